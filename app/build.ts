@@ -17,6 +17,7 @@ import { answerClientError, bodyLimit, createErrorHandler, type ErrorHandler } f
 import { addJsonParser } from './http/json-body.ts'
 import { methodsOf, operationsAt, similarPath } from './http/operations-by-path.ts'
 import { countRequest, type RateLimits } from './http/rate-limit.ts'
+import { answeredRequestId, clientRequestId, repeatedField } from './http/request-headers.ts'
 import { registerRoutes } from './http/routes.ts'
 import type { SseStream } from './http/sse.ts'
 import { overrideMethods } from './http/tus.ts'
@@ -80,7 +81,7 @@ function createFastify(
     // The onResponse hook below writes the one log line of a request.
     logController: new LogController({ disableRequestLogging: true, requestIdLogLabel: 'request_id' }),
     requestIdHeader: false,
-    genReqId: (raw) => requestId(raw.headers['x-request-id']),
+    genReqId: (raw) => clientRequestId(raw) ?? newRequestId(),
     bodyLimit,
     trustProxy: config.trustProxy,
     // body-timeout.ts enforces the time of a body, since an upload may take longer than other requests.
@@ -116,10 +117,12 @@ function endStreamsOnClose(app: FastifyInstance, services: Services, streams: Se
 function addRequestHooks(app: FastifyInstance, timeouts: BodyTimeouts, limits: RateLimits): void {
   // Callbacks instead of promises: these hooks run for every request.
   app.addHook('onRequest', (request, reply, done) => {
-    reply.header('x-request-id', request.id)
+    reply.header('x-request-id', answeredRequestId(request))
     reply.header('x-content-type-options', 'nosniff')
     // Checked before the body is read. The router matches an empty path segment to a parameter, but an empty
     // id is never valid.
+    const repeated = repeatedField(request.raw)
+    if (repeated !== null) return done(repeated as unknown as FastifyError)
     if (request.is404 || hasEmptySegment(request)) {
       countRequest(limits, reply, 'address', networkOf(request.ip)).then(() => done(unrouted(request)), done)
       return
@@ -151,11 +154,6 @@ export function addressOf(app: FastifyInstance): string {
   const { address, family, port } = bound
   if (address === '::' || address === '0.0.0.0') return `http://localhost:${port}`
   return family === 'IPv6' ? `http://[${address}]:${port}` : `http://${address}:${port}`
-}
-
-/** The client's X-Request-ID when it has 1 to 128 printable ASCII characters, else a new id. */
-function requestId(header: string | string[] | undefined): string {
-  return typeof header === 'string' && /^[\x20-\x7e]{1,128}$/.test(header) ? header : newRequestId()
 }
 
 function hasEmptySegment(request: FastifyRequest): boolean {

@@ -275,7 +275,8 @@ export const operations: Record<OperationId, OperationInfo> = withErrorReplies<O
     etag: true,
     paged: false,
     projectAccess: null,
-    secretAnswer: false
+    secretAnswer: false,
+    unlimitedKey: true
   },
   getSettings: {
     id: "getSettings",
@@ -322,7 +323,8 @@ export const operations: Record<OperationId, OperationInfo> = withErrorReplies<O
     etag: true,
     paged: false,
     projectAccess: null,
-    secretAnswer: false
+    secretAnswer: false,
+    unlimitedKey: true
   },
   getAvatar: {
     id: "getAvatar",
@@ -367,7 +369,8 @@ export const operations: Record<OperationId, OperationInfo> = withErrorReplies<O
     etag: true,
     paged: false,
     projectAccess: null,
-    secretAnswer: false
+    secretAnswer: false,
+    unlimitedKey: true
   },
   deleteAvatar: {
     id: "deleteAvatar",
@@ -389,7 +392,8 @@ export const operations: Record<OperationId, OperationInfo> = withErrorReplies<O
     etag: false,
     paged: false,
     projectAccess: null,
-    secretAnswer: false
+    secretAnswer: false,
+    unlimitedKey: true
   },
   getAvatarImage: {
     id: "getAvatarImage",
@@ -514,7 +518,7 @@ export const operations: Record<OperationId, OperationInfo> = withErrorReplies<O
     tag: "api-keys",
     scopes: ["keys:write"],
     rateLimit: "write",
-    validators: {"path":"pathGetApiKey","query":"queryNone","header":"headerIfMatch"},
+    validators: {"path":"pathGetApiKey","query":"queryRevokeApiKey","header":"headerIfMatch"},
     body: null,
     errors: [400,401,403,404,412,413,415,429,500,503],
     replies: {
@@ -571,7 +575,8 @@ export const operations: Record<OperationId, OperationInfo> = withErrorReplies<O
     paged: true,
     queryObjects: ["metadata"],
     projectAccess: null,
-    secretAnswer: false
+    secretAnswer: false,
+    unlimitedKey: true
   },
   createUser: {
     id: "createUser",
@@ -593,7 +598,8 @@ export const operations: Record<OperationId, OperationInfo> = withErrorReplies<O
     etag: true,
     paged: false,
     projectAccess: null,
-    secretAnswer: false
+    secretAnswer: true,
+    unlimitedKey: true
   },
   getUser: {
     id: "getUser",
@@ -616,7 +622,8 @@ export const operations: Record<OperationId, OperationInfo> = withErrorReplies<O
     etag: true,
     paged: false,
     projectAccess: null,
-    secretAnswer: false
+    secretAnswer: false,
+    unlimitedKey: true
   },
   updateUser: {
     id: "updateUser",
@@ -640,7 +647,8 @@ export const operations: Record<OperationId, OperationInfo> = withErrorReplies<O
     etag: true,
     paged: false,
     projectAccess: null,
-    secretAnswer: false
+    secretAnswer: false,
+    unlimitedKey: true
   },
   deleteUser: {
     id: "deleteUser",
@@ -662,7 +670,8 @@ export const operations: Record<OperationId, OperationInfo> = withErrorReplies<O
     etag: false,
     paged: false,
     projectAccess: null,
-    secretAnswer: false
+    secretAnswer: false,
+    unlimitedKey: true
   },
   listProjects: {
     id: "listProjects",
@@ -707,7 +716,8 @@ export const operations: Record<OperationId, OperationInfo> = withErrorReplies<O
     etag: true,
     paged: false,
     projectAccess: null,
-    secretAnswer: false
+    secretAnswer: false,
+    unlimitedKey: true
   },
   getProject: {
     id: "getProject",
@@ -2143,7 +2153,8 @@ export const operations: Record<OperationId, OperationInfo> = withErrorReplies<O
     etag: true,
     paged: false,
     projectAccess: null,
-    secretAnswer: false
+    secretAnswer: false,
+    unlimitedKey: true
   },
   getProduct: {
     id: "getProduct",
@@ -2190,7 +2201,8 @@ export const operations: Record<OperationId, OperationInfo> = withErrorReplies<O
     etag: true,
     paged: false,
     projectAccess: null,
-    secretAnswer: false
+    secretAnswer: false,
+    unlimitedKey: true
   },
   listPrices: {
     id: "listPrices",
@@ -2235,7 +2247,8 @@ export const operations: Record<OperationId, OperationInfo> = withErrorReplies<O
     etag: true,
     paged: false,
     projectAccess: null,
-    secretAnswer: false
+    secretAnswer: false,
+    unlimitedKey: true
   },
   getPrice: {
     id: "getPrice",
@@ -2282,7 +2295,8 @@ export const operations: Record<OperationId, OperationInfo> = withErrorReplies<O
     etag: true,
     paged: false,
     projectAccess: null,
-    secretAnswer: false
+    secretAnswer: false,
+    unlimitedKey: true
   },
   listOrders: {
     id: "listOrders",
@@ -2690,7 +2704,8 @@ export const operations: Record<OperationId, OperationInfo> = withErrorReplies<O
     etag: true,
     paged: false,
     projectAccess: null,
-    secretAnswer: false
+    secretAnswer: false,
+    unlimitedKey: true
   },
   advanceTestClock: {
     id: "advanceTestClock",
@@ -2712,7 +2727,8 @@ export const operations: Record<OperationId, OperationInfo> = withErrorReplies<O
     etag: false,
     paged: false,
     projectAccess: null,
-    secretAnswer: false
+    secretAnswer: false,
+    unlimitedKey: true
   },
   receiveStripeEvent: {
     id: "receiveStripeEvent",

@@ -1848,7 +1848,7 @@ validate_spec_Avatar.evaluated = {"props":true,"dynamicProps":false,"dynamicItem
 
 exports.replyInvitationList = validate_spec_InvitationList;
 const schema_spec_InvitationList = {"type":"object","required":["data","pagination"],"properties":{"data":{"type":"array","items":{"$ref":"spec:Invitation"}},"pagination":{"$ref":"spec:Pagination"}},"additionalProperties":false,"$id":"spec:InvitationList"};
-const schema_spec_Invitation = {"type":"object","required":["id","project_id","project_name","email","role","status","created_by","created_by_name","metadata","created_at","updated_at","expires_at"],"properties":{"id":{"$ref":"spec:InvitationId"},"project_id":{"$ref":"spec:ProjectId"},"project_name":{"type":"string"},"email":{"$ref":"spec:Email"},"role":{"$ref":"spec:MemberRole"},"status":{"$ref":"spec:InvitationStatus"},"created_by":{"$ref":"spec:UserId"},"created_by_name":{"type":"string"},"metadata":{"$ref":"spec:Metadata"},"created_at":{"$ref":"spec:Timestamp"},"updated_at":{"$ref":"spec:Timestamp"},"expires_at":{"$ref":"spec:Timestamp"}},"additionalProperties":false,"$id":"spec:Invitation"};
+const schema_spec_Invitation = {"type":"object","required":["id","project_id","project_name","email","user_id","role","status","created_by","created_by_name","metadata","created_at","updated_at","expires_at"],"properties":{"id":{"$ref":"spec:InvitationId"},"project_id":{"$ref":"spec:ProjectId"},"project_name":{"type":"string"},"email":{"anyOf":[{"$ref":"spec:Email"},{"type":"null"}]},"user_id":{"anyOf":[{"$ref":"spec:UserId"},{"type":"null"}]},"role":{"$ref":"spec:MemberRole"},"status":{"$ref":"spec:InvitationStatus"},"created_by":{"$ref":"spec:UserId"},"created_by_name":{"type":"string"},"metadata":{"$ref":"spec:Metadata"},"created_at":{"$ref":"spec:Timestamp"},"updated_at":{"$ref":"spec:Timestamp"},"expires_at":{"$ref":"spec:Timestamp"}},"additionalProperties":false,"$id":"spec:Invitation"};
 const schema_spec_InvitationId = {"type":"string","pattern":"^inv_[0-7][0-9a-hjkmnp-tv-z]{25}$","$id":"spec:InvitationId"};
 const pattern_98ad7fc7 = new RegExp("^inv_[0-7][0-9a-hjkmnp-tv-z]{25}$", "u");
 
@@ -2059,8 +2059,8 @@ vErrors.push(err3);
 }
 errors++;
 }
-if(data.role === undefined){
-const err4 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "role"},message:"must have required property '"+"role"+"'"};
+if(data.user_id === undefined){
+const err4 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "user_id"},message:"must have required property '"+"user_id"+"'"};
 if(vErrors === null){
 vErrors = [err4];
 }
@@ -2069,8 +2069,8 @@ vErrors.push(err4);
 }
 errors++;
 }
-if(data.status === undefined){
-const err5 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "status"},message:"must have required property '"+"status"+"'"};
+if(data.role === undefined){
+const err5 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "role"},message:"must have required property '"+"role"+"'"};
 if(vErrors === null){
 vErrors = [err5];
 }
@@ -2079,8 +2079,8 @@ vErrors.push(err5);
 }
 errors++;
 }
-if(data.created_by === undefined){
-const err6 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "created_by"},message:"must have required property '"+"created_by"+"'"};
+if(data.status === undefined){
+const err6 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "status"},message:"must have required property '"+"status"+"'"};
 if(vErrors === null){
 vErrors = [err6];
 }
@@ -2089,8 +2089,8 @@ vErrors.push(err6);
 }
 errors++;
 }
-if(data.created_by_name === undefined){
-const err7 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "created_by_name"},message:"must have required property '"+"created_by_name"+"'"};
+if(data.created_by === undefined){
+const err7 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "created_by"},message:"must have required property '"+"created_by"+"'"};
 if(vErrors === null){
 vErrors = [err7];
 }
@@ -2099,8 +2099,8 @@ vErrors.push(err7);
 }
 errors++;
 }
-if(data.metadata === undefined){
-const err8 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "metadata"},message:"must have required property '"+"metadata"+"'"};
+if(data.created_by_name === undefined){
+const err8 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "created_by_name"},message:"must have required property '"+"created_by_name"+"'"};
 if(vErrors === null){
 vErrors = [err8];
 }
@@ -2109,8 +2109,8 @@ vErrors.push(err8);
 }
 errors++;
 }
-if(data.created_at === undefined){
-const err9 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "created_at"},message:"must have required property '"+"created_at"+"'"};
+if(data.metadata === undefined){
+const err9 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "metadata"},message:"must have required property '"+"metadata"+"'"};
 if(vErrors === null){
 vErrors = [err9];
 }
@@ -2119,8 +2119,8 @@ vErrors.push(err9);
 }
 errors++;
 }
-if(data.updated_at === undefined){
-const err10 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "updated_at"},message:"must have required property '"+"updated_at"+"'"};
+if(data.created_at === undefined){
+const err10 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "created_at"},message:"must have required property '"+"created_at"+"'"};
 if(vErrors === null){
 vErrors = [err10];
 }
@@ -2129,8 +2129,8 @@ vErrors.push(err10);
 }
 errors++;
 }
-if(data.expires_at === undefined){
-const err11 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "expires_at"},message:"must have required property '"+"expires_at"+"'"};
+if(data.updated_at === undefined){
+const err11 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "updated_at"},message:"must have required property '"+"updated_at"+"'"};
 if(vErrors === null){
 vErrors = [err11];
 }
@@ -2139,14 +2139,24 @@ vErrors.push(err11);
 }
 errors++;
 }
-for(const key0 in data){
-if(!(func_191f75b3.call(schema_spec_Invitation.properties, key0))){
-const err12 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties"};
+if(data.expires_at === undefined){
+const err12 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "expires_at"},message:"must have required property '"+"expires_at"+"'"};
 if(vErrors === null){
 vErrors = [err12];
 }
 else {
 vErrors.push(err12);
+}
+errors++;
+}
+for(const key0 in data){
+if(!(func_191f75b3.call(schema_spec_Invitation.properties, key0))){
+const err13 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties"};
+if(vErrors === null){
+vErrors = [err13];
+}
+else {
+vErrors.push(err13);
 }
 errors++;
 }
@@ -2165,20 +2175,106 @@ errors = vErrors.length;
 }
 if(data.project_name !== undefined){
 if(typeof data.project_name !== "string"){
-const err13 = {instancePath:instancePath+"/project_name",schemaPath:"#/properties/project_name/type",keyword:"type",params:{type: "string"},message:"must be string"};
+const err14 = {instancePath:instancePath+"/project_name",schemaPath:"#/properties/project_name/type",keyword:"type",params:{type: "string"},message:"must be string"};
 if(vErrors === null){
-vErrors = [err13];
+vErrors = [err14];
 }
 else {
-vErrors.push(err13);
+vErrors.push(err14);
 }
 errors++;
 }
 }
 if(data.email !== undefined){
-if(!(validate_spec_Email(data.email, {instancePath:instancePath+"/email",parentData:data,parentDataProperty:"email",rootData,dynamicAnchors}))){
+let data3 = data.email;
+const _errs7 = errors;
+let valid1 = false;
+const _errs8 = errors;
+if(!(validate_spec_Email(data3, {instancePath:instancePath+"/email",parentData:data,parentDataProperty:"email",rootData,dynamicAnchors}))){
 vErrors = joined(vErrors, validate_spec_Email.errors);
 errors = vErrors.length;
+}
+var _valid0 = _errs8 === errors;
+valid1 = valid1 || _valid0;
+const _errs9 = errors;
+if(data3 !== null){
+const err15 = {instancePath:instancePath+"/email",schemaPath:"#/properties/email/anyOf/1/type",keyword:"type",params:{type: "null"},message:"must be null"};
+if(vErrors === null){
+vErrors = [err15];
+}
+else {
+vErrors.push(err15);
+}
+errors++;
+}
+var _valid0 = _errs9 === errors;
+valid1 = valid1 || _valid0;
+if(!valid1){
+const err16 = {instancePath:instancePath+"/email",schemaPath:"#/properties/email/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf"};
+if(vErrors === null){
+vErrors = [err16];
+}
+else {
+vErrors.push(err16);
+}
+errors++;
+}
+else {
+errors = _errs7;
+if(vErrors !== null){
+if(_errs7){
+vErrors.length = _errs7;
+}
+else {
+vErrors = null;
+}
+}
+}
+}
+if(data.user_id !== undefined){
+let data4 = data.user_id;
+const _errs12 = errors;
+let valid2 = false;
+const _errs13 = errors;
+if(!(validate_spec_UserId(data4, {instancePath:instancePath+"/user_id",parentData:data,parentDataProperty:"user_id",rootData,dynamicAnchors}))){
+vErrors = joined(vErrors, validate_spec_UserId.errors);
+errors = vErrors.length;
+}
+var _valid1 = _errs13 === errors;
+valid2 = valid2 || _valid1;
+const _errs14 = errors;
+if(data4 !== null){
+const err17 = {instancePath:instancePath+"/user_id",schemaPath:"#/properties/user_id/anyOf/1/type",keyword:"type",params:{type: "null"},message:"must be null"};
+if(vErrors === null){
+vErrors = [err17];
+}
+else {
+vErrors.push(err17);
+}
+errors++;
+}
+var _valid1 = _errs14 === errors;
+valid2 = valid2 || _valid1;
+if(!valid2){
+const err18 = {instancePath:instancePath+"/user_id",schemaPath:"#/properties/user_id/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf"};
+if(vErrors === null){
+vErrors = [err18];
+}
+else {
+vErrors.push(err18);
+}
+errors++;
+}
+else {
+errors = _errs12;
+if(vErrors !== null){
+if(_errs12){
+vErrors.length = _errs12;
+}
+else {
+vErrors = null;
+}
+}
 }
 }
 if(data.role !== undefined){
@@ -2201,12 +2297,12 @@ errors = vErrors.length;
 }
 if(data.created_by_name !== undefined){
 if(typeof data.created_by_name !== "string"){
-const err14 = {instancePath:instancePath+"/created_by_name",schemaPath:"#/properties/created_by_name/type",keyword:"type",params:{type: "string"},message:"must be string"};
+const err19 = {instancePath:instancePath+"/created_by_name",schemaPath:"#/properties/created_by_name/type",keyword:"type",params:{type: "string"},message:"must be string"};
 if(vErrors === null){
-vErrors = [err14];
+vErrors = [err19];
 }
 else {
-vErrors.push(err14);
+vErrors.push(err19);
 }
 errors++;
 }
@@ -2237,12 +2333,12 @@ errors = vErrors.length;
 }
 }
 else {
-const err15 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object"};
+const err20 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object"};
 if(vErrors === null){
-vErrors = [err15];
+vErrors = [err20];
 }
 else {
-vErrors.push(err15);
+vErrors.push(err20);
 }
 errors++;
 }
@@ -2547,7 +2643,7 @@ validate_spec_InvitationList.evaluated = {"props":true,"dynamicProps":false,"dyn
 
 exports.replyApiKeyList = validate_spec_ApiKeyList;
 const schema_spec_ApiKeyList = {"type":"object","required":["data","pagination"],"properties":{"data":{"type":"array","items":{"$ref":"spec:ApiKey"}},"pagination":{"$ref":"spec:Pagination"}},"additionalProperties":false,"$id":"spec:ApiKeyList"};
-const schema_spec_ApiKey = {"type":"object","required":["id","name","start","scopes","project_ids","expires_at","last_used_at","metadata","created_at","updated_at","revoked_at","replaced_by"],"properties":{"id":{"$ref":"spec:ApiKeyId"},"name":{"type":"string"},"start":{"type":"string"},"scopes":{"type":"array","items":{"$ref":"spec:Scope"}},"project_ids":{"type":["array","null"],"items":{"$ref":"spec:ProjectId"}},"expires_at":{"type":["string","null"],"format":"date-time"},"last_used_at":{"type":["string","null"],"format":"date-time"},"metadata":{"$ref":"spec:Metadata"},"created_at":{"$ref":"spec:Timestamp"},"updated_at":{"$ref":"spec:Timestamp"},"revoked_at":{"type":["string","null"],"format":"date-time"},"replaced_by":{"anyOf":[{"$ref":"spec:ApiKeyId"},{"type":"null"}]}},"additionalProperties":false,"$id":"spec:ApiKey"};
+const schema_spec_ApiKey = {"type":"object","required":["id","name","start","scopes","project_ids","expires_at","last_used_at","metadata","created_at","updated_at","revoked_at","replaced_by","created_by_key"],"properties":{"id":{"$ref":"spec:ApiKeyId"},"name":{"type":"string"},"start":{"type":"string"},"scopes":{"type":"array","items":{"$ref":"spec:Scope"}},"project_ids":{"type":["array","null"],"items":{"$ref":"spec:ProjectId"}},"expires_at":{"type":["string","null"],"format":"date-time"},"last_used_at":{"type":["string","null"],"format":"date-time"},"metadata":{"$ref":"spec:Metadata"},"created_at":{"$ref":"spec:Timestamp"},"updated_at":{"$ref":"spec:Timestamp"},"revoked_at":{"type":["string","null"],"format":"date-time"},"replaced_by":{"anyOf":[{"$ref":"spec:ApiKeyId"},{"type":"null"}]},"created_by_key":{"anyOf":[{"$ref":"spec:ApiKeyId"},{"type":"null"}]}},"additionalProperties":false,"$id":"spec:ApiKey"};
 const schema_spec_ApiKeyId = {"type":"string","pattern":"^key_[0-7][0-9a-hjkmnp-tv-z]{25}$","$id":"spec:ApiKeyId"};
 const pattern_e057a277 = new RegExp("^key_[0-7][0-9a-hjkmnp-tv-z]{25}$", "u");
 
@@ -2760,14 +2856,24 @@ vErrors.push(err11);
 }
 errors++;
 }
-for(const key0 in data){
-if(!(func_191f75b3.call(schema_spec_ApiKey.properties, key0))){
-const err12 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties"};
+if(data.created_by_key === undefined){
+const err12 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "created_by_key"},message:"must have required property '"+"created_by_key"+"'"};
 if(vErrors === null){
 vErrors = [err12];
 }
 else {
 vErrors.push(err12);
+}
+errors++;
+}
+for(const key0 in data){
+if(!(func_191f75b3.call(schema_spec_ApiKey.properties, key0))){
+const err13 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties"};
+if(vErrors === null){
+vErrors = [err13];
+}
+else {
+vErrors.push(err13);
 }
 errors++;
 }
@@ -2780,24 +2886,24 @@ errors = vErrors.length;
 }
 if(data.name !== undefined){
 if(typeof data.name !== "string"){
-const err13 = {instancePath:instancePath+"/name",schemaPath:"#/properties/name/type",keyword:"type",params:{type: "string"},message:"must be string"};
+const err14 = {instancePath:instancePath+"/name",schemaPath:"#/properties/name/type",keyword:"type",params:{type: "string"},message:"must be string"};
 if(vErrors === null){
-vErrors = [err13];
+vErrors = [err14];
 }
 else {
-vErrors.push(err13);
+vErrors.push(err14);
 }
 errors++;
 }
 }
 if(data.start !== undefined){
 if(typeof data.start !== "string"){
-const err14 = {instancePath:instancePath+"/start",schemaPath:"#/properties/start/type",keyword:"type",params:{type: "string"},message:"must be string"};
+const err15 = {instancePath:instancePath+"/start",schemaPath:"#/properties/start/type",keyword:"type",params:{type: "string"},message:"must be string"};
 if(vErrors === null){
-vErrors = [err14];
+vErrors = [err15];
 }
 else {
-vErrors.push(err14);
+vErrors.push(err15);
 }
 errors++;
 }
@@ -2814,12 +2920,12 @@ errors = vErrors.length;
 }
 }
 else {
-const err15 = {instancePath:instancePath+"/scopes",schemaPath:"#/properties/scopes/type",keyword:"type",params:{type: "array"},message:"must be array"};
+const err16 = {instancePath:instancePath+"/scopes",schemaPath:"#/properties/scopes/type",keyword:"type",params:{type: "array"},message:"must be array"};
 if(vErrors === null){
-vErrors = [err15];
+vErrors = [err16];
 }
 else {
-vErrors.push(err15);
+vErrors.push(err16);
 }
 errors++;
 }
@@ -2827,12 +2933,12 @@ errors++;
 if(data.project_ids !== undefined){
 let data5 = data.project_ids;
 if((!(Array.isArray(data5))) && (data5 !== null)){
-const err16 = {instancePath:instancePath+"/project_ids",schemaPath:"#/properties/project_ids/type",keyword:"type",params:{type: schema_spec_ApiKey.properties.project_ids.type},message:"must be array,null"};
+const err17 = {instancePath:instancePath+"/project_ids",schemaPath:"#/properties/project_ids/type",keyword:"type",params:{type: schema_spec_ApiKey.properties.project_ids.type},message:"must be array,null"};
 if(vErrors === null){
-vErrors = [err16];
+vErrors = [err17];
 }
 else {
-vErrors.push(err16);
+vErrors.push(err17);
 }
 errors++;
 }
@@ -2849,18 +2955,7 @@ errors = vErrors.length;
 if(data.expires_at !== undefined){
 let data7 = data.expires_at;
 if((typeof data7 !== "string") && (data7 !== null)){
-const err17 = {instancePath:instancePath+"/expires_at",schemaPath:"#/properties/expires_at/type",keyword:"type",params:{type: schema_spec_ApiKey.properties.expires_at.type},message:"must be string,null"};
-if(vErrors === null){
-vErrors = [err17];
-}
-else {
-vErrors.push(err17);
-}
-errors++;
-}
-if(typeof data7 === "string"){
-if(!(formats_5c6cf1d7(data7))){
-const err18 = {instancePath:instancePath+"/expires_at",schemaPath:"#/properties/expires_at/format",keyword:"format",params:{format: "date-time"},message:"must match format \""+"date-time"+"\""};
+const err18 = {instancePath:instancePath+"/expires_at",schemaPath:"#/properties/expires_at/type",keyword:"type",params:{type: schema_spec_ApiKey.properties.expires_at.type},message:"must be string,null"};
 if(vErrors === null){
 vErrors = [err18];
 }
@@ -2869,12 +2964,9 @@ vErrors.push(err18);
 }
 errors++;
 }
-}
-}
-if(data.last_used_at !== undefined){
-let data8 = data.last_used_at;
-if((typeof data8 !== "string") && (data8 !== null)){
-const err19 = {instancePath:instancePath+"/last_used_at",schemaPath:"#/properties/last_used_at/type",keyword:"type",params:{type: schema_spec_ApiKey.properties.last_used_at.type},message:"must be string,null"};
+if(typeof data7 === "string"){
+if(!(formats_5c6cf1d7(data7))){
+const err19 = {instancePath:instancePath+"/expires_at",schemaPath:"#/properties/expires_at/format",keyword:"format",params:{format: "date-time"},message:"must match format \""+"date-time"+"\""};
 if(vErrors === null){
 vErrors = [err19];
 }
@@ -2883,14 +2975,28 @@ vErrors.push(err19);
 }
 errors++;
 }
-if(typeof data8 === "string"){
-if(!(formats_5c6cf1d7(data8))){
-const err20 = {instancePath:instancePath+"/last_used_at",schemaPath:"#/properties/last_used_at/format",keyword:"format",params:{format: "date-time"},message:"must match format \""+"date-time"+"\""};
+}
+}
+if(data.last_used_at !== undefined){
+let data8 = data.last_used_at;
+if((typeof data8 !== "string") && (data8 !== null)){
+const err20 = {instancePath:instancePath+"/last_used_at",schemaPath:"#/properties/last_used_at/type",keyword:"type",params:{type: schema_spec_ApiKey.properties.last_used_at.type},message:"must be string,null"};
 if(vErrors === null){
 vErrors = [err20];
 }
 else {
 vErrors.push(err20);
+}
+errors++;
+}
+if(typeof data8 === "string"){
+if(!(formats_5c6cf1d7(data8))){
+const err21 = {instancePath:instancePath+"/last_used_at",schemaPath:"#/properties/last_used_at/format",keyword:"format",params:{format: "date-time"},message:"must match format \""+"date-time"+"\""};
+if(vErrors === null){
+vErrors = [err21];
+}
+else {
+vErrors.push(err21);
 }
 errors++;
 }
@@ -2917,23 +3023,23 @@ errors = vErrors.length;
 if(data.revoked_at !== undefined){
 let data12 = data.revoked_at;
 if((typeof data12 !== "string") && (data12 !== null)){
-const err21 = {instancePath:instancePath+"/revoked_at",schemaPath:"#/properties/revoked_at/type",keyword:"type",params:{type: schema_spec_ApiKey.properties.revoked_at.type},message:"must be string,null"};
-if(vErrors === null){
-vErrors = [err21];
-}
-else {
-vErrors.push(err21);
-}
-errors++;
-}
-if(typeof data12 === "string"){
-if(!(formats_5c6cf1d7(data12))){
-const err22 = {instancePath:instancePath+"/revoked_at",schemaPath:"#/properties/revoked_at/format",keyword:"format",params:{format: "date-time"},message:"must match format \""+"date-time"+"\""};
+const err22 = {instancePath:instancePath+"/revoked_at",schemaPath:"#/properties/revoked_at/type",keyword:"type",params:{type: schema_spec_ApiKey.properties.revoked_at.type},message:"must be string,null"};
 if(vErrors === null){
 vErrors = [err22];
 }
 else {
 vErrors.push(err22);
+}
+errors++;
+}
+if(typeof data12 === "string"){
+if(!(formats_5c6cf1d7(data12))){
+const err23 = {instancePath:instancePath+"/revoked_at",schemaPath:"#/properties/revoked_at/format",keyword:"format",params:{format: "date-time"},message:"must match format \""+"date-time"+"\""};
+if(vErrors === null){
+vErrors = [err23];
+}
+else {
+vErrors.push(err23);
 }
 errors++;
 }
@@ -2952,24 +3058,24 @@ var _valid0 = _errs24 === errors;
 valid5 = valid5 || _valid0;
 const _errs25 = errors;
 if(data13 !== null){
-const err23 = {instancePath:instancePath+"/replaced_by",schemaPath:"#/properties/replaced_by/anyOf/1/type",keyword:"type",params:{type: "null"},message:"must be null"};
+const err24 = {instancePath:instancePath+"/replaced_by",schemaPath:"#/properties/replaced_by/anyOf/1/type",keyword:"type",params:{type: "null"},message:"must be null"};
 if(vErrors === null){
-vErrors = [err23];
+vErrors = [err24];
 }
 else {
-vErrors.push(err23);
+vErrors.push(err24);
 }
 errors++;
 }
 var _valid0 = _errs25 === errors;
 valid5 = valid5 || _valid0;
 if(!valid5){
-const err24 = {instancePath:instancePath+"/replaced_by",schemaPath:"#/properties/replaced_by/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf"};
+const err25 = {instancePath:instancePath+"/replaced_by",schemaPath:"#/properties/replaced_by/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf"};
 if(vErrors === null){
-vErrors = [err24];
+vErrors = [err25];
 }
 else {
-vErrors.push(err24);
+vErrors.push(err25);
 }
 errors++;
 }
@@ -2985,14 +3091,60 @@ vErrors = null;
 }
 }
 }
+if(data.created_by_key !== undefined){
+let data14 = data.created_by_key;
+const _errs28 = errors;
+let valid6 = false;
+const _errs29 = errors;
+if(!(validate_spec_ApiKeyId(data14, {instancePath:instancePath+"/created_by_key",parentData:data,parentDataProperty:"created_by_key",rootData,dynamicAnchors}))){
+vErrors = joined(vErrors, validate_spec_ApiKeyId.errors);
+errors = vErrors.length;
 }
-else {
-const err25 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object"};
+var _valid1 = _errs29 === errors;
+valid6 = valid6 || _valid1;
+const _errs30 = errors;
+if(data14 !== null){
+const err26 = {instancePath:instancePath+"/created_by_key",schemaPath:"#/properties/created_by_key/anyOf/1/type",keyword:"type",params:{type: "null"},message:"must be null"};
 if(vErrors === null){
-vErrors = [err25];
+vErrors = [err26];
 }
 else {
-vErrors.push(err25);
+vErrors.push(err26);
+}
+errors++;
+}
+var _valid1 = _errs30 === errors;
+valid6 = valid6 || _valid1;
+if(!valid6){
+const err27 = {instancePath:instancePath+"/created_by_key",schemaPath:"#/properties/created_by_key/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf"};
+if(vErrors === null){
+vErrors = [err27];
+}
+else {
+vErrors.push(err27);
+}
+errors++;
+}
+else {
+errors = _errs28;
+if(vErrors !== null){
+if(_errs28){
+vErrors.length = _errs28;
+}
+else {
+vErrors = null;
+}
+}
+}
+}
+}
+else {
+const err28 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object"};
+if(vErrors === null){
+vErrors = [err28];
+}
+else {
+vErrors.push(err28);
 }
 errors++;
 }
@@ -3091,7 +3243,7 @@ return errors === 0;
 validate_spec_ApiKeyList.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
 
 exports.replyApiKeyWithSecret = validate_spec_ApiKeyWithSecret;
-const schema_spec_ApiKeyWithSecret = {"type":"object","required":["id","name","start","scopes","project_ids","expires_at","last_used_at","metadata","created_at","updated_at","revoked_at","replaced_by","key"],"properties":{"id":{"$ref":"spec:ApiKeyId"},"name":{"type":"string"},"start":{"type":"string"},"scopes":{"type":"array","items":{"$ref":"spec:Scope"}},"project_ids":{"type":["array","null"],"items":{"$ref":"spec:ProjectId"}},"expires_at":{"type":["string","null"],"format":"date-time"},"last_used_at":{"type":["string","null"],"format":"date-time"},"metadata":{"$ref":"spec:Metadata"},"created_at":{"$ref":"spec:Timestamp"},"updated_at":{"$ref":"spec:Timestamp"},"revoked_at":{"type":["string","null"],"format":"date-time"},"replaced_by":{"anyOf":[{"$ref":"spec:ApiKeyId"},{"type":"null"}]},"key":{"type":"string","pattern":"^plat_(live|test)_[0-9A-Za-z]{49}$"}},"additionalProperties":false,"$id":"spec:ApiKeyWithSecret"};
+const schema_spec_ApiKeyWithSecret = {"type":"object","required":["id","name","start","scopes","project_ids","expires_at","last_used_at","metadata","created_at","updated_at","revoked_at","replaced_by","created_by_key","key"],"properties":{"id":{"$ref":"spec:ApiKeyId"},"name":{"type":"string"},"start":{"type":"string"},"scopes":{"type":"array","items":{"$ref":"spec:Scope"}},"project_ids":{"type":["array","null"],"items":{"$ref":"spec:ProjectId"}},"expires_at":{"type":["string","null"],"format":"date-time"},"last_used_at":{"type":["string","null"],"format":"date-time"},"metadata":{"$ref":"spec:Metadata"},"created_at":{"$ref":"spec:Timestamp"},"updated_at":{"$ref":"spec:Timestamp"},"revoked_at":{"type":["string","null"],"format":"date-time"},"replaced_by":{"anyOf":[{"$ref":"spec:ApiKeyId"},{"type":"null"}]},"created_by_key":{"anyOf":[{"$ref":"spec:ApiKeyId"},{"type":"null"}]},"key":{"type":"string","pattern":"^plat_(live|test)_[0-9A-Za-z]{49}$"}},"additionalProperties":false,"$id":"spec:ApiKeyWithSecret"};
 const pattern_53972dd8 = new RegExp("^plat_(live|test)_[0-9A-Za-z]{49}$", "u");
 
 function validate_spec_ApiKeyWithSecret(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
@@ -3226,8 +3378,8 @@ vErrors.push(err11);
 }
 errors++;
 }
-if(data.key === undefined){
-const err12 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "key"},message:"must have required property '"+"key"+"'"};
+if(data.created_by_key === undefined){
+const err12 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "created_by_key"},message:"must have required property '"+"created_by_key"+"'"};
 if(vErrors === null){
 vErrors = [err12];
 }
@@ -3236,14 +3388,24 @@ vErrors.push(err12);
 }
 errors++;
 }
-for(const key0 in data){
-if(!(func_191f75b3.call(schema_spec_ApiKeyWithSecret.properties, key0))){
-const err13 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties"};
+if(data.key === undefined){
+const err13 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "key"},message:"must have required property '"+"key"+"'"};
 if(vErrors === null){
 vErrors = [err13];
 }
 else {
 vErrors.push(err13);
+}
+errors++;
+}
+for(const key0 in data){
+if(!(func_191f75b3.call(schema_spec_ApiKeyWithSecret.properties, key0))){
+const err14 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties"};
+if(vErrors === null){
+vErrors = [err14];
+}
+else {
+vErrors.push(err14);
 }
 errors++;
 }
@@ -3256,24 +3418,24 @@ errors = vErrors.length;
 }
 if(data.name !== undefined){
 if(typeof data.name !== "string"){
-const err14 = {instancePath:instancePath+"/name",schemaPath:"#/properties/name/type",keyword:"type",params:{type: "string"},message:"must be string"};
+const err15 = {instancePath:instancePath+"/name",schemaPath:"#/properties/name/type",keyword:"type",params:{type: "string"},message:"must be string"};
 if(vErrors === null){
-vErrors = [err14];
+vErrors = [err15];
 }
 else {
-vErrors.push(err14);
+vErrors.push(err15);
 }
 errors++;
 }
 }
 if(data.start !== undefined){
 if(typeof data.start !== "string"){
-const err15 = {instancePath:instancePath+"/start",schemaPath:"#/properties/start/type",keyword:"type",params:{type: "string"},message:"must be string"};
+const err16 = {instancePath:instancePath+"/start",schemaPath:"#/properties/start/type",keyword:"type",params:{type: "string"},message:"must be string"};
 if(vErrors === null){
-vErrors = [err15];
+vErrors = [err16];
 }
 else {
-vErrors.push(err15);
+vErrors.push(err16);
 }
 errors++;
 }
@@ -3290,12 +3452,12 @@ errors = vErrors.length;
 }
 }
 else {
-const err16 = {instancePath:instancePath+"/scopes",schemaPath:"#/properties/scopes/type",keyword:"type",params:{type: "array"},message:"must be array"};
+const err17 = {instancePath:instancePath+"/scopes",schemaPath:"#/properties/scopes/type",keyword:"type",params:{type: "array"},message:"must be array"};
 if(vErrors === null){
-vErrors = [err16];
+vErrors = [err17];
 }
 else {
-vErrors.push(err16);
+vErrors.push(err17);
 }
 errors++;
 }
@@ -3303,12 +3465,12 @@ errors++;
 if(data.project_ids !== undefined){
 let data5 = data.project_ids;
 if((!(Array.isArray(data5))) && (data5 !== null)){
-const err17 = {instancePath:instancePath+"/project_ids",schemaPath:"#/properties/project_ids/type",keyword:"type",params:{type: schema_spec_ApiKeyWithSecret.properties.project_ids.type},message:"must be array,null"};
+const err18 = {instancePath:instancePath+"/project_ids",schemaPath:"#/properties/project_ids/type",keyword:"type",params:{type: schema_spec_ApiKeyWithSecret.properties.project_ids.type},message:"must be array,null"};
 if(vErrors === null){
-vErrors = [err17];
+vErrors = [err18];
 }
 else {
-vErrors.push(err17);
+vErrors.push(err18);
 }
 errors++;
 }
@@ -3325,18 +3487,7 @@ errors = vErrors.length;
 if(data.expires_at !== undefined){
 let data7 = data.expires_at;
 if((typeof data7 !== "string") && (data7 !== null)){
-const err18 = {instancePath:instancePath+"/expires_at",schemaPath:"#/properties/expires_at/type",keyword:"type",params:{type: schema_spec_ApiKeyWithSecret.properties.expires_at.type},message:"must be string,null"};
-if(vErrors === null){
-vErrors = [err18];
-}
-else {
-vErrors.push(err18);
-}
-errors++;
-}
-if(typeof data7 === "string"){
-if(!(formats_5c6cf1d7(data7))){
-const err19 = {instancePath:instancePath+"/expires_at",schemaPath:"#/properties/expires_at/format",keyword:"format",params:{format: "date-time"},message:"must match format \""+"date-time"+"\""};
+const err19 = {instancePath:instancePath+"/expires_at",schemaPath:"#/properties/expires_at/type",keyword:"type",params:{type: schema_spec_ApiKeyWithSecret.properties.expires_at.type},message:"must be string,null"};
 if(vErrors === null){
 vErrors = [err19];
 }
@@ -3345,12 +3496,9 @@ vErrors.push(err19);
 }
 errors++;
 }
-}
-}
-if(data.last_used_at !== undefined){
-let data8 = data.last_used_at;
-if((typeof data8 !== "string") && (data8 !== null)){
-const err20 = {instancePath:instancePath+"/last_used_at",schemaPath:"#/properties/last_used_at/type",keyword:"type",params:{type: schema_spec_ApiKeyWithSecret.properties.last_used_at.type},message:"must be string,null"};
+if(typeof data7 === "string"){
+if(!(formats_5c6cf1d7(data7))){
+const err20 = {instancePath:instancePath+"/expires_at",schemaPath:"#/properties/expires_at/format",keyword:"format",params:{format: "date-time"},message:"must match format \""+"date-time"+"\""};
 if(vErrors === null){
 vErrors = [err20];
 }
@@ -3359,14 +3507,28 @@ vErrors.push(err20);
 }
 errors++;
 }
-if(typeof data8 === "string"){
-if(!(formats_5c6cf1d7(data8))){
-const err21 = {instancePath:instancePath+"/last_used_at",schemaPath:"#/properties/last_used_at/format",keyword:"format",params:{format: "date-time"},message:"must match format \""+"date-time"+"\""};
+}
+}
+if(data.last_used_at !== undefined){
+let data8 = data.last_used_at;
+if((typeof data8 !== "string") && (data8 !== null)){
+const err21 = {instancePath:instancePath+"/last_used_at",schemaPath:"#/properties/last_used_at/type",keyword:"type",params:{type: schema_spec_ApiKeyWithSecret.properties.last_used_at.type},message:"must be string,null"};
 if(vErrors === null){
 vErrors = [err21];
 }
 else {
 vErrors.push(err21);
+}
+errors++;
+}
+if(typeof data8 === "string"){
+if(!(formats_5c6cf1d7(data8))){
+const err22 = {instancePath:instancePath+"/last_used_at",schemaPath:"#/properties/last_used_at/format",keyword:"format",params:{format: "date-time"},message:"must match format \""+"date-time"+"\""};
+if(vErrors === null){
+vErrors = [err22];
+}
+else {
+vErrors.push(err22);
 }
 errors++;
 }
@@ -3393,23 +3555,23 @@ errors = vErrors.length;
 if(data.revoked_at !== undefined){
 let data12 = data.revoked_at;
 if((typeof data12 !== "string") && (data12 !== null)){
-const err22 = {instancePath:instancePath+"/revoked_at",schemaPath:"#/properties/revoked_at/type",keyword:"type",params:{type: schema_spec_ApiKeyWithSecret.properties.revoked_at.type},message:"must be string,null"};
-if(vErrors === null){
-vErrors = [err22];
-}
-else {
-vErrors.push(err22);
-}
-errors++;
-}
-if(typeof data12 === "string"){
-if(!(formats_5c6cf1d7(data12))){
-const err23 = {instancePath:instancePath+"/revoked_at",schemaPath:"#/properties/revoked_at/format",keyword:"format",params:{format: "date-time"},message:"must match format \""+"date-time"+"\""};
+const err23 = {instancePath:instancePath+"/revoked_at",schemaPath:"#/properties/revoked_at/type",keyword:"type",params:{type: schema_spec_ApiKeyWithSecret.properties.revoked_at.type},message:"must be string,null"};
 if(vErrors === null){
 vErrors = [err23];
 }
 else {
 vErrors.push(err23);
+}
+errors++;
+}
+if(typeof data12 === "string"){
+if(!(formats_5c6cf1d7(data12))){
+const err24 = {instancePath:instancePath+"/revoked_at",schemaPath:"#/properties/revoked_at/format",keyword:"format",params:{format: "date-time"},message:"must match format \""+"date-time"+"\""};
+if(vErrors === null){
+vErrors = [err24];
+}
+else {
+vErrors.push(err24);
 }
 errors++;
 }
@@ -3428,24 +3590,24 @@ var _valid0 = _errs24 === errors;
 valid5 = valid5 || _valid0;
 const _errs25 = errors;
 if(data13 !== null){
-const err24 = {instancePath:instancePath+"/replaced_by",schemaPath:"#/properties/replaced_by/anyOf/1/type",keyword:"type",params:{type: "null"},message:"must be null"};
+const err25 = {instancePath:instancePath+"/replaced_by",schemaPath:"#/properties/replaced_by/anyOf/1/type",keyword:"type",params:{type: "null"},message:"must be null"};
 if(vErrors === null){
-vErrors = [err24];
+vErrors = [err25];
 }
 else {
-vErrors.push(err24);
+vErrors.push(err25);
 }
 errors++;
 }
 var _valid0 = _errs25 === errors;
 valid5 = valid5 || _valid0;
 if(!valid5){
-const err25 = {instancePath:instancePath+"/replaced_by",schemaPath:"#/properties/replaced_by/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf"};
+const err26 = {instancePath:instancePath+"/replaced_by",schemaPath:"#/properties/replaced_by/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf"};
 if(vErrors === null){
-vErrors = [err25];
+vErrors = [err26];
 }
 else {
-vErrors.push(err25);
+vErrors.push(err26);
 }
 errors++;
 }
@@ -3461,22 +3623,20 @@ vErrors = null;
 }
 }
 }
-if(data.key !== undefined){
-let data14 = data.key;
-if(typeof data14 === "string"){
-if(!pattern_53972dd8.test(data14)){
-const err26 = {instancePath:instancePath+"/key",schemaPath:"#/properties/key/pattern",keyword:"pattern",params:{pattern: "^plat_(live|test)_[0-9A-Za-z]{49}$"},message:"must match pattern \""+"^plat_(live|test)_[0-9A-Za-z]{49}$"+"\""};
-if(vErrors === null){
-vErrors = [err26];
+if(data.created_by_key !== undefined){
+let data14 = data.created_by_key;
+const _errs28 = errors;
+let valid6 = false;
+const _errs29 = errors;
+if(!(validate_spec_ApiKeyId(data14, {instancePath:instancePath+"/created_by_key",parentData:data,parentDataProperty:"created_by_key",rootData,dynamicAnchors}))){
+vErrors = joined(vErrors, validate_spec_ApiKeyId.errors);
+errors = vErrors.length;
 }
-else {
-vErrors.push(err26);
-}
-errors++;
-}
-}
-else {
-const err27 = {instancePath:instancePath+"/key",schemaPath:"#/properties/key/type",keyword:"type",params:{type: "string"},message:"must be string"};
+var _valid1 = _errs29 === errors;
+valid6 = valid6 || _valid1;
+const _errs30 = errors;
+if(data14 !== null){
+const err27 = {instancePath:instancePath+"/created_by_key",schemaPath:"#/properties/created_by_key/anyOf/1/type",keyword:"type",params:{type: "null"},message:"must be null"};
 if(vErrors === null){
 vErrors = [err27];
 }
@@ -3485,15 +3645,63 @@ vErrors.push(err27);
 }
 errors++;
 }
-}
-}
-else {
-const err28 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object"};
+var _valid1 = _errs30 === errors;
+valid6 = valid6 || _valid1;
+if(!valid6){
+const err28 = {instancePath:instancePath+"/created_by_key",schemaPath:"#/properties/created_by_key/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf"};
 if(vErrors === null){
 vErrors = [err28];
 }
 else {
 vErrors.push(err28);
+}
+errors++;
+}
+else {
+errors = _errs28;
+if(vErrors !== null){
+if(_errs28){
+vErrors.length = _errs28;
+}
+else {
+vErrors = null;
+}
+}
+}
+}
+if(data.key !== undefined){
+let data15 = data.key;
+if(typeof data15 === "string"){
+if(!pattern_53972dd8.test(data15)){
+const err29 = {instancePath:instancePath+"/key",schemaPath:"#/properties/key/pattern",keyword:"pattern",params:{pattern: "^plat_(live|test)_[0-9A-Za-z]{49}$"},message:"must match pattern \""+"^plat_(live|test)_[0-9A-Za-z]{49}$"+"\""};
+if(vErrors === null){
+vErrors = [err29];
+}
+else {
+vErrors.push(err29);
+}
+errors++;
+}
+}
+else {
+const err30 = {instancePath:instancePath+"/key",schemaPath:"#/properties/key/type",keyword:"type",params:{type: "string"},message:"must be string"};
+if(vErrors === null){
+vErrors = [err30];
+}
+else {
+vErrors.push(err30);
+}
+errors++;
+}
+}
+}
+else {
+const err31 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object"};
+if(vErrors === null){
+vErrors = [err31];
+}
+else {
+vErrors.push(err31);
 }
 errors++;
 }
@@ -20501,7 +20709,7 @@ validate_spec_SettingsUpdatedEvent.evaluated = {"props":true,"dynamicProps":fals
 
 exports.payloadApiKeyCreatedEvent = validate_spec_ApiKeyCreatedEvent;
 const schema_spec_ApiKeyCreatedEvent = {"type":"object","required":["id","type","created_at","api_version","project_id","request_id","actor","data"],"properties":{"id":{"$ref":"spec:EventId"},"type":{"const":"api_key.created"},"created_at":{"$ref":"spec:Timestamp"},"api_version":{"type":"string","enum":["v1"]},"project_id":{"type":["string","null"]},"request_id":{"type":["string","null"]},"actor":{"anyOf":[{"$ref":"spec:Actor"},{"type":"null"}]},"data":{"type":"object","required":["object","previous_attributes"],"properties":{"object":{"$ref":"spec:ApiKey"},"previous_attributes":{"$ref":"spec:ApiKeyBefore"}},"additionalProperties":false}},"additionalProperties":false,"$id":"spec:ApiKeyCreatedEvent"};
-const schema_spec_ApiKeyBefore = {"type":"object","properties":{"id":{"$ref":"spec:ApiKeyId"},"name":{"type":"string"},"start":{"type":"string"},"scopes":{"type":"array","items":{"$ref":"spec:Scope"}},"project_ids":{"type":["array","null"],"items":{"$ref":"spec:ProjectId"}},"expires_at":{"type":["string","null"],"format":"date-time"},"last_used_at":{"type":["string","null"],"format":"date-time"},"metadata":{"$ref":"spec:Metadata"},"created_at":{"$ref":"spec:Timestamp"},"updated_at":{"$ref":"spec:Timestamp"},"revoked_at":{"type":["string","null"],"format":"date-time"},"replaced_by":{"anyOf":[{"$ref":"spec:ApiKeyId"},{"type":"null"}]}},"additionalProperties":false,"$id":"spec:ApiKeyBefore"};
+const schema_spec_ApiKeyBefore = {"type":"object","properties":{"id":{"$ref":"spec:ApiKeyId"},"name":{"type":"string"},"start":{"type":"string"},"scopes":{"type":"array","items":{"$ref":"spec:Scope"}},"project_ids":{"type":["array","null"],"items":{"$ref":"spec:ProjectId"}},"expires_at":{"type":["string","null"],"format":"date-time"},"last_used_at":{"type":["string","null"],"format":"date-time"},"metadata":{"$ref":"spec:Metadata"},"created_at":{"$ref":"spec:Timestamp"},"updated_at":{"$ref":"spec:Timestamp"},"revoked_at":{"type":["string","null"],"format":"date-time"},"replaced_by":{"anyOf":[{"$ref":"spec:ApiKeyId"},{"type":"null"}]},"created_by_key":{"anyOf":[{"$ref":"spec:ApiKeyId"},{"type":"null"}]}},"additionalProperties":false,"$id":"spec:ApiKeyBefore"};
 
 function validate_spec_ApiKeyBefore(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
 /*# sourceURL="spec:ApiKeyBefore" */;
@@ -20740,14 +20948,60 @@ vErrors = null;
 }
 }
 }
+if(data.created_by_key !== undefined){
+let data14 = data.created_by_key;
+const _errs28 = errors;
+let valid6 = false;
+const _errs29 = errors;
+if(!(validate_spec_ApiKeyId(data14, {instancePath:instancePath+"/created_by_key",parentData:data,parentDataProperty:"created_by_key",rootData,dynamicAnchors}))){
+vErrors = joined(vErrors, validate_spec_ApiKeyId.errors);
+errors = vErrors.length;
 }
-else {
-const err13 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object"};
+var _valid1 = _errs29 === errors;
+valid6 = valid6 || _valid1;
+const _errs30 = errors;
+if(data14 !== null){
+const err13 = {instancePath:instancePath+"/created_by_key",schemaPath:"#/properties/created_by_key/anyOf/1/type",keyword:"type",params:{type: "null"},message:"must be null"};
 if(vErrors === null){
 vErrors = [err13];
 }
 else {
 vErrors.push(err13);
+}
+errors++;
+}
+var _valid1 = _errs30 === errors;
+valid6 = valid6 || _valid1;
+if(!valid6){
+const err14 = {instancePath:instancePath+"/created_by_key",schemaPath:"#/properties/created_by_key/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf"};
+if(vErrors === null){
+vErrors = [err14];
+}
+else {
+vErrors.push(err14);
+}
+errors++;
+}
+else {
+errors = _errs28;
+if(vErrors !== null){
+if(_errs28){
+vErrors.length = _errs28;
+}
+else {
+vErrors = null;
+}
+}
+}
+}
+}
+else {
+const err15 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object"};
+if(vErrors === null){
+vErrors = [err15];
+}
+else {
+vErrors.push(err15);
 }
 errors++;
 }
@@ -25906,7 +26160,7 @@ validate_spec_MemberRemovedEvent.evaluated = {"props":true,"dynamicProps":false,
 
 exports.payloadInvitationCreatedEvent = validate_spec_InvitationCreatedEvent;
 const schema_spec_InvitationCreatedEvent = {"type":"object","required":["id","type","created_at","api_version","project_id","request_id","actor","data"],"properties":{"id":{"$ref":"spec:EventId"},"type":{"const":"invitation.created"},"created_at":{"$ref":"spec:Timestamp"},"api_version":{"type":"string","enum":["v1"]},"project_id":{"type":["string","null"]},"request_id":{"type":["string","null"]},"actor":{"anyOf":[{"$ref":"spec:Actor"},{"type":"null"}]},"data":{"type":"object","required":["object","previous_attributes"],"properties":{"object":{"$ref":"spec:Invitation"},"previous_attributes":{"$ref":"spec:InvitationBefore"}},"additionalProperties":false}},"additionalProperties":false,"$id":"spec:InvitationCreatedEvent"};
-const schema_spec_InvitationBefore = {"type":"object","properties":{"id":{"$ref":"spec:InvitationId"},"project_id":{"$ref":"spec:ProjectId"},"project_name":{"type":"string"},"email":{"$ref":"spec:Email"},"role":{"$ref":"spec:MemberRole"},"status":{"$ref":"spec:InvitationStatus"},"created_by":{"$ref":"spec:UserId"},"created_by_name":{"type":"string"},"metadata":{"$ref":"spec:Metadata"},"created_at":{"$ref":"spec:Timestamp"},"updated_at":{"$ref":"spec:Timestamp"},"expires_at":{"$ref":"spec:Timestamp"}},"additionalProperties":false,"$id":"spec:InvitationBefore"};
+const schema_spec_InvitationBefore = {"type":"object","properties":{"id":{"$ref":"spec:InvitationId"},"project_id":{"$ref":"spec:ProjectId"},"project_name":{"type":"string"},"email":{"anyOf":[{"$ref":"spec:Email"},{"type":"null"}]},"user_id":{"anyOf":[{"$ref":"spec:UserId"},{"type":"null"}]},"role":{"$ref":"spec:MemberRole"},"status":{"$ref":"spec:InvitationStatus"},"created_by":{"$ref":"spec:UserId"},"created_by_name":{"type":"string"},"metadata":{"$ref":"spec:Metadata"},"created_at":{"$ref":"spec:Timestamp"},"updated_at":{"$ref":"spec:Timestamp"},"expires_at":{"$ref":"spec:Timestamp"}},"additionalProperties":false,"$id":"spec:InvitationBefore"};
 
 function validate_spec_InvitationBefore(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
 /*# sourceURL="spec:InvitationBefore" */;
@@ -25957,9 +26211,95 @@ errors++;
 }
 }
 if(data.email !== undefined){
-if(!(validate_spec_Email(data.email, {instancePath:instancePath+"/email",parentData:data,parentDataProperty:"email",rootData,dynamicAnchors}))){
+let data3 = data.email;
+const _errs7 = errors;
+let valid1 = false;
+const _errs8 = errors;
+if(!(validate_spec_Email(data3, {instancePath:instancePath+"/email",parentData:data,parentDataProperty:"email",rootData,dynamicAnchors}))){
 vErrors = joined(vErrors, validate_spec_Email.errors);
 errors = vErrors.length;
+}
+var _valid0 = _errs8 === errors;
+valid1 = valid1 || _valid0;
+const _errs9 = errors;
+if(data3 !== null){
+const err2 = {instancePath:instancePath+"/email",schemaPath:"#/properties/email/anyOf/1/type",keyword:"type",params:{type: "null"},message:"must be null"};
+if(vErrors === null){
+vErrors = [err2];
+}
+else {
+vErrors.push(err2);
+}
+errors++;
+}
+var _valid0 = _errs9 === errors;
+valid1 = valid1 || _valid0;
+if(!valid1){
+const err3 = {instancePath:instancePath+"/email",schemaPath:"#/properties/email/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf"};
+if(vErrors === null){
+vErrors = [err3];
+}
+else {
+vErrors.push(err3);
+}
+errors++;
+}
+else {
+errors = _errs7;
+if(vErrors !== null){
+if(_errs7){
+vErrors.length = _errs7;
+}
+else {
+vErrors = null;
+}
+}
+}
+}
+if(data.user_id !== undefined){
+let data4 = data.user_id;
+const _errs12 = errors;
+let valid2 = false;
+const _errs13 = errors;
+if(!(validate_spec_UserId(data4, {instancePath:instancePath+"/user_id",parentData:data,parentDataProperty:"user_id",rootData,dynamicAnchors}))){
+vErrors = joined(vErrors, validate_spec_UserId.errors);
+errors = vErrors.length;
+}
+var _valid1 = _errs13 === errors;
+valid2 = valid2 || _valid1;
+const _errs14 = errors;
+if(data4 !== null){
+const err4 = {instancePath:instancePath+"/user_id",schemaPath:"#/properties/user_id/anyOf/1/type",keyword:"type",params:{type: "null"},message:"must be null"};
+if(vErrors === null){
+vErrors = [err4];
+}
+else {
+vErrors.push(err4);
+}
+errors++;
+}
+var _valid1 = _errs14 === errors;
+valid2 = valid2 || _valid1;
+if(!valid2){
+const err5 = {instancePath:instancePath+"/user_id",schemaPath:"#/properties/user_id/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf"};
+if(vErrors === null){
+vErrors = [err5];
+}
+else {
+vErrors.push(err5);
+}
+errors++;
+}
+else {
+errors = _errs12;
+if(vErrors !== null){
+if(_errs12){
+vErrors.length = _errs12;
+}
+else {
+vErrors = null;
+}
+}
 }
 }
 if(data.role !== undefined){
@@ -25982,12 +26322,12 @@ errors = vErrors.length;
 }
 if(data.created_by_name !== undefined){
 if(typeof data.created_by_name !== "string"){
-const err2 = {instancePath:instancePath+"/created_by_name",schemaPath:"#/properties/created_by_name/type",keyword:"type",params:{type: "string"},message:"must be string"};
+const err6 = {instancePath:instancePath+"/created_by_name",schemaPath:"#/properties/created_by_name/type",keyword:"type",params:{type: "string"},message:"must be string"};
 if(vErrors === null){
-vErrors = [err2];
+vErrors = [err6];
 }
 else {
-vErrors.push(err2);
+vErrors.push(err6);
 }
 errors++;
 }
@@ -26018,12 +26358,12 @@ errors = vErrors.length;
 }
 }
 else {
-const err3 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object"};
+const err7 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object"};
 if(vErrors === null){
-vErrors = [err3];
+vErrors = [err7];
 }
 else {
-vErrors.push(err3);
+vErrors.push(err7);
 }
 errors++;
 }

@@ -1226,7 +1226,9 @@ return json + JSON_STR_END_OBJECT
   const serializerState = {"mode":"standalone"}
   const serializer = Serializer.restoreFromState(serializerState)
 
-  const validator = null
+  const Validator = require('fast-json-stringify/lib/validator')
+const validatorState = {"ajvOptions":{},"ajvSchemas":{"spec":{"$id":"spec","$defs":{"InvitationList":{"type":"object","required":["data","pagination"],"properties":{"data":{"type":"array","items":{"$ref":"spec#/$defs/Invitation"}},"pagination":{"$ref":"spec#/$defs/Pagination"}},"additionalProperties":false},"Invitation":{"type":"object","required":["id","project_id","project_name","email","user_id","role","status","created_by","created_by_name","metadata","created_at","updated_at","expires_at"],"properties":{"id":{"$ref":"spec#/$defs/InvitationId"},"project_id":{"$ref":"spec#/$defs/ProjectId"},"project_name":{"type":["string","object"],"fjs_type":"string"},"email":{"anyOf":[{"$ref":"spec#/$defs/Email"},{"type":"null"}]},"user_id":{"anyOf":[{"$ref":"spec#/$defs/UserId"},{"type":"null"}]},"role":{"$ref":"spec#/$defs/MemberRole"},"status":{"$ref":"spec#/$defs/InvitationStatus"},"created_by":{"$ref":"spec#/$defs/UserId"},"created_by_name":{"type":["string","object"],"fjs_type":"string"},"metadata":{"$ref":"spec#/$defs/Metadata"},"created_at":{"$ref":"spec#/$defs/Timestamp"},"updated_at":{"$ref":"spec#/$defs/Timestamp"},"expires_at":{"$ref":"spec#/$defs/Timestamp"}},"additionalProperties":false},"Pagination":{"type":"object","required":["page","limit","total","total_pages","next_cursor"],"properties":{"page":{"type":"integer","minimum":1},"limit":{"type":"integer","minimum":1},"total":{"type":"integer","minimum":0},"total_pages":{"type":"integer","minimum":0},"next_cursor":{"type":["string","null","object"],"fjs_type":"string"}},"additionalProperties":false},"InvitationId":{"type":["string","object"],"pattern":"^inv_[0-7][0-9a-hjkmnp-tv-z]{25}$","fjs_type":"string"},"ProjectId":{"type":["string","object"],"pattern":"^prj_[0-7][0-9a-hjkmnp-tv-z]{25}$","fjs_type":"string"},"Email":{"type":["string","object"],"format":"email","maxLength":254,"fjs_type":"string"},"UserId":{"type":["string","object"],"pattern":"^usr_[0-7][0-9a-hjkmnp-tv-z]{25}$","fjs_type":"string"},"MemberRole":{"type":["string","object"],"enum":["owner","admin","editor","viewer"],"fjs_type":"string"},"InvitationStatus":{"type":["string","object"],"enum":["pending","accepted","declined","revoked","expired"],"fjs_type":"string"},"Metadata":{"type":"object","maxProperties":16,"propertyNames":{"minLength":1,"maxLength":64},"additionalProperties":{"type":["string","object"],"maxLength":512,"fjs_type":"string"}},"Timestamp":{"type":["string","object"],"format":"date-time","fjs_type":"string"}}}}}
+const validator = Validator.restoreFromState(validatorState)
 
 
   module.exports = function anonymous(validator,serializer
@@ -1258,7 +1260,10 @@ const asInteger = serializer.asInteger.bind(serializer)
     const JSON_STR_EMPTY_ARRAY = JSON_STR_BEGIN_ARRAY + JSON_STR_END_ARRAY
     const JSON_STR_EMPTY_STRING = JSON_STR_QUOTE + JSON_STR_QUOTE
     const JSON_STR_NULL = 'null'
-    
+    let validate_0
+    let validate_1
+    let validate_2
+    let validate_3
   
     
       // "spec#/$defs/Metadata"
@@ -1270,7 +1275,7 @@ const asInteger = serializer.asInteger.bind(serializer)
         if (obj === null) return JSON_STR_EMPTY_OBJECT
         let json = ''
 
-        let addComma_12 = false
+        let addComma_13 = false
 
     for (const key of Object.keys(obj)) {
       if (
@@ -1281,7 +1286,7 @@ const asInteger = serializer.asInteger.bind(serializer)
       ) continue
       const value = obj[key]
   
-        json += addComma_12 ? JSON_STR_COMMA : ((addComma_12 = true), JSON_STR_BEGIN_OBJECT)
+        json += addComma_13 ? JSON_STR_COMMA : ((addComma_13 = true), JSON_STR_BEGIN_OBJECT)
         json += asString(key) + JSON_STR_COLONS
         
         if (typeof value !== 'string') {
@@ -1300,7 +1305,7 @@ const asInteger = serializer.asInteger.bind(serializer)
         
       
     }
-  if (!addComma_12) json += JSON_STR_BEGIN_OBJECT
+  if (!addComma_13) json += JSON_STR_BEGIN_OBJECT
 
 return json + JSON_STR_END_OBJECT
 
@@ -1387,6 +1392,8 @@ return json + JSON_STR_END_OBJECT
       if (value_email_6 !== undefined) {
         json += ",\"email\":"
         
+      if((validate_0 || (validate_0 = validator.getSchemaValidator("spec#/$defs/Email")))(value_email_6)) {
+        
         if (typeof value_email_6 !== 'string') {
           if (value_email_6 === null) {
             json += JSON_STR_EMPTY_STRING
@@ -1401,126 +1408,166 @@ return json + JSON_STR_END_OBJECT
           json += asString(value_email_6)
         }
         
+      }
+    
+      else if((validate_1 || (validate_1 = validator.getSchemaValidator("spec#/$defs/Invitation/properties/email/anyOf/1")))(value_email_6)) {
+        json += JSON_STR_NULL
+      }
+    
+    else throw new TypeError("The value of 'spec#/$defs/Invitation/properties/email' does not match schema definition.")
+  
       } else {
         throw new Error('"email" is required!')
       }
       
-      const value_role_7 = obj["role"]
-      if (value_role_7 !== undefined) {
-        json += ",\"role\":"
+      const value_user_id_7 = obj["user_id"]
+      if (value_user_id_7 !== undefined) {
+        json += ",\"user_id\":"
         
-        if (typeof value_role_7 !== 'string') {
-          if (value_role_7 === null) {
+      if((validate_2 || (validate_2 = validator.getSchemaValidator("spec#/$defs/UserId")))(value_user_id_7)) {
+        
+        if (typeof value_user_id_7 !== 'string') {
+          if (value_user_id_7 === null) {
             json += JSON_STR_EMPTY_STRING
-          } else if (value_role_7 instanceof Date) {
-            json += JSON_STR_QUOTE + value_role_7.toISOString() + JSON_STR_QUOTE
-          } else if (value_role_7 instanceof RegExp) {
-            json += asString(value_role_7.source)
+          } else if (value_user_id_7 instanceof Date) {
+            json += JSON_STR_QUOTE + value_user_id_7.toISOString() + JSON_STR_QUOTE
+          } else if (value_user_id_7 instanceof RegExp) {
+            json += asString(value_user_id_7.source)
           } else {
-            json += asString(value_role_7.toString())
+            json += asString(value_user_id_7.toString())
           }
         } else {
-          json += asString(value_role_7)
+          json += asString(value_user_id_7)
+        }
+        
+      }
+    
+      else if((validate_3 || (validate_3 = validator.getSchemaValidator("spec#/$defs/Invitation/properties/user_id/anyOf/1")))(value_user_id_7)) {
+        json += JSON_STR_NULL
+      }
+    
+    else throw new TypeError("The value of 'spec#/$defs/Invitation/properties/user_id' does not match schema definition.")
+  
+      } else {
+        throw new Error('"user_id" is required!')
+      }
+      
+      const value_role_8 = obj["role"]
+      if (value_role_8 !== undefined) {
+        json += ",\"role\":"
+        
+        if (typeof value_role_8 !== 'string') {
+          if (value_role_8 === null) {
+            json += JSON_STR_EMPTY_STRING
+          } else if (value_role_8 instanceof Date) {
+            json += JSON_STR_QUOTE + value_role_8.toISOString() + JSON_STR_QUOTE
+          } else if (value_role_8 instanceof RegExp) {
+            json += asString(value_role_8.source)
+          } else {
+            json += asString(value_role_8.toString())
+          }
+        } else {
+          json += asString(value_role_8)
         }
         
       } else {
         throw new Error('"role" is required!')
       }
       
-      const value_status_8 = obj["status"]
-      if (value_status_8 !== undefined) {
+      const value_status_9 = obj["status"]
+      if (value_status_9 !== undefined) {
         json += ",\"status\":"
         
-        if (typeof value_status_8 !== 'string') {
-          if (value_status_8 === null) {
+        if (typeof value_status_9 !== 'string') {
+          if (value_status_9 === null) {
             json += JSON_STR_EMPTY_STRING
-          } else if (value_status_8 instanceof Date) {
-            json += JSON_STR_QUOTE + value_status_8.toISOString() + JSON_STR_QUOTE
-          } else if (value_status_8 instanceof RegExp) {
-            json += asString(value_status_8.source)
+          } else if (value_status_9 instanceof Date) {
+            json += JSON_STR_QUOTE + value_status_9.toISOString() + JSON_STR_QUOTE
+          } else if (value_status_9 instanceof RegExp) {
+            json += asString(value_status_9.source)
           } else {
-            json += asString(value_status_8.toString())
+            json += asString(value_status_9.toString())
           }
         } else {
-          json += asString(value_status_8)
+          json += asString(value_status_9)
         }
         
       } else {
         throw new Error('"status" is required!')
       }
       
-      const value_created_by_9 = obj["created_by"]
-      if (value_created_by_9 !== undefined) {
+      const value_created_by_10 = obj["created_by"]
+      if (value_created_by_10 !== undefined) {
         json += ",\"created_by\":"
         
-        if (typeof value_created_by_9 !== 'string') {
-          if (value_created_by_9 === null) {
+        if (typeof value_created_by_10 !== 'string') {
+          if (value_created_by_10 === null) {
             json += JSON_STR_EMPTY_STRING
-          } else if (value_created_by_9 instanceof Date) {
-            json += JSON_STR_QUOTE + value_created_by_9.toISOString() + JSON_STR_QUOTE
-          } else if (value_created_by_9 instanceof RegExp) {
-            json += asString(value_created_by_9.source)
+          } else if (value_created_by_10 instanceof Date) {
+            json += JSON_STR_QUOTE + value_created_by_10.toISOString() + JSON_STR_QUOTE
+          } else if (value_created_by_10 instanceof RegExp) {
+            json += asString(value_created_by_10.source)
           } else {
-            json += asString(value_created_by_9.toString())
+            json += asString(value_created_by_10.toString())
           }
         } else {
-          json += asString(value_created_by_9)
+          json += asString(value_created_by_10)
         }
         
       } else {
         throw new Error('"created_by" is required!')
       }
       
-      const value_created_by_name_10 = obj["created_by_name"]
-      if (value_created_by_name_10 !== undefined) {
+      const value_created_by_name_11 = obj["created_by_name"]
+      if (value_created_by_name_11 !== undefined) {
         json += ",\"created_by_name\":"
         
-        if (typeof value_created_by_name_10 !== 'string') {
-          if (value_created_by_name_10 === null) {
+        if (typeof value_created_by_name_11 !== 'string') {
+          if (value_created_by_name_11 === null) {
             json += JSON_STR_EMPTY_STRING
-          } else if (value_created_by_name_10 instanceof Date) {
-            json += JSON_STR_QUOTE + value_created_by_name_10.toISOString() + JSON_STR_QUOTE
-          } else if (value_created_by_name_10 instanceof RegExp) {
-            json += asString(value_created_by_name_10.source)
+          } else if (value_created_by_name_11 instanceof Date) {
+            json += JSON_STR_QUOTE + value_created_by_name_11.toISOString() + JSON_STR_QUOTE
+          } else if (value_created_by_name_11 instanceof RegExp) {
+            json += asString(value_created_by_name_11.source)
           } else {
-            json += asString(value_created_by_name_10.toString())
+            json += asString(value_created_by_name_11.toString())
           }
         } else {
-          json += asString(value_created_by_name_10)
+          json += asString(value_created_by_name_11)
         }
         
       } else {
         throw new Error('"created_by_name" is required!')
       }
       
-      const value_metadata_11 = obj["metadata"]
-      if (value_metadata_11 !== undefined) {
+      const value_metadata_12 = obj["metadata"]
+      if (value_metadata_12 !== undefined) {
         json += ",\"metadata\":"
-        json += anonymous3(value_metadata_11)
+        json += anonymous3(value_metadata_12)
       } else {
         throw new Error('"metadata" is required!')
       }
       
-      const value_created_at_13 = obj["created_at"]
-      if (value_created_at_13 !== undefined) {
+      const value_created_at_14 = obj["created_at"]
+      if (value_created_at_14 !== undefined) {
         json += ",\"created_at\":"
-        json += asDateTime(value_created_at_13)
+        json += asDateTime(value_created_at_14)
       } else {
         throw new Error('"created_at" is required!')
       }
       
-      const value_updated_at_14 = obj["updated_at"]
-      if (value_updated_at_14 !== undefined) {
+      const value_updated_at_15 = obj["updated_at"]
+      if (value_updated_at_15 !== undefined) {
         json += ",\"updated_at\":"
-        json += asDateTime(value_updated_at_14)
+        json += asDateTime(value_updated_at_15)
       } else {
         throw new Error('"updated_at" is required!')
       }
       
-      const value_expires_at_15 = obj["expires_at"]
-      if (value_expires_at_15 !== undefined) {
+      const value_expires_at_16 = obj["expires_at"]
+      if (value_expires_at_16 !== undefined) {
         json += ",\"expires_at\":"
-        json += asDateTime(value_expires_at_15)
+        json += asDateTime(value_expires_at_16)
       } else {
         throw new Error('"expires_at" is required!')
       }
@@ -1564,70 +1611,70 @@ return json + JSON_STR_END_OBJECT
         let json = ''
 
         
-      const value_page_18 = obj["page"]
-      if (value_page_18 !== undefined) {
+      const value_page_19 = obj["page"]
+      if (value_page_19 !== undefined) {
         json += "{\"page\":"
-        json += asInteger(value_page_18)
+        json += asInteger(value_page_19)
       } else {
         throw new Error('"page" is required!')
       }
       
-      const value_limit_19 = obj["limit"]
-      if (value_limit_19 !== undefined) {
+      const value_limit_20 = obj["limit"]
+      if (value_limit_20 !== undefined) {
         json += ",\"limit\":"
-        json += asInteger(value_limit_19)
+        json += asInteger(value_limit_20)
       } else {
         throw new Error('"limit" is required!')
       }
       
-      const value_total_20 = obj["total"]
-      if (value_total_20 !== undefined) {
+      const value_total_21 = obj["total"]
+      if (value_total_21 !== undefined) {
         json += ",\"total\":"
-        json += asInteger(value_total_20)
+        json += asInteger(value_total_21)
       } else {
         throw new Error('"total" is required!')
       }
       
-      const value_total_pages_21 = obj["total_pages"]
-      if (value_total_pages_21 !== undefined) {
+      const value_total_pages_22 = obj["total_pages"]
+      if (value_total_pages_22 !== undefined) {
         json += ",\"total_pages\":"
-        json += asInteger(value_total_pages_21)
+        json += asInteger(value_total_pages_22)
       } else {
         throw new Error('"total_pages" is required!')
       }
       
-      const value_next_cursor_22 = obj["next_cursor"]
-      if (value_next_cursor_22 !== undefined) {
+      const value_next_cursor_23 = obj["next_cursor"]
+      if (value_next_cursor_23 !== undefined) {
         json += ",\"next_cursor\":"
         
-          if (value_next_cursor_22 === null) {
+          if (value_next_cursor_23 === null) {
             json += JSON_STR_NULL
           }
           
           else if(
-            typeof value_next_cursor_22 === "string" ||
-            value_next_cursor_22 === null ||
-            value_next_cursor_22 instanceof Date ||
-            value_next_cursor_22 instanceof RegExp ||
+            typeof value_next_cursor_23 === "string" ||
+            value_next_cursor_23 === null ||
+            value_next_cursor_23 instanceof Date ||
+            value_next_cursor_23 instanceof RegExp ||
             (
-              typeof value_next_cursor_22 === "object" &&
-              typeof value_next_cursor_22.toString === "function" &&
-              value_next_cursor_22.toString !== Object.prototype.toString
+              typeof value_next_cursor_23 === "object" &&
+              typeof value_next_cursor_23.toString === "function" &&
+              value_next_cursor_23.toString !== Object.prototype.toString
             )
           ) {
             
-        if (typeof value_next_cursor_22 !== 'string') {
-          if (value_next_cursor_22 === null) {
+        if (typeof value_next_cursor_23 !== 'string') {
+          if (value_next_cursor_23 === null) {
             json += JSON_STR_EMPTY_STRING
-          } else if (value_next_cursor_22 instanceof Date) {
-            json += JSON_STR_QUOTE + value_next_cursor_22.toISOString() + JSON_STR_QUOTE
-          } else if (value_next_cursor_22 instanceof RegExp) {
-            json += asString(value_next_cursor_22.source)
+          } else if (value_next_cursor_23 instanceof Date) {
+            json += JSON_STR_QUOTE + value_next_cursor_23.toISOString() + JSON_STR_QUOTE
+          } else if (value_next_cursor_23 instanceof RegExp) {
+            json += asString(value_next_cursor_23.source)
           } else {
-            json += asString(value_next_cursor_22.toString())
+            json += asString(value_next_cursor_23.toString())
           }
         } else {
-          json += asString(value_next_cursor_22)
+          json += asString(value_next_cursor_23)
         }
         
           }
@@ -1661,10 +1708,10 @@ return json + JSON_STR_END_OBJECT
         throw new Error('"data" is required!')
       }
       
-      const value_pagination_16 = obj["pagination"]
-      if (value_pagination_16 !== undefined) {
+      const value_pagination_17 = obj["pagination"]
+      if (value_pagination_17 !== undefined) {
         json += ",\"pagination\":"
-        json += anonymous4(value_pagination_16)
+        json += anonymous4(value_pagination_17)
       } else {
         throw new Error('"pagination" is required!')
       }
@@ -1685,7 +1732,7 @@ return json + JSON_STR_END_OBJECT
   const serializer = Serializer.restoreFromState(serializerState)
 
   const Validator = require('fast-json-stringify/lib/validator')
-const validatorState = {"ajvOptions":{},"ajvSchemas":{"spec":{"$id":"spec","$defs":{"ApiKeyList":{"type":"object","required":["data","pagination"],"properties":{"data":{"type":"array","items":{"$ref":"spec#/$defs/ApiKey"}},"pagination":{"$ref":"spec#/$defs/Pagination"}},"additionalProperties":false},"ApiKey":{"type":"object","required":["id","name","start","scopes","project_ids","expires_at","last_used_at","metadata","created_at","updated_at","revoked_at","replaced_by"],"properties":{"id":{"$ref":"spec#/$defs/ApiKeyId"},"name":{"type":["string","object"],"fjs_type":"string"},"start":{"type":["string","object"],"fjs_type":"string"},"scopes":{"type":"array","items":{"$ref":"spec#/$defs/Scope"}},"project_ids":{"type":["array","null"],"items":{"$ref":"spec#/$defs/ProjectId"}},"expires_at":{"type":["string","null","object"],"format":"date-time","fjs_type":"string"},"last_used_at":{"type":["string","null","object"],"format":"date-time","fjs_type":"string"},"metadata":{"$ref":"spec#/$defs/Metadata"},"created_at":{"$ref":"spec#/$defs/Timestamp"},"updated_at":{"$ref":"spec#/$defs/Timestamp"},"revoked_at":{"type":["string","null","object"],"format":"date-time","fjs_type":"string"},"replaced_by":{"anyOf":[{"$ref":"spec#/$defs/ApiKeyId"},{"type":"null"}]}},"additionalProperties":false},"Pagination":{"type":"object","required":["page","limit","total","total_pages","next_cursor"],"properties":{"page":{"type":"integer","minimum":1},"limit":{"type":"integer","minimum":1},"total":{"type":"integer","minimum":0},"total_pages":{"type":"integer","minimum":0},"next_cursor":{"type":["string","null","object"],"fjs_type":"string"}},"additionalProperties":false},"ApiKeyId":{"type":["string","object"],"pattern":"^key_[0-7][0-9a-hjkmnp-tv-z]{25}$","fjs_type":"string"},"Scope":{"type":["string","object"],"enum":["user:read","user:write","projects:read","projects:write","storage:read","storage:write","ai:read","ai:write","payments:read","payments:write","webhooks:read","webhooks:write","keys:write","admin"],"fjs_type":"string"},"ProjectId":{"type":["string","object"],"pattern":"^prj_[0-7][0-9a-hjkmnp-tv-z]{25}$","fjs_type":"string"},"Metadata":{"type":"object","maxProperties":16,"propertyNames":{"minLength":1,"maxLength":64},"additionalProperties":{"type":["string","object"],"maxLength":512,"fjs_type":"string"}},"Timestamp":{"type":["string","object"],"format":"date-time","fjs_type":"string"}}}}}
+const validatorState = {"ajvOptions":{},"ajvSchemas":{"spec":{"$id":"spec","$defs":{"ApiKeyList":{"type":"object","required":["data","pagination"],"properties":{"data":{"type":"array","items":{"$ref":"spec#/$defs/ApiKey"}},"pagination":{"$ref":"spec#/$defs/Pagination"}},"additionalProperties":false},"ApiKey":{"type":"object","required":["id","name","start","scopes","project_ids","expires_at","last_used_at","metadata","created_at","updated_at","revoked_at","replaced_by","created_by_key"],"properties":{"id":{"$ref":"spec#/$defs/ApiKeyId"},"name":{"type":["string","object"],"fjs_type":"string"},"start":{"type":["string","object"],"fjs_type":"string"},"scopes":{"type":"array","items":{"$ref":"spec#/$defs/Scope"}},"project_ids":{"type":["array","null"],"items":{"$ref":"spec#/$defs/ProjectId"}},"expires_at":{"type":["string","null","object"],"format":"date-time","fjs_type":"string"},"last_used_at":{"type":["string","null","object"],"format":"date-time","fjs_type":"string"},"metadata":{"$ref":"spec#/$defs/Metadata"},"created_at":{"$ref":"spec#/$defs/Timestamp"},"updated_at":{"$ref":"spec#/$defs/Timestamp"},"revoked_at":{"type":["string","null","object"],"format":"date-time","fjs_type":"string"},"replaced_by":{"anyOf":[{"$ref":"spec#/$defs/ApiKeyId"},{"type":"null"}]},"created_by_key":{"anyOf":[{"$ref":"spec#/$defs/ApiKeyId"},{"type":"null"}]}},"additionalProperties":false},"Pagination":{"type":"object","required":["page","limit","total","total_pages","next_cursor"],"properties":{"page":{"type":"integer","minimum":1},"limit":{"type":"integer","minimum":1},"total":{"type":"integer","minimum":0},"total_pages":{"type":"integer","minimum":0},"next_cursor":{"type":["string","null","object"],"fjs_type":"string"}},"additionalProperties":false},"ApiKeyId":{"type":["string","object"],"pattern":"^key_[0-7][0-9a-hjkmnp-tv-z]{25}$","fjs_type":"string"},"Scope":{"type":["string","object"],"enum":["user:read","user:write","projects:read","projects:write","storage:read","storage:write","ai:read","ai:write","payments:read","payments:write","webhooks:read","webhooks:write","keys:write","admin"],"fjs_type":"string"},"ProjectId":{"type":["string","object"],"pattern":"^prj_[0-7][0-9a-hjkmnp-tv-z]{25}$","fjs_type":"string"},"Metadata":{"type":"object","maxProperties":16,"propertyNames":{"minLength":1,"maxLength":64},"additionalProperties":{"type":["string","object"],"maxLength":512,"fjs_type":"string"}},"Timestamp":{"type":["string","object"],"format":"date-time","fjs_type":"string"}}}}}
 const validator = Validator.restoreFromState(validatorState)
 
 
@@ -1720,6 +1767,7 @@ const asInteger = serializer.asInteger.bind(serializer)
     const JSON_STR_NULL = 'null'
     let validate_0
     let validate_1
+    let validate_2
   
     
     function anonymous3 (obj) {
@@ -2122,6 +2170,38 @@ return json + JSON_STR_END_OBJECT
         throw new Error('"replaced_by" is required!')
       }
       
+      const value_created_by_key_16 = obj["created_by_key"]
+      if (value_created_by_key_16 !== undefined) {
+        json += ",\"created_by_key\":"
+        
+      if((validate_0 || (validate_0 = validator.getSchemaValidator("spec#/$defs/ApiKeyId")))(value_created_by_key_16)) {
+        
+        if (typeof value_created_by_key_16 !== 'string') {
+          if (value_created_by_key_16 === null) {
+            json += JSON_STR_EMPTY_STRING
+          } else if (value_created_by_key_16 instanceof Date) {
+            json += JSON_STR_QUOTE + value_created_by_key_16.toISOString() + JSON_STR_QUOTE
+          } else if (value_created_by_key_16 instanceof RegExp) {
+            json += asString(value_created_by_key_16.source)
+          } else {
+            json += asString(value_created_by_key_16.toString())
+          }
+        } else {
+          json += asString(value_created_by_key_16)
+        }
+        
+      }
+    
+      else if((validate_2 || (validate_2 = validator.getSchemaValidator("spec#/$defs/ApiKey/properties/created_by_key/anyOf/1")))(value_created_by_key_16)) {
+        json += JSON_STR_NULL
+      }
+    
+    else throw new TypeError("The value of 'spec#/$defs/ApiKey/properties/created_by_key' does not match schema definition.")
+  
+      } else {
+        throw new Error('"created_by_key" is required!')
+      }
+      
 return json + JSON_STR_END_OBJECT
 
       }
@@ -2161,70 +2241,70 @@ return json + JSON_STR_END_OBJECT
         let json = ''
 
         
-      const value_page_18 = obj["page"]
-      if (value_page_18 !== undefined) {
+      const value_page_19 = obj["page"]
+      if (value_page_19 !== undefined) {
         json += "{\"page\":"
-        json += asInteger(value_page_18)
+        json += asInteger(value_page_19)
       } else {
         throw new Error('"page" is required!')
       }
       
-      const value_limit_19 = obj["limit"]
-      if (value_limit_19 !== undefined) {
+      const value_limit_20 = obj["limit"]
+      if (value_limit_20 !== undefined) {
         json += ",\"limit\":"
-        json += asInteger(value_limit_19)
+        json += asInteger(value_limit_20)
       } else {
         throw new Error('"limit" is required!')
       }
       
-      const value_total_20 = obj["total"]
-      if (value_total_20 !== undefined) {
+      const value_total_21 = obj["total"]
+      if (value_total_21 !== undefined) {
         json += ",\"total\":"
-        json += asInteger(value_total_20)
+        json += asInteger(value_total_21)
       } else {
         throw new Error('"total" is required!')
       }
       
-      const value_total_pages_21 = obj["total_pages"]
-      if (value_total_pages_21 !== undefined) {
+      const value_total_pages_22 = obj["total_pages"]
+      if (value_total_pages_22 !== undefined) {
         json += ",\"total_pages\":"
-        json += asInteger(value_total_pages_21)
+        json += asInteger(value_total_pages_22)
       } else {
         throw new Error('"total_pages" is required!')
       }
       
-      const value_next_cursor_22 = obj["next_cursor"]
-      if (value_next_cursor_22 !== undefined) {
+      const value_next_cursor_23 = obj["next_cursor"]
+      if (value_next_cursor_23 !== undefined) {
         json += ",\"next_cursor\":"
         
-          if (value_next_cursor_22 === null) {
+          if (value_next_cursor_23 === null) {
             json += JSON_STR_NULL
           }
           
           else if(
-            typeof value_next_cursor_22 === "string" ||
-            value_next_cursor_22 === null ||
-            value_next_cursor_22 instanceof Date ||
-            value_next_cursor_22 instanceof RegExp ||
+            typeof value_next_cursor_23 === "string" ||
+            value_next_cursor_23 === null ||
+            value_next_cursor_23 instanceof Date ||
+            value_next_cursor_23 instanceof RegExp ||
             (
-              typeof value_next_cursor_22 === "object" &&
-              typeof value_next_cursor_22.toString === "function" &&
-              value_next_cursor_22.toString !== Object.prototype.toString
+              typeof value_next_cursor_23 === "object" &&
+              typeof value_next_cursor_23.toString === "function" &&
+              value_next_cursor_23.toString !== Object.prototype.toString
             )
           ) {
             
-        if (typeof value_next_cursor_22 !== 'string') {
-          if (value_next_cursor_22 === null) {
+        if (typeof value_next_cursor_23 !== 'string') {
+          if (value_next_cursor_23 === null) {
             json += JSON_STR_EMPTY_STRING
-          } else if (value_next_cursor_22 instanceof Date) {
-            json += JSON_STR_QUOTE + value_next_cursor_22.toISOString() + JSON_STR_QUOTE
-          } else if (value_next_cursor_22 instanceof RegExp) {
-            json += asString(value_next_cursor_22.source)
+          } else if (value_next_cursor_23 instanceof Date) {
+            json += JSON_STR_QUOTE + value_next_cursor_23.toISOString() + JSON_STR_QUOTE
+          } else if (value_next_cursor_23 instanceof RegExp) {
+            json += asString(value_next_cursor_23.source)
           } else {
-            json += asString(value_next_cursor_22.toString())
+            json += asString(value_next_cursor_23.toString())
           }
         } else {
-          json += asString(value_next_cursor_22)
+          json += asString(value_next_cursor_23)
         }
         
           }
@@ -2258,10 +2338,10 @@ return json + JSON_STR_END_OBJECT
         throw new Error('"data" is required!')
       }
       
-      const value_pagination_16 = obj["pagination"]
-      if (value_pagination_16 !== undefined) {
+      const value_pagination_17 = obj["pagination"]
+      if (value_pagination_17 !== undefined) {
         json += ",\"pagination\":"
-        json += anonymous6(value_pagination_16)
+        json += anonymous6(value_pagination_17)
       } else {
         throw new Error('"pagination" is required!')
       }
@@ -2282,7 +2362,7 @@ return json + JSON_STR_END_OBJECT
   const serializer = Serializer.restoreFromState(serializerState)
 
   const Validator = require('fast-json-stringify/lib/validator')
-const validatorState = {"ajvOptions":{},"ajvSchemas":{"spec":{"$id":"spec","$defs":{"ApiKeyWithSecret":{"type":"object","required":["id","name","start","scopes","project_ids","expires_at","last_used_at","metadata","created_at","updated_at","revoked_at","replaced_by","key"],"properties":{"id":{"$ref":"spec#/$defs/ApiKeyId"},"name":{"type":["string","object"],"fjs_type":"string"},"start":{"type":["string","object"],"fjs_type":"string"},"scopes":{"type":"array","items":{"$ref":"spec#/$defs/Scope"}},"project_ids":{"type":["array","null"],"items":{"$ref":"spec#/$defs/ProjectId"}},"expires_at":{"type":["string","null","object"],"format":"date-time","fjs_type":"string"},"last_used_at":{"type":["string","null","object"],"format":"date-time","fjs_type":"string"},"metadata":{"$ref":"spec#/$defs/Metadata"},"created_at":{"$ref":"spec#/$defs/Timestamp"},"updated_at":{"$ref":"spec#/$defs/Timestamp"},"revoked_at":{"type":["string","null","object"],"format":"date-time","fjs_type":"string"},"replaced_by":{"anyOf":[{"$ref":"spec#/$defs/ApiKeyId"},{"type":"null"}]},"key":{"type":["string","object"],"pattern":"^plat_(live|test)_[0-9A-Za-z]{49}$","fjs_type":"string"}},"additionalProperties":false},"ApiKeyId":{"type":["string","object"],"pattern":"^key_[0-7][0-9a-hjkmnp-tv-z]{25}$","fjs_type":"string"},"Scope":{"type":["string","object"],"enum":["user:read","user:write","projects:read","projects:write","storage:read","storage:write","ai:read","ai:write","payments:read","payments:write","webhooks:read","webhooks:write","keys:write","admin"],"fjs_type":"string"},"ProjectId":{"type":["string","object"],"pattern":"^prj_[0-7][0-9a-hjkmnp-tv-z]{25}$","fjs_type":"string"},"Metadata":{"type":"object","maxProperties":16,"propertyNames":{"minLength":1,"maxLength":64},"additionalProperties":{"type":["string","object"],"maxLength":512,"fjs_type":"string"}},"Timestamp":{"type":["string","object"],"format":"date-time","fjs_type":"string"}}}}}
+const validatorState = {"ajvOptions":{},"ajvSchemas":{"spec":{"$id":"spec","$defs":{"ApiKeyWithSecret":{"type":"object","required":["id","name","start","scopes","project_ids","expires_at","last_used_at","metadata","created_at","updated_at","revoked_at","replaced_by","created_by_key","key"],"properties":{"id":{"$ref":"spec#/$defs/ApiKeyId"},"name":{"type":["string","object"],"fjs_type":"string"},"start":{"type":["string","object"],"fjs_type":"string"},"scopes":{"type":"array","items":{"$ref":"spec#/$defs/Scope"}},"project_ids":{"type":["array","null"],"items":{"$ref":"spec#/$defs/ProjectId"}},"expires_at":{"type":["string","null","object"],"format":"date-time","fjs_type":"string"},"last_used_at":{"type":["string","null","object"],"format":"date-time","fjs_type":"string"},"metadata":{"$ref":"spec#/$defs/Metadata"},"created_at":{"$ref":"spec#/$defs/Timestamp"},"updated_at":{"$ref":"spec#/$defs/Timestamp"},"revoked_at":{"type":["string","null","object"],"format":"date-time","fjs_type":"string"},"replaced_by":{"anyOf":[{"$ref":"spec#/$defs/ApiKeyId"},{"type":"null"}]},"created_by_key":{"anyOf":[{"$ref":"spec#/$defs/ApiKeyId"},{"type":"null"}]},"key":{"type":["string","object"],"pattern":"^plat_(live|test)_[0-9A-Za-z]{49}$","fjs_type":"string"}},"additionalProperties":false},"ApiKeyId":{"type":["string","object"],"pattern":"^key_[0-7][0-9a-hjkmnp-tv-z]{25}$","fjs_type":"string"},"Scope":{"type":["string","object"],"enum":["user:read","user:write","projects:read","projects:write","storage:read","storage:write","ai:read","ai:write","payments:read","payments:write","webhooks:read","webhooks:write","keys:write","admin"],"fjs_type":"string"},"ProjectId":{"type":["string","object"],"pattern":"^prj_[0-7][0-9a-hjkmnp-tv-z]{25}$","fjs_type":"string"},"Metadata":{"type":"object","maxProperties":16,"propertyNames":{"minLength":1,"maxLength":64},"additionalProperties":{"type":["string","object"],"maxLength":512,"fjs_type":"string"}},"Timestamp":{"type":["string","object"],"format":"date-time","fjs_type":"string"}}}}}
 const validator = Validator.restoreFromState(validatorState)
 
 
@@ -2317,6 +2397,7 @@ const asInteger = serializer.asInteger.bind(serializer)
     const JSON_STR_NULL = 'null'
     let validate_0
     let validate_1
+    let validate_2
   
     
     function anonymous1 (obj) {
@@ -2719,22 +2800,54 @@ return json + JSON_STR_END_OBJECT
         throw new Error('"replaced_by" is required!')
       }
       
-      const value_key_14 = obj["key"]
-      if (value_key_14 !== undefined) {
-        json += ",\"key\":"
+      const value_created_by_key_14 = obj["created_by_key"]
+      if (value_created_by_key_14 !== undefined) {
+        json += ",\"created_by_key\":"
         
-        if (typeof value_key_14 !== 'string') {
-          if (value_key_14 === null) {
+      if((validate_0 || (validate_0 = validator.getSchemaValidator("spec#/$defs/ApiKeyId")))(value_created_by_key_14)) {
+        
+        if (typeof value_created_by_key_14 !== 'string') {
+          if (value_created_by_key_14 === null) {
             json += JSON_STR_EMPTY_STRING
-          } else if (value_key_14 instanceof Date) {
-            json += JSON_STR_QUOTE + value_key_14.toISOString() + JSON_STR_QUOTE
-          } else if (value_key_14 instanceof RegExp) {
-            json += asString(value_key_14.source)
+          } else if (value_created_by_key_14 instanceof Date) {
+            json += JSON_STR_QUOTE + value_created_by_key_14.toISOString() + JSON_STR_QUOTE
+          } else if (value_created_by_key_14 instanceof RegExp) {
+            json += asString(value_created_by_key_14.source)
           } else {
-            json += asString(value_key_14.toString())
+            json += asString(value_created_by_key_14.toString())
           }
         } else {
-          json += asString(value_key_14)
+          json += asString(value_created_by_key_14)
+        }
+        
+      }
+    
+      else if((validate_2 || (validate_2 = validator.getSchemaValidator("spec#/$defs/ApiKeyWithSecret/properties/created_by_key/anyOf/1")))(value_created_by_key_14)) {
+        json += JSON_STR_NULL
+      }
+    
+    else throw new TypeError("The value of 'spec#/$defs/ApiKeyWithSecret/properties/created_by_key' does not match schema definition.")
+  
+      } else {
+        throw new Error('"created_by_key" is required!')
+      }
+      
+      const value_key_15 = obj["key"]
+      if (value_key_15 !== undefined) {
+        json += ",\"key\":"
+        
+        if (typeof value_key_15 !== 'string') {
+          if (value_key_15 === null) {
+            json += JSON_STR_EMPTY_STRING
+          } else if (value_key_15 instanceof Date) {
+            json += JSON_STR_QUOTE + value_key_15.toISOString() + JSON_STR_QUOTE
+          } else if (value_key_15 instanceof RegExp) {
+            json += asString(value_key_15.source)
+          } else {
+            json += asString(value_key_15.toString())
+          }
+        } else {
+          json += asString(value_key_15)
         }
         
       } else {
@@ -2757,7 +2870,7 @@ return json + JSON_STR_END_OBJECT
   const serializer = Serializer.restoreFromState(serializerState)
 
   const Validator = require('fast-json-stringify/lib/validator')
-const validatorState = {"ajvOptions":{},"ajvSchemas":{"spec":{"$id":"spec","$defs":{"ApiKey":{"type":"object","required":["id","name","start","scopes","project_ids","expires_at","last_used_at","metadata","created_at","updated_at","revoked_at","replaced_by"],"properties":{"id":{"$ref":"spec#/$defs/ApiKeyId"},"name":{"type":["string","object"],"fjs_type":"string"},"start":{"type":["string","object"],"fjs_type":"string"},"scopes":{"type":"array","items":{"$ref":"spec#/$defs/Scope"}},"project_ids":{"type":["array","null"],"items":{"$ref":"spec#/$defs/ProjectId"}},"expires_at":{"type":["string","null","object"],"format":"date-time","fjs_type":"string"},"last_used_at":{"type":["string","null","object"],"format":"date-time","fjs_type":"string"},"metadata":{"$ref":"spec#/$defs/Metadata"},"created_at":{"$ref":"spec#/$defs/Timestamp"},"updated_at":{"$ref":"spec#/$defs/Timestamp"},"revoked_at":{"type":["string","null","object"],"format":"date-time","fjs_type":"string"},"replaced_by":{"anyOf":[{"$ref":"spec#/$defs/ApiKeyId"},{"type":"null"}]}},"additionalProperties":false},"ApiKeyId":{"type":["string","object"],"pattern":"^key_[0-7][0-9a-hjkmnp-tv-z]{25}$","fjs_type":"string"},"Scope":{"type":["string","object"],"enum":["user:read","user:write","projects:read","projects:write","storage:read","storage:write","ai:read","ai:write","payments:read","payments:write","webhooks:read","webhooks:write","keys:write","admin"],"fjs_type":"string"},"ProjectId":{"type":["string","object"],"pattern":"^prj_[0-7][0-9a-hjkmnp-tv-z]{25}$","fjs_type":"string"},"Metadata":{"type":"object","maxProperties":16,"propertyNames":{"minLength":1,"maxLength":64},"additionalProperties":{"type":["string","object"],"maxLength":512,"fjs_type":"string"}},"Timestamp":{"type":["string","object"],"format":"date-time","fjs_type":"string"}}}}}
+const validatorState = {"ajvOptions":{},"ajvSchemas":{"spec":{"$id":"spec","$defs":{"ApiKey":{"type":"object","required":["id","name","start","scopes","project_ids","expires_at","last_used_at","metadata","created_at","updated_at","revoked_at","replaced_by","created_by_key"],"properties":{"id":{"$ref":"spec#/$defs/ApiKeyId"},"name":{"type":["string","object"],"fjs_type":"string"},"start":{"type":["string","object"],"fjs_type":"string"},"scopes":{"type":"array","items":{"$ref":"spec#/$defs/Scope"}},"project_ids":{"type":["array","null"],"items":{"$ref":"spec#/$defs/ProjectId"}},"expires_at":{"type":["string","null","object"],"format":"date-time","fjs_type":"string"},"last_used_at":{"type":["string","null","object"],"format":"date-time","fjs_type":"string"},"metadata":{"$ref":"spec#/$defs/Metadata"},"created_at":{"$ref":"spec#/$defs/Timestamp"},"updated_at":{"$ref":"spec#/$defs/Timestamp"},"revoked_at":{"type":["string","null","object"],"format":"date-time","fjs_type":"string"},"replaced_by":{"anyOf":[{"$ref":"spec#/$defs/ApiKeyId"},{"type":"null"}]},"created_by_key":{"anyOf":[{"$ref":"spec#/$defs/ApiKeyId"},{"type":"null"}]}},"additionalProperties":false},"ApiKeyId":{"type":["string","object"],"pattern":"^key_[0-7][0-9a-hjkmnp-tv-z]{25}$","fjs_type":"string"},"Scope":{"type":["string","object"],"enum":["user:read","user:write","projects:read","projects:write","storage:read","storage:write","ai:read","ai:write","payments:read","payments:write","webhooks:read","webhooks:write","keys:write","admin"],"fjs_type":"string"},"ProjectId":{"type":["string","object"],"pattern":"^prj_[0-7][0-9a-hjkmnp-tv-z]{25}$","fjs_type":"string"},"Metadata":{"type":"object","maxProperties":16,"propertyNames":{"minLength":1,"maxLength":64},"additionalProperties":{"type":["string","object"],"maxLength":512,"fjs_type":"string"}},"Timestamp":{"type":["string","object"],"format":"date-time","fjs_type":"string"}}}}}
 const validator = Validator.restoreFromState(validatorState)
 
 
@@ -2792,6 +2905,7 @@ const asInteger = serializer.asInteger.bind(serializer)
     const JSON_STR_NULL = 'null'
     let validate_0
     let validate_1
+    let validate_2
   
     
     function anonymous1 (obj) {
@@ -3192,6 +3306,38 @@ return json + JSON_STR_END_OBJECT
   
       } else {
         throw new Error('"replaced_by" is required!')
+      }
+      
+      const value_created_by_key_14 = obj["created_by_key"]
+      if (value_created_by_key_14 !== undefined) {
+        json += ",\"created_by_key\":"
+        
+      if((validate_0 || (validate_0 = validator.getSchemaValidator("spec#/$defs/ApiKeyId")))(value_created_by_key_14)) {
+        
+        if (typeof value_created_by_key_14 !== 'string') {
+          if (value_created_by_key_14 === null) {
+            json += JSON_STR_EMPTY_STRING
+          } else if (value_created_by_key_14 instanceof Date) {
+            json += JSON_STR_QUOTE + value_created_by_key_14.toISOString() + JSON_STR_QUOTE
+          } else if (value_created_by_key_14 instanceof RegExp) {
+            json += asString(value_created_by_key_14.source)
+          } else {
+            json += asString(value_created_by_key_14.toString())
+          }
+        } else {
+          json += asString(value_created_by_key_14)
+        }
+        
+      }
+    
+      else if((validate_2 || (validate_2 = validator.getSchemaValidator("spec#/$defs/ApiKey/properties/created_by_key/anyOf/1")))(value_created_by_key_14)) {
+        json += JSON_STR_NULL
+      }
+    
+    else throw new TypeError("The value of 'spec#/$defs/ApiKey/properties/created_by_key' does not match schema definition.")
+  
+      } else {
+        throw new Error('"created_by_key" is required!')
       }
       
 return json + JSON_STR_END_OBJECT
@@ -3730,7 +3876,7 @@ return json + JSON_STR_END_OBJECT
   const serializer = Serializer.restoreFromState(serializerState)
 
   const Validator = require('fast-json-stringify/lib/validator')
-const validatorState = {"ajvOptions":{},"ajvSchemas":{"spec":{"$id":"spec","$defs":{"UserWithApiKey":{"type":"object","required":["id","email","email_verified","name","bio","locale","timezone","avatar_url","status","role","metadata","created_at","updated_at","api_key"],"properties":{"id":{"$ref":"spec#/$defs/UserId"},"email":{"$ref":"spec#/$defs/Email"},"email_verified":{"type":"boolean"},"name":{"$ref":"spec#/$defs/PersonName"},"bio":{"type":["string","null","object"],"maxLength":1000,"fjs_type":"string"},"locale":{"$ref":"spec#/$defs/Locale"},"timezone":{"$ref":"spec#/$defs/Timezone"},"avatar_url":{"type":["string","null","object"],"format":"uri","fjs_type":"string"},"status":{"type":["string","object"],"enum":["active","disabled"],"fjs_type":"string"},"role":{"type":["string","object"],"enum":["user","admin"],"fjs_type":"string"},"metadata":{"$ref":"spec#/$defs/Metadata"},"created_at":{"$ref":"spec#/$defs/Timestamp"},"updated_at":{"$ref":"spec#/$defs/Timestamp"},"api_key":{"$ref":"spec#/$defs/ApiKeyWithSecret"}},"additionalProperties":false},"UserId":{"type":["string","object"],"pattern":"^usr_[0-7][0-9a-hjkmnp-tv-z]{25}$","fjs_type":"string"},"Email":{"type":["string","object"],"format":"email","maxLength":254,"fjs_type":"string"},"PersonName":{"type":["string","object"],"minLength":1,"maxLength":120,"pattern":"\\S","fjs_type":"string"},"Locale":{"type":["string","object"],"pattern":"^[a-z]{2,3}(-[A-Z][a-z]{3})?(-([A-Z]{2}|[0-9]{3}))?$","fjs_type":"string"},"Timezone":{"type":["string","object"],"format":"timezone","maxLength":64,"fjs_type":"string"},"Metadata":{"type":"object","maxProperties":16,"propertyNames":{"minLength":1,"maxLength":64},"additionalProperties":{"type":["string","object"],"maxLength":512,"fjs_type":"string"}},"Timestamp":{"type":["string","object"],"format":"date-time","fjs_type":"string"},"ApiKeyWithSecret":{"type":"object","required":["id","name","start","scopes","project_ids","expires_at","last_used_at","metadata","created_at","updated_at","revoked_at","replaced_by","key"],"properties":{"id":{"$ref":"spec#/$defs/ApiKeyId"},"name":{"type":["string","object"],"fjs_type":"string"},"start":{"type":["string","object"],"fjs_type":"string"},"scopes":{"type":"array","items":{"$ref":"spec#/$defs/Scope"}},"project_ids":{"type":["array","null"],"items":{"$ref":"spec#/$defs/ProjectId"}},"expires_at":{"type":["string","null","object"],"format":"date-time","fjs_type":"string"},"last_used_at":{"type":["string","null","object"],"format":"date-time","fjs_type":"string"},"metadata":{"$ref":"spec#/$defs/Metadata"},"created_at":{"$ref":"spec#/$defs/Timestamp"},"updated_at":{"$ref":"spec#/$defs/Timestamp"},"revoked_at":{"type":["string","null","object"],"format":"date-time","fjs_type":"string"},"replaced_by":{"anyOf":[{"$ref":"spec#/$defs/ApiKeyId"},{"type":"null"}]},"key":{"type":["string","object"],"pattern":"^plat_(live|test)_[0-9A-Za-z]{49}$","fjs_type":"string"}},"additionalProperties":false},"ApiKeyId":{"type":["string","object"],"pattern":"^key_[0-7][0-9a-hjkmnp-tv-z]{25}$","fjs_type":"string"},"Scope":{"type":["string","object"],"enum":["user:read","user:write","projects:read","projects:write","storage:read","storage:write","ai:read","ai:write","payments:read","payments:write","webhooks:read","webhooks:write","keys:write","admin"],"fjs_type":"string"},"ProjectId":{"type":["string","object"],"pattern":"^prj_[0-7][0-9a-hjkmnp-tv-z]{25}$","fjs_type":"string"}}}}}
+const validatorState = {"ajvOptions":{},"ajvSchemas":{"spec":{"$id":"spec","$defs":{"UserWithApiKey":{"type":"object","required":["id","email","email_verified","name","bio","locale","timezone","avatar_url","status","role","metadata","created_at","updated_at","api_key"],"properties":{"id":{"$ref":"spec#/$defs/UserId"},"email":{"$ref":"spec#/$defs/Email"},"email_verified":{"type":"boolean"},"name":{"$ref":"spec#/$defs/PersonName"},"bio":{"type":["string","null","object"],"maxLength":1000,"fjs_type":"string"},"locale":{"$ref":"spec#/$defs/Locale"},"timezone":{"$ref":"spec#/$defs/Timezone"},"avatar_url":{"type":["string","null","object"],"format":"uri","fjs_type":"string"},"status":{"type":["string","object"],"enum":["active","disabled"],"fjs_type":"string"},"role":{"type":["string","object"],"enum":["user","admin"],"fjs_type":"string"},"metadata":{"$ref":"spec#/$defs/Metadata"},"created_at":{"$ref":"spec#/$defs/Timestamp"},"updated_at":{"$ref":"spec#/$defs/Timestamp"},"api_key":{"$ref":"spec#/$defs/ApiKeyWithSecret"}},"additionalProperties":false},"UserId":{"type":["string","object"],"pattern":"^usr_[0-7][0-9a-hjkmnp-tv-z]{25}$","fjs_type":"string"},"Email":{"type":["string","object"],"format":"email","maxLength":254,"fjs_type":"string"},"PersonName":{"type":["string","object"],"minLength":1,"maxLength":120,"pattern":"\\S","fjs_type":"string"},"Locale":{"type":["string","object"],"pattern":"^[a-z]{2,3}(-[A-Z][a-z]{3})?(-([A-Z]{2}|[0-9]{3}))?$","fjs_type":"string"},"Timezone":{"type":["string","object"],"format":"timezone","maxLength":64,"fjs_type":"string"},"Metadata":{"type":"object","maxProperties":16,"propertyNames":{"minLength":1,"maxLength":64},"additionalProperties":{"type":["string","object"],"maxLength":512,"fjs_type":"string"}},"Timestamp":{"type":["string","object"],"format":"date-time","fjs_type":"string"},"ApiKeyWithSecret":{"type":"object","required":["id","name","start","scopes","project_ids","expires_at","last_used_at","metadata","created_at","updated_at","revoked_at","replaced_by","created_by_key","key"],"properties":{"id":{"$ref":"spec#/$defs/ApiKeyId"},"name":{"type":["string","object"],"fjs_type":"string"},"start":{"type":["string","object"],"fjs_type":"string"},"scopes":{"type":"array","items":{"$ref":"spec#/$defs/Scope"}},"project_ids":{"type":["array","null"],"items":{"$ref":"spec#/$defs/ProjectId"}},"expires_at":{"type":["string","null","object"],"format":"date-time","fjs_type":"string"},"last_used_at":{"type":["string","null","object"],"format":"date-time","fjs_type":"string"},"metadata":{"$ref":"spec#/$defs/Metadata"},"created_at":{"$ref":"spec#/$defs/Timestamp"},"updated_at":{"$ref":"spec#/$defs/Timestamp"},"revoked_at":{"type":["string","null","object"],"format":"date-time","fjs_type":"string"},"replaced_by":{"anyOf":[{"$ref":"spec#/$defs/ApiKeyId"},{"type":"null"}]},"created_by_key":{"anyOf":[{"$ref":"spec#/$defs/ApiKeyId"},{"type":"null"}]},"key":{"type":["string","object"],"pattern":"^plat_(live|test)_[0-9A-Za-z]{49}$","fjs_type":"string"}},"additionalProperties":false},"ApiKeyId":{"type":["string","object"],"pattern":"^key_[0-7][0-9a-hjkmnp-tv-z]{25}$","fjs_type":"string"},"Scope":{"type":["string","object"],"enum":["user:read","user:write","projects:read","projects:write","storage:read","storage:write","ai:read","ai:write","payments:read","payments:write","webhooks:read","webhooks:write","keys:write","admin"],"fjs_type":"string"},"ProjectId":{"type":["string","object"],"pattern":"^prj_[0-7][0-9a-hjkmnp-tv-z]{25}$","fjs_type":"string"}}}}}
 const validator = Validator.restoreFromState(validatorState)
 
 
@@ -3765,6 +3911,7 @@ const asInteger = serializer.asInteger.bind(serializer)
     const JSON_STR_NULL = 'null'
     let validate_0
     let validate_1
+    let validate_2
   
     
       // "spec#/$defs/Metadata"
@@ -4167,22 +4314,54 @@ return json + JSON_STR_END_OBJECT
         throw new Error('"replaced_by" is required!')
       }
       
-      const value_key_29 = obj["key"]
-      if (value_key_29 !== undefined) {
-        json += ",\"key\":"
+      const value_created_by_key_29 = obj["created_by_key"]
+      if (value_created_by_key_29 !== undefined) {
+        json += ",\"created_by_key\":"
         
-        if (typeof value_key_29 !== 'string') {
-          if (value_key_29 === null) {
+      if((validate_0 || (validate_0 = validator.getSchemaValidator("spec#/$defs/ApiKeyId")))(value_created_by_key_29)) {
+        
+        if (typeof value_created_by_key_29 !== 'string') {
+          if (value_created_by_key_29 === null) {
             json += JSON_STR_EMPTY_STRING
-          } else if (value_key_29 instanceof Date) {
-            json += JSON_STR_QUOTE + value_key_29.toISOString() + JSON_STR_QUOTE
-          } else if (value_key_29 instanceof RegExp) {
-            json += asString(value_key_29.source)
+          } else if (value_created_by_key_29 instanceof Date) {
+            json += JSON_STR_QUOTE + value_created_by_key_29.toISOString() + JSON_STR_QUOTE
+          } else if (value_created_by_key_29 instanceof RegExp) {
+            json += asString(value_created_by_key_29.source)
           } else {
-            json += asString(value_key_29.toString())
+            json += asString(value_created_by_key_29.toString())
           }
         } else {
-          json += asString(value_key_29)
+          json += asString(value_created_by_key_29)
+        }
+        
+      }
+    
+      else if((validate_2 || (validate_2 = validator.getSchemaValidator("spec#/$defs/ApiKeyWithSecret/properties/created_by_key/anyOf/1")))(value_created_by_key_29)) {
+        json += JSON_STR_NULL
+      }
+    
+    else throw new TypeError("The value of 'spec#/$defs/ApiKeyWithSecret/properties/created_by_key' does not match schema definition.")
+  
+      } else {
+        throw new Error('"created_by_key" is required!')
+      }
+      
+      const value_key_30 = obj["key"]
+      if (value_key_30 !== undefined) {
+        json += ",\"key\":"
+        
+        if (typeof value_key_30 !== 'string') {
+          if (value_key_30 === null) {
+            json += JSON_STR_EMPTY_STRING
+          } else if (value_key_30 instanceof Date) {
+            json += JSON_STR_QUOTE + value_key_30.toISOString() + JSON_STR_QUOTE
+          } else if (value_key_30 instanceof RegExp) {
+            json += asString(value_key_30.source)
+          } else {
+            json += asString(value_key_30.toString())
+          }
+        } else {
+          json += asString(value_key_30)
         }
         
       } else {
@@ -6819,7 +6998,9 @@ return json + JSON_STR_END_OBJECT
   const serializerState = {"mode":"standalone"}
   const serializer = Serializer.restoreFromState(serializerState)
 
-  const validator = null
+  const Validator = require('fast-json-stringify/lib/validator')
+const validatorState = {"ajvOptions":{},"ajvSchemas":{"spec":{"$id":"spec","$defs":{"Invitation":{"type":"object","required":["id","project_id","project_name","email","user_id","role","status","created_by","created_by_name","metadata","created_at","updated_at","expires_at"],"properties":{"id":{"$ref":"spec#/$defs/InvitationId"},"project_id":{"$ref":"spec#/$defs/ProjectId"},"project_name":{"type":["string","object"],"fjs_type":"string"},"email":{"anyOf":[{"$ref":"spec#/$defs/Email"},{"type":"null"}]},"user_id":{"anyOf":[{"$ref":"spec#/$defs/UserId"},{"type":"null"}]},"role":{"$ref":"spec#/$defs/MemberRole"},"status":{"$ref":"spec#/$defs/InvitationStatus"},"created_by":{"$ref":"spec#/$defs/UserId"},"created_by_name":{"type":["string","object"],"fjs_type":"string"},"metadata":{"$ref":"spec#/$defs/Metadata"},"created_at":{"$ref":"spec#/$defs/Timestamp"},"updated_at":{"$ref":"spec#/$defs/Timestamp"},"expires_at":{"$ref":"spec#/$defs/Timestamp"}},"additionalProperties":false},"InvitationId":{"type":["string","object"],"pattern":"^inv_[0-7][0-9a-hjkmnp-tv-z]{25}$","fjs_type":"string"},"ProjectId":{"type":["string","object"],"pattern":"^prj_[0-7][0-9a-hjkmnp-tv-z]{25}$","fjs_type":"string"},"Email":{"type":["string","object"],"format":"email","maxLength":254,"fjs_type":"string"},"UserId":{"type":["string","object"],"pattern":"^usr_[0-7][0-9a-hjkmnp-tv-z]{25}$","fjs_type":"string"},"MemberRole":{"type":["string","object"],"enum":["owner","admin","editor","viewer"],"fjs_type":"string"},"InvitationStatus":{"type":["string","object"],"enum":["pending","accepted","declined","revoked","expired"],"fjs_type":"string"},"Metadata":{"type":"object","maxProperties":16,"propertyNames":{"minLength":1,"maxLength":64},"additionalProperties":{"type":["string","object"],"maxLength":512,"fjs_type":"string"}},"Timestamp":{"type":["string","object"],"format":"date-time","fjs_type":"string"}}}}}
+const validator = Validator.restoreFromState(validatorState)
 
 
   module.exports = function anonymous(validator,serializer
@@ -6851,7 +7032,10 @@ const asInteger = serializer.asInteger.bind(serializer)
     const JSON_STR_EMPTY_ARRAY = JSON_STR_BEGIN_ARRAY + JSON_STR_END_ARRAY
     const JSON_STR_EMPTY_STRING = JSON_STR_QUOTE + JSON_STR_QUOTE
     const JSON_STR_NULL = 'null'
-    
+    let validate_0
+    let validate_1
+    let validate_2
+    let validate_3
   
     
       // "spec#/$defs/Metadata"
@@ -6863,7 +7047,7 @@ const asInteger = serializer.asInteger.bind(serializer)
         if (obj === null) return JSON_STR_EMPTY_OBJECT
         let json = ''
 
-        let addComma_10 = false
+        let addComma_11 = false
 
     for (const key of Object.keys(obj)) {
       if (
@@ -6874,7 +7058,7 @@ const asInteger = serializer.asInteger.bind(serializer)
       ) continue
       const value = obj[key]
   
-        json += addComma_10 ? JSON_STR_COMMA : ((addComma_10 = true), JSON_STR_BEGIN_OBJECT)
+        json += addComma_11 ? JSON_STR_COMMA : ((addComma_11 = true), JSON_STR_BEGIN_OBJECT)
         json += asString(key) + JSON_STR_COLONS
         
         if (typeof value !== 'string') {
@@ -6893,7 +7077,7 @@ const asInteger = serializer.asInteger.bind(serializer)
         
       
     }
-  if (!addComma_10) json += JSON_STR_BEGIN_OBJECT
+  if (!addComma_11) json += JSON_STR_BEGIN_OBJECT
 
 return json + JSON_STR_END_OBJECT
 
@@ -6980,6 +7164,8 @@ return json + JSON_STR_END_OBJECT
       if (value_email_4 !== undefined) {
         json += ",\"email\":"
         
+      if((validate_0 || (validate_0 = validator.getSchemaValidator("spec#/$defs/Email")))(value_email_4)) {
+        
         if (typeof value_email_4 !== 'string') {
           if (value_email_4 === null) {
             json += JSON_STR_EMPTY_STRING
@@ -6994,126 +7180,166 @@ return json + JSON_STR_END_OBJECT
           json += asString(value_email_4)
         }
         
+      }
+    
+      else if((validate_1 || (validate_1 = validator.getSchemaValidator("spec#/$defs/Invitation/properties/email/anyOf/1")))(value_email_4)) {
+        json += JSON_STR_NULL
+      }
+    
+    else throw new TypeError("The value of 'spec#/$defs/Invitation/properties/email' does not match schema definition.")
+  
       } else {
         throw new Error('"email" is required!')
       }
       
-      const value_role_5 = obj["role"]
-      if (value_role_5 !== undefined) {
-        json += ",\"role\":"
+      const value_user_id_5 = obj["user_id"]
+      if (value_user_id_5 !== undefined) {
+        json += ",\"user_id\":"
         
-        if (typeof value_role_5 !== 'string') {
-          if (value_role_5 === null) {
+      if((validate_2 || (validate_2 = validator.getSchemaValidator("spec#/$defs/UserId")))(value_user_id_5)) {
+        
+        if (typeof value_user_id_5 !== 'string') {
+          if (value_user_id_5 === null) {
             json += JSON_STR_EMPTY_STRING
-          } else if (value_role_5 instanceof Date) {
-            json += JSON_STR_QUOTE + value_role_5.toISOString() + JSON_STR_QUOTE
-          } else if (value_role_5 instanceof RegExp) {
-            json += asString(value_role_5.source)
+          } else if (value_user_id_5 instanceof Date) {
+            json += JSON_STR_QUOTE + value_user_id_5.toISOString() + JSON_STR_QUOTE
+          } else if (value_user_id_5 instanceof RegExp) {
+            json += asString(value_user_id_5.source)
           } else {
-            json += asString(value_role_5.toString())
+            json += asString(value_user_id_5.toString())
           }
         } else {
-          json += asString(value_role_5)
+          json += asString(value_user_id_5)
+        }
+        
+      }
+    
+      else if((validate_3 || (validate_3 = validator.getSchemaValidator("spec#/$defs/Invitation/properties/user_id/anyOf/1")))(value_user_id_5)) {
+        json += JSON_STR_NULL
+      }
+    
+    else throw new TypeError("The value of 'spec#/$defs/Invitation/properties/user_id' does not match schema definition.")
+  
+      } else {
+        throw new Error('"user_id" is required!')
+      }
+      
+      const value_role_6 = obj["role"]
+      if (value_role_6 !== undefined) {
+        json += ",\"role\":"
+        
+        if (typeof value_role_6 !== 'string') {
+          if (value_role_6 === null) {
+            json += JSON_STR_EMPTY_STRING
+          } else if (value_role_6 instanceof Date) {
+            json += JSON_STR_QUOTE + value_role_6.toISOString() + JSON_STR_QUOTE
+          } else if (value_role_6 instanceof RegExp) {
+            json += asString(value_role_6.source)
+          } else {
+            json += asString(value_role_6.toString())
+          }
+        } else {
+          json += asString(value_role_6)
         }
         
       } else {
         throw new Error('"role" is required!')
       }
       
-      const value_status_6 = obj["status"]
-      if (value_status_6 !== undefined) {
+      const value_status_7 = obj["status"]
+      if (value_status_7 !== undefined) {
         json += ",\"status\":"
         
-        if (typeof value_status_6 !== 'string') {
-          if (value_status_6 === null) {
+        if (typeof value_status_7 !== 'string') {
+          if (value_status_7 === null) {
             json += JSON_STR_EMPTY_STRING
-          } else if (value_status_6 instanceof Date) {
-            json += JSON_STR_QUOTE + value_status_6.toISOString() + JSON_STR_QUOTE
-          } else if (value_status_6 instanceof RegExp) {
-            json += asString(value_status_6.source)
+          } else if (value_status_7 instanceof Date) {
+            json += JSON_STR_QUOTE + value_status_7.toISOString() + JSON_STR_QUOTE
+          } else if (value_status_7 instanceof RegExp) {
+            json += asString(value_status_7.source)
           } else {
-            json += asString(value_status_6.toString())
+            json += asString(value_status_7.toString())
           }
         } else {
-          json += asString(value_status_6)
+          json += asString(value_status_7)
         }
         
       } else {
         throw new Error('"status" is required!')
       }
       
-      const value_created_by_7 = obj["created_by"]
-      if (value_created_by_7 !== undefined) {
+      const value_created_by_8 = obj["created_by"]
+      if (value_created_by_8 !== undefined) {
         json += ",\"created_by\":"
         
-        if (typeof value_created_by_7 !== 'string') {
-          if (value_created_by_7 === null) {
+        if (typeof value_created_by_8 !== 'string') {
+          if (value_created_by_8 === null) {
             json += JSON_STR_EMPTY_STRING
-          } else if (value_created_by_7 instanceof Date) {
-            json += JSON_STR_QUOTE + value_created_by_7.toISOString() + JSON_STR_QUOTE
-          } else if (value_created_by_7 instanceof RegExp) {
-            json += asString(value_created_by_7.source)
+          } else if (value_created_by_8 instanceof Date) {
+            json += JSON_STR_QUOTE + value_created_by_8.toISOString() + JSON_STR_QUOTE
+          } else if (value_created_by_8 instanceof RegExp) {
+            json += asString(value_created_by_8.source)
           } else {
-            json += asString(value_created_by_7.toString())
+            json += asString(value_created_by_8.toString())
           }
         } else {
-          json += asString(value_created_by_7)
+          json += asString(value_created_by_8)
         }
         
       } else {
         throw new Error('"created_by" is required!')
       }
       
-      const value_created_by_name_8 = obj["created_by_name"]
-      if (value_created_by_name_8 !== undefined) {
+      const value_created_by_name_9 = obj["created_by_name"]
+      if (value_created_by_name_9 !== undefined) {
         json += ",\"created_by_name\":"
         
-        if (typeof value_created_by_name_8 !== 'string') {
-          if (value_created_by_name_8 === null) {
+        if (typeof value_created_by_name_9 !== 'string') {
+          if (value_created_by_name_9 === null) {
             json += JSON_STR_EMPTY_STRING
-          } else if (value_created_by_name_8 instanceof Date) {
-            json += JSON_STR_QUOTE + value_created_by_name_8.toISOString() + JSON_STR_QUOTE
-          } else if (value_created_by_name_8 instanceof RegExp) {
-            json += asString(value_created_by_name_8.source)
+          } else if (value_created_by_name_9 instanceof Date) {
+            json += JSON_STR_QUOTE + value_created_by_name_9.toISOString() + JSON_STR_QUOTE
+          } else if (value_created_by_name_9 instanceof RegExp) {
+            json += asString(value_created_by_name_9.source)
           } else {
-            json += asString(value_created_by_name_8.toString())
+            json += asString(value_created_by_name_9.toString())
           }
         } else {
-          json += asString(value_created_by_name_8)
+          json += asString(value_created_by_name_9)
         }
         
       } else {
         throw new Error('"created_by_name" is required!')
       }
       
-      const value_metadata_9 = obj["metadata"]
-      if (value_metadata_9 !== undefined) {
+      const value_metadata_10 = obj["metadata"]
+      if (value_metadata_10 !== undefined) {
         json += ",\"metadata\":"
-        json += anonymous1(value_metadata_9)
+        json += anonymous1(value_metadata_10)
       } else {
         throw new Error('"metadata" is required!')
       }
       
-      const value_created_at_11 = obj["created_at"]
-      if (value_created_at_11 !== undefined) {
+      const value_created_at_12 = obj["created_at"]
+      if (value_created_at_12 !== undefined) {
         json += ",\"created_at\":"
-        json += asDateTime(value_created_at_11)
+        json += asDateTime(value_created_at_12)
       } else {
         throw new Error('"created_at" is required!')
       }
       
-      const value_updated_at_12 = obj["updated_at"]
-      if (value_updated_at_12 !== undefined) {
+      const value_updated_at_13 = obj["updated_at"]
+      if (value_updated_at_13 !== undefined) {
         json += ",\"updated_at\":"
-        json += asDateTime(value_updated_at_12)
+        json += asDateTime(value_updated_at_13)
       } else {
         throw new Error('"updated_at" is required!')
       }
       
-      const value_expires_at_13 = obj["expires_at"]
-      if (value_expires_at_13 !== undefined) {
+      const value_expires_at_14 = obj["expires_at"]
+      if (value_expires_at_14 !== undefined) {
         json += ",\"expires_at\":"
-        json += asDateTime(value_expires_at_13)
+        json += asDateTime(value_expires_at_14)
       } else {
         throw new Error('"expires_at" is required!')
       }

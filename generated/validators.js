@@ -4051,6 +4051,87 @@ return errors === 0;
 }
 validate_queryListApiKeys.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
 
+exports.queryRevokeApiKey = validate_queryRevokeApiKey;
+const schema_queryRevokeApiKey = {"type":"object","additionalProperties":false,"properties":{"cascade":{"type":"boolean"}},"required":[],"$id":"queryRevokeApiKey"};
+
+function validate_queryRevokeApiKey(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
+/*# sourceURL="queryRevokeApiKey" */;
+let vErrors = null;
+let errors = 0;
+const evaluated0 = validate_queryRevokeApiKey.evaluated;
+if(evaluated0.dynamicProps){
+evaluated0.props = undefined;
+}
+if(evaluated0.dynamicItems){
+evaluated0.items = undefined;
+}
+if(data && typeof data == "object" && !Array.isArray(data)){
+for(const key0 in data){
+if(!(key0 === "cascade")){
+const err0 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties"};
+if(vErrors === null){
+vErrors = [err0];
+}
+else {
+vErrors.push(err0);
+}
+errors++;
+}
+}
+if(data.cascade !== undefined){
+let data0 = data.cascade;
+if(typeof data0 !== "boolean"){
+let dataType0 = typeof data0;
+let coerced0 = undefined;
+if(dataType0 == 'object' && Array.isArray(data0) && data0.length == 1){
+data0 = data0[0];
+dataType0 = typeof data0;
+if(typeof data0 === "boolean"){
+coerced0 = data0;
+}
+}
+if(!(coerced0 !== undefined)){
+if(data0 === "false" || data0 === 0 || data0 === null){
+coerced0 = false;
+}
+else if(data0 === "true" || data0 === 1){
+coerced0 = true;
+}
+else {
+const err1 = {instancePath:instancePath+"/cascade",schemaPath:"#/properties/cascade/type",keyword:"type",params:{type: "boolean"},message:"must be boolean"};
+if(vErrors === null){
+vErrors = [err1];
+}
+else {
+vErrors.push(err1);
+}
+errors++;
+}
+}
+if(coerced0 !== undefined){
+data0 = coerced0;
+if(data !== undefined){
+data["cascade"] = coerced0;
+}
+}
+}
+}
+}
+else {
+const err2 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object"};
+if(vErrors === null){
+vErrors = [err2];
+}
+else {
+vErrors.push(err2);
+}
+errors++;
+}
+validate_queryRevokeApiKey.errors = vErrors;
+return errors === 0;
+}
+validate_queryRevokeApiKey.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
+
 exports.queryListUsers = validate_queryListUsers;
 const schema_queryListUsers = {"type":"object","additionalProperties":false,"properties":{"page":{"type":"integer","minimum":1,"maximum":1000000,"default":1},"limit":{"type":"integer","minimum":1,"maximum":100,"default":20},"sort":{"type":"string","enum":["created_at","updated_at","name","email"],"default":"created_at"},"order":{"type":"string","enum":["asc","desc"],"default":"desc"},"status":{"type":"array","maxItems":10,"items":{"type":"string","enum":["active","disabled"]}},"role":{"type":"array","maxItems":10,"items":{"type":"string","enum":["user","admin"]}},"email":{"$ref":"spec:Email"},"q":{"type":"string","minLength":1,"maxLength":200},"cursor":{"type":"string","minLength":1,"maxLength":4000},"created_after":{"$ref":"spec:Timestamp"},"created_before":{"$ref":"spec:Timestamp"},"updated_after":{"$ref":"spec:Timestamp"},"updated_before":{"$ref":"spec:Timestamp"},"metadata":{"type":"object","maxProperties":8,"propertyNames":{"minLength":1,"maxLength":64},"additionalProperties":{"type":"string","maxLength":512}}},"required":[],"$id":"queryListUsers"};
 const schema_spec_Email = {"type":"string","format":"email","maxLength":254,"$id":"spec:Email"};

@@ -5,10 +5,11 @@ import {
   findOwnApiKey,
   insertApiKey,
   listApiKeys,
-  lockOwnApiKey,
+  lockKeys,
   parseExpiresAt,
   replaceApiKey,
   requireGrantable,
+  revokeApiKeys,
   toApiKey,
 } from '../services/users/api-keys.ts'
 
@@ -19,12 +20,14 @@ export const apiKeys = {
 
   async createApiKey({ principal, body }, { db, config, events }) {
     const { name, scopes, metadata, project_ids: projectIds = null } = body
-    const expiresAt = parseExpiresAt(body.expires_at) ?? null
-    requireGrantable(principal, scopes, projectIds)
+    const { userId, keyId: createdByKey } = principal
+    const asked = parseExpiresAt(body.expires_at)
+    const expiresAt = asked === undefined ? principal.expiresAt : asked
+    const fields = { userId, name, scopes, projectIds, expiresAt, metadata, createdByKey }
+    requireGrantable(principal, fields)
     return await db.transaction(async (tx) => {
+      await lockKeys(tx, principal)
       for (const id of projectIds ?? []) await requireMembership(tx, id, principal)
-      const { userId } = principal
-      const fields = { userId, name, scopes, projectIds, expiresAt, metadata }
       const key = await insertApiKey(tx, config.keyMode, fields)
       await events.emit(tx, 'api_key.created', key, { userId })
       return { status: 201, body: key, headers: { location: `/v1/user/api-keys/${key.id}` } }
@@ -35,18 +38,15 @@ export const apiKeys = {
     return { status: 200, body: toApiKey(await findOwnApiKey(db, id, principal)) }
   },
 
-  async revokeApiKey({ principal, params: { id }, ifMatch }, { db, events, principals }) {
+  async revokeApiKey({ principal, params: { id }, query, ifMatch }, { db, events, principals }) {
+    const { userId } = principal
     return await db.transaction(async (tx) => {
-      const { row, digest } = await lockOwnApiKey(tx, id, principal)
-      const previous = toApiKey(row)
-      ifMatch(previous)
-      if (previous.revoked_at === null) {
-        const key = toApiKey(
-          await tx.prisma.apiKey.update({ where: { id }, data: { revokedAt: new Date() } }),
-        )
-        await events.emit(tx, 'api_key.revoked', key, { previous, userId: principal.userId })
-      }
-      tx.afterCommit(() => principals.waitForInvalidation(digest))
+      await lockKeys(tx, principal)
+      const row = await findOwnApiKey(tx, id, principal)
+      ifMatch(toApiKey(row))
+      for (const { key, previous } of await revokeApiKeys(tx, row, query.cascade))
+        await events.emit(tx, 'api_key.revoked', key, { previous, userId })
+      tx.afterCommit(() => principals.waitForInvalidation(userId))
       return { status: 204 }
     })
   },
@@ -56,10 +56,12 @@ export const apiKeys = {
       expiresAt: parseExpiresAt(body?.expires_at),
       overlapSeconds: body?.overlap_seconds ?? 0,
     }
+    const { userId } = principal
     return await db.transaction(async (tx) => {
-      const { key, previous, digest } = await replaceApiKey(tx, config.keyMode, principal, id, rotation)
-      await events.emit(tx, 'api_key.rotated', key, { previous, userId: principal.userId })
-      tx.afterCommit(() => principals.waitForInvalidation(digest))
+      await lockKeys(tx, principal)
+      const { key, previous } = await replaceApiKey(tx, config.keyMode, principal, id, rotation)
+      await events.emit(tx, 'api_key.rotated', key, { previous, userId })
+      tx.afterCommit(() => principals.waitForInvalidation(userId))
       return { status: 201, body: key, headers: { location: `/v1/user/api-keys/${key.id}` } }
     })
   },

@@ -3,14 +3,15 @@
 import { changesOf } from '../infra/changes.ts'
 import type { Handlers } from '../services/handler.ts'
 import { findProject, openProject, requireProjectStatus } from '../services/projects/access.ts'
-import { notFound } from '../infra/errors.ts'
-import { hasDeclined, insertInvitation } from '../services/projects/invitations.ts'
+import { insertInvitation } from '../services/projects/invitations.ts'
 import {
   deleteMember,
+  findInvitee,
   findMember,
   insertMember,
   listMembers,
   requireCanRemove,
+  requireNotMember,
   requireOwnerForOwnerRole,
   updateMember,
 } from '../services/projects/members.ts'
@@ -22,38 +23,27 @@ export const members = {
   },
 
   async addMember(request, { db, events, publicUrl }) {
-    const { user_id: userId, email, role, metadata } = request.body
-    const address = email?.toLowerCase()
-    const createdById = request.principal.userId
+    const { principal, body } = request
+    const { role, metadata } = body
+    const createdById = principal.userId
     return await db.transaction(async (tx) => {
       const project = await findProject(tx, request, { lock: true })
-      const user = await tx.prisma.user.findUnique({
-        where: userId !== undefined ? { id: userId, status: { not: 'deleted' } } : { email: address },
-        select: { id: true },
-      })
-      if (user === null && address === undefined) throw notFound('user', userId)
+      const { id: projectId } = project
+      const invitee = await findInvitee(tx, projectId, principal, body)
       requireOwnerForOwnerRole(project, [role])
       requireProjectStatus(project, request)
-      // A user who declined is invited again, not added.
-      const declined =
-        user !== null &&
-        address !== undefined &&
-        (await hasDeclined(tx, project.id, { id: user.id, email: address }))
-      if (user === null || declined) {
-        const fields = { projectId: project.id, email: address!, role, metadata, createdById }
-        const invitation = await insertInvitation(tx, fields)
+      requireNotMember(invitee)
+      const { who, addedId } = invitee
+      if (addedId === null) {
+        const invitation = await insertInvitation(tx, { projectId, who, role, metadata, createdById })
         await events.emit(tx, 'invitation.created', invitation)
-        const location = `/v1/projects/${project.id}/invitations/${invitation.id}`
+        const location = `/v1/projects/${projectId}/invitations/${invitation.id}`
         return { status: 202, body: invitation, headers: { location } }
       }
-      const member = await insertMember(
-        tx,
-        project,
-        { userId: user.id, role, metadata, createdById },
-        publicUrl(),
-      )
+      const fields = { userId: addedId, role, metadata, createdById }
+      const member = await insertMember(tx, project, fields, publicUrl())
       await events.emit(tx, 'member.added', member)
-      const location = `/v1/projects/${project.id}/members/${member.id}`
+      const location = `/v1/projects/${projectId}/members/${member.id}`
       return { status: 201, body: member, headers: { location } }
     })
   },
@@ -87,7 +77,8 @@ export const members = {
       const project = await findProject(tx, request, { lock: true })
       const member = await findMember(tx, id, memberId, publicUrl())
       requireCanRemove(project, request.principal, member)
-      requireProjectStatus(project, request)
+      // A member can leave an archived project, too.
+      if (member.user.id !== request.principal.userId) requireProjectStatus(project, request)
       request.ifMatch(member)
       await deleteMember(tx, member)
       await events.emit(tx, 'member.removed', member)

@@ -4,7 +4,6 @@ import { changesOf } from '../infra/changes.ts'
 import type { Handlers } from '../services/handler.ts'
 import { openProject } from '../services/projects/access.ts'
 import { timestampAfter } from '../infra/database/timestamps.ts'
-import { forbidden } from '../infra/errors.ts'
 import type { Prisma } from '../generated/prisma/client.ts'
 import type { Db } from '../infra/database/database.ts'
 import type { Emitter } from '../services/events/emit.ts'
@@ -21,11 +20,6 @@ export const projects = {
   },
 
   async createProject({ principal, body }, { db, events }) {
-    if (principal.projectIds !== null)
-      throw forbidden(
-        'This API key is limited to some projects, so it cannot create a project.',
-        'project_ids',
-      )
     return await db.transaction(async (tx) => {
       const project = await insertProjectWithOwner(tx, principal.userId, body)
       await events.emit(tx, 'project.created', project)

@@ -57,8 +57,8 @@ export const storageLinks = {
       const file = await openFile(tx, request, { lock: true })
       const previous = await findLink(tx, file, request.params.link_id)
       request.ifMatch(previous)
-      if (previous.status === 'revoked') return { status: 204 }
       const link = await revokeLink(tx, file, previous.id)
+      if (previous.status === 'revoked') return { status: 204 }
       await events.emit(tx, 'file_link.revoked', link, { previous, userId: file.owner_id })
       return { status: 204 }
     })

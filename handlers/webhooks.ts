@@ -47,7 +47,10 @@ export const webhooks = {
   },
 
   async getWebhookEndpoint({ principal, params: { id } }, { db }) {
-    return { status: 200, body: toWebhookEndpoint(await openEndpoint(db, principal, id, { anyKey: true })) }
+    return {
+      status: 200,
+      body: toWebhookEndpoint(await openEndpoint(db, principal, id, { anyScopes: true })),
+    }
   },
 
   async updateWebhookEndpoint({ principal, params: { id }, body, ifMatch }, { db, webhookClient, events }) {

@@ -51,7 +51,7 @@ export async function deleteUser(
   await sql.expireSolelyOwnedProjects(tx, { user_id: id, days: restorableDays + 1 })
   await sql.transferProjects(tx, { user_id: id })
   const memberships = await sql.deleteMemberships(tx, { user_id: id, origin })
-  await tx.prisma.invitation.deleteMany({ where: { email: row.email! } })
+  await tx.prisma.invitation.deleteMany({ where: { OR: [{ email: row.email! }, { userId: id }] } })
   await tx.prisma.idempotencyRecord.deleteMany({ where: { ownerId: id } })
   await tx.prisma.apiKey.deleteMany({ where: { userId: id } })
   await tx.prisma.webhookEndpoint.updateMany({

@@ -6,7 +6,7 @@ import { ApiError, forbidden } from '../../infra/errors.ts'
 import type { Principal } from '../../services/users/authentication.ts'
 import type { Services } from '../../services/services.ts'
 import { networkOf } from './client-ip.ts'
-import { countRequest, type RateLimits } from './rate-limit.ts'
+import { countRequest, requireAllowed, type RateLimits } from './rate-limit.ts'
 
 declare module 'fastify' {
   interface FastifyRequest {
@@ -33,15 +33,24 @@ export function authenticate(info: OperationInfo, { principals, lastUsed }: Serv
       if (!principal.scopes.has(scope))
         throw forbidden(`This operation requires an API key with the scope ${scope}.`, 'scope')
     }
+    if (info.unlimitedKey === true && principal.projectIds !== null)
+      throw forbidden('This operation requires an API key that is not limited to projects.', 'project_ids')
   }
 
+  /** Without a valid key only the client's address can be limited. */
   async function principalOf(request: FastifyRequest, reply: FastifyReply): Promise<Principal> {
+    const network = networkOf(request.ip)
+    // Failed look-ups have a limit of their own, which is asked before the database. Requests without a key do
+    // not use it up, so that they cannot lock out the valid keys of the same address.
+    const lookUps = `look-ups ${network}`
     try {
-      return await principals.authenticate(request.headers.authorization)
+      const beforeLookUp = async () => requireAllowed(reply, await limits.peek('address', lookUps))
+      return await principals.authenticate(request.headers.authorization, beforeLookUp)
     } catch (error) {
-      // Without a valid key only the client's address can be limited.
-      if (error instanceof ApiError && error.status === 401)
-        await countRequest(limits, reply, 'address', networkOf(request.ip))
+      if (!(error instanceof ApiError) || error.status !== 401) throw error
+      const { reason } = error.details
+      if (reason !== 'missing' && reason !== 'malformed') await limits.consume('address', lookUps)
+      await countRequest(limits, reply, 'address', network)
       throw error
     }
   }

@@ -16,6 +16,7 @@ import type { OperationInfo } from '../../infra/contract/operation.ts'
 import { acceptsHtml } from './content-negotiation.ts'
 import { errorPage } from './error-page.ts'
 import { operationsAt } from './operations-by-path.ts'
+import { answeredRequestId } from './request-headers.ts'
 
 /** The largest JSON body, in bytes. */
 export const bodyLimit = 1024 * 1024
@@ -43,6 +44,7 @@ function answerError(known: ApiError, request: FastifyRequest, reply: FastifyRep
   if (known.status >= 500) {
     request.log.error({ err: known.cause ?? known, code: known.code }, 'request failed')
   }
+  const requestId = answeredRequestId(request)
   const operations = operationsOf(request)
   const asPage =
     operations.some(({ replies }) => replies[known.status]?.contentType === 'text/html') ||
@@ -55,12 +57,12 @@ function answerError(known: ApiError, request: FastifyRequest, reply: FastifyRep
         ...(asPage && pageHeaders),
         ...known.headers,
         'cache-control': 'no-store',
-        'x-request-id': request.id,
+        'x-request-id': requestId,
         'x-content-type-options': 'nosniff',
       })
       .type(`${asPage ? 'text/html' : 'application/json'}; charset=utf-8`)
       .serializer((body: unknown) => body as string)
-      .send(asPage ? errorPage(known, request.id) : JSON.stringify(errorBody(known, request.id)))
+      .send(asPage ? errorPage(known, requestId) : JSON.stringify(errorBody(known, requestId)))
   )
 }
 

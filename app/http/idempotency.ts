@@ -5,7 +5,9 @@ import { Readable } from 'node:stream'
 import type { Db } from '../../infra/database/database.ts'
 import * as sql from '../../generated/sql/idempotency.ts'
 import { conflict, forbidden, idempotencyMismatch, RolledBack } from '../../infra/errors.ts'
-import type { FilePart, IdempotencyFingerprint } from '../../infra/contract/operation.ts'
+import type { FilePart, IdempotencyFingerprint, OperationInfo } from '../../infra/contract/operation.ts'
+import { requiredAccess, requireMembership } from '../../services/projects/access.ts'
+import { requireKeyAccess } from '../../services/projects/resource-access.ts'
 import type { Principal } from '../../services/users/authentication.ts'
 import type { RenderedResponse } from './response.ts'
 
@@ -15,8 +17,7 @@ export interface IdempotentRequest {
   method: string
   path: string
   body: unknown
-  /** Whether the response contains a secret. */
-  secretAnswer: boolean
+  operation: OperationInfo
 }
 
 /** Rolls back the transaction of a handler whose request has a stored response. */
@@ -35,17 +36,18 @@ interface IdempotentResponse {
   replayed: boolean
 }
 
-/** The stored record: the response, and the permissions of the API key that received it. */
+/** The stored record: the response, and the API key that received it with its permissions. */
 interface StoredResponse {
   rendered: RenderedResponse
+  keyId: string
   scopes: string[]
   projectIds: string[] | null
 }
 
 /**
  * Runs `work` once per key, owner, method and path. A repeated request gets the stored response. Throws 409
- * `in_progress` while the first request is running, 422 when the body differs, and 403 when the response
- * contains a secret and the API key has fewer permissions than the first one.
+ * `in_progress` while the first request is running, 422 when the body differs, and 403 when the API key may
+ * not get the stored response now.
  */
 export async function withIdempotency(
   db: Db,
@@ -66,9 +68,9 @@ export async function withIdempotency(
     const record = await sql.findRecord(tx, { owner_id: ownerId, key_digest: digest })
     if (record !== undefined) {
       if (!record.body_hash.equals(bodyHash)) throw idempotencyMismatch()
-      const { rendered, ...grant } = JSON.parse(unseal(record.answer, request)) as StoredResponse
-      if (request.secretAnswer && !grantsAtLeast(principal, grant))
-        throw forbidden('This Idempotency-Key was used by an API key with more permissions.', 'scope')
+      const stored = JSON.parse(unseal(record.answer, request)) as StoredResponse
+      await requireReplay(tx, request, stored)
+      const { rendered } = stored
       return {
         response: { ...rendered, headers: { ...rendered.headers, 'idempotent-replayed': 'true' } },
         replayed: true,
@@ -77,6 +79,7 @@ export async function withIdempotency(
     const rendered = await work(tx)
     const stored: StoredResponse = {
       rendered,
+      keyId: principal.keyId,
       scopes: [...principal.scopes],
       projectIds: principal.projectIds && [...principal.projectIds],
     }
@@ -114,13 +117,43 @@ function fileAsDigest(_name: string, value: unknown): unknown {
   return content instanceof Readable ? { sha256, declaredType } : value
 }
 
-/** Whether the key may do at least as much as the key of the stored response. */
-function grantsAtLeast(
-  principal: Principal,
-  { scopes, projectIds }: Omit<StoredResponse, 'rendered'>,
-): boolean {
-  if (!scopes.every((scope) => principal.scopes.has(scope))) return false
-  const own = principal.projectIds
+/**
+ * Throws 403 unless the caller may get the stored response now. The scopes of the operation are already
+ * checked. A response in a project needs the key's access to it and the role of the operation, which the owner
+ * may have lost since. For another key, a response outside all projects needs the projects of the key that
+ * received it, and a secret also its scopes.
+ */
+async function requireReplay(
+  tx: Db,
+  { principal, path, operation }: IdempotentRequest,
+  stored: StoredResponse,
+): Promise<void> {
+  const projectId = projectOf(operation, path, stored.rendered)
+  if (projectId !== null) {
+    const { role, operators } = requiredAccess(operation)
+    requireKeyAccess(principal, projectId)
+    if (role !== 'none') await requireMembership(tx, projectId, principal, { role, operators, deleted: true })
+  }
+  if (stored.keyId === principal.keyId) return
+  const { secretAnswer } = operation
+  const lacksScopes = secretAnswer && !stored.scopes.every((scope) => principal.scopes.has(scope))
+  if (lacksScopes || ((projectId === null || secretAnswer) && !hasProjects(principal, stored)))
+    throw forbidden('This Idempotency-Key was used by an API key with more permissions.', 'scope')
+}
+
+/** The project of a response: that of the path, or `project_id` of its body; null outside all projects. */
+function projectOf(
+  { projectAccess, path: template }: OperationInfo,
+  path: string,
+  { text }: RenderedResponse,
+): string | null {
+  if (projectAccess === null) return null
+  if (template.startsWith('/v1/projects/{id}')) return path.split('/')[3]
+  return (JSON.parse(text ?? 'null') as { project_id?: string | null } | null)?.project_id ?? null
+}
+
+/** Whether the key may use all projects of the key that received the response. */
+function hasProjects({ projectIds: own }: Principal, { projectIds }: StoredResponse): boolean {
   return own === null || (projectIds !== null && projectIds.every((id) => own.has(id)))
 }
 

@@ -4,9 +4,10 @@
 import { Readable } from 'node:stream'
 import type { FastifyRequest } from 'fastify'
 import type { MultipartFields, MultipartFile } from '@fastify/multipart'
-import { ApiError, invalidField, unsupportedMediaType, type Problem } from '../../infra/errors.ts'
+import { ApiError, invalidField, type Problem } from '../../infra/errors.ts'
 import type { FilePart, FormInfo } from '../../infra/contract/operation.ts'
 import { parseField } from '../../infra/validation/form-values.ts'
+import { parseStrictJson } from '../../infra/validation/strict-json.ts'
 
 export interface Form {
   fields: Record<string, unknown>
@@ -18,10 +19,26 @@ export interface Form {
   filename: string | undefined
 }
 
-type Part = MultipartFile | Extract<MultipartFields[string], { type: 'field' }>
-type Parts = AsyncIterator<Part>
+type FieldPart = Pick<
+  Extract<MultipartFields[string], { type: 'field' }>,
+  'type' | 'fieldname' | 'encoding' | 'value' | 'valueTruncated'
+>
+type Part = MultipartFile | FieldPart
 
-const limits = { fields: 50, files: 2, parts: 60, fieldSize: 64 * 1024, fileSize: Infinity }
+/** The parts of a form, in order. A part of type JSON is a field with its text. */
+interface Parts {
+  next(): Promise<Part | null>
+}
+
+const maxFields = 50
+// The multipart library counts the parts of type JSON as files, see `isFileOrJson`.
+const limits = {
+  fields: maxFields,
+  files: maxFields + 2,
+  parts: 60,
+  fieldSize: 64 * 1024,
+  fileSize: Infinity,
+}
 const maxNameLength = 100
 
 /** The values of Content-Transfer-Encoding that mean no encoding, as RFC 7578 allows. */
@@ -36,13 +53,10 @@ export async function readForm(
   info: FormInfo,
   complete: (form: Form) => void,
 ): Promise<Form> {
-  const coding = request.headers['content-encoding'] ?? 'identity'
-  if (coding !== 'identity') throw unsupportedMediaType(['multipart/form-data without Content-Encoding'])
   // preservePath: a filename with a path is refused by validation, not shortened.
-  const options = { limits, preservePath: true, isPartAFile: filePartsOf(info) }
-  const parts = (request.parts(options) as AsyncIterable<Part>)[Symbol.asyncIterator]()
+  const parts = partsOf(request, info)
   const form: Form = { fields: {}, problems: [], file: null, filename: undefined }
-  for (let part = await next(parts); part !== null; part = await next(parts)) {
+  for (let part = await parts.next(); part !== null; part = await parts.next()) {
     const error = partError(part)
     if (error !== null) throw error
     if (part.type === 'file') {
@@ -76,18 +90,62 @@ export async function readForm(
   return form
 }
 
-/** A field of JSON is never a file: clients that send it as a Blob give it a filename. */
-function filePartsOf({ json }: FormInfo) {
-  return (
-    field: string | undefined,
-    contentType: string | undefined,
-    filename: string | undefined,
-  ): boolean =>
-    !json.includes(field ?? '') && (contentType === 'application/octet-stream' || filename !== undefined)
+function partsOf(request: FastifyRequest, info: FormInfo): Parts {
+  const options = { limits, preservePath: true, isPartAFile: isFileOrJson(info) }
+  const parts = (request.parts(options) as AsyncIterable<Part>)[Symbol.asyncIterator]()
+  return {
+    async next() {
+      try {
+        const { done, value } = await parts.next()
+        if (done === true) return null
+        return value.type === 'file' && isJsonField(info, value) ? await jsonField(value) : value
+      } catch (error) {
+        throw asFormError(error)
+      }
+    },
+  }
+}
+
+/**
+ * Which parts the multipart library treats as files. A field of JSON is no file, though clients that send it
+ * as a Blob give it a filename. But a part of type JSON is read like a file: as a field the library would parse
+ * it, and keep only one of two equal keys.
+ */
+function isFileOrJson({ json }: FormInfo) {
+  return (field = '', contentType = '', filename?: string): boolean =>
+    contentType.startsWith('application/json') ||
+    (!json.includes(field) && (contentType === 'application/octet-stream' || filename !== undefined))
+}
+
+/** Whether a part of type JSON is a field: every one except the file. */
+function isJsonField({ file, json }: FormInfo, { fieldname, mimetype, filename }: MultipartFile): boolean {
+  if (!mimetype.startsWith('application/json') || fieldname === file) return false
+  return filename === undefined || json.includes(fieldname)
+}
+
+/** A part of type JSON as a field: its text, or the text of a JSON string. */
+async function jsonField({ fieldname, encoding, file }: MultipartFile): Promise<FieldPart> {
+  const chunks: Buffer[] = []
+  let size = 0
+  for await (const chunk of file) if ((size += chunk.length) <= limits.fieldSize) chunks.push(chunk)
+  const valueTruncated = size > limits.fieldSize
+  const bytes = Buffer.concat(chunks)
+  const value = valueTruncated ? '' : textOfJson(fieldname, bytes)
+  return { type: 'field', fieldname, encoding, value, valueTruncated }
+}
+
+function textOfJson(field: string, bytes: Buffer): string {
+  try {
+    const value = parseStrictJson(bytes)
+    return typeof value === 'string' ? value : bytes.toString()
+  } catch (error) {
+    if (!(error instanceof ApiError)) throw error
+    throw invalidField(field, error.details.constraint!, `${field}: ${error.message}`)
+  }
 }
 
 async function readFieldsAfterFile(form: Form, info: FormInfo, parts: Parts): Promise<void> {
-  for (let part = await next(parts); part !== null; part = await next(parts)) {
+  for (let part = await parts.next(); part !== null; part = await parts.next()) {
     const error = partError(part)
     if (error !== null) throw error
     if (part.type === 'file') {
@@ -98,34 +156,20 @@ async function readFieldsAfterFile(form: Form, info: FormInfo, parts: Parts): Pr
   }
 }
 
-function addField({ fields, problems }: Form, info: FormInfo, part: Extract<Part, { type: 'field' }>): void {
+function addField({ fields, problems }: Form, info: FormInfo, part: FieldPart): void {
   const field = part.fieldname
   const addProblem = (constraint: string, message: string): void => {
     problems.push({ field, constraint, message, location: 'body' })
   }
   if (part.valueTruncated) return addProblem('maxLength', `${field} is longer than ${limits.fieldSize} bytes`)
   if (field === info.file) return addProblem('file', `${field} must be a file with a filename`)
-  const text = textOf(part.value)
-  if (text === null) return addProblem('max_depth', `${field} is nested too deeply`)
+  const text = part.value as string
   if (isInvalidText(text)) return addProblem('well_formed', `${field} is not valid text`)
   const parsed = parseField(info, field, text)
   if ('must' in parsed) return addProblem('type', `${field} must ${parsed.must}`)
   if (!Object.hasOwn(fields, field)) fields[field] = parsed.value
   else if (info.lists.includes(field)) (fields[field] as unknown[]).push(...(parsed.value as unknown[]))
   else addProblem('once', `${field} is given twice`)
-}
-
-/**
- * The multipart library parses parts of type JSON. null when the value is nested too deeply to be serialised
- * again.
- */
-function textOf(value: unknown): string | null {
-  if (typeof value === 'string') return value
-  try {
-    return JSON.stringify(value)
-  } catch {
-    return null
-  }
 }
 
 function partError({ fieldname, encoding }: Part): ApiError | null {
@@ -157,15 +201,6 @@ async function* contentOf(part: MultipartFile, rest: () => Promise<void>): Async
   await rest()
 }
 
-async function next(parts: Parts): Promise<Part | null> {
-  try {
-    const { done, value } = await parts.next()
-    return done === true ? null : value
-  } catch (error) {
-    throw asFormError(error)
-  }
-}
-
 /** null for an invalid media type. */
 function mediaTypeOrNull(type: string | undefined): string | null {
   return type !== undefined && type.length <= 255 && /^[\w!#$&^.+-]+\/[\w!#$&^.+-]+$/.test(type) ? type : null
@@ -180,11 +215,9 @@ function asFormError(error: unknown): unknown {
   if (error instanceof ApiError) return error
   const { code = '', message = '' } = error as { code?: string; message?: string }
   if (/^FST_(PARTS|FIELDS|FILES)_LIMIT$/.test(code))
-    return invalidField('body', 'max_parts', `A form may have at most ${limits.fields} fields and one file.`)
+    return invalidField('body', 'max_parts', `A form may have at most ${maxFields} fields and one file.`)
   if (code === 'FST_PROTO_VIOLATION')
     return invalidField('body', 'additionalProperties', 'A part of the form has an unknown name.')
-  if (code === 'FST_INVALID_JSON_FIELD_ERROR')
-    return invalidField('body', 'type', 'The part is not valid JSON.')
   if (/boundary/i.test(message)) return invalidField('Content-Type', 'boundary', 'The form has no boundary.')
   return invalidField('body', 'multipart', 'The form is incomplete or malformed.')
 }

@@ -27,6 +27,8 @@ const windowSeconds = 60
 export interface RateLimits {
   /** Counts one request of a client (a key id or a network) against the policy. */
   consume(policy: string, client: string): Promise<RateLimitResult>
+  /** Whether a request of the client would be allowed, without counting it. */
+  peek(policy: string, client: string): Promise<RateLimitResult>
   close(): Promise<void>
 }
 
@@ -89,18 +91,26 @@ export function createRateLimits({ policies, redisUrl, onError = () => {} }: Rat
             }),
     })
   }
+  const limiterOf = async (name: string) => {
+    const found = limiters.get(name)
+    if (found === undefined) throw new Error(`unknown rate limit policy: ${name}`)
+    if (firstConnection !== null) await firstConnection
+    return found
+  }
   return {
     async consume(name, client) {
-      const found = limiters.get(name)
-      if (found === undefined) throw new Error(`unknown rate limit policy: ${name}`)
-      const { limiter, policy } = found
-      if (firstConnection !== null) await firstConnection
+      const { limiter, policy } = await limiterOf(name)
       try {
         return resultOf(true, policy, await limiter.consume(client))
       } catch (refusal) {
         if (!(refusal instanceof RateLimiterRes)) throw refusal
         return resultOf(false, policy, refusal)
       }
+    },
+    async peek(name, client) {
+      const { limiter, policy } = await limiterOf(name)
+      const counted = (await limiter.get(client)) ?? new RateLimiterRes(policy.limit, 0, 0)
+      return resultOf(counted.remainingPoints > 0, policy, counted)
     },
     async close() {
       redis?.disconnect()
@@ -124,7 +134,11 @@ export async function countRequest(
   policy: string,
   client: string,
 ): Promise<void> {
-  const result = await limits.consume(policy, client)
+  requireAllowed(reply, await limits.consume(policy, client))
+}
+
+/** Adds the limit to the response. Throws 429 when it is used up. */
+export function requireAllowed(reply: FastifyReply, result: RateLimitResult): void {
   setRateLimitHeaders(reply, result)
   if (!result.allowed) throw rateLimited(result.reset)
 }

@@ -19,6 +19,7 @@ import { idempotencyFingerprint, Replayed, withIdempotency, type IdempotentReque
 import { preconditionOf, withTransaction } from './preconditions.ts'
 import type { RateLimits } from './rate-limit.ts'
 import { nameReference } from './references.ts'
+import { requireIdentityCoding } from './request-headers.ts'
 import { eventText, pageLinks, render, type HandlerAnswer, type RenderedResponse } from './response.ts'
 import { SseStream } from './sse.ts'
 import { once, sendStatic, staticContent, type StaticContent } from './static-content.ts'
@@ -78,6 +79,7 @@ export class OperationRoute {
         ...deprecationHooks(info, publicUrl),
         ...(isTus(info) ? [tusVersionHook] : []),
         ...authentication,
+        ...(info.body === null ? [] : [requireIdentityCoding]),
       ],
       ...(isTus(info) && { preParsing: requireTus }),
       ...(takesFields(info) && { bodyLimit: fieldsLimit }),
@@ -265,14 +267,14 @@ class OperationCall {
   }
 
   #idempotentRequest(): IdempotentRequest {
-    const { method, secretAnswer } = this.#route.info
+    const { info: operation } = this.#route
     return {
       principal: this.#request.principal!,
       key: this.idempotencyKey!,
-      method,
+      method: operation.method,
       path: this.#path,
       body: this.#idempotencyBody(),
-      secretAnswer,
+      operation,
     }
   }
 

@@ -3,7 +3,7 @@ import type { OperationRow } from './operation-row.js'
 import type { AnswerStream } from './answer-stream.js'
 import type { Uploadable } from './files.js'
 import type { Answer, BytesBody, CallOptions, EventStream, ListMethod, OptionalListMethod, StreamEvent, StreamOptions, UploadOptions } from './method.js'
-import type { AcceptInvitationHeaders, AcceptInvitationPath, AddMemberHeaders, AddMemberPath, AdvanceTestClockHeaders, AiUsage, ApiKey, ApiKeyCreate, ApiKeyList, ApiKeyRotate, ApiKeyWithSecret, AppendUploadHeaders, AppendUploadPath, ArchiveProjectHeaders, ArchiveProjectPath, Avatar, AvatarUpload, CancelMessageHeaders, CancelMessagePath, CancelOrderHeaders, CancelOrderPath, CancelSubscriptionHeaders, CancelSubscriptionPath, CardForm, ChatRequest, ChatResponse, Checkout, CheckoutCreate, CheckoutList, Citation, ConfirmPaymentPath, ConfirmationForm, CreateApiKeyHeaders, CreateChatHeaders, CreateCheckoutHeaders, CreateDocumentHeaders, CreateDocumentPath, CreateFileLinkHeaders, CreateFileLinkPath, CreateKnowledgeBaseHeaders, CreateOrderHeaders, CreatePriceHeaders, CreateProductHeaders, CreateProjectHeaders, CreateRefundHeaders, CreateRefundPath, CreateSessionHeaders, CreateUploadHeaders, CreateUserHeaders, CreateWebhookEndpointHeaders, DeclineInvitationHeaders, DeclineInvitationPath, DeleteAvatarHeaders, DeleteDocumentHeaders, DeleteDocumentPath, DeleteFileHeaders, DeleteFilePath, DeleteKnowledgeBaseHeaders, DeleteKnowledgeBasePath, DeleteProjectHeaders, DeleteProjectPath, DeleteSessionHeaders, DeleteSessionPath, DeleteUploadHeaders, DeleteUploadPath, DeleteUserHeaders, DeleteUserPath, DeleteWebhookEndpointHeaders, DeleteWebhookEndpointPath, DocumentCreate, DocumentText, DocumentUpdate, DocumentUpload, DownloadByLinkHeaders, DownloadByLinkPath, DownloadByLinkQuery, DownloadFileHeaders, DownloadFilePath, DownloadFileQuery, ErrorResponse, ExpireCheckoutHeaders, ExpireCheckoutPath, FileLink, FileLinkCreate, FileLinkList, FileLinkWithUrl, FileUpdate, FileUpload, GatewayReceipt, GetAiUsageHeaders, GetApiKeyHeaders, GetApiKeyPath, GetAvatarHeaders, GetAvatarImageHeaders, GetAvatarImagePath, GetCheckoutHeaders, GetCheckoutPath, GetDocsHeaders, GetDocumentHeaders, GetDocumentPath, GetDocumentTextHeaders, GetDocumentTextPath, GetEventHeaders, GetEventPath, GetFileHeaders, GetFileLinkHeaders, GetFileLinkPath, GetFilePath, GetInvitationHeaders, GetInvitationPath, GetKnowledgeBaseHeaders, GetKnowledgeBasePath, GetMemberHeaders, GetMemberPath, GetMessageHeaders, GetMessagePath, GetOpenapiJsonHeaders, GetOpenapiYamlHeaders, GetOrderHeaders, GetOrderPath, GetPriceHeaders, GetPricePath, GetProductHeaders, GetProductPath, GetProfileHeaders, GetProjectHeaders, GetProjectPath, GetReceiptHeaders, GetReceiptPath, GetReceiptQuery, GetRefundHeaders, GetRefundPath, GetSessionHeaders, GetSessionPath, GetSettingsHeaders, GetStorageUsageHeaders, GetStorageUsageQuery, GetSubscriptionHeaders, GetSubscriptionPath, GetTestClockHeaders, GetUploadHeaders, GetUploadPath, GetUserHeaders, GetUserPath, GetWebhookDeliveryHeaders, GetWebhookDeliveryPath, GetWebhookEndpointHeaders, GetWebhookEndpointPath, Health, Invitation, InvitationList, KnowledgeBase, KnowledgeBaseCreate, KnowledgeBaseList, KnowledgeBaseUpdate, KnowledgeDocument, KnowledgeDocumentList, KnowledgeSearch, ListAllRefundsQuery, ListApiKeysQuery, ListCheckoutsQuery, ListDocumentsPath, ListDocumentsQuery, ListEventsQuery, ListFileLinksPath, ListFileLinksQuery, ListFilesQuery, ListInvitationsPath, ListInvitationsQuery, ListKnowledgeBasesQuery, ListMembersPath, ListMembersQuery, ListModelsQuery, ListMyInvitationsQuery, ListOrdersQuery, ListPricesQuery, ListProductsQuery, ListProjectsQuery, ListRefundsPath, ListRefundsQuery, ListSessionMessagesPath, ListSessionMessagesQuery, ListSessionsQuery, ListSubscriptionsQuery, ListUsersQuery, ListWebhookDeliveriesPath, ListWebhookDeliveriesQuery, ListWebhookEndpointsQuery, Member, MemberAdd, MemberList, MemberUpdate, Message, MessageDelta, MessageList, MessageUpdate, Model, ModelList, Order, OrderCreate, OrderList, PassageList, PayCheckoutPath, PlatformEvent, PlatformEventList, Price, PriceCreate, PriceList, PriceUpdate, Product, ProductCreate, ProductList, ProductUpdate, Profile, ProfileUpdate, Project, ProjectCreate, ProjectList, ProjectUpdate, Readiness, ReceiveStripeEventHeaders, RecoverWebhookEndpointHeaders, RecoverWebhookEndpointPath, RedeliverWebhookDeliveryHeaders, RedeliverWebhookDeliveryPath, Refund, RefundCreate, RefundList, RegenerateMessageHeaders, RegenerateMessagePath, RegenerateRequest, RemoveMemberHeaders, RemoveMemberPath, RestoreProjectHeaders, RestoreProjectPath, ResumeSubscriptionHeaders, ResumeSubscriptionPath, RetryDocumentHeaders, RetryDocumentPath, ReturnFromGatewayPath, RevokeApiKeyHeaders, RevokeApiKeyPath, RevokeFileLinkHeaders, RevokeFileLinkPath, RevokeInvitationHeaders, RevokeInvitationPath, RotateApiKeyHeaders, RotateApiKeyPath, RotateWebhookSecretHeaders, RotateWebhookSecretPath, SearchKnowledgeBaseHeaders, SearchKnowledgeBasePath, Session, SessionCreate, SessionList, SessionUpdate, Settings, SettingsUpdate, ShowPayPagePath, StorageUsage, StoredFile, StoredFileList, StreamChatHeaders, StreamEnd, StreamEventsHeaders, StreamEventsQuery, StreamMessageHeaders, StreamMessagePath, Subscription, SubscriptionCancel, SubscriptionList, TestClock, TestClockAdvance, TestWebhookEndpointHeaders, TestWebhookEndpointPath, UnarchiveProjectHeaders, UnarchiveProjectPath, UpdateDocumentHeaders, UpdateDocumentPath, UpdateFileHeaders, UpdateFilePath, UpdateKnowledgeBaseHeaders, UpdateKnowledgeBasePath, UpdateMemberHeaders, UpdateMemberPath, UpdateMessageHeaders, UpdateMessagePath, UpdatePriceHeaders, UpdatePricePath, UpdateProductHeaders, UpdateProductPath, UpdateProfileHeaders, UpdateProjectHeaders, UpdateProjectPath, UpdateSessionHeaders, UpdateSessionPath, UpdateSettingsHeaders, UpdateUserHeaders, UpdateUserPath, UpdateWebhookEndpointHeaders, UpdateWebhookEndpointPath, Upload, UploadAvatarHeaders, UploadFileHeaders, User, UserCreate, UserList, UserUpdate, UserWithApiKey, WebhookDelivery, WebhookDeliveryList, WebhookEndpoint, WebhookEndpointCreate, WebhookEndpointList, WebhookEndpointUpdate, WebhookEndpointWithSecret, WebhookRecover, WebhookRecovery, WebhookSecretRotation, operations } from './types.js'
+import type { AcceptInvitationHeaders, AcceptInvitationPath, AddMemberHeaders, AddMemberPath, AdvanceTestClockHeaders, AiUsage, ApiKey, ApiKeyCreate, ApiKeyList, ApiKeyRotate, ApiKeyWithSecret, AppendUploadHeaders, AppendUploadPath, ArchiveProjectHeaders, ArchiveProjectPath, Avatar, AvatarUpload, CancelMessageHeaders, CancelMessagePath, CancelOrderHeaders, CancelOrderPath, CancelSubscriptionHeaders, CancelSubscriptionPath, CardForm, ChatRequest, ChatResponse, Checkout, CheckoutCreate, CheckoutList, Citation, ConfirmPaymentPath, ConfirmationForm, CreateApiKeyHeaders, CreateChatHeaders, CreateCheckoutHeaders, CreateDocumentHeaders, CreateDocumentPath, CreateFileLinkHeaders, CreateFileLinkPath, CreateKnowledgeBaseHeaders, CreateOrderHeaders, CreatePriceHeaders, CreateProductHeaders, CreateProjectHeaders, CreateRefundHeaders, CreateRefundPath, CreateSessionHeaders, CreateUploadHeaders, CreateUserHeaders, CreateWebhookEndpointHeaders, DeclineInvitationHeaders, DeclineInvitationPath, DeleteAvatarHeaders, DeleteDocumentHeaders, DeleteDocumentPath, DeleteFileHeaders, DeleteFilePath, DeleteKnowledgeBaseHeaders, DeleteKnowledgeBasePath, DeleteProjectHeaders, DeleteProjectPath, DeleteSessionHeaders, DeleteSessionPath, DeleteUploadHeaders, DeleteUploadPath, DeleteUserHeaders, DeleteUserPath, DeleteWebhookEndpointHeaders, DeleteWebhookEndpointPath, DocumentCreate, DocumentText, DocumentUpdate, DocumentUpload, DownloadByLinkHeaders, DownloadByLinkPath, DownloadByLinkQuery, DownloadFileHeaders, DownloadFilePath, DownloadFileQuery, ErrorResponse, ExpireCheckoutHeaders, ExpireCheckoutPath, FileLink, FileLinkCreate, FileLinkList, FileLinkWithUrl, FileUpdate, FileUpload, GatewayReceipt, GetAiUsageHeaders, GetApiKeyHeaders, GetApiKeyPath, GetAvatarHeaders, GetAvatarImageHeaders, GetAvatarImagePath, GetCheckoutHeaders, GetCheckoutPath, GetDocsHeaders, GetDocumentHeaders, GetDocumentPath, GetDocumentTextHeaders, GetDocumentTextPath, GetEventHeaders, GetEventPath, GetFileHeaders, GetFileLinkHeaders, GetFileLinkPath, GetFilePath, GetInvitationHeaders, GetInvitationPath, GetKnowledgeBaseHeaders, GetKnowledgeBasePath, GetMemberHeaders, GetMemberPath, GetMessageHeaders, GetMessagePath, GetOpenapiJsonHeaders, GetOpenapiYamlHeaders, GetOrderHeaders, GetOrderPath, GetPriceHeaders, GetPricePath, GetProductHeaders, GetProductPath, GetProfileHeaders, GetProjectHeaders, GetProjectPath, GetReceiptHeaders, GetReceiptPath, GetReceiptQuery, GetRefundHeaders, GetRefundPath, GetSessionHeaders, GetSessionPath, GetSettingsHeaders, GetStorageUsageHeaders, GetStorageUsageQuery, GetSubscriptionHeaders, GetSubscriptionPath, GetTestClockHeaders, GetUploadHeaders, GetUploadPath, GetUserHeaders, GetUserPath, GetWebhookDeliveryHeaders, GetWebhookDeliveryPath, GetWebhookEndpointHeaders, GetWebhookEndpointPath, Health, Invitation, InvitationList, KnowledgeBase, KnowledgeBaseCreate, KnowledgeBaseList, KnowledgeBaseUpdate, KnowledgeDocument, KnowledgeDocumentList, KnowledgeSearch, ListAllRefundsQuery, ListApiKeysQuery, ListCheckoutsQuery, ListDocumentsPath, ListDocumentsQuery, ListEventsQuery, ListFileLinksPath, ListFileLinksQuery, ListFilesQuery, ListInvitationsPath, ListInvitationsQuery, ListKnowledgeBasesQuery, ListMembersPath, ListMembersQuery, ListModelsQuery, ListMyInvitationsQuery, ListOrdersQuery, ListPricesQuery, ListProductsQuery, ListProjectsQuery, ListRefundsPath, ListRefundsQuery, ListSessionMessagesPath, ListSessionMessagesQuery, ListSessionsQuery, ListSubscriptionsQuery, ListUsersQuery, ListWebhookDeliveriesPath, ListWebhookDeliveriesQuery, ListWebhookEndpointsQuery, Member, MemberAdd, MemberList, MemberUpdate, Message, MessageDelta, MessageList, MessageUpdate, Model, ModelList, Order, OrderCreate, OrderList, PassageList, PayCheckoutPath, PlatformEvent, PlatformEventList, Price, PriceCreate, PriceList, PriceUpdate, Product, ProductCreate, ProductList, ProductUpdate, Profile, ProfileUpdate, Project, ProjectCreate, ProjectList, ProjectUpdate, Readiness, ReceiveStripeEventHeaders, RecoverWebhookEndpointHeaders, RecoverWebhookEndpointPath, RedeliverWebhookDeliveryHeaders, RedeliverWebhookDeliveryPath, Refund, RefundCreate, RefundList, RegenerateMessageHeaders, RegenerateMessagePath, RegenerateRequest, RemoveMemberHeaders, RemoveMemberPath, RestoreProjectHeaders, RestoreProjectPath, ResumeSubscriptionHeaders, ResumeSubscriptionPath, RetryDocumentHeaders, RetryDocumentPath, ReturnFromGatewayPath, RevokeApiKeyHeaders, RevokeApiKeyPath, RevokeApiKeyQuery, RevokeFileLinkHeaders, RevokeFileLinkPath, RevokeInvitationHeaders, RevokeInvitationPath, RotateApiKeyHeaders, RotateApiKeyPath, RotateWebhookSecretHeaders, RotateWebhookSecretPath, SearchKnowledgeBaseHeaders, SearchKnowledgeBasePath, Session, SessionCreate, SessionList, SessionUpdate, Settings, SettingsUpdate, ShowPayPagePath, StorageUsage, StoredFile, StoredFileList, StreamChatHeaders, StreamEnd, StreamEventsHeaders, StreamEventsQuery, StreamMessageHeaders, StreamMessagePath, Subscription, SubscriptionCancel, SubscriptionList, TestClock, TestClockAdvance, TestWebhookEndpointHeaders, TestWebhookEndpointPath, UnarchiveProjectHeaders, UnarchiveProjectPath, UpdateDocumentHeaders, UpdateDocumentPath, UpdateFileHeaders, UpdateFilePath, UpdateKnowledgeBaseHeaders, UpdateKnowledgeBasePath, UpdateMemberHeaders, UpdateMemberPath, UpdateMessageHeaders, UpdateMessagePath, UpdatePriceHeaders, UpdatePricePath, UpdateProductHeaders, UpdateProductPath, UpdateProfileHeaders, UpdateProjectHeaders, UpdateProjectPath, UpdateSessionHeaders, UpdateSessionPath, UpdateSettingsHeaders, UpdateUserHeaders, UpdateUserPath, UpdateWebhookEndpointHeaders, UpdateWebhookEndpointPath, Upload, UploadAvatarHeaders, UploadFileHeaders, User, UserCreate, UserList, UserUpdate, UserWithApiKey, WebhookDelivery, WebhookDeliveryList, WebhookEndpoint, WebhookEndpointCreate, WebhookEndpointList, WebhookEndpointUpdate, WebhookEndpointWithSecret, WebhookRecover, WebhookRecovery, WebhookSecretRotation, operations } from './types.js'
 
 /** The input of `getProfile`. */
 export interface GetProfileInput extends CallOptions {
@@ -98,6 +98,8 @@ export interface GetApiKeyInput extends CallOptions {
 export interface RevokeApiKeyInput extends CallOptions {
   /** The parameters in the path. */
   path: RevokeApiKeyPath
+  /** The query parameters. */
+  query?: RevokeApiKeyQuery
   /** Header fields of the request. */
   headers?: RevokeApiKeyHeaders
 }
@@ -1127,37 +1129,37 @@ export interface Methods {
   /**
    * List your invitations: `GET /v1/user/invitations`
    *
-   * Returns the pending invitations to your email address. The list is empty if your address is not verified.
+   * Returns the pending invitations for you, and for your email address if it is verified.
    */
   listMyInvitations: OptionalListMethod<ListMyInvitationsInput, InvitationList, Invitation>
   /**
    * List your API keys: `GET /v1/user/api-keys`
    *
-   * Returns your keys, including revoked and expired keys. The secrets are not included: `start` has the first characters of each.
+   * Returns your keys, including revoked and expired keys. The secrets are not included: `start` has the first characters of each. A key that is limited to some projects lists itself and the keys made with it, directly or through other keys.
    */
   listApiKeys: OptionalListMethod<ListApiKeysInput, ApiKeyList, ApiKey>
   /**
    * Create an API key: `POST /v1/user/api-keys`
    *
-   * Returns the secret in `key`. It is shown only once. The scopes and projects of the new key must be a subset of those of the calling key; otherwise the request fails with 403.
+   * Returns the secret in `key`. It is shown only once. The scopes and projects of the new key must be a subset of those of the calling key, and the new key must not expire later; otherwise the request fails with 403.
    */
   createApiKey (input: CreateApiKeyInput): Answer<ApiKeyWithSecret>
   /**
    * Get an API key: `GET /v1/user/api-keys/{id}`
    *
-   * Returns one of your API keys without its secret. Returns 403 if the key belongs to another user.
+   * Returns one of your API keys without its secret. Returns 403 if the key belongs to another user, or if the calling key is limited to some projects and the key was not made with it.
    */
   getApiKey (input: GetApiKeyInput): Answer<ApiKey>
   /**
    * Revoke an API key: `DELETE /v1/user/api-keys/{id}`
    *
-   * The key is rejected from the next request on. A key can revoke itself. Revoking a revoked key has no effect and succeeds.
+   * The key is rejected from the next request on. A key can revoke itself. Revoking a revoked key has no effect and succeeds. `cascade=true` also revokes the keys made with it: use it after a leak. A key that is limited to some projects revokes only itself and the keys made with it.
    */
   revokeApiKey (input: RevokeApiKeyInput): Answer<undefined>
   /**
    * Rotate an API key: `POST /v1/user/api-keys/{id}/rotate`
    *
-   * Creates a new key with the same name, scopes, projects and metadata, and returns its secret once. The old key stays valid for `overlap_seconds`. Returns 409 if the old key is already revoked, expired or replaced: rotate the key in `replaced_by` instead.
+   * Creates a new key with the same name, scopes, projects and metadata, and returns its secret once. The new key must not have more scopes or projects than the calling key, nor expire later (403). The old key stays valid for `overlap_seconds`. Returns 409 if the old key is already revoked, expired or replaced: rotate the key in `replaced_by` instead.
    */
   rotateApiKey (input: RotateApiKeyInput): Answer<ApiKeyWithSecret>
   /**
@@ -1247,7 +1249,7 @@ export interface Methods {
   /**
    * Add a member: `POST /v1/projects/{id}/members`
    *
-   * Adds a user by `user_id` or `email`. If no user has the email address, or its user declined an invitation to this project, an invitation is created instead (202). Requires the role `admin`; only owners can add owners. Returns 409 if the user is already a member or the address is already invited.
+   * Adds a user by `user_id` if you are both members of a project, or if your key has the scope `admin` (201). Every other user, and every email address, is invited instead (202) and becomes a member with `acceptInvitation`; the response is the same whether a user has the address or not. Requires the role `admin`; only owners can add owners. Returns 409 if the user is already a member or already invited.
    */
   addMember (input: AddMemberInput): Answer<Member | Invitation>
   /**
@@ -1265,7 +1267,7 @@ export interface Methods {
   /**
    * Remove a member: `DELETE /v1/projects/{id}/members/{member_id}`
    *
-   * Removes a member from a project. You can always remove yourself to leave a project. Owners can remove all members, and admins can remove members who are not owners. Returns 409 for the last owner (constraint `last_owner`).
+   * Removes a member from a project. You can always remove yourself to leave a project, also an archived one. Owners can remove all members, and admins can remove members who are not owners. The pending invitations and the file links that the member created in the project end. Returns 409 for the last owner (constraint `last_owner`).
    */
   removeMember (input: RemoveMemberInput): Answer<undefined>
   /**
@@ -1277,7 +1279,7 @@ export interface Methods {
   /**
    * Get an invitation: `GET /v1/projects/{id}/invitations/{invitation_id}`
    *
-   * Returns an invitation to a project. Admins of the project and the invited user, with a verified email address, can read it. For other users it does not exist (404).
+   * Returns an invitation to a project. Admins of the project and the invited user can read it; for an invitation of an email address, the user has verified the address. For other users it does not exist (404).
    */
   getInvitation (input: GetInvitationInput): Answer<Invitation>
   /**
@@ -1289,7 +1291,7 @@ export interface Methods {
   /**
    * Accept an invitation: `POST /v1/projects/{id}/invitations/{invitation_id}/accept`
    *
-   * Makes you a member of the project with the role and the metadata of the invitation. Your email address must be verified and match the invitation (otherwise 404). Returns 409 if the invitation is not pending or the project is archived.
+   * Makes you a member of the project with the role and the metadata of the invitation. It must be for you, or for your verified email address (otherwise 404). Returns 409 if the invitation is not pending or the project is archived.
    */
   acceptInvitation (input: AcceptInvitationInput): Answer<Member>
   /**
@@ -1828,7 +1830,7 @@ export interface Methods {
   /**
    * List webhook endpoints: `GET /v1/webhooks/endpoints`
    *
-   * Returns your webhook endpoints, without their secrets.
+   * Returns your webhook endpoints, without their secrets. A key that is limited to some projects lists only the endpoints that are limited to these projects.
    */
   listWebhookEndpoints: OptionalListMethod<ListWebhookEndpointsInput, WebhookEndpointList, WebhookEndpoint>
   /**
@@ -1840,7 +1842,7 @@ export interface Methods {
   /**
    * Get a webhook endpoint: `GET /v1/webhooks/endpoints/{id}`
    *
-   * Returns a webhook endpoint without its secret. To get a new secret, use `rotateWebhookSecret`.
+   * Returns a webhook endpoint without its secret. To get a new secret, use `rotateWebhookSecret`. Returns 403 for a key that is limited to some projects, if the endpoint is not limited to these projects.
    */
   getWebhookEndpoint (input: GetWebhookEndpointInput): Answer<WebhookEndpoint>
   /**

@@ -5,7 +5,7 @@ import type { Answer, BytesBody, CallOptions, EventStream, ListAnswer, StreamOpt
 import type { WebhookRequest } from './webhooks.js'
 import type { ResumableOptions } from './resumable.js'
 import type { CreateDocumentForm, StreamChatEvent, StreamEventsEvent, StreamMessageEvent, UploadAvatarForm, UploadFileForm } from './operations.js'
-import type { AcceptInvitationHeaders, AcceptInvitationPath, AddMemberHeaders, AddMemberPath, AdvanceTestClockHeaders, AiUsage, ApiKey, ApiKeyCreate, ApiKeyList, ApiKeyRotate, ApiKeyWithSecret, AppendUploadHeaders, AppendUploadPath, ArchiveProjectHeaders, ArchiveProjectPath, Avatar, CancelMessageHeaders, CancelMessagePath, CancelOrderHeaders, CancelOrderPath, CancelSubscriptionHeaders, CancelSubscriptionPath, ChatRequest, ChatResponse, Checkout, CheckoutCreate, CheckoutList, CreateApiKeyHeaders, CreateChatHeaders, CreateCheckoutHeaders, CreateDocumentHeaders, CreateDocumentPath, CreateFileLinkHeaders, CreateFileLinkPath, CreateKnowledgeBaseHeaders, CreateOrderHeaders, CreatePriceHeaders, CreateProductHeaders, CreateProjectHeaders, CreateRefundHeaders, CreateRefundPath, CreateSessionHeaders, CreateUploadHeaders, CreateUserHeaders, CreateWebhookEndpointHeaders, DeclineInvitationHeaders, DeclineInvitationPath, DeleteAvatarHeaders, DeleteDocumentHeaders, DeleteDocumentPath, DeleteFileHeaders, DeleteFilePath, DeleteKnowledgeBaseHeaders, DeleteKnowledgeBasePath, DeleteProjectHeaders, DeleteProjectPath, DeleteSessionHeaders, DeleteSessionPath, DeleteUploadHeaders, DeleteUploadPath, DeleteUserHeaders, DeleteUserPath, DeleteWebhookEndpointHeaders, DeleteWebhookEndpointPath, DocumentCreate, DocumentText, DocumentUpdate, DownloadByLinkHeaders, DownloadByLinkPath, DownloadByLinkQuery, DownloadFileHeaders, DownloadFilePath, DownloadFileQuery, ExpireCheckoutHeaders, ExpireCheckoutPath, FileLink, FileLinkCreate, FileLinkList, FileLinkWithUrl, FileUpdate, FileUpload, GetAiUsageHeaders, GetApiKeyHeaders, GetApiKeyPath, GetAvatarHeaders, GetAvatarImageHeaders, GetAvatarImagePath, GetCheckoutHeaders, GetCheckoutPath, GetDocumentHeaders, GetDocumentPath, GetDocumentTextHeaders, GetDocumentTextPath, GetEventHeaders, GetEventPath, GetFileHeaders, GetFileLinkHeaders, GetFileLinkPath, GetFilePath, GetInvitationHeaders, GetInvitationPath, GetKnowledgeBaseHeaders, GetKnowledgeBasePath, GetMemberHeaders, GetMemberPath, GetMessageHeaders, GetMessagePath, GetOpenapiJsonHeaders, GetOpenapiYamlHeaders, GetOrderHeaders, GetOrderPath, GetPriceHeaders, GetPricePath, GetProductHeaders, GetProductPath, GetProfileHeaders, GetProjectHeaders, GetProjectPath, GetReceiptHeaders, GetReceiptPath, GetReceiptQuery, GetRefundHeaders, GetRefundPath, GetSessionHeaders, GetSessionPath, GetSettingsHeaders, GetStorageUsageHeaders, GetStorageUsageQuery, GetSubscriptionHeaders, GetSubscriptionPath, GetTestClockHeaders, GetUploadHeaders, GetUploadPath, GetUserHeaders, GetUserPath, GetWebhookDeliveryHeaders, GetWebhookDeliveryPath, GetWebhookEndpointHeaders, GetWebhookEndpointPath, Health, Invitation, InvitationList, KnowledgeBase, KnowledgeBaseCreate, KnowledgeBaseList, KnowledgeBaseUpdate, KnowledgeDocument, KnowledgeDocumentList, KnowledgeSearch, ListAllRefundsQuery, ListApiKeysQuery, ListCheckoutsQuery, ListDocumentsPath, ListDocumentsQuery, ListEventsQuery, ListFileLinksPath, ListFileLinksQuery, ListFilesQuery, ListInvitationsPath, ListInvitationsQuery, ListKnowledgeBasesQuery, ListMembersPath, ListMembersQuery, ListModelsQuery, ListMyInvitationsQuery, ListOrdersQuery, ListPricesQuery, ListProductsQuery, ListProjectsQuery, ListRefundsPath, ListRefundsQuery, ListSessionMessagesPath, ListSessionMessagesQuery, ListSessionsQuery, ListSubscriptionsQuery, ListUsersQuery, ListWebhookDeliveriesPath, ListWebhookDeliveriesQuery, ListWebhookEndpointsQuery, Member, MemberAdd, MemberList, MemberUpdate, Message, MessageList, MessageUpdate, Model, ModelList, Order, OrderCreate, OrderList, PassageList, PlatformEvent, PlatformEventList, Price, PriceCreate, PriceList, PriceUpdate, Product, ProductCreate, ProductList, ProductUpdate, Profile, ProfileUpdate, Project, ProjectCreate, ProjectList, ProjectUpdate, Readiness, RecoverWebhookEndpointHeaders, RecoverWebhookEndpointPath, RedeliverWebhookDeliveryHeaders, RedeliverWebhookDeliveryPath, Refund, RefundCreate, RefundList, RegenerateMessageHeaders, RegenerateMessagePath, RegenerateRequest, RemoveMemberHeaders, RemoveMemberPath, RestoreProjectHeaders, RestoreProjectPath, ResumeSubscriptionHeaders, ResumeSubscriptionPath, RetryDocumentHeaders, RetryDocumentPath, RevokeApiKeyHeaders, RevokeApiKeyPath, RevokeFileLinkHeaders, RevokeFileLinkPath, RevokeInvitationHeaders, RevokeInvitationPath, RotateApiKeyHeaders, RotateApiKeyPath, RotateWebhookSecretHeaders, RotateWebhookSecretPath, SearchKnowledgeBaseHeaders, SearchKnowledgeBasePath, Session, SessionCreate, SessionList, SessionUpdate, Settings, SettingsUpdate, StorageUsage, StoredFile, StoredFileList, StreamChatHeaders, StreamEventsHeaders, StreamEventsQuery, StreamMessageHeaders, StreamMessagePath, Subscription, SubscriptionCancel, SubscriptionList, TestClock, TestClockAdvance, TestWebhookEndpointHeaders, TestWebhookEndpointPath, UnarchiveProjectHeaders, UnarchiveProjectPath, UpdateDocumentHeaders, UpdateDocumentPath, UpdateFileHeaders, UpdateFilePath, UpdateKnowledgeBaseHeaders, UpdateKnowledgeBasePath, UpdateMemberHeaders, UpdateMemberPath, UpdateMessageHeaders, UpdateMessagePath, UpdatePriceHeaders, UpdatePricePath, UpdateProductHeaders, UpdateProductPath, UpdateProfileHeaders, UpdateProjectHeaders, UpdateProjectPath, UpdateSessionHeaders, UpdateSessionPath, UpdateSettingsHeaders, UpdateUserHeaders, UpdateUserPath, UpdateWebhookEndpointHeaders, UpdateWebhookEndpointPath, Upload, UploadAvatarHeaders, UploadFileHeaders, User, UserCreate, UserList, UserUpdate, UserWithApiKey, WebhookDelivery, WebhookDeliveryList, WebhookEndpoint, WebhookEndpointCreate, WebhookEndpointList, WebhookEndpointUpdate, WebhookEndpointWithSecret, WebhookRecover, WebhookRecovery, WebhookSecretRotation, operations, webhooks } from './types.js'
+import type { AcceptInvitationHeaders, AcceptInvitationPath, AddMemberHeaders, AddMemberPath, AdvanceTestClockHeaders, AiUsage, ApiKey, ApiKeyCreate, ApiKeyList, ApiKeyRotate, ApiKeyWithSecret, AppendUploadHeaders, AppendUploadPath, ArchiveProjectHeaders, ArchiveProjectPath, Avatar, CancelMessageHeaders, CancelMessagePath, CancelOrderHeaders, CancelOrderPath, CancelSubscriptionHeaders, CancelSubscriptionPath, ChatRequest, ChatResponse, Checkout, CheckoutCreate, CheckoutList, CreateApiKeyHeaders, CreateChatHeaders, CreateCheckoutHeaders, CreateDocumentHeaders, CreateDocumentPath, CreateFileLinkHeaders, CreateFileLinkPath, CreateKnowledgeBaseHeaders, CreateOrderHeaders, CreatePriceHeaders, CreateProductHeaders, CreateProjectHeaders, CreateRefundHeaders, CreateRefundPath, CreateSessionHeaders, CreateUploadHeaders, CreateUserHeaders, CreateWebhookEndpointHeaders, DeclineInvitationHeaders, DeclineInvitationPath, DeleteAvatarHeaders, DeleteDocumentHeaders, DeleteDocumentPath, DeleteFileHeaders, DeleteFilePath, DeleteKnowledgeBaseHeaders, DeleteKnowledgeBasePath, DeleteProjectHeaders, DeleteProjectPath, DeleteSessionHeaders, DeleteSessionPath, DeleteUploadHeaders, DeleteUploadPath, DeleteUserHeaders, DeleteUserPath, DeleteWebhookEndpointHeaders, DeleteWebhookEndpointPath, DocumentCreate, DocumentText, DocumentUpdate, DownloadByLinkHeaders, DownloadByLinkPath, DownloadByLinkQuery, DownloadFileHeaders, DownloadFilePath, DownloadFileQuery, ExpireCheckoutHeaders, ExpireCheckoutPath, FileLink, FileLinkCreate, FileLinkList, FileLinkWithUrl, FileUpdate, FileUpload, GetAiUsageHeaders, GetApiKeyHeaders, GetApiKeyPath, GetAvatarHeaders, GetAvatarImageHeaders, GetAvatarImagePath, GetCheckoutHeaders, GetCheckoutPath, GetDocumentHeaders, GetDocumentPath, GetDocumentTextHeaders, GetDocumentTextPath, GetEventHeaders, GetEventPath, GetFileHeaders, GetFileLinkHeaders, GetFileLinkPath, GetFilePath, GetInvitationHeaders, GetInvitationPath, GetKnowledgeBaseHeaders, GetKnowledgeBasePath, GetMemberHeaders, GetMemberPath, GetMessageHeaders, GetMessagePath, GetOpenapiJsonHeaders, GetOpenapiYamlHeaders, GetOrderHeaders, GetOrderPath, GetPriceHeaders, GetPricePath, GetProductHeaders, GetProductPath, GetProfileHeaders, GetProjectHeaders, GetProjectPath, GetReceiptHeaders, GetReceiptPath, GetReceiptQuery, GetRefundHeaders, GetRefundPath, GetSessionHeaders, GetSessionPath, GetSettingsHeaders, GetStorageUsageHeaders, GetStorageUsageQuery, GetSubscriptionHeaders, GetSubscriptionPath, GetTestClockHeaders, GetUploadHeaders, GetUploadPath, GetUserHeaders, GetUserPath, GetWebhookDeliveryHeaders, GetWebhookDeliveryPath, GetWebhookEndpointHeaders, GetWebhookEndpointPath, Health, Invitation, InvitationList, KnowledgeBase, KnowledgeBaseCreate, KnowledgeBaseList, KnowledgeBaseUpdate, KnowledgeDocument, KnowledgeDocumentList, KnowledgeSearch, ListAllRefundsQuery, ListApiKeysQuery, ListCheckoutsQuery, ListDocumentsPath, ListDocumentsQuery, ListEventsQuery, ListFileLinksPath, ListFileLinksQuery, ListFilesQuery, ListInvitationsPath, ListInvitationsQuery, ListKnowledgeBasesQuery, ListMembersPath, ListMembersQuery, ListModelsQuery, ListMyInvitationsQuery, ListOrdersQuery, ListPricesQuery, ListProductsQuery, ListProjectsQuery, ListRefundsPath, ListRefundsQuery, ListSessionMessagesPath, ListSessionMessagesQuery, ListSessionsQuery, ListSubscriptionsQuery, ListUsersQuery, ListWebhookDeliveriesPath, ListWebhookDeliveriesQuery, ListWebhookEndpointsQuery, Member, MemberAdd, MemberList, MemberUpdate, Message, MessageList, MessageUpdate, Model, ModelList, Order, OrderCreate, OrderList, PassageList, PlatformEvent, PlatformEventList, Price, PriceCreate, PriceList, PriceUpdate, Product, ProductCreate, ProductList, ProductUpdate, Profile, ProfileUpdate, Project, ProjectCreate, ProjectList, ProjectUpdate, Readiness, RecoverWebhookEndpointHeaders, RecoverWebhookEndpointPath, RedeliverWebhookDeliveryHeaders, RedeliverWebhookDeliveryPath, Refund, RefundCreate, RefundList, RegenerateMessageHeaders, RegenerateMessagePath, RegenerateRequest, RemoveMemberHeaders, RemoveMemberPath, RestoreProjectHeaders, RestoreProjectPath, ResumeSubscriptionHeaders, ResumeSubscriptionPath, RetryDocumentHeaders, RetryDocumentPath, RevokeApiKeyHeaders, RevokeApiKeyPath, RevokeApiKeyQuery, RevokeFileLinkHeaders, RevokeFileLinkPath, RevokeInvitationHeaders, RevokeInvitationPath, RotateApiKeyHeaders, RotateApiKeyPath, RotateWebhookSecretHeaders, RotateWebhookSecretPath, SearchKnowledgeBaseHeaders, SearchKnowledgeBasePath, Session, SessionCreate, SessionList, SessionUpdate, Settings, SettingsUpdate, StorageUsage, StoredFile, StoredFileList, StreamChatHeaders, StreamEventsHeaders, StreamEventsQuery, StreamMessageHeaders, StreamMessagePath, Subscription, SubscriptionCancel, SubscriptionList, TestClock, TestClockAdvance, TestWebhookEndpointHeaders, TestWebhookEndpointPath, UnarchiveProjectHeaders, UnarchiveProjectPath, UpdateDocumentHeaders, UpdateDocumentPath, UpdateFileHeaders, UpdateFilePath, UpdateKnowledgeBaseHeaders, UpdateKnowledgeBasePath, UpdateMemberHeaders, UpdateMemberPath, UpdateMessageHeaders, UpdateMessagePath, UpdatePriceHeaders, UpdatePricePath, UpdateProductHeaders, UpdateProductPath, UpdateProfileHeaders, UpdateProjectHeaders, UpdateProjectPath, UpdateSessionHeaders, UpdateSessionPath, UpdateSettingsHeaders, UpdateUserHeaders, UpdateUserPath, UpdateWebhookEndpointHeaders, UpdateWebhookEndpointPath, Upload, UploadAvatarHeaders, UploadFileHeaders, User, UserCreate, UserList, UserUpdate, UserWithApiKey, WebhookDelivery, WebhookDeliveryList, WebhookEndpoint, WebhookEndpointCreate, WebhookEndpointList, WebhookEndpointUpdate, WebhookEndpointWithSecret, WebhookRecover, WebhookRecovery, WebhookSecretRotation, operations, webhooks } from './types.js'
 
 /** The methods of `client`. */
 export interface Resources {
@@ -106,7 +106,7 @@ export interface UserInvitationsResource {
   /**
    * List your invitations: `GET /v1/user/invitations`
    *
-   * Returns the pending invitations to your email address. The list is empty if your address is not verified.
+   * Returns the pending invitations for you, and for your email address if it is verified.
    *
    * @param query The query parameters.
    * @param options The signal, the time limit and more.
@@ -119,7 +119,7 @@ export interface UserApiKeysResource {
   /**
    * List your API keys: `GET /v1/user/api-keys`
    *
-   * Returns your keys, including revoked and expired keys. The secrets are not included: `start` has the first characters of each.
+   * Returns your keys, including revoked and expired keys. The secrets are not included: `start` has the first characters of each. A key that is limited to some projects lists itself and the keys made with it, directly or through other keys.
    *
    * @param query The query parameters.
    * @param options The signal, the time limit and more.
@@ -128,7 +128,7 @@ export interface UserApiKeysResource {
   /**
    * Create an API key: `POST /v1/user/api-keys`
    *
-   * Returns the secret in `key`. It is shown only once. The scopes and projects of the new key must be a subset of those of the calling key; otherwise the request fails with 403.
+   * Returns the secret in `key`. It is shown only once. The scopes and projects of the new key must be a subset of those of the calling key, and the new key must not expire later; otherwise the request fails with 403.
    *
    * @param body A new API key.
    * @param options The signal, the time limit and more.
@@ -137,7 +137,7 @@ export interface UserApiKeysResource {
   /**
    * Get an API key: `GET /v1/user/api-keys/{id}`
    *
-   * Returns one of your API keys without its secret. Returns 403 if the key belongs to another user.
+   * Returns one of your API keys without its secret. Returns 403 if the key belongs to another user, or if the calling key is limited to some projects and the key was not made with it.
    *
    * @param id The ID of the API key.
    * @param options The signal, the time limit and more.
@@ -146,16 +146,17 @@ export interface UserApiKeysResource {
   /**
    * Revoke an API key: `DELETE /v1/user/api-keys/{id}`
    *
-   * The key is rejected from the next request on. A key can revoke itself. Revoking a revoked key has no effect and succeeds.
+   * The key is rejected from the next request on. A key can revoke itself. Revoking a revoked key has no effect and succeeds. `cascade=true` also revokes the keys made with it: use it after a leak. A key that is limited to some projects revokes only itself and the keys made with it.
    *
    * @param id The ID of the API key.
+   * @param query The query parameters.
    * @param options The signal, the time limit and more.
    */
-  revoke (id: RevokeApiKeyPath['id'], options?: WithHeaders<CallOptions, RevokeApiKeyHeaders>): Answer<undefined>
+  revoke (id: RevokeApiKeyPath['id'], query?: RevokeApiKeyQuery, options?: WithHeaders<CallOptions, RevokeApiKeyHeaders>): Answer<undefined>
   /**
    * Rotate an API key: `POST /v1/user/api-keys/{id}/rotate`
    *
-   * Creates a new key with the same name, scopes, projects and metadata, and returns its secret once. The old key stays valid for `overlap_seconds`. Returns 409 if the old key is already revoked, expired or replaced: rotate the key in `replaced_by` instead.
+   * Creates a new key with the same name, scopes, projects and metadata, and returns its secret once. The new key must not have more scopes or projects than the calling key, nor expire later (403). The old key stays valid for `overlap_seconds`. Returns 409 if the old key is already revoked, expired or replaced: rotate the key in `replaced_by` instead.
    *
    * @param id The ID of the API key to replace.
    * @param body Options for the rotation.
@@ -322,7 +323,7 @@ export interface ProjectsMembersResource {
   /**
    * Add a member: `POST /v1/projects/{id}/members`
    *
-   * Adds a user by `user_id` or `email`. If no user has the email address, or its user declined an invitation to this project, an invitation is created instead (202). Requires the role `admin`; only owners can add owners. Returns 409 if the user is already a member or the address is already invited.
+   * Adds a user by `user_id` if you are both members of a project, or if your key has the scope `admin` (201). Every other user, and every email address, is invited instead (202) and becomes a member with `acceptInvitation`; the response is the same whether a user has the address or not. Requires the role `admin`; only owners can add owners. Returns 409 if the user is already a member or already invited.
    *
    * @param id The ID of the project.
    * @param body The user to add. Send either `user_id` or `email`.
@@ -353,7 +354,7 @@ export interface ProjectsMembersResource {
   /**
    * Remove a member: `DELETE /v1/projects/{id}/members/{member_id}`
    *
-   * Removes a member from a project. You can always remove yourself to leave a project. Owners can remove all members, and admins can remove members who are not owners. Returns 409 for the last owner (constraint `last_owner`).
+   * Removes a member from a project. You can always remove yourself to leave a project, also an archived one. Owners can remove all members, and admins can remove members who are not owners. The pending invitations and the file links that the member created in the project end. Returns 409 for the last owner (constraint `last_owner`).
    *
    * @param id The ID of the project.
    * @param memberId The ID of the member.
@@ -377,7 +378,7 @@ export interface ProjectsInvitationsResource {
   /**
    * Get an invitation: `GET /v1/projects/{id}/invitations/{invitation_id}`
    *
-   * Returns an invitation to a project. Admins of the project and the invited user, with a verified email address, can read it. For other users it does not exist (404).
+   * Returns an invitation to a project. Admins of the project and the invited user can read it; for an invitation of an email address, the user has verified the address. For other users it does not exist (404).
    *
    * @param id The ID of the project.
    * @param invitationId The ID of the invitation.
@@ -397,7 +398,7 @@ export interface ProjectsInvitationsResource {
   /**
    * Accept an invitation: `POST /v1/projects/{id}/invitations/{invitation_id}/accept`
    *
-   * Makes you a member of the project with the role and the metadata of the invitation. Your email address must be verified and match the invitation (otherwise 404). Returns 409 if the invitation is not pending or the project is archived.
+   * Makes you a member of the project with the role and the metadata of the invitation. It must be for you, or for your verified email address (otherwise 404). Returns 409 if the invitation is not pending or the project is archived.
    *
    * @param id The ID of the project.
    * @param invitationId The ID of the invitation.
@@ -1309,7 +1310,7 @@ export interface WebhooksEndpointsResource {
   /**
    * List webhook endpoints: `GET /v1/webhooks/endpoints`
    *
-   * Returns your webhook endpoints, without their secrets.
+   * Returns your webhook endpoints, without their secrets. A key that is limited to some projects lists only the endpoints that are limited to these projects.
    *
    * @param query The query parameters.
    * @param options The signal, the time limit and more.
@@ -1327,7 +1328,7 @@ export interface WebhooksEndpointsResource {
   /**
    * Get a webhook endpoint: `GET /v1/webhooks/endpoints/{id}`
    *
-   * Returns a webhook endpoint without its secret. To get a new secret, use `rotateWebhookSecret`.
+   * Returns a webhook endpoint without its secret. To get a new secret, use `rotateWebhookSecret`. Returns 403 for a key that is limited to some projects, if the endpoint is not limited to these projects.
    *
    * @param id The id of the webhook endpoint.
    * @param options The signal, the time limit and more.

@@ -111,7 +111,7 @@ export interface paths {
         };
         /**
          * List your invitations
-         * Returns the pending invitations to your email address. The list is empty if your address is not verified.
+         * Returns the pending invitations for you, and for your email address if it is verified.
          */
         get: operations["listMyInvitations"];
         put?: never;
@@ -131,13 +131,13 @@ export interface paths {
         };
         /**
          * List your API keys
-         * Returns your keys, including revoked and expired keys. The secrets are not included: `start` has the first characters of each.
+         * Returns your keys, including revoked and expired keys. The secrets are not included: `start` has the first characters of each. A key that is limited to some projects lists itself and the keys made with it, directly or through other keys.
          */
         get: operations["listApiKeys"];
         put?: never;
         /**
          * Create an API key
-         * Returns the secret in `key`. It is shown only once. The scopes and projects of the new key must be a subset of those of the calling key; otherwise the request fails with 403.
+         * Returns the secret in `key`. It is shown only once. The scopes and projects of the new key must be a subset of those of the calling key, and the new key must not expire later; otherwise the request fails with 403.
          */
         post: operations["createApiKey"];
         delete?: never;
@@ -158,14 +158,14 @@ export interface paths {
         };
         /**
          * Get an API key
-         * Returns one of your API keys without its secret. Returns 403 if the key belongs to another user.
+         * Returns one of your API keys without its secret. Returns 403 if the key belongs to another user, or if the calling key is limited to some projects and the key was not made with it.
          */
         get: operations["getApiKey"];
         put?: never;
         post?: never;
         /**
          * Revoke an API key
-         * The key is rejected from the next request on. A key can revoke itself. Revoking a revoked key has no effect and succeeds.
+         * The key is rejected from the next request on. A key can revoke itself. Revoking a revoked key has no effect and succeeds. `cascade=true` also revokes the keys made with it: use it after a leak. A key that is limited to some projects revokes only itself and the keys made with it.
          */
         delete: operations["revokeApiKey"];
         options?: never;
@@ -187,7 +187,7 @@ export interface paths {
         put?: never;
         /**
          * Rotate an API key
-         * Creates a new key with the same name, scopes, projects and metadata, and returns its secret once. The old key stays valid for `overlap_seconds`. Returns 409 if the old key is already revoked, expired or replaced: rotate the key in `replaced_by` instead.
+         * Creates a new key with the same name, scopes, projects and metadata, and returns its secret once. The new key must not have more scopes or projects than the calling key, nor expire later (403). The old key stays valid for `overlap_seconds`. Returns 409 if the old key is already revoked, expired or replaced: rotate the key in `replaced_by` instead.
          */
         post: operations["rotateApiKey"];
         delete?: never;
@@ -393,7 +393,7 @@ export interface paths {
         put?: never;
         /**
          * Add a member
-         * Adds a user by `user_id` or `email`. If no user has the email address, or its user declined an invitation to this project, an invitation is created instead (202). Requires the role `admin`; only owners can add owners. Returns 409 if the user is already a member or the address is already invited.
+         * Adds a user by `user_id` if you are both members of a project, or if your key has the scope `admin` (201). Every other user, and every email address, is invited instead (202) and becomes a member with `acceptInvitation`; the response is the same whether a user has the address or not. Requires the role `admin`; only owners can add owners. Returns 409 if the user is already a member or already invited.
          */
         post: operations["addMember"];
         delete?: never;
@@ -427,7 +427,7 @@ export interface paths {
         post?: never;
         /**
          * Remove a member
-         * Removes a member from a project. You can always remove yourself to leave a project. Owners can remove all members, and admins can remove members who are not owners. Returns 409 for the last owner (constraint `last_owner`).
+         * Removes a member from a project. You can always remove yourself to leave a project, also an archived one. Owners can remove all members, and admins can remove members who are not owners. The pending invitations and the file links that the member created in the project end. Returns 409 for the last owner (constraint `last_owner`).
          */
         delete: operations["removeMember"];
         options?: never;
@@ -472,7 +472,7 @@ export interface paths {
         };
         /**
          * Get an invitation
-         * Returns an invitation to a project. Admins of the project and the invited user, with a verified email address, can read it. For other users it does not exist (404).
+         * Returns an invitation to a project. Admins of the project and the invited user can read it; for an invitation of an email address, the user has verified the address. For other users it does not exist (404).
          */
         get: operations["getInvitation"];
         put?: never;
@@ -503,7 +503,7 @@ export interface paths {
         put?: never;
         /**
          * Accept an invitation
-         * Makes you a member of the project with the role and the metadata of the invitation. Your email address must be verified and match the invitation (otherwise 404). Returns 409 if the invitation is not pending or the project is archived.
+         * Makes you a member of the project with the role and the metadata of the invitation. It must be for you, or for your verified email address (otherwise 404). Returns 409 if the invitation is not pending or the project is archived.
          */
         post: operations["acceptInvitation"];
         delete?: never;
@@ -1905,7 +1905,7 @@ export interface paths {
         };
         /**
          * List webhook endpoints
-         * Returns your webhook endpoints, without their secrets.
+         * Returns your webhook endpoints, without their secrets. A key that is limited to some projects lists only the endpoints that are limited to these projects.
          */
         get: operations["listWebhookEndpoints"];
         put?: never;
@@ -1932,7 +1932,7 @@ export interface paths {
         };
         /**
          * Get a webhook endpoint
-         * Returns a webhook endpoint without its secret. To get a new secret, use `rotateWebhookSecret`.
+         * Returns a webhook endpoint without its secret. To get a new secret, use `rotateWebhookSecret`. Returns 403 for a key that is limited to some projects, if the endpoint is not limited to these projects.
          */
         get: operations["getWebhookEndpoint"];
         /**
@@ -2916,7 +2916,7 @@ export interface webhooks {
         put?: never;
         /**
          * invitation.created
-         * An email address was invited to a project. Requires the scope `projects:read` and at least the project role `admin`.
+         * An email address or a user was invited to a project. Requires the scope `projects:read` and at least the project role `admin`.
          */
         post: {
             parameters: {
@@ -2927,7 +2927,7 @@ export interface webhooks {
             };
             requestBody: {
                 content: {
-                    /** An email address was invited to a project. */
+                    /** An email address or a user was invited to a project. */
                     "application/json": InvitationCreatedEvent;
                 };
             };
@@ -5181,7 +5181,7 @@ export interface components {
          */
         MemberRole: MemberRole;
         /**
-         * The status of an invitation. A pending invitation expires at `expires_at`.
+         * The status of an invitation. A pending invitation expires at `expires_at`. It is revoked when the user who created it leaves the project or may no longer invite with its role.
          * @enum {string}
          */
         InvitationStatus: InvitationStatus;
@@ -6010,7 +6010,7 @@ export interface components {
         MemberRemovedEvent: MemberRemovedEvent;
         /** The previous values of the changed fields. Empty unless the event reports an update. */
         InvitationBefore: InvitationBefore;
-        /** An email address was invited to a project. */
+        /** An email address or a user was invited to a project. */
         InvitationCreatedEvent: InvitationCreatedEvent;
         /** An invitation was revoked. */
         InvitationRevokedEvent: InvitationRevokedEvent;
@@ -7445,7 +7445,7 @@ export interface operations {
     };
     revokeApiKey: {
         parameters: {
-            query?: never;
+            query?: RevokeApiKeyQuery;
             header?: RevokeApiKeyHeaders;
             path: RevokeApiKeyPath;
             cookie?: never;
@@ -8057,7 +8057,7 @@ export interface operations {
                     "application/json": Member;
                 };
             };
-            /** The new invitation. No user has this email address, or its user declined one before. */
+            /** The new invitation, of an email address or of a user who is in no project with you. */
             202: {
                 headers: {
                     "X-Request-ID": components["headers"]["RequestID"];
@@ -12889,7 +12889,7 @@ export type ProjectId = string;
  */
 export type MemberRole = "owner" | "admin" | "editor" | "viewer";
 /**
- * The status of an invitation. A pending invitation expires at `expires_at`.
+ * The status of an invitation. A pending invitation expires at `expires_at`. It is revoked when the user who created it leaves the project or may no longer invite with its role.
  * @enum {string}
  */
 export type InvitationStatus = "pending" | "accepted" | "declined" | "revoked" | "expired";
@@ -12905,16 +12905,21 @@ export interface Invitation {
      */
     project_name: string;
     /**
-     * The invited email address.
+     * The invited email address. Null for an invitation by `user_id`.
      * @example grace@example.com
      */
-    email: Email;
+    email: Email | null;
+    /**
+     * The invited user. Null for an invitation by `email`.
+     * @example null
+     */
+    user_id: UserId | null;
     /**
      * The role that the user gets in the project.
      * @example editor
      */
     role: MemberRole | (string & {});
-    /** The status of an invitation. A pending invitation expires at `expires_at`. */
+    /** The status of an invitation. A pending invitation expires at `expires_at`. It is revoked when the user who created it leaves the project or may no longer invite with its role. */
     status: InvitationStatus | (string & {});
     /** The user who created the invitation. */
     created_by: UserId;
@@ -13036,6 +13041,11 @@ export interface ApiKey {
      * @example null
      */
     replaced_by: ApiKeyId | null;
+    /**
+     * The key that made this one. A rotation keeps it: the new key has the `created_by_key` of the old one. Null for the first key of a user, and for keys made before the server recorded it.
+     * @example null
+     */
+    created_by_key: ApiKeyId | null;
 }
 /** A page of API keys. */
 export interface ApiKeyList {
@@ -13062,7 +13072,7 @@ export interface ApiKeyCreate {
     project_ids?: ProjectId[] | null;
     /**
      * Format: date-time
-     * When the key expires. It must be in the future. Null, or omitted, for a key that does not expire.
+     * When the key expires. It must be in the future, and not after the calling key expires. Null for a key that does not expire. The default is the expiration of the calling key.
      */
     expires_at?: string | null;
     /** Key-value pairs for your own use: up to 16 keys of up to 64 characters, with text values of up to 512 characters. */
@@ -13124,6 +13134,11 @@ export interface ApiKeyWithSecret {
      */
     replaced_by: ApiKeyId | null;
     /**
+     * The key that made this one. A rotation keeps it: the new key has the `created_by_key` of the old one. Null for the first key of a user, and for keys made before the server recorded it.
+     * @example null
+     */
+    created_by_key: ApiKeyId | null;
+    /**
      * The secret to send as `Authorization: Bearer <key>`. Store it safely: it is shown only once.
      * @example plat_live_4eC39HqLyjWDarjtT1zdp7dcTYooMQauvdEDq54NiTphI7jx0
      */
@@ -13144,7 +13159,7 @@ export interface ApiKeyRotate {
     overlap_seconds?: number;
     /**
      * Format: date-time
-     * When the new key expires. It must be in the future. Null for a key that does not expire. The default is the expiration of the old key.
+     * When the new key expires. It must be in the future, and not after the calling key expires. Null for a key that does not expire. The default is the expiration of the old key.
      */
     expires_at?: string | null;
 }
@@ -15955,6 +15970,11 @@ export interface ApiKeyBefore {
      * @example null
      */
     replaced_by?: ApiKeyId | null;
+    /**
+     * The key that made this one. A rotation keeps it: the new key has the `created_by_key` of the old one. Null for the first key of a user, and for keys made before the server recorded it.
+     * @example null
+     */
+    created_by_key?: ApiKeyId | null;
 }
 /** One of your API keys was created. */
 export interface ApiKeyCreatedEvent {
@@ -16637,16 +16657,21 @@ export interface InvitationBefore {
      */
     project_name?: string;
     /**
-     * The invited email address.
+     * The invited email address. Null for an invitation by `user_id`.
      * @example grace@example.com
      */
-    email?: Email;
+    email?: Email | null;
+    /**
+     * The invited user. Null for an invitation by `email`.
+     * @example null
+     */
+    user_id?: UserId | null;
     /**
      * The role that the user gets in the project.
      * @example editor
      */
     role?: MemberRole | (string & {});
-    /** The status of an invitation. A pending invitation expires at `expires_at`. */
+    /** The status of an invitation. A pending invitation expires at `expires_at`. It is revoked when the user who created it leaves the project or may no longer invite with its role. */
     status?: InvitationStatus | (string & {});
     /** The user who created the invitation. */
     created_by?: UserId;
@@ -16664,7 +16689,7 @@ export interface InvitationBefore {
     /** When the invitation expires: 14 days after its creation. */
     expires_at?: Timestamp;
 }
-/** An email address was invited to a project. */
+/** An email address or a user was invited to a project. */
 export interface InvitationCreatedEvent {
     /** The id of the event. Also the `webhook-id` of its deliveries. */
     id: EventId;
@@ -19164,6 +19189,10 @@ export interface GetApiKeyHeaders {
 export interface GetApiKeyPath {
     /** The ID of the API key. */
     id: ApiKeyId;
+}
+export interface RevokeApiKeyQuery {
+    /** Whether to revoke the keys made with this key too, directly or through other keys, and the keys that replaced them or this key by a rotation. The default is true for a key whose only scope is `keys:write` and that was not rotated, and false for all others. */
+    cascade?: boolean;
 }
 export interface RevokeApiKeyHeaders {
     /** The `ETag` of the version that you want to change, or `*`. Returns 412 if the resource has changed since. */

@@ -67,13 +67,14 @@ export interface FindEventRow {
  * Inserts an event for admins. Returns the endpoints of admins that receive it.
  * @see prisma/sql/events/insert-admin-event.sql
  */
-export const insertAdminEvent = many<{ id: string; type: string; project_id: string | null; user_id: string | null; scope: string; role: 'owner' | 'admin' | 'editor' | 'viewer' | null; request_id: string | null; actor: object | string; data: object | string; created_at: Date | string; tenant_event_types: readonly string[] }, InsertAdminEventRow>(
+export const insertAdminEvent = many<{ id: string; type: string; project_id: string | null; user_id: string | null; scope: string; role: 'owner' | 'admin' | 'editor' | 'viewer' | null; request_id: string | null; actor: object | string; data: object | string; created_at: Date | string; unlimited_key_types: readonly string[] }, InsertAdminEventRow>(
   'events/insert-admin-event',
   `WITH e AS (INSERT INTO events (id, type, project_id, user_id, scope, role, request_id, actor, data, created_at)
 VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10) RETURNING *)
 SELECT w.id, coalesce(w.failing_since < now() - interval '30 seconds', false) AS failing
 FROM users u JOIN webhook_endpoints w ON w.user_id = u.id CROSS JOIN e CROSS JOIN (SELECT NULL::"MemberRole" AS role) m
-WHERE u.role = 'admin' AND w.enabled AND w.deleted_at IS NULL AND w.event_types && ARRAY[$2, split_part($2, '.', 1) || '.*', '*'] AND u.status = 'active' AND e.scope = ANY(w.scopes) AND ((u.role='admin') OR e.scope <> 'admin')
+WHERE u.role = 'admin' AND w.enabled AND w.deleted_at IS NULL AND w.event_types && ARRAY[$2, split_part($2, '.', 1) || '.*', '*'] AND u.status = 'active' AND (e.type = 'webhook_endpoint.tested' OR (
+  e.scope = ANY(w.scopes) AND ((u.role='admin') OR e.scope <> 'admin')
 AND (w.all_projects OR CASE WHEN e.project_id IS NULL THEN NOT e.type = ANY($11::text[])
   ELSE e.project_id = ANY(w.project_ids) END)
 AND (
@@ -81,8 +82,9 @@ AND (
     WHEN e.user_id IS NOT NULL THEN e.user_id = w.user_id
     ELSE true END
   OR (e.scope = 'payments:read' AND (u.role='admin') AND 'admin' = ANY(w.scopes))
-)`,
-  ['id', 'type', 'project_id', 'user_id', 'scope', 'role', 'request_id', 'actor', 'data', 'created_at', 'tenant_event_types'],
+)
+))`,
+  ['id', 'type', 'project_id', 'user_id', 'scope', 'role', 'request_id', 'actor', 'data', 'created_at', 'unlimited_key_types'],
 )
 export interface InsertAdminEventRow {
   id: string
@@ -116,7 +118,7 @@ VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)`,
  * Inserts an event of a project. Returns the endpoints of members and operators that receive it.
  * @see prisma/sql/events/insert-project-event.sql
  */
-export const insertProjectEvent = many<{ id: string; type: string; project_id: string | null; user_id: string | null; scope: string; role: 'owner' | 'admin' | 'editor' | 'viewer' | null; request_id: string | null; actor: object | string; data: object | string; created_at: Date | string; tenant_event_types: readonly string[] }, InsertProjectEventRow>(
+export const insertProjectEvent = many<{ id: string; type: string; project_id: string | null; user_id: string | null; scope: string; role: 'owner' | 'admin' | 'editor' | 'viewer' | null; request_id: string | null; actor: object | string; data: object | string; created_at: Date | string; unlimited_key_types: readonly string[] }, InsertProjectEventRow>(
   'events/insert-project-event',
   `WITH e AS (INSERT INTO events (id, type, project_id, user_id, scope, role, request_id, actor, data, created_at)
 VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10) RETURNING *)
@@ -125,7 +127,8 @@ FROM members m
   JOIN webhook_endpoints w ON w.user_id = m.user_id
   JOIN users u ON u.id = w.user_id
   CROSS JOIN e
-WHERE m.project_id = $3 AND w.enabled AND w.deleted_at IS NULL AND w.event_types && ARRAY[$2, split_part($2, '.', 1) || '.*', '*'] AND u.status = 'active' AND e.scope = ANY(w.scopes) AND ((u.role='admin') OR e.scope <> 'admin')
+WHERE m.project_id = $3 AND w.enabled AND w.deleted_at IS NULL AND w.event_types && ARRAY[$2, split_part($2, '.', 1) || '.*', '*'] AND u.status = 'active' AND (e.type = 'webhook_endpoint.tested' OR (
+  e.scope = ANY(w.scopes) AND ((u.role='admin') OR e.scope <> 'admin')
 AND (w.all_projects OR CASE WHEN e.project_id IS NULL THEN NOT e.type = ANY($11::text[])
   ELSE e.project_id = ANY(w.project_ids) END)
 AND (
@@ -134,10 +137,12 @@ AND (
     ELSE true END
   OR (e.scope = 'payments:read' AND (u.role='admin') AND 'admin' = ANY(w.scopes))
 )
+))
 UNION
 SELECT w.id, coalesce(w.failing_since < now() - interval '30 seconds', false) AS failing
 FROM users u JOIN webhook_endpoints w ON w.user_id = u.id CROSS JOIN e CROSS JOIN (SELECT NULL::"MemberRole" AS role) m
-WHERE u.role = 'admin' AND $5 = 'payments:read' AND w.enabled AND w.deleted_at IS NULL AND w.event_types && ARRAY[$2, split_part($2, '.', 1) || '.*', '*'] AND u.status = 'active' AND e.scope = ANY(w.scopes) AND ((u.role='admin') OR e.scope <> 'admin')
+WHERE u.role = 'admin' AND $5 = 'payments:read' AND w.enabled AND w.deleted_at IS NULL AND w.event_types && ARRAY[$2, split_part($2, '.', 1) || '.*', '*'] AND u.status = 'active' AND (e.type = 'webhook_endpoint.tested' OR (
+  e.scope = ANY(w.scopes) AND ((u.role='admin') OR e.scope <> 'admin')
 AND (w.all_projects OR CASE WHEN e.project_id IS NULL THEN NOT e.type = ANY($11::text[])
   ELSE e.project_id = ANY(w.project_ids) END)
 AND (
@@ -145,8 +150,9 @@ AND (
     WHEN e.user_id IS NOT NULL THEN e.user_id = w.user_id
     ELSE true END
   OR (e.scope = 'payments:read' AND (u.role='admin') AND 'admin' = ANY(w.scopes))
-)`,
-  ['id', 'type', 'project_id', 'user_id', 'scope', 'role', 'request_id', 'actor', 'data', 'created_at', 'tenant_event_types'],
+)
+))`,
+  ['id', 'type', 'project_id', 'user_id', 'scope', 'role', 'request_id', 'actor', 'data', 'created_at', 'unlimited_key_types'],
 )
 export interface InsertProjectEventRow {
   id: string
@@ -157,13 +163,14 @@ export interface InsertProjectEventRow {
  * Inserts an event for everyone. Returns the endpoints that receive it.
  * @see prisma/sql/events/insert-public-event.sql
  */
-export const insertPublicEvent = many<{ id: string; type: string; project_id: string | null; user_id: string | null; scope: string; role: 'owner' | 'admin' | 'editor' | 'viewer' | null; request_id: string | null; actor: object | string; data: object | string; created_at: Date | string; tenant_event_types: readonly string[] }, InsertPublicEventRow>(
+export const insertPublicEvent = many<{ id: string; type: string; project_id: string | null; user_id: string | null; scope: string; role: 'owner' | 'admin' | 'editor' | 'viewer' | null; request_id: string | null; actor: object | string; data: object | string; created_at: Date | string; unlimited_key_types: readonly string[] }, InsertPublicEventRow>(
   'events/insert-public-event',
   `WITH e AS (INSERT INTO events (id, type, project_id, user_id, scope, role, request_id, actor, data, created_at)
 VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10) RETURNING *)
 SELECT w.id, coalesce(w.failing_since < now() - interval '30 seconds', false) AS failing
 FROM webhook_endpoints w JOIN users u ON u.id = w.user_id CROSS JOIN e CROSS JOIN (SELECT NULL::"MemberRole" AS role) m
-WHERE w.enabled AND w.deleted_at IS NULL AND w.event_types && ARRAY[$2, split_part($2, '.', 1) || '.*', '*'] AND u.status = 'active' AND e.scope = ANY(w.scopes) AND ((u.role='admin') OR e.scope <> 'admin')
+WHERE w.enabled AND w.deleted_at IS NULL AND w.event_types && ARRAY[$2, split_part($2, '.', 1) || '.*', '*'] AND u.status = 'active' AND (e.type = 'webhook_endpoint.tested' OR (
+  e.scope = ANY(w.scopes) AND ((u.role='admin') OR e.scope <> 'admin')
 AND (w.all_projects OR CASE WHEN e.project_id IS NULL THEN NOT e.type = ANY($11::text[])
   ELSE e.project_id = ANY(w.project_ids) END)
 AND (
@@ -171,8 +178,9 @@ AND (
     WHEN e.user_id IS NOT NULL THEN e.user_id = w.user_id
     ELSE true END
   OR (e.scope = 'payments:read' AND (u.role='admin') AND 'admin' = ANY(w.scopes))
-)`,
-  ['id', 'type', 'project_id', 'user_id', 'scope', 'role', 'request_id', 'actor', 'data', 'created_at', 'tenant_event_types'],
+)
+))`,
+  ['id', 'type', 'project_id', 'user_id', 'scope', 'role', 'request_id', 'actor', 'data', 'created_at', 'unlimited_key_types'],
 )
 export interface InsertPublicEventRow {
   id: string
@@ -183,13 +191,14 @@ export interface InsertPublicEventRow {
  * Inserts an event about a user. Returns the endpoints of the user and of operators that receive it.
  * @see prisma/sql/events/insert-user-event.sql
  */
-export const insertUserEvent = many<{ id: string; type: string; project_id: string | null; user_id: string | null; scope: string; role: 'owner' | 'admin' | 'editor' | 'viewer' | null; request_id: string | null; actor: object | string; data: object | string; created_at: Date | string; tenant_event_types: readonly string[] }, InsertUserEventRow>(
+export const insertUserEvent = many<{ id: string; type: string; project_id: string | null; user_id: string | null; scope: string; role: 'owner' | 'admin' | 'editor' | 'viewer' | null; request_id: string | null; actor: object | string; data: object | string; created_at: Date | string; unlimited_key_types: readonly string[] }, InsertUserEventRow>(
   'events/insert-user-event',
   `WITH e AS (INSERT INTO events (id, type, project_id, user_id, scope, role, request_id, actor, data, created_at)
 VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10) RETURNING *)
 SELECT w.id, coalesce(w.failing_since < now() - interval '30 seconds', false) AS failing
 FROM webhook_endpoints w JOIN users u ON u.id = w.user_id CROSS JOIN e CROSS JOIN (SELECT NULL::"MemberRole" AS role) m
-WHERE w.user_id = $4 AND w.enabled AND w.deleted_at IS NULL AND w.event_types && ARRAY[$2, split_part($2, '.', 1) || '.*', '*'] AND u.status = 'active' AND e.scope = ANY(w.scopes) AND ((u.role='admin') OR e.scope <> 'admin')
+WHERE w.user_id = $4 AND w.enabled AND w.deleted_at IS NULL AND w.event_types && ARRAY[$2, split_part($2, '.', 1) || '.*', '*'] AND u.status = 'active' AND (e.type = 'webhook_endpoint.tested' OR (
+  e.scope = ANY(w.scopes) AND ((u.role='admin') OR e.scope <> 'admin')
 AND (w.all_projects OR CASE WHEN e.project_id IS NULL THEN NOT e.type = ANY($11::text[])
   ELSE e.project_id = ANY(w.project_ids) END)
 AND (
@@ -198,10 +207,12 @@ AND (
     ELSE true END
   OR (e.scope = 'payments:read' AND (u.role='admin') AND 'admin' = ANY(w.scopes))
 )
+))
 UNION
 SELECT w.id, coalesce(w.failing_since < now() - interval '30 seconds', false) AS failing
 FROM users u JOIN webhook_endpoints w ON w.user_id = u.id CROSS JOIN e CROSS JOIN (SELECT NULL::"MemberRole" AS role) m
-WHERE u.role = 'admin' AND $5 = 'payments:read' AND w.enabled AND w.deleted_at IS NULL AND w.event_types && ARRAY[$2, split_part($2, '.', 1) || '.*', '*'] AND u.status = 'active' AND e.scope = ANY(w.scopes) AND ((u.role='admin') OR e.scope <> 'admin')
+WHERE u.role = 'admin' AND $5 = 'payments:read' AND w.enabled AND w.deleted_at IS NULL AND w.event_types && ARRAY[$2, split_part($2, '.', 1) || '.*', '*'] AND u.status = 'active' AND (e.type = 'webhook_endpoint.tested' OR (
+  e.scope = ANY(w.scopes) AND ((u.role='admin') OR e.scope <> 'admin')
 AND (w.all_projects OR CASE WHEN e.project_id IS NULL THEN NOT e.type = ANY($11::text[])
   ELSE e.project_id = ANY(w.project_ids) END)
 AND (
@@ -209,8 +220,9 @@ AND (
     WHEN e.user_id IS NOT NULL THEN e.user_id = w.user_id
     ELSE true END
   OR (e.scope = 'payments:read' AND (u.role='admin') AND 'admin' = ANY(w.scopes))
-)`,
-  ['id', 'type', 'project_id', 'user_id', 'scope', 'role', 'request_id', 'actor', 'data', 'created_at', 'tenant_event_types'],
+)
+))`,
+  ['id', 'type', 'project_id', 'user_id', 'scope', 'role', 'request_id', 'actor', 'data', 'created_at', 'unlimited_key_types'],
 )
 export interface InsertUserEventRow {
   id: string
@@ -304,7 +316,7 @@ export interface ReadCursorKeyRow {
  * events there is one row.
  * @see prisma/sql/events/read-events-backward.sql
  */
-export const readEventsBackward = many<{ before: number; max_scan: number; types: readonly string[] | null; user_id: string; scopes: readonly string[]; all_projects: boolean; project_ids: readonly string[] | null; tenant_event_types: readonly string[]; limit: number; in_project: boolean; operator: boolean }, ReadEventsBackwardRow>(
+export const readEventsBackward = many<{ before: number; max_scan: number; types: readonly string[] | null; user_id: string; scopes: readonly string[]; all_projects: boolean; project_ids: readonly string[] | null; unlimited_key_types: readonly string[]; limit: number; in_project: boolean; operator: boolean }, ReadEventsBackwardRow>(
   'events/read-events-backward',
   `SELECT l.last_sequence AS last, l.removed_through AS removed,
   EXISTS (SELECT 1 FROM events WHERE sequence IS NULL) AS unnumbered, x.*
@@ -386,7 +398,7 @@ AND (
 ) e ORDER BY e.sequence DESC LIMIT $9
 ) x ON true
 ORDER BY x.sequence DESC`,
-  ['before', 'max_scan', 'types', 'user_id', 'scopes', 'all_projects', 'project_ids', 'tenant_event_types', 'limit', 'in_project', 'operator'],
+  ['before', 'max_scan', 'types', 'user_id', 'scopes', 'all_projects', 'project_ids', 'unlimited_key_types', 'limit', 'in_project', 'operator'],
 )
 export interface ReadEventsBackwardRow {
   last: number
@@ -408,7 +420,7 @@ export interface ReadEventsBackwardRow {
  * events there is one row.
  * @see prisma/sql/events/read-events.sql
  */
-export const readEvents = many<{ after: number; max_scan: number; types: readonly string[] | null; user_id: string; scopes: readonly string[]; all_projects: boolean; project_ids: readonly string[] | null; tenant_event_types: readonly string[]; limit: number; in_project: boolean; operator: boolean }, ReadEventsRow>(
+export const readEvents = many<{ after: number; max_scan: number; types: readonly string[] | null; user_id: string; scopes: readonly string[]; all_projects: boolean; project_ids: readonly string[] | null; unlimited_key_types: readonly string[]; limit: number; in_project: boolean; operator: boolean }, ReadEventsRow>(
   'events/read-events',
   `SELECT l.last_sequence AS last, l.removed_through AS removed,
   EXISTS (SELECT 1 FROM events WHERE sequence IS NULL) AS unnumbered, x.*
@@ -489,7 +501,7 @@ AND (
 ) e ORDER BY e.sequence ASC LIMIT $9
 ) x ON true
 ORDER BY x.sequence`,
-  ['after', 'max_scan', 'types', 'user_id', 'scopes', 'all_projects', 'project_ids', 'tenant_event_types', 'limit', 'in_project', 'operator'],
+  ['after', 'max_scan', 'types', 'user_id', 'scopes', 'all_projects', 'project_ids', 'unlimited_key_types', 'limit', 'in_project', 'operator'],
 )
 export interface ReadEventsRow {
   last: number

@@ -43,17 +43,23 @@ export const deleteStorageUsage = none<{ project_id: string }>(
 )
 
 /**
- * An invitation to a project. `verified`: whether the email address of the user is verified; null if the
- * invitation is for another address.
+ * An invitation to a project. `verified`: whether the user is invited by id, or has verified the invited email
+ * address; null if the invitation is for another user or address.
  * @see prisma/sql/projects/find-invitation.sql
  */
 export const findInvitation = optional<{ user_id: string; id: string; project_id: string }, FindInvitationRow>(
   'projects/find-invitation',
-  `SELECT i.id, i.project_id, p.name AS project_name, i.email, i.role, CASE WHEN i.status = 'pending' AND i.expires_at <= now() THEN 'expired' ELSE i.status::text END AS status, i.created_by,
-inviter.name AS created_by_name, i.metadata, i.created_at, i.updated_at, i.expires_at, u.email_verified AS "verified"
+  `SELECT i.id, i.project_id, p.name AS project_name, i.email, i.user_id, i.role, CASE WHEN i.status <> 'pending' THEN i.status::text
+  WHEN NOT EXISTS (
+    SELECT FROM members a WHERE a.project_id = i.project_id AND a.user_id = i.created_by
+      AND a.role <= (CASE WHEN i.role = 'owner' THEN 'owner' ELSE 'admin' END)::"MemberRole"
+      AND a.created_at <= i.created_at
+  ) THEN 'revoked'
+  WHEN i.expires_at <= now() THEN 'expired' ELSE 'pending' END AS status,
+i.created_by, inviter.name AS created_by_name, i.metadata, i.created_at, i.updated_at, i.expires_at, coalesce(u.id = i.user_id, u.email_verified) AS "verified"
 FROM invitations i JOIN projects p ON p.id = i.project_id
 JOIN users inviter ON inviter.id = i.created_by
-  LEFT JOIN users u ON u.id = $1 AND u.email = i.email
+  LEFT JOIN users u ON u.id = $1 AND (u.email = i.email OR u.id = i.user_id)
 WHERE i.id = $2 AND i.project_id = $3`,
   ['user_id', 'id', 'project_id'],
 )
@@ -61,7 +67,8 @@ export interface FindInvitationRow {
   id: string
   project_id: string
   project_name: string
-  email: string
+  email: string | null
+  user_id: string | null
   role: 'owner' | 'admin' | 'editor' | 'viewer'
   status: Schemas['Invitation']['status']
   created_by: string
@@ -71,6 +78,29 @@ export interface FindInvitationRow {
   updated_at: string
   expires_at: string
   verified: boolean | null
+}
+
+/**
+ * The user with an id or an email address, whether the user is a member of the project, and whether the user
+ * and the caller are members of one project.
+ * @see prisma/sql/projects/find-invitee.sql
+ */
+export const findInvitee = optional<{ project_id: string; caller_id: string; user_id: string | null; email: string | null }, FindInviteeRow>(
+  'projects/find-invitee',
+  `SELECT u.id,
+  EXISTS (SELECT FROM members m WHERE m.project_id = $1 AND m.user_id = u.id) AS "is_member",
+  EXISTS (
+    SELECT FROM members own JOIN members m ON m.project_id = own.project_id
+    WHERE own.user_id = $2 AND m.user_id = u.id AND own.project_status <> 'deleted'
+  ) AS "is_known"
+FROM users u
+WHERE (u.id = $3 OR u.email = $4) AND u.status <> 'deleted'`,
+  ['project_id', 'caller_id', 'user_id', 'email'],
+)
+export interface FindInviteeRow {
+  id: string
+  is_member: boolean
+  is_known: boolean
 }
 
 /**
@@ -99,18 +129,18 @@ export interface FindMemberRow {
 }
 
 /**
- * Whether the user is a member of a project, and whether the project is deleted.
+ * The user's role in a project, null for none, and whether the project is deleted.
  * @see prisma/sql/projects/find-membership.sql
  */
 export const findMembership = optional<{ user_id: string; project_id: string }, FindMembershipRow>(
   'projects/find-membership',
-  `SELECT m.id IS NOT NULL AS member, p.status = 'deleted' AS deleted
+  `SELECT m.role AS "role", p.status = 'deleted' AS deleted
 FROM projects p LEFT JOIN members m ON m.project_id = p.id AND m.user_id = $1
 WHERE p.id = $2`,
   ['user_id', 'project_id'],
 )
 export interface FindMembershipRow {
-  member: boolean
+  role: 'owner' | 'admin' | 'editor' | 'viewer' | null
   deleted: boolean
 }
 
@@ -127,6 +157,29 @@ ORDER BY created_at, id LIMIT 1`,
 )
 export interface FindOtherOwnerRow {
   user_id: string
+}
+
+/**
+ * The invitation of an email address or of a user to a project that is `pending` in the table.
+ * @see prisma/sql/projects/find-pending-invitation.sql
+ */
+export const findPendingInvitation = optional<{ project_id: string; email: string | null; user_id: string | null }, FindPendingInvitationRow>(
+  'projects/find-pending-invitation',
+  `SELECT i.id, CASE WHEN i.status <> 'pending' THEN i.status::text
+  WHEN NOT EXISTS (
+    SELECT FROM members a WHERE a.project_id = i.project_id AND a.user_id = i.created_by
+      AND a.role <= (CASE WHEN i.role = 'owner' THEN 'owner' ELSE 'admin' END)::"MemberRole"
+      AND a.created_at <= i.created_at
+  ) THEN 'revoked'
+  WHEN i.expires_at <= now() THEN 'expired' ELSE 'pending' END AS status
+FROM invitations i
+WHERE i.project_id = $1 AND i.status = 'pending' AND (i.email = $2 OR i.user_id = $3)
+LIMIT 1`,
+  ['project_id', 'email', 'user_id'],
+)
+export interface FindPendingInvitationRow {
+  id: string
+  status: Schemas['Invitation']['status']
 }
 
 /**
@@ -164,23 +217,32 @@ export interface FindProjectRow {
  * Inserts a pending invitation.
  * @see prisma/sql/projects/insert-invitation.sql
  */
-export const insertInvitation = one<{ id: string; project_id: string; email: string; role: 'owner' | 'admin' | 'editor' | 'viewer'; created_by: string; metadata: object | string; created_at: Date | string; expires_at: Date | string }, InsertInvitationRow>(
+export const insertInvitation = one<{ id: string; project_id: string; email: string | null; user_id: string | null; role: 'owner' | 'admin' | 'editor' | 'viewer'; created_by: string; metadata: object | string; created_at: Date | string; expires_at: Date | string }, InsertInvitationRow>(
   'projects/insert-invitation',
   `WITH i AS (
-  INSERT INTO invitations (id, project_id, email, role, created_by, metadata, created_at, expires_at)
-  VALUES ($1, $2, $3, $4, $5, $6, $7, $8)
+  INSERT INTO invitations
+    (id, project_id, email, user_id, role, created_by, metadata, created_at, expires_at)
+  VALUES
+    ($1, $2, $3, $4, $5, $6, $7, $8, $9)
   RETURNING *
 )
-SELECT i.id, i.project_id, p.name AS project_name, i.email, i.role, CASE WHEN i.status = 'pending' AND i.expires_at <= now() THEN 'expired' ELSE i.status::text END AS status, i.created_by,
-inviter.name AS created_by_name, i.metadata, i.created_at, i.updated_at, i.expires_at FROM i JOIN projects p ON p.id = i.project_id
+SELECT i.id, i.project_id, p.name AS project_name, i.email, i.user_id, i.role, CASE WHEN i.status <> 'pending' THEN i.status::text
+  WHEN NOT EXISTS (
+    SELECT FROM members a WHERE a.project_id = i.project_id AND a.user_id = i.created_by
+      AND a.role <= (CASE WHEN i.role = 'owner' THEN 'owner' ELSE 'admin' END)::"MemberRole"
+      AND a.created_at <= i.created_at
+  ) THEN 'revoked'
+  WHEN i.expires_at <= now() THEN 'expired' ELSE 'pending' END AS status,
+i.created_by, inviter.name AS created_by_name, i.metadata, i.created_at, i.updated_at, i.expires_at FROM i JOIN projects p ON p.id = i.project_id
 JOIN users inviter ON inviter.id = i.created_by`,
-  ['id', 'project_id', 'email', 'role', 'created_by', 'metadata', 'created_at', 'expires_at'],
+  ['id', 'project_id', 'email', 'user_id', 'role', 'created_by', 'metadata', 'created_at', 'expires_at'],
 )
 export interface InsertInvitationRow {
   id: string
   project_id: string
   project_name: string
-  email: string
+  email: string | null
+  user_id: string | null
   role: 'owner' | 'admin' | 'editor' | 'viewer'
   status: Schemas['Invitation']['status']
   created_by: string
@@ -252,8 +314,14 @@ export interface ListExpiredProjectsRow {
 export const listInvitations = page<{ project_id: string }, { created_after: Date | string; created_before: Date | string; updated_after: Date | string; updated_before: Date | string; metadata: object | string; status: readonly string[] }, 'created_at' | 'email' | 'updated_at', ListInvitationsRow>(
   'projects/list-invitations',
   {
-    select: `SELECT i.id, i.project_id, p.name AS project_name, i.email, i.role, CASE WHEN i.status = 'pending' AND i.expires_at <= now() THEN 'expired' ELSE i.status::text END AS status, i.created_by,
-inviter.name AS created_by_name, i.metadata, i.created_at, i.updated_at, i.expires_at
+    select: `SELECT i.id, i.project_id, p.name AS project_name, i.email, i.user_id, i.role, CASE WHEN i.status <> 'pending' THEN i.status::text
+  WHEN NOT EXISTS (
+    SELECT FROM members a WHERE a.project_id = i.project_id AND a.user_id = i.created_by
+      AND a.role <= (CASE WHEN i.role = 'owner' THEN 'owner' ELSE 'admin' END)::"MemberRole"
+      AND a.created_at <= i.created_at
+  ) THEN 'revoked'
+  WHEN i.expires_at <= now() THEN 'expired' ELSE 'pending' END AS status,
+i.created_by, inviter.name AS created_by_name, i.metadata, i.created_at, i.updated_at, i.expires_at
 FROM invitations i JOIN projects p ON p.id = i.project_id
 JOIN users inviter ON inviter.id = i.created_by
 WHERE i.project_id = $1`,
@@ -264,11 +332,17 @@ WHERE i.project_id = $1`,
       updated_after: { sql: `i.updated_at >= $4`, searches: true },
       updated_before: { sql: `i.updated_at < $5`, searches: true },
       metadata: { sql: `i.metadata <> '{}' AND i.metadata @> $6::jsonb`, searches: true },
-      status: { sql: `CASE WHEN i.status = 'pending' AND i.expires_at <= now() THEN 'expired' ELSE i.status::text END = ANY($7)` },
+      status: { sql: `CASE WHEN i.status <> 'pending' THEN i.status::text
+  WHEN NOT EXISTS (
+    SELECT FROM members a WHERE a.project_id = i.project_id AND a.user_id = i.created_by
+      AND a.role <= (CASE WHEN i.role = 'owner' THEN 'owner' ELSE 'admin' END)::"MemberRole"
+      AND a.created_at <= i.created_at
+  ) THEN 'revoked'
+  WHEN i.expires_at <= now() THEN 'expired' ELSE 'pending' END = ANY($7)` },
     },
     sorts: {
       created_at: `i.created_at`,
-      email: `i.email`,
+      email: `coalesce(i.email, '')`,
       updated_at: `i.updated_at`,
     },
     id: `i.id`,
@@ -280,7 +354,8 @@ export interface ListInvitationsRow {
   id: string
   project_id: string
   project_name: string
-  email: string
+  email: string | null
+  user_id: string | null
   role: 'owner' | 'admin' | 'editor' | 'viewer'
   status: Schemas['Invitation']['status']
   created_by: string
@@ -337,20 +412,31 @@ export interface ListMembersRow {
 }
 
 /**
- * The pending invitations of a user with a verified email address to projects that are not deleted.
+ * The pending invitations of a user, by id or by verified email address, to projects that are not deleted.
  * @see prisma/sql/projects/list-my-invitations.sql
  */
 export const listMyInvitations = page<{ user_id: string }, { created_after: Date | string; created_before: Date | string; updated_after: Date | string; updated_before: Date | string; metadata: object | string; project_ids: readonly string[] }, 'created_at' | 'updated_at', ListMyInvitationsRow>(
   'projects/list-my-invitations',
   {
-    select: `SELECT i.id, i.project_id, p.name AS project_name, i.email, i.role, CASE WHEN i.status = 'pending' AND i.expires_at <= now() THEN 'expired' ELSE i.status::text END AS status, i.created_by,
-inviter.name AS created_by_name, i.metadata, i.created_at, i.updated_at, i.expires_at
+    select: `SELECT i.id, i.project_id, p.name AS project_name, i.email, i.user_id, i.role, CASE WHEN i.status <> 'pending' THEN i.status::text
+  WHEN NOT EXISTS (
+    SELECT FROM members a WHERE a.project_id = i.project_id AND a.user_id = i.created_by
+      AND a.role <= (CASE WHEN i.role = 'owner' THEN 'owner' ELSE 'admin' END)::"MemberRole"
+      AND a.created_at <= i.created_at
+  ) THEN 'revoked'
+  WHEN i.expires_at <= now() THEN 'expired' ELSE 'pending' END AS status,
+i.created_by, inviter.name AS created_by_name, i.metadata, i.created_at, i.updated_at, i.expires_at
 FROM users u
-  JOIN invitations i ON i.email = u.email
+  JOIN invitations i ON i.user_id = u.id OR (i.email = u.email AND u.email_verified)
   JOIN projects p ON p.id = i.project_id
 JOIN users inviter ON inviter.id = i.created_by
-WHERE u.id = $1 AND u.email_verified AND p.status <> 'deleted'
-  AND i.status = 'pending' AND i.expires_at > now()`,
+WHERE u.id = $1 AND p.status <> 'deleted' AND i.status = 'pending' AND CASE WHEN i.status <> 'pending' THEN i.status::text
+  WHEN NOT EXISTS (
+    SELECT FROM members a WHERE a.project_id = i.project_id AND a.user_id = i.created_by
+      AND a.role <= (CASE WHEN i.role = 'owner' THEN 'owner' ELSE 'admin' END)::"MemberRole"
+      AND a.created_at <= i.created_at
+  ) THEN 'revoked'
+  WHEN i.expires_at <= now() THEN 'expired' ELSE 'pending' END = 'pending'`,
     names: ['user_id', 'created_after', 'created_before', 'updated_after', 'updated_before', 'metadata', 'project_ids'],
     filters: {
       created_after: { sql: `i.created_at >= $2`, searches: true },
@@ -373,7 +459,8 @@ export interface ListMyInvitationsRow {
   id: string
   project_id: string
   project_name: string
-  email: string
+  email: string | null
+  user_id: string | null
   role: 'owner' | 'admin' | 'editor' | 'viewer'
   status: Schemas['Invitation']['status']
   created_by: string
@@ -502,8 +589,14 @@ WHERE id = $2 AND owner_id = $3`,
 export const updateInvitation = one<{ status: 'pending' | 'accepted' | 'revoked' | 'declined'; id: string }, UpdateInvitationRow>(
   'projects/update-invitation',
   `WITH i AS (UPDATE invitations SET status = $1 WHERE id = $2 RETURNING *)
-SELECT i.id, i.project_id, p.name AS project_name, i.email, i.role, CASE WHEN i.status = 'pending' AND i.expires_at <= now() THEN 'expired' ELSE i.status::text END AS status, i.created_by,
-inviter.name AS created_by_name, i.metadata, i.created_at, i.updated_at, i.expires_at FROM i JOIN projects p ON p.id = i.project_id
+SELECT i.id, i.project_id, p.name AS project_name, i.email, i.user_id, i.role, CASE WHEN i.status <> 'pending' THEN i.status::text
+  WHEN NOT EXISTS (
+    SELECT FROM members a WHERE a.project_id = i.project_id AND a.user_id = i.created_by
+      AND a.role <= (CASE WHEN i.role = 'owner' THEN 'owner' ELSE 'admin' END)::"MemberRole"
+      AND a.created_at <= i.created_at
+  ) THEN 'revoked'
+  WHEN i.expires_at <= now() THEN 'expired' ELSE 'pending' END AS status,
+i.created_by, inviter.name AS created_by_name, i.metadata, i.created_at, i.updated_at, i.expires_at FROM i JOIN projects p ON p.id = i.project_id
 JOIN users inviter ON inviter.id = i.created_by`,
   ['status', 'id'],
 )
@@ -511,7 +604,8 @@ export interface UpdateInvitationRow {
   id: string
   project_id: string
   project_name: string
-  email: string
+  email: string | null
+  user_id: string | null
   role: 'owner' | 'admin' | 'editor' | 'viewer'
   status: Schemas['Invitation']['status']
   created_by: string

@@ -44,7 +44,11 @@ WHERE f.id = c.id`,
 export const countLinkDownload = optional<{ id: string }, CountLinkDownloadRow>(
   'storage/count-link-download',
   `UPDATE file_links l SET download_count = download_count + 1
-WHERE l.id = $1 AND CASE WHEN l.revoked_at IS NOT NULL THEN 'revoked'
+WHERE l.id = $1 AND CASE WHEN l.revoked_at IS NOT NULL OR NOT EXISTS (
+    SELECT FROM files g LEFT JOIN members c ON c.project_id = g.project_id AND c.user_id = l.created_by
+    WHERE g.id = l.file_id
+      AND (g.project_id IS NULL OR (c.role <= 'editor' AND c.created_at <= l.created_at))
+  ) THEN 'revoked'
   WHEN l.download_count >= l.max_downloads THEN 'used_up'
   WHEN l.expires_at <= now() THEN 'expired' ELSE 'active' END = 'active'
 RETURNING l.id`,
@@ -200,7 +204,11 @@ export interface FindFileRow {
  */
 export const findLink = optional<{ file_id: string; id: string }, FindLinkRow>(
   'storage/find-link',
-  `SELECT l.id, l.file_id, f.project_id, CASE WHEN l.revoked_at IS NOT NULL THEN 'revoked'
+  `SELECT l.id, l.file_id, f.project_id, CASE WHEN l.revoked_at IS NOT NULL OR NOT EXISTS (
+    SELECT FROM files g LEFT JOIN members c ON c.project_id = g.project_id AND c.user_id = l.created_by
+    WHERE g.id = l.file_id
+      AND (g.project_id IS NULL OR (c.role <= 'editor' AND c.created_at <= l.created_at))
+  ) THEN 'revoked'
   WHEN l.download_count >= l.max_downloads THEN 'used_up'
   WHEN l.expires_at <= now() THEN 'expired' ELSE 'active' END AS status, l.max_downloads, l.download_count, l.created_by,
 l.expires_at, l.metadata, l.created_at, l.updated_at
@@ -228,7 +236,11 @@ export interface FindLinkRow {
  */
 export const findLinkedFile = optional<{ digest: Buffer }, FindLinkedFileRow>(
   'storage/find-linked-file',
-  `SELECT l.id AS link_id, CASE WHEN l.revoked_at IS NOT NULL THEN 'revoked'
+  `SELECT l.id AS link_id, CASE WHEN l.revoked_at IS NOT NULL OR NOT EXISTS (
+    SELECT FROM files g LEFT JOIN members c ON c.project_id = g.project_id AND c.user_id = l.created_by
+    WHERE g.id = l.file_id
+      AND (g.project_id IS NULL OR (c.role <= 'editor' AND c.created_at <= l.created_at))
+  ) THEN 'revoked'
   WHEN l.download_count >= l.max_downloads THEN 'used_up'
   WHEN l.expires_at <= now() THEN 'expired' ELSE 'active' END AS link_status, f.id, f.name, f.path, f.content_type, f.declared_content_type, f.bytes, f.sha256,
 '"' || f.sha256 || '"' AS etag, f.visibility, f.metadata, f.tags, f.download_count, f.expires_at,
@@ -369,7 +381,11 @@ export const insertLink = one<{ id: string; file_id: string; digest: Buffer; max
   VALUES ($1, $2, $3, $4, $5, $6, $7, $8)
   RETURNING *
 )
-SELECT l.id, l.file_id, f.project_id, CASE WHEN l.revoked_at IS NOT NULL THEN 'revoked'
+SELECT l.id, l.file_id, f.project_id, CASE WHEN l.revoked_at IS NOT NULL OR NOT EXISTS (
+    SELECT FROM files g LEFT JOIN members c ON c.project_id = g.project_id AND c.user_id = l.created_by
+    WHERE g.id = l.file_id
+      AND (g.project_id IS NULL OR (c.role <= 'editor' AND c.created_at <= l.created_at))
+  ) THEN 'revoked'
   WHEN l.download_count >= l.max_downloads THEN 'used_up'
   WHEN l.expires_at <= now() THEN 'expired' ELSE 'active' END AS status, l.max_downloads, l.download_count, l.created_by,
 l.expires_at, l.metadata, l.created_at, l.updated_at FROM l JOIN files f ON f.id = l.file_id`,
@@ -531,7 +547,11 @@ export interface ListFilesRow {
 export const listLinks = page<{ file_id: string }, { created_after: Date | string; created_before: Date | string; updated_after: Date | string; updated_before: Date | string; metadata: object | string; status: readonly string[] }, 'created_at' | 'expires_at' | 'updated_at', ListLinksRow>(
   'storage/list-links',
   {
-    select: `SELECT l.id, l.file_id, f.project_id, CASE WHEN l.revoked_at IS NOT NULL THEN 'revoked'
+    select: `SELECT l.id, l.file_id, f.project_id, CASE WHEN l.revoked_at IS NOT NULL OR NOT EXISTS (
+    SELECT FROM files g LEFT JOIN members c ON c.project_id = g.project_id AND c.user_id = l.created_by
+    WHERE g.id = l.file_id
+      AND (g.project_id IS NULL OR (c.role <= 'editor' AND c.created_at <= l.created_at))
+  ) THEN 'revoked'
   WHEN l.download_count >= l.max_downloads THEN 'used_up'
   WHEN l.expires_at <= now() THEN 'expired' ELSE 'active' END AS status, l.max_downloads, l.download_count, l.created_by,
 l.expires_at, l.metadata, l.created_at, l.updated_at
@@ -544,7 +564,11 @@ WHERE l.file_id = $1`,
       updated_after: { sql: `l.updated_at >= $4`, searches: true },
       updated_before: { sql: `l.updated_at < $5`, searches: true },
       metadata: { sql: `l.metadata <> '{}' AND l.metadata @> $6::jsonb`, searches: true },
-      status: { sql: `CASE WHEN l.revoked_at IS NOT NULL THEN 'revoked'
+      status: { sql: `CASE WHEN l.revoked_at IS NOT NULL OR NOT EXISTS (
+    SELECT FROM files g LEFT JOIN members c ON c.project_id = g.project_id AND c.user_id = l.created_by
+    WHERE g.id = l.file_id
+      AND (g.project_id IS NULL OR (c.role <= 'editor' AND c.created_at <= l.created_at))
+  ) THEN 'revoked'
   WHEN l.download_count >= l.max_downloads THEN 'used_up'
   WHEN l.expires_at <= now() THEN 'expired' ELSE 'active' END = ANY($7)` },
     },
@@ -857,7 +881,11 @@ export interface ReadIsRequestedRow {
  */
 export const readLinkStatus = optional<{ id: string }, ReadLinkStatusRow>(
   'storage/read-link-status',
-  `SELECT CASE WHEN l.revoked_at IS NOT NULL THEN 'revoked'
+  `SELECT CASE WHEN l.revoked_at IS NOT NULL OR NOT EXISTS (
+    SELECT FROM files g LEFT JOIN members c ON c.project_id = g.project_id AND c.user_id = l.created_by
+    WHERE g.id = l.file_id
+      AND (g.project_id IS NULL OR (c.role <= 'editor' AND c.created_at <= l.created_at))
+  ) THEN 'revoked'
   WHEN l.download_count >= l.max_downloads THEN 'used_up'
   WHEN l.expires_at <= now() THEN 'expired' ELSE 'active' END AS status FROM file_links l WHERE l.id = $1`,
   ['id'],

@@ -118,18 +118,38 @@ export interface IsAdminRow {
 }
 
 /**
+ * A row if the key `id` belongs to the family of the key `family_of`.
+ * @see prisma/sql/users/is-in-key-family.sql
+ */
+export const isInKeyFamily = optional<{ id: string; family_of: string }, IsInKeyFamilyRow>(
+  'users/is-in-key-family',
+  `SELECT true AS found FROM api_keys k WHERE k.id = $1 AND k.id IN (WITH RECURSIVE family AS (
+  SELECT id, replaced_by FROM api_keys WHERE id = $2
+  UNION
+  SELECT c.id, c.replaced_by FROM family f
+    JOIN api_keys c ON c.created_by_key = f.id OR c.id = f.replaced_by OR c.replaced_by = f.id
+)
+SELECT id FROM family)`,
+  ['id', 'family_of'],
+)
+export interface IsInKeyFamilyRow {
+  found: boolean
+}
+
+/**
  * The API keys of a user.
  * @see prisma/sql/users/list-api-keys.sql
  */
-export const listApiKeys = page<{ user_id: string }, { created_after: Date | string; created_before: Date | string; updated_after: Date | string; updated_before: Date | string; metadata: object | string; active: boolean }, 'created_at' | 'name' | 'updated_at', ListApiKeysRow>(
+export const listApiKeys = page<{ user_id: string }, { created_after: Date | string; created_before: Date | string; updated_after: Date | string; updated_before: Date | string; metadata: object | string; active: boolean; family_of: string }, 'created_at' | 'name' | 'updated_at', ListApiKeysRow>(
   'users/list-api-keys',
   {
     select: `SELECT k.id, k.name, k.start, k.scopes AS "scopes",
 CASE WHEN NOT k.all_projects THEN k.project_ids END AS project_ids,
-k.expires_at, k.last_used_at, k.metadata, k.created_at, k.updated_at, k.revoked_at, k.replaced_by
+k.expires_at, k.last_used_at, k.metadata, k.created_at, k.updated_at, k.revoked_at, k.replaced_by,
+k.created_by_key
 FROM api_keys k
 WHERE k.user_id = $1`,
-    names: ['user_id', 'created_after', 'created_before', 'updated_after', 'updated_before', 'metadata', 'active'],
+    names: ['user_id', 'created_after', 'created_before', 'updated_after', 'updated_before', 'metadata', 'active', 'family_of'],
     filters: {
       created_after: { sql: `k.created_at >= $2`, searches: true },
       created_before: { sql: `k.created_at < $3`, searches: true },
@@ -137,6 +157,13 @@ WHERE k.user_id = $1`,
       updated_before: { sql: `k.updated_at < $5`, searches: true },
       metadata: { sql: `k.metadata <> '{}' AND k.metadata @> $6::jsonb`, searches: true },
       active: { sql: `(k.revoked_at IS NULL AND coalesce(k.expires_at > now(), true)) = $7` },
+      family_of: { sql: `k.id IN (WITH RECURSIVE family AS (
+  SELECT id, replaced_by FROM api_keys WHERE id = $8
+  UNION
+  SELECT c.id, c.replaced_by FROM family f
+    JOIN api_keys c ON c.created_by_key = f.id OR c.id = f.replaced_by OR c.replaced_by = f.id
+)
+SELECT id FROM family)` },
     },
     sorts: {
       created_at: `k.created_at`,
@@ -161,6 +188,7 @@ export interface ListApiKeysRow {
   updated_at: string
   revoked_at: string | null
   replaced_by: string | null
+  created_by_key: string | null
 }
 
 /**
@@ -227,19 +255,6 @@ export interface LockAdminsRow {
 }
 
 /**
- * Locks an API key and returns its digest in hex.
- * @see prisma/sql/users/lock-api-key.sql
- */
-export const lockApiKey = optional<{ id: string }, LockApiKeyRow>(
-  'users/lock-api-key',
-  `SELECT encode(digest, 'hex') AS digest FROM api_keys WHERE id = $1 FOR NO KEY UPDATE`,
-  ['id'],
-)
-export interface LockApiKeyRow {
-  digest: string
-}
-
-/**
  * Waits until no other server creates the first admin.
  * @see prisma/sql/users/lock-first-admin.sql
  */
@@ -262,6 +277,58 @@ export const lockForDeletion = optional<{ id: string }, LockForDeletionRow>(
   ['id'],
 )
 export interface LockForDeletionRow {
+  id: string
+}
+
+/**
+ * The keys of a family that are not revoked, locked against other writers.
+ * @see prisma/sql/users/lock-key-family.sql
+ */
+export const lockKeyFamily = many<{ family_of: string }, LockKeyFamilyRow>(
+  'users/lock-key-family',
+  `SELECT k.id, k.name, k.start, k.scopes AS "scopes",
+CASE WHEN NOT k.all_projects THEN k.project_ids END AS project_ids,
+k.expires_at, k.last_used_at, k.metadata, k.created_at, k.updated_at, k.revoked_at, k.replaced_by,
+k.created_by_key FROM api_keys k
+WHERE k.id IN (WITH RECURSIVE family AS (
+  SELECT id, replaced_by FROM api_keys WHERE id = $1
+  UNION
+  SELECT c.id, c.replaced_by FROM family f
+    JOIN api_keys c ON c.created_by_key = f.id OR c.id = f.replaced_by OR c.replaced_by = f.id
+)
+SELECT id FROM family) AND k.revoked_at IS NULL
+ORDER BY k.id FOR NO KEY UPDATE OF k`,
+  ['family_of'],
+)
+export interface LockKeyFamilyRow {
+  id: string
+  name: string
+  start: string
+  scopes: Schemas['ApiKey']['scopes']
+  project_ids: string[] | null
+  expires_at: string | null
+  last_used_at: string | null
+  metadata: Record<string, string>
+  created_at: string
+  updated_at: string
+  revoked_at: string | null
+  replaced_by: string | null
+  created_by_key: string | null
+}
+
+/**
+ * Locks a user, so that no other request changes the user's keys, and a key of the user. No row if the key
+ * was revoked or expired meanwhile.
+ * @see prisma/sql/users/lock-keys-of-caller.sql
+ */
+export const lockKeysOfCaller = optional<{ id: string }, LockKeysOfCallerRow>(
+  'users/lock-keys-of-caller',
+  `SELECT k.id FROM users u JOIN api_keys k ON k.user_id = u.id
+WHERE k.id = $1 AND k.revoked_at IS NULL AND coalesce(k.expires_at > now(), true)
+FOR NO KEY UPDATE OF u, k`,
+  ['id'],
+)
+export interface LockKeysOfCallerRow {
   id: string
 }
 
@@ -312,6 +379,35 @@ export interface ReadSettingsRow {
   ai: Schemas['Settings']['ai']
   default_project_id: string | null
   updated_at: string
+}
+
+/**
+ * Revokes keys and returns them.
+ * @see prisma/sql/users/revoke-keys.sql
+ */
+export const revokeKeys = many<{ ids: readonly string[] }, RevokeKeysRow>(
+  'users/revoke-keys',
+  `UPDATE api_keys k SET revoked_at = now() WHERE k.id = ANY($1) AND k.revoked_at IS NULL
+RETURNING k.id, k.name, k.start, k.scopes AS "scopes",
+CASE WHEN NOT k.all_projects THEN k.project_ids END AS project_ids,
+k.expires_at, k.last_used_at, k.metadata, k.created_at, k.updated_at, k.revoked_at, k.replaced_by,
+k.created_by_key`,
+  ['ids'],
+)
+export interface RevokeKeysRow {
+  id: string
+  name: string
+  start: string
+  scopes: Schemas['ApiKey']['scopes']
+  project_ids: string[] | null
+  expires_at: string | null
+  last_used_at: string | null
+  metadata: Record<string, string>
+  created_at: string
+  updated_at: string
+  revoked_at: string | null
+  replaced_by: string | null
+  created_by_key: string | null
 }
 
 /**

@@ -68,11 +68,12 @@ export interface DisableEndpointsRow {
  * A delivery, with the columns of its endpoint that decide who can see it.
  * @see prisma/sql/webhooks/find-delivery.sql
  */
-export const findDelivery = optional<{ tenant_event_types: readonly string[]; id: string }, FindDeliveryRow>(
+export const findDelivery = optional<{ unlimited_key_types: readonly string[]; id: string }, FindDeliveryRow>(
   'webhooks/find-delivery',
   `SELECT d.id, d.endpoint_id, d.event_id, e.type AS event_type, d.status, d.attempts,
 d.next_attempt_at, d.request, d.created_at, d.updated_at,
-u.status = 'active' AND e.scope = ANY(w.scopes) AND ((u.role='admin') OR e.scope <> 'admin')
+u.status = 'active' AND (e.type = 'webhook_endpoint.tested' OR (
+  e.scope = ANY(w.scopes) AND ((u.role='admin') OR e.scope <> 'admin')
 AND (w.all_projects OR CASE WHEN e.project_id IS NULL THEN NOT e.type = ANY($1::text[])
   ELSE e.project_id = ANY(w.project_ids) END)
 AND (
@@ -80,7 +81,8 @@ AND (
     WHEN e.user_id IS NOT NULL THEN e.user_id = w.user_id
     ELSE true END
   OR (e.scope = 'payments:read' AND (u.role='admin') AND 'admin' = ANY(w.scopes))
-) AS "readable",
+)
+)) AS "readable",
 json_build_object('id', e.id, 'type', e.type,
   'created_at', to_char(e.created_at, 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'), 'api_version', 'v1',
   'project_id', e.project_id, 'request_id', e.request_id, 'actor', e.actor, 'data', e.data) AS event, w.user_id, w.deleted_at, w.scopes AS "scopes", w.project_ids,
@@ -89,7 +91,7 @@ FROM webhook_deliveries d JOIN events e ON e.id = d.event_id JOIN webhook_endpoi
 JOIN users u ON u.id = w.user_id
 LEFT JOIN members m ON m.project_id = e.project_id AND m.user_id = w.user_id
 WHERE d.id = $2`,
-  ['tenant_event_types', 'id'],
+  ['unlimited_key_types', 'id'],
 )
 export interface FindDeliveryRow {
   id: string
@@ -115,12 +117,13 @@ export interface FindDeliveryRow {
  * The deliveries of an endpoint.
  * @see prisma/sql/webhooks/list-deliveries.sql
  */
-export const listDeliveries = page<{ tenant_event_types: readonly string[]; endpoint_id: string }, { created_after: Date | string; created_before: Date | string; updated_after: Date | string; updated_before: Date | string; status: readonly ('pending' | 'succeeded' | 'failed')[]; event_type: readonly string[] }, 'created_at', ListDeliveriesRow>(
+export const listDeliveries = page<{ unlimited_key_types: readonly string[]; endpoint_id: string }, { created_after: Date | string; created_before: Date | string; updated_after: Date | string; updated_before: Date | string; status: readonly ('pending' | 'succeeded' | 'failed')[]; event_type: readonly string[] }, 'created_at', ListDeliveriesRow>(
   'webhooks/list-deliveries',
   {
     select: `SELECT d.id, d.endpoint_id, d.event_id, e.type AS event_type, d.status, d.attempts,
 d.next_attempt_at, d.request, d.created_at, d.updated_at,
-u.status = 'active' AND e.scope = ANY(w.scopes) AND ((u.role='admin') OR e.scope <> 'admin')
+u.status = 'active' AND (e.type = 'webhook_endpoint.tested' OR (
+  e.scope = ANY(w.scopes) AND ((u.role='admin') OR e.scope <> 'admin')
 AND (w.all_projects OR CASE WHEN e.project_id IS NULL THEN NOT e.type = ANY($1::text[])
   ELSE e.project_id = ANY(w.project_ids) END)
 AND (
@@ -128,7 +131,8 @@ AND (
     WHEN e.user_id IS NOT NULL THEN e.user_id = w.user_id
     ELSE true END
   OR (e.scope = 'payments:read' AND (u.role='admin') AND 'admin' = ANY(w.scopes))
-) AS "readable",
+)
+)) AS "readable",
 json_build_object('id', e.id, 'type', e.type,
   'created_at', to_char(e.created_at, 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'), 'api_version', 'v1',
   'project_id', e.project_id, 'request_id', e.request_id, 'actor', e.actor, 'data', e.data) AS event
@@ -136,7 +140,7 @@ FROM webhook_deliveries d JOIN events e ON e.id = d.event_id JOIN webhook_endpoi
 JOIN users u ON u.id = w.user_id
 LEFT JOIN members m ON m.project_id = e.project_id AND m.user_id = w.user_id
 WHERE d.endpoint_id = $2`,
-    names: ['tenant_event_types', 'endpoint_id', 'created_after', 'created_before', 'updated_after', 'updated_before', 'status', 'event_type'],
+    names: ['unlimited_key_types', 'endpoint_id', 'created_after', 'created_before', 'updated_after', 'updated_before', 'status', 'event_type'],
     filters: {
       created_after: { sql: `d.created_at >= $3`, searches: true },
       created_before: { sql: `d.created_at < $4`, searches: true },
@@ -174,14 +178,14 @@ export interface ListDeliveriesRow {
  * The endpoints of a user.
  * @see prisma/sql/webhooks/list-endpoints.sql
  */
-export const listEndpoints = page<{ user_id: string }, { created_after: Date | string; created_before: Date | string; updated_after: Date | string; updated_before: Date | string; metadata: object | string; enabled: boolean }, 'created_at' | 'updated_at', ListEndpointsRow>(
+export const listEndpoints = page<{ user_id: string }, { created_after: Date | string; created_before: Date | string; updated_after: Date | string; updated_before: Date | string; metadata: object | string; enabled: boolean; key_projects: readonly string[] }, 'created_at' | 'updated_at', ListEndpointsRow>(
   'webhooks/list-endpoints',
   {
     select: `SELECT id, url, description, event_types AS "event_types", enabled, disabled_reason,
   CASE WHEN all_projects THEN NULL ELSE project_ids END AS project_ids, metadata, created_at, updated_at
 FROM webhook_endpoints
 WHERE user_id = $1 AND deleted_at IS NULL`,
-    names: ['user_id', 'created_after', 'created_before', 'updated_after', 'updated_before', 'metadata', 'enabled'],
+    names: ['user_id', 'created_after', 'created_before', 'updated_after', 'updated_before', 'metadata', 'enabled', 'key_projects'],
     filters: {
       created_after: { sql: `webhook_endpoints.created_at >= $2`, searches: true },
       created_before: { sql: `webhook_endpoints.created_at < $3`, searches: true },
@@ -189,6 +193,7 @@ WHERE user_id = $1 AND deleted_at IS NULL`,
       updated_before: { sql: `webhook_endpoints.updated_at < $5`, searches: true },
       metadata: { sql: `webhook_endpoints.metadata <> '{}' AND webhook_endpoints.metadata @> $6::jsonb`, searches: true },
       enabled: { sql: `enabled = $7` },
+      key_projects: { sql: `NOT all_projects AND project_ids <@ $8` },
     },
     sorts: {
       created_at: `created_at`,
@@ -216,11 +221,12 @@ export interface ListEndpointsRow {
  * `find-delivery` that locks the delivery until the transaction ends.
  * @see prisma/sql/webhooks/lock-delivery.sql
  */
-export const lockDelivery = optional<{ tenant_event_types: readonly string[]; id: string }, LockDeliveryRow>(
+export const lockDelivery = optional<{ unlimited_key_types: readonly string[]; id: string }, LockDeliveryRow>(
   'webhooks/lock-delivery',
   `SELECT d.id, d.endpoint_id, d.event_id, e.type AS event_type, d.status, d.attempts,
 d.next_attempt_at, d.request, d.created_at, d.updated_at,
-u.status = 'active' AND e.scope = ANY(w.scopes) AND ((u.role='admin') OR e.scope <> 'admin')
+u.status = 'active' AND (e.type = 'webhook_endpoint.tested' OR (
+  e.scope = ANY(w.scopes) AND ((u.role='admin') OR e.scope <> 'admin')
 AND (w.all_projects OR CASE WHEN e.project_id IS NULL THEN NOT e.type = ANY($1::text[])
   ELSE e.project_id = ANY(w.project_ids) END)
 AND (
@@ -228,7 +234,8 @@ AND (
     WHEN e.user_id IS NOT NULL THEN e.user_id = w.user_id
     ELSE true END
   OR (e.scope = 'payments:read' AND (u.role='admin') AND 'admin' = ANY(w.scopes))
-) AS "readable",
+)
+)) AS "readable",
 json_build_object('id', e.id, 'type', e.type,
   'created_at', to_char(e.created_at, 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'), 'api_version', 'v1',
   'project_id', e.project_id, 'request_id', e.request_id, 'actor', e.actor, 'data', e.data) AS event, w.user_id, w.deleted_at, w.scopes AS "scopes", w.project_ids,
@@ -238,7 +245,7 @@ JOIN users u ON u.id = w.user_id
 LEFT JOIN members m ON m.project_id = e.project_id AND m.user_id = w.user_id
 WHERE d.id = $2
 FOR NO KEY UPDATE OF d`,
-  ['tenant_event_types', 'id'],
+  ['unlimited_key_types', 'id'],
 )
 export interface LockDeliveryRow {
   id: string
@@ -340,14 +347,15 @@ export interface MakeDeliveryDueRow {
  * the event.
  * @see prisma/sql/webhooks/read-due-deliveries.sql
  */
-export const readDueDeliveries = many<{ tenant_event_types: readonly string[]; ids: readonly string[] }, ReadDueDeliveriesRow>(
+export const readDueDeliveries = many<{ unlimited_key_types: readonly string[]; ids: readonly string[] }, ReadDueDeliveriesRow>(
   'webhooks/read-due-deliveries',
   `SELECT d.id AS delivery_id, d.tries, d.endpoint_id, w.user_id AS owner, w.url,
   w.enabled AND w.deleted_at IS NULL AS enabled,
   coalesce(w.failing_since < now() - interval '30 seconds', false) AS failing,
   CASE WHEN w.previous_expires_at > now() THEN ARRAY[w.secret, w.previous_secret] ELSE ARRAY[w.secret] END
     AS secrets,
-  u.status = 'active' AND e.scope = ANY(w.scopes) AND ((u.role='admin') OR e.scope <> 'admin')
+  u.status = 'active' AND (e.type = 'webhook_endpoint.tested' OR (
+  e.scope = ANY(w.scopes) AND ((u.role='admin') OR e.scope <> 'admin')
 AND (w.all_projects OR CASE WHEN e.project_id IS NULL THEN NOT e.type = ANY($1::text[])
   ELSE e.project_id = ANY(w.project_ids) END)
 AND (
@@ -355,13 +363,14 @@ AND (
     WHEN e.user_id IS NOT NULL THEN e.user_id = w.user_id
     ELSE true END
   OR (e.scope = 'payments:read' AND (u.role='admin') AND 'admin' = ANY(w.scopes))
-) AS "allowed",
+)
+)) AS "allowed",
   e.id, e.type, e.created_at, 'v1' AS api_version, e.project_id, e.request_id, e.actor, e.data
 FROM webhook_deliveries d JOIN events e ON e.id = d.event_id JOIN webhook_endpoints w ON w.id = d.endpoint_id
 JOIN users u ON u.id = w.user_id
 LEFT JOIN members m ON m.project_id = e.project_id AND m.user_id = w.user_id
 WHERE d.id = ANY($2) AND d.status = 'pending'`,
-  ['tenant_event_types', 'ids'],
+  ['unlimited_key_types', 'ids'],
 )
 export interface ReadDueDeliveriesRow {
   delivery_id: string

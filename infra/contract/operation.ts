@@ -131,4 +131,6 @@ export interface OperationInfo {
   deprecation?: { since: string; sunset: string; successor: string | null }
   /** Whether the response contains a secret that is shown once. */
   secretAnswer: boolean
+  /** Whether API keys that are limited to some projects get 403. */
+  unlimitedKey?: boolean
 }

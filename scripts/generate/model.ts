@@ -79,6 +79,8 @@ export interface Operation {
   secretAnswer: boolean
   /** Whether the response depends only on the server. */
   static: boolean
+  /** Whether API keys that are limited to some projects get 403. */
+  unlimitedKey: boolean
   /** Whether the handler stores the response of an Idempotency-Key itself. */
   handlesIdempotency: boolean
   /** Whether a repeated Idempotency-Key runs the operation again, because it changes nothing. */
@@ -138,6 +140,7 @@ export function operationsOf(document: Json): Operation[] {
         fixedFields: method === 'put' && body !== undefined ? fixedFieldsOf(document, operation) : [],
         secretAnswer: operation['x-secret-answer'] === true,
         static: operation['x-static'] === true,
+        unlimitedKey: operation['x-unlimited-key'] ?? scopes?.includes('admin') ?? false,
         handlesIdempotency: operation['x-idempotency'] === 'handler',
         ignoresIdempotencyKey: operation['x-idempotency'] === 'none',
         entity: item.get?.operationId ?? null,

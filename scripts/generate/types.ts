@@ -236,6 +236,7 @@ function tableRow(o: Operation, names: ValidatorNames): object {
     projectAccess: o.projectAccess,
     deprecation: o.deprecation ?? undefined,
     secretAnswer: o.secretAnswer,
+    unlimitedKey: o.unlimitedKey ? true : undefined,
   }
 }
 

@@ -8,7 +8,7 @@ import * as sql from '../../generated/sql/events.ts'
 import { newId, timeOf } from '../../infra/ids.ts'
 import type { NewJob, Queue } from '../../infra/jobs/queue.ts'
 import { assertMatchesSchema } from '../../infra/validation/response-check.ts'
-import { tenantEventTypes } from './log.ts'
+import { unlimitedKeyTypes } from './log.ts'
 
 type Actor = components['schemas']['Actor']
 
@@ -88,7 +88,7 @@ export function createEmitter({ deliveries, onEmitted, strict }: EmitterOptions)
         actor,
         data,
         created_at: at,
-        tenant_event_types: tenantEventTypes,
+        unlimited_key_types: unlimitedKeyTypes,
       }
       let recipients: Recipient[] = []
       if (endpointId === undefined) recipients = await insertStatements[audience](tx, event)

@@ -27,14 +27,17 @@ export interface EventAudience {
 }
 
 /**
- * Whether events of this type are about resources of a workspace. Such an event without a project is about a
- * user's own resource, so keys that are limited to some projects cannot read it.
+ * Whether an event of this type that is in no project needs a key for all projects: it is about a user's own
+ * resource outside all projects, an API key, a webhook endpoint, or for operators.
  */
-const isTenantEvent = (type: EventType): boolean => eventTypes[type].project !== null
+const needsUnlimitedKey = (type: EventType): boolean =>
+  eventTypes[type].project !== null ||
+  eventTypes[type].audience === 'admins' ||
+  /^(api_key|webhook_endpoint|webhook_delivery)\./.test(type)
 
-/** The event types for which `isTenantEvent` is true. */
-export const tenantEventTypes: string[] = Object.keys(eventTypes).filter((type) =>
-  isTenantEvent(type as EventType),
+/** The event types for which `needsUnlimitedKey` is true. */
+export const unlimitedKeyTypes: string[] = Object.keys(eventTypes).filter((type) =>
+  needsUnlimitedKey(type as EventType),
 )
 
 /** The scope of events about the catalog and payments. Operators read these events of all customers. */
@@ -145,7 +148,7 @@ function readParameters(principal: Principal, limit: number, { types, projectId 
     in_project: projectId !== undefined,
     operator: isOperator(principal),
     max_scan: maxScanRows,
-    tenant_event_types: tenantEventTypes,
+    unlimited_key_types: unlimitedKeyTypes,
   }
 }
 
@@ -205,7 +208,7 @@ export function canReadEvent(
 ): boolean {
   if (!principal.scopes.has(scope)) return false
   if (principal.projectIds !== null) {
-    if (projectId === null ? isTenantEvent(type) : !principal.projectIds.has(projectId)) return false
+    if (projectId === null ? needsUnlimitedKey(type) : !principal.projectIds.has(projectId)) return false
   }
   if (scope === saleScope && isOperator(principal)) return true
   if (projectId === null) return userId === null || userId === principal.userId

@@ -55,15 +55,18 @@ export async function findProject(
     throw reachable && row.your_role !== null ? deletedProject(row as Project) : notFound('project', id)
   if (!reachable) throw keyForOtherProjects(id)
   if (ranks[row.your_role ?? 'none'] < ranks[role]) {
-    throw forbidden(
-      row.your_role === null
-        ? 'You are not a member of this project.'
-        : `This operation requires the role ${role}; your role is ${row.your_role}.`,
-      'role',
-      id,
-    )
+    throw missingRole(role, row.your_role, id)
   }
   return row as Project
+}
+
+/** 403 for a caller with a lower role in the project, or none. */
+function missingRole(role: Rank, own: Rank | null, projectId: string): Error {
+  const message =
+    own === null
+      ? 'You are not a member of this project.'
+      : `This operation requires the role ${role}; your role is ${own}.`
+  return forbidden(message, 'role', projectId)
 }
 
 /** 404 for a deleted project, for its members: they learn until when it can be restored. */
@@ -100,23 +103,30 @@ export function requiredAccess(operation: Pick<OperationInfo, 'id' | 'projectAcc
   return { ...defaults, ...operation.projectAccess } as RequiredAccess
 }
 
+interface MembershipOptions {
+  role?: Rank
+  deleted?: boolean
+  operators?: boolean
+}
+
 /**
- * For a project that a body or a query parameter names: requires that the caller is a member, with any role.
+ * For a project that a body or a query parameter names: requires that the caller is a member.
+ * @param options.role the least role; default: any.
  * @param options.deleted whether the project may be deleted.
  * @param options.operators whether operators need no membership.
- * @throws 404 when the project does not exist, 403 when the caller is not a member or the key is limited to
- * other projects.
+ * @throws 404 when the project does not exist, 403 when the caller is not a member or has a lower role, or the
+ * key is limited to other projects.
  */
 export async function requireMembership(
   db: Db,
   projectId: string,
   principal: Principal,
-  { deleted = false, operators = false } = {},
+  { role = 'viewer', deleted = false, operators = false }: MembershipOptions = {},
 ): Promise<void> {
   const found = await sql.findMembership(db, { project_id: projectId, user_id: principal.userId })
   if (found === undefined || (found.deleted && !deleted)) throw notFound('project', projectId)
-  if (!found.member && !(operators && isOperator(principal)))
-    throw forbidden('You are not a member of this project.', 'role', projectId)
+  if (ranks[found.role ?? 'none'] < ranks[role] && !(operators && isOperator(principal)))
+    throw missingRole(role, found.role, projectId)
   if (principal.projectIds !== null && !principal.projectIds.has(projectId))
     throw keyForOtherProjects(projectId)
 }

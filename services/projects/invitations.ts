@@ -1,5 +1,6 @@
-// Invitations to a project, sent to an email address that no user has yet. The admins of the project and the
-// user with the verified address see an invitation; for everybody else it does not exist.
+// Invitations to a project, of an email address or of a user. The admins of the project and the invited user
+// see an invitation; for everybody else it does not exist. An invitation ends when the user who created it
+// leaves the project or may no longer invite.
 import type { components } from '../../generated/types.ts'
 import * as sql from '../../generated/sql/projects.ts'
 import { ranks } from './access.ts'
@@ -19,7 +20,7 @@ interface InvitationRequest {
   principal: Principal
 }
 
-/** An invitation, and whether the caller's email address is verified; null if it has another address. */
+/** An invitation, and whether the caller may accept it; null if it is for another user or email address. */
 interface FoundInvitation {
   invitation: Invitation
   verified: boolean | null
@@ -33,7 +34,7 @@ export async function listInvitations(
   return await sql.listInvitations(db, { project_id: projectId, ...query })
 }
 
-/** The pending invitations to the caller's email address. */
+/** The pending invitations of the caller. */
 export async function listMyInvitations(
   db: Db,
   { userId, projectIds }: Principal,
@@ -81,45 +82,42 @@ export async function findOwnInvitation(
   return invitation
 }
 
-/** Whether a user who is no member of the project declined an invitation to it. */
-export async function hasDeclined(
-  tx: Db,
-  projectId: string,
-  user: { id: string; email: string },
-): Promise<boolean> {
-  const project = { members: { none: { userId: user.id } } }
-  const where = { projectId, email: user.email, status: 'declined', project } as const
-  return (await tx.prisma.invitation.findFirst({ where, select: { id: true } })) !== null
-}
-
 /** An invitation expires after this time. */
 const invitationDays = 14
 
+export interface NewInvitation {
+  projectId: string
+  /** An email address or a user. */
+  who: { email: string } | { userId: string }
+  role: Role
+  createdById: string
+  metadata?: Record<string, string>
+}
+
 /**
- * Invites an email address. Throws 409 `invitation_exists` when the address has a pending invitation to the
+ * Invites an email address or a user. Throws 409 `invitation_exists` when there is a pending invitation to the
  * project.
  */
 export async function insertInvitation(
   tx: Db,
-  {
-    projectId,
-    email,
-    role,
-    createdById,
-    metadata = {},
-  }: { projectId: string; email: string; role: Role; createdById: string; metadata?: Record<string, string> },
+  { projectId, who, role, createdById, metadata = {} }: NewInvitation,
 ): Promise<Invitation> {
-  const existing = await tx.prisma.invitation.findFirst({ where: { projectId, email, status: 'pending' } })
-  if (existing !== null && existing.expiresAt > new Date())
-    throw conflict('invitation_exists', 'This email address already has a pending invitation.', 'email')
-  // A new invitation replaces an expired one.
-  if (existing !== null) await tx.prisma.invitation.delete({ where: { id: existing.id } })
+  const email = 'email' in who ? who.email : null
+  const userId = 'userId' in who ? who.userId : null
+  const existing = await sql.findPendingInvitation(tx, { project_id: projectId, email, user_id: userId })
+  if (existing?.status === 'pending')
+    throw email === null
+      ? conflict('invitation_exists', 'This user already has a pending invitation.', 'user_id')
+      : conflict('invitation_exists', 'This email address already has a pending invitation.', 'email')
+  // A new invitation replaces one that expired or ended.
+  if (existing !== undefined) await tx.prisma.invitation.delete({ where: { id: existing.id } })
   const id = newId('inv')
   const createdAt = timeOf(id)
   return await sql.insertInvitation(tx, {
     id,
     project_id: projectId,
     email,
+    user_id: userId,
     role,
     created_by: createdById,
     metadata,

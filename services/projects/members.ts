@@ -9,7 +9,7 @@ import type { Db } from '../../infra/database/database.ts'
 import { conflict, forbidden, notFound } from '../../infra/errors.ts'
 import { containsPattern, type Page } from '../../infra/database/pagination.ts'
 import { newId, timeOf } from '../../infra/ids.ts'
-import type { Principal } from '../users/authentication.ts'
+import { isOperator, type Principal } from '../users/authentication.ts'
 import type { Project, Role } from './projects.ts'
 
 export type Member = components['schemas']['Member']
@@ -59,6 +59,47 @@ export function requireCanRemove(project: Project, principal: Principal, member:
   requireOwnerForOwnerRole(project, [member.role])
 }
 
+/** Whom a request adds to a project. */
+interface Invitee {
+  who: { email: string } | { userId: string }
+  isMember: boolean
+  /** The id of a user whom the caller may add without an invitation; otherwise null. */
+  addedId: string | null
+}
+
+/**
+ * An operator adds every user by id; everyone else adds users who are members of a common project. All other
+ * users decide themselves: they are invited, and so is every email address, so that the response does not say
+ * whether a user has it.
+ * @throws 404 for an unknown user id.
+ */
+export async function findInvitee(
+  tx: Db,
+  projectId: string,
+  principal: Principal,
+  { user_id: userId, email }: { user_id?: string; email?: string },
+): Promise<Invitee> {
+  const address = email?.toLowerCase()
+  const found = await sql.findInvitee(tx, {
+    project_id: projectId,
+    caller_id: principal.userId,
+    user_id: userId ?? null,
+    email: address ?? null,
+  })
+  const isMember = found?.is_member === true
+  if (address !== undefined) return { who: { email: address }, isMember, addedId: null }
+  if (found === undefined) throw notFound('user', userId)
+  const mayAdd = found.is_known || (isOperator(principal) && principal.projectIds === null)
+  return { who: { userId: found.id }, isMember, addedId: mayAdd ? found.id : null }
+}
+
+/** Throws 409 `member_exists`. */
+export function requireNotMember({ isMember }: Invitee): void {
+  if (isMember) throw memberExists()
+}
+
+const memberExists = (): Error => conflict('member_exists', 'The user is already a member of this project.')
+
 /** Adds a member to a locked project. Throws 409 `member_exists` when the user is already a member. */
 export async function insertMember(
   tx: Db,
@@ -74,7 +115,7 @@ export async function insertMember(
     })
   } catch (error) {
     const duplicate = error instanceof Prisma.PrismaClientKnownRequestError && error.code === 'P2002'
-    throw duplicate ? conflict('member_exists', 'The user is already a member of this project.') : error
+    throw duplicate ? memberExists() : error
   }
   return await findMember(tx, project.id, id, origin)
 }

@@ -1,12 +1,13 @@
-// API keys: creation, rotation, and the rule that a key never grants more than it has itself. Only a digest
-// of the secret is stored; the secret itself is returned once, when the key is created.
+// API keys: creation, rotation, and the rule that a key never makes one that may do more than itself or
+// outlives it. Each key records the key that made it. Only a digest of the secret is stored; the secret itself
+// is returned once, when the key is created.
 import type { components } from '../../generated/types.ts'
 import * as sql from '../../generated/sql/users.ts'
 import type { ApiKey as ApiKeyRow } from '../../generated/prisma/client.ts'
 import { digestOf, newSecret, keyPrefix, type KeyMode } from '../../infra/api-key-format.ts'
 import type { ListQuery } from '../../infra/contract/query.ts'
 import type { Db } from '../../infra/database/database.ts'
-import { forbidden, invalidField, invalidState, notFound } from '../../infra/errors.ts'
+import { forbidden, invalidField, invalidState, notFound, unauthorized } from '../../infra/errors.ts'
 import type { Page } from '../../infra/database/pagination.ts'
 import { newId, timeOf } from '../../infra/ids.ts'
 import type { Principal } from './authentication.ts'
@@ -51,15 +52,17 @@ export function toApiKey(row: Omit<ApiKeyRow, 'digest'>): ApiKey {
     updated_at: row.updatedAt.toISOString(),
     revoked_at: row.revokedAt?.toISOString() ?? null,
     replaced_by: row.replacedBy,
+    created_by_key: row.createdByKey,
   }
 }
 
 export async function listApiKeys(
   db: Db,
-  { userId }: Principal,
+  { userId, keyId, projectIds }: Principal,
   query: ListQuery<'listApiKeys'>,
 ): Promise<Page<ApiKey>> {
-  return await sql.listApiKeys(db, { user_id: userId, ...query })
+  const familyOf = projectIds === null ? undefined : keyId
+  return await sql.listApiKeys(db, { user_id: userId, family_of: familyOf, ...query })
 }
 
 export interface NewApiKey {
@@ -71,6 +74,8 @@ export interface NewApiKey {
   /** null for a key that does not expire. */
   expiresAt: Date | null
   metadata?: Record<string, string>
+  /** The id of the key that makes this one; default: none. */
+  createdByKey?: string | null
 }
 
 /**
@@ -80,7 +85,7 @@ export interface NewApiKey {
 export async function insertApiKey(
   tx: Db,
   mode: KeyMode,
-  { userId, name, scopes, projectIds, expiresAt, metadata }: NewApiKey,
+  { userId, name, scopes, projectIds, expiresAt, metadata, createdByKey }: NewApiKey,
   secret = newSecret(mode),
 ): Promise<ApiKeyWithSecret> {
   const id = newId('key')
@@ -94,6 +99,7 @@ export async function insertApiKey(
       allProjects: projectIds === null,
       expiresAt,
       metadata,
+      createdByKey,
       start: keyPrefix(secret),
       digest: Buffer.from(digestOf(secret), 'hex'),
       createdAt: timeOf(id),
@@ -104,22 +110,47 @@ export async function insertApiKey(
 
 /**
  * The caller's API key.
- * @throws 404 when the key does not exist, 403 when it belongs to another user.
+ * @throws 404 when the key does not exist; 403 when it belongs to another user, or the calling key is limited
+ * to some projects and did not make it.
  */
-export async function findOwnApiKey(db: Db, id: string, { userId }: Principal) {
+export async function findOwnApiKey(db: Db, id: string, { userId, keyId, projectIds }: Principal) {
   const row = await db.prisma.apiKey.findUnique({ where: { id } })
   if (row === null) throw notFound('API key', id)
   if (row.userId !== userId) throw forbidden('This API key belongs to another user.', 'owner')
+  if (projectIds === null || id === keyId) return row
+  if ((await sql.isInKeyFamily(db, { id, family_of: keyId })) === undefined)
+    throw forbidden(
+      'This API key is limited to some projects, so it reaches only itself and the keys made with it.',
+      'project_ids',
+    )
   return row
 }
 
 /**
- * `findOwnApiKey`, with a lock on the row until the transaction ends.
- * @returns the row, and the digest in hex that `Principals.waitForInvalidation` takes.
+ * Locks the keys of the caller against other changes until the transaction ends. Throws 401 when the calling
+ * key was revoked since it was authenticated: a revoked key must not leave a new key behind.
  */
-export async function lockOwnApiKey(tx: Db, id: string, principal: Principal) {
-  const locked = await sql.lockApiKey(tx, { id })
-  return { row: await findOwnApiKey(tx, id, principal), digest: locked!.digest }
+export async function lockKeys(tx: Db, { keyId }: Principal): Promise<void> {
+  if ((await sql.lockKeysOfCaller(tx, { id: keyId })) === undefined) throw unauthorized('revoked')
+}
+
+/**
+ * Revokes a key. Call `lockKeys` before.
+ * @param cascade whether to revoke the whole family: the keys made with it, and all their rotations. Default:
+ * only for a key that does nothing but make keys. A rotated key has handed its family over to the new key.
+ * @returns the keys that were not revoked yet, after and before the change.
+ */
+export async function revokeApiKeys(
+  tx: Db,
+  row: Omit<ApiKeyRow, 'digest'>,
+  cascade = row.replacedBy === null && row.scopes.every((scope) => scope === 'keys:write'),
+): Promise<Array<{ key: ApiKey; previous: ApiKey }>> {
+  const own = row.revokedAt === null ? [toApiKey(row)] : []
+  const active = cascade ? await sql.lockKeyFamily(tx, { family_of: row.id }) : own
+  if (active.length === 0) return []
+  const revoked = await sql.revokeKeys(tx, { ids: active.map(({ id }) => id) })
+  const byId = new Map(active.map((previous) => [previous.id, previous]))
+  return revoked.map((key) => ({ key, previous: byId.get(key.id)! }))
 }
 
 export interface Rotation {
@@ -130,8 +161,9 @@ export interface Rotation {
 }
 
 /**
- * Replaces a key by a new key with the same name, scopes, projects and metadata.
- * @returns the new key, the old key as it was before, and the old key's digest in hex.
+ * Replaces a key by a new key with the same name, scopes, projects, metadata and lineage. Call `lockKeys`
+ * before.
+ * @returns the new key, and the old key as it was before.
  */
 export async function replaceApiKey(
   tx: Db,
@@ -139,25 +171,25 @@ export async function replaceApiKey(
   principal: Principal,
   id: string,
   { expiresAt, overlapSeconds }: Rotation,
-): Promise<{ key: ApiKeyWithSecret; previous: ApiKey; digest: string }> {
-  const { row: old, digest } = await lockOwnApiKey(tx, id, principal)
+): Promise<{ key: ApiKeyWithSecret; previous: ApiKey }> {
+  const old = await findOwnApiKey(tx, id, principal)
   if (old.revokedAt !== null) throw invalidState('key', 'revoked', undefined, 'revoked_at')
   if (old.expiresAt !== null && old.expiresAt <= new Date())
     throw invalidState('key', 'expired', undefined, 'expires_at')
   // The new key would inherit the end of the overlap.
   if (old.replacedBy !== null)
     throw invalidState('key', 'replaced', `The key was replaced by ${old.replacedBy}.`, 'replaced_by')
-  const scopes = old.scopes as Scope[]
-  const projectIds = old.allProjects ? null : old.projectIds
-  requireGrantable(principal, scopes, projectIds)
-  const key = await insertApiKey(tx, mode, {
+  const fields: NewApiKey = {
     userId: old.userId,
     name: old.name,
-    scopes,
-    projectIds,
+    scopes: old.scopes as Scope[],
+    projectIds: old.allProjects ? null : old.projectIds,
     expiresAt: expiresAt === undefined ? old.expiresAt : expiresAt,
     metadata: old.metadata as Record<string, string>,
-  })
+    createdByKey: old.createdByKey,
+  }
+  requireGrantable(principal, fields)
+  const key = await insertApiKey(tx, mode, fields)
   const validUntil = new Date(
     Math.min(Date.now() + overlapSeconds * 1000, old.expiresAt?.getTime() ?? Infinity),
   )
@@ -169,14 +201,26 @@ export async function replaceApiKey(
     },
     select: { id: true },
   })
-  return { key, previous: toApiKey(old), digest }
+  return { key, previous: toApiKey(old) }
 }
 
-/** Throws 403 when a new key would have scopes or projects that the calling key does not have. */
-export function requireGrantable(principal: Principal, scopes: Scope[], projectIds: string[] | null): void {
+/**
+ * Throws 403 when a new key would have scopes or projects that the calling key does not have, or would outlive
+ * the calling key.
+ */
+export function requireGrantable(
+  principal: Principal,
+  { scopes, projectIds, expiresAt }: Pick<NewApiKey, 'scopes' | 'projectIds' | 'expiresAt'>,
+): void {
   const missing = scopes.find((scope) => !principal.scopes.has(scope))
   if (missing !== undefined)
     throw forbidden(`This API key does not have the scope ${missing}, so it cannot grant it.`, 'scope')
+  const end = principal.expiresAt
+  if (end !== null && (expiresAt === null || expiresAt > end))
+    throw forbidden(
+      `This API key expires at ${end.toISOString()}; a key made with it must not expire later.`,
+      'expires_at',
+    )
   const own = principal.projectIds
   if (own === null) return
   if (projectIds === null || projectIds.some((id) => !own.has(id))) {

@@ -18,6 +18,8 @@ export interface Principal {
   scopes: ReadonlySet<string>
   /** The projects that the key is limited to; null for all projects of its owner. */
   projectIds: ReadonlySet<string> | null
+  /** Null for a key that does not expire. */
+  expiresAt: Date | null
 }
 
 /**
@@ -43,9 +45,10 @@ interface CachedKey {
 export interface Principals {
   /**
    * Authenticates the value of an Authorization header.
+   * @param beforeLookUp is called before the key is looked up in the database, and may throw.
    * @throws 401 with the reason.
    */
-  authenticate(authorization: string | undefined): Promise<Principal>
+  authenticate(authorization: string | undefined, beforeLookUp?: () => Promise<void>): Promise<Principal>
   /**
    * The current principal of the same key, for work that outlives a request, such as a stream. Runs no
    * statement while the key is cached.
@@ -77,7 +80,7 @@ export function createPrincipals(db: Db, listener: Listener): Principals {
   })
 
   return {
-    async authenticate(authorization) {
+    async authenticate(authorization, beforeLookUp) {
       if (authorization === undefined || authorization.trim() === '') throw unauthorized('missing')
       if (!/^bearer( |$)/i.test(authorization.trim()))
         throw unauthorized('malformed', 'Use the Bearer scheme: Authorization: Bearer <API_KEY>.')
@@ -87,6 +90,7 @@ export function createPrincipals(db: Db, listener: Listener): Principals {
       const cached = findCached(digest)
       if (cached !== null) return cached
       if (!isWellFormed(secret)) throw unauthorized('malformed')
+      await beforeLookUp?.()
       return await load(digest)
     },
     async refresh(principal) {
@@ -125,6 +129,7 @@ export function createPrincipals(db: Db, listener: Listener): Principals {
       keyName: row.name,
       scopes: new Set(row.scopes.filter((scope) => scope !== 'admin' || row.role === 'admin')),
       projectIds: row.all_projects ? null : new Set(row.project_ids),
+      expiresAt: row.expires_at === null ? null : new Date(expiresAt),
     }
     digests.set(principal, digest)
     if (listener.listening && changesBefore === changes) {

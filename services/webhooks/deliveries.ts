@@ -23,7 +23,7 @@ import type { Db } from '../../infra/database/database.ts'
 import type { Page } from '../../infra/database/pagination.ts'
 import { forbidden, invalidState, notFound } from '../../infra/errors.ts'
 import type { DeliveryJob } from '../events/emit.ts'
-import { tenantEventTypes } from '../events/log.ts'
+import { unlimitedKeyTypes } from '../events/log.ts'
 import { typesOfAll } from '../events/selectors.ts'
 import type { Queue } from '../../infra/jobs/queue.ts'
 import type { Principal } from '../users/authentication.ts'
@@ -69,7 +69,7 @@ export async function listDeliveries(
 ): Promise<Page<WebhookDelivery>> {
   const { data, pagination } = await sql.listDeliveries(db, {
     endpoint_id: endpointId,
-    tenant_event_types: tenantEventTypes,
+    unlimited_key_types: unlimitedKeyTypes,
     ...query,
     event_type: typesOfAll(query.event_type) ?? undefined,
     sort: 'created_at',
@@ -89,7 +89,7 @@ export async function openDelivery(
   options: { lock?: boolean } = {},
 ): Promise<WebhookDelivery> {
   const find = options.lock ? sql.lockDelivery : sql.findDelivery
-  const found = await find(db, { id, tenant_event_types: tenantEventTypes })
+  const found = await find(db, { id, unlimited_key_types: unlimitedKeyTypes })
   if (found === undefined || found.deleted_at !== null) throw notFound('delivery', id)
   const { user_id, deleted_at: _deleted, scopes, project_ids, all_projects, ...row } = found
   if (user_id !== principal.userId) throw forbidden('This delivery belongs to another user.', 'owner')

@@ -1,6 +1,7 @@
 // Webhook endpoints and their permissions. An endpoint keeps the scopes and projects of the API key that
-// created it, and receives only events that this key could read. Only a key with at least these scopes and
-// projects can change the endpoint, get a new secret or read the endpoint's deliveries.
+// created it, and receives only events that this key could read. Only a key with at least these projects can
+// read the endpoint, and only a key with these scopes too can change it, get a new secret or read its
+// deliveries.
 import * as sql from '../../generated/sql/webhooks.ts'
 import type { components } from '../../generated/types.ts'
 import { eventTypes } from '../../generated/events.ts'
@@ -52,12 +53,15 @@ export function toWebhookEndpoint(row: PublicColumns): WebhookEndpoint {
 type Grants = Pick<Row, 'scopes' | 'projectIds' | 'allProjects'>
 
 /** Whether the API key has all scopes and projects of the endpoint. */
-export function keyCanSeeEndpoint(
-  principal: Principal,
-  { scopes, projectIds, allProjects }: Grants,
+export function keyCanSeeEndpoint(principal: Principal, { scopes, ...grants }: Grants): boolean {
+  return scopes.every((scope) => principal.scopes.has(scope)) && keyHasProjects(principal, grants)
+}
+
+/** Whether the API key has all projects of the endpoint. */
+function keyHasProjects(
+  { projectIds: own }: Principal,
+  { projectIds, allProjects }: Pick<Grants, 'projectIds' | 'allProjects'>,
 ): boolean {
-  if (!scopes.every((scope) => principal.scopes.has(scope))) return false
-  const own = principal.projectIds
   return own === null || (!allProjects && projectIds.every((id) => own.has(id)))
 }
 
@@ -87,10 +91,11 @@ export function requireSelectableEvents(selectors: EventSelector[], scopes: stri
 /** A page of the caller's endpoints, with the total, in one statement. */
 export async function listEndpoints(
   db: Db,
-  { userId }: Principal,
+  { userId, projectIds }: Principal,
   query: ListQuery<'listWebhookEndpoints'>,
 ): Promise<Page<WebhookEndpoint>> {
-  return await sql.listEndpoints(db, { user_id: userId, ...query })
+  const keyProjects = projectIds === null ? undefined : [...projectIds]
+  return await sql.listEndpoints(db, { user_id: userId, key_projects: keyProjects, ...query })
 }
 
 /** A new endpoint with its secret, and the row to insert. The row needs a user with the id `userId`. */
@@ -117,7 +122,7 @@ export function newEndpoint(
 /**
  * An endpoint of the caller.
  * @param options.lock locks the endpoint until the transaction ends.
- * @param options.anyKey whether a key without all scopes and projects of the endpoint may see it.
+ * @param options.anyScopes whether a key without all scopes of the endpoint may see it.
  * @throws 404 when the endpoint does not exist, 403 when it belongs to another user or the API key may not
  * see it.
  */
@@ -125,14 +130,14 @@ export async function openEndpoint(
   db: Db,
   principal: Principal,
   id: string,
-  { lock = false, anyKey = false } = {},
+  { lock = false, anyScopes = false } = {},
 ): Promise<EndpointRow> {
   if (lock) await sql.lockEndpoint(db, { id })
   const row = await db.prisma.webhookEndpoint.findUnique({ where: { id } })
   if (row === null || row.deletedAt !== null) throw notFound('webhook endpoint', id)
   if (row.userId !== principal.userId)
     throw forbidden('This webhook endpoint belongs to another user.', 'owner', id)
-  if (!anyKey && !keyCanSeeEndpoint(principal, row))
+  if (!(anyScopes ? keyHasProjects : keyCanSeeEndpoint)(principal, row))
     throw forbidden('This API key lacks scopes or projects of this webhook endpoint.', 'scope')
   return row
 }

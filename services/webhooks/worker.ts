@@ -6,7 +6,7 @@ import * as sql from '../../generated/sql/webhooks.ts'
 import type { Database } from '../../infra/database/database.ts'
 import type { DeliveryJob, Emitter } from '../events/emit.ts'
 import type { PlatformEvent } from '../events/log.ts'
-import { tenantEventTypes } from '../events/log.ts'
+import { unlimitedKeyTypes } from '../events/log.ts'
 import type { Job, Queue, QueueOptions } from '../../infra/jobs/queue.ts'
 import type { BackgroundWorker } from '../../infra/jobs/worker-loop.ts'
 import type { WebhookClient } from './http-client.ts'
@@ -185,7 +185,7 @@ export class WebhookWorker implements BackgroundWorker {
     const { database } = this.#options
     const rows = await sql.readDueDeliveries(database, {
       ids: jobs.map((job) => job.data.delivery_id),
-      tenant_event_types: tenantEventTypes,
+      unlimited_key_types: unlimitedKeyTypes,
     })
     return new Map(rows.map((row) => [row.delivery_id, toDueDelivery(row)]))
   }

@@ -1,6 +1,7 @@
 // Chats about a project: which knowledge bases are searched, filters, access, and what the answer says about
 // the search.
 import t from 'tap'
+import { createMember } from '../support/db-fixtures.ts'
 import { openStream } from '../support/event-stream.ts'
 import { collect } from '../support/chat.ts'
 import { startDocumentWorker } from '../support/document-worker.ts'
@@ -143,7 +144,7 @@ t.test('only those who may read the project can search it', async (t) => {
   await assertRefused(bob, { project_id: projectId }, 403)
   await assertRefused(bob, { project_id: 'prj_01jd6y8m5qe8btc4y5w1r0n3fz' }, 404)
   t.equal((await bob.client.get('/ai/sessions')).body.pagination.total, 0, 'no session is created')
-  await ada.client.post(`/projects/${projectId}/members`, { user_id: bob.id, role: 'viewer' })
+  await createMember(server, projectId, bob.id, 'viewer')
   await assertRefused(bob, { project_id: projectId }, 403)
   const messages = [{ role: 'user', content: message }]
   t.match((await ask({ messages, project_id: projectId }, bob)).body.message.content, /seven/)
@@ -155,7 +156,7 @@ t.test('only those who may read the project can search it', async (t) => {
 t.test('an API key that is restricted to projects searches only these', async (t) => {
   const cid = await server.person({ projectIds: [projectId] })
   t.equal((await ask({ message: 'x', project_id: projectId }, cid)).status, 403, 'not a member')
-  await ada.client.post(`/projects/${projectId}/members`, { user_id: cid.id, role: 'editor' })
+  await createMember(server, projectId, cid.id, 'editor')
   const { status, body } = await ask({ message: 'When does the tide turn?', project_id: projectId }, cid)
   t.equal(status, 200)
   t.same(body.searched.knowledge_base_ids, newestFirst)

@@ -13,6 +13,7 @@ import type { DocumentParser } from '../../services/ai/knowledge/index-document.
 import { ParsingError } from '../../services/ai/parsing/parse.ts'
 import { documentRequeueTasks } from '../../services/ai/knowledge/retention.ts'
 import { unavailable } from '../../infra/errors.ts'
+import { createMember } from '../support/db-fixtures.ts'
 import { runRetention } from '../support/retention.ts'
 import { newId } from '../../infra/ids.ts'
 import type { Reply } from '../support/client.ts'
@@ -267,7 +268,7 @@ t.test('the same bytes are one document, from every source and in concurrent req
 t.test('an upload becomes a file of the project and a document', async (t) => {
   const [owner, editor] = [await server.person(), await server.person()]
   const projectId = (await owner.client.post('/projects', { name: 'Shared' })).body.id
-  await owner.client.post(`/projects/${projectId}/members`, { user_id: editor.id, role: 'editor' })
+  await createMember(server, projectId, editor.id, 'editor')
   const baseId = await createKnowledgeBase(owner, { project_id: projectId })
   const created = await uploadDocument(editor, baseId, {
     bytes: 'a,b\n1,2\n',

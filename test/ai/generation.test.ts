@@ -6,6 +6,7 @@ import type { CompletionRequest } from '../../services/ai/providers/providers.ts
 import type { CompletionPiece } from '../../services/ai/providers/completion.ts'
 import { Generations } from '../../services/ai/chat/generation.ts'
 import type { OperationInfo } from '../../infra/contract/operation.ts'
+import { createMember } from '../support/db-fixtures.ts'
 import { collect, waitUntilIdle, startChatFixture, streamChat, textOf } from '../support/chat.ts'
 import { openStream } from '../support/event-stream.ts'
 import { startServer, type Person } from '../support/server.ts'
@@ -325,10 +326,7 @@ t.test('a follower that loses its permission gets an error event', async (t) => 
     revoke: (membership: string, member: Person) => Promise<unknown>,
   ): Promise<any> => {
     const member = await server.person()
-    const { body: membership } = await owner.client.post(`/projects/${project}/members`, {
-      user_id: member.id,
-      role: 'editor',
-    })
+    const membership = await createMember(server, project, member.id, 'editor')
     const { body: session } = await member.client.post('/ai/sessions', { project_id: project })
     const request = {
       id: 'req_lost',
@@ -345,7 +343,7 @@ t.test('a follower that loses its permission gets an error event', async (t) => 
     let last: any
     let received = 0
     for await (last of own.follow(request, message, 0)(client.signal))
-      if (++received === 3) await revoke(membership.id, member)
+      if (++received === 3) await revoke(membership, member)
     client.abort()
     return last
   }

@@ -2,6 +2,7 @@
 // of the server, and by a caller who may no longer read the answer.
 import t from 'tap'
 import { insertApiKey, defaultScopes } from '../../services/users/api-keys.ts'
+import { createMember } from '../support/db-fixtures.ts'
 import { createClient } from '../support/client.ts'
 import { collect, waitUntilIdle, startChatFixture, streamChat, textOf } from '../support/chat.ts'
 
@@ -107,10 +108,7 @@ t.test('an answer is replayed only to a caller who may read it', async (t) => {
   const {
     body: { id: project },
   } = await owner.client.post('/projects', { name: 'Harbour' })
-  const { body: membership } = await owner.client.post(`/projects/${project}/members`, {
-    user_id: person.id,
-    role: 'editor',
-  })
+  const membership = await createMember(server, project, person.id, 'editor')
   const limited = await database.transaction((tx) =>
     insertApiKey(tx, 'test', {
       userId: person.id,
@@ -130,7 +128,7 @@ t.test('an answer is replayed only to a caller who may read it', async (t) => {
   const body = { message: 'Hi', session_id: session.id }
   t.equal((await ask('theirs', body)).status, 200)
   t.equal((await ask('theirs', body, { ...person, client })).headers.get('idempotent-replayed'), 'true')
-  await owner.client.delete(`/projects/${project}/members/${membership.id}`)
+  await owner.client.delete(`/projects/${project}/members/${membership}`)
   for (const by of [person.client, client])
     t.equal((await ask('theirs', body, { ...person, client: by })).status, 403, 'a removed member')
 })

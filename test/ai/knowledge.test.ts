@@ -3,6 +3,8 @@ import { hash } from 'node:crypto'
 import t from 'tap'
 import { requireKnowledgeBases } from '../../services/ai/knowledge/access.ts'
 import { knowledgeRetentionTasks } from '../../services/ai/knowledge/retention.ts'
+import type { Role } from '../support/team.ts'
+import { createMember } from '../support/db-fixtures.ts'
 import { runRetention } from '../support/retention.ts'
 import { coreRetentionTasks } from '../../services/retention-tasks.ts'
 import { newId } from '../../infra/ids.ts'
@@ -12,10 +14,9 @@ const server = await startServer(t)
 const { database, principals } = server.services
 const { prisma } = database
 
-async function project(owner: Person, members: Array<[Person, string]> = []): Promise<string> {
+async function project(owner: Person, members: Array<[Person, Role]> = []): Promise<string> {
   const { id } = (await owner.client.post('/projects', { name: 'Shared' })).body
-  for (const [person, role] of members)
-    await owner.client.post(`/projects/${id}/members`, { user_id: person.id, role })
+  for (const [person, role] of members) await createMember(server, id, person.id, role)
   return id
 }
 

@@ -1,6 +1,7 @@
 // The history of a session: its order, how much of it a model gets, and who may read the citations in it.
 import t from 'tap'
 import { newId } from '../../infra/ids.ts'
+import { createMember } from '../support/db-fixtures.ts'
 import { startChatFixture } from '../support/chat.ts'
 import { addDocument, addKnowledgeBase } from '../../scripts/bench/retrieval/retrieval-fixtures.ts'
 
@@ -17,7 +18,7 @@ const treasure = 'The treasure of the harbour lies in the old cellar.'
 t.test('a removed member gets nothing of a deleted knowledge base of the project', async (t) => {
   const [owner, member] = [await server.person(), await server.person()]
   const path = { id: (await owner.api.createProject({ body: { name: 'Harbour' } })).id }
-  const membership = await owner.api.addMember({ path, body: { user_id: member.id, role: 'viewer' } })
+  const membership = { id: await createMember(server, path.id, member.id, 'viewer') }
   const base = await addKnowledgeBase(database, await principals.authenticate(`Bearer ${owner.key}`), path.id)
   await addDocument(database, base, treasure)
   modelServer.script = { answer: 'It lies in the old cellar [1].' }

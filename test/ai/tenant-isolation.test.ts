@@ -1,6 +1,7 @@
 // Two tenants with similar documents: answers, searches, citations and histories of one never contain words
 // of the other. A member who is removed from a project gets nothing of the project from the next answer on.
 import t from 'tap'
+import { createMember } from '../support/db-fixtures.ts'
 import { startServer, type Person } from '../support/server.ts'
 import { startModelServer } from '../../scripts/bench/model-server.ts'
 import { startDocumentWorker } from '../support/document-worker.ts'
@@ -78,9 +79,7 @@ t.test('a member who is removed during a session gets nothing more of the projec
   const {
     body: { id: project },
   } = await owner.client.post('/projects', { name: 'Harbour' })
-  let membership = (
-    await owner.client.post(`/projects/${project}/members`, { user_id: member.id, role: 'viewer' })
-  ).body.id
+  let membership = await createMember(server, project, member.id, 'viewer')
   const base = await addTreasure(owner, 'old cellar', project)
   const own = await addTreasure(member, 'new pier')
   for (const model of ['extractive-1', 'small']) {
@@ -127,10 +126,7 @@ t.test('a member who is removed during a session gets nothing more of the projec
     )
     t.equal((await member.client.post(`/ai/knowledge/${base}/search`, { query: question })).status, 403)
 
-    const {
-      body: { id },
-    } = await owner.client.post(`/projects/${project}/members`, { user_id: member.id, role: 'viewer' })
-    membership = id
+    membership = await createMember(server, project, member.id, 'viewer')
     t.match(
       (await member.client.post('/ai/chat', { message: question, session_id: session, model })).text,
       'cellar',

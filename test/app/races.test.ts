@@ -1,5 +1,6 @@
 // Races of 50 concurrent requests: exactly one succeeds, no update is lost, and every project keeps an owner.
 import t from 'tap'
+import { acquaint, createMember } from '../support/db-fixtures.ts'
 import { startServer, type Person, type TestServer } from '../support/server.ts'
 import type { Reply } from '../support/client.ts'
 
@@ -24,8 +25,7 @@ async function projectWithOwners(
 ): Promise<{ id: string; owners: Person[]; memberIds: string[] }> {
   const owners = await Promise.all(Array.from({ length: count }, () => server.person()))
   const { body: project } = await owners[0].client.post('/projects', { name: 'shared' })
-  for (const owner of owners.slice(1))
-    await owners[0].client.post(`/projects/${project.id}/members`, { user_id: owner.id, role: 'owner' })
+  for (const owner of owners.slice(1)) await createMember(server, project.id, owner.id, 'owner')
   const {
     body: { data },
   } = await owners[0].client.get(`/projects/${project.id}/members?limit=100`)
@@ -63,6 +63,7 @@ t.test('with 50 racers', async (t) => {
   t.test('a user is added to a project once', async (t) => {
     const owner = await server.person()
     const guest = await server.person()
+    await acquaint(server, owner, guest)
     const {
       body: { id },
     } = await owner.client.post('/projects', { name: 'one' })

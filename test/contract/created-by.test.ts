@@ -1,5 +1,6 @@
 // `created_by` names the user who made something inside a project, for the other members, too.
 import t from 'tap'
+import { createMember } from '../support/db-fixtures.ts'
 import { startServer } from '../support/server.ts'
 
 const server = await startServer(t)
@@ -7,8 +8,7 @@ const server = await startServer(t)
 t.test('members see who created a session, a message, a knowledge base and an upload', async (t) => {
   const [owner, editor] = await Promise.all([server.person(), server.person()])
   const { body: project } = await owner.client.post('/projects', { name: 'ours' })
-  const fields = { user_id: editor.id, role: 'editor' }
-  await owner.client.post(`/projects/${project.id}/members`, fields)
+  await createMember(server, project.id, editor.id, 'editor')
   const place = { project_id: project.id }
   const { body: session } = await editor.client.post('/ai/sessions', place)
   await owner.client.post('/ai/chat', { session_id: session.id, message: 'Who asks?' })

@@ -1,6 +1,7 @@
 // Unicode text: every free-text field returns exactly the characters that were sent, in any script.
 import t from 'tap'
 import type { OperationId } from '../../generated/operations.ts'
+import { acquaint } from '../support/db-fixtures.ts'
 import { pathOf, send, withBody, requestFor, successStatus } from '../support/operation-fixtures.ts'
 import type { OperationRequest } from '../support/operation-fixture.ts'
 import { allows, bodyOf, isFreeText, replyOf, type Schema } from '../support/contract-schema.ts'
@@ -132,6 +133,13 @@ function isRecord(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
+/** A user whom the caller may add to a project. */
+async function newColleague(caller: { id: string }): Promise<string> {
+  const { id } = await server.person()
+  await acquaint(server, caller, { id })
+  return id
+}
+
 let count = 0
 /** The valid body with new values for fields that must be unique. */
 async function uniqueBody({
@@ -143,7 +151,7 @@ async function uniqueBody({
   count++
   return {
     ...body,
-    ...(id === 'addMember' && { user_id: (await server.person()).id }),
+    ...(id === 'addMember' && { user_id: await newColleague(caller) }),
     ...('email' in body && { email: `${count}@text.example` }),
     ...('text' in body && { text: `${body.text} ${count}` }),
     ...(id === 'createCheckout' && {

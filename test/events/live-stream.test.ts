@@ -12,6 +12,7 @@ import {
   createProject,
   renameProject,
 } from '../support/sse-readers.ts'
+import { createMember } from '../support/db-fixtures.ts'
 import { startServer, type TestServer } from '../support/server.ts'
 import { waitUntil } from '../support/wait.ts'
 
@@ -121,15 +122,12 @@ t.test('event streams', async (t) => {
 
   t.test('reads events again that were read a while ago, because permissions may have changed', async (t) => {
     const member = await server.person()
-    const { body } = await person.client.post(`/projects/${project}/members`, {
-      user_id: member.id,
-      role: 'viewer',
-    })
+    const membership = await createMember(server, project, member.id, 'viewer')
     const after = await lastSequence(server)
     await renamed('a', 'b', 'c')
     const reader = await take(t, server, member, after)
     t.equal(await reader.next(), 'a')
-    await person.client.delete(`/projects/${project}/members/${body.id}`)
+    await person.client.delete(`/projects/${project}/members/${membership}`)
     await member.client.put('/user/profile', { name: 'mine' })
     await sleep(1_100)
     t.equal(await reader.next(), 'mine')
@@ -205,7 +203,7 @@ t.test('event streams', async (t) => {
   t.test('reads the key from the database each time while notifications cannot be received', async (t) => {
     const second = await startServer(t, { databaseUrl: server.databaseUrl })
     const other = await server.person()
-    await person.client.post(`/projects/${project}/members`, { user_id: other.id, role: 'viewer' })
+    await createMember(server, project, other.id, 'viewer')
     const last = await lastSequence(server)
     const readers = await Promise.all(
       [person, other].flatMap((one) => Array.from({ length: 20 }, () => take(t, second, one, last))),

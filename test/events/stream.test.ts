@@ -3,6 +3,8 @@
 import { Writable } from 'node:stream'
 import t from 'tap'
 import { SseStream, SlowReaderError } from '../../app/http/sse.ts'
+import type { Role } from '../support/team.ts'
+import { acquaint, createMember } from '../support/db-fixtures.ts'
 import { cursorAt, sequencesOf } from '../support/event-cursors.ts'
 import { openStream } from '../support/event-stream.ts'
 import {
@@ -224,10 +226,9 @@ t.test('a stream sends only what its reader can read at that moment', async (t) 
   const { prisma } = server.services.database
   const owner = await server.person()
   const project = await createProject(owner)
-  const join = async (role: string): Promise<Person & { member: string }> => {
+  const join = async (role: Role): Promise<Person & { member: string }> => {
     const person = await server.person()
-    const { body } = await owner.client.post(`/projects/${project}/members`, { user_id: person.id, role })
-    return { ...person, member: body.id }
+    return { ...person, member: await createMember(server, project, person.id, role) }
   }
   const ended = async (stream: SseReader): Promise<string | null> => {
     await waitUntil(() => stream.ended !== null, 'the end')
@@ -244,6 +245,7 @@ t.test('a stream sends only what its reader can read at that moment', async (t) 
     await owner.client.delete(`/projects/${project}/members/${member.member}`)
     await renameProject(owner, project, 'between')
     await waitUntilCaughtUp(server, stream, other)
+    await acquaint(server, owner, later)
     await owner.client.post(`/projects/${project}/members`, { user_id: later.id, role: 'viewer' })
     await renameProject(owner, project, 'after')
     await waitUntilCaughtUp(server, stream, other)

@@ -4,6 +4,7 @@
 import { connect } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 import t from 'tap'
+import { createMember } from '../support/db-fixtures.ts'
 import { cursorAt, sequenceAt, sequencesOf } from '../support/event-cursors.ts'
 import { createClient } from '../support/client.ts'
 import { createDatabaseProxy } from '../support/database-proxy.ts'
@@ -37,7 +38,7 @@ t.test('two servers on one database', async (t) => {
   const owner = await servers[0].person()
   const viewer = await servers[0].person()
   const projects = [await createProject(owner), await createProject(owner)]
-  await owner.client.post(`/projects/${projects[0]}/members`, { user_id: viewer.id, role: 'viewer' })
+  await createMember(servers[0], projects[0], viewer.id, 'viewer')
   const owners = servers.map(({ url }) => ({ ...owner, client: createClient(url, owner.key) }))
 
   t.test('a stream of one server immediately sends events written through the other', async (t) => {
@@ -288,10 +289,13 @@ t.test(`${readers} readers, half of which disconnect at random`, { timeout: 280_
       [1, 'viewer'],
       [2, 'admin'],
     ] as const) {
-      await owners[(i + step) % 5].client.post(`/projects/${projects[(i + step) % 5]}/members`, {
+      const path = `/projects/${projects[(i + step) % 5]}`
+      const { body } = await owners[(i + step) % 5].client.post(`${path}/members`, {
         user_id: person.id,
         role,
       })
+      // Users who are in a common project by now are added, the others invited.
+      if ('email' in body) await person.client.post(`${path}/invitations/${body.id}/accept`)
     }
   }
   // The first events for clients that do not read: more than a connection buffers.

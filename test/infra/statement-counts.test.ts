@@ -1,5 +1,6 @@
 // How many SQL statements a request costs. A transaction counts with its BEGIN and COMMIT.
 import t from 'tap'
+import { createMember } from '../support/db-fixtures.ts'
 import { startServer } from '../support/server.ts'
 import { waitUntil } from '../support/wait.ts'
 
@@ -20,7 +21,7 @@ t.test('the hottest requests send no more statements than their work needs', asy
   })
   t.test('GET /projects/{id} is 2 with a cold key', async (t) => {
     const cold = await server.person()
-    await client.post(`/projects/${project.id}/members`, { user_id: cold.id, role: 'viewer' })
+    await createMember(server, project.id, cold.id, 'viewer')
     t.equal((await count(() => cold.client.get(`/projects/${project.id}`))).length, 2)
   })
   t.test('GET /projects is 1, total included, with filters or without', async (t) => {

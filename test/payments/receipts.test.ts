@@ -3,6 +3,7 @@
 import { hash } from 'node:crypto'
 import t from 'tap'
 import { extractText, getDocumentProxy, getMeta } from 'unpdf'
+import { createMember } from '../support/db-fixtures.ts'
 import type { Reply } from '../support/client.ts'
 import { startServer, type Person } from '../support/server.ts'
 import {
@@ -335,7 +336,7 @@ t.test('long names wrap and long orders continue on the next page', async (t) =>
 t.test('only users who may read the order may read its receipt', async (t) => {
   const [owner, viewer, stranger] = await Promise.all([server.person(), server.person(), server.person()])
   const project = (await owner.client.post('/projects', { name: 'Buying' })).body.id
-  await owner.client.post(`/projects/${project}/members`, { user_id: viewer.id, role: 'viewer' })
+  await createMember(server, project, viewer.id, 'viewer')
   const order = await bought([{ price_id: catalog.price }], { person: owner, project_id: project })
   for (const format of ['html', 'pdf'] as const) {
     t.equal((await receipt(order.id, { format, person: viewer })).status, 200)

@@ -1,5 +1,6 @@
 // Renewals of subscriptions on the payment clock: due times, failures, retries, recovery and cancellation.
 import t, { type Test } from 'tap'
+import { createMember } from '../support/db-fixtures.ts'
 import { runRetention } from '../support/retention.ts'
 import { createPaymentWorker } from '../../services/payments/worker.ts'
 import { moveClock } from '../../services/payments/clock.ts'
@@ -624,7 +625,7 @@ t.test('a deleted project or owner is not charged', async (t) => {
       const carl = await server.person()
       const alone = await projectOf(carl)
       const shared = await projectOf(ada)
-      await ada.client.post(`/projects/${shared}/members`, { user_id: carl.id, role: 'editor' })
+      await createMember(server, shared, carl.id, 'editor')
       const own = await subscribe(server, carl, catalog.monthly)
       const together = await subscribe(server, carl, catalog.monthly, { project_id: shared })
       const inAlone = await subscribe(server, carl, catalog.monthly, { project_id: alone })

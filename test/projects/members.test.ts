@@ -129,7 +129,7 @@ t.test('members', async (t) => {
     const { response } = await owner.api
       .addMember({ path, body: { role: 'viewer', email: stranger.email.toUpperCase() } })
       .withResponse()
-    t.equal(response.status, 201)
+    t.equal(response.status, 202)
     t.match(
       await apiErrorOf(
         owner.api.addMember({ path, body: { role: 'viewer', user_id: 'usr_01jd6y8m5qe8btc4y5w1r0n3fz' } }),

@@ -7,6 +7,7 @@ import { get } from 'node:http'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import t, { type Test } from 'tap'
+import { createMember } from '../support/db-fixtures.ts'
 import { acceptUpload, startFakeS3 } from '../support/fake-s3.ts'
 import { countOpenFiles } from '../support/open-files.ts'
 import { noS3, startS3 } from '../../scripts/test/s3-server.ts'
@@ -489,13 +490,9 @@ t.test('access', async (t) => {
       fields: { project_id: projectId, visibility: 'public' },
     })
     const members: Record<string, Person> = { owner }
-    for (const role of ['viewer', 'editor', 'admin']) {
+    for (const role of ['viewer', 'editor', 'admin'] as const) {
       members[role] = await server.person()
-      t.equal(
-        (await owner.client.post(`/projects/${projectId}/members`, { user_id: members[role].id, role }))
-          .status,
-        201,
-      )
+      await createMember(server, projectId, members[role].id, role)
     }
     const statuses = async (): Promise<Record<string, number[]>> =>
       Object.fromEntries(

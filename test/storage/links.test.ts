@@ -1,6 +1,7 @@
 // File links: their limits, the secrecy of tokens, download counts and access control.
 import { createHash, randomBytes } from 'node:crypto'
 import t from 'tap'
+import { createMember } from '../support/db-fixtures.ts'
 import { createClient } from '../support/client.ts'
 import { acceptUpload, startFakeS3 } from '../support/fake-s3.ts'
 import { noS3, startS3 } from '../../scripts/test/s3-server.ts'
@@ -444,9 +445,9 @@ t.test('a link has the headers and conditions of a download', async (t) => {
 t.test('access to the links of a file', async (t) => {
   const projectId = (await owner.client.post('/projects', { name: 'Files' })).body.id
   const people: Record<string, Person> = { owner, outsider: await server.person() }
-  for (const role of ['viewer', 'editor', 'admin']) {
+  for (const role of ['viewer', 'editor', 'admin'] as const) {
     people[role] = await server.person()
-    await owner.client.post(`/projects/${projectId}/members`, { user_id: people[role].id, role })
+    await createMember(server, projectId, people[role].id, role)
   }
   const file = await uploadFile(owner.client, { bytes, fields: { project_id: projectId } })
   const path = `/storage/files/${file.id}/links`

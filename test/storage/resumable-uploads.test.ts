@@ -9,6 +9,8 @@ import t from 'tap'
 import { fileExpiryTasks } from '../../services/retention-tasks.ts'
 import { statement } from '../../infra/database/statements.ts'
 import { acquireUploadLease } from '../../services/storage/uploads/lease.ts'
+import type { Role } from '../support/team.ts'
+import { createMember } from '../support/db-fixtures.ts'
 import { runRetention } from '../support/retention.ts'
 import { finishUpload } from '../../services/storage/uploads/finish-upload.ts'
 import { deleteExpiredUploads } from '../../services/storage/uploads/retention.ts'
@@ -747,10 +749,9 @@ t.test('only the creator has access to an upload outside of projects', async (t)
 t.test('the role and the state of the project are checked with every request', async (t) => {
   const owner = await server.person()
   const { body: project } = await owner.client.post('/projects', { name: 'Files' })
-  const add = async (role: string) => {
+  const add = async (role: Role) => {
     const person = await server.person()
-    const { body } = await owner.client.post(`/projects/${project.id}/members`, { user_id: person.id, role })
-    return { person, member: body.id }
+    return { person, member: await createMember(server, project.id, person.id, role) }
   }
   const [viewer, editor, second] = [await add('viewer'), await add('editor'), await add('editor')]
   const metadata = { filename: 'a.txt', project_id: project.id }

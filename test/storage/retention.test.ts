@@ -5,6 +5,7 @@ import { existsSync, mkdirSync, rmSync, utimesSync, writeFileSync } from 'node:f
 import { dirname, join } from 'node:path'
 import { Readable } from 'node:stream'
 import t from 'tap'
+import { createMember } from '../support/db-fixtures.ts'
 import { runRetention } from '../support/retention.ts'
 import { coreRetentionTasks, fileExpiryTasks } from '../../services/retention-tasks.ts'
 import { newId } from '../../infra/ids.ts'
@@ -163,7 +164,7 @@ t.test('the files of a purged project are deleted', async (t) => {
 t.test('the files of a deleted user outside of projects are deleted', async (t) => {
   const person = await server.person()
   const { id: project } = (await server.admin.client.post('/projects', { name: 'Shared' })).body
-  await server.admin.client.post(`/projects/${project}/members`, { user_id: person.id, role: 'editor' })
+  await createMember(server, project, person.id, 'editor')
   const [own, shared] = [
     await upload({ visibility: 'public' }, person.key),
     await upload({ project_id: project }, person.key),

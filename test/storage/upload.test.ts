@@ -6,6 +6,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import t, { type Test } from 'tap'
+import { createMember } from '../support/db-fixtures.ts'
 import { createClient } from '../support/client.ts'
 import { createTestDatabase } from '../support/database.ts'
 import { bootstrapKey, spawnServer } from '../support/process.ts'
@@ -428,9 +429,7 @@ t.test('access that is lost during an upload is checked again at its end', async
   }
   for (const [what, { status, constraint, lose }] of Object.entries(losses)) {
     const person = await server.person()
-    const member = (
-      await owner.client.post(`/projects/${projectId}/members`, { user_id: person.id, role: 'editor' })
-    ).body.id
+    const member = await createMember(server, projectId, person.id, 'editor')
     const { body, boundary } = uploadForm({ bytes: randomBytes(200_000), fields: { project_id: projectId } })
     const connection = await openConnection(t, server.url)
     await connection.write(uploadHead(person.key, boundary, body.length))

@@ -65,6 +65,12 @@ export async function createMember(
   ).id
 }
 
+/** Makes users members of a common project, so that each may add the others to projects by id. */
+export async function acquaint(server: TestServer, ...users: Array<{ id: string }>): Promise<void> {
+  const project = await insertProjectWithOwner(server.services.database, server.admin.id, { name: 'Common' })
+  for (const { id } of users) if (id !== server.admin.id) await createMember(server, project.id, id, 'viewer')
+}
+
 /** The caller's membership in the project; without a role, that of the project's owner. */
 export async function callerMemberId(
   { server, caller, role }: ProjectContext,

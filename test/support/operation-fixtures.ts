@@ -24,6 +24,7 @@ import {
   createMember,
   createProject,
   createUpload,
+  acquaint,
   createUser,
   randomImage,
   callerMemberId,
@@ -394,10 +395,11 @@ export const fixtures: Record<OperationId, Fixture> = {
   unarchiveProject: { build: onProject('archived'), byStatus: { 409: onProject('active') } },
   listMembers: { build: onProject() },
   addMember: {
-    build: async (context) => ({
-      ...(await onProject()(context)),
-      body: { user_id: await createUser(context.server), role: 'viewer' },
-    }),
+    build: async (context) => {
+      const id = await createUser(context.server)
+      await acquaint(context.server, context.caller, { id })
+      return { ...(await onProject()(context)), body: { user_id: id, role: 'viewer' } }
+    },
     byStatus: {
       202: onProject('active', () => ({ email: `${randomHex()}@example.com`, role: 'viewer' })),
       409: async (context) => ({

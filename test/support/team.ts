@@ -16,7 +16,8 @@ export async function team(server: TestServer) {
     ['editor', editor],
     ['viewer', viewer],
   ] as Array<[Role, Person]>) {
-    ids[role] = (await owner.api.addMember({ path, body: { user_id: person.id, role } })).id
+    const { id } = await owner.api.addMember({ path, body: { user_id: person.id, role } })
+    ids[role] = (await person.api.acceptInvitation({ path: { ...path, invitation_id: id } })).id
   }
   ids.owner = (await owner.api.listMembers({ path, query: { role: ['owner'] } })).data[0].id
   const member = (role: Role) => ({ ...path, member_id: ids[role] })

@@ -1,4 +1,5 @@
 import t from 'tap'
+import { acquaint, createMember } from '../support/db-fixtures.ts'
 import { runRetention } from '../support/retention.ts'
 import { createClient } from '../support/client.ts'
 import { startServer } from '../support/server.ts'
@@ -71,7 +72,7 @@ t.test('users, as an admin manages them', async (t) => {
     const staying = await server.person()
     const { body: project } = await leaving.client.post('/projects', { name: 'shared' })
     t.equal((await client.delete(`/users/${leaving.id}`)).body.error.details.constraint, 'last_owner')
-    await leaving.client.post(`/projects/${project.id}/members`, { user_id: staying.id, role: 'owner' })
+    await createMember(server, project.id, staying.id, 'owner')
     t.equal((await client.delete(`/users/${leaving.id}`)).status, 204)
     t.equal((await client.get(`/users/${leaving.id}`)).status, 404)
     t.equal((await leaving.client.get('/user/profile')).status, 401)
@@ -97,8 +98,8 @@ t.test('users, as an admin manages them', async (t) => {
     const { body: shared } = await leaving.client.post('/projects', { name: 'shared, then deleted' })
     const watching = await server.person()
     const { body: alone } = await leaving.client.post('/projects', { name: 'alone, then deleted' })
-    await leaving.client.post(`/projects/${alone.id}/members`, { user_id: watching.id, role: 'viewer' })
-    await leaving.client.post(`/projects/${shared.id}/members`, { user_id: staying.id, role: 'owner' })
+    await createMember(server, alone.id, watching.id, 'viewer')
+    await createMember(server, shared.id, staying.id, 'owner')
     for (const { id } of [shared, alone]) await leaving.client.delete(`/projects/${id}`)
     t.equal((await client.delete(`/users/${leaving.id}`)).status, 204)
     t.equal(await prisma.member.count({ where: { userId: leaving.id } }), 0)
@@ -134,6 +135,7 @@ t.test('users, as an admin manages them', async (t) => {
       const { body: project } = await host.client.post('/projects', { name: 'open house' })
       for (let i = 0; i < 15; i++) {
         const guest = await server.person()
+        await acquaint(server, host, guest)
         const [deleted] = await Promise.all([
           client.delete(`/users/${guest.id}`),
           host.client.post(`/projects/${project.id}/members`, { user_id: guest.id, role: 'viewer' }),

@@ -3501,7 +3501,8 @@ export const ApiKeyScalarFieldEnum = {
   createdAt: 'createdAt',
   updatedAt: 'updatedAt',
   revokedAt: 'revokedAt',
-  replacedBy: 'replacedBy'
+  replacedBy: 'replacedBy',
+  createdByKey: 'createdByKey'
 } as const
 
 export type ApiKeyScalarFieldEnum = (typeof ApiKeyScalarFieldEnum)[keyof typeof ApiKeyScalarFieldEnum]
@@ -3546,6 +3547,7 @@ export const InvitationScalarFieldEnum = {
   id: 'id',
   projectId: 'projectId',
   email: 'email',
+  userId: 'userId',
   role: 'role',
   status: 'status',
   createdById: 'createdById',

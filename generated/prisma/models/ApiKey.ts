@@ -37,6 +37,7 @@ export type ApiKeyMinAggregateOutputType = {
   updatedAt: Date | null
   revokedAt: Date | null
   replacedBy: string | null
+  createdByKey: string | null
 }
 
 export type ApiKeyMaxAggregateOutputType = {
@@ -52,6 +53,7 @@ export type ApiKeyMaxAggregateOutputType = {
   updatedAt: Date | null
   revokedAt: Date | null
   replacedBy: string | null
+  createdByKey: string | null
 }
 
 export type ApiKeyCountAggregateOutputType = {
@@ -70,6 +72,7 @@ export type ApiKeyCountAggregateOutputType = {
   updatedAt: number
   revokedAt: number
   replacedBy: number
+  createdByKey: number
   _all: number
 }
 
@@ -87,6 +90,7 @@ export type ApiKeyMinAggregateInputType = {
   updatedAt?: true
   revokedAt?: true
   replacedBy?: true
+  createdByKey?: true
 }
 
 export type ApiKeyMaxAggregateInputType = {
@@ -102,6 +106,7 @@ export type ApiKeyMaxAggregateInputType = {
   updatedAt?: true
   revokedAt?: true
   replacedBy?: true
+  createdByKey?: true
 }
 
 export type ApiKeyCountAggregateInputType = {
@@ -120,6 +125,7 @@ export type ApiKeyCountAggregateInputType = {
   updatedAt?: true
   revokedAt?: true
   replacedBy?: true
+  createdByKey?: true
   _all?: true
 }
 
@@ -211,6 +217,7 @@ export type ApiKeyGroupByOutputType = {
   updatedAt: Date
   revokedAt: Date | null
   replacedBy: string | null
+  createdByKey: string | null
   _count: ApiKeyCountAggregateOutputType | null
   _min: ApiKeyMinAggregateOutputType | null
   _max: ApiKeyMaxAggregateOutputType | null
@@ -250,6 +257,7 @@ export type ApiKeyWhereInput = {
   updatedAt?: Prisma.DateTimeFilter<"ApiKey"> | Date | string
   revokedAt?: Prisma.DateTimeNullableFilter<"ApiKey"> | Date | string | null
   replacedBy?: Prisma.StringNullableFilter<"ApiKey"> | string | null
+  createdByKey?: Prisma.StringNullableFilter<"ApiKey"> | string | null
   user?: Prisma.XOR<Prisma.UserScalarRelationFilter, Prisma.UserWhereInput>
 }
 
@@ -269,6 +277,7 @@ export type ApiKeyOrderByWithRelationInput = {
   updatedAt?: Prisma.SortOrder
   revokedAt?: Prisma.SortOrderInput | Prisma.SortOrder
   replacedBy?: Prisma.SortOrderInput | Prisma.SortOrder
+  createdByKey?: Prisma.SortOrderInput | Prisma.SortOrder
   user?: Prisma.UserOrderByWithRelationInput
 }
 
@@ -291,6 +300,7 @@ export type ApiKeyWhereUniqueInput = Prisma.AtLeast<{
   updatedAt?: Prisma.DateTimeFilter<"ApiKey"> | Date | string
   revokedAt?: Prisma.DateTimeNullableFilter<"ApiKey"> | Date | string | null
   replacedBy?: Prisma.StringNullableFilter<"ApiKey"> | string | null
+  createdByKey?: Prisma.StringNullableFilter<"ApiKey"> | string | null
   user?: Prisma.XOR<Prisma.UserScalarRelationFilter, Prisma.UserWhereInput>
 }, "id" | "digest">
 
@@ -310,6 +320,7 @@ export type ApiKeyOrderByWithAggregationInput = {
   updatedAt?: Prisma.SortOrder
   revokedAt?: Prisma.SortOrderInput | Prisma.SortOrder
   replacedBy?: Prisma.SortOrderInput | Prisma.SortOrder
+  createdByKey?: Prisma.SortOrderInput | Prisma.SortOrder
   _count?: Prisma.ApiKeyCountOrderByAggregateInput
   _max?: Prisma.ApiKeyMaxOrderByAggregateInput
   _min?: Prisma.ApiKeyMinOrderByAggregateInput
@@ -334,6 +345,7 @@ export type ApiKeyScalarWhereWithAggregatesInput = {
   updatedAt?: Prisma.DateTimeWithAggregatesFilter<"ApiKey"> | Date | string
   revokedAt?: Prisma.DateTimeNullableWithAggregatesFilter<"ApiKey"> | Date | string | null
   replacedBy?: Prisma.StringNullableWithAggregatesFilter<"ApiKey"> | string | null
+  createdByKey?: Prisma.StringNullableWithAggregatesFilter<"ApiKey"> | string | null
 }
 
 export type ApiKeyCreateInput = {
@@ -351,6 +363,7 @@ export type ApiKeyCreateInput = {
   updatedAt?: Date | string
   revokedAt?: Date | string | null
   replacedBy?: string | null
+  createdByKey?: string | null
   user: Prisma.UserCreateNestedOneWithoutApiKeysInput
 }
 
@@ -370,6 +383,7 @@ export type ApiKeyUncheckedCreateInput = {
   updatedAt?: Date | string
   revokedAt?: Date | string | null
   replacedBy?: string | null
+  createdByKey?: string | null
 }
 
 export type ApiKeyUpdateInput = {
@@ -387,6 +401,7 @@ export type ApiKeyUpdateInput = {
   updatedAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   revokedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   replacedBy?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  createdByKey?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   user?: Prisma.UserUpdateOneRequiredWithoutApiKeysNestedInput
 }
 
@@ -406,6 +421,7 @@ export type ApiKeyUncheckedUpdateInput = {
   updatedAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   revokedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   replacedBy?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  createdByKey?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
 }
 
 export type ApiKeyCreateManyInput = {
@@ -424,6 +440,7 @@ export type ApiKeyCreateManyInput = {
   updatedAt?: Date | string
   revokedAt?: Date | string | null
   replacedBy?: string | null
+  createdByKey?: string | null
 }
 
 export type ApiKeyUpdateManyMutationInput = {
@@ -441,6 +458,7 @@ export type ApiKeyUpdateManyMutationInput = {
   updatedAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   revokedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   replacedBy?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  createdByKey?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
 }
 
 export type ApiKeyUncheckedUpdateManyInput = {
@@ -459,6 +477,7 @@ export type ApiKeyUncheckedUpdateManyInput = {
   updatedAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   revokedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   replacedBy?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  createdByKey?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
 }
 
 export type ApiKeyListRelationFilter = {
@@ -495,6 +514,7 @@ export type ApiKeyCountOrderByAggregateInput = {
   updatedAt?: Prisma.SortOrder
   revokedAt?: Prisma.SortOrder
   replacedBy?: Prisma.SortOrder
+  createdByKey?: Prisma.SortOrder
 }
 
 export type ApiKeyMaxOrderByAggregateInput = {
@@ -510,6 +530,7 @@ export type ApiKeyMaxOrderByAggregateInput = {
   updatedAt?: Prisma.SortOrder
   revokedAt?: Prisma.SortOrder
   replacedBy?: Prisma.SortOrder
+  createdByKey?: Prisma.SortOrder
 }
 
 export type ApiKeyMinOrderByAggregateInput = {
@@ -525,6 +546,7 @@ export type ApiKeyMinOrderByAggregateInput = {
   updatedAt?: Prisma.SortOrder
   revokedAt?: Prisma.SortOrder
   replacedBy?: Prisma.SortOrder
+  createdByKey?: Prisma.SortOrder
 }
 
 export type ApiKeyCreateNestedManyWithoutUserInput = {
@@ -610,6 +632,7 @@ export type ApiKeyCreateWithoutUserInput = {
   updatedAt?: Date | string
   revokedAt?: Date | string | null
   replacedBy?: string | null
+  createdByKey?: string | null
 }
 
 export type ApiKeyUncheckedCreateWithoutUserInput = {
@@ -627,6 +650,7 @@ export type ApiKeyUncheckedCreateWithoutUserInput = {
   updatedAt?: Date | string
   revokedAt?: Date | string | null
   replacedBy?: string | null
+  createdByKey?: string | null
 }
 
 export type ApiKeyCreateOrConnectWithoutUserInput = {
@@ -674,6 +698,7 @@ export type ApiKeyScalarWhereInput = {
   updatedAt?: Prisma.DateTimeFilter<"ApiKey"> | Date | string
   revokedAt?: Prisma.DateTimeNullableFilter<"ApiKey"> | Date | string | null
   replacedBy?: Prisma.StringNullableFilter<"ApiKey"> | string | null
+  createdByKey?: Prisma.StringNullableFilter<"ApiKey"> | string | null
 }
 
 export type ApiKeyCreateManyUserInput = {
@@ -691,6 +716,7 @@ export type ApiKeyCreateManyUserInput = {
   updatedAt?: Date | string
   revokedAt?: Date | string | null
   replacedBy?: string | null
+  createdByKey?: string | null
 }
 
 export type ApiKeyUpdateWithoutUserInput = {
@@ -708,6 +734,7 @@ export type ApiKeyUpdateWithoutUserInput = {
   updatedAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   revokedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   replacedBy?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  createdByKey?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
 }
 
 export type ApiKeyUncheckedUpdateWithoutUserInput = {
@@ -725,6 +752,7 @@ export type ApiKeyUncheckedUpdateWithoutUserInput = {
   updatedAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   revokedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   replacedBy?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  createdByKey?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
 }
 
 export type ApiKeyUncheckedUpdateManyWithoutUserInput = {
@@ -742,6 +770,7 @@ export type ApiKeyUncheckedUpdateManyWithoutUserInput = {
   updatedAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   revokedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   replacedBy?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  createdByKey?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
 }
 
 
@@ -762,6 +791,7 @@ export type ApiKeySelect<ExtArgs extends runtime.Types.Extensions.InternalArgs =
   updatedAt?: boolean
   revokedAt?: boolean
   replacedBy?: boolean
+  createdByKey?: boolean
   user?: boolean | Prisma.UserDefaultArgs<ExtArgs>
 }, ExtArgs["result"]["apiKey"]>
 
@@ -781,6 +811,7 @@ export type ApiKeySelectCreateManyAndReturn<ExtArgs extends runtime.Types.Extens
   updatedAt?: boolean
   revokedAt?: boolean
   replacedBy?: boolean
+  createdByKey?: boolean
   user?: boolean | Prisma.UserDefaultArgs<ExtArgs>
 }, ExtArgs["result"]["apiKey"]>
 
@@ -800,6 +831,7 @@ export type ApiKeySelectUpdateManyAndReturn<ExtArgs extends runtime.Types.Extens
   updatedAt?: boolean
   revokedAt?: boolean
   replacedBy?: boolean
+  createdByKey?: boolean
   user?: boolean | Prisma.UserDefaultArgs<ExtArgs>
 }, ExtArgs["result"]["apiKey"]>
 
@@ -819,9 +851,10 @@ export type ApiKeySelectScalar = {
   updatedAt?: boolean
   revokedAt?: boolean
   replacedBy?: boolean
+  createdByKey?: boolean
 }
 
-export type ApiKeyOmit<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = runtime.Types.Extensions.GetOmit<"id" | "userId" | "name" | "start" | "digest" | "scopes" | "projectIds" | "allProjects" | "expiresAt" | "lastUsedAt" | "metadata" | "createdAt" | "updatedAt" | "revokedAt" | "replacedBy", ExtArgs["result"]["apiKey"]>
+export type ApiKeyOmit<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = runtime.Types.Extensions.GetOmit<"id" | "userId" | "name" | "start" | "digest" | "scopes" | "projectIds" | "allProjects" | "expiresAt" | "lastUsedAt" | "metadata" | "createdAt" | "updatedAt" | "revokedAt" | "replacedBy" | "createdByKey", ExtArgs["result"]["apiKey"]>
 export type ApiKeyInclude<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = {
   user?: boolean | Prisma.UserDefaultArgs<ExtArgs>
 }
@@ -871,6 +904,10 @@ export type $ApiKeyPayload<ExtArgs extends runtime.Types.Extensions.InternalArgs
      * The id of the key that replaced this one by a rotation.
      */
     replacedBy: string | null
+    /**
+     * The id of the key that made this key. A rotation keeps it.
+     */
+    createdByKey: string | null
   }, ExtArgs["result"]["apiKey"]>
   composites: {}
 }
@@ -1310,6 +1347,7 @@ export interface ApiKeyFieldRefs {
   readonly updatedAt: Prisma.FieldRef<"ApiKey", 'DateTime'>
   readonly revokedAt: Prisma.FieldRef<"ApiKey", 'DateTime'>
   readonly replacedBy: Prisma.FieldRef<"ApiKey", 'String'>
+  readonly createdByKey: Prisma.FieldRef<"ApiKey", 'String'>
 }
     
 

@@ -28,6 +28,7 @@ export type InvitationMinAggregateOutputType = {
   id: string | null
   projectId: string | null
   email: string | null
+  userId: string | null
   role: $Enums.MemberRole | null
   status: $Enums.InvitationStatus | null
   createdById: string | null
@@ -40,6 +41,7 @@ export type InvitationMaxAggregateOutputType = {
   id: string | null
   projectId: string | null
   email: string | null
+  userId: string | null
   role: $Enums.MemberRole | null
   status: $Enums.InvitationStatus | null
   createdById: string | null
@@ -52,6 +54,7 @@ export type InvitationCountAggregateOutputType = {
   id: number
   projectId: number
   email: number
+  userId: number
   role: number
   status: number
   createdById: number
@@ -67,6 +70,7 @@ export type InvitationMinAggregateInputType = {
   id?: true
   projectId?: true
   email?: true
+  userId?: true
   role?: true
   status?: true
   createdById?: true
@@ -79,6 +83,7 @@ export type InvitationMaxAggregateInputType = {
   id?: true
   projectId?: true
   email?: true
+  userId?: true
   role?: true
   status?: true
   createdById?: true
@@ -91,6 +96,7 @@ export type InvitationCountAggregateInputType = {
   id?: true
   projectId?: true
   email?: true
+  userId?: true
   role?: true
   status?: true
   createdById?: true
@@ -176,7 +182,8 @@ export type InvitationGroupByArgs<ExtArgs extends runtime.Types.Extensions.Inter
 export type InvitationGroupByOutputType = {
   id: string
   projectId: string
-  email: string
+  email: string | null
+  userId: string | null
   role: $Enums.MemberRole
   status: $Enums.InvitationStatus
   createdById: string
@@ -210,7 +217,8 @@ export type InvitationWhereInput = {
   NOT?: Prisma.InvitationWhereInput | Prisma.InvitationWhereInput[]
   id?: Prisma.StringFilter<"Invitation"> | string
   projectId?: Prisma.StringFilter<"Invitation"> | string
-  email?: Prisma.StringFilter<"Invitation"> | string
+  email?: Prisma.StringNullableFilter<"Invitation"> | string | null
+  userId?: Prisma.StringNullableFilter<"Invitation"> | string | null
   role?: Prisma.EnumMemberRoleFilter<"Invitation"> | $Enums.MemberRole
   status?: Prisma.EnumInvitationStatusFilter<"Invitation"> | $Enums.InvitationStatus
   createdById?: Prisma.StringFilter<"Invitation"> | string
@@ -220,12 +228,14 @@ export type InvitationWhereInput = {
   expiresAt?: Prisma.DateTimeFilter<"Invitation"> | Date | string
   project?: Prisma.XOR<Prisma.ProjectScalarRelationFilter, Prisma.ProjectWhereInput>
   createdBy?: Prisma.XOR<Prisma.UserScalarRelationFilter, Prisma.UserWhereInput>
+  user?: Prisma.XOR<Prisma.UserNullableScalarRelationFilter, Prisma.UserWhereInput> | null
 }
 
 export type InvitationOrderByWithRelationInput = {
   id?: Prisma.SortOrder
   projectId?: Prisma.SortOrder
-  email?: Prisma.SortOrder
+  email?: Prisma.SortOrderInput | Prisma.SortOrder
+  userId?: Prisma.SortOrderInput | Prisma.SortOrder
   role?: Prisma.SortOrder
   status?: Prisma.SortOrder
   createdById?: Prisma.SortOrder
@@ -235,6 +245,7 @@ export type InvitationOrderByWithRelationInput = {
   expiresAt?: Prisma.SortOrder
   project?: Prisma.ProjectOrderByWithRelationInput
   createdBy?: Prisma.UserOrderByWithRelationInput
+  user?: Prisma.UserOrderByWithRelationInput
 }
 
 export type InvitationWhereUniqueInput = Prisma.AtLeast<{
@@ -243,7 +254,8 @@ export type InvitationWhereUniqueInput = Prisma.AtLeast<{
   OR?: Prisma.InvitationWhereInput[]
   NOT?: Prisma.InvitationWhereInput | Prisma.InvitationWhereInput[]
   projectId?: Prisma.StringFilter<"Invitation"> | string
-  email?: Prisma.StringFilter<"Invitation"> | string
+  email?: Prisma.StringNullableFilter<"Invitation"> | string | null
+  userId?: Prisma.StringNullableFilter<"Invitation"> | string | null
   role?: Prisma.EnumMemberRoleFilter<"Invitation"> | $Enums.MemberRole
   status?: Prisma.EnumInvitationStatusFilter<"Invitation"> | $Enums.InvitationStatus
   createdById?: Prisma.StringFilter<"Invitation"> | string
@@ -253,12 +265,14 @@ export type InvitationWhereUniqueInput = Prisma.AtLeast<{
   expiresAt?: Prisma.DateTimeFilter<"Invitation"> | Date | string
   project?: Prisma.XOR<Prisma.ProjectScalarRelationFilter, Prisma.ProjectWhereInput>
   createdBy?: Prisma.XOR<Prisma.UserScalarRelationFilter, Prisma.UserWhereInput>
+  user?: Prisma.XOR<Prisma.UserNullableScalarRelationFilter, Prisma.UserWhereInput> | null
 }, "id">
 
 export type InvitationOrderByWithAggregationInput = {
   id?: Prisma.SortOrder
   projectId?: Prisma.SortOrder
-  email?: Prisma.SortOrder
+  email?: Prisma.SortOrderInput | Prisma.SortOrder
+  userId?: Prisma.SortOrderInput | Prisma.SortOrder
   role?: Prisma.SortOrder
   status?: Prisma.SortOrder
   createdById?: Prisma.SortOrder
@@ -277,7 +291,8 @@ export type InvitationScalarWhereWithAggregatesInput = {
   NOT?: Prisma.InvitationScalarWhereWithAggregatesInput | Prisma.InvitationScalarWhereWithAggregatesInput[]
   id?: Prisma.StringWithAggregatesFilter<"Invitation"> | string
   projectId?: Prisma.StringWithAggregatesFilter<"Invitation"> | string
-  email?: Prisma.StringWithAggregatesFilter<"Invitation"> | string
+  email?: Prisma.StringNullableWithAggregatesFilter<"Invitation"> | string | null
+  userId?: Prisma.StringNullableWithAggregatesFilter<"Invitation"> | string | null
   role?: Prisma.EnumMemberRoleWithAggregatesFilter<"Invitation"> | $Enums.MemberRole
   status?: Prisma.EnumInvitationStatusWithAggregatesFilter<"Invitation"> | $Enums.InvitationStatus
   createdById?: Prisma.StringWithAggregatesFilter<"Invitation"> | string
@@ -289,7 +304,7 @@ export type InvitationScalarWhereWithAggregatesInput = {
 
 export type InvitationCreateInput = {
   id: string
-  email: string
+  email?: string | null
   role: $Enums.MemberRole
   status?: $Enums.InvitationStatus
   metadata?: Prisma.JsonNullValueInput | runtime.InputJsonValue
@@ -298,12 +313,14 @@ export type InvitationCreateInput = {
   expiresAt: Date | string
   project: Prisma.ProjectCreateNestedOneWithoutInvitationsInput
   createdBy: Prisma.UserCreateNestedOneWithoutInvitationsInput
+  user?: Prisma.UserCreateNestedOneWithoutInvitedInput
 }
 
 export type InvitationUncheckedCreateInput = {
   id: string
   projectId: string
-  email: string
+  email?: string | null
+  userId?: string | null
   role: $Enums.MemberRole
   status?: $Enums.InvitationStatus
   createdById: string
@@ -315,7 +332,7 @@ export type InvitationUncheckedCreateInput = {
 
 export type InvitationUpdateInput = {
   id?: Prisma.StringFieldUpdateOperationsInput | string
-  email?: Prisma.StringFieldUpdateOperationsInput | string
+  email?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   role?: Prisma.EnumMemberRoleFieldUpdateOperationsInput | $Enums.MemberRole
   status?: Prisma.EnumInvitationStatusFieldUpdateOperationsInput | $Enums.InvitationStatus
   metadata?: Prisma.JsonNullValueInput | runtime.InputJsonValue
@@ -324,12 +341,14 @@ export type InvitationUpdateInput = {
   expiresAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   project?: Prisma.ProjectUpdateOneRequiredWithoutInvitationsNestedInput
   createdBy?: Prisma.UserUpdateOneRequiredWithoutInvitationsNestedInput
+  user?: Prisma.UserUpdateOneWithoutInvitedNestedInput
 }
 
 export type InvitationUncheckedUpdateInput = {
   id?: Prisma.StringFieldUpdateOperationsInput | string
   projectId?: Prisma.StringFieldUpdateOperationsInput | string
-  email?: Prisma.StringFieldUpdateOperationsInput | string
+  email?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  userId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   role?: Prisma.EnumMemberRoleFieldUpdateOperationsInput | $Enums.MemberRole
   status?: Prisma.EnumInvitationStatusFieldUpdateOperationsInput | $Enums.InvitationStatus
   createdById?: Prisma.StringFieldUpdateOperationsInput | string
@@ -342,7 +361,8 @@ export type InvitationUncheckedUpdateInput = {
 export type InvitationCreateManyInput = {
   id: string
   projectId: string
-  email: string
+  email?: string | null
+  userId?: string | null
   role: $Enums.MemberRole
   status?: $Enums.InvitationStatus
   createdById: string
@@ -354,7 +374,7 @@ export type InvitationCreateManyInput = {
 
 export type InvitationUpdateManyMutationInput = {
   id?: Prisma.StringFieldUpdateOperationsInput | string
-  email?: Prisma.StringFieldUpdateOperationsInput | string
+  email?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   role?: Prisma.EnumMemberRoleFieldUpdateOperationsInput | $Enums.MemberRole
   status?: Prisma.EnumInvitationStatusFieldUpdateOperationsInput | $Enums.InvitationStatus
   metadata?: Prisma.JsonNullValueInput | runtime.InputJsonValue
@@ -366,7 +386,8 @@ export type InvitationUpdateManyMutationInput = {
 export type InvitationUncheckedUpdateManyInput = {
   id?: Prisma.StringFieldUpdateOperationsInput | string
   projectId?: Prisma.StringFieldUpdateOperationsInput | string
-  email?: Prisma.StringFieldUpdateOperationsInput | string
+  email?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  userId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   role?: Prisma.EnumMemberRoleFieldUpdateOperationsInput | $Enums.MemberRole
   status?: Prisma.EnumInvitationStatusFieldUpdateOperationsInput | $Enums.InvitationStatus
   createdById?: Prisma.StringFieldUpdateOperationsInput | string
@@ -390,6 +411,7 @@ export type InvitationCountOrderByAggregateInput = {
   id?: Prisma.SortOrder
   projectId?: Prisma.SortOrder
   email?: Prisma.SortOrder
+  userId?: Prisma.SortOrder
   role?: Prisma.SortOrder
   status?: Prisma.SortOrder
   createdById?: Prisma.SortOrder
@@ -403,6 +425,7 @@ export type InvitationMaxOrderByAggregateInput = {
   id?: Prisma.SortOrder
   projectId?: Prisma.SortOrder
   email?: Prisma.SortOrder
+  userId?: Prisma.SortOrder
   role?: Prisma.SortOrder
   status?: Prisma.SortOrder
   createdById?: Prisma.SortOrder
@@ -415,6 +438,7 @@ export type InvitationMinOrderByAggregateInput = {
   id?: Prisma.SortOrder
   projectId?: Prisma.SortOrder
   email?: Prisma.SortOrder
+  userId?: Prisma.SortOrder
   role?: Prisma.SortOrder
   status?: Prisma.SortOrder
   createdById?: Prisma.SortOrder
@@ -430,10 +454,24 @@ export type InvitationCreateNestedManyWithoutCreatedByInput = {
   connect?: Prisma.InvitationWhereUniqueInput | Prisma.InvitationWhereUniqueInput[]
 }
 
+export type InvitationCreateNestedManyWithoutUserInput = {
+  create?: Prisma.XOR<Prisma.InvitationCreateWithoutUserInput, Prisma.InvitationUncheckedCreateWithoutUserInput> | Prisma.InvitationCreateWithoutUserInput[] | Prisma.InvitationUncheckedCreateWithoutUserInput[]
+  connectOrCreate?: Prisma.InvitationCreateOrConnectWithoutUserInput | Prisma.InvitationCreateOrConnectWithoutUserInput[]
+  createMany?: Prisma.InvitationCreateManyUserInputEnvelope
+  connect?: Prisma.InvitationWhereUniqueInput | Prisma.InvitationWhereUniqueInput[]
+}
+
 export type InvitationUncheckedCreateNestedManyWithoutCreatedByInput = {
   create?: Prisma.XOR<Prisma.InvitationCreateWithoutCreatedByInput, Prisma.InvitationUncheckedCreateWithoutCreatedByInput> | Prisma.InvitationCreateWithoutCreatedByInput[] | Prisma.InvitationUncheckedCreateWithoutCreatedByInput[]
   connectOrCreate?: Prisma.InvitationCreateOrConnectWithoutCreatedByInput | Prisma.InvitationCreateOrConnectWithoutCreatedByInput[]
   createMany?: Prisma.InvitationCreateManyCreatedByInputEnvelope
+  connect?: Prisma.InvitationWhereUniqueInput | Prisma.InvitationWhereUniqueInput[]
+}
+
+export type InvitationUncheckedCreateNestedManyWithoutUserInput = {
+  create?: Prisma.XOR<Prisma.InvitationCreateWithoutUserInput, Prisma.InvitationUncheckedCreateWithoutUserInput> | Prisma.InvitationCreateWithoutUserInput[] | Prisma.InvitationUncheckedCreateWithoutUserInput[]
+  connectOrCreate?: Prisma.InvitationCreateOrConnectWithoutUserInput | Prisma.InvitationCreateOrConnectWithoutUserInput[]
+  createMany?: Prisma.InvitationCreateManyUserInputEnvelope
   connect?: Prisma.InvitationWhereUniqueInput | Prisma.InvitationWhereUniqueInput[]
 }
 
@@ -451,6 +489,20 @@ export type InvitationUpdateManyWithoutCreatedByNestedInput = {
   deleteMany?: Prisma.InvitationScalarWhereInput | Prisma.InvitationScalarWhereInput[]
 }
 
+export type InvitationUpdateManyWithoutUserNestedInput = {
+  create?: Prisma.XOR<Prisma.InvitationCreateWithoutUserInput, Prisma.InvitationUncheckedCreateWithoutUserInput> | Prisma.InvitationCreateWithoutUserInput[] | Prisma.InvitationUncheckedCreateWithoutUserInput[]
+  connectOrCreate?: Prisma.InvitationCreateOrConnectWithoutUserInput | Prisma.InvitationCreateOrConnectWithoutUserInput[]
+  upsert?: Prisma.InvitationUpsertWithWhereUniqueWithoutUserInput | Prisma.InvitationUpsertWithWhereUniqueWithoutUserInput[]
+  createMany?: Prisma.InvitationCreateManyUserInputEnvelope
+  set?: Prisma.InvitationWhereUniqueInput | Prisma.InvitationWhereUniqueInput[]
+  disconnect?: Prisma.InvitationWhereUniqueInput | Prisma.InvitationWhereUniqueInput[]
+  delete?: Prisma.InvitationWhereUniqueInput | Prisma.InvitationWhereUniqueInput[]
+  connect?: Prisma.InvitationWhereUniqueInput | Prisma.InvitationWhereUniqueInput[]
+  update?: Prisma.InvitationUpdateWithWhereUniqueWithoutUserInput | Prisma.InvitationUpdateWithWhereUniqueWithoutUserInput[]
+  updateMany?: Prisma.InvitationUpdateManyWithWhereWithoutUserInput | Prisma.InvitationUpdateManyWithWhereWithoutUserInput[]
+  deleteMany?: Prisma.InvitationScalarWhereInput | Prisma.InvitationScalarWhereInput[]
+}
+
 export type InvitationUncheckedUpdateManyWithoutCreatedByNestedInput = {
   create?: Prisma.XOR<Prisma.InvitationCreateWithoutCreatedByInput, Prisma.InvitationUncheckedCreateWithoutCreatedByInput> | Prisma.InvitationCreateWithoutCreatedByInput[] | Prisma.InvitationUncheckedCreateWithoutCreatedByInput[]
   connectOrCreate?: Prisma.InvitationCreateOrConnectWithoutCreatedByInput | Prisma.InvitationCreateOrConnectWithoutCreatedByInput[]
@@ -462,6 +514,20 @@ export type InvitationUncheckedUpdateManyWithoutCreatedByNestedInput = {
   connect?: Prisma.InvitationWhereUniqueInput | Prisma.InvitationWhereUniqueInput[]
   update?: Prisma.InvitationUpdateWithWhereUniqueWithoutCreatedByInput | Prisma.InvitationUpdateWithWhereUniqueWithoutCreatedByInput[]
   updateMany?: Prisma.InvitationUpdateManyWithWhereWithoutCreatedByInput | Prisma.InvitationUpdateManyWithWhereWithoutCreatedByInput[]
+  deleteMany?: Prisma.InvitationScalarWhereInput | Prisma.InvitationScalarWhereInput[]
+}
+
+export type InvitationUncheckedUpdateManyWithoutUserNestedInput = {
+  create?: Prisma.XOR<Prisma.InvitationCreateWithoutUserInput, Prisma.InvitationUncheckedCreateWithoutUserInput> | Prisma.InvitationCreateWithoutUserInput[] | Prisma.InvitationUncheckedCreateWithoutUserInput[]
+  connectOrCreate?: Prisma.InvitationCreateOrConnectWithoutUserInput | Prisma.InvitationCreateOrConnectWithoutUserInput[]
+  upsert?: Prisma.InvitationUpsertWithWhereUniqueWithoutUserInput | Prisma.InvitationUpsertWithWhereUniqueWithoutUserInput[]
+  createMany?: Prisma.InvitationCreateManyUserInputEnvelope
+  set?: Prisma.InvitationWhereUniqueInput | Prisma.InvitationWhereUniqueInput[]
+  disconnect?: Prisma.InvitationWhereUniqueInput | Prisma.InvitationWhereUniqueInput[]
+  delete?: Prisma.InvitationWhereUniqueInput | Prisma.InvitationWhereUniqueInput[]
+  connect?: Prisma.InvitationWhereUniqueInput | Prisma.InvitationWhereUniqueInput[]
+  update?: Prisma.InvitationUpdateWithWhereUniqueWithoutUserInput | Prisma.InvitationUpdateWithWhereUniqueWithoutUserInput[]
+  updateMany?: Prisma.InvitationUpdateManyWithWhereWithoutUserInput | Prisma.InvitationUpdateManyWithWhereWithoutUserInput[]
   deleteMany?: Prisma.InvitationScalarWhereInput | Prisma.InvitationScalarWhereInput[]
 }
 
@@ -513,7 +579,7 @@ export type EnumInvitationStatusFieldUpdateOperationsInput = {
 
 export type InvitationCreateWithoutCreatedByInput = {
   id: string
-  email: string
+  email?: string | null
   role: $Enums.MemberRole
   status?: $Enums.InvitationStatus
   metadata?: Prisma.JsonNullValueInput | runtime.InputJsonValue
@@ -521,12 +587,14 @@ export type InvitationCreateWithoutCreatedByInput = {
   updatedAt?: Date | string
   expiresAt: Date | string
   project: Prisma.ProjectCreateNestedOneWithoutInvitationsInput
+  user?: Prisma.UserCreateNestedOneWithoutInvitedInput
 }
 
 export type InvitationUncheckedCreateWithoutCreatedByInput = {
   id: string
   projectId: string
-  email: string
+  email?: string | null
+  userId?: string | null
   role: $Enums.MemberRole
   status?: $Enums.InvitationStatus
   metadata?: Prisma.JsonNullValueInput | runtime.InputJsonValue
@@ -542,6 +610,42 @@ export type InvitationCreateOrConnectWithoutCreatedByInput = {
 
 export type InvitationCreateManyCreatedByInputEnvelope = {
   data: Prisma.InvitationCreateManyCreatedByInput | Prisma.InvitationCreateManyCreatedByInput[]
+  skipDuplicates?: boolean
+}
+
+export type InvitationCreateWithoutUserInput = {
+  id: string
+  email?: string | null
+  role: $Enums.MemberRole
+  status?: $Enums.InvitationStatus
+  metadata?: Prisma.JsonNullValueInput | runtime.InputJsonValue
+  createdAt?: Date | string
+  updatedAt?: Date | string
+  expiresAt: Date | string
+  project: Prisma.ProjectCreateNestedOneWithoutInvitationsInput
+  createdBy: Prisma.UserCreateNestedOneWithoutInvitationsInput
+}
+
+export type InvitationUncheckedCreateWithoutUserInput = {
+  id: string
+  projectId: string
+  email?: string | null
+  role: $Enums.MemberRole
+  status?: $Enums.InvitationStatus
+  createdById: string
+  metadata?: Prisma.JsonNullValueInput | runtime.InputJsonValue
+  createdAt?: Date | string
+  updatedAt?: Date | string
+  expiresAt: Date | string
+}
+
+export type InvitationCreateOrConnectWithoutUserInput = {
+  where: Prisma.InvitationWhereUniqueInput
+  create: Prisma.XOR<Prisma.InvitationCreateWithoutUserInput, Prisma.InvitationUncheckedCreateWithoutUserInput>
+}
+
+export type InvitationCreateManyUserInputEnvelope = {
+  data: Prisma.InvitationCreateManyUserInput | Prisma.InvitationCreateManyUserInput[]
   skipDuplicates?: boolean
 }
 
@@ -567,7 +671,8 @@ export type InvitationScalarWhereInput = {
   NOT?: Prisma.InvitationScalarWhereInput | Prisma.InvitationScalarWhereInput[]
   id?: Prisma.StringFilter<"Invitation"> | string
   projectId?: Prisma.StringFilter<"Invitation"> | string
-  email?: Prisma.StringFilter<"Invitation"> | string
+  email?: Prisma.StringNullableFilter<"Invitation"> | string | null
+  userId?: Prisma.StringNullableFilter<"Invitation"> | string | null
   role?: Prisma.EnumMemberRoleFilter<"Invitation"> | $Enums.MemberRole
   status?: Prisma.EnumInvitationStatusFilter<"Invitation"> | $Enums.InvitationStatus
   createdById?: Prisma.StringFilter<"Invitation"> | string
@@ -577,9 +682,25 @@ export type InvitationScalarWhereInput = {
   expiresAt?: Prisma.DateTimeFilter<"Invitation"> | Date | string
 }
 
+export type InvitationUpsertWithWhereUniqueWithoutUserInput = {
+  where: Prisma.InvitationWhereUniqueInput
+  update: Prisma.XOR<Prisma.InvitationUpdateWithoutUserInput, Prisma.InvitationUncheckedUpdateWithoutUserInput>
+  create: Prisma.XOR<Prisma.InvitationCreateWithoutUserInput, Prisma.InvitationUncheckedCreateWithoutUserInput>
+}
+
+export type InvitationUpdateWithWhereUniqueWithoutUserInput = {
+  where: Prisma.InvitationWhereUniqueInput
+  data: Prisma.XOR<Prisma.InvitationUpdateWithoutUserInput, Prisma.InvitationUncheckedUpdateWithoutUserInput>
+}
+
+export type InvitationUpdateManyWithWhereWithoutUserInput = {
+  where: Prisma.InvitationScalarWhereInput
+  data: Prisma.XOR<Prisma.InvitationUpdateManyMutationInput, Prisma.InvitationUncheckedUpdateManyWithoutUserInput>
+}
+
 export type InvitationCreateWithoutProjectInput = {
   id: string
-  email: string
+  email?: string | null
   role: $Enums.MemberRole
   status?: $Enums.InvitationStatus
   metadata?: Prisma.JsonNullValueInput | runtime.InputJsonValue
@@ -587,11 +708,13 @@ export type InvitationCreateWithoutProjectInput = {
   updatedAt?: Date | string
   expiresAt: Date | string
   createdBy: Prisma.UserCreateNestedOneWithoutInvitationsInput
+  user?: Prisma.UserCreateNestedOneWithoutInvitedInput
 }
 
 export type InvitationUncheckedCreateWithoutProjectInput = {
   id: string
-  email: string
+  email?: string | null
+  userId?: string | null
   role: $Enums.MemberRole
   status?: $Enums.InvitationStatus
   createdById: string
@@ -630,7 +753,8 @@ export type InvitationUpdateManyWithWhereWithoutProjectInput = {
 export type InvitationCreateManyCreatedByInput = {
   id: string
   projectId: string
-  email: string
+  email?: string | null
+  userId?: string | null
   role: $Enums.MemberRole
   status?: $Enums.InvitationStatus
   metadata?: Prisma.JsonNullValueInput | runtime.InputJsonValue
@@ -639,9 +763,22 @@ export type InvitationCreateManyCreatedByInput = {
   expiresAt: Date | string
 }
 
+export type InvitationCreateManyUserInput = {
+  id: string
+  projectId: string
+  email?: string | null
+  role: $Enums.MemberRole
+  status?: $Enums.InvitationStatus
+  createdById: string
+  metadata?: Prisma.JsonNullValueInput | runtime.InputJsonValue
+  createdAt?: Date | string
+  updatedAt?: Date | string
+  expiresAt: Date | string
+}
+
 export type InvitationUpdateWithoutCreatedByInput = {
   id?: Prisma.StringFieldUpdateOperationsInput | string
-  email?: Prisma.StringFieldUpdateOperationsInput | string
+  email?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   role?: Prisma.EnumMemberRoleFieldUpdateOperationsInput | $Enums.MemberRole
   status?: Prisma.EnumInvitationStatusFieldUpdateOperationsInput | $Enums.InvitationStatus
   metadata?: Prisma.JsonNullValueInput | runtime.InputJsonValue
@@ -649,12 +786,14 @@ export type InvitationUpdateWithoutCreatedByInput = {
   updatedAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   expiresAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   project?: Prisma.ProjectUpdateOneRequiredWithoutInvitationsNestedInput
+  user?: Prisma.UserUpdateOneWithoutInvitedNestedInput
 }
 
 export type InvitationUncheckedUpdateWithoutCreatedByInput = {
   id?: Prisma.StringFieldUpdateOperationsInput | string
   projectId?: Prisma.StringFieldUpdateOperationsInput | string
-  email?: Prisma.StringFieldUpdateOperationsInput | string
+  email?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  userId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   role?: Prisma.EnumMemberRoleFieldUpdateOperationsInput | $Enums.MemberRole
   status?: Prisma.EnumInvitationStatusFieldUpdateOperationsInput | $Enums.InvitationStatus
   metadata?: Prisma.JsonNullValueInput | runtime.InputJsonValue
@@ -666,7 +805,8 @@ export type InvitationUncheckedUpdateWithoutCreatedByInput = {
 export type InvitationUncheckedUpdateManyWithoutCreatedByInput = {
   id?: Prisma.StringFieldUpdateOperationsInput | string
   projectId?: Prisma.StringFieldUpdateOperationsInput | string
-  email?: Prisma.StringFieldUpdateOperationsInput | string
+  email?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  userId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   role?: Prisma.EnumMemberRoleFieldUpdateOperationsInput | $Enums.MemberRole
   status?: Prisma.EnumInvitationStatusFieldUpdateOperationsInput | $Enums.InvitationStatus
   metadata?: Prisma.JsonNullValueInput | runtime.InputJsonValue
@@ -675,9 +815,49 @@ export type InvitationUncheckedUpdateManyWithoutCreatedByInput = {
   expiresAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
 }
 
+export type InvitationUpdateWithoutUserInput = {
+  id?: Prisma.StringFieldUpdateOperationsInput | string
+  email?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  role?: Prisma.EnumMemberRoleFieldUpdateOperationsInput | $Enums.MemberRole
+  status?: Prisma.EnumInvitationStatusFieldUpdateOperationsInput | $Enums.InvitationStatus
+  metadata?: Prisma.JsonNullValueInput | runtime.InputJsonValue
+  createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
+  updatedAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
+  expiresAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
+  project?: Prisma.ProjectUpdateOneRequiredWithoutInvitationsNestedInput
+  createdBy?: Prisma.UserUpdateOneRequiredWithoutInvitationsNestedInput
+}
+
+export type InvitationUncheckedUpdateWithoutUserInput = {
+  id?: Prisma.StringFieldUpdateOperationsInput | string
+  projectId?: Prisma.StringFieldUpdateOperationsInput | string
+  email?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  role?: Prisma.EnumMemberRoleFieldUpdateOperationsInput | $Enums.MemberRole
+  status?: Prisma.EnumInvitationStatusFieldUpdateOperationsInput | $Enums.InvitationStatus
+  createdById?: Prisma.StringFieldUpdateOperationsInput | string
+  metadata?: Prisma.JsonNullValueInput | runtime.InputJsonValue
+  createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
+  updatedAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
+  expiresAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
+}
+
+export type InvitationUncheckedUpdateManyWithoutUserInput = {
+  id?: Prisma.StringFieldUpdateOperationsInput | string
+  projectId?: Prisma.StringFieldUpdateOperationsInput | string
+  email?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  role?: Prisma.EnumMemberRoleFieldUpdateOperationsInput | $Enums.MemberRole
+  status?: Prisma.EnumInvitationStatusFieldUpdateOperationsInput | $Enums.InvitationStatus
+  createdById?: Prisma.StringFieldUpdateOperationsInput | string
+  metadata?: Prisma.JsonNullValueInput | runtime.InputJsonValue
+  createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
+  updatedAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
+  expiresAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
+}
+
 export type InvitationCreateManyProjectInput = {
   id: string
-  email: string
+  email?: string | null
+  userId?: string | null
   role: $Enums.MemberRole
   status?: $Enums.InvitationStatus
   createdById: string
@@ -689,7 +869,7 @@ export type InvitationCreateManyProjectInput = {
 
 export type InvitationUpdateWithoutProjectInput = {
   id?: Prisma.StringFieldUpdateOperationsInput | string
-  email?: Prisma.StringFieldUpdateOperationsInput | string
+  email?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   role?: Prisma.EnumMemberRoleFieldUpdateOperationsInput | $Enums.MemberRole
   status?: Prisma.EnumInvitationStatusFieldUpdateOperationsInput | $Enums.InvitationStatus
   metadata?: Prisma.JsonNullValueInput | runtime.InputJsonValue
@@ -697,11 +877,13 @@ export type InvitationUpdateWithoutProjectInput = {
   updatedAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   expiresAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   createdBy?: Prisma.UserUpdateOneRequiredWithoutInvitationsNestedInput
+  user?: Prisma.UserUpdateOneWithoutInvitedNestedInput
 }
 
 export type InvitationUncheckedUpdateWithoutProjectInput = {
   id?: Prisma.StringFieldUpdateOperationsInput | string
-  email?: Prisma.StringFieldUpdateOperationsInput | string
+  email?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  userId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   role?: Prisma.EnumMemberRoleFieldUpdateOperationsInput | $Enums.MemberRole
   status?: Prisma.EnumInvitationStatusFieldUpdateOperationsInput | $Enums.InvitationStatus
   createdById?: Prisma.StringFieldUpdateOperationsInput | string
@@ -713,7 +895,8 @@ export type InvitationUncheckedUpdateWithoutProjectInput = {
 
 export type InvitationUncheckedUpdateManyWithoutProjectInput = {
   id?: Prisma.StringFieldUpdateOperationsInput | string
-  email?: Prisma.StringFieldUpdateOperationsInput | string
+  email?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  userId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   role?: Prisma.EnumMemberRoleFieldUpdateOperationsInput | $Enums.MemberRole
   status?: Prisma.EnumInvitationStatusFieldUpdateOperationsInput | $Enums.InvitationStatus
   createdById?: Prisma.StringFieldUpdateOperationsInput | string
@@ -729,6 +912,7 @@ export type InvitationSelect<ExtArgs extends runtime.Types.Extensions.InternalAr
   id?: boolean
   projectId?: boolean
   email?: boolean
+  userId?: boolean
   role?: boolean
   status?: boolean
   createdById?: boolean
@@ -738,12 +922,14 @@ export type InvitationSelect<ExtArgs extends runtime.Types.Extensions.InternalAr
   expiresAt?: boolean
   project?: boolean | Prisma.ProjectDefaultArgs<ExtArgs>
   createdBy?: boolean | Prisma.UserDefaultArgs<ExtArgs>
+  user?: boolean | Prisma.Invitation$userArgs<ExtArgs>
 }, ExtArgs["result"]["invitation"]>
 
 export type InvitationSelectCreateManyAndReturn<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = runtime.Types.Extensions.GetSelect<{
   id?: boolean
   projectId?: boolean
   email?: boolean
+  userId?: boolean
   role?: boolean
   status?: boolean
   createdById?: boolean
@@ -753,12 +939,14 @@ export type InvitationSelectCreateManyAndReturn<ExtArgs extends runtime.Types.Ex
   expiresAt?: boolean
   project?: boolean | Prisma.ProjectDefaultArgs<ExtArgs>
   createdBy?: boolean | Prisma.UserDefaultArgs<ExtArgs>
+  user?: boolean | Prisma.Invitation$userArgs<ExtArgs>
 }, ExtArgs["result"]["invitation"]>
 
 export type InvitationSelectUpdateManyAndReturn<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = runtime.Types.Extensions.GetSelect<{
   id?: boolean
   projectId?: boolean
   email?: boolean
+  userId?: boolean
   role?: boolean
   status?: boolean
   createdById?: boolean
@@ -768,12 +956,14 @@ export type InvitationSelectUpdateManyAndReturn<ExtArgs extends runtime.Types.Ex
   expiresAt?: boolean
   project?: boolean | Prisma.ProjectDefaultArgs<ExtArgs>
   createdBy?: boolean | Prisma.UserDefaultArgs<ExtArgs>
+  user?: boolean | Prisma.Invitation$userArgs<ExtArgs>
 }, ExtArgs["result"]["invitation"]>
 
 export type InvitationSelectScalar = {
   id?: boolean
   projectId?: boolean
   email?: boolean
+  userId?: boolean
   role?: boolean
   status?: boolean
   createdById?: boolean
@@ -783,18 +973,21 @@ export type InvitationSelectScalar = {
   expiresAt?: boolean
 }
 
-export type InvitationOmit<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = runtime.Types.Extensions.GetOmit<"id" | "projectId" | "email" | "role" | "status" | "createdById" | "metadata" | "createdAt" | "updatedAt" | "expiresAt", ExtArgs["result"]["invitation"]>
+export type InvitationOmit<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = runtime.Types.Extensions.GetOmit<"id" | "projectId" | "email" | "userId" | "role" | "status" | "createdById" | "metadata" | "createdAt" | "updatedAt" | "expiresAt", ExtArgs["result"]["invitation"]>
 export type InvitationInclude<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = {
   project?: boolean | Prisma.ProjectDefaultArgs<ExtArgs>
   createdBy?: boolean | Prisma.UserDefaultArgs<ExtArgs>
+  user?: boolean | Prisma.Invitation$userArgs<ExtArgs>
 }
 export type InvitationIncludeCreateManyAndReturn<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = {
   project?: boolean | Prisma.ProjectDefaultArgs<ExtArgs>
   createdBy?: boolean | Prisma.UserDefaultArgs<ExtArgs>
+  user?: boolean | Prisma.Invitation$userArgs<ExtArgs>
 }
 export type InvitationIncludeUpdateManyAndReturn<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = {
   project?: boolean | Prisma.ProjectDefaultArgs<ExtArgs>
   createdBy?: boolean | Prisma.UserDefaultArgs<ExtArgs>
+  user?: boolean | Prisma.Invitation$userArgs<ExtArgs>
 }
 
 export type $InvitationPayload<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = {
@@ -802,14 +995,19 @@ export type $InvitationPayload<ExtArgs extends runtime.Types.Extensions.Internal
   objects: {
     project: Prisma.$ProjectPayload<ExtArgs>
     createdBy: Prisma.$UserPayload<ExtArgs>
+    user: Prisma.$UserPayload<ExtArgs> | null
   }
   scalars: runtime.Types.Extensions.GetPayloadResult<{
     id: string
     projectId: string
     /**
-     * In lower case. The user may not exist yet.
+     * In lower case. The user may not exist yet. Null for an invitation by user id.
      */
-    email: string
+    email: string | null
+    /**
+     * The invited user. Null for an invitation by email address.
+     */
+    userId: string | null
     role: $Enums.MemberRole
     /**
      * An expired invitation stays `pending`.
@@ -1216,6 +1414,7 @@ export interface Prisma__InvitationClient<T, Null = never, ExtArgs extends runti
   readonly [Symbol.toStringTag]: "PrismaPromise"
   project<T extends Prisma.ProjectDefaultArgs<ExtArgs> = {}>(args?: Prisma.Subset<T, Prisma.ProjectDefaultArgs<ExtArgs>>): Prisma.Prisma__ProjectClient<runtime.Types.Result.GetResult<Prisma.$ProjectPayload<ExtArgs>, T, "findUniqueOrThrow", GlobalOmitOptions> | Null, Null, ExtArgs, GlobalOmitOptions>
   createdBy<T extends Prisma.UserDefaultArgs<ExtArgs> = {}>(args?: Prisma.Subset<T, Prisma.UserDefaultArgs<ExtArgs>>): Prisma.Prisma__UserClient<runtime.Types.Result.GetResult<Prisma.$UserPayload<ExtArgs>, T, "findUniqueOrThrow", GlobalOmitOptions> | Null, Null, ExtArgs, GlobalOmitOptions>
+  user<T extends Prisma.Invitation$userArgs<ExtArgs> = {}>(args?: Prisma.Subset<T, Prisma.Invitation$userArgs<ExtArgs>>): Prisma.Prisma__UserClient<runtime.Types.Result.GetResult<Prisma.$UserPayload<ExtArgs>, T, "findUniqueOrThrow", GlobalOmitOptions> | null, null, ExtArgs, GlobalOmitOptions>
   /**
    * Attaches callbacks for the resolution and/or rejection of the Promise.
    * @param onfulfilled The callback to execute when the Promise is resolved.
@@ -1248,6 +1447,7 @@ export interface InvitationFieldRefs {
   readonly id: Prisma.FieldRef<"Invitation", 'String'>
   readonly projectId: Prisma.FieldRef<"Invitation", 'String'>
   readonly email: Prisma.FieldRef<"Invitation", 'String'>
+  readonly userId: Prisma.FieldRef<"Invitation", 'String'>
   readonly role: Prisma.FieldRef<"Invitation", 'MemberRole'>
   readonly status: Prisma.FieldRef<"Invitation", 'InvitationStatus'>
   readonly createdById: Prisma.FieldRef<"Invitation", 'String'>
@@ -1653,6 +1853,25 @@ export type InvitationDeleteManyArgs<ExtArgs extends runtime.Types.Extensions.In
    * Limit how many Invitations to delete.
    */
   limit?: number
+}
+
+/**
+ * Invitation.user
+ */
+export type Invitation$userArgs<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = {
+  /**
+   * Select specific fields to fetch from the User
+   */
+  select?: Prisma.UserSelect<ExtArgs> | null
+  /**
+   * Omit specific fields from the User
+   */
+  omit?: Prisma.UserOmit<ExtArgs> | null
+  /**
+   * Choose, which related nodes to fetch as well
+   */
+  include?: Prisma.UserInclude<ExtArgs> | null
+  where?: Prisma.UserWhereInput
 }
 
 /**

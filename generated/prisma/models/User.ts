@@ -248,6 +248,7 @@ export type UserWhereInput = {
   memberships?: Prisma.MemberListRelationFilter
   added?: Prisma.MemberListRelationFilter
   invitations?: Prisma.InvitationListRelationFilter
+  invited?: Prisma.InvitationListRelationFilter
   counts?: Prisma.ProjectCountListRelationFilter
   endpoints?: Prisma.WebhookEndpointListRelationFilter
   files?: Prisma.FileListRelationFilter
@@ -283,6 +284,7 @@ export type UserOrderByWithRelationInput = {
   memberships?: Prisma.MemberOrderByRelationAggregateInput
   added?: Prisma.MemberOrderByRelationAggregateInput
   invitations?: Prisma.InvitationOrderByRelationAggregateInput
+  invited?: Prisma.InvitationOrderByRelationAggregateInput
   counts?: Prisma.ProjectCountOrderByRelationAggregateInput
   endpoints?: Prisma.WebhookEndpointOrderByRelationAggregateInput
   files?: Prisma.FileOrderByRelationAggregateInput
@@ -321,6 +323,7 @@ export type UserWhereUniqueInput = Prisma.AtLeast<{
   memberships?: Prisma.MemberListRelationFilter
   added?: Prisma.MemberListRelationFilter
   invitations?: Prisma.InvitationListRelationFilter
+  invited?: Prisma.InvitationListRelationFilter
   counts?: Prisma.ProjectCountListRelationFilter
   endpoints?: Prisma.WebhookEndpointListRelationFilter
   files?: Prisma.FileListRelationFilter
@@ -394,6 +397,7 @@ export type UserCreateInput = {
   memberships?: Prisma.MemberCreateNestedManyWithoutUserInput
   added?: Prisma.MemberCreateNestedManyWithoutCreatedByInput
   invitations?: Prisma.InvitationCreateNestedManyWithoutCreatedByInput
+  invited?: Prisma.InvitationCreateNestedManyWithoutUserInput
   counts?: Prisma.ProjectCountCreateNestedManyWithoutUserInput
   endpoints?: Prisma.WebhookEndpointCreateNestedManyWithoutUserInput
   files?: Prisma.FileCreateNestedManyWithoutOwnerInput
@@ -429,6 +433,7 @@ export type UserUncheckedCreateInput = {
   memberships?: Prisma.MemberUncheckedCreateNestedManyWithoutUserInput
   added?: Prisma.MemberUncheckedCreateNestedManyWithoutCreatedByInput
   invitations?: Prisma.InvitationUncheckedCreateNestedManyWithoutCreatedByInput
+  invited?: Prisma.InvitationUncheckedCreateNestedManyWithoutUserInput
   counts?: Prisma.ProjectCountUncheckedCreateNestedManyWithoutUserInput
   endpoints?: Prisma.WebhookEndpointUncheckedCreateNestedManyWithoutUserInput
   files?: Prisma.FileUncheckedCreateNestedManyWithoutOwnerInput
@@ -464,6 +469,7 @@ export type UserUpdateInput = {
   memberships?: Prisma.MemberUpdateManyWithoutUserNestedInput
   added?: Prisma.MemberUpdateManyWithoutCreatedByNestedInput
   invitations?: Prisma.InvitationUpdateManyWithoutCreatedByNestedInput
+  invited?: Prisma.InvitationUpdateManyWithoutUserNestedInput
   counts?: Prisma.ProjectCountUpdateManyWithoutUserNestedInput
   endpoints?: Prisma.WebhookEndpointUpdateManyWithoutUserNestedInput
   files?: Prisma.FileUpdateManyWithoutOwnerNestedInput
@@ -499,6 +505,7 @@ export type UserUncheckedUpdateInput = {
   memberships?: Prisma.MemberUncheckedUpdateManyWithoutUserNestedInput
   added?: Prisma.MemberUncheckedUpdateManyWithoutCreatedByNestedInput
   invitations?: Prisma.InvitationUncheckedUpdateManyWithoutCreatedByNestedInput
+  invited?: Prisma.InvitationUncheckedUpdateManyWithoutUserNestedInput
   counts?: Prisma.ProjectCountUncheckedUpdateManyWithoutUserNestedInput
   endpoints?: Prisma.WebhookEndpointUncheckedUpdateManyWithoutUserNestedInput
   files?: Prisma.FileUncheckedUpdateManyWithoutOwnerNestedInput
@@ -720,12 +727,28 @@ export type UserCreateNestedOneWithoutInvitationsInput = {
   connect?: Prisma.UserWhereUniqueInput
 }
 
+export type UserCreateNestedOneWithoutInvitedInput = {
+  create?: Prisma.XOR<Prisma.UserCreateWithoutInvitedInput, Prisma.UserUncheckedCreateWithoutInvitedInput>
+  connectOrCreate?: Prisma.UserCreateOrConnectWithoutInvitedInput
+  connect?: Prisma.UserWhereUniqueInput
+}
+
 export type UserUpdateOneRequiredWithoutInvitationsNestedInput = {
   create?: Prisma.XOR<Prisma.UserCreateWithoutInvitationsInput, Prisma.UserUncheckedCreateWithoutInvitationsInput>
   connectOrCreate?: Prisma.UserCreateOrConnectWithoutInvitationsInput
   upsert?: Prisma.UserUpsertWithoutInvitationsInput
   connect?: Prisma.UserWhereUniqueInput
   update?: Prisma.XOR<Prisma.XOR<Prisma.UserUpdateToOneWithWhereWithoutInvitationsInput, Prisma.UserUpdateWithoutInvitationsInput>, Prisma.UserUncheckedUpdateWithoutInvitationsInput>
+}
+
+export type UserUpdateOneWithoutInvitedNestedInput = {
+  create?: Prisma.XOR<Prisma.UserCreateWithoutInvitedInput, Prisma.UserUncheckedCreateWithoutInvitedInput>
+  connectOrCreate?: Prisma.UserCreateOrConnectWithoutInvitedInput
+  upsert?: Prisma.UserUpsertWithoutInvitedInput
+  disconnect?: Prisma.UserWhereInput | boolean
+  delete?: Prisma.UserWhereInput | boolean
+  connect?: Prisma.UserWhereUniqueInput
+  update?: Prisma.XOR<Prisma.XOR<Prisma.UserUpdateToOneWithWhereWithoutInvitedInput, Prisma.UserUpdateWithoutInvitedInput>, Prisma.UserUncheckedUpdateWithoutInvitedInput>
 }
 
 export type UserCreateNestedOneWithoutCountsInput = {
@@ -929,6 +952,7 @@ export type UserCreateWithoutSettingsInput = {
   memberships?: Prisma.MemberCreateNestedManyWithoutUserInput
   added?: Prisma.MemberCreateNestedManyWithoutCreatedByInput
   invitations?: Prisma.InvitationCreateNestedManyWithoutCreatedByInput
+  invited?: Prisma.InvitationCreateNestedManyWithoutUserInput
   counts?: Prisma.ProjectCountCreateNestedManyWithoutUserInput
   endpoints?: Prisma.WebhookEndpointCreateNestedManyWithoutUserInput
   files?: Prisma.FileCreateNestedManyWithoutOwnerInput
@@ -963,6 +987,7 @@ export type UserUncheckedCreateWithoutSettingsInput = {
   memberships?: Prisma.MemberUncheckedCreateNestedManyWithoutUserInput
   added?: Prisma.MemberUncheckedCreateNestedManyWithoutCreatedByInput
   invitations?: Prisma.InvitationUncheckedCreateNestedManyWithoutCreatedByInput
+  invited?: Prisma.InvitationUncheckedCreateNestedManyWithoutUserInput
   counts?: Prisma.ProjectCountUncheckedCreateNestedManyWithoutUserInput
   endpoints?: Prisma.WebhookEndpointUncheckedCreateNestedManyWithoutUserInput
   files?: Prisma.FileUncheckedCreateNestedManyWithoutOwnerInput
@@ -1013,6 +1038,7 @@ export type UserUpdateWithoutSettingsInput = {
   memberships?: Prisma.MemberUpdateManyWithoutUserNestedInput
   added?: Prisma.MemberUpdateManyWithoutCreatedByNestedInput
   invitations?: Prisma.InvitationUpdateManyWithoutCreatedByNestedInput
+  invited?: Prisma.InvitationUpdateManyWithoutUserNestedInput
   counts?: Prisma.ProjectCountUpdateManyWithoutUserNestedInput
   endpoints?: Prisma.WebhookEndpointUpdateManyWithoutUserNestedInput
   files?: Prisma.FileUpdateManyWithoutOwnerNestedInput
@@ -1047,6 +1073,7 @@ export type UserUncheckedUpdateWithoutSettingsInput = {
   memberships?: Prisma.MemberUncheckedUpdateManyWithoutUserNestedInput
   added?: Prisma.MemberUncheckedUpdateManyWithoutCreatedByNestedInput
   invitations?: Prisma.InvitationUncheckedUpdateManyWithoutCreatedByNestedInput
+  invited?: Prisma.InvitationUncheckedUpdateManyWithoutUserNestedInput
   counts?: Prisma.ProjectCountUncheckedUpdateManyWithoutUserNestedInput
   endpoints?: Prisma.WebhookEndpointUncheckedUpdateManyWithoutUserNestedInput
   files?: Prisma.FileUncheckedUpdateManyWithoutOwnerNestedInput
@@ -1081,6 +1108,7 @@ export type UserCreateWithoutApiKeysInput = {
   memberships?: Prisma.MemberCreateNestedManyWithoutUserInput
   added?: Prisma.MemberCreateNestedManyWithoutCreatedByInput
   invitations?: Prisma.InvitationCreateNestedManyWithoutCreatedByInput
+  invited?: Prisma.InvitationCreateNestedManyWithoutUserInput
   counts?: Prisma.ProjectCountCreateNestedManyWithoutUserInput
   endpoints?: Prisma.WebhookEndpointCreateNestedManyWithoutUserInput
   files?: Prisma.FileCreateNestedManyWithoutOwnerInput
@@ -1115,6 +1143,7 @@ export type UserUncheckedCreateWithoutApiKeysInput = {
   memberships?: Prisma.MemberUncheckedCreateNestedManyWithoutUserInput
   added?: Prisma.MemberUncheckedCreateNestedManyWithoutCreatedByInput
   invitations?: Prisma.InvitationUncheckedCreateNestedManyWithoutCreatedByInput
+  invited?: Prisma.InvitationUncheckedCreateNestedManyWithoutUserInput
   counts?: Prisma.ProjectCountUncheckedCreateNestedManyWithoutUserInput
   endpoints?: Prisma.WebhookEndpointUncheckedCreateNestedManyWithoutUserInput
   files?: Prisma.FileUncheckedCreateNestedManyWithoutOwnerInput
@@ -1165,6 +1194,7 @@ export type UserUpdateWithoutApiKeysInput = {
   memberships?: Prisma.MemberUpdateManyWithoutUserNestedInput
   added?: Prisma.MemberUpdateManyWithoutCreatedByNestedInput
   invitations?: Prisma.InvitationUpdateManyWithoutCreatedByNestedInput
+  invited?: Prisma.InvitationUpdateManyWithoutUserNestedInput
   counts?: Prisma.ProjectCountUpdateManyWithoutUserNestedInput
   endpoints?: Prisma.WebhookEndpointUpdateManyWithoutUserNestedInput
   files?: Prisma.FileUpdateManyWithoutOwnerNestedInput
@@ -1199,6 +1229,7 @@ export type UserUncheckedUpdateWithoutApiKeysInput = {
   memberships?: Prisma.MemberUncheckedUpdateManyWithoutUserNestedInput
   added?: Prisma.MemberUncheckedUpdateManyWithoutCreatedByNestedInput
   invitations?: Prisma.InvitationUncheckedUpdateManyWithoutCreatedByNestedInput
+  invited?: Prisma.InvitationUncheckedUpdateManyWithoutUserNestedInput
   counts?: Prisma.ProjectCountUncheckedUpdateManyWithoutUserNestedInput
   endpoints?: Prisma.WebhookEndpointUncheckedUpdateManyWithoutUserNestedInput
   files?: Prisma.FileUncheckedUpdateManyWithoutOwnerNestedInput
@@ -1233,6 +1264,7 @@ export type UserCreateWithoutOwnedInput = {
   memberships?: Prisma.MemberCreateNestedManyWithoutUserInput
   added?: Prisma.MemberCreateNestedManyWithoutCreatedByInput
   invitations?: Prisma.InvitationCreateNestedManyWithoutCreatedByInput
+  invited?: Prisma.InvitationCreateNestedManyWithoutUserInput
   counts?: Prisma.ProjectCountCreateNestedManyWithoutUserInput
   endpoints?: Prisma.WebhookEndpointCreateNestedManyWithoutUserInput
   files?: Prisma.FileCreateNestedManyWithoutOwnerInput
@@ -1267,6 +1299,7 @@ export type UserUncheckedCreateWithoutOwnedInput = {
   memberships?: Prisma.MemberUncheckedCreateNestedManyWithoutUserInput
   added?: Prisma.MemberUncheckedCreateNestedManyWithoutCreatedByInput
   invitations?: Prisma.InvitationUncheckedCreateNestedManyWithoutCreatedByInput
+  invited?: Prisma.InvitationUncheckedCreateNestedManyWithoutUserInput
   counts?: Prisma.ProjectCountUncheckedCreateNestedManyWithoutUserInput
   endpoints?: Prisma.WebhookEndpointUncheckedCreateNestedManyWithoutUserInput
   files?: Prisma.FileUncheckedCreateNestedManyWithoutOwnerInput
@@ -1317,6 +1350,7 @@ export type UserUpdateWithoutOwnedInput = {
   memberships?: Prisma.MemberUpdateManyWithoutUserNestedInput
   added?: Prisma.MemberUpdateManyWithoutCreatedByNestedInput
   invitations?: Prisma.InvitationUpdateManyWithoutCreatedByNestedInput
+  invited?: Prisma.InvitationUpdateManyWithoutUserNestedInput
   counts?: Prisma.ProjectCountUpdateManyWithoutUserNestedInput
   endpoints?: Prisma.WebhookEndpointUpdateManyWithoutUserNestedInput
   files?: Prisma.FileUpdateManyWithoutOwnerNestedInput
@@ -1351,6 +1385,7 @@ export type UserUncheckedUpdateWithoutOwnedInput = {
   memberships?: Prisma.MemberUncheckedUpdateManyWithoutUserNestedInput
   added?: Prisma.MemberUncheckedUpdateManyWithoutCreatedByNestedInput
   invitations?: Prisma.InvitationUncheckedUpdateManyWithoutCreatedByNestedInput
+  invited?: Prisma.InvitationUncheckedUpdateManyWithoutUserNestedInput
   counts?: Prisma.ProjectCountUncheckedUpdateManyWithoutUserNestedInput
   endpoints?: Prisma.WebhookEndpointUncheckedUpdateManyWithoutUserNestedInput
   files?: Prisma.FileUncheckedUpdateManyWithoutOwnerNestedInput
@@ -1385,6 +1420,7 @@ export type UserCreateWithoutMembershipsInput = {
   owned?: Prisma.ProjectCreateNestedManyWithoutOwnerInput
   added?: Prisma.MemberCreateNestedManyWithoutCreatedByInput
   invitations?: Prisma.InvitationCreateNestedManyWithoutCreatedByInput
+  invited?: Prisma.InvitationCreateNestedManyWithoutUserInput
   counts?: Prisma.ProjectCountCreateNestedManyWithoutUserInput
   endpoints?: Prisma.WebhookEndpointCreateNestedManyWithoutUserInput
   files?: Prisma.FileCreateNestedManyWithoutOwnerInput
@@ -1419,6 +1455,7 @@ export type UserUncheckedCreateWithoutMembershipsInput = {
   owned?: Prisma.ProjectUncheckedCreateNestedManyWithoutOwnerInput
   added?: Prisma.MemberUncheckedCreateNestedManyWithoutCreatedByInput
   invitations?: Prisma.InvitationUncheckedCreateNestedManyWithoutCreatedByInput
+  invited?: Prisma.InvitationUncheckedCreateNestedManyWithoutUserInput
   counts?: Prisma.ProjectCountUncheckedCreateNestedManyWithoutUserInput
   endpoints?: Prisma.WebhookEndpointUncheckedCreateNestedManyWithoutUserInput
   files?: Prisma.FileUncheckedCreateNestedManyWithoutOwnerInput
@@ -1458,6 +1495,7 @@ export type UserCreateWithoutAddedInput = {
   owned?: Prisma.ProjectCreateNestedManyWithoutOwnerInput
   memberships?: Prisma.MemberCreateNestedManyWithoutUserInput
   invitations?: Prisma.InvitationCreateNestedManyWithoutCreatedByInput
+  invited?: Prisma.InvitationCreateNestedManyWithoutUserInput
   counts?: Prisma.ProjectCountCreateNestedManyWithoutUserInput
   endpoints?: Prisma.WebhookEndpointCreateNestedManyWithoutUserInput
   files?: Prisma.FileCreateNestedManyWithoutOwnerInput
@@ -1492,6 +1530,7 @@ export type UserUncheckedCreateWithoutAddedInput = {
   owned?: Prisma.ProjectUncheckedCreateNestedManyWithoutOwnerInput
   memberships?: Prisma.MemberUncheckedCreateNestedManyWithoutUserInput
   invitations?: Prisma.InvitationUncheckedCreateNestedManyWithoutCreatedByInput
+  invited?: Prisma.InvitationUncheckedCreateNestedManyWithoutUserInput
   counts?: Prisma.ProjectCountUncheckedCreateNestedManyWithoutUserInput
   endpoints?: Prisma.WebhookEndpointUncheckedCreateNestedManyWithoutUserInput
   files?: Prisma.FileUncheckedCreateNestedManyWithoutOwnerInput
@@ -1542,6 +1581,7 @@ export type UserUpdateWithoutMembershipsInput = {
   owned?: Prisma.ProjectUpdateManyWithoutOwnerNestedInput
   added?: Prisma.MemberUpdateManyWithoutCreatedByNestedInput
   invitations?: Prisma.InvitationUpdateManyWithoutCreatedByNestedInput
+  invited?: Prisma.InvitationUpdateManyWithoutUserNestedInput
   counts?: Prisma.ProjectCountUpdateManyWithoutUserNestedInput
   endpoints?: Prisma.WebhookEndpointUpdateManyWithoutUserNestedInput
   files?: Prisma.FileUpdateManyWithoutOwnerNestedInput
@@ -1576,6 +1616,7 @@ export type UserUncheckedUpdateWithoutMembershipsInput = {
   owned?: Prisma.ProjectUncheckedUpdateManyWithoutOwnerNestedInput
   added?: Prisma.MemberUncheckedUpdateManyWithoutCreatedByNestedInput
   invitations?: Prisma.InvitationUncheckedUpdateManyWithoutCreatedByNestedInput
+  invited?: Prisma.InvitationUncheckedUpdateManyWithoutUserNestedInput
   counts?: Prisma.ProjectCountUncheckedUpdateManyWithoutUserNestedInput
   endpoints?: Prisma.WebhookEndpointUncheckedUpdateManyWithoutUserNestedInput
   files?: Prisma.FileUncheckedUpdateManyWithoutOwnerNestedInput
@@ -1621,6 +1662,7 @@ export type UserUpdateWithoutAddedInput = {
   owned?: Prisma.ProjectUpdateManyWithoutOwnerNestedInput
   memberships?: Prisma.MemberUpdateManyWithoutUserNestedInput
   invitations?: Prisma.InvitationUpdateManyWithoutCreatedByNestedInput
+  invited?: Prisma.InvitationUpdateManyWithoutUserNestedInput
   counts?: Prisma.ProjectCountUpdateManyWithoutUserNestedInput
   endpoints?: Prisma.WebhookEndpointUpdateManyWithoutUserNestedInput
   files?: Prisma.FileUpdateManyWithoutOwnerNestedInput
@@ -1655,6 +1697,7 @@ export type UserUncheckedUpdateWithoutAddedInput = {
   owned?: Prisma.ProjectUncheckedUpdateManyWithoutOwnerNestedInput
   memberships?: Prisma.MemberUncheckedUpdateManyWithoutUserNestedInput
   invitations?: Prisma.InvitationUncheckedUpdateManyWithoutCreatedByNestedInput
+  invited?: Prisma.InvitationUncheckedUpdateManyWithoutUserNestedInput
   counts?: Prisma.ProjectCountUncheckedUpdateManyWithoutUserNestedInput
   endpoints?: Prisma.WebhookEndpointUncheckedUpdateManyWithoutUserNestedInput
   files?: Prisma.FileUncheckedUpdateManyWithoutOwnerNestedInput
@@ -1689,6 +1732,7 @@ export type UserCreateWithoutInvitationsInput = {
   owned?: Prisma.ProjectCreateNestedManyWithoutOwnerInput
   memberships?: Prisma.MemberCreateNestedManyWithoutUserInput
   added?: Prisma.MemberCreateNestedManyWithoutCreatedByInput
+  invited?: Prisma.InvitationCreateNestedManyWithoutUserInput
   counts?: Prisma.ProjectCountCreateNestedManyWithoutUserInput
   endpoints?: Prisma.WebhookEndpointCreateNestedManyWithoutUserInput
   files?: Prisma.FileCreateNestedManyWithoutOwnerInput
@@ -1723,6 +1767,7 @@ export type UserUncheckedCreateWithoutInvitationsInput = {
   owned?: Prisma.ProjectUncheckedCreateNestedManyWithoutOwnerInput
   memberships?: Prisma.MemberUncheckedCreateNestedManyWithoutUserInput
   added?: Prisma.MemberUncheckedCreateNestedManyWithoutCreatedByInput
+  invited?: Prisma.InvitationUncheckedCreateNestedManyWithoutUserInput
   counts?: Prisma.ProjectCountUncheckedCreateNestedManyWithoutUserInput
   endpoints?: Prisma.WebhookEndpointUncheckedCreateNestedManyWithoutUserInput
   files?: Prisma.FileUncheckedCreateNestedManyWithoutOwnerInput
@@ -1741,6 +1786,81 @@ export type UserUncheckedCreateWithoutInvitationsInput = {
 export type UserCreateOrConnectWithoutInvitationsInput = {
   where: Prisma.UserWhereUniqueInput
   create: Prisma.XOR<Prisma.UserCreateWithoutInvitationsInput, Prisma.UserUncheckedCreateWithoutInvitationsInput>
+}
+
+export type UserCreateWithoutInvitedInput = {
+  id: string
+  email?: string | null
+  emailVerified?: boolean
+  name: string
+  bio?: string | null
+  locale?: string
+  timezone?: string
+  avatarUrl?: string | null
+  status?: $Enums.UserStatus
+  role?: $Enums.UserRole
+  metadata?: Prisma.JsonNullValueInput | runtime.InputJsonValue
+  createdAt?: Date | string
+  updatedAt?: Date | string
+  settings?: Prisma.SettingsCreateNestedOneWithoutUserInput
+  apiKeys?: Prisma.ApiKeyCreateNestedManyWithoutUserInput
+  owned?: Prisma.ProjectCreateNestedManyWithoutOwnerInput
+  memberships?: Prisma.MemberCreateNestedManyWithoutUserInput
+  added?: Prisma.MemberCreateNestedManyWithoutCreatedByInput
+  invitations?: Prisma.InvitationCreateNestedManyWithoutCreatedByInput
+  counts?: Prisma.ProjectCountCreateNestedManyWithoutUserInput
+  endpoints?: Prisma.WebhookEndpointCreateNestedManyWithoutUserInput
+  files?: Prisma.FileCreateNestedManyWithoutOwnerInput
+  links?: Prisma.FileLinkCreateNestedManyWithoutCreatedByInput
+  uploads?: Prisma.UploadCreateNestedManyWithoutUserInput
+  avatar?: Prisma.AvatarCreateNestedOneWithoutUserInput
+  knowledgeBases?: Prisma.KnowledgeBaseCreateNestedManyWithoutOwnerInput
+  sessions?: Prisma.SessionCreateNestedManyWithoutOwnerInput
+  messages?: Prisma.MessageCreateNestedManyWithoutUserInput
+  orders?: Prisma.OrderCreateNestedManyWithoutOwnerInput
+  checkouts?: Prisma.CheckoutCreateNestedManyWithoutOwnerInput
+  subscriptions?: Prisma.SubscriptionCreateNestedManyWithoutOwnerInput
+  refunds?: Prisma.RefundCreateNestedManyWithoutOwnerInput
+}
+
+export type UserUncheckedCreateWithoutInvitedInput = {
+  id: string
+  email?: string | null
+  emailVerified?: boolean
+  name: string
+  bio?: string | null
+  locale?: string
+  timezone?: string
+  avatarUrl?: string | null
+  status?: $Enums.UserStatus
+  role?: $Enums.UserRole
+  metadata?: Prisma.JsonNullValueInput | runtime.InputJsonValue
+  createdAt?: Date | string
+  updatedAt?: Date | string
+  settings?: Prisma.SettingsUncheckedCreateNestedOneWithoutUserInput
+  apiKeys?: Prisma.ApiKeyUncheckedCreateNestedManyWithoutUserInput
+  owned?: Prisma.ProjectUncheckedCreateNestedManyWithoutOwnerInput
+  memberships?: Prisma.MemberUncheckedCreateNestedManyWithoutUserInput
+  added?: Prisma.MemberUncheckedCreateNestedManyWithoutCreatedByInput
+  invitations?: Prisma.InvitationUncheckedCreateNestedManyWithoutCreatedByInput
+  counts?: Prisma.ProjectCountUncheckedCreateNestedManyWithoutUserInput
+  endpoints?: Prisma.WebhookEndpointUncheckedCreateNestedManyWithoutUserInput
+  files?: Prisma.FileUncheckedCreateNestedManyWithoutOwnerInput
+  links?: Prisma.FileLinkUncheckedCreateNestedManyWithoutCreatedByInput
+  uploads?: Prisma.UploadUncheckedCreateNestedManyWithoutUserInput
+  avatar?: Prisma.AvatarUncheckedCreateNestedOneWithoutUserInput
+  knowledgeBases?: Prisma.KnowledgeBaseUncheckedCreateNestedManyWithoutOwnerInput
+  sessions?: Prisma.SessionUncheckedCreateNestedManyWithoutOwnerInput
+  messages?: Prisma.MessageUncheckedCreateNestedManyWithoutUserInput
+  orders?: Prisma.OrderUncheckedCreateNestedManyWithoutOwnerInput
+  checkouts?: Prisma.CheckoutUncheckedCreateNestedManyWithoutOwnerInput
+  subscriptions?: Prisma.SubscriptionUncheckedCreateNestedManyWithoutOwnerInput
+  refunds?: Prisma.RefundUncheckedCreateNestedManyWithoutOwnerInput
+}
+
+export type UserCreateOrConnectWithoutInvitedInput = {
+  where: Prisma.UserWhereUniqueInput
+  create: Prisma.XOR<Prisma.UserCreateWithoutInvitedInput, Prisma.UserUncheckedCreateWithoutInvitedInput>
 }
 
 export type UserUpsertWithoutInvitationsInput = {
@@ -1773,6 +1893,7 @@ export type UserUpdateWithoutInvitationsInput = {
   owned?: Prisma.ProjectUpdateManyWithoutOwnerNestedInput
   memberships?: Prisma.MemberUpdateManyWithoutUserNestedInput
   added?: Prisma.MemberUpdateManyWithoutCreatedByNestedInput
+  invited?: Prisma.InvitationUpdateManyWithoutUserNestedInput
   counts?: Prisma.ProjectCountUpdateManyWithoutUserNestedInput
   endpoints?: Prisma.WebhookEndpointUpdateManyWithoutUserNestedInput
   files?: Prisma.FileUpdateManyWithoutOwnerNestedInput
@@ -1807,6 +1928,88 @@ export type UserUncheckedUpdateWithoutInvitationsInput = {
   owned?: Prisma.ProjectUncheckedUpdateManyWithoutOwnerNestedInput
   memberships?: Prisma.MemberUncheckedUpdateManyWithoutUserNestedInput
   added?: Prisma.MemberUncheckedUpdateManyWithoutCreatedByNestedInput
+  invited?: Prisma.InvitationUncheckedUpdateManyWithoutUserNestedInput
+  counts?: Prisma.ProjectCountUncheckedUpdateManyWithoutUserNestedInput
+  endpoints?: Prisma.WebhookEndpointUncheckedUpdateManyWithoutUserNestedInput
+  files?: Prisma.FileUncheckedUpdateManyWithoutOwnerNestedInput
+  links?: Prisma.FileLinkUncheckedUpdateManyWithoutCreatedByNestedInput
+  uploads?: Prisma.UploadUncheckedUpdateManyWithoutUserNestedInput
+  avatar?: Prisma.AvatarUncheckedUpdateOneWithoutUserNestedInput
+  knowledgeBases?: Prisma.KnowledgeBaseUncheckedUpdateManyWithoutOwnerNestedInput
+  sessions?: Prisma.SessionUncheckedUpdateManyWithoutOwnerNestedInput
+  messages?: Prisma.MessageUncheckedUpdateManyWithoutUserNestedInput
+  orders?: Prisma.OrderUncheckedUpdateManyWithoutOwnerNestedInput
+  checkouts?: Prisma.CheckoutUncheckedUpdateManyWithoutOwnerNestedInput
+  subscriptions?: Prisma.SubscriptionUncheckedUpdateManyWithoutOwnerNestedInput
+  refunds?: Prisma.RefundUncheckedUpdateManyWithoutOwnerNestedInput
+}
+
+export type UserUpsertWithoutInvitedInput = {
+  update: Prisma.XOR<Prisma.UserUpdateWithoutInvitedInput, Prisma.UserUncheckedUpdateWithoutInvitedInput>
+  create: Prisma.XOR<Prisma.UserCreateWithoutInvitedInput, Prisma.UserUncheckedCreateWithoutInvitedInput>
+  where?: Prisma.UserWhereInput
+}
+
+export type UserUpdateToOneWithWhereWithoutInvitedInput = {
+  where?: Prisma.UserWhereInput
+  data: Prisma.XOR<Prisma.UserUpdateWithoutInvitedInput, Prisma.UserUncheckedUpdateWithoutInvitedInput>
+}
+
+export type UserUpdateWithoutInvitedInput = {
+  id?: Prisma.StringFieldUpdateOperationsInput | string
+  email?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  emailVerified?: Prisma.BoolFieldUpdateOperationsInput | boolean
+  name?: Prisma.StringFieldUpdateOperationsInput | string
+  bio?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  locale?: Prisma.StringFieldUpdateOperationsInput | string
+  timezone?: Prisma.StringFieldUpdateOperationsInput | string
+  avatarUrl?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  status?: Prisma.EnumUserStatusFieldUpdateOperationsInput | $Enums.UserStatus
+  role?: Prisma.EnumUserRoleFieldUpdateOperationsInput | $Enums.UserRole
+  metadata?: Prisma.JsonNullValueInput | runtime.InputJsonValue
+  createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
+  updatedAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
+  settings?: Prisma.SettingsUpdateOneWithoutUserNestedInput
+  apiKeys?: Prisma.ApiKeyUpdateManyWithoutUserNestedInput
+  owned?: Prisma.ProjectUpdateManyWithoutOwnerNestedInput
+  memberships?: Prisma.MemberUpdateManyWithoutUserNestedInput
+  added?: Prisma.MemberUpdateManyWithoutCreatedByNestedInput
+  invitations?: Prisma.InvitationUpdateManyWithoutCreatedByNestedInput
+  counts?: Prisma.ProjectCountUpdateManyWithoutUserNestedInput
+  endpoints?: Prisma.WebhookEndpointUpdateManyWithoutUserNestedInput
+  files?: Prisma.FileUpdateManyWithoutOwnerNestedInput
+  links?: Prisma.FileLinkUpdateManyWithoutCreatedByNestedInput
+  uploads?: Prisma.UploadUpdateManyWithoutUserNestedInput
+  avatar?: Prisma.AvatarUpdateOneWithoutUserNestedInput
+  knowledgeBases?: Prisma.KnowledgeBaseUpdateManyWithoutOwnerNestedInput
+  sessions?: Prisma.SessionUpdateManyWithoutOwnerNestedInput
+  messages?: Prisma.MessageUpdateManyWithoutUserNestedInput
+  orders?: Prisma.OrderUpdateManyWithoutOwnerNestedInput
+  checkouts?: Prisma.CheckoutUpdateManyWithoutOwnerNestedInput
+  subscriptions?: Prisma.SubscriptionUpdateManyWithoutOwnerNestedInput
+  refunds?: Prisma.RefundUpdateManyWithoutOwnerNestedInput
+}
+
+export type UserUncheckedUpdateWithoutInvitedInput = {
+  id?: Prisma.StringFieldUpdateOperationsInput | string
+  email?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  emailVerified?: Prisma.BoolFieldUpdateOperationsInput | boolean
+  name?: Prisma.StringFieldUpdateOperationsInput | string
+  bio?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  locale?: Prisma.StringFieldUpdateOperationsInput | string
+  timezone?: Prisma.StringFieldUpdateOperationsInput | string
+  avatarUrl?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  status?: Prisma.EnumUserStatusFieldUpdateOperationsInput | $Enums.UserStatus
+  role?: Prisma.EnumUserRoleFieldUpdateOperationsInput | $Enums.UserRole
+  metadata?: Prisma.JsonNullValueInput | runtime.InputJsonValue
+  createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
+  updatedAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
+  settings?: Prisma.SettingsUncheckedUpdateOneWithoutUserNestedInput
+  apiKeys?: Prisma.ApiKeyUncheckedUpdateManyWithoutUserNestedInput
+  owned?: Prisma.ProjectUncheckedUpdateManyWithoutOwnerNestedInput
+  memberships?: Prisma.MemberUncheckedUpdateManyWithoutUserNestedInput
+  added?: Prisma.MemberUncheckedUpdateManyWithoutCreatedByNestedInput
+  invitations?: Prisma.InvitationUncheckedUpdateManyWithoutCreatedByNestedInput
   counts?: Prisma.ProjectCountUncheckedUpdateManyWithoutUserNestedInput
   endpoints?: Prisma.WebhookEndpointUncheckedUpdateManyWithoutUserNestedInput
   files?: Prisma.FileUncheckedUpdateManyWithoutOwnerNestedInput
@@ -1842,6 +2045,7 @@ export type UserCreateWithoutCountsInput = {
   memberships?: Prisma.MemberCreateNestedManyWithoutUserInput
   added?: Prisma.MemberCreateNestedManyWithoutCreatedByInput
   invitations?: Prisma.InvitationCreateNestedManyWithoutCreatedByInput
+  invited?: Prisma.InvitationCreateNestedManyWithoutUserInput
   endpoints?: Prisma.WebhookEndpointCreateNestedManyWithoutUserInput
   files?: Prisma.FileCreateNestedManyWithoutOwnerInput
   links?: Prisma.FileLinkCreateNestedManyWithoutCreatedByInput
@@ -1876,6 +2080,7 @@ export type UserUncheckedCreateWithoutCountsInput = {
   memberships?: Prisma.MemberUncheckedCreateNestedManyWithoutUserInput
   added?: Prisma.MemberUncheckedCreateNestedManyWithoutCreatedByInput
   invitations?: Prisma.InvitationUncheckedCreateNestedManyWithoutCreatedByInput
+  invited?: Prisma.InvitationUncheckedCreateNestedManyWithoutUserInput
   endpoints?: Prisma.WebhookEndpointUncheckedCreateNestedManyWithoutUserInput
   files?: Prisma.FileUncheckedCreateNestedManyWithoutOwnerInput
   links?: Prisma.FileLinkUncheckedCreateNestedManyWithoutCreatedByInput
@@ -1926,6 +2131,7 @@ export type UserUpdateWithoutCountsInput = {
   memberships?: Prisma.MemberUpdateManyWithoutUserNestedInput
   added?: Prisma.MemberUpdateManyWithoutCreatedByNestedInput
   invitations?: Prisma.InvitationUpdateManyWithoutCreatedByNestedInput
+  invited?: Prisma.InvitationUpdateManyWithoutUserNestedInput
   endpoints?: Prisma.WebhookEndpointUpdateManyWithoutUserNestedInput
   files?: Prisma.FileUpdateManyWithoutOwnerNestedInput
   links?: Prisma.FileLinkUpdateManyWithoutCreatedByNestedInput
@@ -1960,6 +2166,7 @@ export type UserUncheckedUpdateWithoutCountsInput = {
   memberships?: Prisma.MemberUncheckedUpdateManyWithoutUserNestedInput
   added?: Prisma.MemberUncheckedUpdateManyWithoutCreatedByNestedInput
   invitations?: Prisma.InvitationUncheckedUpdateManyWithoutCreatedByNestedInput
+  invited?: Prisma.InvitationUncheckedUpdateManyWithoutUserNestedInput
   endpoints?: Prisma.WebhookEndpointUncheckedUpdateManyWithoutUserNestedInput
   files?: Prisma.FileUncheckedUpdateManyWithoutOwnerNestedInput
   links?: Prisma.FileLinkUncheckedUpdateManyWithoutCreatedByNestedInput
@@ -1994,6 +2201,7 @@ export type UserCreateWithoutEndpointsInput = {
   memberships?: Prisma.MemberCreateNestedManyWithoutUserInput
   added?: Prisma.MemberCreateNestedManyWithoutCreatedByInput
   invitations?: Prisma.InvitationCreateNestedManyWithoutCreatedByInput
+  invited?: Prisma.InvitationCreateNestedManyWithoutUserInput
   counts?: Prisma.ProjectCountCreateNestedManyWithoutUserInput
   files?: Prisma.FileCreateNestedManyWithoutOwnerInput
   links?: Prisma.FileLinkCreateNestedManyWithoutCreatedByInput
@@ -2028,6 +2236,7 @@ export type UserUncheckedCreateWithoutEndpointsInput = {
   memberships?: Prisma.MemberUncheckedCreateNestedManyWithoutUserInput
   added?: Prisma.MemberUncheckedCreateNestedManyWithoutCreatedByInput
   invitations?: Prisma.InvitationUncheckedCreateNestedManyWithoutCreatedByInput
+  invited?: Prisma.InvitationUncheckedCreateNestedManyWithoutUserInput
   counts?: Prisma.ProjectCountUncheckedCreateNestedManyWithoutUserInput
   files?: Prisma.FileUncheckedCreateNestedManyWithoutOwnerInput
   links?: Prisma.FileLinkUncheckedCreateNestedManyWithoutCreatedByInput
@@ -2078,6 +2287,7 @@ export type UserUpdateWithoutEndpointsInput = {
   memberships?: Prisma.MemberUpdateManyWithoutUserNestedInput
   added?: Prisma.MemberUpdateManyWithoutCreatedByNestedInput
   invitations?: Prisma.InvitationUpdateManyWithoutCreatedByNestedInput
+  invited?: Prisma.InvitationUpdateManyWithoutUserNestedInput
   counts?: Prisma.ProjectCountUpdateManyWithoutUserNestedInput
   files?: Prisma.FileUpdateManyWithoutOwnerNestedInput
   links?: Prisma.FileLinkUpdateManyWithoutCreatedByNestedInput
@@ -2112,6 +2322,7 @@ export type UserUncheckedUpdateWithoutEndpointsInput = {
   memberships?: Prisma.MemberUncheckedUpdateManyWithoutUserNestedInput
   added?: Prisma.MemberUncheckedUpdateManyWithoutCreatedByNestedInput
   invitations?: Prisma.InvitationUncheckedUpdateManyWithoutCreatedByNestedInput
+  invited?: Prisma.InvitationUncheckedUpdateManyWithoutUserNestedInput
   counts?: Prisma.ProjectCountUncheckedUpdateManyWithoutUserNestedInput
   files?: Prisma.FileUncheckedUpdateManyWithoutOwnerNestedInput
   links?: Prisma.FileLinkUncheckedUpdateManyWithoutCreatedByNestedInput
@@ -2146,6 +2357,7 @@ export type UserCreateWithoutFilesInput = {
   memberships?: Prisma.MemberCreateNestedManyWithoutUserInput
   added?: Prisma.MemberCreateNestedManyWithoutCreatedByInput
   invitations?: Prisma.InvitationCreateNestedManyWithoutCreatedByInput
+  invited?: Prisma.InvitationCreateNestedManyWithoutUserInput
   counts?: Prisma.ProjectCountCreateNestedManyWithoutUserInput
   endpoints?: Prisma.WebhookEndpointCreateNestedManyWithoutUserInput
   links?: Prisma.FileLinkCreateNestedManyWithoutCreatedByInput
@@ -2180,6 +2392,7 @@ export type UserUncheckedCreateWithoutFilesInput = {
   memberships?: Prisma.MemberUncheckedCreateNestedManyWithoutUserInput
   added?: Prisma.MemberUncheckedCreateNestedManyWithoutCreatedByInput
   invitations?: Prisma.InvitationUncheckedCreateNestedManyWithoutCreatedByInput
+  invited?: Prisma.InvitationUncheckedCreateNestedManyWithoutUserInput
   counts?: Prisma.ProjectCountUncheckedCreateNestedManyWithoutUserInput
   endpoints?: Prisma.WebhookEndpointUncheckedCreateNestedManyWithoutUserInput
   links?: Prisma.FileLinkUncheckedCreateNestedManyWithoutCreatedByInput
@@ -2230,6 +2443,7 @@ export type UserUpdateWithoutFilesInput = {
   memberships?: Prisma.MemberUpdateManyWithoutUserNestedInput
   added?: Prisma.MemberUpdateManyWithoutCreatedByNestedInput
   invitations?: Prisma.InvitationUpdateManyWithoutCreatedByNestedInput
+  invited?: Prisma.InvitationUpdateManyWithoutUserNestedInput
   counts?: Prisma.ProjectCountUpdateManyWithoutUserNestedInput
   endpoints?: Prisma.WebhookEndpointUpdateManyWithoutUserNestedInput
   links?: Prisma.FileLinkUpdateManyWithoutCreatedByNestedInput
@@ -2264,6 +2478,7 @@ export type UserUncheckedUpdateWithoutFilesInput = {
   memberships?: Prisma.MemberUncheckedUpdateManyWithoutUserNestedInput
   added?: Prisma.MemberUncheckedUpdateManyWithoutCreatedByNestedInput
   invitations?: Prisma.InvitationUncheckedUpdateManyWithoutCreatedByNestedInput
+  invited?: Prisma.InvitationUncheckedUpdateManyWithoutUserNestedInput
   counts?: Prisma.ProjectCountUncheckedUpdateManyWithoutUserNestedInput
   endpoints?: Prisma.WebhookEndpointUncheckedUpdateManyWithoutUserNestedInput
   links?: Prisma.FileLinkUncheckedUpdateManyWithoutCreatedByNestedInput
@@ -2298,6 +2513,7 @@ export type UserCreateWithoutLinksInput = {
   memberships?: Prisma.MemberCreateNestedManyWithoutUserInput
   added?: Prisma.MemberCreateNestedManyWithoutCreatedByInput
   invitations?: Prisma.InvitationCreateNestedManyWithoutCreatedByInput
+  invited?: Prisma.InvitationCreateNestedManyWithoutUserInput
   counts?: Prisma.ProjectCountCreateNestedManyWithoutUserInput
   endpoints?: Prisma.WebhookEndpointCreateNestedManyWithoutUserInput
   files?: Prisma.FileCreateNestedManyWithoutOwnerInput
@@ -2332,6 +2548,7 @@ export type UserUncheckedCreateWithoutLinksInput = {
   memberships?: Prisma.MemberUncheckedCreateNestedManyWithoutUserInput
   added?: Prisma.MemberUncheckedCreateNestedManyWithoutCreatedByInput
   invitations?: Prisma.InvitationUncheckedCreateNestedManyWithoutCreatedByInput
+  invited?: Prisma.InvitationUncheckedCreateNestedManyWithoutUserInput
   counts?: Prisma.ProjectCountUncheckedCreateNestedManyWithoutUserInput
   endpoints?: Prisma.WebhookEndpointUncheckedCreateNestedManyWithoutUserInput
   files?: Prisma.FileUncheckedCreateNestedManyWithoutOwnerInput
@@ -2382,6 +2599,7 @@ export type UserUpdateWithoutLinksInput = {
   memberships?: Prisma.MemberUpdateManyWithoutUserNestedInput
   added?: Prisma.MemberUpdateManyWithoutCreatedByNestedInput
   invitations?: Prisma.InvitationUpdateManyWithoutCreatedByNestedInput
+  invited?: Prisma.InvitationUpdateManyWithoutUserNestedInput
   counts?: Prisma.ProjectCountUpdateManyWithoutUserNestedInput
   endpoints?: Prisma.WebhookEndpointUpdateManyWithoutUserNestedInput
   files?: Prisma.FileUpdateManyWithoutOwnerNestedInput
@@ -2416,6 +2634,7 @@ export type UserUncheckedUpdateWithoutLinksInput = {
   memberships?: Prisma.MemberUncheckedUpdateManyWithoutUserNestedInput
   added?: Prisma.MemberUncheckedUpdateManyWithoutCreatedByNestedInput
   invitations?: Prisma.InvitationUncheckedUpdateManyWithoutCreatedByNestedInput
+  invited?: Prisma.InvitationUncheckedUpdateManyWithoutUserNestedInput
   counts?: Prisma.ProjectCountUncheckedUpdateManyWithoutUserNestedInput
   endpoints?: Prisma.WebhookEndpointUncheckedUpdateManyWithoutUserNestedInput
   files?: Prisma.FileUncheckedUpdateManyWithoutOwnerNestedInput
@@ -2450,6 +2669,7 @@ export type UserCreateWithoutUploadsInput = {
   memberships?: Prisma.MemberCreateNestedManyWithoutUserInput
   added?: Prisma.MemberCreateNestedManyWithoutCreatedByInput
   invitations?: Prisma.InvitationCreateNestedManyWithoutCreatedByInput
+  invited?: Prisma.InvitationCreateNestedManyWithoutUserInput
   counts?: Prisma.ProjectCountCreateNestedManyWithoutUserInput
   endpoints?: Prisma.WebhookEndpointCreateNestedManyWithoutUserInput
   files?: Prisma.FileCreateNestedManyWithoutOwnerInput
@@ -2484,6 +2704,7 @@ export type UserUncheckedCreateWithoutUploadsInput = {
   memberships?: Prisma.MemberUncheckedCreateNestedManyWithoutUserInput
   added?: Prisma.MemberUncheckedCreateNestedManyWithoutCreatedByInput
   invitations?: Prisma.InvitationUncheckedCreateNestedManyWithoutCreatedByInput
+  invited?: Prisma.InvitationUncheckedCreateNestedManyWithoutUserInput
   counts?: Prisma.ProjectCountUncheckedCreateNestedManyWithoutUserInput
   endpoints?: Prisma.WebhookEndpointUncheckedCreateNestedManyWithoutUserInput
   files?: Prisma.FileUncheckedCreateNestedManyWithoutOwnerInput
@@ -2534,6 +2755,7 @@ export type UserUpdateWithoutUploadsInput = {
   memberships?: Prisma.MemberUpdateManyWithoutUserNestedInput
   added?: Prisma.MemberUpdateManyWithoutCreatedByNestedInput
   invitations?: Prisma.InvitationUpdateManyWithoutCreatedByNestedInput
+  invited?: Prisma.InvitationUpdateManyWithoutUserNestedInput
   counts?: Prisma.ProjectCountUpdateManyWithoutUserNestedInput
   endpoints?: Prisma.WebhookEndpointUpdateManyWithoutUserNestedInput
   files?: Prisma.FileUpdateManyWithoutOwnerNestedInput
@@ -2568,6 +2790,7 @@ export type UserUncheckedUpdateWithoutUploadsInput = {
   memberships?: Prisma.MemberUncheckedUpdateManyWithoutUserNestedInput
   added?: Prisma.MemberUncheckedUpdateManyWithoutCreatedByNestedInput
   invitations?: Prisma.InvitationUncheckedUpdateManyWithoutCreatedByNestedInput
+  invited?: Prisma.InvitationUncheckedUpdateManyWithoutUserNestedInput
   counts?: Prisma.ProjectCountUncheckedUpdateManyWithoutUserNestedInput
   endpoints?: Prisma.WebhookEndpointUncheckedUpdateManyWithoutUserNestedInput
   files?: Prisma.FileUncheckedUpdateManyWithoutOwnerNestedInput
@@ -2602,6 +2825,7 @@ export type UserCreateWithoutAvatarInput = {
   memberships?: Prisma.MemberCreateNestedManyWithoutUserInput
   added?: Prisma.MemberCreateNestedManyWithoutCreatedByInput
   invitations?: Prisma.InvitationCreateNestedManyWithoutCreatedByInput
+  invited?: Prisma.InvitationCreateNestedManyWithoutUserInput
   counts?: Prisma.ProjectCountCreateNestedManyWithoutUserInput
   endpoints?: Prisma.WebhookEndpointCreateNestedManyWithoutUserInput
   files?: Prisma.FileCreateNestedManyWithoutOwnerInput
@@ -2636,6 +2860,7 @@ export type UserUncheckedCreateWithoutAvatarInput = {
   memberships?: Prisma.MemberUncheckedCreateNestedManyWithoutUserInput
   added?: Prisma.MemberUncheckedCreateNestedManyWithoutCreatedByInput
   invitations?: Prisma.InvitationUncheckedCreateNestedManyWithoutCreatedByInput
+  invited?: Prisma.InvitationUncheckedCreateNestedManyWithoutUserInput
   counts?: Prisma.ProjectCountUncheckedCreateNestedManyWithoutUserInput
   endpoints?: Prisma.WebhookEndpointUncheckedCreateNestedManyWithoutUserInput
   files?: Prisma.FileUncheckedCreateNestedManyWithoutOwnerInput
@@ -2686,6 +2911,7 @@ export type UserUpdateWithoutAvatarInput = {
   memberships?: Prisma.MemberUpdateManyWithoutUserNestedInput
   added?: Prisma.MemberUpdateManyWithoutCreatedByNestedInput
   invitations?: Prisma.InvitationUpdateManyWithoutCreatedByNestedInput
+  invited?: Prisma.InvitationUpdateManyWithoutUserNestedInput
   counts?: Prisma.ProjectCountUpdateManyWithoutUserNestedInput
   endpoints?: Prisma.WebhookEndpointUpdateManyWithoutUserNestedInput
   files?: Prisma.FileUpdateManyWithoutOwnerNestedInput
@@ -2720,6 +2946,7 @@ export type UserUncheckedUpdateWithoutAvatarInput = {
   memberships?: Prisma.MemberUncheckedUpdateManyWithoutUserNestedInput
   added?: Prisma.MemberUncheckedUpdateManyWithoutCreatedByNestedInput
   invitations?: Prisma.InvitationUncheckedUpdateManyWithoutCreatedByNestedInput
+  invited?: Prisma.InvitationUncheckedUpdateManyWithoutUserNestedInput
   counts?: Prisma.ProjectCountUncheckedUpdateManyWithoutUserNestedInput
   endpoints?: Prisma.WebhookEndpointUncheckedUpdateManyWithoutUserNestedInput
   files?: Prisma.FileUncheckedUpdateManyWithoutOwnerNestedInput
@@ -2754,6 +2981,7 @@ export type UserCreateWithoutKnowledgeBasesInput = {
   memberships?: Prisma.MemberCreateNestedManyWithoutUserInput
   added?: Prisma.MemberCreateNestedManyWithoutCreatedByInput
   invitations?: Prisma.InvitationCreateNestedManyWithoutCreatedByInput
+  invited?: Prisma.InvitationCreateNestedManyWithoutUserInput
   counts?: Prisma.ProjectCountCreateNestedManyWithoutUserInput
   endpoints?: Prisma.WebhookEndpointCreateNestedManyWithoutUserInput
   files?: Prisma.FileCreateNestedManyWithoutOwnerInput
@@ -2788,6 +3016,7 @@ export type UserUncheckedCreateWithoutKnowledgeBasesInput = {
   memberships?: Prisma.MemberUncheckedCreateNestedManyWithoutUserInput
   added?: Prisma.MemberUncheckedCreateNestedManyWithoutCreatedByInput
   invitations?: Prisma.InvitationUncheckedCreateNestedManyWithoutCreatedByInput
+  invited?: Prisma.InvitationUncheckedCreateNestedManyWithoutUserInput
   counts?: Prisma.ProjectCountUncheckedCreateNestedManyWithoutUserInput
   endpoints?: Prisma.WebhookEndpointUncheckedCreateNestedManyWithoutUserInput
   files?: Prisma.FileUncheckedCreateNestedManyWithoutOwnerInput
@@ -2838,6 +3067,7 @@ export type UserUpdateWithoutKnowledgeBasesInput = {
   memberships?: Prisma.MemberUpdateManyWithoutUserNestedInput
   added?: Prisma.MemberUpdateManyWithoutCreatedByNestedInput
   invitations?: Prisma.InvitationUpdateManyWithoutCreatedByNestedInput
+  invited?: Prisma.InvitationUpdateManyWithoutUserNestedInput
   counts?: Prisma.ProjectCountUpdateManyWithoutUserNestedInput
   endpoints?: Prisma.WebhookEndpointUpdateManyWithoutUserNestedInput
   files?: Prisma.FileUpdateManyWithoutOwnerNestedInput
@@ -2872,6 +3102,7 @@ export type UserUncheckedUpdateWithoutKnowledgeBasesInput = {
   memberships?: Prisma.MemberUncheckedUpdateManyWithoutUserNestedInput
   added?: Prisma.MemberUncheckedUpdateManyWithoutCreatedByNestedInput
   invitations?: Prisma.InvitationUncheckedUpdateManyWithoutCreatedByNestedInput
+  invited?: Prisma.InvitationUncheckedUpdateManyWithoutUserNestedInput
   counts?: Prisma.ProjectCountUncheckedUpdateManyWithoutUserNestedInput
   endpoints?: Prisma.WebhookEndpointUncheckedUpdateManyWithoutUserNestedInput
   files?: Prisma.FileUncheckedUpdateManyWithoutOwnerNestedInput
@@ -2906,6 +3137,7 @@ export type UserCreateWithoutSessionsInput = {
   memberships?: Prisma.MemberCreateNestedManyWithoutUserInput
   added?: Prisma.MemberCreateNestedManyWithoutCreatedByInput
   invitations?: Prisma.InvitationCreateNestedManyWithoutCreatedByInput
+  invited?: Prisma.InvitationCreateNestedManyWithoutUserInput
   counts?: Prisma.ProjectCountCreateNestedManyWithoutUserInput
   endpoints?: Prisma.WebhookEndpointCreateNestedManyWithoutUserInput
   files?: Prisma.FileCreateNestedManyWithoutOwnerInput
@@ -2940,6 +3172,7 @@ export type UserUncheckedCreateWithoutSessionsInput = {
   memberships?: Prisma.MemberUncheckedCreateNestedManyWithoutUserInput
   added?: Prisma.MemberUncheckedCreateNestedManyWithoutCreatedByInput
   invitations?: Prisma.InvitationUncheckedCreateNestedManyWithoutCreatedByInput
+  invited?: Prisma.InvitationUncheckedCreateNestedManyWithoutUserInput
   counts?: Prisma.ProjectCountUncheckedCreateNestedManyWithoutUserInput
   endpoints?: Prisma.WebhookEndpointUncheckedCreateNestedManyWithoutUserInput
   files?: Prisma.FileUncheckedCreateNestedManyWithoutOwnerInput
@@ -2990,6 +3223,7 @@ export type UserUpdateWithoutSessionsInput = {
   memberships?: Prisma.MemberUpdateManyWithoutUserNestedInput
   added?: Prisma.MemberUpdateManyWithoutCreatedByNestedInput
   invitations?: Prisma.InvitationUpdateManyWithoutCreatedByNestedInput
+  invited?: Prisma.InvitationUpdateManyWithoutUserNestedInput
   counts?: Prisma.ProjectCountUpdateManyWithoutUserNestedInput
   endpoints?: Prisma.WebhookEndpointUpdateManyWithoutUserNestedInput
   files?: Prisma.FileUpdateManyWithoutOwnerNestedInput
@@ -3024,6 +3258,7 @@ export type UserUncheckedUpdateWithoutSessionsInput = {
   memberships?: Prisma.MemberUncheckedUpdateManyWithoutUserNestedInput
   added?: Prisma.MemberUncheckedUpdateManyWithoutCreatedByNestedInput
   invitations?: Prisma.InvitationUncheckedUpdateManyWithoutCreatedByNestedInput
+  invited?: Prisma.InvitationUncheckedUpdateManyWithoutUserNestedInput
   counts?: Prisma.ProjectCountUncheckedUpdateManyWithoutUserNestedInput
   endpoints?: Prisma.WebhookEndpointUncheckedUpdateManyWithoutUserNestedInput
   files?: Prisma.FileUncheckedUpdateManyWithoutOwnerNestedInput
@@ -3058,6 +3293,7 @@ export type UserCreateWithoutMessagesInput = {
   memberships?: Prisma.MemberCreateNestedManyWithoutUserInput
   added?: Prisma.MemberCreateNestedManyWithoutCreatedByInput
   invitations?: Prisma.InvitationCreateNestedManyWithoutCreatedByInput
+  invited?: Prisma.InvitationCreateNestedManyWithoutUserInput
   counts?: Prisma.ProjectCountCreateNestedManyWithoutUserInput
   endpoints?: Prisma.WebhookEndpointCreateNestedManyWithoutUserInput
   files?: Prisma.FileCreateNestedManyWithoutOwnerInput
@@ -3092,6 +3328,7 @@ export type UserUncheckedCreateWithoutMessagesInput = {
   memberships?: Prisma.MemberUncheckedCreateNestedManyWithoutUserInput
   added?: Prisma.MemberUncheckedCreateNestedManyWithoutCreatedByInput
   invitations?: Prisma.InvitationUncheckedCreateNestedManyWithoutCreatedByInput
+  invited?: Prisma.InvitationUncheckedCreateNestedManyWithoutUserInput
   counts?: Prisma.ProjectCountUncheckedCreateNestedManyWithoutUserInput
   endpoints?: Prisma.WebhookEndpointUncheckedCreateNestedManyWithoutUserInput
   files?: Prisma.FileUncheckedCreateNestedManyWithoutOwnerInput
@@ -3142,6 +3379,7 @@ export type UserUpdateWithoutMessagesInput = {
   memberships?: Prisma.MemberUpdateManyWithoutUserNestedInput
   added?: Prisma.MemberUpdateManyWithoutCreatedByNestedInput
   invitations?: Prisma.InvitationUpdateManyWithoutCreatedByNestedInput
+  invited?: Prisma.InvitationUpdateManyWithoutUserNestedInput
   counts?: Prisma.ProjectCountUpdateManyWithoutUserNestedInput
   endpoints?: Prisma.WebhookEndpointUpdateManyWithoutUserNestedInput
   files?: Prisma.FileUpdateManyWithoutOwnerNestedInput
@@ -3176,6 +3414,7 @@ export type UserUncheckedUpdateWithoutMessagesInput = {
   memberships?: Prisma.MemberUncheckedUpdateManyWithoutUserNestedInput
   added?: Prisma.MemberUncheckedUpdateManyWithoutCreatedByNestedInput
   invitations?: Prisma.InvitationUncheckedUpdateManyWithoutCreatedByNestedInput
+  invited?: Prisma.InvitationUncheckedUpdateManyWithoutUserNestedInput
   counts?: Prisma.ProjectCountUncheckedUpdateManyWithoutUserNestedInput
   endpoints?: Prisma.WebhookEndpointUncheckedUpdateManyWithoutUserNestedInput
   files?: Prisma.FileUncheckedUpdateManyWithoutOwnerNestedInput
@@ -3210,6 +3449,7 @@ export type UserCreateWithoutOrdersInput = {
   memberships?: Prisma.MemberCreateNestedManyWithoutUserInput
   added?: Prisma.MemberCreateNestedManyWithoutCreatedByInput
   invitations?: Prisma.InvitationCreateNestedManyWithoutCreatedByInput
+  invited?: Prisma.InvitationCreateNestedManyWithoutUserInput
   counts?: Prisma.ProjectCountCreateNestedManyWithoutUserInput
   endpoints?: Prisma.WebhookEndpointCreateNestedManyWithoutUserInput
   files?: Prisma.FileCreateNestedManyWithoutOwnerInput
@@ -3244,6 +3484,7 @@ export type UserUncheckedCreateWithoutOrdersInput = {
   memberships?: Prisma.MemberUncheckedCreateNestedManyWithoutUserInput
   added?: Prisma.MemberUncheckedCreateNestedManyWithoutCreatedByInput
   invitations?: Prisma.InvitationUncheckedCreateNestedManyWithoutCreatedByInput
+  invited?: Prisma.InvitationUncheckedCreateNestedManyWithoutUserInput
   counts?: Prisma.ProjectCountUncheckedCreateNestedManyWithoutUserInput
   endpoints?: Prisma.WebhookEndpointUncheckedCreateNestedManyWithoutUserInput
   files?: Prisma.FileUncheckedCreateNestedManyWithoutOwnerInput
@@ -3294,6 +3535,7 @@ export type UserUpdateWithoutOrdersInput = {
   memberships?: Prisma.MemberUpdateManyWithoutUserNestedInput
   added?: Prisma.MemberUpdateManyWithoutCreatedByNestedInput
   invitations?: Prisma.InvitationUpdateManyWithoutCreatedByNestedInput
+  invited?: Prisma.InvitationUpdateManyWithoutUserNestedInput
   counts?: Prisma.ProjectCountUpdateManyWithoutUserNestedInput
   endpoints?: Prisma.WebhookEndpointUpdateManyWithoutUserNestedInput
   files?: Prisma.FileUpdateManyWithoutOwnerNestedInput
@@ -3328,6 +3570,7 @@ export type UserUncheckedUpdateWithoutOrdersInput = {
   memberships?: Prisma.MemberUncheckedUpdateManyWithoutUserNestedInput
   added?: Prisma.MemberUncheckedUpdateManyWithoutCreatedByNestedInput
   invitations?: Prisma.InvitationUncheckedUpdateManyWithoutCreatedByNestedInput
+  invited?: Prisma.InvitationUncheckedUpdateManyWithoutUserNestedInput
   counts?: Prisma.ProjectCountUncheckedUpdateManyWithoutUserNestedInput
   endpoints?: Prisma.WebhookEndpointUncheckedUpdateManyWithoutUserNestedInput
   files?: Prisma.FileUncheckedUpdateManyWithoutOwnerNestedInput
@@ -3362,6 +3605,7 @@ export type UserCreateWithoutCheckoutsInput = {
   memberships?: Prisma.MemberCreateNestedManyWithoutUserInput
   added?: Prisma.MemberCreateNestedManyWithoutCreatedByInput
   invitations?: Prisma.InvitationCreateNestedManyWithoutCreatedByInput
+  invited?: Prisma.InvitationCreateNestedManyWithoutUserInput
   counts?: Prisma.ProjectCountCreateNestedManyWithoutUserInput
   endpoints?: Prisma.WebhookEndpointCreateNestedManyWithoutUserInput
   files?: Prisma.FileCreateNestedManyWithoutOwnerInput
@@ -3396,6 +3640,7 @@ export type UserUncheckedCreateWithoutCheckoutsInput = {
   memberships?: Prisma.MemberUncheckedCreateNestedManyWithoutUserInput
   added?: Prisma.MemberUncheckedCreateNestedManyWithoutCreatedByInput
   invitations?: Prisma.InvitationUncheckedCreateNestedManyWithoutCreatedByInput
+  invited?: Prisma.InvitationUncheckedCreateNestedManyWithoutUserInput
   counts?: Prisma.ProjectCountUncheckedCreateNestedManyWithoutUserInput
   endpoints?: Prisma.WebhookEndpointUncheckedCreateNestedManyWithoutUserInput
   files?: Prisma.FileUncheckedCreateNestedManyWithoutOwnerInput
@@ -3446,6 +3691,7 @@ export type UserUpdateWithoutCheckoutsInput = {
   memberships?: Prisma.MemberUpdateManyWithoutUserNestedInput
   added?: Prisma.MemberUpdateManyWithoutCreatedByNestedInput
   invitations?: Prisma.InvitationUpdateManyWithoutCreatedByNestedInput
+  invited?: Prisma.InvitationUpdateManyWithoutUserNestedInput
   counts?: Prisma.ProjectCountUpdateManyWithoutUserNestedInput
   endpoints?: Prisma.WebhookEndpointUpdateManyWithoutUserNestedInput
   files?: Prisma.FileUpdateManyWithoutOwnerNestedInput
@@ -3480,6 +3726,7 @@ export type UserUncheckedUpdateWithoutCheckoutsInput = {
   memberships?: Prisma.MemberUncheckedUpdateManyWithoutUserNestedInput
   added?: Prisma.MemberUncheckedUpdateManyWithoutCreatedByNestedInput
   invitations?: Prisma.InvitationUncheckedUpdateManyWithoutCreatedByNestedInput
+  invited?: Prisma.InvitationUncheckedUpdateManyWithoutUserNestedInput
   counts?: Prisma.ProjectCountUncheckedUpdateManyWithoutUserNestedInput
   endpoints?: Prisma.WebhookEndpointUncheckedUpdateManyWithoutUserNestedInput
   files?: Prisma.FileUncheckedUpdateManyWithoutOwnerNestedInput
@@ -3514,6 +3761,7 @@ export type UserCreateWithoutRefundsInput = {
   memberships?: Prisma.MemberCreateNestedManyWithoutUserInput
   added?: Prisma.MemberCreateNestedManyWithoutCreatedByInput
   invitations?: Prisma.InvitationCreateNestedManyWithoutCreatedByInput
+  invited?: Prisma.InvitationCreateNestedManyWithoutUserInput
   counts?: Prisma.ProjectCountCreateNestedManyWithoutUserInput
   endpoints?: Prisma.WebhookEndpointCreateNestedManyWithoutUserInput
   files?: Prisma.FileCreateNestedManyWithoutOwnerInput
@@ -3548,6 +3796,7 @@ export type UserUncheckedCreateWithoutRefundsInput = {
   memberships?: Prisma.MemberUncheckedCreateNestedManyWithoutUserInput
   added?: Prisma.MemberUncheckedCreateNestedManyWithoutCreatedByInput
   invitations?: Prisma.InvitationUncheckedCreateNestedManyWithoutCreatedByInput
+  invited?: Prisma.InvitationUncheckedCreateNestedManyWithoutUserInput
   counts?: Prisma.ProjectCountUncheckedCreateNestedManyWithoutUserInput
   endpoints?: Prisma.WebhookEndpointUncheckedCreateNestedManyWithoutUserInput
   files?: Prisma.FileUncheckedCreateNestedManyWithoutOwnerInput
@@ -3598,6 +3847,7 @@ export type UserUpdateWithoutRefundsInput = {
   memberships?: Prisma.MemberUpdateManyWithoutUserNestedInput
   added?: Prisma.MemberUpdateManyWithoutCreatedByNestedInput
   invitations?: Prisma.InvitationUpdateManyWithoutCreatedByNestedInput
+  invited?: Prisma.InvitationUpdateManyWithoutUserNestedInput
   counts?: Prisma.ProjectCountUpdateManyWithoutUserNestedInput
   endpoints?: Prisma.WebhookEndpointUpdateManyWithoutUserNestedInput
   files?: Prisma.FileUpdateManyWithoutOwnerNestedInput
@@ -3632,6 +3882,7 @@ export type UserUncheckedUpdateWithoutRefundsInput = {
   memberships?: Prisma.MemberUncheckedUpdateManyWithoutUserNestedInput
   added?: Prisma.MemberUncheckedUpdateManyWithoutCreatedByNestedInput
   invitations?: Prisma.InvitationUncheckedUpdateManyWithoutCreatedByNestedInput
+  invited?: Prisma.InvitationUncheckedUpdateManyWithoutUserNestedInput
   counts?: Prisma.ProjectCountUncheckedUpdateManyWithoutUserNestedInput
   endpoints?: Prisma.WebhookEndpointUncheckedUpdateManyWithoutUserNestedInput
   files?: Prisma.FileUncheckedUpdateManyWithoutOwnerNestedInput
@@ -3666,6 +3917,7 @@ export type UserCreateWithoutSubscriptionsInput = {
   memberships?: Prisma.MemberCreateNestedManyWithoutUserInput
   added?: Prisma.MemberCreateNestedManyWithoutCreatedByInput
   invitations?: Prisma.InvitationCreateNestedManyWithoutCreatedByInput
+  invited?: Prisma.InvitationCreateNestedManyWithoutUserInput
   counts?: Prisma.ProjectCountCreateNestedManyWithoutUserInput
   endpoints?: Prisma.WebhookEndpointCreateNestedManyWithoutUserInput
   files?: Prisma.FileCreateNestedManyWithoutOwnerInput
@@ -3700,6 +3952,7 @@ export type UserUncheckedCreateWithoutSubscriptionsInput = {
   memberships?: Prisma.MemberUncheckedCreateNestedManyWithoutUserInput
   added?: Prisma.MemberUncheckedCreateNestedManyWithoutCreatedByInput
   invitations?: Prisma.InvitationUncheckedCreateNestedManyWithoutCreatedByInput
+  invited?: Prisma.InvitationUncheckedCreateNestedManyWithoutUserInput
   counts?: Prisma.ProjectCountUncheckedCreateNestedManyWithoutUserInput
   endpoints?: Prisma.WebhookEndpointUncheckedCreateNestedManyWithoutUserInput
   files?: Prisma.FileUncheckedCreateNestedManyWithoutOwnerInput
@@ -3750,6 +4003,7 @@ export type UserUpdateWithoutSubscriptionsInput = {
   memberships?: Prisma.MemberUpdateManyWithoutUserNestedInput
   added?: Prisma.MemberUpdateManyWithoutCreatedByNestedInput
   invitations?: Prisma.InvitationUpdateManyWithoutCreatedByNestedInput
+  invited?: Prisma.InvitationUpdateManyWithoutUserNestedInput
   counts?: Prisma.ProjectCountUpdateManyWithoutUserNestedInput
   endpoints?: Prisma.WebhookEndpointUpdateManyWithoutUserNestedInput
   files?: Prisma.FileUpdateManyWithoutOwnerNestedInput
@@ -3784,6 +4038,7 @@ export type UserUncheckedUpdateWithoutSubscriptionsInput = {
   memberships?: Prisma.MemberUncheckedUpdateManyWithoutUserNestedInput
   added?: Prisma.MemberUncheckedUpdateManyWithoutCreatedByNestedInput
   invitations?: Prisma.InvitationUncheckedUpdateManyWithoutCreatedByNestedInput
+  invited?: Prisma.InvitationUncheckedUpdateManyWithoutUserNestedInput
   counts?: Prisma.ProjectCountUncheckedUpdateManyWithoutUserNestedInput
   endpoints?: Prisma.WebhookEndpointUncheckedUpdateManyWithoutUserNestedInput
   files?: Prisma.FileUncheckedUpdateManyWithoutOwnerNestedInput
@@ -3809,6 +4064,7 @@ export type UserCountOutputType = {
   memberships: number
   added: number
   invitations: number
+  invited: number
   counts: number
   endpoints: number
   files: number
@@ -3829,6 +4085,7 @@ export type UserCountOutputTypeSelect<ExtArgs extends runtime.Types.Extensions.I
   memberships?: boolean | UserCountOutputTypeCountMembershipsArgs
   added?: boolean | UserCountOutputTypeCountAddedArgs
   invitations?: boolean | UserCountOutputTypeCountInvitationsArgs
+  invited?: boolean | UserCountOutputTypeCountInvitedArgs
   counts?: boolean | UserCountOutputTypeCountCountsArgs
   endpoints?: boolean | UserCountOutputTypeCountEndpointsArgs
   files?: boolean | UserCountOutputTypeCountFilesArgs
@@ -3885,6 +4142,13 @@ export type UserCountOutputTypeCountAddedArgs<ExtArgs extends runtime.Types.Exte
  * UserCountOutputType without action
  */
 export type UserCountOutputTypeCountInvitationsArgs<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = {
+  where?: Prisma.InvitationWhereInput
+}
+
+/**
+ * UserCountOutputType without action
+ */
+export type UserCountOutputTypeCountInvitedArgs<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = {
   where?: Prisma.InvitationWhereInput
 }
 
@@ -3993,6 +4257,7 @@ export type UserSelect<ExtArgs extends runtime.Types.Extensions.InternalArgs = r
   memberships?: boolean | Prisma.User$membershipsArgs<ExtArgs>
   added?: boolean | Prisma.User$addedArgs<ExtArgs>
   invitations?: boolean | Prisma.User$invitationsArgs<ExtArgs>
+  invited?: boolean | Prisma.User$invitedArgs<ExtArgs>
   counts?: boolean | Prisma.User$countsArgs<ExtArgs>
   endpoints?: boolean | Prisma.User$endpointsArgs<ExtArgs>
   files?: boolean | Prisma.User$filesArgs<ExtArgs>
@@ -4065,6 +4330,7 @@ export type UserInclude<ExtArgs extends runtime.Types.Extensions.InternalArgs = 
   memberships?: boolean | Prisma.User$membershipsArgs<ExtArgs>
   added?: boolean | Prisma.User$addedArgs<ExtArgs>
   invitations?: boolean | Prisma.User$invitationsArgs<ExtArgs>
+  invited?: boolean | Prisma.User$invitedArgs<ExtArgs>
   counts?: boolean | Prisma.User$countsArgs<ExtArgs>
   endpoints?: boolean | Prisma.User$endpointsArgs<ExtArgs>
   files?: boolean | Prisma.User$filesArgs<ExtArgs>
@@ -4092,6 +4358,7 @@ export type $UserPayload<ExtArgs extends runtime.Types.Extensions.InternalArgs =
     memberships: Prisma.$MemberPayload<ExtArgs>[]
     added: Prisma.$MemberPayload<ExtArgs>[]
     invitations: Prisma.$InvitationPayload<ExtArgs>[]
+    invited: Prisma.$InvitationPayload<ExtArgs>[]
     counts: Prisma.$ProjectCountPayload<ExtArgs>[]
     endpoints: Prisma.$WebhookEndpointPayload<ExtArgs>[]
     files: Prisma.$FilePayload<ExtArgs>[]
@@ -4529,6 +4796,7 @@ export interface Prisma__UserClient<T, Null = never, ExtArgs extends runtime.Typ
   memberships<T extends Prisma.User$membershipsArgs<ExtArgs> = {}>(args?: Prisma.Subset<T, Prisma.User$membershipsArgs<ExtArgs>>): Prisma.PrismaPromise<runtime.Types.Result.GetResult<Prisma.$MemberPayload<ExtArgs>, T, "findMany", GlobalOmitOptions> | Null>
   added<T extends Prisma.User$addedArgs<ExtArgs> = {}>(args?: Prisma.Subset<T, Prisma.User$addedArgs<ExtArgs>>): Prisma.PrismaPromise<runtime.Types.Result.GetResult<Prisma.$MemberPayload<ExtArgs>, T, "findMany", GlobalOmitOptions> | Null>
   invitations<T extends Prisma.User$invitationsArgs<ExtArgs> = {}>(args?: Prisma.Subset<T, Prisma.User$invitationsArgs<ExtArgs>>): Prisma.PrismaPromise<runtime.Types.Result.GetResult<Prisma.$InvitationPayload<ExtArgs>, T, "findMany", GlobalOmitOptions> | Null>
+  invited<T extends Prisma.User$invitedArgs<ExtArgs> = {}>(args?: Prisma.Subset<T, Prisma.User$invitedArgs<ExtArgs>>): Prisma.PrismaPromise<runtime.Types.Result.GetResult<Prisma.$InvitationPayload<ExtArgs>, T, "findMany", GlobalOmitOptions> | Null>
   counts<T extends Prisma.User$countsArgs<ExtArgs> = {}>(args?: Prisma.Subset<T, Prisma.User$countsArgs<ExtArgs>>): Prisma.PrismaPromise<runtime.Types.Result.GetResult<Prisma.$ProjectCountPayload<ExtArgs>, T, "findMany", GlobalOmitOptions> | Null>
   endpoints<T extends Prisma.User$endpointsArgs<ExtArgs> = {}>(args?: Prisma.Subset<T, Prisma.User$endpointsArgs<ExtArgs>>): Prisma.PrismaPromise<runtime.Types.Result.GetResult<Prisma.$WebhookEndpointPayload<ExtArgs>, T, "findMany", GlobalOmitOptions> | Null>
   files<T extends Prisma.User$filesArgs<ExtArgs> = {}>(args?: Prisma.Subset<T, Prisma.User$filesArgs<ExtArgs>>): Prisma.PrismaPromise<runtime.Types.Result.GetResult<Prisma.$FilePayload<ExtArgs>, T, "findMany", GlobalOmitOptions> | Null>
@@ -5095,6 +5363,30 @@ export type User$addedArgs<ExtArgs extends runtime.Types.Extensions.InternalArgs
  * User.invitations
  */
 export type User$invitationsArgs<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = {
+  /**
+   * Select specific fields to fetch from the Invitation
+   */
+  select?: Prisma.InvitationSelect<ExtArgs> | null
+  /**
+   * Omit specific fields from the Invitation
+   */
+  omit?: Prisma.InvitationOmit<ExtArgs> | null
+  /**
+   * Choose, which related nodes to fetch as well
+   */
+  include?: Prisma.InvitationInclude<ExtArgs> | null
+  where?: Prisma.InvitationWhereInput
+  orderBy?: Prisma.InvitationOrderByWithRelationInput | Prisma.InvitationOrderByWithRelationInput[]
+  cursor?: Prisma.InvitationWhereUniqueInput
+  take?: number
+  skip?: number
+  distinct?: Prisma.InvitationScalarFieldEnum | Prisma.InvitationScalarFieldEnum[]
+}
+
+/**
+ * User.invited
+ */
+export type User$invitedArgs<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = {
   /**
    * Select specific fields to fetch from the Invitation
    */

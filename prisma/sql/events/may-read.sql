@@ -3,7 +3,7 @@
 -- {all} projects. {admin} says whether the user is an admin. `canReadEvent` of services/events/log.ts is the
 -- same rule for events in memory; test/events/permissions.test.ts compares the two.
 e.scope = ANY({scopes}) AND ({admin} OR e.scope <> 'admin')
-AND ({all} OR CASE WHEN e.project_id IS NULL THEN NOT {events/is-tenant-event type=e.type}
+AND ({all} OR CASE WHEN e.project_id IS NULL THEN NOT {events/needs-unlimited-key type=e.type}
   ELSE e.project_id = ANY({projects}) END)
 AND (
   CASE WHEN e.project_id IS NOT NULL THEN coalesce({role} <= e.role, false)

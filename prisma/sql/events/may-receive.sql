@@ -1,4 +1,6 @@
 -- Whether the endpoint `w` of the user `u` may receive the event `e`. `m`: the user's membership in the
--- event's project.
-u.status = 'active' AND {events/may-read user=w.user_id scopes=w.scopes admin=(u.role='admin')
-  all=w.all_projects projects=w.project_ids role=m.role}
+-- event's project. A test event has a delivery to its own endpoint alone.
+u.status = 'active' AND (e.type = 'webhook_endpoint.tested' OR (
+  {events/may-read user=w.user_id scopes=w.scopes admin=(u.role='admin')
+    all=w.all_projects projects=w.project_ids role=m.role}
+))

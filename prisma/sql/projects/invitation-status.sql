@@ -1,2 +1,9 @@
--- The status of the invitation `i`. In the table, an expired invitation is `pending`.
-CASE WHEN i.status = 'pending' AND i.expires_at <= now() THEN 'expired' ELSE i.status::text END
+-- The status of the invitation `i`. In the table, an expired invitation is `pending`, and so is one that ended
+-- because the user who created it left the project, or may no longer invite with this role.
+CASE WHEN i.status <> 'pending' THEN i.status::text
+  WHEN NOT EXISTS (
+    SELECT FROM members a WHERE a.project_id = i.project_id AND a.user_id = i.created_by
+      AND a.role <= (CASE WHEN i.role = 'owner' THEN 'owner' ELSE 'admin' END)::"MemberRole"
+      AND a.created_at <= i.created_at
+  ) THEN 'revoked'
+  WHEN i.expires_at <= now() THEN 'expired' ELSE 'pending' END

@@ -20,7 +20,14 @@ export async function addUser(db: Db): Promise<Principal> {
     name: 'Reader',
     role: 'user',
   })
-  return { userId: id, keyId: newId('key'), keyName: 'Key', scopes: new Set(['ai:read']), projectIds: null }
+  return {
+    userId: id,
+    keyId: newId('key'),
+    keyName: 'Key',
+    scopes: new Set(['ai:read']),
+    projectIds: null,
+    expiresAt: null,
+  }
 }
 
 export function limitedToProjects(principal: Principal, ...projectIds: string[]): Principal {

@@ -39,6 +39,7 @@ const extensions: Record<string, Record<string, Check>> = {
     'x-project-access': (value) => (typeof value?.role === 'string' ? null : 'an object with the `role`'),
     'x-secret-answer': yes,
     'x-static': yes,
+    'x-unlimited-key': (value) => (typeof value === 'boolean' ? null : '`true` or `false`'),
     'x-replaces': yes,
     'x-client-method': (value) =>
       value === false || text(value) === null ? null : 'a name such as `projects.archive`, or `false`',
