@@ -40,8 +40,8 @@ export function authenticate(info: OperationInfo, { principals, lastUsed }: Serv
   /** Without a valid key only the client's address can be limited. */
   async function principalOf(request: FastifyRequest, reply: FastifyReply): Promise<Principal> {
     const network = networkOf(request.ip)
-    // Failed look-ups have a limit of their own, which is asked before the database. Requests without a key do
-    // not use it up, so that they cannot lock out the valid keys of the same address.
+    // Failed look-ups have a limit of their own, which is asked before the database. Requests without a key
+    // do not use it up, so that they cannot lock out the valid keys of the same address.
     const lookUps = `look-ups ${network}`
     try {
       const beforeLookUp = async () => requireAllowed(reply, await limits.peek('address', lookUps))

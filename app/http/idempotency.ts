@@ -119,9 +119,9 @@ function fileAsDigest(_name: string, value: unknown): unknown {
 
 /**
  * Throws 403 unless the caller may get the stored response now. The scopes of the operation are already
- * checked. A response in a project needs the key's access to it and the role of the operation, which the owner
- * may have lost since. For another key, a response outside all projects needs the projects of the key that
- * received it, and a secret also its scopes.
+ * checked. A response in a project needs the key's access to it and the role of the operation, which the
+ * owner may have lost since. For another key, a response outside all projects needs the projects of the key
+ * that received it, and a secret also its scopes.
  */
 async function requireReplay(
   tx: Db,

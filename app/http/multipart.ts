@@ -108,8 +108,8 @@ function partsOf(request: FastifyRequest, info: FormInfo): Parts {
 
 /**
  * Which parts the multipart library treats as files. A field of JSON is no file, though clients that send it
- * as a Blob give it a filename. But a part of type JSON is read like a file: as a field the library would parse
- * it, and keep only one of two equal keys.
+ * as a Blob give it a filename. But a part of type JSON is read like a file: as a field the library would
+ * parse it, and keep only one of two equal keys.
  */
 function isFileOrJson({ json }: FormInfo) {
   return (field = '', contentType = '', filename?: string): boolean =>

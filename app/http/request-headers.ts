@@ -43,7 +43,7 @@ export function clientRequestId({ headers }: Pick<IncomingMessage, 'headers'>): 
   return typeof id === 'string' && /^[\x20-\x7e]{1,128}$/.test(id) ? id : undefined
 }
 
-/** The value of X-Request-ID in the response: the client's own id, or else the id in the log and in events. */
+/** The X-Request-ID of the response: the client's own id, or else the id in the log and in events. */
 export function answeredRequestId(request: FastifyRequest): string {
   return clientRequestId(request) ?? request.id
 }

@@ -114,8 +114,8 @@ interface MembershipOptions {
  * @param options.role the least role; default: any.
  * @param options.deleted whether the project may be deleted.
  * @param options.operators whether operators need no membership.
- * @throws 404 when the project does not exist, 403 when the caller is not a member or has a lower role, or the
- * key is limited to other projects.
+ * @throws 404 when the project does not exist, 403 when the caller is not a member or has a lower role, or
+ * the key is limited to other projects.
  */
 export async function requireMembership(
   db: Db,

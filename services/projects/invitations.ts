@@ -95,18 +95,18 @@ export interface NewInvitation {
 }
 
 /**
- * Invites an email address or a user. Throws 409 `invitation_exists` when there is a pending invitation to the
- * project.
+ * Invites an email address or a user. Throws 409 `invitation_exists` when there is a pending invitation to
+ * the project.
  */
 export async function insertInvitation(
   tx: Db,
   { projectId, who, role, createdById, metadata = {} }: NewInvitation,
 ): Promise<Invitation> {
-  const email = 'email' in who ? who.email : null
+  const email = 'email' in who ? who.email : ''
   const userId = 'userId' in who ? who.userId : null
   const existing = await sql.findPendingInvitation(tx, { project_id: projectId, email, user_id: userId })
   if (existing?.status === 'pending')
-    throw email === null
+    throw email === ''
       ? conflict('invitation_exists', 'This user already has a pending invitation.', 'user_id')
       : conflict('invitation_exists', 'This email address already has a pending invitation.', 'email')
   // A new invitation replaces one that expired or ended.

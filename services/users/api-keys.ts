@@ -1,6 +1,6 @@
 // API keys: creation, rotation, and the rule that a key never makes one that may do more than itself or
-// outlives it. Each key records the key that made it. Only a digest of the secret is stored; the secret itself
-// is returned once, when the key is created.
+// outlives it. Each key records the key that made it. Only a digest of the secret is stored; the secret
+// itself is returned once, when the key is created.
 import type { components } from '../../generated/types.ts'
 import * as sql from '../../generated/sql/users.ts'
 import type { ApiKey as ApiKeyRow } from '../../generated/prisma/client.ts'
@@ -205,8 +205,8 @@ export async function replaceApiKey(
 }
 
 /**
- * Throws 403 when a new key would have scopes or projects that the calling key does not have, or would outlive
- * the calling key.
+ * Throws 403 when a new key would have scopes or projects that the calling key does not have, or would
+ * outlive the calling key.
  */
 export function requireGrantable(
   principal: Principal,

@@ -74,7 +74,8 @@ t.test('with 50 racers', async (t) => {
     t.equal((await prisma.project.findUniqueOrThrow({ where: { id } })).memberCount, 2)
     t.equal(
       (await prisma.projectCount.findFirstOrThrow({ where: { userId: guest.id, status: 'active' } })).count,
-      1,
+      2,
+      'this project and the common one',
     )
   })
 

@@ -511,9 +511,9 @@ t.test('access to the links of a file', async (t) => {
   )
   t.equal((await owner.client.delete(`/projects/${projectId}/members/${member.id}`)).status, 204)
   t.same(await all(people.editor), denied)
-  t.equal((await follow(link)).status, 200, 'the links of a removed member still work')
+  t.equal((await follow(link)).status, 410, 'the links of a removed member end')
   t.equal((await server.admin.client.delete(`/users/${people.editor.id}`)).status, 204)
-  t.equal((await follow(link)).status, 200)
+  t.equal((await follow(link)).status, 410)
   t.equal(
     (await owner.client.get(`${path}/${link.id}`)).body.created_by,
     people.editor.id,

@@ -1,5 +1,5 @@
--- The status of the invitation `i`. In the table, an expired invitation is `pending`, and so is one that ended
--- because the user who created it left the project, or may no longer invite with this role.
+-- The status of the invitation `i`. In the table, an expired invitation is `pending`, and so is one that
+-- ended because the user who created it left the project, or may no longer invite with this role.
 CASE WHEN i.status <> 'pending' THEN i.status::text
   WHEN NOT EXISTS (
     SELECT FROM members a WHERE a.project_id = i.project_id AND a.user_id = i.created_by

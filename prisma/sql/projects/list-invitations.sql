@@ -9,7 +9,7 @@ WHERE i.project_id = :project_id
 -- @sort created_at
 i.created_at
 -- @sort email
-coalesce(i.email, '')
+i.email
 -- @sort updated_at
 i.updated_at
 -- @id
