@@ -43,20 +43,21 @@ export const deleteStorageUsage = none<{ project_id: string }>(
 )
 
 /**
- * An invitation to a project. `verified`: whether the user is invited by id, or has verified the invited email
- * address; null if the invitation is for another user or address.
+ * An invitation to a project. `verified`: whether the user is invited by id, or has verified the invited
+ * email address; null if the invitation is for another user or address.
  * @see prisma/sql/projects/find-invitation.sql
  */
 export const findInvitation = optional<{ user_id: string; id: string; project_id: string }, FindInvitationRow>(
   'projects/find-invitation',
-  `SELECT i.id, i.project_id, p.name AS project_name, i.email, i.user_id, i.role, CASE WHEN i.status <> 'pending' THEN i.status::text
+  `SELECT i.id, i.project_id, p.name AS project_name, nullif(i.email, '') AS email, i.user_id, i.role,
+CASE WHEN i.status <> 'pending' THEN i.status::text
   WHEN NOT EXISTS (
     SELECT FROM members a WHERE a.project_id = i.project_id AND a.user_id = i.created_by
       AND a.role <= (CASE WHEN i.role = 'owner' THEN 'owner' ELSE 'admin' END)::"MemberRole"
       AND a.created_at <= i.created_at
   ) THEN 'revoked'
-  WHEN i.expires_at <= now() THEN 'expired' ELSE 'pending' END AS status,
-i.created_by, inviter.name AS created_by_name, i.metadata, i.created_at, i.updated_at, i.expires_at, coalesce(u.id = i.user_id, u.email_verified) AS "verified"
+  WHEN i.expires_at <= now() THEN 'expired' ELSE 'pending' END AS status, i.created_by, inviter.name AS created_by_name,
+i.metadata, i.created_at, i.updated_at, i.expires_at, coalesce(u.id = i.user_id, u.email_verified) AS "verified"
 FROM invitations i JOIN projects p ON p.id = i.project_id
 JOIN users inviter ON inviter.id = i.created_by
   LEFT JOIN users u ON u.id = $1 AND (u.email = i.email OR u.id = i.user_id)
@@ -163,7 +164,7 @@ export interface FindOtherOwnerRow {
  * The invitation of an email address or of a user to a project that is `pending` in the table.
  * @see prisma/sql/projects/find-pending-invitation.sql
  */
-export const findPendingInvitation = optional<{ project_id: string; email: string | null; user_id: string | null }, FindPendingInvitationRow>(
+export const findPendingInvitation = optional<{ project_id: string; email: string; user_id: string | null }, FindPendingInvitationRow>(
   'projects/find-pending-invitation',
   `SELECT i.id, CASE WHEN i.status <> 'pending' THEN i.status::text
   WHEN NOT EXISTS (
@@ -173,7 +174,8 @@ export const findPendingInvitation = optional<{ project_id: string; email: strin
   ) THEN 'revoked'
   WHEN i.expires_at <= now() THEN 'expired' ELSE 'pending' END AS status
 FROM invitations i
-WHERE i.project_id = $1 AND i.status = 'pending' AND (i.email = $2 OR i.user_id = $3)
+WHERE i.project_id = $1 AND i.status = 'pending'
+  AND i.email = $2 AND (i.email <> '' OR i.user_id = $3)
 LIMIT 1`,
   ['project_id', 'email', 'user_id'],
 )
@@ -217,7 +219,7 @@ export interface FindProjectRow {
  * Inserts a pending invitation.
  * @see prisma/sql/projects/insert-invitation.sql
  */
-export const insertInvitation = one<{ id: string; project_id: string; email: string | null; user_id: string | null; role: 'owner' | 'admin' | 'editor' | 'viewer'; created_by: string; metadata: object | string; created_at: Date | string; expires_at: Date | string }, InsertInvitationRow>(
+export const insertInvitation = one<{ id: string; project_id: string; email: string; user_id: string | null; role: 'owner' | 'admin' | 'editor' | 'viewer'; created_by: string; metadata: object | string; created_at: Date | string; expires_at: Date | string }, InsertInvitationRow>(
   'projects/insert-invitation',
   `WITH i AS (
   INSERT INTO invitations
@@ -226,14 +228,15 @@ export const insertInvitation = one<{ id: string; project_id: string; email: str
     ($1, $2, $3, $4, $5, $6, $7, $8, $9)
   RETURNING *
 )
-SELECT i.id, i.project_id, p.name AS project_name, i.email, i.user_id, i.role, CASE WHEN i.status <> 'pending' THEN i.status::text
+SELECT i.id, i.project_id, p.name AS project_name, nullif(i.email, '') AS email, i.user_id, i.role,
+CASE WHEN i.status <> 'pending' THEN i.status::text
   WHEN NOT EXISTS (
     SELECT FROM members a WHERE a.project_id = i.project_id AND a.user_id = i.created_by
       AND a.role <= (CASE WHEN i.role = 'owner' THEN 'owner' ELSE 'admin' END)::"MemberRole"
       AND a.created_at <= i.created_at
   ) THEN 'revoked'
-  WHEN i.expires_at <= now() THEN 'expired' ELSE 'pending' END AS status,
-i.created_by, inviter.name AS created_by_name, i.metadata, i.created_at, i.updated_at, i.expires_at FROM i JOIN projects p ON p.id = i.project_id
+  WHEN i.expires_at <= now() THEN 'expired' ELSE 'pending' END AS status, i.created_by, inviter.name AS created_by_name,
+i.metadata, i.created_at, i.updated_at, i.expires_at FROM i JOIN projects p ON p.id = i.project_id
 JOIN users inviter ON inviter.id = i.created_by`,
   ['id', 'project_id', 'email', 'user_id', 'role', 'created_by', 'metadata', 'created_at', 'expires_at'],
 )
@@ -314,14 +317,15 @@ export interface ListExpiredProjectsRow {
 export const listInvitations = page<{ project_id: string }, { created_after: Date | string; created_before: Date | string; updated_after: Date | string; updated_before: Date | string; metadata: object | string; status: readonly string[] }, 'created_at' | 'email' | 'updated_at', ListInvitationsRow>(
   'projects/list-invitations',
   {
-    select: `SELECT i.id, i.project_id, p.name AS project_name, i.email, i.user_id, i.role, CASE WHEN i.status <> 'pending' THEN i.status::text
+    select: `SELECT i.id, i.project_id, p.name AS project_name, nullif(i.email, '') AS email, i.user_id, i.role,
+CASE WHEN i.status <> 'pending' THEN i.status::text
   WHEN NOT EXISTS (
     SELECT FROM members a WHERE a.project_id = i.project_id AND a.user_id = i.created_by
       AND a.role <= (CASE WHEN i.role = 'owner' THEN 'owner' ELSE 'admin' END)::"MemberRole"
       AND a.created_at <= i.created_at
   ) THEN 'revoked'
-  WHEN i.expires_at <= now() THEN 'expired' ELSE 'pending' END AS status,
-i.created_by, inviter.name AS created_by_name, i.metadata, i.created_at, i.updated_at, i.expires_at
+  WHEN i.expires_at <= now() THEN 'expired' ELSE 'pending' END AS status, i.created_by, inviter.name AS created_by_name,
+i.metadata, i.created_at, i.updated_at, i.expires_at
 FROM invitations i JOIN projects p ON p.id = i.project_id
 JOIN users inviter ON inviter.id = i.created_by
 WHERE i.project_id = $1`,
@@ -342,7 +346,7 @@ WHERE i.project_id = $1`,
     },
     sorts: {
       created_at: `i.created_at`,
-      email: `coalesce(i.email, '')`,
+      email: `i.email`,
       updated_at: `i.updated_at`,
     },
     id: `i.id`,
@@ -418,14 +422,15 @@ export interface ListMembersRow {
 export const listMyInvitations = page<{ user_id: string }, { created_after: Date | string; created_before: Date | string; updated_after: Date | string; updated_before: Date | string; metadata: object | string; project_ids: readonly string[] }, 'created_at' | 'updated_at', ListMyInvitationsRow>(
   'projects/list-my-invitations',
   {
-    select: `SELECT i.id, i.project_id, p.name AS project_name, i.email, i.user_id, i.role, CASE WHEN i.status <> 'pending' THEN i.status::text
+    select: `SELECT i.id, i.project_id, p.name AS project_name, nullif(i.email, '') AS email, i.user_id, i.role,
+CASE WHEN i.status <> 'pending' THEN i.status::text
   WHEN NOT EXISTS (
     SELECT FROM members a WHERE a.project_id = i.project_id AND a.user_id = i.created_by
       AND a.role <= (CASE WHEN i.role = 'owner' THEN 'owner' ELSE 'admin' END)::"MemberRole"
       AND a.created_at <= i.created_at
   ) THEN 'revoked'
-  WHEN i.expires_at <= now() THEN 'expired' ELSE 'pending' END AS status,
-i.created_by, inviter.name AS created_by_name, i.metadata, i.created_at, i.updated_at, i.expires_at
+  WHEN i.expires_at <= now() THEN 'expired' ELSE 'pending' END AS status, i.created_by, inviter.name AS created_by_name,
+i.metadata, i.created_at, i.updated_at, i.expires_at
 FROM users u
   JOIN invitations i ON i.user_id = u.id OR (i.email = u.email AND u.email_verified)
   JOIN projects p ON p.id = i.project_id
@@ -589,14 +594,15 @@ WHERE id = $2 AND owner_id = $3`,
 export const updateInvitation = one<{ status: 'pending' | 'accepted' | 'revoked' | 'declined'; id: string }, UpdateInvitationRow>(
   'projects/update-invitation',
   `WITH i AS (UPDATE invitations SET status = $1 WHERE id = $2 RETURNING *)
-SELECT i.id, i.project_id, p.name AS project_name, i.email, i.user_id, i.role, CASE WHEN i.status <> 'pending' THEN i.status::text
+SELECT i.id, i.project_id, p.name AS project_name, nullif(i.email, '') AS email, i.user_id, i.role,
+CASE WHEN i.status <> 'pending' THEN i.status::text
   WHEN NOT EXISTS (
     SELECT FROM members a WHERE a.project_id = i.project_id AND a.user_id = i.created_by
       AND a.role <= (CASE WHEN i.role = 'owner' THEN 'owner' ELSE 'admin' END)::"MemberRole"
       AND a.created_at <= i.created_at
   ) THEN 'revoked'
-  WHEN i.expires_at <= now() THEN 'expired' ELSE 'pending' END AS status,
-i.created_by, inviter.name AS created_by_name, i.metadata, i.created_at, i.updated_at, i.expires_at FROM i JOIN projects p ON p.id = i.project_id
+  WHEN i.expires_at <= now() THEN 'expired' ELSE 'pending' END AS status, i.created_by, inviter.name AS created_by_name,
+i.metadata, i.created_at, i.updated_at, i.expires_at FROM i JOIN projects p ON p.id = i.project_id
 JOIN users inviter ON inviter.id = i.created_by`,
   ['status', 'id'],
 )

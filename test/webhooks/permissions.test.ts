@@ -369,7 +369,7 @@ t.test('an endpoint created by a key limited to projects receives no events outs
 })
 
 t.test(
-  'a key with fewer scopes than an endpoint can get it, but not its deliveries; one with fewer projects cannot',
+  'a key with fewer scopes can get an endpoint, but not its deliveries; one with fewer projects cannot',
   async (t) => {
     const person = await server.person()
     const { body: project } = await person.client.post('/projects', { name: 'one' })

@@ -182,7 +182,7 @@ export type InvitationGroupByArgs<ExtArgs extends runtime.Types.Extensions.Inter
 export type InvitationGroupByOutputType = {
   id: string
   projectId: string
-  email: string | null
+  email: string
   userId: string | null
   role: $Enums.MemberRole
   status: $Enums.InvitationStatus
@@ -217,7 +217,7 @@ export type InvitationWhereInput = {
   NOT?: Prisma.InvitationWhereInput | Prisma.InvitationWhereInput[]
   id?: Prisma.StringFilter<"Invitation"> | string
   projectId?: Prisma.StringFilter<"Invitation"> | string
-  email?: Prisma.StringNullableFilter<"Invitation"> | string | null
+  email?: Prisma.StringFilter<"Invitation"> | string
   userId?: Prisma.StringNullableFilter<"Invitation"> | string | null
   role?: Prisma.EnumMemberRoleFilter<"Invitation"> | $Enums.MemberRole
   status?: Prisma.EnumInvitationStatusFilter<"Invitation"> | $Enums.InvitationStatus
@@ -234,7 +234,7 @@ export type InvitationWhereInput = {
 export type InvitationOrderByWithRelationInput = {
   id?: Prisma.SortOrder
   projectId?: Prisma.SortOrder
-  email?: Prisma.SortOrderInput | Prisma.SortOrder
+  email?: Prisma.SortOrder
   userId?: Prisma.SortOrderInput | Prisma.SortOrder
   role?: Prisma.SortOrder
   status?: Prisma.SortOrder
@@ -254,7 +254,7 @@ export type InvitationWhereUniqueInput = Prisma.AtLeast<{
   OR?: Prisma.InvitationWhereInput[]
   NOT?: Prisma.InvitationWhereInput | Prisma.InvitationWhereInput[]
   projectId?: Prisma.StringFilter<"Invitation"> | string
-  email?: Prisma.StringNullableFilter<"Invitation"> | string | null
+  email?: Prisma.StringFilter<"Invitation"> | string
   userId?: Prisma.StringNullableFilter<"Invitation"> | string | null
   role?: Prisma.EnumMemberRoleFilter<"Invitation"> | $Enums.MemberRole
   status?: Prisma.EnumInvitationStatusFilter<"Invitation"> | $Enums.InvitationStatus
@@ -271,7 +271,7 @@ export type InvitationWhereUniqueInput = Prisma.AtLeast<{
 export type InvitationOrderByWithAggregationInput = {
   id?: Prisma.SortOrder
   projectId?: Prisma.SortOrder
-  email?: Prisma.SortOrderInput | Prisma.SortOrder
+  email?: Prisma.SortOrder
   userId?: Prisma.SortOrderInput | Prisma.SortOrder
   role?: Prisma.SortOrder
   status?: Prisma.SortOrder
@@ -291,7 +291,7 @@ export type InvitationScalarWhereWithAggregatesInput = {
   NOT?: Prisma.InvitationScalarWhereWithAggregatesInput | Prisma.InvitationScalarWhereWithAggregatesInput[]
   id?: Prisma.StringWithAggregatesFilter<"Invitation"> | string
   projectId?: Prisma.StringWithAggregatesFilter<"Invitation"> | string
-  email?: Prisma.StringNullableWithAggregatesFilter<"Invitation"> | string | null
+  email?: Prisma.StringWithAggregatesFilter<"Invitation"> | string
   userId?: Prisma.StringNullableWithAggregatesFilter<"Invitation"> | string | null
   role?: Prisma.EnumMemberRoleWithAggregatesFilter<"Invitation"> | $Enums.MemberRole
   status?: Prisma.EnumInvitationStatusWithAggregatesFilter<"Invitation"> | $Enums.InvitationStatus
@@ -304,7 +304,7 @@ export type InvitationScalarWhereWithAggregatesInput = {
 
 export type InvitationCreateInput = {
   id: string
-  email?: string | null
+  email: string
   role: $Enums.MemberRole
   status?: $Enums.InvitationStatus
   metadata?: Prisma.JsonNullValueInput | runtime.InputJsonValue
@@ -319,7 +319,7 @@ export type InvitationCreateInput = {
 export type InvitationUncheckedCreateInput = {
   id: string
   projectId: string
-  email?: string | null
+  email: string
   userId?: string | null
   role: $Enums.MemberRole
   status?: $Enums.InvitationStatus
@@ -332,7 +332,7 @@ export type InvitationUncheckedCreateInput = {
 
 export type InvitationUpdateInput = {
   id?: Prisma.StringFieldUpdateOperationsInput | string
-  email?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  email?: Prisma.StringFieldUpdateOperationsInput | string
   role?: Prisma.EnumMemberRoleFieldUpdateOperationsInput | $Enums.MemberRole
   status?: Prisma.EnumInvitationStatusFieldUpdateOperationsInput | $Enums.InvitationStatus
   metadata?: Prisma.JsonNullValueInput | runtime.InputJsonValue
@@ -347,7 +347,7 @@ export type InvitationUpdateInput = {
 export type InvitationUncheckedUpdateInput = {
   id?: Prisma.StringFieldUpdateOperationsInput | string
   projectId?: Prisma.StringFieldUpdateOperationsInput | string
-  email?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  email?: Prisma.StringFieldUpdateOperationsInput | string
   userId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   role?: Prisma.EnumMemberRoleFieldUpdateOperationsInput | $Enums.MemberRole
   status?: Prisma.EnumInvitationStatusFieldUpdateOperationsInput | $Enums.InvitationStatus
@@ -361,7 +361,7 @@ export type InvitationUncheckedUpdateInput = {
 export type InvitationCreateManyInput = {
   id: string
   projectId: string
-  email?: string | null
+  email: string
   userId?: string | null
   role: $Enums.MemberRole
   status?: $Enums.InvitationStatus
@@ -374,7 +374,7 @@ export type InvitationCreateManyInput = {
 
 export type InvitationUpdateManyMutationInput = {
   id?: Prisma.StringFieldUpdateOperationsInput | string
-  email?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  email?: Prisma.StringFieldUpdateOperationsInput | string
   role?: Prisma.EnumMemberRoleFieldUpdateOperationsInput | $Enums.MemberRole
   status?: Prisma.EnumInvitationStatusFieldUpdateOperationsInput | $Enums.InvitationStatus
   metadata?: Prisma.JsonNullValueInput | runtime.InputJsonValue
@@ -386,7 +386,7 @@ export type InvitationUpdateManyMutationInput = {
 export type InvitationUncheckedUpdateManyInput = {
   id?: Prisma.StringFieldUpdateOperationsInput | string
   projectId?: Prisma.StringFieldUpdateOperationsInput | string
-  email?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  email?: Prisma.StringFieldUpdateOperationsInput | string
   userId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   role?: Prisma.EnumMemberRoleFieldUpdateOperationsInput | $Enums.MemberRole
   status?: Prisma.EnumInvitationStatusFieldUpdateOperationsInput | $Enums.InvitationStatus
@@ -579,7 +579,7 @@ export type EnumInvitationStatusFieldUpdateOperationsInput = {
 
 export type InvitationCreateWithoutCreatedByInput = {
   id: string
-  email?: string | null
+  email: string
   role: $Enums.MemberRole
   status?: $Enums.InvitationStatus
   metadata?: Prisma.JsonNullValueInput | runtime.InputJsonValue
@@ -593,7 +593,7 @@ export type InvitationCreateWithoutCreatedByInput = {
 export type InvitationUncheckedCreateWithoutCreatedByInput = {
   id: string
   projectId: string
-  email?: string | null
+  email: string
   userId?: string | null
   role: $Enums.MemberRole
   status?: $Enums.InvitationStatus
@@ -615,7 +615,7 @@ export type InvitationCreateManyCreatedByInputEnvelope = {
 
 export type InvitationCreateWithoutUserInput = {
   id: string
-  email?: string | null
+  email: string
   role: $Enums.MemberRole
   status?: $Enums.InvitationStatus
   metadata?: Prisma.JsonNullValueInput | runtime.InputJsonValue
@@ -629,7 +629,7 @@ export type InvitationCreateWithoutUserInput = {
 export type InvitationUncheckedCreateWithoutUserInput = {
   id: string
   projectId: string
-  email?: string | null
+  email: string
   role: $Enums.MemberRole
   status?: $Enums.InvitationStatus
   createdById: string
@@ -671,7 +671,7 @@ export type InvitationScalarWhereInput = {
   NOT?: Prisma.InvitationScalarWhereInput | Prisma.InvitationScalarWhereInput[]
   id?: Prisma.StringFilter<"Invitation"> | string
   projectId?: Prisma.StringFilter<"Invitation"> | string
-  email?: Prisma.StringNullableFilter<"Invitation"> | string | null
+  email?: Prisma.StringFilter<"Invitation"> | string
   userId?: Prisma.StringNullableFilter<"Invitation"> | string | null
   role?: Prisma.EnumMemberRoleFilter<"Invitation"> | $Enums.MemberRole
   status?: Prisma.EnumInvitationStatusFilter<"Invitation"> | $Enums.InvitationStatus
@@ -700,7 +700,7 @@ export type InvitationUpdateManyWithWhereWithoutUserInput = {
 
 export type InvitationCreateWithoutProjectInput = {
   id: string
-  email?: string | null
+  email: string
   role: $Enums.MemberRole
   status?: $Enums.InvitationStatus
   metadata?: Prisma.JsonNullValueInput | runtime.InputJsonValue
@@ -713,7 +713,7 @@ export type InvitationCreateWithoutProjectInput = {
 
 export type InvitationUncheckedCreateWithoutProjectInput = {
   id: string
-  email?: string | null
+  email: string
   userId?: string | null
   role: $Enums.MemberRole
   status?: $Enums.InvitationStatus
@@ -753,7 +753,7 @@ export type InvitationUpdateManyWithWhereWithoutProjectInput = {
 export type InvitationCreateManyCreatedByInput = {
   id: string
   projectId: string
-  email?: string | null
+  email: string
   userId?: string | null
   role: $Enums.MemberRole
   status?: $Enums.InvitationStatus
@@ -766,7 +766,7 @@ export type InvitationCreateManyCreatedByInput = {
 export type InvitationCreateManyUserInput = {
   id: string
   projectId: string
-  email?: string | null
+  email: string
   role: $Enums.MemberRole
   status?: $Enums.InvitationStatus
   createdById: string
@@ -778,7 +778,7 @@ export type InvitationCreateManyUserInput = {
 
 export type InvitationUpdateWithoutCreatedByInput = {
   id?: Prisma.StringFieldUpdateOperationsInput | string
-  email?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  email?: Prisma.StringFieldUpdateOperationsInput | string
   role?: Prisma.EnumMemberRoleFieldUpdateOperationsInput | $Enums.MemberRole
   status?: Prisma.EnumInvitationStatusFieldUpdateOperationsInput | $Enums.InvitationStatus
   metadata?: Prisma.JsonNullValueInput | runtime.InputJsonValue
@@ -792,7 +792,7 @@ export type InvitationUpdateWithoutCreatedByInput = {
 export type InvitationUncheckedUpdateWithoutCreatedByInput = {
   id?: Prisma.StringFieldUpdateOperationsInput | string
   projectId?: Prisma.StringFieldUpdateOperationsInput | string
-  email?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  email?: Prisma.StringFieldUpdateOperationsInput | string
   userId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   role?: Prisma.EnumMemberRoleFieldUpdateOperationsInput | $Enums.MemberRole
   status?: Prisma.EnumInvitationStatusFieldUpdateOperationsInput | $Enums.InvitationStatus
@@ -805,7 +805,7 @@ export type InvitationUncheckedUpdateWithoutCreatedByInput = {
 export type InvitationUncheckedUpdateManyWithoutCreatedByInput = {
   id?: Prisma.StringFieldUpdateOperationsInput | string
   projectId?: Prisma.StringFieldUpdateOperationsInput | string
-  email?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  email?: Prisma.StringFieldUpdateOperationsInput | string
   userId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   role?: Prisma.EnumMemberRoleFieldUpdateOperationsInput | $Enums.MemberRole
   status?: Prisma.EnumInvitationStatusFieldUpdateOperationsInput | $Enums.InvitationStatus
@@ -817,7 +817,7 @@ export type InvitationUncheckedUpdateManyWithoutCreatedByInput = {
 
 export type InvitationUpdateWithoutUserInput = {
   id?: Prisma.StringFieldUpdateOperationsInput | string
-  email?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  email?: Prisma.StringFieldUpdateOperationsInput | string
   role?: Prisma.EnumMemberRoleFieldUpdateOperationsInput | $Enums.MemberRole
   status?: Prisma.EnumInvitationStatusFieldUpdateOperationsInput | $Enums.InvitationStatus
   metadata?: Prisma.JsonNullValueInput | runtime.InputJsonValue
@@ -831,7 +831,7 @@ export type InvitationUpdateWithoutUserInput = {
 export type InvitationUncheckedUpdateWithoutUserInput = {
   id?: Prisma.StringFieldUpdateOperationsInput | string
   projectId?: Prisma.StringFieldUpdateOperationsInput | string
-  email?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  email?: Prisma.StringFieldUpdateOperationsInput | string
   role?: Prisma.EnumMemberRoleFieldUpdateOperationsInput | $Enums.MemberRole
   status?: Prisma.EnumInvitationStatusFieldUpdateOperationsInput | $Enums.InvitationStatus
   createdById?: Prisma.StringFieldUpdateOperationsInput | string
@@ -844,7 +844,7 @@ export type InvitationUncheckedUpdateWithoutUserInput = {
 export type InvitationUncheckedUpdateManyWithoutUserInput = {
   id?: Prisma.StringFieldUpdateOperationsInput | string
   projectId?: Prisma.StringFieldUpdateOperationsInput | string
-  email?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  email?: Prisma.StringFieldUpdateOperationsInput | string
   role?: Prisma.EnumMemberRoleFieldUpdateOperationsInput | $Enums.MemberRole
   status?: Prisma.EnumInvitationStatusFieldUpdateOperationsInput | $Enums.InvitationStatus
   createdById?: Prisma.StringFieldUpdateOperationsInput | string
@@ -856,7 +856,7 @@ export type InvitationUncheckedUpdateManyWithoutUserInput = {
 
 export type InvitationCreateManyProjectInput = {
   id: string
-  email?: string | null
+  email: string
   userId?: string | null
   role: $Enums.MemberRole
   status?: $Enums.InvitationStatus
@@ -869,7 +869,7 @@ export type InvitationCreateManyProjectInput = {
 
 export type InvitationUpdateWithoutProjectInput = {
   id?: Prisma.StringFieldUpdateOperationsInput | string
-  email?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  email?: Prisma.StringFieldUpdateOperationsInput | string
   role?: Prisma.EnumMemberRoleFieldUpdateOperationsInput | $Enums.MemberRole
   status?: Prisma.EnumInvitationStatusFieldUpdateOperationsInput | $Enums.InvitationStatus
   metadata?: Prisma.JsonNullValueInput | runtime.InputJsonValue
@@ -882,7 +882,7 @@ export type InvitationUpdateWithoutProjectInput = {
 
 export type InvitationUncheckedUpdateWithoutProjectInput = {
   id?: Prisma.StringFieldUpdateOperationsInput | string
-  email?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  email?: Prisma.StringFieldUpdateOperationsInput | string
   userId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   role?: Prisma.EnumMemberRoleFieldUpdateOperationsInput | $Enums.MemberRole
   status?: Prisma.EnumInvitationStatusFieldUpdateOperationsInput | $Enums.InvitationStatus
@@ -895,7 +895,7 @@ export type InvitationUncheckedUpdateWithoutProjectInput = {
 
 export type InvitationUncheckedUpdateManyWithoutProjectInput = {
   id?: Prisma.StringFieldUpdateOperationsInput | string
-  email?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  email?: Prisma.StringFieldUpdateOperationsInput | string
   userId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   role?: Prisma.EnumMemberRoleFieldUpdateOperationsInput | $Enums.MemberRole
   status?: Prisma.EnumInvitationStatusFieldUpdateOperationsInput | $Enums.InvitationStatus
@@ -1001,9 +1001,9 @@ export type $InvitationPayload<ExtArgs extends runtime.Types.Extensions.Internal
     id: string
     projectId: string
     /**
-     * In lower case. The user may not exist yet. Null for an invitation by user id.
+     * In lower case. The user may not exist yet. Empty for an invitation by user id.
      */
-    email: string | null
+    email: string
     /**
      * The invited user. Null for an invitation by email address.
      */

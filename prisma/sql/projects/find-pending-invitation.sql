@@ -3,5 +3,6 @@
 -- @type status Schemas['Invitation']['status']
 SELECT i.id, {invitation-status} AS status
 FROM invitations i
-WHERE i.project_id = :project_id AND i.status = 'pending' AND i.email = :email AND (i.email <> '' OR i.user_id = :user_id?)
+WHERE i.project_id = :project_id AND i.status = 'pending'
+  AND i.email = :email AND (i.email <> '' OR i.user_id = :user_id?)
 LIMIT 1
