@@ -145,6 +145,7 @@ export interface OperationsByTag {
     | 'updateProfile'
     | 'getSettings'
     | 'updateSettings'
+    | 'getLimits'
   'users':
     | 'listUsers'
     | 'createUser'
@@ -325,6 +326,28 @@ export const operations: Record<OperationId, OperationInfo> = withErrorReplies<O
     projectAccess: null,
     secretAnswer: false,
     unlimitedKey: true
+  },
+  getLimits: {
+    id: "getLimits",
+    method: "GET",
+    path: "/v1/user/limits",
+    url: "/v1/user/limits",
+    tag: "user",
+    scopes: ["user:read"],
+    rateLimit: "default",
+    validators: {"query":"queryNone"},
+    body: null,
+    errors: [400,401,403,406,429,500,503],
+    replies: {
+      200: {"contentType":"application/json","serializer":"replyLimits"}
+    },
+    produces: ["application/json"],
+    idempotent: false,
+    ifMatch: null,
+    etag: false,
+    paged: false,
+    projectAccess: null,
+    secretAnswer: false
   },
   getAvatar: {
     id: "getAvatar",

@@ -67,6 +67,7 @@ export const skeleton = {
   paths: {
     '/v1/user/profile': { get: route('getProfile'), put: route('updateProfile') },
     '/v1/user/settings': { get: route('getSettings'), put: route('updateSettings') },
+    '/v1/user/limits': { get: route('getLimits') },
     '/v1/user/avatar': { get: route('getAvatar'), post: route('uploadAvatar'), delete: route('deleteAvatar') },
     '/v1/avatars/{id}/{size}': { get: route('getAvatarImage') },
     '/v1/user/invitations': { get: route('listMyInvitations') },

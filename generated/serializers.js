@@ -933,6 +933,211 @@ return json + JSON_STR_END_OBJECT
     
 }(validator, serializer)
   return module.exports }) },
+  get replyLimits () { return define(this, 'replyLimits', (module) => {'use strict'
+
+  const Serializer = require('fast-json-stringify/lib/serializer')
+  const serializerState = {"mode":"standalone"}
+  const serializer = Serializer.restoreFromState(serializerState)
+
+  const validator = null
+
+
+  module.exports = function anonymous(validator,serializer
+) {
+
+    
+const {
+  asString,
+  asNumber,
+  asBoolean,
+  asDateTime,
+  asDate,
+  asTime,
+  asUnsafeString,
+  asPlainStringArray
+} = serializer
+
+const asInteger = serializer.asInteger.bind(serializer)
+
+
+    const JSON_STR_BEGIN_OBJECT = '{'
+    const JSON_STR_END_OBJECT = '}'
+    const JSON_STR_BEGIN_ARRAY = '['
+    const JSON_STR_END_ARRAY = ']'
+    const JSON_STR_COMMA = ','
+    const JSON_STR_COLONS = ':'
+    const JSON_STR_QUOTE = '"'
+    const JSON_STR_EMPTY_OBJECT = JSON_STR_BEGIN_OBJECT + JSON_STR_END_OBJECT
+    const JSON_STR_EMPTY_ARRAY = JSON_STR_BEGIN_ARRAY + JSON_STR_END_ARRAY
+    const JSON_STR_EMPTY_STRING = JSON_STR_QUOTE + JSON_STR_QUOTE
+    const JSON_STR_NULL = 'null'
+    
+  
+    
+      // "spec#/$defs/Limit"
+      function anonymous2 (input) {
+        const obj = (input && typeof input.toJSON === 'function')
+    ? input.toJSON()
+    : input
+  
+        if (obj === null) return JSON_STR_EMPTY_OBJECT
+        let json = ''
+
+        
+      const value_name_3 = obj["name"]
+      if (value_name_3 !== undefined) {
+        json += "{\"name\":"
+        
+        if (typeof value_name_3 !== 'string') {
+          if (value_name_3 === null) {
+            json += JSON_STR_EMPTY_STRING
+          } else if (value_name_3 instanceof Date) {
+            json += JSON_STR_QUOTE + value_name_3.toISOString() + JSON_STR_QUOTE
+          } else if (value_name_3 instanceof RegExp) {
+            json += asString(value_name_3.source)
+          } else {
+            json += asString(value_name_3.toString())
+          }
+        } else {
+          json += asString(value_name_3)
+        }
+        
+      } else {
+        throw new Error('"name" is required!')
+      }
+      
+      const value_unit_4 = obj["unit"]
+      if (value_unit_4 !== undefined) {
+        json += ",\"unit\":"
+        
+        if (typeof value_unit_4 !== 'string') {
+          if (value_unit_4 === null) {
+            json += JSON_STR_EMPTY_STRING
+          } else if (value_unit_4 instanceof Date) {
+            json += JSON_STR_QUOTE + value_unit_4.toISOString() + JSON_STR_QUOTE
+          } else if (value_unit_4 instanceof RegExp) {
+            json += asString(value_unit_4.source)
+          } else {
+            json += asString(value_unit_4.toString())
+          }
+        } else {
+          json += asString(value_unit_4)
+        }
+        
+      } else {
+        throw new Error('"unit" is required!')
+      }
+      
+      const value_limit_5 = obj["limit"]
+      if (value_limit_5 !== undefined) {
+        json += ",\"limit\":"
+        
+          if (value_limit_5 === null) {
+            json += JSON_STR_NULL
+          }
+          
+          else if(Number.isInteger(value_limit_5) || value_limit_5 === null) {
+            json += asInteger(value_limit_5)
+          }
+        
+    else throw new TypeError("The value of 'spec#/$defs/Limit/properties/limit' does not match schema definition.")
+  
+      } else {
+        throw new Error('"limit" is required!')
+      }
+      
+      const value_used_6 = obj["used"]
+      if (value_used_6 !== undefined) {
+        json += ",\"used\":"
+        json += asInteger(value_used_6)
+      } else {
+        throw new Error('"used" is required!')
+      }
+      
+      const value_reset_at_7 = obj["reset_at"]
+      if (value_reset_at_7 !== undefined) {
+        json += ",\"reset_at\":"
+        
+          if (value_reset_at_7 === null) {
+            json += JSON_STR_NULL
+          }
+          
+          else if(
+            typeof value_reset_at_7 === "string" ||
+            value_reset_at_7 === null ||
+            value_reset_at_7 instanceof Date ||
+            value_reset_at_7 instanceof RegExp ||
+            (
+              typeof value_reset_at_7 === "object" &&
+              typeof value_reset_at_7.toString === "function" &&
+              value_reset_at_7.toString !== Object.prototype.toString
+            )
+          ) {
+            json += asDateTime(value_reset_at_7)
+          }
+        
+    else throw new TypeError("The value of 'spec#/$defs/Limit/properties/reset_at' does not match schema definition.")
+  
+      } else {
+        throw new Error('"reset_at" is required!')
+      }
+      
+return json + JSON_STR_END_OBJECT
+
+      }
+    
+
+    function anonymous1 (obj) {
+      // "spec#/$defs/Limits/properties/limits"
+      let json = ''
+  
+    if (obj === null) return JSON_STR_EMPTY_ARRAY
+    if (!Array.isArray(obj)) {
+      throw new TypeError("The value of 'spec#/$defs/Limits/properties/limits' does not match schema definition.")
+    }
+    const arrayLength = obj.length
+  
+    json += JSON_STR_BEGIN_ARRAY
+  
+      if (arrayLength > 0) {
+        const value = obj[0]
+        json += anonymous2(value)
+        for (let i = 1; i < arrayLength; i++) {
+          json += JSON_STR_COMMA
+          const value = obj[i]
+          json += anonymous2(value)
+        }
+      }
+      return json + JSON_STR_END_ARRAY
+    }
+
+      // "spec#/$defs/Limits"
+      function anonymous0 (input) {
+        const obj = (input && typeof input.toJSON === 'function')
+    ? input.toJSON()
+    : input
+  
+        if (obj === null) return JSON_STR_EMPTY_OBJECT
+        let json = ''
+
+        
+      const value_limits_1 = obj["limits"]
+      if (value_limits_1 !== undefined) {
+        json += "{\"limits\":"
+        json += anonymous1(value_limits_1)
+      } else {
+        throw new Error('"limits" is required!')
+      }
+      
+return json + JSON_STR_END_OBJECT
+
+      }
+    
+    const main = anonymous0
+    return main
+    
+}(validator, serializer)
+  return module.exports }) },
   get replyAvatar () { return define(this, 'replyAvatar', (module) => {'use strict'
 
   const Serializer = require('fast-json-stringify/lib/serializer')

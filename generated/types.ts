@@ -49,6 +49,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/user/limits": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get your limits
+         * Returns what you may have and use, and how much of it you have used. All your API keys count together. A request beyond a limit returns 403, or 429 if the limit resets; `details.constraint` is the name of the limit.
+         */
+        get: operations["getLimits"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/user/avatar": {
         parameters: {
             query?: never;
@@ -837,7 +857,7 @@ export interface paths {
         };
         /**
          * Get AI usage for today
-         * Returns the requests, tokens and cost of the current API key since midnight UTC. Interrupted streams count too.
+         * Returns the requests, tokens and cost of all your API keys since midnight UTC. Interrupted streams count too.
          */
         get: operations["getAiUsage"];
         put?: never;
@@ -5144,6 +5164,10 @@ export interface components {
          *     }
          */
         ErrorResponse: ErrorResponse;
+        /** A limit and its use. */
+        Limit: Limit;
+        /** All limits of a user. */
+        Limits: Limits;
         /**
          * The ID of an avatar. It starts with `avt_`.
          * @example avt_01jd6y8m5qe8btc4y5w1r0n3fz
@@ -5400,7 +5424,7 @@ export interface components {
         Model: Model;
         /** A page of models. */
         ModelList: ModelList;
-        /** The AI usage of an API key on one day. */
+        /** The AI usage of a user on one day. */
         AiUsage: AiUsage;
         /**
          * The id of a model. `listModels` returns the available models.
@@ -6973,6 +6997,37 @@ export interface operations {
             412: components["responses"]["PreconditionFailed"];
             413: components["responses"]["PayloadTooLarge"];
             415: components["responses"]["UnsupportedMediaType"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["ServerError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    getLimits: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** Your limits. */
+            200: {
+                headers: {
+                    "X-Request-ID": components["headers"]["RequestID"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /** All limits of a user. */
+                    "application/json": Limits;
+                };
+            };
+            400: components["responses"]["InvalidRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            406: components["responses"]["NotAcceptable"];
             429: components["responses"]["RateLimited"];
             500: components["responses"]["ServerError"];
             503: components["responses"]["Unavailable"];
@@ -8894,7 +8949,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    /** The AI usage of an API key on one day. */
+                    /** The AI usage of a user on one day. */
                     "application/json": AiUsage;
                 };
             };
@@ -12432,6 +12487,42 @@ export interface ErrorResponse {
         };
     };
 }
+/** A limit and its use. */
+export interface Limit {
+    /**
+     * The name of the limit, which is `details.constraint` of its error.
+     * @example projects
+     */
+    name: string;
+    /**
+     * What is counted.
+     * @enum {string}
+     */
+    unit: "items" | "bytes" | "tokens" | "requests_per_minute";
+    /**
+     * Format: int64
+     * The maximum. Null for no limit.
+     * @example 100
+     */
+    limit: number | null;
+    /**
+     * Format: int64
+     * How much is used now.
+     * @example 3
+     */
+    used: number;
+    /**
+     * Format: date-time
+     * When `used` starts again at 0. Null for limits that do not reset.
+     * @example null
+     */
+    reset_at: string | null;
+}
+/** All limits of a user. */
+export interface Limits {
+    /** The limits, by name. */
+    limits: Limit[];
+}
 /**
  * The ID of an avatar. It starts with `avt_`.
  * @example avt_01jd6y8m5qe8btc4y5w1r0n3fz
@@ -12687,10 +12778,7 @@ export interface ApiKey {
      * @example null
      */
     replaced_by: ApiKeyId | null;
-    /**
-     * The key that made this one. A rotation keeps it: the new key has the `created_by_key` of the old one. Null for the first key of a user, and for keys made before the server recorded it.
-     * @example null
-     */
+    /** The key that made this one. A rotation keeps it: the new key has the `created_by_key` of the old one. Null for the first key of a user, and for keys made before the server recorded it. */
     created_by_key: ApiKeyId | null;
 }
 /** A page of API keys. */
@@ -13568,7 +13656,7 @@ export interface ModelList {
     /** The position of a page in the whole list. */
     pagination: Pagination;
 }
-/** The AI usage of an API key on one day. */
+/** The AI usage of a user on one day. */
 export interface AiUsage {
     /**
      * Format: date
@@ -13602,7 +13690,7 @@ export interface AiUsage {
     total_tokens: number;
     /**
      * Format: int64
-     * Daily token limit of the key. Chats return 429 once it is reached. `null` for no limit.
+     * Daily token limit of all your API keys. Chats return 429 once it is reached or reserved. `null` for no limit.
      * @example null
      */
     limit_tokens: number | null;
@@ -15671,10 +15759,7 @@ export interface ApiKeyBefore {
      * @example null
      */
     replaced_by?: ApiKeyId | null;
-    /**
-     * The key that made this one. A rotation keeps it: the new key has the `created_by_key` of the old one. Null for the first key of a user, and for keys made before the server recorded it.
-     * @example null
-     */
+    /** The key that made this one. A rotation keeps it: the new key has the `created_by_key` of the old one. Null for the first key of a user, and for keys made before the server recorded it. */
     created_by_key?: ApiKeyId | null;
 }
 /** One of your API keys was created. */

@@ -1,4 +1,4 @@
-// Chats, plain and streamed; the models; and the token usage of an API key.
+// Chats, plain and streamed; the models; and the token usage of a user.
 import type { Handlers } from '../services/handler.ts'
 import { pageOfArray } from '../infra/database/list.ts'
 import { toChatResponse } from '../services/ai/chat/messages.ts'
@@ -12,7 +12,7 @@ export const ai = {
   },
 
   async getAiUsage({ principal }, { db, config }) {
-    const usage = await usageToday(db, principal.keyId)
+    const usage = await usageToday(db, principal.userId)
     return {
       status: 200,
       body: {

@@ -4,6 +4,7 @@ import type { Handlers } from '../services/handler.ts'
 import { requireMembership } from '../services/projects/access.ts'
 import { timestampAfter } from '../infra/database/timestamps.ts'
 import { unauthorized } from '../infra/errors.ts'
+import { readLimits } from '../services/users/limits.ts'
 import { readSettings, settingsColumns } from '../services/users/settings.ts'
 import { lockUser, toProfile } from '../services/users/users.ts'
 
@@ -32,6 +33,10 @@ export const user = {
       await events.emit(tx, 'profile.updated', profile, { previous, userId: row.id })
       return { status: 200, body: profile }
     })
+  },
+
+  async getLimits({ principal }, { db, ...sources }) {
+    return { status: 200, body: { limits: await readLimits(db, sources, principal.userId) } }
   },
 
   async getSettings({ principal }, { db }) {

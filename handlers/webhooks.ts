@@ -1,7 +1,7 @@
 // The caller's webhook endpoints and their deliveries.
 import { changesOf } from '../infra/changes.ts'
 import type { Handlers } from '../services/handler.ts'
-import { conflict, invalidState, unauthorized } from '../infra/errors.ts'
+import { invalidState, unauthorized } from '../infra/errors.ts'
 import { lockUser } from '../services/users/users.ts'
 import {
   openDelivery,
@@ -27,15 +27,12 @@ export const webhooks = {
     return { status: 200, body: await listEndpoints(db, principal, query) }
   },
 
-  async createWebhookEndpoint({ principal, body }, { db, config, webhookClient, events }) {
+  async createWebhookEndpoint({ principal, body }, { db, webhookClient, events }) {
     const { userId } = principal
-    const maxEndpoints = config.webhookEndpointsPerUser
     requirePublicUrl(webhookClient, body.url)
     requireSelectableEvents(body.event_types, grantsOfKey(principal).scopes)
     return await db.transaction(async (tx) => {
       if ((await lockUser(tx, userId)) === null) throw unauthorized('disabled')
-      if ((await tx.prisma.webhookEndpoint.count({ where: { userId, deletedAt: null } })) >= maxEndpoints)
-        throw conflict('max_endpoints', `A user can have at most ${maxEndpoints} webhook endpoints.`)
       const { row, endpoint } = newEndpoint(principal, body)
       // Emitted before the endpoint is inserted, so that the event is not sent to the endpoint itself: its
       // owner does not have the secret yet to verify the signature.

@@ -1,5 +1,6 @@
 // The types of handlers: the request that a handler gets, and the responses that it may return. They are
 // derived from generated/types.ts, so an undeclared status or a wrong body does not compile.
+import type { RateLimitReader } from './users/limits.ts'
 import type { components, operations } from '../generated/types.ts'
 import type {
   BinaryOperationId,
@@ -125,6 +126,7 @@ export type HandlerServices = Services & {
   db: Db
   /** The URL at which clients reach this server, without a trailing slash. */
   publicUrl: () => string
+  rateLimits: RateLimitReader
 }
 
 export type Handler<Id extends OperationId> = (

@@ -18,6 +18,7 @@ import { createGateways, type GatewayJob, type Gateways } from './payments/gatew
 import { sandbox } from './payments/sandbox/gateway.ts'
 import { createStripeGateway } from './payments/stripe/gateway.ts'
 import { projectConstraintErrors } from './projects/constraint-errors.ts'
+import { quotaErrors } from './users/quotas.ts'
 import { createPrincipals, type Principals } from './users/authentication.ts'
 import { sharedFor } from '../infra/share.ts'
 import { createStorage, type Storage } from './storage/storage.ts'
@@ -81,7 +82,7 @@ export function createServices({
   const database = openDatabase({
     url: databaseUrl,
     poolSize: config.databasePoolSize,
-    constraintErrors: projectConstraintErrors,
+    constraintErrors: [...projectConstraintErrors, ...quotaErrors(config)],
     onError,
     onStatement,
     onRows,

@@ -28,7 +28,8 @@ export function authenticate(info: OperationInfo, { principals, lastUsed }: Serv
     const principal = await principalOf(request, reply)
     request.principal = principal
     lastUsed.touch(principal.keyId)
-    await countRequest(limits, reply, info.rateLimit!, principal.keyId)
+    // All keys of a user count together.
+    await countRequest(limits, reply, info.rateLimit!, principal.userId)
     for (const scope of info.scopes) {
       if (!principal.scopes.has(scope))
         throw forbidden(`This operation requires an API key with the scope ${scope}.`, 'scope')

@@ -1,6 +1,7 @@
-// Rate limits per API key and per client network: counted in memory, or in Redis for all instances together.
+// Rate limits per user and per client network: counted in memory, or in Redis for all instances together.
 import type { FastifyReply } from 'fastify'
 import { Redis } from 'ioredis'
+import type { RateLimitReader } from '../../services/users/limits.ts'
 import {
   RateLimiterMemory,
   RateLimiterRedis,
@@ -8,6 +9,9 @@ import {
   type RateLimiterAbstract,
 } from 'rate-limiter-flexible'
 import { rateLimited } from '../../infra/errors.ts'
+
+/** These policies limit addresses. All others limit users. */
+const addressPolicies = new Set(['address', 'page', 'gateway', 'health'])
 
 export interface Policy {
   name: string
@@ -24,8 +28,8 @@ export interface RateLimitResult {
 /** The window of every policy, in seconds. */
 const windowSeconds = 60
 
-export interface RateLimits {
-  /** Counts one request of a client (a key id or a network) against the policy. */
+export interface RateLimits extends RateLimitReader {
+  /** Counts one request of a client (a user id or a network) against the policy. */
   consume(policy: string, client: string): Promise<RateLimitResult>
   /** Whether a request of the client would be allowed, without counting it. */
   peek(policy: string, client: string): Promise<RateLimitResult>
@@ -111,6 +115,20 @@ export function createRateLimits({ policies, redisUrl, onError = () => {} }: Rat
       const { limiter, policy } = await limiterOf(name)
       const counted = (await limiter.get(client)) ?? new RateLimiterRes(policy.limit, 0, 0)
       return resultOf(counted.remainingPoints > 0, policy, counted)
+    },
+    async read(userId) {
+      const ofUsers = [...limiters.values()].filter(({ policy }) => !addressPolicies.has(policy.name))
+      return await Promise.all(
+        ofUsers.map(async ({ limiter, policy: { name, limit } }) => {
+          const now = await limiter.get(userId)
+          return {
+            policy: name,
+            limit,
+            used: now?.consumedPoints ?? 0,
+            resetAt: now === null ? null : new Date(Date.now() + now.msBeforeNext),
+          }
+        }),
+      )
     },
     async close() {
       redis?.disconnect()

@@ -54,11 +54,11 @@ export class OperationRoute {
   #content: (() => Promise<StaticContent>) | undefined
 
   constructor(info: OperationInfo, handler: AnyHandler, context: EdgeContext) {
-    const { services, publicUrl } = context
+    const { services, limits: rateLimits, publicUrl } = context
     this.info = info
     this.handler = handler
     this.context = context
-    this.readServices = { ...services, db: services.database, publicUrl }
+    this.readServices = { ...services, db: services.database, publicUrl, rateLimits }
     this.#writes = info.method !== 'GET'
     this.#answersEvents = info.replies[200]?.events !== undefined
     this.#answersBytes = info.replies[200]?.binary === true
@@ -230,7 +230,7 @@ class OperationCall {
 
   async #callHandler(db: Db): Promise<HandlerAnswer> {
     const { info, handler, context, readServices } = this.#route
-    const { services, publicUrl } = context
+    const { services } = context
     const { params, query, body } = this.#input
     const request = this.#request
     const reply = this.#reply
@@ -251,7 +251,7 @@ class OperationCall {
         },
         ifMatch: precondition.check,
       },
-      db === services.database ? readServices : { ...services, db: precondition.guard(db), publicUrl },
+      db === services.database ? readServices : { ...readServices, db: precondition.guard(db) },
     )
     return await call.catch((error) => {
       throw nameReference(error, this.#input)

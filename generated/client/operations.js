@@ -6,6 +6,7 @@ export const operationTable = {
   updateProfile: {"method":"PUT","path":"/user/profile","prefix":"/v1","name":"user.profile.update","body":true,"answer":"json"},
   getSettings: {"method":"GET","path":"/user/settings","prefix":"/v1","name":"user.settings.get","answer":"json"},
   updateSettings: {"method":"PUT","path":"/user/settings","prefix":"/v1","name":"user.settings.update","body":true,"answer":"json"},
+  getLimits: {"method":"GET","path":"/user/limits","prefix":"/v1","name":"user.limits.get","answer":"json"},
   getAvatar: {"method":"GET","path":"/user/avatar","prefix":"/v1","name":"user.avatar.get","answer":"json"},
   uploadAvatar: {"method":"POST","path":"/user/avatar","prefix":"/v1","name":"user.avatar.upload","body":true,"answer":"json","form":{"file":"file","json":[]},"idempotent":true},
   deleteAvatar: {"method":"DELETE","path":"/user/avatar","prefix":"/v1","name":"user.avatar.delete","answer":null},

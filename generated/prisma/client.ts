@@ -47,6 +47,16 @@ export { Prisma }
  */
 export type User = Prisma.UserModel
 /**
+ * Model QuotaUsage
+ * What a user has of a limited resource. Triggers keep it.
+ */
+export type QuotaUsage = Prisma.QuotaUsageModel
+/**
+ * Model QuotaLimit
+ * The limits of the running servers, which write them when they start.
+ */
+export type QuotaLimit = Prisma.QuotaLimitModel
+/**
  * Model Settings
  * The preferences of a user. The row is created with the user, and deleted when the user is deleted.
  */

@@ -9,6 +9,8 @@
  * 🟢 You can import this file directly.
  */
 export type * from './models/User.ts'
+export type * from './models/QuotaUsage.ts'
+export type * from './models/QuotaLimit.ts'
 export type * from './models/Settings.ts'
 export type * from './models/ApiKey.ts'
 export type * from './models/Project.ts'

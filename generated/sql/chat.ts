@@ -30,17 +30,17 @@ WHERE id = $3`,
 )
 
 /**
- * Counts an answer and its tokens to the day's usage of an API key.
+ * Counts an answer and its tokens to the day's usage of a user's API key.
  * @see prisma/sql/chat/add-usage.sql
  */
-export const addUsage = none<{ api_key_id: string; prompt_tokens: number; completion_tokens: number; cost_micros: number }>(
+export const addUsage = none<{ user_id: string; api_key_id: string; prompt_tokens: number; completion_tokens: number; cost_micros: number }>(
   'chat/add-usage',
-  `INSERT INTO ai_usage AS u (api_key_id, day, requests, prompt_tokens, completion_tokens, cost_micros)
-VALUES ($1, (now() AT TIME ZONE 'UTC')::date, 1, $2, $3, $4)
+  `INSERT INTO ai_usage AS u (user_id, api_key_id, day, requests, prompt_tokens, completion_tokens, cost_micros)
+VALUES ($1, $2, (now() AT TIME ZONE 'UTC')::date, 1, $3, $4, $5)
 ON CONFLICT (api_key_id, day) DO UPDATE SET requests = u.requests + 1,
-  prompt_tokens = u.prompt_tokens + $2,
-  completion_tokens = u.completion_tokens + $3, cost_micros = u.cost_micros + $4`,
-  ['api_key_id', 'prompt_tokens', 'completion_tokens', 'cost_micros'],
+  prompt_tokens = u.prompt_tokens + $3,
+  completion_tokens = u.completion_tokens + $4, cost_micros = u.cost_micros + $5`,
+  ['user_id', 'api_key_id', 'prompt_tokens', 'completion_tokens', 'cost_micros'],
 )
 
 /**
@@ -255,16 +255,17 @@ export interface FinishMessageRow {
  * unique.
  * @see prisma/sql/chat/insert-message.sql
  */
-export const insertMessage = none<{ id: string; session_id: string | null; user_id: string; api_key_id: string; role: 'system' | 'user' | 'assistant'; content: string; status: 'in_progress' | 'completed' | 'incomplete' | 'canceled' | 'failed'; model: string | null; metadata: object | string; space_ids: readonly string[]; searched: object | string | null; key_digest: Buffer | null; body_hash: Buffer | null; created_at: Date | string }>(
+export const insertMessage = none<{ id: string; session_id: string | null; user_id: string; api_key_id: string; role: 'system' | 'user' | 'assistant'; content: string; status: 'in_progress' | 'completed' | 'incomplete' | 'canceled' | 'failed'; model: string | null; metadata: object | string; space_ids: readonly string[]; searched: object | string | null; reserved_tokens: number; key_digest: Buffer | null; body_hash: Buffer | null; created_at: Date | string }>(
   'chat/insert-message',
   `INSERT INTO ai_messages (id, session_id, user_id, api_key_id, role, content, status, model, metadata,
-  space_ids, searched, key_digest, body_hash, heartbeat_at, created_at, position)
+  space_ids, searched, reserved_tokens, key_digest, body_hash, heartbeat_at, created_at, position)
 VALUES ($1, $2, $3, $4, $5, $6, $7::"MessageStatus", $8,
   $9,
-  $10, $11, $12, $13, CASE WHEN $7 = 'in_progress' THEN now() END,
-  $14,
+  $10, $11, $12,
+  $13, $14, CASE WHEN $7 = 'in_progress' THEN now() END,
+  $15,
   (SELECT coalesce(max(position), 0) + 1 FROM ai_messages WHERE session_id = $2))`,
-  ['id', 'session_id', 'user_id', 'api_key_id', 'role', 'content', 'status', 'model', 'metadata', 'space_ids', 'searched', 'key_digest', 'body_hash', 'created_at'],
+  ['id', 'session_id', 'user_id', 'api_key_id', 'role', 'content', 'status', 'model', 'metadata', 'space_ids', 'searched', 'reserved_tokens', 'key_digest', 'body_hash', 'created_at'],
 )
 
 /**
@@ -810,16 +811,17 @@ export interface ReadStatusRow {
 }
 
 /**
- * The usage of an API key today.
+ * The usage of a user today.
  * @see prisma/sql/chat/read-usage-today.sql
  */
-export const readUsageToday = one<{ api_key_id: string }, ReadUsageTodayRow>(
+export const readUsageToday = one<{ user_id: string }, ReadUsageTodayRow>(
   'chat/read-usage-today',
-  `SELECT (now() AT TIME ZONE 'UTC')::date::text AS day, coalesce(u.requests, 0) AS requests,
-  coalesce(u.prompt_tokens, 0) AS prompt_tokens, coalesce(u.completion_tokens, 0) AS completion_tokens,
-  coalesce(u.cost_micros, 0) AS cost_micros
-FROM (SELECT 1) AS one LEFT JOIN ai_usage u ON u.api_key_id = $1 AND u.day = (now() AT TIME ZONE 'UTC')::date`,
-  ['api_key_id'],
+  `SELECT (now() AT TIME ZONE 'UTC')::date::text AS day, coalesce(sum(requests), 0)::int AS requests,
+  coalesce(sum(prompt_tokens), 0)::bigint AS prompt_tokens,
+  coalesce(sum(completion_tokens), 0)::bigint AS completion_tokens,
+  coalesce(sum(cost_micros), 0)::bigint AS cost_micros
+FROM ai_usage WHERE user_id = $1 AND day = (now() AT TIME ZONE 'UTC')::date`,
+  ['user_id'],
 )
 export interface ReadUsageTodayRow {
   day: string
@@ -830,35 +832,39 @@ export interface ReadUsageTodayRow {
 }
 
 /**
- * The answers of an API key in progress, the tokens that it has used today, and the seconds until the day
+ * The answers of a user in progress, the tokens that the user has used today, and the seconds until the day
  * (UTC) ends; and the body and the answer of the earlier request with this Idempotency-Key, which are null
  * if there is none. If the answer of an Idempotency-Key was replaced or deleted, the key is stored with the
  * question (see `delete-messages-after`). The answer is then the message after the question.
  * @see prisma/sql/chat/read-user-state.sql
  */
-export const readUserState = one<{ api_key_id: string; heartbeat_timeout_seconds: number; user_id: string; key_digest: Buffer | null }, ReadUserStateRow>(
+export const readUserState = one<{ user_id: string; heartbeat_timeout_seconds: number; key_digest: Buffer | null }, ReadUserStateRow>(
   'chat/read-user-state',
   `SELECT (
     SELECT count(*) FROM ai_messages
-    WHERE api_key_id = $1 AND status = 'in_progress' AND heartbeat_at > now() - make_interval(secs => $2)
+    WHERE user_id = $1 AND status = 'in_progress' AND heartbeat_at > now() - make_interval(secs => $2)
   )::int AS open,
   coalesce((
-    SELECT prompt_tokens + completion_tokens FROM ai_usage
-    WHERE api_key_id = $1 AND day = (now() AT TIME ZONE 'UTC')::date), 0) AS tokens,
+    SELECT sum(prompt_tokens + completion_tokens)::bigint FROM ai_usage
+    WHERE user_id = $1 AND day = (now() AT TIME ZONE 'UTC')::date
+  ), 0) + coalesce((
+    SELECT sum(reserved_tokens)::bigint FROM ai_messages
+    WHERE user_id = $1 AND status = 'in_progress' AND heartbeat_at > now() - make_interval(secs => $2)
+  ), 0) AS tokens,
   ceil(extract(epoch FROM
     date_trunc('day', now() AT TIME ZONE 'UTC') + interval '1 day' - (now() AT TIME ZONE 'UTC')))::int
     AS seconds_left,
   m.body_hash, a.id AS answer_id, a.status, a.heartbeat_at < now() - make_interval(secs => $2) AS is_stale
 FROM (SELECT 1) AS one
   LEFT JOIN ai_messages m
-    ON m.user_id = $3 AND m.key_digest = $4 AND m.created_at > now() - interval '24 hours'
+    ON m.user_id = $1 AND m.key_digest = $3 AND m.created_at > now() - interval '24 hours'
   LEFT JOIN LATERAL (SELECT CASE m.role WHEN 'user' THEN (
     SELECT n.id FROM ai_messages n
     WHERE n.session_id = m.session_id AND n.position > m.position AND n.role = 'assistant'
     ORDER BY n.position LIMIT 1
   ) ELSE m.id END AS id) AS answering ON true
   LEFT JOIN ai_messages a ON a.id = answering.id`,
-  ['api_key_id', 'heartbeat_timeout_seconds', 'user_id', 'key_digest'],
+  ['user_id', 'heartbeat_timeout_seconds', 'key_digest'],
 )
 export interface ReadUserStateRow {
   open: number

@@ -382,6 +382,31 @@ export interface ReadSettingsRow {
 }
 
 /**
+ * What a user has and uses of what is limited, apart from what servers count in memory.
+ * @see prisma/sql/users/read-use.sql
+ */
+export const readUse = one<{ user_id: string }, ReadUseRow>(
+  'users/read-use',
+  `SELECT
+  coalesce((SELECT bytes FROM storage_usage WHERE space_id = $1), 0) AS storage_bytes,
+  coalesce((
+    SELECT sum(prompt_tokens + completion_tokens)::bigint FROM ai_usage
+    WHERE user_id = $1 AND day = (now() AT TIME ZONE 'UTC')::date
+  ), 0) AS tokens,
+  ((now() AT TIME ZONE 'UTC')::date + 1)::timestamp AT TIME ZONE 'UTC' AS "day_ends",
+  (SELECT count(*) FROM ai_messages WHERE user_id = $1 AND status = 'in_progress')::int AS answers,
+  coalesce((SELECT jsonb_object_agg(quota, used) FROM quota_usage WHERE user_id = $1), '{}') AS quotas`,
+  ['user_id'],
+)
+export interface ReadUseRow {
+  storage_bytes: number
+  tokens: number
+  day_ends: string
+  answers: number
+  quotas: Record<string, number>
+}
+
+/**
  * Revokes keys and returns them.
  * @see prisma/sql/users/revoke-keys.sql
  */
@@ -409,6 +434,18 @@ export interface RevokeKeysRow {
   replaced_by: string | null
   created_by_key: string | null
 }
+
+/**
+ * Stores the limits of the quotas.
+ * @see prisma/sql/users/store-quota-limits.sql
+ */
+export const storeQuotaLimits = none<{ quotas: readonly string[]; values: readonly number[] }>(
+  'users/store-quota-limits',
+  `INSERT INTO quota_limits (quota, value)
+SELECT * FROM unnest($1::text[], $2::bigint[])
+ON CONFLICT (quota) DO UPDATE SET value = excluded.value WHERE quota_limits.value <> excluded.value`,
+  ['quotas', 'values'],
+)
 
 /**
  * Gives the projects whose `owner_id` is the user to their longest-standing other owners.

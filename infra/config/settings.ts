@@ -142,10 +142,10 @@ const rateLimits = {
       description: 'Redis for rate limits that several servers share. Without it each server counts alone.',
     }),
   ),
-  defaultRateLimit: rateLimit('RATE_LIMIT_DEFAULT', 600, 'reads, by API key'),
-  writeRateLimit: rateLimit('RATE_LIMIT_WRITE', 120, 'writes, by API key'),
-  uploadRateLimit: rateLimit('RATE_LIMIT_UPLOAD', 60, 'new uploads, by API key'),
-  aiRateLimit: rateLimit('RATE_LIMIT_AI', 60, 'AI answers and searches, by API key'),
+  defaultRateLimit: rateLimit('RATE_LIMIT_DEFAULT', 600, 'reads, by user'),
+  writeRateLimit: rateLimit('RATE_LIMIT_WRITE', 120, 'writes, by user'),
+  uploadRateLimit: rateLimit('RATE_LIMIT_UPLOAD', 60, 'new uploads, by user'),
+  aiRateLimit: rateLimit('RATE_LIMIT_AI', 60, 'AI answers and searches, by user'),
   pageRateLimit: rateLimit('RATE_LIMIT_PAGE', 120, 'payment pages, by IP address'),
   gatewayRateLimit: rateLimit('RATE_LIMIT_GATEWAY', 6000, 'webhooks of payment gateways, by IP address'),
   healthRateLimit: rateLimit('RATE_LIMIT_HEALTH', 600, 'readiness checks, by IP address'),
@@ -389,7 +389,7 @@ const ai = {
     default: 2,
     description: 'Number of retries after a model server failed before the first token.',
   }),
-  aiStreamsPerKey: integer('AI_STREAMS_PER_KEY', {
+  aiStreamsPerUser: integer('AI_STREAMS_PER_USER', {
     min: 1,
     max: 1_000_000,
     default: 20,
@@ -399,7 +399,7 @@ const ai = {
     min: 0,
     max: 2 ** 53 - 1,
     default: 0,
-    description: 'Maximum number of tokens that an API key may use per UTC day. 0 means no limit.',
+    description: 'Maximum number of tokens that a user may use per UTC day. 0 means no limit.',
   }),
   documentMaxBytes: integer('DOCUMENT_MAX_BYTES', {
     min: 1,
@@ -419,6 +419,32 @@ function seconds(variable: string, value: number, description: string): Setting<
   return integer(variable, { min: 1, max: 86_400, default: value, description })
 }
 
+/** What a user may have. The table of services/users/quotas.ts names them. */
+const quotas = {
+  quotaApiKeys: quota('QUOTA_API_KEYS', 100, 'API keys that are not revoked'),
+  quotaProjects: quota('QUOTA_PROJECTS', 100, 'own projects, with deleted ones'),
+  quotaMembers: quota('QUOTA_MEMBERS', 10_000, 'members that the user has added to projects'),
+  quotaInvitations: quota('QUOTA_INVITATIONS', 1000, 'pending invitations of the user'),
+  quotaFiles: quota('QUOTA_FILES', 1_000_000, 'uploaded files'),
+  quotaFileLinks: quota('QUOTA_FILE_LINKS', 10_000, 'links to files that are not revoked'),
+  quotaUploads: quota('QUOTA_UPLOADS', 100, 'unfinished resumable uploads'),
+  quotaKnowledgeBases: quota('QUOTA_KNOWLEDGE_BASES', 200, 'knowledge bases'),
+  quotaDocuments: quota('QUOTA_DOCUMENTS', 20_000, 'documents of knowledge bases'),
+  quotaDocumentBytes: quota('QUOTA_DOCUMENT_BYTES', 1024 ** 3, 'bytes of documents (1 GiB)'),
+  quotaSessions: quota('QUOTA_SESSIONS', 10_000, 'chat sessions'),
+  quotaMessages: quota('QUOTA_MESSAGES', 500_000, 'messages of chats'),
+  quotaPendingOrders: quota('QUOTA_PENDING_ORDERS', 1000, 'orders that are not paid'),
+}
+
+function quota(variable: string, value: number, what: string): Setting<number> {
+  return integer(variable, {
+    min: 0,
+    max: Number.MAX_SAFE_INTEGER,
+    default: value,
+    description: `Maximum for each user: ${what}.`,
+  })
+}
+
 /** The settings that are always read. */
 export const settings = {
   ...server,
@@ -426,6 +452,7 @@ export const settings = {
   ...operation,
   ...access,
   ...rateLimits,
+  ...quotas,
   ...storage,
   ...events,
   ...workers,
@@ -440,6 +467,7 @@ export const groups: Array<{ title: string; settings: Record<string, Setting<unk
   { title: 'Logging and monitoring', settings: operation },
   { title: 'First owner and API keys', settings: access },
   { title: 'Rate limits', settings: rateLimits },
+  { title: 'Quotas', settings: quotas },
   { title: 'Files', settings: storage },
   { title: 'S3, with STORAGE=s3', settings: s3Settings },
   { title: 'Events and streams', settings: events },

@@ -42,7 +42,7 @@ export async function benchChat(
       DATABASE_URL: url,
       AI_UPSTREAMS: modelServer.setting,
       RATE_LIMIT_AI: '1000000000',
-      AI_STREAMS_PER_KEY: '1000000',
+      AI_STREAMS_PER_USER: '1000000',
     })
     const ours = (): Promise<Times> =>
       timed(

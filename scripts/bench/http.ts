@@ -91,6 +91,7 @@ export async function serve(
     RATE_LIMIT_DEFAULT: '1000000000',
     RATE_LIMIT_WRITE: '1000000000',
     RATE_LIMIT_ADDRESS: '1000000000',
+    QUOTA_PROJECTS: '1000000000',
     ...env,
   })
   const [, port] = await program.says(/http:\/\/127\.0\.0\.1:(\d+)/)

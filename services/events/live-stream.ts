@@ -272,8 +272,12 @@ export class EventStreams {
     }
   }
 
+  countOpen(userId: string): number {
+    return this.#openStreams.get(userId) ?? 0
+  }
+
   #add(subscriber: Subscriber, userId: string): void {
-    const open = this.#openStreams.get(userId) ?? 0
+    const open = this.countOpen(userId)
     if (open >= this.#streamsPerUser) throw tooManyOpen('event streams', this.#streamsPerUser)
     this.#openStreams.set(userId, open + 1)
     this.#subscribers.add(subscriber)

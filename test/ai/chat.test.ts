@@ -1,6 +1,7 @@
 // Chats, plain and streamed, against a fake model server: the requests to the model, the answers, and that
 // neither a fault of the model nor a disconnect leaves a session blocked.
 import t from 'tap'
+import { createClient } from '../support/client.ts'
 import { collect, waitUntilIdle, startChatFixture, streamChat, textOf } from '../support/chat.ts'
 import { openStream } from '../support/event-stream.ts'
 import { startServer } from '../support/server.ts'
@@ -419,10 +420,10 @@ t.test('a request with the same Idempotency-Key is answered once', async (t) => 
   })
 })
 
-t.test('an API key has a limit of open answers and of tokens per day', async (t) => {
+t.test('a user has a limit of open answers and of tokens per day', async (t) => {
   const fixture = await startChatFixture(t, {
     script: { pieces: Array.from({ length: 1000 }, (_, i) => `${i} `), piecesPerSecond: 20 },
-    env: { AI_STREAMS_PER_KEY: '2', AI_TOKENS_PER_DAY: '200' },
+    env: { AI_STREAMS_PER_USER: '2', AI_TOKENS_PER_DAY: '50000' },
   })
   const { person, modelServer } = fixture
   const streams = await Promise.all([1, 2].map(() => streamChat(fixture, person, { message: 'Count!' })))
@@ -433,7 +434,10 @@ t.test('an API key has a limit of open answers and of tokens per day', async (t)
   })
   for (const opened of streams) await opened.close()
   await waitUntilIdle(fixture)
-  modelServer.script = { answer: 'word '.repeat(300), usage: { prompt_tokens: 100, completion_tokens: 300 } }
+  modelServer.script = {
+    answer: 'word '.repeat(300),
+    usage: { prompt_tokens: 100, completion_tokens: 60_000 },
+  }
   t.equal((await person.client.post('/ai/chat', { message: 'Spend it' })).status, 200)
   const over = await person.client.post('/ai/chat', { message: 'And more' })
   t.match(over, { status: 429, body: { error: { details: { constraint: 'tokens_per_day' } } } })
@@ -442,7 +446,30 @@ t.test('an API key has a limit of open answers and of tokens per day', async (t)
   t.equal(
     (await other.client.post('/ai/chat', { message: 'I have not' })).status,
     200,
-    'another key has its own limit',
+    'another user has their own limit',
+  )
+})
+
+t.test('answers in progress reserve their tokens, whichever key of the user asks', async (t) => {
+  const fixture = await startChatFixture(t, {
+    script: { pieces: Array.from({ length: 100 }, () => 'word '), piecesPerSecond: 100 },
+    env: { AI_TOKENS_PER_DAY: '1000' },
+  })
+  const { person, server } = fixture
+  const { body: key } = await person.client.post('/user/api-keys', { name: 'second', scopes: ['ai:write'] })
+  const clients = [person.client, createClient(server.url, key.key)]
+  const replies = await Promise.all(
+    Array.from({ length: 18 }, (_, i) =>
+      clients[i % 2].post('/ai/chat', { message: 'Count!', max_tokens: 400 }),
+    ),
+  )
+  const statuses = replies.map(({ status }) => status)
+  t.equal(statuses.filter((status) => status === 200).length, 3, 'the third reaches the limit')
+  t.equal(statuses.filter((status) => status === 429).length, 15)
+  t.equal(
+    (await person.client.post('/ai/chat', { message: 'Again', max_tokens: 400 })).status,
+    200,
+    'a finished answer counts only what it used',
   )
 })
 

@@ -9,6 +9,7 @@ import { operations } from '../../generated/operations.ts'
 import { codesByStatus } from '../support/contract-statuses.ts'
 import { startServer } from '../support/server.ts'
 import { errors, events } from '../support/example-fixtures.ts'
+import { quotaNames } from '../../services/users/quotas.ts'
 
 const root = resolve(import.meta.dirname, '../..')
 
@@ -57,7 +58,11 @@ function thrownConstraints(): Map<string, Set<string>> {
     new Set([...text.matchAll(pattern)].map(([, constraint]) => constraint))
   return new Map([
     ['CONFLICT', found(/\bconflict\(\s*'(\w+)'/g)],
-    ['FORBIDDEN', found(/\bforbidden\((?:[^'`]*?(?:'[^']*'|`[^`]*`))+?[^'`]*?,\s*'(\w+)'/g)],
+    // Each quota is a constraint, too.
+    [
+      'FORBIDDEN',
+      new Set([...found(/\bforbidden\((?:[^'`]*?(?:'[^']*'|`[^`]*`))+?[^'`]*?,\s*'(\w+)'/g), ...quotaNames]),
+    ],
     // A link is gone with its status as the constraint.
     ['GONE', new Set([...found(/\bgone\(\s*'(\w+)'/g), 'expired', 'revoked', 'used_up'])],
   ])

@@ -26,7 +26,7 @@ t.test(`${streams} streams, half of which disconnect`, { timeout: 600_000 }, asy
   const server = await startObservedServer(t, {
     DATABASE_URL: databaseUrl,
     AI_UPSTREAMS: modelServer.setting,
-    AI_STREAMS_PER_KEY: '100000',
+    AI_STREAMS_PER_USER: '100000',
     RATE_LIMIT_AI: '1000000',
     STREAM_PING: '2',
   })

@@ -24,7 +24,7 @@ export async function startChatFixture(
     env: {
       AI_UPSTREAMS: modelServer.setting,
       AI_RETRIES: '1',
-      AI_STREAMS_PER_KEY: '10000',
+      AI_STREAMS_PER_USER: '10000',
       RATE_LIMIT_AI: '1000000',
       ...env,
     },

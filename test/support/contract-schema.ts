@@ -15,6 +15,7 @@ export interface Schema {
   maxLength?: number
   maxItems?: number
   const?: unknown
+  oneOf?: Schema[]
 }
 export interface Parameter {
   name: string
@@ -51,9 +52,7 @@ function withAllProperties({ oneOf, ...schema }: Schema): Schema {
     ...schema,
     type: 'object',
     properties: Object.assign({}, ...oneOf.map((one: Schema) => expanded(one).properties)),
-    required: oneOf[0].required.filter((name: string) =>
-      oneOf.every(({ required }: Schema) => required.includes(name)),
-    ),
+    required: oneOf[0].required?.filter((name) => oneOf.every(({ required }) => required?.includes(name))),
   }
 }
 

@@ -7,6 +7,7 @@ import { monitorEventLoopDelay } from 'node:perf_hooks'
 import { fileURLToPath } from 'node:url'
 import type { Test } from 'tap'
 import { bootstrapKey, inheritedEnvironment } from './process.ts'
+import { highLimits } from './high-limits.ts'
 
 export interface Observation {
   streams: number
@@ -47,8 +48,7 @@ export async function startObservedServer(
       ...inheritedEnvironment(),
       PORT: '0',
       BOOTSTRAP_API_KEY: bootstrapKey,
-      RATE_LIMIT_DEFAULT: '1000000',
-      RATE_LIMIT_WRITE: '1000000',
+      ...highLimits,
       STREAMS_PER_USER: '10000',
       LOG_LEVEL: 'fatal',
       ...env,

@@ -15,7 +15,6 @@ import {
   createAvatar,
   createDelivery,
   createWebhookEndpoint,
-  createWebhookEndpoints,
   createEvent,
   createFile,
   createInvitation,
@@ -288,6 +287,7 @@ export const fixtures: Record<OperationId, Fixture> = {
   getProfile: noInput,
   updateProfile: { build: () => ({ body: personFields() }) },
   getSettings: noInput,
+  getLimits: noInput,
   updateSettings: {
     build: async (context) => ({
       body: {
@@ -450,12 +450,6 @@ export const fixtures: Record<OperationId, Fixture> = {
   },
   createWebhookEndpoint: {
     build: () => ({ body: endpointFields() }),
-    byStatus: {
-      409: async ({ server, caller }) => {
-        await createWebhookEndpoints(server, caller.id, 50)
-        return { body: endpointFields() }
-      },
-    },
     extraScopes: ['projects:read'],
   },
   getWebhookEndpoint: { build: onEndpoint() },

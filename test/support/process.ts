@@ -3,6 +3,7 @@ import { spawn, type ChildProcess } from 'node:child_process'
 import { join } from 'node:path'
 import type { Test } from 'tap'
 import { newSecret } from '../../infra/api-key-format.ts'
+import { highLimits } from './high-limits.ts'
 
 export interface ServerProcess {
   url: string
@@ -20,8 +21,7 @@ const root = join(import.meta.dirname, '../..')
 const settings = {
   PORT: '0',
   BOOTSTRAP_API_KEY: bootstrapKey,
-  RATE_LIMIT_DEFAULT: '1000000',
-  RATE_LIMIT_WRITE: '1000000',
+  ...highLimits,
   LOG_LEVEL: 'warn',
 }
 

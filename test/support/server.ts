@@ -18,6 +18,7 @@ import { createTestDatabase } from './database.ts'
 import { createClient, type Client } from './client.ts'
 import { requireRowTypes } from './row-types.ts'
 import { typedClient } from './typed-client.ts'
+import { highLimits } from './high-limits.ts'
 
 export interface Person {
   id: string
@@ -63,13 +64,7 @@ const testSettings = {
   PORT: '0',
   LOG_LEVEL: 'info',
   VALIDATE_RESPONSES: 'true',
-  RATE_LIMIT_DEFAULT: '1000000',
-  RATE_LIMIT_WRITE: '1000000',
-  RATE_LIMIT_UPLOAD: '1000000',
-  RATE_LIMIT_AI: '1000000',
-  RATE_LIMIT_PAGE: '1000000',
-  RATE_LIMIT_GATEWAY: '1000000',
-  RATE_LIMIT_ADDRESS: '1000000',
+  ...highLimits,
   STREAMS_PER_USER: '10000',
   WEBHOOK_ALLOWED_NETWORKS: '127.0.0.0/8,::1/128',
 }

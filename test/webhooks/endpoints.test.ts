@@ -379,7 +379,7 @@ t.test('a user has at most 50 endpoints, even with concurrent requests', async (
   const person = await server.person()
   const make = () => person.client.post('/webhooks/endpoints', { url: 'https://example.com/', ...quiet })
   for (let i = 0; i < 3; i++) await Promise.all(Array.from({ length: 15 }, make))
-  t.same(tally(await Promise.all(Array.from({ length: 20 }, make))), { 201: 5, '409 max_endpoints': 15 })
+  t.same(tally(await Promise.all(Array.from({ length: 20 }, make))), { 201: 5, '403 webhook_endpoints': 15 })
   const {
     body: {
       data: [{ id }],
@@ -390,7 +390,7 @@ t.test('a user has at most 50 endpoints, even with concurrent requests', async (
   await person.client.delete(`/webhooks/endpoints/${id}`)
   t.same(
     tally([await make(), await make()]),
-    { 201: 1, '409 max_endpoints': 1 },
+    { 201: 1, '403 webhook_endpoints': 1 },
     'a deleted endpoint does not count',
   )
 })

@@ -398,6 +398,8 @@ type FieldRefInputType<Model, FieldType> = Model extends never ? never : FieldRe
 
 export const ModelName = {
   User: 'User',
+  QuotaUsage: 'QuotaUsage',
+  QuotaLimit: 'QuotaLimit',
   Settings: 'Settings',
   ApiKey: 'ApiKey',
   Project: 'Project',
@@ -452,7 +454,7 @@ export type TypeMap<ExtArgs extends runtime.Types.Extensions.InternalArgs = runt
     omit: GlobalOmitOptions
   }
   meta: {
-    modelProps: "user" | "settings" | "apiKey" | "project" | "member" | "invitation" | "projectCount" | "idempotencyRecord" | "event" | "eventLog" | "webhookEndpoint" | "webhookDelivery" | "file" | "storageUsage" | "deletedBlob" | "fileLink" | "upload" | "avatar" | "knowledgeBase" | "document" | "documentCount" | "documentText" | "chunk" | "lexeme" | "removedChunk" | "chunkCount" | "session" | "message" | "aiUsage" | "product" | "price" | "order" | "orderItem" | "checkout" | "payment" | "refund" | "subscription" | "gatewayEvent" | "salesCount" | "paymentClock"
+    modelProps: "user" | "quotaUsage" | "quotaLimit" | "settings" | "apiKey" | "project" | "member" | "invitation" | "projectCount" | "idempotencyRecord" | "event" | "eventLog" | "webhookEndpoint" | "webhookDelivery" | "file" | "storageUsage" | "deletedBlob" | "fileLink" | "upload" | "avatar" | "knowledgeBase" | "document" | "documentCount" | "documentText" | "chunk" | "lexeme" | "removedChunk" | "chunkCount" | "session" | "message" | "aiUsage" | "product" | "price" | "order" | "orderItem" | "checkout" | "payment" | "refund" | "subscription" | "gatewayEvent" | "salesCount" | "paymentClock"
     txIsolationLevel: TransactionIsolationLevel
   }
   model: {
@@ -527,6 +529,154 @@ export type TypeMap<ExtArgs extends runtime.Types.Extensions.InternalArgs = runt
         count: {
           args: Prisma.UserCountArgs<ExtArgs>
           result: runtime.Types.Utils.Optional<Prisma.UserCountAggregateOutputType> | number
+        }
+      }
+    }
+    QuotaUsage: {
+      payload: Prisma.$QuotaUsagePayload<ExtArgs>
+      fields: Prisma.QuotaUsageFieldRefs
+      operations: {
+        findUnique: {
+          args: Prisma.QuotaUsageFindUniqueArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$QuotaUsagePayload> | null
+        }
+        findUniqueOrThrow: {
+          args: Prisma.QuotaUsageFindUniqueOrThrowArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$QuotaUsagePayload>
+        }
+        findFirst: {
+          args: Prisma.QuotaUsageFindFirstArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$QuotaUsagePayload> | null
+        }
+        findFirstOrThrow: {
+          args: Prisma.QuotaUsageFindFirstOrThrowArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$QuotaUsagePayload>
+        }
+        findMany: {
+          args: Prisma.QuotaUsageFindManyArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$QuotaUsagePayload>[]
+        }
+        create: {
+          args: Prisma.QuotaUsageCreateArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$QuotaUsagePayload>
+        }
+        createMany: {
+          args: Prisma.QuotaUsageCreateManyArgs<ExtArgs>
+          result: BatchPayload
+        }
+        createManyAndReturn: {
+          args: Prisma.QuotaUsageCreateManyAndReturnArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$QuotaUsagePayload>[]
+        }
+        delete: {
+          args: Prisma.QuotaUsageDeleteArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$QuotaUsagePayload>
+        }
+        update: {
+          args: Prisma.QuotaUsageUpdateArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$QuotaUsagePayload>
+        }
+        deleteMany: {
+          args: Prisma.QuotaUsageDeleteManyArgs<ExtArgs>
+          result: BatchPayload
+        }
+        updateMany: {
+          args: Prisma.QuotaUsageUpdateManyArgs<ExtArgs>
+          result: BatchPayload
+        }
+        updateManyAndReturn: {
+          args: Prisma.QuotaUsageUpdateManyAndReturnArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$QuotaUsagePayload>[]
+        }
+        upsert: {
+          args: Prisma.QuotaUsageUpsertArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$QuotaUsagePayload>
+        }
+        aggregate: {
+          args: Prisma.QuotaUsageAggregateArgs<ExtArgs>
+          result: runtime.Types.Utils.Optional<Prisma.AggregateQuotaUsage>
+        }
+        groupBy: {
+          args: Prisma.QuotaUsageGroupByArgs<ExtArgs>
+          result: runtime.Types.Utils.Optional<Prisma.QuotaUsageGroupByOutputType>[]
+        }
+        count: {
+          args: Prisma.QuotaUsageCountArgs<ExtArgs>
+          result: runtime.Types.Utils.Optional<Prisma.QuotaUsageCountAggregateOutputType> | number
+        }
+      }
+    }
+    QuotaLimit: {
+      payload: Prisma.$QuotaLimitPayload<ExtArgs>
+      fields: Prisma.QuotaLimitFieldRefs
+      operations: {
+        findUnique: {
+          args: Prisma.QuotaLimitFindUniqueArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$QuotaLimitPayload> | null
+        }
+        findUniqueOrThrow: {
+          args: Prisma.QuotaLimitFindUniqueOrThrowArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$QuotaLimitPayload>
+        }
+        findFirst: {
+          args: Prisma.QuotaLimitFindFirstArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$QuotaLimitPayload> | null
+        }
+        findFirstOrThrow: {
+          args: Prisma.QuotaLimitFindFirstOrThrowArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$QuotaLimitPayload>
+        }
+        findMany: {
+          args: Prisma.QuotaLimitFindManyArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$QuotaLimitPayload>[]
+        }
+        create: {
+          args: Prisma.QuotaLimitCreateArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$QuotaLimitPayload>
+        }
+        createMany: {
+          args: Prisma.QuotaLimitCreateManyArgs<ExtArgs>
+          result: BatchPayload
+        }
+        createManyAndReturn: {
+          args: Prisma.QuotaLimitCreateManyAndReturnArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$QuotaLimitPayload>[]
+        }
+        delete: {
+          args: Prisma.QuotaLimitDeleteArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$QuotaLimitPayload>
+        }
+        update: {
+          args: Prisma.QuotaLimitUpdateArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$QuotaLimitPayload>
+        }
+        deleteMany: {
+          args: Prisma.QuotaLimitDeleteManyArgs<ExtArgs>
+          result: BatchPayload
+        }
+        updateMany: {
+          args: Prisma.QuotaLimitUpdateManyArgs<ExtArgs>
+          result: BatchPayload
+        }
+        updateManyAndReturn: {
+          args: Prisma.QuotaLimitUpdateManyAndReturnArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$QuotaLimitPayload>[]
+        }
+        upsert: {
+          args: Prisma.QuotaLimitUpsertArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$QuotaLimitPayload>
+        }
+        aggregate: {
+          args: Prisma.QuotaLimitAggregateArgs<ExtArgs>
+          result: runtime.Types.Utils.Optional<Prisma.AggregateQuotaLimit>
+        }
+        groupBy: {
+          args: Prisma.QuotaLimitGroupByArgs<ExtArgs>
+          result: runtime.Types.Utils.Optional<Prisma.QuotaLimitGroupByOutputType>[]
+        }
+        count: {
+          args: Prisma.QuotaLimitCountArgs<ExtArgs>
+          result: runtime.Types.Utils.Optional<Prisma.QuotaLimitCountAggregateOutputType> | number
         }
       }
     }
@@ -3474,6 +3624,23 @@ export const UserScalarFieldEnum = {
 export type UserScalarFieldEnum = (typeof UserScalarFieldEnum)[keyof typeof UserScalarFieldEnum]
 
 
+export const QuotaUsageScalarFieldEnum = {
+  userId: 'userId',
+  quota: 'quota',
+  used: 'used'
+} as const
+
+export type QuotaUsageScalarFieldEnum = (typeof QuotaUsageScalarFieldEnum)[keyof typeof QuotaUsageScalarFieldEnum]
+
+
+export const QuotaLimitScalarFieldEnum = {
+  quota: 'quota',
+  value: 'value'
+} as const
+
+export type QuotaLimitScalarFieldEnum = (typeof QuotaLimitScalarFieldEnum)[keyof typeof QuotaLimitScalarFieldEnum]
+
+
 export const SettingsScalarFieldEnum = {
   userId: 'userId',
   theme: 'theme',
@@ -3766,6 +3933,8 @@ export type KnowledgeBaseScalarFieldEnum = (typeof KnowledgeBaseScalarFieldEnum)
 export const DocumentScalarFieldEnum = {
   id: 'id',
   knowledgeBaseId: 'knowledgeBaseId',
+  ownerId: 'ownerId',
+  bytes: 'bytes',
   fileId: 'fileId',
   name: 'name',
   contentType: 'contentType',
@@ -3889,6 +4058,7 @@ export const MessageScalarFieldEnum = {
   finishReason: 'finishReason',
   promptTokens: 'promptTokens',
   completionTokens: 'completionTokens',
+  reservedTokens: 'reservedTokens',
   citations: 'citations',
   searched: 'searched',
   error: 'error',
@@ -3906,6 +4076,7 @@ export type MessageScalarFieldEnum = (typeof MessageScalarFieldEnum)[keyof typeo
 
 
 export const AiUsageScalarFieldEnum = {
+  userId: 'userId',
   apiKeyId: 'apiKeyId',
   day: 'day',
   requests: 'requests',
@@ -4237,6 +4408,20 @@ export type ListDateTimeFieldRefInput<$PrismaModel> = FieldRefInputType<$PrismaM
 
 
 /**
+ * Reference to a field of type 'BigInt'
+ */
+export type BigIntFieldRefInput<$PrismaModel> = FieldRefInputType<$PrismaModel, 'BigInt'>
+    
+
+
+/**
+ * Reference to a field of type 'BigInt[]'
+ */
+export type ListBigIntFieldRefInput<$PrismaModel> = FieldRefInputType<$PrismaModel, 'BigInt[]'>
+    
+
+
+/**
  * Reference to a field of type 'Theme'
  */
 export type EnumThemeFieldRefInput<$PrismaModel> = FieldRefInputType<$PrismaModel, 'Theme'>
@@ -4317,20 +4502,6 @@ export type EnumInvitationStatusFieldRefInput<$PrismaModel> = FieldRefInputType<
  * Reference to a field of type 'InvitationStatus[]'
  */
 export type ListEnumInvitationStatusFieldRefInput<$PrismaModel> = FieldRefInputType<$PrismaModel, 'InvitationStatus[]'>
-    
-
-
-/**
- * Reference to a field of type 'BigInt'
- */
-export type BigIntFieldRefInput<$PrismaModel> = FieldRefInputType<$PrismaModel, 'BigInt'>
-    
-
-
-/**
- * Reference to a field of type 'BigInt[]'
- */
-export type ListBigIntFieldRefInput<$PrismaModel> = FieldRefInputType<$PrismaModel, 'BigInt[]'>
     
 
 
@@ -4681,6 +4852,8 @@ export interface PrismaClientOptionsWithAdapter extends PrismaClientBaseOptions 
 export type PrismaClientOptions = PrismaClientOptionsWithAccelerateUrl | PrismaClientOptionsWithAdapter
 export type GlobalOmitConfig = {
   user?: Prisma.UserOmit
+  quotaUsage?: Prisma.QuotaUsageOmit
+  quotaLimit?: Prisma.QuotaLimitOmit
   settings?: Prisma.SettingsOmit
   apiKey?: Prisma.ApiKeyOmit
   project?: Prisma.ProjectOmit

@@ -52,6 +52,8 @@ export const AnyNull = runtime.AnyNull
 
 export const ModelName = {
   User: 'User',
+  QuotaUsage: 'QuotaUsage',
+  QuotaLimit: 'QuotaLimit',
   Settings: 'Settings',
   ApiKey: 'ApiKey',
   Project: 'Project',
@@ -126,6 +128,23 @@ export const UserScalarFieldEnum = {
 } as const
 
 export type UserScalarFieldEnum = (typeof UserScalarFieldEnum)[keyof typeof UserScalarFieldEnum]
+
+
+export const QuotaUsageScalarFieldEnum = {
+  userId: 'userId',
+  quota: 'quota',
+  used: 'used'
+} as const
+
+export type QuotaUsageScalarFieldEnum = (typeof QuotaUsageScalarFieldEnum)[keyof typeof QuotaUsageScalarFieldEnum]
+
+
+export const QuotaLimitScalarFieldEnum = {
+  quota: 'quota',
+  value: 'value'
+} as const
+
+export type QuotaLimitScalarFieldEnum = (typeof QuotaLimitScalarFieldEnum)[keyof typeof QuotaLimitScalarFieldEnum]
 
 
 export const SettingsScalarFieldEnum = {
@@ -420,6 +439,8 @@ export type KnowledgeBaseScalarFieldEnum = (typeof KnowledgeBaseScalarFieldEnum)
 export const DocumentScalarFieldEnum = {
   id: 'id',
   knowledgeBaseId: 'knowledgeBaseId',
+  ownerId: 'ownerId',
+  bytes: 'bytes',
   fileId: 'fileId',
   name: 'name',
   contentType: 'contentType',
@@ -543,6 +564,7 @@ export const MessageScalarFieldEnum = {
   finishReason: 'finishReason',
   promptTokens: 'promptTokens',
   completionTokens: 'completionTokens',
+  reservedTokens: 'reservedTokens',
   citations: 'citations',
   searched: 'searched',
   error: 'error',
@@ -560,6 +582,7 @@ export type MessageScalarFieldEnum = (typeof MessageScalarFieldEnum)[keyof typeo
 
 
 export const AiUsageScalarFieldEnum = {
+  userId: 'userId',
   apiKeyId: 'apiKeyId',
   day: 'day',
   requests: 'requests',

@@ -41,6 +41,7 @@ export type AiUsageSumAggregateOutputType = {
 }
 
 export type AiUsageMinAggregateOutputType = {
+  userId: string | null
   apiKeyId: string | null
   day: Date | null
   requests: number | null
@@ -50,6 +51,7 @@ export type AiUsageMinAggregateOutputType = {
 }
 
 export type AiUsageMaxAggregateOutputType = {
+  userId: string | null
   apiKeyId: string | null
   day: Date | null
   requests: number | null
@@ -59,6 +61,7 @@ export type AiUsageMaxAggregateOutputType = {
 }
 
 export type AiUsageCountAggregateOutputType = {
+  userId: number
   apiKeyId: number
   day: number
   requests: number
@@ -84,6 +87,7 @@ export type AiUsageSumAggregateInputType = {
 }
 
 export type AiUsageMinAggregateInputType = {
+  userId?: true
   apiKeyId?: true
   day?: true
   requests?: true
@@ -93,6 +97,7 @@ export type AiUsageMinAggregateInputType = {
 }
 
 export type AiUsageMaxAggregateInputType = {
+  userId?: true
   apiKeyId?: true
   day?: true
   requests?: true
@@ -102,6 +107,7 @@ export type AiUsageMaxAggregateInputType = {
 }
 
 export type AiUsageCountAggregateInputType = {
+  userId?: true
   apiKeyId?: true
   day?: true
   requests?: true
@@ -198,6 +204,7 @@ export type AiUsageGroupByArgs<ExtArgs extends runtime.Types.Extensions.Internal
 }
 
 export type AiUsageGroupByOutputType = {
+  userId: string | null
   apiKeyId: string
   day: Date
   requests: number
@@ -230,6 +237,7 @@ export type AiUsageWhereInput = {
   AND?: Prisma.AiUsageWhereInput | Prisma.AiUsageWhereInput[]
   OR?: Prisma.AiUsageWhereInput[]
   NOT?: Prisma.AiUsageWhereInput | Prisma.AiUsageWhereInput[]
+  userId?: Prisma.StringNullableFilter<"AiUsage"> | string | null
   apiKeyId?: Prisma.StringFilter<"AiUsage"> | string
   day?: Prisma.DateTimeFilter<"AiUsage"> | Date | string
   requests?: Prisma.IntFilter<"AiUsage"> | number
@@ -239,6 +247,7 @@ export type AiUsageWhereInput = {
 }
 
 export type AiUsageOrderByWithRelationInput = {
+  userId?: Prisma.SortOrderInput | Prisma.SortOrder
   apiKeyId?: Prisma.SortOrder
   day?: Prisma.SortOrder
   requests?: Prisma.SortOrder
@@ -252,6 +261,7 @@ export type AiUsageWhereUniqueInput = Prisma.AtLeast<{
   AND?: Prisma.AiUsageWhereInput | Prisma.AiUsageWhereInput[]
   OR?: Prisma.AiUsageWhereInput[]
   NOT?: Prisma.AiUsageWhereInput | Prisma.AiUsageWhereInput[]
+  userId?: Prisma.StringNullableFilter<"AiUsage"> | string | null
   apiKeyId?: Prisma.StringFilter<"AiUsage"> | string
   day?: Prisma.DateTimeFilter<"AiUsage"> | Date | string
   requests?: Prisma.IntFilter<"AiUsage"> | number
@@ -261,6 +271,7 @@ export type AiUsageWhereUniqueInput = Prisma.AtLeast<{
 }, "apiKeyId_day">
 
 export type AiUsageOrderByWithAggregationInput = {
+  userId?: Prisma.SortOrderInput | Prisma.SortOrder
   apiKeyId?: Prisma.SortOrder
   day?: Prisma.SortOrder
   requests?: Prisma.SortOrder
@@ -278,6 +289,7 @@ export type AiUsageScalarWhereWithAggregatesInput = {
   AND?: Prisma.AiUsageScalarWhereWithAggregatesInput | Prisma.AiUsageScalarWhereWithAggregatesInput[]
   OR?: Prisma.AiUsageScalarWhereWithAggregatesInput[]
   NOT?: Prisma.AiUsageScalarWhereWithAggregatesInput | Prisma.AiUsageScalarWhereWithAggregatesInput[]
+  userId?: Prisma.StringNullableWithAggregatesFilter<"AiUsage"> | string | null
   apiKeyId?: Prisma.StringWithAggregatesFilter<"AiUsage"> | string
   day?: Prisma.DateTimeWithAggregatesFilter<"AiUsage"> | Date | string
   requests?: Prisma.IntWithAggregatesFilter<"AiUsage"> | number
@@ -287,6 +299,7 @@ export type AiUsageScalarWhereWithAggregatesInput = {
 }
 
 export type AiUsageCreateInput = {
+  userId?: string | null
   apiKeyId: string
   day: Date | string
   requests?: number
@@ -296,6 +309,7 @@ export type AiUsageCreateInput = {
 }
 
 export type AiUsageUncheckedCreateInput = {
+  userId?: string | null
   apiKeyId: string
   day: Date | string
   requests?: number
@@ -305,6 +319,7 @@ export type AiUsageUncheckedCreateInput = {
 }
 
 export type AiUsageUpdateInput = {
+  userId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   apiKeyId?: Prisma.StringFieldUpdateOperationsInput | string
   day?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   requests?: Prisma.IntFieldUpdateOperationsInput | number
@@ -314,6 +329,7 @@ export type AiUsageUpdateInput = {
 }
 
 export type AiUsageUncheckedUpdateInput = {
+  userId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   apiKeyId?: Prisma.StringFieldUpdateOperationsInput | string
   day?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   requests?: Prisma.IntFieldUpdateOperationsInput | number
@@ -323,6 +339,7 @@ export type AiUsageUncheckedUpdateInput = {
 }
 
 export type AiUsageCreateManyInput = {
+  userId?: string | null
   apiKeyId: string
   day: Date | string
   requests?: number
@@ -332,6 +349,7 @@ export type AiUsageCreateManyInput = {
 }
 
 export type AiUsageUpdateManyMutationInput = {
+  userId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   apiKeyId?: Prisma.StringFieldUpdateOperationsInput | string
   day?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   requests?: Prisma.IntFieldUpdateOperationsInput | number
@@ -341,6 +359,7 @@ export type AiUsageUpdateManyMutationInput = {
 }
 
 export type AiUsageUncheckedUpdateManyInput = {
+  userId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   apiKeyId?: Prisma.StringFieldUpdateOperationsInput | string
   day?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   requests?: Prisma.IntFieldUpdateOperationsInput | number
@@ -355,6 +374,7 @@ export type AiUsageApiKeyIdDayCompoundUniqueInput = {
 }
 
 export type AiUsageCountOrderByAggregateInput = {
+  userId?: Prisma.SortOrder
   apiKeyId?: Prisma.SortOrder
   day?: Prisma.SortOrder
   requests?: Prisma.SortOrder
@@ -371,6 +391,7 @@ export type AiUsageAvgOrderByAggregateInput = {
 }
 
 export type AiUsageMaxOrderByAggregateInput = {
+  userId?: Prisma.SortOrder
   apiKeyId?: Prisma.SortOrder
   day?: Prisma.SortOrder
   requests?: Prisma.SortOrder
@@ -380,6 +401,7 @@ export type AiUsageMaxOrderByAggregateInput = {
 }
 
 export type AiUsageMinOrderByAggregateInput = {
+  userId?: Prisma.SortOrder
   apiKeyId?: Prisma.SortOrder
   day?: Prisma.SortOrder
   requests?: Prisma.SortOrder
@@ -398,6 +420,7 @@ export type AiUsageSumOrderByAggregateInput = {
 
 
 export type AiUsageSelect<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = runtime.Types.Extensions.GetSelect<{
+  userId?: boolean
   apiKeyId?: boolean
   day?: boolean
   requests?: boolean
@@ -407,6 +430,7 @@ export type AiUsageSelect<ExtArgs extends runtime.Types.Extensions.InternalArgs 
 }, ExtArgs["result"]["aiUsage"]>
 
 export type AiUsageSelectCreateManyAndReturn<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = runtime.Types.Extensions.GetSelect<{
+  userId?: boolean
   apiKeyId?: boolean
   day?: boolean
   requests?: boolean
@@ -416,6 +440,7 @@ export type AiUsageSelectCreateManyAndReturn<ExtArgs extends runtime.Types.Exten
 }, ExtArgs["result"]["aiUsage"]>
 
 export type AiUsageSelectUpdateManyAndReturn<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = runtime.Types.Extensions.GetSelect<{
+  userId?: boolean
   apiKeyId?: boolean
   day?: boolean
   requests?: boolean
@@ -425,6 +450,7 @@ export type AiUsageSelectUpdateManyAndReturn<ExtArgs extends runtime.Types.Exten
 }, ExtArgs["result"]["aiUsage"]>
 
 export type AiUsageSelectScalar = {
+  userId?: boolean
   apiKeyId?: boolean
   day?: boolean
   requests?: boolean
@@ -433,12 +459,16 @@ export type AiUsageSelectScalar = {
   costMicros?: boolean
 }
 
-export type AiUsageOmit<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = runtime.Types.Extensions.GetOmit<"apiKeyId" | "day" | "requests" | "promptTokens" | "completionTokens" | "costMicros", ExtArgs["result"]["aiUsage"]>
+export type AiUsageOmit<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = runtime.Types.Extensions.GetOmit<"userId" | "apiKeyId" | "day" | "requests" | "promptTokens" | "completionTokens" | "costMicros", ExtArgs["result"]["aiUsage"]>
 
 export type $AiUsagePayload<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = {
   name: "AiUsage"
   objects: {}
   scalars: runtime.Types.Extensions.GetPayloadResult<{
+    /**
+     * Null for usage of API keys that were deleted before it was stored.
+     */
+    userId: string | null
     apiKeyId: string
     day: Date
     /**
@@ -534,8 +564,8 @@ export interface AiUsageDelegate<ExtArgs extends runtime.Types.Extensions.Intern
    * // Get first 10 AiUsages
    * const aiUsages = await prisma.aiUsage.findMany({ take: 10 })
    * 
-   * // Only select the `apiKeyId`
-   * const aiUsageWithApiKeyIdOnly = await prisma.aiUsage.findMany({ select: { apiKeyId: true } })
+   * // Only select the `userId`
+   * const aiUsageWithUserIdOnly = await prisma.aiUsage.findMany({ select: { userId: true } })
    * 
    */
   findMany<T extends AiUsageFindManyArgs>(args?: Prisma.SelectSubset<T, AiUsageFindManyArgs<ExtArgs>>): Prisma.PrismaPromise<runtime.Types.Result.GetResult<Prisma.$AiUsagePayload<ExtArgs>, T, "findMany", GlobalOmitOptions>>
@@ -579,9 +609,9 @@ export interface AiUsageDelegate<ExtArgs extends runtime.Types.Extensions.Intern
    *   ]
    * })
    * 
-   * // Create many AiUsages and only return the `apiKeyId`
-   * const aiUsageWithApiKeyIdOnly = await prisma.aiUsage.createManyAndReturn({
-   *   select: { apiKeyId: true },
+   * // Create many AiUsages and only return the `userId`
+   * const aiUsageWithUserIdOnly = await prisma.aiUsage.createManyAndReturn({
+   *   select: { userId: true },
    *   data: [
    *     // ... provide data here
    *   ]
@@ -670,9 +700,9 @@ export interface AiUsageDelegate<ExtArgs extends runtime.Types.Extensions.Intern
    *   ]
    * })
    * 
-   * // Update zero or more AiUsages and only return the `apiKeyId`
-   * const aiUsageWithApiKeyIdOnly = await prisma.aiUsage.updateManyAndReturn({
-   *   select: { apiKeyId: true },
+   * // Update zero or more AiUsages and only return the `userId`
+   * const aiUsageWithUserIdOnly = await prisma.aiUsage.updateManyAndReturn({
+   *   select: { userId: true },
    *   where: {
    *     // ... provide filter here
    *   },
@@ -874,6 +904,7 @@ export interface Prisma__AiUsageClient<T, Null = never, ExtArgs extends runtime.
  * Fields of the AiUsage model
  */
 export interface AiUsageFieldRefs {
+  readonly userId: Prisma.FieldRef<"AiUsage", 'String'>
   readonly apiKeyId: Prisma.FieldRef<"AiUsage", 'String'>
   readonly day: Prisma.FieldRef<"AiUsage", 'DateTime'>
   readonly requests: Prisma.FieldRef<"AiUsage", 'Int'>

@@ -28,6 +28,7 @@ export type AggregateDocument = {
 }
 
 export type DocumentAvgAggregateOutputType = {
+  bytes: number | null
   wanted: number | null
   revision: number | null
   tokens: number | null
@@ -35,6 +36,7 @@ export type DocumentAvgAggregateOutputType = {
 }
 
 export type DocumentSumAggregateOutputType = {
+  bytes: bigint | null
   wanted: number | null
   revision: number | null
   tokens: number | null
@@ -44,6 +46,8 @@ export type DocumentSumAggregateOutputType = {
 export type DocumentMinAggregateOutputType = {
   id: string | null
   knowledgeBaseId: string | null
+  ownerId: string | null
+  bytes: bigint | null
   fileId: string | null
   name: string | null
   contentType: string | null
@@ -62,6 +66,8 @@ export type DocumentMinAggregateOutputType = {
 export type DocumentMaxAggregateOutputType = {
   id: string | null
   knowledgeBaseId: string | null
+  ownerId: string | null
+  bytes: bigint | null
   fileId: string | null
   name: string | null
   contentType: string | null
@@ -80,6 +86,8 @@ export type DocumentMaxAggregateOutputType = {
 export type DocumentCountAggregateOutputType = {
   id: number
   knowledgeBaseId: number
+  ownerId: number
+  bytes: number
   fileId: number
   name: number
   contentType: number
@@ -100,6 +108,7 @@ export type DocumentCountAggregateOutputType = {
 
 
 export type DocumentAvgAggregateInputType = {
+  bytes?: true
   wanted?: true
   revision?: true
   tokens?: true
@@ -107,6 +116,7 @@ export type DocumentAvgAggregateInputType = {
 }
 
 export type DocumentSumAggregateInputType = {
+  bytes?: true
   wanted?: true
   revision?: true
   tokens?: true
@@ -116,6 +126,8 @@ export type DocumentSumAggregateInputType = {
 export type DocumentMinAggregateInputType = {
   id?: true
   knowledgeBaseId?: true
+  ownerId?: true
+  bytes?: true
   fileId?: true
   name?: true
   contentType?: true
@@ -134,6 +146,8 @@ export type DocumentMinAggregateInputType = {
 export type DocumentMaxAggregateInputType = {
   id?: true
   knowledgeBaseId?: true
+  ownerId?: true
+  bytes?: true
   fileId?: true
   name?: true
   contentType?: true
@@ -152,6 +166,8 @@ export type DocumentMaxAggregateInputType = {
 export type DocumentCountAggregateInputType = {
   id?: true
   knowledgeBaseId?: true
+  ownerId?: true
+  bytes?: true
   fileId?: true
   name?: true
   contentType?: true
@@ -259,6 +275,8 @@ export type DocumentGroupByArgs<ExtArgs extends runtime.Types.Extensions.Interna
 export type DocumentGroupByOutputType = {
   id: string
   knowledgeBaseId: string
+  ownerId: string
+  bytes: bigint
   fileId: string | null
   name: string
   contentType: string
@@ -302,6 +320,8 @@ export type DocumentWhereInput = {
   NOT?: Prisma.DocumentWhereInput | Prisma.DocumentWhereInput[]
   id?: Prisma.StringFilter<"Document"> | string
   knowledgeBaseId?: Prisma.StringFilter<"Document"> | string
+  ownerId?: Prisma.StringFilter<"Document"> | string
+  bytes?: Prisma.BigIntFilter<"Document"> | bigint | number
   fileId?: Prisma.StringNullableFilter<"Document"> | string | null
   name?: Prisma.StringFilter<"Document"> | string
   contentType?: Prisma.StringFilter<"Document"> | string
@@ -326,6 +346,8 @@ export type DocumentWhereInput = {
 export type DocumentOrderByWithRelationInput = {
   id?: Prisma.SortOrder
   knowledgeBaseId?: Prisma.SortOrder
+  ownerId?: Prisma.SortOrder
+  bytes?: Prisma.SortOrder
   fileId?: Prisma.SortOrderInput | Prisma.SortOrder
   name?: Prisma.SortOrder
   contentType?: Prisma.SortOrder
@@ -354,6 +376,8 @@ export type DocumentWhereUniqueInput = Prisma.AtLeast<{
   OR?: Prisma.DocumentWhereInput[]
   NOT?: Prisma.DocumentWhereInput | Prisma.DocumentWhereInput[]
   knowledgeBaseId?: Prisma.StringFilter<"Document"> | string
+  ownerId?: Prisma.StringFilter<"Document"> | string
+  bytes?: Prisma.BigIntFilter<"Document"> | bigint | number
   fileId?: Prisma.StringNullableFilter<"Document"> | string | null
   name?: Prisma.StringFilter<"Document"> | string
   contentType?: Prisma.StringFilter<"Document"> | string
@@ -378,6 +402,8 @@ export type DocumentWhereUniqueInput = Prisma.AtLeast<{
 export type DocumentOrderByWithAggregationInput = {
   id?: Prisma.SortOrder
   knowledgeBaseId?: Prisma.SortOrder
+  ownerId?: Prisma.SortOrder
+  bytes?: Prisma.SortOrder
   fileId?: Prisma.SortOrderInput | Prisma.SortOrder
   name?: Prisma.SortOrder
   contentType?: Prisma.SortOrder
@@ -406,6 +432,8 @@ export type DocumentScalarWhereWithAggregatesInput = {
   NOT?: Prisma.DocumentScalarWhereWithAggregatesInput | Prisma.DocumentScalarWhereWithAggregatesInput[]
   id?: Prisma.StringWithAggregatesFilter<"Document"> | string
   knowledgeBaseId?: Prisma.StringWithAggregatesFilter<"Document"> | string
+  ownerId?: Prisma.StringWithAggregatesFilter<"Document"> | string
+  bytes?: Prisma.BigIntWithAggregatesFilter<"Document"> | bigint | number
   fileId?: Prisma.StringNullableWithAggregatesFilter<"Document"> | string | null
   name?: Prisma.StringWithAggregatesFilter<"Document"> | string
   contentType?: Prisma.StringWithAggregatesFilter<"Document"> | string
@@ -425,6 +453,8 @@ export type DocumentScalarWhereWithAggregatesInput = {
 
 export type DocumentCreateInput = {
   id: string
+  ownerId?: string
+  bytes?: bigint | number
   name: string
   contentType: string
   status?: $Enums.DocumentStatus
@@ -448,6 +478,8 @@ export type DocumentCreateInput = {
 export type DocumentUncheckedCreateInput = {
   id: string
   knowledgeBaseId: string
+  ownerId?: string
+  bytes?: bigint | number
   fileId?: string | null
   name: string
   contentType: string
@@ -469,6 +501,8 @@ export type DocumentUncheckedCreateInput = {
 
 export type DocumentUpdateInput = {
   id?: Prisma.StringFieldUpdateOperationsInput | string
+  ownerId?: Prisma.StringFieldUpdateOperationsInput | string
+  bytes?: Prisma.BigIntFieldUpdateOperationsInput | bigint | number
   name?: Prisma.StringFieldUpdateOperationsInput | string
   contentType?: Prisma.StringFieldUpdateOperationsInput | string
   status?: Prisma.EnumDocumentStatusFieldUpdateOperationsInput | $Enums.DocumentStatus
@@ -492,6 +526,8 @@ export type DocumentUpdateInput = {
 export type DocumentUncheckedUpdateInput = {
   id?: Prisma.StringFieldUpdateOperationsInput | string
   knowledgeBaseId?: Prisma.StringFieldUpdateOperationsInput | string
+  ownerId?: Prisma.StringFieldUpdateOperationsInput | string
+  bytes?: Prisma.BigIntFieldUpdateOperationsInput | bigint | number
   fileId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   name?: Prisma.StringFieldUpdateOperationsInput | string
   contentType?: Prisma.StringFieldUpdateOperationsInput | string
@@ -514,6 +550,8 @@ export type DocumentUncheckedUpdateInput = {
 export type DocumentCreateManyInput = {
   id: string
   knowledgeBaseId: string
+  ownerId?: string
+  bytes?: bigint | number
   fileId?: string | null
   name: string
   contentType: string
@@ -533,6 +571,8 @@ export type DocumentCreateManyInput = {
 
 export type DocumentUpdateManyMutationInput = {
   id?: Prisma.StringFieldUpdateOperationsInput | string
+  ownerId?: Prisma.StringFieldUpdateOperationsInput | string
+  bytes?: Prisma.BigIntFieldUpdateOperationsInput | bigint | number
   name?: Prisma.StringFieldUpdateOperationsInput | string
   contentType?: Prisma.StringFieldUpdateOperationsInput | string
   status?: Prisma.EnumDocumentStatusFieldUpdateOperationsInput | $Enums.DocumentStatus
@@ -552,6 +592,8 @@ export type DocumentUpdateManyMutationInput = {
 export type DocumentUncheckedUpdateManyInput = {
   id?: Prisma.StringFieldUpdateOperationsInput | string
   knowledgeBaseId?: Prisma.StringFieldUpdateOperationsInput | string
+  ownerId?: Prisma.StringFieldUpdateOperationsInput | string
+  bytes?: Prisma.BigIntFieldUpdateOperationsInput | bigint | number
   fileId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   name?: Prisma.StringFieldUpdateOperationsInput | string
   contentType?: Prisma.StringFieldUpdateOperationsInput | string
@@ -587,6 +629,8 @@ export type DocumentKnowledgeBaseIdSha256CompoundUniqueInput = {
 export type DocumentCountOrderByAggregateInput = {
   id?: Prisma.SortOrder
   knowledgeBaseId?: Prisma.SortOrder
+  ownerId?: Prisma.SortOrder
+  bytes?: Prisma.SortOrder
   fileId?: Prisma.SortOrder
   name?: Prisma.SortOrder
   contentType?: Prisma.SortOrder
@@ -605,6 +649,7 @@ export type DocumentCountOrderByAggregateInput = {
 }
 
 export type DocumentAvgOrderByAggregateInput = {
+  bytes?: Prisma.SortOrder
   wanted?: Prisma.SortOrder
   revision?: Prisma.SortOrder
   tokens?: Prisma.SortOrder
@@ -614,6 +659,8 @@ export type DocumentAvgOrderByAggregateInput = {
 export type DocumentMaxOrderByAggregateInput = {
   id?: Prisma.SortOrder
   knowledgeBaseId?: Prisma.SortOrder
+  ownerId?: Prisma.SortOrder
+  bytes?: Prisma.SortOrder
   fileId?: Prisma.SortOrder
   name?: Prisma.SortOrder
   contentType?: Prisma.SortOrder
@@ -632,6 +679,8 @@ export type DocumentMaxOrderByAggregateInput = {
 export type DocumentMinOrderByAggregateInput = {
   id?: Prisma.SortOrder
   knowledgeBaseId?: Prisma.SortOrder
+  ownerId?: Prisma.SortOrder
+  bytes?: Prisma.SortOrder
   fileId?: Prisma.SortOrder
   name?: Prisma.SortOrder
   contentType?: Prisma.SortOrder
@@ -648,6 +697,7 @@ export type DocumentMinOrderByAggregateInput = {
 }
 
 export type DocumentSumOrderByAggregateInput = {
+  bytes?: Prisma.SortOrder
   wanted?: Prisma.SortOrder
   revision?: Prisma.SortOrder
   tokens?: Prisma.SortOrder
@@ -777,6 +827,8 @@ export type DocumentUpdateOneRequiredWithoutChunksNestedInput = {
 
 export type DocumentCreateWithoutFileInput = {
   id: string
+  ownerId?: string
+  bytes?: bigint | number
   name: string
   contentType: string
   status?: $Enums.DocumentStatus
@@ -799,6 +851,8 @@ export type DocumentCreateWithoutFileInput = {
 export type DocumentUncheckedCreateWithoutFileInput = {
   id: string
   knowledgeBaseId: string
+  ownerId?: string
+  bytes?: bigint | number
   name: string
   contentType: string
   status?: $Enums.DocumentStatus
@@ -849,6 +903,8 @@ export type DocumentScalarWhereInput = {
   NOT?: Prisma.DocumentScalarWhereInput | Prisma.DocumentScalarWhereInput[]
   id?: Prisma.StringFilter<"Document"> | string
   knowledgeBaseId?: Prisma.StringFilter<"Document"> | string
+  ownerId?: Prisma.StringFilter<"Document"> | string
+  bytes?: Prisma.BigIntFilter<"Document"> | bigint | number
   fileId?: Prisma.StringNullableFilter<"Document"> | string | null
   name?: Prisma.StringFilter<"Document"> | string
   contentType?: Prisma.StringFilter<"Document"> | string
@@ -868,6 +924,8 @@ export type DocumentScalarWhereInput = {
 
 export type DocumentCreateWithoutKnowledgeBaseInput = {
   id: string
+  ownerId?: string
+  bytes?: bigint | number
   name: string
   contentType: string
   status?: $Enums.DocumentStatus
@@ -889,6 +947,8 @@ export type DocumentCreateWithoutKnowledgeBaseInput = {
 
 export type DocumentUncheckedCreateWithoutKnowledgeBaseInput = {
   id: string
+  ownerId?: string
+  bytes?: bigint | number
   fileId?: string | null
   name: string
   contentType: string
@@ -936,6 +996,8 @@ export type DocumentUpdateManyWithWhereWithoutKnowledgeBaseInput = {
 
 export type DocumentCreateWithoutTextInput = {
   id: string
+  ownerId?: string
+  bytes?: bigint | number
   name: string
   contentType: string
   status?: $Enums.DocumentStatus
@@ -958,6 +1020,8 @@ export type DocumentCreateWithoutTextInput = {
 export type DocumentUncheckedCreateWithoutTextInput = {
   id: string
   knowledgeBaseId: string
+  ownerId?: string
+  bytes?: bigint | number
   fileId?: string | null
   name: string
   contentType: string
@@ -994,6 +1058,8 @@ export type DocumentUpdateToOneWithWhereWithoutTextInput = {
 
 export type DocumentUpdateWithoutTextInput = {
   id?: Prisma.StringFieldUpdateOperationsInput | string
+  ownerId?: Prisma.StringFieldUpdateOperationsInput | string
+  bytes?: Prisma.BigIntFieldUpdateOperationsInput | bigint | number
   name?: Prisma.StringFieldUpdateOperationsInput | string
   contentType?: Prisma.StringFieldUpdateOperationsInput | string
   status?: Prisma.EnumDocumentStatusFieldUpdateOperationsInput | $Enums.DocumentStatus
@@ -1016,6 +1082,8 @@ export type DocumentUpdateWithoutTextInput = {
 export type DocumentUncheckedUpdateWithoutTextInput = {
   id?: Prisma.StringFieldUpdateOperationsInput | string
   knowledgeBaseId?: Prisma.StringFieldUpdateOperationsInput | string
+  ownerId?: Prisma.StringFieldUpdateOperationsInput | string
+  bytes?: Prisma.BigIntFieldUpdateOperationsInput | bigint | number
   fileId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   name?: Prisma.StringFieldUpdateOperationsInput | string
   contentType?: Prisma.StringFieldUpdateOperationsInput | string
@@ -1036,6 +1104,8 @@ export type DocumentUncheckedUpdateWithoutTextInput = {
 
 export type DocumentCreateWithoutChunksInput = {
   id: string
+  ownerId?: string
+  bytes?: bigint | number
   name: string
   contentType: string
   status?: $Enums.DocumentStatus
@@ -1058,6 +1128,8 @@ export type DocumentCreateWithoutChunksInput = {
 export type DocumentUncheckedCreateWithoutChunksInput = {
   id: string
   knowledgeBaseId: string
+  ownerId?: string
+  bytes?: bigint | number
   fileId?: string | null
   name: string
   contentType: string
@@ -1094,6 +1166,8 @@ export type DocumentUpdateToOneWithWhereWithoutChunksInput = {
 
 export type DocumentUpdateWithoutChunksInput = {
   id?: Prisma.StringFieldUpdateOperationsInput | string
+  ownerId?: Prisma.StringFieldUpdateOperationsInput | string
+  bytes?: Prisma.BigIntFieldUpdateOperationsInput | bigint | number
   name?: Prisma.StringFieldUpdateOperationsInput | string
   contentType?: Prisma.StringFieldUpdateOperationsInput | string
   status?: Prisma.EnumDocumentStatusFieldUpdateOperationsInput | $Enums.DocumentStatus
@@ -1116,6 +1190,8 @@ export type DocumentUpdateWithoutChunksInput = {
 export type DocumentUncheckedUpdateWithoutChunksInput = {
   id?: Prisma.StringFieldUpdateOperationsInput | string
   knowledgeBaseId?: Prisma.StringFieldUpdateOperationsInput | string
+  ownerId?: Prisma.StringFieldUpdateOperationsInput | string
+  bytes?: Prisma.BigIntFieldUpdateOperationsInput | bigint | number
   fileId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   name?: Prisma.StringFieldUpdateOperationsInput | string
   contentType?: Prisma.StringFieldUpdateOperationsInput | string
@@ -1137,6 +1213,8 @@ export type DocumentUncheckedUpdateWithoutChunksInput = {
 export type DocumentCreateManyFileInput = {
   id: string
   knowledgeBaseId: string
+  ownerId?: string
+  bytes?: bigint | number
   name: string
   contentType: string
   status?: $Enums.DocumentStatus
@@ -1155,6 +1233,8 @@ export type DocumentCreateManyFileInput = {
 
 export type DocumentUpdateWithoutFileInput = {
   id?: Prisma.StringFieldUpdateOperationsInput | string
+  ownerId?: Prisma.StringFieldUpdateOperationsInput | string
+  bytes?: Prisma.BigIntFieldUpdateOperationsInput | bigint | number
   name?: Prisma.StringFieldUpdateOperationsInput | string
   contentType?: Prisma.StringFieldUpdateOperationsInput | string
   status?: Prisma.EnumDocumentStatusFieldUpdateOperationsInput | $Enums.DocumentStatus
@@ -1177,6 +1257,8 @@ export type DocumentUpdateWithoutFileInput = {
 export type DocumentUncheckedUpdateWithoutFileInput = {
   id?: Prisma.StringFieldUpdateOperationsInput | string
   knowledgeBaseId?: Prisma.StringFieldUpdateOperationsInput | string
+  ownerId?: Prisma.StringFieldUpdateOperationsInput | string
+  bytes?: Prisma.BigIntFieldUpdateOperationsInput | bigint | number
   name?: Prisma.StringFieldUpdateOperationsInput | string
   contentType?: Prisma.StringFieldUpdateOperationsInput | string
   status?: Prisma.EnumDocumentStatusFieldUpdateOperationsInput | $Enums.DocumentStatus
@@ -1198,6 +1280,8 @@ export type DocumentUncheckedUpdateWithoutFileInput = {
 export type DocumentUncheckedUpdateManyWithoutFileInput = {
   id?: Prisma.StringFieldUpdateOperationsInput | string
   knowledgeBaseId?: Prisma.StringFieldUpdateOperationsInput | string
+  ownerId?: Prisma.StringFieldUpdateOperationsInput | string
+  bytes?: Prisma.BigIntFieldUpdateOperationsInput | bigint | number
   name?: Prisma.StringFieldUpdateOperationsInput | string
   contentType?: Prisma.StringFieldUpdateOperationsInput | string
   status?: Prisma.EnumDocumentStatusFieldUpdateOperationsInput | $Enums.DocumentStatus
@@ -1216,6 +1300,8 @@ export type DocumentUncheckedUpdateManyWithoutFileInput = {
 
 export type DocumentCreateManyKnowledgeBaseInput = {
   id: string
+  ownerId?: string
+  bytes?: bigint | number
   fileId?: string | null
   name: string
   contentType: string
@@ -1235,6 +1321,8 @@ export type DocumentCreateManyKnowledgeBaseInput = {
 
 export type DocumentUpdateWithoutKnowledgeBaseInput = {
   id?: Prisma.StringFieldUpdateOperationsInput | string
+  ownerId?: Prisma.StringFieldUpdateOperationsInput | string
+  bytes?: Prisma.BigIntFieldUpdateOperationsInput | bigint | number
   name?: Prisma.StringFieldUpdateOperationsInput | string
   contentType?: Prisma.StringFieldUpdateOperationsInput | string
   status?: Prisma.EnumDocumentStatusFieldUpdateOperationsInput | $Enums.DocumentStatus
@@ -1256,6 +1344,8 @@ export type DocumentUpdateWithoutKnowledgeBaseInput = {
 
 export type DocumentUncheckedUpdateWithoutKnowledgeBaseInput = {
   id?: Prisma.StringFieldUpdateOperationsInput | string
+  ownerId?: Prisma.StringFieldUpdateOperationsInput | string
+  bytes?: Prisma.BigIntFieldUpdateOperationsInput | bigint | number
   fileId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   name?: Prisma.StringFieldUpdateOperationsInput | string
   contentType?: Prisma.StringFieldUpdateOperationsInput | string
@@ -1277,6 +1367,8 @@ export type DocumentUncheckedUpdateWithoutKnowledgeBaseInput = {
 
 export type DocumentUncheckedUpdateManyWithoutKnowledgeBaseInput = {
   id?: Prisma.StringFieldUpdateOperationsInput | string
+  ownerId?: Prisma.StringFieldUpdateOperationsInput | string
+  bytes?: Prisma.BigIntFieldUpdateOperationsInput | bigint | number
   fileId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   name?: Prisma.StringFieldUpdateOperationsInput | string
   contentType?: Prisma.StringFieldUpdateOperationsInput | string
@@ -1328,6 +1420,8 @@ export type DocumentCountOutputTypeCountChunksArgs<ExtArgs extends runtime.Types
 export type DocumentSelect<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = runtime.Types.Extensions.GetSelect<{
   id?: boolean
   knowledgeBaseId?: boolean
+  ownerId?: boolean
+  bytes?: boolean
   fileId?: boolean
   name?: boolean
   contentType?: boolean
@@ -1353,6 +1447,8 @@ export type DocumentSelect<ExtArgs extends runtime.Types.Extensions.InternalArgs
 export type DocumentSelectCreateManyAndReturn<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = runtime.Types.Extensions.GetSelect<{
   id?: boolean
   knowledgeBaseId?: boolean
+  ownerId?: boolean
+  bytes?: boolean
   fileId?: boolean
   name?: boolean
   contentType?: boolean
@@ -1375,6 +1471,8 @@ export type DocumentSelectCreateManyAndReturn<ExtArgs extends runtime.Types.Exte
 export type DocumentSelectUpdateManyAndReturn<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = runtime.Types.Extensions.GetSelect<{
   id?: boolean
   knowledgeBaseId?: boolean
+  ownerId?: boolean
+  bytes?: boolean
   fileId?: boolean
   name?: boolean
   contentType?: boolean
@@ -1397,6 +1495,8 @@ export type DocumentSelectUpdateManyAndReturn<ExtArgs extends runtime.Types.Exte
 export type DocumentSelectScalar = {
   id?: boolean
   knowledgeBaseId?: boolean
+  ownerId?: boolean
+  bytes?: boolean
   fileId?: boolean
   name?: boolean
   contentType?: boolean
@@ -1414,7 +1514,7 @@ export type DocumentSelectScalar = {
   indexedAt?: boolean
 }
 
-export type DocumentOmit<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = runtime.Types.Extensions.GetOmit<"id" | "knowledgeBaseId" | "fileId" | "name" | "contentType" | "status" | "error" | "sha256" | "source" | "wanted" | "revision" | "tokens" | "chunkCount" | "metadata" | "createdAt" | "updatedAt" | "indexedAt", ExtArgs["result"]["document"]>
+export type DocumentOmit<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = runtime.Types.Extensions.GetOmit<"id" | "knowledgeBaseId" | "ownerId" | "bytes" | "fileId" | "name" | "contentType" | "status" | "error" | "sha256" | "source" | "wanted" | "revision" | "tokens" | "chunkCount" | "metadata" | "createdAt" | "updatedAt" | "indexedAt", ExtArgs["result"]["document"]>
 export type DocumentInclude<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = {
   knowledgeBase?: boolean | Prisma.KnowledgeBaseDefaultArgs<ExtArgs>
   file?: boolean | Prisma.Document$fileArgs<ExtArgs>
@@ -1442,6 +1542,14 @@ export type $DocumentPayload<ExtArgs extends runtime.Types.Extensions.InternalAr
   scalars: runtime.Types.Extensions.GetPayloadResult<{
     id: string
     knowledgeBaseId: string
+    /**
+     * The owner of the knowledge base. A trigger sets it.
+     */
+    ownerId: string
+    /**
+     * The size of the source in bytes, which counts against the quota. A trigger sets it.
+     */
+    bytes: bigint
     /**
      * The source file. Null for a document that was created from text.
      */
@@ -1907,6 +2015,8 @@ export interface Prisma__DocumentClient<T, Null = never, ExtArgs extends runtime
 export interface DocumentFieldRefs {
   readonly id: Prisma.FieldRef<"Document", 'String'>
   readonly knowledgeBaseId: Prisma.FieldRef<"Document", 'String'>
+  readonly ownerId: Prisma.FieldRef<"Document", 'String'>
+  readonly bytes: Prisma.FieldRef<"Document", 'BigInt'>
   readonly fileId: Prisma.FieldRef<"Document", 'String'>
   readonly name: Prisma.FieldRef<"Document", 'String'>
   readonly contentType: Prisma.FieldRef<"Document", 'String'>

@@ -29,12 +29,14 @@ export type AggregateMessage = {
 export type MessageAvgAggregateOutputType = {
   promptTokens: number | null
   completionTokens: number | null
+  reservedTokens: number | null
   position: number | null
 }
 
 export type MessageSumAggregateOutputType = {
   promptTokens: number | null
   completionTokens: number | null
+  reservedTokens: number | null
   position: number | null
 }
 
@@ -50,6 +52,7 @@ export type MessageMinAggregateOutputType = {
   finishReason: string | null
   promptTokens: number | null
   completionTokens: number | null
+  reservedTokens: number | null
   position: number | null
   keyDigest: runtime.Bytes | null
   bodyHash: runtime.Bytes | null
@@ -70,6 +73,7 @@ export type MessageMaxAggregateOutputType = {
   finishReason: string | null
   promptTokens: number | null
   completionTokens: number | null
+  reservedTokens: number | null
   position: number | null
   keyDigest: runtime.Bytes | null
   bodyHash: runtime.Bytes | null
@@ -90,6 +94,7 @@ export type MessageCountAggregateOutputType = {
   finishReason: number
   promptTokens: number
   completionTokens: number
+  reservedTokens: number
   citations: number
   searched: number
   error: number
@@ -108,12 +113,14 @@ export type MessageCountAggregateOutputType = {
 export type MessageAvgAggregateInputType = {
   promptTokens?: true
   completionTokens?: true
+  reservedTokens?: true
   position?: true
 }
 
 export type MessageSumAggregateInputType = {
   promptTokens?: true
   completionTokens?: true
+  reservedTokens?: true
   position?: true
 }
 
@@ -129,6 +136,7 @@ export type MessageMinAggregateInputType = {
   finishReason?: true
   promptTokens?: true
   completionTokens?: true
+  reservedTokens?: true
   position?: true
   keyDigest?: true
   bodyHash?: true
@@ -149,6 +157,7 @@ export type MessageMaxAggregateInputType = {
   finishReason?: true
   promptTokens?: true
   completionTokens?: true
+  reservedTokens?: true
   position?: true
   keyDigest?: true
   bodyHash?: true
@@ -169,6 +178,7 @@ export type MessageCountAggregateInputType = {
   finishReason?: true
   promptTokens?: true
   completionTokens?: true
+  reservedTokens?: true
   citations?: true
   searched?: true
   error?: true
@@ -281,6 +291,7 @@ export type MessageGroupByOutputType = {
   finishReason: string | null
   promptTokens: number
   completionTokens: number
+  reservedTokens: number
   citations: runtime.JsonValue
   searched: runtime.JsonValue | null
   error: runtime.JsonValue | null
@@ -329,6 +340,7 @@ export type MessageWhereInput = {
   finishReason?: Prisma.StringNullableFilter<"Message"> | string | null
   promptTokens?: Prisma.IntFilter<"Message"> | number
   completionTokens?: Prisma.IntFilter<"Message"> | number
+  reservedTokens?: Prisma.IntFilter<"Message"> | number
   citations?: Prisma.JsonFilter<"Message">
   searched?: Prisma.JsonNullableFilter<"Message">
   error?: Prisma.JsonNullableFilter<"Message">
@@ -356,6 +368,7 @@ export type MessageOrderByWithRelationInput = {
   finishReason?: Prisma.SortOrderInput | Prisma.SortOrder
   promptTokens?: Prisma.SortOrder
   completionTokens?: Prisma.SortOrder
+  reservedTokens?: Prisma.SortOrder
   citations?: Prisma.SortOrder
   searched?: Prisma.SortOrderInput | Prisma.SortOrder
   error?: Prisma.SortOrderInput | Prisma.SortOrder
@@ -386,6 +399,7 @@ export type MessageWhereUniqueInput = Prisma.AtLeast<{
   finishReason?: Prisma.StringNullableFilter<"Message"> | string | null
   promptTokens?: Prisma.IntFilter<"Message"> | number
   completionTokens?: Prisma.IntFilter<"Message"> | number
+  reservedTokens?: Prisma.IntFilter<"Message"> | number
   citations?: Prisma.JsonFilter<"Message">
   searched?: Prisma.JsonNullableFilter<"Message">
   error?: Prisma.JsonNullableFilter<"Message">
@@ -413,6 +427,7 @@ export type MessageOrderByWithAggregationInput = {
   finishReason?: Prisma.SortOrderInput | Prisma.SortOrder
   promptTokens?: Prisma.SortOrder
   completionTokens?: Prisma.SortOrder
+  reservedTokens?: Prisma.SortOrder
   citations?: Prisma.SortOrder
   searched?: Prisma.SortOrderInput | Prisma.SortOrder
   error?: Prisma.SortOrderInput | Prisma.SortOrder
@@ -446,6 +461,7 @@ export type MessageScalarWhereWithAggregatesInput = {
   finishReason?: Prisma.StringNullableWithAggregatesFilter<"Message"> | string | null
   promptTokens?: Prisma.IntWithAggregatesFilter<"Message"> | number
   completionTokens?: Prisma.IntWithAggregatesFilter<"Message"> | number
+  reservedTokens?: Prisma.IntWithAggregatesFilter<"Message"> | number
   citations?: Prisma.JsonWithAggregatesFilter<"Message">
   searched?: Prisma.JsonNullableWithAggregatesFilter<"Message">
   error?: Prisma.JsonNullableWithAggregatesFilter<"Message">
@@ -469,6 +485,7 @@ export type MessageCreateInput = {
   finishReason?: string | null
   promptTokens?: number
   completionTokens?: number
+  reservedTokens?: number
   citations?: Prisma.JsonNullValueInput | runtime.InputJsonValue
   searched?: Prisma.NullableJsonNullValueInput | runtime.InputJsonValue
   error?: Prisma.NullableJsonNullValueInput | runtime.InputJsonValue
@@ -496,6 +513,7 @@ export type MessageUncheckedCreateInput = {
   finishReason?: string | null
   promptTokens?: number
   completionTokens?: number
+  reservedTokens?: number
   citations?: Prisma.JsonNullValueInput | runtime.InputJsonValue
   searched?: Prisma.NullableJsonNullValueInput | runtime.InputJsonValue
   error?: Prisma.NullableJsonNullValueInput | runtime.InputJsonValue
@@ -519,6 +537,7 @@ export type MessageUpdateInput = {
   finishReason?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   promptTokens?: Prisma.IntFieldUpdateOperationsInput | number
   completionTokens?: Prisma.IntFieldUpdateOperationsInput | number
+  reservedTokens?: Prisma.IntFieldUpdateOperationsInput | number
   citations?: Prisma.JsonNullValueInput | runtime.InputJsonValue
   searched?: Prisma.NullableJsonNullValueInput | runtime.InputJsonValue
   error?: Prisma.NullableJsonNullValueInput | runtime.InputJsonValue
@@ -546,6 +565,7 @@ export type MessageUncheckedUpdateInput = {
   finishReason?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   promptTokens?: Prisma.IntFieldUpdateOperationsInput | number
   completionTokens?: Prisma.IntFieldUpdateOperationsInput | number
+  reservedTokens?: Prisma.IntFieldUpdateOperationsInput | number
   citations?: Prisma.JsonNullValueInput | runtime.InputJsonValue
   searched?: Prisma.NullableJsonNullValueInput | runtime.InputJsonValue
   error?: Prisma.NullableJsonNullValueInput | runtime.InputJsonValue
@@ -571,6 +591,7 @@ export type MessageCreateManyInput = {
   finishReason?: string | null
   promptTokens?: number
   completionTokens?: number
+  reservedTokens?: number
   citations?: Prisma.JsonNullValueInput | runtime.InputJsonValue
   searched?: Prisma.NullableJsonNullValueInput | runtime.InputJsonValue
   error?: Prisma.NullableJsonNullValueInput | runtime.InputJsonValue
@@ -594,6 +615,7 @@ export type MessageUpdateManyMutationInput = {
   finishReason?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   promptTokens?: Prisma.IntFieldUpdateOperationsInput | number
   completionTokens?: Prisma.IntFieldUpdateOperationsInput | number
+  reservedTokens?: Prisma.IntFieldUpdateOperationsInput | number
   citations?: Prisma.JsonNullValueInput | runtime.InputJsonValue
   searched?: Prisma.NullableJsonNullValueInput | runtime.InputJsonValue
   error?: Prisma.NullableJsonNullValueInput | runtime.InputJsonValue
@@ -619,6 +641,7 @@ export type MessageUncheckedUpdateManyInput = {
   finishReason?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   promptTokens?: Prisma.IntFieldUpdateOperationsInput | number
   completionTokens?: Prisma.IntFieldUpdateOperationsInput | number
+  reservedTokens?: Prisma.IntFieldUpdateOperationsInput | number
   citations?: Prisma.JsonNullValueInput | runtime.InputJsonValue
   searched?: Prisma.NullableJsonNullValueInput | runtime.InputJsonValue
   error?: Prisma.NullableJsonNullValueInput | runtime.InputJsonValue
@@ -654,6 +677,7 @@ export type MessageCountOrderByAggregateInput = {
   finishReason?: Prisma.SortOrder
   promptTokens?: Prisma.SortOrder
   completionTokens?: Prisma.SortOrder
+  reservedTokens?: Prisma.SortOrder
   citations?: Prisma.SortOrder
   searched?: Prisma.SortOrder
   error?: Prisma.SortOrder
@@ -670,6 +694,7 @@ export type MessageCountOrderByAggregateInput = {
 export type MessageAvgOrderByAggregateInput = {
   promptTokens?: Prisma.SortOrder
   completionTokens?: Prisma.SortOrder
+  reservedTokens?: Prisma.SortOrder
   position?: Prisma.SortOrder
 }
 
@@ -685,6 +710,7 @@ export type MessageMaxOrderByAggregateInput = {
   finishReason?: Prisma.SortOrder
   promptTokens?: Prisma.SortOrder
   completionTokens?: Prisma.SortOrder
+  reservedTokens?: Prisma.SortOrder
   position?: Prisma.SortOrder
   keyDigest?: Prisma.SortOrder
   bodyHash?: Prisma.SortOrder
@@ -705,6 +731,7 @@ export type MessageMinOrderByAggregateInput = {
   finishReason?: Prisma.SortOrder
   promptTokens?: Prisma.SortOrder
   completionTokens?: Prisma.SortOrder
+  reservedTokens?: Prisma.SortOrder
   position?: Prisma.SortOrder
   keyDigest?: Prisma.SortOrder
   bodyHash?: Prisma.SortOrder
@@ -716,6 +743,7 @@ export type MessageMinOrderByAggregateInput = {
 export type MessageSumOrderByAggregateInput = {
   promptTokens?: Prisma.SortOrder
   completionTokens?: Prisma.SortOrder
+  reservedTokens?: Prisma.SortOrder
   position?: Prisma.SortOrder
 }
 
@@ -834,6 +862,7 @@ export type MessageCreateWithoutUserInput = {
   finishReason?: string | null
   promptTokens?: number
   completionTokens?: number
+  reservedTokens?: number
   citations?: Prisma.JsonNullValueInput | runtime.InputJsonValue
   searched?: Prisma.NullableJsonNullValueInput | runtime.InputJsonValue
   error?: Prisma.NullableJsonNullValueInput | runtime.InputJsonValue
@@ -859,6 +888,7 @@ export type MessageUncheckedCreateWithoutUserInput = {
   finishReason?: string | null
   promptTokens?: number
   completionTokens?: number
+  reservedTokens?: number
   citations?: Prisma.JsonNullValueInput | runtime.InputJsonValue
   searched?: Prisma.NullableJsonNullValueInput | runtime.InputJsonValue
   error?: Prisma.NullableJsonNullValueInput | runtime.InputJsonValue
@@ -913,6 +943,7 @@ export type MessageScalarWhereInput = {
   finishReason?: Prisma.StringNullableFilter<"Message"> | string | null
   promptTokens?: Prisma.IntFilter<"Message"> | number
   completionTokens?: Prisma.IntFilter<"Message"> | number
+  reservedTokens?: Prisma.IntFilter<"Message"> | number
   citations?: Prisma.JsonFilter<"Message">
   searched?: Prisma.JsonNullableFilter<"Message">
   error?: Prisma.JsonNullableFilter<"Message">
@@ -936,6 +967,7 @@ export type MessageCreateWithoutSessionInput = {
   finishReason?: string | null
   promptTokens?: number
   completionTokens?: number
+  reservedTokens?: number
   citations?: Prisma.JsonNullValueInput | runtime.InputJsonValue
   searched?: Prisma.NullableJsonNullValueInput | runtime.InputJsonValue
   error?: Prisma.NullableJsonNullValueInput | runtime.InputJsonValue
@@ -961,6 +993,7 @@ export type MessageUncheckedCreateWithoutSessionInput = {
   finishReason?: string | null
   promptTokens?: number
   completionTokens?: number
+  reservedTokens?: number
   citations?: Prisma.JsonNullValueInput | runtime.InputJsonValue
   searched?: Prisma.NullableJsonNullValueInput | runtime.InputJsonValue
   error?: Prisma.NullableJsonNullValueInput | runtime.InputJsonValue
@@ -1011,6 +1044,7 @@ export type MessageCreateManyUserInput = {
   finishReason?: string | null
   promptTokens?: number
   completionTokens?: number
+  reservedTokens?: number
   citations?: Prisma.JsonNullValueInput | runtime.InputJsonValue
   searched?: Prisma.NullableJsonNullValueInput | runtime.InputJsonValue
   error?: Prisma.NullableJsonNullValueInput | runtime.InputJsonValue
@@ -1034,6 +1068,7 @@ export type MessageUpdateWithoutUserInput = {
   finishReason?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   promptTokens?: Prisma.IntFieldUpdateOperationsInput | number
   completionTokens?: Prisma.IntFieldUpdateOperationsInput | number
+  reservedTokens?: Prisma.IntFieldUpdateOperationsInput | number
   citations?: Prisma.JsonNullValueInput | runtime.InputJsonValue
   searched?: Prisma.NullableJsonNullValueInput | runtime.InputJsonValue
   error?: Prisma.NullableJsonNullValueInput | runtime.InputJsonValue
@@ -1059,6 +1094,7 @@ export type MessageUncheckedUpdateWithoutUserInput = {
   finishReason?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   promptTokens?: Prisma.IntFieldUpdateOperationsInput | number
   completionTokens?: Prisma.IntFieldUpdateOperationsInput | number
+  reservedTokens?: Prisma.IntFieldUpdateOperationsInput | number
   citations?: Prisma.JsonNullValueInput | runtime.InputJsonValue
   searched?: Prisma.NullableJsonNullValueInput | runtime.InputJsonValue
   error?: Prisma.NullableJsonNullValueInput | runtime.InputJsonValue
@@ -1083,6 +1119,7 @@ export type MessageUncheckedUpdateManyWithoutUserInput = {
   finishReason?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   promptTokens?: Prisma.IntFieldUpdateOperationsInput | number
   completionTokens?: Prisma.IntFieldUpdateOperationsInput | number
+  reservedTokens?: Prisma.IntFieldUpdateOperationsInput | number
   citations?: Prisma.JsonNullValueInput | runtime.InputJsonValue
   searched?: Prisma.NullableJsonNullValueInput | runtime.InputJsonValue
   error?: Prisma.NullableJsonNullValueInput | runtime.InputJsonValue
@@ -1107,6 +1144,7 @@ export type MessageCreateManySessionInput = {
   finishReason?: string | null
   promptTokens?: number
   completionTokens?: number
+  reservedTokens?: number
   citations?: Prisma.JsonNullValueInput | runtime.InputJsonValue
   searched?: Prisma.NullableJsonNullValueInput | runtime.InputJsonValue
   error?: Prisma.NullableJsonNullValueInput | runtime.InputJsonValue
@@ -1130,6 +1168,7 @@ export type MessageUpdateWithoutSessionInput = {
   finishReason?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   promptTokens?: Prisma.IntFieldUpdateOperationsInput | number
   completionTokens?: Prisma.IntFieldUpdateOperationsInput | number
+  reservedTokens?: Prisma.IntFieldUpdateOperationsInput | number
   citations?: Prisma.JsonNullValueInput | runtime.InputJsonValue
   searched?: Prisma.NullableJsonNullValueInput | runtime.InputJsonValue
   error?: Prisma.NullableJsonNullValueInput | runtime.InputJsonValue
@@ -1155,6 +1194,7 @@ export type MessageUncheckedUpdateWithoutSessionInput = {
   finishReason?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   promptTokens?: Prisma.IntFieldUpdateOperationsInput | number
   completionTokens?: Prisma.IntFieldUpdateOperationsInput | number
+  reservedTokens?: Prisma.IntFieldUpdateOperationsInput | number
   citations?: Prisma.JsonNullValueInput | runtime.InputJsonValue
   searched?: Prisma.NullableJsonNullValueInput | runtime.InputJsonValue
   error?: Prisma.NullableJsonNullValueInput | runtime.InputJsonValue
@@ -1179,6 +1219,7 @@ export type MessageUncheckedUpdateManyWithoutSessionInput = {
   finishReason?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   promptTokens?: Prisma.IntFieldUpdateOperationsInput | number
   completionTokens?: Prisma.IntFieldUpdateOperationsInput | number
+  reservedTokens?: Prisma.IntFieldUpdateOperationsInput | number
   citations?: Prisma.JsonNullValueInput | runtime.InputJsonValue
   searched?: Prisma.NullableJsonNullValueInput | runtime.InputJsonValue
   error?: Prisma.NullableJsonNullValueInput | runtime.InputJsonValue
@@ -1206,6 +1247,7 @@ export type MessageSelect<ExtArgs extends runtime.Types.Extensions.InternalArgs 
   finishReason?: boolean
   promptTokens?: boolean
   completionTokens?: boolean
+  reservedTokens?: boolean
   citations?: boolean
   searched?: boolean
   error?: boolean
@@ -1233,6 +1275,7 @@ export type MessageSelectCreateManyAndReturn<ExtArgs extends runtime.Types.Exten
   finishReason?: boolean
   promptTokens?: boolean
   completionTokens?: boolean
+  reservedTokens?: boolean
   citations?: boolean
   searched?: boolean
   error?: boolean
@@ -1260,6 +1303,7 @@ export type MessageSelectUpdateManyAndReturn<ExtArgs extends runtime.Types.Exten
   finishReason?: boolean
   promptTokens?: boolean
   completionTokens?: boolean
+  reservedTokens?: boolean
   citations?: boolean
   searched?: boolean
   error?: boolean
@@ -1287,6 +1331,7 @@ export type MessageSelectScalar = {
   finishReason?: boolean
   promptTokens?: boolean
   completionTokens?: boolean
+  reservedTokens?: boolean
   citations?: boolean
   searched?: boolean
   error?: boolean
@@ -1300,7 +1345,7 @@ export type MessageSelectScalar = {
   updatedAt?: boolean
 }
 
-export type MessageOmit<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = runtime.Types.Extensions.GetOmit<"id" | "sessionId" | "userId" | "apiKeyId" | "role" | "content" | "status" | "model" | "finishReason" | "promptTokens" | "completionTokens" | "citations" | "searched" | "error" | "metadata" | "spaceIds" | "position" | "keyDigest" | "bodyHash" | "heartbeatAt" | "createdAt" | "updatedAt", ExtArgs["result"]["message"]>
+export type MessageOmit<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = runtime.Types.Extensions.GetOmit<"id" | "sessionId" | "userId" | "apiKeyId" | "role" | "content" | "status" | "model" | "finishReason" | "promptTokens" | "completionTokens" | "reservedTokens" | "citations" | "searched" | "error" | "metadata" | "spaceIds" | "position" | "keyDigest" | "bodyHash" | "heartbeatAt" | "createdAt" | "updatedAt", ExtArgs["result"]["message"]>
 export type MessageInclude<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = {
   session?: boolean | Prisma.Message$sessionArgs<ExtArgs>
   user?: boolean | Prisma.UserDefaultArgs<ExtArgs>
@@ -1341,7 +1386,9 @@ export type $MessagePayload<ExtArgs extends runtime.Types.Extensions.InternalArg
     /**
      * The citations, in the form of the API, with the revision of the document and the offset in `content` at
      * which each citation was added.
+     * What the answer counts against the tokens of the day until it is finished.
      */
+    reservedTokens: number
     citations: runtime.JsonValue
     /**
      * The knowledge bases that were searched for this answer, and the number of passages. Null if none were.
@@ -1808,6 +1855,7 @@ export interface MessageFieldRefs {
   readonly finishReason: Prisma.FieldRef<"Message", 'String'>
   readonly promptTokens: Prisma.FieldRef<"Message", 'Int'>
   readonly completionTokens: Prisma.FieldRef<"Message", 'Int'>
+  readonly reservedTokens: Prisma.FieldRef<"Message", 'Int'>
   readonly citations: Prisma.FieldRef<"Message", 'Json'>
   readonly searched: Prisma.FieldRef<"Message", 'Json'>
   readonly error: Prisma.FieldRef<"Message", 'Json'>

@@ -1,7 +1,7 @@
--- Counts an answer and its tokens to the day's usage of an API key.
+-- Counts an answer and its tokens to the day's usage of a user's API key.
 -- @none
-INSERT INTO ai_usage AS u (api_key_id, day, requests, prompt_tokens, completion_tokens, cost_micros)
-VALUES (:api_key_id, {today}, 1, :prompt_tokens, :completion_tokens, :cost_micros)
+INSERT INTO ai_usage AS u (user_id, api_key_id, day, requests, prompt_tokens, completion_tokens, cost_micros)
+VALUES (:user_id, :api_key_id, {today}, 1, :prompt_tokens, :completion_tokens, :cost_micros)
 ON CONFLICT (api_key_id, day) DO UPDATE SET requests = u.requests + 1,
   prompt_tokens = u.prompt_tokens + :prompt_tokens,
   completion_tokens = u.completion_tokens + :completion_tokens, cost_micros = u.cost_micros + :cost_micros

@@ -1,15 +1,19 @@
--- The answers of an API key in progress, the tokens that it has used today, and the seconds until the day
+-- The answers of a user in progress, the tokens that the user has used today, and the seconds until the day
 -- (UTC) ends; and the body and the answer of the earlier request with this Idempotency-Key, which are null
 -- if there is none. If the answer of an Idempotency-Key was replaced or deleted, the key is stored with the
 -- question (see `delete-messages-after`). The answer is then the message after the question.
 -- @one
 SELECT (
     SELECT count(*) FROM ai_messages
-    WHERE api_key_id = :api_key_id AND status = 'in_progress' AND {is-alive column=heartbeat_at}
+    WHERE user_id = :user_id AND status = 'in_progress' AND {is-alive column=heartbeat_at}
   )::int AS open,
   coalesce((
-    SELECT prompt_tokens + completion_tokens FROM ai_usage
-    WHERE api_key_id = :api_key_id AND day = {today}), 0) AS tokens,
+    SELECT sum(prompt_tokens + completion_tokens)::bigint FROM ai_usage
+    WHERE user_id = :user_id AND day = {today}
+  ), 0) + coalesce((
+    SELECT sum(reserved_tokens)::bigint FROM ai_messages
+    WHERE user_id = :user_id AND status = 'in_progress' AND {is-alive column=heartbeat_at}
+  ), 0) AS tokens,
   ceil(extract(epoch FROM
     date_trunc('day', now() AT TIME ZONE 'UTC') + interval '1 day' - (now() AT TIME ZONE 'UTC')))::int
     AS seconds_left,

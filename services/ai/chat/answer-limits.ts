@@ -1,4 +1,4 @@
-// What must hold before a new answer starts: the limits of the API key, and the Idempotency-Key. Requests of
+// What must hold before a new answer starts: the limits of the user, and the Idempotency-Key. Requests of
 // one user run one after the other here, so the limits are exact and a repeated request always finds the
 // first one.
 import * as sql from '../../../generated/sql/chat.ts'
@@ -38,7 +38,6 @@ export async function checkLimitsAndIdempotency(
   const readState = (): Promise<sql.ReadUserStateRow> =>
     sql.readUserState(tx, {
       user_id: principal.userId,
-      api_key_id: principal.keyId,
       key_digest: idempotency?.digest ?? null,
       heartbeat_timeout_seconds: heartbeatTimeoutSeconds,
     })
@@ -77,12 +76,12 @@ function requireWithinLimits(
   config: Readonly<Config>,
   { open, tokens, seconds_left: seconds }: sql.ReadUserStateRow,
 ): void {
-  if (open >= config.aiStreamsPerKey) throw tooManyOpen('answers', config.aiStreamsPerKey)
+  if (open >= config.aiStreamsPerUser) throw tooManyOpen('answers', config.aiStreamsPerUser)
   if (config.aiTokensPerDay > 0 && tokens >= config.aiTokensPerDay)
     throw new ApiError(
       429,
       'RATE_LIMITED',
-      `This API key has used its ${config.aiTokensPerDay} tokens of today (UTC).`,
+      `The ${config.aiTokensPerDay} tokens of today (UTC) are used or reserved by answers in progress.`,
       { constraint: 'tokens_per_day' },
       { 'retry-after': String(seconds) },
     )

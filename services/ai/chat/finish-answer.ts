@@ -69,11 +69,15 @@ export async function finishMessage(
       completion_tokens: completionTokens,
     })
   if (principal.keyId !== null)
-    await addUsage(tx, principal.keyId, {
-      promptTokens,
-      completionTokens,
-      costMicros: costOf(outcome, providers.priceOf(model)),
-    })
+    await addUsage(
+      tx,
+      { userId: principal.userId, keyId: principal.keyId },
+      {
+        promptTokens,
+        completionTokens,
+        costMicros: costOf(outcome, providers.priceOf(model)),
+      },
+    )
   const message = (await messageById(tx, id, principal))!
   const type =
     status === 'failed' ? 'chat.failed' : status === 'canceled' ? 'chat.canceled' : 'chat.completed'

@@ -10,7 +10,7 @@ import type { Providers } from '../providers/providers.ts'
 import type { AnswerRequest } from './answer-limits.ts'
 import type { GenerationTask } from './live-answer.ts'
 import { messageById, type HistoryMessage, type OwnedMessage } from './messages.ts'
-import { contextWindowOf, requireFits, type Conversation } from './prompt.ts'
+import { contextWindowOf, requireFits, reservationFor, type Conversation } from './prompt.ts'
 import { sessionById, titleFrom, type OwnedSession } from './sessions.ts'
 
 interface InsertServices {
@@ -39,6 +39,7 @@ export async function insertQuestion(
     metadata,
     space_ids: [],
     searched: null,
+    reserved_tokens: 0,
     key_digest: null,
     body_hash: null,
     created_at: timeOf(id),
@@ -94,6 +95,7 @@ export async function insertAnswer(
     model,
     metadata,
     space_ids: workspaceIds,
+    reserved_tokens: reservationFor(conversation, contextWindow, knowledgeBaseIds.length > 0),
     searched: knowledgeBaseIds.length === 0 ? null : { knowledge_base_ids: knowledgeBaseIds, passages: 0 },
     key_digest: idempotency?.digest ?? null,
     body_hash: idempotency?.bodyHash ?? null,

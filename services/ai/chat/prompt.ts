@@ -19,6 +19,8 @@ const tokensPerMessage = 8
 const sourcesShare = 0.6
 /** Reserved for the answer if neither the model nor the request limits it. */
 const defaultAnswerTokens = 4_096
+/** Eight passages of an ordinary size. */
+const typicalSourceTokens = 4_000
 
 export function contextWindowOf(
   model: { context_window: number | null; max_output_tokens: number | null },
@@ -35,6 +37,17 @@ export interface Conversation {
   /** The messages before the question, oldest first. */
   history: ChatMessage[]
   question: string
+}
+
+/** The tokens that an answer may use at most, as far as they are known before the search. */
+export function reservationFor(
+  { system, history, question }: Conversation,
+  { size, answer }: ContextWindow,
+  searches: boolean,
+): number {
+  const texts = [system ?? '', question, ...history.map(({ content }) => content)]
+  const prompt = texts.reduce((sum, text) => sum + tokensOf(text), searches ? typicalSourceTokens : 0)
+  return answer + (size === null ? prompt : Math.min(prompt, size - answer))
 }
 
 /** Throws 400 if the system prompt and the question alone do not fit. */

@@ -1,5 +1,5 @@
-// Token usage per API key and day (UTC). Each answer, complete or not, is counted in the transaction that
-// finishes it.
+// Token usage per user, API key and day (UTC). Each answer, complete or not, is counted in the transaction
+// that finishes it.
 import * as sql from '../../../generated/sql/chat.ts'
 import type { Db } from '../../../infra/database/database.ts'
 
@@ -20,10 +20,11 @@ export function costOf(
 
 export async function addUsage(
   tx: Db,
-  keyId: string,
+  { userId, keyId }: { userId: string; keyId: string },
   { promptTokens, completionTokens, costMicros }: Usage,
 ): Promise<void> {
   await sql.addUsage(tx, {
+    user_id: userId,
     api_key_id: keyId,
     prompt_tokens: promptTokens,
     completion_tokens: completionTokens,
@@ -31,6 +32,6 @@ export async function addUsage(
   })
 }
 
-export async function usageToday(db: Db, keyId: string): Promise<sql.ReadUsageTodayRow> {
-  return await sql.readUsageToday(db, { api_key_id: keyId })
+export async function usageToday(db: Db, userId: string): Promise<sql.ReadUsageTodayRow> {
+  return await sql.readUsageToday(db, { user_id: userId })
 }

@@ -1,0 +1,298 @@
+-- What each user has of the limited resources, and the limits of the running servers.
+CREATE TABLE "quota_usage" (
+    "user_id" TEXT NOT NULL,
+    "quota" TEXT NOT NULL,
+    "used" BIGINT NOT NULL,
+
+    CONSTRAINT "quota_usage_pkey" PRIMARY KEY ("user_id","quota")
+);
+CREATE TABLE "quota_limits" (
+    "quota" TEXT NOT NULL,
+    "value" BIGINT NOT NULL,
+
+    CONSTRAINT "quota_limits_pkey" PRIMARY KEY ("quota")
+);
+
+-- Documents of a knowledge base belong to its owner.
+ALTER TABLE "documents" ADD COLUMN "owner_id" TEXT NOT NULL DEFAULT '',
+  ADD COLUMN "bytes" BIGINT NOT NULL DEFAULT 0;
+UPDATE "documents" d SET
+  "owner_id" = (SELECT k."owner_id" FROM "knowledge_bases" k WHERE k."id" = d."knowledge_base_id"),
+  "bytes" = coalesce(octet_length(d."source"), (
+    SELECT f."bytes" FROM "files" f WHERE f."id" = d."file_id"), 0);
+
+INSERT INTO "quota_usage" SELECT "user_id", 'api_keys', count(*)
+  FROM "api_keys" WHERE revoked_at IS NULL GROUP BY 1;
+INSERT INTO "quota_usage" SELECT "owner_id", 'projects', count(*) FROM "projects" WHERE true GROUP BY 1;
+INSERT INTO "quota_usage" SELECT "created_by", 'members', count(*)
+  FROM "members" WHERE created_by IS NOT NULL GROUP BY 1;
+INSERT INTO "quota_usage" SELECT "created_by", 'invitations', count(*)
+  FROM "invitations" WHERE status = 'pending' GROUP BY 1;
+INSERT INTO "quota_usage" SELECT "user_id", 'webhook_endpoints', count(*)
+  FROM "webhook_endpoints" WHERE deleted_at IS NULL GROUP BY 1;
+INSERT INTO "quota_usage" SELECT "owner_id", 'files', count(*) FROM "files" WHERE true GROUP BY 1;
+INSERT INTO "quota_usage" SELECT "created_by", 'file_links', count(*)
+  FROM "file_links" WHERE revoked_at IS NULL GROUP BY 1;
+INSERT INTO "quota_usage" SELECT "user_id", 'uploads', count(*)
+  FROM "uploads" WHERE file_id IS NULL GROUP BY 1;
+INSERT INTO "quota_usage" SELECT "owner_id", 'knowledge_bases', count(*)
+  FROM "knowledge_bases" WHERE true GROUP BY 1;
+INSERT INTO "quota_usage" SELECT "owner_id", 'documents', count(*) FROM "documents" WHERE true GROUP BY 1;
+INSERT INTO "quota_usage" SELECT "owner_id", 'document_bytes', sum(bytes)
+  FROM "documents" WHERE true GROUP BY 1;
+INSERT INTO "quota_usage" SELECT "owner_id", 'sessions', count(*) FROM "ai_sessions" WHERE true GROUP BY 1;
+INSERT INTO "quota_usage" SELECT "user_id", 'messages', count(*) FROM "ai_messages" WHERE true GROUP BY 1;
+INSERT INTO "quota_usage" SELECT "owner_id", 'pending_orders', count(*)
+  FROM "orders" WHERE status = 'pending' GROUP BY 1;
+
+-- The limits of tokens and open answers are those of the user, not of the API key.
+ALTER TABLE "ai_usage" ADD COLUMN "user_id" TEXT;
+UPDATE "ai_usage" u SET "user_id" = k."user_id" FROM "api_keys" k WHERE k."id" = u."api_key_id";
+CREATE INDEX "ai_usage_user_id_day_idx" ON "ai_usage"("user_id", "day");
+ALTER TABLE "ai_messages" ADD COLUMN "reserved_tokens" INTEGER NOT NULL DEFAULT 0;
+
+-- Changes what a user has of a limited resource. The row stays locked until the transaction ends, so two
+-- transactions cannot both take the last free place.
+-- @throws check_violation with the constraint `quota_<name>` when `checked` and more than the limit
+CREATE OR REPLACE FUNCTION change_quota(name text, owner text, change bigint, checked boolean)
+RETURNS void
+LANGUAGE plpgsql
+AS $function$
+DECLARE
+  total bigint;
+BEGIN
+  INSERT INTO quota_usage AS u (user_id, quota, used) VALUES (owner, name, change)
+  ON CONFLICT (user_id, quota) DO UPDATE SET used = u.used + excluded.used
+  RETURNING u.used INTO total;
+  IF checked AND total > (SELECT value FROM quota_limits l WHERE l.quota = name) THEN
+    RAISE EXCEPTION 'quota % is used up', name
+      USING ERRCODE = 'check_violation', CONSTRAINT = 'quota_' || name;
+  END IF;
+END $function$;
+
+-- Who pays for a document, and how much: the owner of its knowledge base, with the bytes of its source.
+CREATE OR REPLACE FUNCTION charge_document()
+RETURNS trigger
+LANGUAGE plpgsql
+AS $function$
+BEGIN
+  NEW.owner_id := (SELECT owner_id FROM knowledge_bases WHERE id = NEW.knowledge_base_id);
+  NEW.bytes := coalesce(octet_length(NEW.source), (SELECT bytes FROM files WHERE id = NEW.file_id), 0);
+  RETURN NEW;
+END $function$;
+
+CREATE OR REPLACE TRIGGER documents_charge BEFORE INSERT ON documents
+  FOR EACH ROW EXECUTE FUNCTION charge_document();
+
+-- Counts what a user has of a limited resource, and refuses more than the limit.
+-- Arguments of the trigger: the quota, the column of the user, the amount as an aggregate, and which rows
+-- count.
+CREATE OR REPLACE FUNCTION count_quota()
+RETURNS trigger
+LANGUAGE plpgsql
+AS $function$
+DECLARE
+  changed record;
+  amounts text := format('SELECT %I AS owner, %s AS amount FROM %%s WHERE %s GROUP BY 1', TG_ARGV[1],
+    TG_ARGV[2], TG_ARGV[3]);
+BEGIN
+  IF TG_OP = 'INSERT' THEN
+    FOR changed IN EXECUTE format(amounts, 'added') || ' ORDER BY 1' LOOP
+      PERFORM change_quota(TG_ARGV[0], changed.owner, changed.amount::bigint, true);
+    END LOOP;
+  ELSIF TG_OP = 'DELETE' THEN
+    FOR changed IN EXECUTE format(amounts, 'removed') || ' ORDER BY 1' LOOP
+      PERFORM change_quota(TG_ARGV[0], changed.owner, -changed.amount::bigint, false);
+    END LOOP;
+  ELSE
+    -- Something that a user gets by a change of the row, such as a project of a deleted user, is not refused.
+    FOR changed IN EXECUTE format(
+      'SELECT owner, sum(amount) AS amount FROM (%s UNION ALL SELECT owner, -amount FROM (%s) old) moved
+      GROUP BY 1 HAVING sum(amount) <> 0 ORDER BY 1',
+      format(amounts, '(SELECT ($2).*) now'), format(amounts, '(SELECT ($1).*) before')
+    ) USING OLD, NEW LOOP
+      PERFORM change_quota(TG_ARGV[0], changed.owner, changed.amount::bigint, false);
+    END LOOP;
+  END IF;
+  RETURN NULL;
+END $function$;
+
+CREATE OR REPLACE TRIGGER quota_api_keys_added AFTER INSERT ON api_keys
+  REFERENCING NEW TABLE AS added
+  FOR EACH STATEMENT EXECUTE FUNCTION count_quota('api_keys', 'user_id', 'count(*)',
+    'revoked_at IS NULL');
+
+CREATE OR REPLACE TRIGGER quota_api_keys_removed AFTER DELETE ON api_keys
+  REFERENCING OLD TABLE AS removed
+  FOR EACH STATEMENT EXECUTE FUNCTION count_quota('api_keys', 'user_id', 'count(*)',
+    'revoked_at IS NULL');
+
+CREATE OR REPLACE TRIGGER quota_api_keys_moved AFTER UPDATE OF revoked_at ON api_keys
+  FOR EACH ROW EXECUTE FUNCTION count_quota('api_keys', 'user_id', 'count(*)',
+    'revoked_at IS NULL');
+
+CREATE OR REPLACE TRIGGER quota_projects_added AFTER INSERT ON projects
+  REFERENCING NEW TABLE AS added
+  FOR EACH STATEMENT EXECUTE FUNCTION count_quota('projects', 'owner_id', 'count(*)',
+    'true');
+
+CREATE OR REPLACE TRIGGER quota_projects_removed AFTER DELETE ON projects
+  REFERENCING OLD TABLE AS removed
+  FOR EACH STATEMENT EXECUTE FUNCTION count_quota('projects', 'owner_id', 'count(*)',
+    'true');
+
+CREATE OR REPLACE TRIGGER quota_projects_moved AFTER UPDATE OF owner_id ON projects
+  FOR EACH ROW EXECUTE FUNCTION count_quota('projects', 'owner_id', 'count(*)',
+    'true');
+
+CREATE OR REPLACE TRIGGER quota_members_added AFTER INSERT ON members
+  REFERENCING NEW TABLE AS added
+  FOR EACH STATEMENT EXECUTE FUNCTION count_quota('members', 'created_by', 'count(*)',
+    'created_by IS NOT NULL');
+
+CREATE OR REPLACE TRIGGER quota_members_removed AFTER DELETE ON members
+  REFERENCING OLD TABLE AS removed
+  FOR EACH STATEMENT EXECUTE FUNCTION count_quota('members', 'created_by', 'count(*)',
+    'created_by IS NOT NULL');
+
+CREATE OR REPLACE TRIGGER quota_invitations_added AFTER INSERT ON invitations
+  REFERENCING NEW TABLE AS added
+  FOR EACH STATEMENT EXECUTE FUNCTION count_quota('invitations', 'created_by', 'count(*)',
+    'status = ''pending''');
+
+CREATE OR REPLACE TRIGGER quota_invitations_removed AFTER DELETE ON invitations
+  REFERENCING OLD TABLE AS removed
+  FOR EACH STATEMENT EXECUTE FUNCTION count_quota('invitations', 'created_by', 'count(*)',
+    'status = ''pending''');
+
+CREATE OR REPLACE TRIGGER quota_invitations_moved AFTER UPDATE OF status ON invitations
+  FOR EACH ROW EXECUTE FUNCTION count_quota('invitations', 'created_by', 'count(*)',
+    'status = ''pending''');
+
+CREATE OR REPLACE TRIGGER quota_webhook_endpoints_added AFTER INSERT ON webhook_endpoints
+  REFERENCING NEW TABLE AS added
+  FOR EACH STATEMENT EXECUTE FUNCTION count_quota('webhook_endpoints', 'user_id', 'count(*)',
+    'deleted_at IS NULL');
+
+CREATE OR REPLACE TRIGGER quota_webhook_endpoints_removed AFTER DELETE ON webhook_endpoints
+  REFERENCING OLD TABLE AS removed
+  FOR EACH STATEMENT EXECUTE FUNCTION count_quota('webhook_endpoints', 'user_id', 'count(*)',
+    'deleted_at IS NULL');
+
+CREATE OR REPLACE TRIGGER quota_webhook_endpoints_moved AFTER UPDATE OF deleted_at ON webhook_endpoints
+  FOR EACH ROW EXECUTE FUNCTION count_quota('webhook_endpoints', 'user_id', 'count(*)',
+    'deleted_at IS NULL');
+
+CREATE OR REPLACE TRIGGER quota_files_added AFTER INSERT ON files
+  REFERENCING NEW TABLE AS added
+  FOR EACH STATEMENT EXECUTE FUNCTION count_quota('files', 'owner_id', 'count(*)',
+    'true');
+
+CREATE OR REPLACE TRIGGER quota_files_removed AFTER DELETE ON files
+  REFERENCING OLD TABLE AS removed
+  FOR EACH STATEMENT EXECUTE FUNCTION count_quota('files', 'owner_id', 'count(*)',
+    'true');
+
+CREATE OR REPLACE TRIGGER quota_files_moved AFTER UPDATE OF owner_id ON files
+  FOR EACH ROW EXECUTE FUNCTION count_quota('files', 'owner_id', 'count(*)',
+    'true');
+
+CREATE OR REPLACE TRIGGER quota_file_links_added AFTER INSERT ON file_links
+  REFERENCING NEW TABLE AS added
+  FOR EACH STATEMENT EXECUTE FUNCTION count_quota('file_links', 'created_by', 'count(*)',
+    'revoked_at IS NULL');
+
+CREATE OR REPLACE TRIGGER quota_file_links_removed AFTER DELETE ON file_links
+  REFERENCING OLD TABLE AS removed
+  FOR EACH STATEMENT EXECUTE FUNCTION count_quota('file_links', 'created_by', 'count(*)',
+    'revoked_at IS NULL');
+
+CREATE OR REPLACE TRIGGER quota_file_links_moved AFTER UPDATE OF revoked_at ON file_links
+  FOR EACH ROW EXECUTE FUNCTION count_quota('file_links', 'created_by', 'count(*)',
+    'revoked_at IS NULL');
+
+CREATE OR REPLACE TRIGGER quota_uploads_added AFTER INSERT ON uploads
+  REFERENCING NEW TABLE AS added
+  FOR EACH STATEMENT EXECUTE FUNCTION count_quota('uploads', 'user_id', 'count(*)',
+    'file_id IS NULL');
+
+CREATE OR REPLACE TRIGGER quota_uploads_removed AFTER DELETE ON uploads
+  REFERENCING OLD TABLE AS removed
+  FOR EACH STATEMENT EXECUTE FUNCTION count_quota('uploads', 'user_id', 'count(*)',
+    'file_id IS NULL');
+
+CREATE OR REPLACE TRIGGER quota_uploads_moved AFTER UPDATE OF file_id ON uploads
+  FOR EACH ROW EXECUTE FUNCTION count_quota('uploads', 'user_id', 'count(*)',
+    'file_id IS NULL');
+
+CREATE OR REPLACE TRIGGER quota_knowledge_bases_added AFTER INSERT ON knowledge_bases
+  REFERENCING NEW TABLE AS added
+  FOR EACH STATEMENT EXECUTE FUNCTION count_quota('knowledge_bases', 'owner_id', 'count(*)',
+    'true');
+
+CREATE OR REPLACE TRIGGER quota_knowledge_bases_removed AFTER DELETE ON knowledge_bases
+  REFERENCING OLD TABLE AS removed
+  FOR EACH STATEMENT EXECUTE FUNCTION count_quota('knowledge_bases', 'owner_id', 'count(*)',
+    'true');
+
+CREATE OR REPLACE TRIGGER quota_knowledge_bases_moved AFTER UPDATE OF owner_id ON knowledge_bases
+  FOR EACH ROW EXECUTE FUNCTION count_quota('knowledge_bases', 'owner_id', 'count(*)',
+    'true');
+
+CREATE OR REPLACE TRIGGER quota_documents_added AFTER INSERT ON documents
+  REFERENCING NEW TABLE AS added
+  FOR EACH STATEMENT EXECUTE FUNCTION count_quota('documents', 'owner_id', 'count(*)',
+    'true');
+
+CREATE OR REPLACE TRIGGER quota_documents_removed AFTER DELETE ON documents
+  REFERENCING OLD TABLE AS removed
+  FOR EACH STATEMENT EXECUTE FUNCTION count_quota('documents', 'owner_id', 'count(*)',
+    'true');
+
+CREATE OR REPLACE TRIGGER quota_document_bytes_added AFTER INSERT ON documents
+  REFERENCING NEW TABLE AS added
+  FOR EACH STATEMENT EXECUTE FUNCTION count_quota('document_bytes', 'owner_id', 'sum(bytes)',
+    'true');
+
+CREATE OR REPLACE TRIGGER quota_document_bytes_removed AFTER DELETE ON documents
+  REFERENCING OLD TABLE AS removed
+  FOR EACH STATEMENT EXECUTE FUNCTION count_quota('document_bytes', 'owner_id', 'sum(bytes)',
+    'true');
+
+CREATE OR REPLACE TRIGGER quota_sessions_added AFTER INSERT ON ai_sessions
+  REFERENCING NEW TABLE AS added
+  FOR EACH STATEMENT EXECUTE FUNCTION count_quota('sessions', 'owner_id', 'count(*)',
+    'true');
+
+CREATE OR REPLACE TRIGGER quota_sessions_removed AFTER DELETE ON ai_sessions
+  REFERENCING OLD TABLE AS removed
+  FOR EACH STATEMENT EXECUTE FUNCTION count_quota('sessions', 'owner_id', 'count(*)',
+    'true');
+
+CREATE OR REPLACE TRIGGER quota_sessions_moved AFTER UPDATE OF owner_id ON ai_sessions
+  FOR EACH ROW EXECUTE FUNCTION count_quota('sessions', 'owner_id', 'count(*)',
+    'true');
+
+CREATE OR REPLACE TRIGGER quota_messages_added AFTER INSERT ON ai_messages
+  REFERENCING NEW TABLE AS added
+  FOR EACH STATEMENT EXECUTE FUNCTION count_quota('messages', 'user_id', 'count(*)',
+    'true');
+
+CREATE OR REPLACE TRIGGER quota_messages_removed AFTER DELETE ON ai_messages
+  REFERENCING OLD TABLE AS removed
+  FOR EACH STATEMENT EXECUTE FUNCTION count_quota('messages', 'user_id', 'count(*)',
+    'true');
+
+CREATE OR REPLACE TRIGGER quota_pending_orders_added AFTER INSERT ON orders
+  REFERENCING NEW TABLE AS added
+  FOR EACH STATEMENT EXECUTE FUNCTION count_quota('pending_orders', 'owner_id', 'count(*)',
+    'status = ''pending''');
+
+CREATE OR REPLACE TRIGGER quota_pending_orders_removed AFTER DELETE ON orders
+  REFERENCING OLD TABLE AS removed
+  FOR EACH STATEMENT EXECUTE FUNCTION count_quota('pending_orders', 'owner_id', 'count(*)',
+    'status = ''pending''');
+
+CREATE OR REPLACE TRIGGER quota_pending_orders_moved AFTER UPDATE OF status ON orders
+  FOR EACH ROW EXECUTE FUNCTION count_quota('pending_orders', 'owner_id', 'count(*)',
+    'status = ''pending''');
