@@ -313,10 +313,8 @@ t.test('408: the body stops arriving', async (t) => {
 })
 
 t.test('429: the rate limit of the key is used up', async (t) => {
-  const policies = ['DEFAULT', 'WRITE', 'UPLOAD', 'AI', 'PAGE', 'GATEWAY'].map((name) => [
-    `RATE_LIMIT_${name}`,
-    '1',
-  ])
+  const names = ['DEFAULT', 'WRITE', 'UPLOAD', 'AI', 'PAGE', 'GATEWAY', 'HEALTH', 'ADDRESS']
+  const policies = names.map((name) => [`RATE_LIMIT_${name}`, '1'])
   const limited = await startServer(t, { env: Object.fromEntries(policies) })
   for (const { id } of declares(429)) {
     const request = await requestFor(limited, id)
