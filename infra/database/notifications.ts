@@ -4,6 +4,7 @@
 import { randomUUID } from 'node:crypto'
 import pg from 'pg'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { Client } from './client.ts'
 import type { Db } from './database.ts'
 import { statement } from './statements.ts'
 
@@ -174,7 +175,7 @@ export class Listener {
   }
 
   #createClient(ended: AbortSignal, onLost: () => void): pg.Client {
-    const client = new pg.Client({
+    const client = new Client({
       connectionString: this.#url,
       connectionTimeoutMillis: 5_000,
       query_timeout: 2 * this.#heartbeat,

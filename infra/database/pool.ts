@@ -1,6 +1,7 @@
 // The connection pool, and the pooled connection of a transaction, which Prisma and prepared SQL share.
 import { AsyncLocalStorage } from 'node:async_hooks'
 import pg from 'pg'
+import { Client } from './client.ts'
 import { isCommitRefused } from './errors.ts'
 
 export interface PoolOptions {
@@ -114,6 +115,7 @@ export function createPool({
 }: PoolOptions): pg.Pool {
   const { connectionString, options: urlOptions } = splitOptions(url)
   const pool = new Pool({
+    Client,
     connectionString,
     max: poolSize,
     connectionTimeoutMillis: connectTimeout,

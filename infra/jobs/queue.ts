@@ -2,7 +2,9 @@
 // necessary and completed in the transaction that stores its outcome. Between the two it may run more than
 // once.
 import { AsyncLocalStorage } from 'node:async_hooks'
+import type { PoolConfig } from 'pg'
 import { PgBoss, type Db as BossDb, type Job as BossJob } from 'pg-boss'
+import { Client } from '../database/client.ts'
 import type { Database, Db } from '../database/database.ts'
 import { statement, statementName, statementOf } from '../database/statements.ts'
 
@@ -84,7 +86,8 @@ const bossOptions = {
 
 /** Creates or updates the tables of the queues. Safe to call from any number of servers at once. */
 export async function prepareJobQueues(url: string, queues: QueueOptions[]): Promise<void> {
-  const boss = new PgBoss({ ...bossOptions, connectionString: url, max: 1, supervise: false })
+  const connection: PoolConfig = { connectionString: url, max: 1, Client }
+  const boss = new PgBoss({ ...bossOptions, ...connection, supervise: false })
   // Background errors are also thrown by the calls below.
   boss.on('error', () => {})
   try {

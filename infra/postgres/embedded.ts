@@ -1,14 +1,21 @@
 // The embedded database: one server at a time runs PostgreSQL on a data folder and restarts it when it
 // crashes. A second server refuses to start or attaches to the running database.
-import { randomInt } from 'node:crypto'
 import { mkdirSync, readFileSync, realpathSync, renameSync, rmSync, writeFileSync } from 'node:fs'
-import { createServer } from 'node:net'
 import { join, resolve } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import pg from 'pg'
+import { Client } from '../database/client.ts'
 import { accountFor } from './account.ts'
+import { type Address, databaseUrl, possibleAddresses, removeAddress } from './address.ts'
 import { findBinaries } from './binaries.ts'
-import { ADMINISTRATOR, clusterFolder, damaged, passwordFile, prepareCluster } from './cluster.ts'
+import {
+  ADMINISTRATOR,
+  type Cluster,
+  clusterFolder,
+  damaged,
+  passwordFile,
+  prepareCluster,
+} from './cluster.ts'
 import { codeOf, EmbeddedPostgresError, reasonOf } from './errors.ts'
 import { stopOrphanProcesses } from './orphan-processes.ts'
 import { lockFolder } from './lock.ts'
@@ -36,13 +43,6 @@ export interface EmbeddedOptions {
 
 const DATABASE = 'platform'
 const ATTACH_LIMIT_MS = 60_000
-const PORT_ATTEMPTS = 10
-
-/**
- * Below the ports that operating systems use for outgoing connections, so that a restarted database finds its
- * port free.
- */
-const PORTS = { from: 20_000, to: 32_000 }
 
 export async function startEmbedded(options: EmbeddedOptions): Promise<EmbeddedPostgres> {
   const dataDir = openFolder(options.dataDir)
@@ -57,7 +57,7 @@ export async function startEmbedded(options: EmbeddedOptions): Promise<EmbeddedP
           `folder ${dataDir}: stop it, or choose another data folder.`,
       )
     }
-    const url = running === undefined ? undefined : await attach(dataDir, running.port)
+    const url = running === undefined ? undefined : await attach(dataDir, running)
     if (url !== undefined) return { url, adopted: true, stop: async () => {} }
     if (Date.now() > deadline)
       throw new EmbeddedPostgresError(
@@ -95,7 +95,7 @@ async function serve(
   let postmaster: Postmaster | undefined
   const abandon = () => postmaster?.abandon()
   try {
-    rmSync(runningFile(dataDir), { force: true })
+    forgetRunning(dataDir)
     const binaries = findBinaries()
     const folder = clusterFolder(dataDir)
     await stopOrphanProcesses(folder, binaries.postgres, onProgress)
@@ -103,14 +103,14 @@ async function serve(
     const cluster = await prepareCluster({ dataDir, binaries, account, throwaway, onProgress })
     const setup = { binaries, account, cluster, throwaway, logFile: join(dataDir, 'postgres.log') }
 
-    const first = await startOnFreePort(setup)
+    const first = await startOnFreeAddress(dataDir, setup)
     postmaster = first.postmaster
     process.once('exit', abandon)
-    await createDatabase(first.port, cluster.password, cluster.folder)
-    writeRunning(dataDir, first.port)
+    await createDatabase(first.address, cluster)
+    writeRunning(dataDir, first.address)
 
     const stopKeeping = keepAlive(
-      { ...setup, port: first.port },
+      { ...setup, address: first.address },
       postmaster,
       (next) => {
         postmaster = next
@@ -118,12 +118,12 @@ async function serve(
       onProgress,
     )
     return {
-      url: databaseUrl(first.port, cluster.password),
+      url: urlAt(first.address, cluster.password),
       adopted: false,
       stop: async () => {
         await stopKeeping()
         process.off('exit', abandon)
-        rmSync(runningFile(dataDir), { force: true })
+        forgetRunning(dataDir)
         release()
       },
     }
@@ -137,35 +137,31 @@ async function serve(
   }
 }
 
-async function startOnFreePort(
-  setup: Omit<PostmasterOptions, 'port'>,
-): Promise<{ postmaster: Postmaster; port: number }> {
-  for (let attempt = 1; ; attempt += 1) {
-    const port = await freePort()
+async function startOnFreeAddress(
+  dataDir: string,
+  setup: Omit<PostmasterOptions, 'address'>,
+): Promise<{ postmaster: Postmaster; address: Address }> {
+  let refused: unknown
+  for await (const address of possibleAddresses(dataDir)) {
     try {
-      return { postmaster: await startPostmaster({ ...setup, port }), port }
+      return { postmaster: await startPostmaster({ ...setup, address }), address }
     } catch (error) {
-      // Another process took the port in the meantime.
-      const portTaken =
-        error instanceof PostmasterExit && /could not create any TCP\/IP sockets/.test(error.complaint)
-      if (!portTaken || attempt === PORT_ATTEMPTS) throw error
+      removeAddress(address, dataDir)
+      // Another process took the port in the meantime, or the file system has no sockets.
+      const isRefused =
+        error instanceof PostmasterExit &&
+        /could not create any (TCP\/IP|Unix-domain) sockets/.test(error.complaint)
+      if (!isRefused) throw error
+      refused = error
     }
   }
+  throw new EmbeddedPostgresError(
+    `PostgreSQL can listen neither in ${dataDir} nor in the folder for temporary files ` +
+      `(${reasonOf(refused)}): set TMPDIR to a folder of at most 60 characters that this user may write to.`,
+  )
 }
 
-async function freePort(): Promise<number> {
-  for (;;) {
-    const port = randomInt(PORTS.from, PORTS.to)
-    const free = await new Promise<boolean>((resolve) => {
-      const probe = createServer()
-      probe.once('error', () => resolve(false))
-      probe.listen(port, '127.0.0.1', () => probe.close(() => resolve(true)))
-    })
-    if (free) return port
-  }
-}
-
-/** Restarts the postmaster whenever it exits by itself, on the same port so that pools reconnect. */
+/** Restarts the postmaster whenever it exits by itself, on the same address so that pools reconnect. */
 function keepAlive(
   options: PostmasterOptions,
   first: Postmaster,
@@ -215,13 +211,9 @@ async function restart(
 }
 
 /** Each step completes what a start that was killed left incomplete. */
-async function createDatabase(port: number, password: string, folder: string): Promise<void> {
-  const administrator = new pg.Client({
-    host: '127.0.0.1',
-    port,
-    user: ADMINISTRATOR,
-    password,
-    database: 'postgres',
+async function createDatabase(address: Address, { password, folder }: Cluster): Promise<void> {
+  const administrator = new Client({
+    connectionString: databaseUrl(address, { role: ADMINISTRATOR, password, database: 'postgres' }),
   })
   administrator.on('error', () => {})
   try {
@@ -240,14 +232,14 @@ async function createDatabase(port: number, password: string, folder: string): P
   }
 }
 
-function databaseUrl(port: number, password: string): string {
-  return `postgresql://${DATABASE}:${password}@127.0.0.1:${port}/${DATABASE}`
+function urlAt(address: Address, password: string): string {
+  return databaseUrl(address, { role: DATABASE, password, database: DATABASE })
 }
 
 /** The URL of the running database, or undefined when it does not answer. */
-async function attach(dataDir: string, port: number): Promise<string | undefined> {
-  const url = databaseUrl(port, passwordToAttach(dataDir))
-  const client = new pg.Client({ connectionString: url, connectionTimeoutMillis: 5_000 })
+async function attach(dataDir: string, address: Address): Promise<string | undefined> {
+  const url = urlAt(address, passwordToAttach(dataDir))
+  const client = new Client({ connectionString: url, connectionTimeoutMillis: 5_000 })
   client.on('error', () => {})
   try {
     await client.connect()
@@ -274,16 +266,30 @@ function runningFile(dataDir: string): string {
   return join(dataDir, 'running.json')
 }
 
-function writeRunning(dataDir: string, port: number): void {
+interface RunningServer extends Address {
+  pid: number
+}
+
+function writeRunning(dataDir: string, address: Address): void {
   const unfinished = `${runningFile(dataDir)}.new`
-  writeFileSync(unfinished, JSON.stringify({ pid: process.pid, port }))
+  rmSync(unfinished, { force: true })
+  writeFileSync(unfinished, JSON.stringify({ pid: process.pid, ...address }), { mode: 0o600, flag: 'wx' })
   renameSync(unfinished, runningFile(dataDir))
 }
 
-function readRunning(dataDir: string): { pid: number; port: number } | undefined {
+function readRunning(dataDir: string): RunningServer | undefined {
   try {
-    return JSON.parse(readFileSync(runningFile(dataDir), 'utf8')) as { pid: number; port: number }
+    const running = JSON.parse(readFileSync(runningFile(dataDir), 'utf8')) as RunningServer
+    // Version 1.7.0 and earlier listen on loopback and write the port only.
+    return { ...running, host: running.host ?? '127.0.0.1' }
   } catch {
     return undefined
   }
+}
+
+/** Removes what a server that no longer runs recorded. */
+function forgetRunning(dataDir: string): void {
+  const running = readRunning(dataDir)
+  if (running !== undefined) removeAddress(running, dataDir)
+  rmSync(runningFile(dataDir), { force: true })
 }

@@ -1,5 +1,6 @@
 // The lock of a data folder: a file lock of the operating system, taken by SQLite. It ends with the process,
 // however the process ends, and does not depend on process ids.
+import { chmodSync, closeSync, openSync } from 'node:fs'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { EmbeddedPostgresError, reasonOf } from './errors.ts'
@@ -14,6 +15,7 @@ export function lockFolder(folder: string): (() => void) | null {
   const path = join(folder, 'lock')
   let lock: DatabaseSync | undefined
   try {
+    makePrivate(path)
     lock = new DatabaseSync(path)
     // IMMEDIATE, because two deferred transactions could each hold the read lock that the other one waits
     // for.
@@ -31,4 +33,10 @@ export function lockFolder(folder: string): (() => void) | null {
   return () => {
     if (held.delete(taken)) taken.close()
   }
+}
+
+/** Whoever may read a file may lock it, too. */
+function makePrivate(path: string): void {
+  closeSync(openSync(path, 'a', 0o600))
+  if (process.platform !== 'win32') chmodSync(path, 0o600)
 }

@@ -5,7 +5,8 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
-import pg from 'pg'
+import type pg from 'pg'
+import { Client } from '../database/client.ts'
 import { codeOf, reasonOf } from './errors.ts'
 
 export class MigrationError extends Error {
@@ -109,7 +110,7 @@ export function readMigrations(folder: string): Migration[] {
 }
 
 async function connect(url: string): Promise<pg.Client> {
-  const client = new pg.Client({
+  const client = new Client({
     connectionString: url,
     application_name: 'migrations',
     connectionTimeoutMillis: 10_000,

@@ -3,8 +3,9 @@
 import { execFile, spawn } from 'node:child_process'
 import { closeSync, copyFileSync, openSync, readSync, statSync, truncateSync } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
-import pg from 'pg'
+import { Client } from '../database/client.ts'
 import type { Account } from './account.ts'
+import { type Address, addressSettings, databaseUrl, prepareAddress } from './address.ts'
 import type { PostgresBinaries } from './binaries.ts'
 import { ADMINISTRATOR, type Cluster, damaged, postgresEnvironment } from './cluster.ts'
 import { codeOf, EmbeddedPostgresError, reasonOf } from './errors.ts'
@@ -14,7 +15,7 @@ export interface PostmasterOptions {
   account: Account
   cluster: Cluster
   logFile: string
-  port: number
+  address: Address
   throwaway: boolean
 }
 
@@ -44,8 +45,6 @@ const STOP_TIMEOUTS: [NodeJS.Signals, number][] = [
 ]
 
 const SETTINGS = {
-  listen_addresses: '127.0.0.1',
-  unix_socket_directories: '',
   password_encryption: 'scram-sha-256',
   max_connections: '100',
   shared_buffers: '128MB',
@@ -78,11 +77,12 @@ const THROWAWAY_SETTINGS = {
 
 /** Resolves when the postmaster answers; rejects with PostmasterExit when it exits before that. */
 export async function startPostmaster(options: PostmasterOptions): Promise<Postmaster> {
-  const { binaries, account, cluster, logFile, port, throwaway } = options
+  const { binaries, account, cluster, logFile, address, throwaway } = options
+  prepareAddress(address, account)
   limitLog(logFile)
   const log = openSync(logFile, 'a', 0o600)
   const logStart = statSync(logFile).size
-  const settings = { ...SETTINGS, ...(throwaway ? THROWAWAY_SETTINGS : {}), port: String(port) }
+  const settings = { ...SETTINGS, ...(throwaway ? THROWAWAY_SETTINGS : {}), ...addressSettings(address) }
   const flags = Object.entries(settings).flatMap(([name, value]) => ['-c', `${name}=${value}`])
   const {
     command,
@@ -124,7 +124,7 @@ export async function startPostmaster(options: PostmasterOptions): Promise<Postm
   for (;;) {
     if (ended !== undefined)
       throw new PostmasterExit(complaintOf(logFile, logStart) ?? `it ended with ${ended}`)
-    const answer = await ask(port, cluster.password)
+    const answer = await ask(address, cluster.password)
     if (answer === 'ready') break
     // Crash recovery may take any time, as long as the server reports that it is starting.
     if (answer === 'starting') silentSince = Date.now()
@@ -152,15 +152,9 @@ export async function startPostmaster(options: PostmasterOptions): Promise<Postm
 }
 
 /** Whether the server accepts its password: the only proof that it is ready and that it is this database. */
-async function ask(port: number, password: string): Promise<'ready' | 'starting' | 'silent' | Error> {
-  const client = new pg.Client({
-    host: '127.0.0.1',
-    port,
-    user: ADMINISTRATOR,
-    password,
-    database: 'postgres',
-    connectionTimeoutMillis: 5_000,
-  })
+async function ask(address: Address, password: string): Promise<'ready' | 'starting' | 'silent' | Error> {
+  const connectionString = databaseUrl(address, { role: ADMINISTRATOR, password, database: 'postgres' })
+  const client = new Client({ connectionString, connectionTimeoutMillis: 5_000 })
   client.on('error', () => {})
   try {
     await client.connect()

@@ -1,10 +1,10 @@
 // LISTEN/NOTIFY: the order of notifications, reconnects, and waiting for the other listeners.
-import { connect, createServer, type AddressInfo } from 'node:net'
+import { createServer, type AddressInfo } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 import t, { type Test } from 'tap'
 import { openDatabase } from '../../infra/database/database.ts'
 import { Listener, type ListenerOptions } from '../../infra/database/notifications.ts'
-import { createDatabaseProxy } from '../support/database-proxy.ts'
+import { connectTo, createDatabaseProxy, urlOnPort } from '../support/database-proxy.ts'
 import { createTestDatabase } from '../support/database.ts'
 import { waitUntil } from '../support/wait.ts'
 
@@ -232,10 +232,9 @@ t.test('closing', async (t) => {
 
 /** A proxy to the database that can stop forwarding without closing its connections. */
 async function createSilentWire(t: Test, databaseUrl: string): Promise<{ url: string; silence: () => void }> {
-  const target = new URL(databaseUrl)
   let silent = false
   const server = createServer((near) => {
-    const far = connect(Number(target.port), target.hostname)
+    const far = connectTo(databaseUrl)
     near
       .on('data', (data) => {
         if (!silent) far.write(data)
@@ -251,11 +250,8 @@ async function createSilentWire(t: Test, databaseUrl: string): Promise<{ url: st
   })
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   t.teardown(() => server.close())
-  const url = new URL(databaseUrl)
-  url.hostname = '127.0.0.1'
-  url.port = String((server.address() as AddressInfo).port)
   return {
-    url: url.href,
+    url: urlOnPort(databaseUrl, (server.address() as AddressInfo).port),
     silence: () => {
       silent = true
     },

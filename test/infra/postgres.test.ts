@@ -113,22 +113,61 @@ t.test(
   },
 )
 
-t.test('the application connects over loopback only, as an owner without other privileges', async (t) => {
-  const dataDir = shared
-  const { url, stop } = await start(t, dataDir)
-  t.equal(new URL(url).hostname, '127.0.0.1')
-  const role = 'SELECT rolsuper, rolcreatedb FROM pg_roles WHERE rolname = current_user'
-  t.strictSame(await query(url, role), [{ rolsuper: false, rolcreatedb: true }])
-  const settings = `SELECT current_setting('TimeZone') AS zone,
+t.test(
+  'the application connects over a private socket only, as an owner without other privileges',
+  async (t) => {
+    const dataDir = shared
+    const { url, stop } = await start(t, dataDir)
+    t.equal(new URL(url).searchParams.get('host'), join(dataDir, 'socket'))
+    t.equal(statSync(join(dataDir, 'socket')).mode & 0o777, 0o700)
+    const role = 'SELECT rolsuper, rolcreatedb FROM pg_roles WHERE rolname = current_user'
+    t.strictSame(await query(url, role), [{ rolsuper: false, rolcreatedb: true }])
+    const settings = `SELECT current_setting('TimeZone') AS zone,
        current_setting('server_encoding') AS encoding,
        current_setting('listen_addresses') AS listen`
-  t.strictSame(await query(url, settings), [{ zone: 'UTC', encoding: 'UTF8', listen: '127.0.0.1' }])
-  t.equal(statSync(join(dataDir, 'password')).mode & 0o777, 0o600)
+    t.strictSame(await query(url, settings), [{ zone: 'UTC', encoding: 'UTF8', listen: '' }])
+    for (const name of ['password', 'lock', 'running.json', 'postgres.log'])
+      t.equal(statSync(join(dataDir, name)).mode & 0o777, 0o600, name)
 
-  const stranger = new URL(url)
-  stranger.password = 'wrong'
-  await t.rejects(query(stranger.href, 'SELECT 1'), { code: '28P01' })
-  t.notMatch(readFileSync(join(dataDir, 'postgres.log'), 'utf8'), new URL(url).password)
+    const stranger = new URL(url)
+    stranger.password = 'wrong'
+    await t.rejects(query(stranger.href, 'SELECT 1'), { code: '28P01' })
+    t.notMatch(readFileSync(join(dataDir, 'postgres.log'), 'utf8'), new URL(url).password)
+    await stop()
+  },
+)
+
+t.test('a data folder with a long path has its socket in the folder for temporary files', async (t) => {
+  const dataDir = join(dataFolder(t), 'a'.repeat(100))
+  const { url, stop } = await start(t, dataDir)
+  const folder = new URL(url).searchParams.get('host') ?? ''
+  t.notOk(folder.startsWith(dataDir))
+  t.equal(statSync(folder).mode & 0o777, 0o700)
+  t.strictSame(await query(url, 'SELECT 1 AS one'), [{ one: 1 }])
+  await stop()
+  t.notOk(existsSync(folder), 'it is removed with the database')
+})
+
+t.test('another account can neither hold the lock nor listen in place of the database', async (t) => {
+  if (process.getuid?.() !== 0) return t.pass('only root can act as another account')
+  const dataDir = shared
+  chmodSync(dataDir, 0o711)
+  writeFileSync(join(dataDir, 'lock'), '')
+  chmodSync(join(dataDir, 'lock'), 0o644)
+  const { url, stop } = await start(t, dataDir)
+  const socket = join(new URL(url).searchParams.get('host') ?? '', '.s.PGSQL.5432')
+  const attempt = `
+    const fs = require('node:fs')
+    const tries = {
+      lock: () => fs.openSync(process.argv[1] + '/lock', 'r'),
+      running: () => fs.readFileSync(process.argv[1] + '/running.json'),
+      socket: () => fs.renameSync(process.argv[2], process.argv[2] + '.old'),
+    }
+    for (const [name, attempt] of Object.entries(tries)) {
+      try { attempt(); console.log(name) } catch (error) { if (error.code !== 'EACCES') console.log(name, error) }
+    }`
+  const seen = execFileSync(process.execPath, ['-e', attempt, dataDir, socket], { uid: 12_345, gid: 12_345 })
+  t.equal(seen.toString(), '')
   await stop()
 })
 
@@ -243,7 +282,7 @@ t.test('a recorded process id that another process has by now does not prevent t
 })
 
 t.test(
-  'a database that crashes under load comes back on the same port with all committed data',
+  'a database that crashes under load comes back at the same address with all committed data',
   async (t) => {
     const dataDir = shared
     const progress: string[] = []

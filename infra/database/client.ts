@@ -1,0 +1,45 @@
+// The client of every connection to PostgreSQL. It understands `require_auth=scram-sha-256` in the URL, as
+// libpq does: then it sends no password to a server that asks for it in clear or as MD5.
+import pg from 'pg'
+
+/** The part of pg's client that its types leave out. */
+interface Protocol {
+  connection: { emit(event: 'error', error: Error): void; stream: { destroy(): void } }
+}
+
+const REQUIRED = 'scram-sha-256'
+
+export class Client extends pg.Client {
+  readonly #requiresScram: boolean
+
+  constructor(config: pg.ClientConfig = {}) {
+    super(config)
+    const { connectionString = '' } = config
+    const required = URL.canParse(connectionString)
+      ? new URL(connectionString).searchParams.get('require_auth')
+      : null
+    if (required !== null && required !== REQUIRED)
+      throw new Error(`require_auth=${required} is not supported: leave it out, or set ${REQUIRED}.`)
+    this.#requiresScram = required !== null
+  }
+
+  _handleAuthCleartextPassword(message: unknown): void {
+    this.#answer('in clear', () => inherited._handleAuthCleartextPassword.call(this, message))
+  }
+
+  _handleAuthMD5Password(message: unknown): void {
+    this.#answer('as MD5', () => inherited._handleAuthMD5Password.call(this, message))
+  }
+
+  #answer(how: string, send: () => void): void {
+    if (!this.#requiresScram) return send()
+    const { connection } = this as unknown as Protocol
+    connection.emit('error', new Error(`The server asks for the password ${how}; ${REQUIRED} is required.`))
+    connection.stream.destroy()
+  }
+}
+
+const inherited = pg.Client.prototype as unknown as Pick<
+  Client,
+  '_handleAuthCleartextPassword' | '_handleAuthMD5Password'
+>
