@@ -1,5 +1,6 @@
 // Installs the dependencies that a command needs; `--dev` adds those of the tests. If the system's Node is
-// too old for the server, installs Node from the npm registry. Plain JavaScript, because old Node versions
+// too old for the server, installs Node from the npm registry: the version and hash in
+// scripts/setup/node.json, by platform. Plain JavaScript, because old Node versions
 // run this file.
 import { spawn, spawnSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
@@ -31,6 +32,8 @@ const unfinishedFile = join(modules, '.setup-unfinished')
 const installedFile = join(modules, '.package-lock.json')
 /** npm does not touch folders with a dot when it installs or prunes packages. */
 const nodeFolder = join(modules, '.node')
+/** To renew an entry: npm view NAME@24 version dist.integrity */
+const nodesFile = join(root, 'scripts', 'setup', 'node.json')
 const lockFolder = join(tmpdir(), 'setup-' + createHash('sha256').update(root).digest('hex').slice(0, 16))
 const nodeLink = join(modules, '.bin', process.platform === 'win32' ? 'node.cmd' : 'node')
 
@@ -137,7 +140,7 @@ function writeStamp(dev) {
 
 function inputs() {
   const hash = createHash('sha256').update(readFileSync(join(root, 'package-lock.json')))
-  return hash.update(process.platform + '-' + process.arch).digest('hex')
+  return hash.update(platform()).digest('hex')
 }
 
 /** Changes when another process runs npm in this folder. */
@@ -154,7 +157,21 @@ function systemNode() {
 }
 
 function hasNode() {
-  return systemNode() >= SERVER_NODE || existsSync(nodeLink)
+  if (systemNode() >= SERVER_NODE) return true
+  const node = pinnedNode()
+  if (node === undefined || !existsSync(nodeLink)) return false
+  const found = readJson(join(nodeFolder, 'node_modules', node.name, 'package.json'))
+  return found !== undefined && found.version === node.version
+}
+
+function platform() {
+  return process.platform + '-' + process.arch
+}
+
+/** undefined when there is none for this platform. */
+function pinnedNode() {
+  const nodes = readJson(nodesFile)
+  return nodes && nodes[platform()]
 }
 
 /**
@@ -162,27 +179,40 @@ function hasNode() {
  * run; so the package of the platform is installed itself.
  */
 async function installNode() {
-  const system = process.platform === 'win32' ? 'win' : process.platform
-  const name =
-    (system === 'darwin' && process.arch === 'arm64' ? 'node-bin-' : 'node-') + system + '-' + process.arch
+  const node = pinnedNode()
+  if (node === undefined) throw unusableNode('There is no Node ' + SERVER_NODE)
   rmSync(nodeFolder, { recursive: true, force: true })
   rmSync(nodeLink, { force: true })
   mkdirSync(nodeFolder, { recursive: true })
   mkdirSync(dirname(nodeLink), { recursive: true })
-  await npm(['install', '--no-save', '--no-package-lock', '--prefix', nodeFolder, name + '@' + SERVER_NODE])
-  const inside = join('node_modules', name, 'bin', process.platform === 'win32' ? 'node.exe' : 'node')
+  writeLock(node)
+  await npm(['ci', '--prefix', nodeFolder])
+  const inside = join('node_modules', node.name, 'bin', process.platform === 'win32' ? 'node.exe' : 'node')
   const check = spawnSync(join(nodeFolder, inside), ['--version'], { encoding: 'utf8' })
-  if (check.status !== 0) {
-    throw new SetupError(
-      'Node ' +
-        SERVER_NODE +
-        ' from the npm registry does not run on this system. Install Node ' +
-        SERVER_NODE +
-        ' from nodejs.org.',
-    )
-  }
+  if (check.status !== 0 || check.stdout.trim() !== 'v' + node.version)
+    throw unusableNode('This system does not run Node ' + node.version)
   if (process.platform === 'win32') writeFileSync(nodeLink, '@"%~dp0..\\.node\\' + inside + '" %*\r\n')
   else symlinkSync(join('..', '.node', inside), nodeLink)
+}
+
+/** npm compares the bytes that it gets with the integrity in a lock file, before it unpacks them. */
+function writeLock({ name, ...entry }) {
+  const dependencies = { [name]: entry.version }
+  const packages = { '': { dependencies }, ['node_modules/' + name]: entry }
+  const write = (file, content) => writeFileSync(join(nodeFolder, file), JSON.stringify(content))
+  write('package.json', { private: true, dependencies })
+  write('package-lock.json', { lockfileVersion: 3, requires: true, packages })
+}
+
+function unusableNode(what) {
+  return new SetupError(
+    what +
+      ' from the npm registry. Install Node ' +
+      SERVER_NODE +
+      ' from nodejs.org, for ' +
+      platform() +
+      '.',
+  )
 }
 
 /** Runs npm and prints its output only after a failure. No dependency needs an install script. */

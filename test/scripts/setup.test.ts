@@ -1,11 +1,22 @@
 // The installer, in a project whose packages are local folders, so that no registry is needed.
-import { spawn } from 'node:child_process'
-import { cpSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { execFileSync, spawn } from 'node:child_process'
+import { createHash } from 'node:crypto'
+import {
+  chmodSync,
+  cpSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs'
+import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import t, { type Test } from 'tap'
 
-const SETUP = fileURLToPath(new URL('../../scripts/setup/main.mjs', import.meta.url))
+const SETUP = fileURLToPath(new URL('../../scripts/setup', import.meta.url))
 
 function project(t: Test): string {
   const folder = t.testdir({
@@ -37,7 +48,8 @@ function project(t: Test): string {
     tested: { 'package.json': JSON.stringify({ name: 'tested', version: '1.0.0' }) },
   })
   mkdirSync(join(folder, 'scripts', 'setup'), { recursive: true })
-  cpSync(SETUP, join(folder, 'scripts', 'setup', 'main.mjs'))
+  for (const name of ['main.mjs', 'node.json'])
+    cpSync(join(SETUP, name), join(folder, 'scripts', 'setup', name))
   return folder
 }
 
@@ -141,4 +153,63 @@ t.test('a missing network is reported in one line', async (t) => {
   })
   t.equal(code, 1)
   t.match(err, /The npm registry cannot be reached\. .*run the command again\.\n$/)
+})
+
+/** A package of Node for this platform that is a script, and its hash. */
+function packNode(t: Test, name: string): { file: string; integrity: string } {
+  const folder = mkdtempSync(join(tmpdir(), 'node-package-'))
+  t.teardown(() => rmSync(folder, { recursive: true, force: true }))
+  mkdirSync(join(folder, 'package/bin'), { recursive: true })
+  writeFileSync(join(folder, 'package/package.json'), JSON.stringify({ name, version: '24.99.0' }))
+  const script = '#!/bin/sh\ntouch "$(dirname "$0")/ran"\necho v24.99.0\n'
+  writeFileSync(join(folder, 'package/bin/node'), script)
+  chmodSync(join(folder, 'package/bin/node'), 0o755)
+  const file = join(folder, 'node.tgz')
+  execFileSync('tar', ['-czf', file, '-C', folder, 'package'])
+  return { file, integrity: `sha512-${createHash('sha512').update(readFileSync(file)).digest('base64')}` }
+}
+
+t.test('Node is installed only if its bytes have the recorded hash', async (t) => {
+  if (process.platform === 'win32') return t.pass('the package of this test is a shell script')
+  const platform = `${process.platform}-${process.arch}`
+  const pinned = JSON.parse(readFileSync(join(SETUP, 'node.json'), 'utf8'))[platform]
+  t.match(pinned, { name: /^node-/, version: /^24\.\d+\.\d+$/, integrity: /^sha512-[\w+/]{86}==$/ })
+  const { file, integrity } = packNode(t, pinned.name)
+  const old = { npm_config_user_agent: 'npm/10.0.0 node/v20.0.0 linux x64' }
+  const install = async (integrity: string) => {
+    const folder = project(t)
+    const node = { name: pinned.name, version: '24.99.0', integrity, resolved: `file:${file}` }
+    writeFileSync(join(folder, 'scripts/setup/node.json'), JSON.stringify({ [platform]: node }))
+    const done = await setup(folder, [], { ...old, npm_config_cache: join(folder, 'cache') })
+    return {
+      ...done,
+      folder,
+      ran: existsSync(join(folder, `node_modules/.node/node_modules/${pinned.name}/bin/ran`)),
+    }
+  }
+  const right = await install(integrity)
+  t.match(right, { code: 0, ran: true }, right.err)
+  t.ok(existsSync(join(right.folder, 'node_modules/.bin/node')))
+
+  const wrong = await install(pinned.integrity)
+  t.match(wrong, { code: 1, ran: false, err: /EINTEGRITY/ })
+  t.notOk(existsSync(join(wrong.folder, 'node_modules/.bin/node')))
+})
+
+t.test('another version of Node than the recorded one is replaced', async (t) => {
+  const folder = project(t)
+  const { name } = JSON.parse(readFileSync(join(SETUP, 'node.json'), 'utf8'))[
+    `${process.platform}-${process.arch}`
+  ]
+  await setup(folder)
+  const place = join(folder, 'node_modules/.node/node_modules', name)
+  mkdirSync(place, { recursive: true })
+  writeFileSync(join(place, 'package.json'), JSON.stringify({ name, version: '24.0.1' }))
+  mkdirSync(join(folder, 'node_modules/.bin'), { recursive: true })
+  writeFileSync(join(folder, 'node_modules/.bin/node'), '')
+  const env = {
+    npm_config_user_agent: 'npm/10.0.0 node/v20.0.0 linux x64',
+    npm_config_cache: join(folder, 'cache'),
+  }
+  t.match(await setup(folder, [], env), { code: 1, out: /Installing Node 24/ })
 })
