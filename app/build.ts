@@ -15,11 +15,13 @@ import { networkOf } from './http/client-ip.ts'
 import { allowOrigins } from './http/cors.ts'
 import { serveDocsAssets } from './http/docs-assets.ts'
 import { answerClientError, bodyLimit, createErrorHandler, type ErrorHandler } from './http/errors.ts'
+import { keepToFiles } from './http/files-origin.ts'
 import { addJsonParser } from './http/json-body.ts'
 import { methodsOf, operationsAt, similarPath } from './http/operations-by-path.ts'
 import { countRequest, type RateLimits } from './http/rate-limit.ts'
 import { answeredRequestId, clientRequestId, repeatedField } from './http/request-headers.ts'
 import { registerRoutes } from './http/routes.ts'
+import { securityHeaders } from './http/security-headers.ts'
 import type { SseStream } from './http/sse.ts'
 import { overrideMethods } from './http/tus.ts'
 import { bufferedOutput, createLog } from './logging.ts'
@@ -51,7 +53,8 @@ export async function buildApp({
     uploadMs: config.uploadTimeout * 1000,
     idleMs: 120_000,
   }
-  const answerError = createErrorHandler(services.database.translateError)
+  const always = securityHeaders(config)
+  const answerError = createErrorHandler(services.database.translateError, always)
   const app = createFastify(config, { timeouts, answerError, logTo })
   drainUnreadBodies(app.server)
   overrideMethods(app.server)
@@ -61,11 +64,13 @@ export async function buildApp({
   endStreamsOnClose(app, services, streams)
   app.decorateRequest('principal', null)
   app.setErrorHandler(answerError)
-  addRequestHooks(app, timeouts, limits)
+  addRequestHooks(app, { timeouts, always, limits })
   if (config.metrics) serveMetrics(app)
   await allowOrigins(app, config.corsOrigins)
+  keepToFiles(app, config.filesUrl)
   const publicUrl = () => config.publicUrl ?? addressOf(app)
-  await registerRoutes(app, handlers, { services, limits, publicUrl, streams })
+  const filesUrl = () => config.filesUrl ?? publicUrl()
+  await registerRoutes(app, handlers, { services, limits, publicUrl, filesUrl, streams })
   serveDocsAssets(app, limits, publicUrl)
   return app
 }
@@ -116,11 +121,18 @@ function endStreamsOnClose(app: FastifyInstance, services: Services, streams: Se
   })
 }
 
-function addRequestHooks(app: FastifyInstance, timeouts: BodyTimeouts, limits: RateLimits): void {
+function addRequestHooks(
+  app: FastifyInstance,
+  {
+    timeouts,
+    always,
+    limits,
+  }: { timeouts: BodyTimeouts; always: Record<string, string>; limits: RateLimits },
+): void {
   // Callbacks instead of promises: these hooks run for every request.
   app.addHook('onRequest', (request, reply, done) => {
     reply.header('x-request-id', answeredRequestId(request))
-    reply.header('x-content-type-options', 'nosniff')
+    reply.headers(always)
     // Checked before the body is read. The router matches an empty path segment to a parameter, but an empty
     // id is never valid.
     const repeated = repeatedField(request.raw)

@@ -2,6 +2,7 @@
 import { loadEnvFile, readConfig } from '../infra/config/config.ts'
 import { explainStartupError } from './startup-errors.ts'
 import { printLine, runUntilStopped } from './lifecycle.ts'
+import { firstKeyLines } from './first-key.ts'
 import { startServer, type Server } from './server.ts'
 
 await runUntilStopped({
@@ -10,7 +11,10 @@ await runUntilStopped({
   async start(progress) {
     loadEnvFile()
     const config = readConfig()
-    const server = await startServer(config, progress)
+    const server = await startServer(config, {
+      onProgress: progress,
+      isTerminal: process.stderr.isTTY === true,
+    })
     // The first API key is shown only once, so it is printed even after a stop signal.
     return {
       stop: () => server.stop(),
@@ -25,16 +29,7 @@ function printGreeting({ url, firstKey }: Server): void {
   printLine('')
   printLine(`  ${bold('Platform API')} is serving at ${bold(url)}`)
   printLine(`  API reference: ${url}/docs`)
-  if (firstKey === null) {
-    printLine('')
-    return
-  }
   printLine('')
-  printLine(`  Your API key (shown only once):  ${bold(firstKey)}`)
-  printLine('')
-  printLine('  Try it:')
-  printLine(`    curl ${url}/v1/projects \\`)
-  printLine(`      -H 'Authorization: Bearer ${firstKey}' \\`)
-  printLine('      -H \'Content-Type: application/json\' -d \'{"name": "My first project"}\'')
-  printLine('')
+  if (firstKey === null) return
+  for (const line of firstKeyLines(firstKey, url, bold)) printLine(line)
 }

@@ -9,22 +9,30 @@ import { prepareDatabase } from '../infra/prepare-database.ts'
 import { createServices, jobQueues, type Services } from '../services/services.ts'
 import { startBackgroundWorkers, type BackgroundWorkers } from '../services/background.ts'
 import contract from '../generated/openapi.json' with { type: 'json' }
+import { claimSecretKey } from '../services/webhooks/secrets.ts'
 import { addressOf, buildApp } from './build.ts'
+import { type FirstKey, writeFirstKey } from './first-key.ts'
 
 export interface Server {
   app: FastifyInstance
   services: Services
   url: string
-  /** The secret of the first owner's API key, when this start created it. */
-  firstKey: string | null
+  /** The first owner's API key, when this start made it. */
+  firstKey: FirstKey | null
   /** Finishes accepted requests, within `shutdownTimeout` seconds, then closes everything. */
   stop(): Promise<void>
+}
+
+export interface StartOptions {
+  onProgress?: (message: string) => void
+  /** Whether the operator reads the output on a terminal. */
+  isTerminal: boolean
 }
 
 /** @throws StartError, ConfigError and others, whose message is one sentence for the operator. */
 export async function startServer(
   config: Readonly<Config>,
-  onProgress: (message: string) => void = () => {},
+  { onProgress = () => {}, isTerminal }: StartOptions,
 ): Promise<Server> {
   const closers: Array<() => Promise<unknown>> = []
   let stopping = false
@@ -37,6 +45,7 @@ export async function startServer(
     }
     const services = createServices({ config, databaseUrl, onError })
     closers.unshift(() => services.close())
+    await claimSecretKey(services.database, services.cipher)
     const limits = createRateLimits({ policies: policiesOf(config), redisUrl: config.redisUrl, onError })
     closers.unshift(() => limits.close())
     const app = await buildApp({ services, limits })
@@ -50,7 +59,9 @@ export async function startServer(
     })
     work = await startBackgroundWorkers(services, { runJobs: config.worker, onError })
     // The last step that can fail: a failed start must not use up the API key that is shown only once.
-    const firstKey = await createFirstAdmin(services.database, config)
+    const firstKey = await createFirstAdmin(services.database, config, (secret) =>
+      isTerminal ? { secret } : writeFirstKey(config.dataDir, secret),
+    )
     return { app, services, url: config.publicUrl ?? addressOf(app), firstKey, stop }
   } catch (error) {
     await stop()

@@ -1,8 +1,10 @@
 // Explains start errors that the operator can fix, in one sentence each.
 import { ConfigError } from '../infra/config/config.ts'
 import { isUnavailable } from '../infra/database/errors.ts'
+import { SecretKeyError } from '../infra/encryption/secret-key.ts'
 import { EmbeddedPostgresError } from '../infra/postgres/embedded.ts'
 import { MigrationError } from '../infra/postgres/migrations.ts'
+import { FirstKeyError } from './first-key.ts'
 import { StartError } from './server.ts'
 
 /** null for any other error. */
@@ -10,6 +12,8 @@ export function explainStartupError(error: unknown): string | null {
   if (
     error instanceof ConfigError ||
     error instanceof StartError ||
+    error instanceof FirstKeyError ||
+    error instanceof SecretKeyError ||
     error instanceof EmbeddedPostgresError ||
     error instanceof MigrationError
   )

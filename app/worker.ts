@@ -5,6 +5,7 @@ import { startEmbedded } from '../infra/postgres/embedded.ts'
 import { prepareDatabase } from '../infra/prepare-database.ts'
 import { createServices, jobQueues } from '../services/services.ts'
 import { startBackgroundWorkers } from '../services/background.ts'
+import { claimSecretKey } from '../services/webhooks/secrets.ts'
 import { createLog } from './logging.ts'
 import { explainStartupError } from './startup-errors.ts'
 import { runUntilStopped } from './lifecycle.ts'
@@ -31,6 +32,7 @@ await runUntilStopped({
       const onError = (error: Error): void => log.error({ err: error }, 'background work failed')
       const services = createServices({ config, databaseUrl, onError })
       closers.unshift(() => services.close())
+      await claimSecretKey(services.database, services.cipher)
       const work = await startBackgroundWorkers(services, { runJobs: true, onError })
       closers.unshift(() => work.stop())
       return {

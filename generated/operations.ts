@@ -432,7 +432,8 @@ export const operations: Record<OperationId, OperationInfo> = withErrorReplies<O
     replies: {
       200: {"contentType":"image/webp","binary":true},
       206: {"contentType":"image/webp","binary":true},
-      304: {"contentType":null}
+      304: {"contentType":null},
+      307: {"contentType":null}
     },
     produces: ["image/webp"],
     idempotent: false,
@@ -440,6 +441,7 @@ export const operations: Record<OperationId, OperationInfo> = withErrorReplies<O
     etag: true,
     paged: false,
     projectAccess: null,
+    filesOrigin: true,
     secretAnswer: false
   },
   listMyInvitations: {
@@ -1346,7 +1348,8 @@ export const operations: Record<OperationId, OperationInfo> = withErrorReplies<O
       200: {"contentType":"*/*","binary":true},
       206: {"contentType":"*/*","binary":true},
       302: {"contentType":null},
-      304: {"contentType":null}
+      304: {"contentType":null},
+      307: {"contentType":null}
     },
     produces: ["*/*"],
     idempotent: false,
@@ -1354,6 +1357,7 @@ export const operations: Record<OperationId, OperationInfo> = withErrorReplies<O
     etag: true,
     paged: false,
     projectAccess: {"role":"viewer"},
+    filesOrigin: true,
     secretAnswer: false
   },
   listFileLinks: {
@@ -1461,7 +1465,8 @@ export const operations: Record<OperationId, OperationInfo> = withErrorReplies<O
       200: {"contentType":"*/*","binary":true},
       206: {"contentType":"*/*","binary":true},
       302: {"contentType":null},
-      304: {"contentType":null}
+      304: {"contentType":null},
+      307: {"contentType":null}
     },
     produces: ["*/*"],
     idempotent: false,
@@ -1469,6 +1474,7 @@ export const operations: Record<OperationId, OperationInfo> = withErrorReplies<O
     etag: true,
     paged: false,
     projectAccess: null,
+    filesOrigin: true,
     secretAnswer: false
   },
   getStorageUsage: {

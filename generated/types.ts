@@ -5915,7 +5915,7 @@ export interface components {
         WebhookEndpointId: WebhookEndpointId;
         /**
          * Format: uri
-         * URL to which events are sent by POST. Must be http or https, and resolve to public addresses unless the server allows others. Redirects are not followed.
+         * URL to which events are sent by POST. Must be http or https, and resolve to public addresses unless the server allows others. The port must be 80, 443 or 8000 to 9999, unless the server allows others. Redirects are not followed.
          * @example https://example.com/webhooks
          */
         WebhookUrl: WebhookUrl;
@@ -6488,6 +6488,17 @@ export interface components {
                 RateLimit: components["headers"]["RateLimit"];
                 "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
                 ETag: components["headers"]["ETag"];
+                [name: string]: unknown;
+            };
+            content?: never;
+        };
+        /** The server serves files at another host, and the request has no API key. The content is at the URL in `Location`. */
+        FilesOrigin: {
+            headers: {
+                "X-Request-ID": components["headers"]["RequestID"];
+                RateLimit: components["headers"]["RateLimit"];
+                "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                Location: components["headers"]["Location"];
                 [name: string]: unknown;
             };
             content?: never;
@@ -7186,6 +7197,7 @@ export interface operations {
                 };
             };
             304: components["responses"]["NotModified"];
+            307: components["responses"]["FilesOrigin"];
             400: components["responses"]["InvalidRequest"];
             404: components["responses"]["NotFound"];
             416: components["responses"]["RangeNotSatisfiable"];
@@ -8689,6 +8701,7 @@ export interface operations {
             206: components["responses"]["PartialContent"];
             302: components["responses"]["Elsewhere"];
             304: components["responses"]["NotModified"];
+            307: components["responses"]["FilesOrigin"];
             400: components["responses"]["InvalidRequest"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
@@ -8855,6 +8868,7 @@ export interface operations {
             206: components["responses"]["PartialContent"];
             302: components["responses"]["Elsewhere"];
             304: components["responses"]["NotModified"];
+            307: components["responses"]["FilesOrigin"];
             400: components["responses"]["InvalidRequest"];
             404: components["responses"]["NotFound"];
             410: components["responses"]["Gone"];
@@ -15272,7 +15286,7 @@ export interface StreamEnd {
 export type WebhookEndpointId = string;
 /**
  * Format: uri
- * URL to which events are sent by POST. Must be http or https, and resolve to public addresses unless the server allows others. Redirects are not followed.
+ * URL to which events are sent by POST. Must be http or https, and resolve to public addresses unless the server allows others. The port must be 80, 443 or 8000 to 9999, unless the server allows others. Redirects are not followed.
  * @example https://example.com/webhooks
  */
 export type WebhookUrl = string;
@@ -15280,7 +15294,7 @@ export type WebhookUrl = string;
 export interface WebhookEndpoint {
     /** The id of the webhook endpoint. */
     id: WebhookEndpointId;
-    /** URL to which events are sent by POST. Must be http or https, and resolve to public addresses unless the server allows others. Redirects are not followed. */
+    /** URL to which events are sent by POST. Must be http or https, and resolve to public addresses unless the server allows others. The port must be 80, 443 or 8000 to 9999, unless the server allows others. Redirects are not followed. */
     url: WebhookUrl;
     /**
      * Your own description. `null` for none.
@@ -15332,7 +15346,7 @@ export type EventSelectors = EventSelector[];
  *     }
  */
 export interface WebhookEndpointCreate {
-    /** URL to which events are sent by POST. Must be http or https, and resolve to public addresses unless the server allows others. Redirects are not followed. */
+    /** URL to which events are sent by POST. Must be http or https, and resolve to public addresses unless the server allows others. The port must be 80, 443 or 8000 to 9999, unless the server allows others. Redirects are not followed. */
     url: WebhookUrl;
     /** Your own description. */
     description?: string | null;
@@ -15350,7 +15364,7 @@ export interface WebhookEndpointCreate {
 export interface WebhookEndpointWithSecret {
     /** The id of the webhook endpoint. */
     id: WebhookEndpointId;
-    /** URL to which events are sent by POST. Must be http or https, and resolve to public addresses unless the server allows others. Redirects are not followed. */
+    /** URL to which events are sent by POST. Must be http or https, and resolve to public addresses unless the server allows others. The port must be 80, 443 or 8000 to 9999, unless the server allows others. Redirects are not followed. */
     url: WebhookUrl;
     /**
      * Your own description. `null` for none.
@@ -15397,7 +15411,7 @@ export interface WebhookEndpointWithSecret {
  *     }
  */
 export interface WebhookEndpointUpdate {
-    /** URL to which events are sent by POST. Must be http or https, and resolve to public addresses unless the server allows others. Redirects are not followed. */
+    /** URL to which events are sent by POST. Must be http or https, and resolve to public addresses unless the server allows others. The port must be 80, 443 or 8000 to 9999, unless the server allows others. Redirects are not followed. */
     url?: WebhookUrl;
     /** Your own description. `null` to remove it. */
     description?: string | null;
@@ -18713,7 +18727,7 @@ export interface SubscriptionCanceledEvent {
 export interface WebhookEndpointBefore {
     /** The id of the webhook endpoint. */
     id?: WebhookEndpointId;
-    /** URL to which events are sent by POST. Must be http or https, and resolve to public addresses unless the server allows others. Redirects are not followed. */
+    /** URL to which events are sent by POST. Must be http or https, and resolve to public addresses unless the server allows others. The port must be 80, 443 or 8000 to 9999, unless the server allows others. Redirects are not followed. */
     url?: WebhookUrl;
     /**
      * Your own description. `null` for none.

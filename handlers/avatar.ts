@@ -11,19 +11,19 @@ import {
 } from '../services/storage/avatars.ts'
 
 export const avatar = {
-  async getAvatar({ principal }, { db, publicUrl }) {
-    const avatar = await findAvatar(db, principal.userId, publicUrl())
+  async getAvatar({ principal }, { db, filesUrl }) {
+    const avatar = await findAvatar(db, principal.userId, filesUrl())
     if (avatar === null) throw notFound('avatar')
     return { status: 200, body: avatar }
   },
 
-  async uploadAvatar({ principal: { userId }, body: { file } }, { db, events, storage, publicUrl }) {
+  async uploadAvatar({ principal: { userId }, body: { file } }, { db, events, storage, filesUrl }) {
     const rendered = await renderAvatar(storage, file)
     try {
       return await storage.storeBlobs(rendered.files, () =>
         db.transaction(async (tx) => {
-          const previous = (await lockAvatar(tx, userId, publicUrl())) ?? undefined
-          const avatar = await replaceAvatar(tx, userId, rendered, publicUrl())
+          const previous = (await lockAvatar(tx, userId, filesUrl())) ?? undefined
+          const avatar = await replaceAvatar(tx, userId, rendered, filesUrl())
           await events.emit(tx, 'avatar.updated', avatar, { previous, userId })
           return { status: 200, body: avatar }
         }),
@@ -33,9 +33,9 @@ export const avatar = {
     }
   },
 
-  async deleteAvatar({ principal: { userId }, ifMatch }, { db, events, publicUrl }) {
+  async deleteAvatar({ principal: { userId }, ifMatch }, { db, events, filesUrl }) {
     return await db.transaction(async (tx) => {
-      const avatar = await lockAvatar(tx, userId, publicUrl())
+      const avatar = await lockAvatar(tx, userId, filesUrl())
       if (avatar === null) throw notFound('avatar')
       ifMatch(avatar)
       await deleteAvatar(tx, userId)

@@ -34,7 +34,7 @@ export const invitations = {
     })
   },
 
-  async acceptInvitation(request, { db, events, publicUrl }) {
+  async acceptInvitation(request, { db, events, filesUrl }) {
     const { id } = request.params
     return await db.transaction(async (tx) => {
       const project = await findProject(tx, request, { lock: true })
@@ -42,7 +42,7 @@ export const invitations = {
       requireProjectStatus(project, request)
       const member = await acceptInvitation(tx, project, invitation, {
         userId: request.principal.userId,
-        origin: publicUrl(),
+        origin: filesUrl(),
       })
       await events.emit(tx, 'member.added', member)
       return { status: 201, body: member, headers: { location: `/v1/projects/${id}/members/${member.id}` } }

@@ -17,12 +17,12 @@ import {
 } from '../services/projects/members.ts'
 
 export const members = {
-  async listMembers(request, { db, publicUrl }) {
+  async listMembers(request, { db, filesUrl }) {
     await openProject(db, request)
-    return { status: 200, body: await listMembers(db, request.params.id, request.query, publicUrl()) }
+    return { status: 200, body: await listMembers(db, request.params.id, request.query, filesUrl()) }
   },
 
-  async addMember(request, { db, events, publicUrl }) {
+  async addMember(request, { db, events, filesUrl }) {
     const { principal, body } = request
     const { role, metadata } = body
     const createdById = principal.userId
@@ -41,41 +41,41 @@ export const members = {
         return { status: 202, body: invitation, headers: { location } }
       }
       const fields = { userId: addedId, role, metadata, createdById }
-      const member = await insertMember(tx, project, fields, publicUrl())
+      const member = await insertMember(tx, project, fields, filesUrl())
       await events.emit(tx, 'member.added', member)
       const location = `/v1/projects/${projectId}/members/${member.id}`
       return { status: 201, body: member, headers: { location } }
     })
   },
 
-  async getMember(request, { db, publicUrl }) {
+  async getMember(request, { db, filesUrl }) {
     const { id, member_id: memberId } = request.params
     await openProject(db, request)
-    return { status: 200, body: await findMember(db, id, memberId, publicUrl()) }
+    return { status: 200, body: await findMember(db, id, memberId, filesUrl()) }
   },
 
-  async updateMember(request, { db, events, publicUrl }) {
+  async updateMember(request, { db, events, filesUrl }) {
     const { id, member_id: memberId } = request.params
     const { role } = request.body
     return await db.transaction(async (tx) => {
       const project = await findProject(tx, request, { lock: true })
-      const previous = await findMember(tx, id, memberId, publicUrl())
+      const previous = await findMember(tx, id, memberId, filesUrl())
       requireOwnerForOwnerRole(project, [previous.role, role ?? previous.role])
       requireProjectStatus(project, request)
       request.ifMatch(previous)
       const changes = changesOf(previous, request.body)
       if (changes === null) return { status: 200, body: previous }
-      const member = await updateMember(tx, previous, changes, publicUrl())
+      const member = await updateMember(tx, previous, changes, filesUrl())
       await events.emit(tx, 'member.updated', member, { previous })
       return { status: 200, body: member }
     })
   },
 
-  async removeMember(request, { db, events, publicUrl }) {
+  async removeMember(request, { db, events, filesUrl }) {
     const { id, member_id: memberId } = request.params
     return await db.transaction(async (tx) => {
       const project = await findProject(tx, request, { lock: true })
-      const member = await findMember(tx, id, memberId, publicUrl())
+      const member = await findMember(tx, id, memberId, filesUrl())
       requireCanRemove(project, request.principal, member)
       // A member can leave an archived project, too.
       if (member.user.id !== request.principal.userId) requireProjectStatus(project, request)

@@ -22,7 +22,7 @@ export const storageLinks = {
     return { status: 200, body: await listLinks(db, file, request.query) }
   },
 
-  async createFileLink(request, { db, events, publicUrl }) {
+  async createFileLink(request, { db, events, filesUrl }) {
     const { expires_in_seconds: seconds = defaultSeconds, metadata } = request.body
     return await db.transaction(async (tx) => {
       const file = await openFile(tx, request, { lock: true })
@@ -41,7 +41,7 @@ export const storageLinks = {
       await events.emit(tx, 'file_link.created', link, { userId: file.owner_id })
       return {
         status: 201,
-        body: { ...link, url: `${publicUrl()}/v1/storage/links/${token}` },
+        body: { ...link, url: `${filesUrl()}/v1/storage/links/${token}` },
         headers: { location: `/v1/storage/files/${file.id}/links/${id}` },
       }
     })

@@ -9,17 +9,17 @@ import { readSettings, settingsColumns } from '../services/users/settings.ts'
 import { lockUser, toProfile } from '../services/users/users.ts'
 
 export const user = {
-  async getProfile({ principal }, { db, publicUrl }) {
+  async getProfile({ principal }, { db, filesUrl }) {
     const row = await db.prisma.user.findUnique({ where: { id: principal.userId } })
     if (row === null || row.status === 'deleted') throw unauthorized('disabled')
-    return { status: 200, body: toProfile(row, publicUrl()) }
+    return { status: 200, body: toProfile(row, filesUrl()) }
   },
 
-  async updateProfile({ principal, body, ifMatch }, { db, events, publicUrl }) {
+  async updateProfile({ principal, body, ifMatch }, { db, events, filesUrl }) {
     return await db.transaction(async (tx) => {
       const row = await lockUser(tx, principal.userId)
       if (row === null) throw unauthorized('disabled')
-      const previous = toProfile(row, publicUrl())
+      const previous = toProfile(row, filesUrl())
       ifMatch(previous)
       const changes = changesOf(previous, body)
       if (changes === null) return { status: 200, body: previous }
@@ -28,7 +28,7 @@ export const user = {
           where: { id: row.id },
           data: { ...changes, updatedAt: timestampAfter(row.updatedAt) },
         }),
-        publicUrl(),
+        filesUrl(),
       )
       await events.emit(tx, 'profile.updated', profile, { previous, userId: row.id })
       return { status: 200, body: profile }

@@ -14,11 +14,11 @@ import {
 } from '../services/users/users.ts'
 
 export const users = {
-  async listUsers({ query }, { db, publicUrl }) {
-    return { status: 200, body: await listUsers(db, query, publicUrl()) }
+  async listUsers({ query }, { db, filesUrl }) {
+    return { status: 200, body: await listUsers(db, query, filesUrl()) }
   },
 
-  async createUser({ body }, { db, config, events, publicUrl }) {
+  async createUser({ body }, { db, config, events, filesUrl }) {
     const { email_verified: emailVerified = true, role = 'user', ...fields } = body
     return await db.transaction(async (tx) => {
       const row = await insertUser(tx, { ...fields, emailVerified, role })
@@ -29,36 +29,36 @@ export const users = {
         projectIds: null,
         expiresAt: null,
       })
-      const user = toUser(row, publicUrl())
+      const user = toUser(row, filesUrl())
       await events.emit(tx, 'user.created', user)
       return { status: 201, body: { ...user, api_key: key }, headers: { location: `/v1/users/${user.id}` } }
     })
   },
 
-  async getUser({ params: { id } }, { db, publicUrl }) {
+  async getUser({ params: { id } }, { db, filesUrl }) {
     const row = await db.prisma.user.findUnique({ where: { id } })
     if (row === null || row.status === 'deleted') throw notFound('user', id)
-    return { status: 200, body: toUser(row, publicUrl()) }
+    return { status: 200, body: toUser(row, filesUrl()) }
   },
 
-  async updateUser({ params: { id }, body, ifMatch }, { db, events, principals, publicUrl }) {
+  async updateUser({ params: { id }, body, ifMatch }, { db, events, principals, filesUrl }) {
     return await db.transaction(async (tx) => {
       const row = await lockAdminsAndUser(tx, id)
-      const previous = toUser(row, publicUrl())
+      const previous = toUser(row, filesUrl())
       ifMatch(previous)
       const changes = changesOf(previous, { ...body, email: body.email?.toLowerCase() })
       if (changes === null) return { status: 200, body: previous }
       if (body.status === 'disabled' || body.role === 'user') await requireNotLastAdmin(tx, id)
-      const user = toUser(await updateUserRow(tx, row, changes), publicUrl())
+      const user = toUser(await updateUserRow(tx, row, changes), filesUrl())
       await events.emit(tx, 'user.updated', user, { previous })
       tx.afterCommit(() => principals.waitForInvalidation(id))
       return { status: 200, body: user }
     })
   },
 
-  async deleteUser({ params: { id }, ifMatch }, { db, events, principals, publicUrl }) {
+  async deleteUser({ params: { id }, ifMatch }, { db, events, principals, filesUrl }) {
     return await db.transaction(async (tx) => {
-      await deleteUser(tx, events, id, { origin: publicUrl(), ifMatch })
+      await deleteUser(tx, events, id, { origin: filesUrl(), ifMatch })
       tx.afterCommit(() => principals.waitForInvalidation(id))
       return { status: 204 }
     })

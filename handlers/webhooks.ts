@@ -27,19 +27,19 @@ export const webhooks = {
     return { status: 200, body: await listEndpoints(db, principal, query) }
   },
 
-  async createWebhookEndpoint({ principal, body }, { db, webhookClient, events }) {
+  async createWebhookEndpoint({ principal, body }, { db, webhookClient, cipher, events }) {
     const { userId } = principal
     requirePublicUrl(webhookClient, body.url)
     requireSelectableEvents(body.event_types, grantsOfKey(principal).scopes)
     return await db.transaction(async (tx) => {
       if ((await lockUser(tx, userId)) === null) throw unauthorized('disabled')
-      const { row, endpoint } = newEndpoint(principal, body)
+      const { row, endpoint, secret } = newEndpoint(principal, body, cipher)
       // Emitted before the endpoint is inserted, so that the event is not sent to the endpoint itself: its
       // owner does not have the secret yet to verify the signature.
       await events.emit(tx, 'webhook_endpoint.created', endpoint, { userId })
       await tx.prisma.webhookEndpoint.create({ data: row, select: { id: true } })
       const location = `/v1/webhooks/endpoints/${endpoint.id}`
-      return { status: 201, body: { ...endpoint, secret: row.secret }, headers: { location } }
+      return { status: 201, body: { ...endpoint, secret }, headers: { location } }
     })
   },
 
@@ -84,10 +84,13 @@ export const webhooks = {
     })
   },
 
-  async rotateWebhookSecret({ principal, params: { id }, body }, { db, events }) {
+  async rotateWebhookSecret({ principal, params: { id }, body }, { db, cipher, events }) {
     return await db.transaction(async (tx) => {
       const previous = toWebhookEndpoint(await openEndpoint(tx, principal, id, { lock: true }))
-      const { endpoint, secret } = await replaceSecret(tx, id, body?.overlap_seconds ?? 86_400)
+      const { endpoint, secret } = await replaceSecret(tx, cipher, {
+        id,
+        overlapSeconds: body?.overlap_seconds ?? 86_400,
+      })
       await events.emit(tx, 'webhook_endpoint.secret_rotated', endpoint, {
         previous,
         userId: principal.userId,

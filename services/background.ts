@@ -11,6 +11,7 @@ import { stripeEventRetentionTasks } from './payments/stripe/events.ts'
 import { createStripeWorker } from './payments/stripe/worker.ts'
 import type { Services } from './services.ts'
 import { storageRetentionTasks } from './storage/retention.ts'
+import { encryptAllSecrets } from './webhooks/secrets.ts'
 import { WebhookWorker } from './webhooks/worker.ts'
 
 export interface BackgroundWorkers {
@@ -31,13 +32,15 @@ export async function startBackgroundWorkers(
   { runJobs, onError, interval }: BackgroundWorkersOptions,
 ): Promise<BackgroundWorkers> {
   const retention = startRetentionRounds(services, onError)
-  if (!runJobs) return retention
+  const encryption = startEncryption(services, onError)
+  if (!runJobs) return { stop: () => stopAll([retention, encryption]) }
   const {
     config,
     database,
     deliveries,
     documents,
     webhookClient,
+    cipher,
     events,
     gatewayJobs,
     gateways,
@@ -51,6 +54,7 @@ export async function startBackgroundWorkers(
     database,
     deliveries,
     webhookClient,
+    cipher,
     events,
     concurrency: config.webhookConcurrency,
     onError,
@@ -91,8 +95,27 @@ export async function startBackgroundWorkers(
   const workers = [...queueWorkers, paymentWorker]
   for (const worker of workers) worker.start()
   return {
+    stop: () => stopAll([retention, encryption, ...workers]),
+  }
+}
+
+async function stopAll(workers: BackgroundWorkers[]): Promise<void> {
+  await Promise.all(workers.map((worker) => worker.stop()))
+}
+
+/** Encrypts the webhook secrets that an earlier version or a previous key has left. */
+function startEncryption(
+  { database, cipher }: Services,
+  onError: BackgroundWorkersOptions['onError'],
+): BackgroundWorkers {
+  const stopping = new AbortController()
+  const done = encryptAllSecrets(database, cipher, { signal: stopping.signal }).catch((error) => {
+    if (!stopping.signal.aborted) onError(error as Error)
+  })
+  return {
     async stop() {
-      await Promise.all([retention, ...workers].map((worker) => worker.stop()))
+      stopping.abort()
+      await done
     },
   }
 }

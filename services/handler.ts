@@ -127,6 +127,8 @@ export type HandlerServices = Services & {
   /** The URL at which clients reach this server, without a trailing slash. */
   publicUrl: () => string
   rateLimits: RateLimitReader
+  /** The URL at which clients reach files, links and avatars; `publicUrl` unless FILES_URL is set. */
+  filesUrl: () => string
 }
 
 export type Handler<Id extends OperationId> = (

@@ -4,6 +4,8 @@ import { Searches } from './ai/search/searches.ts'
 import { Generations } from './ai/chat/generation.ts'
 import type { ParsingJob } from './ai/knowledge/documents.ts'
 import type { Config } from '../infra/config/config.ts'
+import type { Cipher } from '../infra/encryption/cipher.ts'
+import { openCipher } from '../infra/encryption/secret-key.ts'
 import { openDatabase, type Database } from '../infra/database/database.ts'
 import { createEmitter, type DeliveryJob, type Emitter } from './events/emit.ts'
 import { createEventCursors, type EventCursors } from './events/cursors.ts'
@@ -46,6 +48,8 @@ export interface Services {
   eventCursors: () => Promise<EventCursors>
   eventStreams: EventStreams
   webhookClient: WebhookClient
+  /** Encrypts the secrets that the database must give back. */
+  cipher: Cipher
   storage: Storage
   /** The providers of language models. */
   providers: Providers
@@ -79,6 +83,7 @@ export function createServices({
   onStatement,
   onRows,
 }: ServicesOptions): Services {
+  const cipher = openCipher(config)
   const database = openDatabase({
     url: databaseUrl,
     poolSize: config.databasePoolSize,
@@ -125,7 +130,10 @@ export function createServices({
     sandbox,
     config.stripe === null ? null : createStripeGateway({ ...config.stripe, jobs: gatewayJobs, onError }),
   )
-  const webhookClient = createWebhookClient({ allowed: config.webhookAllowedNetworks })
+  const webhookClient = createWebhookClient({
+    allowed: config.webhookAllowedNetworks,
+    ports: config.webhookAllowedPorts,
+  })
   // After every service above has subscribed to its channels.
   listener.start()
   eventStreams.start()
@@ -142,6 +150,7 @@ export function createServices({
     eventCursors,
     eventStreams,
     webhookClient,
+    cipher,
     storage,
     providers,
     gateways,

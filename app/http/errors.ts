@@ -35,9 +35,14 @@ export type ErrorHandler = (error: unknown, request: FastifyRequest, reply: Fast
 /**
  * Fastify's error handler. Unexpected errors are logged in full; their response contains no details.
  * @param translate turns a database error into its API error.
+ * @param always the header fields of every response; an error before the hooks leaves them unset.
  */
-export function createErrorHandler(translate: (error: unknown) => unknown): ErrorHandler {
-  return (error, request, reply) => answerError(asApiError(translate(error), request), request, reply)
+export function createErrorHandler(
+  translate: (error: unknown) => unknown,
+  always: Record<string, string>,
+): ErrorHandler {
+  return (error, request, reply) =>
+    answerError(asApiError(translate(error), request), request, reply.headers(always))
 }
 
 function answerError(known: ApiError, request: FastifyRequest, reply: FastifyReply): FastifyReply {
@@ -58,7 +63,6 @@ function answerError(known: ApiError, request: FastifyRequest, reply: FastifyRep
         ...known.headers,
         'cache-control': 'no-store',
         'x-request-id': requestId,
-        'x-content-type-options': 'nosniff',
       })
       .type(`${asPage ? 'text/html' : 'application/json'}; charset=utf-8`)
       .serializer((body: unknown) => body as string)

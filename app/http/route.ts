@@ -15,6 +15,7 @@ import { appendLink, deprecationHooks } from './deprecation.ts'
 import { fieldsLimit } from './errors.ts'
 import { noneMatches } from './etag.ts'
 import { originOf } from './origin.ts'
+import { filesOriginHooks } from './files-origin.ts'
 import { idempotencyFingerprint, Replayed, withIdempotency, type IdempotentRequest } from './idempotency.ts'
 import { preconditionOf, withTransaction } from './preconditions.ts'
 import type { RateLimits } from './rate-limit.ts'
@@ -34,6 +35,8 @@ export interface EdgeContext {
   services: Services
   limits: RateLimits
   publicUrl: () => string
+  /** The URL at which clients reach the files of users: FILES_URL, or the same. */
+  filesUrl: () => string
   /** The open event streams. */
   streams: Set<SseStream>
 }
@@ -54,11 +57,11 @@ export class OperationRoute {
   #content: (() => Promise<StaticContent>) | undefined
 
   constructor(info: OperationInfo, handler: AnyHandler, context: EdgeContext) {
-    const { services, limits: rateLimits, publicUrl } = context
+    const { services, limits: rateLimits, publicUrl, filesUrl } = context
     this.info = info
     this.handler = handler
     this.context = context
-    this.readServices = { ...services, db: services.database, publicUrl, rateLimits }
+    this.readServices = { ...services, db: services.database, publicUrl, filesUrl, rateLimits }
     this.#writes = info.method !== 'GET'
     this.#answersEvents = info.replies[200]?.events !== undefined
     this.#answersBytes = info.replies[200]?.binary === true
@@ -80,6 +83,7 @@ export class OperationRoute {
         ...(isTus(info) ? [tusVersionHook] : []),
         ...authentication,
         ...(info.body === null ? [] : [requireIdentityCoding]),
+        ...filesOriginHooks(info, services.config.filesUrl),
       ],
       ...(isTus(info) && { preParsing: requireTus }),
       ...(takesFields(info) && { bodyLimit: fieldsLimit }),

@@ -111,6 +111,11 @@ export type EventLog = Prisma.EventLogModel
  */
 export type WebhookEndpoint = Prisma.WebhookEndpointModel
 /**
+ * Model SecretKey
+ * One row: the id of the key (SECRET_KEY) that encrypts the secrets in this database.
+ */
+export type SecretKey = Prisma.SecretKeyModel
+/**
  * Model WebhookDelivery
  * The delivery of one event to one endpoint. A pending delivery has exactly one job in the queue.
  */

@@ -7,6 +7,23 @@ import type { components } from '../types.ts'
 type Schemas = components['schemas']
 
 /**
+ * The id of the key that encrypts the secrets of this database. It becomes `key_id` if there is none, or one
+ * of those that `key_id` replaces.
+ * @see prisma/sql/webhooks/claim-secret-key.sql
+ */
+export const claimSecretKey = one<{ key_id: string; replaced: readonly string[] }, ClaimSecretKeyRow>(
+  'webhooks/claim-secret-key',
+  `INSERT INTO secret_keys (key_id) VALUES ($1)
+ON CONFLICT (id) DO UPDATE SET
+  key_id = CASE WHEN secret_keys.key_id = ANY($2) THEN excluded.key_id ELSE secret_keys.key_id END
+RETURNING key_id`,
+  ['key_id', 'replaced'],
+)
+export interface ClaimSecretKeyRow {
+  key_id: string
+}
+
+/**
  * Notes that endpoints no longer fail.
  * @see prisma/sql/webhooks/clear-failing.sql
  */
@@ -111,6 +128,24 @@ export interface FindDeliveryRow {
   scopes: string[]
   project_ids: string[]
   all_projects: boolean
+}
+
+/**
+ * Endpoints after `after` with a secret that was not encrypted with the current key. `pattern` fits the
+ * secrets that were.
+ * @see prisma/sql/webhooks/find-secrets-of-other-keys.sql
+ */
+export const findSecretsOfOtherKeys = many<{ after: string; pattern: string; count: number }, FindSecretsOfOtherKeysRow>(
+  'webhooks/find-secrets-of-other-keys',
+  `SELECT id, secret, previous_secret FROM webhook_endpoints
+WHERE id > $1 AND secret <> '' AND (secret NOT LIKE $2 OR previous_secret NOT LIKE $2)
+ORDER BY id LIMIT $3`,
+  ['after', 'pattern', 'count'],
+)
+export interface FindSecretsOfOtherKeysRow {
+  id: string
+  secret: string
+  previous_secret: string | null
 }
 
 /**
@@ -391,6 +426,19 @@ export interface ReadDueDeliveriesRow {
   actor: Schemas['PlatformEvent']['actor'] | null
   data: Schemas['PlatformEvent']['data']
 }
+
+/**
+ * Stores the secrets of endpoints, encrypted anew, unless a rotation has replaced them.
+ * @see prisma/sql/webhooks/replace-encrypted-secrets.sql
+ */
+export const replaceEncryptedSecrets = none<{ ids: readonly string[]; known: readonly string[]; secrets: readonly string[]; previous_secrets: readonly (string | null)[] }>(
+  'webhooks/replace-encrypted-secrets',
+  `UPDATE webhook_endpoints w SET secret = n.secret, previous_secret = n.previous_secret
+FROM unnest($1::text[], $2::text[], $3::text[], $4::text[])
+  AS n (id, known, secret, previous_secret)
+WHERE w.id = n.id AND w.secret = n.known`,
+  ['ids', 'known', 'secrets', 'previous_secrets'],
+)
 
 /**
  * Puts deliveries that succeeded or failed back to the start of the retry schedule.

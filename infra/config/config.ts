@@ -54,6 +54,7 @@ export function loadEnvFile(): void {
 /** @throws ConfigError for the first variable that cannot be used. */
 export function readConfig(env: Environment = process.env): Readonly<Config> {
   const values = readSettings(settings, env)
+  requireOwnHost(values)
   return Object.freeze({
     ...values,
     bootstrapEmail: values.bootstrapEmail.toLowerCase(),
@@ -73,6 +74,11 @@ export function readConfig(env: Environment = process.env): Readonly<Config> {
     s3: values.storage === 's3' ? readS3(env) : null,
     stripe: values.paymentGateway === 'stripe' ? readStripe(env) : null,
   })
+}
+
+function requireOwnHost({ filesUrl, publicUrl }: PlainSettings): void {
+  if (filesUrl !== null && publicUrl !== null && new URL(filesUrl).host === new URL(publicUrl).host)
+    throw new ConfigError('FILES_URL must have another host than PUBLIC_URL.')
 }
 
 function defaultModel({ aiProviders, aiDefaultModel }: PlainSettings): string {

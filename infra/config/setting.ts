@@ -134,6 +134,27 @@ export function networks(variable: string, options: Options<string>): Setting<st
   })
 }
 
+export interface PortRange {
+  from: number
+  to: number
+}
+
+/** Ports and ranges of ports, separated by commas. */
+export function ports(
+  variable: string,
+  options: Options<string> & { default: string },
+): Setting<PortRange[]> {
+  return setting(variable, options, (value) =>
+    value.split(',').map((item) => {
+      const [from, to = from] = item.trim().split('-', 2).map(Number)
+      const isRange = /^ *\d+(-\d+)? *$/.test(item) && from! >= 1 && from! <= to! && to! <= 65_535
+      if (!isRange)
+        throw new ConfigError(`${variable} takes ports and ranges such as 8000-9999, not \`${item}\`.`)
+      return { from: from!, to: to! }
+    }),
+  )
+}
+
 /** Web origins, separated by commas. */
 export function origins(variable: string, options: Options<string>): Setting<string[]> {
   return list(variable, options, (item) => {

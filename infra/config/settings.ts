@@ -11,6 +11,7 @@ import {
   origins,
   parsed,
   path,
+  ports,
   serverUrl,
   text,
   url,
@@ -33,6 +34,15 @@ const server = {
       defaultText: 'the host that the client used, else `http://HOST:PORT`',
       example: 'https://api.example.com',
       description: 'URL by which clients reach this server. Links in responses and receipts start with it.',
+    }),
+  ),
+  filesUrl: optional(
+    serverUrl('FILES_URL', {
+      defaultText: 'PUBLIC_URL',
+      example: 'https://files.example.com',
+      description: `
+        URL of another host name that leads to this server. Files, links and avatars are served there and
+        nothing else, so that a file of a user can never act as a page of PUBLIC_URL.`,
     }),
   ),
   requestTimeout: integer('REQUEST_TIMEOUT', {
@@ -116,7 +126,29 @@ const access = {
       secret: true,
       description: `
         API key of the first owner, whom the first start on an empty database creates. Without it a random
-        key is created and printed once. Create a key with \`npm run admin -- new-key\`.`,
+        key is created and shown once: on a terminal, else in the file DATA_DIR/first-api-key. Create a key
+        with \`npm run admin -- new-key\`.`,
+    }),
+  ),
+  secretKey: optional(
+    text('SECRET_KEY', {
+      isValid: (value) => value.length >= 32,
+      rule: 'have at least 32 characters; make one with `openssl rand -hex 32`',
+      defaultText: 'DATA_DIR/secret-key, which the first start makes',
+      secret: true,
+      description: `
+        Encrypts the secrets of webhook endpoints in the database. All servers and workers of a database need
+        the same one. Keep a copy: without it the secrets are lost.`,
+    }),
+  ),
+  previousSecretKey: optional(
+    text('SECRET_KEY_PREVIOUS', {
+      isValid: (value) => value.length >= 32,
+      rule: 'have at least 32 characters',
+      secret: true,
+      description: `
+        SECRET_KEY before the last change. Servers and workers can read secrets of both keys, and encrypt all
+        of them with SECRET_KEY after their start.`,
     }),
   ),
   bootstrapEmail: text('BOOTSTRAP_EMAIL', {
@@ -297,6 +329,10 @@ const workers = {
     description: `
       Private networks that webhooks may reach, as ranges separated by commas. By default webhooks reach
       public addresses only.`,
+  }),
+  webhookAllowedPorts: ports('WEBHOOK_ALLOWED_PORTS', {
+    default: '80,443,8000-9999',
+    description: 'Ports that webhooks may reach, as numbers and ranges separated by commas.',
   }),
 }
 

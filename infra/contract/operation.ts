@@ -129,6 +129,8 @@ export interface OperationInfo {
   projectAccess: { role: string; states?: string[]; operators?: boolean } | null
   /** For a deprecated operation: the date of the deprecation, the last day, and the path of the successor. */
   deprecation?: { since: string; sunset: string; successor: string | null }
+  /** Whether it serves the content of users' files, on the origin of FILES_URL. */
+  filesOrigin?: boolean
   /** Whether the response contains a secret that is shown once. */
   secretAnswer: boolean
   /** Whether API keys that are limited to some projects get 403. */

@@ -28,7 +28,7 @@ const TEMPORARY = 'platform-postgres-'
 const PORTS = { from: 20_000, to: 32_000 }
 const PORT_ATTEMPTS = 10
 
-/** The addresses to try: in the data folder, or where its path is too long or has no sockets, in a new one. */
+/** The addresses to try: in the data folder, and where its path is too long for a socket, in a new folder. */
 export async function* possibleAddresses(dataDir: string): AsyncGenerator<Address> {
   if (process.platform === 'win32') {
     for (let attempt = 0; attempt < PORT_ATTEMPTS; attempt += 1)

@@ -147,11 +147,7 @@ async function startOnFreeAddress(
       return { postmaster: await startPostmaster({ ...setup, address }), address }
     } catch (error) {
       removeAddress(address, dataDir)
-      // Another process took the port in the meantime, or the file system has no sockets.
-      const isRefused =
-        error instanceof PostmasterExit &&
-        /could not create any (TCP\/IP|Unix-domain) sockets/.test(error.complaint)
-      if (!isRefused) throw error
+      if (!isRefusedAddress(error)) throw error
       refused = error
     }
   }
@@ -159,6 +155,15 @@ async function startOnFreeAddress(
     `PostgreSQL can listen neither in ${dataDir} nor in the folder for temporary files ` +
       `(${reasonOf(refused)}): set TMPDIR to a folder of at most 60 characters that this user may write to.`,
   )
+}
+
+/**
+ * Another process took the port in the meantime, the file system has no sockets, or PostgreSQL's account may
+ * not pass through a folder above.
+ */
+function isRefusedAddress(error: unknown): boolean {
+  const refusal = /could not (create any (TCP\/IP|Unix-domain) sockets|(create|open) lock file ".*\.s\.PGSQL)/
+  return error instanceof PostmasterExit && refusal.test(error.complaint)
 }
 
 /** Restarts the postmaster whenever it exits by itself, on the same address so that pools reconnect. */

@@ -9,6 +9,7 @@ import { createEmitter, type DeliveryJob, type Emitter } from '../../services/ev
 import { createJobQueues } from '../../infra/jobs/queue.ts'
 import { deliveryQueue } from '../../services/webhooks/worker.ts'
 import { newSecret } from '../../infra/api-key-format.ts'
+import { openCipher, SecretKeyError } from '../../infra/encryption/secret-key.ts'
 import { EmbeddedPostgresError, startEmbedded } from '../../infra/postgres/embedded.ts'
 import { MigrationError, readMigrations } from '../../infra/postgres/migrations.ts'
 import { prepareDatabase } from '../../infra/prepare-database.ts'
@@ -20,6 +21,7 @@ import {
   toApiKey,
   type Scope,
 } from '../../services/users/api-keys.ts'
+import { replaceLostSecrets } from '../../services/webhooks/secrets.ts'
 import { jobQueues } from '../../services/services.ts'
 
 const usage = `npm run admin -- users                                  lists the users
@@ -29,10 +31,12 @@ npm run admin -- create-user --email E --name N [--role user|admin]
 npm run admin -- create-key --user ID|EMAIL --name N [--scopes a,b] [--days N]
                                                         creates an API key and prints it
 npm run admin -- revoke-key --id KEY_ID                 revokes an API key at once
-npm run admin -- new-key                                prints a new random key for BOOTSTRAP_API_KEY`
+npm run admin -- new-key                                prints a new random key for BOOTSTRAP_API_KEY
+npm run admin -- replace-lost-secrets                   gives a new secret to the webhook endpoints whose
+                                                        secret was encrypted with a lost SECRET_KEY`
 
 const migrationsFolder = fileURLToPath(new URL('../../prisma/migrations', import.meta.url))
-const names = ['users', 'keys', 'create-user', 'create-key', 'revoke-key', 'new-key']
+const names = ['users', 'keys', 'create-user', 'create-key', 'revoke-key', 'new-key', 'replace-lost-secrets']
 
 /** The command failed; the message is one sentence for the operator. */
 class AdminError extends Error {}
@@ -66,6 +70,17 @@ function parse() {
 }
 
 const commands: Record<string, (db: Database, events: Emitter) => Promise<void>> = {
+  async 'replace-lost-secrets'(db) {
+    const ids = await replaceLostSecrets(db, openCipher(readConfig()))
+    table(
+      ['endpoint'],
+      ids.map((id) => [id]),
+    )
+    console.error(
+      'Start the servers again. The owners of these endpoints must rotate the secret to learn it.',
+    )
+  },
+
   async users(db) {
     const rows = await db.prisma.user.findMany({
       where: { status: { not: 'deleted' } },

@@ -167,7 +167,7 @@ async function costOfDeliveries(
 ): Promise<string> {
   const url = await createDatabase(serverUrl, 'bench_deliveries')
   const [person] = await addPeople(url, ['receiver'])
-  const env = { DATABASE_URL: url, WEBHOOK_ALLOWED_NETWORKS: '127.0.0.0/8' }
+  const env = { DATABASE_URL: url, WEBHOOK_ALLOWED_NETWORKS: '127.0.0.0/8', WEBHOOK_ALLOWED_PORTS: '1-65535' }
   const { program: server, port } = await serve(stage, 'server', join(root, 'app/main.ts'), {
     ...env,
     WORKER: 'false',

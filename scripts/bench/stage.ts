@@ -65,12 +65,15 @@ async function startPostgres(
   return { url, dataDir, stop }
 }
 
+/** All measured servers of a run share a database. */
+const secretKey = 'the-secret-key-of-all-measured-servers'
+
 function start(file: string, args: string[], env: Record<string, string>): Program {
   const child = spawn(process.execPath, ['--import', preload, file, ...args], {
     // Its own process group: Ctrl-C reaches only the benchmark, which stops the process.
     detached: true,
     stdio: ['ignore', 'ignore', 'pipe', 'ipc'],
-    env: { ...process.env, NODE_ENV: 'production', ...env },
+    env: { ...process.env, NODE_ENV: 'production', SECRET_KEY: secretKey, ...env },
   })
   let text = ''
   let cpu = 0

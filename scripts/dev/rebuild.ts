@@ -1,6 +1,7 @@
 // Decides what a save requires: a run of the generator, a new server, or both; and prints the result.
 // One rebuild at a time; files saved in the meantime go into the next one.
 import { setTimeout as sleep } from 'node:timers/promises'
+import { firstKeyLines } from '../../app/first-key.ts'
 import type { GeneratorProcess } from './generator-process.ts'
 import { explainExit } from './report.ts'
 import { ServerError, type Servers, type Serving } from './zero-downtime.ts'
@@ -124,7 +125,7 @@ export function createRebuilder({
       if (serving !== null) {
         const { url, firstKey } = serving
         say(`✓ serving at ${url} (reference: ${url}/docs)`)
-        if (firstKey !== null) say(`  Your API key, shown this once:  ${firstKey}`)
+        if (firstKey !== null) say(firstKeyLines(firstKey, url).join('\n'))
       }
       if ('wrote' in outcome) await generateTypes()
       void rebuildSaved()

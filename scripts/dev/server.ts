@@ -2,6 +2,7 @@
 // packages at once, and the project's code when it receives `serve`.
 import cluster from 'node:cluster'
 import { flushCompileCache } from 'node:module'
+import type { FirstKey } from '../../app/first-key.ts'
 import { packagesOf } from './packages.ts'
 
 /** From the parent. */
@@ -9,7 +10,7 @@ export type ServerCommand = 'serve' | 'stop'
 /** To the parent. */
 export type ServerMessage =
   | { warm: true }
-  | { ready: { url: string; firstKey: string | null } }
+  | { ready: { url: string; firstKey: FirstKey | null } }
   /** A setting, the port or the database prevents the start. Any other error crashes the process. */
   | { startupError: string }
 
@@ -33,7 +34,7 @@ async function serve(): Promise<void> {
   const { explainStartupError: explain } = await import('../../app/startup-errors.ts')
   const { readConfig } = await import('../../infra/config/config.ts')
   try {
-    const server = await startServer(readConfig())
+    const server = await startServer(readConfig(), { isTerminal: process.argv.includes('--terminal') })
     // A keep-alive connection would continue to use this server after it was replaced.
     server.app.server.maxRequestsPerSocket = 1
     stop = () => server.stop()

@@ -2,11 +2,12 @@
 // changes nothing. The cluster's primary owns the port, and each server completes its requests.
 import cluster, { type Worker } from 'node:cluster'
 import { join } from 'node:path'
+import type { FirstKey } from '../../app/first-key.ts'
 import type { ServerCommand, ServerMessage } from './server.ts'
 
 export interface Serving {
   url: string
-  firstKey: string | null
+  firstKey: FirstKey | null
 }
 
 export interface Servers {
@@ -47,7 +48,11 @@ export function createServers({
   /** The running server has exited by itself. */
   onEnd: (report: string) => void
 }): Servers {
-  cluster.setupPrimary({ exec: join(import.meta.dirname, 'server.ts'), args: [], silent: true })
+  cluster.setupPrimary({
+    exec: join(import.meta.dirname, 'server.ts'),
+    args: process.stderr.isTTY ? ['--terminal'] : [],
+    silent: true,
+  })
   const all = new Set<Worker>()
   let standby: Standby | null = fork()
   let current: Worker | null = null

@@ -44,6 +44,7 @@ export const conditions: Record<string, (declared: Declared) => boolean> = {
   resource: ({ parameters }) => parameters.some((p) => p.in === 'path'),
   idempotent: usesIdempotency,
   'idempotent-body': (declared) => usesIdempotency(declared) && hasBody(declared),
+  'files-origin': ({ operation }) => operation['x-files-origin'] === true,
   'conditional-read': takes('If-None-Match'),
   'conditional-write': takes('If-Match'),
 }

@@ -81,6 +81,7 @@ export interface Operation {
   static: boolean
   /** Whether API keys that are limited to some projects get 403. */
   unlimitedKey: boolean
+  filesOrigin: boolean
   /** Whether the handler stores the response of an Idempotency-Key itself. */
   handlesIdempotency: boolean
   /** Whether a repeated Idempotency-Key runs the operation again, because it changes nothing. */
@@ -141,6 +142,7 @@ export function operationsOf(document: Json): Operation[] {
         secretAnswer: operation['x-secret-answer'] === true,
         static: operation['x-static'] === true,
         unlimitedKey: operation['x-unlimited-key'] ?? scopes?.includes('admin') ?? false,
+        filesOrigin: operation['x-files-origin'] === true,
         handlesIdempotency: operation['x-idempotency'] === 'handler',
         ignoresIdempotencyKey: operation['x-idempotency'] === 'none',
         entity: item.get?.operationId ?? null,

@@ -235,6 +235,7 @@ function tableRow(o: Operation, names: ValidatorNames): object {
     queryObjects: queryObjectsOf(o),
     projectAccess: o.projectAccess,
     deprecation: o.deprecation ?? undefined,
+    filesOrigin: o.filesOrigin ? true : undefined,
     secretAnswer: o.secretAnswer,
     unlimitedKey: o.unlimitedKey ? true : undefined,
   }

@@ -6,11 +6,15 @@ import type { Config } from '../../infra/config/config.ts'
 import { defaultScopes, insertApiKey } from './api-keys.ts'
 import { insertUser } from './users.ts'
 
-/** @returns the secret of the new API key, or null when the database already has a user. */
-export async function createFirstAdmin(
+/**
+ * @param keep hands a random key to the operator. If it fails, nothing is created.
+ * @returns what `keep` returned, or null when the database already has a user or BOOTSTRAP_API_KEY is set.
+ */
+export async function createFirstAdmin<Kept>(
   db: Database,
   config: Pick<Config, 'bootstrapApiKey' | 'bootstrapEmail' | 'keyMode'>,
-): Promise<string | null> {
+  keep: (secret: string) => Kept,
+): Promise<Kept | null> {
   return await db.transaction(async (tx) => {
     await sql.lockFirstAdmin(tx)
     if ((await tx.prisma.user.findFirst({ select: { id: true } })) !== null) return null
@@ -32,6 +36,6 @@ export async function createFirstAdmin(
       },
       config.bootstrapApiKey ?? undefined,
     )
-    return key.key
+    return config.bootstrapApiKey === null ? keep(key.key) : null
   })
 }

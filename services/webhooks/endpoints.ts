@@ -8,12 +8,14 @@ import { eventTypes } from '../../generated/events.ts'
 import type { WebhookEndpoint as Row } from '../../generated/prisma/client.ts'
 import type { ListQuery } from '../../infra/contract/query.ts'
 import type { Db } from '../../infra/database/database.ts'
+import type { Cipher } from '../../infra/encryption/cipher.ts'
 import { typesOf, type EventSelector } from '../events/selectors.ts'
 import { forbidden, invalidField, notFound } from '../../infra/errors.ts'
 import { newId, timeOf } from '../../infra/ids.ts'
 import type { Page } from '../../infra/database/pagination.ts'
 import type { Principal } from '../users/authentication.ts'
 import type { WebhookClient } from './http-client.ts'
+import { decryptSecret, encryptSecret } from './secrets.ts'
 import { newWebhookSecret } from './signature.ts'
 
 export type WebhookEndpoint = components['schemas']['WebhookEndpoint']
@@ -108,6 +110,7 @@ export function newEndpoint(
     enabled = true,
     metadata = {},
   }: components['schemas']['WebhookEndpointCreate'],
+  cipher: Cipher,
 ) {
   const id = newId('whe')
   const secret = newWebhookSecret()
@@ -116,7 +119,7 @@ export function newEndpoint(
   const at = timeOf(id)
   const columns = { id, userId, url, description, eventTypes, enabled, metadata, ...grants, createdAt: at }
   const endpoint = toWebhookEndpoint({ ...columns, disabledReason: null, updatedAt: at })
-  return { row: { ...columns, secret }, endpoint }
+  return { row: { ...columns, secret: encryptSecret(cipher, id, secret) }, endpoint, secret }
 }
 
 /**
@@ -148,8 +151,8 @@ export async function openEndpoint(
  */
 export async function replaceSecret(
   tx: Db,
-  id: string,
-  overlapSeconds: number,
+  cipher: Cipher,
+  { id, overlapSeconds }: { id: string; overlapSeconds: number },
 ): Promise<{ endpoint: WebhookEndpoint; secret: string }> {
   const { secret: oldSecret } = await tx.prisma.webhookEndpoint.findUniqueOrThrow({
     where: { id },
@@ -159,8 +162,14 @@ export async function replaceSecret(
   const previous =
     overlapSeconds === 0
       ? { previousSecret: null, previousExpiresAt: null }
-      : { previousSecret: oldSecret, previousExpiresAt: new Date(Date.now() + overlapSeconds * 1000) }
-  const row = await tx.prisma.webhookEndpoint.update({ where: { id }, data: { secret, ...previous } })
+      : {
+          previousSecret: encryptSecret(cipher, id, decryptSecret(cipher, id, oldSecret)),
+          previousExpiresAt: new Date(Date.now() + overlapSeconds * 1000),
+        }
+  const row = await tx.prisma.webhookEndpoint.update({
+    where: { id },
+    data: { secret: encryptSecret(cipher, id, secret), ...previous },
+  })
   return { endpoint: toWebhookEndpoint(row), secret }
 }
 
@@ -195,4 +204,6 @@ export function requirePublicUrl(webhookClient: WebhookClient, text: string): vo
       'public_address',
       'url must have a public address. For local tests, start the server with WEBHOOK_ALLOWED_NETWORKS.',
     )
+  if (webhookClient.isBlockedPort(text))
+    reject('port', 'url must have a port that WEBHOOK_ALLOWED_PORTS of the server names, such as 443.')
 }

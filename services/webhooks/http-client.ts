@@ -8,6 +8,7 @@
 import type { LookupAddress } from 'node:dns'
 import { connect, isIP, type Socket } from 'node:net'
 import { Client, buildConnector, errors } from 'undici'
+import type { PortRange } from '../../infra/config/setting.ts'
 import { isInNetworks, isLocalhost, isPublicAddress, parseNetwork } from './ip-filter.ts'
 import { createDnsLookup, type Lookup } from './dns.ts'
 
@@ -32,6 +33,8 @@ export interface WebhookClientOptions {
    * IPv4-mapped form.
    */
   allowed: string[]
+  /** Default: all ports. */
+  ports?: PortRange[]
   /** Milliseconds for the whole exchange, DNS lookup included. Default 15,000. */
   timeout?: number
   /** Replaces DNS in tests. */
@@ -76,6 +79,8 @@ export interface WebhookClient {
    * or its protocol is neither http nor https.
    */
   isBlockedUrl(url: string): boolean
+  /** Whether post() would reject the URL because of its port. */
+  isBlockedPort(url: string): boolean
   /** Aborts the running requests. */
   close(): Promise<void>
 }
@@ -83,6 +88,7 @@ export interface WebhookClient {
 /** @throws Error when a network of `allowed` is not in CIDR notation. */
 export function createWebhookClient({
   allowed,
+  ports,
   timeout = 15_000,
   lookup = createDnsLookup(),
 }: WebhookClientOptions): WebhookClient {
@@ -94,6 +100,7 @@ export function createWebhookClient({
 
   return {
     isBlockedUrl,
+    isBlockedPort,
     async post(url, { headers, body, signal }) {
       signal?.throwIfAborted()
       if (closed) throw new Error('the webhook client is closed')
@@ -125,6 +132,12 @@ export function createWebhookClient({
     return isLocalhost(host) && !isAllowed('127.0.0.1') && !isAllowed('::1')
   }
 
+  function isBlockedPort(url: string): boolean {
+    const { port, protocol } = new URL(url)
+    const number = Number(port || (protocol === 'https:' ? 443 : 80))
+    return ports !== undefined && !ports.some(({ from, to }) => number >= from && number <= to)
+  }
+
   async function send(
     url: string,
     headers: Record<string, string>,
@@ -132,6 +145,7 @@ export function createWebhookClient({
     controller: AbortController,
   ): Promise<WebhookResponse> {
     if (isBlockedUrl(url)) throw blockedAddress()
+    if (isBlockedPort(url)) throw new WebhookRequestError('refused_address', 'The port is not allowed.')
     const { origin, pathname, search } = new URL(url)
     const client = new Client(origin, {
       connect: (options, onConnect) => {

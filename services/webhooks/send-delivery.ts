@@ -2,10 +2,12 @@
 // the delivery from the response.
 import serializers from '../../generated/serializers.js'
 import { operations } from '../../generated/operations.ts'
+import type { Cipher } from '../../infra/encryption/cipher.ts'
 import type { PlatformEvent } from '../events/log.ts'
 import { type Attempt, retryDelayMs } from './deliveries.ts'
 import { WebhookRequestError, type WebhookClient } from './http-client.ts'
 import type { AttemptOutcome } from './record-attempts.ts'
+import { decryptSecret } from './secrets.ts'
 import { signedHeaders } from './signature.ts'
 
 /** A due delivery with everything that is needed to send it. */
@@ -17,7 +19,7 @@ export interface DueDelivery {
   /** The id of the user who owns the endpoint. */
   owner: string
   url: string
-  /** The endpoint's current secret, then the previous secret while it is still valid. */
+  /** The endpoint's current secret, then the previous one while it is still valid; encrypted. */
   secrets: string[]
   enabled: boolean
   /** Whether the endpoint is failing: see prisma/sql/events/is-failing.sql. */
@@ -28,6 +30,7 @@ export interface DueDelivery {
 }
 
 export interface SendOptions {
+  cipher: Cipher
   webhookClient: WebhookClient
   onError: (error: Error) => void
   /** Aborts the request when the process stops. */
@@ -50,12 +53,16 @@ export async function sendDelivery(due: DueDelivery, options: SendOptions): Prom
   return await post(due, options)
 }
 
-async function post(due: DueDelivery, { webhookClient, onError, signal }: SendOptions): Promise<SendResult> {
+async function post(
+  due: DueDelivery,
+  { cipher, webhookClient, onError, signal }: SendOptions,
+): Promise<SendResult> {
   const startedAt = Date.now()
   const body = write(due.event)
-  const headers = headersOf(due, startedAt, body)
-  const request = { url: due.url, headers }
+  let request: SentRequest | null = null
   try {
+    const headers = headersOf(due, { cipher, startedAt, body })
+    request = { url: due.url, headers }
     const response = await webhookClient.post(due.url, { headers, body, signal })
     const { status } = response
     const succeeded = status >= 200 && status < 300
@@ -74,11 +81,15 @@ async function post(due: DueDelivery, { webhookClient, onError, signal }: SendOp
   }
 }
 
-function headersOf(due: DueDelivery, startedAt: number, body: string): Record<string, string> {
+function headersOf(
+  due: DueDelivery,
+  { cipher, startedAt, body }: { cipher: Cipher; startedAt: number; body: string },
+): Record<string, string> {
+  const secrets = due.secrets.map((secret) => decryptSecret(cipher, due.endpoint_id, secret))
   return {
     'content-type': 'application/json',
     'user-agent': 'Platform-API-Webhooks/1',
-    ...signedHeaders(due.secrets, { id: due.event.id, timestamp: Math.floor(startedAt / 1000), body }),
+    ...signedHeaders(secrets, { id: due.event.id, timestamp: Math.floor(startedAt / 1000), body }),
   }
 }
 
@@ -109,7 +120,7 @@ function refused(error: string): SendResult {
 }
 
 /** A failed attempt. The delivery stays pending unless the endpoint is gone or this was the last attempt. */
-function failed(due: DueDelivery, attempt: Attempt, request: SentRequest, gone: boolean): SendResult {
+function failed(due: DueDelivery, attempt: Attempt, request: SentRequest | null, gone: boolean): SendResult {
   const delay = gone ? null : retryDelayMs(due.tries + 1)
   if (delay === null) return { status: 'failed', attempt, request, next: null, gone }
   return { status: 'pending', attempt, request, next: new Date(Date.now() + delay), gone }

@@ -5,6 +5,7 @@
 import * as sql from '../../generated/sql/webhooks.ts'
 import type { Database } from '../../infra/database/database.ts'
 import type { DeliveryJob, Emitter } from '../events/emit.ts'
+import type { Cipher } from '../../infra/encryption/cipher.ts'
 import type { PlatformEvent } from '../events/log.ts'
 import { unlimitedKeyTypes } from '../events/log.ts'
 import type { Job, Queue, QueueOptions } from '../../infra/jobs/queue.ts'
@@ -29,6 +30,7 @@ export interface WebhookWorkerOptions {
   database: Database
   deliveries: Queue<DeliveryJob>
   webhookClient: WebhookClient
+  cipher: Cipher
   events: Emitter
   /**
    * Deliveries that are sent at once in each lane. In addition each lane may have four times as many
@@ -192,8 +194,8 @@ export class WebhookWorker implements BackgroundWorker {
 
   /** Makes one attempt, unless the endpoint may not get the event any more, and records the outcome. */
   async #attempt(job: Job<DeliveryJob>, due: DueDelivery, signal: AbortSignal): Promise<void> {
-    const { webhookClient, onError } = this.#options
-    const result = await sendDelivery(due, { webhookClient, onError, signal })
+    const { webhookClient, cipher, onError } = this.#options
+    const result = await sendDelivery(due, { webhookClient, cipher, onError, signal })
     await this.#recorder.record({
       job,
       deliveryId: due.id,

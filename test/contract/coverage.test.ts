@@ -266,6 +266,21 @@ t.test('302: the object store serves the bytes itself', async (t) => {
   }
 })
 
+t.test('307: files have an origin of their own', async (t) => {
+  const { databaseUrl, env } = sharedDataOf(server)
+  const separate = await startServer(t, {
+    databaseUrl,
+    env: { ...env, FILES_URL: 'https://files.example' },
+  })
+  for (const { id } of declares(307)) {
+    const request = { ...(await requestFor(server, id)), server: separate }
+    const reply = await send(request, { key: null })
+    t.equal(reply.status, 307, `${id} ${reply.text}`)
+    t.equal(reply.headers.get('location'), `https://files.example${pathOf(request)}`, id)
+    t.equal(reply.text, '', id)
+  }
+})
+
 t.test('408: the body stops arriving', async (t) => {
   const shortTimeoutServer = await startServer(t, {
     ...sharedDataOf(server),

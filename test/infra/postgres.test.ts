@@ -164,7 +164,8 @@ t.test('another account can neither hold the lock nor listen in place of the dat
       socket: () => fs.renameSync(process.argv[2], process.argv[2] + '.old'),
     }
     for (const [name, attempt] of Object.entries(tries)) {
-      try { attempt(); console.log(name) } catch (error) { if (error.code !== 'EACCES') console.log(name, error) }
+      try { attempt(); console.log(name) }
+      catch (error) { if (error.code !== 'EACCES') console.log(name, error) }
     }`
   const seen = execFileSync(process.execPath, ['-e', attempt, dataDir, socket], { uid: 12_345, gid: 12_345 })
   t.equal(seen.toString(), '')

@@ -1,6 +1,8 @@
 // A foreign program at the address of the database asks for the password; no connection of the server sends
 // it in clear or as MD5.
+import { readdirSync, readFileSync } from 'node:fs'
 import { createServer, type AddressInfo, type Socket } from 'node:net'
+import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import { Client } from '../../infra/database/client.ts'
 import { openDatabase } from '../../infra/database/database.ts'
@@ -97,5 +99,17 @@ t.test('without require_auth the operator of DATABASE_URL decides', async (t) =>
 t.test('an unknown value of require_auth is an error', (t) => {
   const connectionString = 'postgresql://u:p@localhost/d?require_auth=none'
   t.throws(() => new Client({ connectionString }), /require_auth=none is not supported/)
+  t.end()
+})
+
+t.test('the server opens no connection with another client', (t) => {
+  const root = join(import.meta.dirname, '../..')
+  const files = ['app', 'infra', 'services'].flatMap((folder) =>
+    readdirSync(join(root, folder), { recursive: true, encoding: 'utf8' }).map((name) => join(folder, name)),
+  )
+  const others = files
+    .filter((file) => file.endsWith('.ts'))
+    .filter((file) => /new pg\.(Client|Pool)\(/.test(readFileSync(join(root, file), 'utf8')))
+  t.same(others, [])
   t.end()
 })

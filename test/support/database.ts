@@ -9,6 +9,9 @@ export interface TestDatabase {
   drop(): Promise<void>
 }
 
+/** SECRET_KEY of all test servers, because several may share a database. */
+export const testSecretKey = 'the-secret-key-of-all-test-servers'
+
 const TEMPLATE = 'platform_template'
 const ATTEMPTS = 100
 

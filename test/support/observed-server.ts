@@ -6,6 +6,7 @@ import type { Socket } from 'node:net'
 import { monitorEventLoopDelay } from 'node:perf_hooks'
 import { fileURLToPath } from 'node:url'
 import type { Test } from 'tap'
+import { testSecretKey } from './database.ts'
 import { bootstrapKey, inheritedEnvironment } from './process.ts'
 import { highLimits } from './high-limits.ts'
 
@@ -51,6 +52,7 @@ export async function startObservedServer(
       ...highLimits,
       STREAMS_PER_USER: '10000',
       LOG_LEVEL: 'fatal',
+      SECRET_KEY: testSecretKey,
       ...env,
     },
   })
@@ -80,7 +82,7 @@ export async function startObservedServer(
 async function serve(): Promise<void> {
   const { startServer } = await import('../../app/server.ts')
   const { readConfig } = await import('../../infra/config/config.ts')
-  const { app, services, url, stop } = await startServer(readConfig())
+  const { app, services, url, stop } = await startServer(readConfig(), { isTerminal: false })
   const sockets = new Set<Socket>()
   app.server.on('connection', (socket: Socket) => {
     sockets.add(socket)

@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import type { Test } from 'tap'
 import { newSecret } from '../../infra/api-key-format.ts'
 import { highLimits } from './high-limits.ts'
+import { testSecretKey } from './database.ts'
 
 export interface ServerProcess {
   url: string
@@ -23,6 +24,8 @@ const settings = {
   BOOTSTRAP_API_KEY: bootstrapKey,
   ...highLimits,
   LOG_LEVEL: 'warn',
+  WEBHOOK_ALLOWED_PORTS: '1-65535',
+  SECRET_KEY: testSecretKey,
 }
 
 /** What a server that a test starts takes over from this process, and no settings. */

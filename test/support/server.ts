@@ -14,7 +14,7 @@ import { newId, timeOf } from '../../infra/ids.ts'
 import { createRateLimits } from '../../app/http/rate-limit.ts'
 import { createServices, type Services } from '../../services/services.ts'
 import { defaultScopes, type Scope } from '../../services/users/api-keys.ts'
-import { createTestDatabase } from './database.ts'
+import { createTestDatabase, testSecretKey } from './database.ts'
 import { createClient, type Client } from './client.ts'
 import { requireRowTypes } from './row-types.ts'
 import { typedClient } from './typed-client.ts'
@@ -67,6 +67,8 @@ const testSettings = {
   ...highLimits,
   STREAMS_PER_USER: '10000',
   WEBHOOK_ALLOWED_NETWORKS: '127.0.0.0/8,::1/128',
+  WEBHOOK_ALLOWED_PORTS: '1-65535',
+  SECRET_KEY: testSecretKey,
 }
 
 /** The rows that `insertUser` and `insertApiKey` write, in one statement: most fixtures begin with a user. */

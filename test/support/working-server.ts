@@ -59,7 +59,12 @@ async function startWebhookWorker(
   errors: Error[],
   { timeout, lookup, onSent = () => {} }: WebhookWorkerOptions,
 ): Promise<BackgroundWorkers> {
-  const httpClient = createWebhookClient({ allowed: services.config.webhookAllowedNetworks, timeout, lookup })
+  const httpClient = createWebhookClient({
+    allowed: services.config.webhookAllowedNetworks,
+    ports: services.config.webhookAllowedPorts,
+    timeout,
+    lookup,
+  })
   const webhookClient: WebhookClient = {
     ...httpClient,
     async post(url, options) {

@@ -326,6 +326,45 @@ t.test('a deleted endpoint receives nothing, and its deliveries return 404', asy
   t.equal(endpoint.receiver.received.length, sent)
 })
 
+t.test('webhooks reach the ports 80, 443 and 8000 to 9999, or those of WEBHOOK_ALLOWED_PORTS', async (t) => {
+  const ports = [22, 25, 80, 443, 6379, 7999, 8000, 9999, 10000]
+  const accepted = async (env: Record<string, string>): Promise<number[]> => {
+    const { client } = await (await startServer(t, { env })).person()
+    const replies = await Promise.all(
+      ports.map(async (port) => ({
+        port,
+        reply: await client.post('/webhooks/endpoints', {
+          url: `http://example.com:${port}/`,
+          event_types: ['*'],
+        }),
+      })),
+    )
+    for (const { port, reply } of replies.filter(({ reply }) => reply.status !== 201))
+      t.match(reply.body.error, { details: { field: 'url', constraint: 'port' } }, String(port))
+    return replies.filter(({ reply }) => reply.status === 201).map(({ port }) => port)
+  }
+  t.same(await accepted({ WEBHOOK_ALLOWED_PORTS: '' }), [80, 443, 8000, 9999])
+  t.same(await accepted({ WEBHOOK_ALLOWED_PORTS: '22, 9999-10000' }), [22, 9999, 10000])
+})
+
+t.test('an endpoint from before whose port is not allowed any more gets no request', async (t) => {
+  const person = await server.person()
+  const endpoint = await makeEndpoint(t, person, quiet)
+  const strict = await startWorkingServer(t, {
+    databaseUrl: server.databaseUrl,
+    env: { WEBHOOK_ALLOWED_PORTS: '443' },
+    sends: false,
+  })
+  await server.stopWork()
+  const worker = await strict.work()
+  const { id } = await sendTest(person, endpoint)
+  const delivery = await whenDelivery(person, id, ({ attempts }) => attempts.length === 1)
+  await worker.stop()
+  t.match(delivery.attempts[0], { response_status: null, error: 'The port is not allowed.' })
+  t.equal(endpoint.receiver.received.length, 0)
+  await server.work()
+})
+
 t.test('an endpoint URL is http or https, has a public address and no credentials', async (t) => {
   const strict = await startServer(t, { env: { WEBHOOK_ALLOWED_NETWORKS: '' } })
   const person = await strict.person()

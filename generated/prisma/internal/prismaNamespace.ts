@@ -410,6 +410,7 @@ export const ModelName = {
   Event: 'Event',
   EventLog: 'EventLog',
   WebhookEndpoint: 'WebhookEndpoint',
+  SecretKey: 'SecretKey',
   WebhookDelivery: 'WebhookDelivery',
   File: 'File',
   StorageUsage: 'StorageUsage',
@@ -454,7 +455,7 @@ export type TypeMap<ExtArgs extends runtime.Types.Extensions.InternalArgs = runt
     omit: GlobalOmitOptions
   }
   meta: {
-    modelProps: "user" | "quotaUsage" | "quotaLimit" | "settings" | "apiKey" | "project" | "member" | "invitation" | "projectCount" | "idempotencyRecord" | "event" | "eventLog" | "webhookEndpoint" | "webhookDelivery" | "file" | "storageUsage" | "deletedBlob" | "fileLink" | "upload" | "avatar" | "knowledgeBase" | "document" | "documentCount" | "documentText" | "chunk" | "lexeme" | "removedChunk" | "chunkCount" | "session" | "message" | "aiUsage" | "product" | "price" | "order" | "orderItem" | "checkout" | "payment" | "refund" | "subscription" | "gatewayEvent" | "salesCount" | "paymentClock"
+    modelProps: "user" | "quotaUsage" | "quotaLimit" | "settings" | "apiKey" | "project" | "member" | "invitation" | "projectCount" | "idempotencyRecord" | "event" | "eventLog" | "webhookEndpoint" | "secretKey" | "webhookDelivery" | "file" | "storageUsage" | "deletedBlob" | "fileLink" | "upload" | "avatar" | "knowledgeBase" | "document" | "documentCount" | "documentText" | "chunk" | "lexeme" | "removedChunk" | "chunkCount" | "session" | "message" | "aiUsage" | "product" | "price" | "order" | "orderItem" | "checkout" | "payment" | "refund" | "subscription" | "gatewayEvent" | "salesCount" | "paymentClock"
     txIsolationLevel: TransactionIsolationLevel
   }
   model: {
@@ -1417,6 +1418,80 @@ export type TypeMap<ExtArgs extends runtime.Types.Extensions.InternalArgs = runt
         count: {
           args: Prisma.WebhookEndpointCountArgs<ExtArgs>
           result: runtime.Types.Utils.Optional<Prisma.WebhookEndpointCountAggregateOutputType> | number
+        }
+      }
+    }
+    SecretKey: {
+      payload: Prisma.$SecretKeyPayload<ExtArgs>
+      fields: Prisma.SecretKeyFieldRefs
+      operations: {
+        findUnique: {
+          args: Prisma.SecretKeyFindUniqueArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$SecretKeyPayload> | null
+        }
+        findUniqueOrThrow: {
+          args: Prisma.SecretKeyFindUniqueOrThrowArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$SecretKeyPayload>
+        }
+        findFirst: {
+          args: Prisma.SecretKeyFindFirstArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$SecretKeyPayload> | null
+        }
+        findFirstOrThrow: {
+          args: Prisma.SecretKeyFindFirstOrThrowArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$SecretKeyPayload>
+        }
+        findMany: {
+          args: Prisma.SecretKeyFindManyArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$SecretKeyPayload>[]
+        }
+        create: {
+          args: Prisma.SecretKeyCreateArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$SecretKeyPayload>
+        }
+        createMany: {
+          args: Prisma.SecretKeyCreateManyArgs<ExtArgs>
+          result: BatchPayload
+        }
+        createManyAndReturn: {
+          args: Prisma.SecretKeyCreateManyAndReturnArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$SecretKeyPayload>[]
+        }
+        delete: {
+          args: Prisma.SecretKeyDeleteArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$SecretKeyPayload>
+        }
+        update: {
+          args: Prisma.SecretKeyUpdateArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$SecretKeyPayload>
+        }
+        deleteMany: {
+          args: Prisma.SecretKeyDeleteManyArgs<ExtArgs>
+          result: BatchPayload
+        }
+        updateMany: {
+          args: Prisma.SecretKeyUpdateManyArgs<ExtArgs>
+          result: BatchPayload
+        }
+        updateManyAndReturn: {
+          args: Prisma.SecretKeyUpdateManyAndReturnArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$SecretKeyPayload>[]
+        }
+        upsert: {
+          args: Prisma.SecretKeyUpsertArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$SecretKeyPayload>
+        }
+        aggregate: {
+          args: Prisma.SecretKeyAggregateArgs<ExtArgs>
+          result: runtime.Types.Utils.Optional<Prisma.AggregateSecretKey>
+        }
+        groupBy: {
+          args: Prisma.SecretKeyGroupByArgs<ExtArgs>
+          result: runtime.Types.Utils.Optional<Prisma.SecretKeyGroupByOutputType>[]
+        }
+        count: {
+          args: Prisma.SecretKeyCountArgs<ExtArgs>
+          result: runtime.Types.Utils.Optional<Prisma.SecretKeyCountAggregateOutputType> | number
         }
       }
     }
@@ -3800,6 +3875,14 @@ export const WebhookEndpointScalarFieldEnum = {
 export type WebhookEndpointScalarFieldEnum = (typeof WebhookEndpointScalarFieldEnum)[keyof typeof WebhookEndpointScalarFieldEnum]
 
 
+export const SecretKeyScalarFieldEnum = {
+  id: 'id',
+  keyId: 'keyId'
+} as const
+
+export type SecretKeyScalarFieldEnum = (typeof SecretKeyScalarFieldEnum)[keyof typeof SecretKeyScalarFieldEnum]
+
+
 export const WebhookDeliveryScalarFieldEnum = {
   id: 'id',
   endpointId: 'endpointId',
@@ -4864,6 +4947,7 @@ export type GlobalOmitConfig = {
   event?: Prisma.EventOmit
   eventLog?: Prisma.EventLogOmit
   webhookEndpoint?: Prisma.WebhookEndpointOmit
+  secretKey?: Prisma.SecretKeyOmit
   webhookDelivery?: Prisma.WebhookDeliveryOmit
   file?: Prisma.FileOmit
   storageUsage?: Prisma.StorageUsageOmit

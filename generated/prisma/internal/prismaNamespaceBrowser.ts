@@ -64,6 +64,7 @@ export const ModelName = {
   Event: 'Event',
   EventLog: 'EventLog',
   WebhookEndpoint: 'WebhookEndpoint',
+  SecretKey: 'SecretKey',
   WebhookDelivery: 'WebhookDelivery',
   File: 'File',
   StorageUsage: 'StorageUsage',
@@ -304,6 +305,14 @@ export const WebhookEndpointScalarFieldEnum = {
 } as const
 
 export type WebhookEndpointScalarFieldEnum = (typeof WebhookEndpointScalarFieldEnum)[keyof typeof WebhookEndpointScalarFieldEnum]
+
+
+export const SecretKeyScalarFieldEnum = {
+  id: 'id',
+  keyId: 'keyId'
+} as const
+
+export type SecretKeyScalarFieldEnum = (typeof SecretKeyScalarFieldEnum)[keyof typeof SecretKeyScalarFieldEnum]
 
 
 export const WebhookDeliveryScalarFieldEnum = {

@@ -1109,11 +1109,11 @@ export type $WebhookEndpointPayload<ExtArgs extends runtime.Types.Extensions.Int
     projectIds: string[]
     allProjects: boolean
     /**
-     * The key of the signatures.
+     * The key of the signatures, encrypted with SECRET_KEY.
      */
     secret: string
     /**
-     * The secret before the last rotation. It also signs requests until `previousExpiresAt`.
+     * The secret before the last rotation, encrypted. It also signs requests until `previousExpiresAt`.
      */
     previousSecret: string | null
     previousExpiresAt: Date | null

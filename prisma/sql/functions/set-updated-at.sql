@@ -61,5 +61,5 @@ CREATE OR REPLACE TRIGGER webhook_deliveries_set_updated_at BEFORE INSERT OR UPD
   FOR EACH ROW EXECUTE FUNCTION set_updated_at();
 
 CREATE OR REPLACE TRIGGER webhook_endpoints_set_updated_at BEFORE INSERT OR UPDATE OF url, description,
-    event_types, enabled, disabled_reason, secret, metadata ON webhook_endpoints
+    event_types, enabled, disabled_reason, previous_expires_at, metadata ON webhook_endpoints
   FOR EACH ROW EXECUTE FUNCTION set_updated_at();

@@ -40,6 +40,7 @@ const extensions: Record<string, Record<string, Check>> = {
     'x-secret-answer': yes,
     'x-static': yes,
     'x-unlimited-key': (value) => (typeof value === 'boolean' ? null : '`true` or `false`'),
+    'x-files-origin': yes,
     'x-replaces': yes,
     'x-client-method': (value) =>
       value === false || text(value) === null ? null : 'a name such as `projects.archive`, or `false`',

@@ -1,0 +1,41 @@
+// With FILES_URL, users' files have an origin of their own, so that a file can never act as a page of the
+// API's origin. The operations with `x-files-origin` are all that the files' origin serves.
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import type { OperationInfo } from '../../infra/contract/operation.ts'
+import { notFound } from '../../infra/errors.ts'
+
+type Done = (error?: Error) => void
+
+/** 404 for everything but files at the host of FILES_URL. */
+export function keepToFiles(app: FastifyInstance, filesUrl: string | null): void {
+  if (filesUrl === null) return
+  const filesHost = new URL(filesUrl).host
+  app.addHook('onRequest', (request, _reply, done) => {
+    const isFile = request.routeOptions.config.operation?.filesOrigin === true
+    done(isFile || hostOf(request) !== filesHost ? undefined : (notFound('path') as never))
+  })
+}
+
+/** The hook of an operation that serves files: redirects requests at another host to that of FILES_URL. */
+export function filesOriginHooks(
+  info: OperationInfo,
+  filesUrl: string | null,
+): Array<(request: FastifyRequest, reply: FastifyReply, done: Done) => void> {
+  if (filesUrl === null || info.filesOrigin !== true) return []
+  const filesHost = new URL(filesUrl).host
+  return [
+    (request, reply, done) => {
+      // No page, image or script of a browser sends a key, and a redirect to another origin would lose it.
+      if (hostOf(request) === filesHost || request.headers.authorization !== undefined) return done()
+      void reply
+        .code(307)
+        .headers({ location: filesUrl + request.url, 'cache-control': 'no-store' })
+        .send()
+    },
+  ]
+}
+
+/** In lowercase, without the default port. */
+function hostOf({ protocol, host }: FastifyRequest): string {
+  return URL.parse(`${protocol}://${host}`)?.host ?? host
+}

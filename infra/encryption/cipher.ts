@@ -1,0 +1,70 @@
+// Encrypts the secrets that the database must give back, with AES-256-GCM. The key is derived from
+// SECRET_KEY; its id is in each ciphertext, so that two keys can be in use while one replaces the other.
+import { createCipheriv, createDecipheriv, hkdfSync, randomBytes } from 'node:crypto'
+
+export interface Cipher {
+  /** The id of the key that encrypts. It reveals nothing about the key. */
+  keyId: string
+  /** The ids of the keys that only decrypt. */
+  previousKeyIds: string[]
+  /** The ciphertexts of this key begin with it. */
+  prefix: string
+  /** @param context what the secret belongs to, such as an id. Only the same context decrypts it. */
+  encrypt(plaintext: string, context: string): string
+  /** @throws when the text was encrypted with another key or for another context, or was changed. */
+  decrypt(ciphertext: string, context: string): string
+}
+
+interface Key {
+  id: string
+  bytes: Buffer
+}
+
+const ALGORITHM = 'aes-256-gcm'
+const NONCE_BYTES = 12
+const TAG_BYTES = 16
+
+/** @param previous keys that decrypt what they have encrypted, and encrypt nothing. */
+export function createCipher(current: string, previous: string[] = []): Cipher {
+  const [key, ...others] = [current, ...previous].map(derive)
+  const prefix = prefixOf(key!)
+  return {
+    keyId: key!.id,
+    previousKeyIds: others.map(({ id }) => id),
+    prefix,
+    encrypt: (plaintext, context) => prefix + seal(key!, plaintext, context),
+    decrypt(ciphertext, context) {
+      const used = [key!, ...others].find((one) => ciphertext.startsWith(prefixOf(one)))
+      if (used === undefined) throw new Error('The secret was encrypted with an unknown key.')
+      return open(used, ciphertext.slice(prefixOf(used).length), context)
+    },
+  }
+}
+
+function derive(secret: string): Key {
+  const bytes = (length: number, purpose: string) =>
+    Buffer.from(hkdfSync('sha256', secret, '', purpose, length))
+  return { id: bytes(6, 'key id').toString('hex'), bytes: bytes(32, ALGORITHM) }
+}
+
+function prefixOf({ id }: Key): string {
+  return `enc:${id}:`
+}
+
+function seal({ bytes }: Key, plaintext: string, context: string): string {
+  const nonce = randomBytes(NONCE_BYTES)
+  const cipher = createCipheriv(ALGORITHM, bytes, nonce).setAAD(Buffer.from(context))
+  const sealed = Buffer.concat([cipher.update(plaintext, 'utf8'), cipher.final()])
+  return Buffer.concat([nonce, cipher.getAuthTag(), sealed]).toString('base64')
+}
+
+function open({ bytes }: Key, text: string, context: string): string {
+  const all = Buffer.from(text, 'base64')
+  const nonce = all.subarray(0, NONCE_BYTES)
+  const tag = all.subarray(NONCE_BYTES, NONCE_BYTES + TAG_BYTES)
+  const decipher = createDecipheriv(ALGORITHM, bytes, nonce, { authTagLength: TAG_BYTES })
+    .setAAD(Buffer.from(context))
+    .setAuthTag(tag)
+  const opened = [decipher.update(all.subarray(NONCE_BYTES + TAG_BYTES)), decipher.final()]
+  return Buffer.concat(opened).toString('utf8')
+}
