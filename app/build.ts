@@ -88,7 +88,7 @@ function createFastify(
     // The onResponse hook below writes the one log line of a request.
     logController: new LogController({ disableRequestLogging: true, requestIdLogLabel: 'request_id' }),
     requestIdHeader: false,
-    genReqId: (raw) => clientRequestId(raw) ?? newRequestId(),
+    genReqId: newRequestId,
     bodyLimit,
     trustProxy: config.trustProxy,
     // body-timeout.ts enforces the time of a body, since an upload may take longer than other requests.
@@ -147,6 +147,7 @@ function addRequestHooks(
   app.addHook('onResponse', (request, reply, done) => {
     request.log.info(
       {
+        client_request_id: clientRequestId(request),
         operation: request.routeOptions.config.operation?.id,
         method: request.method,
         status: reply.statusCode,

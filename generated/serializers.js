@@ -22542,7 +22542,7 @@ return json + JSON_STR_END_OBJECT
   const serializer = Serializer.restoreFromState(serializerState)
 
   const Validator = require('fast-json-stringify/lib/validator')
-const validatorState = {"ajvOptions":{},"ajvSchemas":{"spec":{"$id":"spec","$defs":{"PlatformEventList":{"type":"object","required":["data","has_more","next_cursor"],"properties":{"data":{"type":"array","items":{"$ref":"spec#/$defs/PlatformEvent"}},"has_more":{"type":"boolean"},"next_cursor":{"type":["string","object"],"fjs_type":"string"}},"additionalProperties":false},"PlatformEvent":{"type":"object","required":["id","type","created_at","api_version","project_id","request_id","actor","data"],"properties":{"id":{"$ref":"spec#/$defs/EventId"},"type":{"$ref":"spec#/$defs/EventType"},"created_at":{"$ref":"spec#/$defs/Timestamp"},"api_version":{"type":["string","object"],"enum":["v1"],"fjs_type":"string"},"project_id":{"type":["string","null","object"],"fjs_type":"string"},"request_id":{"type":["string","null","object"],"fjs_type":"string"},"actor":{"anyOf":[{"$ref":"spec#/$defs/Actor"},{"type":"null"}]},"data":{"type":"object","required":["object","previous_attributes"],"properties":{"object":{"type":"object","additionalProperties":true},"previous_attributes":{"type":"object","additionalProperties":true}},"additionalProperties":false}},"additionalProperties":false},"EventId":{"type":["string","object"],"pattern":"^evt_[0-7][0-9a-hjkmnp-tv-z]{25}$","fjs_type":"string"},"EventType":{"type":["string","object"],"enum":["profile.updated","settings.updated","api_key.created","api_key.rotated","api_key.revoked","user.created","user.updated","user.deleted","project.created","project.updated","project.archived","project.unarchived","project.deleted","project.restored","member.added","member.updated","member.removed","invitation.created","invitation.revoked","invitation.declined","avatar.updated","avatar.deleted","file.created","file.updated","file.deleted","upload.created","upload.deleted","file_link.created","file_link.revoked","session.created","session.updated","session.deleted","message.updated","chat.completed","chat.failed","chat.canceled","knowledge_base.created","knowledge_base.updated","knowledge_base.deleted","document.created","document.updated","document.ready","document.failed","document.deleted","product.created","product.updated","price.created","price.updated","order.created","order.paid","order.canceled","order.refunded","refund.created","refund.updated","checkout.created","checkout.completed","checkout.expired","subscription.created","subscription.updated","subscription.canceled","webhook_endpoint.created","webhook_endpoint.updated","webhook_endpoint.deleted","webhook_endpoint.secret_rotated","webhook_endpoint.tested","webhook_endpoint.recovered","webhook_endpoint.disabled","webhook_delivery.redelivered"],"fjs_type":"string"},"Timestamp":{"type":["string","object"],"format":"date-time","fjs_type":"string"},"Actor":{"type":"object","required":["type","id","name","user_id"],"properties":{"type":{"type":["string","object"],"enum":["api_key","system"],"fjs_type":"string"},"id":{"anyOf":[{"$ref":"spec#/$defs/ApiKeyId"},{"type":"null"}]},"name":{"type":["string","null","object"],"fjs_type":"string"},"user_id":{"anyOf":[{"$ref":"spec#/$defs/UserId"},{"type":"null"}]}},"additionalProperties":false},"ApiKeyId":{"type":["string","object"],"pattern":"^key_[0-7][0-9a-hjkmnp-tv-z]{25}$","fjs_type":"string"},"UserId":{"type":["string","object"],"pattern":"^usr_[0-7][0-9a-hjkmnp-tv-z]{25}$","fjs_type":"string"}}}}}
+const validatorState = {"ajvOptions":{},"ajvSchemas":{"spec":{"$id":"spec","$defs":{"PlatformEventList":{"type":"object","required":["data","has_more","next_cursor"],"properties":{"data":{"type":"array","items":{"$ref":"spec#/$defs/PlatformEvent"}},"has_more":{"type":"boolean"},"next_cursor":{"type":["string","object"],"fjs_type":"string"}},"additionalProperties":false},"PlatformEvent":{"type":"object","required":["id","type","created_at","api_version","project_id","request_id","client_request_id","actor","data"],"properties":{"id":{"$ref":"spec#/$defs/EventId"},"type":{"$ref":"spec#/$defs/EventType"},"created_at":{"$ref":"spec#/$defs/Timestamp"},"api_version":{"type":["string","object"],"enum":["v1"],"fjs_type":"string"},"project_id":{"type":["string","null","object"],"fjs_type":"string"},"request_id":{"type":["string","null","object"],"fjs_type":"string"},"client_request_id":{"type":["string","null","object"],"fjs_type":"string"},"actor":{"anyOf":[{"$ref":"spec#/$defs/Actor"},{"type":"null"}]},"data":{"type":"object","required":["object","previous_attributes"],"properties":{"object":{"type":"object","additionalProperties":true},"previous_attributes":{"type":"object","additionalProperties":true}},"additionalProperties":false}},"additionalProperties":false},"EventId":{"type":["string","object"],"pattern":"^evt_[0-7][0-9a-hjkmnp-tv-z]{25}$","fjs_type":"string"},"EventType":{"type":["string","object"],"enum":["profile.updated","settings.updated","api_key.created","api_key.rotated","api_key.revoked","user.created","user.updated","user.deleted","project.created","project.updated","project.archived","project.unarchived","project.deleted","project.restored","member.added","member.updated","member.removed","invitation.created","invitation.revoked","invitation.declined","avatar.updated","avatar.deleted","file.created","file.updated","file.deleted","upload.created","upload.deleted","file_link.created","file_link.revoked","session.created","session.updated","session.deleted","message.updated","chat.completed","chat.failed","chat.canceled","knowledge_base.created","knowledge_base.updated","knowledge_base.deleted","document.created","document.updated","document.ready","document.failed","document.deleted","product.created","product.updated","price.created","price.updated","order.created","order.paid","order.canceled","order.refunded","refund.created","refund.updated","checkout.created","checkout.completed","checkout.expired","subscription.created","subscription.updated","subscription.canceled","webhook_endpoint.created","webhook_endpoint.updated","webhook_endpoint.deleted","webhook_endpoint.secret_rotated","webhook_endpoint.tested","webhook_endpoint.recovered","webhook_endpoint.disabled","webhook_delivery.redelivered"],"fjs_type":"string"},"Timestamp":{"type":["string","object"],"format":"date-time","fjs_type":"string"},"Actor":{"type":"object","required":["type","id","name","user_id"],"properties":{"type":{"type":["string","object"],"enum":["api_key","system"],"fjs_type":"string"},"id":{"anyOf":[{"$ref":"spec#/$defs/ApiKeyId"},{"type":"null"}]},"name":{"type":["string","null","object"],"fjs_type":"string"},"user_id":{"anyOf":[{"$ref":"spec#/$defs/UserId"},{"type":"null"}]}},"additionalProperties":false},"ApiKeyId":{"type":["string","object"],"pattern":"^key_[0-7][0-9a-hjkmnp-tv-z]{25}$","fjs_type":"string"},"UserId":{"type":["string","object"],"pattern":"^usr_[0-7][0-9a-hjkmnp-tv-z]{25}$","fjs_type":"string"}}}}}
 const validator = Validator.restoreFromState(validatorState)
 
 
@@ -22593,51 +22593,51 @@ const asInteger = serializer.asInteger.bind(serializer)
         let json = ''
 
         
-      const value_type_11 = obj["type"]
-      if (value_type_11 !== undefined) {
+      const value_type_12 = obj["type"]
+      if (value_type_12 !== undefined) {
         json += "{\"type\":"
         
-        if (typeof value_type_11 !== 'string') {
-          if (value_type_11 === null) {
+        if (typeof value_type_12 !== 'string') {
+          if (value_type_12 === null) {
             json += JSON_STR_EMPTY_STRING
-          } else if (value_type_11 instanceof Date) {
-            json += JSON_STR_QUOTE + value_type_11.toISOString() + JSON_STR_QUOTE
-          } else if (value_type_11 instanceof RegExp) {
-            json += asString(value_type_11.source)
+          } else if (value_type_12 instanceof Date) {
+            json += JSON_STR_QUOTE + value_type_12.toISOString() + JSON_STR_QUOTE
+          } else if (value_type_12 instanceof RegExp) {
+            json += asString(value_type_12.source)
           } else {
-            json += asString(value_type_11.toString())
+            json += asString(value_type_12.toString())
           }
         } else {
-          json += asString(value_type_11)
+          json += asString(value_type_12)
         }
         
       } else {
         throw new Error('"type" is required!')
       }
       
-      const value_id_12 = obj["id"]
-      if (value_id_12 !== undefined) {
+      const value_id_13 = obj["id"]
+      if (value_id_13 !== undefined) {
         json += ",\"id\":"
         
-      if((validate_0 || (validate_0 = validator.getSchemaValidator("spec#/$defs/ApiKeyId")))(value_id_12)) {
+      if((validate_0 || (validate_0 = validator.getSchemaValidator("spec#/$defs/ApiKeyId")))(value_id_13)) {
         
-        if (typeof value_id_12 !== 'string') {
-          if (value_id_12 === null) {
+        if (typeof value_id_13 !== 'string') {
+          if (value_id_13 === null) {
             json += JSON_STR_EMPTY_STRING
-          } else if (value_id_12 instanceof Date) {
-            json += JSON_STR_QUOTE + value_id_12.toISOString() + JSON_STR_QUOTE
-          } else if (value_id_12 instanceof RegExp) {
-            json += asString(value_id_12.source)
+          } else if (value_id_13 instanceof Date) {
+            json += JSON_STR_QUOTE + value_id_13.toISOString() + JSON_STR_QUOTE
+          } else if (value_id_13 instanceof RegExp) {
+            json += asString(value_id_13.source)
           } else {
-            json += asString(value_id_12.toString())
+            json += asString(value_id_13.toString())
           }
         } else {
-          json += asString(value_id_12)
+          json += asString(value_id_13)
         }
         
       }
     
-      else if((validate_1 || (validate_1 = validator.getSchemaValidator("spec#/$defs/Actor/properties/id/anyOf/1")))(value_id_12)) {
+      else if((validate_1 || (validate_1 = validator.getSchemaValidator("spec#/$defs/Actor/properties/id/anyOf/1")))(value_id_13)) {
         json += JSON_STR_NULL
       }
     
@@ -22647,38 +22647,38 @@ const asInteger = serializer.asInteger.bind(serializer)
         throw new Error('"id" is required!')
       }
       
-      const value_name_13 = obj["name"]
-      if (value_name_13 !== undefined) {
+      const value_name_14 = obj["name"]
+      if (value_name_14 !== undefined) {
         json += ",\"name\":"
         
-          if (value_name_13 === null) {
+          if (value_name_14 === null) {
             json += JSON_STR_NULL
           }
           
           else if(
-            typeof value_name_13 === "string" ||
-            value_name_13 === null ||
-            value_name_13 instanceof Date ||
-            value_name_13 instanceof RegExp ||
+            typeof value_name_14 === "string" ||
+            value_name_14 === null ||
+            value_name_14 instanceof Date ||
+            value_name_14 instanceof RegExp ||
             (
-              typeof value_name_13 === "object" &&
-              typeof value_name_13.toString === "function" &&
-              value_name_13.toString !== Object.prototype.toString
+              typeof value_name_14 === "object" &&
+              typeof value_name_14.toString === "function" &&
+              value_name_14.toString !== Object.prototype.toString
             )
           ) {
             
-        if (typeof value_name_13 !== 'string') {
-          if (value_name_13 === null) {
+        if (typeof value_name_14 !== 'string') {
+          if (value_name_14 === null) {
             json += JSON_STR_EMPTY_STRING
-          } else if (value_name_13 instanceof Date) {
-            json += JSON_STR_QUOTE + value_name_13.toISOString() + JSON_STR_QUOTE
-          } else if (value_name_13 instanceof RegExp) {
-            json += asString(value_name_13.source)
+          } else if (value_name_14 instanceof Date) {
+            json += JSON_STR_QUOTE + value_name_14.toISOString() + JSON_STR_QUOTE
+          } else if (value_name_14 instanceof RegExp) {
+            json += asString(value_name_14.source)
           } else {
-            json += asString(value_name_13.toString())
+            json += asString(value_name_14.toString())
           }
         } else {
-          json += asString(value_name_13)
+          json += asString(value_name_14)
         }
         
           }
@@ -22689,29 +22689,29 @@ const asInteger = serializer.asInteger.bind(serializer)
         throw new Error('"name" is required!')
       }
       
-      const value_user_id_14 = obj["user_id"]
-      if (value_user_id_14 !== undefined) {
+      const value_user_id_15 = obj["user_id"]
+      if (value_user_id_15 !== undefined) {
         json += ",\"user_id\":"
         
-      if((validate_2 || (validate_2 = validator.getSchemaValidator("spec#/$defs/UserId")))(value_user_id_14)) {
+      if((validate_2 || (validate_2 = validator.getSchemaValidator("spec#/$defs/UserId")))(value_user_id_15)) {
         
-        if (typeof value_user_id_14 !== 'string') {
-          if (value_user_id_14 === null) {
+        if (typeof value_user_id_15 !== 'string') {
+          if (value_user_id_15 === null) {
             json += JSON_STR_EMPTY_STRING
-          } else if (value_user_id_14 instanceof Date) {
-            json += JSON_STR_QUOTE + value_user_id_14.toISOString() + JSON_STR_QUOTE
-          } else if (value_user_id_14 instanceof RegExp) {
-            json += asString(value_user_id_14.source)
+          } else if (value_user_id_15 instanceof Date) {
+            json += JSON_STR_QUOTE + value_user_id_15.toISOString() + JSON_STR_QUOTE
+          } else if (value_user_id_15 instanceof RegExp) {
+            json += asString(value_user_id_15.source)
           } else {
-            json += asString(value_user_id_14.toString())
+            json += asString(value_user_id_15.toString())
           }
         } else {
-          json += asString(value_user_id_14)
+          json += asString(value_user_id_15)
         }
         
       }
     
-      else if((validate_3 || (validate_3 = validator.getSchemaValidator("spec#/$defs/Actor/properties/user_id/anyOf/1")))(value_user_id_14)) {
+      else if((validate_3 || (validate_3 = validator.getSchemaValidator("spec#/$defs/Actor/properties/user_id/anyOf/1")))(value_user_id_15)) {
         json += JSON_STR_NULL
       }
     
@@ -22735,7 +22735,7 @@ return json + JSON_STR_END_OBJECT
         if (obj === null) return JSON_STR_EMPTY_OBJECT
         let json = ''
 
-        let addComma_18 = false
+        let addComma_19 = false
 
     for (const key of Object.keys(obj)) {
       if (
@@ -22746,11 +22746,11 @@ return json + JSON_STR_END_OBJECT
       ) continue
       const value = obj[key]
   
-        json += addComma_18 ? JSON_STR_COMMA : ((addComma_18 = true), JSON_STR_BEGIN_OBJECT)
+        json += addComma_19 ? JSON_STR_COMMA : ((addComma_19 = true), JSON_STR_BEGIN_OBJECT)
         json += asString(key) + JSON_STR_COLONS + JSON.stringify(value)
       
     }
-  if (!addComma_18) json += JSON_STR_BEGIN_OBJECT
+  if (!addComma_19) json += JSON_STR_BEGIN_OBJECT
 
 return json + JSON_STR_END_OBJECT
 
@@ -22766,7 +22766,7 @@ return json + JSON_STR_END_OBJECT
         if (obj === null) return JSON_STR_EMPTY_OBJECT
         let json = ''
 
-        let addComma_20 = false
+        let addComma_21 = false
 
     for (const key of Object.keys(obj)) {
       if (
@@ -22777,11 +22777,11 @@ return json + JSON_STR_END_OBJECT
       ) continue
       const value = obj[key]
   
-        json += addComma_20 ? JSON_STR_COMMA : ((addComma_20 = true), JSON_STR_BEGIN_OBJECT)
+        json += addComma_21 ? JSON_STR_COMMA : ((addComma_21 = true), JSON_STR_BEGIN_OBJECT)
         json += asString(key) + JSON_STR_COLONS + JSON.stringify(value)
       
     }
-  if (!addComma_20) json += JSON_STR_BEGIN_OBJECT
+  if (!addComma_21) json += JSON_STR_BEGIN_OBJECT
 
 return json + JSON_STR_END_OBJECT
 
@@ -22798,18 +22798,18 @@ return json + JSON_STR_END_OBJECT
         let json = ''
 
         
-      const value_object_17 = obj["object"]
-      if (value_object_17 !== undefined) {
+      const value_object_18 = obj["object"]
+      if (value_object_18 !== undefined) {
         json += "{\"object\":"
-        json += anonymous5(value_object_17)
+        json += anonymous5(value_object_18)
       } else {
         throw new Error('"object" is required!')
       }
       
-      const value_previous_attributes_19 = obj["previous_attributes"]
-      if (value_previous_attributes_19 !== undefined) {
+      const value_previous_attributes_20 = obj["previous_attributes"]
+      if (value_previous_attributes_20 !== undefined) {
         json += ",\"previous_attributes\":"
-        json += anonymous6(value_previous_attributes_19)
+        json += anonymous6(value_previous_attributes_20)
       } else {
         throw new Error('"previous_attributes" is required!')
       }
@@ -22987,15 +22987,57 @@ return json + JSON_STR_END_OBJECT
         throw new Error('"request_id" is required!')
       }
       
-      const value_actor_9 = obj["actor"]
-      if (value_actor_9 !== undefined) {
+      const value_client_request_id_9 = obj["client_request_id"]
+      if (value_client_request_id_9 !== undefined) {
+        json += ",\"client_request_id\":"
+        
+          if (value_client_request_id_9 === null) {
+            json += JSON_STR_NULL
+          }
+          
+          else if(
+            typeof value_client_request_id_9 === "string" ||
+            value_client_request_id_9 === null ||
+            value_client_request_id_9 instanceof Date ||
+            value_client_request_id_9 instanceof RegExp ||
+            (
+              typeof value_client_request_id_9 === "object" &&
+              typeof value_client_request_id_9.toString === "function" &&
+              value_client_request_id_9.toString !== Object.prototype.toString
+            )
+          ) {
+            
+        if (typeof value_client_request_id_9 !== 'string') {
+          if (value_client_request_id_9 === null) {
+            json += JSON_STR_EMPTY_STRING
+          } else if (value_client_request_id_9 instanceof Date) {
+            json += JSON_STR_QUOTE + value_client_request_id_9.toISOString() + JSON_STR_QUOTE
+          } else if (value_client_request_id_9 instanceof RegExp) {
+            json += asString(value_client_request_id_9.source)
+          } else {
+            json += asString(value_client_request_id_9.toString())
+          }
+        } else {
+          json += asString(value_client_request_id_9)
+        }
+        
+          }
+        
+    else throw new TypeError("The value of 'spec#/$defs/PlatformEvent/properties/client_request_id' does not match schema definition.")
+  
+      } else {
+        throw new Error('"client_request_id" is required!')
+      }
+      
+      const value_actor_10 = obj["actor"]
+      if (value_actor_10 !== undefined) {
         json += ",\"actor\":"
         
-      if((validate_4 || (validate_4 = validator.getSchemaValidator("spec#/$defs/Actor")))(value_actor_9)) {
-        json += anonymous3(value_actor_9)
+      if((validate_4 || (validate_4 = validator.getSchemaValidator("spec#/$defs/Actor")))(value_actor_10)) {
+        json += anonymous3(value_actor_10)
       }
     
-      else if((validate_5 || (validate_5 = validator.getSchemaValidator("spec#/$defs/PlatformEvent/properties/actor/anyOf/1")))(value_actor_9)) {
+      else if((validate_5 || (validate_5 = validator.getSchemaValidator("spec#/$defs/PlatformEvent/properties/actor/anyOf/1")))(value_actor_10)) {
         json += JSON_STR_NULL
       }
     
@@ -23005,10 +23047,10 @@ return json + JSON_STR_END_OBJECT
         throw new Error('"actor" is required!')
       }
       
-      const value_data_15 = obj["data"]
-      if (value_data_15 !== undefined) {
+      const value_data_16 = obj["data"]
+      if (value_data_16 !== undefined) {
         json += ",\"data\":"
-        json += anonymous4(value_data_15)
+        json += anonymous4(value_data_16)
       } else {
         throw new Error('"data" is required!')
       }
@@ -23060,30 +23102,30 @@ return json + JSON_STR_END_OBJECT
         throw new Error('"data" is required!')
       }
       
-      const value_has_more_21 = obj["has_more"]
-      if (value_has_more_21 !== undefined) {
+      const value_has_more_22 = obj["has_more"]
+      if (value_has_more_22 !== undefined) {
         json += ",\"has_more\":"
-        json += asBoolean(value_has_more_21)
+        json += asBoolean(value_has_more_22)
       } else {
         throw new Error('"has_more" is required!')
       }
       
-      const value_next_cursor_22 = obj["next_cursor"]
-      if (value_next_cursor_22 !== undefined) {
+      const value_next_cursor_23 = obj["next_cursor"]
+      if (value_next_cursor_23 !== undefined) {
         json += ",\"next_cursor\":"
         
-        if (typeof value_next_cursor_22 !== 'string') {
-          if (value_next_cursor_22 === null) {
+        if (typeof value_next_cursor_23 !== 'string') {
+          if (value_next_cursor_23 === null) {
             json += JSON_STR_EMPTY_STRING
-          } else if (value_next_cursor_22 instanceof Date) {
-            json += JSON_STR_QUOTE + value_next_cursor_22.toISOString() + JSON_STR_QUOTE
-          } else if (value_next_cursor_22 instanceof RegExp) {
-            json += asString(value_next_cursor_22.source)
+          } else if (value_next_cursor_23 instanceof Date) {
+            json += JSON_STR_QUOTE + value_next_cursor_23.toISOString() + JSON_STR_QUOTE
+          } else if (value_next_cursor_23 instanceof RegExp) {
+            json += asString(value_next_cursor_23.source)
           } else {
-            json += asString(value_next_cursor_22.toString())
+            json += asString(value_next_cursor_23.toString())
           }
         } else {
-          json += asString(value_next_cursor_22)
+          json += asString(value_next_cursor_23)
         }
         
       } else {
@@ -23106,7 +23148,7 @@ return json + JSON_STR_END_OBJECT
   const serializer = Serializer.restoreFromState(serializerState)
 
   const Validator = require('fast-json-stringify/lib/validator')
-const validatorState = {"ajvOptions":{},"ajvSchemas":{"spec":{"$id":"spec","$defs":{"PlatformEvent":{"type":"object","required":["id","type","created_at","api_version","project_id","request_id","actor","data"],"properties":{"id":{"$ref":"spec#/$defs/EventId"},"type":{"$ref":"spec#/$defs/EventType"},"created_at":{"$ref":"spec#/$defs/Timestamp"},"api_version":{"type":["string","object"],"enum":["v1"],"fjs_type":"string"},"project_id":{"type":["string","null","object"],"fjs_type":"string"},"request_id":{"type":["string","null","object"],"fjs_type":"string"},"actor":{"anyOf":[{"$ref":"spec#/$defs/Actor"},{"type":"null"}]},"data":{"type":"object","required":["object","previous_attributes"],"properties":{"object":{"type":"object","additionalProperties":true},"previous_attributes":{"type":"object","additionalProperties":true}},"additionalProperties":false}},"additionalProperties":false},"EventId":{"type":["string","object"],"pattern":"^evt_[0-7][0-9a-hjkmnp-tv-z]{25}$","fjs_type":"string"},"EventType":{"type":["string","object"],"enum":["profile.updated","settings.updated","api_key.created","api_key.rotated","api_key.revoked","user.created","user.updated","user.deleted","project.created","project.updated","project.archived","project.unarchived","project.deleted","project.restored","member.added","member.updated","member.removed","invitation.created","invitation.revoked","invitation.declined","avatar.updated","avatar.deleted","file.created","file.updated","file.deleted","upload.created","upload.deleted","file_link.created","file_link.revoked","session.created","session.updated","session.deleted","message.updated","chat.completed","chat.failed","chat.canceled","knowledge_base.created","knowledge_base.updated","knowledge_base.deleted","document.created","document.updated","document.ready","document.failed","document.deleted","product.created","product.updated","price.created","price.updated","order.created","order.paid","order.canceled","order.refunded","refund.created","refund.updated","checkout.created","checkout.completed","checkout.expired","subscription.created","subscription.updated","subscription.canceled","webhook_endpoint.created","webhook_endpoint.updated","webhook_endpoint.deleted","webhook_endpoint.secret_rotated","webhook_endpoint.tested","webhook_endpoint.recovered","webhook_endpoint.disabled","webhook_delivery.redelivered"],"fjs_type":"string"},"Timestamp":{"type":["string","object"],"format":"date-time","fjs_type":"string"},"Actor":{"type":"object","required":["type","id","name","user_id"],"properties":{"type":{"type":["string","object"],"enum":["api_key","system"],"fjs_type":"string"},"id":{"anyOf":[{"$ref":"spec#/$defs/ApiKeyId"},{"type":"null"}]},"name":{"type":["string","null","object"],"fjs_type":"string"},"user_id":{"anyOf":[{"$ref":"spec#/$defs/UserId"},{"type":"null"}]}},"additionalProperties":false},"ApiKeyId":{"type":["string","object"],"pattern":"^key_[0-7][0-9a-hjkmnp-tv-z]{25}$","fjs_type":"string"},"UserId":{"type":["string","object"],"pattern":"^usr_[0-7][0-9a-hjkmnp-tv-z]{25}$","fjs_type":"string"}}}}}
+const validatorState = {"ajvOptions":{},"ajvSchemas":{"spec":{"$id":"spec","$defs":{"PlatformEvent":{"type":"object","required":["id","type","created_at","api_version","project_id","request_id","client_request_id","actor","data"],"properties":{"id":{"$ref":"spec#/$defs/EventId"},"type":{"$ref":"spec#/$defs/EventType"},"created_at":{"$ref":"spec#/$defs/Timestamp"},"api_version":{"type":["string","object"],"enum":["v1"],"fjs_type":"string"},"project_id":{"type":["string","null","object"],"fjs_type":"string"},"request_id":{"type":["string","null","object"],"fjs_type":"string"},"client_request_id":{"type":["string","null","object"],"fjs_type":"string"},"actor":{"anyOf":[{"$ref":"spec#/$defs/Actor"},{"type":"null"}]},"data":{"type":"object","required":["object","previous_attributes"],"properties":{"object":{"type":"object","additionalProperties":true},"previous_attributes":{"type":"object","additionalProperties":true}},"additionalProperties":false}},"additionalProperties":false},"EventId":{"type":["string","object"],"pattern":"^evt_[0-7][0-9a-hjkmnp-tv-z]{25}$","fjs_type":"string"},"EventType":{"type":["string","object"],"enum":["profile.updated","settings.updated","api_key.created","api_key.rotated","api_key.revoked","user.created","user.updated","user.deleted","project.created","project.updated","project.archived","project.unarchived","project.deleted","project.restored","member.added","member.updated","member.removed","invitation.created","invitation.revoked","invitation.declined","avatar.updated","avatar.deleted","file.created","file.updated","file.deleted","upload.created","upload.deleted","file_link.created","file_link.revoked","session.created","session.updated","session.deleted","message.updated","chat.completed","chat.failed","chat.canceled","knowledge_base.created","knowledge_base.updated","knowledge_base.deleted","document.created","document.updated","document.ready","document.failed","document.deleted","product.created","product.updated","price.created","price.updated","order.created","order.paid","order.canceled","order.refunded","refund.created","refund.updated","checkout.created","checkout.completed","checkout.expired","subscription.created","subscription.updated","subscription.canceled","webhook_endpoint.created","webhook_endpoint.updated","webhook_endpoint.deleted","webhook_endpoint.secret_rotated","webhook_endpoint.tested","webhook_endpoint.recovered","webhook_endpoint.disabled","webhook_delivery.redelivered"],"fjs_type":"string"},"Timestamp":{"type":["string","object"],"format":"date-time","fjs_type":"string"},"Actor":{"type":"object","required":["type","id","name","user_id"],"properties":{"type":{"type":["string","object"],"enum":["api_key","system"],"fjs_type":"string"},"id":{"anyOf":[{"$ref":"spec#/$defs/ApiKeyId"},{"type":"null"}]},"name":{"type":["string","null","object"],"fjs_type":"string"},"user_id":{"anyOf":[{"$ref":"spec#/$defs/UserId"},{"type":"null"}]}},"additionalProperties":false},"ApiKeyId":{"type":["string","object"],"pattern":"^key_[0-7][0-9a-hjkmnp-tv-z]{25}$","fjs_type":"string"},"UserId":{"type":["string","object"],"pattern":"^usr_[0-7][0-9a-hjkmnp-tv-z]{25}$","fjs_type":"string"}}}}}
 const validator = Validator.restoreFromState(validatorState)
 
 
@@ -23157,51 +23199,51 @@ const asInteger = serializer.asInteger.bind(serializer)
         let json = ''
 
         
-      const value_type_9 = obj["type"]
-      if (value_type_9 !== undefined) {
+      const value_type_10 = obj["type"]
+      if (value_type_10 !== undefined) {
         json += "{\"type\":"
         
-        if (typeof value_type_9 !== 'string') {
-          if (value_type_9 === null) {
+        if (typeof value_type_10 !== 'string') {
+          if (value_type_10 === null) {
             json += JSON_STR_EMPTY_STRING
-          } else if (value_type_9 instanceof Date) {
-            json += JSON_STR_QUOTE + value_type_9.toISOString() + JSON_STR_QUOTE
-          } else if (value_type_9 instanceof RegExp) {
-            json += asString(value_type_9.source)
+          } else if (value_type_10 instanceof Date) {
+            json += JSON_STR_QUOTE + value_type_10.toISOString() + JSON_STR_QUOTE
+          } else if (value_type_10 instanceof RegExp) {
+            json += asString(value_type_10.source)
           } else {
-            json += asString(value_type_9.toString())
+            json += asString(value_type_10.toString())
           }
         } else {
-          json += asString(value_type_9)
+          json += asString(value_type_10)
         }
         
       } else {
         throw new Error('"type" is required!')
       }
       
-      const value_id_10 = obj["id"]
-      if (value_id_10 !== undefined) {
+      const value_id_11 = obj["id"]
+      if (value_id_11 !== undefined) {
         json += ",\"id\":"
         
-      if((validate_0 || (validate_0 = validator.getSchemaValidator("spec#/$defs/ApiKeyId")))(value_id_10)) {
+      if((validate_0 || (validate_0 = validator.getSchemaValidator("spec#/$defs/ApiKeyId")))(value_id_11)) {
         
-        if (typeof value_id_10 !== 'string') {
-          if (value_id_10 === null) {
+        if (typeof value_id_11 !== 'string') {
+          if (value_id_11 === null) {
             json += JSON_STR_EMPTY_STRING
-          } else if (value_id_10 instanceof Date) {
-            json += JSON_STR_QUOTE + value_id_10.toISOString() + JSON_STR_QUOTE
-          } else if (value_id_10 instanceof RegExp) {
-            json += asString(value_id_10.source)
+          } else if (value_id_11 instanceof Date) {
+            json += JSON_STR_QUOTE + value_id_11.toISOString() + JSON_STR_QUOTE
+          } else if (value_id_11 instanceof RegExp) {
+            json += asString(value_id_11.source)
           } else {
-            json += asString(value_id_10.toString())
+            json += asString(value_id_11.toString())
           }
         } else {
-          json += asString(value_id_10)
+          json += asString(value_id_11)
         }
         
       }
     
-      else if((validate_1 || (validate_1 = validator.getSchemaValidator("spec#/$defs/Actor/properties/id/anyOf/1")))(value_id_10)) {
+      else if((validate_1 || (validate_1 = validator.getSchemaValidator("spec#/$defs/Actor/properties/id/anyOf/1")))(value_id_11)) {
         json += JSON_STR_NULL
       }
     
@@ -23211,38 +23253,38 @@ const asInteger = serializer.asInteger.bind(serializer)
         throw new Error('"id" is required!')
       }
       
-      const value_name_11 = obj["name"]
-      if (value_name_11 !== undefined) {
+      const value_name_12 = obj["name"]
+      if (value_name_12 !== undefined) {
         json += ",\"name\":"
         
-          if (value_name_11 === null) {
+          if (value_name_12 === null) {
             json += JSON_STR_NULL
           }
           
           else if(
-            typeof value_name_11 === "string" ||
-            value_name_11 === null ||
-            value_name_11 instanceof Date ||
-            value_name_11 instanceof RegExp ||
+            typeof value_name_12 === "string" ||
+            value_name_12 === null ||
+            value_name_12 instanceof Date ||
+            value_name_12 instanceof RegExp ||
             (
-              typeof value_name_11 === "object" &&
-              typeof value_name_11.toString === "function" &&
-              value_name_11.toString !== Object.prototype.toString
+              typeof value_name_12 === "object" &&
+              typeof value_name_12.toString === "function" &&
+              value_name_12.toString !== Object.prototype.toString
             )
           ) {
             
-        if (typeof value_name_11 !== 'string') {
-          if (value_name_11 === null) {
+        if (typeof value_name_12 !== 'string') {
+          if (value_name_12 === null) {
             json += JSON_STR_EMPTY_STRING
-          } else if (value_name_11 instanceof Date) {
-            json += JSON_STR_QUOTE + value_name_11.toISOString() + JSON_STR_QUOTE
-          } else if (value_name_11 instanceof RegExp) {
-            json += asString(value_name_11.source)
+          } else if (value_name_12 instanceof Date) {
+            json += JSON_STR_QUOTE + value_name_12.toISOString() + JSON_STR_QUOTE
+          } else if (value_name_12 instanceof RegExp) {
+            json += asString(value_name_12.source)
           } else {
-            json += asString(value_name_11.toString())
+            json += asString(value_name_12.toString())
           }
         } else {
-          json += asString(value_name_11)
+          json += asString(value_name_12)
         }
         
           }
@@ -23253,29 +23295,29 @@ const asInteger = serializer.asInteger.bind(serializer)
         throw new Error('"name" is required!')
       }
       
-      const value_user_id_12 = obj["user_id"]
-      if (value_user_id_12 !== undefined) {
+      const value_user_id_13 = obj["user_id"]
+      if (value_user_id_13 !== undefined) {
         json += ",\"user_id\":"
         
-      if((validate_2 || (validate_2 = validator.getSchemaValidator("spec#/$defs/UserId")))(value_user_id_12)) {
+      if((validate_2 || (validate_2 = validator.getSchemaValidator("spec#/$defs/UserId")))(value_user_id_13)) {
         
-        if (typeof value_user_id_12 !== 'string') {
-          if (value_user_id_12 === null) {
+        if (typeof value_user_id_13 !== 'string') {
+          if (value_user_id_13 === null) {
             json += JSON_STR_EMPTY_STRING
-          } else if (value_user_id_12 instanceof Date) {
-            json += JSON_STR_QUOTE + value_user_id_12.toISOString() + JSON_STR_QUOTE
-          } else if (value_user_id_12 instanceof RegExp) {
-            json += asString(value_user_id_12.source)
+          } else if (value_user_id_13 instanceof Date) {
+            json += JSON_STR_QUOTE + value_user_id_13.toISOString() + JSON_STR_QUOTE
+          } else if (value_user_id_13 instanceof RegExp) {
+            json += asString(value_user_id_13.source)
           } else {
-            json += asString(value_user_id_12.toString())
+            json += asString(value_user_id_13.toString())
           }
         } else {
-          json += asString(value_user_id_12)
+          json += asString(value_user_id_13)
         }
         
       }
     
-      else if((validate_3 || (validate_3 = validator.getSchemaValidator("spec#/$defs/Actor/properties/user_id/anyOf/1")))(value_user_id_12)) {
+      else if((validate_3 || (validate_3 = validator.getSchemaValidator("spec#/$defs/Actor/properties/user_id/anyOf/1")))(value_user_id_13)) {
         json += JSON_STR_NULL
       }
     
@@ -23299,7 +23341,7 @@ return json + JSON_STR_END_OBJECT
         if (obj === null) return JSON_STR_EMPTY_OBJECT
         let json = ''
 
-        let addComma_16 = false
+        let addComma_17 = false
 
     for (const key of Object.keys(obj)) {
       if (
@@ -23310,11 +23352,11 @@ return json + JSON_STR_END_OBJECT
       ) continue
       const value = obj[key]
   
-        json += addComma_16 ? JSON_STR_COMMA : ((addComma_16 = true), JSON_STR_BEGIN_OBJECT)
+        json += addComma_17 ? JSON_STR_COMMA : ((addComma_17 = true), JSON_STR_BEGIN_OBJECT)
         json += asString(key) + JSON_STR_COLONS + JSON.stringify(value)
       
     }
-  if (!addComma_16) json += JSON_STR_BEGIN_OBJECT
+  if (!addComma_17) json += JSON_STR_BEGIN_OBJECT
 
 return json + JSON_STR_END_OBJECT
 
@@ -23330,7 +23372,7 @@ return json + JSON_STR_END_OBJECT
         if (obj === null) return JSON_STR_EMPTY_OBJECT
         let json = ''
 
-        let addComma_18 = false
+        let addComma_19 = false
 
     for (const key of Object.keys(obj)) {
       if (
@@ -23341,11 +23383,11 @@ return json + JSON_STR_END_OBJECT
       ) continue
       const value = obj[key]
   
-        json += addComma_18 ? JSON_STR_COMMA : ((addComma_18 = true), JSON_STR_BEGIN_OBJECT)
+        json += addComma_19 ? JSON_STR_COMMA : ((addComma_19 = true), JSON_STR_BEGIN_OBJECT)
         json += asString(key) + JSON_STR_COLONS + JSON.stringify(value)
       
     }
-  if (!addComma_18) json += JSON_STR_BEGIN_OBJECT
+  if (!addComma_19) json += JSON_STR_BEGIN_OBJECT
 
 return json + JSON_STR_END_OBJECT
 
@@ -23362,18 +23404,18 @@ return json + JSON_STR_END_OBJECT
         let json = ''
 
         
-      const value_object_15 = obj["object"]
-      if (value_object_15 !== undefined) {
+      const value_object_16 = obj["object"]
+      if (value_object_16 !== undefined) {
         json += "{\"object\":"
-        json += anonymous3(value_object_15)
+        json += anonymous3(value_object_16)
       } else {
         throw new Error('"object" is required!')
       }
       
-      const value_previous_attributes_17 = obj["previous_attributes"]
-      if (value_previous_attributes_17 !== undefined) {
+      const value_previous_attributes_18 = obj["previous_attributes"]
+      if (value_previous_attributes_18 !== undefined) {
         json += ",\"previous_attributes\":"
-        json += anonymous4(value_previous_attributes_17)
+        json += anonymous4(value_previous_attributes_18)
       } else {
         throw new Error('"previous_attributes" is required!')
       }
@@ -23551,15 +23593,57 @@ return json + JSON_STR_END_OBJECT
         throw new Error('"request_id" is required!')
       }
       
-      const value_actor_7 = obj["actor"]
-      if (value_actor_7 !== undefined) {
+      const value_client_request_id_7 = obj["client_request_id"]
+      if (value_client_request_id_7 !== undefined) {
+        json += ",\"client_request_id\":"
+        
+          if (value_client_request_id_7 === null) {
+            json += JSON_STR_NULL
+          }
+          
+          else if(
+            typeof value_client_request_id_7 === "string" ||
+            value_client_request_id_7 === null ||
+            value_client_request_id_7 instanceof Date ||
+            value_client_request_id_7 instanceof RegExp ||
+            (
+              typeof value_client_request_id_7 === "object" &&
+              typeof value_client_request_id_7.toString === "function" &&
+              value_client_request_id_7.toString !== Object.prototype.toString
+            )
+          ) {
+            
+        if (typeof value_client_request_id_7 !== 'string') {
+          if (value_client_request_id_7 === null) {
+            json += JSON_STR_EMPTY_STRING
+          } else if (value_client_request_id_7 instanceof Date) {
+            json += JSON_STR_QUOTE + value_client_request_id_7.toISOString() + JSON_STR_QUOTE
+          } else if (value_client_request_id_7 instanceof RegExp) {
+            json += asString(value_client_request_id_7.source)
+          } else {
+            json += asString(value_client_request_id_7.toString())
+          }
+        } else {
+          json += asString(value_client_request_id_7)
+        }
+        
+          }
+        
+    else throw new TypeError("The value of 'spec#/$defs/PlatformEvent/properties/client_request_id' does not match schema definition.")
+  
+      } else {
+        throw new Error('"client_request_id" is required!')
+      }
+      
+      const value_actor_8 = obj["actor"]
+      if (value_actor_8 !== undefined) {
         json += ",\"actor\":"
         
-      if((validate_4 || (validate_4 = validator.getSchemaValidator("spec#/$defs/Actor")))(value_actor_7)) {
-        json += anonymous1(value_actor_7)
+      if((validate_4 || (validate_4 = validator.getSchemaValidator("spec#/$defs/Actor")))(value_actor_8)) {
+        json += anonymous1(value_actor_8)
       }
     
-      else if((validate_5 || (validate_5 = validator.getSchemaValidator("spec#/$defs/PlatformEvent/properties/actor/anyOf/1")))(value_actor_7)) {
+      else if((validate_5 || (validate_5 = validator.getSchemaValidator("spec#/$defs/PlatformEvent/properties/actor/anyOf/1")))(value_actor_8)) {
         json += JSON_STR_NULL
       }
     
@@ -23569,10 +23653,10 @@ return json + JSON_STR_END_OBJECT
         throw new Error('"actor" is required!')
       }
       
-      const value_data_13 = obj["data"]
-      if (value_data_13 !== undefined) {
+      const value_data_14 = obj["data"]
+      if (value_data_14 !== undefined) {
         json += ",\"data\":"
-        json += anonymous2(value_data_13)
+        json += anonymous2(value_data_14)
       } else {
         throw new Error('"data" is required!')
       }
@@ -25053,7 +25137,7 @@ return json + JSON_STR_END_OBJECT
   const serializer = Serializer.restoreFromState(serializerState)
 
   const Validator = require('fast-json-stringify/lib/validator')
-const validatorState = {"ajvOptions":{},"ajvSchemas":{"spec":{"$id":"spec","$defs":{"WebhookDelivery":{"type":"object","required":["id","endpoint_id","event_id","event_type","status","attempts","next_attempt_at","request","created_at","updated_at"],"properties":{"id":{"$ref":"spec#/$defs/WebhookDeliveryId"},"endpoint_id":{"$ref":"spec#/$defs/WebhookEndpointId"},"event_id":{"$ref":"spec#/$defs/EventId"},"event_type":{"$ref":"spec#/$defs/EventType"},"status":{"$ref":"spec#/$defs/WebhookDeliveryStatus"},"attempts":{"type":"array","items":{"$ref":"spec#/$defs/WebhookAttempt"}},"next_attempt_at":{"type":["string","null","object"],"format":"date-time","fjs_type":"string"},"request":{"type":["object","null"],"required":["url","headers","body"],"properties":{"url":{"type":["string","object"],"fjs_type":"string"},"headers":{"type":"object","additionalProperties":{"type":["string","object"],"fjs_type":"string"}},"body":{"$ref":"spec#/$defs/PlatformEvent"}},"additionalProperties":false},"created_at":{"$ref":"spec#/$defs/Timestamp"},"updated_at":{"$ref":"spec#/$defs/Timestamp"}},"additionalProperties":false},"WebhookDeliveryId":{"type":["string","object"],"pattern":"^whd_[0-7][0-9a-hjkmnp-tv-z]{25}$","fjs_type":"string"},"WebhookEndpointId":{"type":["string","object"],"pattern":"^whe_[0-7][0-9a-hjkmnp-tv-z]{25}$","fjs_type":"string"},"EventId":{"type":["string","object"],"pattern":"^evt_[0-7][0-9a-hjkmnp-tv-z]{25}$","fjs_type":"string"},"EventType":{"type":["string","object"],"enum":["profile.updated","settings.updated","api_key.created","api_key.rotated","api_key.revoked","user.created","user.updated","user.deleted","project.created","project.updated","project.archived","project.unarchived","project.deleted","project.restored","member.added","member.updated","member.removed","invitation.created","invitation.revoked","invitation.declined","avatar.updated","avatar.deleted","file.created","file.updated","file.deleted","upload.created","upload.deleted","file_link.created","file_link.revoked","session.created","session.updated","session.deleted","message.updated","chat.completed","chat.failed","chat.canceled","knowledge_base.created","knowledge_base.updated","knowledge_base.deleted","document.created","document.updated","document.ready","document.failed","document.deleted","product.created","product.updated","price.created","price.updated","order.created","order.paid","order.canceled","order.refunded","refund.created","refund.updated","checkout.created","checkout.completed","checkout.expired","subscription.created","subscription.updated","subscription.canceled","webhook_endpoint.created","webhook_endpoint.updated","webhook_endpoint.deleted","webhook_endpoint.secret_rotated","webhook_endpoint.tested","webhook_endpoint.recovered","webhook_endpoint.disabled","webhook_delivery.redelivered"],"fjs_type":"string"},"WebhookDeliveryStatus":{"type":["string","object"],"enum":["pending","succeeded","failed"],"fjs_type":"string"},"WebhookAttempt":{"type":"object","required":["started_at","duration_ms","response_status","response_body","error"],"properties":{"started_at":{"$ref":"spec#/$defs/Timestamp"},"duration_ms":{"type":"integer","minimum":0},"response_status":{"type":["integer","null"]},"response_body":{"type":["string","null","object"],"fjs_type":"string"},"error":{"type":["string","null","object"],"fjs_type":"string"}},"additionalProperties":false},"PlatformEvent":{"type":"object","required":["id","type","created_at","api_version","project_id","request_id","actor","data"],"properties":{"id":{"$ref":"spec#/$defs/EventId"},"type":{"$ref":"spec#/$defs/EventType"},"created_at":{"$ref":"spec#/$defs/Timestamp"},"api_version":{"type":["string","object"],"enum":["v1"],"fjs_type":"string"},"project_id":{"type":["string","null","object"],"fjs_type":"string"},"request_id":{"type":["string","null","object"],"fjs_type":"string"},"actor":{"anyOf":[{"$ref":"spec#/$defs/Actor"},{"type":"null"}]},"data":{"type":"object","required":["object","previous_attributes"],"properties":{"object":{"type":"object","additionalProperties":true},"previous_attributes":{"type":"object","additionalProperties":true}},"additionalProperties":false}},"additionalProperties":false},"Timestamp":{"type":["string","object"],"format":"date-time","fjs_type":"string"},"Actor":{"type":"object","required":["type","id","name","user_id"],"properties":{"type":{"type":["string","object"],"enum":["api_key","system"],"fjs_type":"string"},"id":{"anyOf":[{"$ref":"spec#/$defs/ApiKeyId"},{"type":"null"}]},"name":{"type":["string","null","object"],"fjs_type":"string"},"user_id":{"anyOf":[{"$ref":"spec#/$defs/UserId"},{"type":"null"}]}},"additionalProperties":false},"ApiKeyId":{"type":["string","object"],"pattern":"^key_[0-7][0-9a-hjkmnp-tv-z]{25}$","fjs_type":"string"},"UserId":{"type":["string","object"],"pattern":"^usr_[0-7][0-9a-hjkmnp-tv-z]{25}$","fjs_type":"string"}}}}}
+const validatorState = {"ajvOptions":{},"ajvSchemas":{"spec":{"$id":"spec","$defs":{"WebhookDelivery":{"type":"object","required":["id","endpoint_id","event_id","event_type","status","attempts","next_attempt_at","request","created_at","updated_at"],"properties":{"id":{"$ref":"spec#/$defs/WebhookDeliveryId"},"endpoint_id":{"$ref":"spec#/$defs/WebhookEndpointId"},"event_id":{"$ref":"spec#/$defs/EventId"},"event_type":{"$ref":"spec#/$defs/EventType"},"status":{"$ref":"spec#/$defs/WebhookDeliveryStatus"},"attempts":{"type":"array","items":{"$ref":"spec#/$defs/WebhookAttempt"}},"next_attempt_at":{"type":["string","null","object"],"format":"date-time","fjs_type":"string"},"request":{"type":["object","null"],"required":["url","headers","body"],"properties":{"url":{"type":["string","object"],"fjs_type":"string"},"headers":{"type":"object","additionalProperties":{"type":["string","object"],"fjs_type":"string"}},"body":{"$ref":"spec#/$defs/PlatformEvent"}},"additionalProperties":false},"created_at":{"$ref":"spec#/$defs/Timestamp"},"updated_at":{"$ref":"spec#/$defs/Timestamp"}},"additionalProperties":false},"WebhookDeliveryId":{"type":["string","object"],"pattern":"^whd_[0-7][0-9a-hjkmnp-tv-z]{25}$","fjs_type":"string"},"WebhookEndpointId":{"type":["string","object"],"pattern":"^whe_[0-7][0-9a-hjkmnp-tv-z]{25}$","fjs_type":"string"},"EventId":{"type":["string","object"],"pattern":"^evt_[0-7][0-9a-hjkmnp-tv-z]{25}$","fjs_type":"string"},"EventType":{"type":["string","object"],"enum":["profile.updated","settings.updated","api_key.created","api_key.rotated","api_key.revoked","user.created","user.updated","user.deleted","project.created","project.updated","project.archived","project.unarchived","project.deleted","project.restored","member.added","member.updated","member.removed","invitation.created","invitation.revoked","invitation.declined","avatar.updated","avatar.deleted","file.created","file.updated","file.deleted","upload.created","upload.deleted","file_link.created","file_link.revoked","session.created","session.updated","session.deleted","message.updated","chat.completed","chat.failed","chat.canceled","knowledge_base.created","knowledge_base.updated","knowledge_base.deleted","document.created","document.updated","document.ready","document.failed","document.deleted","product.created","product.updated","price.created","price.updated","order.created","order.paid","order.canceled","order.refunded","refund.created","refund.updated","checkout.created","checkout.completed","checkout.expired","subscription.created","subscription.updated","subscription.canceled","webhook_endpoint.created","webhook_endpoint.updated","webhook_endpoint.deleted","webhook_endpoint.secret_rotated","webhook_endpoint.tested","webhook_endpoint.recovered","webhook_endpoint.disabled","webhook_delivery.redelivered"],"fjs_type":"string"},"WebhookDeliveryStatus":{"type":["string","object"],"enum":["pending","succeeded","failed"],"fjs_type":"string"},"WebhookAttempt":{"type":"object","required":["started_at","duration_ms","response_status","response_body","error"],"properties":{"started_at":{"$ref":"spec#/$defs/Timestamp"},"duration_ms":{"type":"integer","minimum":0},"response_status":{"type":["integer","null"]},"response_body":{"type":["string","null","object"],"fjs_type":"string"},"error":{"type":["string","null","object"],"fjs_type":"string"}},"additionalProperties":false},"PlatformEvent":{"type":"object","required":["id","type","created_at","api_version","project_id","request_id","client_request_id","actor","data"],"properties":{"id":{"$ref":"spec#/$defs/EventId"},"type":{"$ref":"spec#/$defs/EventType"},"created_at":{"$ref":"spec#/$defs/Timestamp"},"api_version":{"type":["string","object"],"enum":["v1"],"fjs_type":"string"},"project_id":{"type":["string","null","object"],"fjs_type":"string"},"request_id":{"type":["string","null","object"],"fjs_type":"string"},"client_request_id":{"type":["string","null","object"],"fjs_type":"string"},"actor":{"anyOf":[{"$ref":"spec#/$defs/Actor"},{"type":"null"}]},"data":{"type":"object","required":["object","previous_attributes"],"properties":{"object":{"type":"object","additionalProperties":true},"previous_attributes":{"type":"object","additionalProperties":true}},"additionalProperties":false}},"additionalProperties":false},"Timestamp":{"type":["string","object"],"format":"date-time","fjs_type":"string"},"Actor":{"type":"object","required":["type","id","name","user_id"],"properties":{"type":{"type":["string","object"],"enum":["api_key","system"],"fjs_type":"string"},"id":{"anyOf":[{"$ref":"spec#/$defs/ApiKeyId"},{"type":"null"}]},"name":{"type":["string","null","object"],"fjs_type":"string"},"user_id":{"anyOf":[{"$ref":"spec#/$defs/UserId"},{"type":"null"}]}},"additionalProperties":false},"ApiKeyId":{"type":["string","object"],"pattern":"^key_[0-7][0-9a-hjkmnp-tv-z]{25}$","fjs_type":"string"},"UserId":{"type":["string","object"],"pattern":"^usr_[0-7][0-9a-hjkmnp-tv-z]{25}$","fjs_type":"string"}}}}}
 const validator = Validator.restoreFromState(validatorState)
 
 
@@ -25307,51 +25391,51 @@ return json + JSON_STR_END_OBJECT
         let json = ''
 
         
-      const value_type_29 = obj["type"]
-      if (value_type_29 !== undefined) {
+      const value_type_30 = obj["type"]
+      if (value_type_30 !== undefined) {
         json += "{\"type\":"
         
-        if (typeof value_type_29 !== 'string') {
-          if (value_type_29 === null) {
+        if (typeof value_type_30 !== 'string') {
+          if (value_type_30 === null) {
             json += JSON_STR_EMPTY_STRING
-          } else if (value_type_29 instanceof Date) {
-            json += JSON_STR_QUOTE + value_type_29.toISOString() + JSON_STR_QUOTE
-          } else if (value_type_29 instanceof RegExp) {
-            json += asString(value_type_29.source)
+          } else if (value_type_30 instanceof Date) {
+            json += JSON_STR_QUOTE + value_type_30.toISOString() + JSON_STR_QUOTE
+          } else if (value_type_30 instanceof RegExp) {
+            json += asString(value_type_30.source)
           } else {
-            json += asString(value_type_29.toString())
+            json += asString(value_type_30.toString())
           }
         } else {
-          json += asString(value_type_29)
+          json += asString(value_type_30)
         }
         
       } else {
         throw new Error('"type" is required!')
       }
       
-      const value_id_30 = obj["id"]
-      if (value_id_30 !== undefined) {
+      const value_id_31 = obj["id"]
+      if (value_id_31 !== undefined) {
         json += ",\"id\":"
         
-      if((validate_0 || (validate_0 = validator.getSchemaValidator("spec#/$defs/ApiKeyId")))(value_id_30)) {
+      if((validate_0 || (validate_0 = validator.getSchemaValidator("spec#/$defs/ApiKeyId")))(value_id_31)) {
         
-        if (typeof value_id_30 !== 'string') {
-          if (value_id_30 === null) {
+        if (typeof value_id_31 !== 'string') {
+          if (value_id_31 === null) {
             json += JSON_STR_EMPTY_STRING
-          } else if (value_id_30 instanceof Date) {
-            json += JSON_STR_QUOTE + value_id_30.toISOString() + JSON_STR_QUOTE
-          } else if (value_id_30 instanceof RegExp) {
-            json += asString(value_id_30.source)
+          } else if (value_id_31 instanceof Date) {
+            json += JSON_STR_QUOTE + value_id_31.toISOString() + JSON_STR_QUOTE
+          } else if (value_id_31 instanceof RegExp) {
+            json += asString(value_id_31.source)
           } else {
-            json += asString(value_id_30.toString())
+            json += asString(value_id_31.toString())
           }
         } else {
-          json += asString(value_id_30)
+          json += asString(value_id_31)
         }
         
       }
     
-      else if((validate_1 || (validate_1 = validator.getSchemaValidator("spec#/$defs/Actor/properties/id/anyOf/1")))(value_id_30)) {
+      else if((validate_1 || (validate_1 = validator.getSchemaValidator("spec#/$defs/Actor/properties/id/anyOf/1")))(value_id_31)) {
         json += JSON_STR_NULL
       }
     
@@ -25361,38 +25445,38 @@ return json + JSON_STR_END_OBJECT
         throw new Error('"id" is required!')
       }
       
-      const value_name_31 = obj["name"]
-      if (value_name_31 !== undefined) {
+      const value_name_32 = obj["name"]
+      if (value_name_32 !== undefined) {
         json += ",\"name\":"
         
-          if (value_name_31 === null) {
+          if (value_name_32 === null) {
             json += JSON_STR_NULL
           }
           
           else if(
-            typeof value_name_31 === "string" ||
-            value_name_31 === null ||
-            value_name_31 instanceof Date ||
-            value_name_31 instanceof RegExp ||
+            typeof value_name_32 === "string" ||
+            value_name_32 === null ||
+            value_name_32 instanceof Date ||
+            value_name_32 instanceof RegExp ||
             (
-              typeof value_name_31 === "object" &&
-              typeof value_name_31.toString === "function" &&
-              value_name_31.toString !== Object.prototype.toString
+              typeof value_name_32 === "object" &&
+              typeof value_name_32.toString === "function" &&
+              value_name_32.toString !== Object.prototype.toString
             )
           ) {
             
-        if (typeof value_name_31 !== 'string') {
-          if (value_name_31 === null) {
+        if (typeof value_name_32 !== 'string') {
+          if (value_name_32 === null) {
             json += JSON_STR_EMPTY_STRING
-          } else if (value_name_31 instanceof Date) {
-            json += JSON_STR_QUOTE + value_name_31.toISOString() + JSON_STR_QUOTE
-          } else if (value_name_31 instanceof RegExp) {
-            json += asString(value_name_31.source)
+          } else if (value_name_32 instanceof Date) {
+            json += JSON_STR_QUOTE + value_name_32.toISOString() + JSON_STR_QUOTE
+          } else if (value_name_32 instanceof RegExp) {
+            json += asString(value_name_32.source)
           } else {
-            json += asString(value_name_31.toString())
+            json += asString(value_name_32.toString())
           }
         } else {
-          json += asString(value_name_31)
+          json += asString(value_name_32)
         }
         
           }
@@ -25403,29 +25487,29 @@ return json + JSON_STR_END_OBJECT
         throw new Error('"name" is required!')
       }
       
-      const value_user_id_32 = obj["user_id"]
-      if (value_user_id_32 !== undefined) {
+      const value_user_id_33 = obj["user_id"]
+      if (value_user_id_33 !== undefined) {
         json += ",\"user_id\":"
         
-      if((validate_2 || (validate_2 = validator.getSchemaValidator("spec#/$defs/UserId")))(value_user_id_32)) {
+      if((validate_2 || (validate_2 = validator.getSchemaValidator("spec#/$defs/UserId")))(value_user_id_33)) {
         
-        if (typeof value_user_id_32 !== 'string') {
-          if (value_user_id_32 === null) {
+        if (typeof value_user_id_33 !== 'string') {
+          if (value_user_id_33 === null) {
             json += JSON_STR_EMPTY_STRING
-          } else if (value_user_id_32 instanceof Date) {
-            json += JSON_STR_QUOTE + value_user_id_32.toISOString() + JSON_STR_QUOTE
-          } else if (value_user_id_32 instanceof RegExp) {
-            json += asString(value_user_id_32.source)
+          } else if (value_user_id_33 instanceof Date) {
+            json += JSON_STR_QUOTE + value_user_id_33.toISOString() + JSON_STR_QUOTE
+          } else if (value_user_id_33 instanceof RegExp) {
+            json += asString(value_user_id_33.source)
           } else {
-            json += asString(value_user_id_32.toString())
+            json += asString(value_user_id_33.toString())
           }
         } else {
-          json += asString(value_user_id_32)
+          json += asString(value_user_id_33)
         }
         
       }
     
-      else if((validate_3 || (validate_3 = validator.getSchemaValidator("spec#/$defs/Actor/properties/user_id/anyOf/1")))(value_user_id_32)) {
+      else if((validate_3 || (validate_3 = validator.getSchemaValidator("spec#/$defs/Actor/properties/user_id/anyOf/1")))(value_user_id_33)) {
         json += JSON_STR_NULL
       }
     
@@ -25449,7 +25533,7 @@ return json + JSON_STR_END_OBJECT
         if (obj === null) return JSON_STR_EMPTY_OBJECT
         let json = ''
 
-        let addComma_36 = false
+        let addComma_37 = false
 
     for (const key of Object.keys(obj)) {
       if (
@@ -25460,11 +25544,11 @@ return json + JSON_STR_END_OBJECT
       ) continue
       const value = obj[key]
   
-        json += addComma_36 ? JSON_STR_COMMA : ((addComma_36 = true), JSON_STR_BEGIN_OBJECT)
+        json += addComma_37 ? JSON_STR_COMMA : ((addComma_37 = true), JSON_STR_BEGIN_OBJECT)
         json += asString(key) + JSON_STR_COLONS + JSON.stringify(value)
       
     }
-  if (!addComma_36) json += JSON_STR_BEGIN_OBJECT
+  if (!addComma_37) json += JSON_STR_BEGIN_OBJECT
 
 return json + JSON_STR_END_OBJECT
 
@@ -25480,7 +25564,7 @@ return json + JSON_STR_END_OBJECT
         if (obj === null) return JSON_STR_EMPTY_OBJECT
         let json = ''
 
-        let addComma_38 = false
+        let addComma_39 = false
 
     for (const key of Object.keys(obj)) {
       if (
@@ -25491,11 +25575,11 @@ return json + JSON_STR_END_OBJECT
       ) continue
       const value = obj[key]
   
-        json += addComma_38 ? JSON_STR_COMMA : ((addComma_38 = true), JSON_STR_BEGIN_OBJECT)
+        json += addComma_39 ? JSON_STR_COMMA : ((addComma_39 = true), JSON_STR_BEGIN_OBJECT)
         json += asString(key) + JSON_STR_COLONS + JSON.stringify(value)
       
     }
-  if (!addComma_38) json += JSON_STR_BEGIN_OBJECT
+  if (!addComma_39) json += JSON_STR_BEGIN_OBJECT
 
 return json + JSON_STR_END_OBJECT
 
@@ -25512,18 +25596,18 @@ return json + JSON_STR_END_OBJECT
         let json = ''
 
         
-      const value_object_35 = obj["object"]
-      if (value_object_35 !== undefined) {
+      const value_object_36 = obj["object"]
+      if (value_object_36 !== undefined) {
         json += "{\"object\":"
-        json += anonymous8(value_object_35)
+        json += anonymous8(value_object_36)
       } else {
         throw new Error('"object" is required!')
       }
       
-      const value_previous_attributes_37 = obj["previous_attributes"]
-      if (value_previous_attributes_37 !== undefined) {
+      const value_previous_attributes_38 = obj["previous_attributes"]
+      if (value_previous_attributes_38 !== undefined) {
         json += ",\"previous_attributes\":"
-        json += anonymous9(value_previous_attributes_37)
+        json += anonymous9(value_previous_attributes_38)
       } else {
         throw new Error('"previous_attributes" is required!')
       }
@@ -25701,15 +25785,57 @@ return json + JSON_STR_END_OBJECT
         throw new Error('"request_id" is required!')
       }
       
-      const value_actor_27 = obj["actor"]
-      if (value_actor_27 !== undefined) {
+      const value_client_request_id_27 = obj["client_request_id"]
+      if (value_client_request_id_27 !== undefined) {
+        json += ",\"client_request_id\":"
+        
+          if (value_client_request_id_27 === null) {
+            json += JSON_STR_NULL
+          }
+          
+          else if(
+            typeof value_client_request_id_27 === "string" ||
+            value_client_request_id_27 === null ||
+            value_client_request_id_27 instanceof Date ||
+            value_client_request_id_27 instanceof RegExp ||
+            (
+              typeof value_client_request_id_27 === "object" &&
+              typeof value_client_request_id_27.toString === "function" &&
+              value_client_request_id_27.toString !== Object.prototype.toString
+            )
+          ) {
+            
+        if (typeof value_client_request_id_27 !== 'string') {
+          if (value_client_request_id_27 === null) {
+            json += JSON_STR_EMPTY_STRING
+          } else if (value_client_request_id_27 instanceof Date) {
+            json += JSON_STR_QUOTE + value_client_request_id_27.toISOString() + JSON_STR_QUOTE
+          } else if (value_client_request_id_27 instanceof RegExp) {
+            json += asString(value_client_request_id_27.source)
+          } else {
+            json += asString(value_client_request_id_27.toString())
+          }
+        } else {
+          json += asString(value_client_request_id_27)
+        }
+        
+          }
+        
+    else throw new TypeError("The value of 'spec#/$defs/PlatformEvent/properties/client_request_id' does not match schema definition.")
+  
+      } else {
+        throw new Error('"client_request_id" is required!')
+      }
+      
+      const value_actor_28 = obj["actor"]
+      if (value_actor_28 !== undefined) {
         json += ",\"actor\":"
         
-      if((validate_4 || (validate_4 = validator.getSchemaValidator("spec#/$defs/Actor")))(value_actor_27)) {
-        json += anonymous6(value_actor_27)
+      if((validate_4 || (validate_4 = validator.getSchemaValidator("spec#/$defs/Actor")))(value_actor_28)) {
+        json += anonymous6(value_actor_28)
       }
     
-      else if((validate_5 || (validate_5 = validator.getSchemaValidator("spec#/$defs/PlatformEvent/properties/actor/anyOf/1")))(value_actor_27)) {
+      else if((validate_5 || (validate_5 = validator.getSchemaValidator("spec#/$defs/PlatformEvent/properties/actor/anyOf/1")))(value_actor_28)) {
         json += JSON_STR_NULL
       }
     
@@ -25719,10 +25845,10 @@ return json + JSON_STR_END_OBJECT
         throw new Error('"actor" is required!')
       }
       
-      const value_data_33 = obj["data"]
-      if (value_data_33 !== undefined) {
+      const value_data_34 = obj["data"]
+      if (value_data_34 !== undefined) {
         json += ",\"data\":"
-        json += anonymous7(value_data_33)
+        json += anonymous7(value_data_34)
       } else {
         throw new Error('"data" is required!')
       }
@@ -25959,18 +26085,18 @@ return json + JSON_STR_END_OBJECT
         throw new Error('"request" is required!')
       }
       
-      const value_created_at_39 = obj["created_at"]
-      if (value_created_at_39 !== undefined) {
+      const value_created_at_40 = obj["created_at"]
+      if (value_created_at_40 !== undefined) {
         json += ",\"created_at\":"
-        json += asDateTime(value_created_at_39)
+        json += asDateTime(value_created_at_40)
       } else {
         throw new Error('"created_at" is required!')
       }
       
-      const value_updated_at_40 = obj["updated_at"]
-      if (value_updated_at_40 !== undefined) {
+      const value_updated_at_41 = obj["updated_at"]
+      if (value_updated_at_41 !== undefined) {
         json += ",\"updated_at\":"
-        json += asDateTime(value_updated_at_40)
+        json += asDateTime(value_updated_at_41)
       } else {
         throw new Error('"updated_at" is required!')
       }
@@ -26097,7 +26223,7 @@ return json + JSON_STR_END_OBJECT
   const serializer = Serializer.restoreFromState(serializerState)
 
   const Validator = require('fast-json-stringify/lib/validator')
-const validatorState = {"ajvOptions":{},"ajvSchemas":{"spec":{"$id":"spec","$defs":{"WebhookDeliveryList":{"type":"object","required":["data","pagination"],"properties":{"data":{"type":"array","items":{"$ref":"spec#/$defs/WebhookDelivery"}},"pagination":{"$ref":"spec#/$defs/Pagination"}},"additionalProperties":false},"WebhookDelivery":{"type":"object","required":["id","endpoint_id","event_id","event_type","status","attempts","next_attempt_at","request","created_at","updated_at"],"properties":{"id":{"$ref":"spec#/$defs/WebhookDeliveryId"},"endpoint_id":{"$ref":"spec#/$defs/WebhookEndpointId"},"event_id":{"$ref":"spec#/$defs/EventId"},"event_type":{"$ref":"spec#/$defs/EventType"},"status":{"$ref":"spec#/$defs/WebhookDeliveryStatus"},"attempts":{"type":"array","items":{"$ref":"spec#/$defs/WebhookAttempt"}},"next_attempt_at":{"type":["string","null","object"],"format":"date-time","fjs_type":"string"},"request":{"type":["object","null"],"required":["url","headers","body"],"properties":{"url":{"type":["string","object"],"fjs_type":"string"},"headers":{"type":"object","additionalProperties":{"type":["string","object"],"fjs_type":"string"}},"body":{"$ref":"spec#/$defs/PlatformEvent"}},"additionalProperties":false},"created_at":{"$ref":"spec#/$defs/Timestamp"},"updated_at":{"$ref":"spec#/$defs/Timestamp"}},"additionalProperties":false},"Pagination":{"type":"object","required":["page","limit","total","total_pages","next_cursor"],"properties":{"page":{"type":"integer","minimum":1},"limit":{"type":"integer","minimum":1},"total":{"type":"integer","minimum":0},"total_pages":{"type":"integer","minimum":0},"next_cursor":{"type":["string","null","object"],"fjs_type":"string"}},"additionalProperties":false},"WebhookDeliveryId":{"type":["string","object"],"pattern":"^whd_[0-7][0-9a-hjkmnp-tv-z]{25}$","fjs_type":"string"},"WebhookEndpointId":{"type":["string","object"],"pattern":"^whe_[0-7][0-9a-hjkmnp-tv-z]{25}$","fjs_type":"string"},"EventId":{"type":["string","object"],"pattern":"^evt_[0-7][0-9a-hjkmnp-tv-z]{25}$","fjs_type":"string"},"EventType":{"type":["string","object"],"enum":["profile.updated","settings.updated","api_key.created","api_key.rotated","api_key.revoked","user.created","user.updated","user.deleted","project.created","project.updated","project.archived","project.unarchived","project.deleted","project.restored","member.added","member.updated","member.removed","invitation.created","invitation.revoked","invitation.declined","avatar.updated","avatar.deleted","file.created","file.updated","file.deleted","upload.created","upload.deleted","file_link.created","file_link.revoked","session.created","session.updated","session.deleted","message.updated","chat.completed","chat.failed","chat.canceled","knowledge_base.created","knowledge_base.updated","knowledge_base.deleted","document.created","document.updated","document.ready","document.failed","document.deleted","product.created","product.updated","price.created","price.updated","order.created","order.paid","order.canceled","order.refunded","refund.created","refund.updated","checkout.created","checkout.completed","checkout.expired","subscription.created","subscription.updated","subscription.canceled","webhook_endpoint.created","webhook_endpoint.updated","webhook_endpoint.deleted","webhook_endpoint.secret_rotated","webhook_endpoint.tested","webhook_endpoint.recovered","webhook_endpoint.disabled","webhook_delivery.redelivered"],"fjs_type":"string"},"WebhookDeliveryStatus":{"type":["string","object"],"enum":["pending","succeeded","failed"],"fjs_type":"string"},"WebhookAttempt":{"type":"object","required":["started_at","duration_ms","response_status","response_body","error"],"properties":{"started_at":{"$ref":"spec#/$defs/Timestamp"},"duration_ms":{"type":"integer","minimum":0},"response_status":{"type":["integer","null"]},"response_body":{"type":["string","null","object"],"fjs_type":"string"},"error":{"type":["string","null","object"],"fjs_type":"string"}},"additionalProperties":false},"PlatformEvent":{"type":"object","required":["id","type","created_at","api_version","project_id","request_id","actor","data"],"properties":{"id":{"$ref":"spec#/$defs/EventId"},"type":{"$ref":"spec#/$defs/EventType"},"created_at":{"$ref":"spec#/$defs/Timestamp"},"api_version":{"type":["string","object"],"enum":["v1"],"fjs_type":"string"},"project_id":{"type":["string","null","object"],"fjs_type":"string"},"request_id":{"type":["string","null","object"],"fjs_type":"string"},"actor":{"anyOf":[{"$ref":"spec#/$defs/Actor"},{"type":"null"}]},"data":{"type":"object","required":["object","previous_attributes"],"properties":{"object":{"type":"object","additionalProperties":true},"previous_attributes":{"type":"object","additionalProperties":true}},"additionalProperties":false}},"additionalProperties":false},"Timestamp":{"type":["string","object"],"format":"date-time","fjs_type":"string"},"Actor":{"type":"object","required":["type","id","name","user_id"],"properties":{"type":{"type":["string","object"],"enum":["api_key","system"],"fjs_type":"string"},"id":{"anyOf":[{"$ref":"spec#/$defs/ApiKeyId"},{"type":"null"}]},"name":{"type":["string","null","object"],"fjs_type":"string"},"user_id":{"anyOf":[{"$ref":"spec#/$defs/UserId"},{"type":"null"}]}},"additionalProperties":false},"ApiKeyId":{"type":["string","object"],"pattern":"^key_[0-7][0-9a-hjkmnp-tv-z]{25}$","fjs_type":"string"},"UserId":{"type":["string","object"],"pattern":"^usr_[0-7][0-9a-hjkmnp-tv-z]{25}$","fjs_type":"string"}}}}}
+const validatorState = {"ajvOptions":{},"ajvSchemas":{"spec":{"$id":"spec","$defs":{"WebhookDeliveryList":{"type":"object","required":["data","pagination"],"properties":{"data":{"type":"array","items":{"$ref":"spec#/$defs/WebhookDelivery"}},"pagination":{"$ref":"spec#/$defs/Pagination"}},"additionalProperties":false},"WebhookDelivery":{"type":"object","required":["id","endpoint_id","event_id","event_type","status","attempts","next_attempt_at","request","created_at","updated_at"],"properties":{"id":{"$ref":"spec#/$defs/WebhookDeliveryId"},"endpoint_id":{"$ref":"spec#/$defs/WebhookEndpointId"},"event_id":{"$ref":"spec#/$defs/EventId"},"event_type":{"$ref":"spec#/$defs/EventType"},"status":{"$ref":"spec#/$defs/WebhookDeliveryStatus"},"attempts":{"type":"array","items":{"$ref":"spec#/$defs/WebhookAttempt"}},"next_attempt_at":{"type":["string","null","object"],"format":"date-time","fjs_type":"string"},"request":{"type":["object","null"],"required":["url","headers","body"],"properties":{"url":{"type":["string","object"],"fjs_type":"string"},"headers":{"type":"object","additionalProperties":{"type":["string","object"],"fjs_type":"string"}},"body":{"$ref":"spec#/$defs/PlatformEvent"}},"additionalProperties":false},"created_at":{"$ref":"spec#/$defs/Timestamp"},"updated_at":{"$ref":"spec#/$defs/Timestamp"}},"additionalProperties":false},"Pagination":{"type":"object","required":["page","limit","total","total_pages","next_cursor"],"properties":{"page":{"type":"integer","minimum":1},"limit":{"type":"integer","minimum":1},"total":{"type":"integer","minimum":0},"total_pages":{"type":"integer","minimum":0},"next_cursor":{"type":["string","null","object"],"fjs_type":"string"}},"additionalProperties":false},"WebhookDeliveryId":{"type":["string","object"],"pattern":"^whd_[0-7][0-9a-hjkmnp-tv-z]{25}$","fjs_type":"string"},"WebhookEndpointId":{"type":["string","object"],"pattern":"^whe_[0-7][0-9a-hjkmnp-tv-z]{25}$","fjs_type":"string"},"EventId":{"type":["string","object"],"pattern":"^evt_[0-7][0-9a-hjkmnp-tv-z]{25}$","fjs_type":"string"},"EventType":{"type":["string","object"],"enum":["profile.updated","settings.updated","api_key.created","api_key.rotated","api_key.revoked","user.created","user.updated","user.deleted","project.created","project.updated","project.archived","project.unarchived","project.deleted","project.restored","member.added","member.updated","member.removed","invitation.created","invitation.revoked","invitation.declined","avatar.updated","avatar.deleted","file.created","file.updated","file.deleted","upload.created","upload.deleted","file_link.created","file_link.revoked","session.created","session.updated","session.deleted","message.updated","chat.completed","chat.failed","chat.canceled","knowledge_base.created","knowledge_base.updated","knowledge_base.deleted","document.created","document.updated","document.ready","document.failed","document.deleted","product.created","product.updated","price.created","price.updated","order.created","order.paid","order.canceled","order.refunded","refund.created","refund.updated","checkout.created","checkout.completed","checkout.expired","subscription.created","subscription.updated","subscription.canceled","webhook_endpoint.created","webhook_endpoint.updated","webhook_endpoint.deleted","webhook_endpoint.secret_rotated","webhook_endpoint.tested","webhook_endpoint.recovered","webhook_endpoint.disabled","webhook_delivery.redelivered"],"fjs_type":"string"},"WebhookDeliveryStatus":{"type":["string","object"],"enum":["pending","succeeded","failed"],"fjs_type":"string"},"WebhookAttempt":{"type":"object","required":["started_at","duration_ms","response_status","response_body","error"],"properties":{"started_at":{"$ref":"spec#/$defs/Timestamp"},"duration_ms":{"type":"integer","minimum":0},"response_status":{"type":["integer","null"]},"response_body":{"type":["string","null","object"],"fjs_type":"string"},"error":{"type":["string","null","object"],"fjs_type":"string"}},"additionalProperties":false},"PlatformEvent":{"type":"object","required":["id","type","created_at","api_version","project_id","request_id","client_request_id","actor","data"],"properties":{"id":{"$ref":"spec#/$defs/EventId"},"type":{"$ref":"spec#/$defs/EventType"},"created_at":{"$ref":"spec#/$defs/Timestamp"},"api_version":{"type":["string","object"],"enum":["v1"],"fjs_type":"string"},"project_id":{"type":["string","null","object"],"fjs_type":"string"},"request_id":{"type":["string","null","object"],"fjs_type":"string"},"client_request_id":{"type":["string","null","object"],"fjs_type":"string"},"actor":{"anyOf":[{"$ref":"spec#/$defs/Actor"},{"type":"null"}]},"data":{"type":"object","required":["object","previous_attributes"],"properties":{"object":{"type":"object","additionalProperties":true},"previous_attributes":{"type":"object","additionalProperties":true}},"additionalProperties":false}},"additionalProperties":false},"Timestamp":{"type":["string","object"],"format":"date-time","fjs_type":"string"},"Actor":{"type":"object","required":["type","id","name","user_id"],"properties":{"type":{"type":["string","object"],"enum":["api_key","system"],"fjs_type":"string"},"id":{"anyOf":[{"$ref":"spec#/$defs/ApiKeyId"},{"type":"null"}]},"name":{"type":["string","null","object"],"fjs_type":"string"},"user_id":{"anyOf":[{"$ref":"spec#/$defs/UserId"},{"type":"null"}]}},"additionalProperties":false},"ApiKeyId":{"type":["string","object"],"pattern":"^key_[0-7][0-9a-hjkmnp-tv-z]{25}$","fjs_type":"string"},"UserId":{"type":["string","object"],"pattern":"^usr_[0-7][0-9a-hjkmnp-tv-z]{25}$","fjs_type":"string"}}}}}
 const validator = Validator.restoreFromState(validatorState)
 
 
@@ -26351,51 +26477,51 @@ return json + JSON_STR_END_OBJECT
         let json = ''
 
         
-      const value_type_31 = obj["type"]
-      if (value_type_31 !== undefined) {
+      const value_type_32 = obj["type"]
+      if (value_type_32 !== undefined) {
         json += "{\"type\":"
         
-        if (typeof value_type_31 !== 'string') {
-          if (value_type_31 === null) {
+        if (typeof value_type_32 !== 'string') {
+          if (value_type_32 === null) {
             json += JSON_STR_EMPTY_STRING
-          } else if (value_type_31 instanceof Date) {
-            json += JSON_STR_QUOTE + value_type_31.toISOString() + JSON_STR_QUOTE
-          } else if (value_type_31 instanceof RegExp) {
-            json += asString(value_type_31.source)
+          } else if (value_type_32 instanceof Date) {
+            json += JSON_STR_QUOTE + value_type_32.toISOString() + JSON_STR_QUOTE
+          } else if (value_type_32 instanceof RegExp) {
+            json += asString(value_type_32.source)
           } else {
-            json += asString(value_type_31.toString())
+            json += asString(value_type_32.toString())
           }
         } else {
-          json += asString(value_type_31)
+          json += asString(value_type_32)
         }
         
       } else {
         throw new Error('"type" is required!')
       }
       
-      const value_id_32 = obj["id"]
-      if (value_id_32 !== undefined) {
+      const value_id_33 = obj["id"]
+      if (value_id_33 !== undefined) {
         json += ",\"id\":"
         
-      if((validate_0 || (validate_0 = validator.getSchemaValidator("spec#/$defs/ApiKeyId")))(value_id_32)) {
+      if((validate_0 || (validate_0 = validator.getSchemaValidator("spec#/$defs/ApiKeyId")))(value_id_33)) {
         
-        if (typeof value_id_32 !== 'string') {
-          if (value_id_32 === null) {
+        if (typeof value_id_33 !== 'string') {
+          if (value_id_33 === null) {
             json += JSON_STR_EMPTY_STRING
-          } else if (value_id_32 instanceof Date) {
-            json += JSON_STR_QUOTE + value_id_32.toISOString() + JSON_STR_QUOTE
-          } else if (value_id_32 instanceof RegExp) {
-            json += asString(value_id_32.source)
+          } else if (value_id_33 instanceof Date) {
+            json += JSON_STR_QUOTE + value_id_33.toISOString() + JSON_STR_QUOTE
+          } else if (value_id_33 instanceof RegExp) {
+            json += asString(value_id_33.source)
           } else {
-            json += asString(value_id_32.toString())
+            json += asString(value_id_33.toString())
           }
         } else {
-          json += asString(value_id_32)
+          json += asString(value_id_33)
         }
         
       }
     
-      else if((validate_1 || (validate_1 = validator.getSchemaValidator("spec#/$defs/Actor/properties/id/anyOf/1")))(value_id_32)) {
+      else if((validate_1 || (validate_1 = validator.getSchemaValidator("spec#/$defs/Actor/properties/id/anyOf/1")))(value_id_33)) {
         json += JSON_STR_NULL
       }
     
@@ -26405,38 +26531,38 @@ return json + JSON_STR_END_OBJECT
         throw new Error('"id" is required!')
       }
       
-      const value_name_33 = obj["name"]
-      if (value_name_33 !== undefined) {
+      const value_name_34 = obj["name"]
+      if (value_name_34 !== undefined) {
         json += ",\"name\":"
         
-          if (value_name_33 === null) {
+          if (value_name_34 === null) {
             json += JSON_STR_NULL
           }
           
           else if(
-            typeof value_name_33 === "string" ||
-            value_name_33 === null ||
-            value_name_33 instanceof Date ||
-            value_name_33 instanceof RegExp ||
+            typeof value_name_34 === "string" ||
+            value_name_34 === null ||
+            value_name_34 instanceof Date ||
+            value_name_34 instanceof RegExp ||
             (
-              typeof value_name_33 === "object" &&
-              typeof value_name_33.toString === "function" &&
-              value_name_33.toString !== Object.prototype.toString
+              typeof value_name_34 === "object" &&
+              typeof value_name_34.toString === "function" &&
+              value_name_34.toString !== Object.prototype.toString
             )
           ) {
             
-        if (typeof value_name_33 !== 'string') {
-          if (value_name_33 === null) {
+        if (typeof value_name_34 !== 'string') {
+          if (value_name_34 === null) {
             json += JSON_STR_EMPTY_STRING
-          } else if (value_name_33 instanceof Date) {
-            json += JSON_STR_QUOTE + value_name_33.toISOString() + JSON_STR_QUOTE
-          } else if (value_name_33 instanceof RegExp) {
-            json += asString(value_name_33.source)
+          } else if (value_name_34 instanceof Date) {
+            json += JSON_STR_QUOTE + value_name_34.toISOString() + JSON_STR_QUOTE
+          } else if (value_name_34 instanceof RegExp) {
+            json += asString(value_name_34.source)
           } else {
-            json += asString(value_name_33.toString())
+            json += asString(value_name_34.toString())
           }
         } else {
-          json += asString(value_name_33)
+          json += asString(value_name_34)
         }
         
           }
@@ -26447,29 +26573,29 @@ return json + JSON_STR_END_OBJECT
         throw new Error('"name" is required!')
       }
       
-      const value_user_id_34 = obj["user_id"]
-      if (value_user_id_34 !== undefined) {
+      const value_user_id_35 = obj["user_id"]
+      if (value_user_id_35 !== undefined) {
         json += ",\"user_id\":"
         
-      if((validate_2 || (validate_2 = validator.getSchemaValidator("spec#/$defs/UserId")))(value_user_id_34)) {
+      if((validate_2 || (validate_2 = validator.getSchemaValidator("spec#/$defs/UserId")))(value_user_id_35)) {
         
-        if (typeof value_user_id_34 !== 'string') {
-          if (value_user_id_34 === null) {
+        if (typeof value_user_id_35 !== 'string') {
+          if (value_user_id_35 === null) {
             json += JSON_STR_EMPTY_STRING
-          } else if (value_user_id_34 instanceof Date) {
-            json += JSON_STR_QUOTE + value_user_id_34.toISOString() + JSON_STR_QUOTE
-          } else if (value_user_id_34 instanceof RegExp) {
-            json += asString(value_user_id_34.source)
+          } else if (value_user_id_35 instanceof Date) {
+            json += JSON_STR_QUOTE + value_user_id_35.toISOString() + JSON_STR_QUOTE
+          } else if (value_user_id_35 instanceof RegExp) {
+            json += asString(value_user_id_35.source)
           } else {
-            json += asString(value_user_id_34.toString())
+            json += asString(value_user_id_35.toString())
           }
         } else {
-          json += asString(value_user_id_34)
+          json += asString(value_user_id_35)
         }
         
       }
     
-      else if((validate_3 || (validate_3 = validator.getSchemaValidator("spec#/$defs/Actor/properties/user_id/anyOf/1")))(value_user_id_34)) {
+      else if((validate_3 || (validate_3 = validator.getSchemaValidator("spec#/$defs/Actor/properties/user_id/anyOf/1")))(value_user_id_35)) {
         json += JSON_STR_NULL
       }
     
@@ -26493,7 +26619,7 @@ return json + JSON_STR_END_OBJECT
         if (obj === null) return JSON_STR_EMPTY_OBJECT
         let json = ''
 
-        let addComma_38 = false
+        let addComma_39 = false
 
     for (const key of Object.keys(obj)) {
       if (
@@ -26504,11 +26630,11 @@ return json + JSON_STR_END_OBJECT
       ) continue
       const value = obj[key]
   
-        json += addComma_38 ? JSON_STR_COMMA : ((addComma_38 = true), JSON_STR_BEGIN_OBJECT)
+        json += addComma_39 ? JSON_STR_COMMA : ((addComma_39 = true), JSON_STR_BEGIN_OBJECT)
         json += asString(key) + JSON_STR_COLONS + JSON.stringify(value)
       
     }
-  if (!addComma_38) json += JSON_STR_BEGIN_OBJECT
+  if (!addComma_39) json += JSON_STR_BEGIN_OBJECT
 
 return json + JSON_STR_END_OBJECT
 
@@ -26524,7 +26650,7 @@ return json + JSON_STR_END_OBJECT
         if (obj === null) return JSON_STR_EMPTY_OBJECT
         let json = ''
 
-        let addComma_40 = false
+        let addComma_41 = false
 
     for (const key of Object.keys(obj)) {
       if (
@@ -26535,11 +26661,11 @@ return json + JSON_STR_END_OBJECT
       ) continue
       const value = obj[key]
   
-        json += addComma_40 ? JSON_STR_COMMA : ((addComma_40 = true), JSON_STR_BEGIN_OBJECT)
+        json += addComma_41 ? JSON_STR_COMMA : ((addComma_41 = true), JSON_STR_BEGIN_OBJECT)
         json += asString(key) + JSON_STR_COLONS + JSON.stringify(value)
       
     }
-  if (!addComma_40) json += JSON_STR_BEGIN_OBJECT
+  if (!addComma_41) json += JSON_STR_BEGIN_OBJECT
 
 return json + JSON_STR_END_OBJECT
 
@@ -26556,18 +26682,18 @@ return json + JSON_STR_END_OBJECT
         let json = ''
 
         
-      const value_object_37 = obj["object"]
-      if (value_object_37 !== undefined) {
+      const value_object_38 = obj["object"]
+      if (value_object_38 !== undefined) {
         json += "{\"object\":"
-        json += anonymous10(value_object_37)
+        json += anonymous10(value_object_38)
       } else {
         throw new Error('"object" is required!')
       }
       
-      const value_previous_attributes_39 = obj["previous_attributes"]
-      if (value_previous_attributes_39 !== undefined) {
+      const value_previous_attributes_40 = obj["previous_attributes"]
+      if (value_previous_attributes_40 !== undefined) {
         json += ",\"previous_attributes\":"
-        json += anonymous11(value_previous_attributes_39)
+        json += anonymous11(value_previous_attributes_40)
       } else {
         throw new Error('"previous_attributes" is required!')
       }
@@ -26745,15 +26871,57 @@ return json + JSON_STR_END_OBJECT
         throw new Error('"request_id" is required!')
       }
       
-      const value_actor_29 = obj["actor"]
-      if (value_actor_29 !== undefined) {
+      const value_client_request_id_29 = obj["client_request_id"]
+      if (value_client_request_id_29 !== undefined) {
+        json += ",\"client_request_id\":"
+        
+          if (value_client_request_id_29 === null) {
+            json += JSON_STR_NULL
+          }
+          
+          else if(
+            typeof value_client_request_id_29 === "string" ||
+            value_client_request_id_29 === null ||
+            value_client_request_id_29 instanceof Date ||
+            value_client_request_id_29 instanceof RegExp ||
+            (
+              typeof value_client_request_id_29 === "object" &&
+              typeof value_client_request_id_29.toString === "function" &&
+              value_client_request_id_29.toString !== Object.prototype.toString
+            )
+          ) {
+            
+        if (typeof value_client_request_id_29 !== 'string') {
+          if (value_client_request_id_29 === null) {
+            json += JSON_STR_EMPTY_STRING
+          } else if (value_client_request_id_29 instanceof Date) {
+            json += JSON_STR_QUOTE + value_client_request_id_29.toISOString() + JSON_STR_QUOTE
+          } else if (value_client_request_id_29 instanceof RegExp) {
+            json += asString(value_client_request_id_29.source)
+          } else {
+            json += asString(value_client_request_id_29.toString())
+          }
+        } else {
+          json += asString(value_client_request_id_29)
+        }
+        
+          }
+        
+    else throw new TypeError("The value of 'spec#/$defs/PlatformEvent/properties/client_request_id' does not match schema definition.")
+  
+      } else {
+        throw new Error('"client_request_id" is required!')
+      }
+      
+      const value_actor_30 = obj["actor"]
+      if (value_actor_30 !== undefined) {
         json += ",\"actor\":"
         
-      if((validate_4 || (validate_4 = validator.getSchemaValidator("spec#/$defs/Actor")))(value_actor_29)) {
-        json += anonymous8(value_actor_29)
+      if((validate_4 || (validate_4 = validator.getSchemaValidator("spec#/$defs/Actor")))(value_actor_30)) {
+        json += anonymous8(value_actor_30)
       }
     
-      else if((validate_5 || (validate_5 = validator.getSchemaValidator("spec#/$defs/PlatformEvent/properties/actor/anyOf/1")))(value_actor_29)) {
+      else if((validate_5 || (validate_5 = validator.getSchemaValidator("spec#/$defs/PlatformEvent/properties/actor/anyOf/1")))(value_actor_30)) {
         json += JSON_STR_NULL
       }
     
@@ -26763,10 +26931,10 @@ return json + JSON_STR_END_OBJECT
         throw new Error('"actor" is required!')
       }
       
-      const value_data_35 = obj["data"]
-      if (value_data_35 !== undefined) {
+      const value_data_36 = obj["data"]
+      if (value_data_36 !== undefined) {
         json += ",\"data\":"
-        json += anonymous9(value_data_35)
+        json += anonymous9(value_data_36)
       } else {
         throw new Error('"data" is required!')
       }
@@ -27003,18 +27171,18 @@ return json + JSON_STR_END_OBJECT
         throw new Error('"request" is required!')
       }
       
-      const value_created_at_41 = obj["created_at"]
-      if (value_created_at_41 !== undefined) {
+      const value_created_at_42 = obj["created_at"]
+      if (value_created_at_42 !== undefined) {
         json += ",\"created_at\":"
-        json += asDateTime(value_created_at_41)
+        json += asDateTime(value_created_at_42)
       } else {
         throw new Error('"created_at" is required!')
       }
       
-      const value_updated_at_42 = obj["updated_at"]
-      if (value_updated_at_42 !== undefined) {
+      const value_updated_at_43 = obj["updated_at"]
+      if (value_updated_at_43 !== undefined) {
         json += ",\"updated_at\":"
-        json += asDateTime(value_updated_at_42)
+        json += asDateTime(value_updated_at_43)
       } else {
         throw new Error('"updated_at" is required!')
       }
@@ -27058,70 +27226,70 @@ return json + JSON_STR_END_OBJECT
         let json = ''
 
         
-      const value_page_45 = obj["page"]
-      if (value_page_45 !== undefined) {
+      const value_page_46 = obj["page"]
+      if (value_page_46 !== undefined) {
         json += "{\"page\":"
-        json += asInteger(value_page_45)
+        json += asInteger(value_page_46)
       } else {
         throw new Error('"page" is required!')
       }
       
-      const value_limit_46 = obj["limit"]
-      if (value_limit_46 !== undefined) {
+      const value_limit_47 = obj["limit"]
+      if (value_limit_47 !== undefined) {
         json += ",\"limit\":"
-        json += asInteger(value_limit_46)
+        json += asInteger(value_limit_47)
       } else {
         throw new Error('"limit" is required!')
       }
       
-      const value_total_47 = obj["total"]
-      if (value_total_47 !== undefined) {
+      const value_total_48 = obj["total"]
+      if (value_total_48 !== undefined) {
         json += ",\"total\":"
-        json += asInteger(value_total_47)
+        json += asInteger(value_total_48)
       } else {
         throw new Error('"total" is required!')
       }
       
-      const value_total_pages_48 = obj["total_pages"]
-      if (value_total_pages_48 !== undefined) {
+      const value_total_pages_49 = obj["total_pages"]
+      if (value_total_pages_49 !== undefined) {
         json += ",\"total_pages\":"
-        json += asInteger(value_total_pages_48)
+        json += asInteger(value_total_pages_49)
       } else {
         throw new Error('"total_pages" is required!')
       }
       
-      const value_next_cursor_49 = obj["next_cursor"]
-      if (value_next_cursor_49 !== undefined) {
+      const value_next_cursor_50 = obj["next_cursor"]
+      if (value_next_cursor_50 !== undefined) {
         json += ",\"next_cursor\":"
         
-          if (value_next_cursor_49 === null) {
+          if (value_next_cursor_50 === null) {
             json += JSON_STR_NULL
           }
           
           else if(
-            typeof value_next_cursor_49 === "string" ||
-            value_next_cursor_49 === null ||
-            value_next_cursor_49 instanceof Date ||
-            value_next_cursor_49 instanceof RegExp ||
+            typeof value_next_cursor_50 === "string" ||
+            value_next_cursor_50 === null ||
+            value_next_cursor_50 instanceof Date ||
+            value_next_cursor_50 instanceof RegExp ||
             (
-              typeof value_next_cursor_49 === "object" &&
-              typeof value_next_cursor_49.toString === "function" &&
-              value_next_cursor_49.toString !== Object.prototype.toString
+              typeof value_next_cursor_50 === "object" &&
+              typeof value_next_cursor_50.toString === "function" &&
+              value_next_cursor_50.toString !== Object.prototype.toString
             )
           ) {
             
-        if (typeof value_next_cursor_49 !== 'string') {
-          if (value_next_cursor_49 === null) {
+        if (typeof value_next_cursor_50 !== 'string') {
+          if (value_next_cursor_50 === null) {
             json += JSON_STR_EMPTY_STRING
-          } else if (value_next_cursor_49 instanceof Date) {
-            json += JSON_STR_QUOTE + value_next_cursor_49.toISOString() + JSON_STR_QUOTE
-          } else if (value_next_cursor_49 instanceof RegExp) {
-            json += asString(value_next_cursor_49.source)
+          } else if (value_next_cursor_50 instanceof Date) {
+            json += JSON_STR_QUOTE + value_next_cursor_50.toISOString() + JSON_STR_QUOTE
+          } else if (value_next_cursor_50 instanceof RegExp) {
+            json += asString(value_next_cursor_50.source)
           } else {
-            json += asString(value_next_cursor_49.toString())
+            json += asString(value_next_cursor_50.toString())
           }
         } else {
-          json += asString(value_next_cursor_49)
+          json += asString(value_next_cursor_50)
         }
         
           }
@@ -27155,10 +27323,10 @@ return json + JSON_STR_END_OBJECT
         throw new Error('"data" is required!')
       }
       
-      const value_pagination_43 = obj["pagination"]
-      if (value_pagination_43 !== undefined) {
+      const value_pagination_44 = obj["pagination"]
+      if (value_pagination_44 !== undefined) {
         json += ",\"pagination\":"
-        json += anonymous12(value_pagination_43)
+        json += anonymous12(value_pagination_44)
       } else {
         throw new Error('"pagination" is required!')
       }

@@ -15643,10 +15643,15 @@ export interface ProfileUpdatedEvent {
      */
     project_id: string | null;
     /**
-     * The `X-Request-ID` of the request that caused the event. `null` for automatic events.
+     * The ID that the server gave the request that caused the event, as in its log. `null` for automatic events. Older events have the client's `X-Request-ID`, if it sent one.
      * @example req_1c8f0a5e7b7d4c0fb0a2c9a1e6f4d3b2
      */
     request_id: string | null;
+    /**
+     * The `X-Request-ID` that the client sent with the request. Clients choose it, so it proves nothing. `null` without one.
+     * @example null
+     */
+    client_request_id: string | null;
     /** Who caused the event. `null` for events that are older than this field. */
     actor: Actor | null;
     /** The resource that the event is about. */
@@ -15704,10 +15709,15 @@ export interface SettingsUpdatedEvent {
      */
     project_id: string | null;
     /**
-     * The `X-Request-ID` of the request that caused the event. `null` for automatic events.
+     * The ID that the server gave the request that caused the event, as in its log. `null` for automatic events. Older events have the client's `X-Request-ID`, if it sent one.
      * @example req_1c8f0a5e7b7d4c0fb0a2c9a1e6f4d3b2
      */
     request_id: string | null;
+    /**
+     * The `X-Request-ID` that the client sent with the request. Clients choose it, so it proves nothing. `null` without one.
+     * @example null
+     */
+    client_request_id: string | null;
     /** Who caused the event. `null` for events that are older than this field. */
     actor: Actor | null;
     /** The resource that the event is about. */
@@ -15798,10 +15808,15 @@ export interface ApiKeyCreatedEvent {
      */
     project_id: string | null;
     /**
-     * The `X-Request-ID` of the request that caused the event. `null` for automatic events.
+     * The ID that the server gave the request that caused the event, as in its log. `null` for automatic events. Older events have the client's `X-Request-ID`, if it sent one.
      * @example req_1c8f0a5e7b7d4c0fb0a2c9a1e6f4d3b2
      */
     request_id: string | null;
+    /**
+     * The `X-Request-ID` that the client sent with the request. Clients choose it, so it proves nothing. `null` without one.
+     * @example null
+     */
+    client_request_id: string | null;
     /** Who caused the event. `null` for events that are older than this field. */
     actor: Actor | null;
     /** The resource that the event is about. */
@@ -15834,10 +15849,15 @@ export interface ApiKeyRotatedEvent {
      */
     project_id: string | null;
     /**
-     * The `X-Request-ID` of the request that caused the event. `null` for automatic events.
+     * The ID that the server gave the request that caused the event, as in its log. `null` for automatic events. Older events have the client's `X-Request-ID`, if it sent one.
      * @example req_1c8f0a5e7b7d4c0fb0a2c9a1e6f4d3b2
      */
     request_id: string | null;
+    /**
+     * The `X-Request-ID` that the client sent with the request. Clients choose it, so it proves nothing. `null` without one.
+     * @example null
+     */
+    client_request_id: string | null;
     /** Who caused the event. `null` for events that are older than this field. */
     actor: Actor | null;
     /** The resource that the event is about. */
@@ -15870,10 +15890,15 @@ export interface ApiKeyRevokedEvent {
      */
     project_id: string | null;
     /**
-     * The `X-Request-ID` of the request that caused the event. `null` for automatic events.
+     * The ID that the server gave the request that caused the event, as in its log. `null` for automatic events. Older events have the client's `X-Request-ID`, if it sent one.
      * @example req_1c8f0a5e7b7d4c0fb0a2c9a1e6f4d3b2
      */
     request_id: string | null;
+    /**
+     * The `X-Request-ID` that the client sent with the request. Clients choose it, so it proves nothing. `null` without one.
+     * @example null
+     */
+    client_request_id: string | null;
     /** Who caused the event. `null` for events that are older than this field. */
     actor: Actor | null;
     /** The resource that the event is about. */
@@ -15948,10 +15973,15 @@ export interface UserCreatedEvent {
      */
     project_id: string | null;
     /**
-     * The `X-Request-ID` of the request that caused the event. `null` for automatic events.
+     * The ID that the server gave the request that caused the event, as in its log. `null` for automatic events. Older events have the client's `X-Request-ID`, if it sent one.
      * @example req_1c8f0a5e7b7d4c0fb0a2c9a1e6f4d3b2
      */
     request_id: string | null;
+    /**
+     * The `X-Request-ID` that the client sent with the request. Clients choose it, so it proves nothing. `null` without one.
+     * @example null
+     */
+    client_request_id: string | null;
     /** Who caused the event. `null` for events that are older than this field. */
     actor: Actor | null;
     /** The resource that the event is about. */
@@ -15984,10 +16014,15 @@ export interface UserUpdatedEvent {
      */
     project_id: string | null;
     /**
-     * The `X-Request-ID` of the request that caused the event. `null` for automatic events.
+     * The ID that the server gave the request that caused the event, as in its log. `null` for automatic events. Older events have the client's `X-Request-ID`, if it sent one.
      * @example req_1c8f0a5e7b7d4c0fb0a2c9a1e6f4d3b2
      */
     request_id: string | null;
+    /**
+     * The `X-Request-ID` that the client sent with the request. Clients choose it, so it proves nothing. `null` without one.
+     * @example null
+     */
+    client_request_id: string | null;
     /** Who caused the event. `null` for events that are older than this field. */
     actor: Actor | null;
     /** The resource that the event is about. */
@@ -16030,10 +16065,15 @@ export interface UserDeletedEvent {
      */
     project_id: string | null;
     /**
-     * The `X-Request-ID` of the request that caused the event. `null` for automatic events.
+     * The ID that the server gave the request that caused the event, as in its log. `null` for automatic events. Older events have the client's `X-Request-ID`, if it sent one.
      * @example req_1c8f0a5e7b7d4c0fb0a2c9a1e6f4d3b2
      */
     request_id: string | null;
+    /**
+     * The `X-Request-ID` that the client sent with the request. Clients choose it, so it proves nothing. `null` without one.
+     * @example null
+     */
+    client_request_id: string | null;
     /** Who caused the event. `null` for events that are older than this field. */
     actor: Actor | null;
     /** The resource that the event is about. */
@@ -16178,10 +16218,15 @@ export interface ProjectCreatedEvent {
      */
     project_id: string | null;
     /**
-     * The `X-Request-ID` of the request that caused the event. `null` for automatic events.
+     * The ID that the server gave the request that caused the event, as in its log. `null` for automatic events. Older events have the client's `X-Request-ID`, if it sent one.
      * @example req_1c8f0a5e7b7d4c0fb0a2c9a1e6f4d3b2
      */
     request_id: string | null;
+    /**
+     * The `X-Request-ID` that the client sent with the request. Clients choose it, so it proves nothing. `null` without one.
+     * @example null
+     */
+    client_request_id: string | null;
     /** Who caused the event. `null` for events that are older than this field. */
     actor: Actor | null;
     /** The resource that the event is about. */
@@ -16214,10 +16259,15 @@ export interface ProjectUpdatedEvent {
      */
     project_id: string | null;
     /**
-     * The `X-Request-ID` of the request that caused the event. `null` for automatic events.
+     * The ID that the server gave the request that caused the event, as in its log. `null` for automatic events. Older events have the client's `X-Request-ID`, if it sent one.
      * @example req_1c8f0a5e7b7d4c0fb0a2c9a1e6f4d3b2
      */
     request_id: string | null;
+    /**
+     * The `X-Request-ID` that the client sent with the request. Clients choose it, so it proves nothing. `null` without one.
+     * @example null
+     */
+    client_request_id: string | null;
     /** Who caused the event. `null` for events that are older than this field. */
     actor: Actor | null;
     /** The resource that the event is about. */
@@ -16250,10 +16300,15 @@ export interface ProjectArchivedEvent {
      */
     project_id: string | null;
     /**
-     * The `X-Request-ID` of the request that caused the event. `null` for automatic events.
+     * The ID that the server gave the request that caused the event, as in its log. `null` for automatic events. Older events have the client's `X-Request-ID`, if it sent one.
      * @example req_1c8f0a5e7b7d4c0fb0a2c9a1e6f4d3b2
      */
     request_id: string | null;
+    /**
+     * The `X-Request-ID` that the client sent with the request. Clients choose it, so it proves nothing. `null` without one.
+     * @example null
+     */
+    client_request_id: string | null;
     /** Who caused the event. `null` for events that are older than this field. */
     actor: Actor | null;
     /** The resource that the event is about. */
@@ -16286,10 +16341,15 @@ export interface ProjectUnarchivedEvent {
      */
     project_id: string | null;
     /**
-     * The `X-Request-ID` of the request that caused the event. `null` for automatic events.
+     * The ID that the server gave the request that caused the event, as in its log. `null` for automatic events. Older events have the client's `X-Request-ID`, if it sent one.
      * @example req_1c8f0a5e7b7d4c0fb0a2c9a1e6f4d3b2
      */
     request_id: string | null;
+    /**
+     * The `X-Request-ID` that the client sent with the request. Clients choose it, so it proves nothing. `null` without one.
+     * @example null
+     */
+    client_request_id: string | null;
     /** Who caused the event. `null` for events that are older than this field. */
     actor: Actor | null;
     /** The resource that the event is about. */
@@ -16322,10 +16382,15 @@ export interface ProjectDeletedEvent {
      */
     project_id: string | null;
     /**
-     * The `X-Request-ID` of the request that caused the event. `null` for automatic events.
+     * The ID that the server gave the request that caused the event, as in its log. `null` for automatic events. Older events have the client's `X-Request-ID`, if it sent one.
      * @example req_1c8f0a5e7b7d4c0fb0a2c9a1e6f4d3b2
      */
     request_id: string | null;
+    /**
+     * The `X-Request-ID` that the client sent with the request. Clients choose it, so it proves nothing. `null` without one.
+     * @example null
+     */
+    client_request_id: string | null;
     /** Who caused the event. `null` for events that are older than this field. */
     actor: Actor | null;
     /** The resource that the event is about. */
@@ -16358,10 +16423,15 @@ export interface ProjectRestoredEvent {
      */
     project_id: string | null;
     /**
-     * The `X-Request-ID` of the request that caused the event. `null` for automatic events.
+     * The ID that the server gave the request that caused the event, as in its log. `null` for automatic events. Older events have the client's `X-Request-ID`, if it sent one.
      * @example req_1c8f0a5e7b7d4c0fb0a2c9a1e6f4d3b2
      */
     request_id: string | null;
+    /**
+     * The `X-Request-ID` that the client sent with the request. Clients choose it, so it proves nothing. `null` without one.
+     * @example null
+     */
+    client_request_id: string | null;
     /** Who caused the event. `null` for events that are older than this field. */
     actor: Actor | null;
     /** The resource that the event is about. */
@@ -16416,10 +16486,15 @@ export interface MemberAddedEvent {
      */
     project_id: string | null;
     /**
-     * The `X-Request-ID` of the request that caused the event. `null` for automatic events.
+     * The ID that the server gave the request that caused the event, as in its log. `null` for automatic events. Older events have the client's `X-Request-ID`, if it sent one.
      * @example req_1c8f0a5e7b7d4c0fb0a2c9a1e6f4d3b2
      */
     request_id: string | null;
+    /**
+     * The `X-Request-ID` that the client sent with the request. Clients choose it, so it proves nothing. `null` without one.
+     * @example null
+     */
+    client_request_id: string | null;
     /** Who caused the event. `null` for events that are older than this field. */
     actor: Actor | null;
     /** The resource that the event is about. */
@@ -16452,10 +16527,15 @@ export interface MemberUpdatedEvent {
      */
     project_id: string | null;
     /**
-     * The `X-Request-ID` of the request that caused the event. `null` for automatic events.
+     * The ID that the server gave the request that caused the event, as in its log. `null` for automatic events. Older events have the client's `X-Request-ID`, if it sent one.
      * @example req_1c8f0a5e7b7d4c0fb0a2c9a1e6f4d3b2
      */
     request_id: string | null;
+    /**
+     * The `X-Request-ID` that the client sent with the request. Clients choose it, so it proves nothing. `null` without one.
+     * @example null
+     */
+    client_request_id: string | null;
     /** Who caused the event. `null` for events that are older than this field. */
     actor: Actor | null;
     /** The resource that the event is about. */
@@ -16488,10 +16568,15 @@ export interface MemberRemovedEvent {
      */
     project_id: string | null;
     /**
-     * The `X-Request-ID` of the request that caused the event. `null` for automatic events.
+     * The ID that the server gave the request that caused the event, as in its log. `null` for automatic events. Older events have the client's `X-Request-ID`, if it sent one.
      * @example req_1c8f0a5e7b7d4c0fb0a2c9a1e6f4d3b2
      */
     request_id: string | null;
+    /**
+     * The `X-Request-ID` that the client sent with the request. Clients choose it, so it proves nothing. `null` without one.
+     * @example null
+     */
+    client_request_id: string | null;
     /** Who caused the event. `null` for events that are older than this field. */
     actor: Actor | null;
     /** The resource that the event is about. */
@@ -16568,10 +16653,15 @@ export interface InvitationCreatedEvent {
      */
     project_id: string | null;
     /**
-     * The `X-Request-ID` of the request that caused the event. `null` for automatic events.
+     * The ID that the server gave the request that caused the event, as in its log. `null` for automatic events. Older events have the client's `X-Request-ID`, if it sent one.
      * @example req_1c8f0a5e7b7d4c0fb0a2c9a1e6f4d3b2
      */
     request_id: string | null;
+    /**
+     * The `X-Request-ID` that the client sent with the request. Clients choose it, so it proves nothing. `null` without one.
+     * @example null
+     */
+    client_request_id: string | null;
     /** Who caused the event. `null` for events that are older than this field. */
     actor: Actor | null;
     /** The resource that the event is about. */
@@ -16604,10 +16694,15 @@ export interface InvitationRevokedEvent {
      */
     project_id: string | null;
     /**
-     * The `X-Request-ID` of the request that caused the event. `null` for automatic events.
+     * The ID that the server gave the request that caused the event, as in its log. `null` for automatic events. Older events have the client's `X-Request-ID`, if it sent one.
      * @example req_1c8f0a5e7b7d4c0fb0a2c9a1e6f4d3b2
      */
     request_id: string | null;
+    /**
+     * The `X-Request-ID` that the client sent with the request. Clients choose it, so it proves nothing. `null` without one.
+     * @example null
+     */
+    client_request_id: string | null;
     /** Who caused the event. `null` for events that are older than this field. */
     actor: Actor | null;
     /** The resource that the event is about. */
@@ -16640,10 +16735,15 @@ export interface InvitationDeclinedEvent {
      */
     project_id: string | null;
     /**
-     * The `X-Request-ID` of the request that caused the event. `null` for automatic events.
+     * The ID that the server gave the request that caused the event, as in its log. `null` for automatic events. Older events have the client's `X-Request-ID`, if it sent one.
      * @example req_1c8f0a5e7b7d4c0fb0a2c9a1e6f4d3b2
      */
     request_id: string | null;
+    /**
+     * The `X-Request-ID` that the client sent with the request. Clients choose it, so it proves nothing. `null` without one.
+     * @example null
+     */
+    client_request_id: string | null;
     /** Who caused the event. `null` for events that are older than this field. */
     actor: Actor | null;
     /** The resource that the event is about. */
@@ -16716,10 +16816,15 @@ export interface AvatarUpdatedEvent {
      */
     project_id: string | null;
     /**
-     * The `X-Request-ID` of the request that caused the event. `null` for automatic events.
+     * The ID that the server gave the request that caused the event, as in its log. `null` for automatic events. Older events have the client's `X-Request-ID`, if it sent one.
      * @example req_1c8f0a5e7b7d4c0fb0a2c9a1e6f4d3b2
      */
     request_id: string | null;
+    /**
+     * The `X-Request-ID` that the client sent with the request. Clients choose it, so it proves nothing. `null` without one.
+     * @example null
+     */
+    client_request_id: string | null;
     /** Who caused the event. `null` for events that are older than this field. */
     actor: Actor | null;
     /** The resource that the event is about. */
@@ -16752,10 +16857,15 @@ export interface AvatarDeletedEvent {
      */
     project_id: string | null;
     /**
-     * The `X-Request-ID` of the request that caused the event. `null` for automatic events.
+     * The ID that the server gave the request that caused the event, as in its log. `null` for automatic events. Older events have the client's `X-Request-ID`, if it sent one.
      * @example req_1c8f0a5e7b7d4c0fb0a2c9a1e6f4d3b2
      */
     request_id: string | null;
+    /**
+     * The `X-Request-ID` that the client sent with the request. Clients choose it, so it proves nothing. `null` without one.
+     * @example null
+     */
+    client_request_id: string | null;
     /** Who caused the event. `null` for events that are older than this field. */
     actor: Actor | null;
     /** The resource that the event is about. */
@@ -16849,10 +16959,15 @@ export interface FileCreatedEvent {
      */
     project_id: string | null;
     /**
-     * The `X-Request-ID` of the request that caused the event. `null` for automatic events.
+     * The ID that the server gave the request that caused the event, as in its log. `null` for automatic events. Older events have the client's `X-Request-ID`, if it sent one.
      * @example req_1c8f0a5e7b7d4c0fb0a2c9a1e6f4d3b2
      */
     request_id: string | null;
+    /**
+     * The `X-Request-ID` that the client sent with the request. Clients choose it, so it proves nothing. `null` without one.
+     * @example null
+     */
+    client_request_id: string | null;
     /** Who caused the event. `null` for events that are older than this field. */
     actor: Actor | null;
     /** The resource that the event is about. */
@@ -16885,10 +17000,15 @@ export interface FileUpdatedEvent {
      */
     project_id: string | null;
     /**
-     * The `X-Request-ID` of the request that caused the event. `null` for automatic events.
+     * The ID that the server gave the request that caused the event, as in its log. `null` for automatic events. Older events have the client's `X-Request-ID`, if it sent one.
      * @example req_1c8f0a5e7b7d4c0fb0a2c9a1e6f4d3b2
      */
     request_id: string | null;
+    /**
+     * The `X-Request-ID` that the client sent with the request. Clients choose it, so it proves nothing. `null` without one.
+     * @example null
+     */
+    client_request_id: string | null;
     /** Who caused the event. `null` for events that are older than this field. */
     actor: Actor | null;
     /** The resource that the event is about. */
@@ -16921,10 +17041,15 @@ export interface FileDeletedEvent {
      */
     project_id: string | null;
     /**
-     * The `X-Request-ID` of the request that caused the event. `null` for automatic events.
+     * The ID that the server gave the request that caused the event, as in its log. `null` for automatic events. Older events have the client's `X-Request-ID`, if it sent one.
      * @example req_1c8f0a5e7b7d4c0fb0a2c9a1e6f4d3b2
      */
     request_id: string | null;
+    /**
+     * The `X-Request-ID` that the client sent with the request. Clients choose it, so it proves nothing. `null` without one.
+     * @example null
+     */
+    client_request_id: string | null;
     /** Who caused the event. `null` for events that are older than this field. */
     actor: Actor | null;
     /** The resource that the event is about. */
@@ -16998,10 +17123,15 @@ export interface UploadCreatedEvent {
      */
     project_id: string | null;
     /**
-     * The `X-Request-ID` of the request that caused the event. `null` for automatic events.
+     * The ID that the server gave the request that caused the event, as in its log. `null` for automatic events. Older events have the client's `X-Request-ID`, if it sent one.
      * @example req_1c8f0a5e7b7d4c0fb0a2c9a1e6f4d3b2
      */
     request_id: string | null;
+    /**
+     * The `X-Request-ID` that the client sent with the request. Clients choose it, so it proves nothing. `null` without one.
+     * @example null
+     */
+    client_request_id: string | null;
     /** Who caused the event. `null` for events that are older than this field. */
     actor: Actor | null;
     /** The resource that the event is about. */
@@ -17034,10 +17164,15 @@ export interface UploadDeletedEvent {
      */
     project_id: string | null;
     /**
-     * The `X-Request-ID` of the request that caused the event. `null` for automatic events.
+     * The ID that the server gave the request that caused the event, as in its log. `null` for automatic events. Older events have the client's `X-Request-ID`, if it sent one.
      * @example req_1c8f0a5e7b7d4c0fb0a2c9a1e6f4d3b2
      */
     request_id: string | null;
+    /**
+     * The `X-Request-ID` that the client sent with the request. Clients choose it, so it proves nothing. `null` without one.
+     * @example null
+     */
+    client_request_id: string | null;
     /** Who caused the event. `null` for events that are older than this field. */
     actor: Actor | null;
     /** The resource that the event is about. */
@@ -17109,10 +17244,15 @@ export interface FileLinkCreatedEvent {
      */
     project_id: string | null;
     /**
-     * The `X-Request-ID` of the request that caused the event. `null` for automatic events.
+     * The ID that the server gave the request that caused the event, as in its log. `null` for automatic events. Older events have the client's `X-Request-ID`, if it sent one.
      * @example req_1c8f0a5e7b7d4c0fb0a2c9a1e6f4d3b2
      */
     request_id: string | null;
+    /**
+     * The `X-Request-ID` that the client sent with the request. Clients choose it, so it proves nothing. `null` without one.
+     * @example null
+     */
+    client_request_id: string | null;
     /** Who caused the event. `null` for events that are older than this field. */
     actor: Actor | null;
     /** The resource that the event is about. */
@@ -17145,10 +17285,15 @@ export interface FileLinkRevokedEvent {
      */
     project_id: string | null;
     /**
-     * The `X-Request-ID` of the request that caused the event. `null` for automatic events.
+     * The ID that the server gave the request that caused the event, as in its log. `null` for automatic events. Older events have the client's `X-Request-ID`, if it sent one.
      * @example req_1c8f0a5e7b7d4c0fb0a2c9a1e6f4d3b2
      */
     request_id: string | null;
+    /**
+     * The `X-Request-ID` that the client sent with the request. Clients choose it, so it proves nothing. `null` without one.
+     * @example null
+     */
+    client_request_id: string | null;
     /** Who caused the event. `null` for events that are older than this field. */
     actor: Actor | null;
     /** The resource that the event is about. */
@@ -17229,10 +17374,15 @@ export interface SessionCreatedEvent {
      */
     project_id: string | null;
     /**
-     * The `X-Request-ID` of the request that caused the event. `null` for automatic events.
+     * The ID that the server gave the request that caused the event, as in its log. `null` for automatic events. Older events have the client's `X-Request-ID`, if it sent one.
      * @example req_1c8f0a5e7b7d4c0fb0a2c9a1e6f4d3b2
      */
     request_id: string | null;
+    /**
+     * The `X-Request-ID` that the client sent with the request. Clients choose it, so it proves nothing. `null` without one.
+     * @example null
+     */
+    client_request_id: string | null;
     /** Who caused the event. `null` for events that are older than this field. */
     actor: Actor | null;
     /** The resource that the event is about. */
@@ -17265,10 +17415,15 @@ export interface SessionUpdatedEvent {
      */
     project_id: string | null;
     /**
-     * The `X-Request-ID` of the request that caused the event. `null` for automatic events.
+     * The ID that the server gave the request that caused the event, as in its log. `null` for automatic events. Older events have the client's `X-Request-ID`, if it sent one.
      * @example req_1c8f0a5e7b7d4c0fb0a2c9a1e6f4d3b2
      */
     request_id: string | null;
+    /**
+     * The `X-Request-ID` that the client sent with the request. Clients choose it, so it proves nothing. `null` without one.
+     * @example null
+     */
+    client_request_id: string | null;
     /** Who caused the event. `null` for events that are older than this field. */
     actor: Actor | null;
     /** The resource that the event is about. */
@@ -17301,10 +17456,15 @@ export interface SessionDeletedEvent {
      */
     project_id: string | null;
     /**
-     * The `X-Request-ID` of the request that caused the event. `null` for automatic events.
+     * The ID that the server gave the request that caused the event, as in its log. `null` for automatic events. Older events have the client's `X-Request-ID`, if it sent one.
      * @example req_1c8f0a5e7b7d4c0fb0a2c9a1e6f4d3b2
      */
     request_id: string | null;
+    /**
+     * The `X-Request-ID` that the client sent with the request. Clients choose it, so it proves nothing. `null` without one.
+     * @example null
+     */
+    client_request_id: string | null;
     /** Who caused the event. `null` for events that are older than this field. */
     actor: Actor | null;
     /** The resource that the event is about. */
@@ -17392,10 +17552,15 @@ export interface MessageUpdatedEvent {
      */
     project_id: string | null;
     /**
-     * The `X-Request-ID` of the request that caused the event. `null` for automatic events.
+     * The ID that the server gave the request that caused the event, as in its log. `null` for automatic events. Older events have the client's `X-Request-ID`, if it sent one.
      * @example req_1c8f0a5e7b7d4c0fb0a2c9a1e6f4d3b2
      */
     request_id: string | null;
+    /**
+     * The `X-Request-ID` that the client sent with the request. Clients choose it, so it proves nothing. `null` without one.
+     * @example null
+     */
+    client_request_id: string | null;
     /** Who caused the event. `null` for events that are older than this field. */
     actor: Actor | null;
     /** The resource that the event is about. */
@@ -17428,10 +17593,15 @@ export interface ChatCompletedEvent {
      */
     project_id: string | null;
     /**
-     * The `X-Request-ID` of the request that caused the event. `null` for automatic events.
+     * The ID that the server gave the request that caused the event, as in its log. `null` for automatic events. Older events have the client's `X-Request-ID`, if it sent one.
      * @example req_1c8f0a5e7b7d4c0fb0a2c9a1e6f4d3b2
      */
     request_id: string | null;
+    /**
+     * The `X-Request-ID` that the client sent with the request. Clients choose it, so it proves nothing. `null` without one.
+     * @example null
+     */
+    client_request_id: string | null;
     /** Who caused the event. `null` for events that are older than this field. */
     actor: Actor | null;
     /** The resource that the event is about. */
@@ -17464,10 +17634,15 @@ export interface ChatFailedEvent {
      */
     project_id: string | null;
     /**
-     * The `X-Request-ID` of the request that caused the event. `null` for automatic events.
+     * The ID that the server gave the request that caused the event, as in its log. `null` for automatic events. Older events have the client's `X-Request-ID`, if it sent one.
      * @example req_1c8f0a5e7b7d4c0fb0a2c9a1e6f4d3b2
      */
     request_id: string | null;
+    /**
+     * The `X-Request-ID` that the client sent with the request. Clients choose it, so it proves nothing. `null` without one.
+     * @example null
+     */
+    client_request_id: string | null;
     /** Who caused the event. `null` for events that are older than this field. */
     actor: Actor | null;
     /** The resource that the event is about. */
@@ -17500,10 +17675,15 @@ export interface ChatCanceledEvent {
      */
     project_id: string | null;
     /**
-     * The `X-Request-ID` of the request that caused the event. `null` for automatic events.
+     * The ID that the server gave the request that caused the event, as in its log. `null` for automatic events. Older events have the client's `X-Request-ID`, if it sent one.
      * @example req_1c8f0a5e7b7d4c0fb0a2c9a1e6f4d3b2
      */
     request_id: string | null;
+    /**
+     * The `X-Request-ID` that the client sent with the request. Clients choose it, so it proves nothing. `null` without one.
+     * @example null
+     */
+    client_request_id: string | null;
     /** Who caused the event. `null` for events that are older than this field. */
     actor: Actor | null;
     /** The resource that the event is about. */
@@ -17593,10 +17773,15 @@ export interface KnowledgeBaseCreatedEvent {
      */
     project_id: string | null;
     /**
-     * The `X-Request-ID` of the request that caused the event. `null` for automatic events.
+     * The ID that the server gave the request that caused the event, as in its log. `null` for automatic events. Older events have the client's `X-Request-ID`, if it sent one.
      * @example req_1c8f0a5e7b7d4c0fb0a2c9a1e6f4d3b2
      */
     request_id: string | null;
+    /**
+     * The `X-Request-ID` that the client sent with the request. Clients choose it, so it proves nothing. `null` without one.
+     * @example null
+     */
+    client_request_id: string | null;
     /** Who caused the event. `null` for events that are older than this field. */
     actor: Actor | null;
     /** The resource that the event is about. */
@@ -17629,10 +17814,15 @@ export interface KnowledgeBaseUpdatedEvent {
      */
     project_id: string | null;
     /**
-     * The `X-Request-ID` of the request that caused the event. `null` for automatic events.
+     * The ID that the server gave the request that caused the event, as in its log. `null` for automatic events. Older events have the client's `X-Request-ID`, if it sent one.
      * @example req_1c8f0a5e7b7d4c0fb0a2c9a1e6f4d3b2
      */
     request_id: string | null;
+    /**
+     * The `X-Request-ID` that the client sent with the request. Clients choose it, so it proves nothing. `null` without one.
+     * @example null
+     */
+    client_request_id: string | null;
     /** Who caused the event. `null` for events that are older than this field. */
     actor: Actor | null;
     /** The resource that the event is about. */
@@ -17665,10 +17855,15 @@ export interface KnowledgeBaseDeletedEvent {
      */
     project_id: string | null;
     /**
-     * The `X-Request-ID` of the request that caused the event. `null` for automatic events.
+     * The ID that the server gave the request that caused the event, as in its log. `null` for automatic events. Older events have the client's `X-Request-ID`, if it sent one.
      * @example req_1c8f0a5e7b7d4c0fb0a2c9a1e6f4d3b2
      */
     request_id: string | null;
+    /**
+     * The `X-Request-ID` that the client sent with the request. Clients choose it, so it proves nothing. `null` without one.
+     * @example null
+     */
+    client_request_id: string | null;
     /** Who caused the event. `null` for events that are older than this field. */
     actor: Actor | null;
     /** The resource that the event is about. */
@@ -17777,10 +17972,15 @@ export interface DocumentCreatedEvent {
      */
     project_id: string | null;
     /**
-     * The `X-Request-ID` of the request that caused the event. `null` for automatic events.
+     * The ID that the server gave the request that caused the event, as in its log. `null` for automatic events. Older events have the client's `X-Request-ID`, if it sent one.
      * @example req_1c8f0a5e7b7d4c0fb0a2c9a1e6f4d3b2
      */
     request_id: string | null;
+    /**
+     * The `X-Request-ID` that the client sent with the request. Clients choose it, so it proves nothing. `null` without one.
+     * @example null
+     */
+    client_request_id: string | null;
     /** Who caused the event. `null` for events that are older than this field. */
     actor: Actor | null;
     /** The resource that the event is about. */
@@ -17813,10 +18013,15 @@ export interface DocumentUpdatedEvent {
      */
     project_id: string | null;
     /**
-     * The `X-Request-ID` of the request that caused the event. `null` for automatic events.
+     * The ID that the server gave the request that caused the event, as in its log. `null` for automatic events. Older events have the client's `X-Request-ID`, if it sent one.
      * @example req_1c8f0a5e7b7d4c0fb0a2c9a1e6f4d3b2
      */
     request_id: string | null;
+    /**
+     * The `X-Request-ID` that the client sent with the request. Clients choose it, so it proves nothing. `null` without one.
+     * @example null
+     */
+    client_request_id: string | null;
     /** Who caused the event. `null` for events that are older than this field. */
     actor: Actor | null;
     /** The resource that the event is about. */
@@ -17849,10 +18054,15 @@ export interface DocumentReadyEvent {
      */
     project_id: string | null;
     /**
-     * The `X-Request-ID` of the request that caused the event. `null` for automatic events.
+     * The ID that the server gave the request that caused the event, as in its log. `null` for automatic events. Older events have the client's `X-Request-ID`, if it sent one.
      * @example req_1c8f0a5e7b7d4c0fb0a2c9a1e6f4d3b2
      */
     request_id: string | null;
+    /**
+     * The `X-Request-ID` that the client sent with the request. Clients choose it, so it proves nothing. `null` without one.
+     * @example null
+     */
+    client_request_id: string | null;
     /** Who caused the event. `null` for events that are older than this field. */
     actor: Actor | null;
     /** The resource that the event is about. */
@@ -17885,10 +18095,15 @@ export interface DocumentFailedEvent {
      */
     project_id: string | null;
     /**
-     * The `X-Request-ID` of the request that caused the event. `null` for automatic events.
+     * The ID that the server gave the request that caused the event, as in its log. `null` for automatic events. Older events have the client's `X-Request-ID`, if it sent one.
      * @example req_1c8f0a5e7b7d4c0fb0a2c9a1e6f4d3b2
      */
     request_id: string | null;
+    /**
+     * The `X-Request-ID` that the client sent with the request. Clients choose it, so it proves nothing. `null` without one.
+     * @example null
+     */
+    client_request_id: string | null;
     /** Who caused the event. `null` for events that are older than this field. */
     actor: Actor | null;
     /** The resource that the event is about. */
@@ -17921,10 +18136,15 @@ export interface DocumentDeletedEvent {
      */
     project_id: string | null;
     /**
-     * The `X-Request-ID` of the request that caused the event. `null` for automatic events.
+     * The ID that the server gave the request that caused the event, as in its log. `null` for automatic events. Older events have the client's `X-Request-ID`, if it sent one.
      * @example req_1c8f0a5e7b7d4c0fb0a2c9a1e6f4d3b2
      */
     request_id: string | null;
+    /**
+     * The `X-Request-ID` that the client sent with the request. Clients choose it, so it proves nothing. `null` without one.
+     * @example null
+     */
+    client_request_id: string | null;
     /** Who caused the event. `null` for events that are older than this field. */
     actor: Actor | null;
     /** The resource that the event is about. */
@@ -17980,10 +18200,15 @@ export interface ProductCreatedEvent {
      */
     project_id: string | null;
     /**
-     * The `X-Request-ID` of the request that caused the event. `null` for automatic events.
+     * The ID that the server gave the request that caused the event, as in its log. `null` for automatic events. Older events have the client's `X-Request-ID`, if it sent one.
      * @example req_1c8f0a5e7b7d4c0fb0a2c9a1e6f4d3b2
      */
     request_id: string | null;
+    /**
+     * The `X-Request-ID` that the client sent with the request. Clients choose it, so it proves nothing. `null` without one.
+     * @example null
+     */
+    client_request_id: string | null;
     /** Who caused the event. `null` for events that are older than this field. */
     actor: Actor | null;
     /** The resource that the event is about. */
@@ -18016,10 +18241,15 @@ export interface ProductUpdatedEvent {
      */
     project_id: string | null;
     /**
-     * The `X-Request-ID` of the request that caused the event. `null` for automatic events.
+     * The ID that the server gave the request that caused the event, as in its log. `null` for automatic events. Older events have the client's `X-Request-ID`, if it sent one.
      * @example req_1c8f0a5e7b7d4c0fb0a2c9a1e6f4d3b2
      */
     request_id: string | null;
+    /**
+     * The `X-Request-ID` that the client sent with the request. Clients choose it, so it proves nothing. `null` without one.
+     * @example null
+     */
+    client_request_id: string | null;
     /** Who caused the event. `null` for events that are older than this field. */
     actor: Actor | null;
     /** The resource that the event is about. */
@@ -18073,10 +18303,15 @@ export interface PriceCreatedEvent {
      */
     project_id: string | null;
     /**
-     * The `X-Request-ID` of the request that caused the event. `null` for automatic events.
+     * The ID that the server gave the request that caused the event, as in its log. `null` for automatic events. Older events have the client's `X-Request-ID`, if it sent one.
      * @example req_1c8f0a5e7b7d4c0fb0a2c9a1e6f4d3b2
      */
     request_id: string | null;
+    /**
+     * The `X-Request-ID` that the client sent with the request. Clients choose it, so it proves nothing. `null` without one.
+     * @example null
+     */
+    client_request_id: string | null;
     /** Who caused the event. `null` for events that are older than this field. */
     actor: Actor | null;
     /** The resource that the event is about. */
@@ -18109,10 +18344,15 @@ export interface PriceUpdatedEvent {
      */
     project_id: string | null;
     /**
-     * The `X-Request-ID` of the request that caused the event. `null` for automatic events.
+     * The ID that the server gave the request that caused the event, as in its log. `null` for automatic events. Older events have the client's `X-Request-ID`, if it sent one.
      * @example req_1c8f0a5e7b7d4c0fb0a2c9a1e6f4d3b2
      */
     request_id: string | null;
+    /**
+     * The `X-Request-ID` that the client sent with the request. Clients choose it, so it proves nothing. `null` without one.
+     * @example null
+     */
+    client_request_id: string | null;
     /** Who caused the event. `null` for events that are older than this field. */
     actor: Actor | null;
     /** The resource that the event is about. */
@@ -18189,10 +18429,15 @@ export interface OrderCreatedEvent {
      */
     project_id: string | null;
     /**
-     * The `X-Request-ID` of the request that caused the event. `null` for automatic events.
+     * The ID that the server gave the request that caused the event, as in its log. `null` for automatic events. Older events have the client's `X-Request-ID`, if it sent one.
      * @example req_1c8f0a5e7b7d4c0fb0a2c9a1e6f4d3b2
      */
     request_id: string | null;
+    /**
+     * The `X-Request-ID` that the client sent with the request. Clients choose it, so it proves nothing. `null` without one.
+     * @example null
+     */
+    client_request_id: string | null;
     /** Who caused the event. `null` for events that are older than this field. */
     actor: Actor | null;
     /** The resource that the event is about. */
@@ -18225,10 +18470,15 @@ export interface OrderPaidEvent {
      */
     project_id: string | null;
     /**
-     * The `X-Request-ID` of the request that caused the event. `null` for automatic events.
+     * The ID that the server gave the request that caused the event, as in its log. `null` for automatic events. Older events have the client's `X-Request-ID`, if it sent one.
      * @example req_1c8f0a5e7b7d4c0fb0a2c9a1e6f4d3b2
      */
     request_id: string | null;
+    /**
+     * The `X-Request-ID` that the client sent with the request. Clients choose it, so it proves nothing. `null` without one.
+     * @example null
+     */
+    client_request_id: string | null;
     /** Who caused the event. `null` for events that are older than this field. */
     actor: Actor | null;
     /** The resource that the event is about. */
@@ -18261,10 +18511,15 @@ export interface OrderCanceledEvent {
      */
     project_id: string | null;
     /**
-     * The `X-Request-ID` of the request that caused the event. `null` for automatic events.
+     * The ID that the server gave the request that caused the event, as in its log. `null` for automatic events. Older events have the client's `X-Request-ID`, if it sent one.
      * @example req_1c8f0a5e7b7d4c0fb0a2c9a1e6f4d3b2
      */
     request_id: string | null;
+    /**
+     * The `X-Request-ID` that the client sent with the request. Clients choose it, so it proves nothing. `null` without one.
+     * @example null
+     */
+    client_request_id: string | null;
     /** Who caused the event. `null` for events that are older than this field. */
     actor: Actor | null;
     /** The resource that the event is about. */
@@ -18297,10 +18552,15 @@ export interface OrderRefundedEvent {
      */
     project_id: string | null;
     /**
-     * The `X-Request-ID` of the request that caused the event. `null` for automatic events.
+     * The ID that the server gave the request that caused the event, as in its log. `null` for automatic events. Older events have the client's `X-Request-ID`, if it sent one.
      * @example req_1c8f0a5e7b7d4c0fb0a2c9a1e6f4d3b2
      */
     request_id: string | null;
+    /**
+     * The `X-Request-ID` that the client sent with the request. Clients choose it, so it proves nothing. `null` without one.
+     * @example null
+     */
+    client_request_id: string | null;
     /** Who caused the event. `null` for events that are older than this field. */
     actor: Actor | null;
     /** The resource that the event is about. */
@@ -18364,10 +18624,15 @@ export interface RefundCreatedEvent {
      */
     project_id: string | null;
     /**
-     * The `X-Request-ID` of the request that caused the event. `null` for automatic events.
+     * The ID that the server gave the request that caused the event, as in its log. `null` for automatic events. Older events have the client's `X-Request-ID`, if it sent one.
      * @example req_1c8f0a5e7b7d4c0fb0a2c9a1e6f4d3b2
      */
     request_id: string | null;
+    /**
+     * The `X-Request-ID` that the client sent with the request. Clients choose it, so it proves nothing. `null` without one.
+     * @example null
+     */
+    client_request_id: string | null;
     /** Who caused the event. `null` for events that are older than this field. */
     actor: Actor | null;
     /** The resource that the event is about. */
@@ -18400,10 +18665,15 @@ export interface RefundUpdatedEvent {
      */
     project_id: string | null;
     /**
-     * The `X-Request-ID` of the request that caused the event. `null` for automatic events.
+     * The ID that the server gave the request that caused the event, as in its log. `null` for automatic events. Older events have the client's `X-Request-ID`, if it sent one.
      * @example req_1c8f0a5e7b7d4c0fb0a2c9a1e6f4d3b2
      */
     request_id: string | null;
+    /**
+     * The `X-Request-ID` that the client sent with the request. Clients choose it, so it proves nothing. `null` without one.
+     * @example null
+     */
+    client_request_id: string | null;
     /** Who caused the event. `null` for events that are older than this field. */
     actor: Actor | null;
     /** The resource that the event is about. */
@@ -18483,10 +18753,15 @@ export interface CheckoutCreatedEvent {
      */
     project_id: string | null;
     /**
-     * The `X-Request-ID` of the request that caused the event. `null` for automatic events.
+     * The ID that the server gave the request that caused the event, as in its log. `null` for automatic events. Older events have the client's `X-Request-ID`, if it sent one.
      * @example req_1c8f0a5e7b7d4c0fb0a2c9a1e6f4d3b2
      */
     request_id: string | null;
+    /**
+     * The `X-Request-ID` that the client sent with the request. Clients choose it, so it proves nothing. `null` without one.
+     * @example null
+     */
+    client_request_id: string | null;
     /** Who caused the event. `null` for events that are older than this field. */
     actor: Actor | null;
     /** The resource that the event is about. */
@@ -18519,10 +18794,15 @@ export interface CheckoutCompletedEvent {
      */
     project_id: string | null;
     /**
-     * The `X-Request-ID` of the request that caused the event. `null` for automatic events.
+     * The ID that the server gave the request that caused the event, as in its log. `null` for automatic events. Older events have the client's `X-Request-ID`, if it sent one.
      * @example req_1c8f0a5e7b7d4c0fb0a2c9a1e6f4d3b2
      */
     request_id: string | null;
+    /**
+     * The `X-Request-ID` that the client sent with the request. Clients choose it, so it proves nothing. `null` without one.
+     * @example null
+     */
+    client_request_id: string | null;
     /** Who caused the event. `null` for events that are older than this field. */
     actor: Actor | null;
     /** The resource that the event is about. */
@@ -18555,10 +18835,15 @@ export interface CheckoutExpiredEvent {
      */
     project_id: string | null;
     /**
-     * The `X-Request-ID` of the request that caused the event. `null` for automatic events.
+     * The ID that the server gave the request that caused the event, as in its log. `null` for automatic events. Older events have the client's `X-Request-ID`, if it sent one.
      * @example req_1c8f0a5e7b7d4c0fb0a2c9a1e6f4d3b2
      */
     request_id: string | null;
+    /**
+     * The `X-Request-ID` that the client sent with the request. Clients choose it, so it proves nothing. `null` without one.
+     * @example null
+     */
+    client_request_id: string | null;
     /** Who caused the event. `null` for events that are older than this field. */
     actor: Actor | null;
     /** The resource that the event is about. */
@@ -18637,10 +18922,15 @@ export interface SubscriptionCreatedEvent {
      */
     project_id: string | null;
     /**
-     * The `X-Request-ID` of the request that caused the event. `null` for automatic events.
+     * The ID that the server gave the request that caused the event, as in its log. `null` for automatic events. Older events have the client's `X-Request-ID`, if it sent one.
      * @example req_1c8f0a5e7b7d4c0fb0a2c9a1e6f4d3b2
      */
     request_id: string | null;
+    /**
+     * The `X-Request-ID` that the client sent with the request. Clients choose it, so it proves nothing. `null` without one.
+     * @example null
+     */
+    client_request_id: string | null;
     /** Who caused the event. `null` for events that are older than this field. */
     actor: Actor | null;
     /** The resource that the event is about. */
@@ -18673,10 +18963,15 @@ export interface SubscriptionUpdatedEvent {
      */
     project_id: string | null;
     /**
-     * The `X-Request-ID` of the request that caused the event. `null` for automatic events.
+     * The ID that the server gave the request that caused the event, as in its log. `null` for automatic events. Older events have the client's `X-Request-ID`, if it sent one.
      * @example req_1c8f0a5e7b7d4c0fb0a2c9a1e6f4d3b2
      */
     request_id: string | null;
+    /**
+     * The `X-Request-ID` that the client sent with the request. Clients choose it, so it proves nothing. `null` without one.
+     * @example null
+     */
+    client_request_id: string | null;
     /** Who caused the event. `null` for events that are older than this field. */
     actor: Actor | null;
     /** The resource that the event is about. */
@@ -18709,10 +19004,15 @@ export interface SubscriptionCanceledEvent {
      */
     project_id: string | null;
     /**
-     * The `X-Request-ID` of the request that caused the event. `null` for automatic events.
+     * The ID that the server gave the request that caused the event, as in its log. `null` for automatic events. Older events have the client's `X-Request-ID`, if it sent one.
      * @example req_1c8f0a5e7b7d4c0fb0a2c9a1e6f4d3b2
      */
     request_id: string | null;
+    /**
+     * The `X-Request-ID` that the client sent with the request. Clients choose it, so it proves nothing. `null` without one.
+     * @example null
+     */
+    client_request_id: string | null;
     /** Who caused the event. `null` for events that are older than this field. */
     actor: Actor | null;
     /** The resource that the event is about. */
@@ -18781,10 +19081,15 @@ export interface WebhookEndpointCreatedEvent {
      */
     project_id: string | null;
     /**
-     * The `X-Request-ID` of the request that caused the event. `null` for automatic events.
+     * The ID that the server gave the request that caused the event, as in its log. `null` for automatic events. Older events have the client's `X-Request-ID`, if it sent one.
      * @example req_1c8f0a5e7b7d4c0fb0a2c9a1e6f4d3b2
      */
     request_id: string | null;
+    /**
+     * The `X-Request-ID` that the client sent with the request. Clients choose it, so it proves nothing. `null` without one.
+     * @example null
+     */
+    client_request_id: string | null;
     /** Who caused the event. `null` for events that are older than this field. */
     actor: Actor | null;
     /** The resource that the event is about. */
@@ -18817,10 +19122,15 @@ export interface WebhookEndpointUpdatedEvent {
      */
     project_id: string | null;
     /**
-     * The `X-Request-ID` of the request that caused the event. `null` for automatic events.
+     * The ID that the server gave the request that caused the event, as in its log. `null` for automatic events. Older events have the client's `X-Request-ID`, if it sent one.
      * @example req_1c8f0a5e7b7d4c0fb0a2c9a1e6f4d3b2
      */
     request_id: string | null;
+    /**
+     * The `X-Request-ID` that the client sent with the request. Clients choose it, so it proves nothing. `null` without one.
+     * @example null
+     */
+    client_request_id: string | null;
     /** Who caused the event. `null` for events that are older than this field. */
     actor: Actor | null;
     /** The resource that the event is about. */
@@ -18853,10 +19163,15 @@ export interface WebhookEndpointDeletedEvent {
      */
     project_id: string | null;
     /**
-     * The `X-Request-ID` of the request that caused the event. `null` for automatic events.
+     * The ID that the server gave the request that caused the event, as in its log. `null` for automatic events. Older events have the client's `X-Request-ID`, if it sent one.
      * @example req_1c8f0a5e7b7d4c0fb0a2c9a1e6f4d3b2
      */
     request_id: string | null;
+    /**
+     * The `X-Request-ID` that the client sent with the request. Clients choose it, so it proves nothing. `null` without one.
+     * @example null
+     */
+    client_request_id: string | null;
     /** Who caused the event. `null` for events that are older than this field. */
     actor: Actor | null;
     /** The resource that the event is about. */
@@ -18889,10 +19204,15 @@ export interface WebhookEndpointSecretRotatedEvent {
      */
     project_id: string | null;
     /**
-     * The `X-Request-ID` of the request that caused the event. `null` for automatic events.
+     * The ID that the server gave the request that caused the event, as in its log. `null` for automatic events. Older events have the client's `X-Request-ID`, if it sent one.
      * @example req_1c8f0a5e7b7d4c0fb0a2c9a1e6f4d3b2
      */
     request_id: string | null;
+    /**
+     * The `X-Request-ID` that the client sent with the request. Clients choose it, so it proves nothing. `null` without one.
+     * @example null
+     */
+    client_request_id: string | null;
     /** Who caused the event. `null` for events that are older than this field. */
     actor: Actor | null;
     /** The resource that the event is about. */
@@ -18925,10 +19245,15 @@ export interface WebhookEndpointTestedEvent {
      */
     project_id: string | null;
     /**
-     * The `X-Request-ID` of the request that caused the event. `null` for automatic events.
+     * The ID that the server gave the request that caused the event, as in its log. `null` for automatic events. Older events have the client's `X-Request-ID`, if it sent one.
      * @example req_1c8f0a5e7b7d4c0fb0a2c9a1e6f4d3b2
      */
     request_id: string | null;
+    /**
+     * The `X-Request-ID` that the client sent with the request. Clients choose it, so it proves nothing. `null` without one.
+     * @example null
+     */
+    client_request_id: string | null;
     /** Who caused the event. `null` for events that are older than this field. */
     actor: Actor | null;
     /** The resource that the event is about. */
@@ -18979,10 +19304,15 @@ export interface WebhookEndpointRecoveredEvent {
      */
     project_id: string | null;
     /**
-     * The `X-Request-ID` of the request that caused the event. `null` for automatic events.
+     * The ID that the server gave the request that caused the event, as in its log. `null` for automatic events. Older events have the client's `X-Request-ID`, if it sent one.
      * @example req_1c8f0a5e7b7d4c0fb0a2c9a1e6f4d3b2
      */
     request_id: string | null;
+    /**
+     * The `X-Request-ID` that the client sent with the request. Clients choose it, so it proves nothing. `null` without one.
+     * @example null
+     */
+    client_request_id: string | null;
     /** Who caused the event. `null` for events that are older than this field. */
     actor: Actor | null;
     /** The resource that the event is about. */
@@ -19015,10 +19345,15 @@ export interface WebhookEndpointDisabledEvent {
      */
     project_id: string | null;
     /**
-     * The `X-Request-ID` of the request that caused the event. `null` for automatic events.
+     * The ID that the server gave the request that caused the event, as in its log. `null` for automatic events. Older events have the client's `X-Request-ID`, if it sent one.
      * @example req_1c8f0a5e7b7d4c0fb0a2c9a1e6f4d3b2
      */
     request_id: string | null;
+    /**
+     * The `X-Request-ID` that the client sent with the request. Clients choose it, so it proves nothing. `null` without one.
+     * @example null
+     */
+    client_request_id: string | null;
     /** Who caused the event. `null` for events that are older than this field. */
     actor: Actor | null;
     /** The resource that the event is about. */
@@ -19097,10 +19432,15 @@ export interface WebhookDeliveryRedeliveredEvent {
      */
     project_id: string | null;
     /**
-     * The `X-Request-ID` of the request that caused the event. `null` for automatic events.
+     * The ID that the server gave the request that caused the event, as in its log. `null` for automatic events. Older events have the client's `X-Request-ID`, if it sent one.
      * @example req_1c8f0a5e7b7d4c0fb0a2c9a1e6f4d3b2
      */
     request_id: string | null;
+    /**
+     * The `X-Request-ID` that the client sent with the request. Clients choose it, so it proves nothing. `null` without one.
+     * @example null
+     */
+    client_request_id: string | null;
     /** Who caused the event. `null` for events that are older than this field. */
     actor: Actor | null;
     /** The resource that the event is about. */

@@ -32,7 +32,7 @@ export const storageUploads = {
     })
     if (body === null && length > 0) return answer
     const current = await receiveFirstBytes(services, request, upload, {
-      requestId: request.id,
+      origin: { id: request.id, clientRequestId: request.clientRequestId },
       isRepeatable: headers['idempotency-key'] !== undefined,
       body,
       checksum: headers['upload-checksum'],

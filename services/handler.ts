@@ -89,8 +89,10 @@ type DeclaredBody<Id extends OperationId> = operations[Id] extends { requestBody
 
 /** A validated request, as passed to the handler. */
 export interface Request<Id extends OperationId> {
-  /** The request id, as in the header `X-Request-ID` and in the log. */
+  /** The id that the server gave the request, as in the log. */
   id: string
+  /** The `X-Request-ID` of the client. */
+  clientRequestId: string | undefined
   operation: OperationInfo
   params: Parameters<Id, 'path'>
   query: Query<Id>

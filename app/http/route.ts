@@ -20,7 +20,7 @@ import { idempotencyFingerprint, Replayed, withIdempotency, type IdempotentReque
 import { preconditionOf, withTransaction } from './preconditions.ts'
 import type { RateLimits } from './rate-limit.ts'
 import { nameReference } from './references.ts'
-import { requireIdentityCoding } from './request-headers.ts'
+import { clientRequestId, requireIdentityCoding } from './request-headers.ts'
 import { eventText, pageLinks, render, type HandlerAnswer, type RenderedResponse } from './response.ts'
 import { SseStream } from './sse.ts'
 import { once, sendStatic, staticContent, type StaticContent } from './static-content.ts'
@@ -100,7 +100,8 @@ export class OperationRoute {
     const input = streamed ? await readStreamedInput(info, request) : validate(info, request)
     const call = new OperationCall(this, request, reply, input)
     // Events record the request and the API key that caused them.
-    const origin = { id: request.id, actor: actorOf(request.principal) }
+    const { id } = request
+    const origin = { id, clientRequestId: clientRequestId(request), actor: actorOf(request.principal) }
     const db = this.#writes ? database.forRequest(origin) : database
     if (this.#answersEvents) return await call.sendEvents(db)
     if (this.#answersBytes) return await call.sendBytes(db)
@@ -242,6 +243,7 @@ class OperationCall {
     const call = handler(
       {
         id: request.id,
+        clientRequestId: clientRequestId(request),
         operation: info,
         params,
         query,

@@ -11900,10 +11900,15 @@ export interface operations {
                          */
                         project_id: string | null;
                         /**
-                         * The `X-Request-ID` of the request that caused the event. `null` for automatic events.
+                         * The ID that the server gave the request that caused the event, as in its log. `null` for automatic events. Older events have the client's `X-Request-ID`, if it sent one.
                          * @example req_1c8f0a5e7b7d4c0fb0a2c9a1e6f4d3b2
                          */
                         request_id: string | null;
+                        /**
+                         * The `X-Request-ID` that the client sent with the request. Clients choose it, so it proves nothing. `null` without one.
+                         * @example null
+                         */
+                        client_request_id: string | null;
                         /** Who caused the event. `null` for events that are older than this field. */
                         actor: Actor | null;
                         /** The resource that the event is about, and its previous values. */
@@ -15945,10 +15950,15 @@ export interface ProfileUpdatedEvent {
      */
     project_id: string | null;
     /**
-     * The `X-Request-ID` of the request that caused the event. `null` for automatic events.
+     * The ID that the server gave the request that caused the event, as in its log. `null` for automatic events. Older events have the client's `X-Request-ID`, if it sent one.
      * @example req_1c8f0a5e7b7d4c0fb0a2c9a1e6f4d3b2
      */
     request_id: string | null;
+    /**
+     * The `X-Request-ID` that the client sent with the request. Clients choose it, so it proves nothing. `null` without one.
+     * @example null
+     */
+    client_request_id: string | null;
     /** Who caused the event. `null` for events that are older than this field. */
     actor: Actor | null;
     /** The resource that the event is about. */
@@ -16000,10 +16010,15 @@ export interface SettingsUpdatedEvent {
      */
     project_id: string | null;
     /**
-     * The `X-Request-ID` of the request that caused the event. `null` for automatic events.
+     * The ID that the server gave the request that caused the event, as in its log. `null` for automatic events. Older events have the client's `X-Request-ID`, if it sent one.
      * @example req_1c8f0a5e7b7d4c0fb0a2c9a1e6f4d3b2
      */
     request_id: string | null;
+    /**
+     * The `X-Request-ID` that the client sent with the request. Clients choose it, so it proves nothing. `null` without one.
+     * @example null
+     */
+    client_request_id: string | null;
     /** Who caused the event. `null` for events that are older than this field. */
     actor: Actor | null;
     /** The resource that the event is about. */
@@ -16091,10 +16106,15 @@ export interface ApiKeyCreatedEvent {
      */
     project_id: string | null;
     /**
-     * The `X-Request-ID` of the request that caused the event. `null` for automatic events.
+     * The ID that the server gave the request that caused the event, as in its log. `null` for automatic events. Older events have the client's `X-Request-ID`, if it sent one.
      * @example req_1c8f0a5e7b7d4c0fb0a2c9a1e6f4d3b2
      */
     request_id: string | null;
+    /**
+     * The `X-Request-ID` that the client sent with the request. Clients choose it, so it proves nothing. `null` without one.
+     * @example null
+     */
+    client_request_id: string | null;
     /** Who caused the event. `null` for events that are older than this field. */
     actor: Actor | null;
     /** The resource that the event is about. */
@@ -16124,10 +16144,15 @@ export interface ApiKeyRotatedEvent {
      */
     project_id: string | null;
     /**
-     * The `X-Request-ID` of the request that caused the event. `null` for automatic events.
+     * The ID that the server gave the request that caused the event, as in its log. `null` for automatic events. Older events have the client's `X-Request-ID`, if it sent one.
      * @example req_1c8f0a5e7b7d4c0fb0a2c9a1e6f4d3b2
      */
     request_id: string | null;
+    /**
+     * The `X-Request-ID` that the client sent with the request. Clients choose it, so it proves nothing. `null` without one.
+     * @example null
+     */
+    client_request_id: string | null;
     /** Who caused the event. `null` for events that are older than this field. */
     actor: Actor | null;
     /** The resource that the event is about. */
@@ -16157,10 +16182,15 @@ export interface ApiKeyRevokedEvent {
      */
     project_id: string | null;
     /**
-     * The `X-Request-ID` of the request that caused the event. `null` for automatic events.
+     * The ID that the server gave the request that caused the event, as in its log. `null` for automatic events. Older events have the client's `X-Request-ID`, if it sent one.
      * @example req_1c8f0a5e7b7d4c0fb0a2c9a1e6f4d3b2
      */
     request_id: string | null;
+    /**
+     * The `X-Request-ID` that the client sent with the request. Clients choose it, so it proves nothing. `null` without one.
+     * @example null
+     */
+    client_request_id: string | null;
     /** Who caused the event. `null` for events that are older than this field. */
     actor: Actor | null;
     /** The resource that the event is about. */
@@ -16226,10 +16256,15 @@ export interface UserCreatedEvent {
      */
     project_id: string | null;
     /**
-     * The `X-Request-ID` of the request that caused the event. `null` for automatic events.
+     * The ID that the server gave the request that caused the event, as in its log. `null` for automatic events. Older events have the client's `X-Request-ID`, if it sent one.
      * @example req_1c8f0a5e7b7d4c0fb0a2c9a1e6f4d3b2
      */
     request_id: string | null;
+    /**
+     * The `X-Request-ID` that the client sent with the request. Clients choose it, so it proves nothing. `null` without one.
+     * @example null
+     */
+    client_request_id: string | null;
     /** Who caused the event. `null` for events that are older than this field. */
     actor: Actor | null;
     /** The resource that the event is about. */
@@ -16259,10 +16294,15 @@ export interface UserUpdatedEvent {
      */
     project_id: string | null;
     /**
-     * The `X-Request-ID` of the request that caused the event. `null` for automatic events.
+     * The ID that the server gave the request that caused the event, as in its log. `null` for automatic events. Older events have the client's `X-Request-ID`, if it sent one.
      * @example req_1c8f0a5e7b7d4c0fb0a2c9a1e6f4d3b2
      */
     request_id: string | null;
+    /**
+     * The `X-Request-ID` that the client sent with the request. Clients choose it, so it proves nothing. `null` without one.
+     * @example null
+     */
+    client_request_id: string | null;
     /** Who caused the event. `null` for events that are older than this field. */
     actor: Actor | null;
     /** The resource that the event is about. */
@@ -16302,10 +16342,15 @@ export interface UserDeletedEvent {
      */
     project_id: string | null;
     /**
-     * The `X-Request-ID` of the request that caused the event. `null` for automatic events.
+     * The ID that the server gave the request that caused the event, as in its log. `null` for automatic events. Older events have the client's `X-Request-ID`, if it sent one.
      * @example req_1c8f0a5e7b7d4c0fb0a2c9a1e6f4d3b2
      */
     request_id: string | null;
+    /**
+     * The `X-Request-ID` that the client sent with the request. Clients choose it, so it proves nothing. `null` without one.
+     * @example null
+     */
+    client_request_id: string | null;
     /** Who caused the event. `null` for events that are older than this field. */
     actor: Actor | null;
     /** The resource that the event is about. */
@@ -16441,10 +16486,15 @@ export interface ProjectCreatedEvent {
      */
     project_id: string | null;
     /**
-     * The `X-Request-ID` of the request that caused the event. `null` for automatic events.
+     * The ID that the server gave the request that caused the event, as in its log. `null` for automatic events. Older events have the client's `X-Request-ID`, if it sent one.
      * @example req_1c8f0a5e7b7d4c0fb0a2c9a1e6f4d3b2
      */
     request_id: string | null;
+    /**
+     * The `X-Request-ID` that the client sent with the request. Clients choose it, so it proves nothing. `null` without one.
+     * @example null
+     */
+    client_request_id: string | null;
     /** Who caused the event. `null` for events that are older than this field. */
     actor: Actor | null;
     /** The resource that the event is about. */
@@ -16474,10 +16524,15 @@ export interface ProjectUpdatedEvent {
      */
     project_id: string | null;
     /**
-     * The `X-Request-ID` of the request that caused the event. `null` for automatic events.
+     * The ID that the server gave the request that caused the event, as in its log. `null` for automatic events. Older events have the client's `X-Request-ID`, if it sent one.
      * @example req_1c8f0a5e7b7d4c0fb0a2c9a1e6f4d3b2
      */
     request_id: string | null;
+    /**
+     * The `X-Request-ID` that the client sent with the request. Clients choose it, so it proves nothing. `null` without one.
+     * @example null
+     */
+    client_request_id: string | null;
     /** Who caused the event. `null` for events that are older than this field. */
     actor: Actor | null;
     /** The resource that the event is about. */
@@ -16507,10 +16562,15 @@ export interface ProjectArchivedEvent {
      */
     project_id: string | null;
     /**
-     * The `X-Request-ID` of the request that caused the event. `null` for automatic events.
+     * The ID that the server gave the request that caused the event, as in its log. `null` for automatic events. Older events have the client's `X-Request-ID`, if it sent one.
      * @example req_1c8f0a5e7b7d4c0fb0a2c9a1e6f4d3b2
      */
     request_id: string | null;
+    /**
+     * The `X-Request-ID` that the client sent with the request. Clients choose it, so it proves nothing. `null` without one.
+     * @example null
+     */
+    client_request_id: string | null;
     /** Who caused the event. `null` for events that are older than this field. */
     actor: Actor | null;
     /** The resource that the event is about. */
@@ -16540,10 +16600,15 @@ export interface ProjectUnarchivedEvent {
      */
     project_id: string | null;
     /**
-     * The `X-Request-ID` of the request that caused the event. `null` for automatic events.
+     * The ID that the server gave the request that caused the event, as in its log. `null` for automatic events. Older events have the client's `X-Request-ID`, if it sent one.
      * @example req_1c8f0a5e7b7d4c0fb0a2c9a1e6f4d3b2
      */
     request_id: string | null;
+    /**
+     * The `X-Request-ID` that the client sent with the request. Clients choose it, so it proves nothing. `null` without one.
+     * @example null
+     */
+    client_request_id: string | null;
     /** Who caused the event. `null` for events that are older than this field. */
     actor: Actor | null;
     /** The resource that the event is about. */
@@ -16573,10 +16638,15 @@ export interface ProjectDeletedEvent {
      */
     project_id: string | null;
     /**
-     * The `X-Request-ID` of the request that caused the event. `null` for automatic events.
+     * The ID that the server gave the request that caused the event, as in its log. `null` for automatic events. Older events have the client's `X-Request-ID`, if it sent one.
      * @example req_1c8f0a5e7b7d4c0fb0a2c9a1e6f4d3b2
      */
     request_id: string | null;
+    /**
+     * The `X-Request-ID` that the client sent with the request. Clients choose it, so it proves nothing. `null` without one.
+     * @example null
+     */
+    client_request_id: string | null;
     /** Who caused the event. `null` for events that are older than this field. */
     actor: Actor | null;
     /** The resource that the event is about. */
@@ -16606,10 +16676,15 @@ export interface ProjectRestoredEvent {
      */
     project_id: string | null;
     /**
-     * The `X-Request-ID` of the request that caused the event. `null` for automatic events.
+     * The ID that the server gave the request that caused the event, as in its log. `null` for automatic events. Older events have the client's `X-Request-ID`, if it sent one.
      * @example req_1c8f0a5e7b7d4c0fb0a2c9a1e6f4d3b2
      */
     request_id: string | null;
+    /**
+     * The `X-Request-ID` that the client sent with the request. Clients choose it, so it proves nothing. `null` without one.
+     * @example null
+     */
+    client_request_id: string | null;
     /** Who caused the event. `null` for events that are older than this field. */
     actor: Actor | null;
     /** The resource that the event is about. */
@@ -16661,10 +16736,15 @@ export interface MemberAddedEvent {
      */
     project_id: string | null;
     /**
-     * The `X-Request-ID` of the request that caused the event. `null` for automatic events.
+     * The ID that the server gave the request that caused the event, as in its log. `null` for automatic events. Older events have the client's `X-Request-ID`, if it sent one.
      * @example req_1c8f0a5e7b7d4c0fb0a2c9a1e6f4d3b2
      */
     request_id: string | null;
+    /**
+     * The `X-Request-ID` that the client sent with the request. Clients choose it, so it proves nothing. `null` without one.
+     * @example null
+     */
+    client_request_id: string | null;
     /** Who caused the event. `null` for events that are older than this field. */
     actor: Actor | null;
     /** The resource that the event is about. */
@@ -16694,10 +16774,15 @@ export interface MemberUpdatedEvent {
      */
     project_id: string | null;
     /**
-     * The `X-Request-ID` of the request that caused the event. `null` for automatic events.
+     * The ID that the server gave the request that caused the event, as in its log. `null` for automatic events. Older events have the client's `X-Request-ID`, if it sent one.
      * @example req_1c8f0a5e7b7d4c0fb0a2c9a1e6f4d3b2
      */
     request_id: string | null;
+    /**
+     * The `X-Request-ID` that the client sent with the request. Clients choose it, so it proves nothing. `null` without one.
+     * @example null
+     */
+    client_request_id: string | null;
     /** Who caused the event. `null` for events that are older than this field. */
     actor: Actor | null;
     /** The resource that the event is about. */
@@ -16727,10 +16812,15 @@ export interface MemberRemovedEvent {
      */
     project_id: string | null;
     /**
-     * The `X-Request-ID` of the request that caused the event. `null` for automatic events.
+     * The ID that the server gave the request that caused the event, as in its log. `null` for automatic events. Older events have the client's `X-Request-ID`, if it sent one.
      * @example req_1c8f0a5e7b7d4c0fb0a2c9a1e6f4d3b2
      */
     request_id: string | null;
+    /**
+     * The `X-Request-ID` that the client sent with the request. Clients choose it, so it proves nothing. `null` without one.
+     * @example null
+     */
+    client_request_id: string | null;
     /** Who caused the event. `null` for events that are older than this field. */
     actor: Actor | null;
     /** The resource that the event is about. */
@@ -16804,10 +16894,15 @@ export interface InvitationCreatedEvent {
      */
     project_id: string | null;
     /**
-     * The `X-Request-ID` of the request that caused the event. `null` for automatic events.
+     * The ID that the server gave the request that caused the event, as in its log. `null` for automatic events. Older events have the client's `X-Request-ID`, if it sent one.
      * @example req_1c8f0a5e7b7d4c0fb0a2c9a1e6f4d3b2
      */
     request_id: string | null;
+    /**
+     * The `X-Request-ID` that the client sent with the request. Clients choose it, so it proves nothing. `null` without one.
+     * @example null
+     */
+    client_request_id: string | null;
     /** Who caused the event. `null` for events that are older than this field. */
     actor: Actor | null;
     /** The resource that the event is about. */
@@ -16837,10 +16932,15 @@ export interface InvitationRevokedEvent {
      */
     project_id: string | null;
     /**
-     * The `X-Request-ID` of the request that caused the event. `null` for automatic events.
+     * The ID that the server gave the request that caused the event, as in its log. `null` for automatic events. Older events have the client's `X-Request-ID`, if it sent one.
      * @example req_1c8f0a5e7b7d4c0fb0a2c9a1e6f4d3b2
      */
     request_id: string | null;
+    /**
+     * The `X-Request-ID` that the client sent with the request. Clients choose it, so it proves nothing. `null` without one.
+     * @example null
+     */
+    client_request_id: string | null;
     /** Who caused the event. `null` for events that are older than this field. */
     actor: Actor | null;
     /** The resource that the event is about. */
@@ -16870,10 +16970,15 @@ export interface InvitationDeclinedEvent {
      */
     project_id: string | null;
     /**
-     * The `X-Request-ID` of the request that caused the event. `null` for automatic events.
+     * The ID that the server gave the request that caused the event, as in its log. `null` for automatic events. Older events have the client's `X-Request-ID`, if it sent one.
      * @example req_1c8f0a5e7b7d4c0fb0a2c9a1e6f4d3b2
      */
     request_id: string | null;
+    /**
+     * The `X-Request-ID` that the client sent with the request. Clients choose it, so it proves nothing. `null` without one.
+     * @example null
+     */
+    client_request_id: string | null;
     /** Who caused the event. `null` for events that are older than this field. */
     actor: Actor | null;
     /** The resource that the event is about. */
@@ -16943,10 +17048,15 @@ export interface AvatarUpdatedEvent {
      */
     project_id: string | null;
     /**
-     * The `X-Request-ID` of the request that caused the event. `null` for automatic events.
+     * The ID that the server gave the request that caused the event, as in its log. `null` for automatic events. Older events have the client's `X-Request-ID`, if it sent one.
      * @example req_1c8f0a5e7b7d4c0fb0a2c9a1e6f4d3b2
      */
     request_id: string | null;
+    /**
+     * The `X-Request-ID` that the client sent with the request. Clients choose it, so it proves nothing. `null` without one.
+     * @example null
+     */
+    client_request_id: string | null;
     /** Who caused the event. `null` for events that are older than this field. */
     actor: Actor | null;
     /** The resource that the event is about. */
@@ -16976,10 +17086,15 @@ export interface AvatarDeletedEvent {
      */
     project_id: string | null;
     /**
-     * The `X-Request-ID` of the request that caused the event. `null` for automatic events.
+     * The ID that the server gave the request that caused the event, as in its log. `null` for automatic events. Older events have the client's `X-Request-ID`, if it sent one.
      * @example req_1c8f0a5e7b7d4c0fb0a2c9a1e6f4d3b2
      */
     request_id: string | null;
+    /**
+     * The `X-Request-ID` that the client sent with the request. Clients choose it, so it proves nothing. `null` without one.
+     * @example null
+     */
+    client_request_id: string | null;
     /** Who caused the event. `null` for events that are older than this field. */
     actor: Actor | null;
     /** The resource that the event is about. */
@@ -17070,10 +17185,15 @@ export interface FileCreatedEvent {
      */
     project_id: string | null;
     /**
-     * The `X-Request-ID` of the request that caused the event. `null` for automatic events.
+     * The ID that the server gave the request that caused the event, as in its log. `null` for automatic events. Older events have the client's `X-Request-ID`, if it sent one.
      * @example req_1c8f0a5e7b7d4c0fb0a2c9a1e6f4d3b2
      */
     request_id: string | null;
+    /**
+     * The `X-Request-ID` that the client sent with the request. Clients choose it, so it proves nothing. `null` without one.
+     * @example null
+     */
+    client_request_id: string | null;
     /** Who caused the event. `null` for events that are older than this field. */
     actor: Actor | null;
     /** The resource that the event is about. */
@@ -17103,10 +17223,15 @@ export interface FileUpdatedEvent {
      */
     project_id: string | null;
     /**
-     * The `X-Request-ID` of the request that caused the event. `null` for automatic events.
+     * The ID that the server gave the request that caused the event, as in its log. `null` for automatic events. Older events have the client's `X-Request-ID`, if it sent one.
      * @example req_1c8f0a5e7b7d4c0fb0a2c9a1e6f4d3b2
      */
     request_id: string | null;
+    /**
+     * The `X-Request-ID` that the client sent with the request. Clients choose it, so it proves nothing. `null` without one.
+     * @example null
+     */
+    client_request_id: string | null;
     /** Who caused the event. `null` for events that are older than this field. */
     actor: Actor | null;
     /** The resource that the event is about. */
@@ -17136,10 +17261,15 @@ export interface FileDeletedEvent {
      */
     project_id: string | null;
     /**
-     * The `X-Request-ID` of the request that caused the event. `null` for automatic events.
+     * The ID that the server gave the request that caused the event, as in its log. `null` for automatic events. Older events have the client's `X-Request-ID`, if it sent one.
      * @example req_1c8f0a5e7b7d4c0fb0a2c9a1e6f4d3b2
      */
     request_id: string | null;
+    /**
+     * The `X-Request-ID` that the client sent with the request. Clients choose it, so it proves nothing. `null` without one.
+     * @example null
+     */
+    client_request_id: string | null;
     /** Who caused the event. `null` for events that are older than this field. */
     actor: Actor | null;
     /** The resource that the event is about. */
@@ -17210,10 +17340,15 @@ export interface UploadCreatedEvent {
      */
     project_id: string | null;
     /**
-     * The `X-Request-ID` of the request that caused the event. `null` for automatic events.
+     * The ID that the server gave the request that caused the event, as in its log. `null` for automatic events. Older events have the client's `X-Request-ID`, if it sent one.
      * @example req_1c8f0a5e7b7d4c0fb0a2c9a1e6f4d3b2
      */
     request_id: string | null;
+    /**
+     * The `X-Request-ID` that the client sent with the request. Clients choose it, so it proves nothing. `null` without one.
+     * @example null
+     */
+    client_request_id: string | null;
     /** Who caused the event. `null` for events that are older than this field. */
     actor: Actor | null;
     /** The resource that the event is about. */
@@ -17243,10 +17378,15 @@ export interface UploadDeletedEvent {
      */
     project_id: string | null;
     /**
-     * The `X-Request-ID` of the request that caused the event. `null` for automatic events.
+     * The ID that the server gave the request that caused the event, as in its log. `null` for automatic events. Older events have the client's `X-Request-ID`, if it sent one.
      * @example req_1c8f0a5e7b7d4c0fb0a2c9a1e6f4d3b2
      */
     request_id: string | null;
+    /**
+     * The `X-Request-ID` that the client sent with the request. Clients choose it, so it proves nothing. `null` without one.
+     * @example null
+     */
+    client_request_id: string | null;
     /** Who caused the event. `null` for events that are older than this field. */
     actor: Actor | null;
     /** The resource that the event is about. */
@@ -17312,10 +17452,15 @@ export interface FileLinkCreatedEvent {
      */
     project_id: string | null;
     /**
-     * The `X-Request-ID` of the request that caused the event. `null` for automatic events.
+     * The ID that the server gave the request that caused the event, as in its log. `null` for automatic events. Older events have the client's `X-Request-ID`, if it sent one.
      * @example req_1c8f0a5e7b7d4c0fb0a2c9a1e6f4d3b2
      */
     request_id: string | null;
+    /**
+     * The `X-Request-ID` that the client sent with the request. Clients choose it, so it proves nothing. `null` without one.
+     * @example null
+     */
+    client_request_id: string | null;
     /** Who caused the event. `null` for events that are older than this field. */
     actor: Actor | null;
     /** The resource that the event is about. */
@@ -17345,10 +17490,15 @@ export interface FileLinkRevokedEvent {
      */
     project_id: string | null;
     /**
-     * The `X-Request-ID` of the request that caused the event. `null` for automatic events.
+     * The ID that the server gave the request that caused the event, as in its log. `null` for automatic events. Older events have the client's `X-Request-ID`, if it sent one.
      * @example req_1c8f0a5e7b7d4c0fb0a2c9a1e6f4d3b2
      */
     request_id: string | null;
+    /**
+     * The `X-Request-ID` that the client sent with the request. Clients choose it, so it proves nothing. `null` without one.
+     * @example null
+     */
+    client_request_id: string | null;
     /** Who caused the event. `null` for events that are older than this field. */
     actor: Actor | null;
     /** The resource that the event is about. */
@@ -17426,10 +17576,15 @@ export interface SessionCreatedEvent {
      */
     project_id: string | null;
     /**
-     * The `X-Request-ID` of the request that caused the event. `null` for automatic events.
+     * The ID that the server gave the request that caused the event, as in its log. `null` for automatic events. Older events have the client's `X-Request-ID`, if it sent one.
      * @example req_1c8f0a5e7b7d4c0fb0a2c9a1e6f4d3b2
      */
     request_id: string | null;
+    /**
+     * The `X-Request-ID` that the client sent with the request. Clients choose it, so it proves nothing. `null` without one.
+     * @example null
+     */
+    client_request_id: string | null;
     /** Who caused the event. `null` for events that are older than this field. */
     actor: Actor | null;
     /** The resource that the event is about. */
@@ -17459,10 +17614,15 @@ export interface SessionUpdatedEvent {
      */
     project_id: string | null;
     /**
-     * The `X-Request-ID` of the request that caused the event. `null` for automatic events.
+     * The ID that the server gave the request that caused the event, as in its log. `null` for automatic events. Older events have the client's `X-Request-ID`, if it sent one.
      * @example req_1c8f0a5e7b7d4c0fb0a2c9a1e6f4d3b2
      */
     request_id: string | null;
+    /**
+     * The `X-Request-ID` that the client sent with the request. Clients choose it, so it proves nothing. `null` without one.
+     * @example null
+     */
+    client_request_id: string | null;
     /** Who caused the event. `null` for events that are older than this field. */
     actor: Actor | null;
     /** The resource that the event is about. */
@@ -17492,10 +17652,15 @@ export interface SessionDeletedEvent {
      */
     project_id: string | null;
     /**
-     * The `X-Request-ID` of the request that caused the event. `null` for automatic events.
+     * The ID that the server gave the request that caused the event, as in its log. `null` for automatic events. Older events have the client's `X-Request-ID`, if it sent one.
      * @example req_1c8f0a5e7b7d4c0fb0a2c9a1e6f4d3b2
      */
     request_id: string | null;
+    /**
+     * The `X-Request-ID` that the client sent with the request. Clients choose it, so it proves nothing. `null` without one.
+     * @example null
+     */
+    client_request_id: string | null;
     /** Who caused the event. `null` for events that are older than this field. */
     actor: Actor | null;
     /** The resource that the event is about. */
@@ -17580,10 +17745,15 @@ export interface MessageUpdatedEvent {
      */
     project_id: string | null;
     /**
-     * The `X-Request-ID` of the request that caused the event. `null` for automatic events.
+     * The ID that the server gave the request that caused the event, as in its log. `null` for automatic events. Older events have the client's `X-Request-ID`, if it sent one.
      * @example req_1c8f0a5e7b7d4c0fb0a2c9a1e6f4d3b2
      */
     request_id: string | null;
+    /**
+     * The `X-Request-ID` that the client sent with the request. Clients choose it, so it proves nothing. `null` without one.
+     * @example null
+     */
+    client_request_id: string | null;
     /** Who caused the event. `null` for events that are older than this field. */
     actor: Actor | null;
     /** The resource that the event is about. */
@@ -17613,10 +17783,15 @@ export interface ChatCompletedEvent {
      */
     project_id: string | null;
     /**
-     * The `X-Request-ID` of the request that caused the event. `null` for automatic events.
+     * The ID that the server gave the request that caused the event, as in its log. `null` for automatic events. Older events have the client's `X-Request-ID`, if it sent one.
      * @example req_1c8f0a5e7b7d4c0fb0a2c9a1e6f4d3b2
      */
     request_id: string | null;
+    /**
+     * The `X-Request-ID` that the client sent with the request. Clients choose it, so it proves nothing. `null` without one.
+     * @example null
+     */
+    client_request_id: string | null;
     /** Who caused the event. `null` for events that are older than this field. */
     actor: Actor | null;
     /** The resource that the event is about. */
@@ -17646,10 +17821,15 @@ export interface ChatFailedEvent {
      */
     project_id: string | null;
     /**
-     * The `X-Request-ID` of the request that caused the event. `null` for automatic events.
+     * The ID that the server gave the request that caused the event, as in its log. `null` for automatic events. Older events have the client's `X-Request-ID`, if it sent one.
      * @example req_1c8f0a5e7b7d4c0fb0a2c9a1e6f4d3b2
      */
     request_id: string | null;
+    /**
+     * The `X-Request-ID` that the client sent with the request. Clients choose it, so it proves nothing. `null` without one.
+     * @example null
+     */
+    client_request_id: string | null;
     /** Who caused the event. `null` for events that are older than this field. */
     actor: Actor | null;
     /** The resource that the event is about. */
@@ -17679,10 +17859,15 @@ export interface ChatCanceledEvent {
      */
     project_id: string | null;
     /**
-     * The `X-Request-ID` of the request that caused the event. `null` for automatic events.
+     * The ID that the server gave the request that caused the event, as in its log. `null` for automatic events. Older events have the client's `X-Request-ID`, if it sent one.
      * @example req_1c8f0a5e7b7d4c0fb0a2c9a1e6f4d3b2
      */
     request_id: string | null;
+    /**
+     * The `X-Request-ID` that the client sent with the request. Clients choose it, so it proves nothing. `null` without one.
+     * @example null
+     */
+    client_request_id: string | null;
     /** Who caused the event. `null` for events that are older than this field. */
     actor: Actor | null;
     /** The resource that the event is about. */
@@ -17769,10 +17954,15 @@ export interface KnowledgeBaseCreatedEvent {
      */
     project_id: string | null;
     /**
-     * The `X-Request-ID` of the request that caused the event. `null` for automatic events.
+     * The ID that the server gave the request that caused the event, as in its log. `null` for automatic events. Older events have the client's `X-Request-ID`, if it sent one.
      * @example req_1c8f0a5e7b7d4c0fb0a2c9a1e6f4d3b2
      */
     request_id: string | null;
+    /**
+     * The `X-Request-ID` that the client sent with the request. Clients choose it, so it proves nothing. `null` without one.
+     * @example null
+     */
+    client_request_id: string | null;
     /** Who caused the event. `null` for events that are older than this field. */
     actor: Actor | null;
     /** The resource that the event is about. */
@@ -17802,10 +17992,15 @@ export interface KnowledgeBaseUpdatedEvent {
      */
     project_id: string | null;
     /**
-     * The `X-Request-ID` of the request that caused the event. `null` for automatic events.
+     * The ID that the server gave the request that caused the event, as in its log. `null` for automatic events. Older events have the client's `X-Request-ID`, if it sent one.
      * @example req_1c8f0a5e7b7d4c0fb0a2c9a1e6f4d3b2
      */
     request_id: string | null;
+    /**
+     * The `X-Request-ID` that the client sent with the request. Clients choose it, so it proves nothing. `null` without one.
+     * @example null
+     */
+    client_request_id: string | null;
     /** Who caused the event. `null` for events that are older than this field. */
     actor: Actor | null;
     /** The resource that the event is about. */
@@ -17835,10 +18030,15 @@ export interface KnowledgeBaseDeletedEvent {
      */
     project_id: string | null;
     /**
-     * The `X-Request-ID` of the request that caused the event. `null` for automatic events.
+     * The ID that the server gave the request that caused the event, as in its log. `null` for automatic events. Older events have the client's `X-Request-ID`, if it sent one.
      * @example req_1c8f0a5e7b7d4c0fb0a2c9a1e6f4d3b2
      */
     request_id: string | null;
+    /**
+     * The `X-Request-ID` that the client sent with the request. Clients choose it, so it proves nothing. `null` without one.
+     * @example null
+     */
+    client_request_id: string | null;
     /** Who caused the event. `null` for events that are older than this field. */
     actor: Actor | null;
     /** The resource that the event is about. */
@@ -17938,10 +18138,15 @@ export interface DocumentCreatedEvent {
      */
     project_id: string | null;
     /**
-     * The `X-Request-ID` of the request that caused the event. `null` for automatic events.
+     * The ID that the server gave the request that caused the event, as in its log. `null` for automatic events. Older events have the client's `X-Request-ID`, if it sent one.
      * @example req_1c8f0a5e7b7d4c0fb0a2c9a1e6f4d3b2
      */
     request_id: string | null;
+    /**
+     * The `X-Request-ID` that the client sent with the request. Clients choose it, so it proves nothing. `null` without one.
+     * @example null
+     */
+    client_request_id: string | null;
     /** Who caused the event. `null` for events that are older than this field. */
     actor: Actor | null;
     /** The resource that the event is about. */
@@ -17971,10 +18176,15 @@ export interface DocumentUpdatedEvent {
      */
     project_id: string | null;
     /**
-     * The `X-Request-ID` of the request that caused the event. `null` for automatic events.
+     * The ID that the server gave the request that caused the event, as in its log. `null` for automatic events. Older events have the client's `X-Request-ID`, if it sent one.
      * @example req_1c8f0a5e7b7d4c0fb0a2c9a1e6f4d3b2
      */
     request_id: string | null;
+    /**
+     * The `X-Request-ID` that the client sent with the request. Clients choose it, so it proves nothing. `null` without one.
+     * @example null
+     */
+    client_request_id: string | null;
     /** Who caused the event. `null` for events that are older than this field. */
     actor: Actor | null;
     /** The resource that the event is about. */
@@ -18004,10 +18214,15 @@ export interface DocumentReadyEvent {
      */
     project_id: string | null;
     /**
-     * The `X-Request-ID` of the request that caused the event. `null` for automatic events.
+     * The ID that the server gave the request that caused the event, as in its log. `null` for automatic events. Older events have the client's `X-Request-ID`, if it sent one.
      * @example req_1c8f0a5e7b7d4c0fb0a2c9a1e6f4d3b2
      */
     request_id: string | null;
+    /**
+     * The `X-Request-ID` that the client sent with the request. Clients choose it, so it proves nothing. `null` without one.
+     * @example null
+     */
+    client_request_id: string | null;
     /** Who caused the event. `null` for events that are older than this field. */
     actor: Actor | null;
     /** The resource that the event is about. */
@@ -18037,10 +18252,15 @@ export interface DocumentFailedEvent {
      */
     project_id: string | null;
     /**
-     * The `X-Request-ID` of the request that caused the event. `null` for automatic events.
+     * The ID that the server gave the request that caused the event, as in its log. `null` for automatic events. Older events have the client's `X-Request-ID`, if it sent one.
      * @example req_1c8f0a5e7b7d4c0fb0a2c9a1e6f4d3b2
      */
     request_id: string | null;
+    /**
+     * The `X-Request-ID` that the client sent with the request. Clients choose it, so it proves nothing. `null` without one.
+     * @example null
+     */
+    client_request_id: string | null;
     /** Who caused the event. `null` for events that are older than this field. */
     actor: Actor | null;
     /** The resource that the event is about. */
@@ -18070,10 +18290,15 @@ export interface DocumentDeletedEvent {
      */
     project_id: string | null;
     /**
-     * The `X-Request-ID` of the request that caused the event. `null` for automatic events.
+     * The ID that the server gave the request that caused the event, as in its log. `null` for automatic events. Older events have the client's `X-Request-ID`, if it sent one.
      * @example req_1c8f0a5e7b7d4c0fb0a2c9a1e6f4d3b2
      */
     request_id: string | null;
+    /**
+     * The `X-Request-ID` that the client sent with the request. Clients choose it, so it proves nothing. `null` without one.
+     * @example null
+     */
+    client_request_id: string | null;
     /** Who caused the event. `null` for events that are older than this field. */
     actor: Actor | null;
     /** The resource that the event is about. */
@@ -18126,10 +18351,15 @@ export interface ProductCreatedEvent {
      */
     project_id: string | null;
     /**
-     * The `X-Request-ID` of the request that caused the event. `null` for automatic events.
+     * The ID that the server gave the request that caused the event, as in its log. `null` for automatic events. Older events have the client's `X-Request-ID`, if it sent one.
      * @example req_1c8f0a5e7b7d4c0fb0a2c9a1e6f4d3b2
      */
     request_id: string | null;
+    /**
+     * The `X-Request-ID` that the client sent with the request. Clients choose it, so it proves nothing. `null` without one.
+     * @example null
+     */
+    client_request_id: string | null;
     /** Who caused the event. `null` for events that are older than this field. */
     actor: Actor | null;
     /** The resource that the event is about. */
@@ -18159,10 +18389,15 @@ export interface ProductUpdatedEvent {
      */
     project_id: string | null;
     /**
-     * The `X-Request-ID` of the request that caused the event. `null` for automatic events.
+     * The ID that the server gave the request that caused the event, as in its log. `null` for automatic events. Older events have the client's `X-Request-ID`, if it sent one.
      * @example req_1c8f0a5e7b7d4c0fb0a2c9a1e6f4d3b2
      */
     request_id: string | null;
+    /**
+     * The `X-Request-ID` that the client sent with the request. Clients choose it, so it proves nothing. `null` without one.
+     * @example null
+     */
+    client_request_id: string | null;
     /** Who caused the event. `null` for events that are older than this field. */
     actor: Actor | null;
     /** The resource that the event is about. */
@@ -18213,10 +18448,15 @@ export interface PriceCreatedEvent {
      */
     project_id: string | null;
     /**
-     * The `X-Request-ID` of the request that caused the event. `null` for automatic events.
+     * The ID that the server gave the request that caused the event, as in its log. `null` for automatic events. Older events have the client's `X-Request-ID`, if it sent one.
      * @example req_1c8f0a5e7b7d4c0fb0a2c9a1e6f4d3b2
      */
     request_id: string | null;
+    /**
+     * The `X-Request-ID` that the client sent with the request. Clients choose it, so it proves nothing. `null` without one.
+     * @example null
+     */
+    client_request_id: string | null;
     /** Who caused the event. `null` for events that are older than this field. */
     actor: Actor | null;
     /** The resource that the event is about. */
@@ -18246,10 +18486,15 @@ export interface PriceUpdatedEvent {
      */
     project_id: string | null;
     /**
-     * The `X-Request-ID` of the request that caused the event. `null` for automatic events.
+     * The ID that the server gave the request that caused the event, as in its log. `null` for automatic events. Older events have the client's `X-Request-ID`, if it sent one.
      * @example req_1c8f0a5e7b7d4c0fb0a2c9a1e6f4d3b2
      */
     request_id: string | null;
+    /**
+     * The `X-Request-ID` that the client sent with the request. Clients choose it, so it proves nothing. `null` without one.
+     * @example null
+     */
+    client_request_id: string | null;
     /** Who caused the event. `null` for events that are older than this field. */
     actor: Actor | null;
     /** The resource that the event is about. */
@@ -18323,10 +18568,15 @@ export interface OrderCreatedEvent {
      */
     project_id: string | null;
     /**
-     * The `X-Request-ID` of the request that caused the event. `null` for automatic events.
+     * The ID that the server gave the request that caused the event, as in its log. `null` for automatic events. Older events have the client's `X-Request-ID`, if it sent one.
      * @example req_1c8f0a5e7b7d4c0fb0a2c9a1e6f4d3b2
      */
     request_id: string | null;
+    /**
+     * The `X-Request-ID` that the client sent with the request. Clients choose it, so it proves nothing. `null` without one.
+     * @example null
+     */
+    client_request_id: string | null;
     /** Who caused the event. `null` for events that are older than this field. */
     actor: Actor | null;
     /** The resource that the event is about. */
@@ -18356,10 +18606,15 @@ export interface OrderPaidEvent {
      */
     project_id: string | null;
     /**
-     * The `X-Request-ID` of the request that caused the event. `null` for automatic events.
+     * The ID that the server gave the request that caused the event, as in its log. `null` for automatic events. Older events have the client's `X-Request-ID`, if it sent one.
      * @example req_1c8f0a5e7b7d4c0fb0a2c9a1e6f4d3b2
      */
     request_id: string | null;
+    /**
+     * The `X-Request-ID` that the client sent with the request. Clients choose it, so it proves nothing. `null` without one.
+     * @example null
+     */
+    client_request_id: string | null;
     /** Who caused the event. `null` for events that are older than this field. */
     actor: Actor | null;
     /** The resource that the event is about. */
@@ -18389,10 +18644,15 @@ export interface OrderCanceledEvent {
      */
     project_id: string | null;
     /**
-     * The `X-Request-ID` of the request that caused the event. `null` for automatic events.
+     * The ID that the server gave the request that caused the event, as in its log. `null` for automatic events. Older events have the client's `X-Request-ID`, if it sent one.
      * @example req_1c8f0a5e7b7d4c0fb0a2c9a1e6f4d3b2
      */
     request_id: string | null;
+    /**
+     * The `X-Request-ID` that the client sent with the request. Clients choose it, so it proves nothing. `null` without one.
+     * @example null
+     */
+    client_request_id: string | null;
     /** Who caused the event. `null` for events that are older than this field. */
     actor: Actor | null;
     /** The resource that the event is about. */
@@ -18422,10 +18682,15 @@ export interface OrderRefundedEvent {
      */
     project_id: string | null;
     /**
-     * The `X-Request-ID` of the request that caused the event. `null` for automatic events.
+     * The ID that the server gave the request that caused the event, as in its log. `null` for automatic events. Older events have the client's `X-Request-ID`, if it sent one.
      * @example req_1c8f0a5e7b7d4c0fb0a2c9a1e6f4d3b2
      */
     request_id: string | null;
+    /**
+     * The `X-Request-ID` that the client sent with the request. Clients choose it, so it proves nothing. `null` without one.
+     * @example null
+     */
+    client_request_id: string | null;
     /** Who caused the event. `null` for events that are older than this field. */
     actor: Actor | null;
     /** The resource that the event is about. */
@@ -18486,10 +18751,15 @@ export interface RefundCreatedEvent {
      */
     project_id: string | null;
     /**
-     * The `X-Request-ID` of the request that caused the event. `null` for automatic events.
+     * The ID that the server gave the request that caused the event, as in its log. `null` for automatic events. Older events have the client's `X-Request-ID`, if it sent one.
      * @example req_1c8f0a5e7b7d4c0fb0a2c9a1e6f4d3b2
      */
     request_id: string | null;
+    /**
+     * The `X-Request-ID` that the client sent with the request. Clients choose it, so it proves nothing. `null` without one.
+     * @example null
+     */
+    client_request_id: string | null;
     /** Who caused the event. `null` for events that are older than this field. */
     actor: Actor | null;
     /** The resource that the event is about. */
@@ -18519,10 +18789,15 @@ export interface RefundUpdatedEvent {
      */
     project_id: string | null;
     /**
-     * The `X-Request-ID` of the request that caused the event. `null` for automatic events.
+     * The ID that the server gave the request that caused the event, as in its log. `null` for automatic events. Older events have the client's `X-Request-ID`, if it sent one.
      * @example req_1c8f0a5e7b7d4c0fb0a2c9a1e6f4d3b2
      */
     request_id: string | null;
+    /**
+     * The `X-Request-ID` that the client sent with the request. Clients choose it, so it proves nothing. `null` without one.
+     * @example null
+     */
+    client_request_id: string | null;
     /** Who caused the event. `null` for events that are older than this field. */
     actor: Actor | null;
     /** The resource that the event is about. */
@@ -18596,10 +18871,15 @@ export interface CheckoutCreatedEvent {
      */
     project_id: string | null;
     /**
-     * The `X-Request-ID` of the request that caused the event. `null` for automatic events.
+     * The ID that the server gave the request that caused the event, as in its log. `null` for automatic events. Older events have the client's `X-Request-ID`, if it sent one.
      * @example req_1c8f0a5e7b7d4c0fb0a2c9a1e6f4d3b2
      */
     request_id: string | null;
+    /**
+     * The `X-Request-ID` that the client sent with the request. Clients choose it, so it proves nothing. `null` without one.
+     * @example null
+     */
+    client_request_id: string | null;
     /** Who caused the event. `null` for events that are older than this field. */
     actor: Actor | null;
     /** The resource that the event is about. */
@@ -18629,10 +18909,15 @@ export interface CheckoutCompletedEvent {
      */
     project_id: string | null;
     /**
-     * The `X-Request-ID` of the request that caused the event. `null` for automatic events.
+     * The ID that the server gave the request that caused the event, as in its log. `null` for automatic events. Older events have the client's `X-Request-ID`, if it sent one.
      * @example req_1c8f0a5e7b7d4c0fb0a2c9a1e6f4d3b2
      */
     request_id: string | null;
+    /**
+     * The `X-Request-ID` that the client sent with the request. Clients choose it, so it proves nothing. `null` without one.
+     * @example null
+     */
+    client_request_id: string | null;
     /** Who caused the event. `null` for events that are older than this field. */
     actor: Actor | null;
     /** The resource that the event is about. */
@@ -18662,10 +18947,15 @@ export interface CheckoutExpiredEvent {
      */
     project_id: string | null;
     /**
-     * The `X-Request-ID` of the request that caused the event. `null` for automatic events.
+     * The ID that the server gave the request that caused the event, as in its log. `null` for automatic events. Older events have the client's `X-Request-ID`, if it sent one.
      * @example req_1c8f0a5e7b7d4c0fb0a2c9a1e6f4d3b2
      */
     request_id: string | null;
+    /**
+     * The `X-Request-ID` that the client sent with the request. Clients choose it, so it proves nothing. `null` without one.
+     * @example null
+     */
+    client_request_id: string | null;
     /** Who caused the event. `null` for events that are older than this field. */
     actor: Actor | null;
     /** The resource that the event is about. */
@@ -18741,10 +19031,15 @@ export interface SubscriptionCreatedEvent {
      */
     project_id: string | null;
     /**
-     * The `X-Request-ID` of the request that caused the event. `null` for automatic events.
+     * The ID that the server gave the request that caused the event, as in its log. `null` for automatic events. Older events have the client's `X-Request-ID`, if it sent one.
      * @example req_1c8f0a5e7b7d4c0fb0a2c9a1e6f4d3b2
      */
     request_id: string | null;
+    /**
+     * The `X-Request-ID` that the client sent with the request. Clients choose it, so it proves nothing. `null` without one.
+     * @example null
+     */
+    client_request_id: string | null;
     /** Who caused the event. `null` for events that are older than this field. */
     actor: Actor | null;
     /** The resource that the event is about. */
@@ -18774,10 +19069,15 @@ export interface SubscriptionUpdatedEvent {
      */
     project_id: string | null;
     /**
-     * The `X-Request-ID` of the request that caused the event. `null` for automatic events.
+     * The ID that the server gave the request that caused the event, as in its log. `null` for automatic events. Older events have the client's `X-Request-ID`, if it sent one.
      * @example req_1c8f0a5e7b7d4c0fb0a2c9a1e6f4d3b2
      */
     request_id: string | null;
+    /**
+     * The `X-Request-ID` that the client sent with the request. Clients choose it, so it proves nothing. `null` without one.
+     * @example null
+     */
+    client_request_id: string | null;
     /** Who caused the event. `null` for events that are older than this field. */
     actor: Actor | null;
     /** The resource that the event is about. */
@@ -18807,10 +19107,15 @@ export interface SubscriptionCanceledEvent {
      */
     project_id: string | null;
     /**
-     * The `X-Request-ID` of the request that caused the event. `null` for automatic events.
+     * The ID that the server gave the request that caused the event, as in its log. `null` for automatic events. Older events have the client's `X-Request-ID`, if it sent one.
      * @example req_1c8f0a5e7b7d4c0fb0a2c9a1e6f4d3b2
      */
     request_id: string | null;
+    /**
+     * The `X-Request-ID` that the client sent with the request. Clients choose it, so it proves nothing. `null` without one.
+     * @example null
+     */
+    client_request_id: string | null;
     /** Who caused the event. `null` for events that are older than this field. */
     actor: Actor | null;
     /** The resource that the event is about. */
@@ -18875,10 +19180,15 @@ export interface WebhookEndpointCreatedEvent {
      */
     project_id: string | null;
     /**
-     * The `X-Request-ID` of the request that caused the event. `null` for automatic events.
+     * The ID that the server gave the request that caused the event, as in its log. `null` for automatic events. Older events have the client's `X-Request-ID`, if it sent one.
      * @example req_1c8f0a5e7b7d4c0fb0a2c9a1e6f4d3b2
      */
     request_id: string | null;
+    /**
+     * The `X-Request-ID` that the client sent with the request. Clients choose it, so it proves nothing. `null` without one.
+     * @example null
+     */
+    client_request_id: string | null;
     /** Who caused the event. `null` for events that are older than this field. */
     actor: Actor | null;
     /** The resource that the event is about. */
@@ -18908,10 +19218,15 @@ export interface WebhookEndpointUpdatedEvent {
      */
     project_id: string | null;
     /**
-     * The `X-Request-ID` of the request that caused the event. `null` for automatic events.
+     * The ID that the server gave the request that caused the event, as in its log. `null` for automatic events. Older events have the client's `X-Request-ID`, if it sent one.
      * @example req_1c8f0a5e7b7d4c0fb0a2c9a1e6f4d3b2
      */
     request_id: string | null;
+    /**
+     * The `X-Request-ID` that the client sent with the request. Clients choose it, so it proves nothing. `null` without one.
+     * @example null
+     */
+    client_request_id: string | null;
     /** Who caused the event. `null` for events that are older than this field. */
     actor: Actor | null;
     /** The resource that the event is about. */
@@ -18941,10 +19256,15 @@ export interface WebhookEndpointDeletedEvent {
      */
     project_id: string | null;
     /**
-     * The `X-Request-ID` of the request that caused the event. `null` for automatic events.
+     * The ID that the server gave the request that caused the event, as in its log. `null` for automatic events. Older events have the client's `X-Request-ID`, if it sent one.
      * @example req_1c8f0a5e7b7d4c0fb0a2c9a1e6f4d3b2
      */
     request_id: string | null;
+    /**
+     * The `X-Request-ID` that the client sent with the request. Clients choose it, so it proves nothing. `null` without one.
+     * @example null
+     */
+    client_request_id: string | null;
     /** Who caused the event. `null` for events that are older than this field. */
     actor: Actor | null;
     /** The resource that the event is about. */
@@ -18974,10 +19294,15 @@ export interface WebhookEndpointSecretRotatedEvent {
      */
     project_id: string | null;
     /**
-     * The `X-Request-ID` of the request that caused the event. `null` for automatic events.
+     * The ID that the server gave the request that caused the event, as in its log. `null` for automatic events. Older events have the client's `X-Request-ID`, if it sent one.
      * @example req_1c8f0a5e7b7d4c0fb0a2c9a1e6f4d3b2
      */
     request_id: string | null;
+    /**
+     * The `X-Request-ID` that the client sent with the request. Clients choose it, so it proves nothing. `null` without one.
+     * @example null
+     */
+    client_request_id: string | null;
     /** Who caused the event. `null` for events that are older than this field. */
     actor: Actor | null;
     /** The resource that the event is about. */
@@ -19007,10 +19332,15 @@ export interface WebhookEndpointTestedEvent {
      */
     project_id: string | null;
     /**
-     * The `X-Request-ID` of the request that caused the event. `null` for automatic events.
+     * The ID that the server gave the request that caused the event, as in its log. `null` for automatic events. Older events have the client's `X-Request-ID`, if it sent one.
      * @example req_1c8f0a5e7b7d4c0fb0a2c9a1e6f4d3b2
      */
     request_id: string | null;
+    /**
+     * The `X-Request-ID` that the client sent with the request. Clients choose it, so it proves nothing. `null` without one.
+     * @example null
+     */
+    client_request_id: string | null;
     /** Who caused the event. `null` for events that are older than this field. */
     actor: Actor | null;
     /** The resource that the event is about. */
@@ -19058,10 +19388,15 @@ export interface WebhookEndpointRecoveredEvent {
      */
     project_id: string | null;
     /**
-     * The `X-Request-ID` of the request that caused the event. `null` for automatic events.
+     * The ID that the server gave the request that caused the event, as in its log. `null` for automatic events. Older events have the client's `X-Request-ID`, if it sent one.
      * @example req_1c8f0a5e7b7d4c0fb0a2c9a1e6f4d3b2
      */
     request_id: string | null;
+    /**
+     * The `X-Request-ID` that the client sent with the request. Clients choose it, so it proves nothing. `null` without one.
+     * @example null
+     */
+    client_request_id: string | null;
     /** Who caused the event. `null` for events that are older than this field. */
     actor: Actor | null;
     /** The resource that the event is about. */
@@ -19091,10 +19426,15 @@ export interface WebhookEndpointDisabledEvent {
      */
     project_id: string | null;
     /**
-     * The `X-Request-ID` of the request that caused the event. `null` for automatic events.
+     * The ID that the server gave the request that caused the event, as in its log. `null` for automatic events. Older events have the client's `X-Request-ID`, if it sent one.
      * @example req_1c8f0a5e7b7d4c0fb0a2c9a1e6f4d3b2
      */
     request_id: string | null;
+    /**
+     * The `X-Request-ID` that the client sent with the request. Clients choose it, so it proves nothing. `null` without one.
+     * @example null
+     */
+    client_request_id: string | null;
     /** Who caused the event. `null` for events that are older than this field. */
     actor: Actor | null;
     /** The resource that the event is about. */
@@ -19170,10 +19510,15 @@ export interface WebhookDeliveryRedeliveredEvent {
      */
     project_id: string | null;
     /**
-     * The `X-Request-ID` of the request that caused the event. `null` for automatic events.
+     * The ID that the server gave the request that caused the event, as in its log. `null` for automatic events. Older events have the client's `X-Request-ID`, if it sent one.
      * @example req_1c8f0a5e7b7d4c0fb0a2c9a1e6f4d3b2
      */
     request_id: string | null;
+    /**
+     * The `X-Request-ID` that the client sent with the request. Clients choose it, so it proves nothing. `null` without one.
+     * @example null
+     */
+    client_request_id: string | null;
     /** Who caused the event. `null` for events that are older than this field. */
     actor: Actor | null;
     /** The resource that the event is about. */

@@ -43,7 +43,8 @@ export const deleteEvents = none<{ ids: readonly string[] }>(
  */
 export const findEvent = optional<{ user_id: string; id: string }, FindEventRow>(
   'events/find-event',
-  `SELECT e.id, e.type, e.created_at, 'v1' AS api_version, e.project_id, e.request_id, e.actor, e.data, e.user_id, e.scope, e.role AS min_role, m.role
+  `SELECT e.id, e.type, e.created_at, 'v1' AS api_version, e.project_id, e.request_id,
+e.client_request_id, e.actor, e.data, e.user_id, e.scope, e.role AS min_role, m.role
 FROM events e LEFT JOIN members m ON m.project_id = e.project_id AND m.user_id = $1
 WHERE e.id = $2`,
   ['user_id', 'id'],
@@ -55,6 +56,7 @@ export interface FindEventRow {
   api_version: 'v1'
   project_id: string | null
   request_id: string | null
+  client_request_id: string | null
   actor: Schemas['PlatformEvent']['actor'] | null
   data: Schemas['PlatformEvent']['data']
   user_id: string | null
@@ -67,15 +69,17 @@ export interface FindEventRow {
  * Inserts an event for admins. Returns the endpoints of admins that receive it.
  * @see prisma/sql/events/insert-admin-event.sql
  */
-export const insertAdminEvent = many<{ id: string; type: string; project_id: string | null; user_id: string | null; scope: string; role: 'owner' | 'admin' | 'editor' | 'viewer' | null; request_id: string | null; actor: object | string; data: object | string; created_at: Date | string; unlimited_key_types: readonly string[] }, InsertAdminEventRow>(
+export const insertAdminEvent = many<{ id: string; type: string; project_id: string | null; user_id: string | null; scope: string; role: 'owner' | 'admin' | 'editor' | 'viewer' | null; request_id: string | null; client_request_id: string | null; actor: object | string; data: object | string; created_at: Date | string; unlimited_key_types: readonly string[] }, InsertAdminEventRow>(
   'events/insert-admin-event',
-  `WITH e AS (INSERT INTO events (id, type, project_id, user_id, scope, role, request_id, actor, data, created_at)
-VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10) RETURNING *)
+  `WITH e AS (INSERT INTO events (id, type, project_id, user_id, scope, role, request_id, client_request_id, actor, data,
+  created_at)
+VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10,
+  $11) RETURNING *)
 SELECT w.id, coalesce(w.failing_since < now() - interval '30 seconds', false) AS failing
 FROM users u JOIN webhook_endpoints w ON w.user_id = u.id CROSS JOIN e CROSS JOIN (SELECT NULL::"MemberRole" AS role) m
 WHERE u.role = 'admin' AND w.enabled AND w.deleted_at IS NULL AND w.event_types && ARRAY[$2, split_part($2, '.', 1) || '.*', '*'] AND u.status = 'active' AND (e.type = 'webhook_endpoint.tested' OR (
   e.scope = ANY(w.scopes) AND ((u.role='admin') OR e.scope <> 'admin')
-AND (w.all_projects OR CASE WHEN e.project_id IS NULL THEN NOT e.type = ANY($11::text[])
+AND (w.all_projects OR CASE WHEN e.project_id IS NULL THEN NOT e.type = ANY($12::text[])
   ELSE e.project_id = ANY(w.project_ids) END)
 AND (
   CASE WHEN e.project_id IS NOT NULL THEN coalesce(m.role <= e.role, false)
@@ -84,7 +88,7 @@ AND (
   OR (e.scope = 'payments:read' AND (u.role='admin') AND 'admin' = ANY(w.scopes))
 )
 ))`,
-  ['id', 'type', 'project_id', 'user_id', 'scope', 'role', 'request_id', 'actor', 'data', 'created_at', 'unlimited_key_types'],
+  ['id', 'type', 'project_id', 'user_id', 'scope', 'role', 'request_id', 'client_request_id', 'actor', 'data', 'created_at', 'unlimited_key_types'],
 )
 export interface InsertAdminEventRow {
   id: string
@@ -107,21 +111,25 @@ FROM unnest($3::text[], $4::text[]) AS d (id, endpoint_id)`,
  * Inserts an event.
  * @see prisma/sql/events/insert-event.sql
  */
-export const insertEvent = none<{ id: string; type: string; project_id: string | null; user_id: string | null; scope: string; role: 'owner' | 'admin' | 'editor' | 'viewer' | null; request_id: string | null; actor: object | string; data: object | string; created_at: Date | string }>(
+export const insertEvent = none<{ id: string; type: string; project_id: string | null; user_id: string | null; scope: string; role: 'owner' | 'admin' | 'editor' | 'viewer' | null; request_id: string | null; client_request_id: string | null; actor: object | string; data: object | string; created_at: Date | string }>(
   'events/insert-event',
-  `INSERT INTO events (id, type, project_id, user_id, scope, role, request_id, actor, data, created_at)
-VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)`,
-  ['id', 'type', 'project_id', 'user_id', 'scope', 'role', 'request_id', 'actor', 'data', 'created_at'],
+  `INSERT INTO events (id, type, project_id, user_id, scope, role, request_id, client_request_id, actor, data,
+  created_at)
+VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10,
+  $11)`,
+  ['id', 'type', 'project_id', 'user_id', 'scope', 'role', 'request_id', 'client_request_id', 'actor', 'data', 'created_at'],
 )
 
 /**
  * Inserts an event of a project. Returns the endpoints of members and operators that receive it.
  * @see prisma/sql/events/insert-project-event.sql
  */
-export const insertProjectEvent = many<{ id: string; type: string; project_id: string | null; user_id: string | null; scope: string; role: 'owner' | 'admin' | 'editor' | 'viewer' | null; request_id: string | null; actor: object | string; data: object | string; created_at: Date | string; unlimited_key_types: readonly string[] }, InsertProjectEventRow>(
+export const insertProjectEvent = many<{ id: string; type: string; project_id: string | null; user_id: string | null; scope: string; role: 'owner' | 'admin' | 'editor' | 'viewer' | null; request_id: string | null; client_request_id: string | null; actor: object | string; data: object | string; created_at: Date | string; unlimited_key_types: readonly string[] }, InsertProjectEventRow>(
   'events/insert-project-event',
-  `WITH e AS (INSERT INTO events (id, type, project_id, user_id, scope, role, request_id, actor, data, created_at)
-VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10) RETURNING *)
+  `WITH e AS (INSERT INTO events (id, type, project_id, user_id, scope, role, request_id, client_request_id, actor, data,
+  created_at)
+VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10,
+  $11) RETURNING *)
 SELECT w.id, coalesce(w.failing_since < now() - interval '30 seconds', false) AS failing
 FROM members m
   JOIN webhook_endpoints w ON w.user_id = m.user_id
@@ -129,7 +137,7 @@ FROM members m
   CROSS JOIN e
 WHERE m.project_id = $3 AND w.enabled AND w.deleted_at IS NULL AND w.event_types && ARRAY[$2, split_part($2, '.', 1) || '.*', '*'] AND u.status = 'active' AND (e.type = 'webhook_endpoint.tested' OR (
   e.scope = ANY(w.scopes) AND ((u.role='admin') OR e.scope <> 'admin')
-AND (w.all_projects OR CASE WHEN e.project_id IS NULL THEN NOT e.type = ANY($11::text[])
+AND (w.all_projects OR CASE WHEN e.project_id IS NULL THEN NOT e.type = ANY($12::text[])
   ELSE e.project_id = ANY(w.project_ids) END)
 AND (
   CASE WHEN e.project_id IS NOT NULL THEN coalesce(m.role <= e.role, false)
@@ -143,7 +151,7 @@ SELECT w.id, coalesce(w.failing_since < now() - interval '30 seconds', false) AS
 FROM users u JOIN webhook_endpoints w ON w.user_id = u.id CROSS JOIN e CROSS JOIN (SELECT NULL::"MemberRole" AS role) m
 WHERE u.role = 'admin' AND $5 = 'payments:read' AND w.enabled AND w.deleted_at IS NULL AND w.event_types && ARRAY[$2, split_part($2, '.', 1) || '.*', '*'] AND u.status = 'active' AND (e.type = 'webhook_endpoint.tested' OR (
   e.scope = ANY(w.scopes) AND ((u.role='admin') OR e.scope <> 'admin')
-AND (w.all_projects OR CASE WHEN e.project_id IS NULL THEN NOT e.type = ANY($11::text[])
+AND (w.all_projects OR CASE WHEN e.project_id IS NULL THEN NOT e.type = ANY($12::text[])
   ELSE e.project_id = ANY(w.project_ids) END)
 AND (
   CASE WHEN e.project_id IS NOT NULL THEN coalesce(m.role <= e.role, false)
@@ -152,7 +160,7 @@ AND (
   OR (e.scope = 'payments:read' AND (u.role='admin') AND 'admin' = ANY(w.scopes))
 )
 ))`,
-  ['id', 'type', 'project_id', 'user_id', 'scope', 'role', 'request_id', 'actor', 'data', 'created_at', 'unlimited_key_types'],
+  ['id', 'type', 'project_id', 'user_id', 'scope', 'role', 'request_id', 'client_request_id', 'actor', 'data', 'created_at', 'unlimited_key_types'],
 )
 export interface InsertProjectEventRow {
   id: string
@@ -163,15 +171,17 @@ export interface InsertProjectEventRow {
  * Inserts an event for everyone. Returns the endpoints that receive it.
  * @see prisma/sql/events/insert-public-event.sql
  */
-export const insertPublicEvent = many<{ id: string; type: string; project_id: string | null; user_id: string | null; scope: string; role: 'owner' | 'admin' | 'editor' | 'viewer' | null; request_id: string | null; actor: object | string; data: object | string; created_at: Date | string; unlimited_key_types: readonly string[] }, InsertPublicEventRow>(
+export const insertPublicEvent = many<{ id: string; type: string; project_id: string | null; user_id: string | null; scope: string; role: 'owner' | 'admin' | 'editor' | 'viewer' | null; request_id: string | null; client_request_id: string | null; actor: object | string; data: object | string; created_at: Date | string; unlimited_key_types: readonly string[] }, InsertPublicEventRow>(
   'events/insert-public-event',
-  `WITH e AS (INSERT INTO events (id, type, project_id, user_id, scope, role, request_id, actor, data, created_at)
-VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10) RETURNING *)
+  `WITH e AS (INSERT INTO events (id, type, project_id, user_id, scope, role, request_id, client_request_id, actor, data,
+  created_at)
+VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10,
+  $11) RETURNING *)
 SELECT w.id, coalesce(w.failing_since < now() - interval '30 seconds', false) AS failing
 FROM webhook_endpoints w JOIN users u ON u.id = w.user_id CROSS JOIN e CROSS JOIN (SELECT NULL::"MemberRole" AS role) m
 WHERE w.enabled AND w.deleted_at IS NULL AND w.event_types && ARRAY[$2, split_part($2, '.', 1) || '.*', '*'] AND u.status = 'active' AND (e.type = 'webhook_endpoint.tested' OR (
   e.scope = ANY(w.scopes) AND ((u.role='admin') OR e.scope <> 'admin')
-AND (w.all_projects OR CASE WHEN e.project_id IS NULL THEN NOT e.type = ANY($11::text[])
+AND (w.all_projects OR CASE WHEN e.project_id IS NULL THEN NOT e.type = ANY($12::text[])
   ELSE e.project_id = ANY(w.project_ids) END)
 AND (
   CASE WHEN e.project_id IS NOT NULL THEN coalesce(m.role <= e.role, false)
@@ -180,7 +190,7 @@ AND (
   OR (e.scope = 'payments:read' AND (u.role='admin') AND 'admin' = ANY(w.scopes))
 )
 ))`,
-  ['id', 'type', 'project_id', 'user_id', 'scope', 'role', 'request_id', 'actor', 'data', 'created_at', 'unlimited_key_types'],
+  ['id', 'type', 'project_id', 'user_id', 'scope', 'role', 'request_id', 'client_request_id', 'actor', 'data', 'created_at', 'unlimited_key_types'],
 )
 export interface InsertPublicEventRow {
   id: string
@@ -191,15 +201,17 @@ export interface InsertPublicEventRow {
  * Inserts an event about a user. Returns the endpoints of the user and of operators that receive it.
  * @see prisma/sql/events/insert-user-event.sql
  */
-export const insertUserEvent = many<{ id: string; type: string; project_id: string | null; user_id: string | null; scope: string; role: 'owner' | 'admin' | 'editor' | 'viewer' | null; request_id: string | null; actor: object | string; data: object | string; created_at: Date | string; unlimited_key_types: readonly string[] }, InsertUserEventRow>(
+export const insertUserEvent = many<{ id: string; type: string; project_id: string | null; user_id: string | null; scope: string; role: 'owner' | 'admin' | 'editor' | 'viewer' | null; request_id: string | null; client_request_id: string | null; actor: object | string; data: object | string; created_at: Date | string; unlimited_key_types: readonly string[] }, InsertUserEventRow>(
   'events/insert-user-event',
-  `WITH e AS (INSERT INTO events (id, type, project_id, user_id, scope, role, request_id, actor, data, created_at)
-VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10) RETURNING *)
+  `WITH e AS (INSERT INTO events (id, type, project_id, user_id, scope, role, request_id, client_request_id, actor, data,
+  created_at)
+VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10,
+  $11) RETURNING *)
 SELECT w.id, coalesce(w.failing_since < now() - interval '30 seconds', false) AS failing
 FROM webhook_endpoints w JOIN users u ON u.id = w.user_id CROSS JOIN e CROSS JOIN (SELECT NULL::"MemberRole" AS role) m
 WHERE w.user_id = $4 AND w.enabled AND w.deleted_at IS NULL AND w.event_types && ARRAY[$2, split_part($2, '.', 1) || '.*', '*'] AND u.status = 'active' AND (e.type = 'webhook_endpoint.tested' OR (
   e.scope = ANY(w.scopes) AND ((u.role='admin') OR e.scope <> 'admin')
-AND (w.all_projects OR CASE WHEN e.project_id IS NULL THEN NOT e.type = ANY($11::text[])
+AND (w.all_projects OR CASE WHEN e.project_id IS NULL THEN NOT e.type = ANY($12::text[])
   ELSE e.project_id = ANY(w.project_ids) END)
 AND (
   CASE WHEN e.project_id IS NOT NULL THEN coalesce(m.role <= e.role, false)
@@ -213,7 +225,7 @@ SELECT w.id, coalesce(w.failing_since < now() - interval '30 seconds', false) AS
 FROM users u JOIN webhook_endpoints w ON w.user_id = u.id CROSS JOIN e CROSS JOIN (SELECT NULL::"MemberRole" AS role) m
 WHERE u.role = 'admin' AND $5 = 'payments:read' AND w.enabled AND w.deleted_at IS NULL AND w.event_types && ARRAY[$2, split_part($2, '.', 1) || '.*', '*'] AND u.status = 'active' AND (e.type = 'webhook_endpoint.tested' OR (
   e.scope = ANY(w.scopes) AND ((u.role='admin') OR e.scope <> 'admin')
-AND (w.all_projects OR CASE WHEN e.project_id IS NULL THEN NOT e.type = ANY($11::text[])
+AND (w.all_projects OR CASE WHEN e.project_id IS NULL THEN NOT e.type = ANY($12::text[])
   ELSE e.project_id = ANY(w.project_ids) END)
 AND (
   CASE WHEN e.project_id IS NOT NULL THEN coalesce(m.role <= e.role, false)
@@ -222,7 +234,7 @@ AND (
   OR (e.scope = 'payments:read' AND (u.role='admin') AND 'admin' = ANY(w.scopes))
 )
 ))`,
-  ['id', 'type', 'project_id', 'user_id', 'scope', 'role', 'request_id', 'actor', 'data', 'created_at', 'unlimited_key_types'],
+  ['id', 'type', 'project_id', 'user_id', 'scope', 'role', 'request_id', 'client_request_id', 'actor', 'data', 'created_at', 'unlimited_key_types'],
 )
 export interface InsertUserEventRow {
   id: string
@@ -326,7 +338,8 @@ FROM (
     least($1 - 1, last_sequence) AS high
   FROM event_log
 ) l LEFT JOIN LATERAL (
-  SELECT DISTINCT ON (e.sequence) e.sequence, e.id, e.type, e.created_at, 'v1' AS api_version, e.project_id, e.request_id, e.actor, e.data FROM (
+  SELECT DISTINCT ON (e.sequence) e.sequence, e.id, e.type, e.created_at, 'v1' AS api_version, e.project_id, e.request_id,
+e.client_request_id, e.actor, e.data FROM (
   SELECT p.* FROM members m CROSS JOIN LATERAL (
     SELECT e.* FROM events e
     WHERE e.project_id = m.project_id AND e.sequence > l.low AND e.sequence <= l.high AND ($3::text[] IS NULL OR e.type = ANY($3)) AND e.scope = ANY($5) AND (true OR e.scope <> 'admin')
@@ -411,6 +424,7 @@ export interface ReadEventsBackwardRow {
   api_version: 'v1' | null
   project_id: string | null
   request_id: string | null
+  client_request_id: string | null
   actor: Schemas['PlatformEvent']['actor'] | null
   data: Schemas['PlatformEvent']['data'] | null
 }
@@ -429,7 +443,8 @@ FROM (
     greatest($1, removed_through) + $2 AS high
   FROM event_log
 ) l LEFT JOIN LATERAL (
-  SELECT DISTINCT ON (e.sequence) e.sequence, e.id, e.type, e.created_at, 'v1' AS api_version, e.project_id, e.request_id, e.actor, e.data FROM (
+  SELECT DISTINCT ON (e.sequence) e.sequence, e.id, e.type, e.created_at, 'v1' AS api_version, e.project_id, e.request_id,
+e.client_request_id, e.actor, e.data FROM (
   SELECT p.* FROM members m CROSS JOIN LATERAL (
     SELECT e.* FROM events e
     WHERE e.project_id = m.project_id AND e.sequence > l.low AND e.sequence <= l.high AND ($3::text[] IS NULL OR e.type = ANY($3)) AND e.scope = ANY($5) AND (true OR e.scope <> 'admin')
@@ -514,6 +529,7 @@ export interface ReadEventsRow {
   api_version: 'v1' | null
   project_id: string | null
   request_id: string | null
+  client_request_id: string | null
   actor: Schemas['PlatformEvent']['actor'] | null
   data: Schemas['PlatformEvent']['data'] | null
 }
@@ -524,7 +540,8 @@ export interface ReadEventsRow {
  */
 export const readNewEvents = many<{ after: number; limit: number }, ReadNewEventsRow>(
   'events/read-new-events',
-  `SELECT e.sequence AS "sequence", e.id, e.type, e.created_at, 'v1' AS api_version, e.project_id, e.request_id, e.actor, e.data, e.user_id, e.scope, e.role AS min_role
+  `SELECT e.sequence AS "sequence", e.id, e.type, e.created_at, 'v1' AS api_version, e.project_id, e.request_id,
+e.client_request_id, e.actor, e.data, e.user_id, e.scope, e.role AS min_role
 FROM events e WHERE e.sequence > $1 ORDER BY e.sequence LIMIT $2`,
   ['after', 'limit'],
 )
@@ -536,6 +553,7 @@ export interface ReadNewEventsRow {
   api_version: 'v1'
   project_id: string | null
   request_id: string | null
+  client_request_id: string | null
   actor: Schemas['PlatformEvent']['actor'] | null
   data: Schemas['PlatformEvent']['data']
   user_id: string | null

@@ -102,7 +102,8 @@ AND (
 )) AS "readable",
 json_build_object('id', e.id, 'type', e.type,
   'created_at', to_char(e.created_at, 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'), 'api_version', 'v1',
-  'project_id', e.project_id, 'request_id', e.request_id, 'actor', e.actor, 'data', e.data) AS event, w.user_id, w.deleted_at, w.scopes AS "scopes", w.project_ids,
+  'project_id', e.project_id, 'request_id', e.request_id, 'client_request_id', e.client_request_id,
+  'actor', e.actor, 'data', e.data) AS event, w.user_id, w.deleted_at, w.scopes AS "scopes", w.project_ids,
   w.all_projects
 FROM webhook_deliveries d JOIN events e ON e.id = d.event_id JOIN webhook_endpoints w ON w.id = d.endpoint_id
 JOIN users u ON u.id = w.user_id
@@ -170,7 +171,8 @@ AND (
 )) AS "readable",
 json_build_object('id', e.id, 'type', e.type,
   'created_at', to_char(e.created_at, 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'), 'api_version', 'v1',
-  'project_id', e.project_id, 'request_id', e.request_id, 'actor', e.actor, 'data', e.data) AS event
+  'project_id', e.project_id, 'request_id', e.request_id, 'client_request_id', e.client_request_id,
+  'actor', e.actor, 'data', e.data) AS event
 FROM webhook_deliveries d JOIN events e ON e.id = d.event_id JOIN webhook_endpoints w ON w.id = d.endpoint_id
 JOIN users u ON u.id = w.user_id
 LEFT JOIN members m ON m.project_id = e.project_id AND m.user_id = w.user_id
@@ -273,7 +275,8 @@ AND (
 )) AS "readable",
 json_build_object('id', e.id, 'type', e.type,
   'created_at', to_char(e.created_at, 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'), 'api_version', 'v1',
-  'project_id', e.project_id, 'request_id', e.request_id, 'actor', e.actor, 'data', e.data) AS event, w.user_id, w.deleted_at, w.scopes AS "scopes", w.project_ids,
+  'project_id', e.project_id, 'request_id', e.request_id, 'client_request_id', e.client_request_id,
+  'actor', e.actor, 'data', e.data) AS event, w.user_id, w.deleted_at, w.scopes AS "scopes", w.project_ids,
   w.all_projects
 FROM webhook_deliveries d JOIN events e ON e.id = d.event_id JOIN webhook_endpoints w ON w.id = d.endpoint_id
 JOIN users u ON u.id = w.user_id
@@ -400,7 +403,8 @@ AND (
   OR (e.scope = 'payments:read' AND (u.role='admin') AND 'admin' = ANY(w.scopes))
 )
 )) AS "allowed",
-  e.id, e.type, e.created_at, 'v1' AS api_version, e.project_id, e.request_id, e.actor, e.data
+  e.id, e.type, e.created_at, 'v1' AS api_version, e.project_id, e.request_id,
+e.client_request_id, e.actor, e.data
 FROM webhook_deliveries d JOIN events e ON e.id = d.event_id JOIN webhook_endpoints w ON w.id = d.endpoint_id
 JOIN users u ON u.id = w.user_id
 LEFT JOIN members m ON m.project_id = e.project_id AND m.user_id = w.user_id
@@ -423,6 +427,7 @@ export interface ReadDueDeliveriesRow {
   api_version: 'v1'
   project_id: string | null
   request_id: string | null
+  client_request_id: string | null
   actor: Schemas['PlatformEvent']['actor'] | null
   data: Schemas['PlatformEvent']['data']
 }

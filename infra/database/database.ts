@@ -15,8 +15,10 @@ type Client = PrismaClient<never, typeof omit>
 
 /** Where the changes of a request come from. The events of the request carry it. */
 export interface RequestOrigin {
-  /** The request id, as in the header `X-Request-ID`. */
+  /** The id that the server gave the request, as in the log. */
   id: string
+  /** The `X-Request-ID` of the client. It is not unique: clients choose it. */
+  clientRequestId?: string
   /** The API key that sent the request, with its name and its user; null for a request without a key. */
   actor: { type: 'api_key'; id: string; name: string; user_id: string } | null
 }

@@ -76,7 +76,8 @@ export function createEmitter({ deliveries, onEmitted, strict }: EmitterOptions)
       const { projectId, ownerId, audience } = audienceOf(type, object, userId)
       const actor = tx.request?.actor ?? systemActor
       const requestId = tx.request?.id ?? null
-      if (strict) checkPayload({ id, type, at, projectId, requestId, actor, data })
+      const clientRequestId = tx.request?.clientRequestId ?? null
+      if (strict) checkPayload({ id, type, at, projectId, requestId, clientRequestId, actor, data })
       const event = {
         id,
         type,
@@ -85,6 +86,7 @@ export function createEmitter({ deliveries, onEmitted, strict }: EmitterOptions)
         scope: info.scope,
         role: projectId === null ? null : info.role,
         request_id: requestId,
+        client_request_id: clientRequestId,
         actor,
         data,
         created_at: at,
@@ -144,12 +146,14 @@ interface Payload {
   at: Date
   projectId: string | null
   requestId: string | null
+  clientRequestId: string | null
   actor: Actor
   data: string
 }
 
 /** Throws when the event does not match the spec. */
-function checkPayload({ id, type, at, projectId, requestId, actor, data }: Payload): void {
+function checkPayload(event: Payload): void {
+  const { id, type, at, projectId, requestId, clientRequestId, actor, data } = event
   assertMatchesSchema(`the event ${type}`, eventTypes[type].payload, {
     id,
     type,
@@ -157,6 +161,7 @@ function checkPayload({ id, type, at, projectId, requestId, actor, data }: Paylo
     api_version: 'v1',
     project_id: projectId,
     request_id: requestId,
+    client_request_id: clientRequestId,
     actor,
     data: JSON.parse(data),
   })

@@ -1,5 +1,6 @@
 // Rate limits: per policy and key, per IP address without a valid key; stored in memory or in Redis.
 import t from 'tap'
+import { newSecret } from '../../infra/api-key-format.ts'
 import { createClient } from '../support/client.ts'
 import { startServer } from '../support/server.ts'
 
@@ -43,6 +44,19 @@ t.test('in memory', async (t) => {
     const { client } = await server.person()
     t.equal((await client.get('/projects')).status, 200, 'a valid key from the same address still works')
   })
+})
+
+t.test('unknown keys are refused without a look-up over the limit of their address', async (t) => {
+  const server = await startServer(t, { env: { RATE_LIMIT_ADDRESS: '5' } })
+  const known = await server.person()
+  t.equal((await known.client.get('/user/profile')).status, 200)
+  server.statements.length = 0
+  const statuses: number[] = []
+  for (let i = 0; i < 40; i++)
+    statuses.push((await createClient(server.url, newSecret('live')).get('/projects')).status)
+  t.same(statuses, [...Array(5).fill(401), ...Array(35).fill(429)])
+  t.equal(server.statements.filter((text) => text.includes('FROM api_keys')).length, 5)
+  t.equal((await known.client.get('/user/profile')).status, 200, 'a key that is in use still works')
 })
 
 t.test('behind a trusted proxy, requests count for the forwarded address', async (t) => {

@@ -309,7 +309,8 @@ for (const info of writes) {
     const { audience, project, payload } = eventTypes[type]
     const projectId = project === null ? null : (ask.project ?? ask.params?.id ?? reply.body.id)
     t.match(row, {
-      requestId: `writes ${id}`,
+      requestId: /^req_/,
+      clientRequestId: `writes ${id}`,
       projectId,
       userId: project === null && audience === 'user' ? caller.id : null,
     })
@@ -320,7 +321,13 @@ for (const info of writes) {
     const event = (await reader.client.get(`/events/${row.id}`)).body
     const validate = replies[payload] as ValidateFunction
     t.ok(validate(event), `its payload matches the spec: ${JSON.stringify(validate.errors)}`)
-    t.match(event, { id: row.id, type, request_id: `writes ${id}`, project_id: projectId })
+    t.match(event, {
+      id: row.id,
+      type,
+      request_id: row.requestId,
+      client_request_id: `writes ${id}`,
+      project_id: projectId,
+    })
     const system = { type: 'system', id: null, name: null, user_id: null }
     t.match(
       event.actor,
@@ -352,7 +359,7 @@ for (const info of writes) {
       t.ok(reply.text.includes(object.id), 'the event is about the object of the response')
 
     for (const row of rows) {
-      t.match(row, { requestId: `writes ${id}`, projectId }, row.type)
+      t.match(row, { clientRequestId: `writes ${id}`, projectId }, row.type)
       const deliveries = await prisma.webhookDelivery.findMany({ where: { eventId: row.id } })
       const listeners = [
         { person: caller, endpoint },
@@ -440,7 +447,7 @@ for (const { what, make, types } of severalThings) {
       types,
     )
     t.ok(
-      rows.every(({ requestId, userId }) => requestId === what && userId === caller.id),
+      rows.every(({ clientRequestId, userId }) => clientRequestId === what && userId === caller.id),
       'with the request id, and in the workspace of the customer',
     )
     t.equal(
@@ -491,7 +498,7 @@ t.test('deleting a user emits member.removed for each project, and then user.del
     rows.map(({ type, projectId }) => `${type} ${projectId}`),
     [...projects.sort().map((id) => `member.removed ${id}`), 'user.deleted null'],
   )
-  t.ok(rows.every(({ requestId }) => requestId === 'deleted'))
+  t.ok(rows.every(({ clientRequestId }) => clientRequestId === 'deleted'))
   t.same(
     rows.map(({ data }: any) => data.object.user?.id ?? data.object.id),
     [member, member, member],

@@ -3833,6 +3833,7 @@ export const EventScalarFieldEnum = {
   scope: 'scope',
   role: 'role',
   requestId: 'requestId',
+  clientRequestId: 'clientRequestId',
   actor: 'actor',
   data: 'data',
   createdAt: 'createdAt'

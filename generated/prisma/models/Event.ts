@@ -48,6 +48,7 @@ export type EventMinAggregateOutputType = {
   scope: string | null
   role: $Enums.MemberRole | null
   requestId: string | null
+  clientRequestId: string | null
   createdAt: Date | null
 }
 
@@ -61,6 +62,7 @@ export type EventMaxAggregateOutputType = {
   scope: string | null
   role: $Enums.MemberRole | null
   requestId: string | null
+  clientRequestId: string | null
   createdAt: Date | null
 }
 
@@ -74,6 +76,7 @@ export type EventCountAggregateOutputType = {
   scope: number
   role: number
   requestId: number
+  clientRequestId: number
   actor: number
   data: number
   createdAt: number
@@ -101,6 +104,7 @@ export type EventMinAggregateInputType = {
   scope?: true
   role?: true
   requestId?: true
+  clientRequestId?: true
   createdAt?: true
 }
 
@@ -114,6 +118,7 @@ export type EventMaxAggregateInputType = {
   scope?: true
   role?: true
   requestId?: true
+  clientRequestId?: true
   createdAt?: true
 }
 
@@ -127,6 +132,7 @@ export type EventCountAggregateInputType = {
   scope?: true
   role?: true
   requestId?: true
+  clientRequestId?: true
   actor?: true
   data?: true
   createdAt?: true
@@ -229,6 +235,7 @@ export type EventGroupByOutputType = {
   scope: string
   role: $Enums.MemberRole | null
   requestId: string | null
+  clientRequestId: string | null
   actor: runtime.JsonValue | null
   data: runtime.JsonValue
   createdAt: Date
@@ -267,6 +274,7 @@ export type EventWhereInput = {
   scope?: Prisma.StringFilter<"Event"> | string
   role?: Prisma.EnumMemberRoleNullableFilter<"Event"> | $Enums.MemberRole | null
   requestId?: Prisma.StringNullableFilter<"Event"> | string | null
+  clientRequestId?: Prisma.StringNullableFilter<"Event"> | string | null
   actor?: Prisma.JsonNullableFilter<"Event">
   data?: Prisma.JsonFilter<"Event">
   createdAt?: Prisma.DateTimeFilter<"Event"> | Date | string
@@ -283,6 +291,7 @@ export type EventOrderByWithRelationInput = {
   scope?: Prisma.SortOrder
   role?: Prisma.SortOrderInput | Prisma.SortOrder
   requestId?: Prisma.SortOrderInput | Prisma.SortOrder
+  clientRequestId?: Prisma.SortOrderInput | Prisma.SortOrder
   actor?: Prisma.SortOrderInput | Prisma.SortOrder
   data?: Prisma.SortOrder
   createdAt?: Prisma.SortOrder
@@ -302,6 +311,7 @@ export type EventWhereUniqueInput = Prisma.AtLeast<{
   scope?: Prisma.StringFilter<"Event"> | string
   role?: Prisma.EnumMemberRoleNullableFilter<"Event"> | $Enums.MemberRole | null
   requestId?: Prisma.StringNullableFilter<"Event"> | string | null
+  clientRequestId?: Prisma.StringNullableFilter<"Event"> | string | null
   actor?: Prisma.JsonNullableFilter<"Event">
   data?: Prisma.JsonFilter<"Event">
   createdAt?: Prisma.DateTimeFilter<"Event"> | Date | string
@@ -318,6 +328,7 @@ export type EventOrderByWithAggregationInput = {
   scope?: Prisma.SortOrder
   role?: Prisma.SortOrderInput | Prisma.SortOrder
   requestId?: Prisma.SortOrderInput | Prisma.SortOrder
+  clientRequestId?: Prisma.SortOrderInput | Prisma.SortOrder
   actor?: Prisma.SortOrderInput | Prisma.SortOrder
   data?: Prisma.SortOrder
   createdAt?: Prisma.SortOrder
@@ -341,6 +352,7 @@ export type EventScalarWhereWithAggregatesInput = {
   scope?: Prisma.StringWithAggregatesFilter<"Event"> | string
   role?: Prisma.EnumMemberRoleNullableWithAggregatesFilter<"Event"> | $Enums.MemberRole | null
   requestId?: Prisma.StringNullableWithAggregatesFilter<"Event"> | string | null
+  clientRequestId?: Prisma.StringNullableWithAggregatesFilter<"Event"> | string | null
   actor?: Prisma.JsonNullableWithAggregatesFilter<"Event">
   data?: Prisma.JsonWithAggregatesFilter<"Event">
   createdAt?: Prisma.DateTimeWithAggregatesFilter<"Event"> | Date | string
@@ -356,6 +368,7 @@ export type EventCreateInput = {
   scope: string
   role?: $Enums.MemberRole | null
   requestId?: string | null
+  clientRequestId?: string | null
   actor?: Prisma.NullableJsonNullValueInput | runtime.InputJsonValue
   data: Prisma.JsonNullValueInput | runtime.InputJsonValue
   createdAt?: Date | string
@@ -372,6 +385,7 @@ export type EventUncheckedCreateInput = {
   scope: string
   role?: $Enums.MemberRole | null
   requestId?: string | null
+  clientRequestId?: string | null
   actor?: Prisma.NullableJsonNullValueInput | runtime.InputJsonValue
   data: Prisma.JsonNullValueInput | runtime.InputJsonValue
   createdAt?: Date | string
@@ -388,6 +402,7 @@ export type EventUpdateInput = {
   scope?: Prisma.StringFieldUpdateOperationsInput | string
   role?: Prisma.NullableEnumMemberRoleFieldUpdateOperationsInput | $Enums.MemberRole | null
   requestId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  clientRequestId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   actor?: Prisma.NullableJsonNullValueInput | runtime.InputJsonValue
   data?: Prisma.JsonNullValueInput | runtime.InputJsonValue
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
@@ -404,6 +419,7 @@ export type EventUncheckedUpdateInput = {
   scope?: Prisma.StringFieldUpdateOperationsInput | string
   role?: Prisma.NullableEnumMemberRoleFieldUpdateOperationsInput | $Enums.MemberRole | null
   requestId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  clientRequestId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   actor?: Prisma.NullableJsonNullValueInput | runtime.InputJsonValue
   data?: Prisma.JsonNullValueInput | runtime.InputJsonValue
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
@@ -420,6 +436,7 @@ export type EventCreateManyInput = {
   scope: string
   role?: $Enums.MemberRole | null
   requestId?: string | null
+  clientRequestId?: string | null
   actor?: Prisma.NullableJsonNullValueInput | runtime.InputJsonValue
   data: Prisma.JsonNullValueInput | runtime.InputJsonValue
   createdAt?: Date | string
@@ -435,6 +452,7 @@ export type EventUpdateManyMutationInput = {
   scope?: Prisma.StringFieldUpdateOperationsInput | string
   role?: Prisma.NullableEnumMemberRoleFieldUpdateOperationsInput | $Enums.MemberRole | null
   requestId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  clientRequestId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   actor?: Prisma.NullableJsonNullValueInput | runtime.InputJsonValue
   data?: Prisma.JsonNullValueInput | runtime.InputJsonValue
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
@@ -450,6 +468,7 @@ export type EventUncheckedUpdateManyInput = {
   scope?: Prisma.StringFieldUpdateOperationsInput | string
   role?: Prisma.NullableEnumMemberRoleFieldUpdateOperationsInput | $Enums.MemberRole | null
   requestId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  clientRequestId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   actor?: Prisma.NullableJsonNullValueInput | runtime.InputJsonValue
   data?: Prisma.JsonNullValueInput | runtime.InputJsonValue
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
@@ -465,6 +484,7 @@ export type EventCountOrderByAggregateInput = {
   scope?: Prisma.SortOrder
   role?: Prisma.SortOrder
   requestId?: Prisma.SortOrder
+  clientRequestId?: Prisma.SortOrder
   actor?: Prisma.SortOrder
   data?: Prisma.SortOrder
   createdAt?: Prisma.SortOrder
@@ -485,6 +505,7 @@ export type EventMaxOrderByAggregateInput = {
   scope?: Prisma.SortOrder
   role?: Prisma.SortOrder
   requestId?: Prisma.SortOrder
+  clientRequestId?: Prisma.SortOrder
   createdAt?: Prisma.SortOrder
 }
 
@@ -498,6 +519,7 @@ export type EventMinOrderByAggregateInput = {
   scope?: Prisma.SortOrder
   role?: Prisma.SortOrder
   requestId?: Prisma.SortOrder
+  clientRequestId?: Prisma.SortOrder
   createdAt?: Prisma.SortOrder
 }
 
@@ -547,6 +569,7 @@ export type EventCreateWithoutDeliveriesInput = {
   scope: string
   role?: $Enums.MemberRole | null
   requestId?: string | null
+  clientRequestId?: string | null
   actor?: Prisma.NullableJsonNullValueInput | runtime.InputJsonValue
   data: Prisma.JsonNullValueInput | runtime.InputJsonValue
   createdAt?: Date | string
@@ -562,6 +585,7 @@ export type EventUncheckedCreateWithoutDeliveriesInput = {
   scope: string
   role?: $Enums.MemberRole | null
   requestId?: string | null
+  clientRequestId?: string | null
   actor?: Prisma.NullableJsonNullValueInput | runtime.InputJsonValue
   data: Prisma.JsonNullValueInput | runtime.InputJsonValue
   createdAt?: Date | string
@@ -593,6 +617,7 @@ export type EventUpdateWithoutDeliveriesInput = {
   scope?: Prisma.StringFieldUpdateOperationsInput | string
   role?: Prisma.NullableEnumMemberRoleFieldUpdateOperationsInput | $Enums.MemberRole | null
   requestId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  clientRequestId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   actor?: Prisma.NullableJsonNullValueInput | runtime.InputJsonValue
   data?: Prisma.JsonNullValueInput | runtime.InputJsonValue
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
@@ -608,6 +633,7 @@ export type EventUncheckedUpdateWithoutDeliveriesInput = {
   scope?: Prisma.StringFieldUpdateOperationsInput | string
   role?: Prisma.NullableEnumMemberRoleFieldUpdateOperationsInput | $Enums.MemberRole | null
   requestId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  clientRequestId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   actor?: Prisma.NullableJsonNullValueInput | runtime.InputJsonValue
   data?: Prisma.JsonNullValueInput | runtime.InputJsonValue
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
@@ -654,6 +680,7 @@ export type EventSelect<ExtArgs extends runtime.Types.Extensions.InternalArgs = 
   scope?: boolean
   role?: boolean
   requestId?: boolean
+  clientRequestId?: boolean
   actor?: boolean
   data?: boolean
   createdAt?: boolean
@@ -671,6 +698,7 @@ export type EventSelectCreateManyAndReturn<ExtArgs extends runtime.Types.Extensi
   scope?: boolean
   role?: boolean
   requestId?: boolean
+  clientRequestId?: boolean
   actor?: boolean
   data?: boolean
   createdAt?: boolean
@@ -686,6 +714,7 @@ export type EventSelectUpdateManyAndReturn<ExtArgs extends runtime.Types.Extensi
   scope?: boolean
   role?: boolean
   requestId?: boolean
+  clientRequestId?: boolean
   actor?: boolean
   data?: boolean
   createdAt?: boolean
@@ -701,12 +730,13 @@ export type EventSelectScalar = {
   scope?: boolean
   role?: boolean
   requestId?: boolean
+  clientRequestId?: boolean
   actor?: boolean
   data?: boolean
   createdAt?: boolean
 }
 
-export type EventOmit<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = runtime.Types.Extensions.GetOmit<"id" | "position" | "sequence" | "type" | "projectId" | "userId" | "scope" | "role" | "requestId" | "actor" | "data" | "createdAt", ExtArgs["result"]["event"]>
+export type EventOmit<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = runtime.Types.Extensions.GetOmit<"id" | "position" | "sequence" | "type" | "projectId" | "userId" | "scope" | "role" | "requestId" | "clientRequestId" | "actor" | "data" | "createdAt", ExtArgs["result"]["event"]>
 export type EventInclude<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = {
   deliveries?: boolean | Prisma.Event$deliveriesArgs<ExtArgs>
   _count?: boolean | Prisma.EventCountOutputTypeDefaultArgs<ExtArgs>
@@ -746,7 +776,14 @@ export type $EventPayload<ExtArgs extends runtime.Types.Extensions.InternalArgs 
      * For an event in a project: the lowest role that can read the event.
      */
     role: $Enums.MemberRole | null
+    /**
+     * The id that the server gave the request. Older events have the X-Request-ID of a client that sent one.
+     */
     requestId: string | null
+    /**
+     * The X-Request-ID of the client.
+     */
+    clientRequestId: string | null
     /**
      * Who caused the event, in the form of the API. Null for events that are older than this column.
      */
@@ -1189,6 +1226,7 @@ export interface EventFieldRefs {
   readonly scope: Prisma.FieldRef<"Event", 'String'>
   readonly role: Prisma.FieldRef<"Event", 'MemberRole'>
   readonly requestId: Prisma.FieldRef<"Event", 'String'>
+  readonly clientRequestId: Prisma.FieldRef<"Event", 'String'>
   readonly actor: Prisma.FieldRef<"Event", 'Json'>
   readonly data: Prisma.FieldRef<"Event", 'Json'>
   readonly createdAt: Prisma.FieldRef<"Event", 'DateTime'>

@@ -3,4 +3,5 @@
 -- @type api_version 'v1'
 -- @type actor Schemas['PlatformEvent']['actor']
 -- @type data Schemas['PlatformEvent']['data']
-e.id, e.type, e.created_at, 'v1' AS api_version, e.project_id, e.request_id, e.actor, e.data
+e.id, e.type, e.created_at, 'v1' AS api_version, e.project_id, e.request_id,
+e.client_request_id, e.actor, e.data

@@ -16,6 +16,7 @@ export interface LimitServices extends FinishServices {
 
 export interface AnswerRequest {
   id: string
+  clientRequestId?: string
   operation: OperationInfo
   principal: Principal
   idempotency: IdempotencyFingerprint | null

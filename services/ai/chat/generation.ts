@@ -230,12 +230,13 @@ export class Generations {
   /** Stores the end of an answer, its usage and its event. Retries while the database is unavailable. */
   async #storeEnd(answer: LiveAnswer, outcome: Outcome): Promise<OwnedMessage | null> {
     const { task, content, citations, passages } = answer
-    const db = this.#database.forRequest({ id: task.requestId, actor: actorOf(task.principal) })
+    const { requestId, clientRequestId, principal } = task
+    const db = this.#database.forRequest({ id: requestId, clientRequestId, actor: actorOf(principal) })
     const finished = {
       ...outcome,
       id: answer.id,
       model: task.model,
-      principal: task.principal,
+      principal,
       keepIdempotencyKey: outcome.status !== 'canceled' || answer.canceledByUser,
       content,
       citations,

@@ -69,7 +69,7 @@ interface NewAnswer {
 export async function insertAnswer(
   tx: Db,
   services: InsertServices,
-  { id: requestId, principal, idempotency }: Pick<AnswerRequest, 'id' | 'principal' | 'idempotency'>,
+  { id: requestId, clientRequestId, principal, idempotency }: Omit<AnswerRequest, 'operation'>,
   { session, addedMessages, model, body, history, conversation, metadata = {} }: NewAnswer,
 ): Promise<{ message: OwnedMessage; task: GenerationTask }> {
   const { temperature, max_tokens: maxTokens, stop } = body
@@ -110,6 +110,7 @@ export async function insertAnswer(
       message,
       principal,
       requestId,
+      clientRequestId,
       model,
       conversation,
       contextWindow,

@@ -15,6 +15,7 @@ export interface GenerationTask {
   message: OwnedMessage
   principal: Principal
   requestId: string
+  clientRequestId?: string
   model: string
   conversation: Conversation
   contextWindow: ContextWindow

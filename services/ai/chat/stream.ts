@@ -27,6 +27,7 @@ import { endOf, eventsAfter, partsOf, type AnswerEvent } from './stream-events.t
 /** The request of the client that follows an answer. */
 export interface FollowRequest {
   id: string
+  clientRequestId?: string
   principal: Principal
 }
 
@@ -217,14 +218,16 @@ class AccessCheck {
 }
 
 function errorEvent(
-  request: FollowRequest,
+  { id, clientRequestId }: FollowRequest,
   { code, message, details }: ApiError,
   offset: number,
 ): AnswerEvent {
+  // As in the response header X-Request-ID.
+  const requestId = clientRequestId ?? id
   return {
     event: 'error',
     id: String(offset + 1),
-    data: { error: { code, message, details: { ...details, request_id: request.id } } },
+    data: { error: { code, message, details: { ...details, request_id: requestId } } },
   }
 }
 

@@ -2,7 +2,7 @@
 // complete upload.
 import * as sql from '../../../generated/sql/storage.ts'
 import type { FilePart } from '../../../infra/contract/operation.ts'
-import type { Database, Db } from '../../../infra/database/database.ts'
+import type { Database, Db, RequestOrigin } from '../../../infra/database/database.ts'
 import { ApiError, conflict } from '../../../infra/errors.ts'
 import { actorOf } from '../../users/authentication.ts'
 import type { PartialFiles } from '../blobs/partial-files.ts'
@@ -61,8 +61,8 @@ export async function receiveBytes(
 }
 
 export interface FirstBytes extends Omit<UploadBytes, 'offset'> {
-  /** The id of the request. */
-  requestId: string
+  /** The ids of the request. */
+  origin: Pick<RequestOrigin, 'id' | 'clientRequestId'>
   /** Whether the client can find the upload by repeating the request with its Idempotency-Key. */
   isRepeatable: boolean
 }
@@ -78,10 +78,10 @@ export async function receiveFirstBytes(
   { database, ...services }: UploadServices & { database: Database },
   request: UploadRequest,
   upload: StoredUpload,
-  { requestId, isRepeatable, body, checksum }: FirstBytes,
+  { origin, isRepeatable, body, checksum }: FirstBytes,
 ): Promise<StoredUpload> {
   const { operation, principal } = request
-  const db = database.forRequest({ id: requestId, actor: actorOf(principal) })
+  const db = database.forRequest({ ...origin, actor: actorOf(principal) })
   try {
     const uploadRequest = { operation, principal, params: { id: upload.id } }
     const received = await receiveBytes(db, services, uploadRequest, { offset: 0, body, checksum })
