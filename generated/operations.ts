@@ -1554,7 +1554,7 @@ export const operations: Record<OperationId, OperationInfo> = withErrorReplies<O
     scopes: ["ai:write"],
     rateLimit: "ai",
     validators: {"query":"queryNone","header":"headerIdempotencyKey","body":"bodyChatRequest"},
-    body: {"required":true,"contentTypes":["application/json"]},
+    body: {"required":true,"contentTypes":["application/json"],"maxBytes":1048576},
     errors: [400,401,403,404,406,409,413,415,422,429,500,503],
     replies: {
       200: {"contentType":"application/json","serializer":"replyChatResponse"}
@@ -1577,7 +1577,7 @@ export const operations: Record<OperationId, OperationInfo> = withErrorReplies<O
     scopes: ["ai:write"],
     rateLimit: "ai",
     validators: {"query":"queryNone","header":"headerIdempotencyKey","body":"bodyChatRequest"},
-    body: {"required":true,"contentTypes":["application/json"]},
+    body: {"required":true,"contentTypes":["application/json"],"maxBytes":1048576},
     errors: [400,401,403,404,409,413,415,422,429,500,503],
     replies: {
       200: {"contentType":"text/event-stream","events":{"message.created":"replyMessage","message.delta":"replyMessageDelta","citation.added":"replyCitation","message.completed":"replyChatResponse","error":"replyErrorResponse"}}
@@ -1623,7 +1623,7 @@ export const operations: Record<OperationId, OperationInfo> = withErrorReplies<O
     scopes: ["ai:write"],
     rateLimit: "write",
     validators: {"query":"queryNone","header":"headerIdempotencyKey","body":"bodySessionCreate"},
-    body: {"required":true,"contentTypes":["application/json"]},
+    body: {"required":true,"contentTypes":["application/json"],"maxBytes":1048576},
     errors: [400,401,403,404,406,409,413,415,422,429,500,503],
     replies: {
       201: {"contentType":"application/json","serializer":"replySession","volatile":["message_count","last_message_at","usage","updated_at"]}
@@ -1669,7 +1669,7 @@ export const operations: Record<OperationId, OperationInfo> = withErrorReplies<O
     scopes: ["ai:write"],
     rateLimit: "write",
     validators: {"path":"pathSessionId","query":"queryNone","header":"headerIfMatch","body":"bodySessionUpdate"},
-    body: {"required":true,"contentTypes":["application/json"]},
+    body: {"required":true,"contentTypes":["application/json"],"maxBytes":1048576},
     fixedFields: ["id","project_id","message_count","last_message_at","usage","created_by","created_at","updated_at"],
     errors: [400,401,403,404,406,409,412,413,415,429,500,503],
     replies: {
@@ -1761,7 +1761,7 @@ export const operations: Record<OperationId, OperationInfo> = withErrorReplies<O
     scopes: ["ai:write"],
     rateLimit: "write",
     validators: {"path":"pathMessageId","query":"queryNone","header":"headerIfMatch","body":"bodyMessageUpdate"},
-    body: {"required":true,"contentTypes":["application/json"]},
+    body: {"required":true,"contentTypes":["application/json"],"maxBytes":1048576},
     fixedFields: ["id","project_id","session_id","role","status","model","finish_reason","usage","citations","searched","error","created_by","created_at","updated_at"],
     errors: [400,401,403,404,406,409,412,413,415,429,500,503],
     replies: {
@@ -2011,7 +2011,7 @@ export const operations: Record<OperationId, OperationInfo> = withErrorReplies<O
     scopes: ["ai:write"],
     rateLimit: "write",
     validators: {"path":"pathKnowledgeBaseId","query":"queryNone","header":"headerIdempotencyKey","body":"bodyDocumentCreate","form":"bodyCreateDocument"},
-    body: {"required":true,"contentTypes":["application/json","multipart/form-data"],"form":{"file":"file","named":true,"json":["metadata"],"lists":[]},"streamed":true},
+    body: {"required":true,"contentTypes":["application/json","multipart/form-data"],"form":{"file":"file","named":true,"json":["metadata"],"lists":[]},"streamed":true,"maxBytes":1048576},
     errors: [400,401,403,404,406,408,409,413,415,422,429,500,503],
     replies: {
       200: {"contentType":"application/json","serializer":"replyKnowledgeDocument"},
@@ -2058,7 +2058,7 @@ export const operations: Record<OperationId, OperationInfo> = withErrorReplies<O
     scopes: ["ai:write"],
     rateLimit: "write",
     validators: {"path":"pathKnowledgeBaseIdDocumentId","query":"queryNone","header":"headerIfMatch","body":"bodyDocumentUpdate"},
-    body: {"required":true,"contentTypes":["application/json"]},
+    body: {"required":true,"contentTypes":["application/json"],"maxBytes":1048576},
     fixedFields: ["id","knowledge_base_id","project_id","source","content_type","status","error","sha256","tokens","chunk_count","created_at","updated_at","indexed_at"],
     errors: [400,401,403,404,406,409,412,413,415,429,500,503],
     replies: {

@@ -6335,7 +6335,7 @@ export interface components {
                 "application/json": ErrorResponse;
             };
         };
-        /** The body is too large: JSON over 1 MiB, an upload over the limit of the server, or a file that exceeds the storage quota. */
+        /** The body is too large: JSON over 64 KiB, or over 1 MiB where it has long texts; an upload over the limit of the server; or a file that exceeds the storage quota. */
         PayloadTooLarge: {
             headers: {
                 "X-Request-ID": components["headers"]["RequestID"];
@@ -6348,7 +6348,7 @@ export interface components {
                  * @example {
                  *       "error": {
                  *         "code": "PAYLOAD_TOO_LARGE",
-                 *         "message": "The body is larger than 1048576 bytes.",
+                 *         "message": "The body is larger than 65536 bytes.",
                  *         "details": {
                  *           "constraint": "max_bytes",
                  *           "request_id": "req_1c8f0a5e7b7d4c0fb0a2c9a1e6f4d3b2"
@@ -11109,7 +11109,7 @@ export interface operations {
             };
             404: components["responses"]["NoPage"];
             410: components["responses"]["ExpiredPage"];
-            /** The body is too large: JSON over 1 MiB, an upload over the limit of the server, or a file that exceeds the storage quota. */
+            /** The body is too large: JSON over 64 KiB, or over 1 MiB where it has long texts; an upload over the limit of the server; or a file that exceeds the storage quota. */
             413: {
                 headers: {
                     "X-Request-ID": components["headers"]["RequestID"];
@@ -11122,7 +11122,7 @@ export interface operations {
                      * @example {
                      *       "error": {
                      *         "code": "PAYLOAD_TOO_LARGE",
-                     *         "message": "The body is larger than 1048576 bytes.",
+                     *         "message": "The body is larger than 65536 bytes.",
                      *         "details": {
                      *           "constraint": "max_bytes",
                      *           "request_id": "req_1c8f0a5e7b7d4c0fb0a2c9a1e6f4d3b2"
@@ -11280,7 +11280,7 @@ export interface operations {
             };
             404: components["responses"]["NoPage"];
             410: components["responses"]["ExpiredPage"];
-            /** The body is too large: JSON over 1 MiB, an upload over the limit of the server, or a file that exceeds the storage quota. */
+            /** The body is too large: JSON over 64 KiB, or over 1 MiB where it has long texts; an upload over the limit of the server; or a file that exceeds the storage quota. */
             413: {
                 headers: {
                     "X-Request-ID": components["headers"]["RequestID"];
@@ -11293,7 +11293,7 @@ export interface operations {
                      * @example {
                      *       "error": {
                      *         "code": "PAYLOAD_TOO_LARGE",
-                     *         "message": "The body is larger than 1048576 bytes.",
+                     *         "message": "The body is larger than 65536 bytes.",
                      *         "details": {
                      *           "constraint": "max_bytes",
                      *           "request_id": "req_1c8f0a5e7b7d4c0fb0a2c9a1e6f4d3b2"

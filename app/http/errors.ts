@@ -18,8 +18,8 @@ import { errorPage } from './error-page.ts'
 import { operationsAt } from './operations-by-path.ts'
 import { answeredRequestId } from './request-headers.ts'
 
-/** The largest JSON body, in bytes. */
-export const bodyLimit = 1024 * 1024
+/** The largest JSON body without long texts, in bytes. */
+export const bodyLimit = 64 * 1024
 
 /** The largest body of a page's form, in bytes. */
 export const fieldsLimit = 16 * 1024

@@ -12,7 +12,7 @@ import { authenticate } from './authentication.ts'
 import { sendBytes } from './byte-ranges.ts'
 import { accepts, preferredType, varyBy } from './content-negotiation.ts'
 import { appendLink, deprecationHooks } from './deprecation.ts'
-import { fieldsLimit } from './errors.ts'
+import { bodyLimit, fieldsLimit } from './errors.ts'
 import { noneMatches } from './etag.ts'
 import { originOf } from './origin.ts'
 import { filesOriginHooks } from './files-origin.ts'
@@ -86,7 +86,7 @@ export class OperationRoute {
         ...filesOriginHooks(info, services.config.filesUrl),
       ],
       ...(isTus(info) && { preParsing: requireTus }),
-      ...(takesFields(info) && { bodyLimit: fieldsLimit }),
+      bodyLimit: takesFields(info) ? fieldsLimit : (info.body?.maxBytes ?? bodyLimit),
       handler: (request, reply) => this.#serve(request, reply),
     }
   }

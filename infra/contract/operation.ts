@@ -90,6 +90,8 @@ export interface OperationInfo {
     streamed?: boolean
     /** The handler gets the bytes of the JSON body, for example to verify a signature. */
     raw?: boolean
+    /** The size limit of a JSON body with long texts. */
+    maxBytes?: number
   } | null
   /** Whether the response depends only on the server, so that it is created once. */
   static?: boolean

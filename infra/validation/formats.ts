@@ -65,7 +65,7 @@ export class TooManyProblems extends Error {
   }
 }
 
-const maxErrors = 10_000
+const maxErrors = 300
 
 /** Adds the problems of a part to those of the whole value. Called by the compiled validators. */
 export function joined(errors: ErrorObject[] | null, further: ErrorObject[]): ErrorObject[] {
@@ -73,6 +73,27 @@ export function joined(errors: ErrorObject[] | null, further: ErrorObject[]): Er
   if (errors.length > maxErrors) throw new TooManyProblems(errors)
   for (const error of further) errors.push(error)
   return errors
+}
+
+/** The keyword `maxLength`. Ajv's own implementation counts the characters of every text to its end. */
+export function isLonger(text: string, limit: number): boolean {
+  if (text.length <= limit || text.length > 2 * limit) return text.length > limit
+  return charactersOf(text) > limit
+}
+
+/** The keyword `minLength`. */
+export function isShorter(text: string, limit: number): boolean {
+  if (text.length < limit || text.length >= 2 * limit) return text.length < limit
+  return charactersOf(text) < limit
+}
+
+function charactersOf(text: string): number {
+  let characters = 0
+  for (let i = 0; i < text.length; i++) {
+    characters++
+    if (text.codePointAt(i)! > 0xffff) i++
+  }
+  return characters
 }
 
 /** The keyword `uniqueItems` in linear time. Ajv's own implementation compares every pair. */

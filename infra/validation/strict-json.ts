@@ -4,10 +4,13 @@ import { isUtf8 } from 'node:buffer'
 import { invalidField, type ApiError } from '../errors.ts'
 
 const maxDepth = 32
+/** More values than any schema allows: a larger body is refused before it is parsed. */
+const maxValues = 5_000
 
 /**
  * The value of a body; undefined for an empty body.
- * Throws 400 for invalid JSON, duplicate or dangerous keys, NUL, lone surrogates and more than 32 levels.
+ * Throws 400 for invalid JSON, duplicate or dangerous keys, NUL, lone surrogates, more than 32 levels and
+ * more than 5,000 values.
  */
 export function parseStrictJson(body: Buffer): unknown {
   if (body.length === 0) return undefined
@@ -31,16 +34,24 @@ export function parseStrictJson(body: Buffer): unknown {
 function countMembers(text: string): number {
   let members = 0
   let depth = 0
+  let values = 1
+  const count = (): void => {
+    if (++values > maxValues) throw refuse('max_values', `The body has more than ${maxValues} values.`)
+  }
   for (let i = 0; i < text.length; i++) {
     switch (text.charCodeAt(i)) {
       case 0x22: // "
-        for (i++; i < text.length && text.charCodeAt(i) !== 0x22; i++) if (text.charCodeAt(i) === 0x5c) i++
+        i = endOfString(text, i)
+        break
+      case 0x2c: // ,
+        count()
         break
       case 0x3a:
         members++
         break // :
       case 0x7b:
       case 0x5b: // { [
+        count()
         if (++depth > maxDepth) throw refuse('max_depth', `The body has more than ${maxDepth} levels.`)
         break
       case 0x7d:
@@ -50,6 +61,17 @@ function countMembers(text: string): number {
     }
   }
   return members
+}
+
+/** The index of the quote that ends the string which starts at `start`; the end of the text without one. */
+function endOfString(text: string, start: number): number {
+  for (let end = text.indexOf('"', start + 1); end !== -1; end = text.indexOf('"', end + 1)) {
+    let before = end
+    while (text.charCodeAt(before - 1) === 0x5c) before--
+    // An odd number of backslashes escapes the quote.
+    if ((end - before) % 2 === 0) return end
+  }
+  return text.length
 }
 
 /** Rejects strings that are not valid text, and counts the members of all objects. */

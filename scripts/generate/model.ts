@@ -1,4 +1,5 @@
 // The operations of the bundled document in the form that all emitters use.
+import { longTextBytes, maxBodyBytes } from './body-limit.ts'
 import { deprecationOf, type Deprecation } from './deprecation.ts'
 import { methods } from './methods.ts'
 import { acceptsPatch } from './patch-operations.ts'
@@ -49,6 +50,8 @@ export interface Body {
   streamed: boolean
   /** Whether the handler gets the unparsed bytes of the JSON, to verify a signature. */
   raw: boolean
+  /** The size limit of a JSON body with long texts. */
+  maxBytes: number | undefined
 }
 
 export interface Operation {
@@ -175,6 +178,7 @@ function bodyOf(document: Json, body: Json): Body {
     contentTypes,
     schema: text?.schema ?? null,
     raw: body['x-raw'] === true,
+    maxBytes: body['x-raw'] === true ? longTextBytes : maxBodyBytes(document, text?.schema),
   }
   const media = body.content['multipart/form-data']
   if (media === undefined)

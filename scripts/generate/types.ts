@@ -202,6 +202,7 @@ function tableRow(o: Operation, names: ValidatorNames): object {
             form: o.body.form ?? undefined,
             streamed: o.body.streamed ? true : undefined,
             raw: o.body.raw ? true : undefined,
+            maxBytes: o.body.maxBytes,
           },
     static: o.static ? true : undefined,
     fixedFields: o.fixedFields.length > 0 ? o.fixedFields : undefined,

@@ -3,8 +3,9 @@
 // code.
 import { createHash } from 'node:crypto'
 import { Ajv2020 } from 'ajv/dist/2020.js'
-import { _, stringify, type Name } from 'ajv'
+import { _, str, stringify, type Name } from 'ajv'
 import standalone from 'ajv/dist/standalone/index.js'
+import ifThen from 'ajv/dist/vocabularies/applicator/if.js'
 import oneOf from 'ajv/dist/vocabularies/applicator/oneOf.js'
 import limitNumber from 'ajv/dist/vocabularies/validation/limitNumber.js'
 import pattern from 'ajv/dist/vocabularies/validation/pattern.js'
@@ -24,7 +25,11 @@ export interface Compilers {
 
 /** Only path, query and header parameters are coerced to the declared type, because they arrive as text. */
 export function createCompilers(): Compilers {
-  return { parameters: new Compiler('array'), bodies: new Compiler(false), replies: new Compiler(false) }
+  return {
+    parameters: new Compiler('array'),
+    bodies: new Compiler(false, countsFirst),
+    replies: new Compiler(false),
+  }
 }
 
 export function compileRequests(
@@ -82,6 +87,12 @@ export function createKeywordCheck(): (schema: Json) => Array<{ keyword: string;
   }
 }
 
+/** The keywords for the length of a text, and the functions that test for a violation. */
+const lengthKeywords = [
+  ['maxLength', _`isLonger`, 'more'],
+  ['minLength', _`isShorter`, 'fewer'],
+] as const
+
 function createAjv(coerceTypes: false | 'array'): InstanceType<typeof Ajv2020> {
   const ajv = new Ajv2020({
     allErrors: true,
@@ -109,6 +120,21 @@ function createAjv(coerceTypes: false | 'array'): InstanceType<typeof Ajv2020> {
       if (cxt.schema === true) cxt.fail(_`!distinct(${cxt.data})`)
     },
   })
+  for (const [keyword, test, words] of lengthKeywords) {
+    ajv.removeKeyword(keyword)
+    ajv.addKeyword({
+      keyword,
+      type: 'string',
+      schemaType: 'number',
+      error: {
+        message: ({ schemaCode }) => str`must NOT have ${words} than ${schemaCode} characters`,
+        params: ({ schemaCode }) => _`{limit: ${schemaCode}}`,
+      },
+      code(cxt) {
+        cxt.fail(_`${test}(${cxt.data}, ${cxt.schemaCode})`)
+      },
+    })
+  }
   ajv.addKeyword({
     keyword: lowercase,
     schemaType: 'boolean',
@@ -118,6 +144,16 @@ function createAjv(coerceTypes: false | 'array'): InstanceType<typeof Ajv2020> {
         gen.assign(data as Name, _`${data}.toLowerCase()`)
         gen.assign(_`${parentData}[${parentDataProperty}]`, data)
       })
+    },
+  })
+  // Without an error of its own: those of `then` say what is wrong.
+  ajv.removeKeyword('if')
+  const { code: checkIf, ...definition } = (ifThen as Json).default
+  ajv.addKeyword({
+    ...definition,
+    code(cxt: Json) {
+      cxt.error = () => {}
+      checkIf(cxt)
     },
   })
   // Ajv's own keywords, with more in the params of their errors: a pattern's description, alternatives.
@@ -153,17 +189,54 @@ function replaceErrors(
   ajv.addKeyword({ ...definition, error: { ...definition.error, params } })
 }
 
+/**
+ * The schema with the contents of arrays and maps behind their limits: a value with too many items or fields
+ * is refused without a look at them.
+ */
+function countsFirst(schema: Json): Json {
+  if (Array.isArray(schema)) return schema.map(countsFirst)
+  if (typeof schema !== 'object' || schema === null) return schema
+  const nested = Object.fromEntries(
+    Object.entries<Json>(schema).map(([keyword, value]) => [
+      keyword,
+      values.has(keyword) ? value : countsFirst(value),
+    ]),
+  )
+  const { items, maxItems, uniqueItems, additionalProperties, propertyNames, maxProperties, ...rest } = nested
+  if (typeof maxItems === 'number' && items !== undefined && maxProperties === undefined)
+    return {
+      ...rest,
+      maxItems,
+      if: { maxItems },
+      then: { items, ...(uniqueItems !== undefined && { uniqueItems }) },
+    }
+  if (typeof maxProperties === 'number' && rest.properties === undefined && maxItems === undefined) {
+    const contents = {
+      ...(additionalProperties !== undefined && { additionalProperties }),
+      ...(propertyNames !== undefined && { propertyNames }),
+    }
+    return { ...rest, maxProperties, if: { maxProperties }, then: contents }
+  }
+  return nested
+}
+
+/** Keywords whose value has no schemas. */
+const values = new Set(['const', 'enum', 'default', 'required', 'dependentRequired'])
+
 const idOf = (component: string, rest = ''): string => `spec:${component}${rest && `#${rest}`}`
 
 /** Ajv with a cache of compiled schemas by id. The output depends only on the schemas. */
 class Compiler {
   #coerceTypes: false | 'array'
+  /** Changes a schema before it is compiled. */
+  #transform: (schema: Json) => Json
   #ajv: InstanceType<typeof Ajv2020>
   /** The schemas that Ajv has, by id, as JSON. */
   #cached = new Map<string, string>()
 
-  constructor(coerceTypes: false | 'array') {
+  constructor(coerceTypes: false | 'array', transform = (schema: Json): Json => schema) {
     this.#coerceTypes = coerceTypes
+    this.#transform = transform
     this.#ajv = createAjv(coerceTypes)
   }
 
@@ -171,7 +244,8 @@ class Compiler {
   compile(document: Json, schemas: Map<string, Json>): string {
     const wanted = new Map<string, string>()
     const want = (id: string, schema: Json): void => {
-      wanted.set(id, JSON.stringify({ ...plain(schema, idOf, [patternSays, lowercase]), $id: id }))
+      const checked = this.#transform(plain(schema, idOf, [patternSays, lowercase]))
+      wanted.set(id, JSON.stringify({ ...checked, $id: id }))
     }
     for (const [name, schema] of Object.entries<Json>(document.components?.schemas ?? {}))
       want(idOf(name), schema)
@@ -259,7 +333,7 @@ function withStableNames(code: string): string {
 
 function asModule(code: string): string {
   return `import { createRequire } from 'node:module'
-import { distinct, formats, joined } from '../infra/validation/formats.ts'
+import { distinct, formats, isLonger, isShorter, joined } from '../infra/validation/formats.ts'
 
 const require = createRequire(import.meta.url)
 const validators = {}

@@ -75,8 +75,8 @@ const corpus: Record<
   max_depth: [
     ['33 deep', (_, open) => `${open},"x":${nested(32)}}`],
     ['33 nested objects', (_, open) => `${open},"x":${'{"a":'.repeat(32)}1${'}'.repeat(32)}}`],
-    ['100,000 deep', (_, open) => `${open},"x":${nested(100_000)}}`],
-    ['100,000 deep and unclosed', (_, open) => `${open},"x":${'['.repeat(100_000)}`],
+    ['20,000 deep', (_, open) => `${open},"x":${nested(20_000)}}`],
+    ['20,000 deep and unclosed', (_, open) => `${open},"x":${'['.repeat(20_000)}`],
   ],
 }
 
