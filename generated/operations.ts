@@ -2768,7 +2768,7 @@ export const operations: Record<OperationId, OperationInfo> = withErrorReplies<O
     scopes: null,
     rateLimit: "gateway",
     validators: {"query":"queryNone","header":"headerReceiveStripeEvent","body":"bodyReceiveStripeEvent"},
-    body: {"required":true,"contentTypes":["application/json"],"raw":true},
+    body: {"required":true,"contentTypes":["application/json"],"raw":true,"maxBytes":1048576},
     errors: [400,404,406,413,415,429,500,503],
     replies: {
       200: {"contentType":"application/json","serializer":"replyGatewayReceipt"}

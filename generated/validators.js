@@ -19321,7 +19321,7 @@ return errors === 0;
 validate_bodyUploadAvatar.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
 
 exports.bodyApiKeyCreate = validate_spec_ApiKeyCreate;
-const schema_spec_ApiKeyCreate = {"type":"object","additionalProperties":false,"required":["name","scopes"],"properties":{"name":{"type":"string","minLength":1,"maxLength":100,"pattern":"\\S"},"scopes":{"type":"array","minItems":1,"uniqueItems":true,"maxItems":14,"if":{"maxItems":14},"then":{"items":{"$ref":"spec:Scope"}}},"project_ids":{"type":["array","null"],"minItems":1,"uniqueItems":true,"maxItems":100,"if":{"maxItems":100},"then":{"items":{"$ref":"spec:ProjectId"}}},"expires_at":{"type":["string","null"],"format":"date-time"},"metadata":{"$ref":"spec:Metadata"}},"$id":"spec:ApiKeyCreate"};
+const schema_spec_ApiKeyCreate = {"type":"object","additionalProperties":false,"required":["name","scopes"],"properties":{"name":{"type":"string","minLength":1,"maxLength":100,"pattern":"\\S"},"scopes":{"type":"array","minItems":1,"maxItems":14,"if":{"maxItems":14},"then":{"items":{"$ref":"spec:Scope"},"uniqueItems":true}},"project_ids":{"type":["array","null"],"minItems":1,"maxItems":100,"if":{"maxItems":100},"then":{"items":{"$ref":"spec:ProjectId"},"uniqueItems":true}},"expires_at":{"type":["string","null"],"format":"date-time"},"metadata":{"$ref":"spec:Metadata"}},"$id":"spec:ApiKeyCreate"};
 const schema_spec_Scope = {"type":"string","enum":["user:read","user:write","projects:read","projects:write","storage:read","storage:write","ai:read","ai:write","payments:read","payments:write","webhooks:read","webhooks:write","keys:write","admin"],"$id":"spec:Scope"};
 
 function validate_spec_Scope(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
@@ -19664,12 +19664,8 @@ vErrors = joined(vErrors, validate_spec_Scope.errors);
 errors = vErrors.length;
 }
 }
-}
-var _valid0 = _errs8 === errors;
-}
-if(Array.isArray(data1)){
-if(data1.length > 14){
-const err8 = {instancePath:instancePath+"/scopes",schemaPath:"#/properties/scopes/maxItems",keyword:"maxItems",params:{limit: 14},message:"must NOT have more than 14 items"};
+if(!distinct(data1)){
+const err8 = {instancePath:instancePath+"/scopes",schemaPath:"#/properties/scopes/then/uniqueItems",keyword:"uniqueItems",params:{},message:"must NOT have duplicate items"};
 if(vErrors === null){
 vErrors = [err8];
 }
@@ -19678,8 +19674,12 @@ vErrors.push(err8);
 }
 errors++;
 }
-if(data1.length < 1){
-const err9 = {instancePath:instancePath+"/scopes",schemaPath:"#/properties/scopes/minItems",keyword:"minItems",params:{limit: 1},message:"must NOT have fewer than 1 items"};
+}
+var _valid0 = _errs8 === errors;
+}
+if(Array.isArray(data1)){
+if(data1.length > 14){
+const err9 = {instancePath:instancePath+"/scopes",schemaPath:"#/properties/scopes/maxItems",keyword:"maxItems",params:{limit: 14},message:"must NOT have more than 14 items"};
 if(vErrors === null){
 vErrors = [err9];
 }
@@ -19688,8 +19688,8 @@ vErrors.push(err9);
 }
 errors++;
 }
-if(!distinct(data1)){
-const err10 = {instancePath:instancePath+"/scopes",schemaPath:"#/properties/scopes/uniqueItems",keyword:"uniqueItems",params:{},message:"must NOT have duplicate items"};
+if(data1.length < 1){
+const err10 = {instancePath:instancePath+"/scopes",schemaPath:"#/properties/scopes/minItems",keyword:"minItems",params:{limit: 1},message:"must NOT have fewer than 1 items"};
 if(vErrors === null){
 vErrors = [err10];
 }
@@ -19756,12 +19756,8 @@ vErrors = joined(vErrors, validate_spec_ProjectId.errors);
 errors = vErrors.length;
 }
 }
-}
-var _valid1 = _errs14 === errors;
-}
-if(Array.isArray(data3)){
-if(data3.length > 100){
-const err14 = {instancePath:instancePath+"/project_ids",schemaPath:"#/properties/project_ids/maxItems",keyword:"maxItems",params:{limit: 100},message:"must NOT have more than 100 items"};
+if(!distinct(data3)){
+const err14 = {instancePath:instancePath+"/project_ids",schemaPath:"#/properties/project_ids/then/uniqueItems",keyword:"uniqueItems",params:{},message:"must NOT have duplicate items"};
 if(vErrors === null){
 vErrors = [err14];
 }
@@ -19770,8 +19766,12 @@ vErrors.push(err14);
 }
 errors++;
 }
-if(data3.length < 1){
-const err15 = {instancePath:instancePath+"/project_ids",schemaPath:"#/properties/project_ids/minItems",keyword:"minItems",params:{limit: 1},message:"must NOT have fewer than 1 items"};
+}
+var _valid1 = _errs14 === errors;
+}
+if(Array.isArray(data3)){
+if(data3.length > 100){
+const err15 = {instancePath:instancePath+"/project_ids",schemaPath:"#/properties/project_ids/maxItems",keyword:"maxItems",params:{limit: 100},message:"must NOT have more than 100 items"};
 if(vErrors === null){
 vErrors = [err15];
 }
@@ -19780,8 +19780,8 @@ vErrors.push(err15);
 }
 errors++;
 }
-if(!distinct(data3)){
-const err16 = {instancePath:instancePath+"/project_ids",schemaPath:"#/properties/project_ids/uniqueItems",keyword:"uniqueItems",params:{},message:"must NOT have duplicate items"};
+if(data3.length < 1){
+const err16 = {instancePath:instancePath+"/project_ids",schemaPath:"#/properties/project_ids/minItems",keyword:"minItems",params:{limit: 1},message:"must NOT have fewer than 1 items"};
 if(vErrors === null){
 vErrors = [err16];
 }
@@ -20368,7 +20368,7 @@ return errors === 0;
 }
 validate_spec_ProjectName.evaluated = {"dynamicProps":false,"dynamicItems":false};
 
-const schema_spec_Tags = {"type":"array","uniqueItems":true,"maxItems":20,"if":{"maxItems":20},"then":{"items":{"type":"string","minLength":1,"maxLength":50,"pattern":"\\S"}},"$id":"spec:Tags"};
+const schema_spec_Tags = {"type":"array","maxItems":20,"if":{"maxItems":20},"then":{"items":{"type":"string","minLength":1,"maxLength":50,"pattern":"\\S"},"uniqueItems":true},"$id":"spec:Tags"};
 
 function validate_spec_Tags(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
 /*# sourceURL="spec:Tags" */;
@@ -20455,6 +20455,16 @@ vErrors.push(err4);
 errors++;
 }
 }
+if(!distinct(data)){
+const err5 = {instancePath,schemaPath:"#/then/uniqueItems",keyword:"uniqueItems",params:{},message:"must NOT have duplicate items"};
+if(vErrors === null){
+vErrors = [err5];
+}
+else {
+vErrors.push(err5);
+}
+errors++;
+}
 }
 var _valid0 = _errs3 === errors;
 valid0 = _valid0;
@@ -20464,17 +20474,7 @@ var items0 = true;
 }
 if(Array.isArray(data)){
 if(data.length > 20){
-const err5 = {instancePath,schemaPath:"#/maxItems",keyword:"maxItems",params:{limit: 20},message:"must NOT have more than 20 items"};
-if(vErrors === null){
-vErrors = [err5];
-}
-else {
-vErrors.push(err5);
-}
-errors++;
-}
-if(!distinct(data)){
-const err6 = {instancePath,schemaPath:"#/uniqueItems",keyword:"uniqueItems",params:{},message:"must NOT have duplicate items"};
+const err6 = {instancePath,schemaPath:"#/maxItems",keyword:"maxItems",params:{limit: 20},message:"must NOT have more than 20 items"};
 if(vErrors === null){
 vErrors = [err6];
 }
@@ -21199,7 +21199,7 @@ return errors === 0;
 }
 validate_spec_Visibility.evaluated = {"dynamicProps":false,"dynamicItems":false};
 
-const schema_spec_FileTags = {"type":"array","uniqueItems":true,"maxItems":20,"if":{"maxItems":20},"then":{"items":{"type":"string","minLength":1,"maxLength":50,"pattern":"^[^\\s,\\[]([^,]*[^\\s,])?$","x-pattern-says":"text without commas and surrounding spaces that does not start with ["}},"$id":"spec:FileTags"};
+const schema_spec_FileTags = {"type":"array","maxItems":20,"if":{"maxItems":20},"then":{"items":{"type":"string","minLength":1,"maxLength":50,"pattern":"^[^\\s,\\[]([^,]*[^\\s,])?$","x-pattern-says":"text without commas and surrounding spaces that does not start with ["},"uniqueItems":true},"$id":"spec:FileTags"};
 const pattern_8d4d5818 = new RegExp("^[^\\s,\\[]([^,]*[^\\s,])?$", "u");
 
 function validate_spec_FileTags(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
@@ -21287,6 +21287,16 @@ vErrors.push(err4);
 errors++;
 }
 }
+if(!distinct(data)){
+const err5 = {instancePath,schemaPath:"#/then/uniqueItems",keyword:"uniqueItems",params:{},message:"must NOT have duplicate items"};
+if(vErrors === null){
+vErrors = [err5];
+}
+else {
+vErrors.push(err5);
+}
+errors++;
+}
 }
 var _valid0 = _errs3 === errors;
 valid0 = _valid0;
@@ -21296,17 +21306,7 @@ var items0 = true;
 }
 if(Array.isArray(data)){
 if(data.length > 20){
-const err5 = {instancePath,schemaPath:"#/maxItems",keyword:"maxItems",params:{limit: 20},message:"must NOT have more than 20 items"};
-if(vErrors === null){
-vErrors = [err5];
-}
-else {
-vErrors.push(err5);
-}
-errors++;
-}
-if(!distinct(data)){
-const err6 = {instancePath,schemaPath:"#/uniqueItems",keyword:"uniqueItems",params:{},message:"must NOT have duplicate items"};
+const err6 = {instancePath,schemaPath:"#/maxItems",keyword:"maxItems",params:{limit: 20},message:"must NOT have more than 20 items"};
 if(vErrors === null){
 vErrors = [err6];
 }
@@ -21900,7 +21900,7 @@ return errors === 0;
 }
 validate_spec_SessionId.evaluated = {"dynamicProps":false,"dynamicItems":false};
 
-const schema_spec_KnowledgeBaseIds = {"type":"array","uniqueItems":true,"maxItems":20,"if":{"maxItems":20},"then":{"items":{"$ref":"spec:KnowledgeBaseId"}},"$id":"spec:KnowledgeBaseIds"};
+const schema_spec_KnowledgeBaseIds = {"type":"array","maxItems":20,"if":{"maxItems":20},"then":{"items":{"$ref":"spec:KnowledgeBaseId"},"uniqueItems":true},"$id":"spec:KnowledgeBaseIds"};
 const schema_spec_KnowledgeBaseId = {"type":"string","pattern":"^kb_[0-7][0-9a-hjkmnp-tv-z]{25}$","$id":"spec:KnowledgeBaseId"};
 const pattern_d525eb05 = new RegExp("^kb_[0-7][0-9a-hjkmnp-tv-z]{25}$", "u");
 
@@ -21989,6 +21989,16 @@ vErrors = joined(vErrors, validate_spec_KnowledgeBaseId.errors);
 errors = vErrors.length;
 }
 }
+if(!distinct(data)){
+const err1 = {instancePath,schemaPath:"#/then/uniqueItems",keyword:"uniqueItems",params:{},message:"must NOT have duplicate items"};
+if(vErrors === null){
+vErrors = [err1];
+}
+else {
+vErrors.push(err1);
+}
+errors++;
+}
 }
 var _valid0 = _errs3 === errors;
 valid0 = _valid0;
@@ -21998,17 +22008,7 @@ var items0 = true;
 }
 if(Array.isArray(data)){
 if(data.length > 20){
-const err1 = {instancePath,schemaPath:"#/maxItems",keyword:"maxItems",params:{limit: 20},message:"must NOT have more than 20 items"};
-if(vErrors === null){
-vErrors = [err1];
-}
-else {
-vErrors.push(err1);
-}
-errors++;
-}
-if(!distinct(data)){
-const err2 = {instancePath,schemaPath:"#/uniqueItems",keyword:"uniqueItems",params:{},message:"must NOT have duplicate items"};
+const err2 = {instancePath,schemaPath:"#/maxItems",keyword:"maxItems",params:{limit: 20},message:"must NOT have more than 20 items"};
 if(vErrors === null){
 vErrors = [err2];
 }
@@ -22034,7 +22034,7 @@ return errors === 0;
 }
 validate_spec_KnowledgeBaseIds.evaluated = {"dynamicProps":false,"dynamicItems":true};
 
-const schema_spec_SearchFilters = {"type":"object","additionalProperties":false,"properties":{"document_ids":{"type":"array","minItems":1,"uniqueItems":true,"maxItems":100,"if":{"maxItems":100},"then":{"items":{"$ref":"spec:DocumentId"}}},"metadata":{"$ref":"spec:Metadata"}},"$id":"spec:SearchFilters"};
+const schema_spec_SearchFilters = {"type":"object","additionalProperties":false,"properties":{"document_ids":{"type":"array","minItems":1,"maxItems":100,"if":{"maxItems":100},"then":{"items":{"$ref":"spec:DocumentId"},"uniqueItems":true}},"metadata":{"$ref":"spec:Metadata"}},"$id":"spec:SearchFilters"};
 const schema_spec_DocumentId = {"type":"string","pattern":"^doc_[0-7][0-9a-hjkmnp-tv-z]{25}$","$id":"spec:DocumentId"};
 const pattern_6cefd0ce = new RegExp("^doc_[0-7][0-9a-hjkmnp-tv-z]{25}$", "u");
 
@@ -22137,12 +22137,8 @@ vErrors = joined(vErrors, validate_spec_DocumentId.errors);
 errors = vErrors.length;
 }
 }
-}
-var _valid0 = _errs6 === errors;
-}
-if(Array.isArray(data0)){
-if(data0.length > 100){
-const err2 = {instancePath:instancePath+"/document_ids",schemaPath:"#/properties/document_ids/maxItems",keyword:"maxItems",params:{limit: 100},message:"must NOT have more than 100 items"};
+if(!distinct(data0)){
+const err2 = {instancePath:instancePath+"/document_ids",schemaPath:"#/properties/document_ids/then/uniqueItems",keyword:"uniqueItems",params:{},message:"must NOT have duplicate items"};
 if(vErrors === null){
 vErrors = [err2];
 }
@@ -22151,8 +22147,12 @@ vErrors.push(err2);
 }
 errors++;
 }
-if(data0.length < 1){
-const err3 = {instancePath:instancePath+"/document_ids",schemaPath:"#/properties/document_ids/minItems",keyword:"minItems",params:{limit: 1},message:"must NOT have fewer than 1 items"};
+}
+var _valid0 = _errs6 === errors;
+}
+if(Array.isArray(data0)){
+if(data0.length > 100){
+const err3 = {instancePath:instancePath+"/document_ids",schemaPath:"#/properties/document_ids/maxItems",keyword:"maxItems",params:{limit: 100},message:"must NOT have more than 100 items"};
 if(vErrors === null){
 vErrors = [err3];
 }
@@ -22161,8 +22161,8 @@ vErrors.push(err3);
 }
 errors++;
 }
-if(!distinct(data0)){
-const err4 = {instancePath:instancePath+"/document_ids",schemaPath:"#/properties/document_ids/uniqueItems",keyword:"uniqueItems",params:{},message:"must NOT have duplicate items"};
+if(data0.length < 1){
+const err4 = {instancePath:instancePath+"/document_ids",schemaPath:"#/properties/document_ids/minItems",keyword:"minItems",params:{limit: 1},message:"must NOT have fewer than 1 items"};
 if(vErrors === null){
 vErrors = [err4];
 }
@@ -26327,7 +26327,7 @@ return errors === 0;
 }
 validate_spec_WebhookUrl.evaluated = {"dynamicProps":false,"dynamicItems":false};
 
-const schema_spec_EventSelectors = {"type":"array","minItems":1,"uniqueItems":true,"maxItems":100,"if":{"maxItems":100},"then":{"items":{"$ref":"spec:EventSelector"}},"$id":"spec:EventSelectors"};
+const schema_spec_EventSelectors = {"type":"array","minItems":1,"maxItems":100,"if":{"maxItems":100},"then":{"items":{"$ref":"spec:EventSelector"},"uniqueItems":true},"$id":"spec:EventSelectors"};
 const schema_spec_EventSelector = {"type":"string","enum":["*","profile.*","settings.*","api_key.*","user.*","project.*","member.*","invitation.*","avatar.*","file.*","upload.*","file_link.*","session.*","message.*","chat.*","knowledge_base.*","document.*","product.*","price.*","order.*","refund.*","checkout.*","subscription.*","webhook_endpoint.*","webhook_delivery.*","profile.updated","settings.updated","api_key.created","api_key.rotated","api_key.revoked","user.created","user.updated","user.deleted","project.created","project.updated","project.archived","project.unarchived","project.deleted","project.restored","member.added","member.updated","member.removed","invitation.created","invitation.revoked","invitation.declined","avatar.updated","avatar.deleted","file.created","file.updated","file.deleted","upload.created","upload.deleted","file_link.created","file_link.revoked","session.created","session.updated","session.deleted","message.updated","chat.completed","chat.failed","chat.canceled","knowledge_base.created","knowledge_base.updated","knowledge_base.deleted","document.created","document.updated","document.ready","document.failed","document.deleted","product.created","product.updated","price.created","price.updated","order.created","order.paid","order.canceled","order.refunded","refund.created","refund.updated","checkout.created","checkout.completed","checkout.expired","subscription.created","subscription.updated","subscription.canceled","webhook_endpoint.created","webhook_endpoint.updated","webhook_endpoint.deleted","webhook_endpoint.secret_rotated","webhook_endpoint.tested","webhook_endpoint.recovered","webhook_endpoint.disabled","webhook_delivery.redelivered"],"$id":"spec:EventSelector"};
 
 function validate_spec_EventSelector(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
@@ -26413,6 +26413,16 @@ vErrors = joined(vErrors, validate_spec_EventSelector.errors);
 errors = vErrors.length;
 }
 }
+if(!distinct(data)){
+const err1 = {instancePath,schemaPath:"#/then/uniqueItems",keyword:"uniqueItems",params:{},message:"must NOT have duplicate items"};
+if(vErrors === null){
+vErrors = [err1];
+}
+else {
+vErrors.push(err1);
+}
+errors++;
+}
 }
 var _valid0 = _errs3 === errors;
 valid0 = _valid0;
@@ -26422,17 +26432,7 @@ var items0 = true;
 }
 if(Array.isArray(data)){
 if(data.length > 100){
-const err1 = {instancePath,schemaPath:"#/maxItems",keyword:"maxItems",params:{limit: 100},message:"must NOT have more than 100 items"};
-if(vErrors === null){
-vErrors = [err1];
-}
-else {
-vErrors.push(err1);
-}
-errors++;
-}
-if(data.length < 1){
-const err2 = {instancePath,schemaPath:"#/minItems",keyword:"minItems",params:{limit: 1},message:"must NOT have fewer than 1 items"};
+const err2 = {instancePath,schemaPath:"#/maxItems",keyword:"maxItems",params:{limit: 100},message:"must NOT have more than 100 items"};
 if(vErrors === null){
 vErrors = [err2];
 }
@@ -26441,8 +26441,8 @@ vErrors.push(err2);
 }
 errors++;
 }
-if(!distinct(data)){
-const err3 = {instancePath,schemaPath:"#/uniqueItems",keyword:"uniqueItems",params:{},message:"must NOT have duplicate items"};
+if(data.length < 1){
+const err3 = {instancePath,schemaPath:"#/minItems",keyword:"minItems",params:{limit: 1},message:"must NOT have fewer than 1 items"};
 if(vErrors === null){
 vErrors = [err3];
 }
