@@ -65,13 +65,13 @@ function countMembers(text: string): number {
 
 /** The index of the quote that ends the string which starts at `start`; the end of the text without one. */
 function endOfString(text: string, start: number): number {
-  for (let end = text.indexOf('"', start + 1); end !== -1; end = text.indexOf('"', end + 1)) {
-    let before = end
-    while (text.charCodeAt(before - 1) === 0x5c) before--
-    // An odd number of backslashes escapes the quote.
-    if ((end - before) % 2 === 0) return end
-  }
-  return text.length
+  const quote = text.indexOf('"', start + 1)
+  if (quote === -1) return text.length
+  if (text.charCodeAt(quote - 1) !== 0x5c) return quote
+  // There are escapes: each character counts.
+  let end = start + 1
+  while (end < text.length && text.charCodeAt(end) !== 0x22) end += text.charCodeAt(end) === 0x5c ? 2 : 1
+  return end
 }
 
 /** Rejects strings that are not valid text, and counts the members of all objects. */
