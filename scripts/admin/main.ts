@@ -189,6 +189,7 @@ await main().catch((error: Error) => {
     error instanceof ApiError ||
     error instanceof ConfigError ||
     error instanceof EmbeddedPostgresError ||
+    error instanceof SecretKeyError ||
     error instanceof MigrationError
   console.error(expected ? error.message : error.stack)
   process.exitCode = 1
