@@ -26,6 +26,7 @@ import type { SseStream } from './http/sse.ts'
 import { overrideMethods } from './http/tus.ts'
 import { bufferedOutput, createLog } from './logging.ts'
 import { serveMetrics } from './metrics.ts'
+import { watchStalls } from './stalls.ts'
 
 export interface BuildOptions {
   services: Services
@@ -65,7 +66,8 @@ export async function buildApp({
   app.decorateRequest('principal', null)
   app.setErrorHandler(answerError)
   addRequestHooks(app, { timeouts, always, limits })
-  if (config.metrics) serveMetrics(app)
+  const metrics = config.metrics ? serveMetrics(app) : null
+  watchStalls(app, metrics?.countStall)
   await allowOrigins(app, config.corsOrigins)
   keepToFiles(app, config.filesUrl)
   const publicUrl = () => config.publicUrl ?? addressOf(app)

@@ -55,12 +55,13 @@ t.test('a database error is logged without the values of the statement', async (
 t.test('an X-Request-ID cannot inject a line into the log', async (t) => {
   const server = await startServer(t)
   const { client } = await server.person()
-  const before = server.logs.length
+  const lines = (): string[] => server.logs.filter((line) => !line.includes('the main thread stalled'))
+  const before = lines().length
   const long = await client.get('/user/profile', { headers: { 'x-request-id': 'x'.repeat(129) } })
   t.match(long.headers.get('x-request-id'), /^req_/)
   const own = await client.get('/user/profile', { headers: { 'x-request-id': 'my {"id": 1}' } })
   t.equal(own.headers.get('x-request-id'), 'my {"id": 1}')
-  t.equal(server.logs.length, before + 2)
+  t.equal(lines().length, before + 2)
   t.match(JSON.parse(server.logs.at(-1)!), { request_id: /^req_/, client_request_id: 'my {"id": 1}' })
 })
 

@@ -1,0 +1,55 @@
+// Reports when the main thread stalls: while it computes, it serves nobody. The operations that ran at that
+// time are named, so that a log shows which one to mend.
+import type { FastifyInstance } from 'fastify'
+
+export interface Stall {
+  /** Milliseconds without a turn of the event loop. */
+  ms: number
+  /** Milliseconds of CPU of the process in this time. Much less than `ms` if the machine is overloaded. */
+  cpuMs: number
+  /** The operations that ran, without event streams; empty for background work. */
+  operations: string[]
+}
+
+const intervalMs = 50
+/** Milliseconds that count as a stall. */
+const thresholdMs = 100
+
+/** Logs each stall and passes it to `onStall`. */
+export function watchStalls(app: FastifyInstance, onStall: (stall: Stall) => void = () => {}): void {
+  /** The number of running requests by operation. */
+  const running = new Map<string, number>()
+  /** The operations that ran since the last turn. */
+  let seen = new Set<string>()
+  app.addHook('onRequest', (request, _reply, done) => {
+    const { operation } = request.routeOptions.config
+    if (operation !== undefined && operation.replies[200]?.events === undefined) {
+      seen.add(operation.id)
+      running.set(operation.id, (running.get(operation.id) ?? 0) + 1)
+    }
+    done()
+  })
+  app.addHook('onResponse', (request, _reply, done) => {
+    const id = request.routeOptions.config.operation?.id
+    const left = (running.get(id ?? '') ?? 0) - 1
+    if (left > 0) running.set(id!, left)
+    else running.delete(id ?? '')
+    done()
+  })
+  let lastTurn = performance.now()
+  let lastCpu = process.cpuUsage()
+  const timer = setInterval(() => {
+    const now = performance.now()
+    const cpu = process.cpuUsage()
+    const ms = Math.round(now - lastTurn - intervalMs)
+    if (ms > thresholdMs) {
+      const cpuMs = Math.round((cpu.user - lastCpu.user + cpu.system - lastCpu.system) / 1_000)
+      const stall = { ms, cpuMs, operations: [...seen] }
+      app.log.warn({ ms, cpu_ms: cpuMs, operations: stall.operations }, 'the main thread stalled')
+      onStall(stall)
+    }
+    ;[lastTurn, lastCpu, seen] = [now, cpu, new Set(running.keys())]
+  }, intervalMs)
+  timer.unref()
+  app.addHook('onClose', async () => clearInterval(timer))
+}

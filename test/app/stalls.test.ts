@@ -1,0 +1,31 @@
+// A stall of the main thread is logged and counted with the operation that caused it.
+import t from 'tap'
+import { handlers } from '../../generated/routes.ts'
+import { startServer } from '../support/server.ts'
+import { waitUntil } from '../support/wait.ts'
+
+t.test('a handler that computes for long is named in the log and in the metrics', async (t) => {
+  const server = await startServer(t, {
+    env: { METRICS: 'true' },
+    handlers: {
+      ...handlers,
+      async getHealth() {
+        const until = performance.now() + 300
+        while (performance.now() < until);
+        return { status: 200, body: { status: 'ok' } }
+      },
+    },
+  })
+  t.equal((await fetch(`${server.url}/healthz`)).status, 200)
+  const stalls = (): any[] =>
+    server.logs
+      .map((line) => JSON.parse(line))
+      .filter(({ msg, operations }) => msg === 'the main thread stalled' && operations.includes('getHealth'))
+  await waitUntil(() => stalls().length === 1)
+  const [{ ms, cpu_ms: cpuMs, level }] = stalls()
+  t.ok(ms > 200, `${ms} ms`)
+  t.ok(cpuMs > 0)
+  t.equal(level, 40)
+  const metrics = await (await fetch(`${server.url}/metrics`)).text()
+  t.match(metrics, /main_thread_stall_seconds_count\{operation="(?:getHealth|several)"\} [1-9]/)
+})
