@@ -15002,9 +15002,9 @@ export interface Checkout {
     total_amount: Amount;
     /** ISO 4217 currency code in lowercase. */
     currency: Currency;
-    /** Where the customer is redirected after the payment. */
+    /** Where the payment page leads the customer after the payment: with a link that names the host, or by itself for the origins that the operator lists in `CHECKOUT_REDIRECT_ORIGINS`. */
     success_url: PageUrl;
-    /** Where the customer is redirected to leave without paying. */
+    /** Where the link of the payment page leads customers who leave without paying. */
     cancel_url: PageUrl;
     /** When the session expires if it is not paid. */
     expires_at: Timestamp;
@@ -15043,9 +15043,9 @@ export type CheckoutCreate = {
     order_id?: never;
     /** The products to order. With the mode `subscription`, one item with a recurring price. */
     items: OrderItems;
-    /** Where to redirect the customer after the payment. `{CHECKOUT_SESSION_ID}` is replaced by the id of the session. */
+    /** Where to lead the customer after the payment: the page has a link that names the host, and opens it by itself for the origins that the operator lists. `{CHECKOUT_SESSION_ID}` is replaced by the id of the session. */
     success_url: PageUrl;
-    /** Where to redirect the customer to leave without paying. `{CHECKOUT_SESSION_ID}` is replaced by the id of the session. */
+    /** Where the link leads customers who leave without paying. `{CHECKOUT_SESSION_ID}` is replaced by the id of the session. */
     cancel_url: PageUrl;
     /**
      * Format: int32
@@ -15061,9 +15061,9 @@ export type CheckoutCreate = {
     /** The pending order to pay. Not allowed with `items` or the mode `subscription`. */
     order_id: OrderId;
     items?: never;
-    /** Where to redirect the customer after the payment. `{CHECKOUT_SESSION_ID}` is replaced by the id of the session. */
+    /** Where to lead the customer after the payment: the page has a link that names the host, and opens it by itself for the origins that the operator lists. `{CHECKOUT_SESSION_ID}` is replaced by the id of the session. */
     success_url: PageUrl;
-    /** Where to redirect the customer to leave without paying. `{CHECKOUT_SESSION_ID}` is replaced by the id of the session. */
+    /** Where the link leads customers who leave without paying. `{CHECKOUT_SESSION_ID}` is replaced by the id of the session. */
     cancel_url: PageUrl;
     /**
      * Format: int32
@@ -18718,9 +18718,9 @@ export interface CheckoutBefore {
     total_amount?: Amount;
     /** ISO 4217 currency code in lowercase. */
     currency?: Currency;
-    /** Where the customer is redirected after the payment. */
+    /** Where the payment page leads the customer after the payment: with a link that names the host, or by itself for the origins that the operator lists in `CHECKOUT_REDIRECT_ORIGINS`. */
     success_url?: PageUrl;
-    /** Where the customer is redirected to leave without paying. */
+    /** Where the link of the payment page leads customers who leave without paying. */
     cancel_url?: PageUrl;
     /** When the session expires if it is not paid. */
     expires_at?: Timestamp;

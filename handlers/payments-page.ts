@@ -3,7 +3,7 @@
 import type { Handlers } from '../services/handler.ts'
 import { ApiError } from '../infra/errors.ts'
 import { pageHeaders as headers } from '../infra/html/layout.ts'
-import { redirectUrl } from '../services/payments/checkouts.ts'
+import { isTrustedReturn, redirectUrl } from '../services/payments/checkouts.ts'
 import { renderCardPage } from '../services/payments/sandbox/page/card-form.ts'
 import {
   renderConfirmationPage,
@@ -22,22 +22,24 @@ const redirectTo = (location: string) => ({
 const notFoundPage = () => ({ status: 404 as const, body: renderNotFoundPage(), headers })
 
 export const paymentsPage = {
-  async showPayPage({ params: { id } }, { db, gateways, config: { sellerName: seller } }) {
+  async showPayPage({ params: { id } }, { db, gateways, config }) {
+    const { sellerName: seller } = config
     const state = await checkoutState(db, id).catch(nullIfNotFound)
     if (state === null) return notFoundPage()
     const { checkout, order } = state
-    if (state.page === 'expired') return { status: 410, body: renderExpiredPage({ state, seller }), headers }
+    if (state.page === 'expired') return { status: 410, body: renderExpiredPage({ state }), headers }
     const { paymentPageUrl } = gateways.of(checkout.gateway)
-    // Customers of a remote gateway are done as soon as its page is, even if the bank takes longer.
-    if (paymentPageUrl !== null)
-      return redirectTo(
-        state.page === 'paid' || state.page === 'processing'
-          ? redirectUrl(checkout, 'success')
-          : await paymentPageUrl(db, checkout, order),
-      )
+    const trusted = isTrustedReturn(checkout, config.checkoutRedirectOrigins)
+    if (paymentPageUrl !== null) {
+      // Customers of a remote gateway are done as soon as its page is, even if the bank takes longer.
+      const isDone = state.page === 'paid' || state.page === 'processing'
+      if (!isDone) return redirectTo(await paymentPageUrl(db, checkout, order))
+      if (trusted) return redirectTo(redirectUrl(checkout, 'success'))
+      return { status: 200, body: renderPaidPage(state), headers }
+    }
     switch (state.page) {
       case 'paid':
-        return { status: 200, body: renderPaidPage({ state, seller }), headers }
+        return { status: 200, body: renderPaidPage(state, trusted), headers }
       case 'processing':
         return { status: 200, body: renderProcessingPage({ state, seller }), headers }
       case 'confirmation':
@@ -50,7 +52,7 @@ export const paymentsPage = {
   async payCheckout({ params: { id }, body }, { db, events, gateways, config: { sellerName: seller } }) {
     const state = await checkoutState(db, id).catch(nullIfNotFound)
     if (state === null) return notFoundPage()
-    if (state.page === 'expired') return { status: 410, body: renderExpiredPage({ state, seller }), headers }
+    if (state.page === 'expired') return { status: 410, body: renderExpiredPage({ state }), headers }
     const isSandbox = gateways.of(state.checkout.gateway).paymentPageUrl === null
     if (!isSandbox || state.page === 'paid' || state.page === 'processing') return redirectTo(id)
     const card = validateCard(body)
@@ -68,7 +70,7 @@ export const paymentsPage = {
   ) {
     const state = await checkoutState(db, id).catch(nullIfNotFound)
     if (state === null) return notFoundPage()
-    if (state.page === 'expired') return { status: 410, body: renderExpiredPage({ state, seller }), headers }
+    if (state.page === 'expired') return { status: 410, body: renderExpiredPage({ state }), headers }
     await resolveConfirmation(db, { events, gateways }, id, { payment, confirmed: decision === 'confirm' })
     return redirectTo(`../${id}`)
   },

@@ -341,6 +341,10 @@ const payments = {
     default: 'Platform',
     description: 'Name of the seller on receipts and on the sandbox payment page.',
   }),
+  checkoutRedirectOrigins: origins('CHECKOUT_REDIRECT_ORIGINS', {
+    example: 'https://shop.example.com',
+    description: 'Origins of shops to which the payment page redirects. Others get a link with the host.',
+  }),
   paymentGateway: oneOf('PAYMENT_GATEWAY', {
     values: ['sandbox', 'stripe'],
     default: 'sandbox',

@@ -153,6 +153,14 @@ export function redirectUrl(
   return new URL((outcome === 'success' ? success : cancel).replaceAll('{CHECKOUT_SESSION_ID}', id)).href
 }
 
+/**
+ * Whether the payment page opens `success_url` by itself. Only for the origins of the operator's sellers:
+ * every user can make a session, so that otherwise the page would lead from this server to any address.
+ */
+export function isTrustedReturn(checkout: OwnedCheckout, origins: string[]): boolean {
+  return origins.includes(new URL(redirectUrl(checkout, 'success')).origin)
+}
+
 export function checkoutNotFound(id: string): Error {
   return notFound('checkout session', id)
 }

@@ -20,7 +20,10 @@ import {
 import { waitUntil } from '../support/wait.ts'
 
 const seller = 'Ecke & <i>Söhne</i>'
-const server = await startServer(t, { env: { SELLER_NAME: seller } })
+const shop = await startSellerSite(t)
+const server = await startServer(t, {
+  env: { SELLER_NAME: seller, CHECKOUT_REDIRECT_ORIGINS: `https://shop.example,${shop.url}` },
+})
 const catalog = await createCatalog(server)
 const ada = await server.person()
 const stranger = createClient(server.url, null)
@@ -237,6 +240,24 @@ t.test('names and URLs are escaped', async (t) => {
   t.match(paid.text.replace(/\s+/g, ' '), `http-equiv="refresh" content="0;url=${url}"`)
   t.match(paid.text, `href="${url}"`)
 })
+
+t.test(
+  'the page of a session for another host has a link that names the host, and no redirect',
+  async (t) => {
+    const one = await session({
+      items: [{ price_id: catalog.price }],
+      success_url: 'https://shop.example.evil.example:8443/thanks',
+      cancel_url: 'https://evil.example/cart',
+    })
+    t.match((await getPage(one)).text, 'Back to <bdi>evil.example</bdi>')
+    t.equal((await submitCard(one, succeeds)).status, 303)
+    const { status, text, headers } = await getPage(one)
+    t.equal(status, 200)
+    t.equal(headers.get('refresh'), null)
+    t.notMatch(text, 'http-equiv="refresh"')
+    t.match(text.replace(/\s+/g, ' '), 'Continue to <bdi>shop.example.evil.example:8443</bdi>')
+  },
+)
 
 t.test('errors are shown next to each field and at the top, and nothing is charged', async (t) => {
   const one = await session()
@@ -541,7 +562,7 @@ t.test('errors are HTML for browsers and JSON for other clients', async (t) => {
 
 t.test('in a browser', { skip: skipWithoutBrowser }, async (t) => {
   const browser = await launchBrowser(t)
-  const seller = await startSellerSite(t)
+  const seller = shop
 
   t.test('a card pays and the customer returns to the seller', async (t) => {
     const { page, consoleErrors } = await open(t, browser)
@@ -752,7 +773,7 @@ t.test('in a browser', { skip: skipWithoutBrowser }, async (t) => {
 
 /** The seller's site, on another origin than the server; `/far` redirects to a third origin. */
 async function startSellerSite(
-  t: Test,
+  t: Pick<Test, 'teardown'>,
 ): Promise<{ url: string; addresses: { success_url: string; cancel_url: string } }> {
   const seller = createServer((request, response) => {
     const { pathname, search, searchParams } = new URL(request.url!, 'http://seller')

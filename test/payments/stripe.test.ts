@@ -59,6 +59,12 @@ t.test("an order is paid on Stripe's page and refunded in two parts", async (t) 
   })
   t.match(await shop.openPage(checkout), { status: 303, location: 'https://shop.example/thanks' })
   t.match(await shop.openPage(checkout, '/return'), { status: 303 })
+  await server.services.database.prisma.checkout.update({
+    where: { id: checkout.id },
+    data: { successUrl: 'https://elsewhere.example/thanks' },
+  })
+  const elsewhere = await shop.openPage(checkout)
+  t.match(elsewhere, { status: 200, location: null, text: 'Continue to <bdi>elsewhere.example</bdi>' })
 
   const refund = await server.admin.client.post(`/payments/orders/${checkout.order_id}/refunds`, {
     amount: 1000,

@@ -142,6 +142,7 @@ export async function startFakeStripe(t: Pick<Test, 'teardown'>): Promise<FakeSt
     url,
     env: {
       PAYMENT_GATEWAY: 'stripe',
+      CHECKOUT_REDIRECT_ORIGINS: 'https://shop.example',
       STRIPE_SECRET_KEY: secretKey,
       STRIPE_WEBHOOK_SECRET: webhookSecret,
       STRIPE_API_BASE: url,

@@ -20,10 +20,10 @@ export function formatTotal({ order }: CheckoutState): string {
   return formatAmount(order.total_amount, order.currency)
 }
 
-/** A link to the seller's cancel URL. */
-export function backLink({ state, seller }: PageContext, className = ''): Html {
-  const url = redirectUrl(state.checkout, 'cancel')
-  return html`<a class="${className}" href="${url}">Back to <bdi>${seller}</bdi></a>`
+/** A link to the cancel URL. It names the host, which need not be the seller's. */
+export function backLink({ checkout }: CheckoutState, className = ''): Html {
+  const url = redirectUrl(checkout, 'cancel')
+  return html`<a class="${className}" href="${url}">Back to <bdi>${new URL(url).host}</bdi></a>`
 }
 
 export function renderOrderSummary({ state, seller }: PageContext): Html {
@@ -67,7 +67,7 @@ export function renderOrderSummary({ state, seller }: PageContext): Html {
           : html`<br />This subscription renews ${formatInterval(recurring)} until you cancel it.`
       }
     </p>
-    <p>${backLink({ state, seller })}</p>
+    <p>${backLink(state)}</p>
   </section>`
 }
 

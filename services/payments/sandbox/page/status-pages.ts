@@ -53,25 +53,26 @@ export function renderProcessingPage({ state, seller }: PageContext): string {
 }
 
 /**
- * Sends the browser to the seller. A page instead of a redirect: a browser that obeys `form-action` would not
- * follow a redirect from the form to the seller's site.
+ * The page after the payment, with a link to the success URL. If it is trusted, the browser follows it at
+ * once. A page instead of a redirect: a browser that obeys `form-action` would not follow a redirect from the
+ * form to another site.
  */
-export function renderPaidPage({ state, seller }: PageContext): string {
-  const url = redirectUrl(state.checkout, 'success')
+export function renderPaidPage({ checkout, page: step }: CheckoutState, trusted = false): string {
+  const url = redirectUrl(checkout, 'success')
   return page({
-    title: 'Paid',
-    refresh: { seconds: 0, url },
+    title: step === 'paid' ? 'Paid' : 'Payment in progress',
+    ...(trusted && { refresh: { seconds: 0, url } }),
     body: html`<div class="sheet stack">
-      <h1>Payment successful. Thank you!</h1>
+      <h1>${step === 'paid' ? 'Payment successful.' : 'Your payment is in progress.'} Thank you!</h1>
       <p>
-        <a class="button" href="${url}">Continue to <bdi>${seller}</bdi></a>
+        <a class="button" href="${url}">Continue to <bdi>${new URL(url).host}</bdi></a>
       </p>
     </div>`,
   })
 }
 
 /** The page of a session that is no longer payable. */
-export function renderExpiredPage({ state, seller }: PageContext<StateOf<'expired'>>): string {
+export function renderExpiredPage({ state }: Pick<PageContext<StateOf<'expired'>>, 'state'>): string {
   const { order, refunded } = state
   const isPaid = order.status !== 'pending' && order.status !== 'canceled'
   const outcome = isPaid
@@ -84,7 +85,7 @@ export function renderExpiredPage({ state, seller }: PageContext<StateOf<'expire
     body: html`<div class="sheet stack">
       <h1>This page has expired</h1>
       <p>${outcome}</p>
-      <p>${backLink({ state, seller }, 'button')}</p>
+      <p>${backLink(state, 'button')}</p>
     </div>`,
   })
 }
