@@ -140,6 +140,7 @@ function addRequestHooks(
     const repeated = repeatedField(request.raw)
     if (repeated !== null) return done(repeated as unknown as FastifyError)
     if (request.is404 || hasEmptySegment(request)) {
+      // oxlint-disable-next-line promise/no-callback-in-promise -- see above
       countRequest(limits, reply, 'address', networkOf(request.ip)).then(() => done(unrouted(request)), done)
       return
     }

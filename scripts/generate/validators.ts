@@ -208,6 +208,7 @@ function countsFirst(schema: Json): Json {
       ...rest,
       maxItems,
       if: { maxItems },
+      // oxlint-disable-next-line unicorn/no-thenable -- a keyword of JSON Schema
       then: { items, ...(uniqueItems !== undefined && { uniqueItems }) },
     }
   if (typeof maxProperties === 'number' && rest.properties === undefined && maxItems === undefined) {

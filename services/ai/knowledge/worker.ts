@@ -2,7 +2,6 @@
 // turns, so that a user with thousands of documents does not delay the others.
 import * as sql from '../../../generated/sql/knowledge.ts'
 import type { QueueOptions } from '../../../infra/jobs/queue.ts'
-import type { ParsingJob } from './documents.ts'
 import { indexDocument, type IndexingOptions, type DocumentParser } from './index-document.ts'
 import { parseDocument } from '../parsing/parse.ts'
 import { WorkspaceTurns, type WorkspaceOwners } from './workspace-turns.ts'
