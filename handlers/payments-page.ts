@@ -64,10 +64,7 @@ export const paymentsPage = {
     return redirectTo(id)
   },
 
-  async confirmPayment(
-    { params: { id }, body: { payment, decision } },
-    { db, events, gateways, config: { sellerName: seller } },
-  ) {
+  async confirmPayment({ params: { id }, body: { payment, decision } }, { db, events, gateways }) {
     const state = await checkoutState(db, id).catch(nullIfNotFound)
     if (state === null) return notFoundPage()
     if (state.page === 'expired') return { status: 410, body: renderExpiredPage({ state }), headers }

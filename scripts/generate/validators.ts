@@ -216,6 +216,7 @@ function countsFirst(schema: Json): Json {
       ...(additionalProperties !== undefined && { additionalProperties }),
       ...(propertyNames !== undefined && { propertyNames }),
     }
+    // oxlint-disable-next-line unicorn/no-thenable -- a keyword of JSON Schema
     return { ...rest, maxProperties, if: { maxProperties }, then: contents }
   }
   return nested
