@@ -4183,8 +4183,8 @@ parentData[parentDataProperty] = coerced0;
 }
 }
 if(typeof data === "string"){
-if(!(formats_fef6b18b(data))){
-const err1 = {instancePath,schemaPath:"#/format",keyword:"format",params:{format: "email"},message:"must match format \""+"email"+"\""};
+if(isLonger(data, 254)){
+const err1 = {instancePath,schemaPath:"#/maxLength",keyword:"maxLength",params:{limit: 254},message:"must NOT have more than 254 characters"};
 if(vErrors === null){
 vErrors = [err1];
 }
@@ -4193,8 +4193,8 @@ vErrors.push(err1);
 }
 errors++;
 }
-if(isLonger(data, 254)){
-const err2 = {instancePath,schemaPath:"#/maxLength",keyword:"maxLength",params:{limit: 254},message:"must NOT have more than 254 characters"};
+if(!(formats_fef6b18b(data))){
+const err2 = {instancePath,schemaPath:"#/format",keyword:"format",params:{format: "email"},message:"must match format \""+"email"+"\""};
 if(vErrors === null){
 vErrors = [err2];
 }
@@ -18850,8 +18850,8 @@ if(evaluated0.dynamicItems){
 evaluated0.items = undefined;
 }
 if(typeof data === "string"){
-if(!(formats_e08ab354(data))){
-const err0 = {instancePath,schemaPath:"#/format",keyword:"format",params:{format: "timezone"},message:"must match format \""+"timezone"+"\""};
+if(isLonger(data, 64)){
+const err0 = {instancePath,schemaPath:"#/maxLength",keyword:"maxLength",params:{limit: 64},message:"must NOT have more than 64 characters"};
 if(vErrors === null){
 vErrors = [err0];
 }
@@ -18860,8 +18860,8 @@ vErrors.push(err0);
 }
 errors++;
 }
-if(isLonger(data, 64)){
-const err1 = {instancePath,schemaPath:"#/maxLength",keyword:"maxLength",params:{limit: 64},message:"must NOT have more than 64 characters"};
+if(!(formats_e08ab354(data))){
+const err1 = {instancePath,schemaPath:"#/format",keyword:"format",params:{format: "timezone"},message:"must match format \""+"timezone"+"\""};
 if(vErrors === null){
 vErrors = [err1];
 }
@@ -19960,8 +19960,8 @@ if(evaluated0.dynamicItems){
 evaluated0.items = undefined;
 }
 if(typeof data === "string"){
-if(!(formats_fef6b18b(data))){
-const err0 = {instancePath,schemaPath:"#/format",keyword:"format",params:{format: "email"},message:"must match format \""+"email"+"\""};
+if(isLonger(data, 254)){
+const err0 = {instancePath,schemaPath:"#/maxLength",keyword:"maxLength",params:{limit: 254},message:"must NOT have more than 254 characters"};
 if(vErrors === null){
 vErrors = [err0];
 }
@@ -19970,8 +19970,8 @@ vErrors.push(err0);
 }
 errors++;
 }
-if(isLonger(data, 254)){
-const err1 = {instancePath,schemaPath:"#/maxLength",keyword:"maxLength",params:{limit: 254},message:"must NOT have more than 254 characters"};
+if(!(formats_fef6b18b(data))){
+const err1 = {instancePath,schemaPath:"#/format",keyword:"format",params:{format: "email"},message:"must match format \""+"email"+"\""};
 if(vErrors === null){
 vErrors = [err1];
 }
@@ -26281,8 +26281,8 @@ if(evaluated0.dynamicItems){
 evaluated0.items = undefined;
 }
 if(typeof data === "string"){
-if(!(formats_1d78ee08(data))){
-const err0 = {instancePath,schemaPath:"#/format",keyword:"format",params:{format: "uri"},message:"must match format \""+"uri"+"\""};
+if(isLonger(data, 2048)){
+const err0 = {instancePath,schemaPath:"#/maxLength",keyword:"maxLength",params:{limit: 2048},message:"must NOT have more than 2048 characters"};
 if(vErrors === null){
 vErrors = [err0];
 }
@@ -26291,8 +26291,8 @@ vErrors.push(err0);
 }
 errors++;
 }
-if(isLonger(data, 2048)){
-const err1 = {instancePath,schemaPath:"#/maxLength",keyword:"maxLength",params:{limit: 2048},message:"must NOT have more than 2048 characters"};
+if(!(formats_1d78ee08(data))){
+const err1 = {instancePath,schemaPath:"#/format",keyword:"format",params:{format: "uri"},message:"must match format \""+"uri"+"\""};
 if(vErrors === null){
 vErrors = [err1];
 }

@@ -124,6 +124,8 @@ function createAjv(coerceTypes: false | 'array'): InstanceType<typeof Ajv2020> {
     ajv.removeKeyword(keyword)
     ajv.addKeyword({
       keyword,
+      // Of a text that is too long and has a wrong format, the length is reported first.
+      before: 'format',
       type: 'string',
       schemaType: 'number',
       error: {

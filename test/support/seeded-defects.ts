@@ -239,8 +239,8 @@ export const defects: Defect[] = [
   {
     name: 'a sort order is ignored',
     file: 'services/users/api-keys.ts',
-    text: 'sql.listApiKeys(db, { user_id: userId, ...query })',
-    replacement: "sql.listApiKeys(db, { user_id: userId, ...query, sort: 'created_at' })",
+    text: 'family_of: familyOf, ...query })',
+    replacement: "family_of: familyOf, ...query, sort: 'created_at' })",
     operations: ['listApiKeys'],
     checks: ['order'],
   },
