@@ -67,7 +67,9 @@ t.test('429 comes before 403: a request without the scope counts against the rat
   const limited = await startServer(t, { env: policies })
   for (const { id } of secured.filter(needsScope)) {
     const request = await requestFor(limited, id)
-    const { secret } = await createApiKey(limited, request.caller.id, { scopes: [unrelatedScope(id)] })
+    // All requests of a user count, so each operation has a user of its own.
+    const { id: userId } = await limited.person()
+    const { secret } = await createApiKey(limited, userId, { scopes: [unrelatedScope(id)] })
     t.equal((await send(request, { key: secret })).status, 403, id)
     t.equal((await send(request, { key: secret })).status, 429, id)
   }
