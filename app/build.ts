@@ -7,7 +7,6 @@ import type { Config } from '../infra/config/config.ts'
 import type { OperationInfo } from '../infra/contract/operation.ts'
 import { methodNotAllowed, notFound, type ApiError } from '../infra/errors.ts'
 import { newRequestId } from '../infra/ids.ts'
-import { storeLimits } from '../services/users/quotas.ts'
 import type { Operations } from '../services/handler.ts'
 import type { Services } from '../services/services.ts'
 import { drainUnreadBodies, enforceBodyTimeout, type BodyTimeouts } from './http/body-timeout.ts'
@@ -60,7 +59,6 @@ export async function buildApp({
   drainUnreadBodies(app.server)
   overrideMethods(app.server)
   addJsonParser(app)
-  app.addHook('onReady', () => storeLimits(services.database, config))
   const streams = new Set<SseStream>()
   endStreamsOnClose(app, services, streams)
   app.decorateRequest('principal', null)

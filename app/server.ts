@@ -9,6 +9,7 @@ import { prepareDatabase } from '../infra/prepare-database.ts'
 import { createServices, jobQueues, type Services } from '../services/services.ts'
 import { startBackgroundWorkers, type BackgroundWorkers } from '../services/background.ts'
 import contract from '../generated/openapi.json' with { type: 'json' }
+import { storeLimits } from '../services/users/quotas.ts'
 import { claimSecretKey } from '../services/webhooks/secrets.ts'
 import { addressOf, buildApp } from './build.ts'
 import { type FirstKey, writeFirstKey } from './first-key.ts'
@@ -46,6 +47,7 @@ export async function startServer(
     const services = createServices({ config, databaseUrl, onError })
     closers.unshift(() => services.close())
     await claimSecretKey(services.database, services.cipher)
+    await storeLimits(services.database, config)
     const limits = createRateLimits({ policies: policiesOf(config), redisUrl: config.redisUrl, onError })
     closers.unshift(() => limits.close())
     const app = await buildApp({ services, limits })

@@ -1,7 +1,7 @@
 // Rate limits per user and per client network: counted in memory, or in Redis for all instances together.
 import type { FastifyReply } from 'fastify'
 import { Redis } from 'ioredis'
-import type { RateLimitReader } from '../../services/users/limits.ts'
+import type { RateLimitReader } from '../../infra/contract/rate-limits.ts'
 import {
   RateLimiterMemory,
   RateLimiterRedis,

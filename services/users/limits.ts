@@ -2,24 +2,11 @@
 import type { components } from '../../generated/types.ts'
 import * as sql from '../../generated/sql/users.ts'
 import type { Config } from '../../infra/config/config.ts'
+import type { RateLimitReader } from '../../infra/contract/rate-limits.ts'
 import type { Db } from '../../infra/database/database.ts'
 import { limitOf, quotaNames, type QuotaName } from './quotas.ts'
 
 export type Limit = components['schemas']['Limit']
-
-/** Requests of a user in the present window of a rate limit. */
-export interface RateLimitUse {
-  policy: string
-  limit: number
-  used: number
-  /** When the window ends; null before its first request. */
-  resetAt: Date | null
-}
-
-export interface RateLimitReader {
-  /** The use of each policy that is counted by user. */
-  read(userId: string): Promise<RateLimitUse[]>
-}
 
 interface Sources {
   config: Readonly<Config>

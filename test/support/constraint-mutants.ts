@@ -7,7 +7,7 @@ import { without } from '../../scripts/constraints/edit.ts'
 import { operationsOf } from '../../scripts/generate/model.ts'
 import { schemasOf } from '../../scripts/generate/schemas.ts'
 import { compileRequests, compileResponses, createCompilers } from '../../scripts/generate/validators.ts'
-import { distinct, formats, joined } from '../../infra/validation/formats.ts'
+import { distinct, formats, isLonger, isShorter, joined } from '../../infra/validation/formats.ts'
 import type { Location, Problem } from '../../infra/errors.ts'
 import { checkWith } from '../../infra/validation/problems.ts'
 import { isText, problemsOf, type NegativeCase, type ProblemList } from './constraint-negatives.ts'
@@ -126,7 +126,8 @@ function evaluateModule(code: string): Record<string, ValidateFunction> {
     .replace(/^import .*$/gm, '')
     .replace(/^const require = .*$/m, '')
     .replace(/^export default (\w+)$/m, 'return $1')
-  return new Function('require', 'distinct', 'formats', 'joined', body)(load, distinct, formats, joined)
+  const imported = { require: load, distinct, formats, isLonger, isShorter, joined }
+  return new Function(...Object.keys(imported), body)(...Object.values(imported))
 }
 
 /** The component schemas that the schema refers to, directly or indirectly. */

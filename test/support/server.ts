@@ -12,6 +12,7 @@ import { readConfig } from '../../infra/config/config.ts'
 import { statement } from '../../infra/database/statements.ts'
 import { newId, timeOf } from '../../infra/ids.ts'
 import { createRateLimits } from '../../app/http/rate-limit.ts'
+import { storeLimits } from '../../services/users/quotas.ts'
 import { createServices, type Services } from '../../services/services.ts'
 import { defaultScopes, type Scope } from '../../services/users/api-keys.ts'
 import { createTestDatabase, testSecretKey } from './database.ts'
@@ -106,6 +107,7 @@ export async function startServer(
     onStatement: (text) => statements.push(text),
     onRows: requireRowTypes,
   })
+  await storeLimits(services.database, config)
   const limits = createRateLimits({ policies: policiesOf(config), redisUrl: config.redisUrl })
   let app: FastifyInstance | undefined
   let closed = false

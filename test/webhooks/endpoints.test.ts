@@ -415,7 +415,8 @@ t.test('an endpoint URL is http or https, has a public address and no credential
 })
 
 t.test('a user has at most 50 endpoints, even with concurrent requests', async (t: Test) => {
-  const person = await server.person()
+  const limited = await startServer(t, { env: { WEBHOOK_ENDPOINTS_PER_USER: '50' } })
+  const person = await limited.person()
   const make = () => person.client.post('/webhooks/endpoints', { url: 'https://example.com/', ...quiet })
   for (let i = 0; i < 3; i++) await Promise.all(Array.from({ length: 15 }, make))
   t.same(tally(await Promise.all(Array.from({ length: 20 }, make))), { 201: 5, '403 webhook_endpoints': 15 })
