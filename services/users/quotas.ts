@@ -2,7 +2,7 @@
 import type { Config } from '../../infra/config/config.ts'
 import type { ConstraintError } from '../../infra/database/errors.ts'
 import type { Db } from '../../infra/database/database.ts'
-import { forbidden } from '../../infra/errors.ts'
+import { ApiError } from '../../infra/errors.ts'
 import * as sql from '../../generated/sql/users.ts'
 
 interface Quota {
@@ -43,10 +43,12 @@ export function quotaErrors(config: Readonly<Config>): ConstraintError[] {
     constraint: `quota_${name}`,
     message: `quota ${name} is used up`,
     error: () =>
-      forbidden(
+      new ApiError(
+        403,
+        'FORBIDDEN',
         `The limit is ${limitOf(config, name)} ${quotas[name].what} for each user. ` +
           'GET /v1/user/limits shows all limits.',
-        name,
+        { constraint: name },
       ),
   }))
 }

@@ -67,7 +67,7 @@ t.test('requests for documents and unknown paths are limited by IP address', asy
 })
 
 t.test('readiness checks are shared by concurrent requests, and have a limit of their own', async (t) => {
-  const server = await startServer(t, { env: { RATE_LIMIT_ADDRESS: '1' } })
+  const server = await startServer(t, { env: { RATE_LIMIT_ADDRESS: '1', RATE_LIMIT_HEALTH: '600' } })
   const stranger = createClient(server.url, null)
   server.statements.length = 0
   const replies = await Promise.all(Array.from({ length: 30 }, () => stranger.get('/readyz')))

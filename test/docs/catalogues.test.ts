@@ -61,7 +61,7 @@ function thrownConstraints(): Map<string, Set<string>> {
     // Each quota is a constraint, too.
     [
       'FORBIDDEN',
-      new Set([...found(/\bforbidden\((?:[^'`]*?(?:'[^']*'|`[^`]*`))+?[^'`]*?,\s*'(\w+)'/g), ...quotaNames]),
+      new Set([...found(/\bforbidden\([^]{0,400}?,\s*'(\w+)',?\s*(?:\)|\w+\))/g), ...quotaNames]),
     ],
     // A link is gone with its status as the constraint.
     ['GONE', new Set([...found(/\bgone\(\s*'(\w+)'/g), 'expired', 'revoked', 'used_up'])],
