@@ -56,6 +56,11 @@ export async function checkDeletion(
   if (!matched) await checkListMembership(run, resource, known, path, null)
 }
 
+/** The declared values, also of an enum that may grow: `anyOf: [enum, string]`. */
+function statesOf(document: Json, { enum: values = [], anyOf = [] }: Json): Json[] {
+  return [...values, ...anyOf.flatMap((each: Json) => schemaOf(document, each).enum ?? [])]
+}
+
 /** Whether the deletion set a state or a timestamp such as `revoked_at`. */
 function showsDeletion(run: Run, read: Resource['read'], before: Answer, after: Answer): boolean {
   const properties: Json = successOf(read)!.media.schema.properties ?? {}
@@ -66,7 +71,7 @@ function showsDeletion(run: Run, read: Resource['read'], before: Answer, after: 
     return (
       changed &&
       (ends.test(name) ||
-        ((schema.enum ?? []).includes(after.body[name]) && ends.test(String(after.body[name]))))
+        (statesOf(run.document, schema).includes(after.body[name]) && ends.test(String(after.body[name]))))
     )
   })
 }

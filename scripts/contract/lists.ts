@@ -222,7 +222,10 @@ async function checkFilters(run: Run, operation: Operation, all: PagesRead, read
             .filter((value) => ['string', 'boolean', 'number'].includes(typeof value) && value !== ''),
         ),
       ].slice(0, 2)
-      const others = (allowed ?? []).filter((value) => !values.includes(value)).slice(0, 1)
+      // A selector such as `file.*` names several values.
+      const others = (allowed ?? [])
+        .filter((value) => !values.includes(value) && !String(value).endsWith('*'))
+        .slice(0, 1)
       for (const value of [...values, ...others])
         await checkFilter(run, operation, all, read, {
           name,

@@ -115,10 +115,7 @@ function valueMutations(schema: Json, value: Json): Array<{ keyword: string; val
   if (schema.minLength !== undefined && schema.minLength > 0)
     add('minLength', 'x'.repeat(schema.minLength - 1))
   if (schema.pattern !== undefined && schema.enum === undefined)
-    add(
-      'pattern',
-      new RegExp(schema.pattern, 'u').test(' ') ? '\u0001' : schema.pattern === '\\S' ? '  ' : '!? /',
-    )
+    add('pattern', textNotMatching(new RegExp(schema.pattern, 'u')))
   if (schema.format !== undefined && schema.format !== 'binary') add('format', 'not of this format')
   if (schema.maximum !== undefined) add('maximum', schema.maximum + 1)
   if (schema.minimum !== undefined) add('minimum', schema.minimum - 1)
@@ -142,4 +139,10 @@ function many({ maxItems, items }: Json, value: Json[]): Json[] {
       ? `item${i}`
       : first,
   )
+}
+
+/** A text that the pattern does not allow, if one is known. */
+function textNotMatching(pattern: RegExp): string {
+  const texts = ['!? /', '\u0001', '  ', '[x', 'a,b']
+  return texts.find((text) => !pattern.test(text)) ?? '!? /'
 }

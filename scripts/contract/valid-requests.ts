@@ -84,7 +84,9 @@ function unjustifiedRefusal(
       expected: 'the key, which was valid before, to be accepted',
       actual: '401',
     }
-  if ((status === 415 && !parts.type?.startsWith('multipart/')) || status === 406)
+  // With a field, a 415 is about a file: one that the form has, or that the body names.
+  const isAboutFile = parts.type?.startsWith('multipart/') || body?.error?.details?.field !== undefined
+  if ((status === 415 && !isAboutFile) || status === 406)
     return { check: 'refused', expected: 'the declared media type to be accepted', actual: String(status) }
   if (status !== 400) return undefined
   for (const { field, constraint, location, message } of body?.error?.details?.errors ?? []) {

@@ -45,6 +45,14 @@ t.test('an unknown user is invited by id, and the response has no email address'
   t.match(twice, { status: 409, body: { error: { details: { constraint: 'invitation_exists' } } } })
   t.same((await stranger.client.get('/user/invitations')).body.data, [invited.body])
   const other = await server.person()
+  t.match(
+    await add(owner, project, { user_id: other.id, role: 'viewer' }),
+    { status: 202 },
+    'several users are invited at once',
+  )
+  await owner.client.delete(
+    `/projects/${project}/invitations/${(await other.client.get('/user/invitations')).body.data[0].id}`,
+  )
   t.match(await accept(other, invited.body), { status: 404 })
   t.match(await accept(stranger, invited.body), { status: 201, body: { role: 'editor' } })
 })

@@ -147,6 +147,8 @@ function textsNotMatching(flat: Json, current: string): string[] {
     '!',
     'NONE',
     '-',
+    '[x',
+    'a,b',
     ...oddCharacters.map((stranger) => `a${stranger}b`),
   ]
   const blank = [' ', '  ', ' '.repeat(flat.minLength ?? 1), '']
