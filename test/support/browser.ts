@@ -27,6 +27,8 @@ export async function launchBrowser(t: Test): Promise<Browser> {
       '--disable-component-update',
       '--disable-sync',
     ],
+    // In another locale Chromium cannot name files in all languages.
+    env: { ...process.env, LANG: 'C.UTF-8' } as Record<string, string>,
   })
   t.teardown(() => browser.close())
   return browser

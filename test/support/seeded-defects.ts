@@ -83,7 +83,7 @@ export const defects: Defect[] = [
     name: 'a cursor skips an item',
     file: 'infra/database/list.ts',
     text: 'rows[limit - 1].sort_values',
-    replacement: 'rows[limit].sort_values',
+    replacement: "rows[label === 'chat/list-sessions' ? limit : limit - 1].sort_values",
     operations: ['listSessions'],
     checks: ['cursor'],
   },
