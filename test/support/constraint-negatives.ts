@@ -310,9 +310,9 @@ function encodeValue(value: Json, schema: Json, part: Part): Json {
   return text
 }
 
-/** Whether an item of a list arrives unchanged: a form splits items at commas and trims them. */
+/** Whether an item of a list arrives unchanged: a form trims, splits at commas, and reads `[` as JSON. */
 function isSentAsItem(item: Json): boolean {
-  return typeof item === 'string' && item === item.trim() && !item.includes(',')
+  return typeof item === 'string' && item === item.trim() && !/^\[|,/.test(item)
 }
 
 function asText(base: Json): Json {
