@@ -117,9 +117,13 @@ export function createRateLimits({ policies, redisUrl, onError = () => {} }: Rat
       return resultOf(counted.remainingPoints > 0, policy, counted)
     },
     async read(userId) {
-      const ofUsers = [...limiters.values()].filter(({ policy }) => !addressPolicies.has(policy.name))
+      const names = [...limiters.keys()].filter((name) => !addressPolicies.has(name))
       return await Promise.all(
-        ofUsers.map(async ({ limiter, policy: { name, limit } }) => {
+        names.map(async (name) => {
+          const {
+            limiter,
+            policy: { limit },
+          } = await limiterOf(name)
           const now = await limiter.get(userId)
           return {
             policy: name,

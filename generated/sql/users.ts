@@ -390,9 +390,9 @@ export const readUse = one<{ user_id: string }, ReadUseRow>(
   `SELECT
   coalesce((SELECT bytes FROM storage_usage WHERE space_id = $1), 0) AS storage_bytes,
   coalesce((
-    SELECT sum(prompt_tokens + completion_tokens)::bigint FROM ai_usage
-    WHERE user_id = $1 AND day = (now() AT TIME ZONE 'UTC')::date
-  ), 0) AS tokens,
+  SELECT sum(prompt_tokens + completion_tokens)::bigint FROM ai_usage
+  WHERE user_id = $1 AND day = (now() AT TIME ZONE 'UTC')::date
+), 0) AS tokens,
   ((now() AT TIME ZONE 'UTC')::date + 1)::timestamp AT TIME ZONE 'UTC' AS "day_ends",
   (SELECT count(*) FROM ai_messages WHERE user_id = $1 AND status = 'in_progress')::int AS answers,
   coalesce((SELECT jsonb_object_agg(quota, used) FROM quota_usage WHERE user_id = $1), '{}') AS quotas`,

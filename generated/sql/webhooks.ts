@@ -433,7 +433,7 @@ export interface ReadDueDeliveriesRow {
 }
 
 /**
- * Stores the secrets of endpoints, encrypted anew, unless a rotation has replaced them.
+ * Stores the re-encrypted secrets of endpoints, unless a rotation has replaced them.
  * @see prisma/sql/webhooks/replace-encrypted-secrets.sql
  */
 export const replaceEncryptedSecrets = none<{ ids: readonly string[]; known: readonly string[]; secrets: readonly string[]; previous_secrets: readonly (string | null)[] }>(

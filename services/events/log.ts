@@ -104,10 +104,7 @@ export async function readEvents(
     )
   // A read after 0 starts at the oldest event that still exists.
   const end = Math.max(after, removed) + maxScanRows
-  if (entries.length <= limit)
-    return { entries, hasMore: end < last, next: Math.max(after, Math.min(end, last)) }
-  entries.pop()
-  return { entries, hasMore: true, next: entries.at(-1)!.sequence }
+  return pageOf(entries, limit, { hasMore: end < last, next: Math.max(after, Math.min(end, last)) })
 }
 
 /**
@@ -130,9 +127,14 @@ export async function readEventsBackward(
   const { last, removed, entries } = await readNumbered(db, () => sql.readEventsBackward(db, parameters))
   if (before > last + 1) throw invalidCursor()
   const end = Math.max(removed, Math.min(parameters.before - 1, last) - maxScanRows)
-  if (entries.length <= limit) return { entries, hasMore: end > removed, next: end + 1 }
-  entries.pop()
-  return { entries, hasMore: true, next: entries.at(-1)!.sequence }
+  return pageOf(entries, limit, { hasMore: end > removed, next: end + 1 })
+}
+
+/** @param end where the page ends if it has all entries that were found, at most `limit`. */
+function pageOf(entries: LogEntry[], limit: number, end: Omit<EventPage, 'entries'>): EventPage {
+  if (entries.length <= limit) return { entries, ...end }
+  const page = entries.slice(0, limit)
+  return { entries: page, hasMore: true, next: page.at(-1)!.sequence }
 }
 
 function readParameters(principal: Principal, limit: number, { types, projectId }: EventFilter) {

@@ -25,9 +25,7 @@ export async function readLimits(
     day_ends: dayEnds,
     answers,
     quotas,
-  } = await sql.readUse(db, {
-    user_id: userId,
-  })
+  } = await sql.readUse(db, { user_id: userId })
   const requests = (await rateLimits.read(userId)).map(({ policy, limit, used, resetAt }) => ({
     name: `requests_${policy}`,
     unit: 'requests_per_minute' as const,

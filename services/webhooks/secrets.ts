@@ -50,7 +50,7 @@ export async function encryptAllSecrets(
     after = rows.at(-1)!.id
     const changed = rows.flatMap((row) => {
       try {
-        return [encryptedAnew(cipher, row, lost)]
+        return [reencrypted(cipher, row, lost)]
       } catch (error) {
         failure ??= error
         return []
@@ -66,14 +66,14 @@ export async function encryptAllSecrets(
   if (failure !== null) throw failure
 }
 
-function encryptedAnew(
+function reencrypted(
   cipher: Cipher,
   { id, secret: known, previous_secret: previous }: sql.FindSecretsOfOtherKeysRow,
   lost?: (endpointId: string) => string,
 ) {
-  const anew = (stored: string): string => encryptSecret(cipher, id, decryptSecret(cipher, id, stored))
+  const reencrypt = (stored: string): string => encryptSecret(cipher, id, decryptSecret(cipher, id, stored))
   try {
-    return { id, known, secret: anew(known), previous: previous === null ? null : anew(previous) }
+    return { id, known, secret: reencrypt(known), previous: previous === null ? null : reencrypt(previous) }
   } catch (error) {
     if (lost === undefined) throw error
     return { id, known, secret: encryptSecret(cipher, id, lost(id)), previous: null }

@@ -7,10 +7,7 @@ SELECT (
     SELECT count(*) FROM ai_messages
     WHERE user_id = :user_id AND status = 'in_progress' AND {is-alive column=heartbeat_at}
   )::int AS open,
-  coalesce((
-    SELECT sum(prompt_tokens + completion_tokens)::bigint FROM ai_usage
-    WHERE user_id = :user_id AND day = {today}
-  ), 0) + coalesce((
+  {tokens-today} + coalesce((
     SELECT sum(reserved_tokens)::bigint FROM ai_messages
     WHERE user_id = :user_id AND status = 'in_progress' AND {is-alive column=heartbeat_at}
   ), 0) AS tokens,
