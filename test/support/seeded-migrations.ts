@@ -30,10 +30,10 @@ export const inMigrations: Array<Omit<SqlMistake, 'edits'>> = [
   },
   {
     name: 'a column is dropped',
-    migration: 'ALTER TABLE file_links DROP max_downloads',
+    migration: 'ALTER TABLE file_links DROP download_count',
     foundBy: 'generate',
-    at: ['prisma/sql/storage/link-status.sql', 'l.max_downloads'],
-    message: /column l\.max_downloads does not exist/,
+    at: ['prisma/sql/storage/link-status.sql', 'l.download_count'],
+    message: /column l\.download_count does not exist/,
   },
   {
     name: 'a column gets a type that a condition cannot compare',
@@ -76,13 +76,6 @@ export const inMigrations: Array<Omit<SqlMistake, 'edits'>> = [
     foundBy: 'compile',
     at: ['services/storage/quota.ts', 'return (await'],
     message: /Type 'number \| null' is not assignable to type 'number'/,
-  },
-  {
-    name: 'a table is renamed',
-    migration: 'ALTER TABLE file_links RENAME TO share_links',
-    foundBy: 'generate',
-    at: ['prisma/sql/storage/find-link.sql', 'file_links'],
-    message: /relation "file_links" does not exist/,
   },
   {
     name: 'a table that a function reads is dropped',

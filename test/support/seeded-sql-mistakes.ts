@@ -12,6 +12,14 @@ const sessions = 'services/ai/chat/sessions.ts'
 
 const inFiles: SqlMistake[] = [
   {
+    name: 'a table is renamed',
+    edits: [['prisma/schema.prisma', '@@map("gateway_events")', '@@map("stripe_events")']],
+    migration: 'ALTER TABLE gateway_events RENAME TO stripe_events',
+    foundBy: 'generate',
+    at: ['prisma/sql/payments/find-gateway-event.sql', 'gateway_events'],
+    message: /relation "gateway_events" does not exist/,
+  },
+  {
     name: 'a function is changed in its file only',
     edits: [[`${functions}/payments-now.sql`, '1 millisecond', '1 second']],
     foundBy: 'generate',
@@ -229,7 +237,7 @@ const inCallers: Array<Omit<SqlMistake, 'foundBy'>> = [
     name: 'a sort key that the handler offers is removed',
     edits: [['prisma/sql/storage/list-links.sql', '-- @sort expires_at\nl.expires_at\n', '']],
     at: [links, '{ ...query, file_id: file.id }'],
-    message: /'"expires_at"' is not assignable to type '"created_at"'/,
+    message: /'"expires_at"' is not assignable to type '"created_at" \| "updated_at"'/,
   },
   {
     name: 'a filter that the caller names is renamed',
@@ -244,6 +252,8 @@ const inCallers: Array<Omit<SqlMistake, 'foundBy'>> = [
     name: 'a filter that the caller takes from the query is renamed',
     edits: [
       [`${payments}/list-orders.sql`, '@filter status', '@filter state'],
+      [`${payments}/list-orders.sql`, ':status', ':state'],
+      [`${payments}/list-orders.sql`, '@total status', '@total state'],
       [`${payments}/list-orders.sql`, ':status', ':state'],
     ],
     at: ['services/payments/orders.ts', '{ space_id: workspaceId, ...query }'],
