@@ -2484,7 +2484,8 @@ export const operations: Record<OperationId, OperationInfo> = withErrorReplies<O
     etag: true,
     paged: false,
     projectAccess: null,
-    secretAnswer: false
+    secretAnswer: false,
+    unlimitedKey: true
   },
   getRefund: {
     id: "getRefund",

@@ -1705,7 +1705,7 @@ export interface Methods {
   /**
    * Refund an order: `POST /v1/payments/orders/{id}/refunds`
    *
-   * Refunds a paid order in full or in part. With some gateways, the refund is `pending` until the gateway confirms it. Requires the scope `admin`; buyers cannot refund their own orders.
+   * Refunds a paid order in full or in part. With some gateways, the refund is `pending` until the gateway confirms it. Requires the scope `admin` and a key that is not limited to projects; buyers cannot refund their own orders.
    */
   createRefund (input: CreateRefundInput): Answer<Refund>
   /**

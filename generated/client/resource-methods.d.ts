@@ -1133,7 +1133,7 @@ export interface PaymentsOrdersRefundsResource {
   /**
    * Refund an order: `POST /v1/payments/orders/{id}/refunds`
    *
-   * Refunds a paid order in full or in part. With some gateways, the refund is `pending` until the gateway confirms it. Requires the scope `admin`; buyers cannot refund their own orders.
+   * Refunds a paid order in full or in part. With some gateways, the refund is `pending` until the gateway confirms it. Requires the scope `admin` and a key that is not limited to projects; buyers cannot refund their own orders.
    *
    * @param id The id of the order.
    * @param body A new refund.

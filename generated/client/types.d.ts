@@ -1498,7 +1498,7 @@ export interface paths {
         put?: never;
         /**
          * Refund an order
-         * Refunds a paid order in full or in part. With some gateways, the refund is `pending` until the gateway confirms it. Requires the scope `admin`; buyers cannot refund their own orders.
+         * Refunds a paid order in full or in part. With some gateways, the refund is `pending` until the gateway confirms it. Requires the scope `admin` and a key that is not limited to projects; buyers cannot refund their own orders.
          */
         post: operations["createRefund"];
         delete?: never;

@@ -9,7 +9,7 @@ import type { Db } from '../../infra/database/database.ts'
 import { conflict, forbidden, notFound } from '../../infra/errors.ts'
 import { containsPattern, type Page } from '../../infra/database/pagination.ts'
 import { newId, timeOf } from '../../infra/ids.ts'
-import { isOperator, type Principal } from '../users/authentication.ts'
+import { mayActAsOperator, type Principal } from '../users/authentication.ts'
 import type { Project, Role } from './projects.ts'
 
 export type Member = components['schemas']['Member']
@@ -89,7 +89,7 @@ export async function findInvitee(
   const isMember = found?.is_member === true
   if (address !== undefined) return { who: { email: address }, isMember, addedId: null }
   if (found === undefined) throw notFound('user', userId)
-  const mayAdd = found.is_known || (isOperator(principal) && principal.projectIds === null)
+  const mayAdd = found.is_known || mayActAsOperator(principal)
   return { who: { userId: found.id }, isMember, addedId: mayAdd ? found.id : null }
 }
 

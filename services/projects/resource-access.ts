@@ -1,12 +1,12 @@
 // Authorization for resources in a workspace. A workspace is a project or a user's own space outside all
 // projects. In a project, `x-project-access` decides by role and project status; outside, only the owner has
-// access. Where `x-project-access` declares `operators`, operators have access to all resources. The errors
-// come in this order: 404 when the resource does not exist, 403 without permission, 409 for the wrong project
-// status.
+// access. Where `x-project-access` declares `operators`, operators have access to all resources; to change
+// them, they need a key that is not limited to projects. The errors come in this order: 404 when the resource
+// does not exist, 403 without permission, 409 for the wrong project status.
 import { keyForOtherProjects, ranks, requiredAccess, type Rank } from './access.ts'
 import { forbidden, invalidState, notFound } from '../../infra/errors.ts'
 import type { OperationInfo } from '../../infra/contract/operation.ts'
-import { isOperator, type Principal } from '../users/authentication.ts'
+import { isOperator, mayActAsOperator, type Principal } from '../users/authentication.ts'
 import type { Role } from './projects.ts'
 
 /** The columns that decide about the access to a resource. prisma/sql/projects/access.sql selects them. */
@@ -21,7 +21,7 @@ export interface WorkspaceResource {
 }
 
 interface ResourceRequest {
-  operation: Pick<OperationInfo, 'id' | 'projectAccess'>
+  operation: Pick<OperationInfo, 'id' | 'method' | 'projectAccess'>
   principal: Principal
 }
 
@@ -43,7 +43,8 @@ export function requireAccess<Found extends WorkspaceResource>(
 
 /** Whether the caller is an operator who has access to all resources of the operation. */
 function isForOperator({ operation, principal }: ResourceRequest): boolean {
-  return requiredAccess(operation).operators && isOperator(principal)
+  const mayAccess = operation.method === 'GET' ? isOperator : mayActAsOperator
+  return requiredAccess(operation).operators && mayAccess(principal)
 }
 
 /**

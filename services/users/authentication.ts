@@ -29,6 +29,14 @@ export function isOperator({ scopes }: Principal): boolean {
   return scopes.has('admin')
 }
 
+/**
+ * Whether the key may act for the platform: with an operator's key that is limited to projects, the operator
+ * reads their sales, and otherwise does what every member may do.
+ */
+export function mayActAsOperator(principal: Principal): boolean {
+  return isOperator(principal) && principal.projectIds === null
+}
+
 /** The API key as the actor of the events that its request causes; null for a request without a key. */
 export function actorOf(principal: Principal | null): RequestOrigin['actor'] {
   if (principal === null) return null

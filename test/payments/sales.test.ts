@@ -171,6 +171,28 @@ t.test('a key that is limited to projects stays limited, with the scope admin to
   t.equal((await limited.client.post(`/payments/subscriptions/${bobs.subscriptions}/cancel`)).status, 403)
 })
 
+t.test('an operator changes sales only with a key that is not limited to projects', async (t) => {
+  const { body: project } = await bob.client.post('/projects', { name: 'Limited' })
+  const scopes = ['payments:read', 'payments:write', 'admin']
+  const limited = await withKey(admin, scopes, [project.id])
+  const paid = await insertedOrder(server, bob.id, { projectId: project.id, status: 'paid' })
+  const refund = { amount: 1 }
+  t.match(await limited.client.post(`/payments/orders/${paid}/refunds`, refund), {
+    status: 403,
+    body: { error: { details: { constraint: 'project_ids' } } },
+  })
+  const sales = await sellable(bob, project.id)
+  for (const path of sales)
+    t.match(await limited.client.post(path), {
+      status: 403,
+      body: { error: { details: { constraint: 'role' } } },
+    })
+  await createMember(server, project.id, admin.id, 'editor')
+  for (const path of sales) t.equal((await limited.client.post(path)).status, 200, `${path}, as an editor`)
+  t.equal((await limited.client.post(`/payments/orders/${paid}/refunds`, refund)).status, 403)
+  t.equal((await admin.client.post(`/payments/orders/${paid}/refunds`, refund)).status, 201)
+})
+
 t.test('sales stay visible to operators when their user and project are deleted', async (t) => {
   const [leaving, owner] = [await server.person(), await server.person()]
   const { body: project } = await owner.client.post('/projects', { name: 'For a while' })

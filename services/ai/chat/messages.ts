@@ -18,7 +18,7 @@ export type ChatResponse = components['schemas']['ChatResponse']
 export type StoredCitation = NewCitation & { at: number }
 
 interface MessageRequest {
-  operation: Pick<OperationInfo, 'id' | 'projectAccess'>
+  operation: Pick<OperationInfo, 'id' | 'method' | 'projectAccess'>
   params: { id: string }
   principal: Principal
 }

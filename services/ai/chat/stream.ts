@@ -43,7 +43,7 @@ export interface Subscription {
 const pollInterval = 500
 
 /** The operation whose permission a follower needs. */
-const readOperation = { id: 'streamMessage', projectAccess: { role: 'viewer' } }
+const readOperation = { id: 'streamMessage', method: 'GET', projectAccess: { role: 'viewer' } }
 
 /** The fields of a message before its generation starts, for the event `message.created`. */
 const emptyAnswer = {
