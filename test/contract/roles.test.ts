@@ -1,4 +1,5 @@
-// Roles: each operation allows exactly the project roles and states in its x-project-access.
+// Roles: each operation allows exactly the project roles and states in its x-project-access. What keys of
+// other users and other projects get is in tenants.test.ts.
 import t from 'tap'
 import { ranks } from '../../services/projects/access.ts'
 import {
@@ -131,51 +132,19 @@ t.test('every operation on resources with an optional project has a fixture with
   )
 })
 
-for (const { id, path, projectAccess } of withOptionalProject) {
-  const operators = projectAccess!.operators === true
-  const who = operators ? 'the owner of the resource and operators' : 'the owner of the resource'
-  t.test(`${id} without a project is only for ${who}`, async (t) => {
-    const request = await requestFor(server, id, { withoutProject: true })
-    const otherProject = await createProject({ server, caller: request.caller, role: 'owner' })
-    const { secret } = await createApiKey(server, request.caller.id, { projectIds: [otherProject] })
-    const before = await changes()
-    t.match(
-      await send(request, { key: secret }),
-      { status: 403, body: { error: { code: 'FORBIDDEN', details: { constraint: 'project_ids' } } } },
-      'a key that is limited to projects is rejected',
-    )
-    if (path.includes('{')) {
-      const others = { another: caller, ...(!operators && { admin: server.admin }) }
-      for (const [who, { key }] of Object.entries(others)) {
-        t.match(
-          await send(request, { key }),
-          { status: 403, body: { error: { code: 'FORBIDDEN', details: { constraint: 'owner' } } } },
-          `${who} is rejected`,
-        )
-      }
-    }
-    t.same(await changes(), before, 'nothing changes')
-    t.equal((await send(request)).status, successStatus(id), 'the owner is allowed')
-  })
-}
+t.test('the owner of a resource without a project may do everything with it', async (t) => {
+  for (const { id } of withOptionalProject) {
+    const reply = await send(await requestFor(server, id, { withoutProject: true }))
+    t.equal(reply.status, successStatus(id), id)
+  }
+})
 
-t.test('a key that is limited to projects cannot access any other project', async (t) => {
+t.test('a key that is limited to projects lists only these', async (t) => {
   const allowed = await requestFor(server, 'getProject', { caller })
   const { secret } = await createApiKey(server, caller.id, { projectIds: [allowed.params!.id] })
-  t.equal((await send(allowed, { key: secret })).status, 200)
-  const requests: OperationRequest[] = []
-  for (const { id } of projectOperations) requests.push(await requestFor(server, id, { caller }))
-  const before = await changes()
-  for (const request of requests) {
-    const reply = await send(request, { key: secret })
-    t.equal(reply.status, 403, request.id)
-    t.match(reply.body, { error: { code: 'FORBIDDEN', details: { constraint: 'project_ids' } } }, request.id)
-  }
-  t.same(await changes(), before, 'nothing changes')
-  const { body } = await send({ ...(await requestFor(server, 'listProjects', { caller })) }, { key: secret })
+  const { body } = await send(await requestFor(server, 'listProjects', { caller }), { key: secret })
   t.same(
     body.data.map(({ id }: { id: string }) => id),
     [allowed.params!.id],
-    'the list contains only the project of the key',
   )
 })

@@ -1,310 +1,296 @@
-// Tenant isolation: a request for a resource of another tenant is answered with 403, for an unknown one with
-// 404. The answer shows nothing of the other tenant, and nothing changes.
+// Tenant isolation of every operation: requests for another tenant's resources, and the caller's own requests
+// with one id of another tenant in the path, the query, the upload metadata or the body. They are answered
+// with 403 or 404. The answer shows nothing of the other tenant, and nothing changes.
 import t, { type Test } from 'tap'
-import { secured, send, requestFor, operationInfos, toUnknownId } from '../support/operation-fixtures.ts'
-import type { OperationRequest } from '../support/operation-fixture.ts'
-import { insertedCheckout, insertedOrder, insertedSubscription } from '../support/db-fixtures-payments.ts'
+import { operations, type OperationId } from '../../generated/operations.ts'
+import type { OperationInfo } from '../../infra/contract/operation.ts'
+import { allScopes, defaultScopes } from '../../services/users/api-keys.ts'
+import { createSender } from '../support/constraint-requests.ts'
 import { recordChanges } from '../support/changes.ts'
-import { createFile, createKnowledgeBase, createProject, createSession } from '../support/db-fixtures.ts'
-import { startServer } from '../support/server.ts'
+import { createApiKey, createProject } from '../support/db-fixtures.ts'
+import { catalogFor, insertedCheckout } from '../support/db-fixtures-payments.ts'
+import {
+  fixtures,
+  operationInfos,
+  projectOf,
+  requestFor,
+  send,
+  toUnknownId,
+} from '../support/operation-fixtures.ts'
+import type { Fixture, OperationRequest } from '../support/operation-fixture.ts'
+import {
+  expectationOf,
+  sharedPrefixes,
+  unusedExceptions,
+  type Caller,
+  type Expectation,
+} from '../support/tenant-expectations.ts'
+import { idPrefixOf, readTextSites, type TextSite } from '../support/text-sites.ts'
+import type { Reply } from '../support/client.ts'
+import { startServer, type Person } from '../support/server.ts'
 
 const server = await startServer(t)
+const { database } = server.services
 const changes = await recordChanges(t, server)
-// Left out: operations for admins, and the product catalog, which all users share.
-const withIds = secured.filter(
-  (info) => info.path.includes('{') && !info.scopes!.includes('admin') && info.tag !== 'payments-catalogue',
-)
-const otherTenant = await server.person({ name: 'A stranger by name' })
+const sites = await readTextSites()
+const sendPart = createSender(server.url)
+let requestCount = 0
 
-async function assertAnswer(t: Test, request: OperationRequest, status: number, what: string): Promise<void> {
-  const before = await changes()
-  const reply = await send(request)
-  t.equal(reply.status, status, `${request.id} ${what}: ${reply.text.slice(0, 200)}`)
-  t.notMatch(
-    reply.text,
-    /Theirs|@example\.com|A stranger by name/,
-    `${request.id} ${what} shows no data of the other tenant`,
-  )
-  t.same(await changes(), before, `${request.id} ${what} changes nothing`)
+const name = 'A stranger by name'
+const owner = await server.person({ name })
+const former = await server.person({ name })
+
+/** The requests of the owner, in a project and outside. */
+const theirs = new Map<OperationId, OperationRequest[]>()
+/** Requests of a former member for what she made in a project. */
+const formerRequests: OperationRequest[] = []
+for (const { id, projectAccess } of operationInfos) {
+  const requests = [await requestFor(server, id, { caller: owner })]
+  if ((fixtures[id] as Fixture).withoutProject !== undefined)
+    requests.push(await requestFor(server, id, { caller: owner, withoutProject: true }))
+  theirs.set(id, requests)
+  if (projectAccess !== null && projectAccess.role !== 'none')
+    formerRequests.push(await requestFor(server, id, { caller: former }))
+}
+await database.prisma.member.deleteMany({ where: { userId: former.id } })
+const theirIds = idsOfOwner()
+// Paying one of these orders would answer the open session of the owner.
+await insertedCheckout(server, [...theirIds.get('ord')!].at(-1)!)
+await catalogFor(server)
+/** All ids that exist before the callers below have resources of their own. */
+const idsBefore = await idsInDatabase()
+
+const operator = () => server.person({ role: 'admin', scopes: [...allScopes] })
+const callers: Caller[] = [
+  { kind: 'tenant', person: await server.person() },
+  await limitedCaller('limited', owner),
+  { kind: 'operator', person: await operator() },
+  await limitedCaller('limited operator', await operator()),
+]
+/** All ids that were sent so far: a caller may see those again. */
+const sentIds = new Set<string>()
+
+interface Attempt {
+  what: string
+  expected: Expectation
+  request: OperationRequest
+  send: () => Promise<Reply>
 }
 
-for (const { id, projectAccess } of withIds) {
-  t.test(`${id} gives no access to another tenant's resource`, async (t) => {
-    const theirs = await requestFor(server, id, { caller: otherTenant })
-    // An invitation is not visible to users from outside the project, unless they are invited.
-    const whenOthers = projectAccess?.role === 'none' ? 404 : 403
-    await assertAnswer(t, { ...theirs, caller: await server.person() }, whenOthers, 'of another tenant')
-    const own = await requestFor(server, id)
-    for (const [name, value] of Object.entries(own.params!)) {
-      await assertAnswer(
-        t,
-        { ...own, params: { ...own.params, [name]: toUnknownId(value) } },
-        404,
-        `with an unknown ${name}`,
-      )
-      // Inside a project, a member or invitation of another project does not exist.
-      const status = name === 'id' ? whenOthers : 404
-      await assertAnswer(
-        t,
-        { ...own, params: { ...own.params, [name]: theirs.params![name] } },
-        status,
-        `with ${name} of another tenant`,
-      )
+for (const { id } of operationInfos) {
+  t.test(`${id} keeps tenants apart`, async (t) => {
+    for (const caller of callers) {
+      const attempts = await attemptsOf(t, id, caller)
+      const before = await changes()
+      for (const attempt of attempts.filter(({ expected }) => typeof expected === 'number'))
+        await assertRefused(t, attempt)
+      t.same(await changes(), before, `${caller.kind} changes nothing`)
+      for (const attempt of attempts.filter(({ expected }) => expected === 'own'))
+        await assertOwn(t, caller, attempt)
     }
   })
 }
 
-t.test("an API key cannot be limited to another tenant's project", async (t) => {
-  const request = await requestFor(server, 'createApiKey')
-  const theirs = await createProject({ server, caller: request.caller, role: 'none' })
-  await assertAnswer(
-    t,
-    { ...request, body: { ...request.body, project_ids: [theirs] } },
-    403,
-    'with project_ids of another tenant',
-  )
-  await assertAnswer(
-    t,
-    { ...request, body: { ...request.body, project_ids: [toUnknownId(theirs)] } },
-    404,
-    'with unknown project_ids',
-  )
+t.test('a former member has no access to what she made in the project', async (t) => {
+  const before = await changes()
+  for (const request of formerRequests)
+    await assertRefused(t, { what: request.id, expected: 403, request, send: () => send(request) })
+  t.same(await changes(), before, 'nothing changes')
 })
 
-t.test("the default project cannot be another tenant's project", async (t) => {
-  const request = await requestFor(server, 'updateSettings')
-  const theirs = await createProject({ server, caller: request.caller, role: 'none' })
-  await assertAnswer(
-    t,
-    { ...request, body: { default_project_id: theirs } },
-    403,
-    'with default_project_id of another tenant',
-  )
-  await assertAnswer(
-    t,
-    { ...request, body: { default_project_id: toUnknownId(theirs) } },
-    404,
-    'with an unknown default_project_id',
-  )
+t.test('every exception is used', async (t) => {
+  t.same(unusedExceptions(), [])
+  t.comment(`${requestCount} requests`)
+  t.ok(requestCount > 1000, `${requestCount} requests`)
 })
 
-t.test('the event log shows no events of another tenant', async (t) => {
-  for (const id of ['listEvents', 'streamEvents'] as const) {
-    const request = await requestFor(server, id)
-    const theirs = await createProject({ server, caller: otherTenant, role: 'owner' })
-    await assertAnswer(
-      t,
-      { ...request, query: { project_id: theirs } },
-      403,
-      'with project_id of another tenant',
-    )
-    await assertAnswer(
-      t,
-      { ...request, query: { project_id: toUnknownId(theirs) } },
-      404,
-      'with an unknown project_id',
-    )
-  }
-  const other = await requestFor(server, 'listEvents')
-  await other.caller.client.post('/projects', { name: 'Theirs' })
-  const mine = await requestFor(server, 'listEvents')
-  const typesOf = async (request: OperationRequest) =>
-    (await send(request)).body.data.map(({ type }: { type: string }) => type)
-  t.same(await typesOf(other), ['profile.updated', 'project.created'], 'the other tenant has events')
-  t.same(await typesOf(mine), ['profile.updated'], 'the caller sees only its own events')
-})
-
-t.test("files cannot be listed or stored in another tenant's project", async (t) => {
-  const theirs = await createProject({ server, caller: otherTenant, role: 'owner' })
-  for (const id of ['listFiles', 'getStorageUsage'] as const) {
-    const request = await requestFor(server, id)
-    await assertAnswer(
-      t,
-      { ...request, query: { project_id: theirs } },
-      403,
-      'with project_id of another tenant',
-    )
-    await assertAnswer(
-      t,
-      { ...request, query: { project_id: toUnknownId(theirs) } },
-      404,
-      'with an unknown project_id',
-    )
-  }
-  const request = await requestFor(server, 'uploadFile')
-  await assertAnswer(
-    t,
-    { ...request, body: { ...request.body, project_id: theirs } },
-    403,
-    'with project_id of another tenant',
+t.test("no list has another tenant's items, and its total does not count them", async (t) => {
+  const person = await server.person()
+  const lists = operationInfos.filter(
+    ({ id, paged, path, scopes }) =>
+      paged && !path.includes('{') && !scopes!.includes('admin') && expectedOf(id) === 'own',
   )
-  await assertAnswer(
-    t,
-    { ...request, body: { ...request.body, project_id: toUnknownId(theirs) } },
-    404,
-    'with an unknown project_id',
-  )
-})
-
-t.test("sessions and knowledge bases cannot use another tenant's project or resources", async (t) => {
-  const theirs = await createProject({ server, caller: otherTenant, role: 'owner' })
-  const knowledge = await createKnowledgeBase(server, otherTenant.id, { projectId: theirs })
-  const session = await createSession(server, otherTenant.id, { projectId: theirs })
-  for (const id of ['listSessions', 'listKnowledgeBases'] as const) {
-    const request = await requestFor(server, id)
-    await assertAnswer(
-      t,
-      { ...request, query: { project_id: theirs } },
-      403,
-      'with project_id of another tenant',
-    )
-    await assertAnswer(
-      t,
-      { ...request, query: { project_id: toUnknownId(theirs) } },
-      404,
-      'with an unknown project_id',
-    )
-  }
-  for (const [id, field, value] of [
-    ['createSession', 'project_id', theirs],
-    ['createKnowledgeBase', 'project_id', theirs],
-    ['createChat', 'session_id', session],
-    ['streamChat', 'session_id', session],
-    ['createSession', 'knowledge_base_ids', [knowledge]],
-    ['updateSession', 'knowledge_base_ids', [knowledge]],
-    ['createChat', 'knowledge_base_ids', [knowledge]],
-    ['streamChat', 'knowledge_base_ids', [knowledge]],
-    ['regenerateMessage', 'knowledge_base_ids', [knowledge]],
-  ] as const) {
-    const request = await requestFor(server, id)
-    await assertAnswer(
-      t,
-      { ...request, body: { ...request.body, [field]: value } },
-      403,
-      `with ${field} of another tenant`,
-    )
-    await assertAnswer(
-      t,
-      {
-        ...request,
-        body: {
-          ...request.body,
-          [field]: typeof value === 'string' ? toUnknownId(value) : value.map(toUnknownId),
-        },
-      },
-      404,
-      `with an unknown ${field}`,
-    )
-  }
-  const request = await requestFor(server, 'createDocument')
-  const { text: _text, ...fields } = request.body!
-  const file = await createFile(server, otherTenant.id, { projectId: theirs })
-  await assertAnswer(
-    t,
-    { ...request, body: { ...fields, file_id: file } },
-    403,
-    'with file_id of another tenant',
-  )
-  await assertAnswer(
-    t,
-    { ...request, body: { ...fields, file_id: toUnknownId(file) } },
-    404,
-    'with an unknown file_id',
-  )
-})
-
-t.test(
-  "orders and subscriptions cannot use another tenant's project, and its orders cannot be paid",
-  async (t) => {
-    const theirs = await createProject({ server, caller: otherTenant, role: 'owner' })
-    for (const id of ['listOrders', 'listSubscriptions', 'listCheckouts', 'listAllRefunds'] as const) {
-      const request = await requestFor(server, id)
-      await assertAnswer(
-        t,
-        { ...request, query: { project_id: theirs } },
-        403,
-        'with project_id of another tenant',
+  for (const { id } of lists) {
+    const mine = await requestFor(server, id, { caller: person })
+    const listed = (caller = person) => send({ id, server, caller })
+    const found = new Set((await listed(owner)).body.data.map((item: { id: string }) => item.id))
+    t.ok(found.size > 0, `${id}: the other tenant has items`)
+    for (const { body } of [await listed(), await send(mine)]) {
+      t.ok(body.data.length > 0, `${id}: the caller has items`)
+      t.notOk(
+        body.data.some((item: { id: string }) => found.has(item.id)),
+        `${id}: none belong to the other tenant`,
       )
-      await assertAnswer(
-        t,
-        { ...request, query: { project_id: toUnknownId(theirs) } },
-        404,
-        'with an unknown project_id',
-      )
+      t.equal(body.pagination.total, body.data.length, `${id}: the total`)
     }
-    const { body: order } = await requestFor(server, 'createOrder')
-    const { body: { order_id: _order, ...session } = {} } = await requestFor(server, 'createCheckout')
-    for (const [id, body] of [
-      ['createOrder', order],
-      ['createCheckout', { ...session, items: order!.items }],
-    ] as const) {
-      const request = { id, server, caller: await server.person(), body: { ...body, project_id: theirs } }
-      await assertAnswer(t, request, 403, 'with project_id of another tenant')
-      await assertAnswer(
-        t,
-        { ...request, body: { ...body, project_id: toUnknownId(theirs) } },
-        404,
-        'with an unknown project_id',
-      )
-      const { project_id: _project, ...own } = { project_id: null, ...body }
-      await assertAnswer(
-        t,
-        { ...request, body: { ...own, items: [{ price_id: 'prc_01jd6y8m5qe8btc4y5w1r0n3fz' }] } },
-        404,
-        'with an unknown price_id',
-      )
-    }
-    const request = await requestFor(server, 'createCheckout')
-    for (const where of [theirs, null]) {
-      const id = await insertedOrder(server, otherTenant.id, { projectId: where })
-      await assertAnswer(
-        t,
-        { ...request, body: { ...session, order_id: id } },
-        403,
-        'with order_id of another tenant',
-      )
-      await insertedCheckout(server, id)
-      await assertAnswer(
-        t,
-        { ...request, body: { ...session, order_id: id } },
-        403,
-        'with order_id of another tenant that has an open checkout',
-      )
-    }
-    const subscription = await insertedSubscription(server, otherTenant.id)
-    const list = await requestFor(server, 'listOrders', { withoutProject: true })
-    t.same(
-      (await send({ ...list, query: { subscription_id: subscription } })).body.data,
-      [],
-      "the orders of another tenant's subscription are not found",
-    )
-  },
-)
-
-/** All users share the models and the product catalog. */
-const sharedLists = ['listModels', 'listProducts', 'listPrices']
-
-t.test("no list has another tenant's items", async (t) => {
-  for (const { id } of operationInfos.filter(
-    (info) =>
-      !sharedLists.includes(info.id) &&
-      info.paged &&
-      !info.path.includes('{') &&
-      !info.scopes!.includes('admin'),
-  )) {
-    const mine = await requestFor(server, id)
-    await requestFor(server, id, { caller: otherTenant })
-    const theirs = new Set(
-      (await send({ id, server, caller: otherTenant })).body.data.map((item: { id: string }) => item.id),
-    )
-    t.ok(theirs.size > 0, `${id}: the other tenant has items`)
-    const { body } = await send(mine)
-    t.ok(body.data.length > 0, `${id}: the caller has items`)
-    t.same(
-      body.data.filter((item: { id: string }) => theirs.has(item.id)),
-      [],
-      `${id}: none belong to the other tenant`,
-    )
-    t.equal(body.pagination.total, body.data.length, `${id}: the total counts only the caller's items`)
   }
 })
+
+function expectedOf(id: OperationId): Expectation {
+  return expectationOf(id, 'tenant', { field: null, hasIds: false })
+}
+
+/** The requests of a caller for the owner's resources. */
+async function attemptsOf(t: Test, id: OperationId, caller: Caller): Promise<Attempt[]> {
+  const { kind, person } = caller
+  const attempts = theirs.get(id)!.map((request): Attempt => {
+    const asked = { ...request, caller: person }
+    const hasIds = idsIn(request).some((each) => !sharedPrefixes.includes(prefixOf(each)))
+    return {
+      what: `${kind}: the request of the owner ${request.project === undefined ? '' : 'in a project'}`,
+      expected: expectationOf(id, kind, { field: null, hasIds }),
+      request: asked,
+      send: () => send(asked),
+    }
+  })
+  const { scopes, path, body } = operations[id] as OperationInfo
+  if (kind === 'operator' || scopes === null || scopes.includes('admin')) return attempts
+  const idSites = sites.of(id).filter(({ schema }) => isOfTenant(idPrefixOf(schema)))
+  if (idSites.length === 0 && body?.streamed !== true) return attempts
+  // The requests of the owner have its ids in a path with a single id.
+  const isCovered = path.split('{').length === 2
+  const others = isCovered && kind !== 'tenant' ? idSites.filter(({ name }) => name !== 'path id') : idSites
+  if (others.length === 0) return attempts
+  const mine = await requestOf(caller, id)
+  attempts.push(...attemptsInMetadata(kind, mine))
+  for (const site of others) attempts.push(...attemptsAt(t, { site, mine, kind }))
+  return attempts
+}
+
+function isOfTenant(prefix: string | undefined): boolean {
+  return prefix !== undefined && !sharedPrefixes.includes(prefix)
+}
+
+/** The caller's own request with an id of the owner, and with an unknown id, in one field. */
+function attemptsAt(
+  t: Test,
+  { site, mine, kind }: { site: TextSite; mine: OperationRequest; kind: Caller['kind'] },
+): Attempt[] {
+  const prefix = idPrefixOf(site.schema)!
+  const ids = [...(theirIds.get(prefix) ?? [])]
+  if (ids.length === 0) t.fail(`${mine.id} ${site.name}: no resource of the owner has such an id`)
+  const expected = expectationOf(mine.id, kind, { field: site.name, hasIds: true })
+  const attempt = (text: string, status = expected): Attempt => {
+    const value = sites.valueWith(mine, site, text)
+    if (value === undefined) t.fail(`${mine.id} ${site.name}: cannot be sent`)
+    return {
+      what: `${kind}: ${text} in ${site.name}`,
+      expected: status,
+      request: { ...mine, query: { ...mine.query, [site.name]: text } },
+      send: () => sendPart(mine, site.root.part, value),
+    }
+  }
+  const attempts = ids.filter((each) => each !== mine.caller.id).map((each) => attempt(each))
+  // Whether a user exists is not told.
+  if (kind === 'tenant' && expected === 403 && prefix !== 'usr')
+    attempts.push(attempt(toUnknownId(ids[0]), 404))
+  return attempts
+}
+
+/** The caller's own upload with the project of the owner in its metadata. */
+function attemptsInMetadata(kind: Caller['kind'], mine: OperationRequest): Attempt[] {
+  const metadata = mine.headers?.['upload-metadata']
+  if (metadata === undefined || mine.project === undefined) return []
+  const encoded = (text: string) => Buffer.from(text).toString('base64')
+  return [...theirIds.get('prj')!].map((each) => {
+    const changed = metadata.replace(encoded(mine.project!), encoded(each))
+    const request = { ...mine, headers: { ...mine.headers, 'upload-metadata': changed } }
+    return { what: `${kind}: ${each} in the metadata`, expected: 403, request, send: () => send(request) }
+  })
+}
+
+/** A user with a key that is limited to another project than the owner's. */
+async function limitedCaller(kind: Caller['kind'], person: Person): Promise<Caller> {
+  const project = await createProject({ server, caller: person, role: 'owner' })
+  return { kind, person: { ...person, key: await limitedKey({ kind, person }, project) } }
+}
+
+async function limitedKey({ kind, person }: Caller, project: string): Promise<string> {
+  const scopes = kind === 'limited' ? defaultScopes('user') : [...allScopes]
+  return (await createApiKey(server, person.id, { scopes, projectIds: [project] })).secret
+}
+
+/** A request for the caller's own resources. A limited key is limited to their project. */
+async function requestOf(caller: Caller, id: OperationId): Promise<OperationRequest> {
+  const { kind, person } = caller
+  const request = await requestFor(server, id, { caller: person })
+  if (kind === 'tenant' || (operations[id] as OperationInfo).projectAccess === null) return request
+  return { ...request, caller: { ...person, key: await limitedKey(caller, projectOf(request)) } }
+}
+
+async function assertRefused(t: Test, { what, expected, request, send }: Attempt): Promise<void> {
+  const reply = await send()
+  requestCount++
+  const shown = shownBy(reply)
+  t.equal(reply.status, expected, `${what}: ${shown.slice(0, 300)}`)
+  if (/Theirs|@example\.com|A stranger by name/.test(shown)) t.fail(`${what} shows data: ${shown}`)
+  const known = idsIn(request)
+  const others = idsOf(shown).filter((each) => !known.includes(each))
+  if (others.length > 0) t.fail(`${what} shows ${others.join()}`)
+}
+
+async function assertOwn(t: Test, { kind, person }: Caller, attempt: Attempt): Promise<void> {
+  const { what, request, send } = attempt
+  const reply = await send()
+  requestCount++
+  const shown = shownBy(reply)
+  t.ok(reply.status < 500, what)
+  for (const each of idsIn(request)) sentIds.add(each)
+  // A limited key reads the profile, its events and the picture of its user.
+  const open = [...sharedPrefixes, ...(kind === 'limited' ? ['evt', 'avt'] : [])]
+  const foreign = idsOf(shown).filter(
+    (each) =>
+      idsBefore.has(each) && !sentIds.has(each) && each !== person.id && !open.includes(prefixOf(each)),
+  )
+  if (foreign.length > 0) t.fail(`${what} shows ${foreign.join()}: ${shown.slice(0, 2000)}`)
+  if (kind !== 'limited' && shown.includes(name)) t.fail(`${what} shows the name of the owner`)
+}
+
+/** Everything that the client gets. */
+function shownBy({ headers, text }: Reply): string {
+  return `${text} ${JSON.stringify([...headers])}`
+}
+
+/** Ids of the owner's resources by prefix: one in a project, and one outside all projects. */
+function idsOfOwner(): Map<string, Set<string>> {
+  const found = new Map([['usr', new Set([owner.id])]])
+  for (const { id } of operationInfos.filter(({ scopes }) => !scopes?.includes('admin'))) {
+    for (const { params = {} } of theirs.get(id)!) {
+      for (const each of Object.values(params)) {
+        const ids = found.get(prefixOf(each)) ?? new Set()
+        if (ids.size < 2) found.set(prefixOf(each), ids.add(each))
+      }
+    }
+  }
+  return found
+}
+
+function idsOf(text: string): string[] {
+  return [...new Set(text.match(/\b[a-z]+_[0-7][0-9a-hjkmnp-tv-z]{25}\b/g) ?? [])]
+}
+
+/** The ids in the request, those in the upload metadata included. */
+function idsIn({ params, query, body, headers }: OperationRequest): string[] {
+  const metadata = (headers?.['upload-metadata'] ?? '')
+    .split(',')
+    .map((each) => Buffer.from(each.split(' ')[1] ?? '', 'base64').toString())
+  return idsOf(JSON.stringify([params, query, body, metadata]))
+}
+
+function prefixOf(id: string): string {
+  return id.split('_')[0]
+}
+
+/** The ids of all rows, except those about the catalog, and of the admin, who owns all projects of the test. */
+async function idsInDatabase(): Promise<Set<string>> {
+  const { rows: tables } = await database.pool.query<{ name: string }>(
+    `SELECT quote_ident(table_name) AS name FROM information_schema.columns
+    WHERE table_schema = 'public' AND column_name = 'id' AND data_type = 'text'`,
+  )
+  const all = tables.map(({ name }) => `SELECT id FROM ${name}`).join(' UNION ALL ')
+  const { rows } = await database.pool.query<{ id: string }>(
+    `((${all}) EXCEPT SELECT id FROM events WHERE type ~ '^(product|price)') EXCEPT SELECT $1`,
+    [server.admin.id],
+  )
+  return new Set(rows.map(({ id }) => id))
+}

@@ -96,13 +96,9 @@ export function createCaseBuilder(
   root: SchemaRoot,
   given?: Json,
 ): (site: Site) => NegativeCase | NoCase {
-  const bases = [given, sampleOf(document, root.schema, 0), sampleOf(document, root.schema, 1)]
-    .filter((base) => base !== undefined)
-    .map((base) => (isText(root.part) ? asText(base) : base))
+  const baseFor = createBaseBuilder(document, check, root, given)
   return (site) => {
-    const base = bases
-      .map((each) => withPathTo(document, each, site.steps, root.part))
-      .find((each) => check(root, each).length === 0)
+    const base = baseFor(site.steps)
     if (base === undefined) return { root, site, rule: null }
     let best: NegativeCase | undefined
     let lowestCost = Infinity
@@ -122,6 +118,25 @@ export function createCaseBuilder(
     }
     return best ?? { root, site, rule: ruleForNoCase(document, site, root.part) }
   }
+}
+
+/**
+ * Returns a function that finds a valid value in which everything on the path to a site exists.
+ * @param given a valid value to start from. Missing parts are generated.
+ */
+export function createBaseBuilder(
+  document: Json,
+  check: Checks,
+  root: SchemaRoot,
+  given?: Json,
+): (steps: Step[]) => Json | undefined {
+  const bases = [given, sampleOf(document, root.schema, 0), sampleOf(document, root.schema, 1)]
+    .filter((base) => base !== undefined)
+    .map((base) => (isText(root.part) ? asText(base) : base))
+  return (steps) =>
+    bases
+      .map((each) => withPathTo(document, each, steps, root.part))
+      .find((each) => check(root, each).length === 0)
 }
 
 /** Whether the keyword only contains other schemas, so that deleting it deletes their constraints. */
@@ -248,7 +263,13 @@ function valueAt(base: Json, steps: Step[]): Json {
 }
 
 /** Applies the violation. undefined when the result cannot be sent. */
-function applyViolation(document: Json, base: Json, steps: Step[], violation: Violation, part: Part): Json {
+export function applyViolation(
+  document: Json,
+  base: Json,
+  steps: Step[],
+  violation: Violation,
+  part: Part,
+): Json {
   const isForm = part === 'form' || part === 'fields'
   if (steps.length === 0)
     return 'value' in violation && (!isForm || isRecord(violation.value)) ? violation.value : undefined
