@@ -19,6 +19,7 @@ import { addJsonParser } from './http/json-body.ts'
 import { methodsOf, operationsAt, similarPath } from './http/operations-by-path.ts'
 import { countRequest, type RateLimits } from './http/rate-limit.ts'
 import { answeredRequestId, clientRequestId, repeatedField } from './http/request-headers.ts'
+import { createRequestTurns } from './http/request-turns.ts'
 import { registerRoutes } from './http/routes.ts'
 import { securityHeaders } from './http/security-headers.ts'
 import type { SseStream } from './http/sse.ts'
@@ -70,7 +71,8 @@ export async function buildApp({
   keepToFiles(app, config.filesUrl)
   const publicUrl = () => config.publicUrl ?? addressOf(app)
   const filesUrl = () => config.filesUrl ?? publicUrl()
-  await registerRoutes(app, handlers, { services, limits, publicUrl, filesUrl, streams })
+  const turns = createRequestTurns({ perUser: config.requestsPerUser, connections: config.databasePoolSize })
+  await registerRoutes(app, handlers, { services, limits, turns, publicUrl, filesUrl, streams })
   serveDocsAssets(app, limits, publicUrl)
   return app
 }

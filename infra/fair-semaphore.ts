@@ -41,6 +41,11 @@ export class FairSemaphore {
     }
   }
 
+  /** The tasks of the user that run or wait. */
+  countOpen(user: string): number {
+    return this.#runningOf(user) + (this.#waitingByUser.get(user)?.length ?? 0)
+  }
+
   #hasSpace(user: string): boolean {
     return this.#running < this.#options.total && this.#runningOf(user) < this.#options.perUser
   }

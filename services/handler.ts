@@ -129,6 +129,8 @@ export type HandlerServices = Services & {
   /** The URL at which clients reach this server, without a trailing slash. */
   publicUrl: () => string
   rateLimits: RateLimitReader
+  /** The requests that run and wait. */
+  turns: { countOpen(userId: string): number }
   /** The URL at which clients reach files, links and avatars; `publicUrl` unless FILES_URL is set. */
   filesUrl: () => string
 }

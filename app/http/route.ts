@@ -4,7 +4,8 @@ import { Readable } from 'node:stream'
 import type { FastifyReply, FastifyRequest, RouteOptions } from 'fastify'
 import type { Bytes, OperationInfo } from '../../infra/contract/operation.ts'
 import type { Db } from '../../infra/database/database.ts'
-import { notAcceptable } from '../../infra/errors.ts'
+import { notAcceptable, requestTimeout } from '../../infra/errors.ts'
+import type { FairSemaphore } from '../../infra/fair-semaphore.ts'
 import type { HandlerServices } from '../../services/handler.ts'
 import type { Services } from '../../services/services.ts'
 import { actorOf } from '../../services/users/authentication.ts'
@@ -19,6 +20,7 @@ import { filesOriginHooks } from './files-origin.ts'
 import { idempotencyFingerprint, Replayed, withIdempotency, type IdempotentRequest } from './idempotency.ts'
 import { preconditionOf, withTransaction } from './preconditions.ts'
 import type { RateLimits } from './rate-limit.ts'
+import { takesTurns } from './request-turns.ts'
 import { nameReference } from './references.ts'
 import { clientRequestId, requireIdentityCoding } from './request-headers.ts'
 import { eventText, pageLinks, render, type HandlerAnswer, type RenderedResponse } from './response.ts'
@@ -34,6 +36,8 @@ type AnyHandler = (request: any, services: HandlerServices) => Promise<HandlerAn
 export interface EdgeContext {
   services: Services
   limits: RateLimits
+  /** How many requests of a user run at once. */
+  turns: FairSemaphore
   publicUrl: () => string
   /** The URL at which clients reach the files of users: FILES_URL, or the same. */
   filesUrl: () => string
@@ -57,11 +61,11 @@ export class OperationRoute {
   #content: (() => Promise<StaticContent>) | undefined
 
   constructor(info: OperationInfo, handler: AnyHandler, context: EdgeContext) {
-    const { services, limits: rateLimits, publicUrl, filesUrl } = context
+    const { services, limits: rateLimits, turns, publicUrl, filesUrl } = context
     this.info = info
     this.handler = handler
     this.context = context
-    this.readServices = { ...services, db: services.database, publicUrl, filesUrl, rateLimits }
+    this.readServices = { ...services, db: services.database, publicUrl, filesUrl, rateLimits, turns }
     this.#writes = info.method !== 'GET'
     this.#answersEvents = info.replies[200]?.events !== undefined
     this.#answersBytes = info.replies[200]?.binary === true
@@ -93,27 +97,51 @@ export class OperationRoute {
 
   async #serve(request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> {
     const { info } = this
-    const { database } = this.context.services
     requireAcceptable(request, info.produces)
     if (info.produces.length > 1) varyBy(reply, 'accept')
     const streamed = isStreamed(info, request)
     const input = streamed ? await readStreamedInput(info, request) : validate(info, request)
+    const answer = async (): Promise<Send> => await this.#answer(request, reply, input)
+    const user = request.principal?.userId
+    const send =
+      user === undefined || streamed || !takesTurns(info)
+        ? await answer()
+        : await this.context.turns.run(user, async () => {
+            // The client has gone while the request waited.
+            if (reply.raw.closed) throw requestTimeout()
+            return await answer()
+          })
+    return await send()
+  }
+
+  async #answer(request: FastifyRequest, reply: FastifyReply, input: Input): Promise<Send> {
+    const { info } = this
+    const { database } = this.context.services
     const call = new OperationCall(this, request, reply, input)
     // Events record the request and the API key that caused them.
     const { id } = request
     const origin = { id, clientRequestId: clientRequestId(request), actor: actorOf(request.principal) }
     const db = this.#writes ? database.forRequest(origin) : database
-    if (this.#answersEvents) return await call.sendEvents(db)
-    if (this.#answersBytes) return await call.sendBytes(db)
+    if (this.#answersEvents) return await call.respondWithEvents(db)
+    if (this.#answersBytes) return await call.respondWithBytes(db)
     if (info.static === true) {
       this.#content ??= once(() => call.staticContent(db))
-      return sendStatic(request, reply, await this.#content())
+      const content = await this.#content()
+      return () => sendStatic(request, reply, content)
     }
     const idempotent = info.idempotent && info.handlesIdempotency !== true
-    if (!idempotent || call.idempotencyKey === undefined) return call.send(await call.respond(db))
-    return call.send(streamed ? await call.respondOnceStreamed(db) : await call.respondOnce(db))
+    const response =
+      !idempotent || call.idempotencyKey === undefined
+        ? await call.respond(db)
+        : isStreamed(info, request)
+          ? await call.respondOnceStreamed(db)
+          : await call.respondOnce(db)
+    return () => call.send(response)
   }
 }
+
+/** Sends the answer. A function, because awaiting a reply waits until all of it is sent. */
+type Send = () => FastifyReply | Promise<FastifyReply>
 
 /** One request to an operation, from its validated input to its response. */
 class OperationCall {
@@ -179,20 +207,23 @@ class OperationCall {
   }
 
   /** Answers with bytes: whole, a range of them, or 304. */
-  async sendBytes(db: Db): Promise<FastifyReply> {
+  async respondWithBytes(db: Db): Promise<Send> {
     const { info } = this.#route
     const answer = await this.#callHandler(db)
-    if (answer.status !== 200) return this.send(this.#render(answer))
+    if (answer.status !== 200) {
+      const response = this.#render(answer)
+      return () => this.send(response)
+    }
     const content = answer.body as Bytes
     this.#reply.headers({
       'cache-control': info.scopes === null ? 'no-cache' : 'no-store',
       'content-security-policy': "default-src 'none'; sandbox",
     })
-    return await sendBytes(this.#request, this.#reply, content)
+    return () => sendBytes(this.#request, this.#reply, content)
   }
 
   /** Answers with server-sent events. */
-  async sendEvents(db: Db): Promise<FastifyReply> {
+  async respondWithEvents(db: Db): Promise<Send> {
     const { info, context } = this.#route
     const { config } = context.services
     const { status, body, headers } = await this.#callHandler(db)
@@ -205,7 +236,7 @@ class OperationCall {
       'x-accel-buffering': 'no',
     })
     // An empty stream has no Content-Length, as the stream of a GET has none.
-    if (this.#request.method === 'HEAD') return this.#reply.send(Readable.from([]))
+    if (this.#request.method === 'HEAD') return () => this.#reply.send(Readable.from([]))
     const stream = new SseStream({
       start: body,
       serialize: (event, data) => eventText(info, status, event, data as object, config.validateResponses),
@@ -214,7 +245,7 @@ class OperationCall {
     })
     context.streams.add(stream)
     stream.once('close', () => context.streams.delete(stream))
-    return this.#reply.send(stream)
+    return () => this.#reply.send(stream)
   }
 
   send({ status, headers, text }: RenderedResponse): FastifyReply {

@@ -11,12 +11,13 @@ export type Limit = components['schemas']['Limit']
 interface Sources {
   config: Readonly<Config>
   rateLimits: RateLimitReader
+  turns: { countOpen(userId: string): number }
   eventStreams: { countOpen(userId: string): number }
 }
 
 export async function readLimits(
   db: Db,
-  { config, rateLimits, eventStreams }: Sources,
+  { config, rateLimits, turns, eventStreams }: Sources,
   userId: string,
 ): Promise<Limit[]> {
   const {
@@ -36,6 +37,7 @@ export async function readLimits(
   return [
     ...quotaNames.map((name) => standing(name, unitOf(name), limitOf(config, name), quotas[name] ?? 0)),
     standing('storage_bytes', 'bytes', config.storageQuotaUser, storageBytes),
+    standing('open_requests', 'items', config.requestsPerUser, turns.countOpen(userId)),
     standing('event_streams', 'items', config.streamsPerUser, eventStreams.countOpen(userId)),
     standing('open_answers', 'items', config.aiStreamsPerUser, answers),
     {

@@ -7,5 +7,6 @@ const quotas = quotaNames.filter((name) => name !== 'webhook_endpoints').map((na
 export const highLimits: Record<string, string> = Object.fromEntries([
   ...policies.map((name) => [`RATE_LIMIT_${name}`, '1000000']),
   ...quotas.map((name) => [`QUOTA_${name}`, '1000000000']),
+  ['REQUESTS_PER_USER', '1000000'],
   ['WEBHOOK_ENDPOINTS_PER_USER', '100000'],
 ])
