@@ -7782,7 +7782,7 @@ validate_spec_FileLinkWithUrl.evaluated = {"props":true,"dynamicProps":false,"dy
 exports.replyFileLink = validate_spec_FileLink;
 
 exports.replyStorageUsage = validate_spec_StorageUsage;
-const schema_spec_StorageUsage = {"type":"object","required":["project_id","files","bytes","quota_bytes"],"properties":{"project_id":{"type":["string","null"],"pattern":"^prj_[0-7][0-9a-hjkmnp-tv-z]{25}$"},"files":{"type":"integer","minimum":0},"bytes":{"type":"integer","minimum":0},"quota_bytes":{"type":"integer","minimum":0}},"additionalProperties":false,"$id":"spec:StorageUsage"};
+const schema_spec_StorageUsage = {"type":"object","required":["project_id","files","bytes","reserved_bytes","quota_bytes"],"properties":{"project_id":{"type":["string","null"],"pattern":"^prj_[0-7][0-9a-hjkmnp-tv-z]{25}$"},"files":{"type":"integer","minimum":0},"bytes":{"type":"integer","minimum":0},"reserved_bytes":{"type":"integer","minimum":0},"quota_bytes":{"type":"integer","minimum":0}},"additionalProperties":false,"$id":"spec:StorageUsage"};
 
 function validate_spec_StorageUsage(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
 /*# sourceURL="spec:StorageUsage" */;
@@ -7826,8 +7826,8 @@ vErrors.push(err2);
 }
 errors++;
 }
-if(data.quota_bytes === undefined){
-const err3 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "quota_bytes"},message:"must have required property '"+"quota_bytes"+"'"};
+if(data.reserved_bytes === undefined){
+const err3 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "reserved_bytes"},message:"must have required property '"+"reserved_bytes"+"'"};
 if(vErrors === null){
 vErrors = [err3];
 }
@@ -7836,9 +7836,8 @@ vErrors.push(err3);
 }
 errors++;
 }
-for(const key0 in data){
-if(!((((key0 === "project_id") || (key0 === "files")) || (key0 === "bytes")) || (key0 === "quota_bytes"))){
-const err4 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties"};
+if(data.quota_bytes === undefined){
+const err4 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "quota_bytes"},message:"must have required property '"+"quota_bytes"+"'"};
 if(vErrors === null){
 vErrors = [err4];
 }
@@ -7847,11 +7846,9 @@ vErrors.push(err4);
 }
 errors++;
 }
-}
-if(data.project_id !== undefined){
-let data0 = data.project_id;
-if((typeof data0 !== "string") && (data0 !== null)){
-const err5 = {instancePath:instancePath+"/project_id",schemaPath:"#/properties/project_id/type",keyword:"type",params:{type: schema_spec_StorageUsage.properties.project_id.type},message:"must be string,null"};
+for(const key0 in data){
+if(!(((((key0 === "project_id") || (key0 === "files")) || (key0 === "bytes")) || (key0 === "reserved_bytes")) || (key0 === "quota_bytes"))){
+const err5 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties"};
 if(vErrors === null){
 vErrors = [err5];
 }
@@ -7860,9 +7857,11 @@ vErrors.push(err5);
 }
 errors++;
 }
-if(typeof data0 === "string"){
-if(!pattern_108c49a7.test(data0)){
-const err6 = {instancePath:instancePath+"/project_id",schemaPath:"#/properties/project_id/pattern",keyword:"pattern",params:{pattern: "^prj_[0-7][0-9a-hjkmnp-tv-z]{25}$"},message:"must match pattern \""+"^prj_[0-7][0-9a-hjkmnp-tv-z]{25}$"+"\""};
+}
+if(data.project_id !== undefined){
+let data0 = data.project_id;
+if((typeof data0 !== "string") && (data0 !== null)){
+const err6 = {instancePath:instancePath+"/project_id",schemaPath:"#/properties/project_id/type",keyword:"type",params:{type: schema_spec_StorageUsage.properties.project_id.type},message:"must be string,null"};
 if(vErrors === null){
 vErrors = [err6];
 }
@@ -7871,12 +7870,9 @@ vErrors.push(err6);
 }
 errors++;
 }
-}
-}
-if(data.files !== undefined){
-let data1 = data.files;
-if(!(((typeof data1 == "number") && (!(data1 % 1) && !isNaN(data1))) && (isFinite(data1)))){
-const err7 = {instancePath:instancePath+"/files",schemaPath:"#/properties/files/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
+if(typeof data0 === "string"){
+if(!pattern_108c49a7.test(data0)){
+const err7 = {instancePath:instancePath+"/project_id",schemaPath:"#/properties/project_id/pattern",keyword:"pattern",params:{pattern: "^prj_[0-7][0-9a-hjkmnp-tv-z]{25}$"},message:"must match pattern \""+"^prj_[0-7][0-9a-hjkmnp-tv-z]{25}$"+"\""};
 if(vErrors === null){
 vErrors = [err7];
 }
@@ -7885,9 +7881,12 @@ vErrors.push(err7);
 }
 errors++;
 }
-if((typeof data1 == "number") && (isFinite(data1))){
-if(data1 < 0 || isNaN(data1)){
-const err8 = {instancePath:instancePath+"/files",schemaPath:"#/properties/files/minimum",keyword:"minimum",params:{limit: 0},message:"must be >= 0"};
+}
+}
+if(data.files !== undefined){
+let data1 = data.files;
+if(!(((typeof data1 == "number") && (!(data1 % 1) && !isNaN(data1))) && (isFinite(data1)))){
+const err8 = {instancePath:instancePath+"/files",schemaPath:"#/properties/files/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
 if(vErrors === null){
 vErrors = [err8];
 }
@@ -7896,12 +7895,9 @@ vErrors.push(err8);
 }
 errors++;
 }
-}
-}
-if(data.bytes !== undefined){
-let data2 = data.bytes;
-if(!(((typeof data2 == "number") && (!(data2 % 1) && !isNaN(data2))) && (isFinite(data2)))){
-const err9 = {instancePath:instancePath+"/bytes",schemaPath:"#/properties/bytes/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
+if((typeof data1 == "number") && (isFinite(data1))){
+if(data1 < 0 || isNaN(data1)){
+const err9 = {instancePath:instancePath+"/files",schemaPath:"#/properties/files/minimum",keyword:"minimum",params:{limit: 0},message:"must be >= 0"};
 if(vErrors === null){
 vErrors = [err9];
 }
@@ -7910,9 +7906,12 @@ vErrors.push(err9);
 }
 errors++;
 }
-if((typeof data2 == "number") && (isFinite(data2))){
-if(data2 < 0 || isNaN(data2)){
-const err10 = {instancePath:instancePath+"/bytes",schemaPath:"#/properties/bytes/minimum",keyword:"minimum",params:{limit: 0},message:"must be >= 0"};
+}
+}
+if(data.bytes !== undefined){
+let data2 = data.bytes;
+if(!(((typeof data2 == "number") && (!(data2 % 1) && !isNaN(data2))) && (isFinite(data2)))){
+const err10 = {instancePath:instancePath+"/bytes",schemaPath:"#/properties/bytes/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
 if(vErrors === null){
 vErrors = [err10];
 }
@@ -7921,12 +7920,9 @@ vErrors.push(err10);
 }
 errors++;
 }
-}
-}
-if(data.quota_bytes !== undefined){
-let data3 = data.quota_bytes;
-if(!(((typeof data3 == "number") && (!(data3 % 1) && !isNaN(data3))) && (isFinite(data3)))){
-const err11 = {instancePath:instancePath+"/quota_bytes",schemaPath:"#/properties/quota_bytes/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
+if((typeof data2 == "number") && (isFinite(data2))){
+if(data2 < 0 || isNaN(data2)){
+const err11 = {instancePath:instancePath+"/bytes",schemaPath:"#/properties/bytes/minimum",keyword:"minimum",params:{limit: 0},message:"must be >= 0"};
 if(vErrors === null){
 vErrors = [err11];
 }
@@ -7935,9 +7931,12 @@ vErrors.push(err11);
 }
 errors++;
 }
-if((typeof data3 == "number") && (isFinite(data3))){
-if(data3 < 0 || isNaN(data3)){
-const err12 = {instancePath:instancePath+"/quota_bytes",schemaPath:"#/properties/quota_bytes/minimum",keyword:"minimum",params:{limit: 0},message:"must be >= 0"};
+}
+}
+if(data.reserved_bytes !== undefined){
+let data3 = data.reserved_bytes;
+if(!(((typeof data3 == "number") && (!(data3 % 1) && !isNaN(data3))) && (isFinite(data3)))){
+const err12 = {instancePath:instancePath+"/reserved_bytes",schemaPath:"#/properties/reserved_bytes/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
 if(vErrors === null){
 vErrors = [err12];
 }
@@ -7946,16 +7945,52 @@ vErrors.push(err12);
 }
 errors++;
 }
-}
-}
-}
-else {
-const err13 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object"};
+if((typeof data3 == "number") && (isFinite(data3))){
+if(data3 < 0 || isNaN(data3)){
+const err13 = {instancePath:instancePath+"/reserved_bytes",schemaPath:"#/properties/reserved_bytes/minimum",keyword:"minimum",params:{limit: 0},message:"must be >= 0"};
 if(vErrors === null){
 vErrors = [err13];
 }
 else {
 vErrors.push(err13);
+}
+errors++;
+}
+}
+}
+if(data.quota_bytes !== undefined){
+let data4 = data.quota_bytes;
+if(!(((typeof data4 == "number") && (!(data4 % 1) && !isNaN(data4))) && (isFinite(data4)))){
+const err14 = {instancePath:instancePath+"/quota_bytes",schemaPath:"#/properties/quota_bytes/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
+if(vErrors === null){
+vErrors = [err14];
+}
+else {
+vErrors.push(err14);
+}
+errors++;
+}
+if((typeof data4 == "number") && (isFinite(data4))){
+if(data4 < 0 || isNaN(data4)){
+const err15 = {instancePath:instancePath+"/quota_bytes",schemaPath:"#/properties/quota_bytes/minimum",keyword:"minimum",params:{limit: 0},message:"must be >= 0"};
+if(vErrors === null){
+vErrors = [err15];
+}
+else {
+vErrors.push(err15);
+}
+errors++;
+}
+}
+}
+}
+else {
+const err16 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object"};
+if(vErrors === null){
+vErrors = [err16];
+}
+else {
+vErrors.push(err16);
 }
 errors++;
 }

@@ -10105,10 +10105,18 @@ const asInteger = serializer.asInteger.bind(serializer)
         throw new Error('"bytes" is required!')
       }
       
-      const value_quota_bytes_4 = obj["quota_bytes"]
-      if (value_quota_bytes_4 !== undefined) {
+      const value_reserved_bytes_4 = obj["reserved_bytes"]
+      if (value_reserved_bytes_4 !== undefined) {
+        json += ",\"reserved_bytes\":"
+        json += asInteger(value_reserved_bytes_4)
+      } else {
+        throw new Error('"reserved_bytes" is required!')
+      }
+      
+      const value_quota_bytes_5 = obj["quota_bytes"]
+      if (value_quota_bytes_5 !== undefined) {
         json += ",\"quota_bytes\":"
-        json += asInteger(value_quota_bytes_4)
+        json += asInteger(value_quota_bytes_5)
       } else {
         throw new Error('"quota_bytes" is required!')
       }

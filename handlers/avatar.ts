@@ -18,7 +18,7 @@ export const avatar = {
   },
 
   async uploadAvatar({ principal: { userId }, body: { file } }, { db, events, storage, filesUrl }) {
-    const rendered = await renderAvatar(storage, file)
+    const rendered = await renderAvatar(storage, userId, file)
     try {
       return await storage.storeBlobs(rendered.files, () =>
         db.transaction(async (tx) => {

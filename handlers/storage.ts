@@ -91,10 +91,12 @@ export const storage = {
   },
 
   async getStorageUsage({ operation, principal, query: { project_id: projectId = null } }, { db, config }) {
-    const { files, bytes } = await usageOf(db, await openWorkspace(db, { operation, principal }, projectId))
+    const workspaceId = await openWorkspace(db, { operation, principal }, projectId)
+    const { files, bytes, reserved } = await usageOf(db, workspaceId)
+    const quota = quotaFor(config, projectId)
     return {
       status: 200,
-      body: { project_id: projectId, files, bytes, quota_bytes: quotaFor(config, projectId) },
+      body: { project_id: projectId, files, bytes, reserved_bytes: reserved, quota_bytes: quota },
     }
   },
 } satisfies Handlers<'storage'>

@@ -15,6 +15,7 @@ import { documentQueue } from './ai/knowledge/worker.ts'
 import { gatewayQueue } from './payments/stripe/worker.ts'
 import { type Queue, createJobQueues, type JobQueues, type QueueOptions } from '../infra/jobs/queue.ts'
 import { createLastUsed, type LastUsed } from './users/key-last-used.ts'
+import { OpenCounts } from '../infra/open-counts.ts'
 import { Listener } from '../infra/database/notifications.ts'
 import { createGateways, type GatewayJob, type Gateways } from './payments/gateway.ts'
 import { sandbox } from './payments/sandbox/gateway.ts'
@@ -51,6 +52,8 @@ export interface Services {
   /** Encrypts the secrets that the database must give back. */
   cipher: Cipher
   storage: Storage
+  /** The uploads that users send to this process. */
+  openUploads: OpenCounts
   /** The providers of language models. */
   providers: Providers
   gateways: Gateways
@@ -152,6 +155,7 @@ export function createServices({
     webhookClient,
     cipher,
     storage,
+    openUploads: new OpenCounts('uploads', config.uploadsPerUser),
     providers,
     gateways,
     gatewayJobs,

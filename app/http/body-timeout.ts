@@ -94,3 +94,9 @@ function drain(request: IncomingMessage): void {
 export function hasBody({ headers }: IncomingMessage): boolean {
   return headers['content-length'] !== undefined || headers['transfer-encoding'] !== undefined
 }
+
+/** The Content-Length of a request; undefined if the body is sent in chunks. */
+export function contentLength({ headers }: Pick<IncomingMessage, 'headers'>): number | undefined {
+  const length = headers['content-length']
+  return length === undefined ? undefined : Number(length)
+}

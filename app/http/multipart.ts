@@ -8,6 +8,7 @@ import { ApiError, invalidField, type Problem } from '../../infra/errors.ts'
 import type { FilePart, FormInfo } from '../../infra/contract/operation.ts'
 import { parseField } from '../../infra/validation/form-values.ts'
 import { parseStrictJson } from '../../infra/validation/strict-json.ts'
+import { contentLength } from './body-timeout.ts'
 
 export interface Form {
   fields: Record<string, unknown>
@@ -75,6 +76,7 @@ export async function readForm(
       }
       form.file = {
         declaredType: mediaTypeOrNull(part.mimetype),
+        maxLength: contentLength(request),
         content: Readable.from(contentOf(part, rest), { objectMode: false, highWaterMark: 64 * 1024 }),
       }
       return form

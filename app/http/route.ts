@@ -26,7 +26,7 @@ import { clientRequestId, requireIdentityCoding } from './request-headers.ts'
 import { eventText, pageLinks, render, type HandlerAnswer, type RenderedResponse } from './response.ts'
 import { SseStream } from './sse.ts'
 import { once, sendStatic, staticContent, type StaticContent } from './static-content.ts'
-import { readStreamedInput } from './streamed-body.ts'
+import { countUpload, readStreamedInput } from './streamed-body.ts'
 import { isTus, requireTus, tusVersionHook } from './tus.ts'
 import { isStreamed, takesFields, validate, type Input } from './validation.ts'
 
@@ -100,6 +100,7 @@ export class OperationRoute {
     requireAcceptable(request, info.produces)
     if (info.produces.length > 1) varyBy(reply, 'accept')
     const streamed = isStreamed(info, request)
+    if (streamed) countUpload(this.context.services.openUploads, request, reply)
     const input = streamed ? await readStreamedInput(info, request) : validate(info, request)
     const answer = async (): Promise<Send> => await this.#answer(request, reply, input)
     const user = request.principal?.userId

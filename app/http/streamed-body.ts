@@ -1,18 +1,34 @@
 // Bodies that the handler reads while they arrive: bytes, or a form with a file.
-import type { FastifyRequest } from 'fastify'
+import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { FilePart, FormWithFile, OperationInfo } from '../../infra/contract/operation.ts'
 import { invalidRequest, unsupportedMediaType } from '../../infra/errors.ts'
+import type { OpenCounts } from '../../infra/open-counts.ts'
 import { check } from '../../infra/validation/validators.ts'
-import { hasBody } from './body-timeout.ts'
+import { contentLength, hasBody } from './body-timeout.ts'
 import { readForm, type Form } from './multipart.ts'
 import { hasTwoContentTypes, requireMediaType, validate, type Input } from './validation.ts'
+
+/** Counts an upload of the caller until its response is sent. Throws 429 for too many at once. */
+export function countUpload(
+  openUploads: OpenCounts,
+  { principal, raw }: FastifyRequest,
+  reply: FastifyReply,
+): void {
+  if (principal === null || !hasBody(raw)) return
+  openUploads.add(principal.userId)
+  reply.raw.once('close', () => openUploads.remove(principal.userId))
+}
 
 /** The input. The file of a form, or the body of bytes, is still a stream. */
 export async function readStreamedInput(info: OperationInfo, request: FastifyRequest): Promise<Input> {
   const { form: declared } = info.body!
   if (declared === undefined) {
     const input = validate(info, request)
-    const part: FilePart = { declaredType: request.headers['content-type'] ?? null, content: request.raw }
+    const part: FilePart = {
+      declaredType: request.headers['content-type'] ?? null,
+      content: request.raw,
+      maxLength: contentLength(request),
+    }
     return { ...input, body: request.body === undefined ? null : part }
   }
   // Without a body, validation reports that it is required.

@@ -1334,8 +1334,8 @@ export interface Methods {
    * effect.
    *
    * The upload reserves its length in the storage quota until it is finished, deleted or expired; 413 with
-   * the constraint `quota` means that there is not enough space. A user or project can have up to 1,000
-   * unfinished uploads; after that, the request returns 409 with the constraint `unfinished`.
+   * the constraint `quota` means that there is not enough space. A user can have only so many unfinished
+   * uploads; after that, the request returns 403 with the constraint `uploads`.
    *
    * If the first bytes are rejected or interrupted, no upload is created, unless the request has an
    * `Idempotency-Key` to retry with. If they do not match `Upload-Checksum`, the upload is created without

@@ -617,8 +617,8 @@ export interface paths {
          *     effect.
          *
          *     The upload reserves its length in the storage quota until it is finished, deleted or expired; 413 with
-         *     the constraint `quota` means that there is not enough space. A user or project can have up to 1,000
-         *     unfinished uploads; after that, the request returns 409 with the constraint `unfinished`.
+         *     the constraint `quota` means that there is not enough space. A user can have only so many unfinished
+         *     uploads; after that, the request returns 403 with the constraint `uploads`.
          *
          *     If the first bytes are rejected or interrupted, no upload is created, unless the request has an
          *     `Idempotency-Key` to retry with. If they do not match `Upload-Checksum`, the upload is created without
@@ -13960,7 +13960,13 @@ export interface StorageUsage {
     bytes: number;
     /**
      * Format: int64
-     * Maximum of `bytes`.
+     * Bytes that are reserved in the quota: the length of unfinished resumable uploads, and the bytes of uploads in progress.
+     * @example 0
+     */
+    reserved_bytes: number;
+    /**
+     * Format: int64
+     * Maximum of `bytes` and `reserved_bytes` together.
      * @example 10737418240
      */
     quota_bytes: number;

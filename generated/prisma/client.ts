@@ -133,6 +133,12 @@ export type File = Prisma.FileModel
  */
 export type StorageUsage = Prisma.StorageUsageModel
 /**
+ * Model StorageReservation
+ * The bytes that an upload in progress has reserved in the quota of its workspace. The row ends with the
+ * upload. Its server renews it; the row of a crashed server has no effect after a minute.
+ */
+export type StorageReservation = Prisma.StorageReservationModel
+/**
  * Model DeletedBlob
  * A blob to delete. The triggers `files_removed` and `avatars_removed` insert it when a file or an avatar is
  * deleted. A job deletes the blob, then this row.

@@ -59,19 +59,22 @@ export interface CountLinkDownloadRow {
 }
 
 /**
- * The number and the full length of a workspace's unfinished uploads.
- * @see prisma/sql/storage/count-unfinished-uploads.sql
+ * Deletes a batch of the reservations that their servers have not renewed for an hour.
+ * @see prisma/sql/storage/delete-abandoned-reservations.sql
  */
-export const countUnfinishedUploads = one<{ space_id: string }, CountUnfinishedUploadsRow>(
-  'storage/count-unfinished-uploads',
-  `SELECT count(*)::int AS n, coalesce(sum(length), 0)::bigint AS bytes
-FROM uploads
-WHERE space_id = $1 AND file_id IS NULL AND expires_at > now()`,
-  ['space_id'],
+export const deleteAbandonedReservations = one<{ limit: number }, DeleteAbandonedReservationsRow>(
+  'storage/delete-abandoned-reservations',
+  `WITH deleted AS (
+  DELETE FROM storage_reservations WHERE id = ANY(ARRAY(
+    SELECT id FROM storage_reservations WHERE held_until < now() - interval '1 hour' LIMIT $1
+  ))
+  RETURNING 1
 )
-export interface CountUnfinishedUploadsRow {
+SELECT count(*)::int AS n FROM deleted`,
+  ['limit'],
+)
+export interface DeleteAbandonedReservationsRow {
   n: number
-  bytes: number
 }
 
 /**
@@ -133,6 +136,31 @@ export const dequeueBlobs = none<{ keys: readonly string[] }>(
   'storage/dequeue-blobs',
   `DELETE FROM deleted_blobs WHERE key = ANY($1)`,
   ['keys'],
+)
+
+/**
+ * Ends a reservation when its file is inserted: `lock-storage`, without the reservation or upload `id`.
+ * @see prisma/sql/storage/end-reservation-and-lock-storage.sql
+ */
+export const endReservationAndLockStorage = one<{ id: string | null; space_id: string }, EndReservationAndLockStorageRow>(
+  'storage/end-reservation-and-lock-storage',
+  `WITH ended AS (DELETE FROM storage_reservations WHERE id = $1)
+SELECT taken AS "taken", used AS "used" FROM lock_storage($2, $1)`,
+  ['id', 'space_id'],
+)
+export interface EndReservationAndLockStorageRow {
+  taken: number
+  used: number
+}
+
+/**
+ * Ends a reservation.
+ * @see prisma/sql/storage/end-reservation.sql
+ */
+export const endReservation = none<{ id: string }>(
+  'storage/end-reservation',
+  `DELETE FROM storage_reservations WHERE id = $1`,
+  ['id'],
 )
 
 /**
@@ -746,6 +774,21 @@ export interface LockFileRow {
 }
 
 /**
+ * Makes the transactions that take storage in a workspace wait for each other. `taken`: the bytes of its files
+ * and unfinished uploads. `used`: with reservations. The upload or reservation `besides` does not count.
+ * @see prisma/sql/storage/lock-storage.sql
+ */
+export const lockStorage = one<{ space_id: string; besides: string | null }, LockStorageRow>(
+  'storage/lock-storage',
+  `SELECT taken AS "taken", used AS "used" FROM lock_storage($1, $2)`,
+  ['space_id', 'besides'],
+)
+export interface LockStorageRow {
+  taken: number
+  used: number
+}
+
+/**
  * `find-upload` that locks the upload until the transaction ends.
  * @see prisma/sql/storage/lock-upload.sql
  */
@@ -783,19 +826,6 @@ export interface LockUploadRow {
   sha256: string | null
   raw_metadata: string
   is_expired: boolean
-}
-
-/**
- * Makes the transactions that add an upload to a workspace wait for each other.
- * @see prisma/sql/storage/lock-workspace-uploads.sql
- */
-export const lockWorkspaceUploads = one<{ space_id: string }, LockWorkspaceUploadsRow>(
-  'storage/lock-workspace-uploads',
-  `SELECT pg_advisory_xact_lock(hashtextextended('uploads ' || $1, 0)) AS locked`,
-  ['space_id'],
-)
-export interface LockWorkspaceUploadsRow {
-  locked: unknown | null
 }
 
 /**
@@ -895,17 +925,20 @@ export interface ReadLinkStatusRow {
 }
 
 /**
- * The storage usage of a workspace.
+ * The storage usage of a workspace. `reserved`: the bytes of unfinished uploads and of uploads in progress.
  * @see prisma/sql/storage/read-usage.sql
  */
-export const readUsage = optional<{ space_id: string }, ReadUsageRow>(
+export const readUsage = one<{ space_id: string }, ReadUsageRow>(
   'storage/read-usage',
-  `SELECT files, bytes FROM storage_usage WHERE space_id = $1`,
+  `SELECT coalesce(f.files, 0) AS files, coalesce(f.bytes, 0) AS bytes,
+  u.used - coalesce(f.bytes, 0) AS "reserved"
+FROM storage_use($1, NULL) u LEFT JOIN storage_usage f ON f.space_id = $1`,
   ['space_id'],
 )
 export interface ReadUsageRow {
   files: number
   bytes: number
+  reserved: number
 }
 
 /**
@@ -938,6 +971,16 @@ export interface RenewLeaseRow {
 }
 
 /**
+ * Renews reservations whose uploads are in progress.
+ * @see prisma/sql/storage/renew-reservations.sql
+ */
+export const renewReservations = none<{ seconds: number; ids: readonly string[] }>(
+  'storage/renew-reservations',
+  `UPDATE storage_reservations SET held_until = now() + make_interval(secs => $1) WHERE id = ANY($2)`,
+  ['seconds', 'ids'],
+)
+
+/**
  * Asks the lease holder of an upload to release the lease.
  * @see prisma/sql/storage/request-lease.sql
  */
@@ -949,6 +992,19 @@ RETURNING coalesce(held_until >= now(), false) AS is_held`,
 )
 export interface RequestLeaseRow {
   is_held: boolean
+}
+
+/**
+ * Adds to a reservation, or begins it: at most `most_bytes`, null when fewer than `least_bytes` are left.
+ * @see prisma/sql/storage/reserve-storage.sql
+ */
+export const reserveStorage = one<{ id: string; space_id: string; least_bytes: number; most_bytes: number; quota: number; seconds: number }, ReserveStorageRow>(
+  'storage/reserve-storage',
+  `SELECT reserve_storage($1, $2, $3, $4, $5, $6) AS "bytes"`,
+  ['id', 'space_id', 'least_bytes', 'most_bytes', 'quota', 'seconds'],
+)
+export interface ReserveStorageRow {
+  bytes: number | null
 }
 
 /**

@@ -385,18 +385,21 @@ export interface ReadSettingsRow {
  * What a user has and uses of what is limited, apart from what servers count in memory.
  * @see prisma/sql/users/read-use.sql
  */
-export const readUse = one<{ user_id: string }, ReadUseRow>(
+export const readUse = one<{ user_id: string; heartbeat_timeout_seconds: number }, ReadUseRow>(
   'users/read-use',
   `SELECT
-  coalesce((SELECT bytes FROM storage_usage WHERE space_id = $1), 0) AS storage_bytes,
+  (SELECT used FROM storage_use($1, NULL)) AS "storage_bytes",
   coalesce((
   SELECT sum(prompt_tokens + completion_tokens)::bigint FROM ai_usage
   WHERE user_id = $1 AND day = (now() AT TIME ZONE 'UTC')::date
 ), 0) AS tokens,
   ((now() AT TIME ZONE 'UTC')::date + 1)::timestamp AT TIME ZONE 'UTC' AS "day_ends",
-  (SELECT count(*) FROM ai_messages WHERE user_id = $1 AND status = 'in_progress')::int AS answers,
+  (
+    SELECT count(*) FROM ai_messages
+    WHERE user_id = $1 AND status = 'in_progress' AND heartbeat_at > now() - make_interval(secs => $2)
+  )::int AS answers,
   coalesce((SELECT jsonb_object_agg(quota, used) FROM quota_usage WHERE user_id = $1), '{}') AS quotas`,
-  ['user_id'],
+  ['user_id', 'heartbeat_timeout_seconds'],
 )
 export interface ReadUseRow {
   storage_bytes: number

@@ -237,6 +237,12 @@ const storage = {
     default: 6 * 3600,
     description: 'Seconds in which an upload request must complete (6 hours).',
   }),
+  uploadsPerUser: integer('UPLOADS_PER_USER', {
+    min: 1,
+    max: 1_000_000,
+    default: 100,
+    description: 'Maximum number of uploads that a user may send to one server at once.',
+  }),
   resumableUploadHours: integer('RESUMABLE_UPLOAD_HOURS', {
     min: 1,
     max: 720,

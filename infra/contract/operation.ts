@@ -32,6 +32,8 @@ export interface FilePart {
   declaredType: string | null
   /** Ends after the whole form was received and is valid; fails otherwise. */
   content: Readable
+  /** The most bytes that it can have: the Content-Length of its request, which may have none. */
+  maxLength?: number
   /** The name of the file in a form, known when the content was read to its end. */
   name?: string
   /** SHA-256 in hex. The reader of the content sets it; the check of a repeated Idempotency-Key uses it. */

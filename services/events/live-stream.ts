@@ -6,7 +6,8 @@ import { setImmediate as yieldToEventLoop } from 'node:timers/promises'
 import pLimit from 'p-limit'
 import type { Db } from '../../infra/database/database.ts'
 import * as sql from '../../generated/sql/events.ts'
-import { ApiError, tooManyOpen } from '../../infra/errors.ts'
+import { ApiError } from '../../infra/errors.ts'
+import { OpenCounts } from '../../infra/open-counts.ts'
 import type { Listener } from '../../infra/database/notifications.ts'
 import type { SentEvent } from '../../infra/contract/operation.ts'
 import type { Principal, Principals } from '../users/authentication.ts'
@@ -91,14 +92,12 @@ export class EventStreams {
   readonly #db: Db
   readonly #principals: Principals
   readonly #cursors: () => Promise<EventCursors>
-  readonly #streamsPerUser: number
   readonly #onError: (error: Error) => void
   readonly #interval: number
   readonly #positionInterval: number
 
   readonly #subscribers = new Set<Subscriber>()
-  /** The number of open streams by user id. */
-  readonly #openStreams = new Map<string, number>()
+  readonly #open: OpenCounts
   readonly #newEventsCallbacks: Array<() => void> = []
   readonly #timers: NodeJS.Timeout[] = []
   readonly #limitReads = pLimit(maxConcurrentReads)
@@ -123,7 +122,7 @@ export class EventStreams {
     this.#db = db
     this.#principals = principals
     this.#cursors = cursors
-    this.#streamsPerUser = streamsPerUser
+    this.#open = new OpenCounts('event streams', streamsPerUser)
     this.#onError = onError
     this.#interval = interval
     this.#positionInterval = positionInterval
@@ -273,22 +272,18 @@ export class EventStreams {
   }
 
   countOpen(userId: string): number {
-    return this.#openStreams.get(userId) ?? 0
+    return this.#open.countOpen(userId)
   }
 
   #add(subscriber: Subscriber, userId: string): void {
-    const open = this.countOpen(userId)
-    if (open >= this.#streamsPerUser) throw tooManyOpen('event streams', this.#streamsPerUser)
-    this.#openStreams.set(userId, open + 1)
+    this.#open.add(userId)
     this.#subscribers.add(subscriber)
     subscriber.signal.addEventListener('abort', () => subscriber.wake?.(null))
   }
 
   #remove(subscriber: Subscriber, userId: string): void {
     this.#subscribers.delete(subscriber)
-    const left = this.#openStreams.get(userId)! - 1
-    if (left === 0) this.#openStreams.delete(userId)
-    else this.#openStreams.set(userId, left)
+    this.#open.remove(userId)
   }
 
   /**

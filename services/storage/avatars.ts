@@ -4,7 +4,7 @@ import { Readable } from 'node:stream'
 import type { components } from '../../generated/types.ts'
 import type { Db } from '../../infra/database/database.ts'
 import * as sql from '../../generated/sql/storage.ts'
-import { notFound, unauthorized } from '../../infra/errors.ts'
+import { notFound, tooManyOpen, unauthorized } from '../../infra/errors.ts'
 import { newId } from '../../infra/ids.ts'
 import type { Bytes, FilePart } from '../../infra/contract/operation.ts'
 import { lockUser } from '../users/users.ts'
@@ -16,6 +16,8 @@ import type { Storage } from './storage.ts'
 export type Avatar = components['schemas']['Avatar']
 
 const maxBytes = 5 * 1024 * 1024
+/** Pictures of this size that a user may send at once. */
+const maxOpen = 4
 const sizes = [64, 128, 256] as const
 const largestSize = 256
 
@@ -32,11 +34,21 @@ export interface RenderedAvatar {
 }
 
 /**
- * Reads the upload to its end and renders it. Throws 413, 415 or 400 for an unusable picture; no temporary
- * file remains then.
+ * Reads the upload to its end and renders it. Throws 413, 415 or 400 for an unusable picture, and 429 when
+ * the user sends too many at once; no temporary file remains then.
  */
-export async function renderAvatar({ tempFiles }: Storage, upload: FilePart): Promise<RenderedAvatar> {
-  const picture = await tempFiles.receive(upload, { maxBytes })
+export async function renderAvatar(
+  { tempFiles, reservations }: Storage,
+  userId: string,
+  upload: FilePart,
+): Promise<RenderedAvatar> {
+  const reservation = reservations.begin({
+    places: [{ workspaceId: `${userId}:avatar`, quota: maxOpen * maxBytes }],
+    error: () => tooManyOpen('large avatar uploads', maxOpen),
+  })
+  const picture = await tempFiles
+    .receive(upload, { maxBytes, admission: reservation })
+    .finally(() => reservation.end())
   const squares = await renderSquares(picture.path, picture.contentType, sizes).finally(() =>
     picture.discard(),
   )

@@ -2,13 +2,14 @@
 import type { Config } from '../../infra/config/config.ts'
 import type { FilePart, OperationInfo } from '../../infra/contract/operation.ts'
 import type { Db } from '../../infra/database/database.ts'
-import { invalidField, payloadTooLarge, quotaExceeded } from '../../infra/errors.ts'
+import { invalidField, quotaExceeded } from '../../infra/errors.ts'
 import type { Emitter } from '../events/emit.ts'
 import { openWorkspace } from '../projects/workspaces.ts'
 import type { Principal } from '../users/authentication.ts'
 import type { TempFile } from './blobs/temp-files.ts'
 import { insertFile, newFileId, type NewFile, type StoredFile } from './files.ts'
-import { quotaFor, usageOf } from './quota.ts'
+import { quotaFor, takeStorage } from './quota.ts'
+import type { Place, Reservation } from './reservations.ts'
 import type { Storage } from './storage.ts'
 
 export interface CreateFileServices {
@@ -55,81 +56,111 @@ export async function createFile<T>(
   upload: FileUpload,
   respond: (tx: Db, file: StoredFile) => Promise<T>,
 ): Promise<T> {
-  const received = await receiveWithinQuota(services, request, upload)
+  const { reservations, tempFiles } = services.storage
+  const places = await placesOf(services, request, upload)
+  // A request repeated with its Idempotency-Key must get its response even when the quota is full. Then its
+  // bytes are not stored, but their hash shows that the request is the same.
+  const isRepeatable = request.headers['idempotency-key'] !== undefined
+  const full = (): Error => quotaExceeded(Math.max(...places.map(({ quota }) => quota)))
+  const reservation = reservations.begin({ places, ...(!isRepeatable && { error: full }) })
   try {
-    const { sha256, ...fields } = upload.fields()
-    if (sha256 !== undefined && sha256 !== received.sha256)
-      throw invalidField('sha256', 'sha256', `The SHA-256 of the received file is ${received.sha256}.`)
-    upload.check?.(received)
-    if (upload.projectId === undefined) await openWorkspace(services.db, request, fields.projectId)
-    const id = newFileId()
-    return await services.storage.storeBlob(id, received, () =>
-      services.db.transaction(async (tx) => {
-        // The upload may have taken long, so access and quota are checked again.
-        await openWorkspace(tx, request, fields.projectId, { lock: true })
-        const created = await addFile(tx, services, id, {
-          ...fields,
-          ownerId: request.principal.userId,
-          contentType: received.contentType,
-          declaredContentType: upload.file.declaredType,
-          bytes: received.bytes,
-          sha256: received.sha256,
-        })
-        return await respond(tx, created)
-      }),
-    )
+    const received = await tempFiles.receive(upload.file, {
+      maxBytes: upload.maxBytes,
+      admission: reservation,
+    })
+    try {
+      return await storeFile(services, request, upload, { received, reservation, full }, respond)
+    } finally {
+      await received.discard()
+    }
   } finally {
-    await received.discard()
+    await reservation.end()
   }
 }
 
-async function receiveWithinQuota(
-  services: CreateFileServices,
-  request: CreateFileRequest,
-  { file, projectId, maxBytes }: FileUpload,
-): Promise<TempFile> {
-  const { left, quota } = await quotaLeft(services, request, projectId)
-  const limit = Math.min(left, maxBytes)
-  return await services.storage.tempFiles.receive(file, {
-    maxBytes: Math.max(0, limit),
-    tooLarge: () => (left < maxBytes ? quotaExceeded(quota) : payloadTooLarge(limit)),
-  })
-}
-
 /**
- * Authorizes the operation in the workspace and computes what the file may occupy there. Of an unknown
- * project, the file may occupy the whole quota; the exact check follows when the file is inserted.
+ * Authorizes the operation in the workspace, and says where the bytes of the file are reserved. If the project
+ * is only known after the file, they are reserved in the caller's own workspace. If that has no room, the user
+ * has one more place, as large as a file may be; the exact check follows when the file is inserted.
  */
-async function quotaLeft(
+async function placesOf(
   { db, config }: CreateFileServices,
   request: CreateFileRequest,
-  projectId: string | null | undefined,
-): Promise<{ left: number; quota: number }> {
-  const workspaceId =
-    projectId === undefined ? request.principal.userId : await openWorkspace(db, request, projectId)
-  const quota = quotaFor(config, projectId ?? null)
-  // A request repeated with its Idempotency-Key must get its response even when the quota is full.
-  if (request.headers['idempotency-key'] !== undefined) return { left: Infinity, quota }
-  const left = quota - (await usageOf(db, workspaceId)).bytes
-  const { storageQuotaProject } = config
-  if (projectId !== undefined || left > storageQuotaProject) return { left, quota }
-  return { left: storageQuotaProject, quota: storageQuotaProject }
+  { projectId, maxBytes }: FileUpload,
+): Promise<Place[]> {
+  if (projectId !== undefined) {
+    const workspaceId = await openWorkspace(db, request, projectId)
+    return [{ workspaceId, quota: quotaFor(config, projectId) }]
+  }
+  const { userId } = request.principal
+  return [
+    { workspaceId: userId, quota: config.storageQuotaUser },
+    { workspaceId: `${userId}:undecided`, quota: Math.min(maxBytes, config.storageQuotaProject) },
+  ]
+}
+
+interface ReceivedFile {
+  received: TempFile
+  reservation: Reservation
+  /** The error for a quota without room for the file. */
+  full: () => Error
+}
+
+/** Stores the received file as a blob and inserts its row. */
+async function storeFile<T>(
+  services: CreateFileServices,
+  request: CreateFileRequest,
+  upload: FileUpload,
+  { received, reservation, full }: ReceivedFile,
+  respond: (tx: Db, file: StoredFile) => Promise<T>,
+): Promise<T> {
+  const { db, storage } = services
+  const { sha256, ...fields } = upload.fields()
+  if (sha256 !== undefined && sha256 !== received.sha256)
+    throw invalidField('sha256', 'sha256', `The SHA-256 of the received file is ${received.sha256}.`)
+  upload.check?.(received)
+  if (upload.projectId === undefined) await openWorkspace(db, request, fields.projectId)
+  // The transaction ends with the stored response, if the request has one.
+  if (!received.isStored)
+    return await db.transaction(async () => {
+      throw full()
+    })
+  const id = newFileId()
+  return await storage.storeBlob(id, received, () =>
+    db.transaction(async (tx) => {
+      // The upload may have taken long, so access and quota are checked again.
+      await openWorkspace(tx, request, fields.projectId, { lock: true })
+      const file = {
+        ...fields,
+        ownerId: request.principal.userId,
+        contentType: received.contentType,
+        declaredContentType: upload.file.declaredType,
+        bytes: received.bytes,
+        sha256: received.sha256,
+      }
+      const created = await addFile(tx, services, id, file, reservation.id)
+      tx.afterCommit(() => reservation.end({ isDeleted: true }))
+      return await respond(tx, created)
+    }),
+  )
 }
 
 /**
  * Inserts a file whose blob is stored, and emits `file.created`. The workspace must be locked. Throws 413
  * when the file exceeds the quota.
+ * @param reservedBy the reservation or the unfinished upload whose bytes become the file's.
  */
 export async function addFile(
   tx: Db,
   { config, events }: { config: Readonly<Config>; events: Emitter },
   id: string,
   fields: NewFile,
+  reservedBy: string | null,
 ): Promise<StoredFile> {
-  const { projectId, ownerId } = fields
-  const file = await insertFile(tx, id, fields)
+  const { projectId, ownerId, bytes } = fields
   const quota = quotaFor(config, projectId)
-  if ((await usageOf(tx, projectId ?? ownerId)).bytes > quota) throw quotaExceeded(quota)
+  await takeStorage(tx, projectId ?? ownerId, { id: reservedBy, bytes, quota })
+  const file = await insertFile(tx, id, fields)
   await events.emit(tx, 'file.created', file, { userId: ownerId })
   return file
 }

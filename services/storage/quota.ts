@@ -2,17 +2,41 @@
 import type { Config } from '../../infra/config/config.ts'
 import type { Db } from '../../infra/database/database.ts'
 import * as sql from '../../generated/sql/storage.ts'
+import { quotaExceeded } from '../../infra/errors.ts'
 
+/** `reserved`: the bytes of unfinished uploads and of uploads in progress. */
 export interface Usage {
   files: number
   bytes: number
+  reserved: number
 }
 
 export async function usageOf(db: Db, workspaceId: string): Promise<Usage> {
-  return (await sql.readUsage(db, { space_id: workspaceId })) ?? { files: 0, bytes: 0 }
+  return await sql.readUsage(db, { space_id: workspaceId })
 }
 
 /** The quota in bytes of a project, or of a user when `projectId` is null. */
 export function quotaFor(config: Readonly<Config>, projectId: string | null): number {
   return projectId === null ? config.storageQuotaUser : config.storageQuotaProject
+}
+
+/**
+ * Uploads at once may bring some bytes that they have not reserved (see `unreservedBytes`). As long as these
+ * are few, a file that fits is not refused because of reservations of others, so that uploads at once end
+ * exactly at the quota. More of them, such as many small files during a large upload, are refused.
+ */
+const toleratedBytes = 16 * 1024 * 1024
+
+/**
+ * Takes the bytes of a new file out of the quota, in the transaction that inserts the file. `id`: the
+ * reservation, which ends, or the unfinished upload. Locks the storage of the workspace until the transaction
+ * ends. Throws 413 when the file exceeds the quota.
+ */
+export async function takeStorage(
+  tx: Db,
+  workspaceId: string,
+  { id, bytes, quota }: { id: string | null; bytes: number; quota: number },
+): Promise<void> {
+  const { taken, used } = await sql.endReservationAndLockStorage(tx, { space_id: workspaceId, id })
+  if (taken + bytes > quota || used + bytes > quota + toleratedBytes) throw quotaExceeded(quota)
 }

@@ -13,7 +13,7 @@ export interface StorageRetention {
   events: Emitter
 }
 
-const batchSize = { expiredFiles: 100, filesOfDeletedUsers: 1000, deletedBlobs: 200 }
+const batchSize = { expiredFiles: 100, filesOfDeletedUsers: 1000, deletedBlobs: 200, reservations: 1000 }
 
 export interface ExpiryOptions extends StorageRetention {
   /** Deletes the documents that were created from a file, before the file is deleted. */
@@ -32,6 +32,10 @@ export function expiryTasks({ storage, events, deleteDocuments }: ExpiryOptions)
     },
     { name: 'uploads', step: (db) => deleteExpiredUploads(db, { storage, events }) },
     { name: 'blobs', step: (db) => deleteBlobs(db, storage) },
+    {
+      name: 'storage reservations',
+      step: deleteBatch(sql.deleteAbandonedReservations, batchSize.reservations),
+    },
   ]
 }
 

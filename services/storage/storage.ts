@@ -7,11 +7,14 @@ import type { BlobStore, LocalFile } from './blobs/blob-store.ts'
 import { createDiskBlobStore } from './blobs/disk.ts'
 import { createPartialFiles, type PartialFiles } from './blobs/partial-files.ts'
 import { createTempFiles, type TempFiles } from './blobs/temp-files.ts'
+import { createReservations, type Reservations } from './reservations.ts'
 
 export interface Storage {
   tempFiles: TempFiles
   /** The bytes of unfinished uploads. */
   partialFiles: PartialFiles
+  /** The bytes of uploads in progress, in the quotas. */
+  reservations: Reservations
   /** Connects on first use. */
   blobStore(): Promise<BlobStore>
   /**
@@ -59,10 +62,12 @@ export function createStorage(
     if (counts.size > 0) writing = flushCounts()
   }, interval)
   timer.unref()
+  const reservations = createReservations(db)
 
   return {
     tempFiles: createTempFiles(config.storageDir),
     partialFiles: createPartialFiles(config.storageDir),
+    reservations,
     blobStore,
     storeBlob: (key, file, transaction) => storeBlobs(new Map([[key, file]]), transaction),
     storeBlobs,
@@ -74,6 +79,7 @@ export function createStorage(
     },
     async close() {
       clearInterval(timer)
+      reservations.close()
       await writing
       await flushCounts()
       if (opened !== undefined) await (await opened).close()

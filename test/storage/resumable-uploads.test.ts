@@ -704,26 +704,6 @@ t.test(
   },
 )
 
-const insertMany = statement(`
-  INSERT INTO uploads (id, user_id, space_id, name, raw_metadata, length, expires_at)
-  SELECT 'upl_' || lpad(i::text, 26, '0'), $1, $1, 'a', '', 1, now() + interval '1 hour' 
-  FROM generate_series(1, $2::int) i`)
-
-t.test('a workspace has at most 1,000 unfinished uploads', async (t) => {
-  const [person, other] = [await server.person(), await server.person()]
-  await server.services.database.sql(insertMany, [person.id, 1_000])
-  t.match(await tusOf(person).create(1), {
-    status: 409,
-    body: { error: { code: 'CONFLICT', details: { constraint: 'unfinished' } } },
-  })
-  t.equal((await tusOf(other).create(1)).status, 201, 'the limit is per workspace')
-  t.equal((await tusOf(person).delete(`/v1/storage/uploads/upl_${'1'.padStart(26, '0')}`)).status, 204)
-  t.equal((await tusOf(person).create(0)).status, 201)
-  t.equal((await tusOf(person).create(1)).status, 201, 'finished uploads do not count')
-  t.equal((await tusOf(person).create(1)).status, 409)
-  await prisma.upload.deleteMany({ where: { userId: person.id } })
-})
-
 t.test('only the creator has access to an upload outside of projects', async (t) => {
   const [person, other] = [await server.person(), await server.person()]
   const path = await tusOf(person).createUpload(10)

@@ -92,6 +92,7 @@ t.test('an upload with all fields', async (t) => {
     project_id: projectId,
     files: 1,
     bytes: bytes.length,
+    reserved_bytes: 0,
     quota_bytes: server.services.config.storageQuotaProject,
   })
   await assertNothingLeft(t, server)
@@ -325,6 +326,7 @@ t.test('quotas', async (t) => {
       project_id: null,
       files: 3,
       bytes: 100_000,
+      reserved_bytes: 0,
       quota_bytes: 100_000,
     })
     await client.delete(`/storage/files/${id}`)

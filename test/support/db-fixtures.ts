@@ -241,7 +241,7 @@ export async function createAvatar(
   { url, services: { storage, database } }: TestServer,
   userId: string,
 ): Promise<string> {
-  const rendered = await renderAvatar(storage, {
+  const rendered = await renderAvatar(storage, userId, {
     declaredType: null,
     content: Readable.from([await randomImage()]),
   })

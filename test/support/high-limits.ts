@@ -9,4 +9,5 @@ export const highLimits: Record<string, string> = Object.fromEntries([
   ...quotas.map((name) => [`QUOTA_${name}`, '1000000000']),
   ['REQUESTS_PER_USER', '1000000'],
   ['WEBHOOK_ENDPOINTS_PER_USER', '100000'],
+  ['UPLOADS_PER_USER', '1000000'],
 ])

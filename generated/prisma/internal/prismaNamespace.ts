@@ -414,6 +414,7 @@ export const ModelName = {
   WebhookDelivery: 'WebhookDelivery',
   File: 'File',
   StorageUsage: 'StorageUsage',
+  StorageReservation: 'StorageReservation',
   DeletedBlob: 'DeletedBlob',
   FileLink: 'FileLink',
   Upload: 'Upload',
@@ -455,7 +456,7 @@ export type TypeMap<ExtArgs extends runtime.Types.Extensions.InternalArgs = runt
     omit: GlobalOmitOptions
   }
   meta: {
-    modelProps: "user" | "quotaUsage" | "quotaLimit" | "settings" | "apiKey" | "project" | "member" | "invitation" | "projectCount" | "idempotencyRecord" | "event" | "eventLog" | "webhookEndpoint" | "secretKey" | "webhookDelivery" | "file" | "storageUsage" | "deletedBlob" | "fileLink" | "upload" | "avatar" | "knowledgeBase" | "document" | "documentCount" | "documentText" | "chunk" | "lexeme" | "removedChunk" | "chunkCount" | "session" | "message" | "aiUsage" | "product" | "price" | "order" | "orderItem" | "checkout" | "payment" | "refund" | "subscription" | "gatewayEvent" | "salesCount" | "paymentClock"
+    modelProps: "user" | "quotaUsage" | "quotaLimit" | "settings" | "apiKey" | "project" | "member" | "invitation" | "projectCount" | "idempotencyRecord" | "event" | "eventLog" | "webhookEndpoint" | "secretKey" | "webhookDelivery" | "file" | "storageUsage" | "storageReservation" | "deletedBlob" | "fileLink" | "upload" | "avatar" | "knowledgeBase" | "document" | "documentCount" | "documentText" | "chunk" | "lexeme" | "removedChunk" | "chunkCount" | "session" | "message" | "aiUsage" | "product" | "price" | "order" | "orderItem" | "checkout" | "payment" | "refund" | "subscription" | "gatewayEvent" | "salesCount" | "paymentClock"
     txIsolationLevel: TransactionIsolationLevel
   }
   model: {
@@ -1714,6 +1715,80 @@ export type TypeMap<ExtArgs extends runtime.Types.Extensions.InternalArgs = runt
         count: {
           args: Prisma.StorageUsageCountArgs<ExtArgs>
           result: runtime.Types.Utils.Optional<Prisma.StorageUsageCountAggregateOutputType> | number
+        }
+      }
+    }
+    StorageReservation: {
+      payload: Prisma.$StorageReservationPayload<ExtArgs>
+      fields: Prisma.StorageReservationFieldRefs
+      operations: {
+        findUnique: {
+          args: Prisma.StorageReservationFindUniqueArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$StorageReservationPayload> | null
+        }
+        findUniqueOrThrow: {
+          args: Prisma.StorageReservationFindUniqueOrThrowArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$StorageReservationPayload>
+        }
+        findFirst: {
+          args: Prisma.StorageReservationFindFirstArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$StorageReservationPayload> | null
+        }
+        findFirstOrThrow: {
+          args: Prisma.StorageReservationFindFirstOrThrowArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$StorageReservationPayload>
+        }
+        findMany: {
+          args: Prisma.StorageReservationFindManyArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$StorageReservationPayload>[]
+        }
+        create: {
+          args: Prisma.StorageReservationCreateArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$StorageReservationPayload>
+        }
+        createMany: {
+          args: Prisma.StorageReservationCreateManyArgs<ExtArgs>
+          result: BatchPayload
+        }
+        createManyAndReturn: {
+          args: Prisma.StorageReservationCreateManyAndReturnArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$StorageReservationPayload>[]
+        }
+        delete: {
+          args: Prisma.StorageReservationDeleteArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$StorageReservationPayload>
+        }
+        update: {
+          args: Prisma.StorageReservationUpdateArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$StorageReservationPayload>
+        }
+        deleteMany: {
+          args: Prisma.StorageReservationDeleteManyArgs<ExtArgs>
+          result: BatchPayload
+        }
+        updateMany: {
+          args: Prisma.StorageReservationUpdateManyArgs<ExtArgs>
+          result: BatchPayload
+        }
+        updateManyAndReturn: {
+          args: Prisma.StorageReservationUpdateManyAndReturnArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$StorageReservationPayload>[]
+        }
+        upsert: {
+          args: Prisma.StorageReservationUpsertArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$StorageReservationPayload>
+        }
+        aggregate: {
+          args: Prisma.StorageReservationAggregateArgs<ExtArgs>
+          result: runtime.Types.Utils.Optional<Prisma.AggregateStorageReservation>
+        }
+        groupBy: {
+          args: Prisma.StorageReservationGroupByArgs<ExtArgs>
+          result: runtime.Types.Utils.Optional<Prisma.StorageReservationGroupByOutputType>[]
+        }
+        count: {
+          args: Prisma.StorageReservationCountArgs<ExtArgs>
+          result: runtime.Types.Utils.Optional<Prisma.StorageReservationCountAggregateOutputType> | number
         }
       }
     }
@@ -3933,6 +4008,16 @@ export const StorageUsageScalarFieldEnum = {
 export type StorageUsageScalarFieldEnum = (typeof StorageUsageScalarFieldEnum)[keyof typeof StorageUsageScalarFieldEnum]
 
 
+export const StorageReservationScalarFieldEnum = {
+  id: 'id',
+  spaceId: 'spaceId',
+  bytes: 'bytes',
+  heldUntil: 'heldUntil'
+} as const
+
+export type StorageReservationScalarFieldEnum = (typeof StorageReservationScalarFieldEnum)[keyof typeof StorageReservationScalarFieldEnum]
+
+
 export const DeletedBlobScalarFieldEnum = {
   key: 'key',
   deleteAfter: 'deleteAfter'
@@ -4952,6 +5037,7 @@ export type GlobalOmitConfig = {
   webhookDelivery?: Prisma.WebhookDeliveryOmit
   file?: Prisma.FileOmit
   storageUsage?: Prisma.StorageUsageOmit
+  storageReservation?: Prisma.StorageReservationOmit
   deletedBlob?: Prisma.DeletedBlobOmit
   fileLink?: Prisma.FileLinkOmit
   upload?: Prisma.UploadOmit

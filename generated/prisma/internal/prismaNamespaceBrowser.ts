@@ -68,6 +68,7 @@ export const ModelName = {
   WebhookDelivery: 'WebhookDelivery',
   File: 'File',
   StorageUsage: 'StorageUsage',
+  StorageReservation: 'StorageReservation',
   DeletedBlob: 'DeletedBlob',
   FileLink: 'FileLink',
   Upload: 'Upload',
@@ -363,6 +364,16 @@ export const StorageUsageScalarFieldEnum = {
 } as const
 
 export type StorageUsageScalarFieldEnum = (typeof StorageUsageScalarFieldEnum)[keyof typeof StorageUsageScalarFieldEnum]
+
+
+export const StorageReservationScalarFieldEnum = {
+  id: 'id',
+  spaceId: 'spaceId',
+  bytes: 'bytes',
+  heldUntil: 'heldUntil'
+} as const
+
+export type StorageReservationScalarFieldEnum = (typeof StorageReservationScalarFieldEnum)[keyof typeof StorageReservationScalarFieldEnum]
 
 
 export const DeletedBlobScalarFieldEnum = {

@@ -2,8 +2,11 @@
 -- @one
 -- @type quotas Record<string, number>
 SELECT
-  coalesce((SELECT bytes FROM storage_usage WHERE space_id = :user_id), 0) AS storage_bytes,
+  (SELECT used FROM storage_use(:user_id, NULL)) AS "storage_bytes!",
   {chat/tokens-today} AS tokens,
   ({chat/today} + 1)::timestamp AT TIME ZONE 'UTC' AS "day_ends!",
-  (SELECT count(*) FROM ai_messages WHERE user_id = :user_id AND status = 'in_progress')::int AS answers,
+  (
+    SELECT count(*) FROM ai_messages
+    WHERE user_id = :user_id AND status = 'in_progress' AND {chat/is-alive column=heartbeat_at}
+  )::int AS answers,
   coalesce((SELECT jsonb_object_agg(quota, used) FROM quota_usage WHERE user_id = :user_id), '{}') AS quotas

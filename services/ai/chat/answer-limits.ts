@@ -4,10 +4,11 @@
 import * as sql from '../../../generated/sql/chat.ts'
 import type { Config } from '../../../infra/config/config.ts'
 import type { Db } from '../../../infra/database/database.ts'
+import { heartbeatTimeoutSeconds } from '../../../infra/database/heartbeats.ts'
 import { ApiError, conflict, idempotencyMismatch, tooManyOpen } from '../../../infra/errors.ts'
 import type { IdempotencyFingerprint, OperationInfo } from '../../../infra/contract/operation.ts'
 import type { Principal } from '../../users/authentication.ts'
-import { failStaleMessages, heartbeatTimeoutSeconds, type FinishServices } from './finish-answer.ts'
+import { failStaleMessages, type FinishServices } from './finish-answer.ts'
 import { openMessage, type OwnedMessage } from './messages.ts'
 
 export interface LimitServices extends FinishServices {

@@ -3,6 +3,7 @@
 import * as sql from '../../../generated/sql/chat.ts'
 import type { components } from '../../../generated/types.ts'
 import type { Db } from '../../../infra/database/database.ts'
+import { heartbeatTimeoutSeconds } from '../../../infra/database/heartbeats.ts'
 import { ApiError, unavailable } from '../../../infra/errors.ts'
 import type { Emitter } from '../../events/emit.ts'
 import type { Principal } from '../../users/authentication.ts'
@@ -11,9 +12,6 @@ import type { AnswerContent } from './stream-events.ts'
 import { countTokens } from './token-estimate.ts'
 import type { Providers } from '../providers/providers.ts'
 import { addUsage, costOf } from './usage.ts'
-
-/** Seconds without a heartbeat after which the process that generates an answer counts as dead. */
-export const heartbeatTimeoutSeconds = 30
 
 export interface FinishServices {
   events: Emitter

@@ -18,19 +18,14 @@ import * as sql from '../../../generated/sql/chat.ts'
 import { retry } from '../../../infra/retry.ts'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Database, Db } from '../../../infra/database/database.ts'
+import { heartbeatTimeoutSeconds } from '../../../infra/database/heartbeats.ts'
 import type { Listener } from '../../../infra/database/notifications.ts'
 import { ApiError, notFound, unavailable } from '../../../infra/errors.ts'
 import type { Emitter } from '../../events/emit.ts'
 import { actorOf, type Principal, type Principals } from '../../users/authentication.ts'
 import type { Providers } from '../providers/providers.ts'
 import type { Searches } from '../search/searches.ts'
-import {
-  errorOfMessage,
-  finishMessage,
-  finishWithStoredContent,
-  heartbeatTimeoutSeconds,
-  type Outcome,
-} from './finish-answer.ts'
+import { errorOfMessage, finishMessage, finishWithStoredContent, type Outcome } from './finish-answer.ts'
 import { generateAnswer } from './generate-answer.ts'
 import { LiveAnswer, type FinalAnswer, type GenerationTask } from './live-answer.ts'
 import { messageById, type OwnedMessage } from './messages.ts'

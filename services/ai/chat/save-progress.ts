@@ -3,7 +3,7 @@
 // are saved in one statement.
 import * as sql from '../../../generated/sql/chat.ts'
 import type { Database } from '../../../infra/database/database.ts'
-import { heartbeatTimeoutSeconds } from './finish-answer.ts'
+import { heartbeatTimeoutSeconds } from '../../../infra/database/heartbeats.ts'
 import type { LiveAnswer } from './live-answer.ts'
 import { endOf } from './stream-events.ts'
 

@@ -12,14 +12,10 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import * as sql from '../../../generated/sql/chat.ts'
 import type { Database } from '../../../infra/database/database.ts'
+import { heartbeatTimeoutSeconds } from '../../../infra/database/heartbeats.ts'
 import { ApiError, notFound } from '../../../infra/errors.ts'
 import type { Principal, Principals } from '../../users/authentication.ts'
-import {
-  errorOfMessage,
-  failStaleMessages,
-  heartbeatTimeoutSeconds,
-  type FinishServices,
-} from './finish-answer.ts'
+import { errorOfMessage, failStaleMessages, type FinishServices } from './finish-answer.ts'
 import type { FinalAnswer, LiveAnswer } from './live-answer.ts'
 import { messageById, openMessage, toChatResponse, toMessage, type OwnedMessage } from './messages.ts'
 import { endOf, eventsAfter, partsOf, type AnswerEvent } from './stream-events.ts'

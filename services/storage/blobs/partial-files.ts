@@ -110,6 +110,7 @@ export function createPartialFiles(directory: string): PartialFiles {
         return {
           path: linked,
           discard,
+          isStored: true,
           bytes: length,
           sha256,
           contentType: await contentTypeOf(sample, {

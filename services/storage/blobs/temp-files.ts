@@ -9,11 +9,14 @@ import type { FilePart } from '../../../infra/contract/operation.ts'
 import type { LocalFile } from './blob-store.ts'
 import { asUnavailable, isMissing, requireFullWrite } from './disk-errors.ts'
 import { contentTypeOf, sampleBytes } from '../content-type.ts'
+import type { Reservation } from '../reservations.ts'
 import { createDirectory } from './fsync.ts'
 
 export interface TempFile extends LocalFile {
   /** The media type, detected from the bytes. */
   contentType: string
+  /** Whether the file has the bytes. False if the quota has no room for them: then they were only hashed. */
+  isStored: boolean
   /** Deletes the file. Does nothing when the file was moved into the blob store. */
   discard(): Promise<void>
 }
@@ -22,6 +25,8 @@ export interface ReceiveOptions {
   maxBytes: number
   /** Creates the error for a file that is larger than `maxBytes`. Default: 413 PAYLOAD_TOO_LARGE. */
   tooLarge?: (limit: number) => Error
+  /** Says how many bytes may be on disk. Default: as many as `maxBytes`. */
+  admission?: Pick<Reservation, 'admitted' | 'admit'>
 }
 
 export interface TempFiles {
@@ -38,7 +43,7 @@ export function createTempFiles(directory: string): TempFiles {
   const root = join(directory, 'incoming')
 
   return {
-    async receive(file, { maxBytes, tooLarge = payloadTooLarge }) {
+    async receive(file, { maxBytes, tooLarge = payloadTooLarge, admission }) {
       await createDirectory(root).catch((error) => {
         throw asUnavailable(error)
       })
@@ -50,10 +55,13 @@ export function createTempFiles(directory: string): TempFiles {
       const sample: Buffer[] = []
       let bytes = 0
       let sampled = 0
+      let isStored = true
       const handle = await open(path, 'wx', 0o600).catch((error) => {
         throw asUnavailable(error)
       })
       try {
+        if (file.maxLength !== undefined)
+          isStored = (await admission?.admit(Math.min(file.maxLength, maxBytes), { isLength: true })) ?? true
         for await (const chunk of file.content as AsyncIterable<Buffer>) {
           bytes += chunk.length
           if (bytes > maxBytes) throw tooLarge(maxBytes)
@@ -62,6 +70,11 @@ export function createTempFiles(directory: string): TempFiles {
             sample.push(chunk.subarray(0, sampleBytes - sampled))
             sampled += sample.at(-1)!.length
           }
+          if (isStored && admission !== undefined && bytes > admission.admitted) {
+            isStored = await admission.admit(bytes)
+            if (!isStored) await handle.truncate(0)
+          }
+          if (!isStored) continue
           const { bytesWritten } = await handle.write(chunk)
           requireFullWrite(bytesWritten, chunk.length)
         }
@@ -78,7 +91,7 @@ export function createTempFiles(directory: string): TempFiles {
         declared: file.declaredType,
         name: file.name,
       })
-      return { path, bytes, sha256, contentType, discard }
+      return { path, bytes, sha256, contentType, isStored, discard }
     },
     async deleteOlderThan(before) {
       let deleted = 0

@@ -91,7 +91,7 @@ async function storeFile(
       // The upload may have taken long, so access, lease and quota are checked again.
       await openWorkspace(tx, request, projectId, { lock: true })
       await lockLeasedUpload(tx, upload.id, lease)
-      await addFile(tx, services, fileId, {
+      const file = {
         projectId,
         ownerId,
         name,
@@ -104,7 +104,8 @@ async function storeFile(
         bytes,
         sha256,
         expiresAt: upload.file_expires_at,
-      })
+      }
+      await addFile(tx, services, fileId, file, upload.id)
       await sql.setFileOfUpload(tx, { id: upload.id, file_id: fileId })
     }),
   )

@@ -3,14 +3,14 @@
 import type { components } from '../../../generated/types.ts'
 import type { Db } from '../../../infra/database/database.ts'
 import * as sql from '../../../generated/sql/storage.ts'
-import { conflict, forbidden, gone, notFound, quotaExceeded } from '../../../infra/errors.ts'
+import { forbidden, gone, notFound, quotaExceeded } from '../../../infra/errors.ts'
 import type { Emitter } from '../../events/emit.ts'
 import type { Config } from '../../../infra/config/config.ts'
 import { newId, timeOf } from '../../../infra/ids.ts'
 import type { OperationInfo } from '../../../infra/contract/operation.ts'
 import { openWorkspace } from '../../projects/workspaces.ts'
 import type { Principal } from '../../users/authentication.ts'
-import { quotaFor, usageOf } from '../quota.ts'
+import { quotaFor } from '../quota.ts'
 import type { Storage } from '../storage.ts'
 import type { UploadFields } from './metadata.ts'
 
@@ -30,9 +30,6 @@ export interface UploadRequest {
   principal: Principal
 }
 
-/** The limit per workspace. Even an empty upload occupies a row and a file. */
-const maxUnfinished = 1_000
-
 export interface NewUpload {
   fields: UploadFields
   /** The Upload-Metadata header from which the fields were parsed. */
@@ -42,8 +39,7 @@ export interface NewUpload {
 
 /**
  * Inserts an upload and emits `upload.created`. Unfinished uploads count towards the quota with their full
- * length. Throws 413 when the quota would be exceeded, and 409 when the workspace has too many unfinished
- * uploads.
+ * length. Throws 413 when the quota would be exceeded.
  */
 export async function insertUpload(
   tx: Db,
@@ -64,12 +60,9 @@ export async function insertUpload(
   } = fields
   const { userId } = request.principal
   const workspaceId = await openWorkspace(tx, request, projectId, { lock: true })
-  await sql.lockWorkspaceUploads(tx, { space_id: workspaceId })
   const quota = quotaFor(config, projectId)
-  const { n, bytes } = await sql.countUnfinishedUploads(tx, { space_id: workspaceId })
-  if (n >= maxUnfinished)
-    throw conflict('unfinished', `There are already ${n} unfinished uploads; finish or delete one first.`)
-  if ((await usageOf(tx, workspaceId)).bytes + bytes + length > quota) throw quotaExceeded(quota)
+  const { used } = await sql.lockStorage(tx, { space_id: workspaceId, besides: null })
+  if (used + length > quota) throw quotaExceeded(quota)
   const id = newId('upl')
   const createdAt = timeOf(id)
   const upload = await sql.insertUpload(tx, {

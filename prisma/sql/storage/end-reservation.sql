@@ -1,0 +1,3 @@
+-- Ends a reservation.
+-- @none
+DELETE FROM storage_reservations WHERE id = :id
