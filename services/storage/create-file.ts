@@ -79,9 +79,9 @@ export async function createFile<T>(
 }
 
 /**
- * Authorizes the operation in the workspace, and says where the bytes of the file are reserved. If the project
- * is only known after the file, they are reserved in the caller's own workspace. If that has no room, the user
- * has one more place, as large as a file may be; the exact check follows when the file is inserted.
+ * Authorizes the operation in the workspace, and says where the bytes of the file are reserved. If the
+ * project is only known after the file, they are reserved in the caller's own workspace. If that has no room,
+ * the user has one more place, as large as a file may be; the exact check follows when the file is inserted.
  */
 async function placesOf(
   { db, config }: CreateFileServices,

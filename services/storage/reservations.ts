@@ -7,8 +7,9 @@ import * as sql from '../../generated/sql/storage.ts'
 
 /**
  * The first bytes of each upload that need no reservation. The size of a file in a form is known only at its
- * end. It is at most Content-Length; the fields, the names and the boundaries of a valid form have fewer bytes
- * than this. So an upload that is refused at its start is surely too large, and a small one costs no statement.
+ * end. It is at most Content-Length, and at least that minus these bytes, because the fields and the
+ * boundaries of a valid form have fewer. So an upload that is refused at its start is surely too large, and a
+ * small one costs no statement.
  */
 export const unreservedBytes = 256 * 1024
 /** Bytes that an upload of unknown length reserves at a time. */
