@@ -256,7 +256,7 @@ const inCallers: Array<Omit<SqlMistake, 'foundBy'>> = [
       [`${payments}/list-orders.sql`, '@total status', '@total state'],
       [`${payments}/list-orders.sql`, ':status', ':state'],
     ],
-    at: ['services/payments/orders.ts', '{ space_id: workspaceId, ...query }'],
+    at: ['services/payments/orders.ts', '{ ...query, ...filter }'],
     message: /Types of property 'status' are incompatible[^]*UnknownParameter/,
   },
   {
