@@ -5,13 +5,13 @@ import { createFirstAdmin } from '../services/users/first-admin.ts'
 import type { Config } from '../infra/config/config.ts'
 import { createRateLimits } from './http/rate-limit.ts'
 import { startEmbedded } from '../infra/postgres/embedded.ts'
-import { prepareDatabase } from '../infra/prepare-database.ts'
-import { createServices, jobQueues, type Services } from '../services/services.ts'
+import { createServices, type Services } from '../services/services.ts'
 import { startBackgroundWorkers, type BackgroundWorkers } from '../services/background.ts'
 import contract from '../generated/openapi.json' with { type: 'json' }
 import { storeLimits } from '../services/users/quotas.ts'
 import { claimSecretKey } from '../services/webhooks/secrets.ts'
 import { addressOf, buildApp } from './build.ts'
+import { checkAndPrepare } from './database.ts'
 import { type FirstKey, writeFirstKey } from './first-key.ts'
 
 export interface Server {
@@ -39,7 +39,7 @@ export async function startServer(
   let stopping = false
   try {
     const databaseUrl = config.databaseUrl ?? (await startOwnPostgres())
-    await prepareDatabase(databaseUrl, { queues: jobQueues, onProgress })
+    await checkAndPrepare(config, databaseUrl, onProgress)
     const log = { error: (_details: object, _message: string) => {} }
     const onError = (error: Error): void => {
       if (!stopping) log.error({ err: error }, 'background work failed')
@@ -56,7 +56,7 @@ export async function startServer(
     let work: BackgroundWorkers | undefined
     closers.unshift(async () => {
       // Readiness checks on open connections report that this server is stopping.
-      services.checks.server = () => Promise.reject(new Error('stopping'))
+      services.readiness.stop()
       await Promise.all([closeApp(app, config.shutdownTimeout * 1000), work?.stop()])
     })
     work = await startBackgroundWorkers(services, { runJobs: config.worker, onError })

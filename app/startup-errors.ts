@@ -1,5 +1,6 @@
 // Explains start errors that the operator can fix, in one sentence each.
 import { ConfigError } from '../infra/config/config.ts'
+import { DatabaseCheckError } from '../infra/database/check.ts'
 import { isUnavailable } from '../infra/database/errors.ts'
 import { SecretKeyError } from '../infra/encryption/secret-key.ts'
 import { EmbeddedPostgresError } from '../infra/postgres/embedded.ts'
@@ -14,6 +15,7 @@ export function explainStartupError(error: unknown): string | null {
     error instanceof StartError ||
     error instanceof FirstKeyError ||
     error instanceof SecretKeyError ||
+    error instanceof DatabaseCheckError ||
     error instanceof EmbeddedPostgresError ||
     error instanceof MigrationError
   )

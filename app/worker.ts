@@ -2,10 +2,10 @@
 // a socket. Any number of workers share the work of one database.
 import { loadEnvFile, readConfig } from '../infra/config/config.ts'
 import { startEmbedded } from '../infra/postgres/embedded.ts'
-import { prepareDatabase } from '../infra/prepare-database.ts'
-import { createServices, jobQueues } from '../services/services.ts'
+import { createServices } from '../services/services.ts'
 import { startBackgroundWorkers } from '../services/background.ts'
 import { claimSecretKey } from '../services/webhooks/secrets.ts'
+import { checkAndPrepare } from './database.ts'
 import { createLog } from './logging.ts'
 import { explainStartupError } from './startup-errors.ts'
 import { runUntilStopped } from './lifecycle.ts'
@@ -27,7 +27,7 @@ await runUntilStopped({
           : null
       if (postgres !== null) closers.unshift(() => postgres.stop())
       const databaseUrl = config.databaseUrl ?? postgres!.url
-      await prepareDatabase(databaseUrl, { queues: jobQueues, onProgress: progress })
+      await checkAndPrepare(config, databaseUrl, progress)
       const log = createLog(config.logLevel)
       const onError = (error: Error): void => log.error({ err: error }, 'background work failed')
       const services = createServices({ config, databaseUrl, onError })

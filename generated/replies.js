@@ -19250,7 +19250,7 @@ return errors === 0;
 validate_spec_Health.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
 
 exports.replyReadiness = validate_spec_Readiness;
-const schema_spec_Readiness = {"type":"object","required":["status","checks"],"properties":{"status":{"type":"string","enum":["ok","unavailable"]},"checks":{"type":"object","additionalProperties":{"type":"string","enum":["ok","unavailable"]}}},"additionalProperties":false,"$id":"spec:Readiness"};
+const schema_spec_Readiness = {"type":"object","required":["status","checks"],"properties":{"status":{"type":"string","enum":["ok","degraded","unavailable"]},"checks":{"type":"object","additionalProperties":{"type":"string","enum":["ok","unavailable"]}}},"additionalProperties":false,"$id":"spec:Readiness"};
 
 function validate_spec_Readiness(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
 /*# sourceURL="spec:Readiness" */;
@@ -19308,7 +19308,7 @@ vErrors.push(err3);
 }
 errors++;
 }
-if(!((data0 === "ok") || (data0 === "unavailable"))){
+if(!(((data0 === "ok") || (data0 === "degraded")) || (data0 === "unavailable"))){
 const err4 = {instancePath:instancePath+"/status",schemaPath:"#/properties/status/enum",keyword:"enum",params:{allowedValues: schema_spec_Readiness.properties.status.enum},message:"must be equal to one of the allowed values"};
 if(vErrors === null){
 vErrors = [err4];

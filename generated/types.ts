@@ -2138,7 +2138,7 @@ export interface paths {
         };
         /**
          * Check readiness
-         * Checks the database, the job queue and the file storage. Returns 503 if one of them is unreachable, and while the server shuts down.
+         * Checks what the server uses. Returns 503 if it cannot answer requests, because the database or its notifications are unreachable or the server shuts down. While only some operations fail, for example those of files, it returns 200 with the status `degraded`.
          */
         get: operations["getReadiness"];
         put?: never;
@@ -12098,7 +12098,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** The server is ready for requests. */
+            /** The server is ready for requests. `checks` names what is unavailable. */
             200: {
                 headers: {
                     "X-Request-ID": components["headers"]["RequestID"];
@@ -15565,15 +15565,17 @@ export interface Health {
 /** The readiness of the server. */
 export interface Readiness {
     /**
-     * `ok` if all checks passed.
+     * `ok` if all checks passed, `degraded` if some operations fail, `unavailable` if the server cannot answer requests.
      * @enum {string}
      */
-    status: "ok" | "unavailable";
+    status: "ok" | "degraded" | "unavailable";
     /**
      * The result of each check, by its name.
      * @example {
      *       "database": "ok",
-     *       "queue": "ok"
+     *       "notifications": "ok",
+     *       "queue": "ok",
+     *       "storage": "ok"
      *     }
      */
     checks: {

@@ -8,23 +8,11 @@ export const system = {
     return { status: 200, body: { status: 'ok' } }
   },
 
-  async getReadiness(_request, { checks }) {
-    const results = await Promise.all(
-      Object.entries(checks).map(
-        async ([name, check]) =>
-          [
-            name,
-            await check().then(
-              () => 'ok' as const,
-              () => 'unavailable' as const,
-            ),
-          ] as const,
-      ),
-    )
-    const body = { checks: Object.fromEntries(results) }
-    return results.every(([, result]) => result === 'ok')
-      ? { status: 200, body: { status: 'ok', ...body } }
-      : { status: 503, body: { status: 'unavailable', ...body }, headers: { 'retry-after': '2' } }
+  async getReadiness(_request, { readiness }) {
+    const body = await readiness.report()
+    return body.status === 'unavailable'
+      ? { status: 503, body, headers: { 'retry-after': '2' } }
+      : { status: 200, body }
   },
 
   async getOpenapiJson(_request, { publicUrl }) {

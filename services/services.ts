@@ -23,12 +23,18 @@ import { createStripeGateway } from './payments/stripe/gateway.ts'
 import { projectConstraintErrors } from './projects/constraint-errors.ts'
 import { quotaErrors } from './users/quotas.ts'
 import { createPrincipals, type Principals } from './users/authentication.ts'
-import { sharedFor } from '../infra/share.ts'
+import { Readiness } from './readiness.ts'
 import { createStorage, type Storage } from './storage/storage.ts'
 import { createWebhookClient, type WebhookClient } from './webhooks/http-client.ts'
 
-/** Milliseconds for which the requests for readiness share the result of a check. */
-const checkIntervalMs = 1_000
+/** The connections to PostgreSQL that a process opens at most: requests, searches, notifications, locks. */
+export function connectionsOf({ databasePoolSize }: Readonly<Config>): number {
+  return databasePoolSize + searchConnections(databasePoolSize) + 3
+}
+
+function searchConnections(poolSize: number): number {
+  return Math.ceil(poolSize / 3)
+}
 
 /** Every job queue that the services use. */
 export const jobQueues: QueueOptions[] = [deliveryQueue, documentQueue, gatewayQueue]
@@ -63,8 +69,7 @@ export interface Services {
   searches: Searches
   /** The AI answers that this process generates. */
   generations: Generations
-  /** The readiness checks. Each throws when its dependency is not available. */
-  checks: Record<string, () => Promise<void>>
+  readiness: Readiness
   close(): Promise<void>
 }
 
@@ -87,15 +92,18 @@ export function createServices({
   onRows,
 }: ServicesOptions): Services {
   const cipher = openCipher(config)
+  const directUrl = config.databaseDirectUrl ?? databaseUrl
   const database = openDatabase({
     url: databaseUrl,
+    directUrl,
+    preparedStatements: config.databasePreparedStatements,
     poolSize: config.databasePoolSize,
     constraintErrors: [...projectConstraintErrors, ...quotaErrors(config)],
     onError,
     onStatement,
     onRows,
   })
-  const listener = new Listener({ db: database, url: databaseUrl, onError })
+  const listener = new Listener({ db: database, url: directUrl, onError })
   const principals = createPrincipals(database, listener)
   const lastUsed = createLastUsed(database, { onError })
   const jobs = createJobQueues({ database, onError })
@@ -118,7 +126,7 @@ export function createServices({
   })
   const storage = createStorage(database, config, { onError })
   const providers = createProviders(config, { onError })
-  const searches = new Searches(database, Math.ceil(config.databasePoolSize / 3))
+  const searches = new Searches(database, searchConnections(config.databasePoolSize))
   const generations = new Generations({
     database,
     listener,
@@ -161,11 +169,15 @@ export function createServices({
     gatewayJobs,
     searches,
     generations,
-    checks: {
-      database: sharedFor(checkIntervalMs, () => database.ping()),
-      queue: sharedFor(checkIntervalMs, () => jobs.ping()),
-      storage: sharedFor(checkIntervalMs, () => storage.ping()),
-    },
+    readiness: new Readiness(
+      {
+        database: { run: () => database.ping(), required: true },
+        notifications: { run: () => listener.requireListening(), required: true },
+        queue: { run: () => jobs.ping(), required: true },
+        storage: { run: () => storage.ping(), required: false },
+      },
+      onError,
+    ),
     async close() {
       // A service closes before the services that it uses; the database closes last.
       await eventStreams.close()

@@ -1912,7 +1912,7 @@ export interface Methods {
   /**
    * Check readiness: `GET /readyz`
    *
-   * Checks the database, the job queue and the file storage. Returns 503 if one of them is unreachable, and while the server shuts down.
+   * Checks what the server uses. Returns 503 if it cannot answer requests, because the database or its notifications are unreachable or the server shuts down. While only some operations fail, for example those of files, it returns 200 with the status `degraded`.
    */
   getReadiness (input?: GetReadinessInput): Answer<Readiness>
   /**

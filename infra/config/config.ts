@@ -55,6 +55,8 @@ export function loadEnvFile(): void {
 export function readConfig(env: Environment = process.env): Readonly<Config> {
   const values = readSettings(settings, env)
   requireOwnHost(values)
+  if (values.databaseDirectUrl !== null && values.databaseUrl === null)
+    throw new ConfigError('DATABASE_DIRECT_URL needs DATABASE_URL.')
   return Object.freeze({
     ...values,
     bootstrapEmail: values.bootstrapEmail.toLowerCase(),

@@ -81,6 +81,23 @@ const database = {
         PostgreSQL database, version 15 or later. Without it the server runs an embedded PostgreSQL.`,
     }),
   ),
+  databaseDirectUrl: optional(
+    url('DATABASE_DIRECT_URL', {
+      schemes: ['postgres', 'postgresql'],
+      defaultText: 'DATABASE_URL',
+      example: 'postgres://user:password@localhost:5432/platform',
+      secret: true,
+      description: `
+        The same database without a pooler in between. Required when DATABASE_URL leads to a pooler in
+        transaction mode. Used for notifications, locks, migrations and searches.`,
+    }),
+  ),
+  databasePreparedStatements: boolean('DATABASE_PREPARED_STATEMENTS', {
+    default: true,
+    description: `
+      Prepares statements by name, which makes them faster. Turn it off for poolers in transaction mode that
+      do not support it, such as PgBouncer before 1.21.`,
+  }),
   dataDir: path('DATA_DIR', {
     default: '.data',
     description: 'Folder of the embedded PostgreSQL and, by default, of uploaded files.',

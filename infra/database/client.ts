@@ -39,6 +39,14 @@ export class Client extends pg.Client {
   }
 }
 
+/** Prepares no statement by name, for poolers that do not know which of their connections has prepared it. */
+export class UnpreparedClient extends Client {
+  override query(config: any, ...rest: any[]): any {
+    const unnamed = typeof config === 'object' && 'name' in config ? { ...config, name: undefined } : config
+    return (super.query as (...args: unknown[]) => unknown)(unnamed, ...rest)
+  }
+}
+
 const inherited = pg.Client.prototype as unknown as Pick<
   Client,
   '_handleAuthCleartextPassword' | '_handleAuthMD5Password'

@@ -4,14 +4,15 @@ import type pg from 'pg'
 import { PrismaPg } from '@prisma/adapter-pg'
 import { PrismaClient } from '../../generated/prisma/client.ts'
 import { retry } from '../retry.ts'
+import { Client } from './client.ts'
 import { isRetryable, translateError, type ConstraintError } from './errors.ts'
-import { createPool, openingTransaction, types, type Slot } from './pool.ts'
+import { createPool, openingTransaction, types, withApplicationName, type Slot } from './pool.ts'
 import { statementName, type Statement } from './statements.ts'
 
 /** Secret columns. Prisma omits them from every row unless a query selects them. */
 const omit = { apiKey: { digest: true }, webhookEndpoint: { secret: true, previousSecret: true } } as const
 
-type Client = PrismaClient<never, typeof omit>
+type AppPrismaClient = PrismaClient<never, typeof omit>
 
 /** Where the changes of a request come from. The events of the request carry it. */
 export interface RequestOrigin {
@@ -32,7 +33,7 @@ export interface SqlClient {
 export interface Db extends SqlClient {
   /** The request that the queries belong to; null for background work. */
   request: RequestOrigin | null
-  prisma: Omit<Client, '$connect' | '$disconnect' | '$on' | '$transaction' | '$extends'>
+  prisma: Omit<AppPrismaClient, '$connect' | '$disconnect' | '$on' | '$transaction' | '$extends'>
   /**
    * Runs `work` in a transaction, or in the current one. After a deadlock or a serialization failure `work`
    * runs again, so it must have no effect outside the database.
@@ -58,7 +59,9 @@ export interface Database extends Db {
    * Opens a pool of its own for statements that may be slow, so that they never take the connections of
    * other requests.
    */
-  openSqlPool(options: { poolSize: number; statementTimeout: number }): SqlPool
+  openSqlPool(options: { name: string; poolSize: number; statementTimeout: number }): SqlPool
+  /** Opens a connection to PostgreSQL itself, past any pooler, for locks of a session. The caller ends it. */
+  openSession(): Promise<pg.Client>
   /** Runs a trivial query. Throws when there is no answer within `milliseconds`, by default 2,000. */
   ping(milliseconds?: number): Promise<void>
   /** The API error for a database error; other errors as they are. */
@@ -72,6 +75,12 @@ export interface SqlPool extends SqlClient {
 
 export interface DatabaseOptions {
   url: string
+  /** PostgreSQL itself, if `url` leads to a pooler in transaction mode. Default `url`. */
+  directUrl?: string
+  /** Whether statements are prepared by name. Default true. */
+  preparedStatements?: boolean
+  /** The name of the connections in pg_stat_activity. Default `platform`. */
+  name?: string
   poolSize?: number
   /** Milliseconds after which PostgreSQL cancels a statement. Default 10,000. */
   statementTimeout?: number
@@ -90,6 +99,9 @@ type OnRows = (label: string, rows: unknown[]) => void
 
 export function openDatabase({
   url,
+  directUrl = url,
+  preparedStatements = true,
+  name = 'platform',
   poolSize = 10,
   statementTimeout = 10_000,
   connectTimeout = 5_000,
@@ -98,8 +110,9 @@ export function openDatabase({
   onStatement,
   onRows,
 }: DatabaseOptions): Database {
-  const shared = { url, connectTimeout, onError, onStatement }
-  const pool = createPool({ ...shared, poolSize, statementTimeout })
+  const shared = { connectTimeout, onError, onStatement }
+  const pooled = directUrl !== url
+  const pool = createPool({ ...shared, url, pooled, preparedStatements, name, poolSize, statementTimeout })
   const prisma = createPrismaClient(pool, { connectTimeout, onError })
   const toApiError = (error: unknown): unknown => translateError(error, constraintErrors)
   const transactions = new Transactions(prisma, toApiError, onRows)
@@ -120,8 +133,20 @@ export function openDatabase({
     request: null,
     sql: sqlOn(pool),
     openSqlPool(options) {
-      const other = createPool({ ...shared, ...options })
+      const direct = { url: directUrl, pooled: false, preparedStatements: true }
+      const other = createPool({ ...shared, ...direct, ...options })
       return { sql: sqlOn(other), close: () => other.end() }
+    },
+    async openSession() {
+      const client = new Client({
+        connectionString: withApplicationName(directUrl, name),
+        connectionTimeoutMillis: connectTimeout,
+        query_timeout: statementTimeout + 1_000,
+      })
+      // A lost connection also fails the next query; without a listener it would crash the process.
+      client.on('error', () => {})
+      await client.connect()
+      return client
     },
     transaction: (work, options) => transactions.run(work, null, options),
     afterCommit: (effect) => {
@@ -153,7 +178,7 @@ export function openDatabase({
 function createPrismaClient(
   pool: pg.Pool,
   { connectTimeout, onError }: Required<Pick<DatabaseOptions, 'connectTimeout' | 'onError'>>,
-): Client {
+): AppPrismaClient {
   return new PrismaClient({
     // Searches are not prepared; see `statementOf`.
     adapter: new PrismaPg(pool, {
@@ -189,11 +214,11 @@ async function query<Row>(
 
 /** Runs transactions, with retries after deadlocks and serialization failures, then their effects. */
 class Transactions {
-  readonly #prisma: Client
+  readonly #prisma: AppPrismaClient
   readonly #toApiError: (error: unknown) => unknown
   readonly #onRows: OnRows | undefined
 
-  constructor(prisma: Client, toApiError: (error: unknown) => unknown, onRows: OnRows | undefined) {
+  constructor(prisma: AppPrismaClient, toApiError: (error: unknown) => unknown, onRows: OnRows | undefined) {
     this.#prisma = prisma
     this.#toApiError = toApiError
     this.#onRows = onRows

@@ -1,6 +1,7 @@
 // LISTEN/NOTIFY: one connection of a process receives the notifications of all channels. It reconnects when
 // it is lost or silent. Notifications in between are lost, so subscribers learn when the connection is lost
-// and when it is restored.
+// and when it is restored. A new connection must first hear a notification: behind a pooler in transaction
+// mode LISTEN succeeds, but nothing arrives.
 import { randomUUID } from 'node:crypto'
 import pg from 'pg'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -23,8 +24,10 @@ const otherListeners = statement<{ pid: number }>(`
   SELECT pid FROM pg_stat_activity
   WHERE datname = current_database() AND application_name = 'platform listener' AND pid <> $1`)
 const raiseBarrier = statement("SELECT pg_notify('barrier', $1)")
-const answerBarriers = `
-  SELECT pg_notify('barrier_heard', token || ' ' || pg_backend_pid()) FROM unnest($1::text[]) AS token`
+const notifyListener = statement("SELECT pg_notify($1, '')")
+const heartbeat = `
+  SELECT pg_notify('barrier_heard', token || ' ' || pg_backend_pid()) FROM unnest($1::text[]) AS token
+  UNION ALL SELECT pg_notify($2, '')`
 
 type Callback<T> = (value: T) => void
 
@@ -38,6 +41,9 @@ export class Listener {
   readonly #stateCallbacks: Array<Callback<boolean>> = []
   /** The barriers of this process that wait for answers, by token. Called with each backend that answers. */
   readonly #barriers = new Map<string, Callback<string>>()
+  /** Only this listener hears its heartbeats. */
+  readonly #ownChannel = `heartbeat_${randomUUID()}`
+  #onHeartbeat = (): void => {}
   readonly #stop = new AbortController()
   #client: pg.Client | null = null
   /** The process id of the connection's backend. */
@@ -62,10 +68,20 @@ export class Listener {
       const [token, backend] = payload.split(' ')
       this.#barriers.get(token)?.(backend)
     })
+    this.on(this.#ownChannel, () => this.#onHeartbeat())
   }
 
   get listening(): boolean {
     return this.#listening
+  }
+
+  /** Throws unless notifications arrive within `milliseconds`, by default 2,000. */
+  async requireListening(milliseconds = 2_000): Promise<void> {
+    const deadline = Date.now() + milliseconds
+    while (!this.#listening) {
+      if (Date.now() > deadline) throw new Error('The server receives no notifications of the database.')
+      await sleep(50)
+    }
   }
 
   /**
@@ -128,6 +144,7 @@ export class Listener {
       const ended = AbortSignal.any([this.#stop.signal, lost.signal])
       try {
         await this.#connect(ended, () => lost.abort())
+        await this.#requireNotifications(ended)
         this.#setListening(true)
         delay = 50
         await this.#answerBarriersUntil(ended)
@@ -149,8 +166,40 @@ export class Listener {
       this.#pause = new AbortController()
       if (this.#unanswered.length === 0)
         await sleep(this.#heartbeat, undefined, { signal: this.#pause.signal }).catch(() => {})
-      if (!ended.aborted) await this.#client!.query(answerBarriers, [this.#unanswered.splice(0)])
+      if (!ended.aborted) await this.#beat(ended)
     }
+  }
+
+  /** Answers the barriers, and checks that this connection still hears notifications. */
+  async #beat(ended: AbortSignal): Promise<void> {
+    await this.#hear(ended, () =>
+      this.#client!.query(heartbeat, [this.#unanswered.splice(0), this.#ownChannel]),
+    )
+  }
+
+  /**
+   * Another connection sends the first notification. A pooler in transaction mode delivers to it, not to this
+   * connection, which is idle.
+   */
+  async #requireNotifications(ended: AbortSignal): Promise<void> {
+    await this.#hear(ended, () => this.#db.sql(notifyListener, [this.#ownChannel]))
+  }
+
+  /** @throws when the notification that `send` sends does not arrive. */
+  async #hear(ended: AbortSignal, send: () => Promise<unknown>): Promise<void> {
+    const heard = new Promise<true>((resolve) => {
+      this.#onHeartbeat = () => resolve(true)
+    })
+    await send()
+    const timer = new AbortController()
+    const late = sleep(2 * this.#heartbeat, false, { signal: AbortSignal.any([ended, timer.signal]) })
+    const wasHeard = await Promise.race([heard, late.catch(() => true)])
+    timer.abort()
+    if (!wasHeard)
+      throw new Error(
+        'No notification of the database arrives. If a pooler in transaction mode is in between, set ' +
+          'DATABASE_DIRECT_URL.',
+      )
   }
 
   async #connect(ended: AbortSignal, onLost: () => void): Promise<void> {

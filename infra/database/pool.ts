@@ -1,14 +1,17 @@
 // The connection pool, and the pooled connection of a transaction, which Prisma and prepared SQL share.
 import { AsyncLocalStorage } from 'node:async_hooks'
 import pg from 'pg'
-import { Client } from './client.ts'
+import { Client, UnpreparedClient } from './client.ts'
 import { isCommitRefused } from './errors.ts'
+import { configureSession, type SessionOptions } from './session.ts'
 
-export interface PoolOptions {
+export interface PoolOptions extends SessionOptions {
   url: string
+  /** The name of the connections in pg_stat_activity. */
+  name: string
   poolSize: number
-  /** Milliseconds after which PostgreSQL cancels a statement. */
-  statementTimeout: number
+  /** Whether statements are prepared by name. */
+  preparedStatements: boolean
   /** Milliseconds to wait for a free connection. */
   connectTimeout: number
   onError: (error: Error) => void
@@ -19,13 +22,16 @@ export interface PoolOptions {
 /** Parsers of the values in the rows of prepared SQL. */
 export const types = {
   getTypeParser(oid: number, format?: 'text' | 'binary') {
-    // timestamptz in the session's UTC, "2026-11-21 09:30:00.12+00", as RFC 3339 with milliseconds
-    if (oid === 1184)
-      return (text: string) =>
-        `${text.slice(0, 10)}T${text.slice(11, 19)}.${(text.slice(20, -3) + '000').slice(0, 3)}Z`
+    if (oid === 1184) return formatTimestamp
     if (oid === 20) return Number
     return pg.types.getTypeParser(oid, format as 'text')
   },
+}
+
+/** A timestamptz in UTC, "2026-11-21 09:30:00.12+00", as RFC 3339 with milliseconds. */
+function formatTimestamp(text: string): string {
+  if (!text.endsWith('+00')) throw new Error(`The time zone of the database session is not UTC: ${text}`)
+  return `${text.slice(0, 10)}T${text.slice(11, 19)}.${(text.slice(20, -3) + '000').slice(0, 3)}Z`
 }
 
 /** Passes the connection of a Prisma transaction to the prepared statements that run inside it. */
@@ -107,29 +113,25 @@ class Pool extends pg.Pool {
 
 export function createPool({
   url,
+  name,
   poolSize,
+  preparedStatements,
   statementTimeout,
+  pooled,
   connectTimeout,
   onError,
   onStatement,
 }: PoolOptions): pg.Pool {
-  const { connectionString, options: urlOptions } = splitOptions(url)
   const pool = new Pool({
-    Client,
-    connectionString,
+    Client: preparedStatements ? Client : UnpreparedClient,
+    connectionString: withApplicationName(url, name),
     max: poolSize,
     connectionTimeoutMillis: connectTimeout,
     // The server cancels slow statements itself; this covers a server that no longer answers.
     query_timeout: statementTimeout + 1_000,
     idleTimeoutMillis: 60_000,
     keepAlive: true,
-    options: [
-      urlOptions,
-      '-c timezone=UTC',
-      `-c statement_timeout=${statementTimeout}`,
-      `-c lock_timeout=${Math.min(5_000, statementTimeout)}`,
-      '-c idle_in_transaction_session_timeout=15000',
-    ].join(' '),
+    onConnect: (client) => configureSession(client, { statementTimeout, pooled }),
   })
   // Without a listener, an idle connection that the server closes would crash the process.
   pool.on('error', onError)
@@ -140,15 +142,11 @@ export function createPool({
   return pool
 }
 
-/**
- * Takes `options` out of the URL: they come before the options that this module needs, so that the latter
- * win.
- */
-function splitOptions(url: string): { connectionString: string; options: string } {
+/** The URL with the name of its connections, unless the operator has named them. */
+export function withApplicationName(url: string, name: string): string {
   const parsed = new URL(url)
-  const options = parsed.searchParams.get('options') ?? ''
-  parsed.searchParams.delete('options')
-  return { connectionString: parsed.href, options }
+  if (!parsed.searchParams.has('application_name')) parsed.searchParams.set('application_name', name)
+  return parsed.href
 }
 
 function reportStatements(client: pg.ClientBase, onStatement: (text: string) => void): void {

@@ -1,7 +1,6 @@
 // Data retention: runs the tasks that delete expired rows. Tasks run in small steps, so that no transaction
 // becomes large, and a failing task does not stop the others. An advisory lock lets one process at a time run
 // a round.
-import { Client } from '../database/client.ts'
 import type { Database, Db } from '../database/database.ts'
 
 /** Deletes one kind of expired rows. */
@@ -113,10 +112,8 @@ const tryLock = 'SELECT pg_try_advisory_lock(hashtextextended($1, 0)) AS locked'
 
 /** Does the work unless another process holds the lock. The lock belongs to a connection of its own. */
 async function withAdvisoryLock(db: Database, round: string, work: () => Promise<void>): Promise<void> {
-  const connection = new Client(db.pool.options)
   // If the connection breaks, another process may take the lock and run the same tasks, which is allowed.
-  connection.on('error', () => {})
-  await connection.connect()
+  const connection = await db.openSession()
   try {
     const {
       rows: [{ locked }],

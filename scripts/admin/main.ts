@@ -213,7 +213,7 @@ async function main(): Promise<void> {
       ? await startEmbedded({ dataDir: config.dataDir, whenRunning: 'attach' })
       : null
   try {
-    const url = config.databaseUrl ?? postgres!.url
+    const url = config.databaseDirectUrl ?? config.databaseUrl ?? postgres!.url
     const [applied] = await prepareDatabase(url, { queues: jobQueues })
     if (applied === readMigrations(migrationsFolder)[0].name)
       console.error(

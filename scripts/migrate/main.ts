@@ -52,7 +52,8 @@ function readArguments(): { create: string | undefined; empty: boolean; check: b
 async function migrate(): Promise<void> {
   loadEnvFile()
   const config = readConfig()
-  if (config.databaseUrl !== null) return await applyTo(config.databaseUrl)
+  const external = config.databaseDirectUrl ?? config.databaseUrl
+  if (external !== null) return await applyTo(external)
   const embedded = await startEmbedded({
     dataDir: config.dataDir,
     whenRunning: 'attach',

@@ -46,8 +46,8 @@ export function actorOf(principal: Principal | null): RequestOrigin['actor'] {
 
 interface CachedKey {
   principal: Principal
-  /** Milliseconds since 1970; Infinity for a key that does not expire. */
-  expiresAt: number
+  /** When the key expires or must be read again, in milliseconds since 1970. */
+  until: number
 }
 
 export interface Principals {
@@ -74,6 +74,9 @@ export interface Principals {
 }
 
 const maxCachedKeys = 10_000
+
+/** Milliseconds after which a cached key is read again, even if no change of it was received. */
+const maxAge = 60_000
 
 export function createPrincipals(db: Db, listener: Listener): Principals {
   /** By digest. */
@@ -118,7 +121,7 @@ export function createPrincipals(db: Db, listener: Listener): Principals {
   function findCached(digest: string): Principal | null {
     const cached = cache.get(digest)
     if (cached === undefined) return null
-    if (cached.expiresAt > Date.now()) return cached.principal
+    if (cached.until > Date.now()) return cached.principal
     cache.delete(digest)
     return null
   }
@@ -142,7 +145,7 @@ export function createPrincipals(db: Db, listener: Listener): Principals {
     digests.set(principal, digest)
     if (listener.listening && changesBefore === changes) {
       if (cache.size >= maxCachedKeys) cache.delete(cache.keys().next().value!)
-      cache.set(digest, { principal, expiresAt })
+      cache.set(digest, { principal, until: Math.min(expiresAt, Date.now() + maxAge) })
     }
     return principal
   }

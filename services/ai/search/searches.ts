@@ -18,7 +18,7 @@ export class Searches {
 
   /** @param connections the searches that run at once. */
   constructor(database: Pick<Database, 'openSqlPool'>, connections: number) {
-    this.#pool = database.openSqlPool({ poolSize: connections, statementTimeout })
+    this.#pool = database.openSqlPool({ name: 'platform search', poolSize: connections, statementTimeout })
     this.#semaphore = new FairSemaphore({
       name: 'searches',
       total: connections,

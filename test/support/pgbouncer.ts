@@ -1,0 +1,81 @@
+// PgBouncer in front of the database of a test.
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { chownSync, existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { connect, createServer, type AddressInfo } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type { Test } from 'tap'
+import { createDatabaseProxy } from './database-proxy.ts'
+import { waitUntil } from './wait.ts'
+
+const binary = ['/usr/sbin/pgbouncer', '/usr/bin/pgbouncer'].find((path) => existsSync(path))
+
+const nobody = 65534
+
+/** The `skip` option of a test that needs PgBouncer. */
+export const skipWithoutPgBouncer = binary === undefined && 'no PgBouncer'
+
+/** @returns the URL of the database through PgBouncer. The end of the test stops it. */
+export async function startPgBouncer(
+  t: Pick<Test, 'teardown'>,
+  databaseUrl: string,
+  mode: 'session' | 'transaction',
+): Promise<string> {
+  // PgBouncer refuses to run as root. Its account may open neither the private socket of the database nor the
+  // temporary folder of the run.
+  const asRoot = process.getuid?.() === 0
+  const upstream = new URL((await createDatabaseProxy(t, databaseUrl)).url)
+  const folder = mkdtempSync(join(asRoot ? '/tmp' : tmpdir(), 'pgbouncer-'))
+  t.teardown(() => rmSync(folder, { recursive: true, force: true }))
+  const port = await freePort()
+  const database = [
+    `host=${upstream.hostname}`,
+    `port=${upstream.port}`,
+    `dbname=${upstream.pathname.slice(1)}`,
+    `user=${decodeURIComponent(upstream.username)}`,
+    `password=${decodeURIComponent(upstream.password)}`,
+  ]
+  const settings = {
+    listen_addr: '127.0.0.1',
+    listen_port: port,
+    unix_socket_dir: '',
+    auth_type: 'any',
+    pool_mode: mode,
+    default_pool_size: 20,
+  }
+  const lines = Object.entries(settings).map(([name, value]) => `${name} = ${value}`)
+  const file = join(folder, 'pgbouncer.ini')
+  writeFileSync(file, ['[databases]', `app = ${database.join(' ')}`, '[pgbouncer]', ...lines, ''].join('\n'))
+  if (asRoot) for (const path of [folder, file]) chownSync(path, nobody, nobody)
+  const account = asRoot ? { uid: nobody, gid: nobody } : {}
+  const child = spawn(binary!, [file], { stdio: 'ignore', cwd: '/', ...account })
+  const exited = once(child, 'exit')
+  t.teardown(async () => {
+    child.kill('SIGINT')
+    await exited
+  })
+  await waitUntil(() => accepts(port), 'PgBouncer')
+  return `postgres://app@127.0.0.1:${port}/app`
+}
+
+async function accepts(port: number): Promise<boolean> {
+  const socket = connect(port, '127.0.0.1')
+  try {
+    await once(socket, 'connect')
+    return true
+  } catch {
+    return false
+  } finally {
+    socket.destroy()
+  }
+}
+
+async function freePort(): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const { port } = server.address() as AddressInfo
+  server.close()
+  await once(server, 'close')
+  return port
+}
