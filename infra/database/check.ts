@@ -140,7 +140,8 @@ async function requirePreparedStatements(client: pg.Client): Promise<void> {
   if (prepared.status === 'fulfilled') return
   throw new DatabaseCheckError(
     'The pooler at DATABASE_URL does not support prepared statements: set ' +
-      'DATABASE_PREPARED_STATEMENTS=false (PgBouncer supports them from version 1.21 on, with max_prepared_statements).',
+      'DATABASE_PREPARED_STATEMENTS=false (PgBouncer supports them from version 1.21 on, with ' +
+      'max_prepared_statements).',
   )
 }
 
@@ -157,6 +158,7 @@ async function checkConnectionLimit(
   if (processes >= 3) return
   onWarning(
     `Each server or worker opens up to ${connections} connections to PostgreSQL, which accepts ` +
-      `${available}: enough for ${processes}. Lower DATABASE_POOL_SIZE, raise max_connections, or use a pooler.`,
+      `${available}: enough for ${processes}. Lower DATABASE_POOL_SIZE, raise max_connections, or ` +
+      'use a pooler.',
   )
 }
