@@ -1,4 +1,4 @@
-// Renders a receipt as a PDF of A4 pages. The font covers Latin, Greek and Cyrillic letters and currency
+// Renders a receipt as a PDF of A4 pages, in a thread of its own (pdf-worker.ts). The font covers Latin, Greek and Cyrillic letters and currency
 // symbols. Other characters appear as an empty box, with a note at the end.
 import { readFileSync } from 'node:fs'
 import { buffer } from 'node:stream/consumers'

@@ -10,6 +10,7 @@ import type { Bytes } from '../../../infra/contract/operation.ts'
 import { formatAmount } from '../currency.ts'
 import type { OwnedOrder } from '../orders.ts'
 import type { Receipt } from './model.ts'
+import { renderInThread } from './pdf-thread.ts'
 import { renderReceiptHtml, receiptContentSecurityPolicy } from './html.ts'
 
 /** Renders the receipt of an order. Throws 409 when the order was never paid. */
@@ -21,7 +22,7 @@ export async function createReceipt(
   if (order.paid_at === null) throw invalidState('order', order.status)
   const state = await sql.readPaidState(db, { id: order.id })
   const receipt = toReceipt(order, state, seller)
-  const bytes = format === 'html' ? Buffer.from(renderReceiptHtml(receipt)) : await renderPdf(receipt)
+  const bytes = format === 'html' ? Buffer.from(renderReceiptHtml(receipt)) : await renderInThread(receipt)
   return {
     type: format === 'html' ? 'text/html; charset=utf-8' : 'application/pdf',
     bytes: bytes.length,
@@ -34,12 +35,6 @@ export async function createReceipt(
     open: async ({ start, end } = { start: 0, end: bytes.length - 1 }) =>
       Readable.from([bytes.subarray(start, end + 1)], { objectMode: false }),
   }
-}
-
-/** Loads the PDF library and the fonts on first use: they take time and memory. */
-async function renderPdf(receipt: Receipt): Promise<Buffer> {
-  const { renderReceiptPdf } = await import('./pdf.ts')
-  return await renderReceiptPdf(receipt)
 }
 
 function toReceipt(order: OwnedOrder, state: sql.ReadPaidStateRow, seller: string): Receipt {
