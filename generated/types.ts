@@ -5612,7 +5612,7 @@ export interface components {
         /** The passages that match a query. */
         PassageList: PassageList;
         /**
-         * Indexing status. The text is available when the document is `ready`.
+         * Indexing status. The text is available when the document is `ready`. A document that needs more tokens of embeddings than its owner has left today is `queued` until the next day (UTC).
          * @example ready
          * @enum {string}
          */
@@ -13692,7 +13692,7 @@ export interface AiUsage {
     requests: number;
     /**
      * Format: int64
-     * Number of prompt tokens.
+     * Number of prompt tokens, and of tokens for the embeddings of searches and documents.
      * @example 444
      */
     prompt_tokens: number;
@@ -14410,7 +14410,7 @@ export interface PassageList {
     data: Passage[];
 }
 /**
- * Indexing status. The text is available when the document is `ready`.
+ * Indexing status. The text is available when the document is `ready`. A document that needs more tokens of embeddings than its owner has left today is `queued` until the next day (UTC).
  * @example ready
  * @enum {string}
  */
@@ -14451,7 +14451,7 @@ export interface KnowledgeDocument {
      * @example text/markdown
      */
     content_type: string;
-    /** Indexing status. The text is available when the document is `ready`. */
+    /** Indexing status. The text is available when the document is `ready`. A document that needs more tokens of embeddings than its owner has left today is `queued` until the next day (UTC). */
     status: DocumentStatus;
     /**
      * Why indexing failed. `null` unless the status is `failed`.
@@ -17913,7 +17913,7 @@ export interface KnowledgeDocumentBefore {
      * @example text/markdown
      */
     content_type?: string;
-    /** Indexing status. The text is available when the document is `ready`. */
+    /** Indexing status. The text is available when the document is `ready`. A document that needs more tokens of embeddings than its owner has left today is `queued` until the next day (UTC). */
     status?: DocumentStatus;
     /**
      * Why indexing failed. `null` unless the status is `failed`.

@@ -1,5 +1,6 @@
 // Knowledge bases: create, list, get, update, delete and search.
 import { changesOf } from '../infra/changes.ts'
+import { embedWithinLimit } from '../services/ai/chat/embeddings.ts'
 import type { Handlers } from '../services/handler.ts'
 import {
   deleteDocumentsInBatches,
@@ -63,15 +64,16 @@ export const aiKnowledge = {
     })
   },
 
-  async searchKnowledgeBase(request, { db, providers, searches }) {
+  async searchKnowledgeBase(request, { db, config, providers: { embed }, searches }) {
     const { id } = await openKnowledgeBase(db, request)
     const {
       principal,
       body: { query, limit = 10, filters },
       signal,
     } = request
-    const embedding = providers.embed === null ? null : (await providers.embed([query], signal))[0]
-    const search = { knowledgeBaseIds: [id], query, limit, filters, embedding }
+    const account = { ...principal, tokensPerDay: config.aiTokensPerDay }
+    const vectors = embed === null ? [null] : await embedWithinLimit(db, embed, account, [query], signal)
+    const search = { knowledgeBaseIds: [id], query, limit, filters, embedding: vectors[0] }
     const { passages } = await searches.search(principal, search, signal)
     return { status: 200, body: { data: passages.map(toPassage) } }
   },

@@ -67,6 +67,7 @@ export async function startBackgroundWorkers(
     events,
     storage,
     embed: providers.embed,
+    tokensPerDay: config.aiTokensPerDay,
     maxBytes: config.documentMaxBytes,
     concurrency: config.documentConcurrency,
     onError,

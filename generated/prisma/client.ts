@@ -217,7 +217,7 @@ export type Session = Prisma.SessionModel
 export type Message = Prisma.MessageModel
 /**
  * Model AiUsage
- * The AI usage of an API key on one day (UTC).
+ * The AI usage of an API key on one day (UTC): answers and embeddings.
  */
 export type AiUsage = Prisma.AiUsageModel
 /**

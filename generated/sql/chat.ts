@@ -44,6 +44,41 @@ ON CONFLICT (api_key_id, day) DO UPDATE SET requests = u.requests + 1,
 )
 
 /**
+ * Counts tokens to the usage of a user today, unless the user then has more than the limit, which is 0 for
+ * none. The user must be locked. No row if they are not counted.
+ * @see prisma/sql/chat/charge-tokens.sql
+ */
+export const chargeTokens = optional<{ user_id: string; api_key_id: string; tokens: number; tokens_per_day: number; heartbeat_timeout_seconds: number }, ChargeTokensRow>(
+  'chat/charge-tokens',
+  `INSERT INTO ai_usage AS u (user_id, api_key_id, day, requests, prompt_tokens, completion_tokens, cost_micros)
+SELECT $1, $2, (now() AT TIME ZONE 'UTC')::date, 0, $3, 0, 0
+WHERE $4::bigint = 0 OR coalesce((
+  SELECT sum(prompt_tokens + completion_tokens)::bigint FROM ai_usage
+  WHERE user_id = $1 AND day = (now() AT TIME ZONE 'UTC')::date
+), 0) + coalesce((
+  SELECT sum(reserved_tokens)::bigint FROM ai_messages
+  WHERE user_id = $1 AND status = 'in_progress' AND heartbeat_at > now() - make_interval(secs => $5)
+), 0) + $3::bigint <= $4::bigint
+ON CONFLICT (api_key_id, day) DO UPDATE SET prompt_tokens = u.prompt_tokens + excluded.prompt_tokens
+RETURNING day::text`,
+  ['user_id', 'api_key_id', 'tokens', 'tokens_per_day', 'heartbeat_timeout_seconds'],
+)
+export interface ChargeTokensRow {
+  day: string
+}
+
+/**
+ * Corrects the tokens that were counted to the usage of a day.
+ * @see prisma/sql/chat/correct-tokens.sql
+ */
+export const correctTokens = none<{ tokens: number; api_key_id: string; day: string }>(
+  'chat/correct-tokens',
+  `UPDATE ai_usage SET prompt_tokens = prompt_tokens + $1::bigint
+WHERE api_key_id = $2 AND day = $3::text::date`,
+  ['tokens', 'api_key_id', 'day'],
+)
+
+/**
  * Deletes the messages after the given one from the session, which the caller has locked. Returns the first
  * of them, which is the answer, with its Idempotency-Key.
  * @see prisma/sql/chat/delete-messages-after.sql
@@ -848,9 +883,9 @@ export const readUserState = one<{ user_id: string; heartbeat_timeout_seconds: n
   SELECT sum(prompt_tokens + completion_tokens)::bigint FROM ai_usage
   WHERE user_id = $1 AND day = (now() AT TIME ZONE 'UTC')::date
 ), 0) + coalesce((
-    SELECT sum(reserved_tokens)::bigint FROM ai_messages
-    WHERE user_id = $1 AND status = 'in_progress' AND heartbeat_at > now() - make_interval(secs => $2)
-  ), 0) AS tokens,
+  SELECT sum(reserved_tokens)::bigint FROM ai_messages
+  WHERE user_id = $1 AND status = 'in_progress' AND heartbeat_at > now() - make_interval(secs => $2)
+), 0) AS tokens,
   ceil(extract(epoch FROM
     date_trunc('day', now() AT TIME ZONE 'UTC') + interval '1 day' - (now() AT TIME ZONE 'UTC')))::int
     AS seconds_left,

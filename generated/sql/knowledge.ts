@@ -55,7 +55,7 @@ export const claimDocument = optional<{ id: string; wanted: number }, ClaimDocum
   UPDATE documents SET status = 'processing', updated_at = greatest(now(), updated_at + interval '1 millisecond')
   WHERE id = $1 AND wanted = $2 AND status IN ('queued', 'processing') RETURNING *
 )
-SELECT d.id, d.knowledge_base_id, d.name, d.content_type, d.sha256, d.source, f.blob_key, k.max_tokens,
+SELECT d.id, d.knowledge_base_id, d.name, d.content_type, d.sha256, d.source, d.owner_id, f.blob_key, k.max_tokens,
   k.overlap_tokens
 FROM d JOIN knowledge_bases k ON k.id = d.knowledge_base_id LEFT JOIN files f ON f.id = d.file_id`,
   ['id', 'wanted'],
@@ -67,6 +67,7 @@ export interface ClaimDocumentRow {
   content_type: string
   sha256: string
   source: string | null
+  owner_id: string
   blob_key: string | null
   max_tokens: number
   overlap_tokens: number

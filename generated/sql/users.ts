@@ -392,6 +392,9 @@ export const readUse = one<{ user_id: string; heartbeat_timeout_seconds: number 
   coalesce((
   SELECT sum(prompt_tokens + completion_tokens)::bigint FROM ai_usage
   WHERE user_id = $1 AND day = (now() AT TIME ZONE 'UTC')::date
+), 0) + coalesce((
+  SELECT sum(reserved_tokens)::bigint FROM ai_messages
+  WHERE user_id = $1 AND status = 'in_progress' AND heartbeat_at > now() - make_interval(secs => $2)
 ), 0) AS tokens,
   ((now() AT TIME ZONE 'UTC')::date + 1)::timestamp AT TIME ZONE 'UTC' AS "day_ends",
   (

@@ -471,7 +471,8 @@ const ai = {
     min: 0,
     max: 2 ** 53 - 1,
     default: 0,
-    description: 'Maximum number of tokens that a user may use per UTC day. 0 means no limit.',
+    description: `
+      Maximum number of tokens that a user may use per UTC day, for answers and embeddings. 0 means no limit.`,
   }),
   documentMaxBytes: integer('DOCUMENT_MAX_BYTES', {
     min: 1,

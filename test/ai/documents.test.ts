@@ -55,6 +55,7 @@ function startIngestion(
   const worker = createDocumentWorker({
     ...services,
     embed: null,
+    tokensPerDay: 0,
     maxBytes: 100_000,
     concurrency: 2,
     interval: 20,

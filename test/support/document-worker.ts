@@ -16,6 +16,7 @@ export function startDocumentWorker(t: Pick<Test, 'teardown'>, { services }: Tes
   const worker = createDocumentWorker({
     ...services,
     embed: providers.embed,
+    tokensPerDay: config.aiTokensPerDay,
     maxBytes: config.documentMaxBytes,
     concurrency: config.documentConcurrency,
     interval: 20,

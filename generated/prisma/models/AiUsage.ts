@@ -14,7 +14,7 @@ import type * as Prisma from "../internal/prismaNamespace.ts"
 
 /**
  * Model AiUsage
- * The AI usage of an API key on one day (UTC).
+ * The AI usage of an API key on one day (UTC): answers and embeddings.
  */
 export type AiUsageModel = runtime.Types.Result.DefaultSelection<Prisma.$AiUsagePayload>
 
@@ -469,6 +469,9 @@ export type $AiUsagePayload<ExtArgs extends runtime.Types.Extensions.InternalArg
      * Null for usage of API keys that were deleted before it was stored.
      */
     userId: string | null
+    /**
+     * For the embeddings of documents it is the id of the user: documents are indexed without an API key.
+     */
     apiKeyId: string
     day: Date
     /**

@@ -7,10 +7,7 @@ SELECT (
     SELECT count(*) FROM ai_messages
     WHERE user_id = :user_id AND status = 'in_progress' AND {is-alive column=heartbeat_at}
   )::int AS open,
-  {tokens-today} + coalesce((
-    SELECT sum(reserved_tokens)::bigint FROM ai_messages
-    WHERE user_id = :user_id AND status = 'in_progress' AND {is-alive column=heartbeat_at}
-  ), 0) AS tokens,
+  {tokens-used} AS tokens,
   ceil(extract(epoch FROM
     date_trunc('day', now() AT TIME ZONE 'UTC') + interval '1 day' - (now() AT TIME ZONE 'UTC')))::int
     AS seconds_left,

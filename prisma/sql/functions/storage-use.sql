@@ -1,7 +1,7 @@
 -- The bytes that count against the quota of a workspace: its files, the whole length of its unfinished
--- uploads (`taken`), and with them the bytes that uploads in progress have reserved (`used`). `besides` is the
--- id of an upload or a reservation that does not count. A reservation that its server no longer renews has
--- ended.
+-- uploads (`taken`), and with them the bytes that uploads in progress have reserved (`used`). `besides` is
+-- the id of an upload or a reservation that does not count. A reservation that its server no longer renews
+-- has ended.
 CREATE OR REPLACE FUNCTION storage_use(space text, besides text, OUT taken bigint, OUT used bigint)
 LANGUAGE sql
 STABLE

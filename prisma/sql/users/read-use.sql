@@ -3,7 +3,7 @@
 -- @type quotas Record<string, number>
 SELECT
   (SELECT used FROM storage_use(:user_id, NULL)) AS "storage_bytes!",
-  {chat/tokens-today} AS tokens,
+  {chat/tokens-used} AS tokens,
   ({chat/today} + 1)::timestamp AT TIME ZONE 'UTC' AS "day_ends!",
   (
     SELECT count(*) FROM ai_messages

@@ -5,11 +5,12 @@ import * as sql from '../../../generated/sql/chat.ts'
 import type { Config } from '../../../infra/config/config.ts'
 import type { Db } from '../../../infra/database/database.ts'
 import { heartbeatTimeoutSeconds } from '../../../infra/database/heartbeats.ts'
-import { ApiError, conflict, idempotencyMismatch, tooManyOpen } from '../../../infra/errors.ts'
+import { conflict, idempotencyMismatch, tooManyOpen } from '../../../infra/errors.ts'
 import type { IdempotencyFingerprint, OperationInfo } from '../../../infra/contract/operation.ts'
 import type { Principal } from '../../users/authentication.ts'
 import { failStaleMessages, type FinishServices } from './finish-answer.ts'
 import { openMessage, type OwnedMessage } from './messages.ts'
+import { TokensUsedUp } from './usage.ts'
 
 export interface LimitServices extends FinishServices {
   config: Readonly<Config>
@@ -80,11 +81,5 @@ function requireWithinLimits(
 ): void {
   if (open >= config.aiStreamsPerUser) throw tooManyOpen('answers', config.aiStreamsPerUser)
   if (config.aiTokensPerDay > 0 && tokens >= config.aiTokensPerDay)
-    throw new ApiError(
-      429,
-      'RATE_LIMITED',
-      `The ${config.aiTokensPerDay} tokens of today (UTC) are used or reserved by answers in progress.`,
-      { constraint: 'tokens_per_day' },
-      { 'retry-after': String(seconds) },
-    )
+    throw new TokensUsedUp(config.aiTokensPerDay, seconds)
 }

@@ -10,6 +10,7 @@ import type { SearchResult, RetrievedPassage } from '../search/search.ts'
 import type { Searches } from '../search/searches.ts'
 import { countUnparsedDocuments } from '../search/scope.ts'
 import { createCitationMarkerParser } from './citation-markers.ts'
+import { embedWithinLimit } from './embeddings.ts'
 import type { FinishReason, Outcome } from './finish-answer.ts'
 import type { GenerationTask, LiveAnswer } from './live-answer.ts'
 import { buildPrompt } from './prompt.ts'
@@ -47,7 +48,7 @@ async function searchKnowledge(
   services: GenerateServices,
 ): Promise<SearchResult> {
   const query = conversation.question.slice(0, maxQueryLength).toWellFormed()
-  const embedding = await embedQuery(query, signal, services)
+  const embedding = await embedQuery(query, principal, signal, services)
   const search = { knowledgeBaseIds, query, limit: maxPassages, filters, embedding }
   return await services.searches.search(principal, search, signal)
 }
@@ -55,12 +56,15 @@ async function searchKnowledge(
 /** Null if there is no embedding model or it fails: the search then uses words only. */
 async function embedQuery(
   query: string,
+  { userId, keyId }: GenerationTask['principal'],
   signal: AbortSignal,
-  { providers, onError }: GenerateServices,
+  { database, providers, onError }: GenerateServices,
 ): Promise<number[] | null> {
   if (providers.embed === null) return null
   try {
-    return (await providers.embed([query], signal))[0]
+    // Counted without a limit: the answer was within it when it started.
+    const account = { userId, keyId, tokensPerDay: 0 }
+    return (await embedWithinLimit(database, providers.embed, account, [query], signal))[0]
   } catch (error) {
     signal.throwIfAborted()
     onError(error as Error)

@@ -1,7 +1,21 @@
 // Token usage per user, API key and day (UTC). Each answer, complete or not, is counted in the transaction
-// that finishes it.
+// that finishes it. Embeddings are counted before they are computed, see embeddings.ts.
 import * as sql from '../../../generated/sql/chat.ts'
 import type { Db } from '../../../infra/database/database.ts'
+import { ApiError } from '../../../infra/errors.ts'
+
+/** The 429 for a user who has used the tokens of today. */
+export class TokensUsedUp extends ApiError {
+  constructor(tokensPerDay: number, secondsLeft: number) {
+    super(
+      429,
+      'RATE_LIMITED',
+      `The ${tokensPerDay} tokens of today (UTC) are used or reserved by answers in progress.`,
+      { constraint: 'tokens_per_day' },
+      { 'retry-after': String(secondsLeft) },
+    )
+  }
+}
 
 export interface Usage {
   promptTokens: number

@@ -10,6 +10,8 @@ import type { Emitter } from '../../events/emit.ts'
 import type { Job, Queue } from '../../../infra/jobs/queue.ts'
 import type { TempFile } from '../../storage/blobs/temp-files.ts'
 import type { Storage } from '../../storage/storage.ts'
+import { embedWithinLimit, estimateTokens, startOfNextDay } from '../chat/embeddings.ts'
+import { TokensUsedUp } from '../chat/usage.ts'
 import { extractLexemes, replaceChunks } from './chunk-index.ts'
 import type { ParsingJob } from './documents.ts'
 import {
@@ -29,6 +31,8 @@ export interface IndexingOptions {
   storage: Storage
   /** Computes the vectors of chunks; null without an embedding model. */
   embed: Embed | null
+  /** How many tokens of embeddings a user may use per day; 0 for no limit. */
+  tokensPerDay: number
   parse: DocumentParser
   /** Maximum bytes of a document. */
   maxBytes: number
@@ -45,6 +49,8 @@ const outputBytes = 4 * 2 ** 20
 const heartbeatIntervalMs = 5_000
 /** Time-out of the transaction that stores the chunks: what the largest text needs on a slow machine. */
 const storeTimeoutMs = 60_000
+/** How long after midnight (UTC) documents start that wait for tokens. */
+const maxDelayOfDayMs = 60_000
 /** How long a transaction that fails with 503 is retried. */
 const storeRetryMs = 60_000
 
@@ -110,7 +116,7 @@ class IndexingRun {
   /** Does the work that needs no transaction. @returns the outcome, or null if the job is out of date. */
   async #index(): Promise<Outcome | null> {
     const { data, retryCount } = this.#job
-    const { database, embed, onError } = this.#options
+    const { database, onError } = this.#options
     if (retryCount >= maxLosses) {
       onError(new Error(`document ${data.document_id} failed: its worker was lost ${retryCount} times`))
       return this.#failed(unavailable)
@@ -121,9 +127,23 @@ class IndexingRun {
     const texts = result.chunks.map(({ heading, text }) =>
       heading === null ? text : `${heading}\n\n${text}`,
     )
-    const embeddings = embed === null || texts.length === 0 ? null : await embed(texts, this.#signal)
+    const embeddings = await this.#embed(document, texts)
     const lexemes = await extractLexemes(database, result.chunks, result.language)
     return this.#ready(result, { embeddings, lexemes, language: result.language })
+  }
+
+  /** Null without an embedding model. The tokens count to the owner of the knowledge base. */
+  async #embed({ owner_id: userId }: sql.ClaimDocumentRow, texts: string[]): Promise<number[][] | null> {
+    const { database, embed, tokensPerDay } = this.#options
+    if (embed === null || texts.length === 0) return null
+    const account = { userId, keyId: null, tokensPerDay }
+    const tokens = estimateTokens(texts)
+    if (tokensPerDay > 0 && tokens > tokensPerDay)
+      throw new ParsingError(
+        'too_large',
+        `The embeddings of the document need ${tokens} tokens; a user has ${tokensPerDay} a day.`,
+      )
+    return await embedWithinLimit(database, embed, account, texts, this.#signal)
   }
 
   async #parse(document: sql.ClaimDocumentRow): Promise<ParseResult> {
@@ -165,6 +185,9 @@ class IndexingRun {
     if (this.#jobLost.signal.aborted) return null
     if (this.#stop.aborted) return this.#requeued(new Date(), tries)
     if (error instanceof ParsingError) return this.#failed({ code: error.code, message: error.message })
+    // Waits for the tokens of the next day. Not all such documents start in the same moment.
+    if (error instanceof TokensUsedUp)
+      return this.#requeued(new Date(startOfNextDay() + Math.random() * maxDelayOfDayMs), tries)
     this.#options.onError(
       new Error(`a document could not be parsed (attempt ${tries + 1})`, { cause: error }),
     )

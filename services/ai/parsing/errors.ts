@@ -22,8 +22,8 @@ export const parsingErrorCodes = Object.keys(messages) as ParsingErrorCode[]
 export class ParsingError extends Error {
   code: ParsingErrorCode
 
-  constructor(code: ParsingErrorCode) {
-    super(messages[code])
+  constructor(code: ParsingErrorCode, message = messages[code]) {
+    super(message)
     this.name = 'ParsingError'
     this.code = code
   }

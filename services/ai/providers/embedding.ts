@@ -20,8 +20,15 @@ export interface EmbeddingOptions {
  */
 const batchSize = 32
 
-/** @returns one vector for each text, in order. @throws ApiError, or the reason of `signal`. */
-export type Embed = (texts: string[], signal?: AbortSignal) => Promise<number[][]>
+/**
+ * @param onTokens called with the tokens that the provider reports for a batch.
+ * @returns one vector for each text, in order. @throws ApiError, or the reason of `signal`.
+ */
+export type Embed = (
+  texts: string[],
+  signal?: AbortSignal,
+  onTokens?: (tokens: number) => void,
+) => Promise<number[][]>
 
 export function createEmbed({
   client,
@@ -33,14 +40,20 @@ export function createEmbed({
   // Servers with models of one fixed length reject `dimensions`.
   let acceptsDimensions = true
 
-  return async (texts, signal) => {
+  return async (texts, signal, onTokens) => {
     const vectors: number[][] = []
-    for (let i = 0; i < texts.length; i += batchSize)
-      vectors.push(...(await embedBatch(texts.slice(i, i + batchSize), signal)))
+    for (let i = 0; i < texts.length; i += batchSize) {
+      const batch = await embedBatch(texts.slice(i, i + batchSize), signal)
+      vectors.push(...batch.vectors)
+      if (batch.tokens !== null) onTokens?.(batch.tokens)
+    }
     return vectors
   }
 
-  async function embedBatch(input: string[], caller: AbortSignal | undefined): Promise<number[][]> {
+  async function embedBatch(
+    input: string[],
+    caller: AbortSignal | undefined,
+  ): Promise<{ vectors: number[][]; tokens: number | null }> {
     const deadlines = createDeadlines(caller, { total: timeout, firstToken: timeout, idle: timeout })
     const { signal } = deadlines
     try {
@@ -53,8 +66,9 @@ export function createEmbed({
             encoding_format: 'base64' as const,
             ...(acceptsDimensions && { dimensions }),
           }
-          const answer: { data?: unknown } | null = await client.embeddings.create(body, { signal })
-          return parseVectors(answer?.data, { count: input.length, dimensions })
+          const answer: EmbeddingAnswer = await client.embeddings.create(body, { signal })
+          const vectors = parseVectors(answer?.data, { count: input.length, dimensions })
+          return { vectors, tokens: parseTokens(answer?.usage?.prompt_tokens) }
         } catch (error) {
           if (caller?.aborted) throw caller.reason
           const cause = signal.aborted ? signal.reason : error
@@ -76,6 +90,13 @@ export function createEmbed({
       deadlines.clear()
     }
   }
+}
+
+type EmbeddingAnswer = { data?: unknown; usage?: { prompt_tokens?: unknown } | null } | null
+
+/** Null if the provider does not report them. */
+function parseTokens(tokens: unknown): number | null {
+  return Number.isSafeInteger(tokens) && (tokens as number) >= 0 ? (tokens as number) : null
 }
 
 /** The vectors in the order of their `index`. */

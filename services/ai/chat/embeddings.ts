@@ -1,0 +1,84 @@
+// Computes embeddings within the limit of tokens per day: for searches, answers and documents.
+import * as sql from '../../../generated/sql/chat.ts'
+import type { Db } from '../../../infra/database/database.ts'
+import { heartbeatTimeoutSeconds } from '../../../infra/database/heartbeats.ts'
+import { ApiError } from '../../../infra/errors.ts'
+import type { Embed } from '../providers/embedding.ts'
+import { countTokens } from './token-estimate.ts'
+import { TokensUsedUp } from './usage.ts'
+
+const millisecondsPerDay = 86_400_000
+
+export interface EmbeddingAccount {
+  userId: string
+  /** Null for work without an API key. */
+  keyId: string | null
+  /** The limit of the user; 0 for none. */
+  tokensPerDay: number
+}
+
+interface Charge {
+  userId: string
+  keyId: string
+  tokens: number
+  tokensPerDay: number
+}
+
+/**
+ * One vector for each text, in order. The tokens are estimated and counted first, so that requests at once
+ * stay within the limit; the number that the provider reports corrects them.
+ * @throws TokensUsedUp before anything is sent, ApiError if the provider fails, or the reason of `signal`.
+ */
+export async function embedWithinLimit(
+  db: Db,
+  embed: Embed,
+  { userId, keyId, tokensPerDay }: EmbeddingAccount,
+  texts: string[],
+  signal?: AbortSignal,
+): Promise<number[][]> {
+  if (texts.length === 0) return []
+  const charge = { userId, keyId: keyId ?? userId, tokens: estimateTokens(texts), tokensPerDay }
+  const day = await chargeTokens(db, charge)
+  if (day === null) throw new TokensUsedUp(tokensPerDay, Math.ceil((startOfNextDay() - Date.now()) / 1000))
+  let reported: number | null = null
+  const settle = async (tokens: number): Promise<void> => {
+    if (tokens === charge.tokens) return
+    await sql.correctTokens(db, { api_key_id: charge.keyId, day, tokens: tokens - charge.tokens })
+  }
+  try {
+    const vectors = await embed(texts, signal, (tokens) => {
+      reported = (reported ?? 0) + tokens
+    })
+    await settle(reported ?? charge.tokens)
+    return vectors
+  } catch (error) {
+    // A provider that failed counts only the batches before. One whose caller has left may count all.
+    if (error instanceof ApiError) await settle(reported ?? 0)
+    throw error
+  }
+}
+
+export function estimateTokens(texts: string[]): number {
+  return texts.reduce((sum, text) => sum + countTokens(text), 0)
+}
+
+/** The end of today (UTC), in milliseconds. */
+export function startOfNextDay(): number {
+  return (Math.floor(Date.now() / millisecondsPerDay) + 1) * millisecondsPerDay
+}
+
+/** @returns the day to which the tokens were counted; null if they exceed the limit. */
+async function chargeTokens(db: Db, { userId, keyId, tokens, tokensPerDay }: Charge): Promise<string | null> {
+  const row = {
+    user_id: userId,
+    api_key_id: keyId,
+    tokens,
+    tokens_per_day: tokensPerDay,
+    heartbeat_timeout_seconds: heartbeatTimeoutSeconds,
+  }
+  if (tokensPerDay === 0) return (await sql.chargeTokens(db, row))!.day
+  return await db.transaction(async (tx) => {
+    await sql.lockUser(tx, { user_id: userId })
+    return (await sql.chargeTokens(tx, row))?.day ?? null
+  })
+}
