@@ -45,7 +45,11 @@ export function authenticate(info: OperationInfo, { principals, lastUsed }: Serv
     // do not use it up, so that they cannot lock out the valid keys of the same address.
     const lookUps = `look-ups ${network}`
     try {
-      const beforeLookUp = async () => requireAllowed(reply, await limits.peek('address', lookUps))
+      const beforeLookUp = async () => {
+        const lookUp = await limits.peek('address', lookUps)
+        if (!lookUp.allowed) await countRequest(limits, reply, 'address', network)
+        await requireAllowed(reply, lookUp)
+      }
       return await principals.authenticate(request.headers.authorization, beforeLookUp)
     } catch (error) {
       if (!(error instanceof ApiError) || error.status !== 401) throw error

@@ -1,4 +1,5 @@
 // Rate limits per user and per client network: counted in memory, or in Redis for all instances together.
+import { setTimeout as sleep } from 'node:timers/promises'
 import type { FastifyReply } from 'fastify'
 import { Redis } from 'ioredis'
 import type { RateLimitReader } from '../../infra/contract/rate-limits.ts'
@@ -21,6 +22,8 @@ export interface RateLimitResult {
   allowed: boolean
   policy: Policy
   remaining: number
+  /** The requests over the limit in the present window. */
+  excess: number
   /** Seconds until the window ends. */
   reset: number
 }
@@ -145,6 +148,7 @@ function resultOf(allowed: boolean, policy: Policy, result: RateLimiterRes): Rat
     allowed,
     policy,
     remaining: Math.max(0, result.remainingPoints),
+    excess: Math.max(0, result.consumedPoints - policy.limit),
     reset: Math.max(1, Math.ceil(result.msBeforeNext / 1000)),
   }
 }
@@ -156,13 +160,22 @@ export async function countRequest(
   policy: string,
   client: string,
 ): Promise<void> {
-  requireAllowed(reply, await limits.consume(policy, client))
+  await requireAllowed(reply, await limits.consume(policy, client))
 }
 
-/** Adds the limit to the response. Throws 429 when it is used up. */
-export function requireAllowed(reply: FastifyReply, result: RateLimitResult): void {
+/** The refusals in a window that are sent at once, and the milliseconds that each further one waits. */
+const promptRefusals = 100
+const refusalDelayMs = 300
+
+/**
+ * Adds the limit to the response. Throws 429 when it is used up. A client that sends its next request after
+ * each refusal would take the CPU from others, so from some number on its refusals are sent late.
+ */
+export async function requireAllowed(reply: FastifyReply, result: RateLimitResult): Promise<void> {
   setRateLimitHeaders(reply, result)
-  if (!result.allowed) throw rateLimited(result.reset)
+  if (result.allowed) return
+  if (result.excess > promptRefusals) await sleep(refusalDelayMs)
+  throw rateLimited(result.reset)
 }
 
 /** The header fields of draft-ietf-httpapi-ratelimit-headers. */

@@ -32,15 +32,12 @@ t.test('in memory', async (t) => {
 
   t.test('a request without a valid key counts for its IP address; X-Forwarded-For is ignored', async (t) => {
     const stranger = createClient(server.url, null)
-    const statuses: number[] = []
-    for (let i = 0; i < 1000; i++) {
-      statuses.push(
-        (await stranger.get('/projects', { headers: { 'x-forwarded-for': `10.0.${i >> 8}.${i & 255}` } }))
-          .status,
-      )
-    }
-    t.same(statuses.slice(0, 3), [401, 401, 401])
-    t.ok(statuses.slice(3).every((status) => status === 429))
+    const send = async (i: number): Promise<number> =>
+      (await stranger.get('/projects', { headers: { 'x-forwarded-for': `10.0.${i >> 8}.${i & 255}` } }))
+        .status
+    for (let i = 0; i < 3; i++) t.equal(await send(i), 401)
+    const statuses = await Promise.all(Array.from({ length: 1000 }, (_, i) => send(i + 3)))
+    t.ok(statuses.every((status) => status === 429))
     const { client } = await server.person()
     t.equal((await client.get('/projects')).status, 200, 'a valid key from the same address still works')
   })
@@ -57,6 +54,18 @@ t.test('unknown keys are refused without a look-up over the limit of their addre
   t.same(statuses, [...Array(5).fill(401), ...Array(35).fill(429)])
   t.equal(server.statements.filter((text) => text.includes('FROM api_keys')).length, 5)
   t.equal((await known.client.get('/user/profile')).status, 200, 'a key that is in use still works')
+})
+
+t.test('refusals are sent at once, and late after a hundred of a client', async (t) => {
+  const server = await startServer(t, { env: { RATE_LIMIT_DEFAULT: '1' } })
+  const [busy, other] = [await server.person(), await server.person()]
+  t.equal((await busy.client.get('/projects')).status, 200)
+  const refusals = await Promise.all(Array.from({ length: 100 }, () => busy.client.get('/projects')))
+  t.ok(refusals.every(({ status }) => status === 429))
+  const startedAt = performance.now()
+  t.equal((await busy.client.get('/projects')).status, 429)
+  t.ok(performance.now() - startedAt > 290)
+  t.equal((await other.client.get('/projects')).status, 200)
 })
 
 t.test('behind a trusted proxy, requests count for the forwarded address', async (t) => {

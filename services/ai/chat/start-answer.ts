@@ -42,8 +42,8 @@ export interface StartedAnswer {
 }
 
 /**
- * The answers of a user start one after the other, by a lock in the database. The requests wait here for their
- * turn, so that they do not wait for the lock with a connection each.
+ * The answers of a user start one after the other, by a lock in the database. The requests wait for their turn
+ * here, not with a connection each for the lock.
  */
 const starts = new FairSemaphore({
   name: 'answers',

@@ -1,4 +1,5 @@
 // The thread in which receipts become PDFs, one after the other. It loads the PDF library and the fonts.
+import { setPriority } from 'node:os'
 import { parentPort } from 'node:worker_threads'
 import type { Receipt } from './model.ts'
 import { renderReceiptPdf } from './pdf.ts'
@@ -10,6 +11,9 @@ export interface PdfRequest {
 
 /** The PDF, or why there is none. */
 export type PdfAnswer = { id: number; bytes: Uint8Array } | { id: number; error: string }
+
+// The thread that serves requests comes first. Linux has a priority for each thread.
+if (process.platform === 'linux') setPriority(10)
 
 let last = Promise.resolve()
 

@@ -1,5 +1,5 @@
-// Renders a receipt as a PDF of A4 pages, in a thread of its own (pdf-worker.ts). The font covers Latin, Greek and Cyrillic letters and currency
-// symbols. Other characters appear as an empty box, with a note at the end.
+// Renders a receipt as a PDF of A4 pages, in the thread of pdf-worker.ts. The font covers Latin, Greek and
+// Cyrillic letters and currency symbols. Other characters appear as an empty box, with a note at the end.
 import { readFileSync } from 'node:fs'
 import { buffer } from 'node:stream/consumers'
 import { create, type Font } from 'fontkit'
