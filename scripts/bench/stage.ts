@@ -8,6 +8,7 @@ import { startEmbedded } from '../../infra/postgres/embedded.ts'
 import { clusterFolder } from '../../infra/postgres/cluster.ts'
 
 export interface Program {
+  pid: number
   /** CPU seconds, user and system, since the start. */
   cpu(): Promise<number>
   /** The first match in stderr, past or future. */
@@ -93,6 +94,7 @@ function start(file: string, args: string[], env: Record<string, string>): Progr
   })
   ended.catch(() => {})
   return {
+    pid: child.pid!,
     ended,
     cpu: () => ask(child),
     says: (pattern) =>
