@@ -8,6 +8,7 @@ import { startEmbedded } from '../infra/postgres/embedded.ts'
 import { createServices, type Services } from '../services/services.ts'
 import { startBackgroundWorkers, type BackgroundWorkers } from '../services/background.ts'
 import contract from '../generated/openapi.json' with { type: 'json' }
+import { claimAtStart } from '../services/storage/ownership.ts'
 import { storeLimits } from '../services/users/quotas.ts'
 import { claimSecretKey } from '../services/webhooks/secrets.ts'
 import { addressOf, buildApp } from './build.ts'
@@ -52,6 +53,7 @@ export async function startServer(
     closers.unshift(() => limits.close())
     const app = await buildApp({ services, limits })
     log.error = (details, message) => app.log.error(details, message)
+    await claimAtStart(services.storage, onError)
     await listen(app, config)
     let work: BackgroundWorkers | undefined
     closers.unshift(async () => {
@@ -59,7 +61,7 @@ export async function startServer(
       services.readiness.stop()
       await Promise.all([closeApp(app, config.shutdownTimeout * 1000), work?.stop()])
     })
-    work = await startBackgroundWorkers(services, { runJobs: config.worker, onError })
+    work = await startBackgroundWorkers(services, { runJobs: config.worker, onError, log: app.log })
     // The last step that can fail: a failed start must not use up the API key that is shown only once.
     const firstKey = await createFirstAdmin(services.database, config, (secret) =>
       isTerminal ? { secret } : writeFirstKey(config.dataDir, secret),

@@ -5,6 +5,7 @@ import { isUnavailable } from '../infra/database/errors.ts'
 import { SecretKeyError } from '../infra/encryption/secret-key.ts'
 import { EmbeddedPostgresError } from '../infra/postgres/embedded.ts'
 import { MigrationError } from '../infra/postgres/migrations.ts'
+import { StoreOwnershipError } from '../services/storage/ownership.ts'
 import { FirstKeyError } from './first-key.ts'
 import { StartError } from './server.ts'
 
@@ -16,6 +17,7 @@ export function explainStartupError(error: unknown): string | null {
     error instanceof FirstKeyError ||
     error instanceof SecretKeyError ||
     error instanceof DatabaseCheckError ||
+    error instanceof StoreOwnershipError ||
     error instanceof EmbeddedPostgresError ||
     error instanceof MigrationError
   )

@@ -4,6 +4,7 @@ import { loadEnvFile, readConfig } from '../infra/config/config.ts'
 import { startEmbedded } from '../infra/postgres/embedded.ts'
 import { createServices } from '../services/services.ts'
 import { startBackgroundWorkers } from '../services/background.ts'
+import { claimAtStart } from '../services/storage/ownership.ts'
 import { claimSecretKey } from '../services/webhooks/secrets.ts'
 import { checkAndPrepare } from './database.ts'
 import { createLog } from './logging.ts'
@@ -33,7 +34,8 @@ await runUntilStopped({
       const services = createServices({ config, databaseUrl, onError })
       closers.unshift(() => services.close())
       await claimSecretKey(services.database, services.cipher)
-      const work = await startBackgroundWorkers(services, { runJobs: true, onError })
+      await claimAtStart(services.storage, onError)
+      const work = await startBackgroundWorkers(services, { runJobs: true, onError, log })
       closers.unshift(() => work.stop())
       return {
         stop,

@@ -29,6 +29,8 @@ export class ApiError extends Error {
   headers: Record<string, string>
   /** The id of the resource that the error is about. `nameReference` finds the field that contains it. */
   resourceId: string | undefined
+  /** Whether the cause is in the log already. */
+  isLogged = false
 
   constructor(
     status: number,
@@ -246,4 +248,15 @@ export function unavailable(
   seconds = 2,
 ): ApiError {
   return new ApiError(503, 'UNAVAILABLE', message, {}, { 'retry-after': String(seconds) })
+}
+
+/** The file store has lost the bytes of a resource. */
+export function contentMissing(resource: string): ApiError {
+  return new ApiError(
+    503,
+    'UNAVAILABLE',
+    `The content of this ${resource} is missing in the file store until the operator restores it.`,
+    { constraint: 'content' },
+    { 'retry-after': '3600' },
+  )
 }

@@ -11,6 +11,7 @@ import { stripeEventRetentionTasks } from './payments/stripe/events.ts'
 import { createStripeWorker } from './payments/stripe/worker.ts'
 import type { Services } from './services.ts'
 import { storageRetentionTasks } from './storage/retention.ts'
+import type { SweepLog } from './storage/sweep.ts'
 import { encryptAllSecrets } from './webhooks/secrets.ts'
 import { WebhookWorker } from './webhooks/worker.ts'
 
@@ -23,15 +24,16 @@ export interface BackgroundWorkersOptions {
   /** Whether this process runs jobs (webhooks, documents, payments). Retention runs in every process. */
   runJobs: boolean
   onError: (error: Error) => void
+  log: SweepLog
   /** Milliseconds between two polls for due jobs. Default 1,000. New jobs wake the workers at once. */
   interval?: number
 }
 
 export async function startBackgroundWorkers(
   services: Services,
-  { runJobs, onError, interval }: BackgroundWorkersOptions,
+  { runJobs, onError, log, interval }: BackgroundWorkersOptions,
 ): Promise<BackgroundWorkers> {
-  const retention = startRetentionRounds(services, onError)
+  const retention = startRetentionRounds(services, { onError, log })
   const encryption = startEncryption(services, onError)
   if (!runJobs) return { stop: () => stopAll([retention, encryption]) }
   const {
@@ -122,12 +124,15 @@ function startEncryption(
 }
 
 /** Starts two retention rounds: most tasks run hourly, tasks whose effect users see run every minute. */
-function startRetentionRounds(services: Services, onError: (error: Error) => void): BackgroundWorkers {
+function startRetentionRounds(
+  services: Services,
+  { onError, log }: Pick<BackgroundWorkersOptions, 'onError' | 'log'>,
+): BackgroundWorkers {
   const { config, database, documents } = services
   const hourly = startRetention(database, {
     tasks: [
       ...coreRetentionTasks({ eventDays: config.eventRetentionDays }),
-      ...storageRetentionTasks(services, config),
+      ...storageRetentionTasks(services, { config, log }),
       ...knowledgeRetentionTasks(),
       ...chatRetentionTasks(),
       ...stripeEventRetentionTasks(),

@@ -46,7 +46,7 @@ export function createErrorHandler(
 }
 
 function answerError(known: ApiError, request: FastifyRequest, reply: FastifyReply): FastifyReply {
-  if (known.status >= 500) {
+  if (known.status >= 500 && !known.isLogged) {
     request.log.error({ err: known.cause ?? known, code: known.code }, 'request failed')
   }
   const requestId = answeredRequestId(request)

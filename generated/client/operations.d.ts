@@ -1127,7 +1127,7 @@ export interface Methods {
   /**
    * Delete your avatar: `DELETE /v1/user/avatar`
    *
-   * Deletes the images and sets the `avatar_url` of your profile to null. Returns 404 if you have no avatar.
+   * Deletes the images and sets the `avatar_url` of your profile to null. Returns 404 if you have no avatar. The operator's store keeps the bytes for some days (by default 7) for backups, without access by the API.
    */
   deleteAvatar (input?: DeleteAvatarInput): Answer<undefined>
   /**
@@ -1390,13 +1390,13 @@ export interface Methods {
   /**
    * Delete a file: `DELETE /v1/storage/files/{id}`
    *
-   * Deletes a file, its links and the documents created from it, immediately and permanently. Downloads in progress complete.
+   * Deletes a file, its links and the documents created from it, immediately and permanently. Downloads in progress complete. The quota is free at once. The operator's store keeps the bytes for some days (by default 7) for backups, without access by the API.
    */
   deleteFile (input: DeleteFileInput): Answer<undefined>
   /**
    * Download a file: `GET /v1/storage/files/{id}/download`
    *
-   * Returns the content of a file, or one range of its bytes. Files with the visibility `public` need no API key. Content that a browser could execute is always sent as an attachment. A server that stores files in S3 may answer 302 with a presigned URL that is valid for five minutes; there, only images, audio and video are shown inline.
+   * Returns the content of a file, or one range of its bytes. Files with the visibility `public` need no API key. Content that a browser could execute is always sent as an attachment. A server that stores files in S3 may answer 302 with a presigned URL that is valid for five minutes; there, only images, audio and video are shown inline. 503 with the constraint `content` means that the store has lost the content of the file.
    */
   downloadFile (input: DownloadFileInput): Promise<Response>
   /**

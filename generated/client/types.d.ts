@@ -89,7 +89,7 @@ export interface paths {
         post: operations["uploadAvatar"];
         /**
          * Delete your avatar
-         * Deletes the images and sets the `avatar_url` of your profile to null. Returns 404 if you have no avatar.
+         * Deletes the images and sets the `avatar_url` of your profile to null. Returns 404 if you have no avatar. The operator's store keeps the bytes for some days (by default 7) for backups, without access by the API.
          */
         delete: operations["deleteAvatar"];
         options?: never;
@@ -698,7 +698,7 @@ export interface paths {
         post?: never;
         /**
          * Delete a file
-         * Deletes a file, its links and the documents created from it, immediately and permanently. Downloads in progress complete.
+         * Deletes a file, its links and the documents created from it, immediately and permanently. Downloads in progress complete. The quota is free at once. The operator's store keeps the bytes for some days (by default 7) for backups, without access by the API.
          */
         delete: operations["deleteFile"];
         options?: never;
@@ -718,7 +718,7 @@ export interface paths {
         };
         /**
          * Download a file
-         * Returns the content of a file, or one range of its bytes. Files with the visibility `public` need no API key. Content that a browser could execute is always sent as an attachment. A server that stores files in S3 may answer 302 with a presigned URL that is valid for five minutes; there, only images, audio and video are shown inline.
+         * Returns the content of a file, or one range of its bytes. Files with the visibility `public` need no API key. Content that a browser could execute is always sent as an attachment. A server that stores files in S3 may answer 302 with a presigned URL that is valid for five minutes; there, only images, audio and video are shown inline. 503 with the constraint `content` means that the store has lost the content of the file.
          */
         get: operations["downloadFile"];
         put?: never;

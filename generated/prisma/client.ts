@@ -139,11 +139,18 @@ export type StorageUsage = Prisma.StorageUsageModel
  */
 export type StorageReservation = Prisma.StorageReservationModel
 /**
- * Model DeletedBlob
- * A blob to delete. The triggers `files_removed` and `avatars_removed` insert it when a file or an avatar is
- * deleted. A job deletes the blob, then this row.
+ * Model DatabaseIdentity
+ * The identity of this database, in one row. A dump carries it along, so a restored copy has the same id. A
+ * file store belongs to the database whose id is in the marker of the store.
  */
-export type DeletedBlob = Prisma.DeletedBlobModel
+export type DatabaseIdentity = Prisma.DatabaseIdentityModel
+/**
+ * Model QuarantinedBlob
+ * A blob that no file and no avatar refers to. The sweep of the file store removes it after
+ * STORAGE_QUARANTINE_DAYS. The triggers `files_removed` and `avatars_removed` insert the blobs of deleted
+ * rows, the sweep inserts blobs that have no row.
+ */
+export type QuarantinedBlob = Prisma.QuarantinedBlobModel
 /**
  * Model FileLink
  * A secret link to a file. Only the SHA-256 of its token is stored.

@@ -501,6 +501,23 @@ export type EnumFileVisibilityWithAggregatesFilter<$PrismaModel = never> = {
   _max?: Prisma.NestedEnumFileVisibilityFilter<$PrismaModel>
 }
 
+export type EnumQuarantineReasonFilter<$PrismaModel = never> = {
+  equals?: $Enums.QuarantineReason | Prisma.EnumQuarantineReasonFieldRefInput<$PrismaModel>
+  in?: $Enums.QuarantineReason[] | Prisma.ListEnumQuarantineReasonFieldRefInput<$PrismaModel>
+  notIn?: $Enums.QuarantineReason[] | Prisma.ListEnumQuarantineReasonFieldRefInput<$PrismaModel>
+  not?: Prisma.NestedEnumQuarantineReasonFilter<$PrismaModel> | $Enums.QuarantineReason
+}
+
+export type EnumQuarantineReasonWithAggregatesFilter<$PrismaModel = never> = {
+  equals?: $Enums.QuarantineReason | Prisma.EnumQuarantineReasonFieldRefInput<$PrismaModel>
+  in?: $Enums.QuarantineReason[] | Prisma.ListEnumQuarantineReasonFieldRefInput<$PrismaModel>
+  notIn?: $Enums.QuarantineReason[] | Prisma.ListEnumQuarantineReasonFieldRefInput<$PrismaModel>
+  not?: Prisma.NestedEnumQuarantineReasonWithAggregatesFilter<$PrismaModel> | $Enums.QuarantineReason
+  _count?: Prisma.NestedIntFilter<$PrismaModel>
+  _min?: Prisma.NestedEnumQuarantineReasonFilter<$PrismaModel>
+  _max?: Prisma.NestedEnumQuarantineReasonFilter<$PrismaModel>
+}
+
 export type IntNullableFilter<$PrismaModel = never> = {
   equals?: number | Prisma.IntFieldRefInput<$PrismaModel> | null
   in?: number[] | Prisma.ListIntFieldRefInput<$PrismaModel> | null
@@ -1187,6 +1204,23 @@ export type NestedEnumFileVisibilityWithAggregatesFilter<$PrismaModel = never> =
   _count?: Prisma.NestedIntFilter<$PrismaModel>
   _min?: Prisma.NestedEnumFileVisibilityFilter<$PrismaModel>
   _max?: Prisma.NestedEnumFileVisibilityFilter<$PrismaModel>
+}
+
+export type NestedEnumQuarantineReasonFilter<$PrismaModel = never> = {
+  equals?: $Enums.QuarantineReason | Prisma.EnumQuarantineReasonFieldRefInput<$PrismaModel>
+  in?: $Enums.QuarantineReason[] | Prisma.ListEnumQuarantineReasonFieldRefInput<$PrismaModel>
+  notIn?: $Enums.QuarantineReason[] | Prisma.ListEnumQuarantineReasonFieldRefInput<$PrismaModel>
+  not?: Prisma.NestedEnumQuarantineReasonFilter<$PrismaModel> | $Enums.QuarantineReason
+}
+
+export type NestedEnumQuarantineReasonWithAggregatesFilter<$PrismaModel = never> = {
+  equals?: $Enums.QuarantineReason | Prisma.EnumQuarantineReasonFieldRefInput<$PrismaModel>
+  in?: $Enums.QuarantineReason[] | Prisma.ListEnumQuarantineReasonFieldRefInput<$PrismaModel>
+  notIn?: $Enums.QuarantineReason[] | Prisma.ListEnumQuarantineReasonFieldRefInput<$PrismaModel>
+  not?: Prisma.NestedEnumQuarantineReasonWithAggregatesFilter<$PrismaModel> | $Enums.QuarantineReason
+  _count?: Prisma.NestedIntFilter<$PrismaModel>
+  _min?: Prisma.NestedEnumQuarantineReasonFilter<$PrismaModel>
+  _max?: Prisma.NestedEnumQuarantineReasonFilter<$PrismaModel>
 }
 
 export type NestedIntNullableWithAggregatesFilter<$PrismaModel = never> = {

@@ -81,6 +81,14 @@ export const FileVisibility = {
 export type FileVisibility = (typeof FileVisibility)[keyof typeof FileVisibility]
 
 
+export const QuarantineReason = {
+  deleted: 'deleted',
+  unknown: 'unknown'
+} as const
+
+export type QuarantineReason = (typeof QuarantineReason)[keyof typeof QuarantineReason]
+
+
 export const DocumentStatus = {
   queued: 'queued',
   processing: 'processing',

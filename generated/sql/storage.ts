@@ -37,6 +37,74 @@ WHERE f.id = c.id`,
 )
 
 /**
+ * Begins a sweep of the file store.
+ * @see prisma/sql/storage/begin-sweep.sql
+ */
+export const beginSweep = none<{ sweep_id: string }>(
+  'storage/begin-sweep',
+  `UPDATE database_identity SET sweep_id = $1, sweep_began_at = now()`,
+  ['sweep_id'],
+)
+
+/**
+ * What the database knows of these blobs. `bytes` and `sha256` are null for a blob without a row. Rows are
+ * counted by `count-blobs-by-shard` if they are from before the time.
+ * @see prisma/sql/storage/compare-blobs.sql
+ */
+export const compareBlobs = many<{ before: Date | string; keys: readonly string[] }, CompareBlobsRow>(
+  'storage/compare-blobs',
+  `SELECT k.key AS "key", coalesce(f.bytes, v.bytes) AS "bytes", coalesce(f.sha256, v.sha256) AS "sha256",
+  coalesce(coalesce(f.created_at, a.updated_at) < $1, false) AS "is_counted",
+  EXISTS (SELECT FROM quarantined_blobs q WHERE q.key = k.key) AS is_quarantined
+FROM unnest($2::text[]) AS k (key)
+  LEFT JOIN files f ON f.blob_key = k.key
+  LEFT JOIN avatars a ON a.id = split_part(k.key, '-', 1)
+  LEFT JOIN LATERAL jsonb_to_recordset(a.variants) AS v (size int, bytes bigint, sha256 text)
+    ON v.size::text = split_part(k.key, '-', 2)`,
+  ['before', 'keys'],
+)
+export interface CompareBlobsRow {
+  key: string
+  bytes: number | null
+  sha256: string | null
+  is_counted: boolean
+  is_quarantined: boolean
+}
+
+/**
+ * How many blobs the rows from before a time need, by the last two characters of the id.
+ * @see prisma/sql/storage/count-blobs-by-shard.sql
+ */
+export const countBlobsByShard = many<{ before: Date | string }, CountBlobsByShardRow>(
+  'storage/count-blobs-by-shard',
+  `SELECT right(b.id, 2) AS "shard", sum(b.n)::int AS "n"
+FROM (
+  SELECT f.blob_key AS id, 1 AS n FROM files f WHERE f.created_at < $1
+  UNION ALL
+  SELECT a.id, jsonb_array_length(a.variants) FROM avatars a WHERE a.updated_at < $1
+) b
+GROUP BY 1`,
+  ['before'],
+)
+export interface CountBlobsByShardRow {
+  shard: string
+  n: number
+}
+
+/**
+ * How many blobs the store should have, roughly.
+ * @see prisma/sql/storage/count-expected-blobs.sql
+ */
+export const countExpectedBlobs = one<{}, CountExpectedBlobsRow>(
+  'storage/count-expected-blobs',
+  `SELECT ((SELECT coalesce(sum(files), 0) FROM storage_usage) + 3 * (SELECT count(*) FROM avatars)
+  + (SELECT count(*) FROM quarantined_blobs WHERE reason = 'deleted'))::bigint AS "n"`,
+)
+export interface CountExpectedBlobsRow {
+  n: number
+}
+
+/**
  * Counts a download of a link if the link is active. One conditional UPDATE, so that `max_downloads` holds
  * under concurrency.
  * @see prisma/sql/storage/count-link-download.sql
@@ -78,7 +146,7 @@ export interface DeleteAbandonedReservationsRow {
 }
 
 /**
- * Deletes the avatar of a user. A trigger queues its blobs for deletion.
+ * Deletes the avatar of a user. A trigger puts its blobs into quarantine.
  * @see prisma/sql/storage/delete-avatar-of-user.sql
  */
 export const deleteAvatarOfUser = none<{ user_id: string }>(
@@ -88,7 +156,7 @@ export const deleteAvatarOfUser = none<{ user_id: string }>(
 )
 
 /**
- * Deletes a file. A trigger queues its blob for deletion.
+ * Deletes a file. A trigger puts its blob into quarantine.
  * @see prisma/sql/storage/delete-file.sql
  */
 export const deleteFile = none<{ id: string }>(
@@ -119,6 +187,16 @@ export interface DeleteFilesOfDeletedUsersRow {
 }
 
 /**
+ * Forgets blobs that were removed from the store.
+ * @see prisma/sql/storage/delete-quarantined-blobs.sql
+ */
+export const deleteQuarantinedBlobs = none<{ keys: readonly string[] }>(
+  'storage/delete-quarantined-blobs',
+  `DELETE FROM quarantined_blobs WHERE key = ANY($1)`,
+  ['keys'],
+)
+
+/**
  * Deletes uploads: without events, and without the partial files.
  * @see prisma/sql/storage/delete-uploads.sql
  */
@@ -126,16 +204,6 @@ export const deleteUploads = none<{ ids: readonly string[] }>(
   'storage/delete-uploads',
   `DELETE FROM uploads WHERE id = ANY($1)`,
   ['ids'],
-)
-
-/**
- * Removes deleted blobs from the queue of blobs to delete.
- * @see prisma/sql/storage/dequeue-blobs.sql
- */
-export const dequeueBlobs = none<{ keys: readonly string[] }>(
-  'storage/dequeue-blobs',
-  `DELETE FROM deleted_blobs WHERE key = ANY($1)`,
-  ['keys'],
 )
 
 /**
@@ -342,6 +410,28 @@ export interface FindUploadRow {
 }
 
 /**
+ * Ends a sweep: the next one is due a day later.
+ * @see prisma/sql/storage/finish-sweep.sql
+ */
+export const finishSweep = none<{ sweep_id: string }>(
+  'storage/finish-sweep',
+  `UPDATE database_identity SET swept_at = now() WHERE sweep_id = $1`,
+  ['sweep_id'],
+)
+
+/**
+ * Whether the database has any file or avatar.
+ * @see prisma/sql/storage/has-files.sql
+ */
+export const hasFiles = one<{}, HasFilesRow>(
+  'storage/has-files',
+  `SELECT EXISTS (SELECT FROM files) OR EXISTS (SELECT FROM avatars) AS has_files`,
+)
+export interface HasFilesRow {
+  has_files: boolean
+}
+
+/**
  * Inserts an avatar whose blobs are stored.
  * @see prisma/sql/storage/insert-avatar.sql
  */
@@ -480,16 +570,19 @@ export interface InsertUploadRow {
 }
 
 /**
- * The keys of blobs that are to be deleted now.
- * @see prisma/sql/storage/list-due-blobs.sql
+ * The blobs of avatars in the order of their ids, those after an id.
+ * @see prisma/sql/storage/list-avatar-blobs.sql
  */
-export const listDueBlobs = many<{ limit: number }, ListDueBlobsRow>(
-  'storage/list-due-blobs',
-  `SELECT key FROM deleted_blobs WHERE delete_after <= now() ORDER BY delete_after LIMIT $1`,
-  ['limit'],
+export const listAvatarBlobs = many<{ before: Date | string; after: string; limit: number }, ListAvatarBlobsRow>(
+  'storage/list-avatar-blobs',
+  `SELECT a.id, a.variants, a.updated_at < $1 AS is_counted
+FROM avatars a WHERE a.id > $2 ORDER BY a.id LIMIT $3`,
+  ['before', 'after', 'limit'],
 )
-export interface ListDueBlobsRow {
-  key: string
+export interface ListAvatarBlobsRow {
+  id: string
+  variants: Schemas['AvatarVariant'][]
+  is_counted: boolean
 }
 
 /**
@@ -507,6 +600,22 @@ ORDER BY expires_at, id LIMIT $3`,
 export interface ListExpiredFilesRow {
   id: string
   expires_at: string
+}
+
+/**
+ * The blobs of files in the order of their keys, those after a key.
+ * @see prisma/sql/storage/list-file-blobs.sql
+ */
+export const listFileBlobs = many<{ before: Date | string; after: string; limit: number }, ListFileBlobsRow>(
+  'storage/list-file-blobs',
+  `SELECT f.blob_key AS key, f.bytes, f.created_at < $1 AS is_counted
+FROM files f WHERE f.blob_key > $2 ORDER BY f.blob_key LIMIT $3`,
+  ['before', 'after', 'limit'],
+)
+export interface ListFileBlobsRow {
+  key: string
+  bytes: number
+  is_counted: boolean
 }
 
 /**
@@ -626,18 +735,22 @@ export interface ListLinksRow {
 }
 
 /**
- * Those of the keys that no file and no avatar refers to.
- * @see prisma/sql/storage/list-orphaned-blobs.sql
+ * Blobs whose quarantine is over: the sweep found them, and nothing refers to them. In the order of their
+ * keys, those after a key. None when another sweep has begun.
+ * @see prisma/sql/storage/list-removable-blobs.sql
  */
-export const listOrphanedBlobs = many<{ keys: readonly string[] }, ListOrphanedBlobsRow>(
-  'storage/list-orphaned-blobs',
-  `SELECT k.key AS "key" FROM unnest($1::text[]) AS k (key)
-WHERE NOT EXISTS (SELECT 1 FROM files f WHERE f.blob_key = k.key)
-  AND NOT EXISTS (SELECT 1 FROM avatars a WHERE a.id = split_part(k.key, '-', 1))`,
-  ['keys'],
+export const listRemovableBlobs = many<{ sweep_id: string; days: number; after: string; limit: number }, ListRemovableBlobsRow>(
+  'storage/list-removable-blobs',
+  `SELECT k.key, k.bytes FROM quarantined_blobs k
+WHERE k.sweep_id = $1 AND k.sweep_id = (SELECT sweep_id FROM database_identity)
+  AND k.since <= now() - make_interval(days => $2) AND k.key > $3 AND NOT (EXISTS (SELECT FROM files f WHERE f.blob_key = k.key)
+  OR EXISTS (SELECT FROM avatars a WHERE a.id = split_part(k.key, '-', 1)))
+ORDER BY k.key LIMIT $4`,
+  ['sweep_id', 'days', 'after', 'limit'],
 )
-export interface ListOrphanedBlobsRow {
+export interface ListRemovableBlobsRow {
   key: string
+  bytes: number
 }
 
 /**
@@ -830,14 +943,34 @@ export interface LockUploadRow {
 }
 
 /**
- * Postpones the deletion of blobs.
- * @see prisma/sql/storage/postpone-blobs.sql
+ * Records that a sweep found these blobs, for those that nothing refers to. A blob that is new in the
+ * quarantine must be old: the row of a young one may still come.
+ * @see prisma/sql/storage/quarantine-blobs.sql
  */
-export const postponeBlobs = none<{ keys: readonly string[] }>(
-  'storage/postpone-blobs',
-  `UPDATE deleted_blobs SET delete_after = now() + interval '10 minutes' WHERE key = ANY($1)`,
-  ['keys'],
+export const quarantineBlobs = one<{ keys: readonly string[]; bytes: readonly number[]; are_old: readonly boolean[]; sweep_id: string }, QuarantineBlobsRow>(
+  'storage/quarantine-blobs',
+  `WITH found AS (
+  SELECT k.key, k.bytes
+  FROM unnest($1::text[], $2::bigint[], $3::boolean[]) AS k (key, bytes, is_old)
+  WHERE NOT (EXISTS (SELECT FROM files f WHERE f.blob_key = k.key)
+  OR EXISTS (SELECT FROM avatars a WHERE a.id = split_part(k.key, '-', 1)))
+    AND (k.is_old OR EXISTS (SELECT FROM quarantined_blobs q WHERE q.key = k.key))
+), quarantined AS (
+  INSERT INTO quarantined_blobs (key, reason, bytes, sweep_id)
+  SELECT key, 'unknown', bytes, $4 FROM found ORDER BY key
+  ON CONFLICT (key) DO UPDATE SET bytes = excluded.bytes, sweep_id = excluded.sweep_id
+  RETURNING reason, bytes
 )
+SELECT count(*)::int AS blobs, coalesce(sum(bytes), 0)::bigint AS bytes,
+  (count(*) FILTER (WHERE reason = 'unknown'))::int AS unknown
+FROM quarantined`,
+  ['keys', 'bytes', 'are_old', 'sweep_id'],
+)
+export interface QuarantineBlobsRow {
+  blobs: number
+  bytes: number
+  unknown: number
+}
 
 /**
  * A file, the key of its blob, the state of its owner and the caller's access to it.
@@ -878,6 +1011,22 @@ export interface ReadFileRow {
   owner_id: string
   your_role: 'owner' | 'admin' | 'editor' | 'viewer' | null
   project_status: 'active' | 'archived' | 'deleted' | null
+}
+
+/**
+ * The id of this database, its last sweep, and whether the next sweep is due.
+ * @see prisma/sql/storage/read-identity.sql
+ */
+export const readIdentity = one<{ hours: number }, ReadIdentityRow>(
+  'storage/read-identity',
+  `SELECT database_id, sweep_id, coalesce(swept_at <= now() - make_interval(hours => $1), true) AS is_due
+FROM database_identity`,
+  ['hours'],
+)
+export interface ReadIdentityRow {
+  database_id: string
+  sweep_id: string | null
+  is_due: boolean
 }
 
 /**
@@ -940,6 +1089,24 @@ export interface ReadUsageRow {
   files: number
   bytes: number
   reserved: number
+}
+
+/**
+ * Takes the blobs out of the quarantine that a complete sweep did not find, or that a row refers to again.
+ * @see prisma/sql/storage/release-blobs.sql
+ */
+export const releaseBlobs = one<{ sweep_id: string }, ReleaseBlobsRow>(
+  'storage/release-blobs',
+  `WITH released AS (
+  DELETE FROM quarantined_blobs
+  WHERE sweep_id IS DISTINCT FROM $1 AND since < (SELECT sweep_began_at FROM database_identity)
+  RETURNING 1
+)
+SELECT count(*)::int AS n FROM released`,
+  ['sweep_id'],
+)
+export interface ReleaseBlobsRow {
+  n: number
 }
 
 /**
@@ -1009,6 +1176,19 @@ export interface ReserveStorageRow {
 }
 
 /**
+ * Makes every blob wait for the whole time of the quarantine again.
+ * @see prisma/sql/storage/restart-quarantine.sql
+ */
+export const restartQuarantine = one<{}, RestartQuarantineRow>(
+  'storage/restart-quarantine',
+  `WITH waiting AS (UPDATE quarantined_blobs SET since = now() RETURNING 1)
+SELECT count(*)::int AS n FROM waiting`,
+)
+export interface RestartQuarantineRow {
+  n: number
+}
+
+/**
  * Revokes a link, unless it is revoked already.
  * @see prisma/sql/storage/revoke-link.sql
  */
@@ -1057,3 +1237,29 @@ RETURNING id`,
 export interface SetTempNameRow {
   id: string
 }
+
+/**
+ * The blobs in quarantine by reason.
+ * @see prisma/sql/storage/summarize-quarantine.sql
+ */
+export const summarizeQuarantine = many<{}, SummarizeQuarantineRow>(
+  'storage/summarize-quarantine',
+  `SELECT reason, count(*)::int AS n, sum(bytes)::bigint AS "bytes", min(since) AS "since"
+FROM quarantined_blobs GROUP BY reason ORDER BY reason`,
+)
+export interface SummarizeQuarantineRow {
+  reason: 'deleted' | 'unknown'
+  n: number
+  bytes: number
+  since: string
+}
+
+/**
+ * Takes the blobs without a row that the running sweep has added out of the quarantine again.
+ * @see prisma/sql/storage/undo-quarantine.sql
+ */
+export const undoQuarantine = none<{}>(
+  'storage/undo-quarantine',
+  `DELETE FROM quarantined_blobs
+WHERE reason = 'unknown' AND since >= (SELECT sweep_began_at FROM database_identity)`,
+)

@@ -233,7 +233,7 @@ const storage = {
     default: 'disk',
     description: `
       Where files are stored: disk, or s3 for an S3-compatible object store. A folder or bucket belongs to
-      one database; objects that this database does not know are deleted.`,
+      one database: servers of another one refuse to start.`,
   }),
   storageDir: optional(
     path('STORAGE_DIR', {
@@ -277,6 +277,28 @@ const storage = {
     max: 2 ** 53 - 1,
     default: 200 * GiB,
     description: "Maximum total size in bytes of a project's files (200 GiB).",
+  }),
+  storageQuarantineDays: integer('STORAGE_QUARANTINE_DAYS', {
+    min: 1,
+    max: 3650,
+    default: 7,
+    description: `
+      Days for which the bytes of deleted files, and blobs that no file refers to, stay in the store. Keep
+      them at least as long as the backups of the database.`,
+  }),
+  storageSweep: boolean('STORAGE_SWEEP', {
+    default: true,
+    description: `
+      Whether blobs are removed from the store after STORAGE_QUARANTINE_DAYS. With false the store keeps
+      everything.`,
+  }),
+  storageSweepMaxPercent: integer('STORAGE_SWEEP_MAX_PERCENT', {
+    min: 0,
+    max: 100,
+    default: 5,
+    description: `
+      The sweep of the store stops with an error, and removes nothing, when the database knows no file for
+      more than this percentage of the blobs. Up to 10 unknown blobs are always allowed.`,
   }),
 }
 

@@ -3,16 +3,15 @@
 import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
 import { ConfigError, loadEnvFile, readConfig } from '../../infra/config/config.ts'
-import { openDatabase, type Database } from '../../infra/database/database.ts'
+import type { Database } from '../../infra/database/database.ts'
 import { ApiError } from '../../infra/errors.ts'
 import { createEmitter, type DeliveryJob, type Emitter } from '../../services/events/emit.ts'
 import { createJobQueues } from '../../infra/jobs/queue.ts'
 import { deliveryQueue } from '../../services/webhooks/worker.ts'
 import { newSecret } from '../../infra/api-key-format.ts'
 import { openCipher, SecretKeyError } from '../../infra/encryption/secret-key.ts'
-import { EmbeddedPostgresError, startEmbedded } from '../../infra/postgres/embedded.ts'
+import { EmbeddedPostgresError } from '../../infra/postgres/embedded.ts'
 import { MigrationError, readMigrations } from '../../infra/postgres/migrations.ts'
-import { prepareDatabase } from '../../infra/prepare-database.ts'
 import { insertUser, toUser } from '../../services/users/users.ts'
 import {
   allScopes,
@@ -22,7 +21,9 @@ import {
   type Scope,
 } from '../../services/users/api-keys.ts'
 import { replaceLostSecrets } from '../../services/webhooks/secrets.ts'
-import { jobQueues } from '../../services/services.ts'
+import { StoreOwnershipError } from '../../services/storage/ownership.ts'
+import { describeStore, takeOverStore } from './store.ts'
+import { withDatabase } from './with-database.ts'
 
 const usage = `npm run admin -- users                                  lists the users
 npm run admin -- keys [--user ID|EMAIL]                 lists the API keys, without their secrets
@@ -32,11 +33,22 @@ npm run admin -- create-key --user ID|EMAIL --name N [--scopes a,b] [--days N]
                                                         creates an API key and prints it
 npm run admin -- revoke-key --id KEY_ID                 revokes an API key at once
 npm run admin -- new-key                                prints a new random key for BOOTSTRAP_API_KEY
+npm run admin -- store                                  shows which database the file store belongs to
+npm run admin -- store adopt                            makes the file store that of this database
 npm run admin -- replace-lost-secrets                   gives a new secret to the webhook endpoints whose
                                                         secret was encrypted with a lost SECRET_KEY`
 
 const migrationsFolder = fileURLToPath(new URL('../../prisma/migrations', import.meta.url))
-const names = ['users', 'keys', 'create-user', 'create-key', 'revoke-key', 'new-key', 'replace-lost-secrets']
+const names = [
+  'users',
+  'keys',
+  'create-user',
+  'create-key',
+  'revoke-key',
+  'new-key',
+  'store',
+  'replace-lost-secrets',
+]
 
 /** The command failed; the message is one sentence for the operator. */
 class AdminError extends Error {}
@@ -79,6 +91,13 @@ const commands: Record<string, (db: Database, events: Emitter) => Promise<void>>
     console.error(
       'Start the servers again. The owners of these endpoints must rotate the secret to learn it.',
     )
+  },
+
+  async store(db) {
+    const [, action] = positionals
+    if (action === undefined) return await describeStore(db)
+    if (action !== 'adopt') throw new AdminError('The commands are `store` and `store adopt`.')
+    await takeOverStore(db)
   },
 
   async users(db) {
@@ -190,6 +209,7 @@ await main().catch((error: Error) => {
     error instanceof ConfigError ||
     error instanceof EmbeddedPostgresError ||
     error instanceof SecretKeyError ||
+    error instanceof StoreOwnershipError ||
     error instanceof MigrationError
   console.error(expected ? error.message : error.stack)
   process.exitCode = 1
@@ -208,29 +228,18 @@ async function main(): Promise<void> {
   const config = readConfig()
   keyMode = config.keyMode
   console.error(`Database: ${config.databaseUrl === null ? config.dataDir : describeUrl(config.databaseUrl)}`)
-  const postgres =
-    config.databaseUrl === null
-      ? await startEmbedded({ dataDir: config.dataDir, whenRunning: 'attach' })
-      : null
-  try {
-    const url = config.databaseDirectUrl ?? config.databaseUrl ?? postgres!.url
-    const [applied] = await prepareDatabase(url, { queues: jobQueues })
+  const onPrepared = ([applied]: string[]): void => {
     if (applied === readMigrations(migrationsFolder)[0].name)
       console.error(
         'This command has created the database. To use the database of a server, set ' +
           `${config.databaseUrl === null ? 'DATA_DIR' : 'DATABASE_URL'} to the server's value.`,
       )
-    const db = openDatabase({ url, poolSize: 2 })
-    try {
-      const deliveries = createJobQueues({ database: db }).queue<DeliveryJob>(deliveryQueue)
-      // No notification is needed: servers and workers also poll the event log.
-      await commands[name](db, createEmitter({ deliveries, onEmitted: () => {}, strict: false }))
-    } finally {
-      await db.close()
-    }
-  } finally {
-    await postgres?.stop()
   }
+  await withDatabase(config, { onPrepared }, async (db) => {
+    const deliveries = createJobQueues({ database: db }).queue<DeliveryJob>(deliveryQueue)
+    // No notification is needed: servers and workers also poll the event log.
+    await commands[name](db, createEmitter({ deliveries, onEmitted: () => {}, strict: false }))
+  })
 }
 
 /** Host and name of a database, without credentials. */

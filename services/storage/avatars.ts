@@ -1,5 +1,5 @@
 // Avatars: a picture in three sizes, each a blob named by the avatar's id and the size. An avatar never
-// changes; a new picture is a new avatar, and a trigger queues the blobs of the old one for deletion.
+// changes; a new picture is a new avatar, and a trigger puts the blobs of the old one into quarantine.
 import { Readable } from 'node:stream'
 import type { components } from '../../generated/types.ts'
 import type { Db } from '../../infra/database/database.ts'
@@ -11,6 +11,7 @@ import { lockUser } from '../users/users.ts'
 import { BlobNotFound, type BlobStore } from './blobs/blob-store.ts'
 import type { TempFile } from './blobs/temp-files.ts'
 import { avatarContentType, renderSquares } from './avatar-image.ts'
+import { missingContent } from './missing-content.ts'
 import type { Storage } from './storage.ts'
 
 export type Avatar = components['schemas']['Avatar']
@@ -135,9 +136,11 @@ export async function toAvatarImage(
       'cross-origin-resource-policy': 'cross-origin',
     },
     async open(range) {
-      // The avatar may have been replaced, and its blob deleted, after the row was read.
-      return await blobStore.read(blobKeyOf(id, size), range).catch((error) => {
-        throw error instanceof BlobNotFound ? notFound('avatar', id) : error
+      return await blobStore.read(blobKeyOf(id, size), range).catch(async (error) => {
+        if (!(error instanceof BlobNotFound)) throw error
+        // The avatar was replaced after its row was read, or the store has lost the blob.
+        const isReplaced = (await sql.findAvatar(db, { id })) === undefined
+        throw isReplaced ? notFound('avatar', id) : missingContent('avatar', error)
       })
     },
   }
@@ -158,7 +161,7 @@ function toAvatar({ id, variants, updated_at }: sql.FindAvatarRow, origin: strin
   }
 }
 
-/** The trigger that queues deleted blobs builds the same keys. */
+/** The trigger for the blobs of deleted avatars builds the same keys. */
 function blobKeyOf(id: string, size: Size): string {
   return `${id}-${size}`
 }

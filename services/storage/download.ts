@@ -1,11 +1,12 @@
 // The response of a download. Types that a browser could execute are always sent as attachments.
 import { create as contentDisposition } from 'content-disposition'
 import type { Db } from '../../infra/database/database.ts'
-import { notFound } from '../../infra/errors.ts'
+import { notFound, type ApiError } from '../../infra/errors.ts'
 import type { Bytes } from '../../infra/contract/operation.ts'
 import { BlobNotFound, type BlobStore } from './blobs/blob-store.ts'
 import { isSafeInline } from './content-type.ts'
 import { fileById, type FileRow } from './files.ts'
+import { missingContent } from './missing-content.ts'
 
 export interface DownloadOptions {
   disposition: 'inline' | 'attachment'
@@ -47,10 +48,7 @@ export function toDownload(
     },
     async open(range) {
       const stream = await blobStore.read(file.blob_key, range).catch(async (error) => {
-        // The file was deleted after its row was read (404), or the store has lost the blob (500).
-        throw error instanceof BlobNotFound && (await fileById(db, file.id)) === undefined
-          ? notFound('file')
-          : error
+        throw error instanceof BlobNotFound ? await withoutBlob(db, file, error) : error
       })
       try {
         await onStart()
@@ -62,6 +60,8 @@ export function toDownload(
     },
     ...(blobStore.redirects && {
       async address() {
+        if (!(await blobStore.has(file.blob_key)))
+          throw await withoutBlob(db, file, new BlobNotFound(file.blob_key))
         const url = await blobStore.presign(file.blob_key, {
           contentType: type,
           contentDisposition: dispositionHeader,
@@ -72,6 +72,11 @@ export function toDownload(
       },
     }),
   }
+}
+
+/** The file was deleted after its row was read, or the store has lost the blob. */
+async function withoutBlob(db: Db, { id }: FileRow, cause: BlobNotFound): Promise<ApiError> {
+  return (await fileById(db, id)) === undefined ? notFound('file') : missingContent('file', cause)
 }
 
 function typeWithCharset({ content_type: type }: FileRow): string {

@@ -5,8 +5,11 @@ import * as sql from '../../generated/sql/storage.ts'
 import { RolledBack } from '../../infra/errors.ts'
 import type { BlobStore, LocalFile } from './blobs/blob-store.ts'
 import { createDiskBlobStore } from './blobs/disk.ts'
+import { createDiskDocuments } from './blobs/disk-documents.ts'
 import { createPartialFiles, type PartialFiles } from './blobs/partial-files.ts'
 import { createTempFiles, type TempFiles } from './blobs/temp-files.ts'
+import { claimFirst } from './claimed-store.ts'
+import { claimFolder, claimStore, type OwnedPlace } from './ownership.ts'
 import { createReservations, type Reservations } from './reservations.ts'
 
 export interface Storage {
@@ -15,8 +18,10 @@ export interface Storage {
   partialFiles: PartialFiles
   /** The bytes of uploads in progress, in the quotas. */
   reservations: Reservations
-  /** Connects on first use. */
+  /** Its operations throw 503 while the store is unreachable or that of another database. */
   blobStore(): Promise<BlobStore>
+  /** Makes the store that of this database. Throws StoreOwnershipError if it is another's. */
+  claim(): Promise<void>
   /**
    * Stores the file as a blob, then runs the transaction that inserts its row. When the transaction is rolled
    * back, the blob is deleted. When the outcome is unknown, because the connection broke during the commit,
@@ -38,11 +43,20 @@ export interface StorageOptions {
   interval?: number
 }
 
-async function createBlobStore({ s3, storageDir }: Readonly<Config>): Promise<BlobStore> {
+/** Opens the store without checking whose it is. */
+export async function openBlobStore({
+  s3,
+  storageDir,
+}: Pick<Config, 's3' | 'storageDir'>): Promise<BlobStore> {
   if (s3 === null) return createDiskBlobStore(storageDir)
   // Imported on demand, because the AWS SDK is slow to load.
   const { createS3BlobStore } = await import('./blobs/s3.ts')
   return createS3BlobStore(s3)
+}
+
+/** The folder of uploads in progress. */
+export function uploadsFolder({ storageDir }: Pick<Config, 'storageDir'>): OwnedPlace {
+  return { location: storageDir, documents: createDiskDocuments(storageDir) }
 }
 
 export function createStorage(
@@ -50,12 +64,17 @@ export function createStorage(
   config: Readonly<Config>,
   { onError = () => {}, interval = 2_000 }: StorageOptions = {},
 ): Storage {
+  // Opening reads nothing: it fails only when the SDK of the store cannot be loaded.
   let opened: Promise<BlobStore> | undefined
-  const blobStore = (): Promise<BlobStore> =>
-    (opened ??= createBlobStore(config).catch((error) => {
-      opened = undefined
+  const open = (): Promise<BlobStore> => (opened ??= openBlobStore(config))
+  let claimed: Promise<void> | undefined
+  const claim = (): Promise<void> =>
+    (claimed ??= claimAll().catch((error) => {
+      claimed = undefined
       throw error
     }))
+  let guarded: Promise<BlobStore> | undefined
+  const blobStore = (): Promise<BlobStore> => (guarded ??= open().then((store) => claimFirst(store, claim)))
   let counts = new Map<string, number>()
   let writing: Promise<void> = Promise.resolve()
   const timer = setInterval(() => {
@@ -69,6 +88,7 @@ export function createStorage(
     partialFiles: createPartialFiles(config.storageDir),
     reservations,
     blobStore,
+    claim,
     storeBlob: (key, file, transaction) => storeBlobs(new Map([[key, file]]), transaction),
     storeBlobs,
     countDownload(fileId) {
@@ -84,6 +104,11 @@ export function createStorage(
       await flushCounts()
       if (opened !== undefined) await (await opened).close()
     },
+  }
+
+  async function claimAll(): Promise<void> {
+    await claimStore(db, await open())
+    if (config.s3 !== null) await claimFolder(db, uploadsFolder(config))
   }
 
   async function storeBlobs<T>(files: Map<string, LocalFile>, transaction: () => Promise<T>): Promise<T> {

@@ -245,7 +245,11 @@ testStatus(304, 'If-None-Match is the current ETag', async (id) => {
 
 t.test('302: the object store serves the bytes itself', async (t) => {
   // The real handlers, with a store that has presigned URLs.
-  const blobs = { redirects: true, presign: async (key: string) => `https://store.example/${key}?signed` }
+  const blobs = {
+    redirects: true,
+    has: async () => true,
+    presign: async (key: string) => `https://store.example/${key}?signed`,
+  }
   const redirectingHandlers = Object.fromEntries(
     operationIds.map((id) => [
       id,

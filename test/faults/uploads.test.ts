@@ -7,10 +7,10 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import t from 'tap'
-import { createOrphanSweep } from '../../services/storage/retention.ts'
 import { createTestDatabase } from '../support/database.ts'
 import { bootstrapKey as key, spawnServer } from '../support/process.ts'
 import { startServer } from '../support/server.ts'
+import { ageQuarantine, sweepStore } from '../support/storage.ts'
 import { fetchFile, sendFile } from '../support/transfer.ts'
 import { waitUntil } from '../support/wait.ts'
 
@@ -66,13 +66,10 @@ t.test(
     )
     t.same(wrong, [], `none of ${acknowledged.size} acknowledged files is lost or changed`)
 
-    const sweep = createOrphanSweep(services.storage)
-    let removed = 0
-    for (let more = true; more;) {
-      const step = await sweep.step(services.database, new Date(Date.now() + 1_000))
-      removed += step.removed
-      more = step.more
-    }
+    const before = new Date(Date.now() + 1_000)
+    await sweepStore(services, { before })
+    await ageQuarantine(services, services.config.storageQuarantineDays)
+    const removed = await sweepStore(services, { before })
     const stored = new Set<string>()
     for await (const page of (await services.storage.blobStore()).list())
       for (const { key } of page) stored.add(key)

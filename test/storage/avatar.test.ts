@@ -648,7 +648,7 @@ t.test('a storage error keeps the previous avatar', async (t) => {
   writeFileSync(folder, '')
   t.equal((await post(client, { bytes })).status, 503)
   t.same((await client.get('/user/avatar')).body, previous, 'the previous avatar stays')
-  t.same(await server.services.database.prisma.deletedBlob.count(), 0)
+  t.same(await server.services.database.prisma.quarantinedBlob.count(), 0)
   const image = await download(server.url, pathOf(previous.url))
   t.equal(image.status, 503)
   t.equal(image.headers.get('cache-control'), 'no-store')
@@ -755,7 +755,7 @@ function keysOf(id: string): string[] {
 
 async function queuedBlobs(id: string): Promise<string[]> {
   return (
-    await server.services.database.prisma.deletedBlob.findMany({
+    await server.services.database.prisma.quarantinedBlob.findMany({
       where: { key: { startsWith: id } },
       orderBy: { key: 'asc' },
     })

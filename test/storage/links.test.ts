@@ -325,7 +325,7 @@ t.test('only responses with bytes count as downloads', async (t) => {
 t.test('a missing blob does not count as a download', async (t) => {
   const link = await createLink(await uploadFile(owner.client, { bytes }), { max_downloads: 1 })
   await (await server.services.storage.blobStore()).delete([link.file_id])
-  for (let i = 0; i < 3; i++) t.equal((await follow(link)).status, 500)
+  for (let i = 0; i < 3; i++) t.equal((await follow(link)).status, 503)
   t.equal(await countOf(link), 0)
 })
 

@@ -1,16 +1,18 @@
-// Data retention of storage: expired files, blobs of deleted files and leftovers of crashes are deleted, and
-// nothing else.
+// Data retention of storage: expired files, blobs of deleted files and leftovers of crashes are deleted when
+// their time is over, and nothing else.
 import { randomBytes } from 'node:crypto'
-import { existsSync, mkdirSync, rmSync, utimesSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, utimesSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
-import { Readable } from 'node:stream'
 import t from 'tap'
 import { createMember } from '../support/db-fixtures.ts'
 import { runRetention } from '../support/retention.ts'
 import { coreRetentionTasks, fileExpiryTasks } from '../../services/retention-tasks.ts'
 import { newId } from '../../infra/ids.ts'
-import { createOrphanSweep, storageRetentionTasks } from '../../services/storage/retention.ts'
+import type { RetentionTask } from '../../infra/jobs/retention.ts'
+import { storageRetentionTasks } from '../../services/storage/retention.ts'
+import type { SweepLog } from '../../services/storage/sweep.ts'
 import { startServer } from '../support/server.ts'
+import { ageQuarantine, silentLog, storedKeys, sweepStore } from '../support/storage.ts'
 import { sendFile } from '../support/transfer.ts'
 
 const server = await startServer(t)
@@ -19,112 +21,85 @@ const { database, storage, config } = services
 const { prisma } = database
 const { storageDir } = config
 
-async function keys(): Promise<string[]> {
-  const found: string[] = []
-  for await (const page of (await storage.blobStore()).list()) for (const { key } of page) found.push(key)
-  return found.sort()
-}
-
 async function upload(fields: Record<string, string> = {}, key = server.key): Promise<string> {
   const { status, body } = await sendFile({ url: server.url, key }, 1_000, { fields })
   if (status !== 201) throw new Error(JSON.stringify(body))
   return body.id
 }
 
-async function sweep(before: Date): Promise<number> {
-  const { step } = createOrphanSweep(storage)
-  for (let removed = 0; ;) {
-    const result = await step(database, before)
-    removed += result.removed
-    if (!result.more) return removed
-  }
-}
-
 const anHourAgo = new Date(Date.now() - 3_600_000)
 
-t.test('the usage of a deleted file ends at once, and the next run deletes its blob', async (t) => {
-  const [kept, deleted] = [await upload(), await upload()]
-  await server.admin.client.delete(`/storage/files/${deleted}`)
-  t.match((await server.admin.client.get('/storage/usage')).body, { files: 1, bytes: 1_000 })
-  t.same(await keys(), [kept, deleted].sort(), 'the blobs still exist')
-  t.match(await runRetention(database, { tasks: fileExpiryTasks(services) }), { blobs: 1 })
-  t.same(await keys(), [kept])
-  t.equal(await prisma.deletedBlob.count(), 0)
-})
-
-t.test('a deletion that fails midway is repeated', async (t) => {
-  const deleted = await upload()
-  await server.admin.client.delete(`/storage/files/${deleted}`)
-  const broken = {
-    ...storage,
-    blobStore: async () => ({
-      ...(await storage.blobStore()),
-      delete: async () => {
-        throw new Error('no store')
-      },
-    }),
-  }
-  await t.rejects(runRetention(database, { tasks: fileExpiryTasks({ ...services, storage: broken }) }))
-  t.equal(await prisma.deletedBlob.count(), 1)
-  t.match(await runRetention(database, { tasks: fileExpiryTasks(services) }), { blobs: 1 })
-})
-
-t.test('a blob that cannot be deleted does not stop the others and is retried later', async (t) => {
-  const [stuck, other] = [await upload(), await upload()]
-  const path = join(storageDir, 'blobs', stuck.slice(-2), stuck)
-  rmSync(path)
-  mkdirSync(path)
-  for (const id of [stuck, other]) await server.admin.client.delete(`/storage/files/${id}`)
-  const errors: Error[] = []
-  await runRetention(database, { tasks: fileExpiryTasks(services), onError: (error) => errors.push(error) })
-  t.match(
-    errors.map(({ cause }) => (cause as Error).message),
-    ['1 of 2 blobs could not be deleted'],
-  )
-  t.notOk((await keys()).includes(other))
-  t.match(await prisma.deletedBlob.findMany(), [{ key: stuck }])
-  t.match(
-    await runRetention(database, { tasks: fileExpiryTasks(services) }),
-    { blobs: 0 },
-    'it is not retried at once',
-  )
-  rmSync(path, { recursive: true })
-  await prisma.deletedBlob.updateMany({ data: { deleteAfter: new Date() } })
-  t.match(await runRetention(database, { tasks: fileExpiryTasks(services) }), { blobs: 1 })
-})
-
-t.test('an orphan that cannot be deleted does not stop the sweep', async (t) => {
-  const [stuck, other] = [newId('file'), newId('file')]
-  for (const key of [stuck, other])
-    await (
-      await storage.blobStore()
-    ).put(
-      key,
-      await storage.tempFiles.receive(
-        { declaredType: null, content: Readable.from([Buffer.from('x')]) },
-        { maxBytes: 9 },
-      ),
-    )
-  const blobs = await storage.blobStore()
-  const realDelete = blobs.delete
-  t.teardown(() => {
-    blobs.delete = realDelete
-  })
-  blobs.delete = async (orphans) => {
-    const { deleted } = await realDelete(orphans.filter((key) => key !== stuck))
-    return { deleted, error: orphans.includes(stuck) ? new Error('stuck') : null }
-  }
-  await t.rejects(sweep(new Date(Date.now() + 60_000)), /could not delete every orphaned blob/)
-  t.same(
-    (await keys()).filter((key) => key === stuck || key === other),
-    [stuck],
-  )
-  blobs.delete = realDelete
-  t.equal(await sweep(new Date(Date.now() + 60_000)), 1)
-})
+/** The tasks that a server runs hourly, with the store's sweep. */
+function hourlyTasks(log = silentLog): RetentionTask[] {
+  return storageRetentionTasks(services, { config, log })
+}
 
 t.test(
-  'an expired file is gone at once, and the next run emits its event and deletes its blob',
+  'the usage of a deleted file ends at once, and its blob stays for the days of the quarantine',
+  async (t) => {
+    const [kept, deleted] = [await upload(), await upload()]
+    await server.admin.client.delete(`/storage/files/${deleted}`)
+    t.match((await server.admin.client.get('/storage/usage')).body, { files: 1, bytes: 1_000 })
+    await runRetention(database, { tasks: fileExpiryTasks(services) })
+    t.equal(await sweepStore(services), 0)
+    await ageQuarantine(services, config.storageQuarantineDays - 1)
+    t.equal(await sweepStore(services), 0)
+    t.same(await storedKeys(services), [kept, deleted].sort(), 'the blobs still exist')
+    await ageQuarantine(services, 1)
+    t.equal(await sweepStore(services), 1)
+    t.same(await storedKeys(services), [kept])
+    t.equal(await prisma.quarantinedBlob.count(), 0)
+  },
+)
+
+t.test(
+  'a blob that cannot be removed does not stop the others and is removed by a later sweep',
+  async (t) => {
+    const [stuck, other] = [await upload(), await upload()]
+    for (const id of [stuck, other]) await server.admin.client.delete(`/storage/files/${id}`)
+    await ageQuarantine(services, config.storageQuarantineDays)
+    const blobs = await storage.blobStore()
+    const realDelete = blobs.delete
+    t.teardown(() => {
+      blobs.delete = realDelete
+    })
+    blobs.delete = async (keys) => {
+      const { deleted } = await realDelete(keys.filter((key) => key !== stuck))
+      return { deleted, error: keys.includes(stuck) ? new Error('stuck') : null }
+    }
+    await t.rejects(sweepStore(services), /could not delete every blob/)
+    t.notOk((await storedKeys(services)).includes(other))
+    t.match(await prisma.quarantinedBlob.findMany(), [{ key: stuck }])
+    blobs.delete = realDelete
+    t.equal(await sweepStore(services), 1)
+  },
+)
+
+t.test(
+  'a server sweeps once a day, whatever the number of servers, and never with STORAGE_SWEEP=false',
+  async (t) => {
+    const lines: object[] = []
+    const log: SweepLog = { ...silentLog, info: (details) => lines.push(details) }
+    const off = storageRetentionTasks(services, { config: { ...config, storageSweep: false }, log })
+    await prisma.databaseIdentity.updateMany({ data: { sweptAt: null } })
+    await runRetention(database, { tasks: off })
+    t.same(lines, [], 'no sweep when it is off')
+    await runRetention(database, { tasks: hourlyTasks(log) })
+    await runRetention(database, { tasks: hourlyTasks(log) })
+    t.match(
+      lines,
+      [{ storage_sweep: { blobs: 1, bytes: 1_000, quarantined: 0, removed: 0 } }],
+      'one line each',
+    )
+    const yesterday = new Date(Date.now() - 24 * 3_600_000)
+    await prisma.databaseIdentity.updateMany({ data: { sweptAt: yesterday } })
+    await runRetention(database, { tasks: hourlyTasks(log) })
+    t.equal(lines.length, 2)
+  },
+)
+
+t.test(
+  'an expired file is gone at once, and the next run emits its event and quarantines its blob',
   async (t) => {
     const id = await upload({ expires_at: new Date(Date.now() + 3_600_000).toISOString() })
     t.equal((await server.admin.client.get(`/storage/files/${id}`)).status, 200)
@@ -138,11 +113,10 @@ t.test(
     )
     t.match(await runRetention(database, { tasks: fileExpiryTasks(services) }), {
       'expired files': 1,
-      blobs: 1,
     })
     const { data } = (await server.admin.client.get('/events?type=file.deleted&limit=100')).body
     t.equal(data.filter((event: any) => event.data.object.id === id).length, 1)
-    t.notOk((await keys()).includes(id))
+    t.match(await prisma.quarantinedBlob.findMany(), [{ key: id, reason: 'deleted' }])
   },
 )
 
@@ -155,9 +129,10 @@ t.test('the files of a purged project are deleted', async (t) => {
   })
   t.match(await runRetention(database, { tasks: [...coreRetentionTasks(), ...fileExpiryTasks(services)] }), {
     projects: 1,
-    blobs: 2,
   })
-  for (const id of files) t.notOk((await keys()).includes(id))
+  await ageQuarantine(services, config.storageQuarantineDays)
+  await sweepStore(services)
+  for (const id of files) t.notOk((await storedKeys(services)).includes(id))
   t.equal(await prisma.storageUsage.findUnique({ where: { spaceId: project } }), null)
 })
 
@@ -178,15 +153,17 @@ t.test('the files of a deleted user outside of projects are deleted', async (t) 
   )
   t.match(
     await runRetention(database, {
-      tasks: [...storageRetentionTasks(services, config), ...fileExpiryTasks(services)],
+      tasks: [...hourlyTasks(), ...fileExpiryTasks(services)],
     }),
-    { 'files of deleted users': 1, blobs: 1 },
+    { 'files of deleted users': 1 },
   )
-  t.notOk((await keys()).includes(own))
+  await ageQuarantine(services, config.storageQuarantineDays)
+  await sweepStore(services)
+  t.notOk((await storedKeys(services)).includes(own))
   t.equal((await server.admin.client.get(`/storage/files/${shared}`)).status, 200, 'files in projects stay')
 })
 
-t.test('the sweep deletes old blobs without a row, and nothing else', async (t) => {
+t.test('the sweep quarantines old blobs without a row, removes them later, and nothing else', async (t) => {
   const kept = await upload()
   const pathOf = (key: string): string => join(storageDir, 'blobs', key.slice(-2), key)
   const put = (path: string, age: Date): void => {
@@ -202,7 +179,11 @@ t.test('the sweep deletes old blobs without a row, and nothing else', async (t) 
   const [oldTemp, freshTemp] = [join(storageDir, 'incoming', 'old'), join(storageDir, 'incoming', 'fresh')]
   put(oldTemp, anHourAgo)
   put(freshTemp, new Date())
-  t.equal(await sweep(new Date(Date.now() - 1_800_000)), 2)
+  const before = new Date(Date.now() - 1_800_000)
+  t.equal(await sweepStore(services, { before }), 1, 'the old temporary file')
+  t.match(await prisma.quarantinedBlob.findMany(), [{ key: old, reason: 'unknown', bytes: 10n }])
+  await ageQuarantine(services, config.storageQuarantineDays)
+  t.equal(await sweepStore(services, { before }), 1)
   t.same(
     [old, fresh, kept].map((key) => existsSync(pathOf(key))),
     [false, true, true],
@@ -216,12 +197,12 @@ t.test('the sweep deletes old blobs without a row, and nothing else', async (t) 
 t.test('uploads during a sweep lose no blob', async (t) => {
   let isDone = false
   const sweeping = (async () => {
-    while (!isDone) await sweep(new Date(Date.now() - 60_000))
+    while (!isDone) await sweepStore(services, { before: new Date(Date.now() - 60_000) })
   })()
   const ids = await Promise.all(Array.from({ length: 40 }, () => upload()))
   isDone = true
   await sweeping
-  const stored = new Set(await keys())
+  const stored = new Set(await storedKeys(services))
   t.same(
     ids.filter((id) => !stored.has(id)),
     [],

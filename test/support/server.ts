@@ -12,6 +12,8 @@ import { readConfig } from '../../infra/config/config.ts'
 import { statement } from '../../infra/database/statements.ts'
 import { newId, timeOf } from '../../infra/ids.ts'
 import { createRateLimits } from '../../app/http/rate-limit.ts'
+import { openBlobStore } from '../../services/storage/storage.ts'
+import { adoptStore, claimAtStart } from '../../services/storage/ownership.ts'
 import { storeLimits } from '../../services/users/quotas.ts'
 import { createServices, type Services } from '../../services/services.ts'
 import { defaultScopes, type Scope } from '../../services/users/api-keys.ts'
@@ -84,6 +86,16 @@ const insertPerson = statement(`
     (id, user_id, name, start, digest, scopes, project_ids, all_projects, expires_at, created_at)
   VALUES ($6, $1, 'test', $7, decode($8, 'hex'), $9, $10, $11, $12, $13)`)
 
+/** A second server on a database has a store of its own unless the test says which. */
+async function claimTestStore(
+  { database, storage, config }: Services,
+  { databaseUrl, env }: TestServerOptions,
+): Promise<void> {
+  const isSecond = databaseUrl !== undefined && env?.STORAGE_DIR === undefined
+  if (isSecond) await adoptStore(database, await openBlobStore(config)).catch(() => {})
+  await claimAtStart(storage, () => {})
+}
+
 /** Starts a server on a free port and closes it when the test ends. The server validates its responses. */
 export async function startServer(
   t: Pick<Test, 'teardown'>,
@@ -108,6 +120,7 @@ export async function startServer(
     onRows: requireRowTypes,
   })
   await storeLimits(services.database, config)
+  await claimTestStore(services, options)
   const limits = createRateLimits({ policies: policiesOf(config), redisUrl: config.redisUrl })
   let app: FastifyInstance | undefined
   let closed = false

@@ -7,6 +7,9 @@ import { connect, type Socket } from 'node:net'
 import { join } from 'node:path'
 import type { Test } from 'tap'
 import { statement } from '../../infra/database/statements.ts'
+import type { Services } from '../../services/services.ts'
+import { isBlobKey } from '../../services/storage/blobs/blob-store.ts'
+import { createSweep, type SweepLog } from '../../services/storage/sweep.ts'
 import type { Client, Reply } from './client.ts'
 import type { TestServer } from './server.ts'
 import { waitUntil } from './wait.ts'
@@ -100,7 +103,7 @@ export function newBoundary(): string {
 
 const fileKeys = statement<{ key: string }>('SELECT blob_key AS key FROM files')
 const otherKeys = statement<{ key: string }>(
-  `SELECT key FROM deleted_blobs
+  `SELECT key FROM quarantined_blobs
    UNION ALL SELECT id || '-' || size FROM avatars, unnest(ARRAY[64, 128, 256]) size`,
 )
 
@@ -265,4 +268,34 @@ export function uploadHead(
     '',
     '',
   ].join('\r\n')
+}
+
+/** Sweeps the store until the sweep ends. @returns how many blobs and temporary files it removed. */
+export async function sweepStore(
+  { config, database, storage }: Services,
+  { before = new Date(), log = silentLog }: { before?: Date; log?: SweepLog } = {},
+): Promise<number> {
+  const sweep = createSweep(storage, { config, log })
+  for (let removed = 0; ;) {
+    const step = await sweep.step(database, before)
+    removed += step.removed
+    if (!step.more) return removed
+  }
+}
+
+export const silentLog: SweepLog = { info() {}, warn() {}, error() {} }
+
+/** Makes the blobs in quarantine older, in place of waiting. */
+export async function ageQuarantine({ database }: Services, days: number): Promise<void> {
+  await database.sql(ageBlobs, [days])
+}
+
+const ageBlobs = statement('UPDATE quarantined_blobs SET since = since - make_interval(days => $1)')
+
+/** The keys of all blobs in the store. */
+export async function storedKeys({ storage }: Services): Promise<string[]> {
+  const keys: string[] = []
+  for await (const page of (await storage.blobStore()).list())
+    keys.push(...page.map(({ key }) => key).filter(isBlobKey))
+  return keys.sort()
 }

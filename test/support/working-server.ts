@@ -7,6 +7,7 @@ import type { Lookup } from '../../services/webhooks/dns.ts'
 import { startBackgroundWorkers, type BackgroundWorkers } from '../../services/background.ts'
 import { openReceiver, type Receiver } from './receiver.ts'
 import { startServer, type Person, type TestServer, type TestServerOptions } from './server.ts'
+import { silentLog } from './storage.ts'
 import { waitUntil } from './wait.ts'
 
 export interface WorkingServer extends TestServer {
@@ -75,7 +76,7 @@ async function startWebhookWorker(
   // A short polling interval, so that a delivery that becomes due is sent soon.
   const work = await startBackgroundWorkers(
     { ...services, webhookClient },
-    { runJobs: true, onError: (error) => errors.push(error), interval: 100 },
+    { runJobs: true, onError: (error) => errors.push(error), log: silentLog, interval: 100 },
   )
   let stopped: Promise<void> | null = null
   const stop = (): Promise<void> => {

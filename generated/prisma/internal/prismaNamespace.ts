@@ -415,7 +415,8 @@ export const ModelName = {
   File: 'File',
   StorageUsage: 'StorageUsage',
   StorageReservation: 'StorageReservation',
-  DeletedBlob: 'DeletedBlob',
+  DatabaseIdentity: 'DatabaseIdentity',
+  QuarantinedBlob: 'QuarantinedBlob',
   FileLink: 'FileLink',
   Upload: 'Upload',
   Avatar: 'Avatar',
@@ -456,7 +457,7 @@ export type TypeMap<ExtArgs extends runtime.Types.Extensions.InternalArgs = runt
     omit: GlobalOmitOptions
   }
   meta: {
-    modelProps: "user" | "quotaUsage" | "quotaLimit" | "settings" | "apiKey" | "project" | "member" | "invitation" | "projectCount" | "idempotencyRecord" | "event" | "eventLog" | "webhookEndpoint" | "secretKey" | "webhookDelivery" | "file" | "storageUsage" | "storageReservation" | "deletedBlob" | "fileLink" | "upload" | "avatar" | "knowledgeBase" | "document" | "documentCount" | "documentText" | "chunk" | "lexeme" | "removedChunk" | "chunkCount" | "session" | "message" | "aiUsage" | "product" | "price" | "order" | "orderItem" | "checkout" | "payment" | "refund" | "subscription" | "gatewayEvent" | "salesCount" | "paymentClock"
+    modelProps: "user" | "quotaUsage" | "quotaLimit" | "settings" | "apiKey" | "project" | "member" | "invitation" | "projectCount" | "idempotencyRecord" | "event" | "eventLog" | "webhookEndpoint" | "secretKey" | "webhookDelivery" | "file" | "storageUsage" | "storageReservation" | "databaseIdentity" | "quarantinedBlob" | "fileLink" | "upload" | "avatar" | "knowledgeBase" | "document" | "documentCount" | "documentText" | "chunk" | "lexeme" | "removedChunk" | "chunkCount" | "session" | "message" | "aiUsage" | "product" | "price" | "order" | "orderItem" | "checkout" | "payment" | "refund" | "subscription" | "gatewayEvent" | "salesCount" | "paymentClock"
     txIsolationLevel: TransactionIsolationLevel
   }
   model: {
@@ -1792,77 +1793,151 @@ export type TypeMap<ExtArgs extends runtime.Types.Extensions.InternalArgs = runt
         }
       }
     }
-    DeletedBlob: {
-      payload: Prisma.$DeletedBlobPayload<ExtArgs>
-      fields: Prisma.DeletedBlobFieldRefs
+    DatabaseIdentity: {
+      payload: Prisma.$DatabaseIdentityPayload<ExtArgs>
+      fields: Prisma.DatabaseIdentityFieldRefs
       operations: {
         findUnique: {
-          args: Prisma.DeletedBlobFindUniqueArgs<ExtArgs>
-          result: runtime.Types.Utils.PayloadToResult<Prisma.$DeletedBlobPayload> | null
+          args: Prisma.DatabaseIdentityFindUniqueArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$DatabaseIdentityPayload> | null
         }
         findUniqueOrThrow: {
-          args: Prisma.DeletedBlobFindUniqueOrThrowArgs<ExtArgs>
-          result: runtime.Types.Utils.PayloadToResult<Prisma.$DeletedBlobPayload>
+          args: Prisma.DatabaseIdentityFindUniqueOrThrowArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$DatabaseIdentityPayload>
         }
         findFirst: {
-          args: Prisma.DeletedBlobFindFirstArgs<ExtArgs>
-          result: runtime.Types.Utils.PayloadToResult<Prisma.$DeletedBlobPayload> | null
+          args: Prisma.DatabaseIdentityFindFirstArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$DatabaseIdentityPayload> | null
         }
         findFirstOrThrow: {
-          args: Prisma.DeletedBlobFindFirstOrThrowArgs<ExtArgs>
-          result: runtime.Types.Utils.PayloadToResult<Prisma.$DeletedBlobPayload>
+          args: Prisma.DatabaseIdentityFindFirstOrThrowArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$DatabaseIdentityPayload>
         }
         findMany: {
-          args: Prisma.DeletedBlobFindManyArgs<ExtArgs>
-          result: runtime.Types.Utils.PayloadToResult<Prisma.$DeletedBlobPayload>[]
+          args: Prisma.DatabaseIdentityFindManyArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$DatabaseIdentityPayload>[]
         }
         create: {
-          args: Prisma.DeletedBlobCreateArgs<ExtArgs>
-          result: runtime.Types.Utils.PayloadToResult<Prisma.$DeletedBlobPayload>
+          args: Prisma.DatabaseIdentityCreateArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$DatabaseIdentityPayload>
         }
         createMany: {
-          args: Prisma.DeletedBlobCreateManyArgs<ExtArgs>
+          args: Prisma.DatabaseIdentityCreateManyArgs<ExtArgs>
           result: BatchPayload
         }
         createManyAndReturn: {
-          args: Prisma.DeletedBlobCreateManyAndReturnArgs<ExtArgs>
-          result: runtime.Types.Utils.PayloadToResult<Prisma.$DeletedBlobPayload>[]
+          args: Prisma.DatabaseIdentityCreateManyAndReturnArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$DatabaseIdentityPayload>[]
         }
         delete: {
-          args: Prisma.DeletedBlobDeleteArgs<ExtArgs>
-          result: runtime.Types.Utils.PayloadToResult<Prisma.$DeletedBlobPayload>
+          args: Prisma.DatabaseIdentityDeleteArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$DatabaseIdentityPayload>
         }
         update: {
-          args: Prisma.DeletedBlobUpdateArgs<ExtArgs>
-          result: runtime.Types.Utils.PayloadToResult<Prisma.$DeletedBlobPayload>
+          args: Prisma.DatabaseIdentityUpdateArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$DatabaseIdentityPayload>
         }
         deleteMany: {
-          args: Prisma.DeletedBlobDeleteManyArgs<ExtArgs>
+          args: Prisma.DatabaseIdentityDeleteManyArgs<ExtArgs>
           result: BatchPayload
         }
         updateMany: {
-          args: Prisma.DeletedBlobUpdateManyArgs<ExtArgs>
+          args: Prisma.DatabaseIdentityUpdateManyArgs<ExtArgs>
           result: BatchPayload
         }
         updateManyAndReturn: {
-          args: Prisma.DeletedBlobUpdateManyAndReturnArgs<ExtArgs>
-          result: runtime.Types.Utils.PayloadToResult<Prisma.$DeletedBlobPayload>[]
+          args: Prisma.DatabaseIdentityUpdateManyAndReturnArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$DatabaseIdentityPayload>[]
         }
         upsert: {
-          args: Prisma.DeletedBlobUpsertArgs<ExtArgs>
-          result: runtime.Types.Utils.PayloadToResult<Prisma.$DeletedBlobPayload>
+          args: Prisma.DatabaseIdentityUpsertArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$DatabaseIdentityPayload>
         }
         aggregate: {
-          args: Prisma.DeletedBlobAggregateArgs<ExtArgs>
-          result: runtime.Types.Utils.Optional<Prisma.AggregateDeletedBlob>
+          args: Prisma.DatabaseIdentityAggregateArgs<ExtArgs>
+          result: runtime.Types.Utils.Optional<Prisma.AggregateDatabaseIdentity>
         }
         groupBy: {
-          args: Prisma.DeletedBlobGroupByArgs<ExtArgs>
-          result: runtime.Types.Utils.Optional<Prisma.DeletedBlobGroupByOutputType>[]
+          args: Prisma.DatabaseIdentityGroupByArgs<ExtArgs>
+          result: runtime.Types.Utils.Optional<Prisma.DatabaseIdentityGroupByOutputType>[]
         }
         count: {
-          args: Prisma.DeletedBlobCountArgs<ExtArgs>
-          result: runtime.Types.Utils.Optional<Prisma.DeletedBlobCountAggregateOutputType> | number
+          args: Prisma.DatabaseIdentityCountArgs<ExtArgs>
+          result: runtime.Types.Utils.Optional<Prisma.DatabaseIdentityCountAggregateOutputType> | number
+        }
+      }
+    }
+    QuarantinedBlob: {
+      payload: Prisma.$QuarantinedBlobPayload<ExtArgs>
+      fields: Prisma.QuarantinedBlobFieldRefs
+      operations: {
+        findUnique: {
+          args: Prisma.QuarantinedBlobFindUniqueArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$QuarantinedBlobPayload> | null
+        }
+        findUniqueOrThrow: {
+          args: Prisma.QuarantinedBlobFindUniqueOrThrowArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$QuarantinedBlobPayload>
+        }
+        findFirst: {
+          args: Prisma.QuarantinedBlobFindFirstArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$QuarantinedBlobPayload> | null
+        }
+        findFirstOrThrow: {
+          args: Prisma.QuarantinedBlobFindFirstOrThrowArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$QuarantinedBlobPayload>
+        }
+        findMany: {
+          args: Prisma.QuarantinedBlobFindManyArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$QuarantinedBlobPayload>[]
+        }
+        create: {
+          args: Prisma.QuarantinedBlobCreateArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$QuarantinedBlobPayload>
+        }
+        createMany: {
+          args: Prisma.QuarantinedBlobCreateManyArgs<ExtArgs>
+          result: BatchPayload
+        }
+        createManyAndReturn: {
+          args: Prisma.QuarantinedBlobCreateManyAndReturnArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$QuarantinedBlobPayload>[]
+        }
+        delete: {
+          args: Prisma.QuarantinedBlobDeleteArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$QuarantinedBlobPayload>
+        }
+        update: {
+          args: Prisma.QuarantinedBlobUpdateArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$QuarantinedBlobPayload>
+        }
+        deleteMany: {
+          args: Prisma.QuarantinedBlobDeleteManyArgs<ExtArgs>
+          result: BatchPayload
+        }
+        updateMany: {
+          args: Prisma.QuarantinedBlobUpdateManyArgs<ExtArgs>
+          result: BatchPayload
+        }
+        updateManyAndReturn: {
+          args: Prisma.QuarantinedBlobUpdateManyAndReturnArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$QuarantinedBlobPayload>[]
+        }
+        upsert: {
+          args: Prisma.QuarantinedBlobUpsertArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$QuarantinedBlobPayload>
+        }
+        aggregate: {
+          args: Prisma.QuarantinedBlobAggregateArgs<ExtArgs>
+          result: runtime.Types.Utils.Optional<Prisma.AggregateQuarantinedBlob>
+        }
+        groupBy: {
+          args: Prisma.QuarantinedBlobGroupByArgs<ExtArgs>
+          result: runtime.Types.Utils.Optional<Prisma.QuarantinedBlobGroupByOutputType>[]
+        }
+        count: {
+          args: Prisma.QuarantinedBlobCountArgs<ExtArgs>
+          result: runtime.Types.Utils.Optional<Prisma.QuarantinedBlobCountAggregateOutputType> | number
         }
       }
     }
@@ -4018,12 +4093,26 @@ export const StorageReservationScalarFieldEnum = {
 export type StorageReservationScalarFieldEnum = (typeof StorageReservationScalarFieldEnum)[keyof typeof StorageReservationScalarFieldEnum]
 
 
-export const DeletedBlobScalarFieldEnum = {
-  key: 'key',
-  deleteAfter: 'deleteAfter'
+export const DatabaseIdentityScalarFieldEnum = {
+  id: 'id',
+  databaseId: 'databaseId',
+  sweepId: 'sweepId',
+  sweepBeganAt: 'sweepBeganAt',
+  sweptAt: 'sweptAt'
 } as const
 
-export type DeletedBlobScalarFieldEnum = (typeof DeletedBlobScalarFieldEnum)[keyof typeof DeletedBlobScalarFieldEnum]
+export type DatabaseIdentityScalarFieldEnum = (typeof DatabaseIdentityScalarFieldEnum)[keyof typeof DatabaseIdentityScalarFieldEnum]
+
+
+export const QuarantinedBlobScalarFieldEnum = {
+  key: 'key',
+  reason: 'reason',
+  bytes: 'bytes',
+  since: 'since',
+  sweepId: 'sweepId'
+} as const
+
+export type QuarantinedBlobScalarFieldEnum = (typeof QuarantinedBlobScalarFieldEnum)[keyof typeof QuarantinedBlobScalarFieldEnum]
 
 
 export const FileLinkScalarFieldEnum = {
@@ -4703,6 +4792,20 @@ export type ListEnumFileVisibilityFieldRefInput<$PrismaModel> = FieldRefInputTyp
 
 
 /**
+ * Reference to a field of type 'QuarantineReason'
+ */
+export type EnumQuarantineReasonFieldRefInput<$PrismaModel> = FieldRefInputType<$PrismaModel, 'QuarantineReason'>
+    
+
+
+/**
+ * Reference to a field of type 'QuarantineReason[]'
+ */
+export type ListEnumQuarantineReasonFieldRefInput<$PrismaModel> = FieldRefInputType<$PrismaModel, 'QuarantineReason[]'>
+    
+
+
+/**
  * Reference to a field of type 'DocumentStatus'
  */
 export type EnumDocumentStatusFieldRefInput<$PrismaModel> = FieldRefInputType<$PrismaModel, 'DocumentStatus'>
@@ -5038,7 +5141,8 @@ export type GlobalOmitConfig = {
   file?: Prisma.FileOmit
   storageUsage?: Prisma.StorageUsageOmit
   storageReservation?: Prisma.StorageReservationOmit
-  deletedBlob?: Prisma.DeletedBlobOmit
+  databaseIdentity?: Prisma.DatabaseIdentityOmit
+  quarantinedBlob?: Prisma.QuarantinedBlobOmit
   fileLink?: Prisma.FileLinkOmit
   upload?: Prisma.UploadOmit
   avatar?: Prisma.AvatarOmit

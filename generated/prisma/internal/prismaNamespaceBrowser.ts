@@ -69,7 +69,8 @@ export const ModelName = {
   File: 'File',
   StorageUsage: 'StorageUsage',
   StorageReservation: 'StorageReservation',
-  DeletedBlob: 'DeletedBlob',
+  DatabaseIdentity: 'DatabaseIdentity',
+  QuarantinedBlob: 'QuarantinedBlob',
   FileLink: 'FileLink',
   Upload: 'Upload',
   Avatar: 'Avatar',
@@ -376,12 +377,26 @@ export const StorageReservationScalarFieldEnum = {
 export type StorageReservationScalarFieldEnum = (typeof StorageReservationScalarFieldEnum)[keyof typeof StorageReservationScalarFieldEnum]
 
 
-export const DeletedBlobScalarFieldEnum = {
-  key: 'key',
-  deleteAfter: 'deleteAfter'
+export const DatabaseIdentityScalarFieldEnum = {
+  id: 'id',
+  databaseId: 'databaseId',
+  sweepId: 'sweepId',
+  sweepBeganAt: 'sweepBeganAt',
+  sweptAt: 'sweptAt'
 } as const
 
-export type DeletedBlobScalarFieldEnum = (typeof DeletedBlobScalarFieldEnum)[keyof typeof DeletedBlobScalarFieldEnum]
+export type DatabaseIdentityScalarFieldEnum = (typeof DatabaseIdentityScalarFieldEnum)[keyof typeof DatabaseIdentityScalarFieldEnum]
+
+
+export const QuarantinedBlobScalarFieldEnum = {
+  key: 'key',
+  reason: 'reason',
+  bytes: 'bytes',
+  since: 'since',
+  sweepId: 'sweepId'
+} as const
+
+export type QuarantinedBlobScalarFieldEnum = (typeof QuarantinedBlobScalarFieldEnum)[keyof typeof QuarantinedBlobScalarFieldEnum]
 
 
 export const FileLinkScalarFieldEnum = {

@@ -1,3 +1,3 @@
--- Deletes a file. A trigger queues its blob for deletion.
+-- Deletes a file. A trigger puts its blob into quarantine.
 -- @none
 DELETE FROM files WHERE id = :id

@@ -31,7 +31,26 @@ export interface DeleteResult {
   error: unknown
 }
 
+export interface ListedBlob {
+  key: string
+  bytes: number
+  modifiedAt: Date
+}
+
+/** Small texts about the store itself, beside its blobs. */
+export interface StoreDocuments {
+  /** null for a missing document. */
+  read(name: string): Promise<string | null>
+  /** Creates the document atomically. @returns false if it exists: of concurrent calls, one succeeds. */
+  create(name: string, content: string): Promise<boolean>
+  /** Creates or replaces the document atomically. */
+  write(name: string, content: string): Promise<void>
+}
+
 export interface BlobStore {
+  /** The folder or the bucket, for messages to operators. */
+  readonly location: string
+  readonly documents: StoreDocuments
   /**
    * Stores the file under `key`. The blob is complete and durable when the promise resolves; the store may
    * have moved the file away from its path. Throws 503 when the store is full or unreachable, and leaves no
@@ -52,8 +71,10 @@ export interface BlobStore {
    * stop the others and is missing from `deleted`.
    */
   delete(keys: string[]): Promise<DeleteResult>
-  /** Lists all blobs in pages, in no particular order. */
-  list(): AsyncIterable<Array<{ key: string; modifiedAt: Date }>>
+  /** Lists all objects in pages, in no particular order. `isBlobKey` tells which of them are blobs. */
+  list(): AsyncIterable<ListedBlob[]>
+  /** Whether the blob exists. Throws 503 when the store is unreachable. */
+  has(key: string): Promise<boolean>
   /** Frees the space of interrupted `put` calls that started before `before`. */
   deleteIncompletePuts(before: Date): Promise<void>
   /** Throws when the store is unreachable. */
@@ -61,7 +82,14 @@ export interface BlobStore {
   close(): Promise<void>
 }
 
-export class BlobNotFound extends Error {}
+export class BlobNotFound extends Error {
+  key: string
+
+  constructor(key: string) {
+    super(`the blob ${key} is missing in the file store`)
+    this.key = key
+  }
+}
 
 /** The 503 for a store that is unreachable. */
 export function storeUnavailable(cause: unknown): Error {

@@ -3,7 +3,8 @@
 import { createReadStream } from 'node:fs'
 import { link, open, opendir, rename, stat, unlink, utimes } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
-import { BlobNotFound, type BlobStore } from './blob-store.ts'
+import { BlobNotFound, type BlobStore, type ListedBlob } from './blob-store.ts'
+import { createDiskDocuments } from './disk-documents.ts'
 import { asUnavailable, cannotHardLink, isMissing } from './disk-errors.ts'
 import { createDirectory, syncDirectory } from './fsync.ts'
 
@@ -13,6 +14,8 @@ export function createDiskBlobStore(directory: string): BlobStore {
   const root = join(directory, 'blobs')
 
   return {
+    location: directory,
+    documents: createDiskDocuments(directory),
     async put(key, file) {
       const path = pathOf(key)
       try {
@@ -60,11 +63,11 @@ export function createDiskBlobStore(directory: string): BlobStore {
     },
     async *list() {
       for (const shard of await namesIn(root)) {
-        let page: Array<{ key: string; modifiedAt: Date }> = []
+        let page: ListedBlob[] = []
         for (const key of await namesIn(join(root, shard))) {
           const found = await stat(join(root, shard, key)).catch(() => null)
           if (found?.isFile() !== true) continue
-          page.push({ key, modifiedAt: found.mtime })
+          page.push({ key, bytes: found.size, modifiedAt: found.mtime })
           if (page.length === pageSize) {
             yield page
             page = []
@@ -72,6 +75,15 @@ export function createDiskBlobStore(directory: string): BlobStore {
         }
         if (page.length > 0) yield page
       }
+    },
+    async has(key) {
+      return await stat(pathOf(key)).then(
+        () => true,
+        (error) => {
+          if (isMissing(error)) return false
+          throw asUnavailable(error)
+        },
+      )
     },
     async deleteIncompletePuts() {},
     async ping() {

@@ -5,6 +5,7 @@ import {
   DeleteObjectCommand,
   GetObjectCommand,
   HeadBucketCommand,
+  HeadObjectCommand,
   ListMultipartUploadsCommand,
   ListObjectsV2Command,
   type ListMultipartUploadsCommandOutput,
@@ -14,6 +15,7 @@ import pLimit from 'p-limit'
 import type { S3Config } from '../../../infra/config/config.ts'
 import { BlobNotFound, isBlobKey, storeUnavailable, type BlobStore } from './blob-store.ts'
 import { createS3Client, statusOf, withTimeout, type S3Target } from './s3-client.ts'
+import { createS3Documents } from './s3-documents.ts'
 import { abortMultipartUpload, defaultPartSize, putFile } from './s3-put.ts'
 import { startStallTimeout } from './stall-timeout.ts'
 
@@ -36,6 +38,8 @@ export function createS3BlobStore(
   const limitDeletes = pLimit(maxConcurrentDeletes)
 
   return {
+    location: `s3://${config.bucket}`,
+    documents: createS3Documents(target),
     redirects: config.redirect,
     async put(key, file) {
       await translateErrors(putFile(target, key, file))
@@ -96,9 +100,22 @@ export function createS3BlobStore(
         const page = await translateErrors(
           client.send(new ListObjectsV2Command({ Bucket, ContinuationToken: after }), withTimeout(target)),
         )
-        yield (page.Contents ?? []).map(({ Key, LastModified }) => ({ key: Key!, modifiedAt: LastModified! }))
+        yield (page.Contents ?? []).map(({ Key, Size, LastModified }) => ({
+          key: Key!,
+          bytes: Size!,
+          modifiedAt: LastModified!,
+        }))
         after = page.NextContinuationToken
         if (after === undefined) return
+      }
+    },
+    async has(key) {
+      try {
+        await client.send(new HeadObjectCommand({ Bucket, Key: key }), withTimeout(target))
+        return true
+      } catch (error) {
+        if (statusOf(error) === 404) return false
+        throw storeUnavailable(error)
       }
     },
     async deleteIncompletePuts(before) {

@@ -22,6 +22,8 @@ export async function deleteExpiredUploads(
   })
   if (removed === batchSize) return { removed, more: true }
   const { partialFiles } = services.storage
+  // Throws unless the folder is this database's.
+  await services.storage.claim()
   let unusedFiles = 0
   for await (const names of partialFiles.list()) {
     const unused = (await sql.listUnusedPartialFiles(db, { names })).map(({ name }) => name)

@@ -1,0 +1,9 @@
+-- How many blobs the rows from before a time need, by the last two characters of the id.
+-- @many
+SELECT right(b.id, 2) AS "shard!", sum(b.n)::int AS "n!"
+FROM (
+  SELECT f.blob_key AS id, 1 AS n FROM files f WHERE f.created_at < :before
+  UNION ALL
+  SELECT a.id, jsonb_array_length(a.variants) FROM avatars a WHERE a.updated_at < :before
+) b
+GROUP BY 1

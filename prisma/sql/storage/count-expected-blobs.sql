@@ -1,0 +1,4 @@
+-- How many blobs the store should have, roughly.
+-- @one
+SELECT ((SELECT coalesce(sum(files), 0) FROM storage_usage) + 3 * (SELECT count(*) FROM avatars)
+  + (SELECT count(*) FROM quarantined_blobs WHERE reason = 'deleted'))::bigint AS "n!"

@@ -1,0 +1,3 @@
+-- Forgets blobs that were removed from the store.
+-- @none
+DELETE FROM quarantined_blobs WHERE key = ANY(:keys)

@@ -1,0 +1,33 @@
+// A blob store that is claimed for the database before its first operation. A store that was unreachable at
+// the start is claimed as soon as it is back.
+import { storeUnavailable, type BlobStore } from './blobs/blob-store.ts'
+import { StoreOwnershipError } from './ownership.ts'
+
+/** @param claim succeeds at once when the store is claimed already. */
+export function claimFirst(store: BlobStore, claim: () => Promise<void>): BlobStore {
+  const claimed = async (): Promise<BlobStore> => {
+    await claim().catch((error) => {
+      throw error instanceof StoreOwnershipError ? storeUnavailable(error) : error
+    })
+    return store
+  }
+  return {
+    ...store,
+    put: async (key, file) => await (await claimed()).put(key, file),
+    read: async (key, range) => await (await claimed()).read(key, range),
+    presign: async (key, options) => await (await claimed()).presign(key, options),
+    async delete(keys) {
+      try {
+        return await (await claimed()).delete(keys)
+      } catch (error) {
+        return { deleted: [], error }
+      }
+    },
+    async *list() {
+      yield* (await claimed()).list()
+    },
+    has: async (key) => await (await claimed()).has(key),
+    deleteIncompletePuts: async (before) => await (await claimed()).deleteIncompletePuts(before),
+    ping: async () => await (await claimed()).ping(),
+  }
+}

@@ -1,0 +1,140 @@
+// `npm run verify` and `npm run admin -- store`: what operators see of a store, and how they take one over.
+import { execFile } from 'node:child_process'
+import { mkdirSync, rmSync, truncateSync, utimesSync, writeFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import t, { type Test } from 'tap'
+import { newId } from '../../infra/ids.ts'
+import { statement } from '../../infra/database/statements.ts'
+import { verifyStore, type Difference, type VerifyOptions } from '../../services/storage/verify.ts'
+import { inheritedEnvironment } from '../support/process.ts'
+import { startServer, type TestServer } from '../support/server.ts'
+import { uploadFile } from '../support/storage.ts'
+import { newDatabase, openServices, storeKinds } from '../support/store-servers.ts'
+
+async function verify({ services }: TestServer, options: VerifyOptions = {}) {
+  const found: Difference[] = []
+  const store = await services.storage.blobStore()
+  const result = await verifyStore(services.database, store, {
+    ...options,
+    onDifference: (difference) => found.push(difference),
+  })
+  return { result, found: found.map(({ kind, key }) => `${kind} ${key}`).sort() }
+}
+
+async function run(
+  script: string,
+  args: string[],
+  env: Record<string, string>,
+): Promise<{ code: number; out: string; err: string }> {
+  return await new Promise((resolve) => {
+    execFile(
+      process.execPath,
+      [join(import.meta.dirname, '../../scripts', script, 'main.ts'), ...args],
+      { env: { ...inheritedEnvironment(), ...env } },
+      (error, out, err) => resolve({ code: error === null ? 0 : Number(error.code), out, err }),
+    )
+  })
+}
+
+function pathOf(folder: string, key: string): string {
+  return join(folder, 'blobs', key.replace(/-\d+$/, '').slice(-2), key)
+}
+
+const makeOlder = statement(`UPDATE files SET created_at = now() - interval '3 days' WHERE id = ANY($1)`)
+
+async function uploadAvatar({ client }: { client: any }): Promise<string> {
+  const pixel =
+    'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=='
+  const form = new FormData()
+  form.append('file', new Blob([Buffer.from(pixel, 'base64')], { type: 'image/png' }), 'a.png')
+  const request = new Request('http://x', { method: 'POST', body: form })
+  const { status, body } = await client.call('POST', '/user/avatar', {
+    raw: Buffer.from(await request.arrayBuffer()),
+    headers: { 'content-type': request.headers.get('content-type')! },
+  })
+  if (status >= 300) throw new Error(JSON.stringify(body))
+  return body.id
+}
+
+for (const { name, skip, env } of storeKinds) {
+  t.test(`${name}: missing blobs are found among counted and young rows`, { skip }, async (t) => {
+    const server = await startServer(t, { databaseUrl: await newDatabase(t, 'db_first'), env: await env(t) })
+    const { database, storage } = server.services
+    const person = await server.person()
+    const ids: string[] = []
+    for (let i = 0; i < 6; i++) ids.push((await uploadFile(person.client, { bytes: `file ${i}` })).id)
+    const avatar = await uploadAvatar(person)
+    await person.client.delete(`/storage/files/${ids[5]}`)
+    await database.sql(makeOlder, [ids.slice(0, 3)])
+    const clean = await verify(server, { hash: true })
+    t.same(clean.found, [])
+    t.match(clean.result, { blobs: 9, quarantined: 1, uploading: 0 })
+
+    const lost = [ids[1], ids[4], `${avatar}-128`]
+    await (await storage.blobStore()).delete([...lost, ids[5]])
+    t.same((await verify(server)).found, lost.map((key) => `missing ${key}`).sort())
+  })
+}
+
+t.test('the command prints each difference and a summary, and exits with 1', async (t: Test) => {
+  const STORAGE_DIR = t.testdir({})
+  const url = await newDatabase(t, 'db_first')
+  const server = await startServer(t, { databaseUrl: url, env: { STORAGE_DIR } })
+  const settings = { DATABASE_URL: url, STORAGE_DIR }
+  const { client } = await server.person()
+  const ids: string[] = []
+  for (let i = 0; i < 4; i++) ids.push((await uploadFile(client, { bytes: `content ${i}` })).id)
+  t.match(await run('verify', ['--hash'], settings), {
+    code: 0,
+    out:
+      `${STORAGE_DIR}: 4 blobs, 36 bytes; 0 in quarantine, 0 being uploaded.\n` +
+      '0 missing, 0 unknown, 0 of the wrong size, 0 with the wrong SHA-256.\n',
+  })
+  const [short, changed, missing] = ids
+  const [unknown, uploading] = [newId('file'), newId('file')]
+  truncateSync(pathOf(STORAGE_DIR, short), 3)
+  writeFileSync(pathOf(STORAGE_DIR, changed), 'CONTENT 1')
+  rmSync(pathOf(STORAGE_DIR, missing))
+  for (const key of [unknown, uploading]) {
+    mkdirSync(dirname(pathOf(STORAGE_DIR, key)), { recursive: true })
+    writeFileSync(pathOf(STORAGE_DIR, key), 'x')
+  }
+  const hoursAgo = new Date(Date.now() - 2 * 3_600_000)
+  utimesSync(pathOf(STORAGE_DIR, unknown), hoursAgo, hoursAgo)
+  const { code, out } = await run('verify', ['--hash'], settings)
+  t.equal(code, 1)
+  const lines = out.split('\n')
+  t.same(lines.slice(0, 4).sort(), [
+    `missing     ${missing}  9 bytes`,
+    `unknown     ${unknown}  1 bytes`,
+    `wrong_hash  ${changed}  9 bytes`,
+    `wrong_size  ${short}  3 bytes`,
+  ])
+  t.match(lines[4], '5 blobs, 23 bytes; 0 in quarantine, 1 being uploaded.')
+  t.equal(lines[5], '1 missing, 1 unknown, 1 of the wrong size, 1 with the wrong SHA-256.')
+  t.match((await run('verify', [], settings)).out, /1 missing, 1 unknown, 1 of the wrong size\.\n$/)
+  t.match(await run('verify', ['--all'], settings), { code: 2, err: /The option is --hash/ })
+})
+
+t.test('the store of another database is not compared until it is adopted', async (t: Test) => {
+  const STORAGE_DIR = t.testdir({})
+  const [first, second] = [await newDatabase(t, 'db_first'), await newDatabase(t, 'db_second')]
+  await openServices(t, { STORAGE_DIR, DATABASE_URL: first }).storage.claim()
+  const settings = { DATABASE_URL: second, STORAGE_DIR }
+  t.match(await run('verify', [], settings), { code: 1, out: '', err: /belongs to the database db_first/ })
+  t.match(await run('admin', ['store'], settings), {
+    code: 0,
+    out: /database    db_second\nstore       \S+\nstore id    \S+\nbelongs to  db_first\n/,
+  })
+  t.match(await run('admin', ['store', 'take'], settings), { code: 1, err: /`store` and `store adopt`/ })
+  t.match(await run('admin', ['store', 'adopt'], settings), {
+    code: 0,
+    out: /now belongs to the database db_second, before to db_first\.\n/,
+    err: /npm run verify/,
+  })
+  t.match(await run('verify', [], settings), { code: 0, out: /0 missing/ })
+  t.match(await run('verify', [], { ...settings, DATABASE_URL: first }), {
+    code: 1,
+    err: /to the database db_second/,
+  })
+})
