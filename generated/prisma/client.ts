@@ -111,6 +111,12 @@ export type EventLog = Prisma.EventLogModel
  */
 export type WebhookEndpoint = Prisma.WebhookEndpointModel
 /**
+ * Model SchemaRequirement
+ * One row. A migration that removes what older servers use raises `oldest_server`. Those servers no longer
+ * start.
+ */
+export type SchemaRequirement = Prisma.SchemaRequirementModel
+/**
  * Model SecretKey
  * One row: the id of the key (SECRET_KEY) that encrypts the secrets in this database.
  */

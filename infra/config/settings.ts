@@ -98,6 +98,12 @@ const database = {
       Prepares statements by name, which makes them faster. Turn it off for poolers in transaction mode that
       do not support it, such as PgBouncer before 1.21.`,
   }),
+  migrate: boolean('MIGRATE', {
+    default: true,
+    description: `
+      Applies missing migrations at the start. Turn it off where \`npm run migrate\` is a step of its own; the
+      server then refuses to start on a database that lacks migrations.`,
+  }),
   dataDir: path('DATA_DIR', {
     default: '.data',
     description: 'Folder of the embedded PostgreSQL and, by default, of uploaded files.',

@@ -7,15 +7,18 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import type pg from 'pg'
 import { Client } from '../database/client.ts'
+import manifest from '../../package.json' with { type: 'json' }
 import { codeOf, reasonOf } from './errors.ts'
+
+const { version } = manifest
 
 export class MigrationError extends Error {
   override readonly name = 'MigrationError'
   /** The place in the migration, with the line; empty if PostgreSQL names no place. */
   readonly excerpt: string
 
-  constructor(message: string, excerpt = '') {
-    super(message)
+  constructor(message: string, excerpt = '', options?: ErrorOptions) {
+    super(message, options)
     this.excerpt = excerpt
   }
 }
@@ -42,10 +45,12 @@ const DEFAULT_FOLDER = fileURLToPath(new URL('../../prisma/migrations', import.m
 const LOCK = 7_311_903_265
 
 /**
- * A migration that waits longer for a table fails and is retried at the next start, instead of blocking all
- * queries behind it.
+ * A migration that waits for a table makes all later statements on the table wait. So it gives up soon, lets
+ * them pass, and tries again.
  */
-const LOCK_TIMEOUT = '30s'
+const LOCK_TIMEOUT = '1s'
+const LOCK_PAUSE = 2_000
+const LOCK_ATTEMPTS = 200
 
 /**
  * The first line of a migration that PostgreSQL refuses to run in a transaction (`CREATE INDEX
@@ -53,6 +58,9 @@ const LOCK_TIMEOUT = '30s'
  * its end and its record.
  */
 const OUTSIDE_TRANSACTION = '-- outside a transaction'
+
+const MISSING_TABLE = '42P01'
+const LOCK_NOT_AVAILABLE = '55P03'
 
 const HISTORY_TABLE = `
   CREATE TABLE IF NOT EXISTS _prisma_migrations (
@@ -66,6 +74,25 @@ const HISTORY_TABLE = `
     applied_steps_count INTEGER NOT NULL DEFAULT 0
   )`
 
+/** @throws MigrationError if migrations are missing, or the database is only for newer servers. */
+export async function requireMigrations(
+  url: string,
+  { folder = DEFAULT_FOLDER }: MigrationOptions = {},
+): Promise<void> {
+  const client = await connect(url)
+  try {
+    await requireSupportedServer(client)
+    const missing = await pending(client, readMigrations(folder))
+    if (missing.length > 0)
+      throw new MigrationError(
+        `The database lacks ${missing.length} migrations, the first of them ${missing[0].name}: run ` +
+          '`npm run migrate`, or start the server without MIGRATE=false.',
+      )
+  } finally {
+    await client.end().catch(() => {})
+  }
+}
+
 /**
  * Applies the missing migrations and returns their names. Safe to call from any number of servers at once.
  */
@@ -77,6 +104,7 @@ export async function applyMigrations(
   const migrations = readMigrations(folder)
   const client = await connect(url)
   try {
+    await requireSupportedServer(client)
     if ((await pending(client, migrations)).length === 0) return []
     await takeLock(client, onProgress)
     // Another server may have applied them while it held the lock.
@@ -84,7 +112,7 @@ export async function applyMigrations(
     if (missing.length > 0) await prepareHistory(client)
     for (const migration of missing) {
       onProgress(`applying the migration ${migration.name}`)
-      await apply(client, migration)
+      await applyWhenFree(client, migration, onProgress)
     }
     return missing.map(({ name }) => name)
   } finally {
@@ -154,6 +182,22 @@ async function pending(client: pg.Client, migrations: Migration[]): Promise<Migr
   })
 }
 
+/** Older servers may run on a newer schema until a migration removes what they use. */
+async function requireSupportedServer(client: pg.Client, server = version): Promise<void> {
+  const { rows } = await client
+    .query<{ oldest_server: string }>('SELECT oldest_server FROM schema_requirements')
+    .catch((error) => {
+      if (codeOf(error) === MISSING_TABLE) return { rows: [] }
+      throw error
+    })
+  const oldest = rows[0]?.oldest_server ?? server
+  if (server.localeCompare(oldest, 'en', { numeric: true }) >= 0) return
+  throw new MigrationError(
+    `The database is for servers of version ${oldest} or later, and this is version ${server}: install a ` +
+      'newer version, or restore a backup from before the upgrade.',
+  )
+}
+
 async function readHistory(client: pg.Client): Promise<AppliedRow[]> {
   try {
     const { rows } = await client.query<AppliedRow>(
@@ -162,8 +206,7 @@ async function readHistory(client: pg.Client): Promise<AppliedRow[]> {
     )
     return rows
   } catch (error) {
-    const missingTable = '42P01'
-    if (codeOf(error) === missingTable) return []
+    if (codeOf(error) === MISSING_TABLE) return []
     throw error
   }
 }
@@ -209,11 +252,31 @@ async function prepareHistory(client: pg.Client): Promise<void> {
   await client.query(HISTORY_TABLE)
 }
 
+async function applyWhenFree(
+  client: pg.Client,
+  migration: Migration,
+  onProgress: (message: string) => void,
+): Promise<void> {
+  for (let attempt = 1; ; attempt += 1) {
+    try {
+      return await apply(client, migration)
+    } catch (error) {
+      const waits = codeOf((error as Error).cause) === LOCK_NOT_AVAILABLE
+      if (!waits || attempt === LOCK_ATTEMPTS) throw error
+      if (attempt === 3) onProgress(`waiting for a table that another transaction uses`)
+      await sleep(LOCK_PAUSE)
+    }
+  }
+}
+
 async function apply(client: pg.Client, migration: Migration): Promise<void> {
   const startedAt = new Date()
   try {
     if (migration.script.startsWith(OUTSIDE_TRANSACTION)) {
+      // It waits without making others wait.
+      await client.query('SET lock_timeout = 0')
       await client.query(migration.script)
+      await client.query(`SET lock_timeout = '${LOCK_TIMEOUT}'`)
       await record(client, migration, startedAt)
       return
     }
@@ -229,6 +292,7 @@ async function apply(client: pg.Client, migration: Migration): Promise<void> {
     throw new MigrationError(
       `The migration ${migration.name} failed (${reasonOf(error)}): correct what it names and start again.`,
       excerptOf(migration, error),
+      { cause: error },
     )
   }
 }

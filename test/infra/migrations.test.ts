@@ -8,9 +8,11 @@ import { fileURLToPath } from 'node:url'
 import pg from 'pg'
 import t, { type Test } from 'tap'
 import { diagnoseHistory } from '../../scripts/migrate/schema-engine.ts'
-import { applyMigrations, MigrationError } from '../../infra/postgres/migrations.ts'
+import { applyMigrations, MigrationError, requireMigrations } from '../../infra/postgres/migrations.ts'
+import manifest from '../../package.json' with { type: 'json' }
 import { createTestDatabase } from '../support/database.ts'
 import { runProgram } from '../support/program.ts'
+import { waitUntil } from '../support/wait.ts'
 
 const MIGRATING = 'support/migrating-server.ts'
 
@@ -224,6 +226,53 @@ t.test('a database with tables of another application is not changed', async (t)
     /already holds tables \(invoices\)/,
   )
   t.strictSame(await query("SELECT to_regclass('_prisma_migrations') AS history"), [{ history: null }])
+})
+
+t.test('a migration that waits for a table lets other statements pass', async (t) => {
+  const { url, query } = await emptyDatabase(t)
+  const folder = folderOf(t, { '20260101000000_one': WITH_FUNCTION })
+  await applyMigrations(url, () => {}, { folder })
+  const reader = new pg.Client({ connectionString: url })
+  await reader.connect()
+  t.teardown(() => reader.end())
+  await reader.query('BEGIN; SELECT n FROM one')
+  write(folder, '20260102000000_two', 'ALTER TABLE one ADD m int')
+  const progress: string[] = []
+  const migrating = applyMigrations(url, (message) => progress.push(message), { folder })
+  await waitUntil(() => progress.includes('waiting for a table that another transaction uses'))
+  // Each attempt waits for at most a second, and pauses afterwards.
+  const other = new pg.Client({ connectionString: url, statement_timeout: 10_000 })
+  await other.connect()
+  t.teardown(() => other.end())
+  for (let i = 0; i < 3; i++) t.strictSame((await other.query('SELECT n FROM one')).rows, [{ n: 1 }])
+  await reader.query('COMMIT')
+  t.strictSame(await migrating, ['20260102000000_two'])
+  t.strictSame(await query('SELECT n, m FROM one'), [{ n: 1, m: null }])
+})
+
+t.test('a server that may not migrate names the missing migrations', async (t) => {
+  const { url } = await emptyDatabase(t)
+  const folder = folderOf(t, { '20260101000000_one': WITH_FUNCTION })
+  t.match(
+    await sentenceOf(t, requireMigrations(url, { folder })),
+    /lacks 1 migrations, the first of them 20260101000000_one: run `npm run migrate`/,
+  )
+  await applyMigrations(url, () => {}, { folder })
+  await requireMigrations(url, { folder })
+})
+
+t.test('an older server refuses a database that is for newer ones', async (t) => {
+  const { url } = await createTestDatabase(t)
+  const client = new pg.Client({ connectionString: url })
+  await client.connect()
+  t.teardown(() => client.end())
+  for (const version of ['1.0.0', manifest.version]) {
+    await client.query('UPDATE schema_requirements SET oldest_server = $1', [version])
+    t.strictSame(await applyMigrations(url), [])
+  }
+  await client.query("UPDATE schema_requirements SET oldest_server = '1.1000.0'")
+  for (const start of [applyMigrations, requireMigrations])
+    t.match(await sentenceOf(t, start(url)), /is for servers of version 1\.1000\.0 or later, and this is/)
 })
 
 t.test('the error names a migration that another tool left unfinished', async (t) => {

@@ -410,6 +410,7 @@ export const ModelName = {
   Event: 'Event',
   EventLog: 'EventLog',
   WebhookEndpoint: 'WebhookEndpoint',
+  SchemaRequirement: 'SchemaRequirement',
   SecretKey: 'SecretKey',
   WebhookDelivery: 'WebhookDelivery',
   File: 'File',
@@ -457,7 +458,7 @@ export type TypeMap<ExtArgs extends runtime.Types.Extensions.InternalArgs = runt
     omit: GlobalOmitOptions
   }
   meta: {
-    modelProps: "user" | "quotaUsage" | "quotaLimit" | "settings" | "apiKey" | "project" | "member" | "invitation" | "projectCount" | "idempotencyRecord" | "event" | "eventLog" | "webhookEndpoint" | "secretKey" | "webhookDelivery" | "file" | "storageUsage" | "storageReservation" | "databaseIdentity" | "quarantinedBlob" | "fileLink" | "upload" | "avatar" | "knowledgeBase" | "document" | "documentCount" | "documentText" | "chunk" | "lexeme" | "removedChunk" | "chunkCount" | "session" | "message" | "aiUsage" | "product" | "price" | "order" | "orderItem" | "checkout" | "payment" | "refund" | "subscription" | "gatewayEvent" | "salesCount" | "paymentClock"
+    modelProps: "user" | "quotaUsage" | "quotaLimit" | "settings" | "apiKey" | "project" | "member" | "invitation" | "projectCount" | "idempotencyRecord" | "event" | "eventLog" | "webhookEndpoint" | "schemaRequirement" | "secretKey" | "webhookDelivery" | "file" | "storageUsage" | "storageReservation" | "databaseIdentity" | "quarantinedBlob" | "fileLink" | "upload" | "avatar" | "knowledgeBase" | "document" | "documentCount" | "documentText" | "chunk" | "lexeme" | "removedChunk" | "chunkCount" | "session" | "message" | "aiUsage" | "product" | "price" | "order" | "orderItem" | "checkout" | "payment" | "refund" | "subscription" | "gatewayEvent" | "salesCount" | "paymentClock"
     txIsolationLevel: TransactionIsolationLevel
   }
   model: {
@@ -1420,6 +1421,80 @@ export type TypeMap<ExtArgs extends runtime.Types.Extensions.InternalArgs = runt
         count: {
           args: Prisma.WebhookEndpointCountArgs<ExtArgs>
           result: runtime.Types.Utils.Optional<Prisma.WebhookEndpointCountAggregateOutputType> | number
+        }
+      }
+    }
+    SchemaRequirement: {
+      payload: Prisma.$SchemaRequirementPayload<ExtArgs>
+      fields: Prisma.SchemaRequirementFieldRefs
+      operations: {
+        findUnique: {
+          args: Prisma.SchemaRequirementFindUniqueArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$SchemaRequirementPayload> | null
+        }
+        findUniqueOrThrow: {
+          args: Prisma.SchemaRequirementFindUniqueOrThrowArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$SchemaRequirementPayload>
+        }
+        findFirst: {
+          args: Prisma.SchemaRequirementFindFirstArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$SchemaRequirementPayload> | null
+        }
+        findFirstOrThrow: {
+          args: Prisma.SchemaRequirementFindFirstOrThrowArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$SchemaRequirementPayload>
+        }
+        findMany: {
+          args: Prisma.SchemaRequirementFindManyArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$SchemaRequirementPayload>[]
+        }
+        create: {
+          args: Prisma.SchemaRequirementCreateArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$SchemaRequirementPayload>
+        }
+        createMany: {
+          args: Prisma.SchemaRequirementCreateManyArgs<ExtArgs>
+          result: BatchPayload
+        }
+        createManyAndReturn: {
+          args: Prisma.SchemaRequirementCreateManyAndReturnArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$SchemaRequirementPayload>[]
+        }
+        delete: {
+          args: Prisma.SchemaRequirementDeleteArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$SchemaRequirementPayload>
+        }
+        update: {
+          args: Prisma.SchemaRequirementUpdateArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$SchemaRequirementPayload>
+        }
+        deleteMany: {
+          args: Prisma.SchemaRequirementDeleteManyArgs<ExtArgs>
+          result: BatchPayload
+        }
+        updateMany: {
+          args: Prisma.SchemaRequirementUpdateManyArgs<ExtArgs>
+          result: BatchPayload
+        }
+        updateManyAndReturn: {
+          args: Prisma.SchemaRequirementUpdateManyAndReturnArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$SchemaRequirementPayload>[]
+        }
+        upsert: {
+          args: Prisma.SchemaRequirementUpsertArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$SchemaRequirementPayload>
+        }
+        aggregate: {
+          args: Prisma.SchemaRequirementAggregateArgs<ExtArgs>
+          result: runtime.Types.Utils.Optional<Prisma.AggregateSchemaRequirement>
+        }
+        groupBy: {
+          args: Prisma.SchemaRequirementGroupByArgs<ExtArgs>
+          result: runtime.Types.Utils.Optional<Prisma.SchemaRequirementGroupByOutputType>[]
+        }
+        count: {
+          args: Prisma.SchemaRequirementCountArgs<ExtArgs>
+          result: runtime.Types.Utils.Optional<Prisma.SchemaRequirementCountAggregateOutputType> | number
         }
       }
     }
@@ -4026,6 +4101,14 @@ export const WebhookEndpointScalarFieldEnum = {
 export type WebhookEndpointScalarFieldEnum = (typeof WebhookEndpointScalarFieldEnum)[keyof typeof WebhookEndpointScalarFieldEnum]
 
 
+export const SchemaRequirementScalarFieldEnum = {
+  id: 'id',
+  oldestServer: 'oldestServer'
+} as const
+
+export type SchemaRequirementScalarFieldEnum = (typeof SchemaRequirementScalarFieldEnum)[keyof typeof SchemaRequirementScalarFieldEnum]
+
+
 export const SecretKeyScalarFieldEnum = {
   id: 'id',
   keyId: 'keyId'
@@ -5136,6 +5219,7 @@ export type GlobalOmitConfig = {
   event?: Prisma.EventOmit
   eventLog?: Prisma.EventLogOmit
   webhookEndpoint?: Prisma.WebhookEndpointOmit
+  schemaRequirement?: Prisma.SchemaRequirementOmit
   secretKey?: Prisma.SecretKeyOmit
   webhookDelivery?: Prisma.WebhookDeliveryOmit
   file?: Prisma.FileOmit

@@ -64,6 +64,7 @@ export const ModelName = {
   Event: 'Event',
   EventLog: 'EventLog',
   WebhookEndpoint: 'WebhookEndpoint',
+  SchemaRequirement: 'SchemaRequirement',
   SecretKey: 'SecretKey',
   WebhookDelivery: 'WebhookDelivery',
   File: 'File',
@@ -308,6 +309,14 @@ export const WebhookEndpointScalarFieldEnum = {
 } as const
 
 export type WebhookEndpointScalarFieldEnum = (typeof WebhookEndpointScalarFieldEnum)[keyof typeof WebhookEndpointScalarFieldEnum]
+
+
+export const SchemaRequirementScalarFieldEnum = {
+  id: 'id',
+  oldestServer: 'oldestServer'
+} as const
+
+export type SchemaRequirementScalarFieldEnum = (typeof SchemaRequirementScalarFieldEnum)[keyof typeof SchemaRequirementScalarFieldEnum]
 
 
 export const SecretKeyScalarFieldEnum = {
