@@ -1,14 +1,15 @@
-// How many requests of a user a server works on at once, with all keys of the user. A few run, the others
-// wait: a user with many connections never holds all connections to the database, so the requests of other
-// users do not wait for them.
+// How many requests of a user a server works on at once, with all keys of the user. A few run, as many as the
+// user may have connections to the database; the others wait.
 import type { OperationInfo } from '../../infra/contract/operation.ts'
+import { connectionsPerUser } from '../../infra/database/user-share.ts'
 import { FairSemaphore } from '../../infra/fair-semaphore.ts'
 
-/** Of the connections to the database, those that one user may use at once. */
-const shareOfConnections = 0.4
 const maxWaitMs = 15_000
 
-/** Other requests may last for minutes, and have limits of their own: uploads, answers of AI models. */
+/**
+ * Other requests may last for minutes, and have limits of their own: uploads, answers of AI models. Their
+ * transactions take turns (user-share.ts).
+ */
 const policies = new Set<string | null>(['default', 'write'])
 
 export function takesTurns({ rateLimit }: OperationInfo): boolean {
@@ -23,7 +24,7 @@ export interface RequestTurnsOptions {
 }
 
 export function createRequestTurns({ perUser, connections }: RequestTurnsOptions): FairSemaphore {
-  const running = Math.min(perUser, Math.max(1, Math.floor(connections * shareOfConnections)))
+  const running = Math.min(perUser, connectionsPerUser(connections))
   return new FairSemaphore({
     name: 'requests',
     total: Infinity,

@@ -8,6 +8,7 @@ import { Client } from './client.ts'
 import { isRetryable, translateError, type ConstraintError } from './errors.ts'
 import { createPool, openingTransaction, types, withApplicationName, type Slot } from './pool.ts'
 import { statementName, type Statement } from './statements.ts'
+import { createUserTurns, inTurns } from './user-share.ts'
 
 /** Secret columns. Prisma omits them from every row unless a query selects them. */
 const omit = { apiKey: { digest: true }, webhookEndpoint: { secret: true, previousSecret: true } } as const
@@ -116,6 +117,7 @@ export function openDatabase({
   const prisma = createPrismaClient(pool, { connectTimeout, onError })
   const toApiError = (error: unknown): unknown => translateError(error, constraintErrors)
   const transactions = new Transactions(prisma, toApiError, onRows)
+  const turns = createUserTurns(poolSize)
 
   const sqlOn =
     (pool: pg.Pool): SqlClient['sql'] =>
@@ -154,10 +156,12 @@ export function openDatabase({
     },
     forRequest: (request) => ({
       prisma,
-      sql: database.sql,
       afterCommit: database.afterCommit,
       request,
-      transaction: (work) => transactions.run(work, request),
+      ...inTurns(turns, request, {
+        sql: database.sql,
+        transaction: (work) => transactions.run(work, request),
+      }),
     }),
     translateError: toApiError,
     async ping(milliseconds = 2_000) {

@@ -22,7 +22,7 @@ if (unknown !== undefined) {
   process.exit(1)
 }
 const chosen = attacks.filter(({ name }) => names.length === 0 || names.includes(name))
-const plan: Plan = quick ? { rounds: 1, ms: 700 } : { rounds: 3, ms: 2_000 }
+const plan: Plan = quick ? { rounds: 1, ms: 700 } : { rounds: 3, ms: 1_500 }
 
 const stage = openStage()
 const closers: Array<() => unknown> = []

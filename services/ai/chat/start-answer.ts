@@ -4,7 +4,6 @@ import * as sql from '../../../generated/sql/chat.ts'
 import type { components } from '../../../generated/types.ts'
 import type { Db } from '../../../infra/database/database.ts'
 import { heartbeatTimeoutSeconds } from '../../../infra/database/heartbeats.ts'
-import { FairSemaphore } from '../../../infra/fair-semaphore.ts'
 import { conflict, invalidField, invalidState } from '../../../infra/errors.ts'
 import type { Principal } from '../../users/authentication.ts'
 import { readSettings } from '../../users/settings.ts'
@@ -41,26 +40,6 @@ export interface StartedAnswer {
   task: GenerationTask | null
 }
 
-/**
- * The answers of a user start one after the other, by a lock in the database. The requests wait for their turn
- * here, not with a connection each for the lock.
- */
-const starts = new FairSemaphore({
-  name: 'answers',
-  total: Infinity,
-  perUser: 1,
-  maxWaiting: 1_000,
-  maxWaitMs: 15_000,
-})
-
-async function startInTurn(
-  db: Db,
-  { principal }: AnswerRequest,
-  work: (tx: Db) => Promise<StartedAnswer>,
-): Promise<StartedAnswer> {
-  return await starts.run(principal.userId, async () => await db.transaction(work))
-}
-
 /** Throws 400, 403, 404, 409, 422 or 429, and then stores nothing. */
 export async function startChat(
   { db, ...services }: StartServices,
@@ -69,7 +48,7 @@ export async function startChat(
 ): Promise<StartedAnswer> {
   requireLastFromUser(body)
   const { principal } = request
-  return await startInTurn(db, request, async (tx) => {
+  return await db.transaction(async (tx) => {
     const replayed = await checkLimitsAndIdempotency(tx, services, request)
     if (replayed !== null) return { message: replayed, task: null }
     const existing = await openChatSession(tx, request, body.session_id)
@@ -109,7 +88,7 @@ export async function regenerate(
   body: RegenerateRequest,
 ): Promise<StartedAnswer> {
   const { principal } = request
-  return await startInTurn(db, request, async (tx) => {
+  return await db.transaction(async (tx) => {
     const replayed = await checkLimitsAndIdempotency(tx, services, request)
     if (replayed !== null) return { message: replayed, task: null }
     const message = await openMessage(tx, request)

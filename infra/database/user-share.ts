@@ -1,0 +1,37 @@
+// How many connections to the database the requests of one user take at once. The others wait without one, so
+// that a user with many requests does not hold all connections, and other users do not wait for them.
+import { FairSemaphore } from '../fair-semaphore.ts'
+import type { Db, RequestOrigin } from './database.ts'
+
+const share = 0.4
+const maxWaiting = 10_000
+const maxWaitMs = 15_000
+
+/** The connections of one user, of so many. */
+export function connectionsPerUser(poolSize: number): number {
+  return Math.max(1, Math.floor(poolSize * share))
+}
+
+export function createUserTurns(poolSize: number): FairSemaphore {
+  return new FairSemaphore({
+    name: 'requests',
+    total: Infinity,
+    perUser: connectionsPerUser(poolSize),
+    maxWaiting,
+    maxWaitMs,
+  })
+}
+
+/** The statements and transactions of a request take turns with those of other requests of the user. */
+export function inTurns(
+  turns: FairSemaphore,
+  { actor }: RequestOrigin,
+  { sql, transaction }: Pick<Db, 'sql' | 'transaction'>,
+): Pick<Db, 'sql' | 'transaction'> {
+  if (actor === null) return { sql, transaction }
+  const user = actor.user_id
+  return {
+    sql: async (statement, values) => await turns.run(user, () => sql(statement, values)),
+    transaction: async (work) => await turns.run(user, () => transaction(work)),
+  }
+}
