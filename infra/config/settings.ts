@@ -493,7 +493,7 @@ const ai = {
     min: 1,
     max: 1_000_000,
     default: 20,
-    description: 'Maximum number of answers that an API key may generate at once on one server.',
+    description: 'Maximum number of answers that a user may have in progress at once.',
   }),
   aiTokensPerDay: integer('AI_TOKENS_PER_DAY', {
     min: 0,
@@ -520,30 +520,44 @@ function seconds(variable: string, value: number, description: string): Setting<
   return integer(variable, { min: 1, max: 86_400, default: value, description })
 }
 
-/** What a user may have. The table of services/users/quotas.ts names them. */
 const quotas = {
-  quotaApiKeys: quota('QUOTA_API_KEYS', 100, 'API keys that are not revoked'),
-  quotaProjects: quota('QUOTA_PROJECTS', 100, 'own projects, with deleted ones'),
-  quotaMembers: quota('QUOTA_MEMBERS', 10_000, 'members that the user has added to projects'),
-  quotaInvitations: quota('QUOTA_INVITATIONS', 1000, 'pending invitations of the user'),
-  quotaFiles: quota('QUOTA_FILES', 1_000_000, 'uploaded files'),
-  quotaFileLinks: quota('QUOTA_FILE_LINKS', 10_000, 'links to files that are not revoked'),
-  quotaUploads: quota('QUOTA_UPLOADS', 100, 'unfinished resumable uploads'),
-  quotaKnowledgeBases: quota('QUOTA_KNOWLEDGE_BASES', 200, 'knowledge bases'),
-  quotaDocuments: quota('QUOTA_DOCUMENTS', 20_000, 'documents of knowledge bases'),
-  quotaDocumentBytes: quota('QUOTA_DOCUMENT_BYTES', 1024 ** 3, 'bytes of documents (1 GiB)'),
-  quotaSessions: quota('QUOTA_SESSIONS', 10_000, 'chat sessions'),
-  quotaMessages: quota('QUOTA_MESSAGES', 500_000, 'messages of chats'),
-  quotaPendingOrders: quota('QUOTA_PENDING_ORDERS', 1000, 'orders that are not paid'),
+  quotaApiKeys: quota('api_keys', 100, 'API keys that are not revoked'),
+  quotaProjects: quota('projects', 100, 'projects of their own, with deleted ones'),
+  quotaMembers: quota('members', 10_000, 'members that they have added to projects'),
+  quotaInvitations: quota('invitations', 1000, 'pending invitations'),
+  quotaFiles: quota('files', 1_000_000, 'files'),
+  quotaFileLinks: quota('file_links', 10_000, 'links to files that are not revoked'),
+  quotaUploads: quota('uploads', 100, 'unfinished resumable uploads'),
+  quotaKnowledgeBases: quota('knowledge_bases', 200, 'knowledge bases'),
+  quotaDocuments: quota('documents', 20_000, 'documents of knowledge bases'),
+  quotaDocumentBytes: quota('document_bytes', 1024 ** 3, 'bytes of documents', '1 GiB'),
+  quotaSessions: quota('sessions', 10_000, 'chat sessions'),
+  quotaMessages: quota('messages', 500_000, 'messages of chats'),
+  quotaPendingOrders: quota('pending_orders', 1000, 'orders that are not paid'),
 }
 
-function quota(variable: string, value: number, what: string): Setting<number> {
-  return integer(variable, {
+/**
+ * What a user may have, by setting. `quota` is the name in the triggers of the function `count_quota`, in
+ * errors and in GET /user/limits; `what` is for people.
+ */
+export const quotaSettings = {
+  ...quotas,
+  webhookEndpointsPerUser: { quota: 'webhook_endpoints', what: 'webhook endpoints' },
+} as const
+
+function quota<Name extends string>(
+  name: Name,
+  value: number,
+  what: string,
+  size?: string,
+): Setting<number> & { quota: Name; what: string } {
+  const setting = integer(`QUOTA_${name.toUpperCase()}`, {
     min: 0,
     max: Number.MAX_SAFE_INTEGER,
     default: value,
-    description: `Maximum for each user: ${what}.`,
+    description: `Maximum for each user: ${what}${size === undefined ? '' : ` (${size})`}.`,
   })
+  return { ...setting, quota: name, what }
 }
 
 /** The settings that are always read. */

@@ -3,7 +3,8 @@
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
 import { format, resolveConfig } from 'prettier'
-import { groups } from '../../infra/config/settings.ts'
+import { groups, settings } from '../../infra/config/settings.ts'
+import { userLimits } from '../../services/users/limits.ts'
 import type { Setting } from '../../infra/config/setting.ts'
 
 const root = resolve(import.meta.dirname, '../..')
@@ -59,11 +60,30 @@ The server reads them once, when it starts. It stops with an error that names th
     return [`## ${title}\n`, '| Variable | Default | Meaning |', '|---|---|---|', ...rows].join('\n')
   })
   const note = '<!-- Written by `npm run settings` from infra/config/settings.ts. Do not edit. -->'
-  const page = [note, intro, ...sections].join('\n\n')
+  const page = [note, intro, ...sections, limitsSection()].join('\n\n')
   return await format(page, {
     ...(await resolveConfig(join(root, 'docs/configuration.md'))),
     parser: 'markdown',
   })
+}
+
+/** All limits of a user, with the error of each. */
+function limitsSection(): string {
+  const all: Record<string, Setting<unknown>> = settings
+  const rows = userLimits.map(({ name, setting, error: { status, code, constraint }, test }) => {
+    const { variable, default: value, defaultText } = all[setting]
+    const shown = value === '0' ? 'none' : `\`${value ?? defaultText}\``
+    return `| \`${name}\` | ${shown} | \`${variable}\` | ${status} \`${code}\`, \`${constraint}\` | \`${test}\` |`
+  })
+  return [
+    '## Limits of a user\n',
+    '`GET /user/limits` returns these limits with their use; all API keys of a user share them. The error of a',
+    'request over the limit has the constraint in `details.constraint`. The files of a project count against',
+    '`STORAGE_QUOTA_PROJECT`, with the same error as `storage_bytes`.\n',
+    '| Limit | Default | Setting | Error | Test |',
+    '|---|---|---|---|---|',
+    ...rows,
+  ].join('\n')
 }
 
 function tableRow({

@@ -5,9 +5,77 @@ import type { Config } from '../../infra/config/config.ts'
 import type { RateLimitReader } from '../../infra/contract/rate-limits.ts'
 import type { Db } from '../../infra/database/database.ts'
 import { heartbeatTimeoutSeconds } from '../../infra/database/heartbeats.ts'
-import { limitOf, quotaNames, type QuotaName } from './quotas.ts'
+import type { ErrorCode } from '../../infra/errors.ts'
+import { quotas } from './quotas.ts'
 
 export type Limit = components['schemas']['Limit']
+
+/** A limit of each user, as docs/configuration.md lists it. */
+export interface DeclaredLimit {
+  name: string
+  unit: Limit['unit']
+  setting: keyof Config
+  /** The error of a request over the limit; `constraint` is in its `details`. */
+  error: { status: number; code: ErrorCode; constraint: string }
+  /** The test that reaches the limit. */
+  test: string
+}
+
+const quotasTest = 'test/users/quotas.test.ts'
+const maxOpen = { status: 429, code: 'RATE_LIMITED', constraint: 'max_open' } as const
+
+const otherLimits = {
+  storage_bytes: {
+    unit: 'bytes',
+    setting: 'storageQuotaUser',
+    error: { status: 413, code: 'PAYLOAD_TOO_LARGE', constraint: 'quota' },
+  },
+  open_requests: {
+    unit: 'items',
+    setting: 'requestsPerUser',
+    error: maxOpen,
+    test: 'test/app/request-turns.test.ts',
+  },
+  open_uploads: { unit: 'items', setting: 'uploadsPerUser', error: maxOpen },
+  event_streams: { unit: 'items', setting: 'streamsPerUser', error: maxOpen },
+  open_answers: { unit: 'items', setting: 'aiStreamsPerUser', error: maxOpen },
+  tokens_per_day: {
+    unit: 'tokens',
+    setting: 'aiTokensPerDay',
+    error: { status: 429, code: 'RATE_LIMITED', constraint: 'tokens_per_day' },
+  },
+} satisfies Record<string, Omit<DeclaredLimit, 'name' | 'test'> & { test?: string }>
+
+type OtherLimit = keyof typeof otherLimits
+
+/** The settings of the rate limits that count by user, by policy. */
+const requestSettings = {
+  default: 'defaultRateLimit',
+  write: 'writeRateLimit',
+  upload: 'uploadRateLimit',
+  ai: 'aiRateLimit',
+} satisfies Record<string, keyof Config>
+
+const quotaLimits: DeclaredLimit[] = quotas.map(({ name, setting }) => ({
+  name,
+  unit: name.endsWith('_bytes') ? 'bytes' : 'items',
+  setting,
+  error: { status: 403, code: 'FORBIDDEN', constraint: name },
+  test: quotasTest,
+}))
+
+/** All limits of a user. */
+export const userLimits: DeclaredLimit[] = [
+  ...quotaLimits,
+  ...Object.entries(otherLimits).map(([name, limit]) => ({ name, test: quotasTest, ...limit })),
+  ...Object.entries(requestSettings).map(([policy, setting]) => ({
+    name: `requests_${policy}`,
+    unit: 'requests_per_minute' as const,
+    setting,
+    error: { status: 429, code: 'RATE_LIMITED' as const, constraint: 'rate_limit' },
+    test: 'test/app/rate-limit.test.ts',
+  })),
+]
 
 interface Sources {
   config: Readonly<Config>
@@ -22,13 +90,15 @@ export async function readLimits(
   { config, rateLimits, turns, eventStreams, openUploads }: Sources,
   userId: string,
 ): Promise<Limit[]> {
-  const {
-    storage_bytes: storageBytes,
-    tokens,
-    day_ends: dayEnds,
-    answers,
-    quotas,
-  } = await sql.readUse(db, { user_id: userId, heartbeat_timeout_seconds: heartbeatTimeoutSeconds })
+  const use = await sql.readUse(db, { user_id: userId, heartbeat_timeout_seconds: heartbeatTimeoutSeconds })
+  const usedOthers: Record<OtherLimit, number> = {
+    storage_bytes: use.storage_bytes,
+    open_requests: turns.countOpen(userId),
+    open_uploads: openUploads.countOpen(userId),
+    event_streams: eventStreams.countOpen(userId),
+    open_answers: use.answers,
+    tokens_per_day: use.tokens,
+  }
   const requests = (await rateLimits.read(userId)).map(({ policy, limit, used, resetAt }) => ({
     name: `requests_${policy}`,
     unit: 'requests_per_minute' as const,
@@ -37,25 +107,21 @@ export async function readLimits(
     reset_at: resetAt?.toISOString() ?? null,
   }))
   return [
-    ...quotaNames.map((name) => standing(name, unitOf(name), limitOf(config, name), quotas[name] ?? 0)),
-    standing('storage_bytes', 'bytes', config.storageQuotaUser, storageBytes),
-    standing('open_requests', 'items', config.requestsPerUser, turns.countOpen(userId)),
-    standing('open_uploads', 'items', config.uploadsPerUser, openUploads.countOpen(userId)),
-    standing('event_streams', 'items', config.streamsPerUser, eventStreams.countOpen(userId)),
-    standing('open_answers', 'items', config.aiStreamsPerUser, answers),
-    {
-      name: 'tokens_per_day',
-      unit: 'tokens',
-      limit: config.aiTokensPerDay || null,
-      used: tokens,
-      reset_at: dayEnds,
-    },
+    ...quotaLimits.map(({ name, unit, setting }) => ({
+      name,
+      unit,
+      limit: config[setting] as number,
+      used: use.quotas[name] ?? 0,
+      reset_at: null,
+    })),
+    ...Object.entries(otherLimits).map(([name, { unit, setting }]) => ({
+      name,
+      unit,
+      // Without a limit the setting is 0.
+      limit: unit === 'tokens' ? config[setting] || null : config[setting],
+      used: usedOthers[name as OtherLimit],
+      reset_at: unit === 'tokens' ? use.day_ends : null,
+    })),
     ...requests,
   ]
 }
-
-function standing(name: string, unit: Limit['unit'], limit: number, used: number): Limit {
-  return { name, unit, limit, used, reset_at: null }
-}
-
-const unitOf = (name: QuotaName): Limit['unit'] => (name === 'document_bytes' ? 'bytes' : 'items')

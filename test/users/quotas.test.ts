@@ -1,30 +1,31 @@
 // The quotas of a user: requests at once end exactly at the limit, what is deleted is free again, and
 // GET /user/limits shows it.
+import { existsSync } from 'node:fs'
+import { resolve } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
 import t, { type Test } from 'tap'
-import { quotaNames, type QuotaName } from '../../services/users/quotas.ts'
+import contract from '../../generated/openapi.json' with { type: 'json' }
+import { settings } from '../../infra/config/settings.ts'
+import { countTokens } from '../../services/ai/chat/token-estimate.ts'
+import { userLimits } from '../../services/users/limits.ts'
+import { quotaNames, quotas, type QuotaName } from '../../services/users/quotas.ts'
 import { createCatalog } from '../support/catalog-fixtures.ts'
+import { startChatFixture } from '../support/chat.ts'
 import type { Reply } from '../support/client.ts'
 import { startServer, type Person } from '../support/server.ts'
-import { upload } from '../support/storage.ts'
+import { openConnection, upload, uploadForm, uploadHead } from '../support/storage.ts'
 import { encodeMetadata } from '../support/tus.ts'
+import { waitUntil } from '../support/wait.ts'
 
 /** How many requests are sent at once. */
 const attempts = process.env.FAULTS === 'long' ? 400 : 20
-const limit = 5
-const settings = quotaNames.map((name) => [
-  name === 'webhook_endpoints' ? 'WEBHOOK_ENDPOINTS_PER_USER' : `QUOTA_${name.toUpperCase()}`,
-  String(limit),
-])
+const maxItems = 5
+/** The quotas that are not `maxItems`. */
+const otherMaximums: Record<string, number> = { document_bytes: 50, storage_bytes: 500_000 }
+const maximumOf = (name: string): number => otherMaximums[name] ?? maxItems
+const quotaEnv = quotas.map(({ name, setting }) => [settings[setting].variable, String(maximumOf(name))])
 const server = await startServer(t, {
-  env: {
-    ...Object.fromEntries(settings),
-    QUOTA_DOCUMENT_BYTES: '50',
-    QUOTA_DOCUMENTS: '1000',
-    RATE_LIMIT_WRITE: '100000',
-    RATE_LIMIT_UPLOAD: '100000',
-    RATE_LIMIT_AI: '100000',
-    AI_STREAMS_PER_USER: '1000',
-  },
+  env: { ...Object.fromEntries(quotaEnv), STORAGE_QUOTA_USER: String(maximumOf('storage_bytes')) },
 })
 let count = 0
 const unique = (): string => `${count++}`
@@ -32,16 +33,21 @@ const unique = (): string => `${count++}`
 interface Case {
   /** What the user has before the requests. */
   before?: number
+  /** How much of the quota a request takes. Default 1. */
+  amount?: number
+  role?: 'user' | 'admin'
   /** Creates what the requests need, and returns a request that takes one from the quota. */
   prepare: (person: Person) => Promise<() => Promise<Reply>> | (() => Promise<Reply>)
   /** The path of what was created. */
   remove?: (created: Reply) => [method: 'DELETE' | 'POST', path: string]
 }
 
+const tus = { 'tus-resumable': '1.0.0' }
+
 const project = async ({ client }: Person): Promise<string> =>
   (await client.post('/projects', { name: unique() })).body.id
 
-const cases: Partial<Record<QuotaName, Case>> = {
+const cases: Record<QuotaName | 'storage_bytes', Case> = {
   api_keys: {
     before: 1,
     prepare:
@@ -55,6 +61,16 @@ const cases: Partial<Record<QuotaName, Case>> = {
       ({ client }) =>
       () =>
         client.post('/projects', { name: unique() }),
+  },
+  members: {
+    role: 'admin',
+    prepare: async (person) => {
+      const id = await project(person)
+      const users: string[] = []
+      for (let i = 0; i < 3 * attempts; i++) users.push((await server.person()).id)
+      return () => person.client.post(`/projects/${id}/members`, { user_id: users.pop(), role: 'viewer' })
+    },
+    remove: ({ body }) => ['DELETE', `/projects/${body.project_id}/members/${body.id}`],
   },
   invitations: {
     prepare: async (person) => {
@@ -91,11 +107,20 @@ const cases: Partial<Record<QuotaName, Case>> = {
       () =>
         client.call('POST', '/storage/uploads', {
           headers: {
-            'tus-resumable': '1.0.0',
+            ...tus,
             'upload-length': '5',
             'upload-metadata': encodeMetadata({ filename: 'five.txt' }),
           },
         }),
+    remove: ({ headers }) => ['DELETE', headers.get('location')!.replace(/^.*\/v1/, '')],
+  },
+  storage_bytes: {
+    amount: 250_000,
+    prepare:
+      ({ client }) =>
+      () =>
+        upload(client, { bytes: Buffer.alloc(250_000) }),
+    remove: ({ body }) => ['DELETE', `/storage/files/${body.id}`],
   },
   knowledge_bases: {
     prepare:
@@ -104,10 +129,18 @@ const cases: Partial<Record<QuotaName, Case>> = {
         client.post('/ai/knowledge', { name: unique() }),
     remove: ({ body }) => ['DELETE', `/ai/knowledge/${body.id}`],
   },
-  document_bytes: {
+  documents: {
     prepare: async ({ client }) => {
       const { id } = (await client.post('/ai/knowledge', { name: unique() })).body
-      return () => client.post(`/ai/knowledge/${id}/documents`, { text: unique().padStart(10, 'x') })
+      return () => client.post(`/ai/knowledge/${id}/documents`, { text: unique() })
+    },
+    remove: ({ body }) => ['DELETE', `/ai/knowledge/${body.knowledge_base_id}/documents/${body.id}`],
+  },
+  document_bytes: {
+    amount: 25,
+    prepare: async ({ client }) => {
+      const { id } = (await client.post('/ai/knowledge', { name: unique() })).body
+      return () => client.post(`/ai/knowledge/${id}/documents`, { text: unique().padStart(25, 'x') })
     },
     remove: ({ body }) => ['DELETE', `/ai/knowledge/${body.knowledge_base_id}/documents/${body.id}`],
   },
@@ -117,6 +150,12 @@ const cases: Partial<Record<QuotaName, Case>> = {
       () =>
         client.post('/ai/sessions', { title: unique() }),
     remove: ({ body }) => ['DELETE', `/ai/sessions/${body.id}`],
+  },
+  messages: {
+    prepare:
+      ({ client }) =>
+      () =>
+        client.post('/ai/chat', { messages: [{ role: 'user', content: unique() }] }),
   },
   pending_orders: {
     prepare: async ({ client }) => {
@@ -132,42 +171,163 @@ async function useOf(person: Person, name: string): Promise<{ limit: number; use
   return limits.find((each: { name: string }) => each.name === name)
 }
 
-for (const [name, { before = 0, prepare, remove }] of Object.entries(cases)) {
+const errorOf = (name: string) => {
+  const { status, code, constraint } = userLimits.find((limit) => limit.name === name)!.error
+  return { status, code, details: { constraint } }
+}
+
+const atOnce = async <T>(n: number, work: (i: number) => Promise<T>): Promise<T[]> =>
+  await Promise.all(Array.from({ length: n }, (_, i) => work(i)))
+const isAccepted = ({ status }: Reply): boolean => status < 300
+
+for (const [name, { before = 0, amount = 1, role, prepare, remove }] of Object.entries(cases)) {
   t.test(`${name}: ${attempts} requests at once end exactly at the limit`, async (t: Test) => {
-    const person = await server.person()
+    const person = await server.person({ role })
     const request = await prepare(person)
-    const replies = await Promise.all(Array.from({ length: attempts }, request))
-    const accepted = replies.filter(({ status }) => status < 300)
-    const refused = replies.filter(({ status }) => status >= 300)
-    t.equal(accepted.length, limit - before)
-    for (const { status, body } of refused)
-      t.match({ status, ...body.error }, { status: 403, code: 'FORBIDDEN', details: { constraint: name } })
-    const unit = name === 'document_bytes' ? 10 : 1
-    t.match(await useOf(person, name), { limit: limit * unit, used: limit * unit })
+    const maximum = maximumOf(name)
+    const replies = await atOnce(attempts, request)
+    const accepted = replies.filter(isAccepted)
+    t.equal(accepted.length, maximum / amount - before)
+    for (const { status, body } of replies.filter((reply) => !isAccepted(reply)))
+      t.match({ status, ...body.error }, errorOf(name))
+    t.match(await useOf(person, name), { limit: maximum, used: maximum })
     if (remove === undefined) return
-    const [method, path] = remove(accepted[0])
-    t.ok((await person.client.call(method, path)).status < 300)
-    t.match(await useOf(person, name), { used: (limit - 1) * unit }, 'what is removed is free again')
-    t.ok((await request()).status < 300)
-    t.equal((await request()).status, 403)
+
+    const removeOne = async (created: Reply): Promise<Reply> => {
+      const [method, path] = remove(created)
+      return await person.client.call(method, path, { headers: name === 'uploads' ? tus : {} })
+    }
+    t.ok(isAccepted(await removeOne(accepted.pop()!)))
+    t.match(await useOf(person, name), { used: maximum - amount }, 'what is removed is free again')
+    accepted.push(await request())
+    t.equal((await request()).status, errorOf(name).status)
+
+    // Both at once: what is free is taken again, and never counted twice.
+    const [removed, again] = await Promise.all([
+      Promise.all(accepted.map(removeOne)),
+      atOnce(attempts, request),
+    ])
+    t.ok(removed.every(isAccepted))
+    const left = again.filter(isAccepted)
+    t.match(await useOf(person, name), { used: (before + left.length) * amount })
+    t.ok(left.length * amount <= maximum)
+    t.ok((await Promise.all(left.map(removeOne))).every(isAccepted))
+    t.match(await useOf(person, name), { used: before * amount }, 'all is free again')
   })
 }
+
+const slow = await startChatFixture(t, {
+  script: { pieces: Array.from({ length: 2000 }, () => 'word '), piecesPerSecond: 10 },
+  env: {
+    STREAMS_PER_USER: String(maxItems),
+    UPLOADS_PER_USER: String(maxItems),
+    AI_STREAMS_PER_USER: String(maxItems),
+  },
+})
+
+/** Opens something many times at once, which stays open, and closes it. */
+async function assertOpenLimit(
+  t: Test,
+  name: string,
+  open: (person: Person) => Promise<{ status: number; error: unknown; close: () => unknown }>,
+): Promise<void> {
+  const person = await slow.server.person()
+  const all = await atOnce(attempts, () => open(person))
+  const opened = all.filter(({ status }) => status === 200)
+  t.equal(opened.length, maxItems)
+  for (const { status, error } of all.filter(({ status }) => status !== 200))
+    t.match({ status, ...(error as object) }, errorOf(name))
+  t.match(await useOf(person, name), { limit: maxItems, used: maxItems })
+  for (const { close } of opened) await close()
+  await waitUntil(async () => (await useOf(person, name)).used === 0, `${name} to be free`)
+  const again = await open(person)
+  t.equal(again.status, 200)
+  await again.close()
+}
+
+t.test(`event_streams: ${attempts} at once end exactly at the limit`, async (t) => {
+  await assertOpenLimit(t, 'event_streams', async ({ key }) => {
+    const over = new AbortController()
+    const headers = { authorization: `Bearer ${key}` }
+    const reply = await fetch(`${slow.server.url}/v1/events/stream`, { headers, signal: over.signal })
+    const error = reply.status === 200 ? null : ((await reply.json()) as any).error
+    return { status: reply.status, error, close: () => over.abort() }
+  })
+})
+
+t.test(`open_answers: ${attempts} at once end exactly at the limit`, async (t) => {
+  await assertOpenLimit(t, 'open_answers', async ({ key }) => {
+    const over = new AbortController()
+    const reply = await fetch(`${slow.server.url}/v1/ai/chat/stream`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
+      body: JSON.stringify({ messages: [{ role: 'user', content: 'Count!' }] }),
+      signal: over.signal,
+    })
+    const error = reply.status === 200 ? null : ((await reply.json()) as any).error
+    return { status: reply.status, error, close: () => over.abort() }
+  })
+})
+
+t.test(`open_uploads: ${attempts} at once end exactly at the limit`, async (t) => {
+  await assertOpenLimit(t, 'open_uploads', async ({ key }) => {
+    const { body, boundary } = uploadForm({ bytes: 'content' })
+    const connection = await openConnection(t, slow.server.url)
+    await connection.write(uploadHead(key, boundary, body.length))
+    await connection.write(body.subarray(0, -5))
+    // A refused upload is answered at once, an accepted one waits for its end.
+    await Promise.race([connection.reply(), sleep(attempts * 25)])
+    const close = (): unknown => connection.socket.destroy()
+    if (connection.received() === '') return { status: 200, error: null, close }
+    const { status, body: answer } = await connection.reply()
+    return { status, error: answer.error, close }
+  })
+})
+
+t.test(`tokens_per_day: ${attempts} searches at once end at the limit`, async (t) => {
+  const query = 'ten words '.repeat(5).trim()
+  const { person } = await startChatFixture(t, {
+    embeddings: { model: 'embedder', dimensions: 64 },
+    env: { AI_TOKENS_PER_DAY: String(maxItems * countTokens(query)) },
+  })
+  const { id } = (await person.client.post('/ai/knowledge', { name: unique() })).body
+  const replies = await atOnce(attempts, () => person.client.post(`/ai/knowledge/${id}/search`, { query }))
+  t.equal(replies.filter(isAccepted).length, maxItems)
+  for (const { status, body } of replies.filter((reply) => !isAccepted(reply)))
+    t.match({ status, ...body.error }, errorOf('tokens_per_day'))
+  const { limit, used } = await useOf(person, 'tokens_per_day')
+  t.equal(used, limit)
+})
+
+t.test('GET /user/limits, the list of limits, the spec and the triggers have the same names', async (t) => {
+  const person = await server.person()
+  const { limits } = (await person.client.get('/user/limits')).body
+  t.same(
+    limits.map(({ name }: { name: string }) => name),
+    userLimits.map(({ name }) => name),
+  )
+  const codes = contract['x-error-codes'] as Record<string, { constraints?: object }>
+  for (const { error, setting } of userLimits) {
+    t.ok(Object.hasOwn(codes[error.code].constraints!, error.constraint), error.constraint)
+    t.ok(Object.hasOwn(settings, setting), setting)
+  }
+  const { rows } = await server.services.database.pool.query<{ name: string }>(
+    `SELECT DISTINCT split_part(encode(tgargs, 'escape'), '\\000', 1) AS name FROM pg_trigger
+     WHERE tgfoid = 'count_quota'::regproc`,
+  )
+  t.same(rows.map(({ name }) => name).toSorted(), quotaNames.toSorted())
+  for (const { test } of userLimits) t.ok(existsSync(resolve(import.meta.dirname, '../..', test)), test)
+})
 
 t.test('the limits of one user do not touch another, and all keys of a user count together', async (t) => {
   const person = await server.person()
   const other = await server.person()
-  for (let i = 0; i < limit; i++) await person.client.post('/ai/sessions', { title: unique() })
+  for (let i = 0; i < maxItems; i++) await person.client.post('/ai/sessions', { title: unique() })
   t.equal((await person.client.post('/ai/sessions', { title: unique() })).status, 403)
   t.equal((await other.client.post('/ai/sessions', { title: unique() })).status, 201)
   const { limits } = (await person.client.get('/user/limits')).body
   const requests = limits.find((each: { name: string }) => each.name === 'requests_write')
-  t.ok(requests.used >= limit + 1 && requests.reset_at !== null)
-  t.same(
-    limits
-      .map((each: { name: string }) => each.name)
-      .filter((name: string) => quotaNames.includes(name as QuotaName)),
-    quotaNames,
-  )
+  t.ok(requests.used >= maxItems + 1 && requests.reset_at !== null)
 })
 
 t.test('what a user has by the counters is what the tables have', async (t) => {
