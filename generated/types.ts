@@ -12504,7 +12504,7 @@ export interface ErrorResponse {
 /** A limit and its use. */
 export interface Limit {
     /**
-     * The name of the limit, which is `details.constraint` of its error.
+     * The name of the limit. For what you may have, it is `details.constraint` of the error over the limit.
      * @example projects
      */
     name: string;
