@@ -281,7 +281,7 @@ function prefixOf(id: string): string {
   return id.split('_')[0]
 }
 
-/** The ids of all rows, except those about the catalog, and of the admin, who owns all projects of the test. */
+/** The ids of all rows, except the shared ones: the catalog, and the admin, who owns all projects. */
 async function idsInDatabase(): Promise<Set<string>> {
   const { rows: tables } = await database.pool.query<{ name: string }>(
     `SELECT quote_ident(table_name) AS name FROM information_schema.columns

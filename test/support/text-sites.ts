@@ -51,7 +51,9 @@ export async function readTextSites(): Promise<TextSites> {
 function textSitesOf(document: Json, root: SchemaRoot): TextSite[] {
   const found = new Map<string, TextSite>()
   for (const { constraint, steps, schema } of sitesOf(document, root)) {
-    if (constraint.keyword !== 'type' || ![schema.type].flat().includes('string')) continue
+    const isName = steps.at(-1)?.kind === 'name' && constraint.keyword === 'maxLength'
+    const isText = constraint.keyword === 'type' && [schema.type].flat().includes('string')
+    if (!isName && !isText) continue
     const name = `${root.part} ${nameOf(steps)}`
     if (!found.has(name)) found.set(name, { root, steps, schema, name })
   }
@@ -60,8 +62,21 @@ function textSitesOf(document: Json, root: SchemaRoot): TextSite[] {
 
 function nameOf(steps: Step[]): string {
   return steps
-    .flatMap((step) => (step.kind === 'choice' ? [] : step.kind === 'property' ? [step.name] : ['*']))
+    .flatMap((step) => {
+      if (step.kind === 'choice') return []
+      return step.kind === 'property' ? [step.name] : step.kind === 'name' ? ['(name)'] : ['*']
+    })
     .join('.')
+}
+
+/** The text at the site in a body with the same fields; undefined when the body has no such text. */
+export function valueAtSite(body: Json, { steps }: TextSite): unknown {
+  return steps.reduce((value, step) => {
+    if (step.kind === 'property') return value?.[step.name]
+    if (step.kind === 'item') return value?.[0]
+    if (step.kind === 'value') return Object.values(value ?? {})[0]
+    return step.kind === 'name' ? Object.keys(value ?? {})[0] : value
+  }, body)
 }
 
 /** The prefix of the ids that a schema accepts, such as `prj`; undefined for other texts. */
