@@ -4,6 +4,7 @@
 import type { IncomingMessage, Server, ServerResponse } from 'node:http'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { requestTimeout } from '../../infra/errors.ts'
+import { hasBody } from './request-headers.ts'
 import { isStreamed } from './validation.ts'
 
 export interface BodyTimeouts {
@@ -89,14 +90,4 @@ function drain(request: IncomingMessage): void {
   setTimeout(() => {
     if (!request.complete) request.socket.destroy()
   }, lingerMs).unref()
-}
-
-export function hasBody({ headers }: IncomingMessage): boolean {
-  return headers['content-length'] !== undefined || headers['transfer-encoding'] !== undefined
-}
-
-/** The Content-Length of a request; undefined if the body is sent in chunks. */
-export function contentLength({ headers }: Pick<IncomingMessage, 'headers'>): number | undefined {
-  const length = headers['content-length']
-  return length === undefined ? undefined : Number(length)
 }

@@ -8,7 +8,7 @@ import { ApiError, invalidField, type Problem } from '../../infra/errors.ts'
 import type { FilePart, FormInfo } from '../../infra/contract/operation.ts'
 import { parseField } from '../../infra/validation/form-values.ts'
 import { parseStrictJson } from '../../infra/validation/strict-json.ts'
-import { contentLength } from './body-timeout.ts'
+import { contentLength } from './request-headers.ts'
 
 export interface Form {
   fields: Record<string, unknown>

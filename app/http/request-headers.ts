@@ -47,3 +47,13 @@ export function clientRequestId({ headers }: Pick<IncomingMessage, 'headers'>): 
 export function answeredRequestId(request: FastifyRequest): string {
   return clientRequestId(request) ?? request.id
 }
+
+export function hasBody({ headers }: IncomingMessage): boolean {
+  return headers['content-length'] !== undefined || headers['transfer-encoding'] !== undefined
+}
+
+/** The Content-Length of a request; undefined if the body is sent in chunks. */
+export function contentLength({ headers }: Pick<IncomingMessage, 'headers'>): number | undefined {
+  const length = headers['content-length']
+  return length === undefined ? undefined : Number(length)
+}

@@ -4,7 +4,7 @@ import type { FilePart, FormWithFile, OperationInfo } from '../../infra/contract
 import { invalidRequest, unsupportedMediaType } from '../../infra/errors.ts'
 import type { OpenCounts } from '../../infra/open-counts.ts'
 import { check } from '../../infra/validation/validators.ts'
-import { contentLength, hasBody } from './body-timeout.ts'
+import { contentLength, hasBody } from './request-headers.ts'
 import { readForm, type Form } from './multipart.ts'
 import { hasTwoContentTypes, requireMediaType, validate, type Input } from './validation.ts'
 
