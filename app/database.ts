@@ -6,8 +6,8 @@ import { prepareDatabase } from '../infra/prepare-database.ts'
 import { connectionsOf, jobQueues } from '../services/services.ts'
 
 /**
- * Checks the connections to a database of the operator, and applies the missing migrations unless `MIGRATE` is
- * off.
+ * Checks the connections to a database of the operator, and applies the missing migrations unless `MIGRATE`
+ * is off.
  */
 export async function checkAndPrepare(
   config: Readonly<Config>,
