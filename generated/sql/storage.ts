@@ -741,9 +741,10 @@ export interface ListLinksRow {
  */
 export const listRemovableBlobs = many<{ sweep_id: string; days: number; after: string; limit: number }, ListRemovableBlobsRow>(
   'storage/list-removable-blobs',
-  `SELECT k.key, k.bytes FROM quarantined_blobs k
-WHERE k.sweep_id = $1 AND k.sweep_id = (SELECT sweep_id FROM database_identity)
-  AND k.since <= now() - make_interval(days => $2) AND k.key > $3 AND NOT (EXISTS (SELECT FROM files f WHERE f.blob_key = k.key)
+  `SELECT k.key, k.bytes FROM quarantined_blobs k JOIN database_identity i ON i.sweep_id = k.sweep_id
+WHERE k.sweep_id = $1
+  AND greatest(k.since, i.quarantine_restarted_at) <= now() - make_interval(days => $2)
+  AND k.key > $3 AND NOT (EXISTS (SELECT FROM files f WHERE f.blob_key = k.key)
   OR EXISTS (SELECT FROM avatars a WHERE a.id = split_part(k.key, '-', 1)))
 ORDER BY k.key LIMIT $4`,
   ['sweep_id', 'days', 'after', 'limit'],
@@ -1093,13 +1094,14 @@ export interface ReadUsageRow {
 
 /**
  * Takes the blobs out of the quarantine that a complete sweep did not find, or that a row refers to again.
+ * None when another sweep has begun.
  * @see prisma/sql/storage/release-blobs.sql
  */
 export const releaseBlobs = one<{ sweep_id: string }, ReleaseBlobsRow>(
   'storage/release-blobs',
   `WITH released AS (
-  DELETE FROM quarantined_blobs
-  WHERE sweep_id IS DISTINCT FROM $1 AND since < (SELECT sweep_began_at FROM database_identity)
+  DELETE FROM quarantined_blobs q USING database_identity i
+  WHERE i.sweep_id = $1 AND q.sweep_id IS DISTINCT FROM i.sweep_id AND q.since < i.sweep_began_at
   RETURNING 1
 )
 SELECT count(*)::int AS n FROM released`,
@@ -1179,14 +1181,10 @@ export interface ReserveStorageRow {
  * Makes every blob wait for the whole time of the quarantine again.
  * @see prisma/sql/storage/restart-quarantine.sql
  */
-export const restartQuarantine = one<{}, RestartQuarantineRow>(
+export const restartQuarantine = none<{}>(
   'storage/restart-quarantine',
-  `WITH waiting AS (UPDATE quarantined_blobs SET since = now() RETURNING 1)
-SELECT count(*)::int AS n FROM waiting`,
+  `UPDATE database_identity SET quarantine_restarted_at = now()`,
 )
-export interface RestartQuarantineRow {
-  n: number
-}
 
 /**
  * Revokes a link, unless it is revoked already.

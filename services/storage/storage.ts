@@ -2,7 +2,7 @@
 import type { Config } from '../../infra/config/config.ts'
 import { wasRolledBack, type Database } from '../../infra/database/database.ts'
 import * as sql from '../../generated/sql/storage.ts'
-import { RolledBack } from '../../infra/errors.ts'
+import { ApiError, RolledBack } from '../../infra/errors.ts'
 import type { BlobStore, LocalFile } from './blobs/blob-store.ts'
 import { createDiskBlobStore } from './blobs/disk.ts'
 import { createDiskDocuments } from './blobs/disk-documents.ts'
@@ -108,7 +108,12 @@ export function createStorage(
 
   async function claimAll(): Promise<void> {
     await claimStore(db, await open())
-    if (config.s3 !== null) await claimFolder(db, uploadsFolder(config))
+    if (config.s3 === null) return
+    await claimFolder(db, uploadsFolder(config)).catch((error) => {
+      // Without the folder only uploads fail.
+      if (!(error instanceof ApiError)) throw error
+      onError(new Error('STORAGE_DIR cannot be used for uploads', { cause: error.cause ?? error }))
+    })
   }
 
   async function storeBlobs<T>(files: Map<string, LocalFile>, transaction: () => Promise<T>): Promise<T> {

@@ -135,9 +135,9 @@ async function* sweep(
 async function beginSweep(db: Db, store: BlobStore, log: SweepLog): Promise<string> {
   const { sweep_id: last } = await sql.readIdentity(db, { hours: 0 })
   if ((await sweepOf(store)) !== last) {
-    const { n: blobs } = await sql.restartQuarantine(db)
+    await sql.restartQuarantine(db)
     log.warn(
-      { storage_sweep: { blobs } },
+      { storage_sweep: { restarted: true } },
       'The store was last swept by another copy of this database, or before a restore: ' +
         'the quarantine starts again.',
     )

@@ -739,6 +739,15 @@ t.test('redirects to presigned URLs', { skip: noS3 }, async (t) => {
     fields: { visibility: 'public' },
   })
 
+  t.test('a lost blob is a 503 and no redirect', async (t) => {
+    const lost = await uploadFile(client, { bytes })
+    await (await server.services.storage.blobStore()).delete([lost.id])
+    const reply = await client.get(pathOf(lost))
+    t.match([reply.status, reply.body.error], [503, { details: { constraint: 'content' } }])
+    t.equal(reply.headers.get('location'), null)
+    t.equal((await client.get(`/storage/files/${lost.id}`)).body.download_count, 0)
+  })
+
   t.test('a presigned URL needs no key, expires and allows nothing else', async (t) => {
     const reply = await client.get(`${pathOf(file)}?filename=other.bin`)
     t.equal(reply.status, 302)

@@ -290,7 +290,11 @@ export async function ageQuarantine({ database }: Services, days: number): Promi
   await database.sql(ageBlobs, [days])
 }
 
-const ageBlobs = statement('UPDATE quarantined_blobs SET since = since - make_interval(days => $1)')
+const ageBlobs = statement(`
+  WITH restart AS (
+    UPDATE database_identity SET quarantine_restarted_at = quarantine_restarted_at - make_interval(days => $1)
+  )
+  UPDATE quarantined_blobs SET since = since - make_interval(days => $1)`)
 
 /** The keys of all blobs in the store. */
 export async function storedKeys({ storage }: Services): Promise<string[]> {

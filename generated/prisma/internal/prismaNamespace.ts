@@ -4181,7 +4181,8 @@ export const DatabaseIdentityScalarFieldEnum = {
   databaseId: 'databaseId',
   sweepId: 'sweepId',
   sweepBeganAt: 'sweepBeganAt',
-  sweptAt: 'sweptAt'
+  sweptAt: 'sweptAt',
+  quarantineRestartedAt: 'quarantineRestartedAt'
 } as const
 
 export type DatabaseIdentityScalarFieldEnum = (typeof DatabaseIdentityScalarFieldEnum)[keyof typeof DatabaseIdentityScalarFieldEnum]

@@ -41,6 +41,7 @@ export type DatabaseIdentityMinAggregateOutputType = {
   sweepId: string | null
   sweepBeganAt: Date | null
   sweptAt: Date | null
+  quarantineRestartedAt: Date | null
 }
 
 export type DatabaseIdentityMaxAggregateOutputType = {
@@ -49,6 +50,7 @@ export type DatabaseIdentityMaxAggregateOutputType = {
   sweepId: string | null
   sweepBeganAt: Date | null
   sweptAt: Date | null
+  quarantineRestartedAt: Date | null
 }
 
 export type DatabaseIdentityCountAggregateOutputType = {
@@ -57,6 +59,7 @@ export type DatabaseIdentityCountAggregateOutputType = {
   sweepId: number
   sweepBeganAt: number
   sweptAt: number
+  quarantineRestartedAt: number
   _all: number
 }
 
@@ -75,6 +78,7 @@ export type DatabaseIdentityMinAggregateInputType = {
   sweepId?: true
   sweepBeganAt?: true
   sweptAt?: true
+  quarantineRestartedAt?: true
 }
 
 export type DatabaseIdentityMaxAggregateInputType = {
@@ -83,6 +87,7 @@ export type DatabaseIdentityMaxAggregateInputType = {
   sweepId?: true
   sweepBeganAt?: true
   sweptAt?: true
+  quarantineRestartedAt?: true
 }
 
 export type DatabaseIdentityCountAggregateInputType = {
@@ -91,6 +96,7 @@ export type DatabaseIdentityCountAggregateInputType = {
   sweepId?: true
   sweepBeganAt?: true
   sweptAt?: true
+  quarantineRestartedAt?: true
   _all?: true
 }
 
@@ -186,6 +192,7 @@ export type DatabaseIdentityGroupByOutputType = {
   sweepId: string | null
   sweepBeganAt: Date | null
   sweptAt: Date | null
+  quarantineRestartedAt: Date | null
   _count: DatabaseIdentityCountAggregateOutputType | null
   _avg: DatabaseIdentityAvgAggregateOutputType | null
   _sum: DatabaseIdentitySumAggregateOutputType | null
@@ -217,6 +224,7 @@ export type DatabaseIdentityWhereInput = {
   sweepId?: Prisma.StringNullableFilter<"DatabaseIdentity"> | string | null
   sweepBeganAt?: Prisma.DateTimeNullableFilter<"DatabaseIdentity"> | Date | string | null
   sweptAt?: Prisma.DateTimeNullableFilter<"DatabaseIdentity"> | Date | string | null
+  quarantineRestartedAt?: Prisma.DateTimeNullableFilter<"DatabaseIdentity"> | Date | string | null
 }
 
 export type DatabaseIdentityOrderByWithRelationInput = {
@@ -225,6 +233,7 @@ export type DatabaseIdentityOrderByWithRelationInput = {
   sweepId?: Prisma.SortOrderInput | Prisma.SortOrder
   sweepBeganAt?: Prisma.SortOrderInput | Prisma.SortOrder
   sweptAt?: Prisma.SortOrderInput | Prisma.SortOrder
+  quarantineRestartedAt?: Prisma.SortOrderInput | Prisma.SortOrder
 }
 
 export type DatabaseIdentityWhereUniqueInput = Prisma.AtLeast<{
@@ -236,6 +245,7 @@ export type DatabaseIdentityWhereUniqueInput = Prisma.AtLeast<{
   sweepId?: Prisma.StringNullableFilter<"DatabaseIdentity"> | string | null
   sweepBeganAt?: Prisma.DateTimeNullableFilter<"DatabaseIdentity"> | Date | string | null
   sweptAt?: Prisma.DateTimeNullableFilter<"DatabaseIdentity"> | Date | string | null
+  quarantineRestartedAt?: Prisma.DateTimeNullableFilter<"DatabaseIdentity"> | Date | string | null
 }, "id">
 
 export type DatabaseIdentityOrderByWithAggregationInput = {
@@ -244,6 +254,7 @@ export type DatabaseIdentityOrderByWithAggregationInput = {
   sweepId?: Prisma.SortOrderInput | Prisma.SortOrder
   sweepBeganAt?: Prisma.SortOrderInput | Prisma.SortOrder
   sweptAt?: Prisma.SortOrderInput | Prisma.SortOrder
+  quarantineRestartedAt?: Prisma.SortOrderInput | Prisma.SortOrder
   _count?: Prisma.DatabaseIdentityCountOrderByAggregateInput
   _avg?: Prisma.DatabaseIdentityAvgOrderByAggregateInput
   _max?: Prisma.DatabaseIdentityMaxOrderByAggregateInput
@@ -260,6 +271,7 @@ export type DatabaseIdentityScalarWhereWithAggregatesInput = {
   sweepId?: Prisma.StringNullableWithAggregatesFilter<"DatabaseIdentity"> | string | null
   sweepBeganAt?: Prisma.DateTimeNullableWithAggregatesFilter<"DatabaseIdentity"> | Date | string | null
   sweptAt?: Prisma.DateTimeNullableWithAggregatesFilter<"DatabaseIdentity"> | Date | string | null
+  quarantineRestartedAt?: Prisma.DateTimeNullableWithAggregatesFilter<"DatabaseIdentity"> | Date | string | null
 }
 
 export type DatabaseIdentityCreateInput = {
@@ -268,6 +280,7 @@ export type DatabaseIdentityCreateInput = {
   sweepId?: string | null
   sweepBeganAt?: Date | string | null
   sweptAt?: Date | string | null
+  quarantineRestartedAt?: Date | string | null
 }
 
 export type DatabaseIdentityUncheckedCreateInput = {
@@ -276,6 +289,7 @@ export type DatabaseIdentityUncheckedCreateInput = {
   sweepId?: string | null
   sweepBeganAt?: Date | string | null
   sweptAt?: Date | string | null
+  quarantineRestartedAt?: Date | string | null
 }
 
 export type DatabaseIdentityUpdateInput = {
@@ -284,6 +298,7 @@ export type DatabaseIdentityUpdateInput = {
   sweepId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   sweepBeganAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   sweptAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  quarantineRestartedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
 }
 
 export type DatabaseIdentityUncheckedUpdateInput = {
@@ -292,6 +307,7 @@ export type DatabaseIdentityUncheckedUpdateInput = {
   sweepId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   sweepBeganAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   sweptAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  quarantineRestartedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
 }
 
 export type DatabaseIdentityCreateManyInput = {
@@ -300,6 +316,7 @@ export type DatabaseIdentityCreateManyInput = {
   sweepId?: string | null
   sweepBeganAt?: Date | string | null
   sweptAt?: Date | string | null
+  quarantineRestartedAt?: Date | string | null
 }
 
 export type DatabaseIdentityUpdateManyMutationInput = {
@@ -308,6 +325,7 @@ export type DatabaseIdentityUpdateManyMutationInput = {
   sweepId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   sweepBeganAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   sweptAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  quarantineRestartedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
 }
 
 export type DatabaseIdentityUncheckedUpdateManyInput = {
@@ -316,6 +334,7 @@ export type DatabaseIdentityUncheckedUpdateManyInput = {
   sweepId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   sweepBeganAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   sweptAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  quarantineRestartedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
 }
 
 export type DatabaseIdentityCountOrderByAggregateInput = {
@@ -324,6 +343,7 @@ export type DatabaseIdentityCountOrderByAggregateInput = {
   sweepId?: Prisma.SortOrder
   sweepBeganAt?: Prisma.SortOrder
   sweptAt?: Prisma.SortOrder
+  quarantineRestartedAt?: Prisma.SortOrder
 }
 
 export type DatabaseIdentityAvgOrderByAggregateInput = {
@@ -336,6 +356,7 @@ export type DatabaseIdentityMaxOrderByAggregateInput = {
   sweepId?: Prisma.SortOrder
   sweepBeganAt?: Prisma.SortOrder
   sweptAt?: Prisma.SortOrder
+  quarantineRestartedAt?: Prisma.SortOrder
 }
 
 export type DatabaseIdentityMinOrderByAggregateInput = {
@@ -344,6 +365,7 @@ export type DatabaseIdentityMinOrderByAggregateInput = {
   sweepId?: Prisma.SortOrder
   sweepBeganAt?: Prisma.SortOrder
   sweptAt?: Prisma.SortOrder
+  quarantineRestartedAt?: Prisma.SortOrder
 }
 
 export type DatabaseIdentitySumOrderByAggregateInput = {
@@ -358,6 +380,7 @@ export type DatabaseIdentitySelect<ExtArgs extends runtime.Types.Extensions.Inte
   sweepId?: boolean
   sweepBeganAt?: boolean
   sweptAt?: boolean
+  quarantineRestartedAt?: boolean
 }, ExtArgs["result"]["databaseIdentity"]>
 
 export type DatabaseIdentitySelectCreateManyAndReturn<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = runtime.Types.Extensions.GetSelect<{
@@ -366,6 +389,7 @@ export type DatabaseIdentitySelectCreateManyAndReturn<ExtArgs extends runtime.Ty
   sweepId?: boolean
   sweepBeganAt?: boolean
   sweptAt?: boolean
+  quarantineRestartedAt?: boolean
 }, ExtArgs["result"]["databaseIdentity"]>
 
 export type DatabaseIdentitySelectUpdateManyAndReturn<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = runtime.Types.Extensions.GetSelect<{
@@ -374,6 +398,7 @@ export type DatabaseIdentitySelectUpdateManyAndReturn<ExtArgs extends runtime.Ty
   sweepId?: boolean
   sweepBeganAt?: boolean
   sweptAt?: boolean
+  quarantineRestartedAt?: boolean
 }, ExtArgs["result"]["databaseIdentity"]>
 
 export type DatabaseIdentitySelectScalar = {
@@ -382,9 +407,10 @@ export type DatabaseIdentitySelectScalar = {
   sweepId?: boolean
   sweepBeganAt?: boolean
   sweptAt?: boolean
+  quarantineRestartedAt?: boolean
 }
 
-export type DatabaseIdentityOmit<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = runtime.Types.Extensions.GetOmit<"id" | "databaseId" | "sweepId" | "sweepBeganAt" | "sweptAt", ExtArgs["result"]["databaseIdentity"]>
+export type DatabaseIdentityOmit<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = runtime.Types.Extensions.GetOmit<"id" | "databaseId" | "sweepId" | "sweepBeganAt" | "sweptAt" | "quarantineRestartedAt", ExtArgs["result"]["databaseIdentity"]>
 
 export type $DatabaseIdentityPayload<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = {
   name: "DatabaseIdentity"
@@ -405,6 +431,10 @@ export type $DatabaseIdentityPayload<ExtArgs extends runtime.Types.Extensions.In
      * When a sweep ended last.
      */
     sweptAt: Date | null
+    /**
+     * Blobs that were in quarantine before count from this time.
+     */
+    quarantineRestartedAt: Date | null
   }, ExtArgs["result"]["databaseIdentity"]>
   composites: {}
 }
@@ -833,6 +863,7 @@ export interface DatabaseIdentityFieldRefs {
   readonly sweepId: Prisma.FieldRef<"DatabaseIdentity", 'String'>
   readonly sweepBeganAt: Prisma.FieldRef<"DatabaseIdentity", 'DateTime'>
   readonly sweptAt: Prisma.FieldRef<"DatabaseIdentity", 'DateTime'>
+  readonly quarantineRestartedAt: Prisma.FieldRef<"DatabaseIdentity", 'DateTime'>
 }
     
 
