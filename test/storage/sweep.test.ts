@@ -120,19 +120,19 @@ for (const { name, skip, env } of storeKinds) {
       const server = await newServer(t)
       const { services } = server
       const person = await server.person()
-      const [id, other] = await uploadFiles(person, 2)
+      const [id] = await uploadFiles(person, 1)
       await services.database.sql(copyFiles, [])
-      await services.database.sql(deleteFiles, [[id, other]])
+      await services.database.sql(deleteFiles, [[id]])
       await sweepStore(services, { before })
       await ageQuarantine(services, 100)
-      // The row comes back between the look at the store and the removal.
-      const sweep = createSweep(services.storage, { config: services.config, log: silentLog })
-      await sweep.step(services.database, before)
-      while ((await sweep.step(services.database, before)).removed === 0 && sweep.isRunning) {
+      // The rows come back between the look at the store and the removal.
+      const blobs = await services.storage.blobStore()
+      const { list } = blobs
+      blobs.list = async function* () {
+        yield* list()
         await services.database.sql(restoreFiles, [])
-        await services.database.sql(deleteFiles, [[other]])
       }
-      t.ok((await storedKeys(services)).includes(id))
+      t.equal(await sweepStore(services, { before }), 0)
       t.same(await textsOf(server, person, [id]), ['file 0'])
     })
 
