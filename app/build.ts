@@ -65,6 +65,7 @@ export async function buildApp({
   app.decorateRequest('principal', null)
   app.setErrorHandler(answerError)
   addRequestHooks(app, { timeouts, always, limits })
+  closeConnectionsOnStop(app, services)
   const metrics = config.metrics ? serveMetrics(app) : null
   watchStalls(app, metrics?.countStall)
   await allowOrigins(app, config.corsOrigins)
@@ -120,6 +121,14 @@ function endStreamsOnClose(app: FastifyInstance, services: Services, streams: Se
     setTimeout(() => {
       for (const stream of streams) if (stream.readableLength > 0) stream.destroy()
     }, 500).unref()
+  })
+}
+
+/** While the server stops, each response closes its connection: the next request goes to another server. */
+function closeConnectionsOnStop(app: FastifyInstance, { readiness }: Services): void {
+  app.addHook('onSend', (_request, reply, payload, done) => {
+    if (readiness.stopping) reply.header('connection', 'close')
+    done(null, payload)
   })
 }
 

@@ -18,7 +18,7 @@ await runUntilStopped({
     // The first API key is shown only once, so it is printed even after a stop signal.
     return {
       stop: () => server.stop(),
-      deadline: config.shutdownTimeout * 1000,
+      deadline: (config.shutdownDelay + config.shutdownTimeout) * 1000,
       ready: () => printGreeting(server),
     }
   },

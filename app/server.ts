@@ -1,5 +1,6 @@
 // Starts a whole server from its settings: database, migrations, services, routes, socket. Stops it
 // gracefully.
+import { setTimeout as sleep } from 'node:timers/promises'
 import type { FastifyInstance } from 'fastify'
 import { createFirstAdmin } from '../services/users/first-admin.ts'
 import type { Config } from '../infra/config/config.ts'
@@ -21,7 +22,10 @@ export interface Server {
   url: string
   /** The first owner's API key, when this start made it. */
   firstKey: FirstKey | null
-  /** Finishes accepted requests, within `shutdownTimeout` seconds, then closes everything. */
+  /**
+   * Serves for `shutdownDelay` seconds while it is not ready, finishes accepted requests within `shutdownTimeout`
+   * seconds, then closes everything.
+   */
   stop(): Promise<void>
 }
 
@@ -57,8 +61,8 @@ export async function startServer(
     await listen(app, config)
     let work: BackgroundWorkers | undefined
     closers.unshift(async () => {
-      // Readiness checks on open connections report that this server is stopping.
       services.readiness.stop()
+      await sleep(config.shutdownDelay * 1000)
       await Promise.all([closeApp(app, config.shutdownTimeout * 1000), work?.stop()])
     })
     work = await startBackgroundWorkers(services, { runJobs: config.worker, onError, log: app.log })

@@ -35,6 +35,10 @@ export class Readiness {
     this.#checks.set(name, { run: sharedFor(interval, () => inTime(run())), required })
   }
 
+  get stopping(): boolean {
+    return this.#stopping
+  }
+
   /** From now on the server is not ready. */
   stop(): void {
     this.#stopping = true

@@ -59,6 +59,14 @@ const server = {
     default: 8,
     description: 'Seconds that open requests have to finish when the server stops.',
   }),
+  shutdownDelay: integer('SHUTDOWN_DELAY', {
+    min: 0,
+    max: 600,
+    default: 0,
+    description: `
+      Seconds that a stopping server still accepts requests, while /readyz answers 503, so that a load balancer
+      takes it out first.`,
+  }),
   trustProxy: networks('TRUST_PROXY', {
     example: '127.0.0.1,10.0.0.0/8',
     description: `

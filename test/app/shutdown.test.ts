@@ -4,6 +4,7 @@ import t from 'tap'
 import { createTestDatabase } from '../support/database.ts'
 import { openStream } from '../support/event-stream.ts'
 import { bootstrapKey, spawnServer } from '../support/process.ts'
+import { waitUntil } from '../support/wait.ts'
 
 t.test('SIGTERM under load interrupts no accepted request', async (t) => {
   const { url: databaseUrl } = await createTestDatabase(t)
@@ -48,6 +49,22 @@ t.test('SIGTERM under load interrupts no accepted request', async (t) => {
     headers: { authorization: `Bearer ${bootstrapKey}` },
   })
   t.ok(((await list.json()) as any).pagination.total >= acknowledged.length)
+})
+
+t.test('with SHUTDOWN_DELAY a stopping server serves on, and is not ready', async (t) => {
+  const { url: databaseUrl } = await createTestDatabase(t)
+  const server = await spawnServer(t, { DATABASE_URL: databaseUrl, SHUTDOWN_DELAY: '5' })
+  const get = (path: string) =>
+    fetch(`${server.url}${path}`, { headers: { authorization: `Bearer ${bootstrapKey}` } })
+  const before = await get('/v1/projects')
+  t.equal(before.headers.get('connection'), 'keep-alive')
+  t.equal((await get('/readyz')).status, 200)
+  const exit = server.end('SIGTERM')
+  await waitUntil(async () => (await get('/readyz')).status === 503)
+  const during = await get('/v1/projects')
+  t.equal(during.status, 200)
+  t.equal(during.headers.get('connection'), 'close')
+  t.same(await exit, { code: 0, signal: null })
 })
 
 t.test('an incomplete request does not delay the shutdown', async (t) => {
