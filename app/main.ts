@@ -9,7 +9,7 @@ await runUntilStopped({
   script: 'start',
   explain: explainStartupError,
   async start(progress) {
-    loadEnvFile()
+    loadEnvFile(progress)
     const config = readConfig()
     const server = await startServer(config, {
       onProgress: progress,

@@ -15,7 +15,7 @@ await runUntilStopped({
   script: 'worker',
   explain: explainStartupError,
   async start(progress) {
-    loadEnvFile()
+    loadEnvFile(progress)
     const config = readConfig()
     const closers: Array<() => Promise<unknown>> = []
     const stop = async (): Promise<void> => {

@@ -1,9 +1,18 @@
 // The configuration of a process: read once from the environment, validated and frozen. settings.ts describes
 // each variable; a variable that cannot be used stops the start and is named in the error.
+import { readFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
+import { parseEnv } from 'node:util'
 import { builtinModel } from './ai-providers.ts'
-import { ConfigError, readSettings, requireOneOf, type Environment, type Values } from './setting.ts'
-import { s3Settings, settings, stripeSettings } from './settings.ts'
+import {
+  ConfigError,
+  readSettings,
+  requireOneOf,
+  type Environment,
+  type Setting,
+  type Values,
+} from './setting.ts'
+import { groups, s3Settings, settings, stripeSettings } from './settings.ts'
 
 export { ConfigError }
 
@@ -41,14 +50,25 @@ export interface Config extends Omit<PlainSettings, 'trustProxy' | 'storageDir' 
 
 /**
  * Adds the variables of .env to the environment. Variables that are already set win; a missing file is fine.
+ * @param onWarning called with a sentence about variables that are no settings.
  */
-export function loadEnvFile(): void {
+export function loadEnvFile(onWarning: (message: string) => void = () => {}): void {
   try {
+    const unknown = Object.keys(parseEnv(readFileSync('.env', 'utf8'))).filter((name) => !isSetting(name))
+    if (unknown.length > 0) onWarning(`.env sets what is no setting: ${unknown.join(', ')}`)
     process.loadEnvFile('.env')
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== 'ENOENT')
       throw new ConfigError(`.env cannot be read: ${(error as Error).message.replace(/\.$/, '')}.`)
   }
+}
+
+function isSetting(name: string): boolean {
+  return groups.some((group) =>
+    Object.values<Setting<unknown>>(group.settings).some(
+      ({ variable, secret }) => name === variable || (secret && name === `${variable}_FILE`),
+    ),
+  )
 }
 
 /** @throws ConfigError for the first variable that cannot be used. */

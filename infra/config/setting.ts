@@ -1,5 +1,6 @@
 // The kinds of settings: each turns the text of an environment variable into a value, or throws a
 // ConfigError.
+import { readFileSync } from 'node:fs'
 import { isIP } from 'node:net'
 import { resolve } from 'node:path'
 
@@ -191,9 +192,22 @@ export type Values<T extends Table> = { [Name in keyof T]: T[Name] extends Setti
 
 /** @throws ConfigError for the first variable that cannot be used. */
 export function readSettings<T extends Table>(settings: T, env: Environment): Values<T> {
-  const entries = Object.entries(settings).map(([name, { variable, default: fallback, parse }]) => {
-    const value = env[variable]?.trim() || fallback
-    return [name, value === null ? null : parse(value)]
+  const entries = Object.entries(settings).map(([name, setting]) => {
+    const value = textOf(setting, env) || setting.default
+    return [name, value === null ? null : setting.parse(value)]
   })
   return Object.fromEntries(entries) as Values<T>
+}
+
+/** The value of the variable, or of a secret the text of the file that `VARIABLE_FILE` names. */
+function textOf({ variable, secret = false }: Setting<unknown>, env: Environment): string | undefined {
+  const value = env[variable]?.trim()
+  const file = secret ? env[`${variable}_FILE`]?.trim() : undefined
+  if (!file) return value
+  if (value) throw new ConfigError(`Set ${variable} or ${variable}_FILE, not both.`)
+  try {
+    return readFileSync(file, 'utf8').trim()
+  } catch (error) {
+    throw new ConfigError(`${variable}_FILE cannot be read: ${(error as Error).message}.`)
+  }
 }

@@ -2,7 +2,7 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
-import { ConfigError, readConfig } from '../../infra/config/config.ts'
+import { ConfigError, loadEnvFile, readConfig } from '../../infra/config/config.ts'
 import { newSecret } from '../../infra/api-key-format.ts'
 import { settings } from '../../infra/config/settings.ts'
 import contract from '../../generated/openapi.json' with { type: 'json' }
@@ -54,6 +54,37 @@ t.test('metrics are served only with METRICS=true', async (t) => {
   const text = await (await fetch(`${server.url}/metrics`)).text()
   t.match(text, /http_request_duration_seconds_count\{operation="listProjects",status="200"\} 1/)
   t.match(text, /process_resident_memory_bytes/)
+})
+
+t.test('a secret may be in a file', async (t) => {
+  const folder = t.testdir({ url: 'postgres://u:hunter2@h/d\n', empty: '' })
+  t.equal(
+    readConfig({ DATABASE_URL_FILE: join(folder, 'url') }).databaseUrl,
+    'postgres://u:hunter2@h/d',
+    'without the line break at the end',
+  )
+  t.equal(readConfig({ DATABASE_URL_FILE: join(folder, 'empty') }).databaseUrl, null)
+  for (const [env, message] of [
+    [{ DATABASE_URL_FILE: join(folder, 'none') }, /^DATABASE_URL_FILE cannot be read: ENOENT/],
+    [{ DATABASE_URL_FILE: 'x', DATABASE_URL: 'postgres://h/d' }, /^Set DATABASE_URL or DATABASE_URL_FILE/],
+  ] as const)
+    t.throws(() => readConfig(env), { constructor: ConfigError, message })
+  t.equal(readConfig({ PORT_FILE: join(folder, 'none') }).port, 3000, 'PORT is no secret')
+})
+
+t.test('variables of .env that are no settings are named', async (t) => {
+  const folder = t.testdir({
+    '.env': 'DATABSE_URL=x\nLOG_LEVEL=info\nSECRET_KEY_FILE=/x\nPORT_FILE=/x\n',
+  })
+  const before = { cwd: process.cwd(), env: { ...process.env } }
+  t.teardown(() => {
+    process.chdir(before.cwd)
+    process.env = before.env
+  })
+  process.chdir(folder)
+  const warnings: string[] = []
+  loadEnvFile((message) => warnings.push(message))
+  t.same(warnings, ['.env sets what is no setting: DATABSE_URL, PORT_FILE'])
 })
 
 const stripe = { STRIPE_SECRET_KEY: 'sk_test_x', STRIPE_WEBHOOK_SECRET: 'whsec_x' }
@@ -123,7 +154,8 @@ t.test('.env.example lists exactly the settings that the code reads', async (t) 
       }),
     )
   }
-  t.same([...documented].sort(), [...readSettings].sort())
+  const read = [...readSettings].filter((name) => !name.endsWith('_FILE'))
+  t.same([...documented].sort(), read.sort())
 })
 
 t.test('.env.example and docs/configuration.md match the table of settings', async (t) => {
