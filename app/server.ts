@@ -23,8 +23,8 @@ export interface Server {
   /** The first owner's API key, when this start made it. */
   firstKey: FirstKey | null
   /**
-   * Serves for `shutdownDelay` seconds while it is not ready, finishes accepted requests within `shutdownTimeout`
-   * seconds, then closes everything.
+   * Serves for `shutdownDelay` seconds while it is not ready, finishes accepted requests within
+   * `shutdownTimeout` seconds, then closes everything.
    */
   stop(): Promise<void>
 }

@@ -55,8 +55,8 @@ export const claimDocument = optional<{ id: string; wanted: number }, ClaimDocum
   UPDATE documents SET status = 'processing', updated_at = greatest(now(), updated_at + interval '1 millisecond')
   WHERE id = $1 AND wanted = $2 AND status IN ('queued', 'processing') RETURNING *
 )
-SELECT d.id, d.knowledge_base_id, d.name, d.content_type, d.sha256, d.source, d.owner_id, f.blob_key, k.max_tokens,
-  k.overlap_tokens
+SELECT d.id, d.knowledge_base_id, d.name, d.content_type, d.sha256, d.source, d.owner_id, f.blob_key,
+  k.max_tokens, k.overlap_tokens
 FROM d JOIN knowledge_bases k ON k.id = d.knowledge_base_id LEFT JOIN files f ON f.id = d.file_id`,
   ['id', 'wanted'],
 )

@@ -64,8 +64,8 @@ const server = {
     max: 600,
     default: 0,
     description: `
-      Seconds that a stopping server still accepts requests, while /readyz answers 503, so that a load balancer
-      takes it out first.`,
+      Seconds that a stopping server still accepts requests, while /readyz answers 503, so that a load
+      balancer takes it out first.`,
   }),
   trustProxy: networks('TRUST_PROXY', {
     example: '127.0.0.1,10.0.0.0/8',
@@ -508,7 +508,8 @@ const ai = {
     max: 2 ** 53 - 1,
     default: 0,
     description: `
-      Maximum number of tokens that a user may use per UTC day, for answers and embeddings. 0 means no limit.`,
+      Maximum number of tokens that a user may use per UTC day, for answers and embeddings. 0 means no
+      limit.`,
   }),
   documentMaxBytes: integer('DOCUMENT_MAX_BYTES', {
     min: 1,

@@ -54,8 +54,8 @@ export async function configurationPage(): Promise<string> {
 
 Set these variables in the environment or in a file \`.env\` in the working directory; the environment wins.
 The server reads them once, when it starts. It stops with an error that names the variable if one is invalid.
-\`.env.example\` lists all of them. Variables marked as secret belong in a secret store: with \`_FILE\` after its
-name, a variable names a file that has the value, such as \`DATABASE_URL_FILE=/run/secrets/database-url\`.`
+\`.env.example\` lists all of them. Variables marked as secret belong in a secret store: with \`_FILE\` after
+its name, a variable names a file that has the value, such as \`DATABASE_URL_FILE=/run/secrets/database-url\`.`
   const sections = groups.map(({ title, settings }) => {
     const rows = Object.values(settings).map((setting) => `| ${tableRow(setting).join(' | ')} |`)
     return [`## ${title}\n`, '| Variable | Default | Meaning |', '|---|---|---|', ...rows].join('\n')
@@ -74,12 +74,13 @@ function limitsSection(): string {
   const rows = userLimits.map(({ name, setting, error: { status, code, constraint }, test }) => {
     const { variable, default: value, defaultText } = all[setting]
     const shown = value === '0' ? 'none' : `\`${value ?? defaultText}\``
-    return `| \`${name}\` | ${shown} | \`${variable}\` | ${status} \`${code}\`, \`${constraint}\` | \`${test}\` |`
+    const shownError = `${status} \`${code}\`, \`${constraint}\``
+    return `| \`${name}\` | ${shown} | \`${variable}\` | ${shownError} | \`${test}\` |`
   })
   return [
     '## Limits of a user\n',
-    '`GET /user/limits` returns these limits with their use; all API keys of a user share them. The error of a',
-    'request over the limit has the constraint in `details.constraint`. The files of a project count against',
+    '`GET /user/limits` returns these limits with their use; all API keys of a user share them. The error of',
+    'a request over the limit has the constraint in `details.constraint`. The files of a project count against',
     '`STORAGE_QUOTA_PROJECT`, with the same error as `storage_bytes`.\n',
     '| Limit | Default | Setting | Error | Test |',
     '|---|---|---|---|---|',

@@ -5,6 +5,6 @@ WITH d AS (
   UPDATE documents SET status = 'processing', updated_at = {next-updated-at}
   WHERE id = :id AND wanted = :wanted AND status IN ('queued', 'processing') RETURNING *
 )
-SELECT d.id, d.knowledge_base_id, d.name, d.content_type, d.sha256, d.source, d.owner_id, f.blob_key, k.max_tokens,
-  k.overlap_tokens
+SELECT d.id, d.knowledge_base_id, d.name, d.content_type, d.sha256, d.source, d.owner_id, f.blob_key,
+  k.max_tokens, k.overlap_tokens
 FROM d JOIN knowledge_bases k ON k.id = d.knowledge_base_id LEFT JOIN files f ON f.id = d.file_id
