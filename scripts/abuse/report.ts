@@ -4,7 +4,7 @@ import type { Plan, Result } from './run.ts'
 
 export function report(results: Result[], { rounds, ms }: Plan): string {
   return [
-    `Milliseconds until the victim has its answer, without and with the attack: the best of ${rounds}`,
+    `Milliseconds until the victim has its answer, without and with the attack: the median of ${rounds}`,
     `rounds of ${ms / 1_000} s. CPU: milliseconds of the server's main thread for one attacking request.`,
     '',
     table(

@@ -1,4 +1,4 @@
-// Runs attacks and measures what the victim notices. Quiet and attacked windows alternate, and the best of
+// Runs attacks and measures what the victim notices. Quiet and attacked windows alternate, and the median of
 // each counts, because the timings of one machine vary several-fold with its load. Only ratios mean something
 // on another machine.
 import type { Attack, Scene } from './attack.ts'
@@ -50,14 +50,20 @@ export async function runAttack(field: Field, attack: Attack, { rounds, ms }: Pl
   const memory = field.target.memory()
   const all: Round[] = []
   for (let i = 0; i < rounds; i++) all.push(await runRound(field, attack, ms))
-  const best = (name: 'quiet' | 'attacked'): Latency => ({
-    p50: Math.min(...all.map((round) => round[name].p50)),
-    p99: Math.min(...all.map((round) => round[name].p99)),
+  const median = (name: 'quiet' | 'attacked'): Latency => ({
+    p50: percentile(
+      all.map((round) => round[name].p50),
+      0.5,
+    ),
+    p99: percentile(
+      all.map((round) => round[name].p99),
+      0.5,
+    ),
   })
   const answers: Record<string, number> = {}
   for (const round of all)
     for (const [label, count] of Object.entries(round.answers)) answers[label] = (answers[label] ?? 0) + count
-  const [quiet, attacked] = [best('quiet'), best('attacked')]
+  const [quiet, attacked] = [median('quiet'), median('attacked')]
   return {
     attack,
     quiet,
