@@ -4,7 +4,7 @@ import { parseArgs } from 'node:util'
 import { explainStartupError } from '../../app/startup-errors.ts'
 import { loadEnvFile, readConfig } from '../../infra/config/config.ts'
 import { ApiError } from '../../infra/errors.ts'
-import { requireOwnStore } from '../../services/storage/ownership.ts'
+import { readOwnMarker } from '../../services/storage/ownership.ts'
 import { openBlobStore } from '../../services/storage/storage.ts'
 import { verifyStore, type Verification } from '../../services/storage/verify.ts'
 import { withDatabase } from '../admin/with-database.ts'
@@ -35,7 +35,7 @@ async function main(): Promise<void> {
   await withDatabase(config, { statementTimeout }, async (db) => {
     const store = await openBlobStore(config)
     try {
-      await requireOwnStore(db, store)
+      await readOwnMarker(db, store)
       const result = await verifyStore(db, store, {
         hash,
         onDifference: ({ kind, key, bytes }) => console.log(`${kind.padEnd(10)}  ${key}  ${bytes} bytes`),

@@ -52,10 +52,15 @@ export async function readMarker({ documents, location }: OwnedPlace): Promise<S
 
 /** @throws StoreOwnershipError unless the marker of the store names this database. */
 export async function requireOwnStore(db: Db, place: OwnedPlace): Promise<void> {
-  const [marker, databaseId] = [await readMarker(place), await databaseIdOf(db)]
-  if (marker === null)
+  if ((await readOwnMarker(db, place)) === null)
     throw new StoreOwnershipError(`The file store ${place.location} has lost its marker ${markerName}.`)
-  requireSame(place, marker, databaseId)
+}
+
+/** @returns null for a store without a marker. @throws StoreOwnershipError for that of another database. */
+export async function readOwnMarker(db: Db, place: OwnedPlace): Promise<StoreMarker | null> {
+  const marker = await readMarker(place)
+  if (marker !== null) requireSame(place, marker, await databaseIdOf(db))
+  return marker
 }
 
 function requireSame({ location }: OwnedPlace, marker: StoreMarker, databaseId: string): void {

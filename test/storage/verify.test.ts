@@ -116,6 +116,12 @@ t.test('the command prints each difference and a summary, and exits with 1', asy
   t.match(await run('verify', ['--all'], settings), { code: 2, err: /The option is --hash/ })
 })
 
+t.test('a store without a marker is compared, too', async (t: Test) => {
+  const settings = { DATABASE_URL: await newDatabase(t, 'db_first'), STORAGE_DIR: t.testdir({}) }
+  t.match(await run('verify', [], settings), { code: 0, out: /0 blobs, 0 bytes.*\n0 missing/ })
+  t.match((await run('admin', ['store'], settings)).out, /belongs to  no database yet/)
+})
+
 t.test('the store of another database is not compared until it is adopted', async (t: Test) => {
   const STORAGE_DIR = t.testdir({})
   const [first, second] = [await newDatabase(t, 'db_first'), await newDatabase(t, 'db_second')]
