@@ -22,6 +22,7 @@ const exceptions: Record<string, string> = {
   'prisma/migrations/20261124000001_retrieval/': 'applied: a migration never changes',
   'prisma/migrations/20261125000000_payments/': 'applied: a migration never changes',
   'prisma/migrations/20261125000001_deleted_projects/': 'applied: a migration never changes',
+  'prisma/migrations/20261216000000_storage_reservations/': 'applied: a migration never changes',
 }
 
 /** What is not part of the project although it lies in its folder: see .gitignore. */

@@ -7,6 +7,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import t from 'tap'
+import { createClient } from '../support/client.ts'
 import { createTestDatabase } from '../support/database.ts'
 import { bootstrapKey as key, spawnServer } from '../support/process.ts'
 import { startServer } from '../support/server.ts'
@@ -65,6 +66,10 @@ t.test(
       }),
     )
     t.same(wrong, [], `none of ${acknowledged.size} acknowledged files is lost or changed`)
+
+    const reservedBytes = async (): Promise<number> =>
+      ((await createClient(server.url, key).get('/storage/usage')).body as any).reserved_bytes
+    await waitUntil(async () => (await reservedBytes()) === 0, 'the reservations of killed servers to end')
 
     const before = new Date(Date.now() + 1_000)
     await sweepStore(services, { before })

@@ -206,6 +206,19 @@ t.test('the reservation of a crashed server ends by itself', async (t) => {
   t.same(await storageReservation.findMany({ select: { id: true } }), [{ id: 'abandoned' }])
 })
 
+t.test('a long upload keeps its reservation', async (t) => {
+  const person = await server.person()
+  const long = await begin(t, person, 3 * MB)
+  await waitUntil(async () => (await usage(person)).reserved_bytes > 0, 'the reservation')
+  const { reserved_bytes: reserved } = await usage(person)
+  await server.services.database.prisma.storageReservation.updateMany({
+    where: { spaceId: person.id },
+    data: { heldUntil: new Date(0) },
+  })
+  await waitUntil(async () => (await usage(person)).reserved_bytes === reserved, 'the next heartbeat')
+  t.equal(await finish(long), 201)
+})
+
 t.test('a user sends only so many uploads at once', async (t) => {
   const person = await server.person()
   const uploads = await Promise.all(Array.from({ length: 40 }, () => begin(t, person, 1_000)))

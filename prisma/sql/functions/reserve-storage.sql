@@ -1,4 +1,5 @@
--- Adds to a reservation in a workspace, or begins it: as many bytes as are left of the quota, at most `most_bytes`.
+-- Adds to a reservation in a workspace, or begins it: as many bytes as are left of the quota, at most
+-- `most_bytes`.
 -- Returns null and reserves nothing when fewer than `least_bytes` are left.
 CREATE OR REPLACE FUNCTION reserve_storage(
   reservation text, space text, least_bytes bigint, most_bytes bigint, quota bigint, seconds integer
