@@ -889,8 +889,8 @@ export interface LockFileRow {
 
 /**
  * Makes the transactions that take storage in a workspace wait for each other. `taken`: the bytes of its
- * files and unfinished uploads. `used`: with reservations. `besides` is an upload or reservation that does not
- * count.
+ * files and unfinished uploads. `used`: with reservations. `besides` is an upload or reservation that does
+ * not count.
  * @see prisma/sql/storage/lock-storage.sql
  */
 export const lockStorage = one<{ space_id: string; besides: string | null }, LockStorageRow>(
