@@ -80,8 +80,8 @@ function limitsSection(): string {
   return [
     '## Limits of a user\n',
     '`GET /user/limits` returns these limits with their use; all API keys of a user share them. The error of',
-    'a request over the limit has the constraint in `details.constraint`. The files of a project count against',
-    '`STORAGE_QUOTA_PROJECT`, with the same error as `storage_bytes`.\n',
+    'a request over the limit has the constraint in `details.constraint`. The files of a project count',
+    'against `STORAGE_QUOTA_PROJECT`, with the same error as `storage_bytes`.\n',
     '| Limit | Default | Setting | Error | Test |',
     '|---|---|---|---|---|',
     ...rows,
