@@ -66,6 +66,7 @@ export async function buildApp({
   app.setErrorHandler(answerError)
   addRequestHooks(app, { timeouts, always, limits })
   closeConnectionsOnStop(app, services)
+  if (limits.ping !== null) services.readiness.add('rate_limits', { run: limits.ping, required: false })
   const metrics = config.metrics ? serveMetrics(app) : null
   watchStalls(app, metrics?.countStall)
   await allowOrigins(app, config.corsOrigins)

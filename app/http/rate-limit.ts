@@ -1,7 +1,6 @@
 // Rate limits per user and per client network: counted in memory, or in Redis for all instances together.
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { FastifyReply } from 'fastify'
-import { Redis } from 'ioredis'
 import type { RateLimitReader } from '../../infra/contract/rate-limits.ts'
 import {
   RateLimiterMemory,
@@ -10,6 +9,7 @@ import {
   type RateLimiterAbstract,
 } from 'rate-limiter-flexible'
 import { rateLimited } from '../../infra/errors.ts'
+import { RedisConnection } from './redis.ts'
 
 /** These policies limit addresses. All others limit users. */
 const addressPolicies = new Set(['address', 'page', 'gateway', 'health'])
@@ -36,6 +36,8 @@ export interface RateLimits extends RateLimitReader {
   consume(policy: string, client: string): Promise<RateLimitResult>
   /** Whether a request of the client would be allowed, without counting it. */
   peek(policy: string, client: string): Promise<RateLimitResult>
+  /** Throws when Redis does not answer; null without Redis. */
+  ping: (() => Promise<void>) | null
   close(): Promise<void>
 }
 
@@ -45,89 +47,47 @@ export interface RateLimitsOptions {
   onError?: (error: Error) => void
 }
 
-/**
- * While Redis is unreachable, each instance counts by itself: limits get looser, but requests are still
- * served.
- */
+/** While Redis does not answer, each server counts by itself: limits get looser, but requests are served. */
 export function createRateLimits({ policies, redisUrl, onError = () => {} }: RateLimitsOptions): RateLimits {
-  const redis =
-    redisUrl === null
-      ? null
-      : new Redis(redisUrl, {
-          enableOfflineQueue: false,
-          maxRetriesPerRequest: 1,
-          connectTimeout: 2_000,
-          commandTimeout: 1_000,
-        })
-  // Reported once per outage, not for each reconnection attempt.
-  let reachable = true
-  redis?.on('ready', () => {
-    reachable = true
-  })
-  redis?.on('error', (error) => {
-    if (reachable)
-      onError(
-        new Error('Redis is unreachable; each server counts rate limits by itself until it is back', {
-          cause: error,
-        }),
-      )
-    reachable = false
-  })
-  // The first requests wait until the first connection succeeds or fails; otherwise a server that has just
-  // started would count them by itself.
-  const firstConnection =
-    redis === null
-      ? null
-      : new Promise<void>((resolve) => {
-          redis.once('ready', resolve).once('close', resolve)
-        })
-  const limiters = new Map<string, { policy: Policy; limiter: RateLimiterAbstract }>()
-  for (const [name, limit] of Object.entries(policies)) {
-    const memory = new RateLimiterMemory({ points: limit, duration: windowSeconds })
-    limiters.set(name, {
-      policy: { name, limit },
-      limiter:
-        redis === null
-          ? memory
-          : new RateLimiterRedis({
-              storeClient: redis,
-              keyPrefix: `limit:${name}`,
-              points: limit,
-              duration: windowSeconds,
-              insuranceLimiter: memory,
-            }),
-    })
-  }
-  const limiterOf = async (name: string) => {
+  const redis = redisUrl === null ? null : new RedisConnection(redisUrl, onError)
+  const limiters = new Map(
+    Object.entries(policies).map(([name, limit]) => {
+      const options = { keyPrefix: `limit:${name}`, points: limit, duration: windowSeconds }
+      const memory = new RateLimiterMemory(options)
+      const shared = redis === null ? null : new RateLimiterRedis({ ...options, storeClient: redis.client })
+      return [name, { policy: { name, limit }, memory, shared }]
+    }),
+  )
+  const limiterOf = (name: string) => {
     const found = limiters.get(name)
     if (found === undefined) throw new Error(`unknown rate limit policy: ${name}`)
-    if (firstConnection !== null) await firstConnection
     return found
+  }
+  async function use<T>(name: string, work: (limiter: RateLimiterAbstract) => Promise<T>): Promise<T> {
+    const { shared, memory } = limiterOf(name)
+    if (redis === null || shared === null) return await work(memory)
+    return await redis.ask(
+      () => work(shared),
+      () => work(memory),
+    )
   }
   return {
     async consume(name, client) {
-      const { limiter, policy } = await limiterOf(name)
-      try {
-        return resultOf(true, policy, await limiter.consume(client))
-      } catch (refusal) {
-        if (!(refusal instanceof RateLimiterRes)) throw refusal
-        return resultOf(false, policy, refusal)
-      }
+      const { policy } = limiterOf(name)
+      const { allowed, counted } = await use(name, (limiter) => consume(limiter, client))
+      return resultOf(allowed, policy, counted)
     },
     async peek(name, client) {
-      const { limiter, policy } = await limiterOf(name)
-      const counted = (await limiter.get(client)) ?? new RateLimiterRes(policy.limit, 0, 0)
+      const { policy } = limiterOf(name)
+      const counted =
+        (await use(name, (limiter) => limiter.get(client))) ?? new RateLimiterRes(policy.limit, 0, 0)
       return resultOf(counted.remainingPoints > 0, policy, counted)
     },
     async read(userId) {
-      const names = [...limiters.keys()].filter((name) => !addressPolicies.has(name))
+      const ofUsers = [...limiters.values()].filter(({ policy }) => !addressPolicies.has(policy.name))
       return await Promise.all(
-        names.map(async (name) => {
-          const {
-            limiter,
-            policy: { limit },
-          } = await limiterOf(name)
-          const now = await limiter.get(userId)
+        ofUsers.map(async ({ policy: { name, limit } }) => {
+          const now = await use(name, (limiter) => limiter.get(userId))
           return {
             policy: name,
             limit,
@@ -137,9 +97,23 @@ export function createRateLimits({ policies, redisUrl, onError = () => {} }: Rat
         }),
       )
     },
+    ping: redis === null ? null : () => redis.ping(),
     async close() {
-      redis?.disconnect()
+      redis?.close()
     },
+  }
+}
+
+/** The library throws a refusal as a RateLimiterRes, and an error of its store as an Error. */
+async function consume(
+  limiter: RateLimiterAbstract,
+  client: string,
+): Promise<{ allowed: boolean; counted: RateLimiterRes }> {
+  try {
+    return { allowed: true, counted: await limiter.consume(client) }
+  } catch (refusal) {
+    if (!(refusal instanceof RateLimiterRes)) throw refusal
+    return { allowed: false, counted: refusal }
   }
 }
 

@@ -7,10 +7,11 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import type pg from 'pg'
 import { Client } from '../database/client.ts'
-import manifest from '../../package.json' with { type: 'json' }
 import { codeOf, reasonOf } from './errors.ts'
 
-const { version } = manifest
+const { version } = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8')) as {
+  version: string
+}
 
 export class MigrationError extends Error {
   override readonly name = 'MigrationError'

@@ -1,5 +1,8 @@
 // Rate limits: per policy and key, per IP address without a valid key; stored in memory or in Redis.
+import { once } from 'node:events'
+import { createServer, type AddressInfo, type Socket } from 'node:net'
 import t from 'tap'
+import { createRateLimits } from '../../app/http/rate-limit.ts'
 import { newSecret } from '../../infra/api-key-format.ts'
 import { createClient } from '../support/client.ts'
 import { startServer } from '../support/server.ts'
@@ -117,4 +120,40 @@ t.test('each instance counts by itself while Redis is unreachable', async (t) =>
   t.equal((await client.get('/projects')).status, 200)
   t.equal((await client.get('/projects')).status, 200)
   t.equal((await client.get('/projects')).status, 429)
+  t.match((await client.get('/readyz')).body, {
+    status: 'degraded',
+    checks: { rate_limits: 'unavailable', database: 'ok' },
+  })
+})
+
+t.test('a Redis that accepts connections and never answers delays few requests', async (t) => {
+  let commands = 0
+  const hung = createServer((socket) => {
+    socket.on('error', () => {})
+    // The library considers the connection ready after this reply.
+    socket.on('data', (data: Buffer) => {
+      if (data.toString().toUpperCase().includes('INFO')) {
+        const info = 'redis_version:7.0.0\r\nloading:0\r\n'
+        socket.write(`$${info.length}\r\n${info}\r\n`)
+      } else commands++
+    })
+  }).listen(0, '127.0.0.1')
+  await once(hung, 'listening')
+  const sockets = new Set<Socket>()
+  hung.on('connection', (socket) => sockets.add(socket))
+  t.teardown(() => {
+    for (const socket of sockets) socket.destroy()
+    hung.close()
+  })
+  const errors: Error[] = []
+  const limits = createRateLimits({
+    policies: { default: 1_000 },
+    redisUrl: `redis://127.0.0.1:${(hung.address() as AddressInfo).port}`,
+    onError: (error) => errors.push(error),
+  })
+  t.teardown(() => limits.close())
+  for (let i = 0; i < 200; i++) t.equal((await limits.consume('default', 'somebody')).allowed, true)
+  t.ok(commands < 20, `Redis was asked ${commands} times`)
+  t.equal(errors.length, 1, 'reported once')
+  t.equal((await limits.peek('default', 'somebody')).remaining, 800, 'counted by the server')
 })
