@@ -1,5 +1,7 @@
 // Starts the server and the worker as processes, as in production, which a test can stop and kill.
 import { spawn, type ChildProcess } from 'node:child_process'
+import { hash } from 'node:crypto'
+import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Test } from 'tap'
 import { newSecret } from '../../infra/api-key-format.ts'
@@ -32,6 +34,12 @@ const settings = {
 export function inheritedEnvironment(): NodeJS.ProcessEnv {
   const { PATH, HOME, TMPDIR, NODE_COMPILE_CACHE } = process.env
   return { PATH, HOME, TMPDIR, NODE_COMPILE_CACHE }
+}
+
+/** A folder for the files of each database: a store belongs to one. The test runner deletes it. */
+function ownStore({ DATABASE_URL, DATA_DIR }: Record<string, string>): Record<string, string> {
+  if (DATABASE_URL === undefined || DATA_DIR !== undefined) return {}
+  return { STORAGE_DIR: join(tmpdir(), `files-of-${hash('sha256', DATABASE_URL).slice(0, 16)}`) }
 }
 
 /**
@@ -67,7 +75,7 @@ async function spawnScript(
 ): Promise<WorkerProcess & { ready: RegExpExecArray }> {
   const child = spawn(process.execPath, [script], {
     cwd: folder,
-    env: { ...inheritedEnvironment(), ...settings, ...env },
+    env: { ...inheritedEnvironment(), ...settings, ...ownStore(env), ...env },
     stdio: ['ignore', 'pipe', 'pipe'],
   })
   const ended = new Promise<{ code: number | null; signal: NodeJS.Signals | null }>((resolve) =>
