@@ -10,6 +10,7 @@ type Times = Record<string, number>
 /** The longest files, which run first when there are no times yet, such as in a fresh clone. */
 const longest = [
   'contract/coverage',
+  'app/abuse',
   'storage/resumable-uploads',
   'scripts/dev',
   'faults/ingestion',

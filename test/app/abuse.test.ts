@@ -11,7 +11,7 @@ import { openVictims, percentile } from '../../scripts/abuse/victim.ts'
 import { openStage } from '../../scripts/bench/stage.ts'
 import { createTestDatabase } from '../support/database.ts'
 
-const plan = { rounds: 1, ms: 400 }
+const plan = { rounds: 1, ms: 300 }
 
 t.test('attacks', { timeout: 580_000 }, async (t) => {
   const stage = openStage()

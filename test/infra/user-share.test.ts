@@ -1,0 +1,47 @@
+// The connections that the requests of one user take: the others wait without one.
+import t from 'tap'
+import { openDatabase, type RequestOrigin } from '../../infra/database/database.ts'
+import { connectionsPerUser } from '../../infra/database/user-share.ts'
+import { statement } from '../../infra/database/statements.ts'
+import { createTestDatabase } from '../support/database.ts'
+import { waitUntil } from '../support/wait.ts'
+
+function requestOf(user: string): RequestOrigin {
+  return { id: 'req_1', actor: { type: 'api_key', id: 'key_1', name: 'test', user_id: user } }
+}
+
+t.test(
+  'the transactions and statements of a user take turns, and those of another user do not wait',
+  async (t) => {
+    const { url } = await createTestDatabase(t)
+    const database = openDatabase({ url, poolSize: 5 })
+    t.teardown(() => database.close())
+    const [busy, other] = [database.forRequest(requestOf('usr_a')), database.forRequest(requestOf('usr_b'))]
+    const mayEnd = Promise.withResolvers<void>()
+    let running = 0
+    let most = 0
+    const transactions = Array.from({ length: 8 }, async () => {
+      await busy.transaction(async () => {
+        most = Math.max(most, ++running)
+        await mayEnd.promise
+        running--
+      })
+    })
+    await waitUntil(() => running === 2, 'two transactions to run')
+    const one = statement<{ one: number }>('SELECT 1 AS one')
+    let isAnswered = false
+    const waiting = busy.sql(one, []).then(() => {
+      isAnswered = true
+    })
+    t.same(await other.sql(one, []), [{ one: 1 }])
+    t.equal(await other.transaction(async () => 'done'), 'done')
+    t.equal(isAnswered, false, 'a statement waits, too')
+    mayEnd.resolve()
+    await Promise.all([...transactions, waiting])
+    t.equal(most, 2)
+  },
+)
+
+t.test('a user has at least one connection', async (t) => {
+  t.same([1, 2, 5, 10, 100].map(connectionsPerUser), [1, 1, 2, 4, 40])
+})
