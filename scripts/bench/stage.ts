@@ -1,6 +1,7 @@
 // The environment of a benchmark run: a temporary folder, a temporary PostgreSQL and the measured processes.
 // Everything is removed at the end of the run.
 import { spawn, type ChildProcess } from 'node:child_process'
+import { hash } from 'node:crypto'
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -41,7 +42,7 @@ export function openStage(): Stage {
     postgres: async () => await (database ??= startPostgres(join(folder, 'postgres'))),
     run(file, args = [], env = {}) {
       if (closing !== undefined) throw new Error('the benchmark has ended')
-      const program = start(file, args, env)
+      const program = start(file, args, { ...storeOf(folder, env), ...env })
       programs.add(program)
       void program.ended.catch(() => {}).finally(() => programs.delete(program))
       return program
@@ -57,6 +58,12 @@ export function openStage(): Stage {
     )
     rmSync(folder, { recursive: true, force: true, maxRetries: 3 })
   }
+}
+
+/** A folder for the files of each database, because a store belongs to one. */
+function storeOf(folder: string, { DATABASE_URL, DATA_DIR }: Record<string, string>): Record<string, string> {
+  if (DATABASE_URL === undefined || DATA_DIR !== undefined) return {}
+  return { STORAGE_DIR: join(folder, `files-${hash('sha256', DATABASE_URL).slice(0, 16)}`) }
 }
 
 async function startPostgres(

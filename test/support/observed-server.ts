@@ -7,7 +7,7 @@ import { monitorEventLoopDelay } from 'node:perf_hooks'
 import { fileURLToPath } from 'node:url'
 import type { Test } from 'tap'
 import { testSecretKey } from './database.ts'
-import { bootstrapKey, inheritedEnvironment } from './process.ts'
+import { bootstrapKey, inheritedEnvironment, ownStore } from './process.ts'
 import { highLimits } from './high-limits.ts'
 
 export interface Observation {
@@ -53,6 +53,7 @@ export async function startObservedServer(
       STREAMS_PER_USER: '10000',
       LOG_LEVEL: 'fatal',
       SECRET_KEY: testSecretKey,
+      ...ownStore(env),
       ...env,
     },
   })

@@ -37,7 +37,7 @@ export function inheritedEnvironment(): NodeJS.ProcessEnv {
 }
 
 /** A folder for the files of each database: a store belongs to one. The test runner deletes it. */
-function ownStore({ DATABASE_URL, DATA_DIR }: Record<string, string>): Record<string, string> {
+export function ownStore({ DATABASE_URL, DATA_DIR }: Record<string, string>): Record<string, string> {
   if (DATABASE_URL === undefined || DATA_DIR !== undefined) return {}
   return { STORAGE_DIR: join(tmpdir(), `files-of-${hash('sha256', DATABASE_URL).slice(0, 16)}`) }
 }
