@@ -3,12 +3,13 @@
 import type pg from 'pg'
 import { PrismaPg } from '@prisma/adapter-pg'
 import { PrismaClient } from '../../generated/prisma/client.ts'
+import type { FairSemaphore } from '../fair-semaphore.ts'
 import { retry } from '../retry.ts'
 import { Client } from './client.ts'
 import { isRetryable, translateError, type ConstraintError } from './errors.ts'
 import { createPool, openingTransaction, types, withApplicationName, type Slot } from './pool.ts'
 import { statementName, type Statement } from './statements.ts'
-import { createUserTurns, inTurns } from './user-share.ts'
+import { createUserTurns } from './user-share.ts'
 
 /** Secret columns. Prisma omits them from every row unless a query selects them. */
 const omit = { apiKey: { digest: true }, webhookEndpoint: { secret: true, previousSecret: true } } as const
@@ -177,6 +178,20 @@ export function openDatabase({
     },
   }
   return database
+}
+
+/** The statements and transactions of a request take turns with those of other requests of the user. */
+function inTurns(
+  turns: FairSemaphore,
+  { actor }: RequestOrigin,
+  { sql, transaction }: Pick<Db, 'sql' | 'transaction'>,
+): Pick<Db, 'sql' | 'transaction'> {
+  if (actor === null) return { sql, transaction }
+  const user = actor.user_id
+  return {
+    sql: async (statement, values) => await turns.run(user, () => sql(statement, values)),
+    transaction: async (work) => await turns.run(user, () => transaction(work)),
+  }
 }
 
 function createPrismaClient(

@@ -1,7 +1,6 @@
 // How many connections to the database the requests of one user take at once. The others wait without one, so
 // that a user with many requests does not hold all connections, and other users do not wait for them.
 import { FairSemaphore } from '../fair-semaphore.ts'
-import type { Db, RequestOrigin } from './database.ts'
 
 const share = 0.4
 const maxWaiting = 10_000
@@ -20,18 +19,4 @@ export function createUserTurns(poolSize: number): FairSemaphore {
     maxWaiting,
     maxWaitMs,
   })
-}
-
-/** The statements and transactions of a request take turns with those of other requests of the user. */
-export function inTurns(
-  turns: FairSemaphore,
-  { actor }: RequestOrigin,
-  { sql, transaction }: Pick<Db, 'sql' | 'transaction'>,
-): Pick<Db, 'sql' | 'transaction'> {
-  if (actor === null) return { sql, transaction }
-  const user = actor.user_id
-  return {
-    sql: async (statement, values) => await turns.run(user, () => sql(statement, values)),
-    transaction: async (work) => await turns.run(user, () => transaction(work)),
-  }
 }

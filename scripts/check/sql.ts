@@ -9,6 +9,7 @@ const exceptions: Record<string, string> = {
   'infra/database/': 'connections, transactions, notifications, and the builder of lists',
   'infra/jobs/': 'the tables of pg-boss, which its own migrations create',
   'infra/postgres/': 'the server itself, and the run of the migrations',
+  'scripts/abuse/': 'fills tables, which would take an attacker hours',
   'scripts/bench/': 'compares with SQL that the product does not contain',
   'scripts/generate/': 'reads the catalogue of the database',
   'scripts/migrate/': 'creates the database for a comparison',
