@@ -25,7 +25,7 @@ import { securityHeaders } from './http/security-headers.ts'
 import type { SseStream } from './http/sse.ts'
 import { overrideMethods } from './http/tus.ts'
 import { bufferedOutput, createLog } from './logging.ts'
-import { serveMetrics } from './metrics.ts'
+import { addMetrics } from './metrics/serve.ts'
 import { watchStalls } from './stalls.ts'
 
 export interface BuildOptions {
@@ -67,7 +67,7 @@ export async function buildApp({
   addRequestHooks(app, { timeouts, always, limits })
   closeConnectionsOnStop(app, services)
   if (limits.ping !== null) services.readiness.add('rate_limits', { run: limits.ping, required: false })
-  const metrics = config.metrics ? serveMetrics(app) : null
+  const metrics = addMetrics(app, services)
   watchStalls(app, metrics?.countStall)
   await allowOrigins(app, config.corsOrigins)
   keepToFiles(app, config.filesUrl)

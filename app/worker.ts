@@ -8,6 +8,8 @@ import { claimAtStart } from '../services/storage/ownership.ts'
 import { claimSecretKey } from '../services/webhooks/secrets.ts'
 import { checkAndPrepare } from './database.ts'
 import { createLog } from './logging.ts'
+import { createRegistry } from './metrics/registry.ts'
+import { serveMetrics } from './metrics/serve.ts'
 import { explainStartupError } from './startup-errors.ts'
 import { runUntilStopped } from './lifecycle.ts'
 
@@ -37,6 +39,8 @@ await runUntilStopped({
       await claimAtStart(services.storage, onError)
       const work = await startBackgroundWorkers(services, { runJobs: true, onError, log })
       closers.unshift(() => work.stop())
+      if (config.metricsPort !== null)
+        closers.unshift(await serveMetrics(config, services, createRegistry(services)))
       return {
         stop,
         deadline: config.shutdownTimeout * 1000,

@@ -140,6 +140,21 @@ const operation = {
       Serves GET /metrics in the Prometheus text format. The endpoint requires no key, so keep it off the
       public network.`,
   }),
+  metricsPort: optional(
+    integer('METRICS_PORT', {
+      min: 1,
+      max: 65535,
+      defaultText: 'none',
+      example: '9464',
+      description: `
+        Port of its own for GET /metrics, /healthz and /readyz, of a server or a worker. Two processes on one
+        machine need different ones.`,
+    }),
+  ),
+  metricsHost: text('METRICS_HOST', {
+    default: '127.0.0.1',
+    description: 'Address for METRICS_PORT.',
+  }),
   validateResponses: boolean('VALIDATE_RESPONSES', {
     default: false,
     description: `

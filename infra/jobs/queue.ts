@@ -66,10 +66,20 @@ export interface QueueOptions {
   lanes?: Record<string, number>
 }
 
+export interface Backlog {
+  queue: string
+  /** Counted to 10,000. */
+  waiting: number
+  /** How long the oldest has been due; 0 without jobs. */
+  oldestSeconds: number
+}
+
 export interface JobQueues {
   queue<Data extends object>(options: QueueOptions): Queue<Data>
   /** Throws when the queue is not available. */
   ping(): Promise<void>
+  /** The due jobs that nobody has fetched, by queue. */
+  readBacklog(): Promise<Backlog[]>
   /** Starts to return the jobs of dead workers to their queues. For processes that run jobs. */
   supervise(): Promise<void>
   close(): Promise<void>
@@ -147,6 +157,7 @@ export function createJobQueues({
       const [found] = await database.sql(anyQueue, [])
       if (found === undefined) throw new Error('there is no job queue')
     },
+    readBacklog: async () => await database.sql(backlog, []),
     async supervise() {
       supervising = true
       await boss.start()
@@ -158,6 +169,16 @@ export function createJobQueues({
 }
 
 const anyQueue = statement(`SELECT name FROM ${schema}.queue LIMIT 1`)
+
+const backlog = statement<Backlog>(`
+  SELECT q.name AS queue, count(j.start_after)::int AS waiting,
+    coalesce(extract(epoch FROM now() - min(j.start_after)), 0)::float8 AS "oldestSeconds"
+  FROM ${schema}.queue q LEFT JOIN LATERAL (
+    SELECT start_after FROM ${schema}.job
+    WHERE name = q.name AND state < 'active' AND start_after <= now()
+    ORDER BY start_after LIMIT 10000
+  ) j ON true
+  GROUP BY q.name`)
 
 type RunInTransaction = <T>(tx: Db, work: () => Promise<T>) => Promise<T>
 

@@ -7,11 +7,8 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import type pg from 'pg'
 import { Client } from '../database/client.ts'
+import { version } from '../version.ts'
 import { codeOf, reasonOf } from './errors.ts'
-
-const { version } = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8')) as {
-  version: string
-}
 
 export class MigrationError extends Error {
   override readonly name = 'MigrationError'

@@ -1,0 +1,76 @@
+// GET /metrics: on the public port with METRICS, and on a port of its own with METRICS_PORT. It needs no API
+// key: expose it to internal scrapers only.
+import { createServer } from 'node:http'
+import { once } from 'node:events'
+import type { FastifyInstance } from 'fastify'
+import type { Registry } from 'prom-client'
+import { ConfigError, type Config } from '../../infra/config/config.ts'
+import type { Services } from '../../services/services.ts'
+import type { Stall } from '../stalls.ts'
+import { addHttp, createRegistry } from './registry.ts'
+
+export interface Metrics {
+  countStall: (stall: Stall) => void
+}
+
+/** @returns what the rest of the application counts; null if the settings ask for no metrics. */
+export function addMetrics(app: FastifyInstance, services: Services): Metrics | null {
+  const { metrics, metricsPort } = services.config
+  if (!metrics && metricsPort === null) return null
+  const registry = createRegistry(services)
+  const { seconds, stalls } = addHttp(registry)
+  app.addHook('onResponse', async (request, reply) => {
+    seconds.observe(
+      { operation: request.routeOptions.config.operation?.id ?? 'none', status: reply.statusCode },
+      reply.elapsedTime / 1000,
+    )
+  })
+  app.addHook('onClose', async () => registry.clear())
+  if (metrics)
+    app.get('/metrics', async (_request, reply) =>
+      reply.type(registry.contentType).send(await registry.metrics()),
+    )
+  if (metricsPort !== null) {
+    let close = async (): Promise<void> => {}
+    app.addHook('onReady', async () => {
+      close = await serveMetrics(services.config, services, registry)
+    })
+    app.addHook('onClose', async () => await close())
+  }
+  return {
+    countStall({ ms, operations }) {
+      const operation = operations.length > 1 ? 'several' : (operations[0] ?? 'none')
+      stalls.observe({ operation }, ms / 1000)
+    },
+  }
+}
+
+/** Metrics and health of a process, on METRICS_PORT. @returns how to stop. */
+export async function serveMetrics(
+  { metricsHost, metricsPort }: Pick<Config, 'metricsHost' | 'metricsPort'>,
+  { readiness }: Services,
+  registry: Registry,
+): Promise<() => Promise<void>> {
+  const server = createServer((request, response) => {
+    const send = (status: number, type: string, body: string): void => {
+      response.writeHead(status, { 'content-type': type }).end(body)
+    }
+    const answer = async (): Promise<void> => {
+      if (request.url === '/metrics') return send(200, registry.contentType, await registry.metrics())
+      if (request.url === '/healthz') return send(200, 'application/json', '{"status":"ok"}')
+      if (request.url !== '/readyz')
+        return send(404, 'text/plain', 'This port has /metrics, /healthz, /readyz.\n')
+      const report = await readiness.report()
+      send(report.status === 'unavailable' ? 503 : 200, 'application/json', JSON.stringify(report))
+    }
+    answer().catch((error: Error) => send(500, 'text/plain', `${error.message}\n`))
+  })
+  server.listen(metricsPort!, metricsHost)
+  await once(server, 'listening').catch((error: Error) => {
+    throw new ConfigError(`METRICS_PORT ${metricsPort} cannot be used: ${error.message}.`)
+  })
+  return async () => {
+    server.closeAllConnections()
+    await new Promise((resolve) => server.close(resolve))
+  }
+}

@@ -1,0 +1,44 @@
+// Metrics of servers and workers on a port of their own.
+import t from 'tap'
+import { freePort } from '../support/free-port.ts'
+import { createTestDatabase } from '../support/database.ts'
+import { spawnServer, spawnWorker } from '../support/process.ts'
+import { startServer } from '../support/server.ts'
+
+const readText = async (url: string): Promise<string> => await (await fetch(url)).text()
+
+t.test('a server with METRICS_PORT', async (t) => {
+  const port = String(await freePort())
+  const server = await startServer(t, { env: { METRICS_PORT: port } })
+  const inner = `http://127.0.0.1:${port}`
+  const { client } = await server.person()
+  t.equal((await fetch(`${server.url}/metrics`)).status, 404, 'the public port has no metrics')
+  await client.post('/webhooks/endpoints', { url: 'https://example.com/hook', event_types: ['*'] })
+  await client.post('/projects', { name: 'measured' })
+
+  const text = await readText(`${inner}/metrics`)
+  t.match(text, /http_request_duration_seconds_count\{operation="createProject",status="201"\} 1/)
+  t.match(text, /platform_build_info\{version="\d+\.\d+\.\d+"\} 1/)
+  t.match(text, /dependency_up\{name="database"\} 1/)
+  t.match(text, /database_connections\{state="waiting"\} 0/)
+  t.match(text, /job_queue_waiting\{queue="webhook-deliveries"\} 1/, 'no worker runs, and that shows')
+  t.match(text, /event_streams_open 0/)
+  t.match(await (await fetch(`${inner}/readyz`)).json(), { status: 'ok' })
+  t.equal((await fetch(`${inner}/v1/projects`)).status, 404)
+})
+
+t.test('a worker with METRICS_PORT', async (t) => {
+  const { url } = await createTestDatabase(t)
+  const port = String(await freePort())
+  await spawnWorker(t, { DATABASE_URL: url, DATA_DIR: t.testdir(), METRICS_PORT: port })
+  const inner = `http://127.0.0.1:${port}`
+  t.match(await readText(`${inner}/metrics`), /job_queue_oldest_seconds\{queue="[a-z-]+"\} 0/)
+  t.match(await (await fetch(`${inner}/readyz`)).json(), { status: 'ok', checks: { notifications: 'ok' } })
+})
+
+t.test('a port that is taken stops the start', async (t) => {
+  const port = String(await freePort())
+  const first = await startServer(t, { env: { METRICS_PORT: port } })
+  const env = { DATABASE_URL: first.databaseUrl, METRICS_PORT: port, DATA_DIR: t.testdir() }
+  await t.rejects(spawnServer(t, env), { message: /METRICS_PORT \d+ cannot be used: listen EADDRINUSE/ })
+})
