@@ -1931,7 +1931,7 @@ export interface paths {
         put?: never;
         /**
          * Create a webhook endpoint
-         * Creates an endpoint that receives events as signed POST requests (Standard Webhooks 1.0). It receives only events that the current API key can read: the endpoint keeps the scopes and projects of this key. The `secret` is returned only in this response. A user can have up to 50 endpoints by default; after that, the request returns 409.
+         * Creates an endpoint that receives events as signed POST requests (Standard Webhooks 1.0). It receives only events that the current API key can read: the endpoint keeps the scopes and projects of this key. The `secret` is returned only in this response. The number of endpoints of a user is limited (403, `webhook_endpoints`).
          */
         post: operations["createWebhookEndpoint"];
         delete?: never;
