@@ -55,7 +55,8 @@ export async function configurationPage(): Promise<string> {
 Set these variables in the environment or in a file \`.env\` in the working directory; the environment wins.
 The server reads them once, when it starts. It stops with an error that names the variable if one is invalid.
 \`.env.example\` lists all of them. Variables marked as secret belong in a secret store: with \`_FILE\` after
-its name, a variable names a file that has the value, such as \`DATABASE_URL_FILE=/run/secrets/database-url\`.`
+its name, a variable names a file that has the value, such as
+\`DATABASE_URL_FILE=/run/secrets/database-url\`.`
   const sections = groups.map(({ title, settings }) => {
     const rows = Object.values(settings).map((setting) => `| ${tableRow(setting).join(' | ')} |`)
     return [`## ${title}\n`, '| Variable | Default | Meaning |', '|---|---|---|', ...rows].join('\n')
