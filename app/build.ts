@@ -1,5 +1,6 @@
 // The server without its socket: Fastify's settings, the hooks of every request, and the route of every
 // operation.
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import Fastify, { LogController, type FastifyError, type FastifyInstance, type FastifyRequest } from 'fastify'
 import type { DestinationStream } from 'pino'
 import { handlers as allHandlers } from '../generated/routes.ts'
@@ -122,7 +123,27 @@ function endStreamsOnClose(app: FastifyInstance, services: Services, streams: Se
     setTimeout(() => {
       for (const stream of streams) if (stream.readableLength > 0) stream.destroy()
     }, 500).unref()
+    await acceptWaitingConnections(app.server)
   })
+}
+
+/**
+ * The end of the listening socket resets the connections that wait to be accepted, although their clients may
+ * have sent a request. So it ends right after a short turn of the event loop that accepted none.
+ */
+async function acceptWaitingConnections(server: FastifyInstance['server']): Promise<void> {
+  let accepted = 0
+  const count = (): void => {
+    accepted++
+  }
+  server.on('connection', count)
+  const deadline = performance.now() + 1_000
+  for (let quiet = false; !quiet && performance.now() < deadline;) {
+    const [before, began] = [accepted, performance.now()]
+    await nextTurn()
+    quiet = accepted === before && performance.now() - began < 0.5
+  }
+  server.off('connection', count)
 }
 
 /** While the server stops, each response closes its connection: the next request goes to another server. */
