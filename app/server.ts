@@ -2,6 +2,7 @@
 // gracefully.
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { FastifyInstance } from 'fastify'
+import { isConfirmed, requireConfirmed, unconfirmedMessage } from '../services/backup/restored-copy.ts'
 import { createFirstAdmin } from '../services/users/first-admin.ts'
 import type { Config } from '../infra/config/config.ts'
 import { createRateLimits } from './http/rate-limit.ts'
@@ -53,6 +54,11 @@ export async function startServer(
     closers.unshift(() => services.close())
     await claimSecretKey(services.database, services.cipher)
     await storeLimits(services.database, config)
+    if (!(await isConfirmed(services.database))) {
+      const run = (): Promise<void> => requireConfirmed(services.database)
+      services.readiness.add('restored_copy', { run, required: false })
+      onProgress(unconfirmedMessage)
+    }
     const limits = createRateLimits({ policies: policiesOf(config), redisUrl: config.redisUrl, onError })
     closers.unshift(() => limits.close())
     const app = await buildApp({ services, limits })

@@ -1,8 +1,12 @@
 // Starts the background workers of a server or a worker process: webhooks, documents, payments and data
 // retention.
+import { setTimeout as sleep } from 'node:timers/promises'
 import { chatRetentionTasks, staleAnswerTasks } from './ai/chat/retention.ts'
 import { knowledgeRetentionTasks, removedChunkTasks, documentRequeueTasks } from './ai/knowledge/retention.ts'
 import { createDocumentWorker } from './ai/knowledge/worker.ts'
+import type { Database } from '../infra/database/database.ts'
+import type { BackgroundWorker } from '../infra/jobs/worker-loop.ts'
+import { isConfirmed, unconfirmedMessage } from './backup/restored-copy.ts'
 import { startRetention } from '../infra/jobs/retention.ts'
 import { coreRetentionTasks, fileExpiryTasks } from './retention-tasks.ts'
 import { salesCountTasks } from './payments/retention.ts'
@@ -91,14 +95,53 @@ export async function startBackgroundWorkers(
           interval,
           drainTimeoutMs,
         })
+  const outwardWorkers = [webhookWorker, paymentWorker, ...(stripeWorker === null ? [] : [stripeWorker])]
   const queueWorkers = [webhookWorker, documentWorker, ...(stripeWorker === null ? [] : [stripeWorker])]
   // Every job is added in a transaction that also writes an event, so new events wake the workers.
   for (const worker of queueWorkers) eventStreams.onNewEvents(worker.wake)
   await jobs.supervise()
-  const workers = [...queueWorkers, paymentWorker]
-  for (const worker of workers) worker.start()
+  documentWorker.start()
+  const outward = await startWhenConfirmed(database, outwardWorkers, { onError, log })
   return {
-    stop: () => stopAll([retention, encryption, ...workers]),
+    stop: () => stopAll([retention, encryption, documentWorker, outward]),
+  }
+}
+
+/** Milliseconds between two looks whether a restored copy was confirmed. */
+const confirmationInterval = 3_000
+
+/** Starts workers with effects outside, in a restored copy as soon as the operator confirms it. */
+async function startWhenConfirmed(
+  database: Database,
+  workers: BackgroundWorker[],
+  { onError, log }: Pick<BackgroundWorkersOptions, 'onError' | 'log'>,
+): Promise<BackgroundWorkers> {
+  const stopping = new AbortController()
+  const start = (): void => {
+    for (const worker of workers) worker.start()
+  }
+  const poll = async (): Promise<void> => {
+    while (!stopping.signal.aborted) {
+      await sleep(confirmationInterval, undefined, { signal: stopping.signal }).catch(() => {})
+      const confirmed = await isConfirmed(database).catch((error: Error) => {
+        onError(error)
+        return false
+      })
+      if (confirmed && !stopping.signal.aborted) return start()
+    }
+  }
+  let waiting: Promise<void> = Promise.resolve()
+  if (await isConfirmed(database)) start()
+  else {
+    log.warn({}, unconfirmedMessage)
+    waiting = poll()
+  }
+  return {
+    async stop() {
+      stopping.abort()
+      await waiting
+      await stopAll(workers)
+    },
   }
 }
 

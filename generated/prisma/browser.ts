@@ -127,6 +127,12 @@ export type StorageReservation = Prisma.StorageReservationModel
  */
 export type DatabaseIdentity = Prisma.DatabaseIdentityModel
 /**
+ * Model RestoredCopy
+ * A single row in a database that was restored from a backup. While it is not confirmed, servers and workers
+ * send no webhooks and charge nothing.
+ */
+export type RestoredCopy = Prisma.RestoredCopyModel
+/**
  * Model QuarantinedBlob
  * A blob that no file and no avatar refers to. The sweep of the file store removes it after
  * STORAGE_QUARANTINE_DAYS. The triggers `files_removed` and `avatars_removed` insert the blobs of deleted

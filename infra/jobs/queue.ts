@@ -86,7 +86,7 @@ export interface JobQueues {
 }
 
 const schema = 'pgboss'
-const bossOptions = {
+export const bossOptions = {
   schema,
   schedule: false,
   warningQueueSize: 1_000_000,

@@ -24,6 +24,8 @@ export class MigrationError extends Error {
 export interface MigrationOptions {
   /** The folder of the migrations. Default `prisma/migrations`. */
   folder?: string
+  /** Applies no others. Default: all in the folder. */
+  only?: string[]
 }
 
 interface Migration {
@@ -97,9 +99,9 @@ export async function requireMigrations(
 export async function applyMigrations(
   url: string,
   onProgress: (message: string) => void = () => {},
-  { folder = DEFAULT_FOLDER }: MigrationOptions = {},
+  { folder = DEFAULT_FOLDER, only }: MigrationOptions = {},
 ): Promise<string[]> {
-  const migrations = readMigrations(folder)
+  const migrations = readMigrations(folder).filter(({ name }) => only?.includes(name) ?? true)
   const client = await connect(url)
   try {
     await requireSupportedServer(client)
@@ -119,7 +121,7 @@ export async function applyMigrations(
   }
 }
 
-export function readMigrations(folder: string): Migration[] {
+export function readMigrations(folder = DEFAULT_FOLDER): Migration[] {
   const names = readdirSync(folder, { withFileTypes: true })
     .filter((entry) => entry.isDirectory())
     .map(({ name }) => name)

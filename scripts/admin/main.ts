@@ -12,6 +12,7 @@ import { newSecret } from '../../infra/api-key-format.ts'
 import { openCipher, SecretKeyError } from '../../infra/encryption/secret-key.ts'
 import { EmbeddedPostgresError } from '../../infra/postgres/embedded.ts'
 import { MigrationError, readMigrations } from '../../infra/postgres/migrations.ts'
+import { confirmCopy } from '../../services/backup/restored-copy.ts'
 import { insertUser, toUser } from '../../services/users/users.ts'
 import {
   allScopes,
@@ -35,6 +36,7 @@ npm run admin -- revoke-key --id KEY_ID                 revokes an API key at on
 npm run admin -- new-key                                prints a new random key for BOOTSTRAP_API_KEY
 npm run admin -- store                                  shows which database the file store belongs to
 npm run admin -- store adopt                            makes the file store that of this database
+npm run admin -- confirm-restore                        lets a restored copy send webhooks and charge
 npm run admin -- replace-lost-secrets                   gives a new secret to the webhook endpoints whose
                                                         secret was encrypted with a lost SECRET_KEY`
 
@@ -47,6 +49,7 @@ const names = [
   'revoke-key',
   'new-key',
   'store',
+  'confirm-restore',
   'replace-lost-secrets',
 ]
 
@@ -98,6 +101,12 @@ const commands: Record<string, (db: Database, events: Emitter) => Promise<void>>
     if (action === undefined) return await describeStore(db)
     if (action !== 'adopt') throw new AdminError('The commands are `store` and `store adopt`.')
     await takeOverStore(db)
+  },
+
+  async 'confirm-restore'(db) {
+    const backupTime = await confirmCopy(db)
+    if (backupTime === null) throw new AdminError('There is no restored copy that is not confirmed.')
+    console.log(`Confirmed the copy of ${backupTime}. Webhooks and charges begin within a few seconds.`)
   },
 
   async users(db) {

@@ -26,7 +26,11 @@ const layers: Layer[][] = [
   [{ files: 'services/projects/' }],
   [{ files: 'services/events/' }],
   [{ files: 'services/storage/' }, { files: 'services/webhooks/' }, { files: 'services/payments/' }],
-  [{ files: 'services/ai/' }, { files: 'services/docs/', imports: ['generated/', 'infra/'] }],
+  [
+    { files: 'services/ai/' },
+    { files: 'services/backup/' },
+    { files: 'services/docs/', imports: ['generated/', 'infra/'] },
+  ],
   [{ files: 'services/*' }],
   [{ files: 'handlers/', except: ['handlers/'] }],
   [{ files: 'generated/routes.ts' }],

@@ -26,7 +26,7 @@ export function claimFirst(store: BlobStore, claim: () => Promise<void>): BlobSt
     async *list() {
       yield* (await claimed()).list()
     },
-    has: async (key) => await (await claimed()).has(key),
+    sizeOf: async (key) => await (await claimed()).sizeOf(key),
     deleteIncompletePuts: async (before) => await (await claimed()).deleteIncompletePuts(before),
     ping: async () => await (await claimed()).ping(),
   }

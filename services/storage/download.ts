@@ -60,7 +60,7 @@ export function toDownload(
     },
     ...(blobStore.redirects && {
       async address() {
-        if (!(await blobStore.has(file.blob_key)))
+        if ((await blobStore.sizeOf(file.blob_key)) === null)
           throw await withoutBlob(db, file, new BlobNotFound(file.blob_key))
         const url = await blobStore.presign(file.blob_key, {
           contentType: type,

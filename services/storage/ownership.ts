@@ -15,6 +15,8 @@ export interface StoreMarker {
   store_id: string
   /** The database that owns the store. */
   database_id: string
+  /** The id of the backup from which the store is being restored. */
+  restoring?: string
 }
 
 /** A folder or a bucket that has a marker. */
@@ -39,8 +41,9 @@ export async function readMarker({ documents, location }: OwnedPlace): Promise<S
   const text = await documents.read(markerName)
   if (text === null) return null
   try {
-    const { store_id, database_id } = JSON.parse(text) as StoreMarker
-    if (typeof store_id === 'string' && typeof database_id === 'string') return { store_id, database_id }
+    const { store_id, database_id, restoring } = JSON.parse(text) as StoreMarker
+    if (typeof store_id === 'string' && typeof database_id === 'string')
+      return { store_id, database_id, restoring }
   } catch {
     // Reported below.
   }
@@ -64,6 +67,11 @@ export async function readOwnMarker(db: Db, place: OwnedPlace): Promise<StoreMar
 }
 
 function requireSame({ location }: OwnedPlace, marker: StoreMarker, databaseId: string): void {
+  if (marker.restoring !== undefined)
+    throw new StoreOwnershipError(
+      `The file store ${location} is being restored from the backup ${marker.restoring}: wait for the end ` +
+        'of `npm run restore`, or run it again if it was interrupted.',
+    )
   if (marker.database_id === databaseId) return
   throw new StoreOwnershipError(
     `The file store ${location} belongs to the database ${marker.database_id}, but this is the database ` +
@@ -124,8 +132,19 @@ export async function adoptStore(db: Db, place: OwnedPlace): Promise<string | nu
   return previous?.database_id ?? null
 }
 
-function newMarker(databaseId: string, storeId: string = randomUUID()): string {
-  const marker: StoreMarker = { store_id: storeId, database_id: databaseId }
+/** While the store is being restored, no server uses it. @param restoring null at the end of the restore. */
+export async function markRestoring(
+  place: OwnedPlace,
+  databaseId: string,
+  restoring: string | null,
+): Promise<void> {
+  const previous = await readMarker(place)
+  const marker = newMarker(databaseId, previous?.store_id, restoring ?? undefined)
+  await place.documents.write(markerName, marker)
+}
+
+function newMarker(databaseId: string, storeId: string = randomUUID(), restoring?: string): string {
+  const marker: StoreMarker = { store_id: storeId, database_id: databaseId, restoring }
   return `${JSON.stringify({ ...marker, written_at: new Date().toISOString() }, null, 2)}\n`
 }
 

@@ -134,7 +134,7 @@ class Verifier {
     await Promise.all(
       doubtful.map((row) =>
         limit(async () => {
-          if (!(await this.#store.has(row.key))) missing.push(row)
+          if ((await this.#store.sizeOf(row.key)) === null) missing.push(row)
         }),
       ),
     )

@@ -33,7 +33,7 @@ t.test('an unknown command is a usage error and creates nothing', async (t) => {
       err.startsWith(
         `Unknown command \`${args[0]}\`. ` +
           'The commands are users, keys, create-user, create-key, revoke-key, new-key, ' +
-          'store, replace-lost-secrets.\n',
+          'store, confirm-restore, replace-lost-secrets.\n',
       ),
       err,
     )

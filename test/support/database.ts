@@ -26,6 +26,16 @@ export async function createTestDatabase(t: Pick<Test, 'teardown'>): Promise<Tes
   return { url: url.href, drop }
 }
 
+/** A database without tables. Its owner, the role of the tests, is no superuser. */
+export async function createEmptyDatabase(t: Pick<Test, 'teardown'>): Promise<string> {
+  const name = `test_${randomBytes(8).toString('hex')}`
+  await administerWhenFree(`CREATE DATABASE ${name} TEMPLATE template0`)
+  t.teardown(() => administerWhenFree(`DROP DATABASE IF EXISTS ${name} WITH (FORCE)`))
+  const url = new URL(serverUrl())
+  url.pathname = `/${name}`
+  return url.href
+}
+
 /** Retries while the template is in use (55006) or autovacuum is working in the database (42501). */
 async function administerWhenFree(statement: string): Promise<void> {
   for (let attempt = 1; ; attempt += 1) {

@@ -417,6 +417,7 @@ export const ModelName = {
   StorageUsage: 'StorageUsage',
   StorageReservation: 'StorageReservation',
   DatabaseIdentity: 'DatabaseIdentity',
+  RestoredCopy: 'RestoredCopy',
   QuarantinedBlob: 'QuarantinedBlob',
   FileLink: 'FileLink',
   Upload: 'Upload',
@@ -458,7 +459,7 @@ export type TypeMap<ExtArgs extends runtime.Types.Extensions.InternalArgs = runt
     omit: GlobalOmitOptions
   }
   meta: {
-    modelProps: "user" | "quotaUsage" | "quotaLimit" | "settings" | "apiKey" | "project" | "member" | "invitation" | "projectCount" | "idempotencyRecord" | "event" | "eventLog" | "webhookEndpoint" | "schemaRequirement" | "secretKey" | "webhookDelivery" | "file" | "storageUsage" | "storageReservation" | "databaseIdentity" | "quarantinedBlob" | "fileLink" | "upload" | "avatar" | "knowledgeBase" | "document" | "documentCount" | "documentText" | "chunk" | "lexeme" | "removedChunk" | "chunkCount" | "session" | "message" | "aiUsage" | "product" | "price" | "order" | "orderItem" | "checkout" | "payment" | "refund" | "subscription" | "gatewayEvent" | "salesCount" | "paymentClock"
+    modelProps: "user" | "quotaUsage" | "quotaLimit" | "settings" | "apiKey" | "project" | "member" | "invitation" | "projectCount" | "idempotencyRecord" | "event" | "eventLog" | "webhookEndpoint" | "schemaRequirement" | "secretKey" | "webhookDelivery" | "file" | "storageUsage" | "storageReservation" | "databaseIdentity" | "restoredCopy" | "quarantinedBlob" | "fileLink" | "upload" | "avatar" | "knowledgeBase" | "document" | "documentCount" | "documentText" | "chunk" | "lexeme" | "removedChunk" | "chunkCount" | "session" | "message" | "aiUsage" | "product" | "price" | "order" | "orderItem" | "checkout" | "payment" | "refund" | "subscription" | "gatewayEvent" | "salesCount" | "paymentClock"
     txIsolationLevel: TransactionIsolationLevel
   }
   model: {
@@ -1939,6 +1940,80 @@ export type TypeMap<ExtArgs extends runtime.Types.Extensions.InternalArgs = runt
         count: {
           args: Prisma.DatabaseIdentityCountArgs<ExtArgs>
           result: runtime.Types.Utils.Optional<Prisma.DatabaseIdentityCountAggregateOutputType> | number
+        }
+      }
+    }
+    RestoredCopy: {
+      payload: Prisma.$RestoredCopyPayload<ExtArgs>
+      fields: Prisma.RestoredCopyFieldRefs
+      operations: {
+        findUnique: {
+          args: Prisma.RestoredCopyFindUniqueArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$RestoredCopyPayload> | null
+        }
+        findUniqueOrThrow: {
+          args: Prisma.RestoredCopyFindUniqueOrThrowArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$RestoredCopyPayload>
+        }
+        findFirst: {
+          args: Prisma.RestoredCopyFindFirstArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$RestoredCopyPayload> | null
+        }
+        findFirstOrThrow: {
+          args: Prisma.RestoredCopyFindFirstOrThrowArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$RestoredCopyPayload>
+        }
+        findMany: {
+          args: Prisma.RestoredCopyFindManyArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$RestoredCopyPayload>[]
+        }
+        create: {
+          args: Prisma.RestoredCopyCreateArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$RestoredCopyPayload>
+        }
+        createMany: {
+          args: Prisma.RestoredCopyCreateManyArgs<ExtArgs>
+          result: BatchPayload
+        }
+        createManyAndReturn: {
+          args: Prisma.RestoredCopyCreateManyAndReturnArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$RestoredCopyPayload>[]
+        }
+        delete: {
+          args: Prisma.RestoredCopyDeleteArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$RestoredCopyPayload>
+        }
+        update: {
+          args: Prisma.RestoredCopyUpdateArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$RestoredCopyPayload>
+        }
+        deleteMany: {
+          args: Prisma.RestoredCopyDeleteManyArgs<ExtArgs>
+          result: BatchPayload
+        }
+        updateMany: {
+          args: Prisma.RestoredCopyUpdateManyArgs<ExtArgs>
+          result: BatchPayload
+        }
+        updateManyAndReturn: {
+          args: Prisma.RestoredCopyUpdateManyAndReturnArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$RestoredCopyPayload>[]
+        }
+        upsert: {
+          args: Prisma.RestoredCopyUpsertArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$RestoredCopyPayload>
+        }
+        aggregate: {
+          args: Prisma.RestoredCopyAggregateArgs<ExtArgs>
+          result: runtime.Types.Utils.Optional<Prisma.AggregateRestoredCopy>
+        }
+        groupBy: {
+          args: Prisma.RestoredCopyGroupByArgs<ExtArgs>
+          result: runtime.Types.Utils.Optional<Prisma.RestoredCopyGroupByOutputType>[]
+        }
+        count: {
+          args: Prisma.RestoredCopyCountArgs<ExtArgs>
+          result: runtime.Types.Utils.Optional<Prisma.RestoredCopyCountAggregateOutputType> | number
         }
       }
     }
@@ -4188,6 +4263,17 @@ export const DatabaseIdentityScalarFieldEnum = {
 export type DatabaseIdentityScalarFieldEnum = (typeof DatabaseIdentityScalarFieldEnum)[keyof typeof DatabaseIdentityScalarFieldEnum]
 
 
+export const RestoredCopyScalarFieldEnum = {
+  id: 'id',
+  backupId: 'backupId',
+  backupCreatedAt: 'backupCreatedAt',
+  restoredAt: 'restoredAt',
+  confirmedAt: 'confirmedAt'
+} as const
+
+export type RestoredCopyScalarFieldEnum = (typeof RestoredCopyScalarFieldEnum)[keyof typeof RestoredCopyScalarFieldEnum]
+
+
 export const QuarantinedBlobScalarFieldEnum = {
   key: 'key',
   reason: 'reason',
@@ -5227,6 +5313,7 @@ export type GlobalOmitConfig = {
   storageUsage?: Prisma.StorageUsageOmit
   storageReservation?: Prisma.StorageReservationOmit
   databaseIdentity?: Prisma.DatabaseIdentityOmit
+  restoredCopy?: Prisma.RestoredCopyOmit
   quarantinedBlob?: Prisma.QuarantinedBlobOmit
   fileLink?: Prisma.FileLinkOmit
   upload?: Prisma.UploadOmit

@@ -71,6 +71,7 @@ export const ModelName = {
   StorageUsage: 'StorageUsage',
   StorageReservation: 'StorageReservation',
   DatabaseIdentity: 'DatabaseIdentity',
+  RestoredCopy: 'RestoredCopy',
   QuarantinedBlob: 'QuarantinedBlob',
   FileLink: 'FileLink',
   Upload: 'Upload',
@@ -396,6 +397,17 @@ export const DatabaseIdentityScalarFieldEnum = {
 } as const
 
 export type DatabaseIdentityScalarFieldEnum = (typeof DatabaseIdentityScalarFieldEnum)[keyof typeof DatabaseIdentityScalarFieldEnum]
+
+
+export const RestoredCopyScalarFieldEnum = {
+  id: 'id',
+  backupId: 'backupId',
+  backupCreatedAt: 'backupCreatedAt',
+  restoredAt: 'restoredAt',
+  confirmedAt: 'confirmedAt'
+} as const
+
+export type RestoredCopyScalarFieldEnum = (typeof RestoredCopyScalarFieldEnum)[keyof typeof RestoredCopyScalarFieldEnum]
 
 
 export const QuarantinedBlobScalarFieldEnum = {

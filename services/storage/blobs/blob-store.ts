@@ -73,8 +73,8 @@ export interface BlobStore {
   delete(keys: string[]): Promise<DeleteResult>
   /** Lists all objects in pages, in no particular order. `isBlobKey` tells which of them are blobs. */
   list(): AsyncIterable<ListedBlob[]>
-  /** Whether the blob exists. Throws 503 when the store is unreachable. */
-  has(key: string): Promise<boolean>
+  /** The bytes of the blob; null if it does not exist. Throws 503 when the store is unreachable. */
+  sizeOf(key: string): Promise<number | null>
   /** Frees the space of interrupted `put` calls that started before `before`. */
   deleteIncompletePuts(before: Date): Promise<void>
   /** Throws when the store is unreachable. */

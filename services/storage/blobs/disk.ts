@@ -76,11 +76,11 @@ export function createDiskBlobStore(directory: string): BlobStore {
         if (page.length > 0) yield page
       }
     },
-    async has(key) {
+    async sizeOf(key) {
       return await stat(pathOf(key)).then(
-        () => true,
+        ({ size }) => size,
         (error) => {
-          if (isMissing(error)) return false
+          if (isMissing(error)) return null
           throw asUnavailable(error)
         },
       )

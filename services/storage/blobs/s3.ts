@@ -109,12 +109,12 @@ export function createS3BlobStore(
         if (after === undefined) return
       }
     },
-    async has(key) {
+    async sizeOf(key) {
       try {
-        await client.send(new HeadObjectCommand({ Bucket, Key: key }), withTimeout(target))
-        return true
+        const head = await client.send(new HeadObjectCommand({ Bucket, Key: key }), withTimeout(target))
+        return head.ContentLength!
       } catch (error) {
-        if (statusOf(error) === 404) return false
+        if (statusOf(error) === 404) return null
         throw storeUnavailable(error)
       }
     },

@@ -1,0 +1,21 @@
+// What a backup has besides the rows of tables, and which tables it leaves out.
+
+/** Tables whose rows belong to one copy of the database only. */
+export const excludedTables = ['_prisma_migrations', 'restored_copy']
+
+/** Every blob that a row refers to: key, bytes and SHA-256. */
+export const referencedBlobs = `(
+  SELECT f.blob_key, f.bytes, f.sha256 FROM files f
+  UNION ALL
+  SELECT a.id || '-' || v.size, v.bytes, v.sha256
+  FROM avatars a, jsonb_to_recordset(a.variants) AS v (size int, bytes bigint, sha256 text))`
+
+export const blobsFile = 'blobs.gz'
+export const jobsFile = 'jobs.gz'
+
+export function tableFile(table: string): string {
+  return `table-${table}.gz`
+}
+
+/** The migration since which a restored copy knows that it is one. */
+export const firstMigration = '20261220000000_restored_copy'
