@@ -10,7 +10,7 @@ import { listBackups, writeManifest, type Manifest, type TableFile } from '../..
 import type { Database } from '../../infra/database/database.ts'
 import { copyJobsToFile } from '../../infra/jobs/job-copies.ts'
 import { lockFolder } from '../../infra/postgres/lock.ts'
-import manifestOfProject from '../../package.json' with { type: 'json' }
+import { version } from '../../infra/version.ts'
 import { createDiskBlobStore } from '../storage/blobs/disk.ts'
 import type { BlobStore } from '../storage/blobs/blob-store.ts'
 import { createDirectory, syncDirectory } from '../storage/blobs/fsync.ts'
@@ -111,7 +111,7 @@ async function copySnapshot(
   return {
     format: 1,
     ...identity,
-    version: manifestOfProject.version,
+    version,
     sequences: await readSequences(client),
     tables: files,
     jobs: { file: jobsFile, ...(await copyJobsToFile(client, jobs)) },

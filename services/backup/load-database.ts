@@ -78,7 +78,8 @@ async function loadTable(
   const { rows, digest } = await countRows(client, columnsOf(table))
   if (rows !== table.rows || digest !== table.digest)
     throw new BackupError(
-      `The table ${table.name} has other rows in the database than in the backup: ${rows}, not ${table.rows}.`,
+      `The table ${table.name} has ${rows} rows in the database that differ from the ${table.rows} of the ` +
+        'backup.',
     )
   onProgress(`table ${table.name}: ${rows} rows`)
 }

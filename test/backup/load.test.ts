@@ -84,7 +84,8 @@ t.test('under load', async (t: Test) => {
   t.equal(sums.disabled, '0')
   const [{ keys }] = await query(
     DATABASE_URL,
-    `SELECT count(*) AS keys FROM pg_constraint WHERE contype = 'f' AND connamespace = 'public'::regnamespace`,
+    `SELECT count(*) AS keys FROM pg_constraint
+     WHERE contype = 'f' AND connamespace = 'public'::regnamespace`,
   )
   t.equal(sums.keys, keys)
 

@@ -132,7 +132,7 @@ t.test('an interrupted restore can be run again', async (t: Test) => {
   const target = newFolder(t)
   await backUp(original, target)
   for (const place of ['blobs: 1 of 2', 'table users:', 'comparing the database']) {
-    const copy = { ...(await newCopy(t)), DATA_DIR: newFolder(t) }
+    const copy: Settings = { ...(await newCopy(t)), DATA_DIR: newFolder(t) }
     const interrupt = (message: string): void => {
       if (message.startsWith(place)) throw new Error('interrupted')
     }
