@@ -32,10 +32,10 @@ export interface Manifest {
   missing_blobs: string[]
 }
 
-const fileName = 'manifest.json'
+export const manifestFile = 'manifest.json'
 
 export async function writeManifest(folder: string, manifest: Manifest): Promise<void> {
-  const path = join(folder, fileName)
+  const path = join(folder, manifestFile)
   const file = await open(`${path}.part`, 'wx', 0o600)
   try {
     await file.writeFile(`${JSON.stringify(manifest, null, 2)}\n`)
@@ -48,16 +48,16 @@ export async function writeManifest(folder: string, manifest: Manifest): Promise
 
 /** @throws BackupError if the folder has no readable manifest. */
 export async function readManifest(folder: string): Promise<Manifest> {
-  const text = await readFile(join(folder, fileName), 'utf8').catch(() => {
+  const text = await readFile(join(folder, manifestFile), 'utf8').catch(() => {
     throw new BackupError(
-      `${folder} is no complete backup: it has no ${fileName}, which is written when a backup ends.`,
+      `${folder} is no complete backup: it has no ${manifestFile}, which is written when a backup ends.`,
     )
   })
   let manifest: Manifest
   try {
     manifest = JSON.parse(text) as Manifest
   } catch {
-    throw new BackupError(`The ${fileName} of the backup ${folder} is damaged: use another backup.`)
+    throw new BackupError(`The ${manifestFile} of the backup ${folder} is damaged: use another backup.`)
   }
   if (manifest.format !== 1)
     throw new BackupError(
@@ -72,7 +72,7 @@ export async function listBackups(target: string): Promise<string[]> {
   const names = await readdir(target).catch(() => [] as string[])
   const complete: string[] = []
   for (const name of names.sort()) {
-    const found = await readFile(join(target, name, fileName)).then(
+    const found = await readFile(join(target, name, manifestFile)).then(
       () => true,
       () => false,
     )

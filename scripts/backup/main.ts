@@ -1,5 +1,6 @@
 // `npm run backup -- TARGET`: writes a backup of the database and its files to a new folder in TARGET.
 // Servers may run meanwhile.
+//   --keep N   removes older backups than the last N, and the files that only they have
 import { parseArgs } from 'node:util'
 import { existsSync } from 'node:fs'
 import { resolve } from 'node:path'
@@ -14,9 +15,10 @@ import { writeBackup, type BackupResult } from '../../services/backup/backup.ts'
 import { openBlobStore } from '../../services/storage/storage.ts'
 import { createProgress } from './progress.ts'
 
-const usage = 'npm run backup -- TARGET     writes a backup to a new folder in the folder TARGET'
+const usage = `npm run backup -- TARGET     writes a backup to a new folder in the folder TARGET
+  --keep N                   removes older backups than the last N, and the files that only they have`
 
-const target = readArguments()
+const { target, keep } = readArguments()
 try {
   await main()
 } catch (error) {
@@ -25,11 +27,19 @@ try {
   process.exitCode = 1
 }
 
-function readArguments(): string {
+function readArguments(): { target: string; keep: number | undefined } {
   try {
-    const { positionals } = parseArgs({ allowPositionals: true })
-    if (positionals.length === 1) return resolve(positionals[0])
-    throw new Error('Name one target.')
+    const { values, positionals } = parseArgs({
+      allowPositionals: true,
+      options: { keep: { type: 'string' } },
+    })
+    if (positionals.length !== 1) throw new Error('Name one target.')
+    if (values.keep !== undefined && !/^[1-9]\d{0,4}$/.test(values.keep))
+      throw new Error('--keep must be an integer of at least 1.')
+    return {
+      target: resolve(positionals[0]),
+      keep: values.keep === undefined ? undefined : Number(values.keep),
+    }
   } catch (error) {
     console.error(`${(error as Error).message}\n\n${usage}`)
     process.exit(2)
@@ -59,7 +69,7 @@ async function backUp(config: Readonly<Config>, url: string): Promise<BackupResu
   const store = await openBlobStore(config)
   const progress = createProgress()
   try {
-    return await writeBackup({ url, database, store, target, onProgress: progress.report })
+    return await writeBackup({ url, database, store, target, keep, onProgress: progress.report })
   } finally {
     progress.end()
     await store.close()
@@ -67,13 +77,17 @@ async function backUp(config: Readonly<Config>, url: string): Promise<BackupResu
   }
 }
 
-function report({ folder, manifest, copied, copiedBytes, lost }: BackupResult): void {
+function report({ folder, manifest, copied, copiedBytes, lost, removed }: BackupResult): void {
   const rows = manifest.tables.reduce((sum, table) => sum + table.rows, 0)
   console.log(
     `${folder}: ${rows} rows in ${manifest.tables.length} tables, ${manifest.jobs.rows} jobs, ` +
       `${manifest.blobs.rows} blobs of ${manifest.blobs.total_bytes} bytes, of which ${copied} of ` +
       `${copiedBytes} bytes are new.`,
   )
+  if (removed !== null)
+    console.log(
+      `Removed ${removed.backups} old backups, and ${removed.blobs} blobs of ${removed.bytes} bytes.`,
+    )
   console.log('The backup has no SECRET_KEY: keep it (or DATA_DIR/secret-key) in another place.')
   if (lost.length === 0) return
   process.exitCode = 1

@@ -24,6 +24,7 @@ import {
   referencedBlobs,
   tableFile,
 } from './contents.ts'
+import { removeOldBackups, type RemovedBackups } from './old-backups.ts'
 import { copyBlobs, type CopyResult, type ExpectedBlob } from './copy-blobs.ts'
 
 export interface BackupOptions {
@@ -33,6 +34,8 @@ export interface BackupOptions {
   store: BlobStore
   /** The folder of all backups. */
   target: string
+  /** How many backups to keep in the folder, with this one. Default all. */
+  keep?: number
   onProgress?: (message: string) => void
 }
 
@@ -40,6 +43,8 @@ export interface BackupResult extends CopyResult {
   /** The folder of this backup. */
   folder: string
   manifest: Manifest
+  /** Null if all backups are kept. */
+  removed: RemovedBackups | null
 }
 
 type Snapshot = Omit<Manifest, 'finished_at' | 'missing_blobs'>
@@ -48,16 +53,29 @@ const unfinished = '.unfinished'
 
 /** @throws BackupError */
 export async function writeBackup(options: BackupOptions): Promise<BackupResult> {
-  const { target, url, database, store, onProgress = () => {} } = options
-  const startedAt = new Date()
-  const folder = join(target, startedAt.toISOString().replaceAll(':', '-').replace('.', '-'))
+  const { target, keep } = options
   await createDirectory(target)
   const release = lockFolder(target)
   if (release === null) throw new BackupError(`Another backup is being written to ${target}.`)
   try {
     await removeUnfinished(target)
-    await mkdir(folder, { mode: 0o700 })
-    await mkdir(join(folder, unfinished))
+    const folder = join(target, new Date().toISOString().replaceAll(/[:.]/g, '-'))
+    const written = await writeTo(folder, options)
+    const removed = keep === undefined ? null : await removeOldBackups(target, keep)
+    return { ...written, removed }
+  } finally {
+    release()
+  }
+}
+
+/** Leaves no folder if it fails. */
+async function writeTo(
+  folder: string,
+  { target, url, database, store, onProgress = () => {} }: BackupOptions,
+): Promise<Omit<BackupResult, 'removed'>> {
+  const tempFolder = join(folder, unfinished)
+  await mkdir(folder, { mode: 0o700 })
+  try {
     const snapshot = await withConnection(url, 'platform backup', (client) =>
       inTransaction(client, 'ISOLATION LEVEL REPEATABLE READ READ ONLY', () =>
         copySnapshot(client, folder, onProgress),
@@ -67,14 +85,11 @@ export async function writeBackup(options: BackupOptions): Promise<BackupResult>
     const result = await copyBlobs(readBlobList(folder, snapshot), {
       from: store,
       to: createDiskBlobStore(target),
-      tempFolder: join(folder, unfinished),
+      tempFolder,
       onProgress: ({ blobs }) => onProgress(`blobs: ${blobs} of ${snapshot.blobs.rows}`),
     })
-    const manifest = {
-      ...snapshot,
-      finished_at: new Date().toISOString(),
-      missing_blobs: result.lost,
-    }
+    const finished_at = new Date().toISOString()
+    const manifest = { ...snapshot, finished_at, missing_blobs: result.lost }
     await syncDirectory(folder)
     await writeManifest(folder, manifest)
     await syncDirectory(folder)
@@ -83,8 +98,6 @@ export async function writeBackup(options: BackupOptions): Promise<BackupResult>
   } catch (error) {
     await rm(folder, { recursive: true, force: true })
     throw error
-  } finally {
-    release()
   }
 }
 

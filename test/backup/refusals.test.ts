@@ -157,6 +157,17 @@ t.test('a backup', async (t: Test) => {
     t.equal((await listBackups(target)).length, 1)
     t.notOk(readdirSync(target).includes('2026-01-01T00-00-00-000Z'))
   })
+  t.test('removes old ones, and the blobs that only they have', async (t: Test) => {
+    const folder = newFolder(t)
+    t.match(await command('backup', [folder], original), { code: 0 })
+    await query(original.DATABASE_URL, 'DELETE FROM files WHERE id = $1', [original.files.split(',')[1]])
+    const { code, out } = await command('backup', [folder, '--keep', '1'], original)
+    t.equal(code, 0)
+    t.match(out, /Removed 1 old backups, and 1 blobs of 6 bytes\./)
+    t.equal((await listBackups(folder)).length, 1)
+    t.match(await command('restore', [folder], await newCopy(t)), { code: 0, out: /1 blobs of 5 bytes/ })
+    t.match(await command('backup', [folder, '--keep', '0'], original), { code: 2, err: /^--keep must be/ })
+  })
   t.test('names a lost blob, has all others, and exits with 1', async (t: Test) => {
     rmSync(blobPath(original.STORAGE_DIR, file))
     const folder = newFolder(t)
