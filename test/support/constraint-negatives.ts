@@ -36,6 +36,7 @@ export const rules = {
   'unsafe integer': 'a number above the largest safe integer has the wrong type too',
   'always text': 'a path parameter, header or form field is always text',
   'never empty': 'an empty path segment makes it another path',
+  'split and trimmed': 'a form splits a text at commas, trims its items and reads [ as JSON',
   'too few values': 'there are not enough distinct values',
   'not sent': 'the bytes of a file are not JSON',
 }
@@ -155,8 +156,10 @@ function reportsConstraint(
   target: string,
 ): boolean {
   if (!errors.some((error) => error.keyword === keyword)) return false
+  // An empty text is missing, whatever the pattern.
+  const reported = keyword === 'pattern' ? [keyword] : [keyword, 'required']
   return (
-    [keyword, 'required'].some((said) => expected.includes(`${target} ${said}`)) ||
+    reported.some((said) => expected.includes(`${target} ${said}`)) ||
     (['oneOf', 'dependentRequired'].includes(keyword) && expected.length > 0)
   )
 }
@@ -197,6 +200,7 @@ function ruleForNoCase(
   )
     return 'always text'
   if (part === 'path' && (keyword === 'minLength' || keyword === 'required')) return 'never empty'
+  if (keyword === 'pattern' && part === 'form' && steps.at(-1)?.kind === 'item') return 'split and trimmed'
   if (keyword === 'maxItems') return 'too few values'
   return null
 }

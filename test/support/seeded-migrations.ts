@@ -53,7 +53,7 @@ export const inMigrations: Array<Omit<SqlMistake, 'edits'>> = [
     name: 'a column gets a type that a caller cannot return',
     migration: 'ALTER TABLE storage_usage ALTER bytes TYPE numeric',
     foundBy: 'compile',
-    at: ['services/storage/quota.ts', 'return (await'],
+    at: ['services/storage/quota.ts', 'return await sql.readUsage'],
     message: /Type 'string' is not assignable to type 'number'/,
   },
   {
@@ -72,9 +72,9 @@ export const inMigrations: Array<Omit<SqlMistake, 'edits'>> = [
   },
   {
     name: 'a number becomes nullable',
-    migration: 'ALTER TABLE storage_usage ALTER bytes DROP NOT NULL',
+    migration: 'ALTER TABLE refunds ALTER amount DROP NOT NULL',
     foundBy: 'compile',
-    at: ['services/storage/quota.ts', 'return (await'],
+    at: ['services/payments/refunds.ts', 'return'],
     message: /Type 'number \| null' is not assignable to type 'number'/,
   },
   {
