@@ -24,7 +24,7 @@ const json = { authorization, 'content-type': 'application/json' }
 for (const name of ['haproxy', 'nginx'] as const)
   t.test(
     `${restarts} restarts behind ${name}`,
-    { skip: skipWithout(name), timeout: 60_000 + restarts * 25_000 },
+    { skip: skipWithout(name), timeout: 300_000 + restarts * 60_000 },
     (t) => restartBehind(t, name),
   )
 
