@@ -247,7 +247,7 @@ t.test('302: the object store serves the bytes itself', async (t) => {
   // The real handlers, with a store that has presigned URLs.
   const blobs = {
     redirects: true,
-    has: async () => true,
+    sizeOf: async () => 1,
     presign: async (key: string) => `https://store.example/${key}?signed`,
   }
   const redirectingHandlers = Object.fromEntries(

@@ -20,6 +20,7 @@ const services = {
   database: {},
   eventStreams: { close: async () => {} },
   generations: { close: async () => {} },
+  readiness: { stopping: false },
 }
 const app = await buildApp({ services: services as never, limits: { ping: null } as never })
 await app.ready()

@@ -10,7 +10,7 @@ import t, { type Test } from 'tap'
 import { diagnoseHistory } from '../../scripts/migrate/schema-engine.ts'
 import { applyMigrations, MigrationError, requireMigrations } from '../../infra/postgres/migrations.ts'
 import manifest from '../../package.json' with { type: 'json' }
-import { createTestDatabase } from '../support/database.ts'
+import { administerWhenFree, createTestDatabase } from '../support/database.ts'
 import { runProgram } from '../support/program.ts'
 import { waitUntil } from '../support/wait.ts'
 
@@ -42,7 +42,7 @@ async function emptyDatabase(
   const server = String(process.env['TEST_DATABASE_URL'])
   const name = `empty_${randomBytes(6).toString('hex')}`
   await run(server, `CREATE DATABASE ${name}`)
-  t.teardown(() => run(server, `DROP DATABASE ${name} WITH (FORCE)`))
+  t.teardown(() => administerWhenFree(`DROP DATABASE ${name} WITH (FORCE)`))
   const url = new URL(server)
   url.pathname = `/${name}`
   return { url: url.href, query: (sql) => run(url.href, sql) }

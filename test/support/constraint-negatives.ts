@@ -110,7 +110,7 @@ export function createCaseBuilder(
       const errors = check(root, value)
       const expected = problemsOf(errors, value, root.part)
       const cost = errors.length + expected.length * 100
-      if (cost >= lowestCost || !reportsConstraint(site, errors, expected, target)) continue
+      if (cost >= lowestCost || !reportsConstraint(site, root.part, errors, expected, target)) continue
       const alone = expected.length === 1 ? true : ruleFor(site, expected, target)
       if (alone === null) continue
       best = { root, site, value, expected, alone }
@@ -150,14 +150,16 @@ export function isStructural({ constraint: { keyword }, schema }: Site): boolean
 
 /** Whether the errors include this constraint for the target field. */
 function reportsConstraint(
-  { constraint: { keyword } }: Site,
+  site: Site,
+  part: Part,
   errors: ErrorObject[],
   expected: ProblemList,
   target: string,
 ): boolean {
+  const { keyword } = site.constraint
   if (!errors.some((error) => error.keyword === keyword)) return false
-  // An empty text is missing, whatever the pattern.
-  const reported = keyword === 'pattern' ? [keyword] : [keyword, 'required']
+  // An empty item is missing, whatever its pattern.
+  const reported = isItemPattern(site, part) ? ['pattern'] : [keyword, 'required']
   return (
     reported.some((said) => expected.includes(`${target} ${said}`)) ||
     (['oneOf', 'dependentRequired'].includes(keyword) && expected.length > 0)
@@ -180,11 +182,17 @@ function ruleFor(
   return null
 }
 
-function ruleForNoCase(
-  document: Json,
-  { constraint: { keyword }, schema, steps }: Site,
-  part: Part,
-): Rule | null {
+/** The pattern of an item of a form: most texts that break it do not arrive as one item. */
+function isItemPattern({ constraint: { keyword }, steps }: Site, part: Part): boolean {
+  return keyword === 'pattern' && part === 'form' && steps.at(-1)?.kind === 'item'
+}
+
+function ruleForNoCase(document: Json, site: Site, part: Part): Rule | null {
+  const {
+    constraint: { keyword },
+    schema,
+    steps,
+  } = site
   const flat = flattened(document, schema)
   const types = typesOf(flat)
   if (flat.format === 'binary') return 'not sent'
@@ -200,7 +208,7 @@ function ruleForNoCase(
   )
     return 'always text'
   if (part === 'path' && (keyword === 'minLength' || keyword === 'required')) return 'never empty'
-  if (keyword === 'pattern' && part === 'form' && steps.at(-1)?.kind === 'item') return 'split and trimmed'
+  if (isItemPattern(site, part)) return 'split and trimmed'
   if (keyword === 'maxItems') return 'too few values'
   return null
 }

@@ -37,7 +37,7 @@ export async function createEmptyDatabase(t: Pick<Test, 'teardown'>): Promise<st
 }
 
 /** Retries while the template is in use (55006) or autovacuum is working in the database (42501). */
-async function administerWhenFree(statement: string): Promise<void> {
+export async function administerWhenFree(statement: string): Promise<void> {
   for (let attempt = 1; ; attempt += 1) {
     try {
       return await administer(statement)

@@ -94,8 +94,10 @@ export async function miniProject(folder: string, files: Record<string, string> 
           database: { forRequest: () => ({}), translateError: (error: unknown) => error },
           eventStreams: { close: async () => {} },
           generations: { close: async () => {} },
+          readiness: { stopping: false },
         } as never,
         limits: {
+          ping: null,
           consume: async (name: string) => ({
             allowed: true,
             policy: { name, limit: 1 },
