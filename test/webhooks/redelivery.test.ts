@@ -166,11 +166,14 @@ t.test('a request and a worker that fetches the job at the same time send the de
       next,
     ])
     const replies = await Promise.all(Array.from({ length: 8 }, () => redeliver(person, id)))
+    // Requests after the success send the delivery again, several of them once if they arrive together.
+    const late = replies.filter(({ body }) => body.attempts?.at(-1)?.response_status === 200).length
+    const least = sent + 2 + Math.min(late, 1)
+    await waitUntil(() => endpoint.receiver.received.length >= least, 'the attempts')
     await whenDelivery(person, id, ({ status }) => status === 'succeeded')
-    // A request after the success sends the delivery again.
-    const restarted = replies.filter(({ body }) => body.attempts?.at(-1)?.response_status === 200).length
-    await waitUntil(() => endpoint.receiver.received.length >= sent + 2 + restarted, 'the attempts')
-    t.equal(endpoint.receiver.received.length, sent + 2 + restarted, JSON.stringify(tally(replies)))
     await waitUntil(async () => (await jobMisfits(server)).length === 0, 'one job for each pending delivery')
+    const { attempts } = await deliveryNow(person, id)
+    t.equal(endpoint.receiver.received.length, sent + attempts.length, JSON.stringify(tally(replies)))
+    t.ok(attempts.length <= 2 + late, `${attempts.length} attempts, ${late} requests after the success`)
   }
 })
