@@ -4,6 +4,7 @@ WORKDIR /srv
 COPY package.json package-lock.json ./
 RUN --mount=type=cache,target=/root/.npm \
   npm ci --omit=dev --legacy-peer-deps --ignore-scripts --no-audit --no-fund
+COPY infra/command-help.ts infra/
 COPY scripts/prune scripts/prune
 RUN node scripts/prune/main.ts node_modules
 

@@ -4,6 +4,9 @@ import { explainStartupError } from './startup-errors.ts'
 import { printLine, runUntilStopped } from './lifecycle.ts'
 import { firstKeyLines } from './first-key.ts'
 import { startServer, type Server } from './server.ts'
+import { answerHelp } from '../infra/command-help.ts'
+
+answerHelp(import.meta)
 
 await runUntilStopped({
   script: 'start',

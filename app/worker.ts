@@ -12,6 +12,9 @@ import { createRegistry } from './metrics/registry.ts'
 import { serveMetrics } from './metrics/serve.ts'
 import { explainStartupError } from './startup-errors.ts'
 import { runUntilStopped } from './lifecycle.ts'
+import { answerHelp } from '../infra/command-help.ts'
+
+answerHelp(import.meta)
 
 await runUntilStopped({
   script: 'worker',

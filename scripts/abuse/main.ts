@@ -11,6 +11,9 @@ import { problemsOf, runAttack, type Plan, type Result } from './run.ts'
 import { slowModel } from './slow-model.ts'
 import { openTarget } from './target.ts'
 import { openVictims } from './victim.ts'
+import { answerHelp } from '../../infra/command-help.ts'
+
+answerHelp(import.meta)
 
 /** The victim's p99 during an attack, as a multiple of the quiet one. */
 const maxRatio = 5

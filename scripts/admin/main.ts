@@ -25,6 +25,7 @@ import { replaceLostSecrets } from '../../services/webhooks/secrets.ts'
 import { StoreOwnershipError } from '../../services/storage/ownership.ts'
 import { describeStore, takeOverStore } from './store.ts'
 import { withDatabase } from './with-database.ts'
+import { answerHelp } from '../../infra/command-help.ts'
 
 const usage = `npm run admin -- users                                  lists the users
 npm run admin -- keys [--user ID|EMAIL]                 lists the API keys, without their secrets
@@ -39,6 +40,8 @@ npm run admin -- store adopt                            makes the file store tha
 npm run admin -- confirm-restore                        lets a restored copy send webhooks and charge
 npm run admin -- replace-lost-secrets                   gives a new secret to the webhook endpoints whose
                                                         secret was encrypted with a lost SECRET_KEY`
+
+answerHelp(import.meta, usage)
 
 const migrationsFolder = fileURLToPath(new URL('../../prisma/migrations', import.meta.url))
 const names = [

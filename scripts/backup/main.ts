@@ -14,9 +14,12 @@ import { startEmbedded } from '../../infra/postgres/embedded.ts'
 import { writeBackup, type BackupResult } from '../../services/backup/backup.ts'
 import { openBlobStore } from '../../services/storage/storage.ts'
 import { createProgress } from './progress.ts'
+import { answerHelp } from '../../infra/command-help.ts'
 
 const usage = `npm run backup -- TARGET     writes a backup to a new folder in the folder TARGET
   --keep N                   removes older backups than the last N, and the files that only they have`
+
+answerHelp(import.meta, usage)
 
 const { target, keep } = readArguments()
 try {

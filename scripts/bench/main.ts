@@ -13,6 +13,7 @@ import { benchRecall, benchRetrieval } from './retrieval/main.ts'
 import { benchStorage } from './storage.ts'
 import { openStage, type Stage } from './stage.ts'
 import { benchStart } from './start.ts'
+import { answerHelp } from '../../infra/command-help.ts'
 
 const benchmarks: Record<string, (stage: Stage, quick: boolean) => Promise<string>> = {
   async http(stage, quick) {
@@ -74,6 +75,8 @@ const benchmarks: Record<string, (stage: Stage, quick: boolean) => Promise<strin
 }
 
 const usage = `Usage: npm run bench -- [${Object.keys(benchmarks).join('|')} …] [--quick]`
+
+answerHelp(import.meta, usage)
 
 function readArguments(): { quick: boolean; positionals: string[] } {
   try {

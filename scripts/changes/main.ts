@@ -12,6 +12,9 @@ import type { Change, Weight } from './change.ts'
 import { compareContracts } from './compare.ts'
 import { createLocator } from './source-locations.ts'
 import { lastRelease, type Release } from './release.ts'
+import { answerHelp } from '../../infra/command-help.ts'
+
+answerHelp(import.meta)
 
 export interface LocatedChange extends Change {
   file: string

@@ -4,6 +4,9 @@
 import { spawn } from 'node:child_process'
 import { dirname, join, resolve } from 'node:path'
 import { createRequire } from 'node:module'
+import { answerHelp } from '../../infra/command-help.ts'
+
+answerHelp(import.meta)
 
 const root = resolve(import.meta.dirname, '../..')
 

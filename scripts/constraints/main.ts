@@ -10,6 +10,9 @@ import { each, nameOf, type Constraint, type Constraints } from './constraints.t
 import { pointerOf } from './edit.ts'
 import { difference, readConstraints, readSpec, serialize } from './list.ts'
 import { GenerateError } from '../generate/error.ts'
+import { answerHelp } from '../../infra/command-help.ts'
+
+answerHelp(import.meta)
 
 const root = resolve(import.meta.dirname, '../..')
 

@@ -13,6 +13,7 @@ import { ServerUnreachable } from './sender.ts'
 import { runContract, type Outcome } from './run-all.ts'
 import { operationsOf, type Json, type Operation } from './document.ts'
 import { withListedValues } from './listed-values.ts'
+import { answerHelp } from '../../infra/command-help.ts'
 
 const usage = `npm run contract -- --url URL --key KEY [options]
 
@@ -33,6 +34,8 @@ const usage = `npm run contract -- --url URL --key KEY [options]
   --help
 
 Exit code 0: the server conforms to the contract. 1: it does not. 2: the run could not start.`
+
+answerHelp(import.meta, usage)
 function parseOptions(args: string[]) {
   return parseArgs({
     args,

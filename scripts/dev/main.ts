@@ -13,6 +13,9 @@ import { createRebuilder } from './rebuild.ts'
 import { createServers, ServerError } from './zero-downtime.ts'
 import { checkTypes, type Diagnostic } from './types.ts'
 import { watchFiles } from './watch.ts'
+import { answerHelp } from '../../infra/command-help.ts'
+
+answerHelp(import.meta)
 
 const folder = resolve(import.meta.dirname, '../..')
 process.chdir(folder)

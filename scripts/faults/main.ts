@@ -2,6 +2,9 @@
 // some: `npm run faults -- constraints payments`.
 import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
+import { answerHelp } from '../../infra/command-help.ts'
+
+answerHelp(import.meta)
 
 const root = join(import.meta.dirname, '../..')
 const named = process.argv.slice(2)

@@ -11,6 +11,9 @@ import { EmbeddedPostgresError, startEmbedded } from '../../infra/postgres/embed
 import { MigrationError, readMigrations } from '../../infra/postgres/migrations.ts'
 import { prepareDatabase } from '../../infra/prepare-database.ts'
 import { jobQueues } from '../../services/services.ts'
+import { answerHelp } from '../../infra/command-help.ts'
+
+answerHelp(import.meta)
 
 const schemaFile = fileURLToPath(new URL('../../prisma/schema.prisma', import.meta.url))
 const migrationsFolder = fileURLToPath(new URL('../../prisma/migrations', import.meta.url))

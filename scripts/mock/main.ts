@@ -8,6 +8,9 @@ import { parseArgs } from 'node:util'
 import { GenerateError } from '../generate/error.ts'
 import { readContract } from '../generate/contract.ts'
 import { createMock } from './server.ts'
+import { answerHelp } from '../../infra/command-help.ts'
+
+answerHelp(import.meta)
 
 try {
   const { values } = parseArgs({

@@ -3,6 +3,9 @@
 // image uses it. test/scripts/prune.test.ts runs a server without these files.
 import { globSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { basename, join, resolve } from 'node:path'
+import { answerHelp } from '../../infra/command-help.ts'
+
+answerHelp(import.meta)
 
 /** In every package. */
 const everywhere = ['**/*.map', '**/*.d.ts', '**/*.d.mts', '**/*.d.cts', '**/@types', '**/*.tsbuildinfo']

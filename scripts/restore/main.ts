@@ -11,9 +11,12 @@ import { restoreBackup, type RestoreResult } from '../../services/backup/restore
 import { jobQueues } from '../../services/services.ts'
 import { openBlobStore } from '../../services/storage/storage.ts'
 import { createProgress } from '../backup/progress.ts'
+import { answerHelp } from '../../infra/command-help.ts'
 
 const usage = `npm run restore -- BACKUP       restores a backup, or the last one in a folder of backups
   --keep-files                  keeps the files of a store that has survived`
+
+answerHelp(import.meta, usage)
 
 const { backup, keepFiles } = readArguments()
 try {

@@ -6,6 +6,9 @@ import { format, resolveConfig } from 'prettier'
 import { groups, settings } from '../../infra/config/settings.ts'
 import { userLimits } from '../../services/users/limits.ts'
 import type { Setting } from '../../infra/config/setting.ts'
+import { answerHelp } from '../../infra/command-help.ts'
+
+answerHelp(import.meta)
 
 const root = resolve(import.meta.dirname, '../..')
 const maxColumns = 110

@@ -2,6 +2,9 @@
 // to the files of prisma/sql.
 import { resolve } from 'node:path'
 import { callTree, type Call } from './call-tree.ts'
+import { answerHelp } from '../../infra/command-help.ts'
+
+answerHelp(import.meta)
 
 const [operation] = process.argv.slice(2)
 if (operation === undefined) {

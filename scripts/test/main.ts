@@ -11,11 +11,14 @@ import { Pool } from './pool.ts'
 import { closingLine, Report } from './report.ts'
 import { startTestServices, type TestServices } from './services.ts'
 import { longestFirst, printTimes, saveTimes } from './times.ts'
+import { answerHelp } from '../../infra/command-help.ts'
 
 const usage = `Usage: npm test -- [options] [file or folder ...]
   --times            prints the time and CPU of each file, slowest first
   --jobs=N           files at a time (default: one more than there are cores)
   --timeout=SECONDS  time limit of one file (default: 600)`
+
+answerHelp(import.meta, usage)
 
 const root = fileURLToPath(new URL('../..', import.meta.url))
 const ci = /^(1|true)$/i.test(process.env['CI'] ?? '')

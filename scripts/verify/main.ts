@@ -8,6 +8,9 @@ import { readOwnMarker } from '../../services/storage/ownership.ts'
 import { openBlobStore } from '../../services/storage/storage.ts'
 import { verifyStore, type Verification } from '../../services/storage/verify.ts'
 import { withDatabase } from '../admin/with-database.ts'
+import { answerHelp } from '../../infra/command-help.ts'
+
+answerHelp(import.meta)
 
 const statementTimeout = 600_000
 

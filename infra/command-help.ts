@@ -1,0 +1,29 @@
+// `--help` and `--version` of every command. The help is the comment at the top of the command's file, unless
+// the command has a text of its own.
+import { readFileSync } from 'node:fs'
+import { parseArgs } from 'node:util'
+
+/** Prints what is asked for and exits. Call it before anything else. */
+export function answerHelp({ filename }: Pick<ImportMeta, 'filename'>, usage?: string): void {
+  const { values } = parseArgs({
+    options: { help: { type: 'boolean', short: 'h' }, version: { type: 'boolean' } },
+    strict: false,
+  })
+  if (!values.help && !values.version) return
+  console.log(values.help ? (usage ?? commentOf(filename)) : versionOf())
+  process.exit(0)
+}
+
+function commentOf(file: string): string {
+  const lines = readFileSync(file, 'utf8').split('\n')
+  const end = lines.findIndex((line) => !line.startsWith('//'))
+  return lines
+    .slice(0, end)
+    .map((line) => line.replace(/^\/\/ ?/, ''))
+    .join('\n')
+}
+
+function versionOf(): string {
+  const text = readFileSync(new URL('../package.json', import.meta.url), 'utf8')
+  return (JSON.parse(text) as { version: string }).version
+}

@@ -1,0 +1,32 @@
+// Every command explains itself with --help and prints the version with --version, and does nothing else.
+import { spawn } from 'node:child_process'
+import { globSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { text } from 'node:stream/consumers'
+import t from 'tap'
+import { inheritedEnvironment } from '../support/process.ts'
+
+const root = join(import.meta.dirname, '../..')
+const { version } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'))
+const commands = [...globSync('scripts/*/main.ts', { cwd: root }), 'app/main.ts', 'app/worker.ts'].sort()
+
+async function run(...args: string[]): Promise<{ code: number | null; out: string; errors: string }> {
+  const child = spawn(process.execPath, args, {
+    cwd: root,
+    env: inheritedEnvironment(),
+    stdio: ['ignore', 'pipe', 'pipe'],
+  })
+  const exit = new Promise<number | null>((resolve) => child.once('exit', resolve))
+  const [code, out, errors] = await Promise.all([exit, text(child.stdout), text(child.stderr)])
+  return { code, out: out.trim(), errors }
+}
+
+t.test(`--help and --version of ${commands.length} commands`, { timeout: 300_000 }, async (t) => {
+  t.ok(commands.length > 20)
+  for (const command of commands) {
+    const [help, versions] = await Promise.all([run(command, '--help'), run(command, '--version')])
+    t.equal(help.code, 0, `${command}: ${help.errors}`)
+    t.match(help.out, /npm |node |platform /, command)
+    t.strictSame([versions.code, versions.out], [0, version], `${command}: ${versions.errors}`)
+  }
+})
