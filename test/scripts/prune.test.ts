@@ -1,8 +1,19 @@
 // A server runs as in the image: with the packages of production only, without what scripts/prune removes,
 // and by the commands of scripts/container.
 import { spawnSync } from 'node:child_process'
-import { cpSync, existsSync, linkSync, mkdirSync, mkdtempSync, readdirSync } from 'node:fs'
-import { copyFileSync, readFileSync, rmSync, statSync, symlinkSync } from 'node:fs'
+import {
+  copyFileSync,
+  cpSync,
+  existsSync,
+  linkSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+} from 'node:fs'
 import { join } from 'node:path'
 import { tmpdir } from 'node:os'
 import sharp from 'sharp'
