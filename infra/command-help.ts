@@ -2,6 +2,7 @@
 // the command has a text of its own.
 import { readFileSync } from 'node:fs'
 import { parseArgs } from 'node:util'
+import { version } from './version.ts'
 
 /** Prints what is asked for and exits. Call it before anything else. */
 export function answerHelp({ filename }: Pick<ImportMeta, 'filename'>, usage?: string): void {
@@ -10,7 +11,7 @@ export function answerHelp({ filename }: Pick<ImportMeta, 'filename'>, usage?: s
     strict: false,
   })
   if (!values.help && !values.version) return
-  console.log(values.help ? (usage ?? commentOf(filename)) : versionOf())
+  console.log(values.help ? (usage ?? commentOf(filename)) : version)
   process.exit(0)
 }
 
@@ -21,9 +22,4 @@ function commentOf(file: string): string {
     .slice(0, end)
     .map((line) => line.replace(/^\/\/ ?/, ''))
     .join('\n')
-}
-
-function versionOf(): string {
-  const text = readFileSync(new URL('../package.json', import.meta.url), 'utf8')
-  return (JSON.parse(text) as { version: string }).version
 }
