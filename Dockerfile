@@ -4,7 +4,7 @@ WORKDIR /srv
 COPY package.json package-lock.json ./
 RUN --mount=type=cache,target=/root/.npm \
   npm ci --omit=dev --legacy-peer-deps --ignore-scripts --no-audit --no-fund
-COPY infra/command-help.ts infra/
+COPY infra/command-help.ts infra/version.ts infra/
 COPY scripts/prune scripts/prune
 RUN node scripts/prune/main.ts node_modules
 
@@ -18,7 +18,7 @@ WORKDIR /srv
 RUN mkdir data && chown 1000:1000 data && ln -s /srv/scripts/container/main.ts /usr/local/bin/platform
 COPY --from=dependencies /srv/node_modules node_modules
 COPY . .
-# A number, so that Kubernetes can tell that it is not root. Nothing but data and /tmp is written.
+# A number, so that Kubernetes can tell that it is not root. The server writes only to data and /tmp.
 USER 1000:1000
 EXPOSE 3000
 STOPSIGNAL SIGTERM

@@ -2,12 +2,13 @@
 // operation.
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import Fastify, { LogController, type FastifyError, type FastifyInstance, type FastifyRequest } from 'fastify'
-import type { DestinationStream } from 'pino'
+import type { DestinationStream, Logger } from 'pino'
 import { handlers as allHandlers } from '../generated/routes.ts'
 import type { Config } from '../infra/config/config.ts'
 import type { OperationInfo } from '../infra/contract/operation.ts'
 import { methodNotAllowed, notFound, type ApiError } from '../infra/errors.ts'
 import { newRequestId } from '../infra/ids.ts'
+import type { Telemetry } from '../infra/telemetry/start.ts'
 import type { Operations } from '../services/handler.ts'
 import type { Services } from '../services/services.ts'
 import { drainUnreadBodies, enforceBodyTimeout, type BodyTimeouts } from './http/body-timeout.ts'
@@ -19,13 +20,15 @@ import { keepToFiles } from './http/files-origin.ts'
 import { addJsonParser } from './http/json-body.ts'
 import { methodsOf, operationsAt, similarPath } from './http/operations-by-path.ts'
 import { countRequest, type RateLimits } from './http/rate-limit.ts'
-import { answeredRequestId, clientRequestId, repeatedField } from './http/request-headers.ts'
+import { answeredRequestId, repeatedField } from './http/request-headers.ts'
+import { logRequest } from './http/request-log.ts'
+import { traceRequests } from './http/request-spans.ts'
 import { createRequestTurns } from './http/request-turns.ts'
 import { registerRoutes } from './http/routes.ts'
 import { securityHeaders } from './http/security-headers.ts'
 import type { SseStream } from './http/sse.ts'
 import { overrideMethods } from './http/tus.ts'
-import { bufferedOutput, createLog } from './logging.ts'
+import { createLog, standardOutput } from './logging.ts'
 import { addMetrics } from './metrics/serve.ts'
 import { watchStalls } from './stalls.ts'
 
@@ -35,6 +38,7 @@ export interface BuildOptions {
   /** Replaces the real handlers, in tests of the HTTP layer. */
   handlers?: Operations
   logTo?: DestinationStream
+  telemetry?: Telemetry | null
 }
 
 declare module 'fastify' {
@@ -48,6 +52,7 @@ export async function buildApp({
   limits,
   handlers = allHandlers,
   logTo,
+  telemetry = null,
 }: BuildOptions): Promise<FastifyInstance> {
   const { config } = services
   const timeouts: BodyTimeouts = {
@@ -57,18 +62,22 @@ export async function buildApp({
   }
   const always = securityHeaders(config)
   const answerError = createErrorHandler(services.database.translateError, always)
-  const app = createFastify(config, { timeouts, answerError, logTo })
+  const log = createLog(config.logLevel, logTo ?? (await standardOutput()), telemetry)
+  const app = createFastify(config, { timeouts, answerError, log })
   drainUnreadBodies(app.server)
   overrideMethods(app.server)
   addJsonParser(app)
   const streams = new Set<SseStream>()
   endStreamsOnClose(app, services, streams)
   app.decorateRequest('principal', null)
+  app.decorateRequest('answeredError', null)
+  traceRequests(app)
   app.setErrorHandler(answerError)
   addRequestHooks(app, { timeouts, always, limits })
   closeConnectionsOnStop(app, services)
   if (limits.ping !== null) services.readiness.add('rate_limits', { run: limits.ping, required: false })
-  const metrics = addMetrics(app, services)
+  useReadReplica(services)
+  const metrics = addMetrics(app, services, telemetry)
   watchStalls(app, metrics?.countStall)
   await allowOrigins(app, config.corsOrigins)
   keepToFiles(app, config.filesUrl)
@@ -80,16 +89,22 @@ export async function buildApp({
   return app
 }
 
+function useReadReplica({ readReplica, readiness }: Services): void {
+  if (!readReplica) return
+  readReplica.start()
+  readiness.add('read_replica', { run: () => readReplica.requireUsable(), required: false })
+}
+
 function createFastify(
   config: Config,
   {
     timeouts: { idleMs },
     answerError,
-    logTo = bufferedOutput(),
-  }: { timeouts: BodyTimeouts; answerError: ErrorHandler; logTo?: DestinationStream },
+    log,
+  }: { timeouts: BodyTimeouts; answerError: ErrorHandler; log: Logger },
 ): FastifyInstance {
   return Fastify({
-    loggerInstance: createLog(config.logLevel, logTo),
+    loggerInstance: log,
     // The onResponse hook below writes the one log line of a request.
     logController: new LogController({ disableRequestLogging: true, requestIdLogLabel: 'request_id' }),
     requestIdHeader: false,
@@ -178,22 +193,7 @@ function addRequestHooks(
     enforceBodyTimeout(request, reply, timeouts)
     done()
   })
-  app.addHook('onResponse', (request, reply, done) => {
-    request.log.info(
-      {
-        client_request_id: clientRequestId(request),
-        operation: request.routeOptions.config.operation?.id,
-        method: request.method,
-        status: reply.statusCode,
-        ms: Math.round(reply.elapsedTime * 10) / 10,
-        user_id: request.principal?.userId,
-        key_id: request.principal?.keyId,
-        address: request.ip,
-      },
-      'request',
-    )
-    done()
-  })
+  app.addHook('onResponse', logRequest)
 }
 
 /** The URL of this server when PUBLIC_URL is not set; empty before it listens. */

@@ -1,13 +1,15 @@
 // The database of a server or worker, before its services open it.
 import type { Config } from '../infra/config/config.ts'
+import { checkBus } from '../infra/bus/nats-connection.ts'
 import { checkDatabase } from '../infra/database/check.ts'
+import { WrongReplicaError } from '../infra/database/read-replica.ts'
 import { requireMigrations } from '../infra/postgres/migrations.ts'
 import { prepareDatabase } from '../infra/prepare-database.ts'
-import { connectionsOf, jobQueues } from '../services/services.ts'
+import { connectionsOf, jobQueues, type Services } from '../services/services.ts'
 
 /**
- * Checks the connections to a database of the operator, and applies the missing migrations unless `MIGRATE`
- * is off.
+ * Checks the connections to a database of the operator and to the bus, and applies the missing migrations
+ * unless `MIGRATE` is off.
  */
 export async function checkAndPrepare(
   config: Readonly<Config>,
@@ -21,8 +23,25 @@ export async function checkAndPrepare(
       directUrl,
       preparedStatements: config.databasePreparedStatements,
       connections: connectionsOf(config),
+      onProgress,
       onWarning: onProgress,
     })
+  if (config.busUrl !== null) await checkBus(config.busUrl)
   if (config.migrate) await prepareDatabase(directUrl, { queues: jobQueues, onProgress })
   else await requireMigrations(directUrl)
+}
+
+/**
+ * A replica that is away stops no start: the lists are read from the database.
+ * @throws WrongReplicaError.
+ */
+export async function checkReadReplica(
+  { readReplica }: Services,
+  onProgress: (message: string) => void,
+): Promise<void> {
+  await readReplica?.measure().catch((error: Error) => {
+    if (error instanceof WrongReplicaError) throw error
+    const reason = error.cause instanceof Error ? error.cause.message : error.message
+    onProgress(`The replica at DATABASE_READ_URL is away (${reason}); lists are read from the database.`)
+  })
 }

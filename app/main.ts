@@ -1,5 +1,6 @@
 // `npm start`: reads the settings, starts the server and prints its URL. A signal stops it gracefully.
 import { loadEnvFile, readConfig } from '../infra/config/config.ts'
+import { startTelemetry } from '../infra/telemetry/start.ts'
 import { explainStartupError } from './startup-errors.ts'
 import { printLine, runUntilStopped } from './lifecycle.ts'
 import { firstKeyLines } from './first-key.ts'
@@ -14,13 +15,18 @@ await runUntilStopped({
   async start(progress) {
     loadEnvFile(progress)
     const config = readConfig()
+    const telemetry = await startTelemetry(process.env, 'platform-api')
     const server = await startServer(config, {
       onProgress: progress,
       isTerminal: process.stderr.isTTY === true,
+      telemetry,
     })
     // The first API key is shown only once, so it is printed even after a stop signal.
     return {
-      stop: () => server.stop(),
+      async stop() {
+        await server.stop()
+        await telemetry?.stop()
+      },
       deadline: (config.shutdownDelay + config.shutdownTimeout) * 1000,
       ready: () => printGreeting(server),
     }

@@ -5,6 +5,7 @@ import type { FastifyInstance } from 'fastify'
 import { isConfirmed, requireConfirmed, unconfirmedMessage } from '../services/backup/restored-copy.ts'
 import { createFirstAdmin } from '../services/users/first-admin.ts'
 import type { Config } from '../infra/config/config.ts'
+import type { Telemetry } from '../infra/telemetry/start.ts'
 import { createRateLimits } from './http/rate-limit.ts'
 import { startEmbedded } from '../infra/postgres/embedded.ts'
 import { createServices, type Services } from '../services/services.ts'
@@ -14,7 +15,7 @@ import { claimAtStart } from '../services/storage/ownership.ts'
 import { storeLimits } from '../services/users/quotas.ts'
 import { claimSecretKey } from '../services/webhooks/secrets.ts'
 import { addressOf, buildApp } from './build.ts'
-import { checkAndPrepare } from './database.ts'
+import { checkAndPrepare, checkReadReplica } from './database.ts'
 import { type FirstKey, writeFirstKey } from './first-key.ts'
 
 export interface Server {
@@ -34,12 +35,13 @@ export interface StartOptions {
   onProgress?: (message: string) => void
   /** Whether the operator reads the output on a terminal. */
   isTerminal: boolean
+  telemetry?: Telemetry | null
 }
 
 /** @throws StartError, ConfigError and others, whose message is one sentence for the operator. */
 export async function startServer(
   config: Readonly<Config>,
-  { onProgress = () => {}, isTerminal }: StartOptions,
+  { onProgress = () => {}, isTerminal, telemetry = null }: StartOptions,
 ): Promise<Server> {
   const closers: Array<() => Promise<unknown>> = []
   let stopping = false
@@ -52,8 +54,6 @@ export async function startServer(
     }
     const services = createServices({ config, databaseUrl, onError })
     closers.unshift(() => services.close())
-    await claimSecretKey(services.database, services.cipher)
-    await storeLimits(services.database, config)
     if (!(await isConfirmed(services.database))) {
       const run = (): Promise<void> => requireConfirmed(services.database)
       services.readiness.add('restored_copy', { run, required: false })
@@ -61,9 +61,16 @@ export async function startServer(
     }
     const limits = createRateLimits({ policies: policiesOf(config), redisUrl: config.redisUrl, onError })
     closers.unshift(() => limits.close())
-    const app = await buildApp({ services, limits })
+    await checkReadReplica(services, onProgress)
+    const app = await buildApp({ services, limits, telemetry })
     log.error = (details, message) => app.log.error(details, message)
-    await claimAtStart(services.storage, onError)
+    await claimAtStart(services.storage, (error) => {
+      onProgress(error.message)
+      onError(error)
+    })
+    // After all checks: a server that refuses changes nothing.
+    await claimSecretKey(services.database, services.cipher)
+    await storeLimits(services.database, config)
     await listen(app, config)
     let work: BackgroundWorkers | undefined
     closers.unshift(async () => {

@@ -1,5 +1,5 @@
-// Reports when the main thread stalls: while it computes, it serves nobody. The operations that ran at that
-// time are named, so that a log shows which one to mend.
+// Reports when the main thread stalls: while it computes, no request is served. The operations that ran at
+// that time are named, so that a log shows which one to mend.
 import type { FastifyInstance } from 'fastify'
 
 export interface Stall {

@@ -1,6 +1,9 @@
 // Explains start errors that the operator can fix, in one sentence each.
 import { ConfigError } from '../infra/config/config.ts'
+import { connectionProblem } from '../infra/database/connection-problem.ts'
+import { BusCheckError } from '../infra/bus/nats-connection.ts'
 import { DatabaseCheckError } from '../infra/database/check.ts'
+import { WrongReplicaError } from '../infra/database/read-replica.ts'
 import { isUnavailable } from '../infra/database/errors.ts'
 import { SecretKeyError } from '../infra/encryption/secret-key.ts'
 import { EmbeddedPostgresError } from '../infra/postgres/embedded.ts'
@@ -16,13 +19,17 @@ export function explainStartupError(error: unknown): string | null {
     error instanceof StartError ||
     error instanceof FirstKeyError ||
     error instanceof SecretKeyError ||
+    error instanceof BusCheckError ||
     error instanceof DatabaseCheckError ||
+    error instanceof WrongReplicaError ||
     error instanceof StoreOwnershipError ||
     error instanceof EmbeddedPostgresError ||
     error instanceof MigrationError
   )
     return error.message
   const cause = (error as { cause?: unknown }).cause ?? error
+  const problem = connectionProblem(cause)
+  if (problem !== null) return problem
   if (isUnavailable(cause)) {
     const { message, code } = cause as { message?: string; code?: string }
     const reason = message || code

@@ -7,9 +7,10 @@ import { startBackgroundWorkers } from '../services/background.ts'
 import { claimAtStart } from '../services/storage/ownership.ts'
 import { claimSecretKey } from '../services/webhooks/secrets.ts'
 import { checkAndPrepare } from './database.ts'
-import { createLog } from './logging.ts'
+import { createLog, standardOutput } from './logging.ts'
 import { createRegistry } from './metrics/registry.ts'
 import { serveMetrics } from './metrics/serve.ts'
+import { startTelemetry } from '../infra/telemetry/start.ts'
 import { explainStartupError } from './startup-errors.ts'
 import { runUntilStopped } from './lifecycle.ts'
 import { answerHelp } from '../infra/command-help.ts'
@@ -26,6 +27,8 @@ await runUntilStopped({
     const stop = async (): Promise<void> => {
       for (const close of closers.splice(0)) await close()
     }
+    const telemetry = await startTelemetry(process.env, 'platform-worker')
+    if (telemetry !== null) closers.push(() => telemetry.stop())
     try {
       const postgres =
         config.databaseUrl === null
@@ -34,16 +37,23 @@ await runUntilStopped({
       if (postgres !== null) closers.unshift(() => postgres.stop())
       const databaseUrl = config.databaseUrl ?? postgres!.url
       await checkAndPrepare(config, databaseUrl, progress)
-      const log = createLog(config.logLevel)
+      const log = createLog(config.logLevel, await standardOutput(), telemetry)
       const onError = (error: Error): void => log.error({ err: error }, 'background work failed')
       const services = createServices({ config, databaseUrl, onError })
       closers.unshift(() => services.close())
+      await claimAtStart(services.storage, (error) => {
+        progress(error.message)
+        onError(error)
+      })
       await claimSecretKey(services.database, services.cipher)
-      await claimAtStart(services.storage, onError)
       const work = await startBackgroundWorkers(services, { runJobs: true, onError, log })
       closers.unshift(() => work.stop())
-      if (config.metricsPort !== null)
-        closers.unshift(await serveMetrics(config, services, createRegistry(services)))
+      const exportMetrics = telemetry?.exportMetrics ?? null
+      if (config.metricsPort !== null || exportMetrics !== null) {
+        const registry = createRegistry(services)
+        exportMetrics?.(registry)
+        if (config.metricsPort !== null) closers.unshift(await serveMetrics(services, registry))
+      }
       return {
         stop,
         deadline: config.shutdownTimeout * 1000,

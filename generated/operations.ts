@@ -600,6 +600,7 @@ export const operations: Record<OperationId, OperationInfo> = withErrorReplies<O
     paged: true,
     queryObjects: ["metadata"],
     projectAccess: null,
+    readReplica: true,
     secretAnswer: false,
     unlimitedKey: true
   },
@@ -719,6 +720,7 @@ export const operations: Record<OperationId, OperationInfo> = withErrorReplies<O
     paged: true,
     queryObjects: ["metadata"],
     projectAccess: null,
+    readReplica: true,
     secretAnswer: false
   },
   createProject: {
@@ -1127,6 +1129,7 @@ export const operations: Record<OperationId, OperationInfo> = withErrorReplies<O
     paged: true,
     queryObjects: ["metadata"],
     projectAccess: {"role":"viewer"},
+    readReplica: true,
     secretAnswer: false
   },
   uploadFile: {
@@ -2000,6 +2003,7 @@ export const operations: Record<OperationId, OperationInfo> = withErrorReplies<O
     paged: true,
     queryObjects: ["metadata"],
     projectAccess: {"role":"viewer"},
+    readReplica: true,
     secretAnswer: false
   },
   createDocument: {
@@ -2348,6 +2352,7 @@ export const operations: Record<OperationId, OperationInfo> = withErrorReplies<O
     paged: true,
     queryObjects: ["metadata"],
     projectAccess: {"role":"viewer","operators":true},
+    readReplica: true,
     secretAnswer: false
   },
   createOrder: {
@@ -2531,6 +2536,7 @@ export const operations: Record<OperationId, OperationInfo> = withErrorReplies<O
     paged: true,
     queryObjects: ["metadata"],
     projectAccess: {"role":"viewer","operators":true},
+    readReplica: true,
     secretAnswer: false
   },
   listCheckouts: {
@@ -2644,6 +2650,7 @@ export const operations: Record<OperationId, OperationInfo> = withErrorReplies<O
     paged: true,
     queryObjects: ["metadata"],
     projectAccess: {"role":"viewer","operators":true},
+    readReplica: true,
     secretAnswer: false
   },
   getSubscription: {
@@ -2899,6 +2906,7 @@ export const operations: Record<OperationId, OperationInfo> = withErrorReplies<O
     etag: false,
     paged: false,
     projectAccess: null,
+    readReplica: true,
     secretAnswer: false
   },
   streamEvents: {
@@ -3146,6 +3154,7 @@ export const operations: Record<OperationId, OperationInfo> = withErrorReplies<O
     etag: false,
     paged: true,
     projectAccess: null,
+    readReplica: true,
     secretAnswer: false
   },
   getWebhookDelivery: {

@@ -16,9 +16,9 @@ import { openKnowledgeBase } from '../services/ai/knowledge/knowledge-bases.ts'
 import { conflict, invalidState } from '../infra/errors.ts'
 
 export const aiDocuments = {
-  async listDocuments(request, { db }) {
+  async listDocuments(request, { db, lists }) {
     const { id } = await openKnowledgeBase(db, request)
-    return { status: 200, body: await listDocuments(db, id, request.query) }
+    return { status: 200, body: await listDocuments(lists, id, request.query) }
   },
 
   async createDocument(request, services) {

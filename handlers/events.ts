@@ -12,14 +12,14 @@ import { typesOfAll } from '../services/events/selectors.ts'
 export const events = {
   async listEvents(
     { principal, query: { cursor = 'start', order, limit, type, project_id: projectId } },
-    { db, eventCursors },
+    { db, lists, eventCursors },
   ) {
     const filter = { types: typesOfAll(type), projectId }
     const cursors = await eventCursors()
     const position = cursors.decode(cursor)
     const read = order === 'asc' ? readEvents : readEventsBackward
     await requireReadableProject(db, principal, filter)
-    const { entries, hasMore, next } = await read(db, principal, position, limit, filter)
+    const { entries, hasMore, next } = await read(lists, principal, position, limit, filter)
     const data = entries.map(({ event }) => event)
     return { status: 200, body: { data, has_more: hasMore, next_cursor: cursors.encode(next) } }
   },

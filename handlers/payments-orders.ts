@@ -14,8 +14,8 @@ import { cancelOrder, lockOrder } from '../services/payments/settle.ts'
 import { openWorkspace } from '../services/projects/workspaces.ts'
 
 export const paymentsOrders = {
-  async listOrders(request, { db }) {
-    return { status: 200, body: await listOrders(db, await openSales(db, request), request.query) }
+  async listOrders(request, { db, lists }) {
+    return { status: 200, body: await listOrders(lists, await openSales(db, request), request.query) }
   },
 
   async createOrder({ operation, principal, body }, { db, events, gateways }) {

@@ -10,8 +10,8 @@ export const paymentsRefunds = {
     return { status: 200, body: await listRefunds(db, id, request.query) }
   },
 
-  async listAllRefunds(request, { db }) {
-    return { status: 200, body: await listAllRefunds(db, await openSales(db, request), request.query) }
+  async listAllRefunds(request, { db, lists }) {
+    return { status: 200, body: await listAllRefunds(lists, await openSales(db, request), request.query) }
   },
 
   async createRefund({ params, body }, { db, events, gateways }) {

@@ -5,8 +5,8 @@ import { openSubscription, listSubscriptions, toSubscription } from '../services
 import { openSales } from '../services/payments/sales.ts'
 
 export const paymentsSubscriptions = {
-  async listSubscriptions(request, { db }) {
-    return { status: 200, body: await listSubscriptions(db, await openSales(db, request), request.query) }
+  async listSubscriptions(request, { db, lists }) {
+    return { status: 200, body: await listSubscriptions(lists, await openSales(db, request), request.query) }
   },
 
   async getSubscription(request, { db }) {

@@ -15,8 +15,8 @@ import {
 } from '../services/projects/projects.ts'
 
 export const projects = {
-  async listProjects({ principal, query }, { db }) {
-    return { status: 200, body: await listProjects(db, principal, query) }
+  async listProjects({ principal, query }, { lists }) {
+    return { status: 200, body: await listProjects(lists, principal, query) }
   },
 
   async createProject({ principal, body }, { db, events }) {

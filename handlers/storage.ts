@@ -19,9 +19,9 @@ import {
 import { quotaFor, usageOf } from '../services/storage/quota.ts'
 
 export const storage = {
-  async listFiles({ operation, principal, query }, { db }) {
+  async listFiles({ operation, principal, query }, { db, lists }) {
     const workspaceId = await openWorkspace(db, { operation, principal }, query.project_id)
-    return { status: 200, body: await listFiles(db, workspaceId, query) }
+    return { status: 200, body: await listFiles(lists, workspaceId, query) }
   },
 
   async uploadFile(request, services) {

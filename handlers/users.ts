@@ -14,8 +14,8 @@ import {
 } from '../services/users/users.ts'
 
 export const users = {
-  async listUsers({ query }, { db, filesUrl }) {
-    return { status: 200, body: await listUsers(db, query, filesUrl()) }
+  async listUsers({ query }, { lists, filesUrl }) {
+    return { status: 200, body: await listUsers(lists, query, filesUrl()) }
   },
 
   async createUser({ body }, { db, config, events, filesUrl }) {

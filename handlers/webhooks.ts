@@ -122,9 +122,9 @@ export const webhooks = {
     })
   },
 
-  async listWebhookDeliveries({ principal, params: { id }, query }, { db }) {
+  async listWebhookDeliveries({ principal, params: { id }, query }, { db, lists }) {
     await openEndpoint(db, principal, id)
-    return { status: 200, body: await listDeliveries(db, id, query) }
+    return { status: 200, body: await listDeliveries(lists, id, query) }
   },
 
   async getWebhookDelivery({ principal, params: { id } }, { db }) {

@@ -3,21 +3,21 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { chatRetentionTasks, staleAnswerTasks } from './ai/chat/retention.ts'
 import { knowledgeRetentionTasks, removedChunkTasks, documentRequeueTasks } from './ai/knowledge/retention.ts'
-import { createDocumentWorker } from './ai/knowledge/worker.ts'
+import { createDocumentWorker, documentQueue } from './ai/knowledge/worker.ts'
 import type { Database } from '../infra/database/database.ts'
 import type { BackgroundWorker } from '../infra/jobs/worker-loop.ts'
 import { isConfirmed, unconfirmedMessage } from './backup/restored-copy.ts'
 import { startRetention } from '../infra/jobs/retention.ts'
-import { coreRetentionTasks, fileExpiryTasks } from './retention-tasks.ts'
+import { coreRetentionTasks, countTasks, fileExpiryTasks } from './retention-tasks.ts'
 import { salesCountTasks } from './payments/retention.ts'
 import { createPaymentWorker } from './payments/worker.ts'
 import { stripeEventRetentionTasks } from './payments/stripe/events.ts'
-import { createStripeWorker } from './payments/stripe/worker.ts'
+import { createStripeWorker, gatewayQueue } from './payments/stripe/worker.ts'
 import type { Services } from './services.ts'
 import { storageRetentionTasks } from './storage/retention.ts'
 import type { SweepLog } from './storage/sweep.ts'
 import { encryptAllSecrets } from './webhooks/secrets.ts'
-import { WebhookWorker } from './webhooks/worker.ts'
+import { deliveryQueue, WebhookWorker } from './webhooks/worker.ts'
 
 export interface BackgroundWorkers {
   /** Stops polling and gives running jobs a few seconds to finish. */
@@ -52,7 +52,6 @@ export async function startBackgroundWorkers(
     gateways,
     jobs,
     storage,
-    eventStreams,
     providers,
   } = services
   const drainTimeoutMs = Math.min(5_000, config.shutdownTimeout * 1000)
@@ -95,15 +94,15 @@ export async function startBackgroundWorkers(
           interval,
           drainTimeoutMs,
         })
-  const outwardWorkers = [webhookWorker, paymentWorker, ...(stripeWorker === null ? [] : [stripeWorker])]
-  const queueWorkers = [webhookWorker, documentWorker, ...(stripeWorker === null ? [] : [stripeWorker])]
-  // Every job is added in a transaction that also writes an event, so new events wake the workers.
-  for (const worker of queueWorkers) eventStreams.onNewEvents(worker.wake)
+  const stripeWorkers = stripeWorker === null ? [] : [stripeWorker]
+  const outwardWorkers = [webhookWorker, documentWorker, paymentWorker, ...stripeWorkers]
+  jobs.onAdded(deliveryQueue.name, webhookWorker.wake)
+  jobs.onAdded(documentQueue.name, documentWorker.wake)
+  if (stripeWorker !== null) jobs.onAdded(gatewayQueue.name, stripeWorker.wake)
   await jobs.supervise()
-  documentWorker.start()
   const outward = await startWhenConfirmed(database, outwardWorkers, { onError, log })
   return {
-    stop: () => stopAll([retention, encryption, documentWorker, outward]),
+    stop: () => stopAll([retention, encryption, outward]),
   }
 }
 
@@ -166,12 +165,15 @@ function startEncryption(
   }
 }
 
-/** Starts two retention rounds: most tasks run hourly, tasks whose effect users see run every minute. */
+/**
+ * Starts the retention rounds: most tasks run hourly, tasks whose effect users see run every minute. The
+ * leader adds up the changes of counters every five seconds.
+ */
 function startRetentionRounds(
   services: Services,
   { onError, log }: Pick<BackgroundWorkersOptions, 'onError' | 'log'>,
 ): BackgroundWorkers {
-  const { config, database, documents } = services
+  const { config, database, documents, leadership } = services
   const hourly = startRetention(database, {
     tasks: [
       ...coreRetentionTasks({ eventDays: config.eventRetentionDays }),
@@ -195,9 +197,16 @@ function startRetentionRounds(
     delay: 10_000,
     onError,
   })
+  const counting = startRetention(database, {
+    tasks: countTasks(),
+    leads: () => leadership.leading,
+    interval: 5_000,
+    delay: 5_000,
+    onError,
+  })
   return {
     async stop() {
-      await Promise.all([hourly.stop(), frequent.stop()])
+      await Promise.all([hourly.stop(), frequent.stop(), counting.stop()])
     },
   }
 }

@@ -13,7 +13,7 @@ import type {
   StreamEvents,
   Tag,
 } from '../generated/operations.ts'
-import type { Db } from '../infra/database/database.ts'
+import type { Db, SqlClient } from '../infra/database/database.ts'
 import type {
   Bytes,
   FilePart,
@@ -126,6 +126,8 @@ export interface Request<Id extends OperationId> {
 /** The services of a handler. `db` is the database, or the transaction that the HTTP layer has opened. */
 export type HandlerServices = Services & {
   db: Db
+  /** Runs the lists of operations with `x-read-replica`: on the read replica, else on `db`. */
+  lists: SqlClient
   /** The URL at which clients reach this server, without a trailing slash. */
   publicUrl: () => string
   rateLimits: RateLimitReader

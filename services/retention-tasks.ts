@@ -4,7 +4,9 @@ import { deleteBatch, type RetentionTask } from '../infra/jobs/retention.ts'
 import { deleteDocumentsOfFiles } from './ai/knowledge/documents.ts'
 import { eventRetentionTasks } from './events/retention.ts'
 import { projectRetentionTasks } from './project-purge.ts'
+import { projectCountTasks } from './projects/counts.ts'
 import { expiryTasks, type StorageRetention } from './storage/retention.ts'
+import { quotaCountTasks } from './users/quotas.ts'
 import { webhookRetentionTasks } from './webhooks/retention.ts'
 
 export interface RetentionTasksOptions {
@@ -22,6 +24,11 @@ export function coreRetentionTasks({ eventDays = 30 }: RetentionTasksOptions = {
     ...eventRetentionTasks({ days: eventDays }),
     ...webhookRetentionTasks(),
   ]
+}
+
+/** Adds the changes of counters to their totals. */
+export function countTasks(): RetentionTask[] {
+  return [...quotaCountTasks(), ...projectCountTasks()]
 }
 
 /** Deletes expired files and uploads. Documents that were created from a file are deleted before the file. */

@@ -1,4 +1,5 @@
 // The composition root: creates each service once, and closes the services in order.
+import { createOutwardCheck } from './backup/restored-copy.ts'
 import { createProviders, type Providers } from './ai/providers/providers.ts'
 import { Searches } from './ai/search/searches.ts'
 import { Generations } from './ai/chat/generation.ts'
@@ -6,7 +7,7 @@ import type { ParsingJob } from './ai/knowledge/documents.ts'
 import type { Config } from '../infra/config/config.ts'
 import type { Cipher } from '../infra/encryption/cipher.ts'
 import { openCipher } from '../infra/encryption/secret-key.ts'
-import { openDatabase, type Database } from '../infra/database/database.ts'
+import { openDatabase, reservedConnections, type Database } from '../infra/database/database.ts'
 import { createEmitter, type DeliveryJob, type Emitter } from './events/emit.ts'
 import { createEventCursors, type EventCursors } from './events/cursors.ts'
 import { EventStreams } from './events/live-stream.ts'
@@ -16,7 +17,11 @@ import { gatewayQueue } from './payments/stripe/worker.ts'
 import { type Queue, createJobQueues, type JobQueues, type QueueOptions } from '../infra/jobs/queue.ts'
 import { createLastUsed, type LastUsed } from './users/key-last-used.ts'
 import { OpenCounts } from '../infra/open-counts.ts'
+import { Leadership } from '../infra/database/leadership.ts'
+import type { Bus } from '../infra/bus/bus.ts'
+import { NatsBus } from '../infra/bus/nats-bus.ts'
 import { Listener } from '../infra/database/notifications.ts'
+import { ReadReplica, writesChannel, type ReadReplicaOptions } from '../infra/database/read-replica.ts'
 import { createGateways, type GatewayJob, type Gateways } from './payments/gateway.ts'
 import { sandbox } from './payments/sandbox/gateway.ts'
 import { createStripeGateway } from './payments/stripe/gateway.ts'
@@ -27,9 +32,12 @@ import { Readiness } from './readiness.ts'
 import { createStorage, type Storage } from './storage/storage.ts'
 import { createWebhookClient, type WebhookClient } from './webhooks/http-client.ts'
 
-/** The connections to PostgreSQL that a process opens at most: requests, searches, notifications, locks. */
+/**
+ * The connections to PostgreSQL that a process opens at most: requests, searches, health checks and jobs,
+ * notifications, leadership, locks.
+ */
 export function connectionsOf({ databasePoolSize }: Readonly<Config>): number {
-  return databasePoolSize + searchConnections(databasePoolSize) + 3
+  return databasePoolSize + searchConnections(databasePoolSize) + reservedConnections + 4
 }
 
 function searchConnections(poolSize: number): number {
@@ -43,7 +51,12 @@ export const jobQueues: QueueOptions[] = [deliveryQueue, documentQueue, gatewayQ
 export interface Services {
   config: Readonly<Config>
   database: Database
-  listener: Listener
+  /** The notifications of other processes. */
+  listener: Bus
+  /** Which process numbers the events. */
+  leadership: Leadership
+  /** Null without DATABASE_READ_URL. The process that serves requests starts it. */
+  readReplica: ReadReplica | null
   principals: Principals
   lastUsed: LastUsed
   jobs: JobQueues
@@ -103,10 +116,18 @@ export function createServices({
     onStatement,
     onRows,
   })
-  const listener = new Listener({ db: database, url: directUrl, onError })
+  const leadership = new Leadership({ database, name: 'leader', onError })
+  const openListener = (beforeAnswer?: (token: string) => Promise<void>): Listener =>
+    new Listener({ db: database, url: directUrl, onError, beforeAnswer })
+  const channels = [writesChannel]
+  const listener: Bus =
+    config.busUrl === null
+      ? openListener()
+      : new NatsBus({ database, url: config.busUrl, leadership, openListener, channels, onError })
+  const readReplica = openReadReplica(config, { database, listener, onError })
   const principals = createPrincipals(database, listener)
   const lastUsed = createLastUsed(database, { onError })
-  const jobs = createJobQueues({ database, onError })
+  const jobs = createJobQueues({ database, listener, onError })
   const deliveries = jobs.queue<DeliveryJob>(deliveryQueue)
   const documents = jobs.queue<ParsingJob>(documentQueue)
   const eventCursors = createEventCursors(database)
@@ -115,6 +136,7 @@ export function createServices({
     principals,
     cursors: eventCursors,
     listener,
+    leadership,
     streamsPerUser: config.streamsPerUser,
     positionInterval: config.streamPing * 1000,
     onError,
@@ -125,7 +147,8 @@ export function createServices({
     strict: config.validateResponses,
   })
   const storage = createStorage(database, config, { onError })
-  const providers = createProviders(config, { onError })
+  const beforeCall = createOutwardCheck(database)
+  const providers = createProviders(config, { onError, beforeCall })
   const searches = new Searches(database, searchConnections(config.databasePoolSize))
   const generations = new Generations({
     database,
@@ -139,7 +162,9 @@ export function createServices({
   const gatewayJobs = jobs.queue<GatewayJob>(gatewayQueue)
   const gateways = createGateways(
     sandbox,
-    config.stripe === null ? null : createStripeGateway({ ...config.stripe, jobs: gatewayJobs, onError }),
+    config.stripe === null
+      ? null
+      : createStripeGateway({ ...config.stripe, jobs: gatewayJobs, beforeCall, onError }),
   )
   const webhookClient = createWebhookClient({
     allowed: config.webhookAllowedNetworks,
@@ -147,11 +172,14 @@ export function createServices({
   })
   // After every service above has subscribed to its channels.
   listener.start()
+  leadership.start()
   eventStreams.start()
   return {
     config,
     database,
     listener,
+    leadership,
+    readReplica,
     principals,
     lastUsed,
     jobs,
@@ -181,6 +209,7 @@ export function createServices({
     async close() {
       // A service closes before the services that it uses; the database closes last.
       await eventStreams.close()
+      await leadership.close()
       await generations.close()
       await searches.close()
       await providers.close()
@@ -190,7 +219,16 @@ export function createServices({
       await storage.close()
       await jobs.close()
       await lastUsed.close()
+      await readReplica?.close()
       await database.close()
     },
   }
+}
+
+function openReadReplica(
+  { databaseReadUrl: url, databaseReadMaxLag, databasePoolSize: poolSize }: Readonly<Config>,
+  services: Pick<ReadReplicaOptions, 'database' | 'listener' | 'onError'>,
+): ReadReplica | null {
+  if (url === null) return null
+  return new ReadReplica({ ...services, url, poolSize, maxLag: databaseReadMaxLag * 1000 })
 }

@@ -72,22 +72,36 @@ function extendIdleTimeout(response: ServerResponse, { uploadMs, idleMs }: BodyT
 }
 
 /**
- * Lingering close: when a response is sent before its request body has arrived, the rest of the body is read
- * and dropped for a moment, so that the client reads the response. Then the connection is cut.
+ * Lingering close (RFC 9112, section 9.6): when a response is sent before its request body has arrived, the
+ * rest of the body is read and dropped for a moment, so that the client reads the response. Then the
+ * connection is cut.
  */
 export function drainUnreadBodies(server: Server): void {
-  server.on('request', (request: IncomingMessage, response: ServerResponse) => {
-    if (hasBody(request)) response.once('finish', () => drain(request))
+  // Before the handlers, which may answer at once.
+  server.prependListener('request', (request: IncomingMessage, response: ServerResponse) => {
+    if (!hasBody(request)) return
+    const { socket } = request
+    response.once('prefinish', () => {
+      // Node closes both directions at once, and the client of an unread body then gets a reset connection
+      // instead of the response.
+      if (!isRead(request)) socket.destroySoon = () => socket.end()
+    })
+    response.once('finish', () => drain(request, response))
   })
 }
 
-function drain(request: IncomingMessage): void {
-  if (request.complete || request.destroyed) return
+function isRead({ complete, destroyed }: IncomingMessage): boolean {
+  return complete || destroyed
+}
+
+function drain(request: IncomingMessage, response: ServerResponse): void {
+  if (isRead(request)) return
+  const { socket } = request
   // The body has no reader any more, so its errors are ignored.
   request.on('error', () => {})
   request.unpipe()
   request.resume()
   setTimeout(() => {
-    if (!request.complete) request.socket.destroy()
+    if (!request.complete || !response.shouldKeepAlive) socket.destroy()
   }, lingerMs).unref()
 }

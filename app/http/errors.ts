@@ -18,6 +18,13 @@ import { errorPage } from './error-page.ts'
 import { operationsAt } from './operations-by-path.ts'
 import { answeredRequestId } from './request-headers.ts'
 
+declare module 'fastify' {
+  interface FastifyRequest {
+    /** The error that the request was answered with. */
+    answeredError: ApiError | null
+  }
+}
+
 /** The largest JSON body without long texts, in bytes. */
 export const bodyLimit = 64 * 1024
 
@@ -49,6 +56,7 @@ function answerError(known: ApiError, request: FastifyRequest, reply: FastifyRep
   if (known.status >= 500 && !known.isLogged) {
     request.log.error({ err: known.cause ?? known, code: known.code }, 'request failed')
   }
+  request.answeredError = known
   const requestId = answeredRequestId(request)
   const operations = operationsOf(request)
   const asPage =

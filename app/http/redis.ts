@@ -11,7 +11,7 @@ export class RedisConnection {
    * The first requests wait until the first connection succeeds or fails; otherwise a server that has just
    * started would not ask Redis.
    */
-  readonly #firstConnection: Promise<void>
+  readonly firstConnection: Promise<void>
   #answers = true
   #askAgainAt = 0
 
@@ -24,7 +24,7 @@ export class RedisConnection {
       commandTimeout: 1_000,
     })
     this.client = client
-    this.#firstConnection = new Promise((resolve) => {
+    this.firstConnection = new Promise((resolve) => {
       client.once('ready', resolve).once('close', resolve)
     })
     client.on('ready', () => {
@@ -36,7 +36,7 @@ export class RedisConnection {
 
   /** Runs `ask`, or `otherwise` if Redis does not answer. */
   async ask<T>(ask: () => Promise<T>, otherwise: () => Promise<T>): Promise<T> {
-    await this.#firstConnection
+    await this.firstConnection
     if (!this.#answers) {
       if (performance.now() < this.#askAgainAt) return await otherwise()
       this.#askAgainAt = performance.now() + retryMs

@@ -3,7 +3,7 @@
 import { Readable } from 'node:stream'
 import type { FastifyReply, FastifyRequest, RouteOptions } from 'fastify'
 import type { Bytes, OperationInfo } from '../../infra/contract/operation.ts'
-import type { Db } from '../../infra/database/database.ts'
+import type { Db, SqlClient } from '../../infra/database/database.ts'
 import { notAcceptable, requestTimeout } from '../../infra/errors.ts'
 import type { FairSemaphore } from '../../infra/fair-semaphore.ts'
 import type { HandlerServices } from '../../services/handler.ts'
@@ -65,7 +65,8 @@ export class OperationRoute {
     this.info = info
     this.handler = handler
     this.context = context
-    this.readServices = { ...services, db: services.database, publicUrl, filesUrl, rateLimits, turns }
+    const { database: db } = services
+    this.readServices = { ...services, db, lists: db, publicUrl, filesUrl, rateLimits, turns }
     this.#writes = info.method !== 'GET'
     this.#answersEvents = info.replies[200]?.events !== undefined
     this.#answersBytes = info.replies[200]?.binary === true
@@ -112,6 +113,8 @@ export class OperationRoute {
             if (reply.raw.closed) throw requestTimeout()
             return await answer()
           })
+    // The lists that the user reads next must have what the request wrote.
+    if (user !== undefined && this.#writes) await this.context.services.readReplica?.noteWrite(user)
     return await send()
   }
 
@@ -131,6 +134,11 @@ export class OperationRoute {
       return () => sendStatic(request, reply, content)
     }
     const idempotent = info.idempotent && info.handlesIdempotency !== true
+    const replica = this.#replicaFor(request)
+    if (replica !== null) {
+      const response = await call.respondFromReplica(db, replica)
+      return () => call.send(response)
+    }
     const response =
       !idempotent || call.idempotencyKey === undefined
         ? await call.respond(db)
@@ -138,6 +146,13 @@ export class OperationRoute {
           ? await call.respondOnceStreamed(db)
           : await call.respondOnce(db)
     return () => call.send(response)
+  }
+
+  /** The read replica, if the operation may use it and it has everything that the user wrote. */
+  #replicaFor({ principal }: FastifyRequest): SqlClient | null {
+    const { readReplica } = this.context.services
+    if (this.info.readReplica !== true || readReplica === null || principal === null) return null
+    return readReplica.serves(principal.userId) ? readReplica.lists : null
   }
 }
 
@@ -161,15 +176,27 @@ class OperationCall {
   }
 
   /** Calls the handler and serialises its answer. */
-  async respond(db: Db): Promise<RenderedResponse> {
+  async respond(db: Db, lists: SqlClient = db): Promise<RenderedResponse> {
     const { info } = this.#route
-    const answer = await this.#callHandler(db)
+    const answer = await this.#callHandler(db, lists)
     const response = this.#render(answer)
     if (info.paged) {
       const query = this.#input.query as Record<string, unknown>
       response.headers.link = pageLinks(this.#origin + this.#path, query, answer.body.pagination)
     }
     return response
+  }
+
+  /**
+   * The same with lists of the read replica. After any error the database answers: the replica may have gone,
+   * or lack what the request names.
+   */
+  async respondFromReplica(db: Db, replica: SqlClient): Promise<RenderedResponse> {
+    try {
+      return await this.respond(db, replica)
+    } catch {
+      return await this.respond(db)
+    }
   }
 
   /** The answer of an operation with `x-static`, which is the same for every request. */
@@ -265,7 +292,7 @@ class OperationCall {
     return reply.send(text)
   }
 
-  async #callHandler(db: Db): Promise<HandlerAnswer> {
+  async #callHandler(db: Db, lists: SqlClient = db): Promise<HandlerAnswer> {
     const { info, handler, context, readServices } = this.#route
     const { services } = context
     const { params, query, body } = this.#input
@@ -289,7 +316,7 @@ class OperationCall {
         },
         ifMatch: precondition.check,
       },
-      db === services.database ? readServices : { ...readServices, db: precondition.guard(db) },
+      lists === services.database ? readServices : { ...readServices, db: precondition.guard(db), lists },
     )
     return await call.catch((error) => {
       throw nameReference(error, this.#input)

@@ -1,6 +1,7 @@
 // The metrics of a server or worker in the Prometheus format.
-import { collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client'
+import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom-client'
 import { sharedFor } from '../../infra/share.ts'
+import { readNumberingDelay } from '../../services/events/log.ts'
 import type { Services } from '../../services/services.ts'
 import { version } from '../../infra/version.ts'
 
@@ -19,6 +20,8 @@ export function createRegistry(services: Services): Registry {
   addPool(registry, services)
   addDependencies(registry, services)
   addQueues(registry, services)
+  addJobs(registry, services)
+  addEventLog(registry, services)
   addStreams(registry, services)
   return registry
 }
@@ -48,6 +51,15 @@ function addDependencies(registry: Registry, { readiness }: Services): void {
       for (const [name, state] of Object.entries(checks)) this.set({ name }, state === 'ok' ? 1 : 0)
     },
   })
+  new Gauge({
+    name: 'process_ready',
+    help: '1 if /readyz answers 200, else 0.',
+    registers: [registry],
+    async collect() {
+      const { status } = await readiness.report()
+      this.set(status === 'unavailable' ? 0 : 1)
+    },
+  })
 }
 
 function addQueues(registry: Registry, { jobs }: Services): void {
@@ -68,6 +80,39 @@ function addQueues(registry: Registry, { jobs }: Services): void {
     registers: [registry],
     async collect() {
       for (const { queue, oldestSeconds } of await read().catch(() => [])) this.set({ queue }, oldestSeconds)
+    },
+  })
+}
+
+function addJobs(registry: Registry, { jobs }: Services): void {
+  const seconds = new Histogram({
+    name: 'job_run_duration_seconds',
+    help: 'Duration of the jobs that this process has run, by queue and outcome.',
+    labelNames: ['queue', 'outcome'],
+    buckets: [0.01, 0.05, 0.1, 0.5, 1, 5, 15, 60, 300],
+    registers: [registry],
+  })
+  jobs.onRun((run) => seconds.observe({ queue: run.queue, outcome: run.outcome }, run.seconds))
+}
+
+function addEventLog(registry: Registry, { database, eventStreams }: Services): void {
+  const readDelay = sharedFor(readInterval, () => readNumberingDelay(database))
+  new Gauge({
+    name: 'event_log_numbering_delay_seconds',
+    help: 'How long the oldest committed event has been without its number in the event log.',
+    registers: [registry],
+    async collect() {
+      const delay = await readDelay().catch(() => null)
+      if (delay === null) this.remove()
+      else this.set(delay)
+    },
+  })
+  new Gauge({
+    name: 'event_log_position',
+    help: 'The number in the event log up to which this process has read. The highest is the end of the log.',
+    registers: [registry],
+    collect() {
+      if (eventStreams.position !== null) this.set(eventStreams.position)
     },
   })
 }
@@ -107,5 +152,11 @@ export function addHttp(registry: Registry) {
     buckets: [0.1, 0.25, 0.5, 1, 2.5, 5, 10],
     registers: [registry],
   })
-  return { seconds, stalls }
+  const refusals = new Counter({
+    name: 'limit_refusals_total',
+    help: 'Requests that were refused because of a limit: a rate limit, a quota, too many at once.',
+    labelNames: ['limit'],
+    registers: [registry],
+  })
+  return { seconds, stalls, refusals }
 }

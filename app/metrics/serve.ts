@@ -4,8 +4,11 @@ import { createServer } from 'node:http'
 import { once } from 'node:events'
 import type { FastifyInstance } from 'fastify'
 import type { Registry } from 'prom-client'
-import { ConfigError, type Config } from '../../infra/config/config.ts'
+import { ConfigError } from '../../infra/config/config.ts'
+import type { ApiError } from '../../infra/errors.ts'
+import type { Telemetry } from '../../infra/telemetry/start.ts'
 import type { Services } from '../../services/services.ts'
+import { quotaNames } from '../../services/users/quotas.ts'
 import type { Stall } from '../stalls.ts'
 import { addHttp, createRegistry } from './registry.ts'
 
@@ -14,16 +17,26 @@ export interface Metrics {
 }
 
 /** @returns what the rest of the application counts; null if the settings ask for no metrics. */
-export function addMetrics(app: FastifyInstance, services: Services): Metrics | null {
+export function addMetrics(
+  app: FastifyInstance,
+  services: Services,
+  telemetry: Telemetry | null = null,
+): Metrics | null {
   const { metrics, metricsPort } = services.config
-  if (!metrics && metricsPort === null) return null
+  const exportMetrics = telemetry?.exportMetrics ?? null
+  if (!metrics && metricsPort === null && exportMetrics === null) return null
   const registry = createRegistry(services)
-  const { seconds, stalls } = addHttp(registry)
-  app.addHook('onResponse', async (request, reply) => {
+  const { seconds, stalls, refusals } = addHttp(registry)
+  exportMetrics?.(registry)
+  app.addHook('onResponse', (request, reply, done) => {
+    const { operation } = request.routeOptions.config
     seconds.observe(
-      { operation: request.routeOptions.config.operation?.id ?? 'none', status: reply.statusCode },
+      { operation: operation?.id ?? 'none', status: reply.statusCode },
       reply.elapsedTime / 1000,
     )
+    const limit = limitOf(request.answeredError)
+    if (limit !== null) refusals.inc({ limit })
+    done()
   })
   app.addHook('onClose', async () => registry.clear())
   if (metrics)
@@ -33,7 +46,7 @@ export function addMetrics(app: FastifyInstance, services: Services): Metrics | 
   if (metricsPort !== null) {
     let close = async (): Promise<void> => {}
     app.addHook('onReady', async () => {
-      close = await serveMetrics(services.config, services, registry)
+      close = await serveMetrics(services, registry)
     })
     app.addHook('onClose', async () => await close())
   }
@@ -45,10 +58,17 @@ export function addMetrics(app: FastifyInstance, services: Services): Metrics | 
   }
 }
 
+/** The limit that an error is about, such as `rate_limit`, `max_open` or the name of a quota. */
+function limitOf(error: ApiError | null): string | null {
+  const limit = error?.details.constraint
+  if (error === null || limit === undefined) return null
+  const isQuota = limit === 'quota' || (quotaNames as string[]).includes(limit)
+  return error.status === 429 || isQuota ? limit : null
+}
+
 /** Metrics and health of a process, on METRICS_PORT. @returns how to stop. */
 export async function serveMetrics(
-  { metricsHost, metricsPort }: Pick<Config, 'metricsHost' | 'metricsPort'>,
-  { readiness }: Services,
+  { readiness, config: { metricsHost, metricsPort } }: Services,
   registry: Registry,
 ): Promise<() => Promise<void>> {
   const server = createServer((request, response) => {

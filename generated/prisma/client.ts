@@ -47,10 +47,15 @@ export { Prisma }
  */
 export type User = Prisma.UserModel
 /**
- * Model QuotaUsage
- * What a user has of a limited resource. Triggers keep it.
+ * Model QuotaTotal
+ * What a user has of a limited resource, without `quota_changes`. The view `quota_usage` has both.
  */
-export type QuotaUsage = Prisma.QuotaUsageModel
+export type QuotaTotal = Prisma.QuotaTotalModel
+/**
+ * Model QuotaChange
+ * Changes of what a user has. Triggers add them; a job adds them to the totals.
+ */
+export type QuotaChange = Prisma.QuotaChangeModel
 /**
  * Model QuotaLimit
  * The limits of the running servers, which write them when they start.
@@ -82,11 +87,17 @@ export type Member = Prisma.MemberModel
  */
 export type Invitation = Prisma.InvitationModel
 /**
- * Model ProjectCount
- * The number of a user's projects by status, so that a list needs no count. The triggers `members_count_*`
- * maintain it.
+ * Model ProjectCountTotal
+ * The number of a user's projects by status, so that a list needs no count, without `project_count_changes`.
+ * The view `project_counts` has both.
  */
-export type ProjectCount = Prisma.ProjectCountModel
+export type ProjectCountTotal = Prisma.ProjectCountTotalModel
+/**
+ * Model ProjectCountChange
+ * Changes of the number of a user's projects. The triggers `members_count_*` add them; a job adds them to
+ * the totals.
+ */
+export type ProjectCountChange = Prisma.ProjectCountChangeModel
 /**
  * Model IdempotencyRecord
  * The stored response of a POST with an Idempotency-Key. The Idempotency-Key encrypts the response, and only

@@ -9,14 +9,16 @@
  * 🟢 You can import this file directly.
  */
 export type * from './models/User.ts'
-export type * from './models/QuotaUsage.ts'
+export type * from './models/QuotaTotal.ts'
+export type * from './models/QuotaChange.ts'
 export type * from './models/QuotaLimit.ts'
 export type * from './models/Settings.ts'
 export type * from './models/ApiKey.ts'
 export type * from './models/Project.ts'
 export type * from './models/Member.ts'
 export type * from './models/Invitation.ts'
-export type * from './models/ProjectCount.ts'
+export type * from './models/ProjectCountTotal.ts'
+export type * from './models/ProjectCountChange.ts'
 export type * from './models/IdempotencyRecord.ts'
 export type * from './models/Event.ts'
 export type * from './models/EventLog.ts'

@@ -342,7 +342,10 @@ FROM (
 e.client_request_id, e.actor, e.data FROM (
   SELECT p.* FROM members m CROSS JOIN LATERAL (
     SELECT e.* FROM events e
-    WHERE e.project_id = m.project_id AND e.sequence > l.low AND e.sequence <= l.high AND ($3::text[] IS NULL OR e.type = ANY($3)) AND e.scope = ANY($5) AND (true OR e.scope <> 'admin')
+    WHERE (e.project_id, e.sequence) > (m.project_id, l.low)
+      AND (e.project_id, e.sequence) <= (m.project_id, l.high)
+      AND e.project_id IS NOT NULL AND e.sequence IS NOT NULL
+      AND ($3::text[] IS NULL OR e.type = ANY($3)) AND e.scope = ANY($5) AND (true OR e.scope <> 'admin')
 AND ($6 OR CASE WHEN e.project_id IS NULL THEN NOT e.type = ANY($8::text[])
   ELSE e.project_id = ANY($7) END)
 AND (
@@ -351,12 +354,13 @@ AND (
     ELSE true END
   OR (e.scope = 'payments:read' AND true AND 'admin' = ANY($5))
 )
-    ORDER BY e.sequence DESC LIMIT $9
+    ORDER BY e.project_id DESC, e.sequence DESC LIMIT $9
   ) p WHERE m.user_id = $4 AND ($6 OR m.project_id = ANY($7::text[]))
   UNION ALL (
     SELECT e.* FROM events e
-    WHERE e.project_id IS NULL AND e.user_id = $4 AND NOT $10
-      AND e.sequence > l.low AND e.sequence <= l.high AND ($3::text[] IS NULL OR e.type = ANY($3)) AND e.scope = ANY($5) AND (true OR e.scope <> 'admin')
+    WHERE e.project_id IS NULL AND NOT $10
+      AND (e.user_id, e.sequence) > ($4, l.low) AND (e.user_id, e.sequence) <= ($4, l.high)
+      AND e.sequence IS NOT NULL AND ($3::text[] IS NULL OR e.type = ANY($3)) AND e.scope = ANY($5) AND (true OR e.scope <> 'admin')
 AND ($6 OR CASE WHEN e.project_id IS NULL THEN NOT e.type = ANY($8::text[])
   ELSE e.project_id = ANY($7) END)
 AND (
@@ -365,7 +369,7 @@ AND (
     ELSE true END
   OR (e.scope = 'payments:read' AND true AND 'admin' = ANY($5))
 )
-    ORDER BY e.sequence DESC LIMIT $9
+    ORDER BY e.user_id DESC, e.sequence DESC LIMIT $9
   ) UNION ALL (
     SELECT e.* FROM events e
     WHERE e.project_id IS NULL AND e.user_id IS NULL AND NOT $10
@@ -378,7 +382,7 @@ AND (
     ELSE true END
   OR (e.scope = 'payments:read' AND true AND 'admin' = ANY($5))
 )
-    ORDER BY e.sequence DESC LIMIT $9
+    ORDER BY e.user_id DESC, e.sequence DESC LIMIT $9
   ) UNION ALL (
     SELECT e.* FROM events e
     WHERE e.scope = 'payments:read' AND $11 AND $6
@@ -447,7 +451,10 @@ FROM (
 e.client_request_id, e.actor, e.data FROM (
   SELECT p.* FROM members m CROSS JOIN LATERAL (
     SELECT e.* FROM events e
-    WHERE e.project_id = m.project_id AND e.sequence > l.low AND e.sequence <= l.high AND ($3::text[] IS NULL OR e.type = ANY($3)) AND e.scope = ANY($5) AND (true OR e.scope <> 'admin')
+    WHERE (e.project_id, e.sequence) > (m.project_id, l.low)
+      AND (e.project_id, e.sequence) <= (m.project_id, l.high)
+      AND e.project_id IS NOT NULL AND e.sequence IS NOT NULL
+      AND ($3::text[] IS NULL OR e.type = ANY($3)) AND e.scope = ANY($5) AND (true OR e.scope <> 'admin')
 AND ($6 OR CASE WHEN e.project_id IS NULL THEN NOT e.type = ANY($8::text[])
   ELSE e.project_id = ANY($7) END)
 AND (
@@ -456,12 +463,13 @@ AND (
     ELSE true END
   OR (e.scope = 'payments:read' AND true AND 'admin' = ANY($5))
 )
-    ORDER BY e.sequence ASC LIMIT $9
+    ORDER BY e.project_id ASC, e.sequence ASC LIMIT $9
   ) p WHERE m.user_id = $4 AND ($6 OR m.project_id = ANY($7::text[]))
   UNION ALL (
     SELECT e.* FROM events e
-    WHERE e.project_id IS NULL AND e.user_id = $4 AND NOT $10
-      AND e.sequence > l.low AND e.sequence <= l.high AND ($3::text[] IS NULL OR e.type = ANY($3)) AND e.scope = ANY($5) AND (true OR e.scope <> 'admin')
+    WHERE e.project_id IS NULL AND NOT $10
+      AND (e.user_id, e.sequence) > ($4, l.low) AND (e.user_id, e.sequence) <= ($4, l.high)
+      AND e.sequence IS NOT NULL AND ($3::text[] IS NULL OR e.type = ANY($3)) AND e.scope = ANY($5) AND (true OR e.scope <> 'admin')
 AND ($6 OR CASE WHEN e.project_id IS NULL THEN NOT e.type = ANY($8::text[])
   ELSE e.project_id = ANY($7) END)
 AND (
@@ -470,7 +478,7 @@ AND (
     ELSE true END
   OR (e.scope = 'payments:read' AND true AND 'admin' = ANY($5))
 )
-    ORDER BY e.sequence ASC LIMIT $9
+    ORDER BY e.user_id ASC, e.sequence ASC LIMIT $9
   ) UNION ALL (
     SELECT e.* FROM events e
     WHERE e.project_id IS NULL AND e.user_id IS NULL AND NOT $10
@@ -483,7 +491,7 @@ AND (
     ELSE true END
   OR (e.scope = 'payments:read' AND true AND 'admin' = ANY($5))
 )
-    ORDER BY e.sequence ASC LIMIT $9
+    ORDER BY e.user_id ASC, e.sequence ASC LIMIT $9
   ) UNION ALL (
     SELECT e.* FROM events e
     WHERE e.scope = 'payments:read' AND $11 AND $6
@@ -559,6 +567,21 @@ export interface ReadNewEventsRow {
   user_id: string | null
   scope: string
   min_role: 'owner' | 'admin' | 'editor' | 'viewer' | null
+}
+
+/**
+ * Seconds since the oldest event that has no sequence was written; 0 without such an event.
+ * @see prisma/sql/events/read-numbering-delay.sql
+ */
+export const readNumberingDelay = one<{}, ReadNumberingDelayRow>(
+  'events/read-numbering-delay',
+  `SELECT coalesce(
+  (SELECT extract(epoch FROM now() - e.created_at) FROM events e WHERE e.sequence IS NULL
+    ORDER BY e.position LIMIT 1),
+  0)::float8 AS seconds`,
+)
+export interface ReadNumberingDelayRow {
+  seconds: number
 }
 
 /**

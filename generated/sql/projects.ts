@@ -6,6 +6,28 @@ import type { components } from '../types.ts'
 type Schemas = components['schemas']
 
 /**
+ * Adds changes to the totals of the numbers of projects. Returns the number of changes.
+ * @see prisma/sql/projects/add-up-count-changes.sql
+ */
+export const addUpCountChanges = one<{ limit: number }, AddUpCountChangesRow>(
+  'projects/add-up-count-changes',
+  `WITH taken AS (
+  DELETE FROM project_count_changes
+  WHERE id = ANY(ARRAY(SELECT id FROM project_count_changes ORDER BY id LIMIT $1 FOR UPDATE SKIP LOCKED))
+  RETURNING user_id, status, change
+), added AS (
+  INSERT INTO project_count_totals AS t (user_id, status, count)
+  SELECT user_id, status, sum(change) FROM taken GROUP BY user_id, status ORDER BY user_id, status
+  ON CONFLICT (user_id, status) DO UPDATE SET count = t.count + excluded.count
+)
+SELECT count(*)::int AS n FROM taken`,
+  ['limit'],
+)
+export interface AddUpCountChangesRow {
+  n: number
+}
+
+/**
  * Deletes a batch of the files of a project.
  * @see prisma/sql/projects/delete-files.sql
  */

@@ -380,7 +380,7 @@ export const findUpload = optional<{ id: string }, FindUploadRow>(
 CASE WHEN u.file_id IS NULL THEN greatest(0, least(u.received, u.length - 1)) ELSE u.length END AS offset,
 u.received, coalesce(u.temp_name, u.id) AS temp_name, u.holder, u.expires_at, u.created_at, u.updated_at,
 u.user_id, u.user_id AS created_by, u.path, u.declared_content_type, u.visibility, u.metadata, u.tags,
-u.file_expires_at, u.sha256, u.raw_metadata, u.expires_at <= now() AS is_expired FROM uploads u WHERE u.id = $1`,
+u.file_expires_at, u.sha256, u.raw_metadata, u.multipart, u.expires_at <= now() AS is_expired FROM uploads u WHERE u.id = $1`,
   ['id'],
 )
 export interface FindUploadRow {
@@ -406,6 +406,7 @@ export interface FindUploadRow {
   file_expires_at: string | null
   sha256: string | null
   raw_metadata: string
+  multipart: { key: string, id: string, part_size: number, etags: string[], tail: string | null } | null
   is_expired: boolean
 }
 
@@ -449,23 +450,23 @@ export interface InsertAvatarRow {
 }
 
 /**
- * Inserts a file whose blob is stored under the id. Does not check the quota.
+ * Inserts a file whose blob is stored. Does not check the quota.
  * @see prisma/sql/storage/insert-file.sql
  */
-export const insertFile = one<{ id: string; project_id: string | null; owner_id: string; name: string; path: string; content_type: string; declared_content_type: string | null; bytes: number; sha256: string; visibility: 'private' | 'public'; metadata: object | string; tags: readonly string[]; expires_at: Date | string | null; created_at: Date | string }, InsertFileRow>(
+export const insertFile = one<{ id: string; project_id: string | null; owner_id: string; name: string; path: string; content_type: string; declared_content_type: string | null; bytes: number; sha256: string; visibility: 'private' | 'public'; metadata: object | string; tags: readonly string[]; expires_at: Date | string | null; blob_key: string; created_at: Date | string }, InsertFileRow>(
   'storage/insert-file',
   `WITH f AS (
   INSERT INTO files (id, project_id, owner_id, space_id, name, path, content_type, declared_content_type,
     bytes, sha256, visibility, metadata, tags, expires_at, blob_key, created_at, updated_at)
   VALUES ($1, $2, $3, coalesce($2, $3), $4, $5, $6,
-    $7, $8, $9, $10, $11, $12, $13, $1, $14,
-    $14)
+    $7, $8, $9, $10, $11, $12, $13, $14,
+    $15, $15)
   RETURNING *
 )
 SELECT f.id, f.name, f.path, f.content_type, f.declared_content_type, f.bytes, f.sha256,
 '"' || f.sha256 || '"' AS etag, f.visibility, f.metadata, f.tags, f.download_count, f.expires_at,
 f.created_at, f.updated_at, f.project_id, f.owner_id FROM f`,
-  ['id', 'project_id', 'owner_id', 'name', 'path', 'content_type', 'declared_content_type', 'bytes', 'sha256', 'visibility', 'metadata', 'tags', 'expires_at', 'created_at'],
+  ['id', 'project_id', 'owner_id', 'name', 'path', 'content_type', 'declared_content_type', 'bytes', 'sha256', 'visibility', 'metadata', 'tags', 'expires_at', 'blob_key', 'created_at'],
 )
 export interface InsertFileRow {
   id: string
@@ -541,7 +542,7 @@ SELECT u.id, u.project_id, u.file_id, u.name, u.length,
 CASE WHEN u.file_id IS NULL THEN greatest(0, least(u.received, u.length - 1)) ELSE u.length END AS offset,
 u.received, coalesce(u.temp_name, u.id) AS temp_name, u.holder, u.expires_at, u.created_at, u.updated_at,
 u.user_id, u.user_id AS created_by, u.path, u.declared_content_type, u.visibility, u.metadata, u.tags,
-u.file_expires_at, u.sha256, u.raw_metadata FROM u`,
+u.file_expires_at, u.sha256, u.raw_metadata, u.multipart FROM u`,
   ['id', 'project_id', 'user_id', 'name', 'path', 'declared_content_type', 'visibility', 'metadata', 'tags', 'file_expires_at', 'sha256', 'raw_metadata', 'length', 'created_at', 'expires_at'],
 )
 export interface InsertUploadRow {
@@ -567,6 +568,7 @@ export interface InsertUploadRow {
   file_expires_at: string | null
   sha256: string | null
   raw_metadata: string
+  multipart: { key: string, id: string, part_size: number, etags: string[], tail: string | null } | null
 }
 
 /**
@@ -755,7 +757,22 @@ export interface ListRemovableBlobsRow {
 }
 
 /**
- * Those of the partial files that no unfinished upload uses. Their names begin with the id of their upload.
+ * Those of the keys of multipart uploads in S3 that no unfinished upload uses.
+ * @see prisma/sql/storage/list-unused-multiparts.sql
+ */
+export const listUnusedMultiparts = many<{ keys: readonly string[] }, ListUnusedMultipartsRow>(
+  'storage/list-unused-multiparts',
+  `SELECT k.key AS "key" FROM unnest($1::text[]) AS k (key)
+WHERE NOT EXISTS (SELECT FROM uploads u WHERE u.multipart ->> 'key' = k.key AND u.file_id IS NULL)`,
+  ['keys'],
+)
+export interface ListUnusedMultipartsRow {
+  key: string
+}
+
+/**
+ * Those of the partial files and tails that no unfinished upload uses. Their names begin
+ * with the id of their upload.
  * @see prisma/sql/storage/list-unused-partial-files.sql
  */
 export const listUnusedPartialFiles = many<{ names: readonly string[] }, ListUnusedPartialFilesRow>(
@@ -814,7 +831,7 @@ export const lockExpiredUploads = many<{ limit: number }, LockExpiredUploadsRow>
 CASE WHEN u.file_id IS NULL THEN greatest(0, least(u.received, u.length - 1)) ELSE u.length END AS offset,
 u.received, coalesce(u.temp_name, u.id) AS temp_name, u.holder, u.expires_at, u.created_at, u.updated_at,
 u.user_id, u.user_id AS created_by, u.path, u.declared_content_type, u.visibility, u.metadata, u.tags,
-u.file_expires_at, u.sha256, u.raw_metadata FROM uploads u
+u.file_expires_at, u.sha256, u.raw_metadata, u.multipart FROM uploads u
 WHERE u.expires_at <= now() AND coalesce(u.held_until < now(), true)
 ORDER BY u.expires_at LIMIT $1
 FOR UPDATE SKIP LOCKED`,
@@ -843,6 +860,7 @@ export interface LockExpiredUploadsRow {
   file_expires_at: string | null
   sha256: string | null
   raw_metadata: string
+  multipart: { key: string, id: string, part_size: number, etags: string[], tail: string | null } | null
 }
 
 /**
@@ -913,7 +931,7 @@ export const lockUpload = optional<{ id: string }, LockUploadRow>(
 CASE WHEN u.file_id IS NULL THEN greatest(0, least(u.received, u.length - 1)) ELSE u.length END AS offset,
 u.received, coalesce(u.temp_name, u.id) AS temp_name, u.holder, u.expires_at, u.created_at, u.updated_at,
 u.user_id, u.user_id AS created_by, u.path, u.declared_content_type, u.visibility, u.metadata, u.tags,
-u.file_expires_at, u.sha256, u.raw_metadata, u.expires_at <= now() AS is_expired FROM uploads u WHERE u.id = $1
+u.file_expires_at, u.sha256, u.raw_metadata, u.multipart, u.expires_at <= now() AS is_expired FROM uploads u WHERE u.id = $1
 FOR UPDATE`,
   ['id'],
 )
@@ -940,6 +958,7 @@ export interface LockUploadRow {
   file_expires_at: string | null
   sha256: string | null
   raw_metadata: string
+  multipart: { key: string, id: string, part_size: number, etags: string[], tail: string | null } | null
   is_expired: boolean
 }
 
@@ -1125,16 +1144,18 @@ WHERE id = $2 AND holder = $3`,
 )
 
 /**
- * Renews a lease and stores how many bytes are durable, if the number is not null. No row for a lost lease.
+ * Renews a lease. Stores how many bytes are durable, and where they are in S3, unless these are null. No row
+ * for a lost lease.
  * @see prisma/sql/storage/renew-lease.sql
  */
-export const renewLease = optional<{ lease_seconds: number; received: number | null; id: string; holder: string }, RenewLeaseRow>(
+export const renewLease = optional<{ lease_seconds: number; received: number | null; multipart: object | string | null; id: string; holder: string }, RenewLeaseRow>(
   'storage/renew-lease',
   `UPDATE uploads
-SET held_until = now() + make_interval(secs => $1), received = coalesce($2, received)
-WHERE id = $3 AND holder = $4
+SET held_until = now() + make_interval(secs => $1), received = coalesce($2, received),
+  multipart = coalesce($3, multipart)
+WHERE id = $4 AND holder = $5
 RETURNING coalesce(lease_requested_at > now() - interval '3 seconds', false) AS is_requested`,
-  ['lease_seconds', 'received', 'id', 'holder'],
+  ['lease_seconds', 'received', 'multipart', 'id', 'holder'],
 )
 export interface RenewLeaseRow {
   is_requested: boolean

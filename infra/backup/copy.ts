@@ -1,8 +1,8 @@
 // Copies rows between PostgreSQL and compressed files, as streams in constant memory.
 import { createHash } from 'node:crypto'
-import { createReadStream, createWriteStream } from 'node:fs'
+import { createWriteStream } from 'node:fs'
 import { stat } from 'node:fs/promises'
-import { PassThrough, Writable } from 'node:stream'
+import { PassThrough, Writable, type Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import { createGunzip, createGzip } from 'node:zlib'
 import type pg from 'pg'
@@ -36,8 +36,8 @@ export async function copyToFile(client: pg.Client, source: string, path: string
 }
 
 /** Adds the rows of a file to `target`, a table with columns. */
-export async function copyFromFile(client: pg.Client, target: string, path: string): Promise<void> {
-  await pipeline(createReadStream(path), createGunzip(), client.query(copyFrom(`COPY ${target} FROM STDIN`)))
+export async function copyFromFile(client: pg.Client, target: string, file: Readable): Promise<void> {
+  await pipeline(file, createGunzip(), client.query(copyFrom(`COPY ${target} FROM STDIN`)))
 }
 
 /** Counts and hashes the rows of `source` in the database. */
@@ -49,9 +49,11 @@ export async function countRows(client: pg.Client, source: string): Promise<RowC
 }
 
 /** The rows of a file, each as the texts of its columns, which must have no special characters. */
-export async function* readRows(path: string): AsyncGenerator<string[]> {
+export async function* readRows(file: Readable): AsyncGenerator<string[]> {
   let rest = ''
-  for await (const chunk of createReadStream(path).pipe(createGunzip()).setEncoding('utf8')) {
+  const texts = createGunzip().setEncoding('utf8')
+  file.on('error', (error) => texts.destroy(error))
+  for await (const chunk of file.pipe(texts)) {
     const lines = `${rest}${chunk as string}`.split('\n')
     rest = lines.pop()!
     for (const line of lines) yield line.split('\t')
@@ -59,8 +61,8 @@ export async function* readRows(path: string): AsyncGenerator<string[]> {
 }
 
 /** SHA-256 of a file, in hex. */
-export async function hashFile(path: string): Promise<string> {
+export async function hashFile(file: Readable): Promise<string> {
   const hash = createHash('sha256')
-  await pipeline(createReadStream(path), hash)
+  await pipeline(file, hash)
   return hash.digest('hex')
 }

@@ -1,6 +1,6 @@
 // The manifest of a backup: what the backup consists of. It is written last, so a backup without one is
 // incomplete.
-import { open, readdir, readFile, rename } from 'node:fs/promises'
+import { readdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { RowFile } from './copy.ts'
 import { BackupError } from './errors.ts'
@@ -34,34 +34,17 @@ export interface Manifest {
 
 export const manifestFile = 'manifest.json'
 
-export async function writeManifest(folder: string, manifest: Manifest): Promise<void> {
-  const path = join(folder, manifestFile)
-  const file = await open(`${path}.part`, 'wx', 0o600)
-  try {
-    await file.writeFile(`${JSON.stringify(manifest, null, 2)}\n`)
-    await file.sync()
-  } finally {
-    await file.close()
-  }
-  await rename(`${path}.part`, path)
-}
-
-/** @throws BackupError if the folder has no readable manifest. */
-export async function readManifest(folder: string): Promise<Manifest> {
-  const text = await readFile(join(folder, manifestFile), 'utf8').catch(() => {
-    throw new BackupError(
-      `${folder} is no complete backup: it has no ${manifestFile}, which is written when a backup ends.`,
-    )
-  })
+/** @throws BackupError for a damaged manifest, and for one of a later version. */
+export function parseManifest(text: string, location: string): Manifest {
   let manifest: Manifest
   try {
     manifest = JSON.parse(text) as Manifest
   } catch {
-    throw new BackupError(`The ${manifestFile} of the backup ${folder} is damaged: use another backup.`)
+    throw new BackupError(`The ${manifestFile} of the backup ${location} is damaged: use another backup.`)
   }
   if (manifest.format !== 1)
     throw new BackupError(
-      `The backup ${folder} has the format ${manifest.format}, which this version does not know: restore ` +
+      `The backup ${location} has the format ${manifest.format}, which this version does not know: restore ` +
         `it with version ${manifest.version} or later.`,
     )
   return manifest

@@ -4,6 +4,7 @@ import { readFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { parseEnv } from 'node:util'
 import { builtinModel } from './ai-providers.ts'
+import { trustAuthorities } from './authorities.ts'
 import {
   ConfigError,
   readSettings,
@@ -50,17 +51,22 @@ export interface Config extends Omit<PlainSettings, 'trustProxy' | 'storageDir' 
 
 /**
  * Adds the variables of .env to the environment. Variables that are already set win; a missing file is fine.
+ * Then trusts the authorities of CA_FILE, before the first connection.
  * @param onWarning called with a sentence about variables that are no settings.
  */
 export function loadEnvFile(onWarning: (message: string) => void = () => {}): void {
   try {
-    const unknown = Object.keys(parseEnv(readFileSync('.env', 'utf8'))).filter((name) => !isSetting(name))
+    const unknown = Object.keys(parseEnv(readFileSync('.env', 'utf8'))).filter(
+      (name) => !isSetting(name) && !name.startsWith('OTEL_'),
+    )
     if (unknown.length > 0) onWarning(`.env sets what is no setting: ${unknown.join(', ')}`)
     process.loadEnvFile('.env')
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== 'ENOENT')
       throw new ConfigError(`.env cannot be read: ${(error as Error).message.replace(/\.$/, '')}.`)
   }
+  const { caFile } = readSettings({ caFile: settings.caFile }, process.env)
+  if (caFile !== null) trustAuthorities(caFile)
 }
 
 function isSetting(name: string): boolean {
@@ -77,6 +83,8 @@ export function readConfig(env: Environment = process.env): Readonly<Config> {
   requireOwnHost(values)
   if (values.databaseDirectUrl !== null && values.databaseUrl === null)
     throw new ConfigError('DATABASE_DIRECT_URL needs DATABASE_URL.')
+  if (values.databaseReadUrl !== null && values.databaseUrl === null)
+    throw new ConfigError('DATABASE_READ_URL needs DATABASE_URL.')
   return Object.freeze({
     ...values,
     bootstrapEmail: values.bootstrapEmail.toLowerCase(),
@@ -106,6 +114,22 @@ function requireOwnHost({ filesUrl, publicUrl }: PlainSettings): void {
 function defaultModel({ aiProviders, aiDefaultModel }: PlainSettings): string {
   const models = [...aiProviders.flatMap((provider) => provider.models.map(({ id }) => id)), builtinModel]
   return requireOneOf('AI_DEFAULT_MODEL', aiDefaultModel ?? models[0], models)
+}
+
+/**
+ * The bucket of backups: the standard variables of AWS, or else the settings of the file store.
+ */
+export function readBackupS3(bucket: string, env: Environment = process.env): S3Config {
+  const s3 = readS3({ ...env, S3_BUCKET: bucket })
+  const hasOwnKey = (env.AWS_ACCESS_KEY_ID ?? env.AWS_PROFILE) !== undefined
+  return {
+    ...s3,
+    region: env.AWS_REGION ?? env.AWS_DEFAULT_REGION ?? s3.region,
+    endpoint: env.AWS_ENDPOINT_URL_S3 ?? env.AWS_ENDPOINT_URL ?? s3.endpoint,
+    // Without credentials the client reads the variables, the profile or the role of the machine.
+    credentials: hasOwnKey ? null : s3.credentials,
+    redirect: false,
+  }
 }
 
 function readS3(env: Environment): S3Config {

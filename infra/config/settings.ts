@@ -100,6 +100,34 @@ const database = {
         transaction mode. Used for notifications, locks, migrations and searches.`,
     }),
   ),
+  busUrl: optional(
+    url('BUS_URL', {
+      schemes: ['nats', 'tls'],
+      defaultText: 'PostgreSQL',
+      example: 'nats://user:password@localhost:4222',
+      secret: true,
+      description: `
+        NATS, which carries the notifications between servers and workers. Without it PostgreSQL carries them,
+        and each process listens on a connection of its own. All processes have the same value.`,
+    }),
+  ),
+  databaseReadUrl: optional(
+    url('DATABASE_READ_URL', {
+      schemes: ['postgres', 'postgresql'],
+      defaultText: 'DATABASE_URL',
+      example: 'postgres://user:password@replica:5432/platform',
+      secret: true,
+      description: `
+        A streaming replica of the database, for lists and logs. Users who have just written read from the
+        database itself, and everybody does while the replica is away or late.`,
+    }),
+  ),
+  databaseReadMaxLag: integer('DATABASE_READ_MAX_LAG', {
+    min: 1,
+    max: 3600,
+    default: 5,
+    description: 'Seconds by which the replica of DATABASE_READ_URL may be late before it is not used.',
+  }),
   databasePreparedStatements: boolean('DATABASE_PREPARED_STATEMENTS', {
     default: true,
     description: `
@@ -121,18 +149,27 @@ const database = {
     max: 500,
     default: 10,
     description: `
-      Maximum number of database connections of one process. Searches in knowledge bases have a third as many
-      of their own.`,
+      Maximum number of database connections of one process for requests. Searches in knowledge bases have a
+      third as many of their own, and up to six are for health checks, jobs, notifications and locks.`,
   }),
 }
 
 const operation = {
+  caFile: optional(
+    path('CA_FILE', {
+      defaultText: 'none',
+      example: '/etc/platform/ca.pem',
+      description: `
+        Certificates (PEM) of authorities that are trusted besides the public ones, for every connection that
+        the server opens with TLS: PostgreSQL, Redis, S3, models, payment gateway and webhooks.`,
+    }),
+  ),
   logLevel: oneOf('LOG_LEVEL', {
     values: ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'],
     default: 'info',
     description: `
       Least severe level that is logged: fatal, error, warn, info, debug, trace or silent. The log goes to
-      standard output, one JSON object per line.`,
+      standard output, one JSON object per line; on a terminal, lines for people.`,
   }),
   metrics: boolean('METRICS', {
     default: false,
@@ -268,7 +305,7 @@ const storage = {
     path('STORAGE_DIR', {
       defaultText: '`DATA_DIR/files`',
       example: '.data/files',
-      description: 'Folder of the files. With S3 it holds uploads in progress.',
+      description: 'Folder of the files. With S3: of the bytes of requests that are being received.',
     }),
   ),
   uploadMaxBytes: integer('UPLOAD_MAX_BYTES', {

@@ -135,6 +135,8 @@ export interface OperationInfo {
   deprecation?: { since: string; sunset: string; successor: string | null }
   /** Whether it serves the content of users' files, on the origin of FILES_URL. */
   filesOrigin?: boolean
+  /** Whether its lists may be read from a read replica. */
+  readReplica?: boolean
   /** Whether the response contains a secret that is shown once. */
   secretAnswer: boolean
   /** Whether API keys that are limited to some projects get 403. */

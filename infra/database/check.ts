@@ -3,8 +3,8 @@
 import { randomUUID } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type pg from 'pg'
-import { Client } from './client.ts'
-import { withApplicationName } from './pool.ts'
+import { openConnection } from './client.ts'
+import { connectionProblem, type AddressSetting } from './connection-problem.ts'
 import { configureSession, timeoutsOf } from './session.ts'
 
 /** The server cannot use the database. The message is one sentence for the operator. */
@@ -17,6 +17,8 @@ export interface CheckOptions {
   preparedStatements: boolean
   /** The connections of this process. */
   connections: number
+  /** Reports how many processes the connections are enough for. */
+  onProgress?: (message: string) => void
   /** Reports what is no reason to stop. */
   onWarning?: (message: string) => void
 }
@@ -32,21 +34,20 @@ const maxClockDifference = 60_000
 /** @throws DatabaseCheckError. */
 export async function checkDatabase(options: CheckOptions): Promise<void> {
   const clients: pg.Client[] = []
-  const connect = async (url: string): Promise<pg.Client> => {
-    const client = new Client({
-      connectionString: withApplicationName(url, 'platform check'),
-      connectionTimeoutMillis: 10_000,
-      query_timeout: statementTimeout,
+  const connect = async (setting: AddressSetting, url: string): Promise<pg.Client> => {
+    const options = { url, name: 'platform check', queryTimeout: statementTimeout }
+    const client = await openConnection(options).catch((error: unknown) => {
+      const problem = connectionProblem(error, setting)
+      throw problem === null ? error : new DatabaseCheckError(problem)
     })
-    client.on('error', () => {})
-    await client.connect()
     clients.push(client)
     return client
   }
   const { url, directUrl } = options
   try {
     const pooled = directUrl !== url
-    const [listening, first, second] = [await connect(directUrl), await connect(url), await connect(url)]
+    const listening = await connect(pooled ? 'DATABASE_DIRECT_URL' : 'DATABASE_URL', directUrl)
+    const [first, second] = [await connect('DATABASE_URL', url), await connect('DATABASE_URL', url)]
     for (const client of [first, second]) await configureSession(client, { statementTimeout, pooled })
     await requireNotifications(listening, first, pooled)
     await requireUtc(first)
@@ -68,7 +69,7 @@ async function requireNotifications(listening: pg.Client, sender: pg.Client, poo
   })
   await listening.query(`LISTEN "${channel}"`)
   await sender.query('SELECT pg_notify($1, $2)', [channel, ''])
-  if (await Promise.race([heard, sleep(notificationTimeout, false)])) return
+  if (await Promise.race([heard, sleep(notificationTimeout, false, { ref: false })])) return
   throw new DatabaseCheckError(
     pooled
       ? 'DATABASE_DIRECT_URL receives no notifications from DATABASE_URL: both must lead to the same ' +
@@ -147,18 +148,24 @@ async function requirePreparedStatements(client: pg.Client): Promise<void> {
 
 async function checkConnectionLimit(
   client: pg.Client,
-  { connections, onWarning = () => {} }: CheckOptions,
+  { connections, onProgress = () => {}, onWarning = () => {} }: CheckOptions,
 ): Promise<void> {
-  const { rows } = await client.query<{ available: number }>(
-    `SELECT current_setting('max_connections')::int
-       - current_setting('superuser_reserved_connections')::int AS available`,
-  )
-  const [{ available }] = rows
+  const { rows } = await client.query<{ available: number; open: number }>(connectionLimit)
+  const [{ available, open }] = rows
   const processes = Math.floor(available / connections)
-  if (processes >= 3) return
-  onWarning(
+  const arithmetic =
     `Each server or worker opens up to ${connections} connections to PostgreSQL, which accepts ` +
-      `${available}: enough for ${processes}. Lower DATABASE_POOL_SIZE, raise max_connections, or ` +
-      'use a pooler.',
-  )
+    `${available}: enough for ${processes}`
+  if (processes >= 3) return onProgress(`${arithmetic} (${open} are open now).`)
+  onWarning(`${arithmetic}. Lower DATABASE_POOL_SIZE, raise max_connections, or use a pooler.`)
 }
+
+/** The least of the limits of the server, the role and the database. */
+const connectionLimit = `
+  SELECT least(
+      current_setting('max_connections')::int - current_setting('superuser_reserved_connections')::int
+        - coalesce(current_setting('reserved_connections', true)::int, 0),
+      nullif(r.rolconnlimit, -1), nullif(d.datconnlimit, -1)
+    ) AS available,
+    (SELECT count(*)::int FROM pg_stat_activity WHERE datid IS NOT NULL) AS open
+  FROM pg_roles r, pg_database d WHERE r.rolname = current_user AND d.datname = current_database()`

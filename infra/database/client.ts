@@ -39,6 +39,42 @@ export class Client extends pg.Client {
   }
 }
 
+/** The URL with the name of its connections, unless the operator has named them. */
+export function withApplicationName(url: string, name: string): string {
+  const parsed = new URL(url)
+  if (!parsed.searchParams.has('application_name')) parsed.searchParams.set('application_name', name)
+  return parsed.href
+}
+
+export interface ConnectionOptions {
+  url: string
+  /** The name of the connection in pg_stat_activity. */
+  name: string
+  /** Milliseconds. Default 10,000. */
+  connectTimeout?: number
+  /** Milliseconds after which a query without an answer fails. Default: none. */
+  queryTimeout?: number
+}
+
+/** Opens a connection outside of a pool. The caller ends it. */
+export async function openConnection({
+  url,
+  name,
+  connectTimeout = 10_000,
+  queryTimeout,
+}: ConnectionOptions): Promise<pg.Client> {
+  const client = new Client({
+    connectionString: withApplicationName(url, name),
+    connectionTimeoutMillis: connectTimeout,
+    query_timeout: queryTimeout,
+    keepAlive: true,
+  })
+  // A broken connection also fails the current query; without a listener it would crash the process.
+  client.on('error', () => {})
+  await client.connect()
+  return client
+}
+
 /** Prepares no statement by name, for poolers that do not know which of their connections has prepared it. */
 export class UnpreparedClient extends Client {
   override query(config: any, ...rest: any[]): any {

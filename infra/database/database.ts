@@ -5,9 +5,9 @@ import { PrismaPg } from '@prisma/adapter-pg'
 import { PrismaClient } from '../../generated/prisma/client.ts'
 import type { FairSemaphore } from '../fair-semaphore.ts'
 import { retry } from '../retry.ts'
-import { Client } from './client.ts'
+import { openConnection } from './client.ts'
 import { isRetryable, translateError, type ConstraintError } from './errors.ts'
-import { createPool, openingTransaction, types, withApplicationName, type Slot } from './pool.ts'
+import { createPool, openingTransaction, types, type Slot } from './pool.ts'
 import { statementName, type Statement } from './statements.ts'
 import { createUserTurns } from './user-share.ts'
 
@@ -54,6 +54,11 @@ export interface TransactionOptions {
 
 export interface Database extends Db {
   pool: pg.Pool
+  /**
+   * A few connections that requests never take: for health checks, and for finding jobs and keeping them.
+   * Only for short statements.
+   */
+  reserve: pg.Pool & SqlClient
   transaction<T>(work: (tx: Db) => Promise<T>, options?: TransactionOptions): Promise<T>
   /** The same database for a request, which the events of the request name. */
   forRequest(request: RequestOrigin): Db
@@ -61,7 +66,7 @@ export interface Database extends Db {
    * Opens a pool of its own for statements that may be slow, so that they never take the connections of
    * other requests.
    */
-  openSqlPool(options: { name: string; poolSize: number; statementTimeout: number }): SqlPool
+  openSqlPool(options: SqlPoolOptions): SqlPool
   /** Opens a connection to PostgreSQL itself, past any pooler, for locks of a session. The caller ends it. */
   openSession(): Promise<pg.Client>
   /** Runs a trivial query. Throws when there is no answer within `milliseconds`, by default 2,000. */
@@ -69,6 +74,14 @@ export interface Database extends Db {
   /** The API error for a database error; other errors as they are. */
   translateError(error: unknown): unknown
   close(): Promise<void>
+}
+
+export interface SqlPoolOptions {
+  name: string
+  poolSize: number
+  statementTimeout: number
+  /** A read replica. Default: the database itself, past any pooler. */
+  url?: string
 }
 
 export interface SqlPool extends SqlClient {
@@ -97,6 +110,9 @@ export interface DatabaseOptions {
   onRows?: OnRows
 }
 
+/** Connections of a process besides its pool. */
+export const reservedConnections = 2
+
 type OnRows = (label: string, rows: unknown[]) => void
 
 export function openDatabase({
@@ -114,7 +130,9 @@ export function openDatabase({
 }: DatabaseOptions): Database {
   const shared = { connectTimeout, onError, onStatement }
   const pooled = directUrl !== url
-  const pool = createPool({ ...shared, url, pooled, preparedStatements, name, poolSize, statementTimeout })
+  const options = { ...shared, url, pooled, preparedStatements, statementTimeout }
+  const pool = createPool({ ...options, name, poolSize })
+  const reserve = createPool({ ...options, name: `${name} reserve`, poolSize: reservedConnections })
   const prisma = createPrismaClient(pool, { connectTimeout, onError })
   const toApiError = (error: unknown): unknown => translateError(error, constraintErrors)
   const transactions = new Transactions(prisma, toApiError, onRows)
@@ -132,25 +150,20 @@ export function openDatabase({
 
   const database: Database = {
     pool,
+    reserve: Object.assign(reserve, { sql: sqlOn(reserve) }),
     prisma,
     request: null,
     sql: sqlOn(pool),
     openSqlPool(options) {
-      const direct = { url: directUrl, pooled: false, preparedStatements: true }
+      const direct =
+        options.url === undefined
+          ? { url: directUrl, pooled: false, preparedStatements: true }
+          : { url, pooled, preparedStatements }
       const other = createPool({ ...shared, ...direct, ...options })
       return { sql: sqlOn(other), close: () => other.end() }
     },
-    async openSession() {
-      const client = new Client({
-        connectionString: withApplicationName(directUrl, name),
-        connectionTimeoutMillis: connectTimeout,
-        query_timeout: statementTimeout + 1_000,
-      })
-      // A lost connection also fails the next query; without a listener it would crash the process.
-      client.on('error', () => {})
-      await client.connect()
-      return client
-    },
+    openSession: () =>
+      openConnection({ url: directUrl, name, connectTimeout, queryTimeout: statementTimeout + 1_000 }),
     transaction: (work, options) => transactions.run(work, null, options),
     afterCommit: (effect) => {
       void effect()
@@ -168,13 +181,14 @@ export function openDatabase({
     async ping(milliseconds = 2_000) {
       const signal = AbortSignal.timeout(milliseconds)
       await Promise.race([
-        pool.query('SELECT 1'),
+        reserve.query('SELECT 1'),
         new Promise((_resolve, reject) => signal.addEventListener('abort', () => reject(signal.reason))),
       ])
     },
     async close() {
       await prisma.$disconnect()
       await pool.end()
+      await reserve.end()
     },
   }
   return database
@@ -226,7 +240,7 @@ async function query<Row>(
   values: unknown[],
   onRows: OnRows | undefined,
 ): Promise<Row[]> {
-  const { rows } = await connection.query({ name, text, values, types } as pg.QueryConfig)
+  const { rows } = await connection.query({ name, text, values, types, label } as pg.QueryConfig)
   if (label !== undefined) onRows?.(label, rows)
   return rows as Row[]
 }

@@ -89,9 +89,9 @@ const connectionMessages = new RegExp(
 /** Whether the database was not reachable or gave up, so that another attempt may succeed. */
 export function isUnavailable(error: unknown): boolean {
   const state = sqlState(error)
-  // 08 connection, 53 out of resources, 57014 statement timeout, 57P0x shutdown, 55P03 lock timeout,
-  // 25P03 and 25P04 transaction timeouts, 40 deadlock or serialization failure
-  if (state !== null) return /^(08|53|57P0|57014|55P03|25P0[34]|40)/.test(state)
+  // 08 connection, 28 refused credentials, 53 out of resources, 57014 statement timeout, 57P0x shutdown,
+  // 55P03 lock timeout, 25P03 and 25P04 transaction timeouts, 40 deadlock or serialization failure
+  if (state !== null) return /^(08|28|53|57P0|57014|55P03|25P0[34]|40)/.test(state)
   const { code, message } = (error ?? {}) as { code?: string; message?: string }
   return connectionCodes.has(code ?? '') || connectionMessages.test(message ?? '')
 }

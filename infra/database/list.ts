@@ -1,7 +1,7 @@
 // The pages of a list: one statement that reads a page and the total, composed from a list in prisma/sql. A
 // page begins at an offset, or after the item that a cursor names.
 import { decodeCursor, encodeCursor, fingerprintOf, invalidCursor, type Position } from './cursor.ts'
-import type { Db } from './database.ts'
+import type { SqlClient } from './database.ts'
 import { isInvalidValue } from './errors.ts'
 import { offsetOf, pageOf, type Page, type PageQuery } from './pagination.ts'
 import { valuesOf } from './queries.ts'
@@ -46,7 +46,7 @@ interface UnknownParameter {
 
 export type ListQuery<Parameters, Filters, Sort, Row> = {
   <Given extends PageParameters<Parameters, Filters, Sort>>(
-    db: Db,
+    db: SqlClient,
     parameters: Exactly<Given, PageParameters<Parameters, Filters, Sort>>,
   ): Promise<Page<Row>>
   label: string
@@ -76,7 +76,10 @@ export function page<Parameters, Filters, Sort extends string, Row extends { id:
     if (found === undefined) composed.set(key, (found = compose(label, list, choice)))
     return found
   }
-  const read = async (db: Db, parameters: PageParameters<Parameters, Filters, Sort>): Promise<Page<Row>> => {
+  const read = async (
+    db: SqlClient,
+    parameters: PageParameters<Parameters, Filters, Sort>,
+  ): Promise<Page<Row>> => {
     const { statement, names, keys } = composeOnce(choiceOf(list, parameters))
     const { sort, order, limit, cursor } = parameters
     const fingerprint = fingerprintOf(label, sort, order, selectionOf(list, parameters))

@@ -5,6 +5,7 @@
 import { randomUUID } from 'node:crypto'
 import pg from 'pg'
 import { setTimeout as sleep } from 'node:timers/promises'
+import type { Bus } from '../bus/bus.ts'
 import { Client } from './client.ts'
 import type { Db } from './database.ts'
 import { statement } from './statements.ts'
@@ -16,22 +17,29 @@ export interface ListenerOptions {
   onError?: (error: Error) => void
   /** Milliseconds between two queries that check the connection; the same in every process. Default 1,000. */
   heartbeat?: number
+  /** Is awaited before a barrier is answered. Default: it is answered at once. */
+  beforeAnswer?: (token: string) => Promise<void>
 }
 
 // The listening connection sets its name itself, because the URL may contain another one.
 const setName = "SET application_name = 'platform listener'"
-const otherListeners = statement<{ pid: number }>(`
+export const otherListeners = statement<{ pid: number }>(`
   SELECT pid FROM pg_stat_activity
   WHERE datname = current_database() AND application_name = 'platform listener' AND pid <> $1`)
-const raiseBarrier = statement("SELECT pg_notify('barrier', $1)")
-const notifyListener = statement("SELECT pg_notify($1, '')")
+export const raiseBarrier = statement("SELECT pg_notify('barrier', $1)")
+const notify = statement('SELECT pg_notify($1, $2)')
 const heartbeat = `
   SELECT pg_notify('barrier_heard', token || ' ' || pg_backend_pid()) FROM unnest($1::text[]) AS token
   UNION ALL SELECT pg_notify($2, '')`
 
+/** The id of the database, and its time in milliseconds. */
+export const readOrigin = statement<{ id: string; time: number }>(`
+  SELECT database_id AS id, (extract(epoch FROM clock_timestamp()) * 1000)::float8 AS time
+  FROM database_identity`)
+
 type Callback<T> = (value: T) => void
 
-export class Listener {
+export class Listener implements Bus {
   readonly #db: Db
   readonly #url: string
   readonly #onError: (error: Error) => void
@@ -54,15 +62,19 @@ export class Listener {
   #listening = false
   #running: Promise<void> | undefined
 
-  constructor({ db, url, onError = () => {}, heartbeat = 1_000 }: ListenerOptions) {
+  constructor({ db, url, onError = () => {}, heartbeat = 1_000, beforeAnswer }: ListenerOptions) {
     this.#db = db
     this.#url = url
     this.#onError = onError
     this.#heartbeat = heartbeat
     // Every listener answers barriers on any channels, because `waitForListeners` waits for all listeners.
-    this.on('barrier', (token) => {
+    const answer = (token: string): void => {
       this.#unanswered.push(token)
       this.#pause.abort()
+    }
+    this.on('barrier', (token) => {
+      if (beforeAnswer === undefined) answer(token)
+      else void beforeAnswer(token).then(() => answer(token))
     })
     this.on('barrier_heard', (payload) => {
       const [token, backend] = payload.split(' ')
@@ -92,6 +104,11 @@ export class Listener {
     if (this.#running !== undefined)
       throw new Error(`the listener has started without the channel ${channel}`)
     this.#channels.set(channel, [...(this.#channels.get(channel) ?? []), callback])
+  }
+
+  /** Sends a notification to all processes, also to this one. */
+  async publish(channel: string, payload = ''): Promise<void> {
+    await this.#db.sql(notify, [channel, payload])
   }
 
   /** Calls `callback` when the listener connects and disconnects. In between notifications are lost. */
@@ -182,7 +199,7 @@ export class Listener {
    * connection, which is idle.
    */
   async #requireNotifications(ended: AbortSignal): Promise<void> {
-    await this.#hear(ended, () => this.#db.sql(notifyListener, [this.#ownChannel]))
+    await this.#hear(ended, () => this.publish(this.#ownChannel))
   }
 
   /** @throws when the notification that `send` sends does not arrive. */

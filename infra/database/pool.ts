@@ -1,9 +1,11 @@
 // The connection pool, and the pooled connection of a transaction, which Prisma and prepared SQL share.
 import { AsyncLocalStorage } from 'node:async_hooks'
 import pg from 'pg'
-import { Client, UnpreparedClient } from './client.ts'
+import { Client, UnpreparedClient, withApplicationName } from './client.ts'
 import { isCommitRefused } from './errors.ts'
+import { isTracing } from '../telemetry/spans.ts'
 import { configureSession, type SessionOptions } from './session.ts'
+import { traceStatements } from './traced-client.ts'
 
 export interface PoolOptions extends SessionOptions {
   url: string
@@ -101,7 +103,8 @@ class Pool extends pg.Pool {
     ) => void,
   ): void
   override connect(callback?: any): any {
-    if (callback) return super.connect(callback)
+    // A connection that another request returns calls back in the context of that request.
+    if (callback) return super.connect(isTracing() ? AsyncLocalStorage.bind(callback) : callback)
     return super.connect().then((client) => {
       const slot = openingTransaction.getStore()
       if (slot === undefined) return client
@@ -138,15 +141,9 @@ export function createPool({
   pool.on('connect', (client) => {
     client.on('error', onError)
     if (onStatement) reportStatements(client, onStatement)
+    if (isTracing()) traceStatements(client)
   })
   return pool
-}
-
-/** The URL with the name of its connections, unless the operator has named them. */
-export function withApplicationName(url: string, name: string): string {
-  const parsed = new URL(url)
-  if (!parsed.searchParams.has('application_name')) parsed.searchParams.set('application_name', name)
-  return parsed.href
 }
 
 function reportStatements(client: pg.ClientBase, onStatement: (text: string) => void): void {

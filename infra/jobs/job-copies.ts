@@ -1,4 +1,5 @@
 // The jobs in a backup: those that are not done, without what belongs to pg-boss's version of its tables.
+import type { Readable } from 'node:stream'
 import type pg from 'pg'
 import { PgBoss } from 'pg-boss'
 import { copyFromFile, copyToFile, type RowFile } from '../backup/copy.ts'
@@ -30,9 +31,9 @@ export async function copyJobsToFile(client: pg.Client, path: string): Promise<R
 }
 
 /** Adds the jobs of a file to the queues, which must exist, in the transaction of the client. */
-export async function copyJobsFromFile(client: pg.Client, path: string): Promise<void> {
+export async function copyJobsFromFile(client: pg.Client, file: Readable): Promise<void> {
   await client.query(`CREATE TEMP TABLE copied_jobs (${columns}) ON COMMIT DROP`)
-  await copyFromFile(client, 'copied_jobs', path)
+  await copyFromFile(client, 'copied_jobs', file)
   await client.query('CREATE INDEX ON copied_jobs (name, id)')
   const boss = new PgBoss({
     ...bossOptions,

@@ -5,15 +5,14 @@ import { AsyncLocalStorage } from 'node:async_hooks'
 import type { PoolConfig } from 'pg'
 import { PgBoss, type Db as BossDb, type Job as BossJob } from 'pg-boss'
 import { Client } from '../database/client.ts'
+import type { Bus } from '../bus/bus.ts'
+import { createAdditions } from './additions.ts'
 import type { Database, Db } from '../database/database.ts'
 import { statement, statementName, statementOf } from '../database/statements.ts'
+import type { Job } from './job.ts'
+import { JobRuns, withTrace, type JobOutcome, type JobRun } from './job-runs.ts'
 
-export interface Job<Data> {
-  id: string
-  data: Data
-  /** How often the job was fetched before. Only its latest fetch can complete it. */
-  retryCount: number
-}
+export type { Job }
 
 export interface NewJob<Data> {
   data: Data
@@ -28,6 +27,12 @@ export interface NewJob<Data> {
   startAfter?: Date
 }
 
+/** The groups of one owner, in the order of their turns, and how many of their jobs may be fetched. */
+export interface FetchTurn {
+  groups: string[]
+  most: number
+}
+
 export interface Queue<Data> {
   /** Adds jobs in the transaction `tx`. */
   add(tx: Db, jobs: Array<NewJob<Data>>): Promise<void>
@@ -36,6 +41,13 @@ export interface Queue<Data> {
    * before its time-out is fetched again.
    */
   fetch(count: number, options?: { lane?: string; except?: string[] }): Promise<Array<Job<Data>>>
+  /**
+   * Fetches at most `count` due jobs, one of each group in the order of the turns, with one statement. Jobs
+   * that another process is fetching at the moment are skipped. Lanes and `groupConcurrency` do not apply.
+   */
+  fetchInTurns(turns: FetchTurn[], count: number): Promise<Array<Job<Data>>>
+  /** Runs a fetched job. Metrics and traces contain it. `work` completes the job. */
+  run(job: Job<Data>, work: () => Promise<JobOutcome>): Promise<void>
   /**
    * Removes jobs from the queue in the transaction `tx`.
    * @returns the ids of the jobs that the caller still owned; the others timed out and were fetched again.
@@ -76,9 +88,13 @@ export interface Backlog {
 
 export interface JobQueues {
   queue<Data extends object>(options: QueueOptions): Queue<Data>
+  /** Calls `callback` after due jobs were added to the queue, by any process. Call this before the start. */
+  onAdded(queue: string, callback: () => void): void
   /** Throws when the queue is not available. */
   ping(): Promise<void>
-  /** The due jobs that nobody has fetched, by queue. */
+  /** Calls `callback` after each job that this process has run. */
+  onRun(callback: (run: JobRun) => void): void
+  /** The due jobs that no worker has fetched, by queue. */
   readBacklog(): Promise<Backlog[]>
   /** Starts to return the jobs of dead workers to their queues. For processes that run jobs. */
   supervise(): Promise<void>
@@ -120,13 +136,15 @@ export async function prepareJobQueues(url: string, queues: QueueOptions[]): Pro
   }
 }
 
-export function createJobQueues({
-  database,
-  onError = () => {},
-}: {
+export interface JobQueuesOptions {
   database: Database
+  /** Tells the workers of other processes of new jobs. Without it they find them by polling. */
+  listener?: Pick<Bus, 'on' | 'publish'>
   onError?: (error: Error) => void
-}): JobQueues {
+}
+
+export function createJobQueues({ database, listener, onError = () => {} }: JobQueuesOptions): JobQueues {
+  const additions = createAdditions(listener, onError)
   // Inside a transaction pg-boss runs all its queries on the transaction's connection. If it took another
   // one, a pool's worth of transactions would wait for each other.
   const currentTransaction = new AsyncLocalStorage<Db>()
@@ -136,7 +154,7 @@ export function createJobQueues({
       async executeSql(text, values = []) {
         const tx = currentTransaction.getStore()
         return tx === undefined
-          ? await database.pool.query(text, values)
+          ? await database.reserve.query(text, values)
           : { rows: await tx.sql(statementOf(text), values) }
       },
     },
@@ -148,16 +166,29 @@ export function createJobQueues({
   boss.on('error', onError)
   // The statements that fetch jobs are few and run all the time; planning one takes longer than running it.
   const prepared: BossDb = {
-    executeSql: (text, values) => database.pool.query({ name: statementName(text), text, values }),
+    executeSql: (text, values) => database.reserve.query({ name: statementName(text), text, values }),
   }
+  const runs = new JobRuns()
+  const runInTransaction: RunInTransaction = (tx, work) => currentTransaction.run(tx, work)
   let supervising = false
   return {
-    queue: (options) => createQueue(boss, prepared, options, (tx, work) => currentTransaction.run(tx, work)),
+    queue: (options) =>
+      createQueue({
+        boss,
+        database,
+        prepared,
+        options,
+        onAdded: additions.announcer(options.name),
+        runInTransaction,
+        runs,
+      }),
+    onAdded: additions.on,
+    onRun: (callback) => runs.onEnd(callback),
     async ping() {
-      const [found] = await database.sql(anyQueue, [])
+      const [found] = await database.reserve.sql(anyQueue, [])
       if (found === undefined) throw new Error('there is no job queue')
     },
-    readBacklog: async () => await database.sql(backlog, []),
+    readBacklog: async () => await database.reserve.sql(backlog, []),
     async supervise() {
       supervising = true
       await boss.start()
@@ -182,12 +213,25 @@ const backlog = statement<Backlog>(`
 
 type RunInTransaction = <T>(tx: Db, work: () => Promise<T>) => Promise<T>
 
-function createQueue<Data extends object>(
-  boss: PgBoss,
-  prepared: BossDb,
-  { name, groupConcurrency, lanes = {} }: QueueOptions,
-  runInTransaction: RunInTransaction,
-): Queue<Data> {
+interface QueueParts {
+  boss: PgBoss
+  database: Database
+  prepared: BossDb
+  options: QueueOptions
+  onAdded: () => void
+  runInTransaction: RunInTransaction
+  runs: JobRuns
+}
+
+function createQueue<Data extends object>({
+  boss,
+  database,
+  prepared,
+  options: { name, groupConcurrency, lanes = {} },
+  onAdded,
+  runInTransaction,
+  runs,
+}: QueueParts): Queue<Data> {
   const groupId = (group: string, lane: string | undefined): string =>
     lane === undefined ? group : `${group}/${lane}`
   // A lane is a priority of pg-boss. Its index starts with the priority, so fetching from one lane does not
@@ -200,13 +244,14 @@ function createQueue<Data extends object>(
         boss.insert(
           name,
           jobs.map(({ data, group, lane, startAfter }) => ({
-            data,
+            data: withTrace(data),
             group: { id: groupId(group, lane) },
             priority: priorityOf(lane),
             startAfter: startAfter?.toISOString(),
           })),
         ),
       )
+      if (jobs.some(({ startAfter }) => startAfter === undefined)) tx.afterCommit(onAdded)
     },
     async fetch(count, { lane, except = [] } = {}) {
       const priority = priorityOf(lane)
@@ -220,6 +265,14 @@ function createQueue<Data extends object>(
       })
       return jobs.map(({ id, data, retryCount }: BossJob<Data>) => ({ id, data, retryCount }))
     },
+    async fetchInTurns(turns, count) {
+      return (await database.reserve.sql(fetchTurns, [
+        name,
+        JSON.stringify(turns.map(({ groups, most }) => ({ groups, most, each: eachOf(groups, most) }))),
+        count,
+      ])) as Array<Job<Data>>
+    },
+    run: (job, work) => runs.run(name, job as Job<object>, work),
     async complete(tx, jobs) {
       return settledIds(await runInTransaction(tx, () => boss.deleteJob(name, jobs.map(jobKey))))
     },
@@ -228,6 +281,31 @@ function createQueue<Data extends object>(
     },
   }
 }
+
+/** Jobs of each group, so that the groups of an owner share its turn. */
+function eachOf(groups: string[], most: number): number {
+  return Math.ceil(most / groups.length)
+}
+
+// As pg-boss fetches: a job that was fetched before counts one more retry.
+const fetchTurns = statement<Job<object>>(`
+  WITH picked AS MATERIALIZED (
+    SELECT job.id
+    FROM jsonb_to_recordset($2::jsonb) AS turn (groups jsonb, most int, "each" int)
+    CROSS JOIN LATERAL (
+      SELECT due.id FROM jsonb_array_elements_text(turn.groups) AS one (group_id)
+      CROSS JOIN LATERAL (
+        SELECT id FROM ${schema}.job j
+        WHERE j.name = $1 AND j.group_id = one.group_id AND j.priority = 0
+          AND j.state < 'active' AND NOT j.blocked AND j.start_after <= now()
+        ORDER BY j.created_on LIMIT turn."each" FOR UPDATE SKIP LOCKED
+      ) due LIMIT turn.most
+    ) job LIMIT $3
+  )
+  UPDATE ${schema}.job j SET state = 'active', started_on = now(), heartbeat_on = now(),
+    retry_count = CASE WHEN started_on IS NULL THEN retry_count ELSE retry_count + 1 END
+  WHERE j.name = $1 AND j.id = ANY(ARRAY(SELECT id FROM picked))
+  RETURNING j.id, j.data, j.retry_count AS "retryCount"`)
 
 function jobKey({ id, retryCount }: Job<unknown>): { id: string; retryCount: number } {
   return { id, retryCount }

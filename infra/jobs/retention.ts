@@ -65,6 +65,8 @@ export interface RetentionRunOptions {
   tasks: RetentionTask[]
   /** The name of the round's lock: one process at a time runs a round with this name. */
   round?: string
+  /** Whether this process leads: then it runs the round, without a lock. */
+  leads?: () => boolean
   /** Ends the round after the current step. */
   signal?: AbortSignal
   /**
@@ -82,6 +84,7 @@ export async function runRetention(
   {
     tasks,
     round = 'housekeeping',
+    leads,
     signal,
     onError = (error) => {
       throw error
@@ -89,7 +92,7 @@ export async function runRetention(
   }: RetentionRunOptions,
 ): Promise<Record<string, number>> {
   const counts = Object.fromEntries(tasks.map(({ name }) => [name, 0]))
-  await withAdvisoryLock(db, round, async () => {
+  const runTasks = async (): Promise<void> => {
     for (let left = tasks; left.length > 0;) {
       const unfinished: RetentionTask[] = []
       for (const task of left) {
@@ -104,7 +107,9 @@ export async function runRetention(
       }
       left = unfinished
     }
-  })
+  }
+  if (leads === undefined) await withAdvisoryLock(db, round, runTasks)
+  else if (leads()) await runTasks()
   return counts
 }
 
@@ -128,6 +133,8 @@ export interface RetentionOptions {
   tasks: RetentionTask[]
   /** The name of the round. Rounds with different names do not wait for each other. */
   round?: string
+  /** Whether this process leads: then it runs the rounds, without a lock. */
+  leads?: () => boolean
   /** Milliseconds between two rounds. Default an hour. */
   interval?: number
   /** Milliseconds before the first round. Default a minute: servers that restart often delete data, too. */
@@ -138,14 +145,14 @@ export interface RetentionOptions {
 /** Runs rounds until it is stopped. */
 export function startRetention(
   db: Database,
-  { tasks, round, interval = 3_600_000, delay = 60_000, onError = () => {} }: RetentionOptions,
+  { tasks, round, leads, interval = 3_600_000, delay = 60_000, onError = () => {} }: RetentionOptions,
 ): { stop(): Promise<void> } {
   const stopping = new AbortController()
   let running: Promise<unknown> = Promise.resolve()
   let timer: NodeJS.Timeout
   const schedule = (wait: number): void => {
     timer = setTimeout(() => {
-      running = runRetention(db, { tasks, round, signal: stopping.signal, onError })
+      running = runRetention(db, { tasks, round, leads, signal: stopping.signal, onError })
         .catch(onError)
         .then(() => {
           if (!stopping.signal.aborted) schedule(interval)

@@ -6,7 +6,8 @@ import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import type pg from 'pg'
-import { Client } from '../database/client.ts'
+import { openConnection } from '../database/client.ts'
+import { connectionProblem } from '../database/connection-problem.ts'
 import { version } from '../version.ts'
 import { codeOf, reasonOf } from './errors.ts'
 
@@ -75,19 +76,27 @@ const HISTORY_TABLE = `
   )`
 
 /** @throws MigrationError if migrations are missing, or the database is only for newer servers. */
-export async function requireMigrations(
+export async function requireMigrations(url: string, options: MigrationOptions = {}): Promise<void> {
+  const missing = await missingMigrations(url, options)
+  if (missing.length > 0)
+    throw new MigrationError(
+      `The database lacks ${missing.length} migrations, the first of them ${missing[0]}: run ` +
+        '`npm run migrate`, or start the server without MIGRATE=false.',
+    )
+}
+
+/**
+ * The names of the migrations that are not applied. @throws MigrationError if the database is only for newer
+ * servers, or one of its migrations is not that of this version.
+ */
+export async function missingMigrations(
   url: string,
   { folder = DEFAULT_FOLDER }: MigrationOptions = {},
-): Promise<void> {
+): Promise<string[]> {
   const client = await connect(url)
   try {
     await requireSupportedServer(client)
-    const missing = await pending(client, readMigrations(folder))
-    if (missing.length > 0)
-      throw new MigrationError(
-        `The database lacks ${missing.length} migrations, the first of them ${missing[0].name}: run ` +
-          '`npm run migrate`, or start the server without MIGRATE=false.',
-      )
+    return (await pending(client, readMigrations(folder))).map(({ name }) => name)
   } finally {
     await client.end().catch(() => {})
   }
@@ -138,26 +147,30 @@ export function readMigrations(folder = DEFAULT_FOLDER): Migration[] {
 }
 
 async function connect(url: string): Promise<pg.Client> {
-  const client = new Client({
-    connectionString: url,
-    application_name: 'migrations',
-    connectionTimeoutMillis: 10_000,
-  })
-  // A broken connection also fails the current query; without a listener it would crash the process.
-  client.on('error', () => {})
   try {
-    await client.connect()
+    const client = await openConnection({ url, name: 'migrations' })
     await client.query(
       'SET statement_timeout = 0; SET idle_in_transaction_session_timeout = 0; SET lock_timeout = ' +
         `'${LOCK_TIMEOUT}'`,
     )
+    await loadTrigrams(client)
     return client
   } catch (error) {
-    throw new MigrationError(
+    const problem =
+      connectionProblem(error) ??
       `The database cannot be reached to apply migrations (${reasonOf(error) || codeOf(error)}): check ` +
-        'DATABASE_URL and that the database runs.',
-    )
+        'DATABASE_URL and that the database runs.'
+    throw new MigrationError(problem)
   }
+}
+
+/**
+ * Loads the library of pg_trgm into the session. Until then, PostgreSQL lets only a superuser create a
+ * function that sets one of its parameters.
+ */
+async function loadTrigrams(client: pg.Client): Promise<void> {
+  const { rowCount } = await client.query("SELECT FROM pg_extension WHERE extname = 'pg_trgm'")
+  if (rowCount === 1) await client.query("SELECT show_trgm('')")
 }
 
 /**

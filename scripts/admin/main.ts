@@ -23,11 +23,13 @@ import {
 } from '../../services/users/api-keys.ts'
 import { replaceLostSecrets } from '../../services/webhooks/secrets.ts'
 import { StoreOwnershipError } from '../../services/storage/ownership.ts'
+import { runDoctor } from './doctor.ts'
 import { describeStore, takeOverStore } from './store.ts'
-import { withDatabase } from './with-database.ts'
+import { withDatabase } from '../command/with-database.ts'
 import { answerHelp } from '../../infra/command-help.ts'
 
 const usage = `npm run admin -- users                                  lists the users
+npm run admin -- doctor [--json]                        checks the settings and everything that they name
 npm run admin -- keys [--user ID|EMAIL]                 lists the API keys, without their secrets
 npm run admin -- create-user --email E --name N [--role user|admin]
                                                         creates a user and an API key, and prints the key
@@ -46,6 +48,7 @@ answerHelp(import.meta, usage)
 const migrationsFolder = fileURLToPath(new URL('../../prisma/migrations', import.meta.url))
 const names = [
   'users',
+  'doctor',
   'keys',
   'create-user',
   'create-key',
@@ -79,6 +82,7 @@ function parse() {
         scopes: { type: 'string' },
         days: { type: 'string' },
         id: { type: 'string' },
+        json: { type: 'boolean' },
       },
     })
   } catch (error) {
@@ -228,8 +232,12 @@ await main().catch((error: Error) => {
 })
 
 async function main(): Promise<void> {
-  loadEnvFile()
   const [name] = positionals
+  if (name === 'doctor') {
+    process.exitCode = (await runDoctor({ json: values.json === true })) ? 0 : 1
+    return
+  }
+  loadEnvFile()
   if (name === 'new-key')
     return console.log(newSecret(readConfig({ ...process.env, BOOTSTRAP_API_KEY: undefined }).keyMode))
   if (name === undefined || !Object.hasOwn(commands, name)) {
@@ -269,7 +277,7 @@ async function findUser(db: Database, idOrEmail: string) {
   return user
 }
 
-function required(name: keyof typeof values): string {
+function required(name: Exclude<keyof typeof values, 'json'>): string {
   const value = values[name]
   if (value === undefined || value.trim() === '') throw new AdminError(`--${name} is required.`)
   return value

@@ -1,73 +1,39 @@
-// `npm run backup -- TARGET`: writes a backup of the database and its files to a new folder in TARGET.
-// Servers may run meanwhile.
+// `npm run backup -- TARGET`: writes a backup of the database and its files to a new folder in TARGET, which
+// is a folder or s3://bucket/prefix. Servers may run meanwhile.
 //   --keep N   removes older backups than the last N, and the files that only they have
 import { parseArgs } from 'node:util'
-import { existsSync } from 'node:fs'
-import { resolve } from 'node:path'
-import { explainStartupError } from '../../app/startup-errors.ts'
-import { BackupError } from '../../infra/backup/errors.ts'
+import { answerHelp } from '../../infra/command-help.ts'
 import { loadEnvFile, readConfig, type Config } from '../../infra/config/config.ts'
 import { openDatabase } from '../../infra/database/database.ts'
-import { ApiError } from '../../infra/errors.ts'
-import { clusterFolder } from '../../infra/postgres/cluster.ts'
-import { startEmbedded } from '../../infra/postgres/embedded.ts'
 import { writeBackup, type BackupResult } from '../../services/backup/backup.ts'
+import { openTarget } from '../../services/backup/open-target.ts'
 import { openBlobStore } from '../../services/storage/storage.ts'
-import { createProgress } from './progress.ts'
-import { answerHelp } from '../../infra/command-help.ts'
+import { createProgress } from '../command/progress.ts'
+import { readArguments, runCommand } from '../command/run-command.ts'
+import { withPostgres } from '../command/with-database.ts'
 
-const usage = `npm run backup -- TARGET     writes a backup to a new folder in the folder TARGET
+const usage = `npm run backup -- TARGET     writes a backup to a new folder in TARGET
+  TARGET                     a folder, or s3://bucket/prefix
   --keep N                   removes older backups than the last N, and the files that only they have`
 
 answerHelp(import.meta, usage)
 
-const { target, keep } = readArguments()
-try {
-  await main()
-} catch (error) {
-  const expected = error instanceof BackupError || error instanceof ApiError
-  console.error(expected ? error.message : (explainStartupError(error) ?? error))
-  process.exitCode = 1
-}
+const { address, keep } = readArguments(usage, () => {
+  const { values, positionals } = parseArgs({ allowPositionals: true, options: { keep: { type: 'string' } } })
+  if (positionals.length !== 1) throw new Error('Name one target.')
+  if (values.keep !== undefined && !/^[1-9]\d{0,4}$/.test(values.keep))
+    throw new Error('--keep must be an integer of at least 1.')
+  return { address: positionals[0], keep: values.keep === undefined ? undefined : Number(values.keep) }
+})
 
-function readArguments(): { target: string; keep: number | undefined } {
-  try {
-    const { values, positionals } = parseArgs({
-      allowPositionals: true,
-      options: { keep: { type: 'string' } },
-    })
-    if (positionals.length !== 1) throw new Error('Name one target.')
-    if (values.keep !== undefined && !/^[1-9]\d{0,4}$/.test(values.keep))
-      throw new Error('--keep must be an integer of at least 1.')
-    return {
-      target: resolve(positionals[0]),
-      keep: values.keep === undefined ? undefined : Number(values.keep),
-    }
-  } catch (error) {
-    console.error(`${(error as Error).message}\n\n${usage}`)
-    process.exit(2)
-  }
-}
-
-async function main(): Promise<void> {
+await runCommand(async () => {
   loadEnvFile()
   const config = readConfig()
-  const postgres = config.databaseUrl === null ? await startOwn(config) : null
-  try {
-    const result = await backUp(config, config.databaseDirectUrl ?? config.databaseUrl ?? postgres!.url)
-    report(result)
-  } finally {
-    await postgres?.stop()
-  }
-}
-
-async function startOwn({ dataDir }: Readonly<Config>) {
-  if (!existsSync(clusterFolder(dataDir)))
-    throw new BackupError(`There is no database in DATA_DIR ${dataDir}: set DATA_DIR to that of the server.`)
-  return await startEmbedded({ dataDir, whenRunning: 'attach' })
-}
+  report(await withPostgres(config, { mustExist: true }, (url) => backUp(config, url)))
+})
 
 async function backUp(config: Readonly<Config>, url: string): Promise<BackupResult> {
+  const target = await openTarget(address, { scratchFolder: config.storageDir })
   const database = openDatabase({ url, name: 'platform backup', poolSize: 1 })
   const store = await openBlobStore(config)
   const progress = createProgress()
@@ -77,6 +43,7 @@ async function backUp(config: Readonly<Config>, url: string): Promise<BackupResu
     progress.end()
     await store.close()
     await database.close()
+    await target.close()
   }
 }
 

@@ -1,7 +1,9 @@
 // `npm run bench`: runs the benchmarks on this machine.
-//   npm run bench -- http|growth|events|storage|retrieval|recall|chat|generate|dev|start   only these
+//   npm run bench -- http|growth|scale|events|storage|backup|retrieval|recall|chat|generate|dev|start
+//                                           only these
 //   --quick                                 a short trial run, whose numbers are not meaningful
 import { parseArgs } from 'node:util'
+import { benchBackup } from './backup.ts'
 import { benchChat } from './chat.ts'
 import { benchContract } from './contract.ts'
 import { benchDev } from './dev.ts'
@@ -10,10 +12,12 @@ import { benchGrowth } from './growth.ts'
 import { benchHttp } from './http.ts'
 import { installOthers } from './install.ts'
 import { benchRecall, benchRetrieval } from './retrieval/main.ts'
+import { benchScale } from './scale.ts'
 import { benchStorage } from './storage.ts'
 import { openStage, type Stage } from './stage.ts'
 import { benchStart } from './start.ts'
 import { answerHelp } from '../../infra/command-help.ts'
+import { createProgress } from '../command/progress.ts'
 
 const benchmarks: Record<string, (stage: Stage, quick: boolean) => Promise<string>> = {
   async http(stage, quick) {
@@ -28,6 +32,14 @@ const benchmarks: Record<string, (stage: Stage, quick: boolean) => Promise<strin
         : { sizes: [1_000, 1_000_000], rounds: 40, seconds: 0.3 },
     )
   },
+  async scale(stage, quick) {
+    return await benchScale(
+      stage,
+      quick
+        ? { sizes: [1_000, 10_000], rounds: 2, seconds: 0.2 }
+        : { sizes: [10_000, 100_000, 1_000_000, 10_000_000], rounds: 20, seconds: 0.3 },
+    )
+  },
   async events(stage, quick) {
     return await benchEvents(
       stage,
@@ -40,6 +52,12 @@ const benchmarks: Record<string, (stage: Stage, quick: boolean) => Promise<strin
       quick
         ? { rounds: 2, bytes: 64 * 2 ** 20, files: [1_000, 20_000], seconds: 0.2 }
         : { rounds: 15, bytes: 2 ** 30, files: [1_000, 1_000_000], seconds: 0.3 },
+    )
+  },
+  async backup(stage, quick) {
+    return await benchBackup(
+      stage,
+      quick ? { rows: 2_000, files: 20, bytes: 2 ** 18 } : { rows: 100_000, files: 1_024, bytes: 2 ** 20 },
     )
   },
   async retrieval(stage, quick) {
@@ -99,6 +117,7 @@ if (unknown !== undefined) {
 }
 
 const stage = openStage()
+const progress = createProgress()
 let interrupted = false
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
   process.once(signal, () => {
@@ -109,10 +128,13 @@ for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
 try {
   for (const name of positionals.length > 0 ? positionals : Object.keys(benchmarks)) {
     const started = Date.now()
-    console.log(
-      `${await benchmarks[name](stage, quick)}\n\n` +
-        `(${name}: ${Math.round((Date.now() - started) / 1000)} s)\n`,
-    )
+    const seconds = (): number => Math.round((Date.now() - started) / 1000)
+    const report = (): void => progress.report(`${name}: ${seconds()} s`, name)
+    report()
+    const timer = setInterval(report, 1_000)
+    const result = await benchmarks[name](stage, quick).finally(() => clearInterval(timer))
+    progress.end()
+    console.log(`${result}\n\n(${name}: ${seconds()} s)\n`)
   }
 } catch (error) {
   // An interrupted benchmark fails as expected.

@@ -86,10 +86,10 @@ export async function addProjects(
       FROM projects WHERE owner_id = $1 ORDER BY id`,
       [owner.id],
     )
-    await client.query("INSERT INTO project_counts (user_id, status, count) VALUES ($1, 'active', $2)", [
-      owner.id,
-      count,
-    ])
+    await client.query(
+      "INSERT INTO project_count_totals (user_id, status, count) VALUES ($1, 'active', $2)",
+      [owner.id, count],
+    )
     await client.query('VACUUM ANALYZE')
     const { rows: newest } = await client.query<{ id: string }>(
       'SELECT id FROM projects WHERE owner_id = $1 ORDER BY id DESC LIMIT 1000',
@@ -129,6 +129,43 @@ export async function addFiles(url: string, dataDir: string, owner: Person, coun
   }
 }
 
+/**
+ * Copies the only event of a database so often, spread over the 30 days before now. One in a hundred has its
+ * type, the others the type `project.updated`.
+ */
+export async function addEvents(url: string, dataDir: string, count: number): Promise<void> {
+  const client = await openAsAdministrator(url, dataDir)
+  try {
+    const month = 30 * 86_400_000
+    const first = Date.now() - month
+    await client.query(
+      `
+      INSERT INTO events (id, sequence, type, project_id, user_id, scope, role, actor, data, created_at)
+      SELECT ${idOf('evt')}, n, CASE WHEN n % 100 = 0 THEN e.type ELSE 'project.updated' END,
+        e.project_id, e.user_id, e.scope, e.role, e.actor, e.data, to_timestamp(ms / 1000.0)
+      FROM (SELECT * FROM events LIMIT 1) e,
+        (SELECT n, (${first} + n * ${month}::numeric / ${count})::bigint AS ms
+          FROM generate_series(2::bigint, ${count}) n) r`,
+    )
+    await client.query('UPDATE event_log SET last_sequence = $1', [count])
+    await client.query('VACUUM ANALYZE')
+  } finally {
+    await client.end()
+  }
+}
+
+/** The size of a database with its indexes. */
+export async function megabytesOf(url: string): Promise<number> {
+  const client = new pg.Client({ connectionString: url })
+  await client.connect()
+  try {
+    const { rows } = await client.query('SELECT pg_database_size(current_database()) / 1e6 AS size')
+    return Math.round(Number(rows[0].size))
+  } finally {
+    await client.end()
+  }
+}
+
 /** Disables triggers and foreign keys in this session; their work is done once, at the end. */
 async function openAsAdministrator(url: string, dataDir: string): Promise<pg.Client> {
   const administrator = new URL(url)
@@ -143,7 +180,7 @@ async function openAsAdministrator(url: string, dataDir: string): Promise<pg.Cli
 }
 
 /** SQL for a TypeID of the millisecond `ms`: ten characters of time and a random suffix. */
-function idOf(prefix: 'prj' | 'file'): string {
+function idOf(prefix: 'prj' | 'file' | 'evt'): string {
   const time = Array.from(
     { length: 10 },
     (_, i) => `substr('0123456789abcdefghjkmnpqrstvwxyz', ((ms >> ${45 - 5 * i}) & 31)::int + 1, 1)`,

@@ -1,5 +1,6 @@
-// Shows the progress of a run: one line that is rewritten on a terminal, else one line per part.
+// The progress of a run of contract tests: its part, and how many findings there are so far.
 import type { WriteStream } from 'node:tty'
+import { createProgress as createLine } from '../command/progress.ts'
 
 export interface Progress {
   show(part: string, done: number, of: number, findings: number): void
@@ -15,16 +16,13 @@ const titles: Record<string, string> = {
 }
 
 export function createProgress(out: Pick<WriteStream, 'write' | 'isTTY'>): Progress {
-  let last = ''
+  const line = createLine(out)
   return {
     show(part, done, of, findings) {
+      const title = titles[part] ?? part
       const found = findings === 0 ? '' : `, ${findings} ${findings === 1 ? 'finding' : 'findings'}`
-      if (out.isTTY) out.write(`\r\x1b[K${titles[part] ?? part} ${done}/${of}${found}`)
-      else if (part !== last) out.write(`${titles[part] ?? part}…\n`)
-      last = part
+      line.report(`${title} ${done}/${of}${found}`, title)
     },
-    end() {
-      if (out.isTTY && last !== '') out.write('\r\x1b[K')
-    },
+    end: line.end,
   }
 }

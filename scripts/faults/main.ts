@@ -14,6 +14,8 @@ const files = [
     .map((name) => `test/faults/${name}`),
   'test/payments/model.test.ts',
   'test/deploy/proxies.test.ts',
+  'test/deploy/upgrades.test.ts',
+  'test/deploy/image.test.ts',
 ]
 const chosen = named.flatMap((name) => files.filter((file) => file.endsWith(`/${name}.test.ts`)))
 if (chosen.length < named.length) {

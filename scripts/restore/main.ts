@@ -1,61 +1,40 @@
 // `npm run restore -- BACKUP`: restores a backup into an empty database and an empty file store.
 //   --keep-files   the file store has survived: its files are kept and only missing ones are copied
 import { parseArgs } from 'node:util'
-import { resolve } from 'node:path'
-import { explainStartupError } from '../../app/startup-errors.ts'
-import { BackupError } from '../../infra/backup/errors.ts'
+import { answerHelp } from '../../infra/command-help.ts'
 import { loadEnvFile, readConfig, type Config } from '../../infra/config/config.ts'
-import { ApiError } from '../../infra/errors.ts'
-import { startEmbedded } from '../../infra/postgres/embedded.ts'
+import { openBackup } from '../../services/backup/open-target.ts'
 import { restoreBackup, type RestoreResult } from '../../services/backup/restore.ts'
 import { jobQueues } from '../../services/services.ts'
 import { openBlobStore } from '../../services/storage/storage.ts'
-import { createProgress } from '../backup/progress.ts'
-import { answerHelp } from '../../infra/command-help.ts'
+import { printDifference } from '../command/print-difference.ts'
+import { createProgress } from '../command/progress.ts'
+import { readArguments, runCommand } from '../command/run-command.ts'
+import { withPostgres } from '../command/with-database.ts'
 
-const usage = `npm run restore -- BACKUP       restores a backup, or the last one in a folder of backups
+const usage = `npm run restore -- BACKUP       restores a backup, or the last one of a place
+  BACKUP                        a folder, or s3://bucket/prefix
   --keep-files                  keeps the files of a store that has survived`
 
 answerHelp(import.meta, usage)
 
-const { backup, keepFiles } = readArguments()
-try {
-  await main()
-} catch (error) {
-  const expected = error instanceof BackupError || error instanceof ApiError
-  console.error(expected ? error.message : (explainStartupError(error) ?? error))
-  process.exitCode = 1
-}
+const { address, keepFiles } = readArguments(usage, () => {
+  const { values, positionals } = parseArgs({
+    allowPositionals: true,
+    options: { 'keep-files': { type: 'boolean', default: false } },
+  })
+  if (positionals.length !== 1) throw new Error('Name one backup.')
+  return { address: positionals[0], keepFiles: values['keep-files'] }
+})
 
-function readArguments(): { backup: string; keepFiles: boolean } {
-  try {
-    const { values, positionals } = parseArgs({
-      allowPositionals: true,
-      options: { 'keep-files': { type: 'boolean', default: false } },
-    })
-    if (positionals.length === 1) return { backup: resolve(positionals[0]), keepFiles: values['keep-files'] }
-    throw new Error('Name one backup.')
-  } catch (error) {
-    console.error(`${(error as Error).message}\n\n${usage}`)
-    process.exit(2)
-  }
-}
-
-async function main(): Promise<void> {
+await runCommand(async () => {
   loadEnvFile()
   const config = readConfig()
-  const postgres =
-    config.databaseUrl === null
-      ? await startEmbedded({ dataDir: config.dataDir, whenRunning: 'refuse' })
-      : null
-  try {
-    report(await restore(config, config.databaseDirectUrl ?? config.databaseUrl ?? postgres!.url))
-  } finally {
-    await postgres?.stop()
-  }
-}
+  report(await withPostgres(config, { whenRunning: 'refuse' }, (url) => restore(config, url)))
+})
 
 async function restore(config: Readonly<Config>, url: string): Promise<RestoreResult> {
+  const backup = await openBackup(address, { scratchFolder: config.storageDir })
   const store = await openBlobStore(config)
   const progress = createProgress()
   try {
@@ -67,11 +46,12 @@ async function restore(config: Readonly<Config>, url: string): Promise<RestoreRe
       queues: jobQueues,
       keepFiles,
       onProgress: progress.report,
-      onDifference: ({ kind, key, bytes }) => console.log(`${kind.padEnd(10)}  ${key}  ${bytes} bytes`),
+      onDifference: printDifference,
     })
   } finally {
     progress.end()
     await store.close()
+    await backup.target.close()
   }
 }
 

@@ -39,6 +39,13 @@ const nodesFile = join(root, 'scripts', 'setup', 'node.json')
 const lockFolder = join(tmpdir(), 'setup-' + createHash('sha256').update(root).digest('hex').slice(0, 16))
 const nodeLink = join(modules, '.bin', process.platform === 'win32' ? 'node.cmd' : 'node')
 
+const usage = [
+  'Usage: node scripts/setup/main.mjs [--dev]',
+  '  Installs the packages that a server needs, and a current Node if this one is too old. The npm scripts',
+  '  run it before each command; it does nothing when all is installed.',
+  '  --dev  installs those of the tests and the generator, too',
+].join('\n')
+
 class SetupError extends Error {}
 
 async function main() {
@@ -51,6 +58,8 @@ async function main() {
         '. Install a current Node from nodejs.org.',
     )
   }
+  if (process.argv.includes('--help') || process.argv.includes('-h')) return console.log(usage)
+  if (process.argv.includes('--version')) return console.log(readJson(join(root, 'package.json')).version)
   const dev = process.argv.includes('--dev')
   if (isReady(dev) || (existsSync(prunedFile) && !dev)) return
   const unlock = await lock()

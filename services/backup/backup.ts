@@ -1,20 +1,16 @@
 // Writes a backup: the rows of one snapshot, and the blobs that they refer to. Servers may run meanwhile: the
 // bytes of files that are deleted after the snapshot wait in the quarantine of the store.
-import { mkdir, readdir, rm } from 'node:fs/promises'
-import { join } from 'node:path'
 import type pg from 'pg'
 import { columnsOf, listTables, quote, readSequences, type Table } from '../../infra/backup/catalog.ts'
-import { copyToFile, readRows } from '../../infra/backup/copy.ts'
+import { copyToFile } from '../../infra/backup/copy.ts'
 import { BackupError } from '../../infra/backup/errors.ts'
-import { listBackups, writeManifest, type Manifest, type TableFile } from '../../infra/backup/manifest.ts'
+import type { Manifest, TableFile } from '../../infra/backup/manifest.ts'
 import type { Database } from '../../infra/database/database.ts'
 import { copyJobsToFile } from '../../infra/jobs/job-copies.ts'
-import { lockFolder } from '../../infra/postgres/lock.ts'
 import { version } from '../../infra/version.ts'
-import { createDiskBlobStore } from '../storage/blobs/disk.ts'
 import type { BlobStore } from '../storage/blobs/blob-store.ts'
-import { createDirectory, syncDirectory } from '../storage/blobs/fsync.ts'
 import { requireOwnStore } from '../storage/ownership.ts'
+import { readBlobList } from './blob-list.ts'
 import { inTransaction, withConnection } from './connection.ts'
 import {
   blobsFile,
@@ -25,22 +21,22 @@ import {
   tableFile,
 } from './contents.ts'
 import { removeOldBackups, type RemovedBackups } from './old-backups.ts'
-import { copyBlobs, type CopyResult, type ExpectedBlob } from './copy-blobs.ts'
+import { copyBlobs, type CopyResult } from './copy-blobs.ts'
+import { locationOf, type Backup, type BackupTarget } from './target.ts'
 
 export interface BackupOptions {
   /** The address of PostgreSQL itself, without a pooler. */
   url: string
   database: Database
   store: BlobStore
-  /** The folder of all backups. */
-  target: string
-  /** How many backups to keep in the folder, with this one. Default all. */
+  target: BackupTarget
+  /** How many backups to keep in the target, with this one. Default all. */
   keep?: number
   onProgress?: (message: string) => void
 }
 
 export interface BackupResult extends CopyResult {
-  /** The folder of this backup. */
+  /** The place of this backup. */
   folder: string
   manifest: Manifest
   /** Null if all backups are kept. */
@@ -49,101 +45,89 @@ export interface BackupResult extends CopyResult {
 
 type Snapshot = Omit<Manifest, 'finished_at' | 'missing_blobs'>
 
-const unfinished = '.unfinished'
-
 /** @throws BackupError */
 export async function writeBackup(options: BackupOptions): Promise<BackupResult> {
   const { target, keep } = options
-  await createDirectory(target)
-  const release = lockFolder(target)
-  if (release === null) throw new BackupError(`Another backup is being written to ${target}.`)
+  const release = await target.lock()
+  if (release === null) throw new BackupError(`Another backup is being written to ${target.location}.`)
   try {
-    await removeUnfinished(target)
-    const folder = join(target, new Date().toISOString().replaceAll(/[:.]/g, '-'))
-    const written = await writeTo(folder, options)
+    // What killed backups have left.
+    for (const name of (await target.list()).unfinished) await target.remove(name)
+    const backup = { target, name: new Date().toISOString().replaceAll(/[:.]/g, '-') }
+    const written = await writeTo(backup, options)
     const removed = keep === undefined ? null : await removeOldBackups(target, keep)
     return { ...written, removed }
   } finally {
-    release()
+    await release()
   }
 }
 
-/** Leaves no folder if it fails. */
+/** Leaves nothing if it fails. */
 async function writeTo(
-  folder: string,
-  { target, url, database, store, onProgress = () => {} }: BackupOptions,
+  backup: Backup,
+  { url, database, store, onProgress = () => {} }: BackupOptions,
 ): Promise<Omit<BackupResult, 'removed'>> {
-  const tempFolder = join(folder, unfinished)
-  await mkdir(folder, { mode: 0o700 })
+  const { target, name } = backup
+  await target.begin(name)
   try {
     const snapshot = await withConnection(url, 'platform backup', (client) =>
       inTransaction(client, 'ISOLATION LEVEL REPEATABLE READ READ ONLY', () =>
-        copySnapshot(client, folder, onProgress),
+        copySnapshot(client, backup, onProgress),
       ),
     )
     if (snapshot.blobs.rows > 0) await requireOwnStore(database, store)
-    const result = await copyBlobs(readBlobList(folder, snapshot), {
+    const result = await copyBlobs(readBlobList(backup, snapshot), {
       from: store,
-      to: createDiskBlobStore(target),
-      tempFolder,
+      to: target.blobs,
+      tempFolder: target.scratchFolder(name),
       onProgress: ({ blobs }) => onProgress(`blobs: ${blobs} of ${snapshot.blobs.rows}`),
     })
-    const finished_at = new Date().toISOString()
-    const manifest = { ...snapshot, finished_at, missing_blobs: result.lost }
-    await syncDirectory(folder)
-    await writeManifest(folder, manifest)
-    await syncDirectory(folder)
-    await syncDirectory(target)
-    return { ...result, folder, manifest }
+    const manifest = { ...snapshot, finished_at: new Date().toISOString(), missing_blobs: result.lost }
+    await target.addManifest(name, `${JSON.stringify(manifest, null, 2)}\n`)
+    return { ...result, folder: locationOf(backup), manifest }
   } catch (error) {
-    await rm(folder, { recursive: true, force: true })
+    await target.remove(name).catch(() => {})
     throw error
   }
 }
 
-/** The blobs of a backup. */
-export async function* readBlobList(
-  folder: string,
-  { blobs }: Pick<Manifest, 'blobs'>,
-): AsyncGenerator<ExpectedBlob> {
-  for await (const [key, bytes, sha256] of readRows(join(folder, blobs.file)))
-    yield { key, bytes: Number(bytes), sha256 }
-}
-
 async function copySnapshot(
   client: pg.Client,
-  folder: string,
+  backup: Backup,
   onProgress: (message: string) => void,
 ): Promise<Snapshot> {
   const identity = await readIdentity(client)
   const tables = await listTables(client, excludedTables)
   await client.query(`LOCK TABLE ${tables.map(({ name }) => quote(name)).join(', ')} IN ACCESS SHARE MODE`)
   const files: TableFile[] = []
-  for (const table of tables) files.push(await copyTable(client, folder, table, onProgress))
-  const [jobs, blobs] = [join(folder, jobsFile), join(folder, blobsFile)]
+  for (const table of tables) files.push(await copyTable(client, backup, table, onProgress))
+  const { target, name } = backup
   return {
     format: 1,
     ...identity,
     version,
     sequences: await readSequences(client),
     tables: files,
-    jobs: { file: jobsFile, ...(await copyJobsToFile(client, jobs)) },
+    jobs: {
+      file: jobsFile,
+      ...(await target.addFile(name, jobsFile, (path) => copyJobsToFile(client, path))),
+    },
     blobs: {
       file: blobsFile,
       total_bytes: await countBlobBytes(client),
-      ...(await copyToFile(client, referencedBlobs, blobs)),
+      ...(await target.addFile(name, blobsFile, (path) => copyToFile(client, referencedBlobs, path))),
     },
   }
 }
 
 async function copyTable(
   client: pg.Client,
-  folder: string,
+  { target, name }: Backup,
   table: Table,
   onProgress: (message: string) => void,
 ): Promise<TableFile> {
   const file = tableFile(table.name)
-  const copied = await copyToFile(client, columnsOf(table), join(folder, file))
+  const copied = await target.addFile(name, file, (path) => copyToFile(client, columnsOf(table), path))
   onProgress(`table ${table.name}: ${copied.rows} rows`)
   return { ...table, file, ...copied }
 }
@@ -185,14 +169,4 @@ async function countBlobBytes(client: pg.Client): Promise<number> {
     `SELECT coalesce(sum(bytes), 0) AS bytes FROM ${referencedBlobs} AS b (key, bytes, sha256)`,
   )
   return Number(rows[0].bytes)
-}
-
-/** Removes what killed backups have left. */
-async function removeUnfinished(target: string): Promise<void> {
-  const complete = new Set(await listBackups(target))
-  for (const entry of await readdir(target, { withFileTypes: true })) {
-    const folder = join(target, entry.name)
-    const isBackup = entry.isDirectory() && /^\d{4}-\d\d-\d\dT[\d-]+Z$/.test(entry.name)
-    if (isBackup && !complete.has(folder)) await rm(folder, { recursive: true, force: true })
-  }
 }

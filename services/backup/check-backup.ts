@@ -1,36 +1,22 @@
-// Checks a backup before a restore changes anything.
-import { stat } from 'node:fs/promises'
-import { join } from 'node:path'
+// Checks a backup, also before a restore changes anything.
 import { hashFile } from '../../infra/backup/copy.ts'
 import { BackupError } from '../../infra/backup/errors.ts'
-import { listBackups, readManifest, type Manifest } from '../../infra/backup/manifest.ts'
+import type { Manifest } from '../../infra/backup/manifest.ts'
 import { readMigrations } from '../../infra/postgres/migrations.ts'
 import type { BlobStore } from '../storage/blobs/blob-store.ts'
-import { readBlobList } from './backup.ts'
-
-/** @param path a backup, or the folder of all backups: then the last one. @returns the folder of a backup. */
-export async function findBackup(path: string): Promise<string> {
-  const isFolder = await stat(path).then(
-    (found) => found.isDirectory(),
-    () => false,
-  )
-  if (!isFolder) throw new BackupError(`There is no backup ${path}.`)
-  return (await listBackups(path)).at(-1) ?? path
-}
+import { readBlobList } from './blob-list.ts'
+import { forEachBlob, type ExpectedBlob } from './copy-blobs.ts'
+import { locationOf, readFileOf, readManifest, type Backup } from './target.ts'
 
 /** @throws BackupError if the backup is incomplete, damaged, or from a newer version. */
-export async function checkBackup(folder: string): Promise<Manifest> {
-  const manifest = await readManifest(folder)
+export async function checkBackup(backup: Backup): Promise<Manifest> {
+  const manifest = await readManifest(backup)
   requireKnownMigrations(manifest)
-  for (const { file, sha256 } of [...manifest.tables, manifest.jobs, manifest.blobs]) {
-    const found = await hashFile(join(folder, file)).catch((error: NodeJS.ErrnoException) => {
-      if (error.code === 'ENOENT')
-        throw new BackupError(`The file ${file} of the backup ${folder} is missing.`)
-      throw error
-    })
-    if (found !== sha256)
-      throw new BackupError(`The file ${file} of the backup ${folder} is damaged: use another backup.`)
-  }
+  for (const { file, sha256 } of [...manifest.tables, manifest.jobs, manifest.blobs])
+    if ((await hashFile(await readFileOf(backup, file))) !== sha256)
+      throw new BackupError(
+        `The file ${file} of the backup ${locationOf(backup)} is damaged: use another backup.`,
+      )
   return manifest
 }
 
@@ -44,16 +30,37 @@ function requireKnownMigrations({ migrations, version }: Manifest): void {
     )
 }
 
-/** @throws BackupError if the backup lacks a blob. Their bytes are compared when they are copied. */
-export async function requireBlobs(folder: string, manifest: Manifest, blobs: BlobStore): Promise<void> {
+export interface CheckBlobsOptions {
+  /** Whether to read every blob and compare its SHA-256. */
+  hash?: boolean
+  onProgress?: (message: string) => void
+}
+
+/** @throws BackupError if the backup lacks a blob that it should have. */
+export async function requireBlobs(
+  backup: Backup,
+  manifest: Manifest,
+  { hash = false, onProgress = () => {} }: CheckBlobsOptions = {},
+): Promise<void> {
   const known = new Set(manifest.missing_blobs)
-  for await (const { key, bytes } of readBlobList(folder, manifest)) {
-    if (known.has(key)) continue
-    const found = await blobs.sizeOf(key)
-    if (found !== bytes)
+  let checked = 0
+  await forEachBlob(readBlobList(backup, manifest), async (blob) => {
+    onProgress(`blobs: ${++checked} of ${manifest.blobs.rows}`)
+    const problem = known.has(blob.key) ? null : await problemOf(blob, backup.target.blobs, hash)
+    if (problem !== null)
       throw new BackupError(
-        `The blob ${key} of the backup ${folder} ` +
-          `${found === null ? 'is missing' : `has ${found} bytes instead of ${bytes}`}: use another backup.`,
+        `The blob ${blob.key} of the backup ${locationOf(backup)} ${problem}: use another backup.`,
       )
-  }
+  })
+}
+
+async function problemOf(
+  { key, bytes, sha256 }: ExpectedBlob,
+  blobs: BlobStore,
+  hash: boolean,
+): Promise<string | null> {
+  const found = await blobs.sizeOf(key)
+  if (found === null) return 'is missing'
+  if (found !== bytes) return `has ${found} bytes instead of ${bytes}`
+  return hash && (await hashFile(await blobs.read(key))) !== sha256 ? 'is damaged' : null
 }

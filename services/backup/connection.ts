@@ -1,8 +1,7 @@
 // The connection of a backup or a restore to PostgreSQL: one session without time-outs, in formats that every
 // version reads.
 import type pg from 'pg'
-import { Client } from '../../infra/database/client.ts'
-import { withApplicationName } from '../../infra/database/pool.ts'
+import { openConnection } from '../../infra/database/client.ts'
 
 const settings = {
   statement_timeout: '0',
@@ -21,15 +20,8 @@ export async function withConnection<T>(
   name: string,
   work: (client: pg.Client) => Promise<T>,
 ): Promise<T> {
-  const client = new Client({
-    connectionString: withApplicationName(url, name),
-    connectionTimeoutMillis: 10_000,
-    keepAlive: true,
-  })
-  // A broken connection also fails the current query; without a listener it would crash the process.
-  client.on('error', () => {})
+  const client = await openConnection({ url, name })
   try {
-    await client.connect()
     const statements = Object.entries(settings).map(([key, value]) => `SET ${key} = '${value}'`)
     await client.query(statements.join('; '))
     return await work(client)

@@ -82,6 +82,14 @@ async function* batches(blobs: AsyncIterable<ExpectedBlob>): AsyncGenerator<Expe
   yield batch
 }
 
+/** Runs the work for each blob, a few at once. */
+export async function forEachBlob(
+  blobs: AsyncIterable<ExpectedBlob>,
+  work: (blob: ExpectedBlob) => Promise<void>,
+): Promise<void> {
+  for await (const batch of batches(blobs)) await runAll(batch, work)
+}
+
 /** Waits for all, so that nothing runs on after an error. */
 async function runAll<T>(items: T[], work: (item: T) => Promise<void>): Promise<void> {
   const limit = pLimit(concurrency)

@@ -1,6 +1,5 @@
 // Loads the rows of a backup into an empty database, in one transaction, and compares them with the backup.
 // The role needs no more rights than the owner of the database has.
-import { join } from 'node:path'
 import type pg from 'pg'
 import { columnsOf, listTables, quote, setSequences, withoutConstraints } from '../../infra/backup/catalog.ts'
 import { copyFromFile, countRows } from '../../infra/backup/copy.ts'
@@ -10,6 +9,7 @@ import { copyJobsFromFile } from '../../infra/jobs/job-copies.ts'
 import { inTransaction } from './connection.ts'
 import { readMigrationNames } from './backup.ts'
 import { excludedTables } from './contents.ts'
+import { readFileOf, type Backup } from './target.ts'
 
 /** What a database has that a backup may go to. */
 export type DatabaseState = 'empty' | 'restored' | 'filled'
@@ -43,7 +43,7 @@ export async function requireNoServers(client: pg.Client): Promise<void> {
 /** The tables are those of the backup's migrations. */
 export async function loadDatabase(
   client: pg.Client,
-  folder: string,
+  backup: Backup,
   manifest: Manifest,
   onProgress: (message: string) => void,
 ): Promise<void> {
@@ -55,10 +55,10 @@ export async function loadDatabase(
     await requireNoUsers(client)
     await withoutConstraints(client, tables, async () => {
       await client.query(`TRUNCATE ${names.join(', ')}`)
-      for (const table of tables) await loadTable(client, folder, table, onProgress)
+      for (const table of tables) await loadTable(client, backup, table, onProgress)
     })
     await setSequences(client, manifest.sequences)
-    await copyJobsFromFile(client, join(folder, manifest.jobs.file))
+    await copyJobsFromFile(client, await readFileOf(backup, manifest.jobs.file))
     await discardUnfinishedUploads(client)
     await client.query('INSERT INTO restored_copy (backup_id, backup_created_at) VALUES ($1, $2)', [
       manifest.id,
@@ -70,11 +70,11 @@ export async function loadDatabase(
 
 async function loadTable(
   client: pg.Client,
-  folder: string,
+  backup: Backup,
   table: TableFile,
   onProgress: (message: string) => void,
 ): Promise<void> {
-  await copyFromFile(client, columnsOf(table), join(folder, table.file))
+  await copyFromFile(client, columnsOf(table), await readFileOf(backup, table.file))
   const { rows, digest } = await countRows(client, columnsOf(table))
   if (rows !== table.rows || digest !== table.digest)
     throw new BackupError(

@@ -1,24 +1,23 @@
 // Restores a backup into an empty database and an empty file store. The files come first and the rows last,
 // in one transaction, so an interrupted restore leaves an empty database and can be run again.
-import { dirname, join } from 'node:path'
+import { join } from 'node:path'
 import { BackupError } from '../../infra/backup/errors.ts'
 import type { Manifest } from '../../infra/backup/manifest.ts'
 import { openDatabase } from '../../infra/database/database.ts'
 import { prepareJobQueues, type QueueOptions } from '../../infra/jobs/queue.ts'
 import { applyMigrations } from '../../infra/postgres/migrations.ts'
 import { isBlobKey, type BlobStore } from '../storage/blobs/blob-store.ts'
-import { createDiskBlobStore } from '../storage/blobs/disk.ts'
 import { markRestoring, readMarker } from '../storage/ownership.ts'
 import { verifyStore, type Difference, type Verification } from '../storage/verify.ts'
-import { readBlobList } from './backup.ts'
-import { checkBackup, findBackup, requireBlobs } from './check-backup.ts'
+import { readBlobList } from './blob-list.ts'
+import { checkBackup, requireBlobs } from './check-backup.ts'
 import { withConnection } from './connection.ts'
 import { copyBlobs } from './copy-blobs.ts'
 import { loadDatabase, readDatabaseState, requireNoServers, type DatabaseState } from './load-database.ts'
+import { locationOf, type Backup } from './target.ts'
 
 export interface RestoreOptions {
-  /** A backup, or the folder of all backups: then the last one. */
-  backup: string
+  backup: Backup
   /** The address of PostgreSQL itself, without a pooler. */
   url: string
   store: BlobStore
@@ -39,16 +38,15 @@ export interface RestoreResult {
 
 /** @throws BackupError, MigrationError and StoreOwnershipError */
 export async function restoreBackup(options: RestoreOptions): Promise<RestoreResult> {
-  const { url, store, onProgress = () => {}, onDifference } = options
-  const folder = await findBackup(options.backup)
+  const { backup, url, store, onProgress = () => {}, onDifference } = options
+  const folder = locationOf(backup)
   onProgress(`checking ${folder}`)
-  const manifest = await checkBackup(folder)
-  const blobs = createDiskBlobStore(dirname(folder))
+  const manifest = await checkBackup(backup)
   const state = await requireTarget(options, manifest)
-  if (options.keepFiles !== true) await requireBlobs(folder, manifest, blobs)
+  if (options.keepFiles !== true) await requireBlobs(backup, manifest)
   await markRestoring(store, manifest.database_id, manifest.id)
-  await restoreBlobs(options, folder, manifest, blobs)
-  if (state === 'empty') await restoreRows(options, folder, manifest)
+  await restoreBlobs(options, manifest)
+  if (state === 'empty') await restoreRows(options, manifest)
   await applyMigrations(url, onProgress)
   await prepareJobQueues(url, options.queues)
   const database = openDatabase({ url, name: 'platform restore', poolSize: 2, statementTimeout: 600_000 })
@@ -98,13 +96,11 @@ async function requireStore(
 }
 
 async function restoreBlobs(
-  { store, tempFolder, onProgress = () => {} }: RestoreOptions,
-  folder: string,
+  { backup, store, tempFolder, onProgress = () => {} }: RestoreOptions,
   manifest: Manifest,
-  blobs: BlobStore,
 ): Promise<void> {
-  const { lost } = await copyBlobs(readBlobList(folder, manifest), {
-    from: blobs,
+  const { lost } = await copyBlobs(readBlobList(backup, manifest), {
+    from: backup.target.blobs,
     to: store,
     tempFolder: join(tempFolder, 'restore'),
     onProgress: (done) => onProgress(`blobs: ${done.blobs} of ${manifest.blobs.rows}`),
@@ -113,20 +109,19 @@ async function restoreBlobs(
   const damaged = lost.filter((key) => !known.has(key))
   if (damaged.length > 0)
     throw new BackupError(
-      `The backup ${folder} has ${damaged.length} damaged blobs, the first of them ${damaged[0]}: use ` +
-        'another backup.',
+      `The backup ${locationOf(backup)} has ${damaged.length} damaged blobs, the first of them ` +
+        `${damaged[0]}: use another backup.`,
     )
 }
 
 async function restoreRows(
-  { url, queues, onProgress = () => {} }: RestoreOptions,
-  folder: string,
+  { backup, url, queues, onProgress = () => {} }: RestoreOptions,
   manifest: Manifest,
 ): Promise<void> {
   await applyMigrations(url, () => {}, { only: manifest.migrations })
   await prepareJobQueues(url, queues)
   await withConnection(url, 'platform restore', async (client) => {
     await requireNoServers(client)
-    await loadDatabase(client, folder, manifest, onProgress)
+    await loadDatabase(client, backup, manifest, onProgress)
   })
 }

@@ -1,14 +1,20 @@
-// Event streams: sends new events to the subscribers of this process. It numbers committed events, reads each
-// new batch once for all subscribers, and sends to each subscriber the events that its API key can read at
+// Event streams: sends new events to the subscribers of this process. It reads each new batch once for all
+// subscribers, and sends to each subscriber the events that its API key can read at
 // that moment. A slow subscriber never causes buffering: a subscriber that is not waiting when a batch
 // arrives reads its own pages from the database when it is ready again.
+//
+// One process numbers the committed events: the leader. The others ask it after a commit, and learn from its
+// notification how far the log reaches. A process numbers events itself while it receives no notifications,
+// and when the leader does not answer: numbering twice at once is safe, only slower.
 import { setImmediate as yieldToEventLoop } from 'node:timers/promises'
 import pLimit from 'p-limit'
 import type { Db } from '../../infra/database/database.ts'
 import * as sql from '../../generated/sql/events.ts'
 import { ApiError } from '../../infra/errors.ts'
+import { coalesce } from '../../infra/coalesce.ts'
 import { OpenCounts } from '../../infra/open-counts.ts'
-import type { Listener } from '../../infra/database/notifications.ts'
+import type { Leadership } from '../../infra/database/leadership.ts'
+import type { Bus } from '../../infra/bus/bus.ts'
 import type { SentEvent } from '../../infra/contract/operation.ts'
 import type { Principal, Principals } from '../users/authentication.ts'
 import type { Role } from '../projects/projects.ts'
@@ -32,7 +38,9 @@ export interface EventStreamsOptions {
   db: Db
   principals: Principals
   cursors: () => Promise<EventCursors>
-  listener: Listener
+  listener: Bus
+  /** Which process numbers the events. Default: this one. */
+  leadership?: Pick<Leadership, 'leading' | 'onChange'>
   /** Streams that one user may have open in this process. */
   streamsPerUser: number
   onError?: (error: Error) => void
@@ -71,6 +79,8 @@ interface Page {
   through: number
 }
 
+/** The leader numbers events when it hears this. */
+const unnumberedChannel = 'events_unnumbered'
 /** Events that are read at once for all subscribers. */
 const batchSize = 100
 /** Events, counted once for each subscriber, that are sent before other work of the process gets its turn. */
@@ -92,13 +102,15 @@ export class EventStreams {
   readonly #db: Db
   readonly #principals: Principals
   readonly #cursors: () => Promise<EventCursors>
+  readonly #listener: Bus
+  readonly #leadership: Pick<Leadership, 'leading'>
+  readonly #askLeader: () => void
   readonly #onError: (error: Error) => void
   readonly #interval: number
   readonly #positionInterval: number
 
   readonly #subscribers = new Set<Subscriber>()
   readonly #open: OpenCounts
-  readonly #newEventsCallbacks: Array<() => void> = []
   readonly #timers: NodeJS.Timeout[] = []
   readonly #limitReads = pLimit(maxConcurrentReads)
   #closed = false
@@ -106,14 +118,20 @@ export class EventStreams {
   #position: number | null = null
   /** The poll that is running. */
   #polling: Promise<void> | null = null
-  /** Whether a poll was requested since the last one started. */
+  /** Whether a poll was requested since the last one started, and whether it must number events. */
   #pollRequested = false
+  #numberingRequested = true
+  /** The last sequence of the log that this process knows of. */
+  #last = 0
+  /** When this process asked the leader for numbers and has not heard of new ones since; else null. */
+  #askedAt: number | null = null
 
   constructor({
     db,
     principals,
     cursors,
     listener,
+    leadership,
     streamsPerUser,
     onError = () => {},
     interval = 1_000,
@@ -126,10 +144,19 @@ export class EventStreams {
     this.#onError = onError
     this.#interval = interval
     this.#positionInterval = positionInterval
-    listener.on('events', () => this.#requestPoll())
+    this.#listener = listener
+    this.#leadership = leadership ?? { leading: true }
+    this.#askLeader = coalesce(async () => await listener.publish(unnumberedChannel), this.#onError)
+    listener.on('events', (last) => this.#noteNewEvents(Number(last)))
+    listener.on(unnumberedChannel, () => {
+      if (this.#leadership.leading) this.#requestNumbering()
+    })
     // Notifications are lost while the listener is disconnected, so poll when it is connected again.
     listener.onState((listening) => {
-      if (listening) this.#requestPoll()
+      if (listening) this.#requestNumbering()
+    })
+    leadership?.onChange((leading) => {
+      if (leading) this.#requestNumbering()
     })
   }
 
@@ -138,17 +165,27 @@ export class EventStreams {
     return this.#subscribers.size
   }
 
-  /**
-   * Call this after the commit of an event in this process: the streams send it without waiting for a
-   * notification.
-   */
-  notifyNewEvents(): void {
-    this.#requestPoll()
+  /** The sequence up to which this process has seen the log; null before it has read it. */
+  get position(): number | null {
+    return this.#position
   }
 
-  /** Calls `callback` whenever the log has new events. */
-  onNewEvents(callback: () => void): void {
-    this.#newEventsCallbacks.push(callback)
+  /** Call this after the commit of an event in this process: it gets its number at once. */
+  notifyNewEvents(): void {
+    if (this.#numbersItself) return this.#requestNumbering()
+    this.#askedAt ??= performance.now()
+    this.#askLeader()
+  }
+
+  get #numbersItself(): boolean {
+    return this.#leadership.leading || !this.#listener.listening
+  }
+
+  #noteNewEvents(last: number): void {
+    this.#askedAt = null
+    if (last <= this.#last) return
+    this.#last = last
+    this.#requestPoll()
   }
 
   /**
@@ -167,10 +204,10 @@ export class EventStreams {
   /** Starts to poll the log. */
   start(): void {
     this.#timers.push(
-      setInterval(() => this.#requestPoll(), this.#interval).unref(),
+      setInterval(() => this.#numberIfNecessary(), this.#interval).unref(),
       setInterval(() => this.#wakeIdleSubscribers(), this.#positionInterval).unref(),
     )
-    this.#requestPoll()
+    this.#requestNumbering()
   }
 
   /** Ends all streams, each with an `end` event. */
@@ -179,6 +216,17 @@ export class EventStreams {
     for (const timer of this.#timers) clearInterval(timer)
     for (const subscriber of this.#subscribers) subscriber.wake?.(null)
     await this.#polling
+  }
+
+  /** Also finds the events of other programs, and those of which a leader has not heard. */
+  #numberIfNecessary(): void {
+    const unanswered = this.#askedAt !== null && performance.now() - this.#askedAt >= this.#interval
+    if (this.#numbersItself || unanswered) this.#requestNumbering()
+  }
+
+  #requestNumbering(): void {
+    this.#numberingRequested = true
+    this.#requestPoll()
   }
 
   /** Polls run one at a time. A request during a poll causes another poll after it. */
@@ -192,7 +240,7 @@ export class EventStreams {
     try {
       while (this.#pollRequested && !this.#closed) {
         this.#pollRequested = false
-        const last = await numberEvents(this.#db)
+        const last = await this.#findEnd()
         // If the database was restored from a backup, the log may end before the position: continue from its
         // end.
         const before = Math.min(this.#position ?? last, last)
@@ -200,13 +248,26 @@ export class EventStreams {
         while (this.#position < last && !this.#closed) await this.#sendNextBatch(this.#position, last)
         // Subscribers that could not read their own page while the database was unavailable try again.
         for (const subscriber of this.#subscribers) if (this.#isBehind(subscriber)) subscriber.wake?.(null)
-        if (this.#position > before) for (const callback of this.#newEventsCallbacks) callback()
       }
     } catch (error) {
       this.#onError(error as Error)
     } finally {
       this.#polling = null
     }
+  }
+
+  /** The last sequence of the log, after numbering if that was requested. */
+  async #findEnd(): Promise<number> {
+    if (!this.#numberingRequested) return this.#last
+    this.#numberingRequested = false
+    try {
+      this.#last = await numberEvents(this.#db)
+    } catch (error) {
+      this.#numberingRequested = true
+      throw error
+    }
+    this.#askedAt = null
+    return this.#last
   }
 
   /** Reads the batch after `from`, moves the position, and sends the batch to all waiting subscribers. */

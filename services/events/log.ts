@@ -6,7 +6,7 @@ import * as sql from '../../generated/sql/events.ts'
 import type { components } from '../../generated/types.ts'
 import { invalidCursor } from './cursors.ts'
 import { ranks, requireMembership } from '../projects/access.ts'
-import type { Db } from '../../infra/database/database.ts'
+import type { Db, SqlClient } from '../../infra/database/database.ts'
 import { forbidden, gone, notFound } from '../../infra/errors.ts'
 import { isOperator, type Principal } from '../users/authentication.ts'
 import type { Role } from '../projects/projects.ts'
@@ -60,11 +60,17 @@ const maxScanRows = 100_000
 const numberingBatchSize = 1000
 
 /** Assigns a sequence to every committed event that has none. Returns the last sequence of the log. */
-export async function numberEvents(db: Db): Promise<number> {
+export async function numberEvents(db: SqlClient): Promise<number> {
   for (;;) {
     const { last, numbered } = await sql.numberEvents(db, { limit: numberingBatchSize })
     if (numbered < numberingBatchSize) return last
   }
+}
+
+/** Seconds for which the oldest committed event has had no sequence; 0 without such an event. */
+export async function readNumberingDelay(db: Db): Promise<number> {
+  const { seconds } = await sql.readNumberingDelay(db)
+  return Math.max(0, seconds)
 }
 
 /** An event with its position in the log. */
@@ -86,7 +92,7 @@ export interface EventPage {
  * @throws 410 when events after `after` were already deleted, 400 when the log ends before `after`.
  */
 export async function readEvents(
-  db: Db,
+  db: SqlClient,
   principal: Principal,
   after: number,
   limit: number,
@@ -114,7 +120,7 @@ export async function readEvents(
  * @throws 400 when the log ends before `before`.
  */
 export async function readEventsBackward(
-  db: Db,
+  db: SqlClient,
   principal: Principal,
   before: number,
   limit: number,
@@ -161,7 +167,7 @@ interface ReadLog {
 }
 
 /** Reads again if the log has events without a sequence, after numbering them. */
-async function readNumbered(db: Db, read: () => ReturnType<typeof sql.readEvents>): Promise<ReadLog> {
+async function readNumbered(db: SqlClient, read: () => ReturnType<typeof sql.readEvents>): Promise<ReadLog> {
   let rows = await read()
   if (rows[0].unnumbered) {
     await numberEvents(db)

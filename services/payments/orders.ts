@@ -2,7 +2,7 @@
 import { randomInt } from 'node:crypto'
 import type { components } from '../../generated/types.ts'
 import type { ListQuery } from '../../infra/contract/query.ts'
-import type { Db } from '../../infra/database/database.ts'
+import type { Db, SqlClient } from '../../infra/database/database.ts'
 import * as sql from '../../generated/sql/payments.ts'
 import { conflict, invalidField, notFound } from '../../infra/errors.ts'
 import { newIdAt, timeOf } from '../../infra/ids.ts'
@@ -165,7 +165,7 @@ function newOrderNumber(at: Date): string {
 
 /** A page of orders. One statement, including the total. */
 export async function listOrders(
-  db: Db,
+  db: SqlClient,
   filter: SalesFilter,
   query: ListQuery<'listOrders'>,
 ): Promise<Page<Order>> {

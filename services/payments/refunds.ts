@@ -2,7 +2,7 @@
 // (`refunding_amount`) before the gateway is asked.
 import type { components } from '../../generated/types.ts'
 import type { ListQuery } from '../../infra/contract/query.ts'
-import type { Db } from '../../infra/database/database.ts'
+import type { Db, SqlClient } from '../../infra/database/database.ts'
 import * as sql from '../../generated/sql/payments.ts'
 import { invalidField, invalidState, notFound } from '../../infra/errors.ts'
 import { newIdAt, timeOf } from '../../infra/ids.ts'
@@ -31,7 +31,7 @@ export async function listRefunds(
 
 /** A page of the refunds of all orders. One statement, including the total. */
 export async function listAllRefunds(
-  db: Db,
+  db: SqlClient,
   filter: SalesFilter,
   query: ListQuery<'listAllRefunds'>,
 ): Promise<Page<Refund>> {

@@ -2,7 +2,7 @@
 // started on the 31st renews on the last day of shorter months and on the 31st of longer ones.
 import type { components } from '../../generated/types.ts'
 import type { ListQuery } from '../../infra/contract/query.ts'
-import type { Db } from '../../infra/database/database.ts'
+import type { Db, SqlClient } from '../../infra/database/database.ts'
 import * as sql from '../../generated/sql/payments.ts'
 import { newIdAt, timeOf } from '../../infra/ids.ts'
 import { requireAccess } from '../projects/resource-access.ts'
@@ -145,7 +145,7 @@ export async function startNextPeriod(tx: Db, id: string, orderId: string): Prom
 
 /** A page of subscriptions. One statement, including the total. */
 export async function listSubscriptions(
-  db: Db,
+  db: SqlClient,
   filter: SalesFilter,
   query: ListQuery<'listSubscriptions'>,
 ): Promise<Page<Subscription>> {

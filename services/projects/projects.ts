@@ -4,7 +4,7 @@ import type { components } from '../../generated/types.ts'
 import * as sql from '../../generated/sql/projects.ts'
 import type { Project as ProjectRow } from '../../generated/prisma/client.ts'
 import type { ListQuery } from '../../infra/contract/query.ts'
-import type { Db } from '../../infra/database/database.ts'
+import type { Db, SqlClient } from '../../infra/database/database.ts'
 import { newId, timeOf } from '../../infra/ids.ts'
 import { containsPattern, type Page } from '../../infra/database/pagination.ts'
 import type { Principal } from '../users/authentication.ts'
@@ -17,7 +17,7 @@ export const restorableDays = 30
 
 /** A page of the projects that the caller is a member of, with the total, in one statement. */
 export async function listProjects(
-  db: Db,
+  db: SqlClient,
   { userId, projectIds }: Principal,
   { q, ...query }: ListQuery<'listProjects'>,
 ): Promise<Page<Project>> {

@@ -1,6 +1,6 @@
 // A blob store that is claimed for the database before its first operation. A store that was unreachable at
 // the start is claimed as soon as it is back.
-import { storeUnavailable, type BlobStore } from './blobs/blob-store.ts'
+import { storeUnavailable, type BlobParts, type BlobStore } from './blobs/blob-store.ts'
 import { StoreOwnershipError } from './ownership.ts'
 
 /** @param claim succeeds at once when the store is claimed already. */
@@ -27,7 +27,31 @@ export function claimFirst(store: BlobStore, claim: () => Promise<void>): BlobSt
       yield* (await claimed()).list()
     },
     sizeOf: async (key) => await (await claimed()).sizeOf(key),
-    deleteIncompletePuts: async (before) => await (await claimed()).deleteIncompletePuts(before),
+    deleteIncompletePuts: async (before, unusedOf) =>
+      await (await claimed()).deleteIncompletePuts(before, unusedOf),
     ping: async () => await (await claimed()).ping(),
+    parts: store.parts && claimParts(store.parts, claimed),
+  }
+}
+
+function claimParts(parts: BlobParts, claimed: () => Promise<unknown>): BlobParts {
+  const first =
+    <Arguments extends unknown[], Result>(method: (...given: Arguments) => Promise<Result>) =>
+    async (...given: Arguments): Promise<Result> => {
+      await claimed()
+      return await method(...given)
+    }
+  return {
+    begin: first(parts.begin),
+    put: first(parts.put),
+    complete: first(parts.complete),
+    abort: first(parts.abort),
+    putTail: first(parts.putTail),
+    readTail: first(parts.readTail),
+    deleteTails: first(parts.deleteTails),
+    async *listTails() {
+      await claimed()
+      yield* parts.listTails()
+    },
   }
 }

@@ -1,7 +1,7 @@
 // Files: access to them, their rows, and lists of them.
 import type { components } from '../../generated/types.ts'
 import type { ListQuery } from '../../infra/contract/query.ts'
-import type { Db } from '../../infra/database/database.ts'
+import type { Db, SqlClient } from '../../infra/database/database.ts'
 import * as sql from '../../generated/sql/storage.ts'
 import { notFound, invalidField } from '../../infra/errors.ts'
 import { newId, timeOf } from '../../infra/ids.ts'
@@ -92,9 +92,11 @@ export interface NewFile {
   metadata?: Record<string, string>
   tags?: string[]
   expiresAt?: string | null
+  /** Default: the id of the file. */
+  blobKey?: string
 }
 
-/** Inserts a file whose blob is stored under the id. Does not check the quota. */
+/** Inserts a file whose blob is stored. Does not check the quota. */
 export async function insertFile(db: Db, id: string, file: NewFile): Promise<StoredFile> {
   return await sql.insertFile(db, {
     id,
@@ -110,6 +112,7 @@ export async function insertFile(db: Db, id: string, file: NewFile): Promise<Sto
     metadata: file.metadata ?? {},
     tags: file.tags ?? [],
     expires_at: file.expiresAt ?? null,
+    blob_key: file.blobKey ?? id,
     created_at: timeOf(id),
   })
 }
@@ -131,7 +134,7 @@ export function requireFutureExpiry(expiresAt: string | null | undefined): void 
 
 /** One page of the files of a workspace, with the total, in one statement. */
 export async function listFiles(
-  db: Db,
+  db: SqlClient,
   workspaceId: string,
   { content_type: contentType, path, q, ...query }: ListQuery<'listFiles'>,
 ): Promise<Page<StoredFile>> {

@@ -97,7 +97,15 @@ export async function claimAtStart(
 ): Promise<void> {
   await storage.claim().catch((error) => {
     if (!(error instanceof ApiError)) throw error
-    onError(new Error('the file store could not be reached at the start', { cause: error.cause ?? error }))
+    const cause = (error.cause ?? error) as Error
+    const reason = cause.name === 'Error' ? cause.message : cause.name
+    onError(
+      new Error(
+        `The file store cannot be used (${reason}), and requests for files get 503 until it can: check ` +
+          'STORAGE_DIR, or S3_BUCKET, S3_ENDPOINT and the credentials of S3.',
+        { cause },
+      ),
+    )
   })
 }
 

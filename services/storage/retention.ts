@@ -41,7 +41,14 @@ export function expiryTasks({ storage, events, deleteDocuments }: ExpiryOptions)
 }
 
 export interface StorageRetentionOptions {
-  config: Pick<Config, 'storageSweep' | 'storageQuarantineDays' | 'storageSweepMaxPercent' | 'uploadTimeout'>
+  config: Pick<
+    Config,
+    | 'storageSweep'
+    | 'storageQuarantineDays'
+    | 'storageSweepMaxPercent'
+    | 'resumableUploadHours'
+    | 'uploadTimeout'
+  >
   log: SweepLog
 }
 

@@ -23,7 +23,7 @@ export interface SweepLog {
 }
 
 export interface SweepOptions {
-  config: Pick<Config, 'storageQuarantineDays' | 'storageSweepMaxPercent'>
+  config: Pick<Config, 'storageQuarantineDays' | 'storageSweepMaxPercent' | 'resumableUploadHours'>
   log: SweepLog
 }
 
@@ -76,7 +76,7 @@ async function* sweep(
   await requireOwnStore(db, store)
   const sweepId = await beginSweep(db, store, log)
   let failure: unknown = null
-  await store.deleteIncompletePuts(before).catch((error) => {
+  await deleteUnusedParts(db, store, hoursBefore(before, config.resumableUploadHours)).catch((error) => {
     failure = error
   })
   yield await storage.tempFiles.deleteOlderThan(before)
@@ -125,6 +125,26 @@ async function* sweep(
     'storage sweep',
   )
   if (failure !== null) throw new Error('the sweep could not delete every blob', { cause: failure })
+}
+
+/**
+ * Deletes parts and tails in S3 that no unfinished upload uses. Younger ones than the longest upload stay,
+ * because another copy of the database may know them.
+ */
+async function deleteUnusedParts(db: Db, store: BlobStore, before: Date): Promise<void> {
+  await store.deleteIncompletePuts(before, async (keys) =>
+    (await sql.listUnusedMultiparts(db, { keys })).map(({ key }) => key),
+  )
+  if (store.parts === null) return
+  for await (const tails of store.parts.listTails()) {
+    const names = tails.filter(({ modifiedAt }) => modifiedAt < before).map(({ name }) => name)
+    const unused = await sql.listUnusedPartialFiles(db, { names })
+    await store.parts.deleteTails(unused.map(({ name }) => name))
+  }
+}
+
+function hoursBefore(time: Date, hours: number): Date {
+  return new Date(time.getTime() - hours * 3_600_000)
 }
 
 /**

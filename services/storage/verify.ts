@@ -19,6 +19,7 @@ export interface VerifyOptions {
   /** Whether to read every blob and compare its SHA-256. */
   hash?: boolean
   onDifference?: (difference: Difference) => void
+  onProgress?: (message: string) => void
 }
 
 export interface Verification {
@@ -64,6 +65,7 @@ class Verifier {
       this.#left.set(shard, n)
     for await (const page of this.#store.list())
       await this.#comparePage(page.filter(({ key }) => isBlobKey(key)))
+    this.#options.onProgress?.('looking for missing blobs')
     await this.#findMissing()
   }
 
@@ -72,6 +74,7 @@ class Verifier {
     for (const blob of blobs) {
       this.result.blobs++
       this.result.bytes += blob.bytes
+      this.#options.onProgress?.(`blobs: ${this.result.blobs}`)
       await this.#compare(blob, rows.get(blob.key)!)
     }
   }

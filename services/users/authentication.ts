@@ -6,7 +6,7 @@ import type { Db, RequestOrigin } from '../../infra/database/database.ts'
 import * as sql from '../../generated/sql/users.ts'
 import { unauthorized } from '../../infra/errors.ts'
 import { digestOf, isWellFormed } from '../../infra/api-key-format.ts'
-import type { Listener } from '../../infra/database/notifications.ts'
+import type { Bus } from '../../infra/bus/bus.ts'
 
 /** The API key that made a request, and its owner. */
 export interface Principal {
@@ -78,7 +78,7 @@ const maxCachedKeys = 10_000
 /** Milliseconds after which a cached key is read again, even if no change of it was received. */
 const maxAge = 60_000
 
-export function createPrincipals(db: Db, listener: Listener): Principals {
+export function createPrincipals(db: Db, listener: Bus): Principals {
   /** By digest. */
   const cache = new Map<string, CachedKey>()
   const digests = new WeakMap<Principal, string>()

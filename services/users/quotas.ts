@@ -5,6 +5,7 @@ import { quotaSettings } from '../../infra/config/settings.ts'
 import type { ConstraintError } from '../../infra/database/errors.ts'
 import type { Db } from '../../infra/database/database.ts'
 import { forbidden } from '../../infra/errors.ts'
+import { deleteBatch, type RetentionTask } from '../../infra/jobs/retention.ts'
 import * as sql from '../../generated/sql/users.ts'
 
 type QuotaSetting = keyof typeof quotaSettings
@@ -40,4 +41,11 @@ export function quotaErrors(config: Readonly<Config>): ConstraintError[] {
 /** Stores the limits for the triggers. */
 export async function storeLimits(db: Db, config: Readonly<Config>): Promise<void> {
   await sql.storeQuotaLimits(db, { quotas: quotaNames, values: quotas.map(({ setting }) => config[setting]) })
+}
+
+const changesPerStep = 5000
+
+/** Adds the changes of quotas to their totals. */
+export function quotaCountTasks(): RetentionTask[] {
+  return [{ name: 'changes of quotas', step: deleteBatch(sql.addUpQuotaChanges, changesPerStep) }]
 }

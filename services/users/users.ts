@@ -4,7 +4,7 @@ import type { components } from '../../generated/types.ts'
 import * as sql from '../../generated/sql/users.ts'
 import { Prisma, type User as UserRow } from '../../generated/prisma/client.ts'
 import type { ListQuery } from '../../infra/contract/query.ts'
-import type { Db } from '../../infra/database/database.ts'
+import type { Db, SqlClient } from '../../infra/database/database.ts'
 import { violatedConstraint } from '../../infra/database/errors.ts'
 import { conflict, notFound } from '../../infra/errors.ts'
 import { timestampAfter } from '../../infra/database/timestamps.ts'
@@ -39,7 +39,7 @@ export function toUser(row: UserRow, origin: string): User {
 }
 
 export async function listUsers(
-  db: Db,
+  db: SqlClient,
   { q, ...query }: ListQuery<'listUsers'>,
   origin: string,
 ): Promise<Page<User>> {

@@ -19,7 +19,7 @@
 import * as sql from '../../generated/sql/webhooks.ts'
 import type { components } from '../../generated/types.ts'
 import type { ListQuery } from '../../infra/contract/query.ts'
-import type { Db } from '../../infra/database/database.ts'
+import type { Db, SqlClient } from '../../infra/database/database.ts'
 import type { Page } from '../../infra/database/pagination.ts'
 import { forbidden, invalidState, notFound } from '../../infra/errors.ts'
 import type { DeliveryJob } from '../events/emit.ts'
@@ -63,7 +63,7 @@ function toDelivery({ request, readable, event, ...delivery }: Row): WebhookDeli
 
 /** A page of the deliveries of an endpoint, with the total, in one statement. */
 export async function listDeliveries(
-  db: Db,
+  db: SqlClient,
   endpointId: string,
   query: ListQuery<'listWebhookDeliveries'>,
 ): Promise<Page<WebhookDelivery>> {

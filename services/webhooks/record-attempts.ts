@@ -121,8 +121,8 @@ export function createAttemptRecorder({
     if (pending.length > 0) {
       await deliveries.add(
         tx,
-        pending.map(({ deliveryId, endpointId, lane, next }) => ({
-          data: { delivery_id: deliveryId },
+        pending.map(({ job, endpointId, lane, next }) => ({
+          data: job.data,
           group: endpointId,
           lane,
           startAfter: next!,

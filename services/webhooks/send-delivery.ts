@@ -2,6 +2,7 @@
 // the delivery from the response.
 import serializers from '../../generated/serializers.js'
 import { operations } from '../../generated/operations.ts'
+import { inCallSpan } from '../../infra/telemetry/spans.ts'
 import type { Cipher } from '../../infra/encryption/cipher.ts'
 import type { PlatformEvent } from '../events/log.ts'
 import { type Attempt, retryDelayMs } from './deliveries.ts'
@@ -62,8 +63,10 @@ async function post(
   let request: SentRequest | null = null
   try {
     const headers = headersOf(due, { cipher, startedAt, body })
-    request = { url: due.url, headers }
-    const response = await webhookClient.post(due.url, { headers, body, signal })
+    const response = await inCallSpan('POST', due.url, async (trace) => {
+      request = { url: due.url, headers: { ...headers, ...trace } }
+      return await webhookClient.post(due.url, { headers: request.headers, body, signal })
+    })
     const { status } = response
     const succeeded = status >= 200 && status < 300
     const error = succeeded ? null : `The endpoint answered ${status}.`

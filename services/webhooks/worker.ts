@@ -8,6 +8,7 @@ import type { DeliveryJob, Emitter } from '../events/emit.ts'
 import type { Cipher } from '../../infra/encryption/cipher.ts'
 import type { PlatformEvent } from '../events/log.ts'
 import { unlimitedKeyTypes } from '../events/log.ts'
+import type { JobOutcome } from '../../infra/jobs/job-runs.ts'
 import type { Job, Queue, QueueOptions } from '../../infra/jobs/queue.ts'
 import type { BackgroundWorker } from '../../infra/jobs/worker-loop.ts'
 import type { WebhookClient } from './http-client.ts'
@@ -152,7 +153,7 @@ export class WebhookWorker implements BackgroundWorker {
       const lane = delivery?.enabled ? laneOf(delivery) : undefined
       if (delivery !== undefined && lane === undefined)
         started.push({
-          done: this.#attempt(job, delivery, signal),
+          done: this.#options.deliveries.run(job, () => this.#attempt(job, delivery, signal)),
           source: { owner: delivery.owner, group: delivery.endpoint_id },
         })
       else moved.push({ job, delivery, lane })
@@ -193,7 +194,7 @@ export class WebhookWorker implements BackgroundWorker {
   }
 
   /** Makes one attempt, unless the endpoint may not get the event any more, and records the outcome. */
-  async #attempt(job: Job<DeliveryJob>, due: DueDelivery, signal: AbortSignal): Promise<void> {
+  async #attempt(job: Job<DeliveryJob>, due: DueDelivery, signal: AbortSignal): Promise<JobOutcome> {
     const { webhookClient, cipher, onError } = this.#options
     const result = await sendDelivery(due, { webhookClient, cipher, onError, signal })
     await this.#recorder.record({
@@ -203,6 +204,7 @@ export class WebhookWorker implements BackgroundWorker {
       lane: failingLane(due),
       ...result,
     })
+    if (result.attempt !== null && result.status !== 'succeeded') return 'failed'
   }
 }
 

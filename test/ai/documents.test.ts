@@ -603,6 +603,29 @@ t.test('a waiting document without a job gets a job', async (t) => {
   for (const document of [lost, waiting]) t.equal((await waitUntilDone(person, document)).status, 'ready')
 })
 
+t.test('two workers never parse the same document, and fetch several with one statement', async (t) => {
+  const people = [await server.person(), await server.person()]
+  for (const person of people) {
+    const base = await createKnowledgeBase(person)
+    for (let i = 0; i < 40; i++) await createDocument(person, base, { text: `shared ${person.id} ${i}` })
+  }
+  const parsed: string[] = []
+  const parse: DocumentParser = async (source, ...rest) => {
+    const text = readFileSync(source.path, 'utf8')
+    if (text.startsWith('shared')) parsed.push(text)
+    return await parseLines(source, ...rest)
+  }
+  server.statements.length = 0
+  const workers = [0, 1].map(() => startIngestion(t, { concurrency: 8, interval: 1_000, parse }))
+  const ownerId = { in: people.map(({ id }) => id) }
+  await waitUntil(async () => (await prisma.document.count({ where: { ownerId, status: 'ready' } })) === 80)
+  await Promise.all(workers.map((worker) => worker.stop()))
+  t.equal(parsed.length, 80)
+  t.equal(new Set(parsed).size, 80, 'each once')
+  const fetches = server.statements.filter((text) => /pgboss.job[^]*SKIP LOCKED/.test(text))
+  t.ok(fetches.length < 80, `${fetches.length} fetches for 80 documents`)
+})
+
 t.test('many documents of one user do not delay those of another', async (t) => {
   const [many, few] = [await server.person(), await server.person()]
   const [large, small] = [await createKnowledgeBase(many), await createKnowledgeBase(few)]

@@ -2,40 +2,41 @@
 import t from 'tap'
 import { WorkspaceTurns } from '../../services/ai/knowledge/workspace-turns.ts'
 
-/** Runs jobs one after the other. `jobs`: the number of jobs by `owner/workspace`, the oldest first. */
-function orderOf(jobs: Record<string, number>): string[] {
-  const turns = new WorkspaceTurns(1)
-  const order: string[] = []
-  const ownerOf = (workspace: string): string => workspace.split('/')[0]
+const ownerOf = (workspace: string): string => workspace.split('/')[0]
+
+/**
+ * Fetches `free` jobs at a time until no job is left, each of which ends before the next fetch. `jobs`: the
+ * number of jobs by `owner/workspace`, the oldest first.
+ */
+function orderOf(jobs: Record<string, number>, { free = 1 } = {}): string[][] {
+  const turns = new WorkspaceTurns(free)
+  const order: string[][] = []
   for (;;) {
     const waiting = Object.keys(jobs).filter((workspace) => jobs[workspace] > 0)
+    if (waiting.length === 0) return order
     const owners = new Map(waiting.map((workspace) => [workspace, ownerOf(workspace)]))
-    let found: string | undefined
-    for (const except of turns.exclusions(owners)) {
-      found = waiting.find((workspace) => !except.includes(workspace))
-      if (found !== undefined) break
+    const fetched: string[] = []
+    for (const { groups, most } of turns.plan(owners, free)) {
+      const each = groups.flatMap((group) =>
+        Array(Math.min(jobs[group], Math.ceil(most / groups.length))).fill(group),
+      )
+      fetched.push(...each.slice(0, most))
     }
-    if (found === undefined) return order
-    jobs[found]--
-    order.push(found)
-    turns.start(found, ownerOf(found))()
+    const batch = fetched.slice(0, free)
+    for (const workspace of batch) jobs[workspace]--
+    const ends = batch.map((workspace) => turns.start(workspace, ownerOf(workspace)))
+    for (const end of ends) end()
+    order.push(batch)
   }
 }
 
 t.test('an owner with many workspaces gets as many turns as one with a single workspace', async (t) => {
-  t.same(orderOf({ 'ada/1': 3, 'ada/2': 2, 'ada/3': 2, 'bob/1': 3, 'eve/1': 1 }).slice(0, 7), [
-    'ada/1',
-    'bob/1',
-    'eve/1',
-    'ada/2',
-    'bob/1',
-    'ada/3',
-    'bob/1',
-  ])
+  const order = orderOf({ 'ada/1': 3, 'ada/2': 2, 'ada/3': 2, 'bob/1': 3, 'eve/1': 1 }).flat()
+  t.same(order.slice(0, 7), ['ada/1', 'bob/1', 'eve/1', 'ada/2', 'bob/1', 'ada/3', 'bob/1'])
 })
 
 t.test('the workspaces of an owner take turns', async (t) => {
-  t.same(orderOf({ 'ada/1': 3, 'ada/2': 1, 'ada/3': 2 }), [
+  t.same(orderOf({ 'ada/1': 3, 'ada/2': 1, 'ada/3': 2 }).flat(), [
     'ada/1',
     'ada/2',
     'ada/3',
@@ -43,6 +44,13 @@ t.test('the workspaces of an owner take turns', async (t) => {
     'ada/3',
     'ada/1',
   ])
+})
+
+t.test('the jobs of one fetch are shared evenly by the owners that wait', async (t) => {
+  const [first, second] = orderOf({ 'ada/1': 9, 'ada/2': 9, 'bob/1': 9, 'eve/1': 1 }, { free: 6 })
+  t.same(first, ['ada/1', 'ada/2', 'bob/1', 'bob/1', 'eve/1'])
+  t.same(second.map(ownerOf).sort(), ['ada', 'ada', 'ada', 'bob', 'bob', 'bob'])
+  t.same(orderOf({ 'ada/1': 9 }, { free: 6 })[0].length, 6, 'one owner alone gets all of them')
 })
 
 t.test('an owner with the full number of jobs waits while others wait', async (t) => {
@@ -53,9 +61,13 @@ t.test('an owner with the full number of jobs waits while others wait', async (t
     ['b1', 'bob'],
   ])
   const end = turns.start('a1', 'ada')
-  const [first] = turns.exclusions(owners)
-  t.same(new Set(first), new Set(['a1', 'a2']))
-  t.same([...turns.exclusions(owners)].at(-1), [], 'it gets a free slot that nobody else needs')
+  t.same(
+    turns.plan(owners, 1).map(({ groups }) => groups),
+    [['b1'], ['a2', 'a1']],
+    'it gets a free slot that nobody else needs',
+  )
   end()
+  t.equal(turns.isIdle, false)
+  turns.clear()
   t.equal(turns.isIdle, true)
 })

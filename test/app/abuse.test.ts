@@ -40,6 +40,7 @@ t.test('every problem of a result is named', async (t) => {
     quiet: { p50: 1, p99: 2 },
     attacked: { p50: 2, p99: 4 },
     ratio: 2,
+    stolen: 0,
     victimFailures: [],
     answers: { 200: 3, '429 rate_limit': 1 },
     cpuMs: 5,
@@ -54,6 +55,7 @@ t.test('every problem of a result is named', async (t) => {
   t.same(problems({ cpuMs: 12 }), ['a request takes 12.0 ms of CPU'])
   t.same(problems({ memory: 900 }), ['the memory grew by 900 MB'])
   t.same(problems({ ratio: 7 }), ["the victim's p99 is 7.0 times as long"])
+  t.same(problems({ ratio: 7, stolen: 0.5 }), [], 'the host took the CPU')
   t.same(problems({ meanwhile: 90 }), ["another tenant's document of one line took 90.0 s"])
 })
 

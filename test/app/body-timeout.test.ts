@@ -1,9 +1,10 @@
 // Body timeouts: an upload keeps its connection while the file is processed, other requests do not.
+import { once } from 'node:events'
 import { setTimeout as sleep } from 'node:timers/promises'
 import Fastify from 'fastify'
 import t from 'tap'
 import { addressOf } from '../../app/build.ts'
-import { enforceBodyTimeout } from '../../app/http/body-timeout.ts'
+import { drainUnreadBodies, enforceBodyTimeout } from '../../app/http/body-timeout.ts'
 import { openConnection } from '../support/storage.ts'
 import { waitUntil } from '../support/wait.ts'
 
@@ -61,4 +62,27 @@ t.test('any other request is cut off after the idle timeout', async (t) => {
   await wire.write(request)
   await wire.waitUntilClosed()
   t.equal(wire.received(), '')
+})
+
+t.test('a client that still sends a refused body reads the response', async (t) => {
+  const app = Fastify({ bodyLimit: 10 })
+  drainUnreadBodies(app.server)
+  app.post('/', async () => 'read')
+  t.teardown(() => app.close())
+  await app.listen({ host: '127.0.0.1', port: 0 })
+  const wire = await openConnection(t, addressOf(app))
+  // The server ends its direction of the connection; this client goes on sending.
+  const ended = once(wire.socket.removeAllListeners('end'), 'end')
+  const errors: unknown[] = []
+  wire.socket.on('error', (error) => errors.push(error))
+  await wire.write(
+    'POST / HTTP/1.1\r\nhost: x\r\ncontent-type: text/plain\r\ncontent-length: 40\r\n\r\nfirst',
+  )
+  await ended
+  t.match(wire.received(), /^HTTP\/1\.1 413 [^]*connection: close/)
+  await wire.write('x'.repeat(20))
+  await wire.write('x'.repeat(15))
+  wire.socket.end()
+  await wire.waitUntilClosed()
+  t.same(errors, [])
 })

@@ -89,7 +89,7 @@ for (const { id, scopes, secretAnswer } of idempotentPosts) {
       )
     }
     t.same(await changes(), withSpare, 'the replay writes nothing')
-    const apart = { api_keys: 0, quota_usage: 0 }
+    const apart = { api_keys: 0, quota_changes: 0 }
     t.match({ ...withSpare, ...apart }, { ...after, ...apart })
     if (!secretAnswer) return
     const { secret: less } = await createApiKey(server, request.caller.id, { scopes: scopes as Scope[] })

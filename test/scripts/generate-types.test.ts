@@ -19,7 +19,8 @@ const compilerOptions = {
 /** A project with only the parts of services/ that the handler types need, for speed. */
 const outlines = {
   'services/services.ts': 'export interface Services { clock: () => Date, events: { emit: () => void } }\n',
-  'infra/database/database.ts': 'export interface Db { rows: unknown[] }\n',
+  'infra/database/database.ts':
+    'export interface Db { rows: unknown[] }\nexport interface SqlClient { sql: unknown }\n',
   'services/users/authentication.ts': 'export interface Principal { userId: string }\n',
 }
 

@@ -8,7 +8,12 @@ import { inheritedEnvironment } from '../support/process.ts'
 
 const root = join(import.meta.dirname, '../..')
 const { version } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'))
-const commands = [...globSync('scripts/*/main.ts', { cwd: root }), 'app/main.ts', 'app/worker.ts'].sort()
+const commands = [
+  ...globSync('scripts/*/main.ts', { cwd: root }),
+  'scripts/setup/main.mjs',
+  'app/main.ts',
+  'app/worker.ts',
+].sort()
 
 async function run(...args: string[]): Promise<{ code: number | null; out: string; errors: string }> {
   const child = spawn(process.execPath, args, {

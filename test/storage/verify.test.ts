@@ -113,7 +113,7 @@ t.test('the command prints each difference and a summary, and exits with 1', asy
   t.match(lines[4], '5 blobs, 23 bytes; 0 in quarantine, 1 being uploaded.')
   t.equal(lines[5], '1 missing, 1 unknown, 1 of the wrong size, 1 with the wrong SHA-256.')
   t.match((await run('verify', [], settings)).out, /1 missing, 1 unknown, 1 of the wrong size\.\n$/)
-  t.match(await run('verify', ['--all'], settings), { code: 2, err: /The option is --hash/ })
+  t.match(await run('verify', ['--all'], settings), { code: 2, err: /The arguments are a backup and --hash/ })
 })
 
 t.test('a store without a marker is compared, too', async (t: Test) => {

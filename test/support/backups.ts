@@ -8,6 +8,7 @@ import type { Test } from 'tap'
 import { readConfig } from '../../infra/config/config.ts'
 import { openDatabase } from '../../infra/database/database.ts'
 import { writeBackup, type BackupResult } from '../../services/backup/backup.ts'
+import { openBackup, openTarget } from '../../services/backup/open-target.ts'
 import { restoreBackup, type RestoreResult } from '../../services/backup/restore.ts'
 import { jobQueues } from '../../services/services.ts'
 import { openBlobStore } from '../../services/storage/storage.ts'
@@ -42,16 +43,18 @@ export async function backUp(env: Settings, target: string): Promise<BackupResul
   const config = readConfig({ SECRET_KEY: testSecretKey, ...env })
   const url = config.databaseUrl!
   const [database, store] = [openDatabase({ url, poolSize: 1 }), await openBlobStore(config)]
+  const opened = await openTarget(target, { scratchFolder: config.storageDir })
   try {
-    return await writeBackup({ url, database, store, target })
+    return await writeBackup({ url, database, store, target: opened })
   } finally {
+    await opened.close()
     await store.close()
     await database.close()
   }
 }
 
 export async function restore(
-  backup: string,
+  address: string,
   env: Settings,
   onProgress?: (message: string) => void,
 ): Promise<RestoreResult> {
@@ -59,9 +62,11 @@ export async function restore(
   const store = await openBlobStore(config)
   const url = config.databaseUrl!
   const tempFolder = config.storageDir
+  const backup = await openBackup(address, { scratchFolder: tempFolder })
   try {
     return await restoreBackup({ backup, url, store, tempFolder, queues: jobQueues, onProgress })
   } finally {
+    await backup.target.close()
     await store.close()
   }
 }

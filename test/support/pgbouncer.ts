@@ -2,12 +2,12 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { chownSync, existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-import { connect } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Test } from 'tap'
+import { freePort } from '../../scripts/test/free-port.ts'
 import { createDatabaseProxy } from './database-proxy.ts'
-import { freePort } from './free-port.ts'
+import { acceptsConnections } from './accepts-connections.ts'
 import { waitUntil } from './wait.ts'
 
 const binary = ['/usr/sbin/pgbouncer', '/usr/bin/pgbouncer'].find((path) => existsSync(path))
@@ -56,18 +56,6 @@ export async function startPgBouncer(
     child.kill('SIGINT')
     await exited
   })
-  await waitUntil(() => accepts(port), 'PgBouncer')
+  await waitUntil(() => acceptsConnections(port), 'PgBouncer')
   return `postgres://app@127.0.0.1:${port}/app`
-}
-
-async function accepts(port: number): Promise<boolean> {
-  const socket = connect(port, '127.0.0.1')
-  try {
-    await once(socket, 'connect')
-    return true
-  } catch {
-    return false
-  } finally {
-    socket.destroy()
-  }
 }

@@ -57,12 +57,13 @@ export async function spawnServer(
 
 export type WorkerProcess = Omit<ServerProcess, 'url'>
 
-/** Starts app/worker.ts and waits until it is ready. */
+/** Starts app/worker.ts in the project's folder or a copy of it, and waits until it is ready. */
 export async function spawnWorker(
   t: Pick<Test, 'teardown'>,
   env: Record<string, string>,
+  folder = root,
 ): Promise<WorkerProcess> {
-  const { ready: _ready, ...worker } = await spawnScript(t, 'app/worker.ts', env, /working;/)
+  const { ready: _ready, ...worker } = await spawnScript(t, 'app/worker.ts', env, /working;/, folder)
   return worker
 }
 

@@ -3,11 +3,11 @@
 import { spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
-import { connect } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Test } from 'tap'
 import { freePort } from '../../scripts/test/free-port.ts'
+import { acceptsConnections } from './accepts-connections.ts'
 import { waitUntil } from './wait.ts'
 
 export type ProxyName = 'haproxy' | 'nginx'
@@ -43,7 +43,7 @@ export async function startProxy(
     child.kill('SIGTERM')
     await exited
   })
-  await waitUntil(() => accepts(port), name)
+  await waitUntil(() => acceptsConnections(port), name)
   return `http://127.0.0.1:${port}`
 }
 
@@ -101,16 +101,4 @@ function replaced(text: string, replacements: Record<string, string>): string {
     text = text.replaceAll(from, to)
   }
   return text
-}
-
-async function accepts(port: number): Promise<boolean> {
-  const socket = connect(port, '127.0.0.1')
-  try {
-    await once(socket, 'connect')
-    return true
-  } catch {
-    return false
-  } finally {
-    socket.destroy()
-  }
 }

@@ -5,6 +5,7 @@ import { resolve } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import t, { type Test } from 'tap'
 import contract from '../../generated/openapi.json' with { type: 'json' }
+import { statement } from '../../infra/database/statements.ts'
 import { settings } from '../../infra/config/settings.ts'
 import { countTokens } from '../../services/ai/chat/token-estimate.ts'
 import { userLimits } from '../../services/users/limits.ts'
@@ -331,9 +332,12 @@ t.test('the limits of one user do not touch another, and all keys of a user coun
 })
 
 t.test('what a user has by the counters is what the tables have', async (t) => {
-  const { prisma } = server.services.database
-  const used = async (quota: string): Promise<number> =>
-    Number((await prisma.quotaUsage.aggregate({ _sum: { used: true }, where: { quota } }))._sum.used ?? 0)
+  const { database } = server.services
+  const { prisma } = database
+  const usedOf = statement<{ used: number }>(
+    'SELECT coalesce(sum(used), 0)::int AS used FROM quota_usage WHERE quota = $1',
+  )
+  const used = async (quota: string): Promise<number> => (await database.sql(usedOf, [quota]))[0].used
   t.equal(await used('api_keys'), await prisma.apiKey.count({ where: { revokedAt: null } }))
   t.equal(await used('projects'), await prisma.project.count())
   t.equal(await used('files'), await prisma.file.count())

@@ -398,14 +398,16 @@ type FieldRefInputType<Model, FieldType> = Model extends never ? never : FieldRe
 
 export const ModelName = {
   User: 'User',
-  QuotaUsage: 'QuotaUsage',
+  QuotaTotal: 'QuotaTotal',
+  QuotaChange: 'QuotaChange',
   QuotaLimit: 'QuotaLimit',
   Settings: 'Settings',
   ApiKey: 'ApiKey',
   Project: 'Project',
   Member: 'Member',
   Invitation: 'Invitation',
-  ProjectCount: 'ProjectCount',
+  ProjectCountTotal: 'ProjectCountTotal',
+  ProjectCountChange: 'ProjectCountChange',
   IdempotencyRecord: 'IdempotencyRecord',
   Event: 'Event',
   EventLog: 'EventLog',
@@ -459,7 +461,7 @@ export type TypeMap<ExtArgs extends runtime.Types.Extensions.InternalArgs = runt
     omit: GlobalOmitOptions
   }
   meta: {
-    modelProps: "user" | "quotaUsage" | "quotaLimit" | "settings" | "apiKey" | "project" | "member" | "invitation" | "projectCount" | "idempotencyRecord" | "event" | "eventLog" | "webhookEndpoint" | "schemaRequirement" | "secretKey" | "webhookDelivery" | "file" | "storageUsage" | "storageReservation" | "databaseIdentity" | "restoredCopy" | "quarantinedBlob" | "fileLink" | "upload" | "avatar" | "knowledgeBase" | "document" | "documentCount" | "documentText" | "chunk" | "lexeme" | "removedChunk" | "chunkCount" | "session" | "message" | "aiUsage" | "product" | "price" | "order" | "orderItem" | "checkout" | "payment" | "refund" | "subscription" | "gatewayEvent" | "salesCount" | "paymentClock"
+    modelProps: "user" | "quotaTotal" | "quotaChange" | "quotaLimit" | "settings" | "apiKey" | "project" | "member" | "invitation" | "projectCountTotal" | "projectCountChange" | "idempotencyRecord" | "event" | "eventLog" | "webhookEndpoint" | "schemaRequirement" | "secretKey" | "webhookDelivery" | "file" | "storageUsage" | "storageReservation" | "databaseIdentity" | "restoredCopy" | "quarantinedBlob" | "fileLink" | "upload" | "avatar" | "knowledgeBase" | "document" | "documentCount" | "documentText" | "chunk" | "lexeme" | "removedChunk" | "chunkCount" | "session" | "message" | "aiUsage" | "product" | "price" | "order" | "orderItem" | "checkout" | "payment" | "refund" | "subscription" | "gatewayEvent" | "salesCount" | "paymentClock"
     txIsolationLevel: TransactionIsolationLevel
   }
   model: {
@@ -537,77 +539,151 @@ export type TypeMap<ExtArgs extends runtime.Types.Extensions.InternalArgs = runt
         }
       }
     }
-    QuotaUsage: {
-      payload: Prisma.$QuotaUsagePayload<ExtArgs>
-      fields: Prisma.QuotaUsageFieldRefs
+    QuotaTotal: {
+      payload: Prisma.$QuotaTotalPayload<ExtArgs>
+      fields: Prisma.QuotaTotalFieldRefs
       operations: {
         findUnique: {
-          args: Prisma.QuotaUsageFindUniqueArgs<ExtArgs>
-          result: runtime.Types.Utils.PayloadToResult<Prisma.$QuotaUsagePayload> | null
+          args: Prisma.QuotaTotalFindUniqueArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$QuotaTotalPayload> | null
         }
         findUniqueOrThrow: {
-          args: Prisma.QuotaUsageFindUniqueOrThrowArgs<ExtArgs>
-          result: runtime.Types.Utils.PayloadToResult<Prisma.$QuotaUsagePayload>
+          args: Prisma.QuotaTotalFindUniqueOrThrowArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$QuotaTotalPayload>
         }
         findFirst: {
-          args: Prisma.QuotaUsageFindFirstArgs<ExtArgs>
-          result: runtime.Types.Utils.PayloadToResult<Prisma.$QuotaUsagePayload> | null
+          args: Prisma.QuotaTotalFindFirstArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$QuotaTotalPayload> | null
         }
         findFirstOrThrow: {
-          args: Prisma.QuotaUsageFindFirstOrThrowArgs<ExtArgs>
-          result: runtime.Types.Utils.PayloadToResult<Prisma.$QuotaUsagePayload>
+          args: Prisma.QuotaTotalFindFirstOrThrowArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$QuotaTotalPayload>
         }
         findMany: {
-          args: Prisma.QuotaUsageFindManyArgs<ExtArgs>
-          result: runtime.Types.Utils.PayloadToResult<Prisma.$QuotaUsagePayload>[]
+          args: Prisma.QuotaTotalFindManyArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$QuotaTotalPayload>[]
         }
         create: {
-          args: Prisma.QuotaUsageCreateArgs<ExtArgs>
-          result: runtime.Types.Utils.PayloadToResult<Prisma.$QuotaUsagePayload>
+          args: Prisma.QuotaTotalCreateArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$QuotaTotalPayload>
         }
         createMany: {
-          args: Prisma.QuotaUsageCreateManyArgs<ExtArgs>
+          args: Prisma.QuotaTotalCreateManyArgs<ExtArgs>
           result: BatchPayload
         }
         createManyAndReturn: {
-          args: Prisma.QuotaUsageCreateManyAndReturnArgs<ExtArgs>
-          result: runtime.Types.Utils.PayloadToResult<Prisma.$QuotaUsagePayload>[]
+          args: Prisma.QuotaTotalCreateManyAndReturnArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$QuotaTotalPayload>[]
         }
         delete: {
-          args: Prisma.QuotaUsageDeleteArgs<ExtArgs>
-          result: runtime.Types.Utils.PayloadToResult<Prisma.$QuotaUsagePayload>
+          args: Prisma.QuotaTotalDeleteArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$QuotaTotalPayload>
         }
         update: {
-          args: Prisma.QuotaUsageUpdateArgs<ExtArgs>
-          result: runtime.Types.Utils.PayloadToResult<Prisma.$QuotaUsagePayload>
+          args: Prisma.QuotaTotalUpdateArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$QuotaTotalPayload>
         }
         deleteMany: {
-          args: Prisma.QuotaUsageDeleteManyArgs<ExtArgs>
+          args: Prisma.QuotaTotalDeleteManyArgs<ExtArgs>
           result: BatchPayload
         }
         updateMany: {
-          args: Prisma.QuotaUsageUpdateManyArgs<ExtArgs>
+          args: Prisma.QuotaTotalUpdateManyArgs<ExtArgs>
           result: BatchPayload
         }
         updateManyAndReturn: {
-          args: Prisma.QuotaUsageUpdateManyAndReturnArgs<ExtArgs>
-          result: runtime.Types.Utils.PayloadToResult<Prisma.$QuotaUsagePayload>[]
+          args: Prisma.QuotaTotalUpdateManyAndReturnArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$QuotaTotalPayload>[]
         }
         upsert: {
-          args: Prisma.QuotaUsageUpsertArgs<ExtArgs>
-          result: runtime.Types.Utils.PayloadToResult<Prisma.$QuotaUsagePayload>
+          args: Prisma.QuotaTotalUpsertArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$QuotaTotalPayload>
         }
         aggregate: {
-          args: Prisma.QuotaUsageAggregateArgs<ExtArgs>
-          result: runtime.Types.Utils.Optional<Prisma.AggregateQuotaUsage>
+          args: Prisma.QuotaTotalAggregateArgs<ExtArgs>
+          result: runtime.Types.Utils.Optional<Prisma.AggregateQuotaTotal>
         }
         groupBy: {
-          args: Prisma.QuotaUsageGroupByArgs<ExtArgs>
-          result: runtime.Types.Utils.Optional<Prisma.QuotaUsageGroupByOutputType>[]
+          args: Prisma.QuotaTotalGroupByArgs<ExtArgs>
+          result: runtime.Types.Utils.Optional<Prisma.QuotaTotalGroupByOutputType>[]
         }
         count: {
-          args: Prisma.QuotaUsageCountArgs<ExtArgs>
-          result: runtime.Types.Utils.Optional<Prisma.QuotaUsageCountAggregateOutputType> | number
+          args: Prisma.QuotaTotalCountArgs<ExtArgs>
+          result: runtime.Types.Utils.Optional<Prisma.QuotaTotalCountAggregateOutputType> | number
+        }
+      }
+    }
+    QuotaChange: {
+      payload: Prisma.$QuotaChangePayload<ExtArgs>
+      fields: Prisma.QuotaChangeFieldRefs
+      operations: {
+        findUnique: {
+          args: Prisma.QuotaChangeFindUniqueArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$QuotaChangePayload> | null
+        }
+        findUniqueOrThrow: {
+          args: Prisma.QuotaChangeFindUniqueOrThrowArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$QuotaChangePayload>
+        }
+        findFirst: {
+          args: Prisma.QuotaChangeFindFirstArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$QuotaChangePayload> | null
+        }
+        findFirstOrThrow: {
+          args: Prisma.QuotaChangeFindFirstOrThrowArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$QuotaChangePayload>
+        }
+        findMany: {
+          args: Prisma.QuotaChangeFindManyArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$QuotaChangePayload>[]
+        }
+        create: {
+          args: Prisma.QuotaChangeCreateArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$QuotaChangePayload>
+        }
+        createMany: {
+          args: Prisma.QuotaChangeCreateManyArgs<ExtArgs>
+          result: BatchPayload
+        }
+        createManyAndReturn: {
+          args: Prisma.QuotaChangeCreateManyAndReturnArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$QuotaChangePayload>[]
+        }
+        delete: {
+          args: Prisma.QuotaChangeDeleteArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$QuotaChangePayload>
+        }
+        update: {
+          args: Prisma.QuotaChangeUpdateArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$QuotaChangePayload>
+        }
+        deleteMany: {
+          args: Prisma.QuotaChangeDeleteManyArgs<ExtArgs>
+          result: BatchPayload
+        }
+        updateMany: {
+          args: Prisma.QuotaChangeUpdateManyArgs<ExtArgs>
+          result: BatchPayload
+        }
+        updateManyAndReturn: {
+          args: Prisma.QuotaChangeUpdateManyAndReturnArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$QuotaChangePayload>[]
+        }
+        upsert: {
+          args: Prisma.QuotaChangeUpsertArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$QuotaChangePayload>
+        }
+        aggregate: {
+          args: Prisma.QuotaChangeAggregateArgs<ExtArgs>
+          result: runtime.Types.Utils.Optional<Prisma.AggregateQuotaChange>
+        }
+        groupBy: {
+          args: Prisma.QuotaChangeGroupByArgs<ExtArgs>
+          result: runtime.Types.Utils.Optional<Prisma.QuotaChangeGroupByOutputType>[]
+        }
+        count: {
+          args: Prisma.QuotaChangeCountArgs<ExtArgs>
+          result: runtime.Types.Utils.Optional<Prisma.QuotaChangeCountAggregateOutputType> | number
         }
       }
     }
@@ -1055,77 +1131,151 @@ export type TypeMap<ExtArgs extends runtime.Types.Extensions.InternalArgs = runt
         }
       }
     }
-    ProjectCount: {
-      payload: Prisma.$ProjectCountPayload<ExtArgs>
-      fields: Prisma.ProjectCountFieldRefs
+    ProjectCountTotal: {
+      payload: Prisma.$ProjectCountTotalPayload<ExtArgs>
+      fields: Prisma.ProjectCountTotalFieldRefs
       operations: {
         findUnique: {
-          args: Prisma.ProjectCountFindUniqueArgs<ExtArgs>
-          result: runtime.Types.Utils.PayloadToResult<Prisma.$ProjectCountPayload> | null
+          args: Prisma.ProjectCountTotalFindUniqueArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$ProjectCountTotalPayload> | null
         }
         findUniqueOrThrow: {
-          args: Prisma.ProjectCountFindUniqueOrThrowArgs<ExtArgs>
-          result: runtime.Types.Utils.PayloadToResult<Prisma.$ProjectCountPayload>
+          args: Prisma.ProjectCountTotalFindUniqueOrThrowArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$ProjectCountTotalPayload>
         }
         findFirst: {
-          args: Prisma.ProjectCountFindFirstArgs<ExtArgs>
-          result: runtime.Types.Utils.PayloadToResult<Prisma.$ProjectCountPayload> | null
+          args: Prisma.ProjectCountTotalFindFirstArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$ProjectCountTotalPayload> | null
         }
         findFirstOrThrow: {
-          args: Prisma.ProjectCountFindFirstOrThrowArgs<ExtArgs>
-          result: runtime.Types.Utils.PayloadToResult<Prisma.$ProjectCountPayload>
+          args: Prisma.ProjectCountTotalFindFirstOrThrowArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$ProjectCountTotalPayload>
         }
         findMany: {
-          args: Prisma.ProjectCountFindManyArgs<ExtArgs>
-          result: runtime.Types.Utils.PayloadToResult<Prisma.$ProjectCountPayload>[]
+          args: Prisma.ProjectCountTotalFindManyArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$ProjectCountTotalPayload>[]
         }
         create: {
-          args: Prisma.ProjectCountCreateArgs<ExtArgs>
-          result: runtime.Types.Utils.PayloadToResult<Prisma.$ProjectCountPayload>
+          args: Prisma.ProjectCountTotalCreateArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$ProjectCountTotalPayload>
         }
         createMany: {
-          args: Prisma.ProjectCountCreateManyArgs<ExtArgs>
+          args: Prisma.ProjectCountTotalCreateManyArgs<ExtArgs>
           result: BatchPayload
         }
         createManyAndReturn: {
-          args: Prisma.ProjectCountCreateManyAndReturnArgs<ExtArgs>
-          result: runtime.Types.Utils.PayloadToResult<Prisma.$ProjectCountPayload>[]
+          args: Prisma.ProjectCountTotalCreateManyAndReturnArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$ProjectCountTotalPayload>[]
         }
         delete: {
-          args: Prisma.ProjectCountDeleteArgs<ExtArgs>
-          result: runtime.Types.Utils.PayloadToResult<Prisma.$ProjectCountPayload>
+          args: Prisma.ProjectCountTotalDeleteArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$ProjectCountTotalPayload>
         }
         update: {
-          args: Prisma.ProjectCountUpdateArgs<ExtArgs>
-          result: runtime.Types.Utils.PayloadToResult<Prisma.$ProjectCountPayload>
+          args: Prisma.ProjectCountTotalUpdateArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$ProjectCountTotalPayload>
         }
         deleteMany: {
-          args: Prisma.ProjectCountDeleteManyArgs<ExtArgs>
+          args: Prisma.ProjectCountTotalDeleteManyArgs<ExtArgs>
           result: BatchPayload
         }
         updateMany: {
-          args: Prisma.ProjectCountUpdateManyArgs<ExtArgs>
+          args: Prisma.ProjectCountTotalUpdateManyArgs<ExtArgs>
           result: BatchPayload
         }
         updateManyAndReturn: {
-          args: Prisma.ProjectCountUpdateManyAndReturnArgs<ExtArgs>
-          result: runtime.Types.Utils.PayloadToResult<Prisma.$ProjectCountPayload>[]
+          args: Prisma.ProjectCountTotalUpdateManyAndReturnArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$ProjectCountTotalPayload>[]
         }
         upsert: {
-          args: Prisma.ProjectCountUpsertArgs<ExtArgs>
-          result: runtime.Types.Utils.PayloadToResult<Prisma.$ProjectCountPayload>
+          args: Prisma.ProjectCountTotalUpsertArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$ProjectCountTotalPayload>
         }
         aggregate: {
-          args: Prisma.ProjectCountAggregateArgs<ExtArgs>
-          result: runtime.Types.Utils.Optional<Prisma.AggregateProjectCount>
+          args: Prisma.ProjectCountTotalAggregateArgs<ExtArgs>
+          result: runtime.Types.Utils.Optional<Prisma.AggregateProjectCountTotal>
         }
         groupBy: {
-          args: Prisma.ProjectCountGroupByArgs<ExtArgs>
-          result: runtime.Types.Utils.Optional<Prisma.ProjectCountGroupByOutputType>[]
+          args: Prisma.ProjectCountTotalGroupByArgs<ExtArgs>
+          result: runtime.Types.Utils.Optional<Prisma.ProjectCountTotalGroupByOutputType>[]
         }
         count: {
-          args: Prisma.ProjectCountCountArgs<ExtArgs>
-          result: runtime.Types.Utils.Optional<Prisma.ProjectCountCountAggregateOutputType> | number
+          args: Prisma.ProjectCountTotalCountArgs<ExtArgs>
+          result: runtime.Types.Utils.Optional<Prisma.ProjectCountTotalCountAggregateOutputType> | number
+        }
+      }
+    }
+    ProjectCountChange: {
+      payload: Prisma.$ProjectCountChangePayload<ExtArgs>
+      fields: Prisma.ProjectCountChangeFieldRefs
+      operations: {
+        findUnique: {
+          args: Prisma.ProjectCountChangeFindUniqueArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$ProjectCountChangePayload> | null
+        }
+        findUniqueOrThrow: {
+          args: Prisma.ProjectCountChangeFindUniqueOrThrowArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$ProjectCountChangePayload>
+        }
+        findFirst: {
+          args: Prisma.ProjectCountChangeFindFirstArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$ProjectCountChangePayload> | null
+        }
+        findFirstOrThrow: {
+          args: Prisma.ProjectCountChangeFindFirstOrThrowArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$ProjectCountChangePayload>
+        }
+        findMany: {
+          args: Prisma.ProjectCountChangeFindManyArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$ProjectCountChangePayload>[]
+        }
+        create: {
+          args: Prisma.ProjectCountChangeCreateArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$ProjectCountChangePayload>
+        }
+        createMany: {
+          args: Prisma.ProjectCountChangeCreateManyArgs<ExtArgs>
+          result: BatchPayload
+        }
+        createManyAndReturn: {
+          args: Prisma.ProjectCountChangeCreateManyAndReturnArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$ProjectCountChangePayload>[]
+        }
+        delete: {
+          args: Prisma.ProjectCountChangeDeleteArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$ProjectCountChangePayload>
+        }
+        update: {
+          args: Prisma.ProjectCountChangeUpdateArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$ProjectCountChangePayload>
+        }
+        deleteMany: {
+          args: Prisma.ProjectCountChangeDeleteManyArgs<ExtArgs>
+          result: BatchPayload
+        }
+        updateMany: {
+          args: Prisma.ProjectCountChangeUpdateManyArgs<ExtArgs>
+          result: BatchPayload
+        }
+        updateManyAndReturn: {
+          args: Prisma.ProjectCountChangeUpdateManyAndReturnArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$ProjectCountChangePayload>[]
+        }
+        upsert: {
+          args: Prisma.ProjectCountChangeUpsertArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$ProjectCountChangePayload>
+        }
+        aggregate: {
+          args: Prisma.ProjectCountChangeAggregateArgs<ExtArgs>
+          result: runtime.Types.Utils.Optional<Prisma.AggregateProjectCountChange>
+        }
+        groupBy: {
+          args: Prisma.ProjectCountChangeGroupByArgs<ExtArgs>
+          result: runtime.Types.Utils.Optional<Prisma.ProjectCountChangeGroupByOutputType>[]
+        }
+        count: {
+          args: Prisma.ProjectCountChangeCountArgs<ExtArgs>
+          result: runtime.Types.Utils.Optional<Prisma.ProjectCountChangeCountAggregateOutputType> | number
         }
       }
     }
@@ -3999,13 +4149,23 @@ export const UserScalarFieldEnum = {
 export type UserScalarFieldEnum = (typeof UserScalarFieldEnum)[keyof typeof UserScalarFieldEnum]
 
 
-export const QuotaUsageScalarFieldEnum = {
+export const QuotaTotalScalarFieldEnum = {
   userId: 'userId',
   quota: 'quota',
   used: 'used'
 } as const
 
-export type QuotaUsageScalarFieldEnum = (typeof QuotaUsageScalarFieldEnum)[keyof typeof QuotaUsageScalarFieldEnum]
+export type QuotaTotalScalarFieldEnum = (typeof QuotaTotalScalarFieldEnum)[keyof typeof QuotaTotalScalarFieldEnum]
+
+
+export const QuotaChangeScalarFieldEnum = {
+  id: 'id',
+  userId: 'userId',
+  quota: 'quota',
+  change: 'change'
+} as const
+
+export type QuotaChangeScalarFieldEnum = (typeof QuotaChangeScalarFieldEnum)[keyof typeof QuotaChangeScalarFieldEnum]
 
 
 export const QuotaLimitScalarFieldEnum = {
@@ -4102,13 +4262,23 @@ export const InvitationScalarFieldEnum = {
 export type InvitationScalarFieldEnum = (typeof InvitationScalarFieldEnum)[keyof typeof InvitationScalarFieldEnum]
 
 
-export const ProjectCountScalarFieldEnum = {
+export const ProjectCountTotalScalarFieldEnum = {
   userId: 'userId',
   status: 'status',
   count: 'count'
 } as const
 
-export type ProjectCountScalarFieldEnum = (typeof ProjectCountScalarFieldEnum)[keyof typeof ProjectCountScalarFieldEnum]
+export type ProjectCountTotalScalarFieldEnum = (typeof ProjectCountTotalScalarFieldEnum)[keyof typeof ProjectCountTotalScalarFieldEnum]
+
+
+export const ProjectCountChangeScalarFieldEnum = {
+  id: 'id',
+  userId: 'userId',
+  status: 'status',
+  change: 'change'
+} as const
+
+export type ProjectCountChangeScalarFieldEnum = (typeof ProjectCountChangeScalarFieldEnum)[keyof typeof ProjectCountChangeScalarFieldEnum]
 
 
 export const IdempotencyRecordScalarFieldEnum = {
@@ -4323,6 +4493,7 @@ export const UploadScalarFieldEnum = {
   createdAt: 'createdAt',
   updatedAt: 'updatedAt',
   tempName: 'tempName',
+  multipart: 'multipart',
   holder: 'holder',
   heldUntil: 'heldUntil',
   leaseRequestedAt: 'leaseRequestedAt'
@@ -5294,14 +5465,16 @@ export interface PrismaClientOptionsWithAdapter extends PrismaClientBaseOptions 
 export type PrismaClientOptions = PrismaClientOptionsWithAccelerateUrl | PrismaClientOptionsWithAdapter
 export type GlobalOmitConfig = {
   user?: Prisma.UserOmit
-  quotaUsage?: Prisma.QuotaUsageOmit
+  quotaTotal?: Prisma.QuotaTotalOmit
+  quotaChange?: Prisma.QuotaChangeOmit
   quotaLimit?: Prisma.QuotaLimitOmit
   settings?: Prisma.SettingsOmit
   apiKey?: Prisma.ApiKeyOmit
   project?: Prisma.ProjectOmit
   member?: Prisma.MemberOmit
   invitation?: Prisma.InvitationOmit
-  projectCount?: Prisma.ProjectCountOmit
+  projectCountTotal?: Prisma.ProjectCountTotalOmit
+  projectCountChange?: Prisma.ProjectCountChangeOmit
   idempotencyRecord?: Prisma.IdempotencyRecordOmit
   event?: Prisma.EventOmit
   eventLog?: Prisma.EventLogOmit

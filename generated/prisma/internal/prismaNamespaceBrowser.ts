@@ -52,14 +52,16 @@ export const AnyNull = runtime.AnyNull
 
 export const ModelName = {
   User: 'User',
-  QuotaUsage: 'QuotaUsage',
+  QuotaTotal: 'QuotaTotal',
+  QuotaChange: 'QuotaChange',
   QuotaLimit: 'QuotaLimit',
   Settings: 'Settings',
   ApiKey: 'ApiKey',
   Project: 'Project',
   Member: 'Member',
   Invitation: 'Invitation',
-  ProjectCount: 'ProjectCount',
+  ProjectCountTotal: 'ProjectCountTotal',
+  ProjectCountChange: 'ProjectCountChange',
   IdempotencyRecord: 'IdempotencyRecord',
   Event: 'Event',
   EventLog: 'EventLog',
@@ -135,13 +137,23 @@ export const UserScalarFieldEnum = {
 export type UserScalarFieldEnum = (typeof UserScalarFieldEnum)[keyof typeof UserScalarFieldEnum]
 
 
-export const QuotaUsageScalarFieldEnum = {
+export const QuotaTotalScalarFieldEnum = {
   userId: 'userId',
   quota: 'quota',
   used: 'used'
 } as const
 
-export type QuotaUsageScalarFieldEnum = (typeof QuotaUsageScalarFieldEnum)[keyof typeof QuotaUsageScalarFieldEnum]
+export type QuotaTotalScalarFieldEnum = (typeof QuotaTotalScalarFieldEnum)[keyof typeof QuotaTotalScalarFieldEnum]
+
+
+export const QuotaChangeScalarFieldEnum = {
+  id: 'id',
+  userId: 'userId',
+  quota: 'quota',
+  change: 'change'
+} as const
+
+export type QuotaChangeScalarFieldEnum = (typeof QuotaChangeScalarFieldEnum)[keyof typeof QuotaChangeScalarFieldEnum]
 
 
 export const QuotaLimitScalarFieldEnum = {
@@ -238,13 +250,23 @@ export const InvitationScalarFieldEnum = {
 export type InvitationScalarFieldEnum = (typeof InvitationScalarFieldEnum)[keyof typeof InvitationScalarFieldEnum]
 
 
-export const ProjectCountScalarFieldEnum = {
+export const ProjectCountTotalScalarFieldEnum = {
   userId: 'userId',
   status: 'status',
   count: 'count'
 } as const
 
-export type ProjectCountScalarFieldEnum = (typeof ProjectCountScalarFieldEnum)[keyof typeof ProjectCountScalarFieldEnum]
+export type ProjectCountTotalScalarFieldEnum = (typeof ProjectCountTotalScalarFieldEnum)[keyof typeof ProjectCountTotalScalarFieldEnum]
+
+
+export const ProjectCountChangeScalarFieldEnum = {
+  id: 'id',
+  userId: 'userId',
+  status: 'status',
+  change: 'change'
+} as const
+
+export type ProjectCountChangeScalarFieldEnum = (typeof ProjectCountChangeScalarFieldEnum)[keyof typeof ProjectCountChangeScalarFieldEnum]
 
 
 export const IdempotencyRecordScalarFieldEnum = {
@@ -459,6 +481,7 @@ export const UploadScalarFieldEnum = {
   createdAt: 'createdAt',
   updatedAt: 'updatedAt',
   tempName: 'tempName',
+  multipart: 'multipart',
   holder: 'holder',
   heldUntil: 'heldUntil',
   leaseRequestedAt: 'leaseRequestedAt'

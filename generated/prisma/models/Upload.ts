@@ -105,6 +105,7 @@ export type UploadCountAggregateOutputType = {
   createdAt: number
   updatedAt: number
   tempName: number
+  multipart: number
   holder: number
   heldUntil: number
   leaseRequestedAt: number
@@ -191,6 +192,7 @@ export type UploadCountAggregateInputType = {
   createdAt?: true
   updatedAt?: true
   tempName?: true
+  multipart?: true
   holder?: true
   heldUntil?: true
   leaseRequestedAt?: true
@@ -304,6 +306,7 @@ export type UploadGroupByOutputType = {
   createdAt: Date
   updatedAt: Date
   tempName: string | null
+  multipart: runtime.JsonValue | null
   holder: string | null
   heldUntil: Date | null
   leaseRequestedAt: Date | null
@@ -353,6 +356,7 @@ export type UploadWhereInput = {
   createdAt?: Prisma.DateTimeFilter<"Upload"> | Date | string
   updatedAt?: Prisma.DateTimeFilter<"Upload"> | Date | string
   tempName?: Prisma.StringNullableFilter<"Upload"> | string | null
+  multipart?: Prisma.JsonNullableFilter<"Upload">
   holder?: Prisma.StringNullableFilter<"Upload"> | string | null
   heldUntil?: Prisma.DateTimeNullableFilter<"Upload"> | Date | string | null
   leaseRequestedAt?: Prisma.DateTimeNullableFilter<"Upload"> | Date | string | null
@@ -381,6 +385,7 @@ export type UploadOrderByWithRelationInput = {
   createdAt?: Prisma.SortOrder
   updatedAt?: Prisma.SortOrder
   tempName?: Prisma.SortOrderInput | Prisma.SortOrder
+  multipart?: Prisma.SortOrderInput | Prisma.SortOrder
   holder?: Prisma.SortOrderInput | Prisma.SortOrder
   heldUntil?: Prisma.SortOrderInput | Prisma.SortOrder
   leaseRequestedAt?: Prisma.SortOrderInput | Prisma.SortOrder
@@ -412,6 +417,7 @@ export type UploadWhereUniqueInput = Prisma.AtLeast<{
   createdAt?: Prisma.DateTimeFilter<"Upload"> | Date | string
   updatedAt?: Prisma.DateTimeFilter<"Upload"> | Date | string
   tempName?: Prisma.StringNullableFilter<"Upload"> | string | null
+  multipart?: Prisma.JsonNullableFilter<"Upload">
   holder?: Prisma.StringNullableFilter<"Upload"> | string | null
   heldUntil?: Prisma.DateTimeNullableFilter<"Upload"> | Date | string | null
   leaseRequestedAt?: Prisma.DateTimeNullableFilter<"Upload"> | Date | string | null
@@ -440,6 +446,7 @@ export type UploadOrderByWithAggregationInput = {
   createdAt?: Prisma.SortOrder
   updatedAt?: Prisma.SortOrder
   tempName?: Prisma.SortOrderInput | Prisma.SortOrder
+  multipart?: Prisma.SortOrderInput | Prisma.SortOrder
   holder?: Prisma.SortOrderInput | Prisma.SortOrder
   heldUntil?: Prisma.SortOrderInput | Prisma.SortOrder
   leaseRequestedAt?: Prisma.SortOrderInput | Prisma.SortOrder
@@ -474,6 +481,7 @@ export type UploadScalarWhereWithAggregatesInput = {
   createdAt?: Prisma.DateTimeWithAggregatesFilter<"Upload"> | Date | string
   updatedAt?: Prisma.DateTimeWithAggregatesFilter<"Upload"> | Date | string
   tempName?: Prisma.StringNullableWithAggregatesFilter<"Upload"> | string | null
+  multipart?: Prisma.JsonNullableWithAggregatesFilter<"Upload">
   holder?: Prisma.StringNullableWithAggregatesFilter<"Upload"> | string | null
   heldUntil?: Prisma.DateTimeNullableWithAggregatesFilter<"Upload"> | Date | string | null
   leaseRequestedAt?: Prisma.DateTimeNullableWithAggregatesFilter<"Upload"> | Date | string | null
@@ -498,6 +506,7 @@ export type UploadCreateInput = {
   createdAt?: Date | string
   updatedAt?: Date | string
   tempName?: string | null
+  multipart?: Prisma.NullableJsonNullValueInput | runtime.InputJsonValue
   holder?: string | null
   heldUntil?: Date | string | null
   leaseRequestedAt?: Date | string | null
@@ -526,6 +535,7 @@ export type UploadUncheckedCreateInput = {
   createdAt?: Date | string
   updatedAt?: Date | string
   tempName?: string | null
+  multipart?: Prisma.NullableJsonNullValueInput | runtime.InputJsonValue
   holder?: string | null
   heldUntil?: Date | string | null
   leaseRequestedAt?: Date | string | null
@@ -550,6 +560,7 @@ export type UploadUpdateInput = {
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   updatedAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   tempName?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  multipart?: Prisma.NullableJsonNullValueInput | runtime.InputJsonValue
   holder?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   heldUntil?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   leaseRequestedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
@@ -578,6 +589,7 @@ export type UploadUncheckedUpdateInput = {
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   updatedAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   tempName?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  multipart?: Prisma.NullableJsonNullValueInput | runtime.InputJsonValue
   holder?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   heldUntil?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   leaseRequestedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
@@ -604,6 +616,7 @@ export type UploadCreateManyInput = {
   createdAt?: Date | string
   updatedAt?: Date | string
   tempName?: string | null
+  multipart?: Prisma.NullableJsonNullValueInput | runtime.InputJsonValue
   holder?: string | null
   heldUntil?: Date | string | null
   leaseRequestedAt?: Date | string | null
@@ -628,6 +641,7 @@ export type UploadUpdateManyMutationInput = {
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   updatedAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   tempName?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  multipart?: Prisma.NullableJsonNullValueInput | runtime.InputJsonValue
   holder?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   heldUntil?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   leaseRequestedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
@@ -654,6 +668,7 @@ export type UploadUncheckedUpdateManyInput = {
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   updatedAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   tempName?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  multipart?: Prisma.NullableJsonNullValueInput | runtime.InputJsonValue
   holder?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   heldUntil?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   leaseRequestedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
@@ -690,6 +705,7 @@ export type UploadCountOrderByAggregateInput = {
   createdAt?: Prisma.SortOrder
   updatedAt?: Prisma.SortOrder
   tempName?: Prisma.SortOrder
+  multipart?: Prisma.SortOrder
   holder?: Prisma.SortOrder
   heldUntil?: Prisma.SortOrder
   leaseRequestedAt?: Prisma.SortOrder
@@ -865,6 +881,7 @@ export type UploadCreateWithoutUserInput = {
   createdAt?: Date | string
   updatedAt?: Date | string
   tempName?: string | null
+  multipart?: Prisma.NullableJsonNullValueInput | runtime.InputJsonValue
   holder?: string | null
   heldUntil?: Date | string | null
   leaseRequestedAt?: Date | string | null
@@ -891,6 +908,7 @@ export type UploadUncheckedCreateWithoutUserInput = {
   createdAt?: Date | string
   updatedAt?: Date | string
   tempName?: string | null
+  multipart?: Prisma.NullableJsonNullValueInput | runtime.InputJsonValue
   holder?: string | null
   heldUntil?: Date | string | null
   leaseRequestedAt?: Date | string | null
@@ -946,6 +964,7 @@ export type UploadScalarWhereInput = {
   createdAt?: Prisma.DateTimeFilter<"Upload"> | Date | string
   updatedAt?: Prisma.DateTimeFilter<"Upload"> | Date | string
   tempName?: Prisma.StringNullableFilter<"Upload"> | string | null
+  multipart?: Prisma.JsonNullableFilter<"Upload">
   holder?: Prisma.StringNullableFilter<"Upload"> | string | null
   heldUntil?: Prisma.DateTimeNullableFilter<"Upload"> | Date | string | null
   leaseRequestedAt?: Prisma.DateTimeNullableFilter<"Upload"> | Date | string | null
@@ -970,6 +989,7 @@ export type UploadCreateWithoutProjectInput = {
   createdAt?: Date | string
   updatedAt?: Date | string
   tempName?: string | null
+  multipart?: Prisma.NullableJsonNullValueInput | runtime.InputJsonValue
   holder?: string | null
   heldUntil?: Date | string | null
   leaseRequestedAt?: Date | string | null
@@ -996,6 +1016,7 @@ export type UploadUncheckedCreateWithoutProjectInput = {
   createdAt?: Date | string
   updatedAt?: Date | string
   tempName?: string | null
+  multipart?: Prisma.NullableJsonNullValueInput | runtime.InputJsonValue
   holder?: string | null
   heldUntil?: Date | string | null
   leaseRequestedAt?: Date | string | null
@@ -1047,6 +1068,7 @@ export type UploadCreateManyUserInput = {
   createdAt?: Date | string
   updatedAt?: Date | string
   tempName?: string | null
+  multipart?: Prisma.NullableJsonNullValueInput | runtime.InputJsonValue
   holder?: string | null
   heldUntil?: Date | string | null
   leaseRequestedAt?: Date | string | null
@@ -1071,6 +1093,7 @@ export type UploadUpdateWithoutUserInput = {
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   updatedAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   tempName?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  multipart?: Prisma.NullableJsonNullValueInput | runtime.InputJsonValue
   holder?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   heldUntil?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   leaseRequestedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
@@ -1097,6 +1120,7 @@ export type UploadUncheckedUpdateWithoutUserInput = {
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   updatedAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   tempName?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  multipart?: Prisma.NullableJsonNullValueInput | runtime.InputJsonValue
   holder?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   heldUntil?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   leaseRequestedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
@@ -1122,6 +1146,7 @@ export type UploadUncheckedUpdateManyWithoutUserInput = {
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   updatedAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   tempName?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  multipart?: Prisma.NullableJsonNullValueInput | runtime.InputJsonValue
   holder?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   heldUntil?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   leaseRequestedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
@@ -1147,6 +1172,7 @@ export type UploadCreateManyProjectInput = {
   createdAt?: Date | string
   updatedAt?: Date | string
   tempName?: string | null
+  multipart?: Prisma.NullableJsonNullValueInput | runtime.InputJsonValue
   holder?: string | null
   heldUntil?: Date | string | null
   leaseRequestedAt?: Date | string | null
@@ -1171,6 +1197,7 @@ export type UploadUpdateWithoutProjectInput = {
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   updatedAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   tempName?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  multipart?: Prisma.NullableJsonNullValueInput | runtime.InputJsonValue
   holder?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   heldUntil?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   leaseRequestedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
@@ -1197,6 +1224,7 @@ export type UploadUncheckedUpdateWithoutProjectInput = {
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   updatedAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   tempName?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  multipart?: Prisma.NullableJsonNullValueInput | runtime.InputJsonValue
   holder?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   heldUntil?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   leaseRequestedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
@@ -1222,6 +1250,7 @@ export type UploadUncheckedUpdateManyWithoutProjectInput = {
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   updatedAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   tempName?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  multipart?: Prisma.NullableJsonNullValueInput | runtime.InputJsonValue
   holder?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   heldUntil?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   leaseRequestedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
@@ -1250,6 +1279,7 @@ export type UploadSelect<ExtArgs extends runtime.Types.Extensions.InternalArgs =
   createdAt?: boolean
   updatedAt?: boolean
   tempName?: boolean
+  multipart?: boolean
   holder?: boolean
   heldUntil?: boolean
   leaseRequestedAt?: boolean
@@ -1278,6 +1308,7 @@ export type UploadSelectCreateManyAndReturn<ExtArgs extends runtime.Types.Extens
   createdAt?: boolean
   updatedAt?: boolean
   tempName?: boolean
+  multipart?: boolean
   holder?: boolean
   heldUntil?: boolean
   leaseRequestedAt?: boolean
@@ -1306,6 +1337,7 @@ export type UploadSelectUpdateManyAndReturn<ExtArgs extends runtime.Types.Extens
   createdAt?: boolean
   updatedAt?: boolean
   tempName?: boolean
+  multipart?: boolean
   holder?: boolean
   heldUntil?: boolean
   leaseRequestedAt?: boolean
@@ -1334,12 +1366,13 @@ export type UploadSelectScalar = {
   createdAt?: boolean
   updatedAt?: boolean
   tempName?: boolean
+  multipart?: boolean
   holder?: boolean
   heldUntil?: boolean
   leaseRequestedAt?: boolean
 }
 
-export type UploadOmit<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = runtime.Types.Extensions.GetOmit<"id" | "projectId" | "userId" | "spaceId" | "name" | "path" | "declaredContentType" | "visibility" | "metadata" | "tags" | "fileExpiresAt" | "sha256" | "rawMetadata" | "length" | "received" | "fileId" | "expiresAt" | "createdAt" | "updatedAt" | "tempName" | "holder" | "heldUntil" | "leaseRequestedAt", ExtArgs["result"]["upload"]>
+export type UploadOmit<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = runtime.Types.Extensions.GetOmit<"id" | "projectId" | "userId" | "spaceId" | "name" | "path" | "declaredContentType" | "visibility" | "metadata" | "tags" | "fileExpiresAt" | "sha256" | "rawMetadata" | "length" | "received" | "fileId" | "expiresAt" | "createdAt" | "updatedAt" | "tempName" | "multipart" | "holder" | "heldUntil" | "leaseRequestedAt", ExtArgs["result"]["upload"]>
 export type UploadInclude<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = {
   project?: boolean | Prisma.Upload$projectArgs<ExtArgs>
   user?: boolean | Prisma.UserDefaultArgs<ExtArgs>
@@ -1411,6 +1444,10 @@ export type $UploadPayload<ExtArgs extends runtime.Types.Extensions.InternalArgs
      * the bytes to a new file.
      */
     tempName: string | null
+    /**
+     * With files in S3: the multipart upload that has the bytes. Null if they are in a partial file.
+     */
+    multipart: runtime.JsonValue | null
     /**
      * The lease: the holder, its expiry, and the last time another request asked for the lease. A holder
      * without an expiry is a previous holder that may still be writing to the partial file.
@@ -1863,6 +1900,7 @@ export interface UploadFieldRefs {
   readonly createdAt: Prisma.FieldRef<"Upload", 'DateTime'>
   readonly updatedAt: Prisma.FieldRef<"Upload", 'DateTime'>
   readonly tempName: Prisma.FieldRef<"Upload", 'String'>
+  readonly multipart: Prisma.FieldRef<"Upload", 'Json'>
   readonly holder: Prisma.FieldRef<"Upload", 'String'>
   readonly heldUntil: Prisma.FieldRef<"Upload", 'DateTime'>
   readonly leaseRequestedAt: Prisma.FieldRef<"Upload", 'DateTime'>

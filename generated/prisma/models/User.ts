@@ -249,7 +249,7 @@ export type UserWhereInput = {
   added?: Prisma.MemberListRelationFilter
   invitations?: Prisma.InvitationListRelationFilter
   invited?: Prisma.InvitationListRelationFilter
-  counts?: Prisma.ProjectCountListRelationFilter
+  counts?: Prisma.ProjectCountTotalListRelationFilter
   endpoints?: Prisma.WebhookEndpointListRelationFilter
   files?: Prisma.FileListRelationFilter
   links?: Prisma.FileLinkListRelationFilter
@@ -285,7 +285,7 @@ export type UserOrderByWithRelationInput = {
   added?: Prisma.MemberOrderByRelationAggregateInput
   invitations?: Prisma.InvitationOrderByRelationAggregateInput
   invited?: Prisma.InvitationOrderByRelationAggregateInput
-  counts?: Prisma.ProjectCountOrderByRelationAggregateInput
+  counts?: Prisma.ProjectCountTotalOrderByRelationAggregateInput
   endpoints?: Prisma.WebhookEndpointOrderByRelationAggregateInput
   files?: Prisma.FileOrderByRelationAggregateInput
   links?: Prisma.FileLinkOrderByRelationAggregateInput
@@ -324,7 +324,7 @@ export type UserWhereUniqueInput = Prisma.AtLeast<{
   added?: Prisma.MemberListRelationFilter
   invitations?: Prisma.InvitationListRelationFilter
   invited?: Prisma.InvitationListRelationFilter
-  counts?: Prisma.ProjectCountListRelationFilter
+  counts?: Prisma.ProjectCountTotalListRelationFilter
   endpoints?: Prisma.WebhookEndpointListRelationFilter
   files?: Prisma.FileListRelationFilter
   links?: Prisma.FileLinkListRelationFilter
@@ -398,7 +398,7 @@ export type UserCreateInput = {
   added?: Prisma.MemberCreateNestedManyWithoutCreatedByInput
   invitations?: Prisma.InvitationCreateNestedManyWithoutCreatedByInput
   invited?: Prisma.InvitationCreateNestedManyWithoutUserInput
-  counts?: Prisma.ProjectCountCreateNestedManyWithoutUserInput
+  counts?: Prisma.ProjectCountTotalCreateNestedManyWithoutUserInput
   endpoints?: Prisma.WebhookEndpointCreateNestedManyWithoutUserInput
   files?: Prisma.FileCreateNestedManyWithoutOwnerInput
   links?: Prisma.FileLinkCreateNestedManyWithoutCreatedByInput
@@ -434,7 +434,7 @@ export type UserUncheckedCreateInput = {
   added?: Prisma.MemberUncheckedCreateNestedManyWithoutCreatedByInput
   invitations?: Prisma.InvitationUncheckedCreateNestedManyWithoutCreatedByInput
   invited?: Prisma.InvitationUncheckedCreateNestedManyWithoutUserInput
-  counts?: Prisma.ProjectCountUncheckedCreateNestedManyWithoutUserInput
+  counts?: Prisma.ProjectCountTotalUncheckedCreateNestedManyWithoutUserInput
   endpoints?: Prisma.WebhookEndpointUncheckedCreateNestedManyWithoutUserInput
   files?: Prisma.FileUncheckedCreateNestedManyWithoutOwnerInput
   links?: Prisma.FileLinkUncheckedCreateNestedManyWithoutCreatedByInput
@@ -470,7 +470,7 @@ export type UserUpdateInput = {
   added?: Prisma.MemberUpdateManyWithoutCreatedByNestedInput
   invitations?: Prisma.InvitationUpdateManyWithoutCreatedByNestedInput
   invited?: Prisma.InvitationUpdateManyWithoutUserNestedInput
-  counts?: Prisma.ProjectCountUpdateManyWithoutUserNestedInput
+  counts?: Prisma.ProjectCountTotalUpdateManyWithoutUserNestedInput
   endpoints?: Prisma.WebhookEndpointUpdateManyWithoutUserNestedInput
   files?: Prisma.FileUpdateManyWithoutOwnerNestedInput
   links?: Prisma.FileLinkUpdateManyWithoutCreatedByNestedInput
@@ -506,7 +506,7 @@ export type UserUncheckedUpdateInput = {
   added?: Prisma.MemberUncheckedUpdateManyWithoutCreatedByNestedInput
   invitations?: Prisma.InvitationUncheckedUpdateManyWithoutCreatedByNestedInput
   invited?: Prisma.InvitationUncheckedUpdateManyWithoutUserNestedInput
-  counts?: Prisma.ProjectCountUncheckedUpdateManyWithoutUserNestedInput
+  counts?: Prisma.ProjectCountTotalUncheckedUpdateManyWithoutUserNestedInput
   endpoints?: Prisma.WebhookEndpointUncheckedUpdateManyWithoutUserNestedInput
   files?: Prisma.FileUncheckedUpdateManyWithoutOwnerNestedInput
   links?: Prisma.FileLinkUncheckedUpdateManyWithoutCreatedByNestedInput
@@ -953,7 +953,7 @@ export type UserCreateWithoutSettingsInput = {
   added?: Prisma.MemberCreateNestedManyWithoutCreatedByInput
   invitations?: Prisma.InvitationCreateNestedManyWithoutCreatedByInput
   invited?: Prisma.InvitationCreateNestedManyWithoutUserInput
-  counts?: Prisma.ProjectCountCreateNestedManyWithoutUserInput
+  counts?: Prisma.ProjectCountTotalCreateNestedManyWithoutUserInput
   endpoints?: Prisma.WebhookEndpointCreateNestedManyWithoutUserInput
   files?: Prisma.FileCreateNestedManyWithoutOwnerInput
   links?: Prisma.FileLinkCreateNestedManyWithoutCreatedByInput
@@ -988,7 +988,7 @@ export type UserUncheckedCreateWithoutSettingsInput = {
   added?: Prisma.MemberUncheckedCreateNestedManyWithoutCreatedByInput
   invitations?: Prisma.InvitationUncheckedCreateNestedManyWithoutCreatedByInput
   invited?: Prisma.InvitationUncheckedCreateNestedManyWithoutUserInput
-  counts?: Prisma.ProjectCountUncheckedCreateNestedManyWithoutUserInput
+  counts?: Prisma.ProjectCountTotalUncheckedCreateNestedManyWithoutUserInput
   endpoints?: Prisma.WebhookEndpointUncheckedCreateNestedManyWithoutUserInput
   files?: Prisma.FileUncheckedCreateNestedManyWithoutOwnerInput
   links?: Prisma.FileLinkUncheckedCreateNestedManyWithoutCreatedByInput
@@ -1039,7 +1039,7 @@ export type UserUpdateWithoutSettingsInput = {
   added?: Prisma.MemberUpdateManyWithoutCreatedByNestedInput
   invitations?: Prisma.InvitationUpdateManyWithoutCreatedByNestedInput
   invited?: Prisma.InvitationUpdateManyWithoutUserNestedInput
-  counts?: Prisma.ProjectCountUpdateManyWithoutUserNestedInput
+  counts?: Prisma.ProjectCountTotalUpdateManyWithoutUserNestedInput
   endpoints?: Prisma.WebhookEndpointUpdateManyWithoutUserNestedInput
   files?: Prisma.FileUpdateManyWithoutOwnerNestedInput
   links?: Prisma.FileLinkUpdateManyWithoutCreatedByNestedInput
@@ -1074,7 +1074,7 @@ export type UserUncheckedUpdateWithoutSettingsInput = {
   added?: Prisma.MemberUncheckedUpdateManyWithoutCreatedByNestedInput
   invitations?: Prisma.InvitationUncheckedUpdateManyWithoutCreatedByNestedInput
   invited?: Prisma.InvitationUncheckedUpdateManyWithoutUserNestedInput
-  counts?: Prisma.ProjectCountUncheckedUpdateManyWithoutUserNestedInput
+  counts?: Prisma.ProjectCountTotalUncheckedUpdateManyWithoutUserNestedInput
   endpoints?: Prisma.WebhookEndpointUncheckedUpdateManyWithoutUserNestedInput
   files?: Prisma.FileUncheckedUpdateManyWithoutOwnerNestedInput
   links?: Prisma.FileLinkUncheckedUpdateManyWithoutCreatedByNestedInput
@@ -1109,7 +1109,7 @@ export type UserCreateWithoutApiKeysInput = {
   added?: Prisma.MemberCreateNestedManyWithoutCreatedByInput
   invitations?: Prisma.InvitationCreateNestedManyWithoutCreatedByInput
   invited?: Prisma.InvitationCreateNestedManyWithoutUserInput
-  counts?: Prisma.ProjectCountCreateNestedManyWithoutUserInput
+  counts?: Prisma.ProjectCountTotalCreateNestedManyWithoutUserInput
   endpoints?: Prisma.WebhookEndpointCreateNestedManyWithoutUserInput
   files?: Prisma.FileCreateNestedManyWithoutOwnerInput
   links?: Prisma.FileLinkCreateNestedManyWithoutCreatedByInput
@@ -1144,7 +1144,7 @@ export type UserUncheckedCreateWithoutApiKeysInput = {
   added?: Prisma.MemberUncheckedCreateNestedManyWithoutCreatedByInput
   invitations?: Prisma.InvitationUncheckedCreateNestedManyWithoutCreatedByInput
   invited?: Prisma.InvitationUncheckedCreateNestedManyWithoutUserInput
-  counts?: Prisma.ProjectCountUncheckedCreateNestedManyWithoutUserInput
+  counts?: Prisma.ProjectCountTotalUncheckedCreateNestedManyWithoutUserInput
   endpoints?: Prisma.WebhookEndpointUncheckedCreateNestedManyWithoutUserInput
   files?: Prisma.FileUncheckedCreateNestedManyWithoutOwnerInput
   links?: Prisma.FileLinkUncheckedCreateNestedManyWithoutCreatedByInput
@@ -1195,7 +1195,7 @@ export type UserUpdateWithoutApiKeysInput = {
   added?: Prisma.MemberUpdateManyWithoutCreatedByNestedInput
   invitations?: Prisma.InvitationUpdateManyWithoutCreatedByNestedInput
   invited?: Prisma.InvitationUpdateManyWithoutUserNestedInput
-  counts?: Prisma.ProjectCountUpdateManyWithoutUserNestedInput
+  counts?: Prisma.ProjectCountTotalUpdateManyWithoutUserNestedInput
   endpoints?: Prisma.WebhookEndpointUpdateManyWithoutUserNestedInput
   files?: Prisma.FileUpdateManyWithoutOwnerNestedInput
   links?: Prisma.FileLinkUpdateManyWithoutCreatedByNestedInput
@@ -1230,7 +1230,7 @@ export type UserUncheckedUpdateWithoutApiKeysInput = {
   added?: Prisma.MemberUncheckedUpdateManyWithoutCreatedByNestedInput
   invitations?: Prisma.InvitationUncheckedUpdateManyWithoutCreatedByNestedInput
   invited?: Prisma.InvitationUncheckedUpdateManyWithoutUserNestedInput
-  counts?: Prisma.ProjectCountUncheckedUpdateManyWithoutUserNestedInput
+  counts?: Prisma.ProjectCountTotalUncheckedUpdateManyWithoutUserNestedInput
   endpoints?: Prisma.WebhookEndpointUncheckedUpdateManyWithoutUserNestedInput
   files?: Prisma.FileUncheckedUpdateManyWithoutOwnerNestedInput
   links?: Prisma.FileLinkUncheckedUpdateManyWithoutCreatedByNestedInput
@@ -1265,7 +1265,7 @@ export type UserCreateWithoutOwnedInput = {
   added?: Prisma.MemberCreateNestedManyWithoutCreatedByInput
   invitations?: Prisma.InvitationCreateNestedManyWithoutCreatedByInput
   invited?: Prisma.InvitationCreateNestedManyWithoutUserInput
-  counts?: Prisma.ProjectCountCreateNestedManyWithoutUserInput
+  counts?: Prisma.ProjectCountTotalCreateNestedManyWithoutUserInput
   endpoints?: Prisma.WebhookEndpointCreateNestedManyWithoutUserInput
   files?: Prisma.FileCreateNestedManyWithoutOwnerInput
   links?: Prisma.FileLinkCreateNestedManyWithoutCreatedByInput
@@ -1300,7 +1300,7 @@ export type UserUncheckedCreateWithoutOwnedInput = {
   added?: Prisma.MemberUncheckedCreateNestedManyWithoutCreatedByInput
   invitations?: Prisma.InvitationUncheckedCreateNestedManyWithoutCreatedByInput
   invited?: Prisma.InvitationUncheckedCreateNestedManyWithoutUserInput
-  counts?: Prisma.ProjectCountUncheckedCreateNestedManyWithoutUserInput
+  counts?: Prisma.ProjectCountTotalUncheckedCreateNestedManyWithoutUserInput
   endpoints?: Prisma.WebhookEndpointUncheckedCreateNestedManyWithoutUserInput
   files?: Prisma.FileUncheckedCreateNestedManyWithoutOwnerInput
   links?: Prisma.FileLinkUncheckedCreateNestedManyWithoutCreatedByInput
@@ -1351,7 +1351,7 @@ export type UserUpdateWithoutOwnedInput = {
   added?: Prisma.MemberUpdateManyWithoutCreatedByNestedInput
   invitations?: Prisma.InvitationUpdateManyWithoutCreatedByNestedInput
   invited?: Prisma.InvitationUpdateManyWithoutUserNestedInput
-  counts?: Prisma.ProjectCountUpdateManyWithoutUserNestedInput
+  counts?: Prisma.ProjectCountTotalUpdateManyWithoutUserNestedInput
   endpoints?: Prisma.WebhookEndpointUpdateManyWithoutUserNestedInput
   files?: Prisma.FileUpdateManyWithoutOwnerNestedInput
   links?: Prisma.FileLinkUpdateManyWithoutCreatedByNestedInput
@@ -1386,7 +1386,7 @@ export type UserUncheckedUpdateWithoutOwnedInput = {
   added?: Prisma.MemberUncheckedUpdateManyWithoutCreatedByNestedInput
   invitations?: Prisma.InvitationUncheckedUpdateManyWithoutCreatedByNestedInput
   invited?: Prisma.InvitationUncheckedUpdateManyWithoutUserNestedInput
-  counts?: Prisma.ProjectCountUncheckedUpdateManyWithoutUserNestedInput
+  counts?: Prisma.ProjectCountTotalUncheckedUpdateManyWithoutUserNestedInput
   endpoints?: Prisma.WebhookEndpointUncheckedUpdateManyWithoutUserNestedInput
   files?: Prisma.FileUncheckedUpdateManyWithoutOwnerNestedInput
   links?: Prisma.FileLinkUncheckedUpdateManyWithoutCreatedByNestedInput
@@ -1421,7 +1421,7 @@ export type UserCreateWithoutMembershipsInput = {
   added?: Prisma.MemberCreateNestedManyWithoutCreatedByInput
   invitations?: Prisma.InvitationCreateNestedManyWithoutCreatedByInput
   invited?: Prisma.InvitationCreateNestedManyWithoutUserInput
-  counts?: Prisma.ProjectCountCreateNestedManyWithoutUserInput
+  counts?: Prisma.ProjectCountTotalCreateNestedManyWithoutUserInput
   endpoints?: Prisma.WebhookEndpointCreateNestedManyWithoutUserInput
   files?: Prisma.FileCreateNestedManyWithoutOwnerInput
   links?: Prisma.FileLinkCreateNestedManyWithoutCreatedByInput
@@ -1456,7 +1456,7 @@ export type UserUncheckedCreateWithoutMembershipsInput = {
   added?: Prisma.MemberUncheckedCreateNestedManyWithoutCreatedByInput
   invitations?: Prisma.InvitationUncheckedCreateNestedManyWithoutCreatedByInput
   invited?: Prisma.InvitationUncheckedCreateNestedManyWithoutUserInput
-  counts?: Prisma.ProjectCountUncheckedCreateNestedManyWithoutUserInput
+  counts?: Prisma.ProjectCountTotalUncheckedCreateNestedManyWithoutUserInput
   endpoints?: Prisma.WebhookEndpointUncheckedCreateNestedManyWithoutUserInput
   files?: Prisma.FileUncheckedCreateNestedManyWithoutOwnerInput
   links?: Prisma.FileLinkUncheckedCreateNestedManyWithoutCreatedByInput
@@ -1496,7 +1496,7 @@ export type UserCreateWithoutAddedInput = {
   memberships?: Prisma.MemberCreateNestedManyWithoutUserInput
   invitations?: Prisma.InvitationCreateNestedManyWithoutCreatedByInput
   invited?: Prisma.InvitationCreateNestedManyWithoutUserInput
-  counts?: Prisma.ProjectCountCreateNestedManyWithoutUserInput
+  counts?: Prisma.ProjectCountTotalCreateNestedManyWithoutUserInput
   endpoints?: Prisma.WebhookEndpointCreateNestedManyWithoutUserInput
   files?: Prisma.FileCreateNestedManyWithoutOwnerInput
   links?: Prisma.FileLinkCreateNestedManyWithoutCreatedByInput
@@ -1531,7 +1531,7 @@ export type UserUncheckedCreateWithoutAddedInput = {
   memberships?: Prisma.MemberUncheckedCreateNestedManyWithoutUserInput
   invitations?: Prisma.InvitationUncheckedCreateNestedManyWithoutCreatedByInput
   invited?: Prisma.InvitationUncheckedCreateNestedManyWithoutUserInput
-  counts?: Prisma.ProjectCountUncheckedCreateNestedManyWithoutUserInput
+  counts?: Prisma.ProjectCountTotalUncheckedCreateNestedManyWithoutUserInput
   endpoints?: Prisma.WebhookEndpointUncheckedCreateNestedManyWithoutUserInput
   files?: Prisma.FileUncheckedCreateNestedManyWithoutOwnerInput
   links?: Prisma.FileLinkUncheckedCreateNestedManyWithoutCreatedByInput
@@ -1582,7 +1582,7 @@ export type UserUpdateWithoutMembershipsInput = {
   added?: Prisma.MemberUpdateManyWithoutCreatedByNestedInput
   invitations?: Prisma.InvitationUpdateManyWithoutCreatedByNestedInput
   invited?: Prisma.InvitationUpdateManyWithoutUserNestedInput
-  counts?: Prisma.ProjectCountUpdateManyWithoutUserNestedInput
+  counts?: Prisma.ProjectCountTotalUpdateManyWithoutUserNestedInput
   endpoints?: Prisma.WebhookEndpointUpdateManyWithoutUserNestedInput
   files?: Prisma.FileUpdateManyWithoutOwnerNestedInput
   links?: Prisma.FileLinkUpdateManyWithoutCreatedByNestedInput
@@ -1617,7 +1617,7 @@ export type UserUncheckedUpdateWithoutMembershipsInput = {
   added?: Prisma.MemberUncheckedUpdateManyWithoutCreatedByNestedInput
   invitations?: Prisma.InvitationUncheckedUpdateManyWithoutCreatedByNestedInput
   invited?: Prisma.InvitationUncheckedUpdateManyWithoutUserNestedInput
-  counts?: Prisma.ProjectCountUncheckedUpdateManyWithoutUserNestedInput
+  counts?: Prisma.ProjectCountTotalUncheckedUpdateManyWithoutUserNestedInput
   endpoints?: Prisma.WebhookEndpointUncheckedUpdateManyWithoutUserNestedInput
   files?: Prisma.FileUncheckedUpdateManyWithoutOwnerNestedInput
   links?: Prisma.FileLinkUncheckedUpdateManyWithoutCreatedByNestedInput
@@ -1663,7 +1663,7 @@ export type UserUpdateWithoutAddedInput = {
   memberships?: Prisma.MemberUpdateManyWithoutUserNestedInput
   invitations?: Prisma.InvitationUpdateManyWithoutCreatedByNestedInput
   invited?: Prisma.InvitationUpdateManyWithoutUserNestedInput
-  counts?: Prisma.ProjectCountUpdateManyWithoutUserNestedInput
+  counts?: Prisma.ProjectCountTotalUpdateManyWithoutUserNestedInput
   endpoints?: Prisma.WebhookEndpointUpdateManyWithoutUserNestedInput
   files?: Prisma.FileUpdateManyWithoutOwnerNestedInput
   links?: Prisma.FileLinkUpdateManyWithoutCreatedByNestedInput
@@ -1698,7 +1698,7 @@ export type UserUncheckedUpdateWithoutAddedInput = {
   memberships?: Prisma.MemberUncheckedUpdateManyWithoutUserNestedInput
   invitations?: Prisma.InvitationUncheckedUpdateManyWithoutCreatedByNestedInput
   invited?: Prisma.InvitationUncheckedUpdateManyWithoutUserNestedInput
-  counts?: Prisma.ProjectCountUncheckedUpdateManyWithoutUserNestedInput
+  counts?: Prisma.ProjectCountTotalUncheckedUpdateManyWithoutUserNestedInput
   endpoints?: Prisma.WebhookEndpointUncheckedUpdateManyWithoutUserNestedInput
   files?: Prisma.FileUncheckedUpdateManyWithoutOwnerNestedInput
   links?: Prisma.FileLinkUncheckedUpdateManyWithoutCreatedByNestedInput
@@ -1733,7 +1733,7 @@ export type UserCreateWithoutInvitationsInput = {
   memberships?: Prisma.MemberCreateNestedManyWithoutUserInput
   added?: Prisma.MemberCreateNestedManyWithoutCreatedByInput
   invited?: Prisma.InvitationCreateNestedManyWithoutUserInput
-  counts?: Prisma.ProjectCountCreateNestedManyWithoutUserInput
+  counts?: Prisma.ProjectCountTotalCreateNestedManyWithoutUserInput
   endpoints?: Prisma.WebhookEndpointCreateNestedManyWithoutUserInput
   files?: Prisma.FileCreateNestedManyWithoutOwnerInput
   links?: Prisma.FileLinkCreateNestedManyWithoutCreatedByInput
@@ -1768,7 +1768,7 @@ export type UserUncheckedCreateWithoutInvitationsInput = {
   memberships?: Prisma.MemberUncheckedCreateNestedManyWithoutUserInput
   added?: Prisma.MemberUncheckedCreateNestedManyWithoutCreatedByInput
   invited?: Prisma.InvitationUncheckedCreateNestedManyWithoutUserInput
-  counts?: Prisma.ProjectCountUncheckedCreateNestedManyWithoutUserInput
+  counts?: Prisma.ProjectCountTotalUncheckedCreateNestedManyWithoutUserInput
   endpoints?: Prisma.WebhookEndpointUncheckedCreateNestedManyWithoutUserInput
   files?: Prisma.FileUncheckedCreateNestedManyWithoutOwnerInput
   links?: Prisma.FileLinkUncheckedCreateNestedManyWithoutCreatedByInput
@@ -1808,7 +1808,7 @@ export type UserCreateWithoutInvitedInput = {
   memberships?: Prisma.MemberCreateNestedManyWithoutUserInput
   added?: Prisma.MemberCreateNestedManyWithoutCreatedByInput
   invitations?: Prisma.InvitationCreateNestedManyWithoutCreatedByInput
-  counts?: Prisma.ProjectCountCreateNestedManyWithoutUserInput
+  counts?: Prisma.ProjectCountTotalCreateNestedManyWithoutUserInput
   endpoints?: Prisma.WebhookEndpointCreateNestedManyWithoutUserInput
   files?: Prisma.FileCreateNestedManyWithoutOwnerInput
   links?: Prisma.FileLinkCreateNestedManyWithoutCreatedByInput
@@ -1843,7 +1843,7 @@ export type UserUncheckedCreateWithoutInvitedInput = {
   memberships?: Prisma.MemberUncheckedCreateNestedManyWithoutUserInput
   added?: Prisma.MemberUncheckedCreateNestedManyWithoutCreatedByInput
   invitations?: Prisma.InvitationUncheckedCreateNestedManyWithoutCreatedByInput
-  counts?: Prisma.ProjectCountUncheckedCreateNestedManyWithoutUserInput
+  counts?: Prisma.ProjectCountTotalUncheckedCreateNestedManyWithoutUserInput
   endpoints?: Prisma.WebhookEndpointUncheckedCreateNestedManyWithoutUserInput
   files?: Prisma.FileUncheckedCreateNestedManyWithoutOwnerInput
   links?: Prisma.FileLinkUncheckedCreateNestedManyWithoutCreatedByInput
@@ -1894,7 +1894,7 @@ export type UserUpdateWithoutInvitationsInput = {
   memberships?: Prisma.MemberUpdateManyWithoutUserNestedInput
   added?: Prisma.MemberUpdateManyWithoutCreatedByNestedInput
   invited?: Prisma.InvitationUpdateManyWithoutUserNestedInput
-  counts?: Prisma.ProjectCountUpdateManyWithoutUserNestedInput
+  counts?: Prisma.ProjectCountTotalUpdateManyWithoutUserNestedInput
   endpoints?: Prisma.WebhookEndpointUpdateManyWithoutUserNestedInput
   files?: Prisma.FileUpdateManyWithoutOwnerNestedInput
   links?: Prisma.FileLinkUpdateManyWithoutCreatedByNestedInput
@@ -1929,7 +1929,7 @@ export type UserUncheckedUpdateWithoutInvitationsInput = {
   memberships?: Prisma.MemberUncheckedUpdateManyWithoutUserNestedInput
   added?: Prisma.MemberUncheckedUpdateManyWithoutCreatedByNestedInput
   invited?: Prisma.InvitationUncheckedUpdateManyWithoutUserNestedInput
-  counts?: Prisma.ProjectCountUncheckedUpdateManyWithoutUserNestedInput
+  counts?: Prisma.ProjectCountTotalUncheckedUpdateManyWithoutUserNestedInput
   endpoints?: Prisma.WebhookEndpointUncheckedUpdateManyWithoutUserNestedInput
   files?: Prisma.FileUncheckedUpdateManyWithoutOwnerNestedInput
   links?: Prisma.FileLinkUncheckedUpdateManyWithoutCreatedByNestedInput
@@ -1975,7 +1975,7 @@ export type UserUpdateWithoutInvitedInput = {
   memberships?: Prisma.MemberUpdateManyWithoutUserNestedInput
   added?: Prisma.MemberUpdateManyWithoutCreatedByNestedInput
   invitations?: Prisma.InvitationUpdateManyWithoutCreatedByNestedInput
-  counts?: Prisma.ProjectCountUpdateManyWithoutUserNestedInput
+  counts?: Prisma.ProjectCountTotalUpdateManyWithoutUserNestedInput
   endpoints?: Prisma.WebhookEndpointUpdateManyWithoutUserNestedInput
   files?: Prisma.FileUpdateManyWithoutOwnerNestedInput
   links?: Prisma.FileLinkUpdateManyWithoutCreatedByNestedInput
@@ -2010,7 +2010,7 @@ export type UserUncheckedUpdateWithoutInvitedInput = {
   memberships?: Prisma.MemberUncheckedUpdateManyWithoutUserNestedInput
   added?: Prisma.MemberUncheckedUpdateManyWithoutCreatedByNestedInput
   invitations?: Prisma.InvitationUncheckedUpdateManyWithoutCreatedByNestedInput
-  counts?: Prisma.ProjectCountUncheckedUpdateManyWithoutUserNestedInput
+  counts?: Prisma.ProjectCountTotalUncheckedUpdateManyWithoutUserNestedInput
   endpoints?: Prisma.WebhookEndpointUncheckedUpdateManyWithoutUserNestedInput
   files?: Prisma.FileUncheckedUpdateManyWithoutOwnerNestedInput
   links?: Prisma.FileLinkUncheckedUpdateManyWithoutCreatedByNestedInput
@@ -2202,7 +2202,7 @@ export type UserCreateWithoutEndpointsInput = {
   added?: Prisma.MemberCreateNestedManyWithoutCreatedByInput
   invitations?: Prisma.InvitationCreateNestedManyWithoutCreatedByInput
   invited?: Prisma.InvitationCreateNestedManyWithoutUserInput
-  counts?: Prisma.ProjectCountCreateNestedManyWithoutUserInput
+  counts?: Prisma.ProjectCountTotalCreateNestedManyWithoutUserInput
   files?: Prisma.FileCreateNestedManyWithoutOwnerInput
   links?: Prisma.FileLinkCreateNestedManyWithoutCreatedByInput
   uploads?: Prisma.UploadCreateNestedManyWithoutUserInput
@@ -2237,7 +2237,7 @@ export type UserUncheckedCreateWithoutEndpointsInput = {
   added?: Prisma.MemberUncheckedCreateNestedManyWithoutCreatedByInput
   invitations?: Prisma.InvitationUncheckedCreateNestedManyWithoutCreatedByInput
   invited?: Prisma.InvitationUncheckedCreateNestedManyWithoutUserInput
-  counts?: Prisma.ProjectCountUncheckedCreateNestedManyWithoutUserInput
+  counts?: Prisma.ProjectCountTotalUncheckedCreateNestedManyWithoutUserInput
   files?: Prisma.FileUncheckedCreateNestedManyWithoutOwnerInput
   links?: Prisma.FileLinkUncheckedCreateNestedManyWithoutCreatedByInput
   uploads?: Prisma.UploadUncheckedCreateNestedManyWithoutUserInput
@@ -2288,7 +2288,7 @@ export type UserUpdateWithoutEndpointsInput = {
   added?: Prisma.MemberUpdateManyWithoutCreatedByNestedInput
   invitations?: Prisma.InvitationUpdateManyWithoutCreatedByNestedInput
   invited?: Prisma.InvitationUpdateManyWithoutUserNestedInput
-  counts?: Prisma.ProjectCountUpdateManyWithoutUserNestedInput
+  counts?: Prisma.ProjectCountTotalUpdateManyWithoutUserNestedInput
   files?: Prisma.FileUpdateManyWithoutOwnerNestedInput
   links?: Prisma.FileLinkUpdateManyWithoutCreatedByNestedInput
   uploads?: Prisma.UploadUpdateManyWithoutUserNestedInput
@@ -2323,7 +2323,7 @@ export type UserUncheckedUpdateWithoutEndpointsInput = {
   added?: Prisma.MemberUncheckedUpdateManyWithoutCreatedByNestedInput
   invitations?: Prisma.InvitationUncheckedUpdateManyWithoutCreatedByNestedInput
   invited?: Prisma.InvitationUncheckedUpdateManyWithoutUserNestedInput
-  counts?: Prisma.ProjectCountUncheckedUpdateManyWithoutUserNestedInput
+  counts?: Prisma.ProjectCountTotalUncheckedUpdateManyWithoutUserNestedInput
   files?: Prisma.FileUncheckedUpdateManyWithoutOwnerNestedInput
   links?: Prisma.FileLinkUncheckedUpdateManyWithoutCreatedByNestedInput
   uploads?: Prisma.UploadUncheckedUpdateManyWithoutUserNestedInput
@@ -2358,7 +2358,7 @@ export type UserCreateWithoutFilesInput = {
   added?: Prisma.MemberCreateNestedManyWithoutCreatedByInput
   invitations?: Prisma.InvitationCreateNestedManyWithoutCreatedByInput
   invited?: Prisma.InvitationCreateNestedManyWithoutUserInput
-  counts?: Prisma.ProjectCountCreateNestedManyWithoutUserInput
+  counts?: Prisma.ProjectCountTotalCreateNestedManyWithoutUserInput
   endpoints?: Prisma.WebhookEndpointCreateNestedManyWithoutUserInput
   links?: Prisma.FileLinkCreateNestedManyWithoutCreatedByInput
   uploads?: Prisma.UploadCreateNestedManyWithoutUserInput
@@ -2393,7 +2393,7 @@ export type UserUncheckedCreateWithoutFilesInput = {
   added?: Prisma.MemberUncheckedCreateNestedManyWithoutCreatedByInput
   invitations?: Prisma.InvitationUncheckedCreateNestedManyWithoutCreatedByInput
   invited?: Prisma.InvitationUncheckedCreateNestedManyWithoutUserInput
-  counts?: Prisma.ProjectCountUncheckedCreateNestedManyWithoutUserInput
+  counts?: Prisma.ProjectCountTotalUncheckedCreateNestedManyWithoutUserInput
   endpoints?: Prisma.WebhookEndpointUncheckedCreateNestedManyWithoutUserInput
   links?: Prisma.FileLinkUncheckedCreateNestedManyWithoutCreatedByInput
   uploads?: Prisma.UploadUncheckedCreateNestedManyWithoutUserInput
@@ -2444,7 +2444,7 @@ export type UserUpdateWithoutFilesInput = {
   added?: Prisma.MemberUpdateManyWithoutCreatedByNestedInput
   invitations?: Prisma.InvitationUpdateManyWithoutCreatedByNestedInput
   invited?: Prisma.InvitationUpdateManyWithoutUserNestedInput
-  counts?: Prisma.ProjectCountUpdateManyWithoutUserNestedInput
+  counts?: Prisma.ProjectCountTotalUpdateManyWithoutUserNestedInput
   endpoints?: Prisma.WebhookEndpointUpdateManyWithoutUserNestedInput
   links?: Prisma.FileLinkUpdateManyWithoutCreatedByNestedInput
   uploads?: Prisma.UploadUpdateManyWithoutUserNestedInput
@@ -2479,7 +2479,7 @@ export type UserUncheckedUpdateWithoutFilesInput = {
   added?: Prisma.MemberUncheckedUpdateManyWithoutCreatedByNestedInput
   invitations?: Prisma.InvitationUncheckedUpdateManyWithoutCreatedByNestedInput
   invited?: Prisma.InvitationUncheckedUpdateManyWithoutUserNestedInput
-  counts?: Prisma.ProjectCountUncheckedUpdateManyWithoutUserNestedInput
+  counts?: Prisma.ProjectCountTotalUncheckedUpdateManyWithoutUserNestedInput
   endpoints?: Prisma.WebhookEndpointUncheckedUpdateManyWithoutUserNestedInput
   links?: Prisma.FileLinkUncheckedUpdateManyWithoutCreatedByNestedInput
   uploads?: Prisma.UploadUncheckedUpdateManyWithoutUserNestedInput
@@ -2514,7 +2514,7 @@ export type UserCreateWithoutLinksInput = {
   added?: Prisma.MemberCreateNestedManyWithoutCreatedByInput
   invitations?: Prisma.InvitationCreateNestedManyWithoutCreatedByInput
   invited?: Prisma.InvitationCreateNestedManyWithoutUserInput
-  counts?: Prisma.ProjectCountCreateNestedManyWithoutUserInput
+  counts?: Prisma.ProjectCountTotalCreateNestedManyWithoutUserInput
   endpoints?: Prisma.WebhookEndpointCreateNestedManyWithoutUserInput
   files?: Prisma.FileCreateNestedManyWithoutOwnerInput
   uploads?: Prisma.UploadCreateNestedManyWithoutUserInput
@@ -2549,7 +2549,7 @@ export type UserUncheckedCreateWithoutLinksInput = {
   added?: Prisma.MemberUncheckedCreateNestedManyWithoutCreatedByInput
   invitations?: Prisma.InvitationUncheckedCreateNestedManyWithoutCreatedByInput
   invited?: Prisma.InvitationUncheckedCreateNestedManyWithoutUserInput
-  counts?: Prisma.ProjectCountUncheckedCreateNestedManyWithoutUserInput
+  counts?: Prisma.ProjectCountTotalUncheckedCreateNestedManyWithoutUserInput
   endpoints?: Prisma.WebhookEndpointUncheckedCreateNestedManyWithoutUserInput
   files?: Prisma.FileUncheckedCreateNestedManyWithoutOwnerInput
   uploads?: Prisma.UploadUncheckedCreateNestedManyWithoutUserInput
@@ -2600,7 +2600,7 @@ export type UserUpdateWithoutLinksInput = {
   added?: Prisma.MemberUpdateManyWithoutCreatedByNestedInput
   invitations?: Prisma.InvitationUpdateManyWithoutCreatedByNestedInput
   invited?: Prisma.InvitationUpdateManyWithoutUserNestedInput
-  counts?: Prisma.ProjectCountUpdateManyWithoutUserNestedInput
+  counts?: Prisma.ProjectCountTotalUpdateManyWithoutUserNestedInput
   endpoints?: Prisma.WebhookEndpointUpdateManyWithoutUserNestedInput
   files?: Prisma.FileUpdateManyWithoutOwnerNestedInput
   uploads?: Prisma.UploadUpdateManyWithoutUserNestedInput
@@ -2635,7 +2635,7 @@ export type UserUncheckedUpdateWithoutLinksInput = {
   added?: Prisma.MemberUncheckedUpdateManyWithoutCreatedByNestedInput
   invitations?: Prisma.InvitationUncheckedUpdateManyWithoutCreatedByNestedInput
   invited?: Prisma.InvitationUncheckedUpdateManyWithoutUserNestedInput
-  counts?: Prisma.ProjectCountUncheckedUpdateManyWithoutUserNestedInput
+  counts?: Prisma.ProjectCountTotalUncheckedUpdateManyWithoutUserNestedInput
   endpoints?: Prisma.WebhookEndpointUncheckedUpdateManyWithoutUserNestedInput
   files?: Prisma.FileUncheckedUpdateManyWithoutOwnerNestedInput
   uploads?: Prisma.UploadUncheckedUpdateManyWithoutUserNestedInput
@@ -2670,7 +2670,7 @@ export type UserCreateWithoutUploadsInput = {
   added?: Prisma.MemberCreateNestedManyWithoutCreatedByInput
   invitations?: Prisma.InvitationCreateNestedManyWithoutCreatedByInput
   invited?: Prisma.InvitationCreateNestedManyWithoutUserInput
-  counts?: Prisma.ProjectCountCreateNestedManyWithoutUserInput
+  counts?: Prisma.ProjectCountTotalCreateNestedManyWithoutUserInput
   endpoints?: Prisma.WebhookEndpointCreateNestedManyWithoutUserInput
   files?: Prisma.FileCreateNestedManyWithoutOwnerInput
   links?: Prisma.FileLinkCreateNestedManyWithoutCreatedByInput
@@ -2705,7 +2705,7 @@ export type UserUncheckedCreateWithoutUploadsInput = {
   added?: Prisma.MemberUncheckedCreateNestedManyWithoutCreatedByInput
   invitations?: Prisma.InvitationUncheckedCreateNestedManyWithoutCreatedByInput
   invited?: Prisma.InvitationUncheckedCreateNestedManyWithoutUserInput
-  counts?: Prisma.ProjectCountUncheckedCreateNestedManyWithoutUserInput
+  counts?: Prisma.ProjectCountTotalUncheckedCreateNestedManyWithoutUserInput
   endpoints?: Prisma.WebhookEndpointUncheckedCreateNestedManyWithoutUserInput
   files?: Prisma.FileUncheckedCreateNestedManyWithoutOwnerInput
   links?: Prisma.FileLinkUncheckedCreateNestedManyWithoutCreatedByInput
@@ -2756,7 +2756,7 @@ export type UserUpdateWithoutUploadsInput = {
   added?: Prisma.MemberUpdateManyWithoutCreatedByNestedInput
   invitations?: Prisma.InvitationUpdateManyWithoutCreatedByNestedInput
   invited?: Prisma.InvitationUpdateManyWithoutUserNestedInput
-  counts?: Prisma.ProjectCountUpdateManyWithoutUserNestedInput
+  counts?: Prisma.ProjectCountTotalUpdateManyWithoutUserNestedInput
   endpoints?: Prisma.WebhookEndpointUpdateManyWithoutUserNestedInput
   files?: Prisma.FileUpdateManyWithoutOwnerNestedInput
   links?: Prisma.FileLinkUpdateManyWithoutCreatedByNestedInput
@@ -2791,7 +2791,7 @@ export type UserUncheckedUpdateWithoutUploadsInput = {
   added?: Prisma.MemberUncheckedUpdateManyWithoutCreatedByNestedInput
   invitations?: Prisma.InvitationUncheckedUpdateManyWithoutCreatedByNestedInput
   invited?: Prisma.InvitationUncheckedUpdateManyWithoutUserNestedInput
-  counts?: Prisma.ProjectCountUncheckedUpdateManyWithoutUserNestedInput
+  counts?: Prisma.ProjectCountTotalUncheckedUpdateManyWithoutUserNestedInput
   endpoints?: Prisma.WebhookEndpointUncheckedUpdateManyWithoutUserNestedInput
   files?: Prisma.FileUncheckedUpdateManyWithoutOwnerNestedInput
   links?: Prisma.FileLinkUncheckedUpdateManyWithoutCreatedByNestedInput
@@ -2826,7 +2826,7 @@ export type UserCreateWithoutAvatarInput = {
   added?: Prisma.MemberCreateNestedManyWithoutCreatedByInput
   invitations?: Prisma.InvitationCreateNestedManyWithoutCreatedByInput
   invited?: Prisma.InvitationCreateNestedManyWithoutUserInput
-  counts?: Prisma.ProjectCountCreateNestedManyWithoutUserInput
+  counts?: Prisma.ProjectCountTotalCreateNestedManyWithoutUserInput
   endpoints?: Prisma.WebhookEndpointCreateNestedManyWithoutUserInput
   files?: Prisma.FileCreateNestedManyWithoutOwnerInput
   links?: Prisma.FileLinkCreateNestedManyWithoutCreatedByInput
@@ -2861,7 +2861,7 @@ export type UserUncheckedCreateWithoutAvatarInput = {
   added?: Prisma.MemberUncheckedCreateNestedManyWithoutCreatedByInput
   invitations?: Prisma.InvitationUncheckedCreateNestedManyWithoutCreatedByInput
   invited?: Prisma.InvitationUncheckedCreateNestedManyWithoutUserInput
-  counts?: Prisma.ProjectCountUncheckedCreateNestedManyWithoutUserInput
+  counts?: Prisma.ProjectCountTotalUncheckedCreateNestedManyWithoutUserInput
   endpoints?: Prisma.WebhookEndpointUncheckedCreateNestedManyWithoutUserInput
   files?: Prisma.FileUncheckedCreateNestedManyWithoutOwnerInput
   links?: Prisma.FileLinkUncheckedCreateNestedManyWithoutCreatedByInput
@@ -2912,7 +2912,7 @@ export type UserUpdateWithoutAvatarInput = {
   added?: Prisma.MemberUpdateManyWithoutCreatedByNestedInput
   invitations?: Prisma.InvitationUpdateManyWithoutCreatedByNestedInput
   invited?: Prisma.InvitationUpdateManyWithoutUserNestedInput
-  counts?: Prisma.ProjectCountUpdateManyWithoutUserNestedInput
+  counts?: Prisma.ProjectCountTotalUpdateManyWithoutUserNestedInput
   endpoints?: Prisma.WebhookEndpointUpdateManyWithoutUserNestedInput
   files?: Prisma.FileUpdateManyWithoutOwnerNestedInput
   links?: Prisma.FileLinkUpdateManyWithoutCreatedByNestedInput
@@ -2947,7 +2947,7 @@ export type UserUncheckedUpdateWithoutAvatarInput = {
   added?: Prisma.MemberUncheckedUpdateManyWithoutCreatedByNestedInput
   invitations?: Prisma.InvitationUncheckedUpdateManyWithoutCreatedByNestedInput
   invited?: Prisma.InvitationUncheckedUpdateManyWithoutUserNestedInput
-  counts?: Prisma.ProjectCountUncheckedUpdateManyWithoutUserNestedInput
+  counts?: Prisma.ProjectCountTotalUncheckedUpdateManyWithoutUserNestedInput
   endpoints?: Prisma.WebhookEndpointUncheckedUpdateManyWithoutUserNestedInput
   files?: Prisma.FileUncheckedUpdateManyWithoutOwnerNestedInput
   links?: Prisma.FileLinkUncheckedUpdateManyWithoutCreatedByNestedInput
@@ -2982,7 +2982,7 @@ export type UserCreateWithoutKnowledgeBasesInput = {
   added?: Prisma.MemberCreateNestedManyWithoutCreatedByInput
   invitations?: Prisma.InvitationCreateNestedManyWithoutCreatedByInput
   invited?: Prisma.InvitationCreateNestedManyWithoutUserInput
-  counts?: Prisma.ProjectCountCreateNestedManyWithoutUserInput
+  counts?: Prisma.ProjectCountTotalCreateNestedManyWithoutUserInput
   endpoints?: Prisma.WebhookEndpointCreateNestedManyWithoutUserInput
   files?: Prisma.FileCreateNestedManyWithoutOwnerInput
   links?: Prisma.FileLinkCreateNestedManyWithoutCreatedByInput
@@ -3017,7 +3017,7 @@ export type UserUncheckedCreateWithoutKnowledgeBasesInput = {
   added?: Prisma.MemberUncheckedCreateNestedManyWithoutCreatedByInput
   invitations?: Prisma.InvitationUncheckedCreateNestedManyWithoutCreatedByInput
   invited?: Prisma.InvitationUncheckedCreateNestedManyWithoutUserInput
-  counts?: Prisma.ProjectCountUncheckedCreateNestedManyWithoutUserInput
+  counts?: Prisma.ProjectCountTotalUncheckedCreateNestedManyWithoutUserInput
   endpoints?: Prisma.WebhookEndpointUncheckedCreateNestedManyWithoutUserInput
   files?: Prisma.FileUncheckedCreateNestedManyWithoutOwnerInput
   links?: Prisma.FileLinkUncheckedCreateNestedManyWithoutCreatedByInput
@@ -3068,7 +3068,7 @@ export type UserUpdateWithoutKnowledgeBasesInput = {
   added?: Prisma.MemberUpdateManyWithoutCreatedByNestedInput
   invitations?: Prisma.InvitationUpdateManyWithoutCreatedByNestedInput
   invited?: Prisma.InvitationUpdateManyWithoutUserNestedInput
-  counts?: Prisma.ProjectCountUpdateManyWithoutUserNestedInput
+  counts?: Prisma.ProjectCountTotalUpdateManyWithoutUserNestedInput
   endpoints?: Prisma.WebhookEndpointUpdateManyWithoutUserNestedInput
   files?: Prisma.FileUpdateManyWithoutOwnerNestedInput
   links?: Prisma.FileLinkUpdateManyWithoutCreatedByNestedInput
@@ -3103,7 +3103,7 @@ export type UserUncheckedUpdateWithoutKnowledgeBasesInput = {
   added?: Prisma.MemberUncheckedUpdateManyWithoutCreatedByNestedInput
   invitations?: Prisma.InvitationUncheckedUpdateManyWithoutCreatedByNestedInput
   invited?: Prisma.InvitationUncheckedUpdateManyWithoutUserNestedInput
-  counts?: Prisma.ProjectCountUncheckedUpdateManyWithoutUserNestedInput
+  counts?: Prisma.ProjectCountTotalUncheckedUpdateManyWithoutUserNestedInput
   endpoints?: Prisma.WebhookEndpointUncheckedUpdateManyWithoutUserNestedInput
   files?: Prisma.FileUncheckedUpdateManyWithoutOwnerNestedInput
   links?: Prisma.FileLinkUncheckedUpdateManyWithoutCreatedByNestedInput
@@ -3138,7 +3138,7 @@ export type UserCreateWithoutSessionsInput = {
   added?: Prisma.MemberCreateNestedManyWithoutCreatedByInput
   invitations?: Prisma.InvitationCreateNestedManyWithoutCreatedByInput
   invited?: Prisma.InvitationCreateNestedManyWithoutUserInput
-  counts?: Prisma.ProjectCountCreateNestedManyWithoutUserInput
+  counts?: Prisma.ProjectCountTotalCreateNestedManyWithoutUserInput
   endpoints?: Prisma.WebhookEndpointCreateNestedManyWithoutUserInput
   files?: Prisma.FileCreateNestedManyWithoutOwnerInput
   links?: Prisma.FileLinkCreateNestedManyWithoutCreatedByInput
@@ -3173,7 +3173,7 @@ export type UserUncheckedCreateWithoutSessionsInput = {
   added?: Prisma.MemberUncheckedCreateNestedManyWithoutCreatedByInput
   invitations?: Prisma.InvitationUncheckedCreateNestedManyWithoutCreatedByInput
   invited?: Prisma.InvitationUncheckedCreateNestedManyWithoutUserInput
-  counts?: Prisma.ProjectCountUncheckedCreateNestedManyWithoutUserInput
+  counts?: Prisma.ProjectCountTotalUncheckedCreateNestedManyWithoutUserInput
   endpoints?: Prisma.WebhookEndpointUncheckedCreateNestedManyWithoutUserInput
   files?: Prisma.FileUncheckedCreateNestedManyWithoutOwnerInput
   links?: Prisma.FileLinkUncheckedCreateNestedManyWithoutCreatedByInput
@@ -3224,7 +3224,7 @@ export type UserUpdateWithoutSessionsInput = {
   added?: Prisma.MemberUpdateManyWithoutCreatedByNestedInput
   invitations?: Prisma.InvitationUpdateManyWithoutCreatedByNestedInput
   invited?: Prisma.InvitationUpdateManyWithoutUserNestedInput
-  counts?: Prisma.ProjectCountUpdateManyWithoutUserNestedInput
+  counts?: Prisma.ProjectCountTotalUpdateManyWithoutUserNestedInput
   endpoints?: Prisma.WebhookEndpointUpdateManyWithoutUserNestedInput
   files?: Prisma.FileUpdateManyWithoutOwnerNestedInput
   links?: Prisma.FileLinkUpdateManyWithoutCreatedByNestedInput
@@ -3259,7 +3259,7 @@ export type UserUncheckedUpdateWithoutSessionsInput = {
   added?: Prisma.MemberUncheckedUpdateManyWithoutCreatedByNestedInput
   invitations?: Prisma.InvitationUncheckedUpdateManyWithoutCreatedByNestedInput
   invited?: Prisma.InvitationUncheckedUpdateManyWithoutUserNestedInput
-  counts?: Prisma.ProjectCountUncheckedUpdateManyWithoutUserNestedInput
+  counts?: Prisma.ProjectCountTotalUncheckedUpdateManyWithoutUserNestedInput
   endpoints?: Prisma.WebhookEndpointUncheckedUpdateManyWithoutUserNestedInput
   files?: Prisma.FileUncheckedUpdateManyWithoutOwnerNestedInput
   links?: Prisma.FileLinkUncheckedUpdateManyWithoutCreatedByNestedInput
@@ -3294,7 +3294,7 @@ export type UserCreateWithoutMessagesInput = {
   added?: Prisma.MemberCreateNestedManyWithoutCreatedByInput
   invitations?: Prisma.InvitationCreateNestedManyWithoutCreatedByInput
   invited?: Prisma.InvitationCreateNestedManyWithoutUserInput
-  counts?: Prisma.ProjectCountCreateNestedManyWithoutUserInput
+  counts?: Prisma.ProjectCountTotalCreateNestedManyWithoutUserInput
   endpoints?: Prisma.WebhookEndpointCreateNestedManyWithoutUserInput
   files?: Prisma.FileCreateNestedManyWithoutOwnerInput
   links?: Prisma.FileLinkCreateNestedManyWithoutCreatedByInput
@@ -3329,7 +3329,7 @@ export type UserUncheckedCreateWithoutMessagesInput = {
   added?: Prisma.MemberUncheckedCreateNestedManyWithoutCreatedByInput
   invitations?: Prisma.InvitationUncheckedCreateNestedManyWithoutCreatedByInput
   invited?: Prisma.InvitationUncheckedCreateNestedManyWithoutUserInput
-  counts?: Prisma.ProjectCountUncheckedCreateNestedManyWithoutUserInput
+  counts?: Prisma.ProjectCountTotalUncheckedCreateNestedManyWithoutUserInput
   endpoints?: Prisma.WebhookEndpointUncheckedCreateNestedManyWithoutUserInput
   files?: Prisma.FileUncheckedCreateNestedManyWithoutOwnerInput
   links?: Prisma.FileLinkUncheckedCreateNestedManyWithoutCreatedByInput
@@ -3380,7 +3380,7 @@ export type UserUpdateWithoutMessagesInput = {
   added?: Prisma.MemberUpdateManyWithoutCreatedByNestedInput
   invitations?: Prisma.InvitationUpdateManyWithoutCreatedByNestedInput
   invited?: Prisma.InvitationUpdateManyWithoutUserNestedInput
-  counts?: Prisma.ProjectCountUpdateManyWithoutUserNestedInput
+  counts?: Prisma.ProjectCountTotalUpdateManyWithoutUserNestedInput
   endpoints?: Prisma.WebhookEndpointUpdateManyWithoutUserNestedInput
   files?: Prisma.FileUpdateManyWithoutOwnerNestedInput
   links?: Prisma.FileLinkUpdateManyWithoutCreatedByNestedInput
@@ -3415,7 +3415,7 @@ export type UserUncheckedUpdateWithoutMessagesInput = {
   added?: Prisma.MemberUncheckedUpdateManyWithoutCreatedByNestedInput
   invitations?: Prisma.InvitationUncheckedUpdateManyWithoutCreatedByNestedInput
   invited?: Prisma.InvitationUncheckedUpdateManyWithoutUserNestedInput
-  counts?: Prisma.ProjectCountUncheckedUpdateManyWithoutUserNestedInput
+  counts?: Prisma.ProjectCountTotalUncheckedUpdateManyWithoutUserNestedInput
   endpoints?: Prisma.WebhookEndpointUncheckedUpdateManyWithoutUserNestedInput
   files?: Prisma.FileUncheckedUpdateManyWithoutOwnerNestedInput
   links?: Prisma.FileLinkUncheckedUpdateManyWithoutCreatedByNestedInput
@@ -3450,7 +3450,7 @@ export type UserCreateWithoutOrdersInput = {
   added?: Prisma.MemberCreateNestedManyWithoutCreatedByInput
   invitations?: Prisma.InvitationCreateNestedManyWithoutCreatedByInput
   invited?: Prisma.InvitationCreateNestedManyWithoutUserInput
-  counts?: Prisma.ProjectCountCreateNestedManyWithoutUserInput
+  counts?: Prisma.ProjectCountTotalCreateNestedManyWithoutUserInput
   endpoints?: Prisma.WebhookEndpointCreateNestedManyWithoutUserInput
   files?: Prisma.FileCreateNestedManyWithoutOwnerInput
   links?: Prisma.FileLinkCreateNestedManyWithoutCreatedByInput
@@ -3485,7 +3485,7 @@ export type UserUncheckedCreateWithoutOrdersInput = {
   added?: Prisma.MemberUncheckedCreateNestedManyWithoutCreatedByInput
   invitations?: Prisma.InvitationUncheckedCreateNestedManyWithoutCreatedByInput
   invited?: Prisma.InvitationUncheckedCreateNestedManyWithoutUserInput
-  counts?: Prisma.ProjectCountUncheckedCreateNestedManyWithoutUserInput
+  counts?: Prisma.ProjectCountTotalUncheckedCreateNestedManyWithoutUserInput
   endpoints?: Prisma.WebhookEndpointUncheckedCreateNestedManyWithoutUserInput
   files?: Prisma.FileUncheckedCreateNestedManyWithoutOwnerInput
   links?: Prisma.FileLinkUncheckedCreateNestedManyWithoutCreatedByInput
@@ -3536,7 +3536,7 @@ export type UserUpdateWithoutOrdersInput = {
   added?: Prisma.MemberUpdateManyWithoutCreatedByNestedInput
   invitations?: Prisma.InvitationUpdateManyWithoutCreatedByNestedInput
   invited?: Prisma.InvitationUpdateManyWithoutUserNestedInput
-  counts?: Prisma.ProjectCountUpdateManyWithoutUserNestedInput
+  counts?: Prisma.ProjectCountTotalUpdateManyWithoutUserNestedInput
   endpoints?: Prisma.WebhookEndpointUpdateManyWithoutUserNestedInput
   files?: Prisma.FileUpdateManyWithoutOwnerNestedInput
   links?: Prisma.FileLinkUpdateManyWithoutCreatedByNestedInput
@@ -3571,7 +3571,7 @@ export type UserUncheckedUpdateWithoutOrdersInput = {
   added?: Prisma.MemberUncheckedUpdateManyWithoutCreatedByNestedInput
   invitations?: Prisma.InvitationUncheckedUpdateManyWithoutCreatedByNestedInput
   invited?: Prisma.InvitationUncheckedUpdateManyWithoutUserNestedInput
-  counts?: Prisma.ProjectCountUncheckedUpdateManyWithoutUserNestedInput
+  counts?: Prisma.ProjectCountTotalUncheckedUpdateManyWithoutUserNestedInput
   endpoints?: Prisma.WebhookEndpointUncheckedUpdateManyWithoutUserNestedInput
   files?: Prisma.FileUncheckedUpdateManyWithoutOwnerNestedInput
   links?: Prisma.FileLinkUncheckedUpdateManyWithoutCreatedByNestedInput
@@ -3606,7 +3606,7 @@ export type UserCreateWithoutCheckoutsInput = {
   added?: Prisma.MemberCreateNestedManyWithoutCreatedByInput
   invitations?: Prisma.InvitationCreateNestedManyWithoutCreatedByInput
   invited?: Prisma.InvitationCreateNestedManyWithoutUserInput
-  counts?: Prisma.ProjectCountCreateNestedManyWithoutUserInput
+  counts?: Prisma.ProjectCountTotalCreateNestedManyWithoutUserInput
   endpoints?: Prisma.WebhookEndpointCreateNestedManyWithoutUserInput
   files?: Prisma.FileCreateNestedManyWithoutOwnerInput
   links?: Prisma.FileLinkCreateNestedManyWithoutCreatedByInput
@@ -3641,7 +3641,7 @@ export type UserUncheckedCreateWithoutCheckoutsInput = {
   added?: Prisma.MemberUncheckedCreateNestedManyWithoutCreatedByInput
   invitations?: Prisma.InvitationUncheckedCreateNestedManyWithoutCreatedByInput
   invited?: Prisma.InvitationUncheckedCreateNestedManyWithoutUserInput
-  counts?: Prisma.ProjectCountUncheckedCreateNestedManyWithoutUserInput
+  counts?: Prisma.ProjectCountTotalUncheckedCreateNestedManyWithoutUserInput
   endpoints?: Prisma.WebhookEndpointUncheckedCreateNestedManyWithoutUserInput
   files?: Prisma.FileUncheckedCreateNestedManyWithoutOwnerInput
   links?: Prisma.FileLinkUncheckedCreateNestedManyWithoutCreatedByInput
@@ -3692,7 +3692,7 @@ export type UserUpdateWithoutCheckoutsInput = {
   added?: Prisma.MemberUpdateManyWithoutCreatedByNestedInput
   invitations?: Prisma.InvitationUpdateManyWithoutCreatedByNestedInput
   invited?: Prisma.InvitationUpdateManyWithoutUserNestedInput
-  counts?: Prisma.ProjectCountUpdateManyWithoutUserNestedInput
+  counts?: Prisma.ProjectCountTotalUpdateManyWithoutUserNestedInput
   endpoints?: Prisma.WebhookEndpointUpdateManyWithoutUserNestedInput
   files?: Prisma.FileUpdateManyWithoutOwnerNestedInput
   links?: Prisma.FileLinkUpdateManyWithoutCreatedByNestedInput
@@ -3727,7 +3727,7 @@ export type UserUncheckedUpdateWithoutCheckoutsInput = {
   added?: Prisma.MemberUncheckedUpdateManyWithoutCreatedByNestedInput
   invitations?: Prisma.InvitationUncheckedUpdateManyWithoutCreatedByNestedInput
   invited?: Prisma.InvitationUncheckedUpdateManyWithoutUserNestedInput
-  counts?: Prisma.ProjectCountUncheckedUpdateManyWithoutUserNestedInput
+  counts?: Prisma.ProjectCountTotalUncheckedUpdateManyWithoutUserNestedInput
   endpoints?: Prisma.WebhookEndpointUncheckedUpdateManyWithoutUserNestedInput
   files?: Prisma.FileUncheckedUpdateManyWithoutOwnerNestedInput
   links?: Prisma.FileLinkUncheckedUpdateManyWithoutCreatedByNestedInput
@@ -3762,7 +3762,7 @@ export type UserCreateWithoutRefundsInput = {
   added?: Prisma.MemberCreateNestedManyWithoutCreatedByInput
   invitations?: Prisma.InvitationCreateNestedManyWithoutCreatedByInput
   invited?: Prisma.InvitationCreateNestedManyWithoutUserInput
-  counts?: Prisma.ProjectCountCreateNestedManyWithoutUserInput
+  counts?: Prisma.ProjectCountTotalCreateNestedManyWithoutUserInput
   endpoints?: Prisma.WebhookEndpointCreateNestedManyWithoutUserInput
   files?: Prisma.FileCreateNestedManyWithoutOwnerInput
   links?: Prisma.FileLinkCreateNestedManyWithoutCreatedByInput
@@ -3797,7 +3797,7 @@ export type UserUncheckedCreateWithoutRefundsInput = {
   added?: Prisma.MemberUncheckedCreateNestedManyWithoutCreatedByInput
   invitations?: Prisma.InvitationUncheckedCreateNestedManyWithoutCreatedByInput
   invited?: Prisma.InvitationUncheckedCreateNestedManyWithoutUserInput
-  counts?: Prisma.ProjectCountUncheckedCreateNestedManyWithoutUserInput
+  counts?: Prisma.ProjectCountTotalUncheckedCreateNestedManyWithoutUserInput
   endpoints?: Prisma.WebhookEndpointUncheckedCreateNestedManyWithoutUserInput
   files?: Prisma.FileUncheckedCreateNestedManyWithoutOwnerInput
   links?: Prisma.FileLinkUncheckedCreateNestedManyWithoutCreatedByInput
@@ -3848,7 +3848,7 @@ export type UserUpdateWithoutRefundsInput = {
   added?: Prisma.MemberUpdateManyWithoutCreatedByNestedInput
   invitations?: Prisma.InvitationUpdateManyWithoutCreatedByNestedInput
   invited?: Prisma.InvitationUpdateManyWithoutUserNestedInput
-  counts?: Prisma.ProjectCountUpdateManyWithoutUserNestedInput
+  counts?: Prisma.ProjectCountTotalUpdateManyWithoutUserNestedInput
   endpoints?: Prisma.WebhookEndpointUpdateManyWithoutUserNestedInput
   files?: Prisma.FileUpdateManyWithoutOwnerNestedInput
   links?: Prisma.FileLinkUpdateManyWithoutCreatedByNestedInput
@@ -3883,7 +3883,7 @@ export type UserUncheckedUpdateWithoutRefundsInput = {
   added?: Prisma.MemberUncheckedUpdateManyWithoutCreatedByNestedInput
   invitations?: Prisma.InvitationUncheckedUpdateManyWithoutCreatedByNestedInput
   invited?: Prisma.InvitationUncheckedUpdateManyWithoutUserNestedInput
-  counts?: Prisma.ProjectCountUncheckedUpdateManyWithoutUserNestedInput
+  counts?: Prisma.ProjectCountTotalUncheckedUpdateManyWithoutUserNestedInput
   endpoints?: Prisma.WebhookEndpointUncheckedUpdateManyWithoutUserNestedInput
   files?: Prisma.FileUncheckedUpdateManyWithoutOwnerNestedInput
   links?: Prisma.FileLinkUncheckedUpdateManyWithoutCreatedByNestedInput
@@ -3918,7 +3918,7 @@ export type UserCreateWithoutSubscriptionsInput = {
   added?: Prisma.MemberCreateNestedManyWithoutCreatedByInput
   invitations?: Prisma.InvitationCreateNestedManyWithoutCreatedByInput
   invited?: Prisma.InvitationCreateNestedManyWithoutUserInput
-  counts?: Prisma.ProjectCountCreateNestedManyWithoutUserInput
+  counts?: Prisma.ProjectCountTotalCreateNestedManyWithoutUserInput
   endpoints?: Prisma.WebhookEndpointCreateNestedManyWithoutUserInput
   files?: Prisma.FileCreateNestedManyWithoutOwnerInput
   links?: Prisma.FileLinkCreateNestedManyWithoutCreatedByInput
@@ -3953,7 +3953,7 @@ export type UserUncheckedCreateWithoutSubscriptionsInput = {
   added?: Prisma.MemberUncheckedCreateNestedManyWithoutCreatedByInput
   invitations?: Prisma.InvitationUncheckedCreateNestedManyWithoutCreatedByInput
   invited?: Prisma.InvitationUncheckedCreateNestedManyWithoutUserInput
-  counts?: Prisma.ProjectCountUncheckedCreateNestedManyWithoutUserInput
+  counts?: Prisma.ProjectCountTotalUncheckedCreateNestedManyWithoutUserInput
   endpoints?: Prisma.WebhookEndpointUncheckedCreateNestedManyWithoutUserInput
   files?: Prisma.FileUncheckedCreateNestedManyWithoutOwnerInput
   links?: Prisma.FileLinkUncheckedCreateNestedManyWithoutCreatedByInput
@@ -4004,7 +4004,7 @@ export type UserUpdateWithoutSubscriptionsInput = {
   added?: Prisma.MemberUpdateManyWithoutCreatedByNestedInput
   invitations?: Prisma.InvitationUpdateManyWithoutCreatedByNestedInput
   invited?: Prisma.InvitationUpdateManyWithoutUserNestedInput
-  counts?: Prisma.ProjectCountUpdateManyWithoutUserNestedInput
+  counts?: Prisma.ProjectCountTotalUpdateManyWithoutUserNestedInput
   endpoints?: Prisma.WebhookEndpointUpdateManyWithoutUserNestedInput
   files?: Prisma.FileUpdateManyWithoutOwnerNestedInput
   links?: Prisma.FileLinkUpdateManyWithoutCreatedByNestedInput
@@ -4039,7 +4039,7 @@ export type UserUncheckedUpdateWithoutSubscriptionsInput = {
   added?: Prisma.MemberUncheckedUpdateManyWithoutCreatedByNestedInput
   invitations?: Prisma.InvitationUncheckedUpdateManyWithoutCreatedByNestedInput
   invited?: Prisma.InvitationUncheckedUpdateManyWithoutUserNestedInput
-  counts?: Prisma.ProjectCountUncheckedUpdateManyWithoutUserNestedInput
+  counts?: Prisma.ProjectCountTotalUncheckedUpdateManyWithoutUserNestedInput
   endpoints?: Prisma.WebhookEndpointUncheckedUpdateManyWithoutUserNestedInput
   files?: Prisma.FileUncheckedUpdateManyWithoutOwnerNestedInput
   links?: Prisma.FileLinkUncheckedUpdateManyWithoutCreatedByNestedInput
@@ -4156,7 +4156,7 @@ export type UserCountOutputTypeCountInvitedArgs<ExtArgs extends runtime.Types.Ex
  * UserCountOutputType without action
  */
 export type UserCountOutputTypeCountCountsArgs<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = {
-  where?: Prisma.ProjectCountWhereInput
+  where?: Prisma.ProjectCountTotalWhereInput
 }
 
 /**
@@ -4359,7 +4359,7 @@ export type $UserPayload<ExtArgs extends runtime.Types.Extensions.InternalArgs =
     added: Prisma.$MemberPayload<ExtArgs>[]
     invitations: Prisma.$InvitationPayload<ExtArgs>[]
     invited: Prisma.$InvitationPayload<ExtArgs>[]
-    counts: Prisma.$ProjectCountPayload<ExtArgs>[]
+    counts: Prisma.$ProjectCountTotalPayload<ExtArgs>[]
     endpoints: Prisma.$WebhookEndpointPayload<ExtArgs>[]
     files: Prisma.$FilePayload<ExtArgs>[]
     links: Prisma.$FileLinkPayload<ExtArgs>[]
@@ -4797,7 +4797,7 @@ export interface Prisma__UserClient<T, Null = never, ExtArgs extends runtime.Typ
   added<T extends Prisma.User$addedArgs<ExtArgs> = {}>(args?: Prisma.Subset<T, Prisma.User$addedArgs<ExtArgs>>): Prisma.PrismaPromise<runtime.Types.Result.GetResult<Prisma.$MemberPayload<ExtArgs>, T, "findMany", GlobalOmitOptions> | Null>
   invitations<T extends Prisma.User$invitationsArgs<ExtArgs> = {}>(args?: Prisma.Subset<T, Prisma.User$invitationsArgs<ExtArgs>>): Prisma.PrismaPromise<runtime.Types.Result.GetResult<Prisma.$InvitationPayload<ExtArgs>, T, "findMany", GlobalOmitOptions> | Null>
   invited<T extends Prisma.User$invitedArgs<ExtArgs> = {}>(args?: Prisma.Subset<T, Prisma.User$invitedArgs<ExtArgs>>): Prisma.PrismaPromise<runtime.Types.Result.GetResult<Prisma.$InvitationPayload<ExtArgs>, T, "findMany", GlobalOmitOptions> | Null>
-  counts<T extends Prisma.User$countsArgs<ExtArgs> = {}>(args?: Prisma.Subset<T, Prisma.User$countsArgs<ExtArgs>>): Prisma.PrismaPromise<runtime.Types.Result.GetResult<Prisma.$ProjectCountPayload<ExtArgs>, T, "findMany", GlobalOmitOptions> | Null>
+  counts<T extends Prisma.User$countsArgs<ExtArgs> = {}>(args?: Prisma.Subset<T, Prisma.User$countsArgs<ExtArgs>>): Prisma.PrismaPromise<runtime.Types.Result.GetResult<Prisma.$ProjectCountTotalPayload<ExtArgs>, T, "findMany", GlobalOmitOptions> | Null>
   endpoints<T extends Prisma.User$endpointsArgs<ExtArgs> = {}>(args?: Prisma.Subset<T, Prisma.User$endpointsArgs<ExtArgs>>): Prisma.PrismaPromise<runtime.Types.Result.GetResult<Prisma.$WebhookEndpointPayload<ExtArgs>, T, "findMany", GlobalOmitOptions> | Null>
   files<T extends Prisma.User$filesArgs<ExtArgs> = {}>(args?: Prisma.Subset<T, Prisma.User$filesArgs<ExtArgs>>): Prisma.PrismaPromise<runtime.Types.Result.GetResult<Prisma.$FilePayload<ExtArgs>, T, "findMany", GlobalOmitOptions> | Null>
   links<T extends Prisma.User$linksArgs<ExtArgs> = {}>(args?: Prisma.Subset<T, Prisma.User$linksArgs<ExtArgs>>): Prisma.PrismaPromise<runtime.Types.Result.GetResult<Prisma.$FileLinkPayload<ExtArgs>, T, "findMany", GlobalOmitOptions> | Null>
@@ -5412,23 +5412,23 @@ export type User$invitedArgs<ExtArgs extends runtime.Types.Extensions.InternalAr
  */
 export type User$countsArgs<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = {
   /**
-   * Select specific fields to fetch from the ProjectCount
+   * Select specific fields to fetch from the ProjectCountTotal
    */
-  select?: Prisma.ProjectCountSelect<ExtArgs> | null
+  select?: Prisma.ProjectCountTotalSelect<ExtArgs> | null
   /**
-   * Omit specific fields from the ProjectCount
+   * Omit specific fields from the ProjectCountTotal
    */
-  omit?: Prisma.ProjectCountOmit<ExtArgs> | null
+  omit?: Prisma.ProjectCountTotalOmit<ExtArgs> | null
   /**
    * Choose, which related nodes to fetch as well
    */
-  include?: Prisma.ProjectCountInclude<ExtArgs> | null
-  where?: Prisma.ProjectCountWhereInput
-  orderBy?: Prisma.ProjectCountOrderByWithRelationInput | Prisma.ProjectCountOrderByWithRelationInput[]
-  cursor?: Prisma.ProjectCountWhereUniqueInput
+  include?: Prisma.ProjectCountTotalInclude<ExtArgs> | null
+  where?: Prisma.ProjectCountTotalWhereInput
+  orderBy?: Prisma.ProjectCountTotalOrderByWithRelationInput | Prisma.ProjectCountTotalOrderByWithRelationInput[]
+  cursor?: Prisma.ProjectCountTotalWhereUniqueInput
   take?: number
   skip?: number
-  distinct?: Prisma.ProjectCountScalarFieldEnum | Prisma.ProjectCountScalarFieldEnum[]
+  distinct?: Prisma.ProjectCountTotalScalarFieldEnum | Prisma.ProjectCountTotalScalarFieldEnum[]
 }
 
 /**

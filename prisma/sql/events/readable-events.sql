@@ -1,23 +1,28 @@
 -- The first events between two sequences of `l` that the caller can read, in the order {order}.
 -- Each branch of the UNION uses its own index: events of projects, events of the user, events for everyone,
 -- and, for operators, sales. An event that two branches find is returned once. A page costs the same for any
--- length of the log.
+-- length of the log: the sort keys and the pairs allow no other index. PostgreSQL would scan the whole log
+-- for each project without events, if one project or user has most of them.
 SELECT DISTINCT ON (e.sequence) e.sequence, {event-columns} FROM (
   SELECT p.* FROM members m CROSS JOIN LATERAL (
     SELECT e.* FROM events e
-    WHERE e.project_id = m.project_id AND {is-scanned} AND {is-selected} AND {caller-may-read role=m.role}
-    ORDER BY e.sequence {order} LIMIT :limit
+    WHERE (e.project_id, e.sequence) > (m.project_id, l.low)
+      AND (e.project_id, e.sequence) <= (m.project_id, l.high)
+      AND e.project_id IS NOT NULL AND e.sequence IS NOT NULL
+      AND {is-selected} AND {caller-may-read role=m.role}
+    ORDER BY e.project_id {order}, e.sequence {order} LIMIT :limit
   ) p WHERE m.user_id = :user_id AND (:all_projects OR m.project_id = ANY(:project_ids::text[]))
   UNION ALL (
     SELECT e.* FROM events e
-    WHERE e.project_id IS NULL AND e.user_id = :user_id AND NOT :in_project
-      AND {is-scanned} AND {is-selected} AND {caller-may-read role=NULL}
-    ORDER BY e.sequence {order} LIMIT :limit
+    WHERE e.project_id IS NULL AND NOT :in_project
+      AND (e.user_id, e.sequence) > (:user_id, l.low) AND (e.user_id, e.sequence) <= (:user_id, l.high)
+      AND e.sequence IS NOT NULL AND {is-selected} AND {caller-may-read role=NULL}
+    ORDER BY e.user_id {order}, e.sequence {order} LIMIT :limit
   ) UNION ALL (
     SELECT e.* FROM events e
     WHERE e.project_id IS NULL AND e.user_id IS NULL AND NOT :in_project
       AND {is-scanned} AND {is-selected} AND {caller-may-read role=NULL}
-    ORDER BY e.sequence {order} LIMIT :limit
+    ORDER BY e.user_id {order}, e.sequence {order} LIMIT :limit
   ) UNION ALL (
     SELECT e.* FROM events e
     WHERE {is-sale} AND :operator AND :all_projects

@@ -1,18 +1,39 @@
--- Changes what a user has of a limited resource. The row stays locked until the transaction ends, so two
--- transactions cannot both take the last free place.
+-- Changes what a user has of a limited resource. Each change is a row of its own, so that the writes of a
+-- user do not wait for each other; a job adds the changes up. Near the limit they do wait: the transaction
+-- locks the quota of the user until it ends, so two transactions cannot both take the last free place.
+--
+-- Far from the limit a transaction takes one place with a shared lock. There are at most as many such places
+-- at once as connections, which the distance to the limit allows for.
 -- @throws check_violation with the constraint `quota_<name>` when `checked` and more than the limit
 CREATE OR REPLACE FUNCTION change_quota(name text, owner text, change bigint, checked boolean)
 RETURNS void
 LANGUAGE plpgsql
 AS $function$
 DECLARE
-  total bigint;
+  key bigint := hashtextextended('quota ' || name || ' ' || owner, 0);
+  places bigint := current_setting('max_connections')::bigint;
+  most bigint;
 BEGIN
-  INSERT INTO quota_usage AS u (user_id, quota, used) VALUES (owner, name, change)
-  ON CONFLICT (user_id, quota) DO UPDATE SET used = u.used + excluded.used
-  RETURNING u.used INTO total;
-  IF checked AND total > (SELECT value FROM quota_limits l WHERE l.quota = name) THEN
+  IF checked THEN
+    SELECT value INTO most FROM quota_limits l WHERE l.quota = name;
+  END IF;
+  IF most IS NULL THEN
+    INSERT INTO quota_changes (user_id, quota, change) VALUES (owner, name, change);
+    RETURN;
+  END IF;
+  IF change = 1 AND most > 2 * places AND coalesce(current_setting('platform.quota_place', true), '') = ''
+    AND quota_used(name, owner) + 2 * places < most THEN
+    PERFORM pg_advisory_xact_lock_shared(key);
+    PERFORM set_config('platform.quota_place', name, true);
+    IF quota_used(name, owner) + places < most THEN
+      INSERT INTO quota_changes (user_id, quota, change) VALUES (owner, name, change);
+      RETURN;
+    END IF;
+  END IF;
+  PERFORM pg_advisory_xact_lock(key);
+  IF quota_used(name, owner) + change > most THEN
     RAISE EXCEPTION 'quota % is used up', name
       USING ERRCODE = 'check_violation', CONSTRAINT = 'quota_' || name;
   END IF;
+  INSERT INTO quota_changes (user_id, quota, change) VALUES (owner, name, change);
 END $function$;

@@ -1,4 +1,5 @@
--- Keeps `projects.member_count` and the number of a user's projects.
+-- Keeps `projects.member_count`, and the number of a user's projects: each change is a row of its own, so
+-- that the writes of a user do not wait for each other.
 CREATE OR REPLACE FUNCTION count_members()
 RETURNS trigger
 LANGUAGE plpgsql
@@ -8,23 +9,20 @@ BEGIN
     UPDATE projects p SET member_count = p.member_count + d.n
       FROM (SELECT project_id, count(*)::int AS n FROM added GROUP BY project_id) d WHERE p.id =
         d.project_id;
-    INSERT INTO project_counts AS c (user_id, status, count)
-      SELECT user_id, project_status, count(*)::int FROM added GROUP BY 1, 2 ORDER BY 1, 2
-      ON CONFLICT (user_id, status) DO UPDATE SET count = c.count + excluded.count;
+    INSERT INTO project_count_changes (user_id, status, change)
+      SELECT user_id, project_status, count(*)::int FROM added GROUP BY 1, 2;
   ELSIF TG_OP = 'DELETE' THEN
     UPDATE projects p SET member_count = p.member_count - d.n
       FROM (SELECT project_id, count(*)::int AS n FROM removed GROUP BY project_id) d WHERE p.id =
         d.project_id;
-    INSERT INTO project_counts AS c (user_id, status, count)
-      SELECT user_id, project_status, -count(*)::int FROM removed GROUP BY 1, 2 ORDER BY 1, 2
-      ON CONFLICT (user_id, status) DO UPDATE SET count = c.count + excluded.count;
+    INSERT INTO project_count_changes (user_id, status, change)
+      SELECT user_id, project_status, -count(*)::int FROM removed GROUP BY 1, 2;
   ELSE
-    INSERT INTO project_counts AS c (user_id, status, count)
+    INSERT INTO project_count_changes (user_id, status, change)
       SELECT user_id, project_status, sum(n)::int FROM (
         SELECT user_id, project_status, 1 AS n FROM added
         UNION ALL SELECT user_id, project_status, -1 FROM removed
-      ) d GROUP BY 1, 2 HAVING sum(n) <> 0 ORDER BY 1, 2
-      ON CONFLICT (user_id, status) DO UPDATE SET count = c.count + excluded.count;
+      ) d GROUP BY 1, 2 HAVING sum(n) <> 0;
   END IF;
   RETURN NULL;
 END $function$;

@@ -1,4 +1,5 @@
--- Those of the partial files that no unfinished upload uses. Their names begin with the id of their upload.
+-- Those of the partial files and tails that no unfinished upload uses. Their names begin
+-- with the id of their upload.
 -- @many
 SELECT k.name AS "name!" FROM unnest(:names::text[]) AS k (name)
 WHERE NOT EXISTS (

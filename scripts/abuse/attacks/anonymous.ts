@@ -102,7 +102,7 @@ export const anonymousAttacks: Attack[] = [
     cpuMs: 30,
   }),
   attack({
-    name: 'answers that nobody reads',
+    name: 'unread answers',
     does: '100 connections that ask for 4 MB and read nothing',
     atOnce: 100,
     prepare: async ({ client }) => await largestScript(client),

@@ -7,7 +7,7 @@ import { attack, type Attack, type Scene } from '../attack.ts'
 const limit = '429 rate_limit'
 const atOnceLimit = '429 max_open'
 
-/** Opens a stream that nobody reads, until the round ends. */
+/** Opens a stream and reads nothing, until the round ends. */
 async function holdStream({ client, key, over }: Scene): Promise<string> {
   const socket = client.socket()
   const answer = new Promise<string>((resolve) => {
@@ -37,7 +37,7 @@ async function openReceiver(scene: Scene): Promise<string> {
 export const eventAttacks: Attack[] = [
   attack({
     name: 'event streams',
-    does: '200 streams that nobody reads, and changes that each of them gets',
+    does: '200 unread streams, and changes that each of them gets',
     atOnce: 200,
     prepare: async ({ client, key }) =>
       made(await client.send('POST', '/v1/projects', { key: key(), json: { name: 'Hot' } })).id as string,

@@ -26,6 +26,13 @@ async function createUpload({ client, key }: Scene, bytes: number): Promise<stri
   return new URL(String(answer.headers.location)).pathname
 }
 
+/** Uploads a file of `bytes` bytes. @returns its id. */
+async function uploadedFile({ client, key }: Scene, bytes: number): Promise<string> {
+  const { body, headers } = form('file', 'a.bin', Buffer.alloc(bytes, 'x'))
+  const file = made(await client.send('POST', '/v1/storage/upload', { key: key(), body, headers }))
+  return file.id as string
+}
+
 /** Sends the head of a request and then a chunk now and then, until the server answers or the round ends. */
 async function drip({ client, over }: Scene, head: string, chunk: string): Promise<string> {
   const socket = client.socket()
@@ -112,14 +119,10 @@ export const fileAttacks: Attack[] = [
     cpuMs: 80,
   }),
   attack({
-    name: 'downloads that nobody reads',
+    name: 'unread downloads',
     does: '64 downloads of 8 MB that read nothing',
     atOnce: 64,
-    async prepare({ client, key }) {
-      const { body, headers } = form('file', 'a.bin', Buffer.alloc(8_000_000, 'x'))
-      const file = made(await client.send('POST', '/v1/storage/upload', { key: key(), body, headers }))
-      return file.id as string
-    },
+    prepare: (scene) => uploadedFile(scene, 8_000_000),
     async send({ client, key, over }, id) {
       const socket = client.socket().pause()
       socket.write(
@@ -136,11 +139,7 @@ export const fileAttacks: Attack[] = [
     name: 'byte ranges',
     does: 'small ranges and many ranges of a file on 64 connections',
     atOnce: 64,
-    async prepare({ client, key }) {
-      const { body, headers } = form('file', 'a.bin', Buffer.alloc(500_000, 'x'))
-      const file = made(await client.send('POST', '/v1/storage/upload', { key: key(), body, headers }))
-      return file.id as string
-    },
+    prepare: (scene) => uploadedFile(scene, 500_000),
     send: async ({ client, key }, id, i) => {
       const range = i % 2 === 0 ? `bytes=${i}-${i + 10}` : `bytes=${'0-1,'.repeat(200)}0-1`
       const path = `/v1/storage/files/${id}/download`

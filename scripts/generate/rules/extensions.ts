@@ -39,6 +39,7 @@ const extensions: Record<string, Record<string, Check>> = {
     'x-project-access': (value) => (typeof value?.role === 'string' ? null : 'an object with the `role`'),
     'x-secret-answer': yes,
     'x-static': yes,
+    'x-read-replica': yes,
     'x-unlimited-key': (value) => (typeof value === 'boolean' ? null : '`true` or `false`'),
     'x-files-origin': yes,
     'x-replaces': yes,

@@ -19,7 +19,7 @@ import { retry } from '../../../infra/retry.ts'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Database, Db } from '../../../infra/database/database.ts'
 import { heartbeatTimeoutSeconds } from '../../../infra/database/heartbeats.ts'
-import type { Listener } from '../../../infra/database/notifications.ts'
+import type { Bus } from '../../../infra/bus/bus.ts'
 import { ApiError, notFound, unavailable } from '../../../infra/errors.ts'
 import type { Emitter } from '../../events/emit.ts'
 import { actorOf, type Principal, type Principals } from '../../users/authentication.ts'
@@ -36,7 +36,7 @@ import { countTokens } from './token-estimate.ts'
 
 export interface GenerationsOptions {
   database: Database
-  listener: Pick<Listener, 'on'>
+  listener: Pick<Bus, 'on'>
   principals: Pick<Principals, 'refresh'>
   events: Emitter
   providers: Providers

@@ -3,7 +3,7 @@
 import type { components } from '../../../generated/types.ts'
 import * as sql from '../../../generated/sql/knowledge.ts'
 import type { ListQuery } from '../../../infra/contract/query.ts'
-import type { Db } from '../../../infra/database/database.ts'
+import type { Db, SqlClient } from '../../../infra/database/database.ts'
 import { violatedConstraint } from '../../../infra/database/errors.ts'
 import { conflict, invalidState, notFound } from '../../../infra/errors.ts'
 import type { Emitter } from '../../events/emit.ts'
@@ -81,7 +81,7 @@ export async function openDocument(
 
 /** A page of the documents of a knowledge base, with the total, in one statement. */
 export async function listDocuments(
-  db: Db,
+  db: SqlClient,
   knowledgeBaseId: string,
   { q, ...query }: ListQuery<'listDocuments'>,
 ): Promise<Page<KnowledgeDocument>> {

@@ -7,6 +7,7 @@ import * as sql from '../../../generated/sql/knowledge.ts'
 import { type Database, type Db } from '../../../infra/database/database.ts'
 import { ApiError, RolledBack } from '../../../infra/errors.ts'
 import type { Emitter } from '../../events/emit.ts'
+import type { JobOutcome } from '../../../infra/jobs/job-runs.ts'
 import type { Job, Queue } from '../../../infra/jobs/queue.ts'
 import type { TempFile } from '../../storage/blobs/temp-files.ts'
 import type { Storage } from '../../storage/storage.ts'
@@ -75,8 +76,8 @@ export async function indexDocument(
   options: IndexingOptions,
   job: Job<ParsingJob>,
   stop: AbortSignal,
-): Promise<void> {
-  await new IndexingRun(options, job, stop).run()
+): Promise<JobOutcome> {
+  return await new IndexingRun(options, job, stop).run()
 }
 
 class IndexingRun {
@@ -94,16 +95,21 @@ class IndexingRun {
     this.#signal = AbortSignal.any([stop, this.#jobLost.signal])
   }
 
-  async run(): Promise<void> {
+  async run(): Promise<JobOutcome> {
     const heartbeat = setInterval(() => this.#sendHeartbeat(), heartbeatIntervalMs)
+    let result: JobOutcome = undefined
     try {
-      const outcome = await this.#index().catch((error) => this.#outcomeOfError(error))
+      const outcome = await this.#index().catch((error) => {
+        if (!this.#signal.aborted) result = 'failed'
+        return this.#outcomeOfError(error)
+      })
       await this.#retryUntilStored(outcome).catch((error) =>
         this.#retryUntilStored(this.#outcomeOfError(error)),
       )
     } finally {
       clearInterval(heartbeat)
     }
+    return result
   }
 
   #sendHeartbeat(): void {

@@ -1,7 +1,10 @@
 // The document worker: parses and indexes the documents that were added to knowledge bases. Owners take
 // turns, so that a user with thousands of documents does not delay the others.
+import { setTimeout as sleep } from 'node:timers/promises'
 import * as sql from '../../../generated/sql/knowledge.ts'
-import type { QueueOptions } from '../../../infra/jobs/queue.ts'
+import type { JobOutcome } from '../../../infra/jobs/job-runs.ts'
+import type { Job, QueueOptions } from '../../../infra/jobs/queue.ts'
+import type { ParsingJob } from './documents.ts'
 import { indexDocument, type IndexingOptions, type DocumentParser } from './index-document.ts'
 import { parseDocument } from '../parsing/parse.ts'
 import { WorkspaceTurns, type WorkspaceOwners } from './workspace-turns.ts'
@@ -26,7 +29,11 @@ export interface DocumentWorkerOptions extends Omit<IndexingOptions, 'parse'> {
   drainTimeoutMs?: number
 }
 
-const noOwners: WorkspaceOwners = new Map()
+/**
+ * How long the free slots wait for others while most are busy, so that one statement fetches the jobs of
+ * several.
+ */
+const gatherMs = 50
 
 export function createDocumentWorker({
   concurrency,
@@ -40,19 +47,26 @@ export function createDocumentWorker({
   const turns = new WorkspaceTurns(Math.max(1, concurrency - 1))
   return new WorkerLoop({ poll, onError, interval, drainTimeoutMs })
 
+  /** Fetches a job for each free slot, mostly with two statements: who waits, and their jobs. */
   async function poll(loop: WorkerLoop): Promise<boolean> {
     if (loop.running >= concurrency) return false
-    let owners = turns.isIdle ? noOwners : await readOwners()
-    for (const except of turns.exclusions(owners)) {
-      const [job] = await documents.fetch(1, { except })
-      if (job === undefined) continue
+    if (loop.running > concurrency / 2) await sleep(gatherMs)
+    const free = concurrency - loop.running
+    let owners = turns.isIdle ? null : await readOwners()
+    let jobs: Array<Job<ParsingJob>> = []
+    if (owners !== null && owners.size > 0)
+      jobs = await documents.fetchInTurns(turns.plan(owners, free), free)
+    // Also the job of a document that no longer waits, because the worker that had it died.
+    if (jobs.length === 0) jobs = await documents.fetch(1)
+    if (jobs.length > 0) owners ??= await readOwners()
+    else turns.clear()
+    for (const job of jobs) {
       const { space_id: workspace } = job.data
-      if (owners === noOwners) owners = await readOwners()
-      const end = turns.start(workspace, owners.get(workspace) ?? workspace)
-      loop.track(indexDocument({ ...options, parse }, job, loop.signal).finally(end))
-      return true
+      const end = turns.start(workspace, owners!.get(workspace) ?? workspace)
+      const index = (): Promise<JobOutcome> => indexDocument({ ...options, parse }, job, loop.signal)
+      loop.track(documents.run(job, index).finally(end))
     }
-    return false
+    return jobs.length > 0
   }
 
   async function readOwners(): Promise<WorkspaceOwners> {

@@ -1,5 +1,6 @@
-// Whose document is parsed next: owners take turns, and the workspaces of an owner take turns within the
+// Whose documents are parsed next: owners take turns, and the workspaces of an owner take turns within the
 // owner's. A user with many projects gets no more turns than a user with one.
+import type { FetchTurn } from '../../../infra/jobs/queue.ts'
 
 /** The owner of each workspace that has queued documents. */
 export type WorkspaceOwners = ReadonlyMap<string, string>
@@ -18,29 +19,36 @@ export class WorkspaceTurns {
     this.#maxPerOwner = maxPerOwner
   }
 
-  /** Whether no job runs and no workspace had a turn, so that there is nothing to exclude. */
+  /** Whether no job runs and no workspace had a turn. */
   get isIdle(): boolean {
     return this.#running.size + this.#servedOwners.size + this.#servedWorkspaces.size === 0
   }
 
   /**
-   * The workspaces to exclude from the next turn. If the others have no job, the following list applies;
-   * after the last one no workspace has a job.
+   * The next turns for `free` jobs, in order: the owners that have not had their turn in this round, those
+   * that have, and those with the full number of jobs. Each owner gets an even share of the jobs.
    */
-  *exclusions(owners: WorkspaceOwners): Generator<string[]> {
-    const workspacesOf = (isExcluded: (owner: string) => boolean): string[] =>
-      [...owners].filter(([, owner]) => isExcluded(owner)).map(([workspace]) => workspace)
-    const full = workspacesOf((owner) => (this.#running.get(owner) ?? 0) >= this.#maxPerOwner)
-    const servedWorkspaces = [...this.#servedWorkspaces.keys()]
-    const served = [...full, ...workspacesOf((owner) => this.#servedOwners.has(owner))]
-    yield [...served, ...servedWorkspaces]
-    if (servedWorkspaces.length > 0) yield served
-    if (served.length > full.length) {
-      this.#servedOwners.clear()
-      yield [...full, ...servedWorkspaces]
-      if (servedWorkspaces.length > 0) yield full
-    }
-    if (full.length > 0) yield []
+  plan(owners: WorkspaceOwners, free: number): FetchTurn[] {
+    const workspaces = Map.groupBy(owners.keys(), (workspace) => owners.get(workspace)!)
+    const share = Math.max(1, Math.floor(free / workspaces.size))
+    const room = (owner: string): number => this.#maxPerOwner - (this.#running.get(owner) ?? 0)
+    const rank = (owner: string): number => (room(owner) <= 0 ? 2 : this.#servedOwners.has(owner) ? 1 : 0)
+    return [...workspaces]
+      .sort(([one], [other]) => rank(one) - rank(other))
+      .map(([owner, its]) => ({
+        groups: this.#unservedFirst(its),
+        most: room(owner) <= 0 ? share : Math.min(share, room(owner)),
+      }))
+  }
+
+  #unservedFirst(workspaces: string[]): string[] {
+    return workspaces.toSorted(
+      (one, other) => Number(this.#servedWorkspaces.has(one)) - Number(this.#servedWorkspaces.has(other)),
+    )
+  }
+
+  /** Begins new rounds: no workspace has a job. */
+  clear(): void {
     this.#servedOwners.clear()
     this.#servedWorkspaces.clear()
   }
@@ -51,6 +59,8 @@ export class WorkspaceTurns {
     if (this.#servedWorkspaces.has(workspace))
       for (const [other, its] of this.#servedWorkspaces)
         if (its === owner) this.#servedWorkspaces.delete(other)
+    // The other owners have no job, so the next round of all begins.
+    if (this.#servedOwners.has(owner)) this.#servedOwners.clear()
     this.#servedWorkspaces.set(workspace, owner)
     this.#servedOwners.add(owner)
     this.#running.set(owner, (this.#running.get(owner) ?? 0) + 1)

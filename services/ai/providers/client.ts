@@ -2,6 +2,7 @@
 // redirects, does not retry, and limits the size of an answer. Aborting a request closes its connection.
 import OpenAI from 'openai'
 import { Agent, fetch as undiciFetch, Response as UndiciResponse } from 'undici'
+import { inCallSpan } from '../../../infra/telemetry/spans.ts'
 import type { ProviderSettings } from '../../../infra/config/ai-providers.ts'
 
 /** Bytes of an error response. It is read only to classify the error. */
@@ -54,14 +55,16 @@ export function createClient({ baseUrl, apiKey }: ProviderSettings, agent: Agent
       }
       delete headers.authorization
       if (apiKey !== null) headers.authorization = `Bearer ${apiKey}`
-      const response = await undiciFetch(url as string, {
-        method: 'POST',
-        body: body as string,
-        headers,
-        signal,
-        dispatcher: agent,
-        redirect: 'manual',
-      })
+      const response = await inCallSpan('POST', url as string, (trace) =>
+        undiciFetch(url as string, {
+          method: 'POST',
+          body: body as string,
+          headers: { ...headers, ...trace },
+          signal,
+          dispatcher: agent,
+          redirect: 'manual',
+        }),
+      )
       return (await (response.ok ? limitSize(response) : readErrorResponse(response))) as unknown as Response
     },
   })

@@ -50,11 +50,13 @@ export type ProvidersConfig = Pick<
 export interface ProvidersOptions {
   /** Receives reports for the operator: names, statuses and times, but no prompts, answers or API keys. */
   onError?: (error: Error) => void
+  /** Called before each request to a provider. Throws if there must be none. */
+  beforeCall?: () => Promise<void>
 }
 
 export function createProviders(
   config: ProvidersConfig,
-  { onError = () => {} }: ProvidersOptions = {},
+  { onError = () => {}, beforeCall = async () => {} }: ProvidersOptions = {},
 ): Providers {
   const agent = openAgent()
   const timeouts = {
@@ -92,13 +94,17 @@ export function createProviders(
       })
     }
     if (provider.embeddings !== null) {
-      embed = createEmbed({
+      const embedNow = createEmbed({
         client,
         settings: provider.embeddings,
         timeout: timeouts.firstToken,
         retries,
         report: reporterFor(provider.embeddings.model),
       })
+      embed = async (...request) => {
+        await beforeCall()
+        return await embedNow(...request)
+      }
     }
   }
   models.push({
@@ -120,7 +126,7 @@ export function createProviders(
       if (options === undefined)
         throw invalidField('model', 'exists', `There is no language model ${request.model}.`)
       if (closed) throw unavailable()
-      return complete(request, options)
+      return afterCheck(beforeCall, complete(request, options))
     },
     embed,
     async close() {
@@ -128,6 +134,11 @@ export function createProviders(
       await agent.destroy()
     },
   }
+}
+
+async function* afterCheck<T>(check: () => Promise<void>, pieces: AsyncIterable<T>): AsyncGenerator<T> {
+  await check()
+  yield* pieces
 }
 
 /** OpenAI's own models accept only the newer name, most other servers only the older one. */

@@ -1,5 +1,5 @@
 // Renders PDFs in a thread of its own, because one takes tens of milliseconds of CPU in which the main thread
-// would serve nobody. The thread starts with the first PDF and ends when it has had no work for a minute.
+// would serve no request. The thread starts with the first PDF and ends when it has had no work for a minute.
 import { Worker } from 'node:worker_threads'
 import type { Receipt } from './model.ts'
 import type { PdfAnswer, PdfRequest } from './pdf-worker.ts'

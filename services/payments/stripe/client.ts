@@ -5,6 +5,7 @@ import { Agent as PlainAgent } from 'node:http'
 import { Agent } from 'node:https'
 import type { Stripe } from 'stripe'
 import { invalidHeader, unavailable } from '../../../infra/errors.ts'
+import { inSpan } from '../../../infra/telemetry/spans.ts'
 
 /**
  * The API version of the package's types, sent with each request: the account's default version does not
@@ -38,6 +39,8 @@ export interface StripeClientOptions extends StripeSettings {
   timeoutMs?: number
   /** Maximum number of immediate retries of a request. Default 2. */
   retries?: number
+  /** Called before each request. Throws if there must be none. */
+  beforeCall?: () => Promise<void>
 }
 
 /** Stripe rejected a request or could not be reached. The message is for operators. */
@@ -75,6 +78,7 @@ export function createStripeClient({
   apiBase,
   timeoutMs = 8_000,
   retries = 2,
+  beforeCall = async () => {},
 }: StripeClientOptions): StripeClient {
   const base = new URL(apiBase ?? 'https://api.stripe.com')
   const protocol = base.protocol === 'http:' ? 'http' : 'https'
@@ -97,9 +101,14 @@ export function createStripeClient({
 
   return {
     async request(call) {
+      await beforeCall()
       const stripe = await loaded
       try {
-        return await call(stripe)
+        return await inSpan(
+          'stripe',
+          { kind: 'client', attributes: { 'server.address': base.hostname } },
+          () => call(stripe),
+        )
       } catch (error) {
         throw error instanceof stripe.errors.StripeError ? toFailure(error) : error
       }

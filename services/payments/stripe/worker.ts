@@ -1,6 +1,7 @@
 // The Stripe worker: runs the jobs that call Stripe, outside the transactions that created them. A failed job
 // is retried with growing delays for three days, then abandoned and reported as an error.
 import type { Database } from '../../../infra/database/database.ts'
+import type { JobOutcome } from '../../../infra/jobs/job-runs.ts'
 import type { Job, Queue, QueueOptions } from '../../../infra/jobs/queue.ts'
 import type { GatewayJob, RemoteGateway, PaymentServices } from '../gateway.ts'
 import { WorkerLoop, type BackgroundWorker } from '../../../infra/jobs/worker-loop.ts'
@@ -63,11 +64,11 @@ export function createStripeWorker({
   async function poll(): Promise<boolean> {
     const free = concurrency - loop.running
     const fetched = free > 0 ? await jobs.fetch(free) : []
-    for (const job of fetched) loop.track(Promise.race([run(job), aborted]))
+    for (const job of fetched) loop.track(Promise.race([jobs.run(job, () => run(job)), aborted]))
     return fetched.length > 0
   }
 
-  async function run(job: Job<GatewayJob>): Promise<void> {
+  async function run(job: Job<GatewayJob>): Promise<JobOutcome> {
     const { data, id, retryCount } = job
     try {
       const pollAgainAt = await stripe.perform(database, services, data, {
@@ -84,6 +85,7 @@ export function createStripeWorker({
       onError(new Error(message, { cause: error }))
       const retry = { ...data, tries: data.tries + 1 }
       await complete(job, delay === null ? 'abandon' : { data: retry, at: new Date(Date.now() + delay) })
+      return 'failed'
     }
   }
 

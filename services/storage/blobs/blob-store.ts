@@ -47,7 +47,49 @@ export interface StoreDocuments {
   write(name: string, content: string): Promise<void>
 }
 
+/** A blob whose bytes arrive in parts, and the store's id of the upload. */
+export interface MultipartUpload {
+  key: string
+  id: string
+}
+
+/** The bytes of an unfinished upload in S3. */
+export interface Multipart extends MultipartUpload {
+  /** Bytes of every part but the last. */
+  part_size: number
+  /** The ETags of the stored parts, from the first. */
+  etags: string[]
+  /** The name of the object with the bytes after the last part; null if there are none. */
+  tail: string | null
+}
+
+/**
+ * Blobs that are written in parts, by any server. A part has at least 5 MiB, except for the last one. Bytes
+ * that are no part yet are in an object of their own, the tail.
+ */
+export interface BlobParts {
+  begin(key: string): Promise<MultipartUpload>
+  /** Stores or replaces a part; the first one is 1. @returns its ETag. @throws PartsLost */
+  put(upload: MultipartUpload, number: number, file: LocalFile): Promise<string>
+  /** Makes a blob of all parts. @throws PartsLost if the store has other parts. */
+  complete(upload: MultipartUpload, etags: string[]): Promise<void>
+  /** Deletes the parts. Aborting a missing upload succeeds. */
+  abort(upload: MultipartUpload): Promise<void>
+  putTail(name: string, file: LocalFile): Promise<void>
+  /** @throws PartsLost if it does not exist. */
+  readTail(name: string): Promise<Readable>
+  /** Deleting a missing tail succeeds. */
+  deleteTails(names: string[]): Promise<void>
+  /** Lists all tails in pages. */
+  listTails(): AsyncIterable<Array<{ name: string; modifiedAt: Date }>>
+}
+
+/** The store no longer has the bytes that an unfinished upload relies on. */
+export class PartsLost extends Error {}
+
 export interface BlobStore {
+  /** null for a store on disk. */
+  readonly parts: BlobParts | null
   /** The folder or the bucket, for messages to operators. */
   readonly location: string
   readonly documents: StoreDocuments
@@ -75,8 +117,11 @@ export interface BlobStore {
   list(): AsyncIterable<ListedBlob[]>
   /** The bytes of the blob; null if it does not exist. Throws 503 when the store is unreachable. */
   sizeOf(key: string): Promise<number | null>
-  /** Frees the space of interrupted `put` calls that started before `before`. */
-  deleteIncompletePuts(before: Date): Promise<void>
+  /**
+   * Frees the space of `put` calls and multipart uploads that started before `before` and were interrupted.
+   * @param unusedOf those of the keys that nothing uses.
+   */
+  deleteIncompletePuts(before: Date, unusedOf: (keys: string[]) => Promise<string[]>): Promise<void>
   /** Throws when the store is unreachable. */
   ping(): Promise<void>
   close(): Promise<void>

@@ -14,6 +14,7 @@ export function createDiskBlobStore(directory: string): BlobStore {
   const root = join(directory, 'blobs')
 
   return {
+    parts: null,
     location: directory,
     documents: createDiskDocuments(directory),
     async put(key, file) {

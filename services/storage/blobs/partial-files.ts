@@ -1,14 +1,15 @@
-// The bytes of unfinished resumable uploads: one partial file per upload on the disk of this server, even
-// when blobs are in S3, because bytes arrive in pieces of any size and may have to be truncated again. All
-// requests of one upload therefore must reach servers that share STORAGE_DIR.
+// The bytes of unfinished resumable uploads, with files on disk: one partial file per upload. All requests of
+// one upload therefore must reach servers that share STORAGE_DIR. With S3 the bytes are in parts there.
 import { createHash, randomUUID } from 'node:crypto'
 import { constants, createReadStream } from 'node:fs'
 import { copyFile, link, open, opendir, rm, stat, type FileHandle } from 'node:fs/promises'
 import { join } from 'node:path'
+import { Readable } from 'node:stream'
 import { unavailable } from '../../../infra/errors.ts'
 import { contentTypeOf, sampleBytes } from '../content-type.ts'
 import { asUnavailable, cannotHardLink, isMissing, requireFullWrite } from './disk-errors.ts'
 import { createDirectory, syncDirectory } from './fsync.ts'
+import type { Multipart } from './blob-store.ts'
 import type { TempFile } from './temp-files.ts'
 
 /** What helps to detect the media type of a complete upload. */
@@ -42,10 +43,21 @@ export interface PartialFiles {
   list(): AsyncIterable<string[]>
 }
 
+/** The durable bytes of an upload, and where they are in S3. */
+export interface Progress {
+  bytes: number
+  multipart?: Multipart
+}
+
 export interface PartialFileWriter {
   write(chunk: Buffer): Promise<void>
-  /** Makes all previous writes durable. After a rejection none of them can be relied on. */
-  sync(): Promise<void>
+  /**
+   * Makes previous writes durable: all, or during the request those that are ready for it. After a rejection
+   * none of them can be relied on.
+   */
+  sync(options?: { isLast: boolean }): Promise<Progress>
+  /** Deletes what the last progress has replaced. To be called after the progress is recorded. */
+  cleanUp(): Promise<void>
   close(): Promise<void>
 }
 
@@ -161,10 +173,13 @@ function createWriter(file: FileHandle, offset: number): PartialFileWriter {
       end += chunk.length
     },
     async sync() {
+      const bytes = end
       await file.datasync().catch((error) => {
         throw asUnavailable(error)
       })
+      return { bytes }
     },
+    async cleanUp() {},
     async close() {
       await file.close()
     },
@@ -190,22 +205,32 @@ async function copyBytes(from: string, to: string, bytes: number): Promise<void>
   }
 }
 
-/** The SHA-256 of the first `length` bytes, and a sample from which the media type is detected. */
-async function digestFile(path: string, length: number): Promise<{ sha256: string; sample: Buffer }> {
+/** The digest of the first `length` bytes. */
+async function digestFile(path: string, length: number): Promise<Digest> {
   if ((await stat(path)).size < length) throw onAnotherServer()
+  if (length === 0) return await digestOf(Readable.from([]))
+  return await digestOf(createReadStream(path, { end: length - 1, highWaterMark: 512 * 1024 }))
+}
+
+export interface Digest {
+  bytes: number
+  /** In hex. */
+  sha256: string
+  /** The first bytes, from which the media type is detected. */
+  sample: Buffer
+}
+
+export async function digestOf(content: Readable): Promise<Digest> {
   const hash = createHash('sha256')
   const sample: Buffer[] = []
-  let sampled = 0
-  if (length === 0) return { sha256: hash.digest('hex'), sample: Buffer.alloc(0) }
-  for await (const chunk of createReadStream(path, {
-    end: length - 1,
-    highWaterMark: 512 * 1024,
-  }) as AsyncIterable<Buffer>) {
+  let [bytes, sampled] = [0, 0]
+  for await (const chunk of content as AsyncIterable<Buffer>) {
+    bytes += chunk.length
     hash.update(chunk)
     if (sampled < sampleBytes)
       sampled += sample[sample.push(chunk.subarray(0, sampleBytes - sampled)) - 1].length
   }
-  return { sha256: hash.digest('hex'), sample: Buffer.concat(sample) }
+  return { bytes, sha256: hash.digest('hex'), sample: Buffer.concat(sample) }
 }
 
 function onAnotherServer(): Error {

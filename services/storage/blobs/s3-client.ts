@@ -1,6 +1,7 @@
 // The S3 client, and what all requests to the store share: the bucket, time limits and error handling.
 import { S3Client } from '@aws-sdk/client-s3'
 import type { S3Config } from '../../../infra/config/config.ts'
+import { BlobNotFound, storeUnavailable } from './blob-store.ts'
 
 export const maxAttempts = 3
 
@@ -44,4 +45,14 @@ export function withTimeout({ idleTimeoutMs }: S3Target): { abortSignal: AbortSi
 /** The HTTP status of the store's response; undefined when there was no response. */
 export function statusOf(error: unknown): number | undefined {
   return (error as { $metadata?: { httpStatusCode?: number } }).$metadata?.httpStatusCode
+}
+
+/** @throws BlobNotFound for the missing object `key`; 503 for any other error. */
+export async function translateErrors<T>(request: Promise<T>, key?: string): Promise<T> {
+  try {
+    return await request
+  } catch (error) {
+    if (key !== undefined && (error as Error).name === 'NoSuchKey') throw new BlobNotFound(key)
+    throw storeUnavailable(error)
+  }
 }

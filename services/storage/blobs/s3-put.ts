@@ -9,9 +9,8 @@ import {
   CreateMultipartUploadCommand,
   PutObjectCommand,
   UploadPartCommand,
-  type CompletedPart,
 } from '@aws-sdk/client-s3'
-import type { LocalFile } from './blob-store.ts'
+import type { LocalFile, MultipartUpload } from './blob-store.ts'
 import { maxAttempts, statusOf, withTimeout, type S3Target } from './s3-client.ts'
 import { startStallTimeout } from './stall-timeout.ts'
 
@@ -26,22 +25,16 @@ export async function putFile(target: S3Target, key: string, file: LocalFile): P
   await (file.bytes <= target.partSize ? putObject(target, key, file) : putInParts(target, key, file))
 }
 
-async function putObject(
-  { client, bucket, idleTimeoutMs }: S3Target,
-  key: string,
+/** Stores an object or a part from a file. @returns the ETag. */
+async function sendWhole(
+  { client, idleTimeoutMs }: S3Target,
   { path, bytes, sha256 }: LocalFile,
-): Promise<void> {
-  await withRetries(() =>
+  commandFor: (Body: Readable) => PutObjectCommand | UploadPartCommand,
+): Promise<string> {
+  const { ETag } = await withRetries(() =>
     sendFromFile({ path, start: 0, bytes, idleTimeoutMs }, async (Body, abortSignal) => {
-      const command = new PutObjectCommand({
-        Bucket: bucket,
-        Key: key,
-        Body,
-        ContentLength: bytes,
-        ContentType,
-        ChecksumSHA256: Buffer.from(sha256, 'hex').toString('base64'),
-      })
-      // The digest is also part of the signature, so a store without checksums rejects corrupted bytes too.
+      const command = commandFor(Body) as PutObjectCommand
+      // The digest is part of the signature, so that also a store without checksums rejects corrupted bytes.
       command.middlewareStack.add(
         (next) => async (args) => {
           ;(args.request as { headers: Record<string, string> }).headers['x-amz-content-sha256'] = sha256
@@ -49,45 +42,75 @@ async function putObject(
         },
         { step: 'build' },
       )
-      await client.send(command, { abortSignal })
+      return await client.send(command, { abortSignal })
     }),
   )
+  return ETag!
+}
+
+export async function putObject(target: S3Target, key: string, file: LocalFile): Promise<void> {
+  const ChecksumSHA256 = Buffer.from(file.sha256, 'hex').toString('base64')
+  const object = { Bucket: target.bucket, Key: key, ContentLength: file.bytes, ContentType, ChecksumSHA256 }
+  await sendWhole(target, file, (Body) => new PutObjectCommand({ ...object, Body }))
+}
+
+/** @returns the ETag of the part. */
+export async function putPart(
+  target: S3Target,
+  { key, id }: MultipartUpload,
+  PartNumber: number,
+  file: LocalFile,
+): Promise<string> {
+  const part = { Bucket: target.bucket, Key: key, UploadId: id, PartNumber, ContentLength: file.bytes }
+  return await sendWhole(target, file, (Body) => new UploadPartCommand({ ...part, Body }))
+}
+
+/** @returns the id of the multipart upload. */
+export async function createMultipartUpload(target: S3Target, key: string): Promise<string> {
+  const command = new CreateMultipartUploadCommand({ Bucket: target.bucket, Key: key, ContentType })
+  return (await target.client.send(command, withTimeout(target))).UploadId!
+}
+
+export async function completeMultipartUpload(
+  { client, bucket, idleTimeoutMs }: S3Target,
+  { key, id }: MultipartUpload,
+  etags: string[],
+): Promise<void> {
+  const Parts = etags.map((ETag, index) => ({ PartNumber: index + 1, ETag }))
+  const upload = { Bucket: bucket, Key: key, UploadId: id, MultipartUpload: { Parts } }
+  // A store may take minutes to assemble a large object.
+  const abortSignal = AbortSignal.timeout(15 * idleTimeoutMs)
+  await client.send(new CompleteMultipartUploadCommand(upload), { abortSignal })
 }
 
 async function putInParts(target: S3Target, key: string, { path, bytes }: LocalFile): Promise<void> {
   const { client, bucket, partSize, idleTimeoutMs } = target
   const size = partSizeFor(bytes, partSize)
-  const { UploadId } = await client.send(
-    new CreateMultipartUploadCommand({ Bucket: bucket, Key: key, ContentType }),
-    withTimeout(target),
-  )
-  const upload = { Bucket: bucket, Key: key, UploadId }
+  const id = await createMultipartUpload(target, key)
+  const upload = { Bucket: bucket, Key: key, UploadId: id }
   try {
-    const Parts: CompletedPart[] = []
+    const etags: string[] = []
     for (let start = 0; start < bytes; start += size) {
       const ContentLength = Math.min(size, bytes - start)
-      const PartNumber = Parts.length + 1
+      const PartNumber = etags.length + 1
       const { ETag } = await withRetries(() =>
         sendFromFile({ path, start, bytes: ContentLength, idleTimeoutMs }, (Body, abortSignal) =>
           client.send(new UploadPartCommand({ ...upload, PartNumber, Body, ContentLength }), { abortSignal }),
         ),
       )
-      Parts.push({ PartNumber, ETag })
+      etags.push(ETag!)
     }
-    // A store may take minutes to assemble a large object.
-    const abortSignal = AbortSignal.timeout(15 * idleTimeoutMs)
-    const complete = new CompleteMultipartUploadCommand({ ...upload, MultipartUpload: { Parts } })
-    await client.send(complete, { abortSignal })
+    await completeMultipartUpload(target, { key, id }, etags)
   } catch (error) {
     // Not awaited. When it fails, deleteIncompletePuts removes the parts later.
-    void abortMultipartUpload(target, key, UploadId!).catch(() => {})
+    void abortMultipartUpload(target, { key, id }).catch(() => {})
     throw error
   }
 }
 
 /** Deletes the parts of an unfinished multipart upload. Aborting a missing upload succeeds. */
-export async function abortMultipartUpload(target: S3Target, key: string, uploadId: string): Promise<void> {
-  const command = new AbortMultipartUploadCommand({ Bucket: target.bucket, Key: key, UploadId: uploadId })
+export async function abortMultipartUpload(target: S3Target, { key, id }: MultipartUpload): Promise<void> {
+  const command = new AbortMultipartUploadCommand({ Bucket: target.bucket, Key: key, UploadId: id })
   await target.client.send(command, withTimeout(target)).catch((error) => {
     if ((error as Error).name !== 'NoSuchUpload') throw error
   })

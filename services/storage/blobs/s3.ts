@@ -1,6 +1,5 @@
 // The blob store in a bucket of any S3-compatible service. An object becomes visible only when it is
 // complete.
-import type { IncomingMessage } from 'node:http'
 import {
   DeleteObjectCommand,
   GetObjectCommand,
@@ -13,11 +12,12 @@ import {
 import { getSignedUrl } from '@aws-sdk/s3-request-presigner'
 import pLimit from 'p-limit'
 import type { S3Config } from '../../../infra/config/config.ts'
-import { BlobNotFound, isBlobKey, storeUnavailable, type BlobStore } from './blob-store.ts'
-import { createS3Client, statusOf, withTimeout, type S3Target } from './s3-client.ts'
+import { isBlobKey, storeUnavailable, type BlobStore } from './blob-store.ts'
+import { createS3Client, statusOf, translateErrors, withTimeout, type S3Target } from './s3-client.ts'
 import { createS3Documents } from './s3-documents.ts'
+import { createS3Parts } from './s3-parts.ts'
 import { abortMultipartUpload, defaultPartSize, putFile } from './s3-put.ts'
-import { startStallTimeout } from './stall-timeout.ts'
+import { readObject } from './s3-read.ts'
 
 const maxConcurrentDeletes = 10
 
@@ -26,11 +26,13 @@ export interface S3BlobStoreOptions {
   partSize?: number
   /** Milliseconds without progress after which a request is aborted. Default 20,000. */
   idleTimeoutMs?: number
+  /** The keys of all objects begin with it. Default: nothing. */
+  prefix?: string
 }
 
 export function createS3BlobStore(
   config: S3Config,
-  { partSize = defaultPartSize, idleTimeoutMs = 20_000 }: S3BlobStoreOptions = {},
+  { partSize = defaultPartSize, idleTimeoutMs = 20_000, prefix = '' }: S3BlobStoreOptions = {},
 ): BlobStore {
   const client = createS3Client(config)
   const target: S3Target = { client, bucket: config.bucket, partSize, idleTimeoutMs }
@@ -38,33 +40,15 @@ export function createS3BlobStore(
   const limitDeletes = pLimit(maxConcurrentDeletes)
 
   return {
-    location: `s3://${config.bucket}`,
+    parts: createS3Parts(target),
+    location: `s3://${config.bucket}${prefix === '' ? '' : `/${prefix}`}`,
     documents: createS3Documents(target),
     redirects: config.redirect,
     async put(key, file) {
-      await translateErrors(putFile(target, key, file))
+      await translateErrors(putFile(target, prefix + key, file))
     },
     async read(key, range) {
-      const timeout = new AbortController()
-      const timer = setTimeout(() => timeout.abort(), idleTimeoutMs)
-      const command = new GetObjectCommand({
-        Bucket,
-        Key: key,
-        ...(range && { Range: `bytes=${range.start}-${range.end}` }),
-      })
-      const { Body } = await translateErrors(
-        client.send(command, { abortSignal: timeout.signal }),
-        key,
-      ).finally(() => clearTimeout(timer))
-      const body = Body as unknown as IncomingMessage
-      const { socket } = body
-      const stop = startStallTimeout(() => socket.bytesRead, {
-        idleMs: idleTimeoutMs,
-        // Received bytes that wait for a slow reader are not a stall of the store.
-        isPaused: () => body.complete || body.readableLength > 0,
-        abort: () => body.destroy(new Error('the S3 store stopped responding')),
-      })
-      return body.once('close', stop)
+      return await readObject(target, prefix + key, range)
     },
     async presign(key, { contentType, contentDisposition, expiresInSeconds }) {
       const response = {
@@ -72,7 +56,7 @@ export function createS3BlobStore(
         ResponseContentDisposition: contentDisposition,
         ResponseCacheControl: 'private, no-store',
       }
-      return await getSignedUrl(client, new GetObjectCommand({ Bucket, Key: key, ...response }), {
+      return await getSignedUrl(client, new GetObjectCommand({ Bucket, Key: prefix + key, ...response }), {
         expiresIn: expiresInSeconds,
       })
     },
@@ -85,7 +69,7 @@ export function createS3BlobStore(
             // An error without a response: the store is unreachable, so the other keys are skipped.
             if (error !== null && statusOf(error) === undefined) return
             try {
-              await client.send(new DeleteObjectCommand({ Bucket, Key: key }), withTimeout(target))
+              await client.send(new DeleteObjectCommand({ Bucket, Key: prefix + key }), withTimeout(target))
               deleted.push(key)
             } catch (reason) {
               error ??= reason
@@ -98,10 +82,13 @@ export function createS3BlobStore(
     async *list() {
       for (let after: string | undefined; ;) {
         const page = await translateErrors(
-          client.send(new ListObjectsV2Command({ Bucket, ContinuationToken: after }), withTimeout(target)),
+          client.send(
+            new ListObjectsV2Command({ Bucket, Prefix: prefix, ContinuationToken: after }),
+            withTimeout(target),
+          ),
         )
         yield (page.Contents ?? []).map(({ Key, Size, LastModified }) => ({
-          key: Key!,
+          key: Key!.slice(prefix.length),
           bytes: Size!,
           modifiedAt: LastModified!,
         }))
@@ -111,22 +98,28 @@ export function createS3BlobStore(
     },
     async sizeOf(key) {
       try {
-        const head = await client.send(new HeadObjectCommand({ Bucket, Key: key }), withTimeout(target))
+        const head = await client.send(
+          new HeadObjectCommand({ Bucket, Key: prefix + key }),
+          withTimeout(target),
+        )
         return head.ContentLength!
       } catch (error) {
         if (statusOf(error) === 404) return null
         throw storeUnavailable(error)
       }
     },
-    async deleteIncompletePuts(before) {
+    async deleteIncompletePuts(before, unusedOf) {
       for (let after: { KeyMarker?: string; UploadIdMarker?: string } | null = {}; after !== null;) {
         const page: ListMultipartUploadsCommandOutput = await translateErrors(
           client.send(new ListMultipartUploadsCommand({ Bucket, ...after }), withTimeout(target)),
         )
-        for (const { Key, UploadId, Initiated } of page.Uploads ?? []) {
-          if (isBlobKey(Key!) && Initiated! < before)
-            await translateErrors(abortMultipartUpload(target, Key!, UploadId!))
-        }
+        const old = (page.Uploads ?? []).filter(
+          ({ Key, Initiated }) => isBlobKey(Key!) && Initiated! < before,
+        )
+        const unused = old.length === 0 ? [] : await unusedOf(old.map(({ Key }) => Key!))
+        for (const { Key, UploadId } of old)
+          if (unused.includes(Key!))
+            await translateErrors(abortMultipartUpload(target, { key: Key!, id: UploadId! }))
         after =
           page.IsTruncated === true
             ? { KeyMarker: page.NextKeyMarker, UploadIdMarker: page.NextUploadIdMarker }
@@ -139,14 +132,5 @@ export function createS3BlobStore(
     async close() {
       client.destroy()
     },
-  }
-}
-
-async function translateErrors<T>(request: Promise<T>, key?: string): Promise<T> {
-  try {
-    return await request
-  } catch (error) {
-    if (key !== undefined && (error as Error).name === 'NoSuchKey') throw new BlobNotFound(key)
-    throw storeUnavailable(error)
   }
 }

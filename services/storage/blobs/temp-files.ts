@@ -30,6 +30,7 @@ export interface ReceiveOptions {
 }
 
 export interface TempFiles {
+  readonly folder: string
   /**
    * Reads the file to its end and syncs it to disk. Throws 413 as soon as `maxBytes` is exceeded, 503 when
    * the disk is full, or the error of the content stream; the temporary file is deleted then.
@@ -43,6 +44,7 @@ export function createTempFiles(directory: string): TempFiles {
   const root = join(directory, 'incoming')
 
   return {
+    folder: root,
     async receive(file, { maxBytes, tooLarge = payloadTooLarge, admission }) {
       await createDirectory(root).catch((error) => {
         throw asUnavailable(error)

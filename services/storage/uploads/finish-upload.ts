@@ -3,10 +3,10 @@ import type { Db } from '../../../infra/database/database.ts'
 import * as sql from '../../../generated/sql/storage.ts'
 import { notFound, RolledBack } from '../../../infra/errors.ts'
 import { openWorkspace } from '../../projects/workspaces.ts'
-import type { TempFile } from '../blobs/temp-files.ts'
 import { addFile } from '../create-file.ts'
 import { newFileId } from '../files.ts'
 import { checksumMismatch } from './checksum.ts'
+import { completeFile, type CompleteFile } from './complete-file.ts'
 import { leaseLost, type Lease } from './lease.ts'
 import { deleteUpload, type StoredUpload, type UploadRequest, type UploadServices } from './uploads.ts'
 
@@ -46,12 +46,7 @@ export async function finishUpload(
   lease: Lease,
 ): Promise<string> {
   if (upload.file_id !== null) return upload.file_id
-  const { partialFiles } = services.storage
-  const complete = await partialFiles.toTempFile(lease.tempName, {
-    length: upload.length,
-    declared: upload.declared_content_type,
-    filename: upload.name,
-  })
+  const complete = await completeFile(services.storage, upload, lease)
   try {
     if (upload.sha256 !== null && upload.sha256 !== complete.sha256) {
       await db.transaction(
@@ -64,8 +59,6 @@ export async function finishUpload(
       )
     }
     const fileId = await storeFile(db, services, request, upload, lease, complete)
-    // The retention task deletes the partial file when this fails.
-    await partialFiles.delete([lease.tempName]).catch(() => {})
     return fileId
   } catch (error) {
     if (error instanceof AlreadyFinished) return error.fileId
@@ -81,10 +74,10 @@ async function storeFile(
   request: UploadRequest,
   upload: StoredUpload,
   lease: Lease,
-  complete: TempFile,
+  complete: CompleteFile,
 ): Promise<string> {
   const fileId = newFileId()
-  await services.storage.storeBlob(fileId, complete, () =>
+  await complete.store(fileId, (blobKey) =>
     db.transaction(async (tx) => {
       const { project_id: projectId, user_id: ownerId, name, path, visibility, metadata, tags } = upload
       const { bytes, contentType, sha256 } = complete
@@ -104,6 +97,7 @@ async function storeFile(
         bytes,
         sha256,
         expiresAt: upload.file_expires_at,
+        blobKey,
       }
       await addFile(tx, services, fileId, file, upload.id)
       await sql.setFileOfUpload(tx, { id: upload.id, file_id: fileId })

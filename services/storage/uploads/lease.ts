@@ -7,6 +7,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { Db } from '../../../infra/database/database.ts'
 import * as sql from '../../../generated/sql/storage.ts'
 import { conflict, notFound } from '../../../infra/errors.ts'
+import type { Multipart } from '../blobs/blob-store.ts'
 import { addHolder, hasWaiters, joinWaiters } from './lease-waiters.ts'
 
 /** Milliseconds until a lease expires that is not renewed, because its process crashed. */
@@ -32,8 +33,11 @@ export interface Lease {
   readonly wasExpired: boolean
   /** Throws 409 when the lease may be lost. To be called before each write. */
   assertHeld(): void
-  /** Stores how many bytes are durable. Throws 409, and stores nothing, when the lease is lost. */
-  recordProgress(received: number): Promise<void>
+  /**
+   * Stores how many bytes are durable, and where they are in S3. Throws 409, and stores nothing, when the
+   * lease is lost.
+   */
+  recordProgress(received: number, multipart?: Multipart): Promise<void>
   /** Stores the name of the partial file that has the bytes from now on. Throws 409 for a lost lease. */
   relocate(tempName: string): Promise<void>
   /** Calls back every second with whether another request waits for the lease. Null removes the callback. */
@@ -113,15 +117,18 @@ function createLease(
     renewedAt = -Infinity
     throw leaseLost()
   }
-  const renewLease = async (received: number | null): Promise<boolean> => {
+  const renewLease = async (
+    progress: { received: number | null; multipart: Multipart | null } = { received: null, multipart: null },
+  ): Promise<boolean> => {
     const sentAt = performance.now()
-    const row = requireRow(await sql.renewLease(db, { id, holder, received, lease_seconds: leaseMs / 1000 }))
+    const lease = { id, holder, lease_seconds: leaseMs / 1000 }
+    const row = requireRow(await sql.renewLease(db, { ...lease, ...progress }))
     renewedAt = Math.max(renewedAt, sentAt)
     return row.is_requested
   }
   const checkIsRequested = async (): Promise<boolean> => {
     return performance.now() - renewedAt > renewalIntervalMs - heartbeatIntervalMs / 2
-      ? await renewLease(null)
+      ? await renewLease()
       : requireRow(await sql.readIsRequested(db, { id, holder })).is_requested
   }
   const timer = setInterval(() => {
@@ -142,8 +149,8 @@ function createLease(
     assertHeld() {
       if (performance.now() - renewedAt > leaseMs - safetyMarginMs) throw leaseLost()
     },
-    async recordProgress(received) {
-      await renewLease(received)
+    async recordProgress(received, multipart = undefined) {
+      await renewLease({ received, multipart: multipart ?? null })
     },
     async relocate(to) {
       requireRow(await sql.setTempName(db, { id, holder, temp_name: to }))

@@ -5,11 +5,13 @@ import type { FilePart } from '../../../infra/contract/operation.ts'
 import type { Database, Db, RequestOrigin } from '../../../infra/database/database.ts'
 import { ApiError, conflict } from '../../../infra/errors.ts'
 import { actorOf } from '../../users/authentication.ts'
-import type { PartialFiles } from '../blobs/partial-files.ts'
+import { PartsLost } from '../blobs/blob-store.ts'
+import type { Storage } from '../storage.ts'
 import { append } from './append.ts'
 import { parseChecksum } from './checksum.ts'
 import { finishUpload } from './finish-upload.ts'
 import { acquireUploadLease, type Lease } from './lease.ts'
+import { openPlace, restart } from './place.ts'
 import {
   deleteUnclaimedUpload,
   openUpload,
@@ -37,27 +39,48 @@ export async function receiveBytes(
   request: UploadRequest & { params: { id: string } },
   { offset, body, checksum }: UploadBytes,
 ): Promise<StoredUpload> {
-  const { partialFiles } = services.storage
+  const { storage } = services
   const lease = await acquireUploadLease(db, request.params.id)
   try {
     const upload = await openUpload(db, request)
     if (offset !== upload.offset && offset !== upload.received)
       throw conflict('offset', `The offset of the upload is ${upload.offset}.`, 'Upload-Offset')
-    await relocateAfterExpiry(partialFiles, upload, lease)
-    const received =
-      body === null
-        ? offset
-        : await append(partialFiles, lease, {
-            ...upload,
-            offset,
-            content: body.content,
-            checksum: parseChecksum(checksum),
-          })
-    if (received < upload.length) return { ...upload, offset: received }
-    return { ...upload, offset: received, file_id: await finishUpload(db, services, request, upload, lease) }
+    try {
+      const received = await appendBody(storage, upload, lease, { offset, body, checksum })
+      if (received.offset < upload.length) return received
+      return { ...received, file_id: await finishUpload(db, services, request, received, lease) }
+    } catch (error) {
+      if (!(error instanceof PartsLost)) throw error
+      await restart(storage, lease, upload)
+      throw conflict(
+        'offset',
+        'The file store has lost the bytes of this upload: begin at 0.',
+        'Upload-Offset',
+      )
+    }
   } finally {
     await lease.release()
   }
+}
+
+/** @returns the upload after the request. */
+async function appendBody(
+  storage: Storage,
+  upload: StoredUpload,
+  lease: Lease,
+  { offset, body, checksum }: UploadBytes,
+): Promise<StoredUpload> {
+  const { multipart, open } = await openPlace(storage, upload, lease)
+  if (body === null) return { ...upload, multipart, offset }
+  const progress = await append(open, lease, {
+    offset,
+    received: upload.received,
+    length: upload.length,
+    multipart,
+    content: body.content,
+    checksum: parseChecksum(checksum),
+  })
+  return { ...upload, offset: progress.bytes, multipart: progress.multipart ?? null }
 }
 
 export interface FirstBytes extends Omit<UploadBytes, 'offset'> {
@@ -91,20 +114,4 @@ export async function receiveFirstBytes(
     if (!isRepeatable) await deleteUnclaimedUpload(db, services, upload.id).catch(() => {})
     throw error
   }
-}
-
-/**
- * Continues in a copy of the partial file when the previous lease expired, because its holder may still be
- * writing to the file. To be called before any other use of the bytes.
- */
-async function relocateAfterExpiry(
-  partialFiles: PartialFiles,
-  upload: StoredUpload,
-  lease: Lease,
-): Promise<void> {
-  if (!lease.wasExpired || upload.file_id !== null) return
-  const previous = lease.tempName
-  await lease.relocate(await partialFiles.copy(previous, upload.received))
-  // The retention task deletes the file when this fails.
-  await partialFiles.delete([previous]).catch(() => {})
 }

@@ -129,7 +129,17 @@ export async function deleteUpload(
 ): Promise<void> {
   await deleteUploadRows(tx, [upload.id])
   await events.emit(tx, 'upload.deleted', upload, { userId: upload.user_id })
-  tx.afterCommit(async () => await storage.partialFiles.delete([upload.temp_name]).catch(() => {}))
+  // What remains when this fails is removed by the retention task or by the sweep of the store.
+  tx.afterCommit(async () => await deleteBytes(storage, upload).catch(() => {}))
+}
+
+/** Deletes the bytes of an upload that is deleted. A blob that exists already is left to the quarantine. */
+async function deleteBytes(storage: Storage, { multipart, temp_name, file_id }: StoredUpload): Promise<void> {
+  if (multipart === null) return await storage.partialFiles.delete([temp_name])
+  if (file_id !== null) return
+  const { parts } = await storage.blobStore()
+  await parts?.abort(multipart)
+  if (multipart.tail !== null) await parts?.deleteTails([multipart.tail])
 }
 
 /** Deletes an upload whose client never learned its id, unless the upload is finished or leased. */

@@ -1,0 +1,43 @@
+// The line in the log that each request ends with.
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import { traceIds } from '../logging.ts'
+import { clientRequestId } from './request-headers.ts'
+
+/** Ids and names of resources. API keys and the tokens of file links are longer. */
+const loggedSegment = /^(?!plat_)[\w.~-]{0,36}$/
+const maxPath = 300
+
+const healthChecks = new Set(['getHealth', 'getReadiness'])
+
+/** An onResponse hook. Successful health checks, which come every second, are logged at the level debug. */
+export function logRequest(request: FastifyRequest, reply: FastifyReply, done: () => void): void {
+  const { operation } = request.routeOptions.config
+  const isQuiet = operation !== undefined && healthChecks.has(operation.id) && reply.statusCode < 400
+  request.log[isQuiet ? 'debug' : 'info'](
+    {
+      client_request_id: clientRequestId(request),
+      ...traceIds(request.span?.traceparent),
+      operation: operation?.id,
+      method: request.method,
+      path: loggedPath(request.url),
+      status: reply.statusCode,
+      code: request.answeredError?.code,
+      ms: Math.round(reply.elapsedTime * 10) / 10,
+      user_id: request.principal?.userId,
+      key_id: request.principal?.keyId,
+      address: request.ip,
+    },
+    'request',
+  )
+  done()
+}
+
+/** The path without its query. Segments that may be secrets or personal data are left out. */
+export function loggedPath(url: string): string {
+  const [path] = url.split(/[?#]/, 1)
+  const shown = path
+    .split('/')
+    .map((segment) => (loggedSegment.test(segment) ? segment : '…'))
+    .join('/')
+  return shown.slice(0, maxPath)
+}

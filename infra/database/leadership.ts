@@ -1,0 +1,136 @@
+// Leadership: of all processes of a database one leads. It holds an advisory lock on a connection of its own,
+// to PostgreSQL itself. When the connection ends, PostgreSQL releases the lock and another process leads
+// within seconds. A leader that hangs loses its connection: the others end it.
+//
+// Two processes may believe for a moment that they lead. What the leader does must bear that.
+import type pg from 'pg'
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { Database } from './database.ts'
+import { statement } from './statements.ts'
+
+export interface LeadershipOptions {
+  database: Database
+  /** What is led: the processes with the same name elect one leader. */
+  name: string
+  onError?: (error: Error) => void
+  /** Milliseconds between two checks of the lock, the same in every process. Default 1,000. */
+  heartbeat?: number
+}
+
+/** Heartbeats without a sign of life after which the others end the connection of the leader. */
+const maxSilence = 5
+
+const tryLock = 'SELECT pg_try_advisory_lock(hashtextextended($1, 0)) AS locked'
+/** The leader's heartbeat changes `query_start`, which everyone with the same role sees. */
+const heartbeatQuery = 'SELECT 1'
+const findLeader = statement<{ pid: number; silent: boolean }>(`
+  SELECT a.pid, a.state = 'idle' AND a.state_change < clock_timestamp() - make_interval(secs => $2) AS silent
+  FROM pg_locks l JOIN pg_stat_activity a ON a.pid = l.pid
+  WHERE l.locktype = 'advisory' AND l.granted AND a.datname = current_database() AND l.objsubid = 1
+    AND l.classid::bigint = (hashtextextended($1, 0) >> 32) & 4294967295
+    AND l.objid::bigint = hashtextextended($1, 0) & 4294967295`)
+const endConnection = statement('SELECT pg_terminate_backend($1)')
+
+export class Leadership {
+  readonly #options: Required<LeadershipOptions>
+  readonly #callbacks: Array<(leading: boolean) => void> = []
+  readonly #stop = new AbortController()
+  #connection: pg.Client | null = null
+  #leading = false
+  /** Whether the last round failed: an outage is reported once. */
+  #failing = false
+  #running: Promise<void> | undefined
+
+  constructor(options: LeadershipOptions) {
+    this.#options = { heartbeat: 1_000, onError: () => {}, ...options }
+  }
+
+  get leading(): boolean {
+    return this.#leading
+  }
+
+  /** Calls `callback` when this process begins and ceases to lead. */
+  onChange(callback: (leading: boolean) => void): void {
+    this.#callbacks.push(callback)
+  }
+
+  start(): void {
+    this.#running ??= this.#run()
+  }
+
+  /** Gives the leadership up. */
+  async close(): Promise<void> {
+    this.#stop.abort()
+    await this.#running
+  }
+
+  async #run(): Promise<void> {
+    const { heartbeat, onError } = this.#options
+    while (!this.#stop.signal.aborted) {
+      try {
+        const free = !(await this.#isLed())
+        this.#failing = false
+        if (free && (await this.#take())) await this.#holdUntilLost()
+      } catch (error) {
+        if (!this.#stop.signal.aborted && !this.#failing) onError(error as Error)
+        this.#failing = true
+      }
+      await this.#giveUp()
+      await sleep(heartbeat, undefined, { signal: this.#stop.signal }).catch(() => {})
+    }
+  }
+
+  /** Whether another process leads. Ends the connection of one that hangs. */
+  async #isLed(): Promise<boolean> {
+    const { database, name, heartbeat } = this.#options
+    const [leader] = await database.sql(findLeader, [name, (maxSilence * heartbeat) / 1_000])
+    if (leader === undefined) return false
+    if (leader.silent) await database.sql(endConnection, [leader.pid])
+    return !leader.silent
+  }
+
+  async #take(): Promise<boolean> {
+    this.#connection = await this.#options.database.openSession()
+    const { rows } = await this.#connection.query<{ locked: boolean }>(tryLock, [this.#options.name])
+    return rows[0].locked
+  }
+
+  /** Throws when the connection is lost. */
+  async #holdUntilLost(): Promise<void> {
+    const connection = this.#connection!
+    const lost = new AbortController()
+    connection.on('error', () => lost.abort())
+    connection.on('end', () => lost.abort())
+    const ended = AbortSignal.any([lost.signal, this.#stop.signal])
+    this.#setLeading(true)
+    while (!ended.aborted) {
+      await sleep(this.#options.heartbeat, undefined, { signal: ended }).catch(() => {})
+      if (!ended.aborted) await this.#beat(connection)
+    }
+  }
+
+  async #beat(connection: pg.Client): Promise<void> {
+    const timer = new AbortController()
+    const late = sleep(3 * this.#options.heartbeat, true, { signal: timer.signal }).catch(() => false)
+    try {
+      const isLate = await Promise.race([connection.query(heartbeatQuery).then(() => false), late])
+      if (isLate) throw new Error('the connection of the leader does not answer')
+    } finally {
+      timer.abort()
+    }
+  }
+
+  async #giveUp(): Promise<void> {
+    this.#setLeading(false)
+    const connection = this.#connection
+    this.#connection = null
+    // `end` does not settle for every broken connection.
+    await Promise.race([connection?.end().catch(() => {}), sleep(500)])
+  }
+
+  #setLeading(leading: boolean): void {
+    if (this.#leading === leading) return
+    this.#leading = leading
+    for (const callback of this.#callbacks) callback(leading)
+  }
+}

@@ -1,0 +1,48 @@
+// Opens the place of backups that an operator names.
+import { stat } from 'node:fs/promises'
+import { dirname, resolve } from 'node:path'
+import { BackupError } from '../../infra/backup/errors.ts'
+import { readBackupS3 } from '../../infra/config/config.ts'
+import { createFolderTarget } from './folder-target.ts'
+import type { Backup, BackupTarget } from './target.ts'
+
+export interface OpenTargetOptions {
+  /** A folder for files on their way to and from a bucket. */
+  scratchFolder: string
+}
+
+/** @param address a folder, or `s3://bucket/prefix`. */
+export async function openTarget(
+  address: string,
+  { scratchFolder }: OpenTargetOptions,
+): Promise<BackupTarget> {
+  const found = /^s3:\/\/([^/]+)\/?(.*?)\/*$/.exec(address)
+  if (found === null) return createFolderTarget(resolve(address))
+  const [, bucket, prefix] = found
+  if (prefix === '') throw new BackupError(`${address} needs a prefix, such as s3://${bucket}/backups.`)
+  // Imported on demand, because the AWS SDK is slow to load.
+  const { createBucketTarget } = await import('./bucket-target.ts')
+  return createBucketTarget(readBackupS3(bucket), prefix, scratchFolder)
+}
+
+/** @param address a backup, or the place of all backups: then the last one. The caller closes the target. */
+export async function openBackup(address: string, options: OpenTargetOptions): Promise<Backup> {
+  const all = await openTarget(address, options)
+  const last = (await all.list()).complete.at(-1)
+  if (last !== undefined) return { target: all, name: last }
+  await all.close()
+  const path = address.replace(/\/+$/, '')
+  const name = path.split('/').at(-1)!
+  if (!(await exists(path))) throw new BackupError(`There is no backup ${address}.`)
+  const parent = path.startsWith('s3://') ? path.slice(0, -name.length - 1) : dirname(resolve(path))
+  return { target: await openTarget(parent, options), name }
+}
+
+/** Whether it may be a backup: of a bucket, reading the manifest tells. */
+async function exists(path: string): Promise<boolean> {
+  if (path.startsWith('s3://')) return true
+  return await stat(path).then(
+    (found) => found.isDirectory(),
+    () => false,
+  )
+}

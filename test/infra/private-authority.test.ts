@@ -1,0 +1,133 @@
+// TLS with certificates of an authority that only the operator knows: PostgreSQL, and every other connection
+// that a server opens.
+import { execFile } from 'node:child_process'
+import { copyFileSync, readFileSync } from 'node:fs'
+import { createServer } from 'node:https'
+import type { AddressInfo } from 'node:net'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
+import t from 'tap'
+import { clusterFolder } from '../../infra/postgres/cluster.ts'
+import { makeCertificates, skipWithoutOpenssl } from '../support/certificates.ts'
+import { createClient } from '../support/client.ts'
+import { createCluster, ownFile, runCluster } from '../support/own-postgres.ts'
+import { bootstrapKey, inheritedEnvironment, spawnServer, spawnWorker } from '../support/process.ts'
+
+const root = join(import.meta.dirname, '../..')
+
+/** Runs a program of the project to its end. */
+async function run(args: string[], env: Record<string, string>): Promise<{ code: number; output: string }> {
+  const options = { cwd: root, env: { ...inheritedEnvironment(), ...env } }
+  try {
+    const { stdout, stderr } = await promisify(execFile)(process.execPath, args, options)
+    return { code: 0, output: stdout + stderr }
+  } catch (error) {
+    const { code, stdout, stderr } = error as { code: number; stdout: string; stderr: string }
+    return { code, output: stdout + stderr }
+  }
+}
+
+t.test('PostgreSQL', { skip: skipWithoutOpenssl }, async (t) => {
+  const certificates = makeCertificates()
+  const dataDir = await createCluster({ migrated: false })
+  for (const name of ['certificate', 'key'] as const) {
+    const target = join(clusterFolder(dataDir), `server.${name}`)
+    copyFileSync(certificates[name], target)
+    ownFile(dataDir, target)
+  }
+  const settings = `ssl = on\nssl_cert_file = 'server.certificate'\nssl_key_file = 'server.key'\n`
+  const { url } = await runCluster(t, dataDir, { settings })
+  const tls = (parameters: Record<string, string>): string => {
+    const address = new URL(url)
+    for (const [name, value] of Object.entries({ sslmode: 'verify-full', ...parameters }))
+      address.searchParams.set(name, value)
+    return address.href
+  }
+  const trusting = tls({ sslrootcert: certificates.authority })
+
+  t.test('without the authority nothing starts, in one sentence', async (t) => {
+    const sentence = new RegExp(
+      '^The certificate of the database at DATABASE_URL comes from an unknown authority \\(.+\\): ' +
+        "set CA_FILE to the authority's certificate, or add sslrootcert=FILE to the address\\.\n$",
+    )
+    for (const program of [
+      'app/main.ts',
+      'app/worker.ts',
+      'scripts/migrate/main.ts',
+      'scripts/verify/main.ts',
+    ]) {
+      const { code, output } = await run([program], { DATABASE_URL: tls({}) })
+      t.equal(code, 1, program)
+      t.match(output, sentence, program)
+    }
+  })
+
+  t.test('a file that is missing is named', async (t) => {
+    const { output } = await run(['app/main.ts'], { DATABASE_URL: tls({ sslrootcert: '/no/such.pem' }) })
+    t.match(
+      output,
+      /^DATABASE_URL names a file that cannot be read \(.*\/no\/such\.pem.*\): correct the path\.\n$/,
+    )
+  })
+
+  t.test('sslrootcert in the address: migrations, commands, server and worker', async (t) => {
+    const env = { DATABASE_URL: trusting }
+    t.match(await run(['scripts/migrate/main.ts'], env), { code: 0, output: /Applied \d+ migrations/ })
+    t.match(await run(['scripts/migrate/main.ts', '--check'], env), { code: 0 })
+    const server = await spawnServer(t, env)
+    await spawnWorker(t, env)
+    const client = createClient(server.url, bootstrapKey)
+    t.match(await client.get('/readyz'), { status: 200, body: { status: 'ok' } })
+    t.equal((await client.post('/projects', { name: 'over TLS' })).status, 201)
+    t.match(await run(['scripts/admin/main.ts', 'users'], env), { code: 0 })
+    await server.end('SIGTERM')
+  })
+
+  t.test('CA_FILE does the same', async (t) => {
+    const server = await spawnServer(t, { DATABASE_URL: tls({}), CA_FILE: certificates.authority })
+    t.match(await createClient(server.url, bootstrapKey).get('/readyz'), { body: { status: 'ok' } })
+  })
+
+  t.test('a host name that the certificate does not have', async (t) => {
+    const address = new URL(trusting)
+    address.hostname = 'localhost'
+    const { output } = await run(['app/main.ts'], { DATABASE_URL: address.href })
+    t.match(output, /^The certificate of the database has another host name than DATABASE_URL \(.+\).*\n$/)
+  })
+})
+
+t.test('CA_FILE holds for all connections of the process', { skip: skipWithoutOpenssl }, async (t) => {
+  const { authority, certificate, key } = makeCertificates()
+  const server = createServer(
+    { cert: readFileSync(certificate), key: readFileSync(key) },
+    (_request, reply) => reply.end('{}'),
+  )
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  t.teardown(() => server.close())
+  const { port } = server.address() as AddressInfo
+  // What the clients of S3, models, gateways, webhooks and Redis open their connections with.
+  const program = `
+    import { get } from 'node:https'
+    import { connect } from 'node:tls'
+    import { request } from 'undici'
+    import { loadEnvFile } from './infra/config/config.ts'
+    loadEnvFile()
+    const url = 'https://127.0.0.1:${port}'
+    await fetch(url)
+    await request(url)
+    await new Promise((done, fail) => get(url, done).on('error', fail))
+    await new Promise((done, fail) => connect(${port}, '127.0.0.1', done).on('error', fail))
+    process.exit(0)`
+  t.match(await run(['--input-type=module', '-e', program], { CA_FILE: authority }), { code: 0 })
+  t.match(await run(['--input-type=module', '-e', program], {}), {
+    code: 1,
+    output: /unable to verify the first certificate/,
+  })
+})
+
+t.test('a CA_FILE that is no authority stops the start', async (t) => {
+  const { output: missing } = await run(['app/main.ts'], { CA_FILE: '/no/such.pem' })
+  t.match(missing, /^CA_FILE cannot be read: .*\n$/)
+  const { output: wrong } = await run(['app/main.ts'], { CA_FILE: join(root, 'package.json') })
+  t.match(wrong, /^CA_FILE must be a file of certificates in the PEM format, not `.*package\.json`\.\n$/)
+})

@@ -1,0 +1,128 @@
+// The two roles of deploy/postgresql/roles.sql: the owner applies migrations; servers and workers do
+// everything else with a role that cannot change a table.
+import { execFile } from 'node:child_process'
+import { mkdtempSync, readFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
+import t from 'tap'
+import { cards, createCatalog, createCheckout, payWithCard } from '../support/catalog-fixtures.ts'
+import { createClient } from '../support/client.ts'
+import { createCluster, execute, runCluster } from '../support/own-postgres.ts'
+import { bootstrapKey, inheritedEnvironment, spawnServer, spawnWorker } from '../support/process.ts'
+import { openReceiver } from '../support/receiver.ts'
+import { uploadFile } from '../support/storage.ts'
+import { waitUntil } from '../support/wait.ts'
+
+const root = join(import.meta.dirname, '../..')
+
+async function run(script: string, env: Record<string, string>): Promise<{ code: number; output: string }> {
+  const options = { cwd: root, env: { ...inheritedEnvironment(), ...env } }
+  try {
+    const { stdout, stderr } = await promisify(execFile)(process.execPath, script.split(' '), options)
+    return { code: 0, output: stdout + stderr }
+  } catch (error) {
+    const { code, stdout, stderr } = error as { code: number; stdout: string; stderr: string }
+    return { code, output: stdout + stderr }
+  }
+}
+
+/** Runs roles.sql as psql does. @returns the addresses of the two roles. */
+async function createRoles(superuserUrl: string): Promise<{ owner: string; server: string }> {
+  const at = (database: string, role?: string): string => {
+    const url = new URL(superuserUrl)
+    url.pathname = `/${database}`
+    if (role !== undefined) [url.username, url.password] = [`platform_${role}`, role]
+    return url.href
+  }
+  await execute(at('postgres'), 'DROP DATABASE platform')
+  const [before, after] = readFileSync(join(root, 'deploy/postgresql/roles.sql'), 'utf8')
+    .replace(/^--.*$/gm, '')
+    .replace(/:'(owner|server)_password'/g, (_all, role: string) => `'${role}'`)
+    .split('\\connect platform')
+  for (const statement of before.split(';').filter((text) => text.trim() !== ''))
+    await execute(at('postgres'), statement)
+  await execute(at('platform'), after)
+  return { owner: at('platform', 'owner'), server: at('platform', 'server') }
+}
+
+const { superuserUrl } = await runCluster(t, await createCluster({ migrated: false }))
+const urls = await createRoles(superuserUrl)
+const storageDir = mkdtempSync(join(tmpdir(), 'storage-'))
+const env = { DATABASE_URL: urls.server, MIGRATE: 'false', STORAGE_DIR: storageDir }
+
+t.test('before the migrations a server says what is missing', async (t) => {
+  t.match(await run('app/main.ts', env), {
+    code: 1,
+    output: /^The database lacks \d+ migrations, .*npm run migrate.*\n$/m,
+  })
+})
+
+t.test('only the owner applies migrations', async (t) => {
+  t.match(await run('scripts/migrate/main.ts', { DATABASE_URL: urls.server }), {
+    code: 1,
+    output:
+      /^The role of DATABASE_URL may not apply migrations \(permission denied.*\): .*MIGRATE=false.*\n$/,
+  })
+  t.match(await run('scripts/migrate/main.ts', { DATABASE_URL: urls.owner }), { code: 0, output: /Applied/ })
+})
+
+t.test('server and worker with the lesser role: the main flows', async (t) => {
+  const server = await spawnServer(t, { ...env, WORKER: 'false', WEBHOOK_ALLOWED_NETWORKS: '127.0.0.0/8' })
+  const worker = await spawnWorker(t, { ...env, WEBHOOK_ALLOWED_NETWORKS: '127.0.0.0/8' })
+  const admin = { client: createClient(server.url, bootstrapKey) }
+  const { body: created } = await admin.client.post('/users', { name: 'Ada', email: 'ada@example.com' })
+  const person = { client: createClient(server.url, created.api_key.key) }
+  const { client } = person
+  const receiver = await openReceiver(t)
+  const endpoint = await client.post('/webhooks/endpoints', { url: receiver.url, event_types: ['*'] })
+  t.equal(endpoint.status, 201)
+
+  const { body: project } = await client.post('/projects', { name: 'least rights' })
+  t.equal((await client.put(`/projects/${project.id}`, { name: 'renamed' })).status, 200)
+  const file = await uploadFile(client, { bytes: 'content' })
+  t.equal((await client.get(`/storage/files/${file.id}/download`)).text, 'content')
+  t.equal((await client.delete(`/storage/files/${file.id}`)).status, 204)
+
+  const { body: base } = await client.post('/ai/knowledge', { name: 'facts' })
+  const document = { name: 'fact.txt', text: 'The lighthouse is green.', content_type: 'text/plain' }
+  t.equal((await client.post(`/ai/knowledge/${base.id}/documents`, document)).status, 201)
+  const indexed = async (): Promise<boolean> =>
+    (await client.get(`/ai/knowledge/${base.id}/documents`)).body.data[0].status === 'ready'
+  await waitUntil(indexed, 'the document')
+  const chat = await client.post('/ai/chat', {
+    messages: [{ role: 'user', content: 'Which lighthouse is green?' }],
+    knowledge_base_ids: [base.id],
+  })
+  t.match(chat, { status: 200, text: /green/ })
+
+  const { price } = await createCatalog({ admin: admin as never })
+  const checkout = await createCheckout(person, { items: [{ price_id: price }] })
+  await payWithCard(server, checkout.id, cards.succeeds)
+  t.equal((await client.get(`/payments/orders/${checkout.order_id}`)).body.status, 'paid')
+  await waitUntil(() => receiver.types().includes('order.paid'), 'the webhook')
+  t.ok(receiver.types().includes('project.created'))
+  t.equal((await client.delete(`/projects/${project.id}`)).status, 204)
+
+  for (const command of ['admin/main.ts users', 'verify/main.ts'])
+    t.match(await run(`scripts/${command}`, env), { code: 0 }, command)
+  t.notMatch(server.output() + worker.output(), /permission denied|42501/)
+})
+
+t.test('the lesser role changes no table and no role', async (t) => {
+  for (const statement of [
+    'CREATE TABLE public.extra (id integer)',
+    'ALTER TABLE users ADD COLUMN extra text',
+    'DROP TABLE projects',
+    'TRUNCATE events',
+    'CREATE SCHEMA extra',
+    'CREATE TABLE pgboss.extra (id integer)',
+    'ALTER TABLE users DISABLE TRIGGER ALL',
+    "COPY users TO PROGRAM 'true'",
+    'CREATE ROLE extra SUPERUSER',
+    'CREATE DATABASE extra',
+    'CREATE TEMP TABLE extra (id integer)',
+    'SET session_replication_role = replica',
+  ])
+    await t.rejects(execute(urls.server, statement), { code: '42501' }, statement)
+})

@@ -1,0 +1,45 @@
+// How many rows a statement reads, by its plan.
+import pg from 'pg'
+import type { Statement } from '../../infra/database/statements.ts'
+
+export interface Call {
+  statement: Statement<unknown>
+  values: unknown[]
+}
+
+/** The statement and the values that a function of generated/sql would send. */
+export async function captured(read: (db: unknown) => Promise<unknown>): Promise<Call> {
+  let call: Call | undefined
+  const send = async (statement: Statement<unknown>, values: unknown[]): Promise<never[]> => {
+    call = { statement, values }
+    return []
+  }
+  await read({ sql: send })
+  return call!
+}
+
+/** The rows of some tables that the generic plan of the statement reads from tables and indexes. */
+export async function rowsScanned(
+  client: pg.Client,
+  { statement: { text }, values }: Call,
+  tables: RegExp,
+): Promise<number> {
+  await client.query(`SET plan_cache_mode = force_generic_plan; PREPARE p AS ${text}`)
+  const literals = values.map((value) => literalOf(value)).join(', ')
+  const { rows } = await client.query(`EXPLAIN (ANALYZE, FORMAT JSON) EXECUTE p(${literals})`)
+  await client.query('DEALLOCATE p')
+  let sum = 0
+  const add = (node: any): void => {
+    if (tables.test(node['Relation Name'] ?? ''))
+      sum += (node['Actual Rows'] + (node['Rows Removed by Filter'] ?? 0)) * node['Actual Loops']
+    for (const inner of node.Plans ?? []) add(inner)
+  }
+  add(rows[0]['QUERY PLAN'][0].Plan)
+  return Math.round(sum)
+}
+
+function literalOf(value: unknown): string {
+  if (value === null) return 'NULL'
+  if (Array.isArray(value)) return `ARRAY[${value.map(literalOf).join(', ')}]::text[]`
+  return typeof value === 'string' ? pg.escapeLiteral(value) : String(value)
+}
