@@ -4,6 +4,7 @@ import { Readable } from 'node:stream'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { rangeNotSatisfiable } from '../../infra/errors.ts'
 import type { Bytes } from '../../infra/contract/operation.ts'
+import { inTurns } from './loop-turns.ts'
 import { matches, noneMatches } from './etag.ts'
 
 interface Range {
@@ -40,7 +41,7 @@ export async function sendBytes(
     : requireWhole(await content.open(range ?? undefined), length, reply)
   reply.headers({ ...headers, 'content-type': type, 'content-length': length })
   if (range !== null) reply.header('content-range', `bytes ${range.start}-${range.end}/${bytes}`)
-  return reply.code(range === null ? 200 : 206).send(stream)
+  return reply.code(range === null ? 200 : 206).send(inTurns(request, stream))
 }
 
 /**

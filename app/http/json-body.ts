@@ -2,19 +2,27 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { unsupportedMediaType } from '../../infra/errors.ts'
 import { parseStrictJson } from '../../infra/validation/strict-json.ts'
+import { takeTurn } from './loop-turns.ts'
 import { hasTwoContentTypes } from './validation.ts'
+
+/** A larger body takes about a millisecond to parse. */
+const largeBytes = 64 * 1024
 
 export function addJsonParser(app: FastifyInstance): void {
   app.removeAllContentTypeParsers()
   app.addContentTypeParser('application/json', { parseAs: 'buffer' }, (request, body, done) => {
-    try {
-      requireOneUtf8Type(request, 'application/json')
-      // A handler that verifies a signature needs the bytes as they were sent.
-      const isRaw = request.routeOptions.config.operation?.body?.raw === true
-      done(null, isRaw ? body : parseStrictJson(body as Buffer))
-    } catch (error) {
-      done(error as Error)
+    const parse = (): void => {
+      try {
+        requireOneUtf8Type(request, 'application/json')
+        // A handler that verifies a signature needs the bytes as they were sent.
+        const isRaw = request.routeOptions.config.operation?.body?.raw === true
+        done(null, isRaw ? body : parseStrictJson(body as Buffer))
+      } catch (error) {
+        done(error as Error)
+      }
     }
+    if (body.length > largeBytes) takeTurn(request, parse)
+    else parse()
   })
 }
 

@@ -1,12 +1,12 @@
 // `npm run abuse`: attacks a server with default limits and measures what another tenant notices.
 //   npm run abuse -- documents 'new keys'   only these attacks
 //   --quick                                 one short round each, whose timings are not meaningful
-import { existsSync, readdirSync } from 'node:fs'
-import { setPriority } from 'node:os'
+import { once } from 'node:events'
 import { parseArgs } from 'node:util'
 import { openStage } from '../bench/stage.ts'
 import { attacks } from './attacks/all.ts'
 import { openClient } from './client.ts'
+import { lowerPriority, startInOwnSession } from './low-priority.ts'
 import { report } from './report.ts'
 import { problemsOf, runAttack, type Plan, type Result } from './run.ts'
 import { slowModel } from './slow-model.ts'
@@ -15,6 +15,8 @@ import { openVictims } from './victim.ts'
 import { answerHelp } from '../../infra/command-help.ts'
 
 answerHelp(import.meta)
+
+const signals = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const
 
 /** The victim's p99 during an attack, as a multiple of the quiet one. */
 const maxRatio = 5
@@ -26,44 +28,47 @@ if (unknown !== undefined) {
   process.exit(1)
 }
 const chosen = attacks.filter(({ name }) => names.length === 0 || names.includes(name))
-const plan: Plan = quick ? { rounds: 1, ms: 700 } : { rounds: 3, ms: 1_500 }
+const plan: Plan = quick ? { rounds: 1, ms: 700 } : { rounds: 3, ms: 3_000 }
 
-const stage = openStage()
-const closers: Array<() => unknown> = []
-const teardown = (close: () => unknown): void => void closers.push(close)
-for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const)
-  process.once(signal, () => void stage.close().finally(() => process.exit(130)))
-
-const results: Result[] = []
-let failed = false
-try {
-  const target = await openTarget(stage, await slowModel({ teardown }))
-  const client = openClient(target.url)
-  const attackers = threads()
-  const victims = openVictims(target, client)
-  // The attacker takes no CPU from the server and the victim, as if on another machine.
-  for (const thread of attackers) setPriority(thread, 19)
-  for (const attack of chosen) {
-    const result = await runAttack({ target, victims }, attack, plan)
-    results.push(result)
-    const problems = problemsOf(result, { maxRatio: quick ? Infinity : maxRatio })
-    failed ||= problems.length > 0
-    console.log(`${attack.name}: ${problems.join('; ') || 'held'}`)
-  }
-  await victims.close()
-  await client.close()
-  await target.close()
-} finally {
-  for (const close of closers) await close()
-  await stage.close()
+const inOwnSession = startInOwnSession(import.meta.filename)
+if (inOwnSession === null) await attack()
+else {
+  for (const signal of signals) process.on(signal, () => inOwnSession.kill(signal))
+  const [code] = (await once(inOwnSession, 'exit')) as [number | null]
+  process.exitCode = code ?? 1
 }
-console.log(`\n${report(results, plan)}`)
-if (failed) process.exitCode = 1
 
-/** The threads of this process, also those that collect garbage. Empty where Linux does not list them. */
-function threads(): number[] {
-  const folder = '/proc/self/task'
-  return existsSync(folder) ? readdirSync(folder).map(Number) : []
+async function attack(): Promise<void> {
+  const stage = openStage()
+  const closers: Array<() => unknown> = []
+  const teardown = (close: () => unknown): void => void closers.push(close)
+  const stop = (): void => void stage.close().finally(() => process.exit(130))
+  for (const event of [...signals, 'disconnect'] as const) process.once(event, stop)
+  process.channel!.unref()
+
+  const results: Result[] = []
+  let failed = false
+  try {
+    const target = await openTarget(stage, await slowModel({ teardown }))
+    const client = openClient(target.url)
+    const victims = openVictims(target, client)
+    lowerPriority()
+    for (const attack of chosen) {
+      const result = await runAttack({ target, victims }, attack, plan)
+      results.push(result)
+      const problems = problemsOf(result, { maxRatio: quick ? Infinity : maxRatio })
+      failed ||= problems.length > 0
+      console.log(`${attack.name}: ${problems.join('; ') || 'held'}`)
+    }
+    await victims.close()
+    await client.close()
+    await target.close()
+  } finally {
+    for (const close of closers) await close()
+    await stage.close()
+  }
+  console.log(`\n${report(results, plan)}`)
+  if (failed) process.exitCode = 1
 }
 
 function readArguments(): { quick: boolean; names: string[] } {

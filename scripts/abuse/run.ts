@@ -6,7 +6,7 @@ import { openClient } from './client.ts'
 import { addressOfRound } from './address.ts'
 import type { Target } from './target.ts'
 import { startStolen } from './machine.ts'
-import { percentile, type VictimThread } from './victim.ts'
+import { percentile, type VictimProcess } from './victim.ts'
 
 /** Keys of one attacker. */
 const keysEach = 5
@@ -48,7 +48,7 @@ export interface Result {
 
 export interface Field {
   target: Target
-  victims: VictimThread
+  victims: VictimProcess
 }
 
 export async function runAttack(field: Field, attack: Attack, { rounds, ms }: Plan): Promise<Result> {

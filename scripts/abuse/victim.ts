@@ -1,5 +1,7 @@
 // The victim: another tenant, who sends a steady number of ordinary requests.
-import { Worker } from 'node:worker_threads'
+import { fork } from 'node:child_process'
+import { once } from 'node:events'
+import { join } from 'node:path'
 import { made, type AttackClient } from './client.ts'
 import type { Target } from './target.ts'
 
@@ -21,16 +23,15 @@ export interface Victim {
   watch(ms: number): Promise<WindowResult>
 }
 
-export interface VictimThread {
+export interface VictimProcess {
   /** A new user with one project, whose own limits are unused. */
   next(): Promise<Victim>
   close(): Promise<void>
 }
 
-export function openVictims(target: Target, client: AttackClient): VictimThread {
-  const worker = new Worker(new URL('./victim-thread.ts', import.meta.url), {
-    workerData: { url: target.url },
-  })
+export function openVictims(target: Target, client: AttackClient): VictimProcess {
+  // In a session of its own: Linux shares a CPU between sessions before it looks at priorities in them.
+  const process = fork(join(import.meta.dirname, 'victim-process.ts'), [target.url], { detached: true })
   return {
     async next() {
       const [{ keys }] = await target.people(1, 1)
@@ -38,19 +39,27 @@ export function openVictims(target: Target, client: AttackClient): VictimThread 
         await client.send('POST', '/v1/projects', { key: keys[0], json: { name: 'Victim' } }),
       )
       return {
-        watch: async (ms) =>
-          await new Promise((resolve, reject) => {
-            worker.once('error', reject)
-            worker.once('message', (result: WindowResult) => {
-              worker.off('error', reject)
-              resolve(result)
-            })
-            worker.postMessage({ key: keys[0], projectId: project.id, ms } satisfies Window)
-          }),
+        async watch(ms) {
+          const ended = new AbortController()
+          process.send({ key: keys[0], projectId: project.id, ms } satisfies Window)
+          try {
+            return await Promise.race([
+              once(process, 'message', { signal: ended.signal }).then(([result]) => result as WindowResult),
+              once(process, 'exit', { signal: ended.signal }).then(() => {
+                throw new Error('the process of the victim ended')
+              }),
+            ])
+          } finally {
+            ended.abort()
+          }
+        },
       }
     },
     async close() {
-      await worker.terminate()
+      if (process.exitCode !== null || process.signalCode !== null) return
+      const exited = once(process, 'exit')
+      process.disconnect()
+      await exited
     },
   }
 }

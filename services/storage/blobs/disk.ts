@@ -42,7 +42,7 @@ export function createDiskBlobStore(directory: string): BlobStore {
         fd: file,
         start: range?.start,
         end: range?.end,
-        highWaterMark: 128 * 1024,
+        highWaterMark: 64 * 1024,
       })
     },
     redirects: false,

@@ -1,17 +1,17 @@
-// The victim, in a thread of its own, so that the work of the attacker in this process does not count. It
+// The victim, in a process of its own, so that the work and the priority of the attacker do not count. It
 // sends requests at fixed times, whether or not earlier ones have been answered: a stall of the server delays
 // all of them. A latency is measured from the time at which the request was due.
-import { parentPort, workerData } from 'node:worker_threads'
 import { Agent } from 'undici'
 import type { Window, WindowResult } from './victim.ts'
 
 const everyMs = 12
-const { url } = workerData as { url: string }
+const url = process.argv[2]
 const agent = new Agent({ connections: 64, pipelining: 1, headersTimeout: 60_000, bodyTimeout: 60_000 })
 
-parentPort!.on('message', (window: Window) => {
-  void run(window).then((result) => parentPort!.postMessage(result))
+process.on('message', (window: Window) => {
+  void run(window).then((result) => process.send!(result))
 })
+process.once('disconnect', () => process.exit())
 
 async function run({ key, projectId, ms }: Window): Promise<WindowResult> {
   const latencies: number[] = []
