@@ -15,9 +15,10 @@ import { GenerateError } from './error.ts'
 import { addImpliedHeaders } from './implied-headers.ts'
 import { addImpliedParameters } from './implied-parameters.ts'
 import { addImpliedResponses } from './implied-responses.ts'
-import { findBrokenReferences } from './references.ts'
+import { brokenReferences, readFiles, type SpecProblem } from './references.ts'
 import { addAbsoluteServers } from './servers.ts'
 import { platformRules, ruleNames } from './rules.ts'
+import { findUnused } from './unused.ts'
 
 export interface Problem {
   file: string
@@ -42,6 +43,7 @@ export class ContractError extends GenerateError {
 }
 
 type Json = any
+type LintProblem = Pick<NormalizedProblem, 'message' | 'ruleId' | 'location'>
 
 const builtInRules = {
   struct: 'error',
@@ -82,19 +84,13 @@ export async function readContract(root: string): Promise<Json> {
     rules: { ...builtInRules, ...Object.fromEntries(ruleNames.map((name) => [`platform/${name}`, 'error'])) },
   } as Parameters<typeof createConfig>[0])
   const externalRefResolver = new BaseResolver(config.resolve)
-  const broken = await findBrokenReferences(root, externalRefResolver)
-  if (broken.length > 0)
-    throw new ContractError(
-      sorted(
-        broken.map(({ source, pointer, message }) => ({
-          message,
-          ruleId: 'references',
-          location: [{ source, pointer, reportOnKey: false }],
-        })),
-        dirname(root),
-      ),
-    )
-  const problems = await lintOrThrow(root, config, externalRefResolver)
+  const files = await readFiles(root, externalRefResolver)
+  const broken = brokenReferences(files).map((problem) => lintProblem('references', problem))
+  if (broken.length > 0) throw new ContractError(sorted(broken, dirname(root)))
+  const problems = [
+    ...(await lintOrThrow(root, config, externalRefResolver)),
+    ...(await findUnused(root, files)).map((problem) => lintProblem('unused', problem)),
+  ]
   if (problems.length > 0) throw new ContractError(sorted(problems, dirname(root)))
   const bundled = await bundle({ ref: root, config, externalRefResolver })
   const failed = bundled.problems.filter((p) => p.severity === 'error')
@@ -105,6 +101,10 @@ export async function readContract(root: string): Promise<Json> {
   addImpliedHeaders(document)
   addAbsoluteServers(document)
   return document
+}
+
+function lintProblem(ruleId: string, { message, source, pointer }: SpecProblem): LintProblem {
+  return { message, ruleId, location: [{ source, pointer, reportOnKey: ruleId === 'unused' }] }
 }
 
 async function lintOrThrow(
@@ -133,10 +133,7 @@ async function lintOrThrow(
   }
 }
 
-function sorted(
-  all: Array<Pick<NormalizedProblem, 'message' | 'ruleId'> & { location: NormalizedProblem['location'] }>,
-  folder: string,
-): Problem[] {
+function sorted(all: LintProblem[], folder: string): Problem[] {
   // If a file cannot be parsed, every reference into it fails too: report only the cause.
   const unreadable = all.filter(({ message }) => message.startsWith('Failed to parse'))
   const problems = (unreadable.length > 0 ? unreadable : all).map((problem) => {

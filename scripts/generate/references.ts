@@ -5,48 +5,65 @@ import { escaped, keysOf, valueAt } from '../../infra/validation/json-pointer.ts
 
 type Json = any
 
-export interface BrokenReference {
+/** A problem at a pointer into a file, such as `#/paths/things`. */
+export interface SpecProblem {
   source: Source
   pointer: string
   message: string
 }
 
-/** Reads `root` and all files that it refers to. The resolver caches them. */
-export async function findBrokenReferences(root: string, resolver: BaseResolver): Promise<BrokenReference[]> {
-  const broken: BrokenReference[] = []
-  const documents = new Map<string, { source: Source; parsed: Json }>()
-  const references: Array<{ file: string; pointer: string; ref: string }> = []
-  await read(root)
+interface Reference {
+  file: string
+  /** Of the object with the `$ref`. */
+  pointer: string
+  ref: string
+}
 
-  async function read(file: string): Promise<void> {
-    if (documents.has(file)) return
-    // The linter reports files that cannot be read.
+/** A file of the spec with its references. */
+export interface SpecFile {
+  source: Source
+  parsed: Json
+  references: Reference[]
+}
+
+/** Reads `root` and all files that it refers to, except those that the linter cannot read either. */
+export async function readFiles(root: string, resolver: BaseResolver): Promise<Map<string, SpecFile>> {
+  const files = new Map<string, SpecFile>()
+  const open = [root]
+  // The loop reads what is pushed here, too.
+  for (const file of open) {
+    if (files.has(file)) continue
     const document = await resolver.resolveDocument(null, file, true).catch((error: Error) => error)
-    if (document instanceof Error) return
-    documents.set(file, document)
-    const own: typeof references = []
-    collect(document.parsed, '#', own, file)
-    const sound = own.filter(({ ref }) => isEncoded(ref))
-    references.push(...sound)
-    for (const { pointer, ref } of own) {
-      if (!isEncoded(ref))
-        broken.push({
-          source: document.source,
-          pointer: `${pointer}/$ref`,
-          message: `the reference \`${ref}\` is not a valid URI: two hexadecimal digits must follow %`,
-        })
-    }
-    for (const other of new Set(sound.map(({ ref }) => targetOf(file, ref).file))) await read(other)
+    if (document instanceof Error) continue
+    const { source, parsed } = document
+    const references = referencesIn(parsed, '#').map((reference) => ({ file, ...reference }))
+    files.set(file, { source, parsed, references })
+    open.push(...references.filter(({ ref }) => isEncoded(ref)).map(({ ref }) => targetOf(file, ref).file))
+  }
+  return files
+}
+
+/** The references of the files that are malformed or circular. */
+export function brokenReferences(files: Map<string, SpecFile>): SpecProblem[] {
+  const broken: SpecProblem[] = []
+  const all = [...files.values()].flatMap(({ references }) => references)
+  for (const { file, pointer, ref } of all) {
+    if (!isEncoded(ref))
+      broken.push({
+        source: files.get(file)!.source,
+        pointer: `${pointer}/$ref`,
+        message: `the reference \`${ref}\` is not a valid URI: two hexadecimal digits must follow %`,
+      })
   }
 
-  for (const { file, pointer, ref } of references) {
+  for (const { file, pointer, ref } of all.filter(({ ref }) => isEncoded(ref))) {
     const passed = new Set<string>()
     for (let at = targetOf(file, ref); ;) {
       const key = `${at.file}#${at.path.join('/')}`
-      const node = valueAt(documents.get(at.file)?.parsed, at.path)
+      const node = valueAt(files.get(at.file)?.parsed, at.path)
       if (passed.has(key)) {
         broken.push({
-          source: documents.get(file)!.source,
+          source: files.get(file)!.source,
           pointer: `${pointer}/$ref`,
           message: `the reference \`${ref}\` refers to itself`,
         })
@@ -60,15 +77,14 @@ export async function findBrokenReferences(root: string, resolver: BaseResolver)
   return broken
 }
 
-function collect(
-  node: Json,
-  pointer: string,
-  found: Array<{ file: string; pointer: string; ref: string }>,
-  file: string,
-): void {
-  if (typeof node !== 'object' || node === null) return
-  if (typeof node.$ref === 'string') found.push({ file, pointer, ref: node.$ref })
-  for (const [key, value] of Object.entries(node)) collect(value, `${pointer}/${escaped(key)}`, found, file)
+/** The references in the node, which is at the pointer. */
+export function referencesIn(node: Json, pointer: string): Array<{ pointer: string; ref: string }> {
+  if (typeof node !== 'object' || node === null) return []
+  const own = typeof node.$ref === 'string' ? [{ pointer, ref: node.$ref }] : []
+  const inside = Object.entries(node).flatMap(([key, value]) =>
+    referencesIn(value, `${pointer}/${escaped(key)}`),
+  )
+  return [...own, ...inside]
 }
 
 function isEncoded(ref: string): boolean {
@@ -80,7 +96,8 @@ function isEncoded(ref: string): boolean {
   }
 }
 
-function targetOf(file: string, ref: string): { file: string; path: string[] } {
+/** The file and the keys that the reference in `file` leads to. */
+export function targetOf(file: string, ref: string): { file: string; path: string[] } {
   const [name, pointer = ''] = ref.split('#')
   return {
     file: name === '' ? file : resolve(dirname(file), name),

@@ -177,7 +177,7 @@ const mistakes: Record<string, Mistake> = {
       "content: { application/merge-patch+json: { schema: { $ref: '#/components/schemas/ThingCreate' } } }",
     ],
     says: /would not be validated/,
-    at: 'requestBody:',
+    at: 'application/merge-patch+json',
   },
   'x-raw on a body that is not JSON': {
     change: [
@@ -289,8 +289,8 @@ const mistakes: Record<string, Mistake> = {
       `headers/Location' },\n              ETag: { $ref: '#/components/headers/ETag' },\n`,
       `headers/Location' },\n`,
     ],
-    says: /a 201 with Location has the header ETag/,
-    at: 'post:',
+    says: /a 201 must declare the header ETag/,
+    at: "'201':",
   },
   'a POST without IdempotencyKey': {
     change: [
@@ -818,6 +818,125 @@ const mistakes: Record<string, Mistake> = {
     says: /unknown `limited`: every, counted, unavailable, replayable/,
     at: 'limited',
   },
+  'a security scheme that the server does not support': {
+    file: 'openapi.yaml',
+    change: ['apiKey: { type: http, scheme: bearer }', 'apiKey: { type: apiKey, in: header, name: X-Key }'],
+    says: /does not support the security scheme `apiKey`: declare `type: http`/,
+    at: 'apiKey: { type: apiKey',
+  },
+  'a misspelled media type of a response': {
+    change: ['content: { application/json: { schema: {', 'content: { application/jsn: { schema: {'],
+    says: /`application\/jsn` response must be text or a file; a JSON body is `application\/json`/,
+    at: 'application/jsn',
+  },
+  'a misspelled media type of a request body': {
+    file: 'edge.yaml',
+    change: ['content: { application/json: { schema: {', 'content: { application/jsn: { schema: {'],
+    says: /no parser reads a `application\/jsn` request body/,
+    at: 'application/jsn',
+  },
+  'a media type that is not registered': {
+    file: 'edge.yaml',
+    change: ['text/plain: { schema:', 'text/plian: { schema:'],
+    says: /`text\/plian` is not a registered media type/,
+    at: 'text/plian',
+  },
+  'a path item of two paths': {
+    file: 'openapi.yaml',
+    change: ['  /merged:', "  /again: { $ref: 'edge.yaml#/paths/merged' }\n  /merged:"],
+    says: /`\/merged` and `\/again` refer to the same path item/,
+    at: '  /merged:',
+  },
+  'a 201 without Location': {
+    change: ["              Location: { $ref: '#/components/headers/Location' },\n", ''],
+    says: /a 201 must declare the header Location/,
+    at: "'201':",
+  },
+  'a file without the response to a range': {
+    file: 'edge.yaml',
+    change: [
+      'text/plain: { schema: { type: string }',
+      'text/plain: { schema: { type: string, format: binary }',
+    ],
+    says: /must declare 206/,
+    at: "'200':",
+  },
+  'a file without the response to an unknown range': {
+    file: 'edge.yaml',
+    change: [
+      'text/plain: { schema: { type: string }',
+      'text/plain: { schema: { type: string, format: binary }',
+    ],
+    says: /must declare 416/,
+    at: "'200':",
+  },
+  'a file without the response to a condition': {
+    file: 'edge.yaml',
+    change: [
+      'text/plain: { schema: { type: string }',
+      'text/plain: { schema: { type: string, format: binary }',
+    ],
+    says: /must declare 304, or the parameter IfNoneMatch/,
+    at: "'200':",
+  },
+  'a file without the header ETag': {
+    file: 'edge.yaml',
+    change: [
+      'text/plain: { schema: { type: string }',
+      'text/plain: { schema: { type: string, format: binary }',
+    ],
+    says: /200 of a file must declare the header ETag/,
+    at: "'200':",
+  },
+  'a property of a request that is read-only': {
+    change: [
+      "        name: { $ref: '#/components/schemas/Name' }\n    ThingList",
+      '        name: { type: string, readOnly: true, examples: [Lamp] }\n    ThingList',
+    ],
+    says: /`ThingCreate.name` is `readOnly`/,
+    at: 'readOnly: true',
+  },
+  'a property of an answer that is write-only': {
+    change: ['made_at: { type: string,', 'made_at: { writeOnly: true, type: string,'],
+    says: /`Thing.made_at` is `writeOnly`/,
+    at: 'writeOnly: true',
+  },
+  'a pattern that takes exponential time': {
+    change: ["pattern: '\\S'", "pattern: '^(\\w+\\s?)+$'"],
+    says: /exponential or quadratic time/,
+    at: "pattern: '^(\\w+",
+  },
+  'a pattern with alternatives that take exponential time': {
+    change: ["pattern: '\\S'", "pattern: '^([a-z]|[a-z0-9])*$'"],
+    says: /exponential or quadratic time/,
+    at: "pattern: '^([a-z]|",
+  },
+  'a pattern that takes quadratic time': {
+    change: ["pattern: '\\S'", "pattern: '\\s+$'"],
+    says: /exponential or quadratic time/,
+    at: "pattern: '\\s+$'",
+  },
+  'a path item that no path refers to': {
+    file: 'openapi.yaml',
+    change: ["  /merged: { $ref: 'edge.yaml#/paths/merged' }\n", ''],
+    says: /no path refers to `merged`: add it to `paths` of openapi\.yaml/,
+    at: 'merged:',
+  },
+  'a component that nothing refers to': {
+    file: 'edge.yaml',
+    change: ['    Label: {', '    Lable: { type: string, examples: [Lamp] }\n    Label: {'],
+    says: /nothing refers to `components\/schemas\/Lable`/,
+    at: 'Lable:',
+  },
+  'a component that only an unused component refers to': {
+    file: 'edge.yaml',
+    change: [
+      '    Label: {',
+      "    Lable: { $ref: '#/components/schemas/Inner' }\n    Inner: { type: string }\n    Label: {",
+    ],
+    says: /nothing refers to `components\/schemas\/Inner`/,
+    at: 'Inner:',
+  },
 }
 
 async function problemsOf(folder: string): Promise<Problem[]> {
@@ -865,6 +984,42 @@ for (const [
     t.ok(right, `${says} on the line with ${at}`, right ? {} : { found: problems })
   })
 }
+
+t.test('a file that nothing refers to is reported', async (t) => {
+  const folder = join(t.testdir(), 'spec')
+  cpSync(miniSpec, folder, { recursive: true })
+  await writeFile(join(folder, 'tasks.yaml'), 'paths:\n  tasks: {}\n')
+  t.match(await problemsOf(folder), [
+    {
+      file: 'spec/tasks.yaml',
+      line: 1,
+      column: 1,
+      message: 'nothing refers to this file: add its paths to openapi.yaml, or delete it',
+    },
+  ])
+})
+
+t.test('patterns that take linear time are accepted', async (t) => {
+  const linear = [
+    '^[a-z]+( [a-z]+)*$',
+    '^[^\\s,]([^,]*[^\\s,])?$',
+    '^(?!\\.{1,2}$)[^/]+$',
+    '^(a|b)*$',
+    '\\p{L}',
+  ]
+  for (const pattern of linear) {
+    const folder = join(t.testdir(), 'spec')
+    cpSync(miniSpec, folder, { recursive: true })
+    const file = join(folder, 'things.yaml')
+    const text = await readFile(file, 'utf8')
+    await writeFile(
+      file,
+      text.replace("pattern: '\\S'", () => `pattern: '${pattern}'`),
+    )
+    const rules = (await problemsOf(folder)).map(({ rule }) => rule)
+    t.notOk(rules.includes('platform/pattern-backtracks'), pattern)
+  }
+})
 
 t.test(
   'a spec with an error makes the command exit with 1, without output files or a stack trace',

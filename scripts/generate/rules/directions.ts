@@ -73,6 +73,10 @@ function problemOf({ schema, location, hasEnum, directions }: Use): string | nul
   const name = `\`${nameOf(location.pointer)}\``
   const [inRequest, inAnswer] = [directions.has('request'), directions.has('answer')]
   const isObject = schema.properties !== undefined
+  if (inRequest && schema.readOnly === true)
+    return `${name} is \`readOnly\`, which has no effect in a request: delete it from the request's schema`
+  if (inAnswer && schema.writeOnly === true)
+    return `${name} is \`writeOnly\`, which has no effect in an answer: delete it from the answer's schema`
   if (inRequest && inAnswer && (isObject || hasEnum))
     return (
       `${name} is in requests and in answers. Declare it twice: ` + 'closed for requests, open for answers'

@@ -1,5 +1,6 @@
 // Rules for paths, references and the document as a whole: everything that the generator would silently
 // ignore.
+import mediaTypes from 'mime-db/db.json' with { type: 'json' }
 import { headerConditions } from '../implied-headers.ts'
 import { conditions as parameterConditions } from '../implied-parameters.ts'
 import { conditions } from '../implied-responses.ts'
@@ -171,12 +172,83 @@ export const documentRules = {
           location: location.child(['responses', status]).key(),
         })
     }
-    for (const type of Object.keys(resolved(operation.requestBody, ctx)?.content ?? {})) {
-      if (/json/.test(type) && type !== 'application/json')
-        ctx.report({
-          message: `a JSON body must be \`application/json\`; \`${type}\` would not be validated`,
-          location: location.child('requestBody').key(),
-        })
-    }
   }),
+  /** A body of another type would be refused or not be validated. */
+  'known-media-type': eachOperation((operation, { ctx, location }) => {
+    const follow = (node: any, from: any): { node: any; location?: any } =>
+      node?.$ref === undefined ? { node, location: from } : ctx.resolve(node, from.source.absoluteRef)
+    const check = (holder: any, from: any, isRequest: boolean): void => {
+      const { node, location: there } = follow(holder, from)
+      for (const [type, media] of Object.entries<any>(node?.content ?? {})) {
+        const place = there.child(['content', type])
+        const schema = follow(media?.schema, place.child('schema')).node
+        const problem = mediaTypeProblem(type, { schema, isRequest })
+        if (problem !== null) ctx.report({ message: problem, location: place.key() })
+      }
+    }
+    check(operation.requestBody, location.child('requestBody'), true)
+    for (const [status, response] of Object.entries<any>(operation.responses ?? {}))
+      check(response, location.child(['responses', status]), false)
+  }),
+  /** The server accepts a key only as `Authorization: Bearer`, whatever the document declares. */
+  'bearer-scheme': () => ({
+    Root: {
+      enter(root: any, ctx: Context) {
+        for (const [name, declared] of Object.entries<any>(root.components?.securitySchemes ?? {})) {
+          const { type, scheme } = resolved(declared, ctx) ?? {}
+          if (type !== 'http' || String(scheme).toLowerCase() !== 'bearer')
+            ctx.report({
+              message:
+                `the server does not support the security scheme \`${name}\`: ` +
+                'declare `type: http` and `scheme: bearer`',
+              location: ctx.location.child(['components', 'securitySchemes', name]).key(),
+            })
+        }
+      },
+    },
+  }),
+  /** Both paths would have the same operationIds. */
+  'path-item-once': () => ({
+    Paths: {
+      enter(paths: any, ctx: Context) {
+        const first = new Map<string, string>()
+        for (const [path, item] of Object.entries<any>(paths)) {
+          if (item?.$ref === undefined) continue
+          const target = ctx.resolve(item).location?.absolutePointer ?? item.$ref
+          const other = first.get(target)
+          if (other === undefined) first.set(target, path)
+          else
+            ctx.report({
+              message:
+                `\`${path}\` and \`${other}\` refer to the same path item, so their operations have the ` +
+                'same operationIds: give one of them its own',
+              location: ctx.location.child(path).key(),
+            })
+        }
+      },
+    },
+  }),
+}
+
+const jsonType = 'application/json'
+const parsedTypes = [jsonType, 'multipart/form-data', 'application/x-www-form-urlencoded']
+/** Types that are in use but not registered: those of tus and of event streams, and any type. */
+const otherTypes = ['application/offset+octet-stream', 'text/event-stream', '*/*']
+
+function mediaTypeProblem(
+  type: string,
+  { schema, isRequest }: { schema: any; isRequest: boolean },
+): string | null {
+  const isFile = schema?.format === 'binary'
+  const isText = [schema?.type].flat().includes('string')
+  if (isRequest && !isFile && !parsedTypes.includes(type))
+    return (
+      `no parser reads a \`${type}\` request body, so it would not be validated: ` +
+      `use ${parsedTypes.join(', ')}, or \`format: binary\``
+    )
+  if (!isRequest && !isFile && !isText && type !== jsonType && type !== 'text/event-stream')
+    return `a \`${type}\` response must be text or a file; a JSON body is \`${jsonType}\``
+  if (!Object.hasOwn(mediaTypes, type) && !otherTypes.includes(type))
+    return `\`${type}\` is not a registered media type; is it misspelled?`
+  return null
 }

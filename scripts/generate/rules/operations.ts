@@ -126,11 +126,38 @@ export const operationRules = {
         location: location.key(),
       })
   }),
-  /** A client can change what it has created without reading it again. */
+  /** A client finds what it has created, and can change it without reading it again. */
   'creation-is-conditional': eachOperation((operation, { ctx, location }) => {
     const created = resolved(operation.responses?.['201'], ctx)
-    if (!header(created, 'Location') || header(created, 'ETag')) return
-    ctx.report({ message: 'a 201 with Location has the header ETag, too', location: location.key() })
+    if (created === undefined) return
+    for (const name of ['Location', 'ETag'])
+      if (!header(created, name))
+        ctx.report({
+          message: `a 201 must declare the header ${name}`,
+          location: location.child(['responses', '201']).key(),
+        })
+  }),
+  /** The server itself answers `Range` and the conditional headers of a request for bytes. */
+  'file-in-parts': eachOperation((operation, { path, method, ctx, location }) => {
+    const ok = resolved(operation.responses?.['200'], ctx)
+    const isFile = Object.values<any>(ok?.content ?? {}).some(
+      ({ schema }) => resolved(schema, ctx)?.format === 'binary',
+    )
+    if (method !== 'get' || !isFile) return
+    const at = location.child(['responses', '200']).key()
+    const names = parametersOf(operation, path, ctx).map((p) => p.name)
+    const statuses = ['206', '416', ...(names.includes('If-None-Match') ? [] : ['304'])]
+    for (const status of statuses)
+      if (operation.responses[status] === undefined)
+        ctx.report({
+          message:
+            `a file is served in parts and conditionally, so the operation must declare ${status}` +
+            (status === '304' ? ', or the parameter IfNoneMatch, which implies it' : ''),
+          location: at,
+        })
+    for (const name of ['ETag', 'Accept-Ranges'])
+      if (!header(ok, name))
+        ctx.report({ message: `the 200 of a file must declare the header ${name}`, location: at })
   }),
   /** The server writes the Link header of every response with `pagination`. */
   'list-is-paged': eachOperation((operation, { path, method, ctx, location }) => {

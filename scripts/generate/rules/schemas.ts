@@ -1,4 +1,5 @@
 // Rules for parameters and schemas: only what the compiled validators support is allowed.
+import { isSafePattern } from 'redos-detector'
 import { patternSays } from '../schemas.ts'
 import { createKeywordCheck, knownFormats } from '../validators.ts'
 import { resolved } from './visit.ts'
@@ -131,4 +132,42 @@ export const schemaRules = {
       },
     },
   }),
+  /**
+   * A pattern runs on the event loop, even on a text that is longer than `maxLength`: one that backtracks
+   * without a bound stops the server.
+   */
+  'pattern-backtracks': () => ({
+    Schema: {
+      enter({ pattern }: any, ctx: any) {
+        if (typeof pattern !== 'string' || !compiles(pattern) || backtracksLittle(pattern)) return
+        ctx.report({
+          message:
+            'the pattern can take exponential or quadratic time: make what follows a repetition unable ' +
+            'to match what it repeats, such as `^[a-z]+( [a-z]+)*$` for `^([a-z]+ ?)+$`',
+          location: ctx.location.child('pattern'),
+        })
+      },
+    },
+  }),
+}
+
+/** By pattern, because `npm run dev` lints after every change. */
+const checked = new Map<string, boolean>()
+
+function backtracksLittle(pattern: string): boolean {
+  let safe = checked.get(pattern)
+  if (safe === undefined) {
+    safe = isSafePattern(pattern, { unicode: true, maxSteps: 20_000 }).safe
+    checked.set(pattern, safe)
+  }
+  return safe
+}
+
+function compiles(pattern: string): boolean {
+  try {
+    new RegExp(pattern, 'u')
+    return true
+  } catch {
+    return false
+  }
 }

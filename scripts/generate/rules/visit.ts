@@ -7,7 +7,8 @@ export interface Context {
   key: string | number
   /** Redocly's name for the node type, such as `Schema`. */
   type: { name: string }
-  resolve(node: any): { node: any }
+  /** @param from the absolute reference of the file that has the node; default: the visited file. */
+  resolve(node: any, from?: string): { node: any; location?: any }
 }
 
 export function resolved(node: any, ctx: Context): any {

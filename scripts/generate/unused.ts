@@ -1,0 +1,73 @@
+// Finds parts of the spec that the document does not contain: files, path items and components that no
+// reference leads to. An operation of them would not exist.
+import { Source } from '@redocly/openapi-core'
+import { readdir, readFile } from 'node:fs/promises'
+import { basename, dirname, join, relative } from 'node:path'
+import { escaped, valueAt } from '../../infra/validation/json-pointer.ts'
+import { referencesIn, targetOf, type SpecFile, type SpecProblem } from './references.ts'
+
+/** @param root the root document. Every YAML file in its folder and below is a part of the spec. */
+export async function findUnused(root: string, files: Map<string, SpecFile>): Promise<SpecProblem[]> {
+  const used = new Map<string, string[]>([[root, ['#']]])
+  const open = files.get(root)!.references.map(({ ref }) => targetOf(root, ref))
+  // The loop reads what is pushed here, too.
+  for (const { file, path } of open) {
+    const pointers = used.get(file) ?? []
+    const pointer = pointerTo(path)
+    if (pointers.includes(pointer)) continue
+    used.set(file, [...pointers, pointer])
+    const inside = referencesIn(valueAt(files.get(file)?.parsed, path), pointer)
+    open.push(...inside.map(({ ref }) => targetOf(file, ref)))
+  }
+
+  const problems: SpecProblem[] = []
+  for (const file of await filesIn(dirname(root))) {
+    if (!used.has(file))
+      problems.push({
+        source: new Source(file, await readFile(file, 'utf8')),
+        pointer: '#/',
+        message: `nothing refers to this file: add its paths to ${basename(root)}, or delete it`,
+      })
+  }
+  for (const [file, pointers] of used) {
+    const { parsed, source } = files.get(file) ?? {}
+    if (file === root || source === undefined) continue
+    for (const path of partsOf(parsed)) {
+      const pointer = pointerTo(path)
+      const isUsed = pointers.some((other) => other === '#' || `${other}/`.startsWith(`${pointer}/`))
+      if (!isUsed)
+        problems.push({
+          source,
+          pointer,
+          message:
+            path[0] === 'paths'
+              ? `no path refers to \`${path[1]}\`: add it to \`paths\` of ${basename(root)}, or delete it`
+              : `nothing refers to \`${path.join('/')}\`: use it or delete it`,
+        })
+    }
+  }
+  return problems
+}
+
+function pointerTo(path: string[]): string {
+  return `#${path.map((key) => `/${escaped(key)}`).join('')}`
+}
+
+/** The paths of all path items and components. */
+function partsOf(document: any): string[][] {
+  return [
+    ...Object.keys(document?.paths ?? {}).map((name) => ['paths', name]),
+    ...Object.entries<any>(document?.components ?? {}).flatMap(([kind, parts]) =>
+      Object.keys(parts ?? {}).map((name) => ['components', kind, name]),
+    ),
+  ]
+}
+
+async function filesIn(folder: string): Promise<string[]> {
+  const entries = await readdir(folder, { recursive: true, withFileTypes: true })
+  return entries
+    .filter((entry) => entry.isFile() && /\.ya?ml$/.test(entry.name))
+    .map((entry) => join(entry.parentPath, entry.name))
+    .filter((file) => !relative(folder, file).includes('node_modules'))
+    .sort()
+}
