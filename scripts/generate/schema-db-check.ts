@@ -4,7 +4,8 @@
 // A schema belongs to the model of its name or of `x-model`; `ProjectCreate`, `ProjectUpdate` and
 // `ProjectWith…` belong to Project. A property belongs to the column of its name or of `x-column`.
 // `x-computed` says what a property without a column is computed from, and `x-differs` why a property
-// differs from its column on purpose.
+// differs from its column on purpose. `x-when-omitted` says what the server stores if a creation leaves out a
+// property whose column is NOT NULL without a default.
 import { existsSync, readFileSync } from 'node:fs'
 import { readFile, readdir } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -35,7 +36,7 @@ export interface Finding {
 
 /** All mismatches between the document and the database. */
 export function findings(document: Json, database: Database): Finding[] {
-  const { requests, responses } = usesOf(document)
+  const { requests, responses, creations } = usesOf(document)
   return Object.entries<Json>(document.components?.schemas ?? {}).flatMap(([name, schema]) => {
     const model = modelOf(name, schema, database)
     if (model === null) return []
@@ -77,6 +78,11 @@ export function findings(document: Json, database: Database): Finding[] {
         return compareColumn(flattened(document, own), column, database, {
           inRequests: requests.has(name),
           inResponses: responses.has(name),
+          optionalToCreate:
+            creations.has(name) &&
+            isOwn &&
+            !(schema.required ?? []).includes(property) &&
+            own['x-when-omitted'] === undefined,
         }).map(({ message, place }) => found(message, place ?? column))
       },
     )
@@ -115,10 +121,15 @@ function properties(schema: Json, pointer: string, isOwn: boolean): Property[] {
   })
 }
 
-/** The components used in requests and in responses. */
-function usesOf(document: Json): { requests: Set<string>; responses: Set<string> } {
+/** The components used in requests and in responses, and those that are the body of a creation. */
+function usesOf(document: Json): {
+  requests: Set<string>
+  responses: Set<string>
+  creations: Set<string>
+} {
   const requests = new Set<string>()
   const responses = new Set<string>()
+  const creations = new Set<string>()
   const collect = (node: Json, into: Set<string>): void => {
     if (typeof node !== 'object' || node === null) return
     const [, , kind, name] = typeof node.$ref === 'string' ? node.$ref.split('/') : []
@@ -133,11 +144,14 @@ function usesOf(document: Json): { requests: Set<string>; responses: Set<string>
   for (const item of Object.values<Json>(document.paths ?? {})) {
     for (const operation of Object.values<Json>(item)) {
       collect(operation?.requestBody, requests)
+      if (operation?.responses?.['201'] !== undefined)
+        for (const { schema } of Object.values<Json>(operation.requestBody?.content ?? {}))
+          if (schema?.$ref !== undefined) creations.add(schema.$ref.split('/').at(-1))
       collect(operation?.responses, responses)
     }
   }
   collect(document['x-events'], responses)
-  return { requests, responses }
+  return { requests, responses, creations }
 }
 
 /** Reads the Prisma schema and the migrations of the project in `folder`. */
@@ -188,7 +202,7 @@ export async function requireDatabaseMatch(folder: string, document: Json): Prom
   )
 }
 
-const notes = ['x-model', 'x-column', 'x-computed', 'x-differs']
+const notes = ['x-model', 'x-column', 'x-computed', 'x-differs', 'x-when-omitted']
 
 /** Removes the notes about the database from the document, because it is published. */
 export function removeDatabaseNotes(node: Json): void {

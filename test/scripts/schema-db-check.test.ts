@@ -98,6 +98,20 @@ const mistakes: Record<string, Mistake> = {
     'title            String',
     /Session\.title is nullable, the column is not/,
   ],
+  'a creation may leave out what a column needs': [
+    'spec/projects.yaml',
+    '    ProjectCreate:',
+    'required: [name]',
+    'required: []',
+    /ProjectCreate\.name may be left out, the column is NOT NULL without a default/,
+  ],
+  'a column loses the default that a creation relies on': [
+    schema,
+    'model Project {',
+    'metadata    Json          @default("{}")',
+    'metadata    Json',
+    /ProjectCreate\.metadata may be left out, the column is NOT NULL without a default/,
+  ],
   'an enum of the spec lacks a value': [
     'spec/payments.yaml',
     '    OrderStatus:',
@@ -239,7 +253,7 @@ t.test('each mismatch is reported with both places, and nothing else is', async 
     // The place of an enum is its start, of a missing column the model, and of a component the reference to
     // it.
     t.ok(
-      places.some((at) => at >= line - 12 && at <= line + 1) || /an enum of the spec/.test(name),
+      places.some((at) => at >= line - 12 && at <= line + 2) || /an enum of the spec/.test(name),
       `${name}: ${places.join()} for ${line}`,
     )
   }

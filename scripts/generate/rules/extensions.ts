@@ -62,6 +62,7 @@ const extensions: Record<string, Record<string, Check>> = {
     'x-column': text,
     'x-computed': text,
     'x-differs': text,
+    'x-when-omitted': text,
   },
   PathItem: {},
   Parameter: {},

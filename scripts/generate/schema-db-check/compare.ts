@@ -12,6 +12,8 @@ export interface Mismatch {
 interface Use {
   inRequests: boolean
   inResponses: boolean
+  /** Whether a request that creates a row may leave out the property. */
+  optionalToCreate: boolean
 }
 
 export function compareColumn(schema: Json, column: Column, database: Database, use: Use): Mismatch[] {
@@ -20,6 +22,7 @@ export function compareColumn(schema: Json, column: Column, database: Database, 
   if (typed !== null) return [{ message: typed }]
   return [
     ...nullability(nullable, column, use),
+    ...absence(value, column, use),
     ...values(value, column, database, use),
     ...lengths(value, column, use),
     ...ranges(value, column, use),
@@ -81,6 +84,17 @@ function nullability(nullable: boolean, column: Column, { inRequests, inResponse
   if (inResponses && !column.nullable && nullable) return [{ message: 'is nullable, the column is not' }]
   if (inRequests && !column.nullable && nullable) return [{ message: 'accepts null, the column does not' }]
   return []
+}
+
+function absence({ default: value }: Json, column: Column, { optionalToCreate }: Use): Mismatch[] {
+  if (!optionalToCreate || value !== undefined || column.nullable || column.hasDefault) return []
+  return [
+    {
+      message:
+        'may be left out, the column is NOT NULL without a default: ' +
+        'add it to `required`, or a `default`, or say in x-when-omitted what the server stores',
+    },
+  ]
 }
 
 function values(

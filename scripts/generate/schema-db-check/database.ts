@@ -14,6 +14,8 @@ export interface Column extends Place {
   type: string
   list: boolean
   nullable: boolean
+  /** Whether an INSERT may leave out the column although it is not nullable. */
+  hasDefault: boolean
   /** The native type attribute, such as `VarChar(200)`. */
   native: string | null
   /** The reason why the column must not be returned, or null. */
@@ -100,6 +102,7 @@ function columnOf(line: string, comment: string): Omit<Column, 'file' | 'line'> 
     type,
     list: list !== undefined,
     nullable: optional !== undefined,
+    hasDefault: list !== undefined || /@default\(|@updatedAt\b/.test(rest),
     native: /@db\.(\w+(\([\d, ]+\))?)/.exec(rest)?.[1] ?? null,
     secret,
     comment,
