@@ -2,7 +2,7 @@
 // itself, and this server's CPU time per token with many concurrent streams.
 import { join } from 'node:path'
 import { startModelServer } from './model-server.ts'
-import { serve } from './http.ts'
+import { serve } from './serve.ts'
 import { addPeople, createDatabase } from './population.ts'
 import type { Stage } from './stage.ts'
 import { count, table } from './table.ts'

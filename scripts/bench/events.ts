@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import pg from 'pg'
 import { openLoad, type Shot } from './load.ts'
 import { addPeople, addProjects, createDatabase, type Person } from './population.ts'
-import { serve } from './http.ts'
+import { serve } from './serve.ts'
 import { postgresCpu, type Program, type Stage } from './stage.ts'
 import { count, table } from './table.ts'
 

@@ -1,7 +1,7 @@
 // Benchmark of growth: the first page of a user's projects, with the exact total, for users with few and
 // with many projects. Two databases on one PostgreSQL, each with its server, measured in turns.
 import { join } from 'node:path'
-import { serve } from './http.ts'
+import { serve } from './serve.ts'
 import { openLoad } from './load.ts'
 import { addPeople, addProjects, createDatabase } from './population.ts'
 import { postgresCpu, type Program, type Stage } from './stage.ts'

@@ -5,17 +5,13 @@ import { deepStrictEqual } from 'node:assert'
 import { join } from 'node:path'
 import { addPeople, addProjects, createDatabase, type Person } from './population.ts'
 import { openLoad, type Shot } from './load.ts'
-import { postgresCpu, type Program, type Stage } from './stage.ts'
+import { serve, type Server } from './serve.ts'
+import { postgresCpu, type Stage } from './stage.ts'
 import { count, table } from './table.ts'
 
 const connections = 32
 const projects = 1_000
 
-interface Server {
-  name: string
-  program: Program
-  port: number
-}
 interface Action {
   name: string
   status: number
@@ -78,24 +74,6 @@ export async function benchHttp(
   }
   for (const { program } of servers) await program.stop()
   return report(servers, actions, results, { rounds, seconds })
-}
-
-export async function serve(
-  stage: Stage,
-  name: string,
-  file: string,
-  env: Record<string, string>,
-): Promise<Server> {
-  const program = stage.run(file, [], {
-    PORT: '0',
-    RATE_LIMIT_DEFAULT: '1000000000',
-    RATE_LIMIT_WRITE: '1000000000',
-    RATE_LIMIT_ADDRESS: '1000000000',
-    QUOTA_PROJECTS: '1000000000',
-    ...env,
-  })
-  const [, port] = await program.says(/http:\/\/127\.0\.0\.1:(\d+)/)
-  return { name, program, port: Number(port) }
 }
 
 function actionsOf(reader: Person, writer: Person, ids: string[]): Action[] {

@@ -4,6 +4,7 @@
 //   --quick                                 a short trial run, whose numbers are not meaningful
 import { parseArgs } from 'node:util'
 import { benchBackup } from './backup.ts'
+import { benchBudgets } from './budgets.ts'
 import { benchChat } from './chat.ts'
 import { benchContract } from './contract.ts'
 import { benchDev } from './dev.ts'
@@ -23,6 +24,9 @@ const benchmarks: Record<string, (stage: Stage, quick: boolean) => Promise<strin
   async http(stage, quick) {
     installOthers()
     return await benchHttp(stage, quick ? { rounds: 2, seconds: 0.3 } : { rounds: 30, seconds: 0.5 })
+  },
+  async budgets(stage) {
+    return await benchBudgets(stage, { update: process.argv.includes('--update') })
   },
   async growth(stage, quick) {
     return await benchGrowth(
@@ -101,7 +105,10 @@ function readArguments(): { quick: boolean; positionals: string[] } {
     const {
       values: { quick },
       positionals,
-    } = parseArgs({ options: { quick: { type: 'boolean', default: false } }, allowPositionals: true })
+    } = parseArgs({
+      options: { quick: { type: 'boolean', default: false }, update: { type: 'boolean', default: false } },
+      allowPositionals: true,
+    })
     return { quick, positionals }
   } catch (error) {
     console.error(`${(error as Error).message}\n${usage}`)

@@ -27,8 +27,12 @@ export async function createDatabase(serverUrl: string, name: string): Promise<s
   return url.href
 }
 
-/** Creates users with one API key each. */
-export async function addPeople(url: string, names: string[]): Promise<Person[]> {
+/** Creates users with one API key each, with all scopes of their role. */
+export async function addPeople(
+  url: string,
+  names: string[],
+  { role = 'user' }: { role?: 'user' | 'admin' } = {},
+): Promise<Person[]> {
   const database = openDatabase({ url, poolSize: 1 })
   try {
     return await database.transaction(async (tx) => {
@@ -38,12 +42,12 @@ export async function addPeople(url: string, names: string[]): Promise<Person[]>
           email: `${name}@example.com`,
           emailVerified: true,
           name,
-          role: 'user',
+          role,
         })
         const { key } = await insertApiKey(tx, 'test', {
           userId: user.id,
           name: 'bench',
-          scopes: defaultScopes('user'),
+          scopes: defaultScopes(role),
           projectIds: null,
           expiresAt: null,
         })

@@ -3,7 +3,7 @@
 // projects are a tenth as many as events.
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { serve } from './http.ts'
+import { serve } from './serve.ts'
 import { openLoad, type Shot } from './load.ts'
 import {
   addEvents,

@@ -12,6 +12,8 @@ export interface Program {
   pid: number
   /** CPU seconds, user and system, since the start. */
   cpu(): Promise<number>
+  /** Sends a message. @returns the property `key` of the first answer that has it. */
+  ask<Answer>(message: string, key: string): Promise<Answer>
   /** The first match in stderr, past or future. */
   says(pattern: RegExp): Promise<RegExpExecArray>
   /** The total CPU seconds after the process exits by itself. Throws if it fails. */
@@ -103,7 +105,8 @@ function start(file: string, args: string[], env: Record<string, string>): Progr
   return {
     pid: child.pid!,
     ended,
-    cpu: () => ask(child),
+    cpu: () => ask(child, 'cpu', 'cpu'),
+    ask: (message, key) => ask(child, message, key),
     says: (pattern) =>
       new Promise((resolve, reject) => {
         const look = (): void => {
@@ -126,15 +129,15 @@ function start(file: string, args: string[], env: Record<string, string>): Progr
   }
 }
 
-function ask(child: ChildProcess): Promise<number> {
+function ask<Answer>(child: ChildProcess, question: string, key: string): Promise<Answer> {
   return new Promise((resolve, reject) => {
-    const hear = (message: { cpu?: number }): void => {
-      if (message.cpu === undefined) return
+    const hear = (message: object): void => {
+      if (!(key in message)) return
       child.off('message', hear)
-      resolve(message.cpu)
+      resolve((message as Record<string, Answer>)[key])
     }
     child.on('message', hear)
-    child.send('cpu', (error) => {
+    child.send(question, (error) => {
       if (error !== null) reject(error)
     })
   })

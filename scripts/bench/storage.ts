@@ -3,7 +3,7 @@
 import { mkdirSync, rmSync } from 'node:fs'
 import { request } from 'node:http'
 import { join } from 'node:path'
-import { serve } from './http.ts'
+import { serve } from './serve.ts'
 import { openLoad } from './load.ts'
 import { addFiles, addPeople, createDatabase } from './population.ts'
 import type { Program, Stage } from './stage.ts'

@@ -1,0 +1,278 @@
+// What the hottest operations cost in counts, which are the same on every machine, and the budgets of them in
+// test/budgets.json. `test/app/budgets.test.ts` compares the two; `npm run bench -- budgets` prints them.
+import { readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import pg from 'pg'
+import { openDatabase } from '../../infra/database/database.ts'
+import { ADMINISTRATOR, passwordFile } from '../../infra/postgres/cluster.ts'
+import { addPeople, createDatabase } from './population.ts'
+import { addDocument } from './retrieval/retrieval-fixtures.ts'
+import { serve } from './serve.ts'
+import type { ServerCounts } from './servers/counted.ts'
+import type { Stage } from './stage.ts'
+import { count, table } from './table.ts'
+
+/** What one request costs. Rows and bytes are those of the write-ahead log, without images of whole pages. */
+export interface Cost extends ServerCounts {
+  rows_logged: number
+  wal_bytes: number
+}
+export type Costs = Record<string, Cost>
+
+/** A budget of bytes is at most this much above what was measured, so that a longer id is no failure. */
+const slack = 1.05
+/** Allocations also depend on the version of Node.js. */
+const allocationSlack = 1.3
+/** Below this part of its budget, a cost in bytes must be written down again. */
+const stale = 0.8
+const allocationStale = 0.5
+const exact = ['statements', 'round_trips', 'rows_logged', 'timers'] as const
+const inBytes = ['wal_bytes', 'bytes_logged', 'bytes_allocated'] as const
+
+export const budgetFile = join(import.meta.dirname, '../../test/budgets.json')
+const here = import.meta.dirname
+
+/**
+ * Each operation is measured so often, and the minimum counts: a split page or a renewed key is not every
+ * request's.
+ */
+const repeats = 9
+const warmups = 5
+
+interface Call {
+  method: string
+  path: string
+  status: number
+  body?: unknown
+  form?: FormData
+}
+
+type Send = (call: Call) => Promise<any>
+
+export async function measureCosts(stage: Stage): Promise<Costs> {
+  const { url: serverUrl, dataDir } = await stage.postgres()
+  const url = await createDatabase(serverUrl, 'bench_budgets')
+  const [person] = await addPeople(url, ['caller'])
+  const [admin] = await addPeople(url, ['admin'], { role: 'admin' })
+  const observer = await openObserver(url, dataDir)
+  const { program, port } = await serve(stage, 'counted', join(here, 'servers/counted.ts'), {
+    DATABASE_URL: url,
+    NODE_OPTIONS: '--max-semi-space-size=128',
+    WEBHOOK_ALLOWED_NETWORKS: '127.0.0.0/8',
+    WEBHOOK_ALLOWED_PORTS: '1-65535',
+  })
+  const sender =
+    (key: string): Send =>
+    async ({ method, path, status, body, form }) => {
+      const response = await fetch(`http://127.0.0.1:${port}/v1${path}`, {
+        method,
+        headers: {
+          authorization: `Bearer ${key}`,
+          ...(body !== undefined && { 'content-type': 'application/json' }),
+        },
+        body: form ?? (body === undefined ? undefined : JSON.stringify(body)),
+      })
+      const text = await response.text()
+      if (response.status !== status)
+        throw new Error(`${method} ${path} returned ${response.status}: ${text}`)
+      return response.headers.get('content-type')?.startsWith('application/json') ? JSON.parse(text) : null
+    }
+  try {
+    const send = sender(person.key)
+    const operations = await prepare(url, { send, sendAsAdmin: sender(admin.key), ownerId: person.id })
+    await program.ask('freeze', 'frozen')
+    const costs: Costs = {}
+    for (const [name, next] of Object.entries(operations)) {
+      for (let i = 0; i < warmups; i++) await send(next())
+      const measured: Cost[] = []
+      for (let i = 0; i < repeats; i++) {
+        const call = next()
+        await program.ask('reset', 'reset')
+        const from = await positionOf(observer)
+        await send(call)
+        const counts = await program.ask<ServerCounts>('read', 'counts')
+        measured.push({ ...counts, ...(await walBetween(observer, from, await positionOf(observer))) })
+      }
+      costs[name] = leastOf(measured)
+    }
+    return costs
+  } finally {
+    await program.stop()
+    await observer.end()
+  }
+}
+
+/** Creates what the operations need. @returns a maker of requests for each of the hottest operations. */
+async function prepare(
+  url: string,
+  { send, sendAsAdmin, ownerId }: { send: Send; sendAsAdmin: Send; ownerId: string },
+): Promise<Record<string, () => Call>> {
+  const post = (path: string, body: unknown, status = 201): Call => ({ method: 'POST', path, body, status })
+  const get = (path: string) => (): Call => ({ method: 'GET', path, status: 200 })
+  let turn = 100
+  const project = { description: 'Everything for the launch', tags: ['q4'], metadata: { team: 'bench' } }
+  const projects: string[] = []
+  for (let i = 0; i < 30; i++)
+    projects.push((await send(post('/projects', { name: `P${i}`, ...project }))).id)
+  const upload = (): Call => {
+    const form = new FormData()
+    form.set('file', new File(['platform '.repeat(1_000)], `file-${turn++}.txt`, { type: 'text/plain' }))
+    return { method: 'POST', path: '/storage/upload', form, status: 201 }
+  }
+  const files: string[] = []
+  for (let i = 0; i < 30; i++) files.push((await send(upload())).id)
+  const base = (await send(post('/ai/knowledge', { name: 'Shelf' }))).id
+  const database = openDatabase({ url, poolSize: 1 })
+  await addDocument(database, base, 'Events are kept for thirty days.\n\nFiles are kept until deleted.')
+  await database.close()
+  const session = (await send(post('/ai/sessions', { title: 'Questions', knowledge_base_ids: [base] }))).id
+  const product = (await sendAsAdmin(post('/payments/products', { name: 'Seat' }))).id
+  const price = (
+    await sendAsAdmin(post('/payments/prices', { product_id: product, unit_amount: 500, currency: 'usd' }))
+  ).id
+  const order = (): Call => post('/payments/orders', { items: [{ price_id: price, quantity: 1 }] })
+  let orderId = ''
+  for (let i = 0; i < 30; i++) orderId = (await send(order())).id
+  const endpoint = (): Call =>
+    post('/webhooks/endpoints', { url: `http://127.0.0.1:1/${turn++}`, event_types: ['project.restored'] })
+  const endpointId = (await send(endpoint())).id
+  return {
+    getProject: get(`/projects/${projects[0]}`),
+    listProjects: get('/projects'),
+    createProject: () => post('/projects', { name: `Launch ${turn++}`, ...project }),
+    updateProject: () => ({
+      method: 'PUT',
+      path: `/projects/${projects[1]}`,
+      body: { name: `Launch ${turn++}` },
+      status: 200,
+    }),
+    deleteProject: () => ({ method: 'DELETE', path: `/projects/${projects.pop()}`, status: 204 }),
+    listMembers: get(`/projects/${projects[0]}/members`),
+    getProfile: get('/user/profile'),
+    listApiKeys: get('/user/api-keys'),
+    createApiKey: () => post('/user/api-keys', { name: `Key ${turn++}`, scopes: ['projects:read'] }),
+    listFiles: get('/storage/files'),
+    getFile: get(`/storage/files/${files[0]}`),
+    uploadFile: upload,
+    downloadFile: get(`/storage/files/${files[0]}/download`),
+    listEvents: get('/events'),
+    listWebhookEndpoints: get('/webhooks/endpoints'),
+    getWebhookEndpoint: get(`/webhooks/endpoints/${endpointId}`),
+    createWebhookEndpoint: endpoint,
+    searchKnowledgeBase: () =>
+      post(`/ai/knowledge/${base}/search`, { query: `How long are events kept? ${turn++}` }, 200),
+    createChat: () => post('/ai/chat', { session_id: session, message: `How long? ${turn++}` }, 200),
+    listSessions: get('/ai/sessions'),
+    listOrders: get('/payments/orders'),
+    getOrder: get(`/payments/orders/${orderId}`),
+    createOrder: order,
+  }
+}
+
+/** A connection that may read the write-ahead log. */
+async function openObserver(url: string, dataDir: string): Promise<pg.Client> {
+  const address = new URL(url)
+  address.username = ADMINISTRATOR
+  address.password = readFileSync(passwordFile(dataDir), 'utf8').trim()
+  const client = new pg.Client({ connectionString: address.href })
+  await client.connect()
+  await client.query('CREATE EXTENSION IF NOT EXISTS pg_walinspect')
+  return client
+}
+
+async function positionOf(client: pg.Client): Promise<string> {
+  const { rows } = await client.query('SELECT pg_current_wal_insert_lsn()::text AS at')
+  return rows[0].at
+}
+
+/** The records of transactions in a part of the log. */
+async function walBetween(
+  client: pg.Client,
+  from: string,
+  to: string,
+): Promise<Pick<Cost, 'rows_logged' | 'wal_bytes'>> {
+  if (from === to) return { rows_logged: 0, wal_bytes: 0 }
+  // The end of the log may not be written yet: a message is, with everything before it.
+  await client.query("SELECT pg_logical_emit_message(false, 'end', 'end', true)")
+  const { rows } = await client.query(
+    `SELECT coalesce(sum(record_length - fpi_length), 0)::int AS wal_bytes,
+      count(*) FILTER (WHERE resource_manager IN ('Heap', 'Heap2')
+        AND record_type ~ '^(INSERT|UPDATE|HOT_UPDATE|DELETE|MULTI_INSERT)')::int AS rows_logged
+    FROM pg_get_wal_records_info($1, $2) WHERE xid <> '0'`,
+    [from, to],
+  )
+  return rows[0]
+}
+
+function leastOf(costs: Cost[]): Cost {
+  const least = (name: keyof Cost): number => Math.min(...costs.map((cost) => cost[name]))
+  return {
+    ...(Object.fromEntries([...exact, ...inBytes].map((name) => [name, least(name)])) as unknown as Cost),
+    bytes_allocated: middleOf(costs.map(({ bytes_allocated }) => bytes_allocated)),
+  }
+}
+
+/** The median, without the requests during which memory was freed. */
+function middleOf(values: number[]): number {
+  const grown = values.filter((value) => value > 0).sort((a, b) => a - b)
+  return grown[Math.floor(grown.length / 2)]
+}
+
+/** What is over its budget, or so far below that the budget must be written again. */
+export function budgetProblems(costs: Costs, budgets: Costs): string[] {
+  const problems: string[] = []
+  for (const [operation, cost] of Object.entries(costs)) {
+    for (const name of [...exact, ...inBytes]) {
+      const budget = budgets[operation]?.[name]
+      const at = `${operation}: ${name} is ${cost[name]}, the budget is ${budget ?? 'missing'}`
+      if (budget === undefined || cost[name] > budget) problems.push(at)
+      else if (cost[name] < lowest(name, budget)) problems.push(`${at}: tighten it`)
+    }
+  }
+  for (const operation of Object.keys(budgets))
+    if (costs[operation] === undefined) problems.push(`${operation} has a budget, but is not measured`)
+  return problems
+}
+
+function lowest(name: keyof Cost, budget: number): number {
+  if (name === 'bytes_allocated') return allocationStale * budget
+  return isExact(name) ? budget : stale * budget
+}
+
+function isExact(name: keyof Cost): boolean {
+  return (exact as readonly string[]).includes(name)
+}
+
+export function readBudgets(): Costs {
+  return JSON.parse(readFileSync(budgetFile, 'utf8')) as Costs
+}
+
+export async function benchBudgets(stage: Stage, { update }: { update: boolean }): Promise<string> {
+  const costs = await measureCosts(stage)
+  if (update) writeBudgets(costs)
+  const problems = budgetProblems(costs, readBudgets())
+  const names = [...exact, ...inBytes]
+  return [
+    'Costs of a request in counts, which are the same on every machine; test/budgets.json has their budgets.',
+    '',
+    table(
+      ['operation', ...names.map((name) => name.replaceAll('_', ' '))],
+      Object.entries(costs).map(([name, cost]) => [name, ...names.map((field) => count(cost[field]))]),
+    ),
+    ...(problems.length > 0 ? ['', ...problems] : []),
+  ].join('\n')
+}
+
+function writeBudgets(costs: Costs): void {
+  const rounded = (name: keyof Cost, value: number): number => {
+    if (isExact(name)) return value
+    return Math.ceil((value * (name === 'bytes_allocated' ? allocationSlack : slack)) / 10) * 10
+  }
+  const budgets = Object.fromEntries(
+    Object.entries(costs).map(([operation, cost]) => [
+      operation,
+      Object.fromEntries([...exact, ...inBytes].map((name) => [name, rounded(name, cost[name])])),
+    ]),
+  )
+  writeFileSync(budgetFile, `${JSON.stringify(budgets, null, 2)}\n`)
+}
