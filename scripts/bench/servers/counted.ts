@@ -1,7 +1,7 @@
 // This server, which counts what its requests cost: statements and round trips to PostgreSQL, bytes logged,
 // timers and bytes allocated. It numbers no events and does no background work after the message "freeze".
 import { createHook } from 'node:async_hooks'
-import { setImmediate as turn } from 'node:timers/promises'
+import { setImmediate as turn, setTimeout as sleep } from 'node:timers/promises'
 import { setFlagsFromString } from 'node:v8'
 import pg from 'pg'
 import { addressOf, buildApp } from '../../../app/build.ts'
@@ -36,6 +36,8 @@ const none: ServerCounts = { statements: 0, round_trips: 0, bytes_logged: 0, tim
 let counts = { ...none }
 let heap = 0
 let lines = 0
+/** Requests that are not over. */
+let open = 0
 
 // Of all pools: searches have one of their own.
 const { emit } = pg.Pool.prototype
@@ -64,13 +66,18 @@ const app = await buildApp({
     },
   },
 })
+app.server.prependListener('request', (_request, response) => {
+  open++
+  response.on('close', () => open--)
+})
 await app.listen({ host: '127.0.0.1', port: 0 })
 process.on('message', (message) => void answer(message))
 process.stderr.write(`serving at ${addressOf(app)}\n`)
 
 async function answer(message: unknown): Promise<void> {
   if (message === 'freeze') {
-    await services.leadership.close()
+    // Another process would be asked for numbers.
+    while (!services.leadership.leading) await sleep(20)
     await services.eventStreams.close()
     process.send!({ frozen: true })
   }
@@ -82,8 +89,9 @@ async function answer(message: unknown): Promise<void> {
   }
   if (message === 'read') {
     const bytes_allocated = process.memoryUsage().heapUsed - heap
-    // The line of a request is written after its response.
-    while (lines === 0) await turn()
+    // The line of a request is written after its response, and the timer of the idle connection is set then.
+    while (lines === 0 || open > 0) await turn()
+    await turn()
     process.send!({ counts: { ...counts, bytes_allocated } })
   }
 }
