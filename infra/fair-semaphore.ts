@@ -72,7 +72,7 @@ export class FairSemaphore {
       this.#removeWaiting(user, turn.resolve)
       turn.reject(error)
     }
-    const timer = setTimeout(giveUp, maxWaitMs, unavailable())
+    const timer = setTimeout(() => giveUp(unavailable()), maxWaitMs)
     const onAbort = (): void => giveUp(signal?.reason)
     signal?.addEventListener('abort', onAbort, { once: true })
     this.#waitingByUser.set(user, [...waiting, turn.resolve])

@@ -52,6 +52,7 @@ export function withTransaction(db: Db, transaction: Db['transaction']): Db {
   return {
     prisma: db.prisma,
     request: db.request,
+    later: db.later,
     sql: (statement, values) => db.sql(statement, values),
     afterCommit: (effect) => db.afterCommit(effect),
     transaction,

@@ -1,6 +1,7 @@
 // The client of every connection to PostgreSQL. It understands `require_auth=scram-sha-256` in the URL, as
 // libpq does: then it sends no password to a server that asks for it in clear or as MD5.
 import pg from 'pg'
+import { Batch } from './batch.ts'
 
 /** The part of pg's client that its types leave out. */
 interface Protocol {
@@ -78,7 +79,8 @@ export async function openConnection({
 /** Prepares no statement by name, for poolers that do not know which of their connections has prepared it. */
 export class UnpreparedClient extends Client {
   override query(config: any, ...rest: any[]): any {
-    const unnamed = typeof config === 'object' && 'name' in config ? { ...config, name: undefined } : config
+    if (config instanceof Batch) config.removeNames()
+    const unnamed = config?.name !== undefined ? { ...config, name: undefined } : config
     return (super.query as (...args: unknown[]) => unknown)(unnamed, ...rest)
   }
 }

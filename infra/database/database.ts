@@ -1,56 +1,17 @@
 // Access to PostgreSQL: one connection pool for Prisma (ordinary queries) and for prepared SQL (hot
 // statements), and transactions in which both use the same connection.
 import type pg from 'pg'
-import { PrismaPg } from '@prisma/adapter-pg'
-import { PrismaClient } from '../../generated/prisma/client.ts'
 import type { FairSemaphore } from '../fair-semaphore.ts'
-import { retry } from '../retry.ts'
 import { openConnection } from './client.ts'
-import { isRetryable, translateError, type ConstraintError } from './errors.ts'
-import { createPool, openingTransaction, types, type Slot } from './pool.ts'
-import { statementName, type Statement } from './statements.ts'
+import { translateError, type ConstraintError } from './errors.ts'
+import type { Db, RequestOrigin } from './db.ts'
+import { createPool } from './pool.ts'
+import { createPrismaClient } from './prisma.ts'
+import { sqlBy, type OnRows, type SqlClient } from './statements.ts'
+import { Transactions, type TransactionOptions } from './transaction.ts'
 import { createUserTurns } from './user-share.ts'
 
-/** Secret columns. Prisma omits them from every row unless a query selects them. */
-const omit = { apiKey: { digest: true }, webhookEndpoint: { secret: true, previousSecret: true } } as const
-
-type AppPrismaClient = PrismaClient<never, typeof omit>
-
-/** Where the changes of a request come from. The events of the request carry it. */
-export interface RequestOrigin {
-  /** The id that the server gave the request, as in the log. */
-  id: string
-  /** The `X-Request-ID` of the client. It is not unique: clients choose it. */
-  clientRequestId?: string
-  /** The API key that sent the request, with its name and its user; null for a request without a key. */
-  actor: { type: 'api_key'; id: string; name: string; user_id: string } | null
-}
-
-/** Runs the statements of prisma/sql. */
-export interface SqlClient {
-  sql<Row>(statement: Statement<Row>, values: unknown[]): Promise<Row[]>
-}
-
-/** The database or a transaction. Services run their queries on it. */
-export interface Db extends SqlClient {
-  /** The request that the queries belong to; null for background work. */
-  request: RequestOrigin | null
-  prisma: Omit<AppPrismaClient, '$connect' | '$disconnect' | '$on' | '$transaction' | '$extends'>
-  /**
-   * Runs `work` in a transaction, or in the current one. After a deadlock or a serialization failure `work`
-   * runs again, so it must have no effect outside the database.
-   */
-  transaction<T>(work: (tx: Db) => Promise<T>): Promise<T>
-  /** Runs `effect` after the transaction commits. Outside a transaction it runs at once. */
-  afterCommit(effect: Effect): void
-}
-
-type Effect = () => void | Promise<void>
-
-export interface TransactionOptions {
-  /** Maximum duration in milliseconds. Default 15,000. */
-  timeout?: number
-}
+export type { Db, RequestOrigin, SqlClient }
 
 export interface Database extends Db {
   pool: pg.Pool
@@ -113,8 +74,6 @@ export interface DatabaseOptions {
 /** Connections of a process besides its pool. */
 export const reservedConnections = 2
 
-type OnRows = (label: string, rows: unknown[]) => void
-
 export function openDatabase({
   url,
   directUrl = url,
@@ -133,20 +92,21 @@ export function openDatabase({
   const options = { ...shared, url, pooled, preparedStatements, statementTimeout }
   const pool = createPool({ ...options, name, poolSize })
   const reserve = createPool({ ...options, name: `${name} reserve`, poolSize: reservedConnections })
-  const prisma = createPrismaClient(pool, { connectTimeout, onError })
+  const prisma = createPrismaClient(pool, onError)
   const toApiError = (error: unknown): unknown => translateError(error, constraintErrors)
-  const transactions = new Transactions(prisma, toApiError, onRows)
+  const transactions = new Transactions({ pool, prisma, toApiError, onRows })
   const turns = createUserTurns(poolSize)
 
-  const sqlOn =
-    (pool: pg.Pool): SqlClient['sql'] =>
-    async (statement, values) => {
+  const sqlOn = (pool: pg.Pool): SqlClient['sql'] => {
+    const sql = sqlBy((config) => pool.query(config), onRows)
+    return async (statement, values) => {
       try {
-        return await query(pool, statement, values, onRows)
+        return await sql(statement, values)
       } catch (error) {
         throw toApiError(error)
       }
     }
+  }
 
   const database: Database = {
     pool,
@@ -154,6 +114,7 @@ export function openDatabase({
     prisma,
     request: null,
     sql: sqlOn(pool),
+    later: { sql: sqlOn(pool) },
     openSqlPool(options) {
       const direct =
         options.url === undefined
@@ -170,6 +131,7 @@ export function openDatabase({
     },
     forRequest: (request) => ({
       prisma,
+      later: database.later,
       afterCommit: database.afterCommit,
       request,
       ...inTurns(turns, request, {
@@ -206,125 +168,4 @@ function inTurns(
     sql: async (statement, values) => await turns.run(user, () => sql(statement, values)),
     transaction: async (work) => await turns.run(user, () => transaction(work)),
   }
-}
-
-function createPrismaClient(
-  pool: pg.Pool,
-  { connectTimeout, onError }: Required<Pick<DatabaseOptions, 'connectTimeout' | 'onError'>>,
-): AppPrismaClient {
-  return new PrismaClient({
-    // Searches are not prepared; see `statementOf`.
-    adapter: new PrismaPg(pool, {
-      onPoolError: onError,
-      onConnectionError: onError,
-      statementNameGenerator: ({ sql }) => (/ I?LIKE /.test(sql) ? '' : statementName(sql)),
-    }),
-    omit,
-    // The other formats repeat the values of a query.
-    errorFormat: 'minimal',
-    transactionOptions: { maxWait: connectTimeout, timeout: 15_000 },
-  })
-}
-
-/** The state of one attempt to run a transaction. */
-interface TransactionState {
-  request: RequestOrigin | null
-  slot: Slot
-  /** Effects that run after the commit. */
-  effects: Effect[]
-}
-
-async function query<Row>(
-  connection: { query(config: pg.QueryConfig): Promise<pg.QueryResult> },
-  { name, text, label }: Statement<Row>,
-  values: unknown[],
-  onRows: OnRows | undefined,
-): Promise<Row[]> {
-  const { rows } = await connection.query({ name, text, values, types, label } as pg.QueryConfig)
-  if (label !== undefined) onRows?.(label, rows)
-  return rows as Row[]
-}
-
-/** Runs transactions, with retries after deadlocks and serialization failures, then their effects. */
-class Transactions {
-  readonly #prisma: AppPrismaClient
-  readonly #toApiError: (error: unknown) => unknown
-  readonly #onRows: OnRows | undefined
-
-  constructor(prisma: AppPrismaClient, toApiError: (error: unknown) => unknown, onRows: OnRows | undefined) {
-    this.#prisma = prisma
-    this.#toApiError = toApiError
-    this.#onRows = onRows
-  }
-
-  async run<T>(
-    work: (tx: Db) => Promise<T>,
-    request: RequestOrigin | null,
-    options?: TransactionOptions,
-  ): Promise<T> {
-    let state: TransactionState = { request, slot: {}, effects: [] }
-    const result = await retry(
-      () => {
-        state = { request, slot: {}, effects: [] }
-        return this.#runOnce(work, state, options)
-      },
-      { attempts: 5, shouldRetry: isRetryable, delayMs: (attempt) => Math.random() * 20 * 2 ** attempt },
-    ).catch((error) => {
-      throw recordOutcome(this.#toApiError(error), state.slot)
-    })
-    for (const effect of state.effects) await effect()
-    return result
-  }
-
-  #runOnce<T>(
-    work: (tx: Db) => Promise<T>,
-    state: TransactionState,
-    options?: TransactionOptions,
-  ): Promise<T> {
-    const { slot } = state
-    return openingTransaction
-      .run(slot, () =>
-        this.#prisma.$transaction((tx) => {
-          const inside = createTransactionDb(tx, state, this.#onRows)
-          // Other transactions that `work` starts must not take this slot.
-          return openingTransaction.exit(() => work(inside))
-        }, options),
-      )
-      .finally(() => slot.connection?.release())
-  }
-}
-
-/** The database as `work` sees it inside the transaction `tx`. */
-function createTransactionDb(
-  tx: Db['prisma'],
-  { request, slot, effects }: TransactionState,
-  onRows: OnRows | undefined,
-): Db {
-  const connection = slot.connection!
-  const inside: Db = {
-    prisma: tx,
-    request,
-    sql: (statement, values) => query(connection, statement, values, onRows),
-    transaction: (work) => work(inside),
-    afterCommit: (effect) => {
-      effects.push(effect)
-    },
-  }
-  return inside
-}
-
-/** Errors of transactions that are known to have been rolled back. */
-const rolledBack = new WeakSet<object>()
-
-/**
- * Whether the transaction that failed with this error surely changed nothing. Unknown when COMMIT got no
- * answer.
- */
-export function wasRolledBack(error: unknown): boolean {
-  return rolledBack.has(error as object)
-}
-
-function recordOutcome(error: unknown, { connection }: Slot): unknown {
-  if (connection?.mayBeCommitted !== true && error instanceof Error) rolledBack.add(error)
-  return error
 }

@@ -1,8 +1,8 @@
-// The connection pool, and the pooled connection of a transaction, which Prisma and prepared SQL share.
+// The connection pool.
 import { AsyncLocalStorage } from 'node:async_hooks'
 import pg from 'pg'
+import { Batch } from './batch.ts'
 import { Client, UnpreparedClient, withApplicationName } from './client.ts'
-import { isCommitRefused } from './errors.ts'
 import { isTracing } from '../telemetry/spans.ts'
 import { configureSession, type SessionOptions } from './session.ts'
 import { traceStatements } from './traced-client.ts'
@@ -36,62 +36,8 @@ function formatTimestamp(text: string): string {
   return `${text.slice(0, 10)}T${text.slice(11, 19)}.${(text.slice(20, -3) + '000').slice(0, 3)}Z`
 }
 
-/** Passes the connection of a Prisma transaction to the prepared statements that run inside it. */
-export const openingTransaction = new AsyncLocalStorage<Slot>()
-
-/** Receives the connection of a transaction when Prisma takes it from the pool. */
-export interface Slot {
-  connection?: TransactionConnection
-}
-
-/**
- * A pooled connection for one transaction. After its release it accepts no query. Unless the server confirmed
- * COMMIT or ROLLBACK, the connection is closed instead of reused: no other work may start inside an open
- * transaction.
- */
-class TransactionConnection {
-  #client: pg.PoolClient
-  #ended = false
-  #released = false
-  /** Whether COMMIT was sent and the server did not refuse it. */
-  mayBeCommitted = false
-
-  constructor(client: pg.PoolClient) {
-    this.#client = client
-  }
-
-  async query(...args: unknown[]): Promise<any> {
-    if (this.#released)
-      throw Object.assign(new Error('Connection terminated: the transaction is over'), { code: 'P2028' })
-    const text = typeof args[0] === 'string' ? args[0] : (args[0] as { text: string }).text
-    const commits = /^COMMIT$/i.test(text)
-    if (commits) this.mayBeCommitted = true
-    try {
-      const result = await (this.#client.query as (...a: unknown[]) => Promise<unknown>)(...args)
-      if (commits || /^ROLLBACK$/i.test(text)) this.#ended = true
-      return result
-    } catch (error) {
-      if (commits && isCommitRefused(error)) this.mayBeCommitted = false
-      throw error
-    }
-  }
-
-  release(error?: Error | boolean): void {
-    if (this.#released) return
-    this.#released = true
-    this.#client.release(error || !this.#ended)
-  }
-
-  on(event: 'error', listener: (error: Error) => void): this {
-    this.#client.on(event, listener)
-    return this
-  }
-
-  removeListener(event: 'error', listener: (error: Error) => void): this {
-    this.#client.removeListener(event, listener)
-    return this
-  }
-}
+/** The connection that Prisma takes instead of one of the pool; see joined-prisma.ts. */
+export const joining = new AsyncLocalStorage<pg.PoolClient>()
 
 class Pool extends pg.Pool {
   override connect(): Promise<pg.PoolClient>
@@ -105,12 +51,8 @@ class Pool extends pg.Pool {
   override connect(callback?: any): any {
     // A connection that another request returns calls back in the context of that request.
     if (callback) return super.connect(isTracing() ? AsyncLocalStorage.bind(callback) : callback)
-    return super.connect().then((client) => {
-      const slot = openingTransaction.getStore()
-      if (slot === undefined) return client
-      slot.connection = new TransactionConnection(client)
-      return slot.connection as unknown as pg.PoolClient
-    })
+    const joined = joining.getStore()
+    return joined === undefined ? super.connect() : Promise.resolve(joined)
   }
 }
 
@@ -149,7 +91,9 @@ export function createPool({
 function reportStatements(client: pg.ClientBase, onStatement: (text: string) => void): void {
   const query = client.query.bind(client) as (...args: any[]) => any
   client.query = ((...args: any[]) => {
-    onStatement(typeof args[0] === 'string' ? args[0] : args[0].text)
+    const [statement] = args
+    if (statement instanceof Batch) statement.statements.forEach(({ config }) => onStatement(config.text))
+    else onStatement(typeof statement === 'string' ? statement : statement.text)
     return query(...args)
   }) as typeof client.query
 }

@@ -1,5 +1,7 @@
 // SQL statements that are declared once and prepared once per connection.
 import { hash } from 'node:crypto'
+import type pg from 'pg'
+import { types } from './pool.ts'
 
 /**
  * An SQL statement with numbered parameters ($1, $2, …). Without a name, it is planned for every call.
@@ -39,4 +41,23 @@ export function statementOf<Row>(text: string, { searches = false } = {}): State
     prepared.set(text, found)
   }
   return found as Statement<Row>
+}
+
+/** Runs the statements of prisma/sql. */
+export interface SqlClient {
+  sql<Row>(statement: Statement<Row>, values: unknown[]): Promise<Row[]>
+}
+
+export type OnRows = (label: string, rows: unknown[]) => void
+
+/** @param run runs a statement of pg's client */
+export function sqlBy(
+  run: (config: pg.QueryConfig) => Promise<pg.QueryResult>,
+  onRows: OnRows | undefined,
+): SqlClient['sql'] {
+  return async ({ name, text, label }, values) => {
+    const { rows } = await run({ name, text, values, types, label } as pg.QueryConfig)
+    if (label !== undefined) onRows?.(label, rows)
+    return rows
+  }
 }

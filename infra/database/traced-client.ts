@@ -2,6 +2,7 @@
 // one.
 import { AsyncLocalStorage } from 'node:async_hooks'
 import type pg from 'pg'
+import { Batch } from './batch.ts'
 import { currentTraceparent, errorType, startSpan } from '../telemetry/spans.ts'
 
 type Statement = string | { text: string; label?: string }
@@ -10,13 +11,11 @@ export function traceStatements(client: pg.ClientBase): void {
   const query = client.query.bind(client) as (...args: any[]) => any
   client.query = ((...args: any[]) => {
     if (currentTraceparent() === undefined) return query(...args)
-    const name = nameOf(args[0] as Statement)
-    const attributes = { 'db.system.name': 'postgresql', 'db.query.summary': name }
-    const span = startSpan(name, { kind: 'client', attributes })!
-    const end = (error?: unknown): void => {
-      if (error) span.fail(errorType(error))
-      span.end()
+    if (args[0] instanceof Batch) {
+      for (const { config, result } of args[0].statements) endWith(result, startStatement(config))
+      return query(...args)
     }
+    const end = startStatement(args[0] as Statement)
     const callback = args.at(-1)
     if (typeof callback === 'function') {
       const inContext = AsyncLocalStorage.bind(callback)
@@ -27,14 +26,29 @@ export function traceStatements(client: pg.ClientBase): void {
     }
     const result = query(...args)
     // A statement that streams its rows has no promise.
-    if (typeof result?.then === 'function')
-      result.then(
-        () => end(),
-        (error: unknown) => end(error),
-      )
+    if (typeof result?.then === 'function') endWith(result, end)
     else end()
     return result
   }) as typeof client.query
+}
+
+type End = (error?: unknown) => void
+
+function startStatement(statement: Statement): End {
+  const name = nameOf(statement)
+  const attributes = { 'db.system.name': 'postgresql', 'db.query.summary': name }
+  const span = startSpan(name, { kind: 'client', attributes })!
+  return (error) => {
+    if (error) span.fail(errorType(error))
+    span.end()
+  }
+}
+
+function endWith(result: Promise<unknown>, end: End): void {
+  result.then(
+    () => end(),
+    (error: unknown) => end(error),
+  )
 }
 
 /** The file of the statement in prisma/sql, or its first word and table: `SELECT users`. */

@@ -1,6 +1,7 @@
 // The storage service: temporary and partial files, the blob store, and download counts.
 import type { Config } from '../../infra/config/config.ts'
-import { wasRolledBack, type Database } from '../../infra/database/database.ts'
+import type { Database } from '../../infra/database/database.ts'
+import { wasRolledBack } from '../../infra/database/transaction.ts'
 import * as sql from '../../generated/sql/storage.ts'
 import { ApiError, RolledBack } from '../../infra/errors.ts'
 import type { BlobStore, LocalFile } from './blobs/blob-store.ts'

@@ -1,8 +1,9 @@
 // Transactions that fail: no connection is reused inside an open transaction, and no query runs after the
 // end.
 import t from 'tap'
-import { wasRolledBack, openDatabase, type Db } from '../../infra/database/database.ts'
+import { openDatabase, type Db } from '../../infra/database/database.ts'
 import { statement } from '../../infra/database/statements.ts'
+import { wasRolledBack } from '../../infra/database/transaction.ts'
 import { createTestDatabase } from '../support/database.ts'
 import { waitUntil } from '../support/wait.ts'
 
