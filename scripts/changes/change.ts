@@ -36,6 +36,22 @@ export interface Comparison {
   changes: Change[]
   /** Pairs of schemas that were compared already, per direction. */
   seen: Set<string>
+  /** The pointers of all objects of both documents, which normalized schemas still hold. */
+  pointers: WeakMap<object, string>
+  /** How many comparisons this one is inside of. */
+  depth: number
+}
+
+export function comparisonOf(before: Json, after: Json): Comparison {
+  const pointers = new WeakMap<object, string>()
+  const add = (value: Json, pointer: string): void => {
+    if (typeof value !== 'object' || value === null) return
+    pointers.set(value, pointer)
+    for (const [key, inner] of Object.entries(value)) add(inner, `${pointer}/${escaped(key)}`)
+  }
+  add(before, '')
+  add(after, '')
+  return { before, after, changes: [], seen: new Set(), pointers, depth: 0 }
 }
 
 export type Report = (
@@ -67,6 +83,30 @@ export function child({ value, pointer }: Node, ...keys: Array<string | number>)
     (node, key) => ({ value: node.value?.[key], pointer: `${node.pointer}/${escaped(String(key))}` }),
     { value, pointer },
   )
+}
+
+/**
+ * Compares what no other rule knows. An extension affects readers only; whether another key breaks clients is
+ * unknown, so it counts as breaking.
+ */
+export function compareOthers(report: Report, before: Node, after: Node, known: readonly string[]): void {
+  for (const key of new Set(Object.keys({ ...before.value, ...after.value }))) {
+    if (known.includes(key) || same(before.value[key], after.value[key])) continue
+    if (key.startsWith('x-')) {
+      compareTexts(report, before, after, [key])
+      continue
+    }
+    const isGone = after.value[key] === undefined
+    report(
+      'breaking',
+      'unknown-changed',
+      `\`${key}\` ${isGone ? 'removed' : 'added or changed'}, and no rule knows what that means`,
+      isGone
+        ? { side: 'before', pointer: child(before, key).pointer }
+        : { side: 'after', pointer: child(after, key).pointer },
+      before.pointer,
+    )
+  }
 }
 
 export function nodeAt(document: Json, pointer: string): Json {

@@ -5,6 +5,8 @@ import { methods } from '../generate/methods.ts'
 import { serverPath } from '../generate/servers.ts'
 import {
   child,
+  comparisonOf,
+  compareOthers,
   compareTexts,
   follow,
   nodeAt,
@@ -17,12 +19,13 @@ import {
   type Report,
 } from './change.ts'
 import { compareSchemas } from './schemas.ts'
+import { compareSchemes, compareSecurity } from './security.ts'
 
 type Json = any
 
 /** Compares two published documents, such as generated/openapi.json. */
 export function compareContracts(before: Json, after: Json): Change[] {
-  const comparison: Comparison = { before, after, changes: [], seen: new Set() }
+  const comparison = comparisonOf(before, after)
   const [were, are] = [operationsIn(before), operationsIn(after)]
   for (const [key, node] of were)
     if (!are.has(key))
@@ -43,6 +46,7 @@ export function compareContracts(before: Json, after: Json): Change[] {
       })
     else compareOperations(comparison, name, former, node)
   }
+  compareSchemes(comparison)
   compareWebhooks(comparison)
   compareInfo(comparison)
   return comparison.changes
@@ -57,13 +61,15 @@ function nameOf({ pointer }: Node): string {
 /** By method and path. The names of path parameters do not matter to clients. */
 function operationsIn(document: Json): Map<string, Node> {
   const found = new Map<string, Node>()
-  for (const [path, item] of Object.entries<Json>(document.paths ?? {})) {
-    for (const method of [...methods, 'head']) {
-      if (item[method] === undefined) continue
-      found.set(
-        `${method.toUpperCase()} ${path.replace(/\{[^}]+\}/g, '{}')}`,
-        child({ value: document.paths, pointer: '/paths' }, path, method),
-      )
+  const paths = { value: document.paths ?? {}, pointer: '/paths' }
+  for (const path of Object.keys(paths.value)) {
+    const item = follow(document, child(paths, path))
+    for (const method of [...methods, 'head', 'trace', 'query']) {
+      if (item.value?.[method] === undefined) continue
+      found.set(`${method.toUpperCase()} ${path.replace(/\{[^}]+\}/g, '{}')}`, {
+        ...child(paths, path, method),
+        value: item.value[method],
+      })
     }
   }
   return found
@@ -92,6 +98,7 @@ function compareOperations(comparison: Comparison, key: string, before: Node, af
     )
   if (was.deprecated === true && is.deprecated !== true)
     report('safe', 'operation-restored', 'no longer deprecated', place)
+  compareSunset(report, before, after)
   compareServers(comparison, report, before, after)
   compareSecurity(comparison, report, before, after)
   compareAccess(report, before, after)
@@ -107,6 +114,31 @@ function compareOperations(comparison: Comparison, key: string, before: Node, af
       place,
     )
   compareTexts(report, before, after, ['summary', 'description', 'tags', 'externalDocs'])
+  compareOthers(report, before, after, knownInOperation)
+}
+
+const knownInOperation = (
+  'operationId deprecated servers security parameters requestBody responses summary ' +
+  'description tags externalDocs x-project-access x-rate-limit x-sunset'
+).split(' ')
+
+/** Clients rely on the announced date. */
+function compareSunset(report: Report, before: Node, after: Node): void {
+  if (after.value.deprecated !== true) return
+  const [from, to] = [before.value['x-sunset'], after.value['x-sunset']]
+  const place: Place = { side: 'after', pointer: after.pointer }
+  if (to === undefined && (from !== undefined || before.value.deprecated !== true))
+    return report('breaking', 'sunset-missing', 'is deprecated without a sunset date', place)
+  if (to !== undefined && to !== from && Number.isNaN(Date.parse(to)))
+    return report('breaking', 'sunset-invalid', `the sunset date ${to} is not a date`, place)
+  if (from === undefined || from === to) return
+  const isEarlier = Date.parse(to) < Date.parse(from)
+  report(
+    isEarlier ? 'breaking' : 'safe',
+    isEarlier ? 'sunset-earlier' : 'sunset-later',
+    `the sunset date changed from ${from} to ${to}`,
+    place,
+  )
 }
 
 function compareServers(
@@ -126,31 +158,6 @@ function compareServers(
       { side: 'after', pointer: after.pointer },
       before.pointer,
     )
-}
-
-function compareSecurity(
-  { before: was, after: is }: Comparison,
-  report: Report,
-  before: Node,
-  after: Node,
-): void {
-  const alternatives = (document: Json, operation: Json): Json[] =>
-    operation.security ?? document.security ?? []
-  const [from, to] = [alternatives(was, before.value), alternatives(is, after.value)]
-  const place: Place = { side: 'after', pointer: child(after, 'security').pointer }
-  const open = (list: Json[]): boolean =>
-    list.length === 0 || list.some((alternative) => Object.keys(alternative).length === 0)
-  if (open(from) && !open(to))
-    return report('breaking', 'key-required', 'an API key is now required', place, before.pointer)
-  if (!open(from) && open(to)) report('safe', 'key-not-required', 'no API key is required any more', place)
-  const scopes = (list: Json[]): string[] =>
-    list.flatMap((alternative) => Object.values<string[]>(alternative).flat())
-  for (const scope of scopes(to))
-    if (!scopes(from).includes(scope))
-      report('breaking', 'scope-required', `the scope ${scope} is now required`, place, before.pointer)
-  for (const scope of scopes(from))
-    if (!scopes(to).includes(scope))
-      report('safe', 'scope-not-required', `the scope ${scope} is no longer required`, place)
 }
 
 function compareAccess(report: Report, before: Node, after: Node): void {
@@ -193,7 +200,8 @@ function parametersOf(document: Json, operation: Node): Map<string, Node> {
   const path = operation.pointer.slice(0, operation.pointer.lastIndexOf('/'))
   const all = new Map<string, Node>()
   let position = 0
-  for (const owner of [{ value: nodeAt(document, path), pointer: path }, operation]) {
+  const item = follow(document, { value: nodeAt(document, path), pointer: path })
+  for (const owner of [item, operation]) {
     for (const i of Object.keys(owner.value.parameters ?? [])) {
       const node = follow(document, child(owner, 'parameters', i))
       const { in: place, name } = node.value
@@ -248,7 +256,8 @@ function compareParameters(
       )
     if (!required && wasRequired)
       report('safe', 'parameter-not-required', `the ${where} parameter ${name} is no longer required`, place)
-    if (former.value.style !== node.value.style || former.value.explode !== node.value.explode)
+    const [styleBefore, styleAfter] = [styleOf(former.value), styleOf(node.value)]
+    if (!same(styleBefore, styleAfter))
       report(
         'breaking',
         'parameter-style-changed',
@@ -263,7 +272,41 @@ function compareParameters(
       child(former, 'schema'),
       child(node, 'schema'),
     )
+    if (former.value.content !== undefined && node.value.content !== undefined)
+      compareContents(
+        comparison,
+        { subject: key, what: `the ${where} parameter ${name}`, direction: 'request' },
+        report,
+        former,
+        node,
+      )
+    else if (former.value.content !== node.value.content)
+      report(
+        'breaking',
+        'parameter-style-changed',
+        `the ${where} parameter ${name} is written differently`,
+        place,
+        former.pointer,
+      )
+    compareDeprecation(report, `the ${where} parameter ${name}`, former, node)
+    compareOthers(report, former, node, knownInParameter)
   }
+}
+
+const knownInParameter = (
+  'name in required style explode schema content description example examples deprecated ' +
+  'allowEmptyValue allowReserved'
+).split(' ')
+
+/** How a parameter is written, with the defaults. */
+function styleOf({ in: where, style, explode, allowReserved }: Json): Json {
+  const own = style ?? (where === 'query' || where === 'cookie' ? 'form' : 'simple')
+  return { style: own, explode: explode ?? own === 'form', allowReserved: allowReserved === true }
+}
+
+function compareDeprecation(report: Report, what: string, before: Node, after: Node): void {
+  if (after.value.deprecated === true && before.value.deprecated !== true)
+    report('safe', 'schema-deprecated', `${what} is deprecated`, { side: 'after', pointer: after.pointer })
 }
 
 function compareBodies(comparison: Comparison, key: string, report: Report, before: Node, after: Node): void {
@@ -296,6 +339,7 @@ function compareBodies(comparison: Comparison, key: string, report: Report, befo
     report('safe', 'body-not-required', 'the request body is no longer required', place)
   compareContents(comparison, { subject: key, what: 'the body', direction: 'request' }, report, was, is)
   compareTexts(report, was, is, ['description'])
+  compareOthers(report, was, is, ['content', 'required', 'description'])
 }
 
 interface Content {
@@ -311,10 +355,10 @@ function compareContents(
   before: Node,
   after: Node,
 ): void {
-  const [were, are] = [before.value.content ?? {}, after.value.content ?? {}]
-  for (const type of Object.keys(were)) {
-    const former = child(before, 'content', type)
-    if (are[type] === undefined)
+  const [were, are] = [mediaTypesOf(before), mediaTypesOf(after)]
+  for (const [type, former] of were) {
+    const now = are.get(type)
+    if (now === undefined)
       report(
         'breaking',
         'media-type-removed',
@@ -325,18 +369,26 @@ function compareContents(
     else {
       // The schema of a stream follows from its events.
       if (type !== 'text/event-stream')
-        compareSchemas(comparison, content, child(former, 'schema'), child(after, 'content', type, 'schema'))
-      compareTexts(report, former, child(after, 'content', type), ['example', 'examples'])
-      compareStreams(comparison, content, report, former, child(after, 'content', type))
+        compareSchemas(comparison, content, child(former, 'schema'), child(now, 'schema'))
+      compareTexts(report, former, now, ['example', 'examples'])
+      compareStreams(comparison, content, report, former, now)
+      compareOthers(report, former, now, ['schema', 'example', 'examples', 'x-stream-events'])
     }
   }
-  for (const type of Object.keys(are)) {
-    if (were[type] === undefined)
-      report('safe', 'media-type-added', `${content.what} can now be ${type}`, {
-        side: 'after',
-        pointer: child(after, 'content', type).pointer,
-      })
+  for (const [type, { pointer }] of are) {
+    if (!were.has(type))
+      report('safe', 'media-type-added', `${content.what} can now be ${type}`, { side: 'after', pointer })
   }
+}
+
+/** By media type, without the charset that is the default. */
+function mediaTypesOf(node: Node): Map<string, Node> {
+  return new Map(
+    Object.keys(node.value?.content ?? {}).map((type) => [
+      type.toLowerCase().replace(/;\s*charset=utf-8$/, ''),
+      child(node, 'content', type),
+    ]),
+  )
 }
 
 /** Compares the events of an event stream. */
@@ -400,6 +452,7 @@ function compareResponses(
     compareContents(comparison, content, report, former, now)
     compareHeaders(comparison, content, report, former, now, status)
     compareTexts(report, former, now, ['description'])
+    compareOthers(report, former, now, ['content', 'headers', 'description'])
   }
   for (const status of Object.keys(are)) {
     if (were[status] !== undefined) continue
@@ -422,31 +475,49 @@ function compareHeaders(
   after: Node,
   status: string,
 ): void {
-  const [were, are] = [before.value.headers ?? {}, after.value.headers ?? {}]
-  for (const name of Object.keys(were)) {
-    const former = follow(comparison.before, child(before, 'headers', name))
-    if (are[name] === undefined)
+  const [were, are] = [headersOf(comparison.before, before), headersOf(comparison.after, after)]
+  for (const [key, { name, node: former }] of were) {
+    const what = `the header ${name} of ${status}`
+    const now = are.get(key)?.node
+    if (now === undefined) {
       report(
         'breaking',
         'header-removed',
-        `the header ${name} of ${status} was removed`,
+        `${what} was removed`,
         { side: 'before', pointer: former.pointer },
         former.pointer,
       )
-    else
-      compareSchemas(
-        comparison,
-        { ...content, what: `the header ${name} of ${status}` },
-        child(former, 'schema'),
-        child(follow(comparison.after, child(after, 'headers', name)), 'schema'),
-      )
+      continue
+    }
+    const place: Place = { side: 'after', pointer: now.pointer }
+    const [wasRequired, isRequired] = [former.value.required === true, now.value.required === true]
+    if (wasRequired && !isRequired)
+      report('breaking', 'header-not-required', `${what} may be missing now`, place, former.pointer)
+    if (!wasRequired && isRequired) report('safe', 'header-required', `${what} is always present now`, place)
+    if (!same(styleOf(former.value), styleOf(now.value)))
+      report('breaking', 'header-style-changed', `${what} is written differently`, place, former.pointer)
+    compareSchemas(comparison, { ...content, what }, child(former, 'schema'), child(now, 'schema'))
+    compareContents(comparison, { ...content, what }, report, former, now)
+    compareDeprecation(report, what, former, now)
+    compareTexts(report, former, now, ['description', 'example', 'examples'])
+    compareOthers(report, former, now, knownInParameter)
   }
-  for (const name of Object.keys(are))
-    if (were[name] === undefined)
+  for (const [key, { name, node }] of are)
+    if (!were.has(key))
       report('safe', 'header-added', `the header ${name} of ${status} was added`, {
         side: 'after',
-        pointer: child(after, 'headers', name).pointer,
+        pointer: node.pointer,
       })
+}
+
+/** By lowercase name. `node` has its references resolved. */
+function headersOf(document: Json, response: Node): Map<string, { name: string; node: Node }> {
+  return new Map(
+    Object.keys(response.value.headers ?? {}).map((name) => [
+      name.toLowerCase(),
+      { name, node: follow(document, child(response, 'headers', name)) },
+    ]),
+  )
 }
 
 function compareWebhooks(comparison: Comparison): void {
@@ -492,6 +563,9 @@ function compareInfo(comparison: Comparison): void {
     'summary',
     'description',
     'version',
+    'contact',
+    'license',
+    'termsOfService',
   ])
   if (!same(comparison.before.tags, comparison.after.tags))
     report('documentation', 'text-changed', 'tags changed', { side: 'after', pointer: '/tags' })

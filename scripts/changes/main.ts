@@ -1,17 +1,20 @@
 // `npm run changes -- <git ref>`: lists the changes of the contract since a git ref or the last release, as
 // breaking, safe or documentation only, each with its rule and place. Fails on a breaking change that was
 // not announced.
+// spec/accepted-breaks.json lists the breaking changes that are accepted for a time.
 //   --json      prints JSON
 //   --breaking  lists only breaking changes
 import { execFileSync } from 'node:child_process'
 import { existsSync, readFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { parseArgs } from 'node:util'
+import { acceptedFile, acceptor, readAccepted } from './accepted.ts'
 import { announcementOf } from './announced.ts'
 import type { Change, Weight } from './change.ts'
 import { compareContracts } from './compare.ts'
 import { createLocator } from './source-locations.ts'
 import { lastRelease, type Release } from './release.ts'
+import { UsageError } from './usage-error.ts'
 import { answerHelp } from '../../infra/command-help.ts'
 
 answerHelp(import.meta)
@@ -21,6 +24,8 @@ export interface LocatedChange extends Change {
   line: number
   /** How a breaking change was announced, or null. */
   announced: string | null
+  /** Why a breaking change is accepted, or null. */
+  accepted: string | null
 }
 
 /**
@@ -35,14 +40,14 @@ export function changesSince(folder: string, ref: string, today = new Date()): L
       existsSync(join(folder, file)) ? readFileSync(join(folder, file), 'utf8') : null,
     ),
   }
+  const accepted = acceptor(readAccepted(folder), today)
   return compareContracts(before, after).map((change) => ({
     ...change,
     ...locate[change.place.side](change.place.pointer),
     announced: change.weight === 'breaking' ? announcementOf(before, change, today) : null,
+    accepted: change.weight === 'breaking' ? accepted.reasonFor(change) : null,
   }))
 }
-
-class UsageError extends Error {}
 
 function show(folder: string, ref: string, file: string, { optional = false } = {}): string | null {
   try {
@@ -74,10 +79,11 @@ function report(changes: LocatedChange[], { ref, name }: Release, onlyBreaking: 
       const own = changes.filter((change) => change.weight === weight)
       if (own.length === 0) return []
       const lines = own.map(
-        ({ subject, message, rule, file, line, place, announced }) =>
+        ({ subject, message, rule, file, line, place, announced, accepted }) =>
           `  ${file}:${line}${place.side === 'before' ? ` at ${ref}` : ''}  ` +
           `${subject}: ${message} (${rule})` +
-          (announced === null ? '' : ` [${announced}]`),
+          (announced === null ? '' : ` [${announced}]`) +
+          (accepted === null ? '' : ` [accepted: ${accepted}]`),
       )
       return [`${headings[weight]}: ${own.length}`, ...lines, '']
     })
@@ -104,13 +110,20 @@ if (import.meta.main) {
       ({ weight }) => !values.breaking || weight === 'breaking',
     )
     console.log(values.json ? JSON.stringify(changes, null, 2) : report(changes, release, values.breaking))
-    const unannounced = changes.filter((change) => change.weight === 'breaking' && change.announced === null)
+    const problems = acceptor(readAccepted(folder), new Date()).problems(changes)
+    for (const problem of problems.errors) console.error(`${acceptedFile}: ${problem}`)
+    if (!values.json) for (const note of problems.notes) console.log(`${acceptedFile}: ${note}`)
+    if (problems.errors.length > 0) process.exitCode = 1
+    const unannounced = changes.filter(
+      ({ weight, announced, accepted }) => weight === 'breaking' && announced === null && accepted === null,
+    )
     if (unannounced.length > 0) {
       if (!values.json)
         console.error(
           `\n${unannounced.length} ` +
             `${unannounced.length === 1 ? 'change breaks' : 'changes break'} clients of v1. ` +
-            'Undo them, or announce them first with `deprecated: true` and `x-sunset`.',
+            'Undo them, announce them first with `deprecated: true` and `x-sunset`, ' +
+            `or accept them in ${acceptedFile}.`,
         )
       process.exitCode = 1
     }

@@ -1,9 +1,10 @@
 // Compares two schemas. A wider schema allows more values, which is safe in requests and breaking in
-// responses; a narrower one is the reverse.
+// responses; a narrower one is the reverse. Where it is unknown which of the two allows more, the change
+// counts as both.
 import {
   child,
+  compareOthers,
   compareTexts,
-  follow,
   reporter,
   same,
   type Comparison,
@@ -12,6 +13,7 @@ import {
   type Report,
   type Weight,
 } from './change.ts'
+import { annotations, normalized, typesOf, type Direction } from './normalize.ts'
 
 type Json = any
 
@@ -19,8 +21,21 @@ export interface Subject {
   subject: string
   /** The part of the subject, for messages: `the body of 200.name`. */
   what: string
-  direction: 'request' | 'response'
+  direction: Direction
 }
+
+/** The keywords that a function below compares. */
+const compared = [
+  ...annotations,
+  ...(
+    'additionalProperties allOf anyOf const contains contentEncoding contentMediaType ' +
+    'contentSchema default dependentRequired dependentSchemas discriminator else enum ' +
+    'exclusiveMaximum exclusiveMinimum format if items maxContains maxItems maxLength ' +
+    'maxProperties maximum minContains minItems minLength minProperties minimum multipleOf ' +
+    'not oneOf pattern patternProperties prefixItems properties propertyNames readOnly ' +
+    'required then type unevaluatedItems unevaluatedProperties uniqueItems writeOnly'
+  ).split(' '),
+]
 
 export function compareSchemas(
   comparison: Comparison,
@@ -28,8 +43,8 @@ export function compareSchemas(
   before: Node,
   after: Node,
 ): void {
-  const form = direction === 'response' ? withoutOtherValues : follow
-  const [was, is] = [form(comparison.before, before), form(comparison.after, after)]
+  const was = normalized(comparison.before, before, direction)
+  const is = normalized(comparison.after, after, direction)
   const pair = `${direction} ${was.pointer} ${is.pointer}`
   if (comparison.seen.has(pair)) return
   comparison.seen.add(pair)
@@ -38,7 +53,8 @@ export function compareSchemas(
   const place: Place = { side: 'after', pointer: is.pointer }
   /** Reports a change of the allowed values with the weight that follows from the direction. */
   const change: ReportChange = (width, rule, message, keyword) => {
-    const weight: Weight = (width === 'wider') === (direction === 'request') ? 'safe' : 'breaking'
+    const weight: Weight =
+      width !== 'unknown' && (width === 'wider') === (direction === 'request') ? 'safe' : 'breaking'
     report(
       weight,
       `${direction}-${rule}`,
@@ -58,15 +74,33 @@ export function compareSchemas(
       )
     return
   }
-  compareTypes(change, was.value, is.value)
-  compareValues(change, report, direction, what, was, is)
-  compareLimits(change, was.value, is.value)
-  compareProperties(comparison, { subject, what, direction }, change, report, was, is)
-  compareParts(comparison, { subject, what, direction }, change, was, is)
-  if (direction === 'request' && !same(was.value.default, is.value.default)) {
+  const [wasNever, isNever] = [was, is].map(({ value }) => same(value, { not: {} }))
+  if (wasNever || isNever) {
+    if (wasNever !== isNever)
+      change(
+        isNever ? 'narrower' : 'wider',
+        'schema-changed',
+        isNever ? 'is no longer allowed' : 'is now allowed',
+      )
+    return
+  }
+  const context: Context = { comparison, subject: { subject, what, direction }, change, report, was, is }
+  if (!compareWrapping(context)) {
+    compareTypes(change, was.value, is.value)
+    compareValues(change, report, direction, what, was, is)
+    compareLimits(change, was.value, is.value)
+    compareProperties(context)
+    compareDependencies(context)
+    compareItems(context)
+    compareParts(context)
+    compareAlternatives(context)
+    compareConditions(context)
+    compareOthers(report, was, is, compared)
+  }
+  if (!same(was.value.default, is.value.default)) {
     report(
-      'breaking',
-      'request-default-changed',
+      direction === 'request' ? 'breaking' : 'documentation',
+      `${direction}-default-changed`,
       `the default of ${what} changed from ${toText(was.value.default)} to ${toText(is.value.default)}`,
       place,
       was.pointer,
@@ -74,30 +108,40 @@ export function compareSchemas(
   }
   if (is.value.deprecated === true && was.value.deprecated !== true)
     report('safe', 'schema-deprecated', `${what} is deprecated`, place)
-  compareTexts(report, was, is, ['title', 'description', 'example', 'examples'])
+  compareTexts(report, was, is, ['title', 'description', 'example', 'examples', 'discriminator'])
 }
 
-/**
- * The schema without the alternative that stands for later values of an enum. An enum in a response is
- * extensible in any case.
- */
-function withoutOtherValues(document: Json, schema: Node): Node {
-  const node = follow(document, schema)
-  const { anyOf, ...rest } = node.value ?? {}
-  if (!Array.isArray(anyOf)) return node
-  const alternatives = anyOf.map((_, i) => follow(document, child(node, 'anyOf', i)))
-  const known = alternatives.find(({ value }) => value.enum !== undefined)
-  const isOther = ({ value }: Node): boolean =>
-    Object.keys(value).every((key) => key === 'type' || key === 'format') &&
-    value.type !== 'null' &&
-    typesOf(known!.value).has(value.type)
-  if (known === undefined || !alternatives.some(isOther)) return node
-  const kept = anyOf.filter((_, i) => !isOther(alternatives[i]))
-  if (kept.length > 1) return { ...node, value: { ...rest, anyOf: kept } }
-  return kept[0].$ref === undefined ? { ...node, value: { ...rest, ...known.value } } : known
+/** What the functions below need to compare `was` with `is`, both normalized. */
+interface Context {
+  comparison: Comparison
+  subject: Subject
+  change: ReportChange
+  report: Report
+  was: Node
+  is: Node
 }
 
-type ReportChange = (width: 'wider' | 'narrower', rule: string, message: string, keyword?: string) => void
+type ReportChange = (
+  width: 'wider' | 'narrower' | 'unknown',
+  rule: string,
+  message: string,
+  keyword?: string,
+) => void
+
+/** The schema inside at the keys, with its own place if the node is merged of several. */
+function inside({ pointers }: Comparison, node: Node, ...keys: Array<string | number>): Node {
+  const { value, pointer } = child(node, ...keys)
+  return { value, pointer: pointers.get(value) ?? pointer }
+}
+
+/** Whether both allow the same values. */
+function equivalent(comparison: Comparison, direction: Direction, before: Node, after: Node): boolean {
+  if (same(before.value, after.value) && !hasReference(before.value)) return true
+  if (comparison.depth > 2) return same(before.value, after.value)
+  const trial = { ...comparison, changes: [], seen: new Set<string>(), depth: comparison.depth + 1 }
+  compareSchemas(trial, { subject: '', what: '', direction }, before, after)
+  return trial.changes.every(({ weight }) => weight === 'documentation')
+}
 
 /** Whether the schema contains a reference, whose target may have changed. */
 function hasReference(schema: Json): boolean {
@@ -112,17 +156,70 @@ function toText(value: Json): string {
   return value === undefined ? 'nothing' : JSON.stringify(value)
 }
 
-const allTypes = ['null', 'boolean', 'object', 'array', 'string', 'number']
-
-function typesOf({ type, enum: values, const: constant }: Json): Set<string> {
-  if (type !== undefined) return new Set(Array.isArray(type) ? type : [type])
-  if (constant !== undefined || values !== undefined)
-    return new Set(
-      (values ?? [constant]).map((value: Json) =>
-        value === null ? 'null' : Array.isArray(value) ? 'array' : typeof value,
-      ),
+/**
+ * A schema that becomes one of several alternatives, or the reverse. @returns whether it is that.
+ * A value may match two alternatives of `oneOf`, so such a change may allow less, too.
+ */
+function compareWrapping({ comparison, subject: { direction }, change, was, is }: Context): boolean {
+  for (const keyword of ['anyOf', 'oneOf']) {
+    const [before, after] = [was.value[keyword], is.value[keyword]]
+    if ((before === undefined) === (after === undefined)) continue
+    const [single, wrapped] = before === undefined ? [was, is] : [is, was]
+    const { [keyword]: alternatives, ...rest } = wrapped.value
+    // The caller compares the defaults.
+    const ignored = [...annotations, 'type', 'default']
+    if (Object.keys(rest).some((key) => !ignored.includes(key))) continue
+    const { default: _, ...own } = single.value
+    const whole = { ...single, value: own }
+    const isSame = (i: number): boolean => {
+      const alternative = inside(comparison, wrapped, keyword, i)
+      return wrapped === is
+        ? equivalent(comparison, direction, whole, alternative)
+        : equivalent(comparison, direction, alternative, whole)
+    }
+    if (!alternatives.some((_: Json, i: number) => isSame(i))) continue
+    const nodes = alternatives.map((_: Json, i: number) => inside(comparison, wrapped, keyword, i))
+    const document = wrapped === is ? comparison.after : comparison.before
+    const overlaps = keyword === 'oneOf' && !areDisjoint(document, direction, nodes)
+    change(
+      overlaps ? 'unknown' : wrapped === is ? 'wider' : 'narrower',
+      `${keyword}-changed`,
+      wrapped === is
+        ? `is now one of ${alternatives.length} alternatives`
+        : `is no longer one of ${alternatives.length} alternatives`,
+      keyword,
     )
-  return new Set(allTypes)
+    return true
+  }
+  return false
+}
+
+/** Whether no value matches two of the schemas, by their types or by a required property with an enum. */
+function areDisjoint(document: Json, direction: Direction, nodes: Node[]): boolean {
+  const schemas = nodes.map((node) => normalized(document, node, direction).value)
+  const property = (schema: Json, name: string): Json =>
+    normalized(document, child({ value: schema, pointer: '' }, 'properties', name), direction).value
+  const differ = (a: Json, b: Json): boolean => {
+    const has = (types: Set<string>, type: string): boolean =>
+      types.has(type) ||
+      (type === 'integer' && types.has('number')) ||
+      (type === 'number' && types.has('integer'))
+    if (![...typesOf(a)].some((type) => has(typesOf(b), type))) return true
+    return (a.required ?? []).some((name: string) => {
+      if (b.required?.includes(name) !== true) return false
+      const [values, others] = [valuesOf(property(a, name)), valuesOf(property(b, name))]
+      return (
+        values?.every((value) => others?.every((other) => !same(value, other))) === true && others !== null
+      )
+    })
+  }
+  return schemas.every((a, i) => schemas.slice(i + 1).every((b) => differ(a, b)))
+}
+
+/** The values that the schema lists; null if it lists none. */
+function valuesOf(schema: Json): Json[] | null {
+  if (schema === undefined) return null
+  return schema.enum ?? (Object.hasOwn(schema, 'const') ? [schema.const] : null)
 }
 
 function compareTypes(change: ReportChange, was: Json, is: Json): void {
@@ -145,9 +242,7 @@ function compareValues(
   was: Node,
   is: Node,
 ): void {
-  const values = (schema: Json): Json[] | null =>
-    schema.enum ?? (Object.hasOwn(schema, 'const') ? [schema.const] : null)
-  const [before, after] = [values(was.value), values(is.value)]
+  const [before, after] = [valuesOf(was.value), valuesOf(is.value)]
   if (before === null && after === null) return
   if (before === null)
     return change('narrower', 'values-limited', `is now limited to ${after!.map(toText).join(', ')}`, 'enum')
@@ -156,9 +251,10 @@ function compareValues(
   const added = after.filter((value) => !before.some((other) => same(value, other)))
   if (removed.length > 0)
     change('narrower', 'value-removed', `can no longer be ${removed.map(toText).join(', ')}`, 'enum')
-  if (added.length === 0) return
+  // That null is one more value follows from the type.
+  if (added.length === 0 || same(added, [null])) return
   // Clients must expect new values of every enum in a response, but not another constant.
-  if (direction === 'response' && was.value.enum !== undefined)
+  if (direction === 'response' && !Object.hasOwn(was.value, 'const'))
     return report('safe', 'response-value-added', `${what} can now be ${added.map(toText).join(', ')}`, {
       side: 'after',
       pointer: is.pointer,
@@ -166,47 +262,30 @@ function compareValues(
   change('wider', 'value-added', `can now be ${added.map(toText).join(', ')}`, 'enum')
 }
 
-const lowerLimits = ['minimum', 'exclusiveMinimum', 'minLength', 'minItems', 'minProperties', 'minContains']
-const upperLimits = ['maximum', 'exclusiveMaximum', 'maxLength', 'maxItems', 'maxProperties', 'maxContains']
-const patterns = [
-  'pattern',
-  'format',
-  'multipleOf',
-  'dependentRequired',
-  'contentEncoding',
-  'contentMediaType',
-  'not',
-  'if',
-  'then',
-  'else',
-]
+/** Each limit with the keyword for its exclusive form. A schema has one of the two. */
+const lowerLimits = [['minimum', 'exclusiveMinimum'], ['minLength'], ['minItems'], ['minProperties']]
+const upperLimits = [['maximum', 'exclusiveMaximum'], ['maxLength'], ['maxItems'], ['maxProperties']]
 
 function compareLimits(change: ReportChange, was: Json, is: Json): void {
-  for (const keyword of [...lowerLimits, ...upperLimits]) {
-    const [before, after] = [was[keyword], is[keyword]]
-    if (before === after) continue
-    const narrower =
-      before === undefined ||
-      (after !== undefined && (lowerLimits.includes(keyword) ? after > before : after < before))
+  for (const keywords of lowerLimits) compareLimit(change, was, is, keywords, 1)
+  for (const keywords of upperLimits) compareLimit(change, was, is, keywords, -1)
+  if (!same(was.multipleOf, is.multipleOf)) {
+    const isMultiple = (a = 0, b = 1): boolean => Number.isInteger(a / b)
     change(
-      narrower ? 'narrower' : 'wider',
-      `${keyword}-changed`,
-      limitChange(keyword, before, after),
-      keyword,
+      was.multipleOf === undefined || isMultiple(is.multipleOf, was.multipleOf)
+        ? is.multipleOf === undefined
+          ? 'wider'
+          : 'narrower'
+        : is.multipleOf === undefined || isMultiple(was.multipleOf, is.multipleOf)
+          ? 'wider'
+          : 'unknown',
+      'multipleOf-changed',
+      limitChange('multipleOf', was.multipleOf, is.multipleOf),
+      'multipleOf',
     )
   }
-  for (const keyword of patterns) {
-    const [before, after] = [was[keyword], is[keyword]]
-    if (same(before, after)) continue
-    if (before === undefined)
-      change('narrower', `${keyword}-added`, `now has ${keyword} ${toText(after)}`, keyword)
-    else if (after === undefined) change('wider', `${keyword}-removed`, `no longer has ${keyword}`)
-    else {
-      // It is unknown which of the two allows more.
-      change('narrower', `${keyword}-changed`, limitChange(keyword, before, after), keyword)
-      change('wider', `${keyword}-changed`, limitChange(keyword, before, after), keyword)
-    }
-  }
+  for (const keyword of ['pattern', 'format', 'contentEncoding', 'contentMediaType', 'not'])
+    compareWhole(change, keyword, was[keyword], is[keyword])
   if ((was.uniqueItems === true) !== (is.uniqueItems === true))
     change(
       is.uniqueItems === true ? 'narrower' : 'wider',
@@ -216,18 +295,49 @@ function compareLimits(change: ReportChange, was: Json, is: Json): void {
     )
 }
 
+/** @param sign 1 for a lower limit, -1 for an upper one. */
+function compareLimit(
+  change: ReportChange,
+  was: Json,
+  is: Json,
+  [inclusive, exclusive]: string[],
+  sign: 1 | -1,
+): void {
+  const used = (schema: Json): string => (schema[exclusive] === undefined ? inclusive : exclusive)
+  const [from, to] = [used(was), used(is)]
+  const [before, after] = [was[from], is[to]]
+  if (before === after && (from === to || before === undefined)) return
+  const isStricter =
+    before === undefined ||
+    (after !== undefined && (after - before) * sign > 0) ||
+    (before === after && to === exclusive)
+  const keyword = after === undefined ? from : to
+  change(
+    isStricter ? 'narrower' : 'wider',
+    `${keyword}-changed`,
+    from === to || before === undefined || after === undefined
+      ? limitChange(keyword, before, after)
+      : `changed ${from} ${toText(before)} to ${to} ${toText(after)}`,
+    keyword,
+  )
+}
+
+/** A keyword whose values cannot be compared. */
+function compareWhole(change: ReportChange, keyword: string, before: Json, after: Json): void {
+  if (same(before, after)) return
+  if (before === undefined)
+    change('narrower', `${keyword}-added`, `now has ${keyword} ${toText(after)}`, keyword)
+  else if (after === undefined) change('wider', `${keyword}-removed`, `no longer has ${keyword}`)
+  else change('unknown', `${keyword}-changed`, limitChange(keyword, before, after), keyword)
+}
+
 function limitChange(keyword: string, before: Json, after: Json): string {
   return `changed ${keyword} from ${toText(before)} to ${toText(after)}`
 }
 
-function compareProperties(
-  comparison: Comparison,
-  { subject, what, direction }: Subject,
-  change: ReportChange,
-  report: Report,
-  was: Node,
-  is: Node,
-): void {
+function compareProperties(context: Context): void {
+  const { comparison, change, report, was, is } = context
+  const { subject, what, direction } = context.subject
   const [before, after] = [was.value.properties ?? {}, is.value.properties ?? {}]
   const [requiredBefore, requiredAfter]: [string[], string[]] = [
     was.value.required ?? [],
@@ -235,18 +345,17 @@ function compareProperties(
   ]
   const pathTo = (name: string): string => `${what}.${name}`
   for (const name of Object.keys(before)) {
-    const former = child(was, 'properties', name)
+    const former = inside(comparison, was, 'properties', name)
     if (after[name] !== undefined) {
-      compareSchemas(
-        comparison,
-        { subject, what: pathTo(name), direction },
-        former,
-        child(is, 'properties', name),
-      )
+      const own = { subject, what: pathTo(name), direction }
+      compareSchemas(comparison, own, former, inside(comparison, is, 'properties', name))
       continue
     }
     // A closed object rejects undeclared properties.
-    const rejected = direction === 'response' || is.value.additionalProperties === false
+    const rejected =
+      direction === 'response' ||
+      is.value.additionalProperties === false ||
+      is.value.unevaluatedProperties === false
     report(
       rejected ? 'breaking' : 'safe',
       `${direction}-property-removed`,
@@ -262,55 +371,110 @@ function compareProperties(
       needed ? 'breaking' : 'safe',
       needed ? 'request-required-property-added' : `${direction}-property-added`,
       `${pathTo(name)} was added${needed ? ' and is required' : ''}`,
-      { side: 'after', pointer: child(is, 'properties', name).pointer },
+      { side: 'after', pointer: inside(comparison, is, 'properties', name).pointer },
       was.pointer,
     )
   }
   for (const name of requiredAfter)
-    if (!requiredBefore.includes(name) && before[name] !== undefined)
+    if (!requiredBefore.includes(name) && (before[name] !== undefined || after[name] === undefined))
       change('narrower', 'property-required', `now requires ${name}`, 'required')
   for (const name of requiredBefore)
-    if (!requiredAfter.includes(name) && after[name] !== undefined)
+    if (!requiredAfter.includes(name) && (after[name] !== undefined || before[name] === undefined))
       change('wider', 'property-not-required', `no longer requires ${name}`, 'required')
-  compareOpenness(comparison, { subject, what, direction }, change, was, is)
+  for (const keyword of ['additionalProperties', 'unevaluatedProperties']) compareOpenness(context, keyword)
 }
 
-function compareOpenness(
-  comparison: Comparison,
-  { subject, what, direction }: Subject,
-  change: ReportChange,
-  was: Node,
-  is: Node,
-): void {
-  const [before, after] = [was.value.additionalProperties ?? true, is.value.additionalProperties ?? true]
+function compareOpenness({ comparison, subject, change, was, is }: Context, keyword: string): void {
+  const [before, after] = [was.value[keyword] ?? true, is.value[keyword] ?? true]
   if (before === after) return
   if (typeof before === 'object' && typeof after === 'object')
     return compareSchemas(
       comparison,
-      { subject, what: `a property of ${what}`, direction },
-      child(was, 'additionalProperties'),
-      child(is, 'additionalProperties'),
+      { ...subject, what: `a property of ${subject.what}` },
+      inside(comparison, was, keyword),
+      inside(comparison, is, keyword),
     )
   // No additional properties, some, or any.
   const width = (value: Json): number => (value === false ? 0 : value === true ? 2 : 1)
   // Additional properties in responses do not break clients.
-  if (direction === 'response' && width(after) > width(before)) return
+  if (subject.direction === 'response' && before === false) return
   change(
     width(after) > width(before) ? 'wider' : 'narrower',
     'openness-changed',
-    after === false ? 'no longer allows additional properties' : 'now allows additional properties',
-    'additionalProperties',
+    width(after) < width(before) ? 'allows fewer additional properties' : 'allows more additional properties',
+    keyword,
   )
 }
 
-function compareParts(
-  comparison: Comparison,
-  subject: Subject,
-  change: ReportChange,
-  was: Node,
-  is: Node,
-): void {
-  for (const keyword of ['items', 'propertyNames', 'contains'] as const) {
+/** The keywords that hold a schema or a list of names for each property or pattern. */
+function compareDependencies({ comparison, subject, change, was, is }: Context): void {
+  for (const keyword of ['patternProperties', 'dependentSchemas'])
+    for (const name of Object.keys({ ...was.value[keyword], ...is.value[keyword] })) {
+      const [before, after] = [inside(comparison, was, keyword, name), inside(comparison, is, keyword, name)]
+      const what =
+        keyword === 'patternProperties'
+          ? `a property of ${subject.what} that matches ${name}`
+          : `${subject.what} with ${name}`
+      if (before.value === undefined)
+        change('narrower', `${keyword}-added`, `has rules for ${name} in ${keyword}`, keyword)
+      else if (after.value === undefined)
+        change('wider', `${keyword}-removed`, `has no rules for ${name} in ${keyword} any more`, keyword)
+      else compareSchemas(comparison, { ...subject, what }, before, after)
+    }
+  const [before, after] = [was.value.dependentRequired ?? {}, is.value.dependentRequired ?? {}]
+  for (const name of Object.keys({ ...before, ...after })) {
+    const [from, to]: string[][] = [before[name] ?? [], after[name] ?? []]
+    const added = to.filter((other) => !from.includes(other))
+    const removed = from.filter((other) => !to.includes(other))
+    if (added.length > 0)
+      change(
+        'narrower',
+        'dependentRequired-added',
+        `with ${name} now requires ${added.join()}`,
+        'dependentRequired',
+      )
+    if (removed.length > 0)
+      change('wider', 'dependentRequired-removed', `with ${name} no longer requires ${removed.join()}`)
+  }
+}
+
+/** `items` and `prefixItems`: the item at each position. */
+function compareItems({ comparison, subject, change, was, is }: Context): void {
+  const itemAt = (node: Node, i: number): Node =>
+    node.value.prefixItems?.[i] === undefined
+      ? node.value.items === undefined
+        ? { value: {}, pointer: `${node.pointer}/prefixItems/${i}` }
+        : inside(comparison, node, 'items')
+      : inside(comparison, node, 'prefixItems', i)
+  const length = Math.max(was.value.prefixItems?.length ?? 0, is.value.prefixItems?.length ?? 0)
+  for (let i = 0; i < length; i++)
+    compareSchemas(
+      comparison,
+      { ...subject, what: `item ${i} of ${subject.what}` },
+      itemAt(was, i),
+      itemAt(is, i),
+    )
+  const [before, after] = [was.value.items, is.value.items]
+  if (before === undefined && after === undefined) return
+  if (before === undefined || after === undefined)
+    change(
+      before === undefined ? 'narrower' : 'wider',
+      'items-changed',
+      after === undefined ? 'no longer has items' : 'now has items',
+      'items',
+    )
+  else
+    compareSchemas(
+      comparison,
+      { ...subject, what: `an item of ${subject.what}` },
+      inside(comparison, was, 'items'),
+      inside(comparison, is, 'items'),
+    )
+}
+
+/** Keywords that hold one schema. */
+function compareParts({ comparison, subject, change, was, is }: Context): void {
+  for (const keyword of ['propertyNames', 'contains', 'contentSchema', 'unevaluatedItems']) {
     const [before, after] = [was.value[keyword], is.value[keyword]]
     if (before === undefined && after === undefined) continue
     if (before === undefined || after === undefined)
@@ -323,39 +487,46 @@ function compareParts(
     else
       compareSchemas(
         comparison,
-        {
-          ...subject,
-          what: keyword === 'items' ? `an item of ${subject.what}` : `${keyword} of ${subject.what}`,
-        },
-        child(was, keyword),
-        child(is, keyword),
+        { ...subject, what: `${keyword} of ${subject.what}` },
+        inside(comparison, was, keyword),
+        inside(comparison, is, keyword),
       )
   }
+  if (was.value.contains === undefined || is.value.contains === undefined) return
+  compareLimit(change, { minContains: 1, ...was.value }, { minContains: 1, ...is.value }, ['minContains'], 1)
+  compareLimit(change, was.value, is.value, ['maxContains'], -1)
+}
+
+function compareAlternatives({ comparison, subject, change, was, is }: Context): void {
   for (const keyword of ['allOf', 'anyOf', 'oneOf'] as const) {
     const [before, after]: [Json[], Json[]] = [was.value[keyword] ?? [], is.value[keyword] ?? []]
     if (before.length === 0 && after.length === 0) continue
-    const [rest, others] = unmatched(before, after)
+    const pairs = pairsOf(before, after, (i, j) =>
+      equivalent(
+        comparison,
+        subject.direction,
+        inside(comparison, was, keyword, i),
+        inside(comparison, is, keyword, j),
+      ),
+    )
+    const rest = [...before.keys()].filter((i) => !pairs.some(([own]) => own === i))
+    const others = [...after.keys()].filter((j) => !pairs.some(([, own]) => own === j))
     // With as many alternatives as before, each unmatched one is a new form of the one at its position.
     if (rest.length === others.length) {
-      matched(before, after).forEach(([i, j]) =>
-        compareSchemas(comparison, subject, child(was, keyword, i), child(is, keyword, j)),
-      )
-      rest.forEach((i, n) =>
-        compareSchemas(comparison, subject, child(was, keyword, i), child(is, keyword, others[n])),
-      )
+      for (const [i, j] of [...pairs, ...rest.map((i, n) => [i, others[n]])])
+        compareSchemas(
+          comparison,
+          subject,
+          inside(comparison, was, keyword, i),
+          inside(comparison, is, keyword, j),
+        )
       continue
     }
     // More parts of an allOf allow less; more alternatives allow more.
-    const width =
-      others.length > rest.length
-        ? keyword === 'allOf' || before.length === 0
-          ? 'narrower'
-          : 'wider'
-        : keyword === 'allOf' || after.length === 0
-          ? 'wider'
-          : 'narrower'
+    const isMore = others.length > rest.length
+    const isNarrower = keyword === 'allOf' ? isMore : isMore ? before.length === 0 : after.length > 0
     change(
-      width,
+      rest.length > 0 && others.length > 0 ? 'unknown' : isNarrower ? 'narrower' : 'wider',
       `${keyword}-changed`,
       `changed the number of ${keyword} from ${before.length} to ${after.length}`,
       keyword,
@@ -363,15 +534,33 @@ function compareParts(
   }
 }
 
-function matched(before: Json[], after: Json[]): Array<[number, number]> {
-  return before.flatMap((value, i) => {
-    const j = after.findIndex((other) => same(value, other))
-    return j === -1 ? [] : [[i, j] as [number, number]]
-  })
+/** Each index of `before` with that of its equivalent in `after`. */
+function pairsOf(before: Json[], after: Json[], isSame: (i: number, j: number) => boolean): number[][] {
+  const pairs: number[][] = []
+  for (const find of [(i: number, j: number) => same(before[i], after[j]), isSame])
+    for (const i of before.keys()) {
+      if (pairs.some(([own]) => own === i)) continue
+      const j = [...after.keys()].find((j) => !pairs.some(([, own]) => own === j) && find(i, j))
+      if (j !== undefined) pairs.push([i, j])
+    }
+  return pairs
 }
 
-function unmatched(before: Json[], after: Json[]): [number[], number[]] {
-  const withoutMatch = (list: Json[], others: Json[]): number[] =>
-    list.flatMap((value, i) => (others.some((other) => same(value, other)) ? [] : [i]))
-  return [withoutMatch(before, after), withoutMatch(after, before)]
+function compareConditions({ comparison, subject, change, was, is }: Context): void {
+  const [before, after] = [inside(comparison, was, 'if'), inside(comparison, is, 'if')]
+  if (!equivalent(comparison, 'request', before, after)) {
+    compareWhole(change, 'if', was.value.if, is.value.if)
+    return
+  }
+  for (const keyword of ['then', 'else']) {
+    const [before, after] = [was.value[keyword], is.value[keyword]]
+    if (before === undefined || after === undefined) compareWhole(change, keyword, before, after)
+    else
+      compareSchemas(
+        comparison,
+        { ...subject, what: `${subject.what}, where ${keyword} applies,` },
+        inside(comparison, was, keyword),
+        inside(comparison, is, keyword),
+      )
+  }
 }

@@ -4,6 +4,7 @@ import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import published from '../../generated/openapi.json' with { type: 'json' }
+import { acceptor, parseAccepted, type Accepted } from '../../scripts/changes/accepted.ts'
 import { announcementOf } from '../../scripts/changes/announced.ts'
 import type { Change } from '../../scripts/changes/change.ts'
 import { compareContracts } from '../../scripts/changes/compare.ts'
@@ -32,7 +33,10 @@ const contract = (): Json => ({
         responses: {
           200: {
             description: 'A page.',
-            headers: { Link: { schema: { type: 'string' } } },
+            headers: {
+              Link: { required: true, schema: { type: 'string' } },
+              Age: { schema: { type: 'integer' } },
+            },
             content: {
               'application/json': {
                 schema: { type: 'array', items: { $ref: '#/components/schemas/Thing' } },
@@ -99,6 +103,10 @@ const contract = (): Json => ({
     },
   },
   components: {
+    securitySchemes: {
+      apiKey: { type: 'http', scheme: 'bearer' },
+      login: { type: 'http', scheme: 'basic' },
+    },
     schemas: {
       Thing: {
         type: 'object',
@@ -342,6 +350,74 @@ const breaking: Record<string, [rule: string, change: (c: Json) => void]> = {
       c.webhooks['thing.created'].post.requestBody.content['application/json'].schema.required = []
     },
   ],
+  'a header of a response may be missing': [
+    'header-not-required',
+    (c) => {
+      list(c).responses[200].headers.Link.required = false
+    },
+  ],
+  'a header of a response changes its type': [
+    'response-type-added',
+    (c) => {
+      list(c).responses[200].headers.Link.schema.type = 'integer'
+    },
+  ],
+  'the security scheme changes': [
+    'security-scheme-changed',
+    (c) => {
+      c.components.securitySchemes.apiKey = { type: 'apiKey', in: 'header', name: 'X-Key' }
+    },
+  ],
+  'an operation has another security scheme': [
+    'security-scheme-removed',
+    (c) => {
+      list(c).security = [{ login: ['things:read'] }]
+    },
+  ],
+  'an operation needs two security schemes': [
+    'security-scheme-removed',
+    (c) => {
+      list(c).security = [{ apiKey: ['things:read'], login: [] }]
+    },
+  ],
+  'a keyword of a schema that no rule knows': [
+    'unknown-changed',
+    (c) => {
+      fields(c).properties.name.$dynamicRef = '#name'
+    },
+  ],
+  'a key of an operation that no rule knows': [
+    'unknown-changed',
+    (c) => {
+      list(c).callbacks = { done: {} }
+    },
+  ],
+  'a dependency of fields of the body is added': [
+    'request-dependentRequired-added',
+    (c) => {
+      fields(c).dependentRequired = { color: ['size'] }
+    },
+  ],
+  'a limit beside a reference is added': [
+    'request-minLength-changed',
+    (c) => {
+      fields(c).properties.color = { $ref: '#/components/schemas/Color', minLength: 4 }
+    },
+  ],
+  'a sunset date is earlier': [
+    'sunset-earlier',
+    (c) => {
+      c.paths['/things/{id}'].delete['x-sunset'] = '2025-12-01'
+    },
+  ],
+  'an operation of a path item behind a reference is removed': [
+    'operation-removed',
+    (c) => {
+      const { post, ...item } = c.paths['/things']
+      c.components.pathItems = { things: item }
+      c.paths['/things'] = { $ref: '#/components/pathItems/things' }
+    },
+  ],
 }
 
 const safe: Record<string, [rule: string, change: (c: Json) => void]> = {
@@ -468,6 +544,30 @@ const safe: Record<string, [rule: string, change: (c: Json) => void]> = {
       c.webhooks['thing.deleted'] = c.webhooks['thing.created']
     },
   ],
+  'a second security scheme is accepted': [
+    'security-scheme-added',
+    (c) => {
+      list(c).security.push({ login: [] })
+    },
+  ],
+  'a header of a response becomes required': [
+    'header-required',
+    (c) => {
+      list(c).responses[200].headers.Age.required = true
+    },
+  ],
+  'a schema of the body becomes one of two': [
+    'request-oneOf-changed',
+    (c) => {
+      fields(c).properties.size = { oneOf: [{ type: 'integer' }, { type: 'string' }], default: 1 }
+    },
+  ],
+  'a sunset date is later': [
+    'sunset-later',
+    (c) => {
+      c.paths['/things/{id}'].delete['x-sunset'] = '2027-01-01'
+    },
+  ],
 }
 
 /** Additions to the real contract that must stay possible within `v1`. */
@@ -567,6 +667,164 @@ for (const [name, grow] of Object.entries(growth)) {
     )
   })
 }
+
+/** Schemas of the same values. Changes between them are no changes, in requests and in answers. */
+const spellings: Record<string, Json[]> = {
+  'a type or null': [
+    { type: ['string', 'null'], minLength: 1 },
+    { type: ['null', 'string'], minLength: 1 },
+    { anyOf: [{ type: 'string', minLength: 1 }, { type: 'null' }] },
+    { oneOf: [{ type: 'null' }, { type: 'string', minLength: 1 }] },
+    { type: 'string', minLength: 1, nullable: true },
+  ],
+  'a reference or null': [
+    { anyOf: [{ $ref: '#/components/schemas/Color' }, { type: 'null' }] },
+    { oneOf: [{ $ref: '#/components/schemas/Color' }, { const: null }] },
+    { type: ['string', 'null'], enum: ['red', 'blue', null] },
+    { type: ['string', 'null'], enum: [null, 'blue', 'red'] },
+  ],
+  'a reference': [
+    { $ref: '#/components/schemas/Color' },
+    { type: 'string', enum: ['red', 'blue'] },
+    { allOf: [{ $ref: '#/components/schemas/Color' }] },
+    { anyOf: [{ $ref: '#/components/schemas/Color' }] },
+    { $ref: '#/components/schemas/Color', type: 'string' },
+    { type: 'string', allOf: [{ enum: ['red', 'blue', 'green'] }, { enum: ['blue', 'red'] }] },
+  ],
+  'one value': [
+    { const: 'a' },
+    { enum: ['a'] },
+    { type: 'string', const: 'a' },
+    { type: ['string'], enum: ['a'] },
+  ],
+  'an exclusive limit': [
+    { type: 'number', exclusiveMinimum: 0 },
+    { type: 'number', minimum: 0, exclusiveMinimum: true },
+    { type: 'number', exclusiveMinimum: 0, minimum: -5 },
+  ],
+  'a limit of an integer': [
+    { type: 'integer', exclusiveMinimum: 0, maximum: 9 },
+    { type: 'integer', minimum: 1, exclusiveMaximum: 10 },
+  ],
+  'parts of an object': [
+    {
+      type: 'object',
+      required: ['a', 'b'],
+      properties: { a: { type: 'string' }, b: { type: 'integer', minimum: 0 } },
+    },
+    {
+      allOf: [
+        { type: 'object', required: ['a'], properties: { a: { type: 'string' } } },
+        { type: 'object', required: ['b'], properties: { b: { type: 'integer', minimum: 0 } } },
+        { properties: { b: { type: 'integer' } } },
+      ],
+    },
+  ],
+  'keywords without effect': [
+    { type: 'string' },
+    { type: 'string', minLength: 0, pattern: '.*', uniqueItems: false, properties: {}, required: [] },
+    // oxlint-disable-next-line unicorn/no-thenable -- a keyword of JSON Schema
+    { type: 'string', then: { minLength: 1 }, minContains: 2, items: true, readOnly: false },
+  ],
+  'a condition for one type or another': [
+    { anyOf: [{ type: 'string' }, { type: 'integer' }] },
+    { anyOf: [{ type: 'integer' }, { allOf: [{ type: 'string' }] }] },
+  ],
+}
+
+for (const [name, schemas] of Object.entries(spellings)) {
+  t.test(`no change: ${name} in another spelling`, async (t) => {
+    for (const from of schemas)
+      for (const to of schemas) {
+        const [before, after] = [contract(), contract()]
+        for (const [c, schema] of [
+          [before, from],
+          [after, to],
+        ]) {
+          thing(c).properties.note = schema
+          fields(c).properties.note = schema
+        }
+        const changes = compareContracts(before, after).filter(({ weight }) => weight !== 'documentation')
+        t.same(changes, [], JSON.stringify([from, to]))
+      }
+  })
+}
+
+t.test('a change within each spelling is found', async (t) => {
+  const less = [
+    { type: ['string', 'null'], minLength: 2 },
+    { anyOf: [{ type: 'string', minLength: 2 }, { type: 'null' }] },
+    { type: 'string', minLength: 1 },
+    { type: 'string', minLength: 2, nullable: true },
+  ]
+  for (const from of spellings['a type or null'])
+    for (const to of less) {
+      const [before, after] = [contract(), contract()]
+      fields(before).properties.note = from
+      fields(after).properties.note = to
+      t.not(rules(compareContracts(before, after), 'breaking').length, 0, JSON.stringify([from, to]))
+      t.equal(rules(compareContracts(after, before), 'breaking').length, 0, JSON.stringify([to, from]))
+    }
+})
+
+t.test('a media type with the default charset and another case is no change', async (t) => {
+  t.same(
+    changesOf((c) => {
+      const { content } = create(c).responses[201]
+      create(c).responses[201].content = { 'Application/JSON; charset=utf-8': content['application/json'] }
+    }),
+    [],
+  )
+})
+
+t.test('the name of a security scheme is no change', async (t) => {
+  const renamed = JSON.parse(JSON.stringify(contract()).replaceAll('"apiKey"', '"key"'))
+  t.same(compareContracts(contract(), renamed), [])
+})
+
+const accepted: Accepted = {
+  subject: 'GET /things',
+  rule: 'header-removed',
+  message: 'the header Link',
+  reason: 'nobody reads it',
+  until: '2026-06-30',
+}
+
+t.test('a breaking change is accepted with a reason until its date', async (t) => {
+  const changes = changesOf((c) => {
+    list(c).responses[200].headers = {}
+  }).filter(({ weight }) => weight === 'breaking')
+  t.equal(changes.length, 2, 'Link and Age')
+  const on = (day: string, list = [accepted]) => {
+    const { reasonFor, problems } = acceptor(list, new Date(day))
+    return { reasons: changes.map(reasonFor), ...problems(changes) }
+  }
+  const last = on('2026-06-30T23:59:00Z')
+  t.same(last, { reasons: ['nobody reads it, until 2026-06-30', null], errors: [], notes: [] })
+  const past = on('2026-07-01')
+  t.same(past.reasons, [null, null])
+  t.match(past.errors, [/^GET \/things \(header-removed, the header Link\) was accepted until 2026-06-30/])
+  const { message, ...both } = accepted
+  t.same(on('2026-06-01', [both]).reasons.length, 2)
+  t.match(on('2026-06-01', [{ ...accepted, rule: 'body-removed' }]), {
+    reasons: [null, null],
+    errors: [],
+    notes: [/is no change any more: delete the entry/],
+  })
+})
+
+t.test('the list of accepted changes is checked', async (t) => {
+  t.same(parseAccepted(JSON.stringify([accepted])), [accepted])
+  const wrong: Array<[unknown, RegExp]> = [
+    [{}, /must be a list/],
+    [[{ ...accepted, reason: ' ' }], /entry 1 must have the text `reason`/],
+    [[accepted, { ...accepted, until: undefined }], /entry 2 must have the text `until`/],
+    [[{ ...accepted, until: '2026-02-30' }], /entry 1 must have a date/],
+    [[{ ...accepted, till: '2026-02-03' }], /unknown key `till`/],
+  ]
+  for (const [list, says] of wrong) t.throws(() => parseAccepted(JSON.stringify(list)), says)
+  t.throws(() => parseAccepted('['), /accepted-breaks\.json/)
+})
 
 t.test('the events of a stream are compared, not its derived schema', async (t) => {
   const after = structuredClone(published) as Json

@@ -1,0 +1,2 @@
+// The command was called with something that it cannot use.
+export class UsageError extends Error {}
