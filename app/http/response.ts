@@ -98,7 +98,8 @@ function write(what: string, serializer: string, body: unknown, strict: boolean)
 
 /**
  * The Link header of a page (RFC 8288): first, prev, next and last. A page that was requested by a cursor
- * links to the first and the next page only. Other query parameters are kept.
+ * links to the first and the next page only. Other query parameters are kept. If the links are
+ * long, only the one to the first page is sent, because clients and proxies refuse large headers.
  */
 export function pageLinks(
   base: string,
@@ -110,15 +111,20 @@ export function pageLinks(
     const parameters = new URLSearchParams(flattened({ ...rest, ...to }))
     return `<${base}?${parameters}>; rel="${rel}"`
   }
-  if (query.cursor !== undefined)
-    return [link('first', {}), ...(cursor === null ? [] : [link('next', { cursor })])].join(', ')
-  return [
-    link('first', { page: 1 }),
-    ...(page > 1 ? [link('prev', { page: Math.min(page - 1, Math.max(1, last)) })] : []),
-    ...(page < last ? [link('next', { page: page + 1 })] : []),
-    link('last', { page: Math.max(1, last) }),
-  ].join(', ')
+  const links =
+    query.cursor !== undefined
+      ? [link('first', {}), ...(cursor === null ? [] : [link('next', { cursor })])]
+      : [
+          link('first', { page: 1 }),
+          ...(page > 1 ? [link('prev', { page: Math.min(page - 1, Math.max(1, last)) })] : []),
+          ...(page < last ? [link('next', { page: page + 1 })] : []),
+          link('last', { page: Math.max(1, last) }),
+        ]
+  const header = links.join(', ')
+  return header.length > maxLinkLength ? links[0] : header
 }
+
+const maxLinkLength = 4096
 
 interface Pagination {
   page: number

@@ -1,28 +1,84 @@
 // Authentication and authorization: every operation that needs a key rejects a missing key, an unknown key
 // and a key without its scope before it checks anything else.
 import type { Operation } from './document.ts'
+import { itemPath } from './resource-pool.ts'
 import { requestParts, sample, unknownPath } from './requests.ts'
+import type { Part } from './part.ts'
 import type { Run } from './run-context.ts'
 import type { RequestParts } from './sender.ts'
 
 const part = 'access'
 
-export async function checkAccess(run: Run, tick: (done: number, of: number) => void): Promise<void> {
-  const secured = run.selected.filter(({ scopes }) => scopes !== null)
-  const unknownKey = run.options.key.replace(/[0-9A-Za-z]{20}$/, 'A'.repeat(20))
-  const keysWithoutScopes = await createKeysWithout(run, secured)
-  for (const [i, operation] of secured.entries()) {
-    tick(i + 1, secured.length)
-    if (run.isTimeUp()) return
-    const parts = wellFormedParts(run, operation)
-    await refused(run, operation, parts, null, 401, 'no-key', 'a request without a key')
-    await refused(run, operation, parts, unknownKey, 401, 'unknown-key', 'an unknown key')
-    const key = run.accounts.needsOperator(operation)
-      ? run.accounts.actor.key
-      : keysWithoutScopes.get(operation.scopes!.join())
-    if (key !== undefined)
-      await refused(run, operation, parts, key, 403, 'scope', `a key without ${operation.scopes!.join(', ')}`)
-  }
+export const access: Part = {
+  name: part,
+  checks(run) {
+    const secured = run.selected.filter(({ scopes }) => scopes !== null)
+    const unknownKey = run.options.key.replace(/[0-9A-Za-z]{20}$/, 'A'.repeat(20))
+    let keysWithoutScopes: Promise<Map<string, string>> | null = null
+    const revoke = revocationOf(run)
+    const revoked =
+      revoke === null ? [] : [{ operation: revoke, run: async () => await checkRevoked(run, revoke) }]
+    const refusals = secured.map((operation) => ({
+      operation,
+      async run() {
+        const parts = wellFormedParts(run, operation)
+        await refused(run, operation, parts, null, 401, 'no-key', 'a request without a key')
+        await refused(run, operation, parts, unknownKey, 401, 'unknown-key', 'an unknown key')
+        keysWithoutScopes ??= createKeysWithout(run, secured)
+        const key = run.accounts.needsOperator(operation)
+          ? run.accounts.actor.key
+          : (await keysWithoutScopes).get(operation.scopes!.join())
+        if (key !== undefined)
+          await refused(
+            run,
+            operation,
+            parts,
+            key,
+            403,
+            'scope',
+            `a key without ${operation.scopes!.join(', ')}`,
+          )
+      },
+    }))
+    return [...refusals, ...revoked]
+  },
+}
+
+/** The operation that revokes a key; null if it is not tested or does not exist. */
+function revocationOf(run: Run): Operation | null {
+  const { keyCreator, actor } = run.accounts
+  if (keyCreator === null || actor.scopes === null || run.options.readOnly) return null
+  const remove = run.operations.find(
+    ({ method, path }) => method === 'DELETE' && path.replace(/\/\{[^/]+\}$/, '') === keyCreator.path,
+  )
+  return remove !== undefined && run.selected.includes(remove) ? remove : null
+}
+
+/** A revoked key is refused at once. */
+async function checkRevoked(run: Run, revoke: Operation): Promise<void> {
+  const { actor } = run.accounts
+  const created = await createKey(run, actor.scopes!)
+  const plain = run.operations.find(
+    (operation) =>
+      operation.method === 'GET' &&
+      operation.scopes?.every((scope) => actor.scopes!.includes(scope)) &&
+      !operation.path.includes('{') &&
+      !operation.parameters.some(({ required }) => required),
+  )
+  const known = run.pool.all.find(({ id }) => id === created?.id)
+  const path = known === undefined ? null : itemPath(revoke, known)
+  if (created === null || plain === undefined || path === null) return
+  const answer = await run.call(part, revoke, { path })
+  if (answer.status >= 300) return
+  await refused(
+    run,
+    plain,
+    { path: {}, query: {}, headers: {} },
+    created.key,
+    401,
+    'revoked-key',
+    'a revoked key',
+  )
 }
 
 async function refused(
@@ -62,19 +118,26 @@ async function createKeysWithout(run: Run, operations: Operation[]): Promise<Map
       .filter((operation) => !run.accounts.needsOperator(operation) && operation.scopes!.length > 0)
       .map((operation) => [operation.scopes!.join(), operation.scopes!]),
   ).values()) {
-    const answer = await run.call(
-      part,
-      keyCreator,
-      {
-        body: { name: 'contract-test', scopes: actor.scopes.filter((scope) => !scopes.includes(scope)) },
-        type: 'application/json',
-      },
-      actor.key,
+    const created = await createKey(
+      run,
+      actor.scopes.filter((scope) => !scopes.includes(scope)),
     )
-    const key = Object.values(answer.body ?? {}).find(
-      (value) => typeof value === 'string' && value.length === actor.key.length && value !== actor.key,
-    )
-    if (answer.status < 300 && typeof key === 'string') keys.set(scopes.join(), key)
+    if (created !== null) keys.set(scopes.join(), created.key)
   }
   return keys
+}
+
+/** A new key of the actor; null if the server does not create it. */
+async function createKey(run: Run, scopes: string[]): Promise<{ id: string; key: string } | null> {
+  const { keyCreator, actor } = run.accounts
+  const answer = await run.call(
+    part,
+    keyCreator!,
+    { body: { name: 'contract-test', scopes }, type: 'application/json' },
+    actor.key,
+  )
+  const key = Object.values(answer.body ?? {}).find(
+    (value) => typeof value === 'string' && value.length === actor.key.length && value !== actor.key,
+  )
+  return answer.status < 300 && typeof key === 'string' ? { id: String(answer.body.id), key } : null
 }

@@ -1,5 +1,6 @@
-// The accounts of a run. If the given key may create users, the run creates two: the actor, who sends most
-// requests, and another user, who must not see the actor's data. Existing accounts are then not changed.
+// The accounts of a run. If the given key may create users, the run creates its own: the actor, who sends
+// most requests, another user, who must not see the actor's data, and an operator. Existing accounts are then
+// not changed, and the rate limits of a user count only the requests of this run.
 import fc from 'fast-check'
 import { kindOf, schemaOf, successOf, type Json, type Operation } from './document.ts'
 import type { Answer, Sender } from './sender.ts'
@@ -16,7 +17,7 @@ export interface Account {
 }
 
 export interface Accounts {
-  /** The owner of the given key. */
+  /** Sends the requests that an ordinary user may not send. */
   operator: Account
   /** Sends every request that an ordinary user may send. */
   actor: Account
@@ -42,7 +43,7 @@ export async function createAccounts({
   sender: Sender
   document: Json
 }): Promise<Accounts> {
-  const operator: Account = { id: null, key: options.key, scopes: null }
+  const given: Account = { id: null, key: options.key, scopes: null }
   await requireValidKey(operations, sender, options.key)
   const creators = operations.filter(
     (operation) =>
@@ -56,7 +57,7 @@ export async function createAccounts({
   const keyCreator =
     creators.find((operation) => schemaOf(document, operation.body?.media[0].schema).properties?.scopes) ??
     null
-  const createUser = async (): Promise<Account | null> => {
+  const createUser = async (extra: Json = {}): Promise<Account | null> => {
     if (userCreator === undefined || options.readOnly) return null
     const { schema } = userCreator.body!.media[0]
     const values = Object.fromEntries(
@@ -71,7 +72,7 @@ export async function createAccounts({
         path: {},
         query: {},
         headers: {},
-        body: { ...values, name: 'Contract test' },
+        body: { ...values, name: 'Contract test', ...extra },
         type: 'application/json',
       },
       options.key,
@@ -87,7 +88,10 @@ export async function createAccounts({
   const createdActor = await createUser()
   const otherUser =
     options.secondKey === null ? await createUser() : { id: null, key: options.secondKey, scopes: null }
-  const actor = createdActor ?? operator
+  const actor = createdActor ?? given
+  const roles: Json[] = schemaOf(document, userCreator?.body?.media[0].schema).properties?.role?.enum ?? []
+  const operator =
+    (createdActor !== null && roles.includes('admin') ? await createUser({ role: 'admin' }) : null) ?? given
   const may = (account: Account, operation: Operation): boolean =>
     account.scopes === null || operation.scopes!.every((scope) => account.scopes!.includes(scope))
   const needsOperator = (operation: Operation): boolean =>

@@ -1,5 +1,5 @@
 // The CRUD lifecycle of each resource: create, read, list, update, delete. Each step checks the effect of the
-// one before. At the end the tenant isolation checks run.
+// one before.
 import { schemaOf, successOf, type Json, type Operation } from './document.ts'
 import { checkDeletion } from './deletions.ts'
 import { expectationFor, part } from './expectations.ts'
@@ -9,26 +9,27 @@ import { resourcesOf, type Resource } from './resources.ts'
 import { maySucceed, type Run } from './run-context.ts'
 import { changedNames, matchesSent } from './equality.ts'
 import type { Answer } from './sender.ts'
-import { checkTenantIsolation } from './tenant-isolation.ts'
+import type { Part } from './part.ts'
 import { checkUpdates } from './updates.ts'
 import { itemPath, type KnownResource } from './resource-pool.ts'
 
-export async function runCrudLifecycles(run: Run, tick: (done: number, of: number) => void): Promise<void> {
-  const resources = resourcesOf(run)
-  const recordCase = resources.filter((resource) =>
-    operationsOf(run, resource).some((operation) => run.selected.includes(operation)),
-  )
-  for (const [i, resource] of recordCase.entries()) {
-    tick(i, recordCase.length + 1)
-    if (run.isTimeUp()) return
-    await runLifecycle(run, resource)
-  }
-  for (const operation of run.selected.filter(isSingleton)) {
-    if (run.isTimeUp()) return
-    await checkSingleton(run, operation)
-  }
-  await checkTenantIsolation(run)
-  tick(recordCase.length + 1, recordCase.length + 1)
+export const crud: Part = {
+  name: part,
+  checks(run) {
+    const resources = resourcesOf(run).filter((resource) =>
+      operationsOf(run, resource).some((operation) => run.selected.includes(operation)),
+    )
+    return [
+      ...resources.map((resource) => ({
+        operation: resource.read,
+        run: async () => await runLifecycle(run, resource),
+      })),
+      ...run.selected.filter(isSingleton).map((operation) => ({
+        operation,
+        run: async () => await checkSingleton(run, operation),
+      })),
+    ]
+  },
 }
 
 function operationsOf(run: Run, { kind, read, update, remove, lists }: Resource): Operation[] {

@@ -31,7 +31,7 @@ export const headerValues: Record<string, fc.Arbitrary<string>> = {
 
 /** Business rules whose errors have the name of a schema constraint: `operation field constraint`. */
 export const businessRules = [
-  /^(create|update)KnowledgeBase chunking\.overlap_tokens maximum$/,
+  /^(create|update|patch)KnowledgeBase chunking\.overlap_tokens maximum$/,
   /^createPrice recurring\.interval_count maximum$/,
   /^createCheckout items maxItems$/,
 ]

@@ -2,7 +2,7 @@
 import type { Problem } from './checks.ts'
 import type { Json } from './document.ts'
 import { fieldsOf, isAttachment } from './forms.ts'
-import type { Answer } from './sender.ts'
+import type { SentRequest } from './sender.ts'
 
 export interface Finding extends Problem {
   operation: string
@@ -24,7 +24,7 @@ export interface Findings {
   all: Finding[]
   /** Everything that was checked, with or without findings. */
   cases: Case[]
-  add(operation: string, part: string, problem: Problem, answer: Answer | null): void
+  add(operation: string, part: string, problem: Problem, answer: SentRequest | null): void
   recordCase(operation: string, part: string, requests: number): void
 }
 
@@ -59,7 +59,7 @@ export function createFindings(): Findings {
 }
 
 /** The request as a POSIX shell command. Files are named, not included. */
-export function curlOf({ method, url, parts, key }: Answer): string {
+export function curlOf({ method, url, parts, key }: SentRequest): string {
   const words = ['curl', '-i', ...(method === 'GET' ? [] : ['-X', method]), quoted(url)]
   const header = (name: string, value: string): void => {
     words.push('-H', name === 'Authorization' ? `"${name}: ${value}"` : quoted(`${name}: ${value}`))

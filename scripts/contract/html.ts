@@ -2,7 +2,7 @@
 // The page loads nothing and runs no script.
 import type { Finding } from './findings.ts'
 import type { Outcome } from './run-all.ts'
-import { replayCommand } from './text.ts'
+import { replayCommand, unfinishedLines } from './text.ts'
 
 const style = `
 :root { color-scheme: light dark; --ink: light-dark(#1c2024, #e6e8ea); --quiet: light-dark(#6b7280, #9aa3ad);
@@ -31,7 +31,11 @@ export function reportAsHtml(outcome: Outcome, url: string): string {
   const { findings, selected, requests, seconds, seed } = outcome
   const found = findings.all.length
   const title =
-    found === 0 ? 'The server conforms to the contract' : `${found} ${found === 1 ? 'finding' : 'findings'}`
+    found === 0
+      ? outcome.unfinished.length === 0
+        ? 'The server conforms to the contract'
+        : 'Not everything was checked'
+      : `${found} ${found === 1 ? 'finding' : 'findings'}`
   const summary = [
     url,
     `${selected.length} operations`,
@@ -62,7 +66,8 @@ function findingsOf(outcome: Outcome, url: string): string {
   return `<h2>Findings</h2>\n${all.map((finding) => findingOf(finding, outcome, url)).join('\n')}`
 }
 
-function notesOf({ notes }: Outcome): string {
+function notesOf(outcome: Outcome): string {
+  const notes = [...outcome.notes, ...unfinishedLines(outcome)]
   if (notes.length === 0) return ''
   return `<h2>Notes</h2>\n<ul>${notes.map((note) => `<li>${escaped(note)}</li>`).join('')}</ul>`
 }

@@ -4,6 +4,7 @@ import { mutationsOf } from './mutations.ts'
 import { type Json, type Media, type Operation } from './document.ts'
 import { neverSucceeds } from './exceptions.ts'
 import { requestParts, pathParameters, sample, unknownPath } from './requests.ts'
+import type { Part } from './part.ts'
 import { type Run, maySucceed } from './run-context.ts'
 import type { Answer, RequestParts } from './sender.ts'
 import { valuesOf } from './values.ts'
@@ -11,20 +12,25 @@ import type { Problem } from './checks.ts'
 
 const part = 'invalid'
 
-export async function sendInvalidRequests(run: Run, tick: (done: number, of: number) => void): Promise<void> {
-  for (const [i, operation] of run.selected.entries()) {
-    tick(i + 1, run.selected.length)
-    if (run.isTimeUp()) return
-    // A server that accepts the request must not change data that the run did not create.
-    if (!run.accounts.createdUser && operation.method !== 'GET' && !maySucceed(run, operation)) continue
-    const path = (await pathParameters(run, operation)) ?? unknownPath(run, operation)
-    const parts = { ...sample(run, requestParts(run, operation, { minimal: true })), path }
-    // 404: the operation is not enabled on this server.
-    if (neverSucceeds.has(operation.id) && (await run.call(part, operation, parts)).status === 404) continue
-    await sendBrokenParameters(run, operation, parts)
-    if (operation.body !== null) await sendBrokenBody(run, operation, parts)
-    await sendOtherMethod(run, operation, parts)
-  }
+export const invalid: Part = {
+  name: part,
+  checks: (run) =>
+    run.selected
+      // A server that accepts the request must not change data that the run did not create.
+      .filter(
+        (operation) => run.accounts.createdUser || operation.method === 'GET' || maySucceed(run, operation),
+      )
+      .map((operation) => ({ operation, run: async () => await sendInvalidRequests(run, operation) })),
+}
+
+async function sendInvalidRequests(run: Run, operation: Operation): Promise<void> {
+  const path = (await pathParameters(run, operation)) ?? unknownPath(run, operation)
+  const parts = { ...sample(run, requestParts(run, operation, { minimal: true })), path }
+  // 404: the operation is not enabled on this server.
+  if (neverSucceeds.has(operation.id) && (await run.call(part, operation, parts)).status === 404) return
+  await sendBrokenParameters(run, operation, parts)
+  if (operation.body !== null) await sendBrokenBody(run, operation, parts)
+  await sendOtherMethod(run, operation, parts)
 }
 
 async function sendBrokenParameters(run: Run, operation: Operation, parts: RequestParts): Promise<void> {

@@ -1,7 +1,7 @@
 // The report of a run as JUnit XML: one suite per tag, one case per operation and part of the run.
 import type { Outcome } from './run-all.ts'
 
-export function reportAsJUnit({ findings, operations, seconds, seed }: Outcome): string {
+export function reportAsJUnit({ findings, operations, unfinished, seconds, seed }: Outcome): string {
   const tagOf = new Map(operations.map(({ id, tag }) => [id, tag]))
   // A finding has a case even if its part recorded none for the operation.
   const cases = [
@@ -28,22 +28,32 @@ export function reportAsJUnit({ findings, operations, seconds, seed }: Outcome):
       const rest = others.length > 0 ? `<system-err>${others.map(escaped).join('\n')}</system-err>` : ''
       return `${open}>${first}${rest}</testcase>`
     })
+    const stopped = unfinished.filter(({ operation }) => (tagOf.get(operation) ?? '') === tag)
+    lines.push(
+      ...stopped.map(
+        ({ operation, part, reason }) =>
+          `    <testcase classname="${escaped(operation)}" name="${escaped(part)}">` +
+          `<error type="unfinished" message="${escaped(reason)}"/></testcase>`,
+      ),
+    )
     const failed = own.filter(({ operation, part }) =>
       findings.all.some((finding) => finding.operation === operation && finding.part === part),
     ).length
     return {
-      tests: own.length,
+      tests: own.length + stopped.length,
       failed,
+      stopped: stopped.length,
       text:
         `  <testsuite name="${escaped(tag)}" tests="${own.length}" failures="${failed}" ` +
-        `errors="0" skipped="0">\n${lines.join('\n')}\n  </testsuite>`,
+        `errors="${stopped.length}" skipped="0">\n${lines.join('\n')}\n  </testsuite>`,
     }
   })
-  const sum = (name: 'tests' | 'failed'): number => suites.reduce((total, suite) => total + suite[name], 0)
+  const sum = (name: 'tests' | 'failed' | 'stopped'): number =>
+    suites.reduce((total, suite) => total + suite[name], 0)
   return (
     '<?xml version="1.0" encoding="UTF-8"?>\n' +
     `<testsuites name="contract, seed ${seed}" tests="${sum('tests')}" failures="${sum('failed')}" ` +
-    `errors="0" time="${seconds.toFixed(3)}">\n` +
+    `errors="${sum('stopped')}" time="${seconds.toFixed(3)}">\n` +
     `${suites.map(({ text }) => text).join('\n')}\n</testsuites>\n`
   )
 }

@@ -3,7 +3,9 @@ import { kindOf, schemaOf, type Json, type Operation } from './document.ts'
 import { readPages, type PagesRead } from './pages.ts'
 import { make, createOperations, createWith, pathParameters } from './requests.ts'
 import { isPaged, itemSchema, listItemKind } from './resources.ts'
+import type { Part } from './part.ts'
 import type { Run } from './run-context.ts'
+import { isPrivate } from './tenant-isolation.ts'
 
 const part = 'lists'
 /** The items a list needs for its pages and orders to be testable. */
@@ -11,14 +13,22 @@ const minItems = 3
 /** A longer list is not tested. */
 const maxItems = 400
 
-export async function checkLists(run: Run, tick: (done: number, of: number) => void): Promise<void> {
-  const lists = run.selected.filter(isPaged)
-  for (const [i, operation] of lists.entries()) {
-    tick(i + 1, lists.length)
-    if (run.isTimeUp()) return
-    await checkList(run, operation)
-  }
-  for (const operation of run.selected.filter(isLog)) await checkLog(run, operation)
+export const lists: Part = {
+  name: part,
+  checks: (run) => [
+    ...run.selected
+      .filter(isPaged)
+      .map((operation) => ({ operation, run: async () => await checkList(run, operation) })),
+    ...run.selected
+      .filter(isLog)
+      .map((operation) => ({ operation, run: async () => await checkLog(run, operation) })),
+  ],
+}
+
+/** Whether runs with other accounts change the list. */
+export function isShared(run: Run, operation: Operation): boolean {
+  const kind = listItemKind(run.document, operation)
+  return run.accounts.needsOperator(operation) || (kind !== null && !isPrivate(run, kind))
 }
 
 async function checkList(run: Run, operation: Operation): Promise<void> {

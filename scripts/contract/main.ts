@@ -33,7 +33,8 @@ const usage = `npm run contract -- --url URL --key KEY [options]
   --html FILE        writes an HTML report with every operation and status
   --help
 
-Exit code 0: the server conforms to the contract. 1: it does not. 2: the run could not start.`
+Exit code 0: the server conforms to the contract. 1: it does not. 2: the run could not start, or it found
+nothing but did not check everything.`
 
 answerHelp(import.meta, usage)
 function parseOptions(args: string[]) {
@@ -134,7 +135,7 @@ async function main(): Promise<number> {
     onProgress: progress.show,
   }).finally(() => progress.end())
   report(outcome, url, options)
-  return outcome.findings.all.length > 0 ? 1 : 0
+  return outcome.findings.all.length > 0 ? 1 : outcome.unfinished.length > 0 ? 2 : 0
 }
 
 function report(outcome: Outcome, url: string, { junit, html, ...options }: Options): void {

@@ -14,5 +14,5 @@ export interface RunOptions {
   selected(operation: Operation): boolean
   /** Milliseconds after which no new check starts. */
   time: number
-  onProgress(part: string, done: number, of: number, findings: number): void
+  onProgress(done: number, of: number, findings: number): void
 }

@@ -1,73 +1,125 @@
-// Runs all parts of the contract tests in order and returns the outcome.
-import { checkAccess } from './access.ts'
+// Runs all parts of the contract tests and returns the outcome. The operations of each tag are tested at the
+// same time, by accounts of their own, so that the rate limits of one user do not delay all requests.
+import { access } from './access.ts'
 import { cleanUp } from './cleanup.ts'
+import { crud } from './crud-lifecycle.ts'
+import type { Operation } from './document.ts'
 import { neverSucceeds } from './exceptions.ts'
-import { checkLists } from './lists.ts'
-import { runCrudLifecycles } from './crud-lifecycle.ts'
-import { sendInvalidRequests } from './invalid-requests.ts'
+import { invalid } from './invalid-requests.ts'
+import { isShared, lists } from './lists.ts'
 import type { RunOptions } from './options.ts'
-import { sendValidRequests } from './valid-requests.ts'
+import { ranges } from './ranges.ts'
+import { runChecks, type Check, type Part } from './part.ts'
 import { isPaged } from './resources.ts'
-import { createRun, type Run } from './run-context.ts'
+import { createRun, createShared, type Run, type Shared } from './run-context.ts'
+import { isolation } from './tenant-isolation.ts'
+import { valid } from './valid-requests.ts'
 
-export interface Outcome extends Pick<Run, 'findings' | 'matrix' | 'operations' | 'selected'> {
+export interface Outcome extends Pick<Shared, 'findings' | 'matrix' | 'operations' | 'unfinished'> {
+  /** The operations under test. */
+  selected: Operation[]
   requests: number
   seconds: number
   seed: number
-  /** Whether the time ran out before all checks were done. */
-  timedOut: boolean
   /** The number of resources that the cleanup could not delete, by kind. */
   leftovers: Record<string, number>
   /** Remarks about the run, such as operations that never succeeded. */
   notes: string[]
 }
 
+const parts: Part[] = [access, crud, isolation, ranges, invalid, valid]
+/** The seeds of runs at the same time are so far apart. */
+const seedsOfRun = 1_000_000
+
 /** Throws ServerUnreachable, and UsageError if the server rejects the key. */
 export async function runContract(options: RunOptions): Promise<Outcome> {
   const started = Date.now()
-  const run = await createRun(options, started)
-  const steps: Array<
-    [part: string, work: (run: Run, tick: (done: number, of: number) => void) => Promise<void>]
-  > = [
-    ['access', checkAccess],
-    ['crud', runCrudLifecycles],
-    ['lists', checkLists],
-    ['invalid', sendInvalidRequests],
-    ['valid', sendValidRequests],
-  ]
-  // Records the resources that exist already, so that the checks can read and reference them.
-  for (const operation of run.operations.filter(isPaged))
-    if (!operation.path.includes('{')) await run.call('lists', operation, {})
-  let leftovers: Record<string, number> = {}
+  const shared = createShared(options)
+  const selected = shared.operations.filter(
+    (operation) =>
+      options.selected(operation) &&
+      (!options.readOnly || operation.method === 'GET' || operation.method === 'OPTIONS'),
+  )
+  const runs = await createRuns(shared, selected)
+  let leftovers: Array<Record<string, number>>
   try {
-    for (const [part, work] of steps)
-      await work(run, (done, of) => options.onProgress(part, done, of, run.findings.all.length))
+    await checkAll(shared, runs)
   } finally {
-    leftovers = await cleanUp(run)
+    leftovers = await Promise.all(runs.map(async (run) => await cleanUp(run).catch(() => ({}))))
   }
-  const { findings, matrix, operations, selected, sender } = run
+  const { findings, matrix, operations, unfinished, counts } = shared
   return {
     findings,
     matrix,
     operations,
+    unfinished,
     selected,
-    requests: sender.counts.requests,
+    requests: counts.requests,
     seconds: (Date.now() - started) / 1000,
     seed: options.seed,
-    timedOut: run.isTimeUp(),
-    leftovers,
-    notes: notesOf(run),
+    leftovers: summed(leftovers),
+    notes: notesOf(shared, selected),
   }
 }
 
-function notesOf(run: Run): string[] {
-  const { waits, waited } = run.sender.counts
-  const unreached = run.selected
+/** One run for the operations of each tag, or a single run if it cannot create accounts of its own. */
+async function createRuns(shared: Shared, selected: Operation[]): Promise<Run[]> {
+  const { seed } = shared.options
+  const [first = [], ...others] = Map.groupBy(selected, ({ tag }) => tag).values()
+  const run = await createRun(shared, first, seed)
+  if (!run.accounts.createdUser) return [{ ...run, selected }]
+  const runs = [run]
+  for (const [i, operations] of others.entries())
+    runs.push(await createRun(shared, operations, seed + (i + 1) * seedsOfRun))
+  return runs
+}
+
+async function checkAll(shared: Shared, runs: Run[]): Promise<void> {
+  const planned = runs.map((run) => ({
+    run,
+    checks: parts.map((part) => [part.name, part.checks(run)] as const),
+    lists: Map.groupBy(lists.checks(run), ({ operation }) => (isShared(run, operation) ? 'shared' : 'own')),
+  }))
+  const all = planned.flatMap(({ checks, lists }) => [...checks.map(([, own]) => own), ...lists.values()])
+  const total = all.reduce((sum, own) => sum + own.length, 0)
+  let done = 0
+  const runPart = async (run: Run, part: string, checks: Check[]): Promise<void> =>
+    await runChecks(run, part, checks, () => {
+      shared.options.onProgress(++done, total, shared.findings.all.length)
+    })
+  const prepare = (run: Run): Check => ({
+    operation: run.operations.find(isPaged) ?? run.operations[0],
+    run: async () => await readLists(run),
+  })
+  await Promise.all(
+    planned.map(async ({ run, checks, lists: own }) => {
+      await runChecks(run, 'setup', [prepare(run)], () => {})
+      for (const [part, each] of checks) await runPart(run, part, each)
+      await runPart(run, lists.name, own.get('own') ?? [])
+    }),
+  )
+  // Lists that others change are read while no other run does anything.
+  for (const { run, lists: own } of planned) await runPart(run, lists.name, own.get('shared') ?? [])
+}
+
+/** Records the resources that exist already, so that the checks can read and reference them. */
+async function readLists(run: Run): Promise<void> {
+  for (const operation of run.operations.filter(isPaged))
+    if (!operation.path.includes('{')) await run.call('lists', operation, {})
+}
+
+function summed(all: Array<Record<string, number>>): Record<string, number> {
+  const sums: Record<string, number> = {}
+  for (const [kind, number] of all.flatMap((each) => Object.entries(each)))
+    sums[kind] = (sums[kind] ?? 0) + number
+  return sums
+}
+
+function notesOf({ counts: { waits, waited }, matrix }: Shared, selected: Operation[]): string[] {
+  const unreached = selected
     .filter(
-      (operation) =>
-        ![...operation.responses.keys()].some(
-          (status) => status < 400 && run.matrix.has(`${operation.id} ${status}`),
-        ),
+      ({ id, responses }) =>
+        ![...responses.keys()].some((status) => status < 400 && matrix.has(`${id} ${status}`)),
     )
     .map(
       ({ id }) =>
@@ -78,7 +130,7 @@ function notesOf(run: Run): string[] {
     ? unreached
     : [
         ...unreached,
-        `The server's rate limits delayed the run ${waits} times, ${waited} s in total. ` +
+        `The server's rate limits delayed ${waits} requests, ${waited} s in total. ` +
           'Start a test server with higher RATE_LIMIT_… settings',
       ]
 }

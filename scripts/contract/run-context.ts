@@ -1,27 +1,45 @@
-// The state of one run that all of its parts share.
+// The state of a run. A run has its own accounts and resources, and shares the rest with the runs that test
+// other operations at the same time.
 import { problemsOf, type Problem } from './checks.ts'
 import { operationsOf, type Json, type Operation } from './document.ts'
 import { neverSucceeds } from './exceptions.ts'
 import { createFindings, type Findings } from './findings.ts'
 import type { RunOptions } from './options.ts'
 import { createAccounts, type Accounts } from './accounts.ts'
-import { createSender, type Answer, type RequestParts, type Sender } from './sender.ts'
+import { createSender, type Answer, type RequestCounts, type RequestParts, type Sender } from './sender.ts'
 import { createValidation, type Validation } from './validation.ts'
 import { createResourcePool, type ResourcePool } from './resource-pool.ts'
 
-export interface Run {
+/** Something that was not checked, or not to its end. */
+export interface Unfinished {
+  part: string
+  operation: string
+  reason: string
+}
+
+/** What runs at the same time share. */
+export interface Shared {
   options: RunOptions
   document: Json
   operations: Operation[]
-  /** The operations under test. */
-  selected: Operation[]
-  sender: Sender
   validation: Validation
-  pool: ResourcePool
-  accounts: Accounts
   findings: Findings
   /** The number of responses by `operation status`. */
   matrix: Map<string, number>
+  counts: RequestCounts
+  unfinished: Unfinished[]
+  /** Starts no further check. */
+  stop(reason: string): void
+  /** Why no further check starts; null while checks start. */
+  stopReason(): string | null
+}
+
+export interface Run extends Shared {
+  /** The operations under test. */
+  selected: Operation[]
+  sender: Sender
+  pool: ResourcePool
+  accounts: Accounts
   /** Sends a request and records a finding for every general check that its response fails. */
   call(part: string, operation: Operation, parts: Partial<RequestParts>, key?: string | null): Promise<Answer>
   /** Sends a request and returns the problems instead of recording them. */
@@ -30,46 +48,56 @@ export interface Run {
     parts: Partial<RequestParts>,
     key?: string | null,
   ): Promise<{ answer: Answer; problems: Problem[] }>
-  isTimeUp(): boolean
   /** A new seed for each generated value; a run with the same seed and the same course repeats them. */
   nextSeed(): number
 }
 
-/** Throws ServerUnreachable, and UsageError if the server rejects the key. */
-export async function createRun(options: RunOptions, started: number): Promise<Run> {
+export function createShared(options: RunOptions): Shared {
   const { document } = options
-  const operations = operationsOf(document)
+  const deadline = Date.now() + options.time
+  let stopped: string | null = null
+  return {
+    options,
+    document,
+    operations: operationsOf(document),
+    validation: createValidation(document),
+    findings: createFindings(),
+    matrix: new Map(),
+    counts: { requests: 0, waits: 0, waited: 0 },
+    unfinished: [],
+    stop(reason) {
+      stopped ??= reason
+    },
+    stopReason: () => stopped ?? (Date.now() > deadline ? 'the time was up' : null),
+  }
+}
+
+/**
+ * @param seed of the values of this run
+ * @throws ServerUnreachable, and UsageError if the server rejects the key.
+ */
+export async function createRun(shared: Shared, selected: Operation[], seed: number): Promise<Run> {
+  const { document, operations, options, matrix, counts, findings, validation } = shared
   const pool = createResourcePool(document, operations)
-  const matrix = new Map<string, number>()
   const sender = createSender(options.base, {
+    counts,
     onAnswer(answer) {
       const name = `${answer.operation.id} ${answer.status}`
       if (answer.method === answer.operation.method) matrix.set(name, (matrix.get(name) ?? 0) + 1)
       pool.record(answer)
     },
   })
-  const validation = createValidation(document)
-  const findings = createFindings()
   let draws = 0
   const accounts = await createAccounts({ options, operations, sender, document })
   // The checks must not use or change these users; the cleanup deletes them last.
-  for (const known of pool.all)
-    if (known.id === accounts.actor.id || known.id === accounts.otherUser?.id) known.created = false
+  const users = [accounts.operator, accounts.actor, accounts.otherUser].map((account) => account?.id)
+  for (const known of pool.all) if (users.includes(known.id)) known.created = false
   const run: Run = {
-    options,
-    document,
-    operations,
+    ...shared,
     sender,
-    validation,
     pool,
     accounts,
-    findings,
-    matrix,
-    selected: operations.filter(
-      (operation) =>
-        options.selected(operation) &&
-        (!options.readOnly || operation.method === 'GET' || operation.method === 'OPTIONS'),
-    ),
+    selected,
     async exchange(operation, parts, key = accounts.keyFor(operation)) {
       const answer = await sender.send(operation, { path: {}, query: {}, headers: {}, ...parts }, key)
       return { answer, problems: problemsOf(answer, validation) }
@@ -81,8 +109,7 @@ export async function createRun(options: RunOptions, started: number): Promise<R
       findings.recordCase(operation.id, part, 1)
       return answer
     },
-    isTimeUp: () => Date.now() - started > options.time,
-    nextSeed: () => options.seed + ++draws,
+    nextSeed: () => seed + ++draws,
   }
   return run
 }

@@ -31,14 +31,32 @@ export interface Answer {
   body: Json
 }
 
-/** The server cannot be reached or does not respond in time. */
+/** A request as it was sent. */
+export type SentRequest = Pick<Answer, 'operation' | 'parts' | 'key' | 'method' | 'url'>
+
+/** The server cannot be reached. */
 export class ServerUnreachable extends Error {}
 
+/** The server cut the connection of a request or did not respond in time, and still accepts others. */
+export class NoResponse extends Error {
+  readonly request: SentRequest
+
+  constructor(message: string, request: SentRequest) {
+    super(message)
+    this.request = request
+  }
+}
+
 export interface Sender {
-  /** Throws Unreachable. */
+  /** @throws NoResponse, or ServerUnreachable. */
   send(operation: Operation, parts: RequestParts, key: string | null): Promise<Answer>
-  /** `waits` and `waited`: how often, and how many seconds, the server's rate limits delayed requests. */
-  counts: { requests: number; waits: number; waited: number }
+}
+
+/** `waits` and `waited`: how often, and how many seconds, the server's rate limits delayed requests. */
+export interface RequestCounts {
+  requests: number
+  waits: number
+  waited: number
 }
 
 const maxWaitSeconds = 120
@@ -47,23 +65,16 @@ const streamReadMs = 1500
 
 export function createSender(
   base: string,
-  { onAnswer = () => {} }: { onAnswer?: (answer: Answer) => void } = {},
+  { counts, onAnswer = () => {} }: { counts: RequestCounts; onAnswer?: (answer: Answer) => void },
 ): Sender {
-  const counts = { requests: 0, waits: 0, waited: 0 }
   const send: Sender['send'] = async (operation, parts, key) => {
     const url = `${base}${requestTarget(operation, parts)}`
     const { headers, bytes } = encodeRequest(parts, key)
     const method = parts.method ?? operation.method
     for (let attempt = 1; ; attempt++) {
       counts.requests++
-      const answer = {
-        operation,
-        parts,
-        key,
-        method,
-        url,
-        ...(await fetchResponse(url, { method, headers, body: bytes })),
-      }
+      const request = { operation, parts, key, method, url }
+      const answer = { ...request, ...(await fetchResponse(base, request, headers, bytes)) }
       const wait = Number(answer.headers.get('retry-after'))
       if (answer.status !== 429 || attempt > 5 || !(wait <= maxWaitSeconds)) {
         onAnswer(answer)
@@ -75,7 +86,7 @@ export function createSender(
       await sleep(seconds * 1000)
     }
   }
-  return { send, counts }
+  return { send }
 }
 
 export function requestTarget({ path }: Operation, parts: RequestParts): string {
@@ -100,9 +111,12 @@ function encodeRequest(
 }
 
 async function fetchResponse(
-  url: string,
-  { method, headers, body }: { method: string; headers: Record<string, string>; body: Buffer | undefined },
+  base: string,
+  request: SentRequest,
+  headers: Record<string, string>,
+  body: Buffer | undefined,
 ): Promise<{ status: number; headers: Headers; text: string; body: Json }> {
+  const { method, url } = request
   try {
     const response = await fetch(url, {
       method,
@@ -121,10 +135,17 @@ async function fetchResponse(
     }
   } catch (error) {
     const { cause, message } = error as Error
-    throw new ServerUnreachable(`${method} ${url}: ${(cause as Error | undefined)?.message ?? message}`, {
-      cause: error,
-    })
+    const text = `${method} ${url}: ${(cause as Error | undefined)?.message || message}`
+    if (await isReachable(base)) throw new NoResponse(text, request)
+    throw new ServerUnreachable(text, { cause: error })
   }
+}
+
+async function isReachable(base: string): Promise<boolean> {
+  return await fetch(base, { method: 'HEAD', redirect: 'manual', signal: AbortSignal.timeout(10_000) }).then(
+    () => true,
+    () => false,
+  )
 }
 
 function parseJson(text: string): Json {

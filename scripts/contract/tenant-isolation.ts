@@ -4,52 +4,47 @@ import { kindOf, type Operation } from './document.ts'
 import { readPages } from './pages.ts'
 import { createOperations, requestParts, pathParameters, sample } from './requests.ts'
 import { isPaged, listItemKind } from './resources.ts'
+import type { Part } from './part.ts'
 import { maySucceed, type Run } from './run-context.ts'
 import { idKinds } from './resource-pool.ts'
 
 const part = 'isolation'
 
-export async function checkTenantIsolation(run: Run): Promise<void> {
-  const { otherUser } = run.accounts
-  if (otherUser === null) return
-  const refused = run.selected.filter(
-    (operation) =>
-      operation.scopes !== null &&
-      !run.accounts.needsOperator(operation) &&
-      Object.keys(idKinds(operation)).length > 0 &&
-      maySucceed(run, operation),
-  )
-  for (const operation of refused) {
-    if (run.isTimeUp()) return
-    if (!Object.values(idKinds(operation)).some((kind) => isPrivate(run, kind))) continue
-    const path = await pathParameters(run, operation)
-    if (path === null) continue
-    const answer = await run.call(
+export const isolation: Part = {
+  name: part,
+  checks(run) {
+    const { otherUser } = run.accounts
+    if (otherUser === null) return []
+    const secured = run.selected.filter(
+      (operation) => operation.scopes !== null && !run.accounts.needsOperator(operation),
+    )
+    return secured.flatMap((operation) => {
+      const kinds = Object.keys(idKinds(operation)).length
+      if (kinds > 0 && maySucceed(run, operation))
+        return [{ operation, run: async () => await checkIsolation(run, operation, otherUser.key) }]
+      if (kinds === 0 && isPaged(operation))
+        return [{ operation, run: async () => await checkListIsolation(run, operation, otherUser.key) }]
+      return []
+    })
+  },
+}
+
+async function checkIsolation(run: Run, operation: Operation, key: string): Promise<void> {
+  if (!Object.values(idKinds(operation)).some((kind) => isPrivate(run, kind))) return
+  const path = await pathParameters(run, operation)
+  if (path === null) return
+  const answer = await run.call(part, operation, { ...sample(run, requestParts(run, operation)), path }, key)
+  if (answer.status < 400)
+    run.findings.add(
+      operation.id,
       part,
-      operation,
-      { ...sample(run, requestParts(run, operation)), path },
-      otherUser.key,
+      {
+        check: 'tenant-isolation',
+        expected: '403 or 404 for another user',
+        actual: `${answer.status} ${answer.text.slice(0, 200)}`,
+      },
+      answer,
     )
-    if (answer.status < 400)
-      run.findings.add(
-        operation.id,
-        part,
-        {
-          check: 'tenant-isolation',
-          expected: '403 or 404 for another user',
-          actual: `${answer.status} ${answer.text.slice(0, 200)}`,
-        },
-        answer,
-      )
-  }
-  for (const operation of run.selected)
-    if (
-      isPaged(operation) &&
-      operation.scopes !== null &&
-      Object.keys(idKinds(operation)).length === 0 &&
-      !run.accounts.needsOperator(operation)
-    )
-      await checkListIsolation(run, operation, otherUser.key)
 }
 
 /** A kind that only operators create, such as products, is public to all users. */

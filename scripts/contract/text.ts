@@ -3,7 +3,7 @@ import type { Finding } from './findings.ts'
 import type { Outcome } from './run-all.ts'
 
 export function reportAsText(outcome: Outcome, url: string, options: Record<string, unknown>): string {
-  const { findings, selected, seed, requests, seconds, timedOut, leftovers, notes } = outcome
+  const { findings, selected, seed, requests, seconds, unfinished, leftovers, notes } = outcome
   const reached = selected.filter(({ id, responses }) =>
     [...responses.keys()].some((status) => status < 400 && outcome.matrix.has(`${id} ${status}`)),
   ).length
@@ -18,7 +18,9 @@ export function reportAsText(outcome: Outcome, url: string, options: Record<stri
   const count = findings.all.length
   const verdict =
     count === 0
-      ? 'The server conforms to the contract'
+      ? unfinished.length === 0
+        ? 'The server conforms to the contract'
+        : 'No finding, but not everything was checked'
       : `${count} ${count === 1 ? 'finding' : 'findings'} in ` +
         `${byOperation.size} of ${selected.length} operations`
   return [
@@ -27,10 +29,18 @@ export function reportAsText(outcome: Outcome, url: string, options: Record<stri
     ...(notDeleted.length > 0
       ? [`· Not deleted, because the contract has no operation for it: ${notDeleted.join(', ')}.`]
       : []),
-    ...(timedOut ? ['· The time ran out before all checks were done.'] : []),
+    ...unfinishedLines(outcome),
     `${verdict}: ${requests} requests in ${seconds.toFixed(1)} s, ` +
       `${reached} of ${selected.length} operations succeeded, seed ${seed}.`,
   ].join('\n')
+}
+
+/** What was not checked, by reason and part. */
+export function unfinishedLines({ unfinished }: Pick<Outcome, 'unfinished'>): string[] {
+  return [...Map.groupBy(unfinished, ({ reason, part }) => `${part}, because ${reason}`)].map(
+    ([what, own]) =>
+      `· Not checked: ${what}: ${[...new Set(own.map(({ operation }) => operation))].join(', ')}.`,
+  )
 }
 
 function linesOf({ check, part, expected, actual, times, curl }: Finding): string[] {

@@ -103,10 +103,14 @@ function objects(document: Json, schema: Json, ids: Ids, depth: number): fc.Arbi
     const value = valuesOf(document, additionalProperties, ids, depth + 1)
     return value === null
       ? fc.constant({})
-      : fc.dictionary(texts({ minLength: 1, maxLength: 20, ...propertyNames }, ids)!, value, {
-          maxKeys: Math.min(maxProperties, 2),
-          noNullPrototype: true,
-        })
+      : fc.dictionary(
+          texts({ minLength: 1, maxLength: 20, ...propertyNames }, ids)!.filter(isSafeName),
+          value,
+          {
+            maxKeys: Math.min(maxProperties, 2),
+            noNullPrototype: true,
+          },
+        )
   }
   const values = new Map(
     Object.entries<Json>(properties).map(([name, property]) => [
@@ -126,6 +130,11 @@ function objects(document: Json, schema: Json, ids: Ids, depth: number): fc.Arbi
     return [fc.record(Object.fromEntries(known), { requiredKeys: selected, noNullPrototype: true })]
   })
   return records.length === 0 ? null : fc.oneof(...records)
+}
+
+/** Servers may refuse the names with which an object changes its prototype. */
+function isSafeName(name: string): boolean {
+  return !['__proto__', 'constructor', 'prototype'].includes(name)
 }
 
 function namedOf(name: string, { type, enum: values }: Json, ids: Ids): fc.Arbitrary<Json> | null {

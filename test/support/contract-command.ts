@@ -1,0 +1,22 @@
+// Runs `npm run contract` as a process.
+import { execFile } from 'node:child_process'
+import { join } from 'node:path'
+
+const script = join(import.meta.dirname, '../../scripts/contract/main.ts')
+
+export interface ExitResult {
+  code: number
+  out: string
+  err: string
+}
+
+export function runContractCommand(...args: string[]): Promise<ExitResult> {
+  return new Promise((resolve) => {
+    execFile(
+      process.execPath,
+      [script, ...args],
+      { maxBuffer: 64 * 1024 * 1024, env: { ...process.env, CONTRACT_KEY: undefined } },
+      (error, out, err) => resolve({ code: error === null ? 0 : Number(error.code), out, err }),
+    )
+  })
+}
