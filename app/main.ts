@@ -1,44 +1,9 @@
 // `npm start`: reads the settings, starts the server and prints its URL. A signal stops it gracefully.
-import { loadEnvFile, readConfig } from '../infra/config/config.ts'
-import { startTelemetry } from '../infra/telemetry/start.ts'
-import { explainStartupError } from './startup-errors.ts'
-import { printLine, runUntilStopped } from './lifecycle.ts'
-import { firstKeyLines } from './first-key.ts'
-import { startServer, type Server } from './server.ts'
 import { answerHelp } from '../infra/command-help.ts'
+import { finishLoading, prepareToLoad } from './before-loading.ts'
 
 answerHelp(import.meta)
 
-await runUntilStopped({
-  script: 'start',
-  explain: explainStartupError,
-  async start(progress) {
-    loadEnvFile(progress)
-    const config = readConfig()
-    const telemetry = await startTelemetry(process.env, 'platform-api')
-    const server = await startServer(config, {
-      onProgress: progress,
-      isTerminal: process.stderr.isTTY === true,
-      telemetry,
-    })
-    // The first API key is shown only once, so it is printed even after a stop signal.
-    return {
-      async stop() {
-        await server.stop()
-        await telemetry?.stop()
-      },
-      deadline: (config.shutdownDelay + config.shutdownTimeout) * 1000,
-      ready: () => printGreeting(server),
-    }
-  },
-})
-
-function printGreeting({ url, firstKey }: Server): void {
-  const bold = (text: string): string => (process.stderr.isTTY ? `\x1b[1m${text}\x1b[0m` : text)
-  printLine('')
-  printLine(`  ${bold('Platform API')} is serving at ${bold(url)}`)
-  printLine(`  API reference: ${url}/docs`)
-  printLine('')
-  if (firstKey === null) return
-  for (const line of firstKeyLines(firstKey, url, bold)) printLine(line)
-}
+prepareToLoad()
+await (await import('./serve.ts')).serve()
+finishLoading()

@@ -1,67 +1,10 @@
 // `npm run worker`: runs the background work (webhooks, documents, renewals, retention) in a process without
 // a socket. Any number of workers share the work of one database.
-import { loadEnvFile, readConfig } from '../infra/config/config.ts'
-import { startEmbedded } from '../infra/postgres/embedded.ts'
-import { createServices } from '../services/services.ts'
-import { startBackgroundWorkers } from '../services/background.ts'
-import { claimAtStart } from '../services/storage/ownership.ts'
-import { claimSecretKey } from '../services/webhooks/secrets.ts'
-import { checkAndPrepare } from './database.ts'
-import { createLog, standardOutput } from './logging.ts'
-import { createRegistry } from './metrics/registry.ts'
-import { serveMetrics } from './metrics/serve.ts'
-import { startTelemetry } from '../infra/telemetry/start.ts'
-import { explainStartupError } from './startup-errors.ts'
-import { runUntilStopped } from './lifecycle.ts'
 import { answerHelp } from '../infra/command-help.ts'
+import { finishLoading, prepareToLoad } from './before-loading.ts'
 
 answerHelp(import.meta)
 
-await runUntilStopped({
-  script: 'worker',
-  explain: explainStartupError,
-  async start(progress) {
-    loadEnvFile(progress)
-    const config = readConfig()
-    const closers: Array<() => Promise<unknown>> = []
-    const stop = async (): Promise<void> => {
-      for (const close of closers.splice(0)) await close()
-    }
-    const telemetry = await startTelemetry(process.env, 'platform-worker')
-    if (telemetry !== null) closers.push(() => telemetry.stop())
-    try {
-      const postgres =
-        config.databaseUrl === null
-          ? await startEmbedded({ dataDir: config.dataDir, whenRunning: 'attach' })
-          : null
-      if (postgres !== null) closers.unshift(() => postgres.stop())
-      const databaseUrl = config.databaseUrl ?? postgres!.url
-      await checkAndPrepare(config, databaseUrl, progress)
-      const log = createLog(config.logLevel, await standardOutput(), telemetry)
-      const onError = (error: Error): void => log.error({ err: error }, 'background work failed')
-      const services = createServices({ config, databaseUrl, onError })
-      closers.unshift(() => services.close())
-      await claimAtStart(services.storage, (error) => {
-        progress(error.message)
-        onError(error)
-      })
-      await claimSecretKey(services.database, services.cipher)
-      const work = await startBackgroundWorkers(services, { runJobs: true, onError, log })
-      closers.unshift(() => work.stop())
-      const exportMetrics = telemetry?.exportMetrics ?? null
-      if (config.metricsPort !== null || exportMetrics !== null) {
-        const registry = createRegistry(services)
-        exportMetrics?.(registry)
-        if (config.metricsPort !== null) closers.unshift(await serveMetrics(services, registry))
-      }
-      return {
-        stop,
-        deadline: config.shutdownTimeout * 1000,
-        ready: () => progress('working; press Ctrl-C to stop'),
-      }
-    } catch (error) {
-      await stop()
-      throw error
-    }
-  },
-})
+prepareToLoad()
+await (await import('./work.ts')).work()
+finishLoading()
