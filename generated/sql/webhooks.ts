@@ -24,16 +24,6 @@ export interface ClaimSecretKeyRow {
 }
 
 /**
- * Notes that endpoints no longer fail.
- * @see prisma/sql/webhooks/clear-failing.sql
- */
-export const clearFailing = none<{ ids: readonly string[] }>(
-  'webhooks/clear-failing',
-  `UPDATE webhook_endpoints SET failing_since = NULL WHERE id = ANY($1) AND failing_since IS NOT NULL`,
-  ['ids'],
-)
-
-/**
  * Deletes deliveries of deleted endpoints.
  * @see prisma/sql/webhooks/delete-deliveries-of-deleted-endpoints.sql
  */
@@ -323,12 +313,10 @@ export interface LockEndpointRow {
  * instead of deadlocking.
  * @see prisma/sql/webhooks/lock-endpoints.sql
  */
-export const lockEndpoints = many<{ failing_ids: readonly string[]; succeeding_ids: readonly string[] }, LockEndpointsRow>(
+export const lockEndpoints = many<{ ids: readonly string[] }, LockEndpointsRow>(
   'webhooks/lock-endpoints',
-  `SELECT id FROM webhook_endpoints
-WHERE id = ANY($1) OR (id = ANY($2) AND failing_since IS NOT NULL)
-ORDER BY id FOR NO KEY UPDATE`,
-  ['failing_ids', 'succeeding_ids'],
+  `SELECT id FROM webhook_endpoints WHERE id = ANY($1) ORDER BY id FOR NO KEY UPDATE`,
+  ['ids'],
 )
 export interface LockEndpointsRow {
   id: string
@@ -431,6 +419,39 @@ export interface ReadDueDeliveriesRow {
   actor: Schemas['PlatformEvent']['actor'] | null
   data: Schemas['PlatformEvent']['data']
 }
+
+/**
+ * Records successful attempts of deliveries, whose jobs leave the queue. A job that expired during the
+ * attempt belongs to another worker, which records its own outcome. Of the attempts, the last 20 are kept.
+ * The endpoints are locked in one order, so that concurrent workers wait instead of deadlocking.
+ * @see prisma/sql/webhooks/record-successes.sql
+ */
+export const recordSuccesses = none<{ job_ids: readonly string[]; retry_counts: readonly number[]; ids: readonly string[]; endpoint_ids: readonly string[]; attempts: readonly (object | string)[]; requests: readonly (object | string)[] }>(
+  'webhooks/record-successes',
+  `WITH own AS (
+  DELETE FROM pgboss.job j USING unnest($1::uuid[], $2::int[], $3::text[],
+    $4::text[], $5::jsonb[], $6::jsonb[])
+    AS o (job_id, retry_count, id, endpoint_id, attempt, request)
+  WHERE j.name = 'webhook-deliveries' AND j.id = o.job_id
+    AND j.state = 'active' AND j.retry_count = o.retry_count
+  RETURNING o.id, o.endpoint_id, o.attempt, o.request
+), recovered AS (
+  SELECT w.id FROM webhook_endpoints w
+  WHERE w.id IN (SELECT endpoint_id FROM own) AND w.failing_since IS NOT NULL
+  ORDER BY w.id FOR NO KEY UPDATE
+), cleared AS (
+  UPDATE webhook_endpoints SET failing_since = NULL WHERE id IN (SELECT id FROM recovered)
+)
+UPDATE webhook_deliveries d SET
+  status = 'succeeded',
+  tries = d.tries + 1,
+  attempts = CASE WHEN jsonb_array_length(d.attempts) >= 20 THEN d.attempts - 0 ELSE d.attempts END
+    || own.attempt,
+  request = own.request,
+  next_attempt_at = NULL
+FROM own WHERE d.id = own.id`,
+  ['job_ids', 'retry_counts', 'ids', 'endpoint_ids', 'attempts', 'requests'],
+)
 
 /**
  * Stores the re-encrypted secrets of endpoints, unless a rotation has replaced them.

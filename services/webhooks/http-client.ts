@@ -3,11 +3,14 @@
 //
 // - Every address of the host name is checked before the connection, and the address of the open connection
 //   once more, so that a name that changes its address between the two (DNS rebinding) is blocked, too.
-// - Redirects are not followed, and each request has its own connection, which is closed afterwards.
+// - Redirects are not followed. A connection is kept for a few seconds for the next request to the same
+//   origin; one that the endpoint closes, or on which it sends something unasked, is replaced.
 // - The whole exchange has a time limit, and only the start of the response is read.
 import type { LookupAddress } from 'node:dns'
+import * as http from 'node:http'
+import * as https from 'node:https'
 import { connect, isIP, type Socket } from 'node:net'
-import { Client, buildConnector, errors } from 'undici'
+import { connect as connectTls } from 'node:tls'
 import type { PortRange } from '../../infra/config/setting.ts'
 import { isInNetworks, isLocalhost, isPublicAddress, parseNetwork } from './ip-filter.ts'
 import { createDnsLookup, type Lookup } from './dns.ts'
@@ -17,10 +20,14 @@ const maxReadBytes = 64 * 1024
 /** Bytes of the response body that are returned. */
 const maxBodyBytes = 1024
 /**
- * Bytes that one connection may receive in all. No honest response needs more, but interim responses and
+ * Bytes that may be received for one request in all. No honest response needs more, but interim responses and
  * chunk extensions could continue for ever.
  */
 const maxWireBytes = 1024 * 1024
+/** Milliseconds for which an unused connection is kept. Most servers close it after 5 seconds or more. */
+const keepAliveMs = 4_000
+/** Unused connections that are kept for an origin. */
+const maxUnusedConnections = 10
 /**
  * Milliseconds until the next address of a host is tried, too. Node's default of 250 fails for servers that
  * are far away.
@@ -95,110 +102,209 @@ export function createWebhookClient({
   const networks = allowed.map(parseNetwork)
   const isAllowed = (address: string): boolean => isPublicAddress(address) || isInNetworks(networks, address)
   const connectTo = createConnector(isAllowed, lookup)
-  const running = new Map<AbortController, Promise<WebhookResponse>>()
+  const agents: Agents = {
+    'http:': openAgent(new http.Agent(agentOptions), connectTo),
+    'https:': openAgent(new https.Agent(agentOptions), connectTo),
+  }
+  const running = new Set<Exchange>()
   let closed = false
 
   return {
-    isBlockedUrl,
-    isBlockedPort,
+    isBlockedUrl(url) {
+      const target = URL.parse(url)
+      return target === null || isBlocked(target)
+    },
+    isBlockedPort: (url) => hasBlockedPort(new URL(url)),
     async post(url, { headers, body, signal }) {
       signal?.throwIfAborted()
       if (closed) throw new Error('the webhook client is closed')
-      const controller = new AbortController()
-      const onAbort = (): void => controller.abort(signal?.reason)
+      const target = URL.parse(url)
+      if (target === null || isBlocked(target)) throw blockedAddress()
+      if (hasBlockedPort(target)) throw new WebhookRequestError('refused_address', 'The port is not allowed.')
+      const exchange = new Exchange(agents, { target, headers, body, timeout })
+      const onAbort = (): void => exchange.abort(signal!.reason)
       signal?.addEventListener('abort', onAbort)
-      const response = send(url, headers, body, controller)
-      running.set(controller, response)
+      running.add(exchange)
       try {
-        return await response
+        return await exchange.response
       } finally {
-        running.delete(controller)
+        running.delete(exchange)
         signal?.removeEventListener('abort', onAbort)
       }
     },
     async close() {
       closed = true
-      const responses = [...running.values()]
-      for (const controller of running.keys()) controller.abort(new Error('the webhook client was closed'))
+      const responses = [...running].map(({ response }) => response)
+      for (const exchange of running) exchange.abort(new Error('the webhook client was closed'))
       await Promise.allSettled(responses)
+      for (const agent of Object.values(agents)) agent.destroy()
     },
   }
 
-  function isBlockedUrl(url: string): boolean {
-    const target = URL.parse(url)
-    if (target === null || !/^https?:$/.test(target.protocol)) return true
+  function isBlocked(target: URL): boolean {
+    if (!/^https?:$/.test(target.protocol)) return true
     const host = hostOf(target)
     if (isIP(host) !== 0) return !isAllowed(host)
     return isLocalhost(host) && !isAllowed('127.0.0.1') && !isAllowed('::1')
   }
 
-  function isBlockedPort(url: string): boolean {
-    const { port, protocol } = new URL(url)
-    const number = Number(port || (protocol === 'https:' ? 443 : 80))
+  function hasBlockedPort(target: URL): boolean {
+    const number = portOf(target)
     return ports !== undefined && !ports.some(({ from, to }) => number >= from && number <= to)
-  }
-
-  async function send(
-    url: string,
-    headers: Record<string, string>,
-    body: string,
-    controller: AbortController,
-  ): Promise<WebhookResponse> {
-    if (isBlockedUrl(url)) throw blockedAddress()
-    if (isBlockedPort(url)) throw new WebhookRequestError('refused_address', 'The port is not allowed.')
-    const { origin, pathname, search } = new URL(url)
-    const client = new Client(origin, {
-      connect: (options, onConnect) => {
-        connectTo(options, controller.signal).then(
-          (socket) => onConnect(null, socket),
-          (error: Error) => onConnect(error, null),
-        )
-      },
-      headersTimeout: 0,
-      bodyTimeout: 0,
-    })
-    const timer = setTimeout(() => {
-      const message = `The endpoint did not respond completely within ${timeout / 1000} seconds.`
-      controller.abort(new WebhookRequestError('timeout', message))
-    }, timeout)
-    try {
-      return await unlessAborted(controller.signal, exchange(client, pathname + search, headers, body))
-    } finally {
-      clearTimeout(timer)
-      // Closes the connection in any state, even while it is being opened.
-      controller.abort()
-      await client.destroy()
-    }
   }
 }
 
-type Connector = (options: buildConnector.Options, signal: AbortSignal) => Promise<Socket>
+type Agents = Record<string, http.Agent>
+
+const agentOptions = { keepAlive: true, timeout: keepAliveMs, maxFreeSockets: maxUnusedConnections }
+
+/** The agent opens its connections with `connectTo`. */
+function openAgent(agent: http.Agent, connectTo: Connector): http.Agent {
+  agent.createConnection = (options, onConnect) => {
+    const { exchange } = options as unknown as { exchange: Exchange }
+    connectTo(exchange.target, exchange.connecting.signal).then(
+      (socket) => onConnect!(null, socket),
+      (error: Error) => onConnect!(error, null as never),
+    )
+    return undefined
+  }
+  return agent
+}
+
+interface Outgoing {
+  target: URL
+  headers: Record<string, string>
+  body: string
+  /** Milliseconds. */
+  timeout: number
+}
+
+/** One request and the start of its response. */
+class Exchange {
+  readonly target: URL
+  /** Aborted at the end, so that no connection is opened any more. */
+  readonly connecting = new AbortController()
+  readonly response: Promise<WebhookResponse>
+  readonly #agents: Agents
+  readonly #outgoing: Outgoing
+  readonly #result = Promise.withResolvers<WebhookResponse>()
+  readonly #timer: NodeJS.Timeout
+  #request: http.ClientRequest | null = null
+
+  constructor(agents: Agents, outgoing: Outgoing) {
+    this.target = outgoing.target
+    this.response = this.#result.promise
+    this.#agents = agents
+    this.#outgoing = outgoing
+    const { timeout } = outgoing
+    this.#timer = setTimeout(() => {
+      const message = `The endpoint did not respond completely within ${timeout / 1000} seconds.`
+      this.abort(new WebhookRequestError('timeout', message))
+    }, timeout)
+    try {
+      this.#send()
+    } catch (error) {
+      this.abort(error)
+    }
+  }
+
+  /** Closes the connection in any state, even while it is being opened. */
+  abort(reason: unknown): void {
+    this.#result.reject(reason)
+    clearTimeout(this.#timer)
+    this.connecting.abort()
+    this.#request?.destroy()
+  }
+
+  #send(): void {
+    const { protocol, pathname, search } = this.target
+    const options = {
+      agent: this.#agents[protocol],
+      method: 'POST',
+      hostname: hostOf(this.target),
+      port: portOf(this.target),
+      path: pathname + search,
+      headers: this.#outgoing.headers,
+      exchange: this,
+    }
+    const request = (protocol === 'https:' ? https : http).request(options)
+    this.#request = request
+    let socket: Socket | undefined
+    let hasResponse = false
+    request.once('socket', (used) => {
+      socket = used
+      wireBytesLeft.set(used, maxWireBytes)
+    })
+    request.once('response', (response) => {
+      hasResponse = true
+      this.#read(response, () => {
+        if (socket !== undefined) wireBytesLeft.set(socket, 0)
+      })
+    })
+    request.once('upgrade', (_response, used) => {
+      used.destroy()
+      this.abort(connectionClosed())
+    })
+    request.on('error', (error: NodeJS.ErrnoException) => {
+      // The endpoint had closed the connection that was kept.
+      const wasClosed = error.code === 'ECONNRESET' || error.code === 'EPIPE'
+      if (request.reusedSocket && !hasResponse && wasClosed && !this.connecting.signal.aborted) this.#send()
+      else this.abort(responseError(error))
+    })
+    request.end(this.#outgoing.body)
+  }
+
+  #read(response: http.IncomingMessage, onEnd: () => void): void {
+    const chunks: Buffer[] = []
+    let read = 0
+    const finish = (): void => {
+      const body = decodeBody(Buffer.concat(chunks), read > maxBodyBytes)
+      clearTimeout(this.#timer)
+      this.#result.resolve({ status: response.statusCode!, body })
+    }
+    response.on('data', (chunk: Buffer) => {
+      if (read < maxBodyBytes) chunks.push(chunk.subarray(0, maxBodyBytes - read))
+      read += chunk.length
+      if (read < maxReadBytes) return
+      finish()
+      this.#request!.destroy()
+    })
+    response.once('end', () => {
+      onEnd()
+      finish()
+    })
+    response.on('error', (error) => this.abort(responseError(error)))
+  }
+}
+
+/** Bytes that a connection may still receive: none while it is unused. */
+const wireBytesLeft = new WeakMap<Socket, number>()
+
+function limitWireBytes(socket: Socket): void {
+  wireBytesLeft.set(socket, maxWireBytes)
+  socket.on('data', ({ length }: Buffer) => {
+    const left = wireBytesLeft.get(socket)! - length
+    wireBytesLeft.set(socket, left)
+    if (left < 0) socket.destroy(new WebhookRequestError('response', 'The response is too long.'))
+  })
+}
+
+type Connector = (target: URL, signal: AbortSignal) => Promise<Socket>
 
 /** Opens connections to allowed addresses only. */
 function createConnector(isAllowed: (address: string) => boolean, lookup: Lookup): Connector {
-  const tlsConnector = buildConnector({
-    allowH2: false,
-    maxCachedSessions: 0,
-    timeout: 0,
-    rejectUnauthorized: true,
-  })
-
-  return async function connectTo(options, signal) {
-    const { hostname, protocol, port } = options
-    const addresses = await allowedAddresses(hostname)
+  return async function connectTo(target, signal) {
+    const host = hostOf(target)
+    const addresses = await allowedAddresses(host)
     // Opens no connection when the request was aborted during the lookup.
     signal.throwIfAborted()
-    const plain = await dial(hostname, Number(port || (protocol === 'https:' ? 443 : 80)), addresses, signal)
+    const plain = await dial(host, portOf(target), addresses, signal)
     // Checks the address of the open connection, before a byte is sent.
     if (plain.remoteAddress === undefined) throw connectionClosed()
     if (!isAllowed(plain.remoteAddress)) throw blockedAddress()
-    const socket = protocol === 'https:' ? await startTls(plain, options) : plain
-    // undici would treat a closed connection as an idle connection that timed out, and connect again.
+    const socket = target.protocol === 'https:' ? await startTls(plain, host) : plain
     if (socket.destroyed) throw connectionClosed()
-    socket.on('readable', () => {
-      if (socket.bytesRead > maxWireBytes)
-        socket.destroy(new WebhookRequestError('response', 'The response is too long.'))
-    })
+    limitWireBytes(socket)
     return socket
   }
 
@@ -223,15 +329,19 @@ function createConnector(isAllowed: (address: string) => boolean, lookup: Lookup
       })
     })
   }
+}
 
-  function startTls(socket: Socket, options: buildConnector.Options): Promise<Socket> {
-    return new Promise((resolve, reject) => {
-      tlsConnector({ ...options, httpSocket: socket }, (error, secured) => {
-        if (error !== null) return reject(new WebhookRequestError('tls', tlsMessage(error), { cause: error }))
-        resolve(secured)
-      })
-    })
-  }
+function startTls(socket: Socket, host: string): Promise<Socket> {
+  return new Promise((resolve, reject) => {
+    const servername = isIP(host) === 0 ? host : ''
+    const options = { socket, host, servername, ALPNProtocols: ['http/1.1'], rejectUnauthorized: true }
+    const secured = connectTls(options)
+    secured.once('secureConnect', () => resolve(secured))
+    // The listener stays, because the signal can destroy the socket while it has no other listener.
+    secured.on('error', (error) =>
+      reject(new WebhookRequestError('tls', tlsMessage(error), { cause: error })),
+    )
+  })
 }
 
 /** Connects to one of these addresses. The host name is not resolved again. */
@@ -254,28 +364,6 @@ function dial(host: string, port: number, addresses: LookupAddress[], signal: Ab
   })
 }
 
-/** Sends one request and reads the start of its response. */
-async function exchange(
-  client: Client,
-  path: string,
-  headers: Record<string, string>,
-  body: string,
-): Promise<WebhookResponse> {
-  try {
-    const response = await client.request({ method: 'POST', path, headers, body, reset: true })
-    const chunks: Buffer[] = []
-    let read = 0
-    for await (const chunk of response.body as AsyncIterable<Buffer>) {
-      if (read < maxBodyBytes) chunks.push(chunk.subarray(0, maxBodyBytes - read))
-      read += chunk.length
-      if (read >= maxReadBytes) break
-    }
-    return { status: response.statusCode, body: decodeBody(Buffer.concat(chunks), read > maxBodyBytes) }
-  } catch (error) {
-    throw responseError(error as Error)
-  }
-}
-
 /**
  * Decodes the start of a body to text of at most `maxBodyBytes` in UTF-8.
  * @param truncated whether the body has more bytes, so that an incomplete last character is not invalid.
@@ -287,14 +375,6 @@ function decodeBody(bytes: Buffer, truncated: boolean): string {
   return text.slice(0, new TextEncoder().encodeInto(text, new Uint8Array(maxBodyBytes)).read)
 }
 
-/** The result of the work, or the signal's reason as soon as it is aborted. */
-function unlessAborted<T>(signal: AbortSignal, work: Promise<T>): Promise<T> {
-  return new Promise((resolve, reject) => {
-    signal.addEventListener('abort', () => reject(signal.reason), { once: true })
-    work.then(resolve, reject)
-  })
-}
-
 function blockedAddress(): WebhookRequestError {
   return new WebhookRequestError('refused_address', 'The address is not public.')
 }
@@ -304,14 +384,12 @@ function connectionClosed(cause?: Error): WebhookRequestError {
   return new WebhookRequestError('connection', message, { cause })
 }
 
-/** Converts an error of undici to a WebhookRequestError. */
-function responseError(error: Error): Error {
-  if (error instanceof WebhookRequestError || error instanceof errors.InvalidArgumentError) return error
-  if (error instanceof errors.HeadersOverflowError)
+/** Converts an error of the HTTP client to a WebhookRequestError. */
+function responseError(error: NodeJS.ErrnoException): Error {
+  if (error instanceof WebhookRequestError) return error
+  if (error.code === 'HPE_HEADER_OVERFLOW')
     return new WebhookRequestError('response', 'The response headers are too long.', { cause: error })
-  // undici reports a mismatch for everything that interrupts a response with Content-Length, its early end
-  // included.
-  if (error instanceof errors.HTTPParserError || error instanceof errors.ResponseContentLengthMismatchError) {
+  if (String(error.code).startsWith('HPE_')) {
     const message = 'The response is incomplete or not valid HTTP.'
     return new WebhookRequestError('response', message, { cause: error })
   }
@@ -333,6 +411,10 @@ const certificateErrors: Record<string, string> = {
 
 function tlsMessage({ code = '' }: NodeJS.ErrnoException): string {
   return certificateErrors[code] ?? 'The TLS connection failed.'
+}
+
+function portOf({ port, protocol }: URL): number {
+  return Number(port || (protocol === 'https:' ? 443 : 80))
 }
 
 function hostOf({ hostname }: URL): string {

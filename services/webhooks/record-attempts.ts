@@ -1,7 +1,7 @@
 // Records the outcome of delivery attempts. deliveries.ts describes the whole way of a delivery; this is its
 // last step.
 //
-// One transaction takes the job from the queue and
+// One statement for all successes, and one transaction for all others, takes the jobs from the queue and
 // - appends the attempt to the delivery (the last 20 attempts are kept) and sets its status,
 // - if the delivery stays pending, queues a new job that is due at `next_attempt_at`,
 // - notes whether the endpoint fails: `failing_since` is set by the first failed attempt and cleared by a
@@ -54,6 +54,8 @@ export interface AttemptRecorderOptions {
 const maxFailingDays = 5
 /** Outcomes that are recorded in one transaction. */
 const batchSize = 200
+/** Milliseconds for which a batch waits for the outcomes of attempts that began with the first one. */
+const collectMs = 5
 /** How often a batch is tried while the database is unavailable. */
 const maxTries = 8
 
@@ -79,6 +81,7 @@ export function createAttemptRecorder({
   /** Outcomes that arrive while a batch is recorded form the next batch. */
   async function recordAll(): Promise<void> {
     while (waiting.length > 0) {
+      await sleep(collectMs)
       const batch = waiting.splice(0, batchSize)
       await recordBatch(batch.map(({ outcome }) => outcome))
       for (const { resolve } of batch) resolve()
@@ -89,7 +92,10 @@ export function createAttemptRecorder({
   async function recordBatch(outcomes: AttemptOutcome[]): Promise<void> {
     for (let tries = 1; tries <= maxTries; tries++) {
       try {
-        return await database.transaction((tx) => recordInTransaction(tx, outcomes))
+        const [succeeded, others] = partition(outcomes)
+        if (succeeded.length > 0) await recordSuccesses(succeeded)
+        if (others.length > 0) await database.transaction((tx) => recordOthers(tx, others))
+        return
       } catch (error) {
         onError(error as Error)
         if (!isUnavailable(error)) {
@@ -102,7 +108,18 @@ export function createAttemptRecorder({
     }
   }
 
-  async function recordInTransaction(tx: Db, outcomes: AttemptOutcome[]): Promise<void> {
+  async function recordSuccesses(outcomes: AttemptOutcome[]): Promise<void> {
+    await sql.recordSuccesses(database, {
+      job_ids: outcomes.map(({ job }) => job.id),
+      retry_counts: outcomes.map(({ job }) => job.retryCount),
+      ids: outcomes.map(({ deliveryId }) => deliveryId),
+      endpoint_ids: outcomes.map(({ endpointId }) => endpointId),
+      attempts: outcomes.map(({ attempt }) => JSON.stringify(attempt)),
+      requests: outcomes.map(({ request }) => JSON.stringify(request)),
+    })
+  }
+
+  async function recordOthers(tx: Db, outcomes: AttemptOutcome[]): Promise<void> {
     const ownJobs = await deliveries.complete(
       tx,
       outcomes.map(({ job }) => job),
@@ -133,15 +150,10 @@ export function createAttemptRecorder({
   }
 
   async function updateEndpoints(tx: Db, outcomes: AttemptOutcome[]): Promise<void> {
-    const succeeding = endpointIds(outcomes.filter(({ status }) => status === 'succeeded'))
-    const failures = outcomes.filter(
-      ({ status, attempt, request }) => status !== 'succeeded' && attempt !== null && request !== null,
-    )
+    const failures = outcomes.filter(({ attempt, request }) => attempt !== null && request !== null)
     const failing = endpointIds(failures)
-    const locked = await sql.lockEndpoints(tx, { failing_ids: failing, succeeding_ids: succeeding })
-    if (locked.length === 0) return
-    await sql.clearFailing(tx, { ids: succeeding })
     if (failing.length === 0) return
+    if ((await sql.lockEndpoints(tx, { ids: failing })).length === 0) return
     await sql.setFailing(tx, { ids: failing })
     const gone = endpointIds(failures.filter((failure) => failure.gone))
     const disabled = await sql.disableEndpoints(tx, {
@@ -160,6 +172,15 @@ export function createAttemptRecorder({
       })
     }
   }
+}
+
+/** The outcomes of successful attempts, and the others. */
+function partition(outcomes: AttemptOutcome[]): [AttemptOutcome[], AttemptOutcome[]] {
+  const { true: succeeded = [], false: others = [] } = Object.groupBy(
+    outcomes,
+    ({ status }) => `${status === 'succeeded'}` as const,
+  )
+  return [succeeded, others]
 }
 
 /** Whether the database was unavailable, so that another try can succeed. */

@@ -20,6 +20,27 @@ export function decryptSecret(cipher: Cipher, endpointId: string, stored: string
   return isPlain(stored) ? stored : cipher.decrypt(stored, endpointId)
 }
 
+/** Secrets that a `SecretReader` keeps, so that not every delivery decrypts. */
+const maxKept = 1_000
+
+/** @throws when the secret was encrypted with a key that this server does not have. */
+export type SecretReader = (endpointId: string, stored: string) => string
+
+/** `decryptSecret`, which keeps what it has decrypted. */
+export function createSecretReader(cipher: Cipher): SecretReader {
+  const kept = new Map<string, string>()
+  return (endpointId, stored) => {
+    const key = `${endpointId} ${stored}`
+    let secret = kept.get(key)
+    if (secret === undefined) {
+      secret = decryptSecret(cipher, endpointId, stored)
+      if (kept.size >= maxKept) kept.clear()
+      kept.set(key, secret)
+    }
+    return secret
+  }
+}
+
 /** Makes the key of this server that of the database. @throws SecretKeyError if it has another one. */
 export async function claimSecretKey(db: Db, cipher: Cipher): Promise<void> {
   const { keyId, previousKeyIds } = cipher

@@ -3,12 +3,11 @@
 import serializers from '../../generated/serializers.js'
 import { operations } from '../../generated/operations.ts'
 import { inCallSpan } from '../../infra/telemetry/spans.ts'
-import type { Cipher } from '../../infra/encryption/cipher.ts'
 import type { PlatformEvent } from '../events/log.ts'
 import { type Attempt, retryDelayMs } from './deliveries.ts'
 import { WebhookRequestError, type WebhookClient } from './http-client.ts'
 import type { AttemptOutcome } from './record-attempts.ts'
-import { decryptSecret } from './secrets.ts'
+import type { SecretReader } from './secrets.ts'
 import { signedHeaders } from './signature.ts'
 
 /** A due delivery with everything that is needed to send it. */
@@ -31,7 +30,7 @@ export interface DueDelivery {
 }
 
 export interface SendOptions {
-  cipher: Cipher
+  readSecret: SecretReader
   webhookClient: WebhookClient
   onError: (error: Error) => void
   /** Aborts the request when the process stops. */
@@ -56,13 +55,13 @@ export async function sendDelivery(due: DueDelivery, options: SendOptions): Prom
 
 async function post(
   due: DueDelivery,
-  { cipher, webhookClient, onError, signal }: SendOptions,
+  { readSecret, webhookClient, onError, signal }: SendOptions,
 ): Promise<SendResult> {
   const startedAt = Date.now()
   const body = write(due.event)
   let request: SentRequest | null = null
   try {
-    const headers = headersOf(due, { cipher, startedAt, body })
+    const headers = headersOf(due, { readSecret, startedAt, body })
     const response = await inCallSpan('POST', due.url, async (trace) => {
       request = { url: due.url, headers: { ...headers, ...trace } }
       return await webhookClient.post(due.url, { headers: request.headers, body, signal })
@@ -86,9 +85,9 @@ async function post(
 
 function headersOf(
   due: DueDelivery,
-  { cipher, startedAt, body }: { cipher: Cipher; startedAt: number; body: string },
+  { readSecret, startedAt, body }: { readSecret: SecretReader; startedAt: number; body: string },
 ): Record<string, string> {
-  const secrets = due.secrets.map((secret) => decryptSecret(cipher, due.endpoint_id, secret))
+  const secrets = due.secrets.map((secret) => readSecret(due.endpoint_id, secret))
   return {
     'content-type': 'application/json',
     'user-agent': 'Platform-API-Webhooks/1',

@@ -14,6 +14,7 @@ import type { BackgroundWorker } from '../../infra/jobs/worker-loop.ts'
 import type { WebhookClient } from './http-client.ts'
 import { WorkerPool, type RunningJob, type WorkerPoolOptions } from './worker-pool.ts'
 import { createAttemptRecorder, type AttemptRecorder } from './record-attempts.ts'
+import { createSecretReader, type SecretReader } from './secrets.ts'
 import { sendDelivery, type DueDelivery } from './send-delivery.ts'
 import { createSlowEndpoints, type SlowEndpoints } from './slow-endpoints.ts'
 
@@ -63,6 +64,7 @@ interface MovedJob {
 export class WebhookWorker implements BackgroundWorker {
   readonly #options: Required<WebhookWorkerOptions>
   readonly #recorder: AttemptRecorder
+  readonly #readSecret: SecretReader
   readonly #slowEndpoints: SlowEndpoints
   readonly #regular: WorkerPool<Job<DeliveryJob>>
   readonly #recovered: WorkerPool<Job<DeliveryJob>>
@@ -78,6 +80,7 @@ export class WebhookWorker implements BackgroundWorker {
     const { database, deliveries, events } = options
     this.#options = { ...options, onError, interval, drainTimeoutMs }
     this.#recorder = createAttemptRecorder({ database, deliveries, events, onError })
+    this.#readSecret = createSecretReader(options.cipher)
     this.#slowEndpoints = createSlowEndpoints(() => this.wake())
     const runFair: Run = (jobs, hasShare, signal) => this.#startFair(jobs, hasShare, signal)
     this.#regular = this.#createPool(undefined, runFair)
@@ -195,8 +198,8 @@ export class WebhookWorker implements BackgroundWorker {
 
   /** Makes one attempt, unless the endpoint may not get the event any more, and records the outcome. */
   async #attempt(job: Job<DeliveryJob>, due: DueDelivery, signal: AbortSignal): Promise<JobOutcome> {
-    const { webhookClient, cipher, onError } = this.#options
-    const result = await sendDelivery(due, { webhookClient, cipher, onError, signal })
+    const { webhookClient, onError } = this.#options
+    const result = await sendDelivery(due, { webhookClient, readSecret: this.#readSecret, onError, signal })
     await this.#recorder.record({
       job,
       deliveryId: due.id,

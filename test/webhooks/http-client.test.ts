@@ -578,7 +578,7 @@ t.test('redirects are not followed', async (t) => {
       body: 'elsewhere',
     })
   }
-  t.equal(opened(), 7, 'one connection each')
+  t.equal(opened(), 1, 'one connection, to the endpoint')
   t.equal(trap.arrived(), 0)
 })
 
@@ -792,7 +792,7 @@ t.test('an allowed network is reached, with exactly the given request', async (t
       request.headers,
       {
         host: host === '0x7f.1' ? `127.0.0.1:${port}` : authority,
-        connection: 'close',
+        connection: 'keep-alive',
         'content-type': 'application/json',
         'webhook-id': 'evt_1',
         'user-agent': 'platform',
@@ -1253,6 +1253,59 @@ t.test('a lookup that completes after the time-out opens no connection', async (
   await new Promise((resolve) => setTimeout(resolve, 50))
   t.equal(opened(), 0)
   t.equal(trap.arrived(), 0)
+})
+
+t.test(
+  'a connection is used again, unless the endpoint closes it or sends more than the response',
+  async (t) => {
+    let connections = 0
+    let requests = 0
+    const server = createServer((socket) => {
+      connections++
+      socket.on('error', () => {})
+      socket.on('data', () => {
+        requests++
+        socket.write('HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok')
+        if (requests === 3)
+          setTimeout(() => socket.write('HTTP/1.1 500 Smuggled\r\ncontent-length: 0\r\n\r\n'))
+        if (requests === 5) setTimeout(() => socket.end())
+      })
+    })
+    const { url, sockets } = await listen(t, server)
+    const webhookClient = open(t, { allowed: loopback })
+    const post = async (): Promise<unknown> =>
+      t.strictSame(await webhookClient.post(url, message), { status: 200, body: 'ok' })
+    await post()
+    await post()
+    t.equal(connections, 1, 'the same connection')
+    await post()
+    await waitUntil(() => sockets.size === 0, 'the connection with the unasked response to end')
+    await post()
+    t.equal(connections, 2)
+    await post()
+    await waitUntil(() => sockets.size === 0, 'the closed connection to end')
+    await post()
+    t.equal(connections, 3)
+    t.equal(requests, 6)
+  },
+)
+
+t.test('a request on a connection that the endpoint closes at this moment is sent again', async (t) => {
+  let connections = 0
+  const server = createServer((socket) => {
+    let requests = 0
+    connections++
+    socket.on('error', () => {})
+    socket.on('data', () => {
+      if (++requests === 2) return socket.destroy()
+      socket.write('HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok')
+    })
+  })
+  const { url } = await listen(t, server)
+  const webhookClient = open(t, { allowed: loopback })
+  for (let i = 0; i < 3; i++)
+    t.strictSame(await webhookClient.post(url, message), { status: 200, body: 'ok' })
+  t.equal(connections, 3)
 })
 
 t.test('an aborted signal ends the request with its reason', async (t) => {

@@ -1,0 +1,26 @@
+-- Records successful attempts of deliveries, whose jobs leave the queue. A job that expired during the
+-- attempt belongs to another worker, which records its own outcome. Of the attempts, the last 20 are kept.
+-- The endpoints are locked in one order, so that concurrent workers wait instead of deadlocking.
+-- @none
+WITH own AS (
+  DELETE FROM pgboss.job j USING unnest(:job_ids::uuid[], :retry_counts::int[], :ids::text[],
+    :endpoint_ids::text[], :attempts::jsonb[], :requests::jsonb[])
+    AS o (job_id, retry_count, id, endpoint_id, attempt, request)
+  WHERE j.name = 'webhook-deliveries' AND j.id = o.job_id
+    AND j.state = 'active' AND j.retry_count = o.retry_count
+  RETURNING o.id, o.endpoint_id, o.attempt, o.request
+), recovered AS (
+  SELECT w.id FROM webhook_endpoints w
+  WHERE w.id IN (SELECT endpoint_id FROM own) AND w.failing_since IS NOT NULL
+  ORDER BY w.id FOR NO KEY UPDATE
+), cleared AS (
+  UPDATE webhook_endpoints SET failing_since = NULL WHERE id IN (SELECT id FROM recovered)
+)
+UPDATE webhook_deliveries d SET
+  status = 'succeeded',
+  tries = d.tries + 1,
+  attempts = CASE WHEN jsonb_array_length(d.attempts) >= 20 THEN d.attempts - 0 ELSE d.attempts END
+    || own.attempt,
+  request = own.request,
+  next_attempt_at = NULL
+FROM own WHERE d.id = own.id
