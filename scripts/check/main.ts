@@ -30,7 +30,7 @@ const steps: Step[] = [
   },
   {
     name: 'types',
-    summary: 'everything compiles and every promise is awaited',
+    summary: 'everything compiles, promises are awaited, and fields of requests are read',
     command: ['scripts/check/types.ts'],
   },
   {

@@ -1,7 +1,9 @@
-// Reports the compiler's errors of the whole project, and every promise that is not awaited: its rejection
-// would end the process, or the response would be sent before its work is done.
+// Reports the compiler's errors of the whole project, every field of a request body that no code reads, and
+// every promise that is not awaited: its rejection would end the process, or the response would be sent before
+// its work is done.
 import { relative, resolve } from 'node:path'
 import ts from 'typescript'
+import { unreadFields } from './unread-fields.ts'
 
 /** @returns each problem in the project of `folder`: `file:line:column message` and the source line. */
 export function typeProblems(folder: string): string[] {
@@ -26,6 +28,7 @@ export function typeProblems(folder: string): string[] {
       problems.push(placed(folder, { file, start: node.getStart(file), text }))
     }
   }
+  problems.push(...unreadFields(folder, program))
   return problems
 }
 

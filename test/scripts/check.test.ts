@@ -149,6 +149,72 @@ t.test('an error of the compiler and a promise that is not awaited are reported'
   )
 })
 
+t.test('a field of a request body that no code reads is reported with its place in the spec', async (t) => {
+  const names = [
+    'read',
+    'taken',
+    'indexed',
+    'ignored',
+    'copied_whole',
+    'copied_unknown',
+    'narrowed',
+    'reused',
+  ]
+  const properties = Object.fromEntries(names.map((name) => [name, { type: 'string' }]))
+  const things = { ...properties, file: { type: 'string', format: 'binary' } }
+  const post = (operationId: string, schema: string) => ({
+    operationId,
+    requestBody: {
+      content: { 'application/json': { schema: { $ref: `#/components/schemas/${schema}` } } },
+    },
+  })
+  const folder = await project(t, {
+    'tsconfig.json': JSON.stringify({
+      compilerOptions: { target: 'es2024', module: 'preserve', strict: true, noEmit: true, types: [] },
+      include: ['handlers', 'generated'],
+    }),
+    'generated/openapi.json': JSON.stringify({
+      paths: {
+        '/things': { post: post('createThing', 'Thing') },
+        '/others': { post: post('createOther', 'Other') },
+      },
+      components: { schemas: { Thing: { type: 'object', properties: things } } },
+    }),
+    'generated/types.ts': `export interface Thing { ${Object.keys(things)
+      .map((name) => `${name}?: string`)
+      .join('; ')} }\nexport interface Other { read: string; taken: string }`,
+    'spec/openapi.yaml': ['components:', '  schemas:', '    Thing:', '      properties:']
+      .concat(Object.keys(things).map((name) => `        ${name}: { type: string }`))
+      .concat('    Other:', '      properties:', '        read: {}', '        taken: {}')
+      .join('\n'),
+    'handlers/things.ts': [
+      "import type { Other, Thing } from '../generated/types'",
+      'declare function changesOf<T>(value: T): T',
+      'function store(value: { narrowed?: string }): unknown { return value }',
+      'function again(value: Pick<Thing, "reused">): unknown { return value.reused }',
+      'export function createThing({ body }: { body: Thing }): unknown {',
+      '  const { taken, ...rest } = body',
+      "  const copiedWhole = 'the name of a column'",
+      "  return [body.read, taken, body['indexed'], changesOf(rest), store(body), again(body), copiedWhole]",
+      '}',
+      'export function createOther({ body }: { body: Other }): string {',
+      '  return body.read',
+      '}',
+    ].join('\n'),
+  })
+  t.same(
+    typeProblems(folder).map((problem) => problem.split('\n')[0]),
+    [
+      'spec/openapi.yaml:8:9 no code reads the field `ignored` of Thing (createThing): ' +
+        'read it in the handler, or remove it',
+      'spec/openapi.yaml:10:9 no code reads the field `copied_unknown` of Thing (createThing): ' +
+        'read it in the handler, or remove it',
+      'spec/openapi.yaml:17:9 no code reads the field `taken` of Other (createOther): ' +
+        'read it in the handler, or remove it',
+    ],
+  )
+})
+
 t.test('this project has no import against its layers', async (t) => {
   t.strictSame(layerProblems(join(import.meta.dirname, '../..')), [])
 })
