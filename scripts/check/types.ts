@@ -1,6 +1,6 @@
 // Reports the compiler's errors of the whole project, every field of a request body that no code reads, and
-// every promise that is not awaited: its rejection would end the process, or the response would be sent before
-// its work is done.
+// every promise that is not awaited: its rejection would end the process, or the response would be sent
+// before its work is done.
 import { relative, resolve } from 'node:path'
 import ts from 'typescript'
 import { unreadFields } from './unread-fields.ts'
