@@ -3,14 +3,12 @@ import type { EventType } from '../generated/events.ts'
 import { changesOf } from '../infra/changes.ts'
 import type { Handlers } from '../services/handler.ts'
 import { openProject } from '../services/projects/access.ts'
-import { timestampAfter } from '../infra/database/timestamps.ts'
-import type { Prisma } from '../generated/prisma/client.ts'
 import type { Db } from '../infra/database/database.ts'
 import type { Emitter } from '../services/events/emit.ts'
 import {
   insertProjectWithOwner,
   listProjects,
-  toProject,
+  updateProject,
   type Project,
 } from '../services/projects/projects.ts'
 
@@ -45,7 +43,10 @@ export const projects = {
     return await db.transaction(async (tx) => {
       const previous = await openProject(tx, request, { lock: true })
       request.ifMatch(previous)
-      await update(tx, events, 'project.deleted', previous, { status: 'deleted', deletedAt: new Date() })
+      await update(tx, events, 'project.deleted', previous, {
+        status: 'deleted',
+        deleted_at: new Date().toISOString(),
+      })
       return { status: 204 }
     })
   },
@@ -56,7 +57,7 @@ export const projects = {
       const status = previous.archived_at === null ? 'active' : 'archived'
       return {
         status: 200,
-        body: await update(tx, events, 'project.restored', previous, { status, deletedAt: null }),
+        body: await update(tx, events, 'project.restored', previous, { status, deleted_at: null }),
       }
     })
   },
@@ -68,7 +69,7 @@ export const projects = {
         status: 200,
         body: await update(tx, events, 'project.archived', previous, {
           status: 'archived',
-          archivedAt: new Date(),
+          archived_at: new Date().toISOString(),
         }),
       }
     })
@@ -81,7 +82,7 @@ export const projects = {
         status: 200,
         body: await update(tx, events, 'project.unarchived', previous, {
           status: 'active',
-          archivedAt: null,
+          archived_at: null,
         }),
       }
     })
@@ -90,19 +91,15 @@ export const projects = {
 
 type ProjectEventType = Extract<EventType, `project.${string}`>
 
-/** Updates a locked project, with a new version and a later updated_at, and emits the event. */
+/** Updates a locked project, and emits the event. */
 async function update(
   tx: Db,
   events: Emitter,
   type: ProjectEventType,
   previous: Project,
-  data: Prisma.ProjectUpdateInput,
+  changes: Partial<Project>,
 ): Promise<Project> {
-  const row = await tx.prisma.project.update({
-    where: { id: previous.id },
-    data: { ...data, version: { increment: 1 }, updatedAt: timestampAfter(new Date(previous.updated_at)) },
-  })
-  const project = toProject(row, previous.your_role)
+  const project = await updateProject(tx, previous, changes)
   await events.emit(tx, type, project, { previous })
   return project
 }

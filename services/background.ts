@@ -200,8 +200,9 @@ function startRetentionRounds(
   const counting = startRetention(database, {
     tasks: countTasks(),
     leads: () => leadership.leading,
-    interval: 5_000,
-    delay: 5_000,
+    // Who counts reads all changes since the last round.
+    interval: 1_000,
+    delay: 1_000,
     onError,
   })
   return {

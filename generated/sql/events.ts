@@ -66,18 +66,18 @@ export interface FindEventRow {
 }
 
 /**
- * Inserts an event for admins. Returns the endpoints of admins that receive it.
+ * Inserts an event for admins, with a delivery for each endpoint of admins that receives it.
  * @see prisma/sql/events/insert-admin-event.sql
  */
-export const insertAdminEvent = many<{ id: string; type: string; project_id: string | null; user_id: string | null; scope: string; role: 'owner' | 'admin' | 'editor' | 'viewer' | null; request_id: string | null; client_request_id: string | null; actor: object | string; data: object | string; created_at: Date | string; unlimited_key_types: readonly string[] }, InsertAdminEventRow>(
+export const insertAdminEvent = many<{ id: string; type: string; project_id: string | null; user_id: string | null; scope: string; role: 'owner' | 'admin' | 'editor' | 'viewer' | null; request_id: string | null; client_request_id: string | null; actor: object | string; data: object | string; created_at: Date | string; unlimited_key_types: readonly string[]; traceparent: string | null }, InsertAdminEventRow>(
   'events/insert-admin-event',
   `WITH e AS (INSERT INTO events (id, type, project_id, user_id, scope, role, request_id, client_request_id, actor, data,
   created_at)
 VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10,
-  $11) RETURNING *)
-SELECT w.id, coalesce(w.failing_since < now() - interval '30 seconds', false) AS failing
-FROM users u JOIN webhook_endpoints w ON w.user_id = u.id CROSS JOIN e CROSS JOIN (SELECT NULL::"MemberRole" AS role) m
-WHERE u.role = 'admin' AND w.enabled AND w.deleted_at IS NULL AND w.event_types && ARRAY[$2, split_part($2, '.', 1) || '.*', '*'] AND u.status = 'active' AND (e.type = 'webhook_endpoint.tested' OR (
+  $11) RETURNING *), recipients AS (
+  SELECT w.id, coalesce(w.failing_since < now() - interval '30 seconds', false) AS failing
+  FROM users u JOIN webhook_endpoints w ON w.user_id = u.id CROSS JOIN e CROSS JOIN (SELECT NULL::"MemberRole" AS role) m
+  WHERE u.role = 'admin' AND w.enabled AND w.deleted_at IS NULL AND w.event_types && ARRAY[$2, split_part($2, '.', 1) || '.*', '*'] AND u.status = 'active' AND (e.type = 'webhook_endpoint.tested' OR (
   e.scope = ANY(w.scopes) AND ((u.role='admin') OR e.scope <> 'admin')
 AND (w.all_projects OR CASE WHEN e.project_id IS NULL THEN NOT e.type = ANY($12::text[])
   ELSE e.project_id = ANY(w.project_ids) END)
@@ -87,55 +87,80 @@ AND (
     ELSE true END
   OR (e.scope = 'payments:read' AND (u.role='admin') AND 'admin' = ANY(w.scopes))
 )
-))`,
-  ['id', 'type', 'project_id', 'user_id', 'scope', 'role', 'request_id', 'client_request_id', 'actor', 'data', 'created_at', 'unlimited_key_types'],
+))
+)
+, deliveries AS (
+  INSERT INTO webhook_deliveries (id, endpoint_id, event_id, next_attempt_at, created_at)
+  SELECT new_id('whd', $11), r.id, $1, $11, $11 FROM recipients r
+  RETURNING id, endpoint_id
+), jobs AS (
+  INSERT INTO pgboss.job (name, data, priority, group_id, expire_seconds, deletion_seconds, keep_until,
+    retry_limit, retry_delay, retry_backoff, retry_delay_max, policy, dead_letter, heartbeat_seconds)
+  SELECT q.name,
+    jsonb_strip_nulls(jsonb_build_object('delivery_id', d.id, 'traceparent', $13::text)),
+    CASE WHEN r.failing THEN -1 ELSE 0 END, r.id || CASE WHEN r.failing THEN '/failing' ELSE '' END,
+    q.expire_seconds, q.deletion_seconds, now() + q.retention_seconds * interval '1 second', q.retry_limit,
+    q.retry_delay, q.retry_backoff, q.retry_delay_max, q.policy, q.dead_letter, q.heartbeat_seconds
+  FROM recipients r JOIN deliveries d ON d.endpoint_id = r.id
+    JOIN pgboss.queue q ON q.name = 'webhook-deliveries'
+)
+SELECT id FROM deliveries`,
+  ['id', 'type', 'project_id', 'user_id', 'scope', 'role', 'request_id', 'client_request_id', 'actor', 'data', 'created_at', 'unlimited_key_types', 'traceparent'],
 )
 export interface InsertAdminEventRow {
   id: string
-  failing: boolean
 }
 
 /**
- * Inserts a delivery of an event for each endpoint.
- * @see prisma/sql/events/insert-deliveries.sql
+ * Inserts an event with a delivery to one endpoint.
+ * @see prisma/sql/events/insert-endpoint-event.sql
  */
-export const insertDeliveries = none<{ event_id: string; created_at: Date | string; ids: readonly string[]; endpoint_ids: readonly string[] }>(
-  'events/insert-deliveries',
-  `INSERT INTO webhook_deliveries (id, endpoint_id, event_id, next_attempt_at, created_at)
-SELECT d.id, d.endpoint_id, $1, $2, $2
-FROM unnest($3::text[], $4::text[]) AS d (id, endpoint_id)`,
-  ['event_id', 'created_at', 'ids', 'endpoint_ids'],
-)
-
-/**
- * Inserts an event.
- * @see prisma/sql/events/insert-event.sql
- */
-export const insertEvent = none<{ id: string; type: string; project_id: string | null; user_id: string | null; scope: string; role: 'owner' | 'admin' | 'editor' | 'viewer' | null; request_id: string | null; client_request_id: string | null; actor: object | string; data: object | string; created_at: Date | string }>(
-  'events/insert-event',
-  `INSERT INTO events (id, type, project_id, user_id, scope, role, request_id, client_request_id, actor, data,
+export const insertEndpointEvent = one<{ id: string; type: string; project_id: string | null; user_id: string | null; scope: string; role: 'owner' | 'admin' | 'editor' | 'viewer' | null; request_id: string | null; client_request_id: string | null; actor: object | string; data: object | string; created_at: Date | string; endpoint_id: string; traceparent: string | null }, InsertEndpointEventRow>(
+  'events/insert-endpoint-event',
+  `WITH e AS (INSERT INTO events (id, type, project_id, user_id, scope, role, request_id, client_request_id, actor, data,
   created_at)
 VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10,
-  $11)`,
-  ['id', 'type', 'project_id', 'user_id', 'scope', 'role', 'request_id', 'client_request_id', 'actor', 'data', 'created_at'],
+  $11)), recipients AS (
+  SELECT $12::text AS id, false AS failing
 )
+, deliveries AS (
+  INSERT INTO webhook_deliveries (id, endpoint_id, event_id, next_attempt_at, created_at)
+  SELECT new_id('whd', $11), r.id, $1, $11, $11 FROM recipients r
+  RETURNING id, endpoint_id
+), jobs AS (
+  INSERT INTO pgboss.job (name, data, priority, group_id, expire_seconds, deletion_seconds, keep_until,
+    retry_limit, retry_delay, retry_backoff, retry_delay_max, policy, dead_letter, heartbeat_seconds)
+  SELECT q.name,
+    jsonb_strip_nulls(jsonb_build_object('delivery_id', d.id, 'traceparent', $13::text)),
+    CASE WHEN r.failing THEN -1 ELSE 0 END, r.id || CASE WHEN r.failing THEN '/failing' ELSE '' END,
+    q.expire_seconds, q.deletion_seconds, now() + q.retention_seconds * interval '1 second', q.retry_limit,
+    q.retry_delay, q.retry_backoff, q.retry_delay_max, q.policy, q.dead_letter, q.heartbeat_seconds
+  FROM recipients r JOIN deliveries d ON d.endpoint_id = r.id
+    JOIN pgboss.queue q ON q.name = 'webhook-deliveries'
+)
+SELECT id FROM deliveries`,
+  ['id', 'type', 'project_id', 'user_id', 'scope', 'role', 'request_id', 'client_request_id', 'actor', 'data', 'created_at', 'endpoint_id', 'traceparent'],
+)
+export interface InsertEndpointEventRow {
+  id: string
+}
 
 /**
- * Inserts an event of a project. Returns the endpoints of members and operators that receive it.
+ * Inserts an event of a project, with a delivery for each endpoint of members and operators that receives it.
  * @see prisma/sql/events/insert-project-event.sql
  */
-export const insertProjectEvent = many<{ id: string; type: string; project_id: string | null; user_id: string | null; scope: string; role: 'owner' | 'admin' | 'editor' | 'viewer' | null; request_id: string | null; client_request_id: string | null; actor: object | string; data: object | string; created_at: Date | string; unlimited_key_types: readonly string[] }, InsertProjectEventRow>(
+export const insertProjectEvent = many<{ id: string; type: string; project_id: string | null; user_id: string | null; scope: string; role: 'owner' | 'admin' | 'editor' | 'viewer' | null; request_id: string | null; client_request_id: string | null; actor: object | string; data: object | string; created_at: Date | string; unlimited_key_types: readonly string[]; traceparent: string | null }, InsertProjectEventRow>(
   'events/insert-project-event',
   `WITH e AS (INSERT INTO events (id, type, project_id, user_id, scope, role, request_id, client_request_id, actor, data,
   created_at)
 VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10,
-  $11) RETURNING *)
-SELECT w.id, coalesce(w.failing_since < now() - interval '30 seconds', false) AS failing
-FROM members m
-  JOIN webhook_endpoints w ON w.user_id = m.user_id
-  JOIN users u ON u.id = w.user_id
-  CROSS JOIN e
-WHERE m.project_id = $3 AND w.enabled AND w.deleted_at IS NULL AND w.event_types && ARRAY[$2, split_part($2, '.', 1) || '.*', '*'] AND u.status = 'active' AND (e.type = 'webhook_endpoint.tested' OR (
+  $11) RETURNING *), recipients AS (
+  SELECT w.id, coalesce(w.failing_since < now() - interval '30 seconds', false) AS failing
+  FROM members m
+    JOIN webhook_endpoints w ON w.user_id = m.user_id
+    JOIN users u ON u.id = w.user_id
+    CROSS JOIN e
+  WHERE m.project_id = $3 AND w.enabled AND w.deleted_at IS NULL AND w.event_types && ARRAY[$2, split_part($2, '.', 1) || '.*', '*'] AND u.status = 'active' AND (e.type = 'webhook_endpoint.tested' OR (
   e.scope = ANY(w.scopes) AND ((u.role='admin') OR e.scope <> 'admin')
 AND (w.all_projects OR CASE WHEN e.project_id IS NULL THEN NOT e.type = ANY($12::text[])
   ELSE e.project_id = ANY(w.project_ids) END)
@@ -146,8 +171,8 @@ AND (
   OR (e.scope = 'payments:read' AND (u.role='admin') AND 'admin' = ANY(w.scopes))
 )
 ))
-UNION
-SELECT w.id, coalesce(w.failing_since < now() - interval '30 seconds', false) AS failing
+  UNION
+  SELECT w.id, coalesce(w.failing_since < now() - interval '30 seconds', false) AS failing
 FROM users u JOIN webhook_endpoints w ON w.user_id = u.id CROSS JOIN e CROSS JOIN (SELECT NULL::"MemberRole" AS role) m
 WHERE u.role = 'admin' AND $5 = 'payments:read' AND w.enabled AND w.deleted_at IS NULL AND w.event_types && ARRAY[$2, split_part($2, '.', 1) || '.*', '*'] AND u.status = 'active' AND (e.type = 'webhook_endpoint.tested' OR (
   e.scope = ANY(w.scopes) AND ((u.role='admin') OR e.scope <> 'admin')
@@ -159,57 +184,43 @@ AND (
     ELSE true END
   OR (e.scope = 'payments:read' AND (u.role='admin') AND 'admin' = ANY(w.scopes))
 )
-))`,
-  ['id', 'type', 'project_id', 'user_id', 'scope', 'role', 'request_id', 'client_request_id', 'actor', 'data', 'created_at', 'unlimited_key_types'],
+))
+)
+, deliveries AS (
+  INSERT INTO webhook_deliveries (id, endpoint_id, event_id, next_attempt_at, created_at)
+  SELECT new_id('whd', $11), r.id, $1, $11, $11 FROM recipients r
+  RETURNING id, endpoint_id
+), jobs AS (
+  INSERT INTO pgboss.job (name, data, priority, group_id, expire_seconds, deletion_seconds, keep_until,
+    retry_limit, retry_delay, retry_backoff, retry_delay_max, policy, dead_letter, heartbeat_seconds)
+  SELECT q.name,
+    jsonb_strip_nulls(jsonb_build_object('delivery_id', d.id, 'traceparent', $13::text)),
+    CASE WHEN r.failing THEN -1 ELSE 0 END, r.id || CASE WHEN r.failing THEN '/failing' ELSE '' END,
+    q.expire_seconds, q.deletion_seconds, now() + q.retention_seconds * interval '1 second', q.retry_limit,
+    q.retry_delay, q.retry_backoff, q.retry_delay_max, q.policy, q.dead_letter, q.heartbeat_seconds
+  FROM recipients r JOIN deliveries d ON d.endpoint_id = r.id
+    JOIN pgboss.queue q ON q.name = 'webhook-deliveries'
+)
+SELECT id FROM deliveries`,
+  ['id', 'type', 'project_id', 'user_id', 'scope', 'role', 'request_id', 'client_request_id', 'actor', 'data', 'created_at', 'unlimited_key_types', 'traceparent'],
 )
 export interface InsertProjectEventRow {
   id: string
-  failing: boolean
 }
 
 /**
- * Inserts an event for everyone. Returns the endpoints that receive it.
+ * Inserts an event for everyone, with a delivery for each endpoint that receives it.
  * @see prisma/sql/events/insert-public-event.sql
  */
-export const insertPublicEvent = many<{ id: string; type: string; project_id: string | null; user_id: string | null; scope: string; role: 'owner' | 'admin' | 'editor' | 'viewer' | null; request_id: string | null; client_request_id: string | null; actor: object | string; data: object | string; created_at: Date | string; unlimited_key_types: readonly string[] }, InsertPublicEventRow>(
+export const insertPublicEvent = many<{ id: string; type: string; project_id: string | null; user_id: string | null; scope: string; role: 'owner' | 'admin' | 'editor' | 'viewer' | null; request_id: string | null; client_request_id: string | null; actor: object | string; data: object | string; created_at: Date | string; unlimited_key_types: readonly string[]; traceparent: string | null }, InsertPublicEventRow>(
   'events/insert-public-event',
   `WITH e AS (INSERT INTO events (id, type, project_id, user_id, scope, role, request_id, client_request_id, actor, data,
   created_at)
 VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10,
-  $11) RETURNING *)
-SELECT w.id, coalesce(w.failing_since < now() - interval '30 seconds', false) AS failing
-FROM webhook_endpoints w JOIN users u ON u.id = w.user_id CROSS JOIN e CROSS JOIN (SELECT NULL::"MemberRole" AS role) m
-WHERE w.enabled AND w.deleted_at IS NULL AND w.event_types && ARRAY[$2, split_part($2, '.', 1) || '.*', '*'] AND u.status = 'active' AND (e.type = 'webhook_endpoint.tested' OR (
-  e.scope = ANY(w.scopes) AND ((u.role='admin') OR e.scope <> 'admin')
-AND (w.all_projects OR CASE WHEN e.project_id IS NULL THEN NOT e.type = ANY($12::text[])
-  ELSE e.project_id = ANY(w.project_ids) END)
-AND (
-  CASE WHEN e.project_id IS NOT NULL THEN coalesce(m.role <= e.role, false)
-    WHEN e.user_id IS NOT NULL THEN e.user_id = w.user_id
-    ELSE true END
-  OR (e.scope = 'payments:read' AND (u.role='admin') AND 'admin' = ANY(w.scopes))
-)
-))`,
-  ['id', 'type', 'project_id', 'user_id', 'scope', 'role', 'request_id', 'client_request_id', 'actor', 'data', 'created_at', 'unlimited_key_types'],
-)
-export interface InsertPublicEventRow {
-  id: string
-  failing: boolean
-}
-
-/**
- * Inserts an event about a user. Returns the endpoints of the user and of operators that receive it.
- * @see prisma/sql/events/insert-user-event.sql
- */
-export const insertUserEvent = many<{ id: string; type: string; project_id: string | null; user_id: string | null; scope: string; role: 'owner' | 'admin' | 'editor' | 'viewer' | null; request_id: string | null; client_request_id: string | null; actor: object | string; data: object | string; created_at: Date | string; unlimited_key_types: readonly string[] }, InsertUserEventRow>(
-  'events/insert-user-event',
-  `WITH e AS (INSERT INTO events (id, type, project_id, user_id, scope, role, request_id, client_request_id, actor, data,
-  created_at)
-VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10,
-  $11) RETURNING *)
-SELECT w.id, coalesce(w.failing_since < now() - interval '30 seconds', false) AS failing
-FROM webhook_endpoints w JOIN users u ON u.id = w.user_id CROSS JOIN e CROSS JOIN (SELECT NULL::"MemberRole" AS role) m
-WHERE w.user_id = $4 AND w.enabled AND w.deleted_at IS NULL AND w.event_types && ARRAY[$2, split_part($2, '.', 1) || '.*', '*'] AND u.status = 'active' AND (e.type = 'webhook_endpoint.tested' OR (
+  $11) RETURNING *), recipients AS (
+  SELECT w.id, coalesce(w.failing_since < now() - interval '30 seconds', false) AS failing
+  FROM webhook_endpoints w JOIN users u ON u.id = w.user_id CROSS JOIN e CROSS JOIN (SELECT NULL::"MemberRole" AS role) m
+  WHERE w.enabled AND w.deleted_at IS NULL AND w.event_types && ARRAY[$2, split_part($2, '.', 1) || '.*', '*'] AND u.status = 'active' AND (e.type = 'webhook_endpoint.tested' OR (
   e.scope = ANY(w.scopes) AND ((u.role='admin') OR e.scope <> 'admin')
 AND (w.all_projects OR CASE WHEN e.project_id IS NULL THEN NOT e.type = ANY($12::text[])
   ELSE e.project_id = ANY(w.project_ids) END)
@@ -220,8 +231,55 @@ AND (
   OR (e.scope = 'payments:read' AND (u.role='admin') AND 'admin' = ANY(w.scopes))
 )
 ))
-UNION
-SELECT w.id, coalesce(w.failing_since < now() - interval '30 seconds', false) AS failing
+)
+, deliveries AS (
+  INSERT INTO webhook_deliveries (id, endpoint_id, event_id, next_attempt_at, created_at)
+  SELECT new_id('whd', $11), r.id, $1, $11, $11 FROM recipients r
+  RETURNING id, endpoint_id
+), jobs AS (
+  INSERT INTO pgboss.job (name, data, priority, group_id, expire_seconds, deletion_seconds, keep_until,
+    retry_limit, retry_delay, retry_backoff, retry_delay_max, policy, dead_letter, heartbeat_seconds)
+  SELECT q.name,
+    jsonb_strip_nulls(jsonb_build_object('delivery_id', d.id, 'traceparent', $13::text)),
+    CASE WHEN r.failing THEN -1 ELSE 0 END, r.id || CASE WHEN r.failing THEN '/failing' ELSE '' END,
+    q.expire_seconds, q.deletion_seconds, now() + q.retention_seconds * interval '1 second', q.retry_limit,
+    q.retry_delay, q.retry_backoff, q.retry_delay_max, q.policy, q.dead_letter, q.heartbeat_seconds
+  FROM recipients r JOIN deliveries d ON d.endpoint_id = r.id
+    JOIN pgboss.queue q ON q.name = 'webhook-deliveries'
+)
+SELECT id FROM deliveries`,
+  ['id', 'type', 'project_id', 'user_id', 'scope', 'role', 'request_id', 'client_request_id', 'actor', 'data', 'created_at', 'unlimited_key_types', 'traceparent'],
+)
+export interface InsertPublicEventRow {
+  id: string
+}
+
+/**
+ * Inserts an event about a user, with a delivery for each endpoint of the user and of operators that receives
+ * it.
+ * @see prisma/sql/events/insert-user-event.sql
+ */
+export const insertUserEvent = many<{ id: string; type: string; project_id: string | null; user_id: string | null; scope: string; role: 'owner' | 'admin' | 'editor' | 'viewer' | null; request_id: string | null; client_request_id: string | null; actor: object | string; data: object | string; created_at: Date | string; unlimited_key_types: readonly string[]; traceparent: string | null }, InsertUserEventRow>(
+  'events/insert-user-event',
+  `WITH e AS (INSERT INTO events (id, type, project_id, user_id, scope, role, request_id, client_request_id, actor, data,
+  created_at)
+VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10,
+  $11) RETURNING *), recipients AS (
+  SELECT w.id, coalesce(w.failing_since < now() - interval '30 seconds', false) AS failing
+  FROM webhook_endpoints w JOIN users u ON u.id = w.user_id CROSS JOIN e CROSS JOIN (SELECT NULL::"MemberRole" AS role) m
+  WHERE w.user_id = $4 AND w.enabled AND w.deleted_at IS NULL AND w.event_types && ARRAY[$2, split_part($2, '.', 1) || '.*', '*'] AND u.status = 'active' AND (e.type = 'webhook_endpoint.tested' OR (
+  e.scope = ANY(w.scopes) AND ((u.role='admin') OR e.scope <> 'admin')
+AND (w.all_projects OR CASE WHEN e.project_id IS NULL THEN NOT e.type = ANY($12::text[])
+  ELSE e.project_id = ANY(w.project_ids) END)
+AND (
+  CASE WHEN e.project_id IS NOT NULL THEN coalesce(m.role <= e.role, false)
+    WHEN e.user_id IS NOT NULL THEN e.user_id = w.user_id
+    ELSE true END
+  OR (e.scope = 'payments:read' AND (u.role='admin') AND 'admin' = ANY(w.scopes))
+)
+))
+  UNION
+  SELECT w.id, coalesce(w.failing_since < now() - interval '30 seconds', false) AS failing
 FROM users u JOIN webhook_endpoints w ON w.user_id = u.id CROSS JOIN e CROSS JOIN (SELECT NULL::"MemberRole" AS role) m
 WHERE u.role = 'admin' AND $5 = 'payments:read' AND w.enabled AND w.deleted_at IS NULL AND w.event_types && ARRAY[$2, split_part($2, '.', 1) || '.*', '*'] AND u.status = 'active' AND (e.type = 'webhook_endpoint.tested' OR (
   e.scope = ANY(w.scopes) AND ((u.role='admin') OR e.scope <> 'admin')
@@ -233,12 +291,28 @@ AND (
     ELSE true END
   OR (e.scope = 'payments:read' AND (u.role='admin') AND 'admin' = ANY(w.scopes))
 )
-))`,
-  ['id', 'type', 'project_id', 'user_id', 'scope', 'role', 'request_id', 'client_request_id', 'actor', 'data', 'created_at', 'unlimited_key_types'],
+))
+)
+, deliveries AS (
+  INSERT INTO webhook_deliveries (id, endpoint_id, event_id, next_attempt_at, created_at)
+  SELECT new_id('whd', $11), r.id, $1, $11, $11 FROM recipients r
+  RETURNING id, endpoint_id
+), jobs AS (
+  INSERT INTO pgboss.job (name, data, priority, group_id, expire_seconds, deletion_seconds, keep_until,
+    retry_limit, retry_delay, retry_backoff, retry_delay_max, policy, dead_letter, heartbeat_seconds)
+  SELECT q.name,
+    jsonb_strip_nulls(jsonb_build_object('delivery_id', d.id, 'traceparent', $13::text)),
+    CASE WHEN r.failing THEN -1 ELSE 0 END, r.id || CASE WHEN r.failing THEN '/failing' ELSE '' END,
+    q.expire_seconds, q.deletion_seconds, now() + q.retention_seconds * interval '1 second', q.retry_limit,
+    q.retry_delay, q.retry_backoff, q.retry_delay_max, q.policy, q.dead_letter, q.heartbeat_seconds
+  FROM recipients r JOIN deliveries d ON d.endpoint_id = r.id
+    JOIN pgboss.queue q ON q.name = 'webhook-deliveries'
+)
+SELECT id FROM deliveries`,
+  ['id', 'type', 'project_id', 'user_id', 'scope', 'role', 'request_id', 'client_request_id', 'actor', 'data', 'created_at', 'unlimited_key_types', 'traceparent'],
 )
 export interface InsertUserEventRow {
   id: string
-  failing: boolean
 }
 
 /**

@@ -643,3 +643,34 @@ export interface UpdateInvitationRow {
   updated_at: string
   expires_at: string
 }
+
+/**
+ * Updates a locked project.
+ * @see prisma/sql/projects/update-project.sql
+ */
+export const updateProject = one<{ name: string; description: string | null; category: string | null; tags: readonly string[]; metadata: object | string; status: 'active' | 'archived' | 'deleted'; archived_at: Date | string | null; deleted_at: Date | string | null; updated_at: Date | string; id: string }, UpdateProjectRow>(
+  'projects/update-project',
+  `UPDATE projects p SET name = $1, description = $2, category = $3, tags = $4,
+  metadata = $5, status = $6, archived_at = $7, deleted_at = $8,
+  version = p.version + 1, updated_at = $9
+WHERE p.id = $10
+RETURNING p.id, p.name, p.description, p.status, p.category, p.owner_id, p.tags, p.member_count, p.metadata, p.version,
+p.created_at, p.updated_at, p.archived_at, p.deleted_at`,
+  ['name', 'description', 'category', 'tags', 'metadata', 'status', 'archived_at', 'deleted_at', 'updated_at', 'id'],
+)
+export interface UpdateProjectRow {
+  id: string
+  name: string
+  description: string | null
+  status: 'active' | 'archived' | 'deleted'
+  category: string | null
+  owner_id: string
+  tags: string[]
+  member_count: number
+  metadata: Record<string, string>
+  version: number
+  created_at: string
+  updated_at: string
+  archived_at: string | null
+  deleted_at: string | null
+}

@@ -36,6 +36,8 @@ export interface FetchTurn {
 export interface Queue<Data> {
   /** Adds jobs in the transaction `tx`. */
   add(tx: Db, jobs: Array<NewJob<Data>>): Promise<void>
+  /** Tells the workers of due jobs that a statement of prisma/sql has added. Call it after the commit. */
+  announce(): void
   /**
    * Fetches at most `count` due jobs of a lane, from all groups but `except`. A job that is not completed
    * before its time-out is fetched again.
@@ -253,6 +255,7 @@ function createQueue<Data extends object>({
       )
       if (jobs.some(({ startAfter }) => startAfter === undefined)) tx.afterCommit(onAdded)
     },
+    announce: onAdded,
     async fetch(count, { lane, except = [] } = {}) {
       const priority = priorityOf(lane)
       const jobs = await boss.fetch<Data>(name, {

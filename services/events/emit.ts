@@ -1,12 +1,14 @@
-// Emits events. `emit` inserts the event in the transaction that makes the change, with a delivery for every
-// webhook endpoint that selects the event and may receive it. A rollback therefore removes both.
+// Emits events. `emit` inserts the event in the transaction that makes the change, with a delivery and its
+// job for every webhook endpoint that selects the event and may receive it. A rollback therefore removes all.
+// The statement is sent with the next one of the transaction, or with its COMMIT.
 import { eventTypes, type EventInfo, type EventObjects, type EventType } from '../../generated/events.ts'
 import serializers from '../../generated/serializers.js'
 import type { components } from '../../generated/types.ts'
 import type { Db } from '../../infra/database/database.ts'
 import * as sql from '../../generated/sql/events.ts'
 import { newId, timeOf } from '../../infra/ids.ts'
-import type { NewJob, Queue } from '../../infra/jobs/queue.ts'
+import type { Queue } from '../../infra/jobs/queue.ts'
+import { currentTraceparent } from '../../infra/telemetry/spans.ts'
 import { assertMatchesSchema } from '../../infra/validation/response-check.ts'
 import { unlimitedKeyTypes } from './log.ts'
 
@@ -28,6 +30,7 @@ export interface DeliveryJob {
 
 export interface EmittedEvent {
   id: string
+  /** Of an event with `endpointId`: its delivery. */
   deliveryIds: string[]
 }
 
@@ -49,16 +52,10 @@ export interface EmitterOptions {
   strict: boolean
 }
 
-interface Recipient {
-  /** The id of a webhook endpoint. */
-  id: string
-  failing: boolean
-}
-
 /** The actor of events without an API key: background work, and payments on the page of a checkout. */
 const systemActor: Actor = { type: 'system', id: null, name: null, user_id: null }
 
-/** Insert an event and return the endpoints that receive it, by the event's audience. */
+/** Insert an event with its deliveries, by the event's audience. */
 const insertStatements = {
   project: sql.insertProjectEvent,
   user: sql.insertUserEvent,
@@ -91,41 +88,23 @@ export function createEmitter({ deliveries, onEmitted, strict }: EmitterOptions)
         data,
         created_at: at,
         unlimited_key_types: unlimitedKeyTypes,
+        traceparent: currentTraceparent() ?? null,
       }
-      let recipients: Recipient[] = []
-      if (endpointId === undefined) recipients = await insertStatements[audience](tx, event)
-      else {
-        await sql.insertEvent(tx, event)
-        recipients = [{ id: endpointId, failing: false }]
+      if (endpointId !== undefined) {
+        const delivery = await sql.insertEndpointEvent(tx, { ...event, endpoint_id: endpointId })
+        tx.afterCommit(deliveries.announce)
+        tx.afterCommit(onEmitted)
+        return { id, deliveryIds: [delivery.id] }
       }
-      const deliveryIds = await addDeliveries(tx, id, at, recipients)
-      tx.afterCommit(onEmitted)
-      return { id, deliveryIds }
+      const inserted = insertStatements[audience](tx.later, event)
+      // Its error is that of the transaction.
+      inserted.catch(() => {})
+      tx.afterCommit(async () => {
+        if ((await inserted).length > 0) deliveries.announce()
+        onEmitted()
+      })
+      return { id, deliveryIds: [] }
     },
-  }
-
-  /** Inserts a delivery and a queued job for each recipient. */
-  async function addDeliveries(
-    tx: Db,
-    eventId: string,
-    at: Date,
-    recipients: Recipient[],
-  ): Promise<string[]> {
-    const deliveryIds = recipients.map(() => newId('whd'))
-    if (recipients.length === 0) return deliveryIds
-    await sql.insertDeliveries(tx, {
-      ids: deliveryIds,
-      endpoint_ids: recipients.map((endpoint) => endpoint.id),
-      event_id: eventId,
-      created_at: at,
-    })
-    const jobs = recipients.map(({ id, failing }, i): NewJob<DeliveryJob> => ({
-      data: { delivery_id: deliveryIds[i] },
-      group: id,
-      lane: failing ? 'failing' : undefined,
-    }))
-    await deliveries.add(tx, jobs)
-    return deliveryIds
   }
 }
 

@@ -2,10 +2,10 @@
 // are the API's objects already.
 import type { components } from '../../generated/types.ts'
 import * as sql from '../../generated/sql/projects.ts'
-import type { Project as ProjectRow } from '../../generated/prisma/client.ts'
 import type { ListQuery } from '../../infra/contract/query.ts'
 import type { Db, SqlClient } from '../../infra/database/database.ts'
 import { newId, timeOf } from '../../infra/ids.ts'
+import { timestampAfter } from '../../infra/database/timestamps.ts'
 import { containsPattern, type Page } from '../../infra/database/pagination.ts'
 import type { Principal } from '../users/authentication.ts'
 
@@ -54,23 +54,14 @@ export async function insertProjectWithOwner(
   return { ...project, member_count: 1 }
 }
 
-/** Converts a row of Prisma to the API's object for a caller with this role. */
-export function toProject(row: ProjectRow, role: Role): Project {
-  return {
-    id: row.id,
-    name: row.name,
-    description: row.description,
-    status: row.status,
-    category: row.category,
-    owner_id: row.ownerId,
-    tags: row.tags,
-    member_count: row.memberCount,
-    your_role: role,
-    metadata: row.metadata as Record<string, string>,
-    version: row.version,
-    created_at: row.createdAt.toISOString(),
-    updated_at: row.updatedAt.toISOString(),
-    archived_at: row.archivedAt?.toISOString() ?? null,
-    deleted_at: row.deletedAt?.toISOString() ?? null,
-  }
+/** Updates a locked project, with a new version and a later updated_at. */
+export async function updateProject(tx: Db, previous: Project, changes: Partial<Project>): Promise<Project> {
+  const { id, your_role } = previous
+  const row = await sql.updateProject(tx, {
+    ...previous,
+    ...changes,
+    id,
+    updated_at: timestampAfter(new Date(previous.updated_at)),
+  })
+  return { ...row, your_role }
 }

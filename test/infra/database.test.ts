@@ -150,3 +150,50 @@ t.test('options in the database URL do not override the options that this module
   t.match(row, { zone: 'UTC', time: '7s', mem: '5MB' })
   t.ok(Math.abs(Date.parse(row.at) - Date.now()) < 60_000)
 })
+
+t.test('a statement that is sent with COMMIT belongs to the transaction', async (t) => {
+  const { url } = await createTestDatabase(t)
+  const db = openDatabase({ url, poolSize: 1 })
+  t.teardown(() => db.close())
+  const users = async (): Promise<string[]> =>
+    (await db.prisma.user.findMany({ select: { id: true }, orderBy: { id: 'asc' } })).map(({ id }) => id)
+  const add = (tx: Db, id: string): void => {
+    tx.later.sql(insert, [id, `${id}@example.com`]).catch(() => {})
+  }
+
+  await db.transaction(async (tx) => {
+    await tx.sql(insert, ['usr_a', 'usr_a@example.com'])
+    add(tx, 'usr_b')
+  })
+  t.same(await users(), ['usr_a', 'usr_b'], 'it is committed')
+  await t.rejects(
+    db.transaction(async (tx) => {
+      await tx.sql(insert, ['usr_c', 'usr_c@example.com'])
+      add(tx, 'usr_a')
+    }),
+    { code: '23505' },
+  )
+  t.same(await users(), ['usr_a', 'usr_b'], 'when it fails, nothing is')
+  await t.rejects(
+    db.transaction(async (tx) => {
+      add(tx, 'usr_d')
+      throw new Error('of its own')
+    }),
+    /of its own/,
+  )
+  await db.transaction(async (tx) => {
+    add(tx, 'usr_e')
+    t.equal((await tx.prisma.user.findMany({ where: { id: 'usr_e' } })).length, 1, 'before the next one')
+  })
+  t.same(await users(), ['usr_a', 'usr_b', 'usr_e'])
+  await t.rejects(
+    db.transaction(async (tx) => {
+      await tx.sql(insert, ['usr_f', 'usr_f@example.com'])
+      await tx.sql(insert, ['usr_a', 'usr_a@example.com']).catch(() => {})
+    }),
+    /rolled back/,
+    'a statement had failed and the work went on',
+  )
+  t.same(await users(), ['usr_a', 'usr_b', 'usr_e'])
+  t.equal((await db.sql(pid, [])).length, 1, 'the connection is in order')
+})

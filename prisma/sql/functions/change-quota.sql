@@ -3,7 +3,8 @@
 -- locks the quota of the user until it ends, so two transactions cannot both take the last free place.
 --
 -- Far from the limit a transaction takes one place with a shared lock. There are at most as many such places
--- at once as connections, which the distance to the limit allows for.
+-- at once as connections, which the distance to the limit allows for. The total alone, which is seconds old,
+-- says whether to try; with the lock the changes count too.
 -- @throws check_violation with the constraint `quota_<name>` when `checked` and more than the limit
 CREATE OR REPLACE FUNCTION change_quota(name text, owner text, change bigint, checked boolean)
 RETURNS void
@@ -22,7 +23,8 @@ BEGIN
     RETURN;
   END IF;
   IF change = 1 AND most > 2 * places AND coalesce(current_setting('platform.quota_place', true), '') = ''
-    AND quota_used(name, owner) + 2 * places < most THEN
+    AND coalesce((SELECT used FROM quota_totals t WHERE t.user_id = owner AND t.quota = name), 0)
+      + 2 * places < most THEN
     PERFORM pg_advisory_xact_lock_shared(key);
     PERFORM set_config('platform.quota_place', name, true);
     IF quota_used(name, owner) + places < most THEN

@@ -7,9 +7,17 @@ LANGUAGE plpgsql
 AS $function$
 DECLARE
   changed record;
-  amounts text := format('SELECT %I AS owner, %s AS amount FROM %%s WHERE %s GROUP BY 1', TG_ARGV[1],
-    TG_ARGV[2], TG_ARGV[3]);
+  amounts text;
 BEGIN
+  -- The most frequent form has a statement whose plan is kept.
+  IF TG_OP = 'INSERT' AND TG_ARGV[1] = 'owner_id' AND TG_ARGV[2] = 'count(*)' AND TG_ARGV[3] = 'true' THEN
+    FOR changed IN SELECT owner_id AS owner, count(*) AS amount FROM added GROUP BY 1 ORDER BY 1 LOOP
+      PERFORM change_quota(TG_ARGV[0], changed.owner, changed.amount, true);
+    END LOOP;
+    RETURN NULL;
+  END IF;
+  amounts := format('SELECT %I AS owner, %s AS amount FROM %%s WHERE %s GROUP BY 1', TG_ARGV[1], TG_ARGV[2],
+    TG_ARGV[3]);
   IF TG_OP = 'INSERT' THEN
     FOR changed IN EXECUTE format(amounts, 'added') || ' ORDER BY 1' LOOP
       PERFORM change_quota(TG_ARGV[0], changed.owner, changed.amount::bigint, true);

@@ -1,0 +1,35 @@
+// The job of a delivery, which the statement of its event adds, is as one that the queue adds.
+import t from 'tap'
+import { statement } from '../../infra/database/statements.ts'
+import { createWebhookEndpoint } from '../support/db-fixtures.ts'
+import { startServer } from '../support/server.ts'
+
+// What differs between two jobs by themselves: ids and times, but not the time between two of them.
+const jobs = statement<{ job: Record<string, unknown> }>(`
+  SELECT to_jsonb(j) - ARRAY['id', 'start_after', 'created_on', 'keep_until']
+    || jsonb_build_object('data', j.data - 'delivery_id', 'kept', j.keep_until - j.start_after,
+      'due', j.start_after <= now()) AS job
+  FROM pgboss.job j WHERE j.name = 'webhook-deliveries' AND j.group_id LIKE $1 || '%' ORDER BY j.created_on`)
+const setFailing = statement(
+  "UPDATE webhook_endpoints SET failing_since = now() - interval '1 hour' WHERE id = $1",
+)
+const disable = statement('UPDATE webhook_endpoints SET enabled = false WHERE id = $1')
+
+t.test('the job of an event is as one that the queue adds', async (t) => {
+  const server = await startServer(t, { env: { WORKER: 'false' } })
+  const { database, deliveries } = server.services
+  const person = await server.person()
+  const jobsOf = async (id: string) => (await database.sql(jobs, [id])).map(({ job }) => job)
+  for (const lane of [undefined, 'failing']) {
+    const id = await createWebhookEndpoint(server, person.id)
+    if (lane !== undefined) await database.sql(setFailing, [id])
+    await person.client.post('/projects', { name: 'Launch' })
+    await database.transaction((tx) =>
+      deliveries.add(tx, [{ data: { delivery_id: 'whd_x' }, group: id, lane }]),
+    )
+    const found = await jobsOf(id)
+    t.equal(found.length, 2)
+    t.same(found[0], found[1], lane ?? 'the first lane')
+    await database.sql(disable, [id])
+  }
+})
