@@ -2,6 +2,7 @@
 // itself, and this server's CPU time per token with many concurrent streams.
 import { join } from 'node:path'
 import { startModelServer } from './model-server.ts'
+import { atMost, type Result } from './goals.ts'
 import { serve } from './serve.ts'
 import { addPeople, createDatabase } from './population.ts'
 import type { Stage } from './stage.ts'
@@ -24,7 +25,7 @@ interface Times {
 export async function benchChat(
   stage: Stage,
   { rounds, tokens, streams, perSecond }: ChatSizes,
-): Promise<string> {
+): Promise<Result> {
   const closers: Array<() => unknown> = []
   const pieces = Array.from({ length: tokens }, (_, i) => `word${i % 10} `)
   const modelServer = await startModelServer(
@@ -74,7 +75,8 @@ export async function benchChat(
         .map(of)
         .sort((a, b) => a - b)
         [Math.floor(pairs.length / 2)].toFixed(1)
-    return [
+    const perToken = (cpu / (streams * tokens)) * 1e6
+    const text = [
       `Milliseconds for an answer of ${count(tokens)} tokens that the model returns at once; ` +
         `the best and the median of ${rounds} pairs.`,
       '',
@@ -96,9 +98,17 @@ export async function benchChat(
       ),
       '',
       `CPU of this server per token, with ${streams} streams of ${perSecond} tokens per second: ` +
-        `${((cpu / (streams * tokens)) * 1e6).toFixed(0)} µs, ` +
+        `${count(perToken)} µs, ` +
         'including everything before and after the tokens.',
     ].join('\n')
+    const goal = atMost(60, {
+      name: `a streamed token, CPU with ${streams} streams`,
+      value: perToken,
+      unit: ' µs',
+      digits: 0,
+      rest: 'parsing the chunk of the model, its event, one write to the socket, and the text kept for resuming',
+    })
+    return { text, goals: [goal] }
   } finally {
     for (const close of closers) await close()
   }

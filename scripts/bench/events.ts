@@ -6,36 +6,55 @@ import { join } from 'node:path'
 import pg from 'pg'
 import { openLoad, type Shot } from './load.ts'
 import { addPeople, addProjects, createDatabase, type Person } from './population.ts'
-import { serve } from './serve.ts'
-import { postgresCpu, type Program, type Stage } from './stage.ts'
+import { fire, type Cost } from './cost.ts'
+import { atLeast, atMost, type Goal, type Result } from './goals.ts'
+import { leastOfRounds } from './rounds.ts'
+import { serve, type Server } from './serve.ts'
+import { postgresCpu, type Stage } from './stage.ts'
 import { count, table } from './table.ts'
 
 const connections = 16
 const projects = 1_000
+let turn = 0
+const actions: Record<string, { status: number; next: (lane: Lane) => Shot }> = {
+  'POST /v1/projects': {
+    status: 201,
+    next: ({ person }) => ({
+      method: 'POST',
+      path: '/v1/projects',
+      key: person.key,
+      body: { name: 'Launch', description: 'Everything for the launch', tags: ['q4'] },
+    }),
+  },
+  'PUT /v1/projects/{id}': {
+    status: 200,
+    next: ({ person, ids }) => ({
+      method: 'PUT',
+      path: `/v1/projects/${ids[turn++ % ids.length]}`,
+      key: person.key,
+      body: { name: `Launch ${turn}` },
+    }),
+  },
+}
 const root = join(import.meta.dirname, '../..')
 
-interface Server {
-  name: string
-  program: Program
-  port: number
+interface Lane {
+  action: string
+  server: Server
   person: Person
   ids: string[]
-}
-interface Cost {
-  server: number
-  postgres: number
 }
 
 export async function benchEvents(
   stage: Stage,
   { rounds, seconds, deliveries }: { rounds: number; seconds: number; deliveries: number },
-): Promise<string> {
+): Promise<Result> {
   const { url: serverUrl, dataDir } = await stage.postgres()
   const receiver = await openReceiver()
   try {
     const writes = await costOfWrites(stage, { serverUrl, dataDir, rounds, seconds })
     const sent = await costOfDeliveries(stage, { serverUrl, dataDir, deliveries, receiver })
-    return `${writes}\n\n${sent}`
+    return { text: `${writes.text}\n\n${sent.text}`, goals: [...writes.goals, ...sent.goals] }
   } finally {
     receiver.close()
   }
@@ -49,122 +68,62 @@ interface Surroundings {
 async function costOfWrites(
   stage: Stage,
   { serverUrl, dataDir, rounds, seconds }: Surroundings & { rounds: number; seconds: number },
-): Promise<string> {
+): Promise<Result> {
   // Separate databases, so that neither's tables grow with the other's writes.
   const files = {
     'with its event': join(root, 'app/main.ts'),
     without: join(root, 'scripts/bench/servers/silent.ts'),
   }
-  const servers: Server[] = []
+  const lanes: Lane[] = []
   for (const [name, file] of Object.entries(files)) {
-    const url = await createDatabase(serverUrl, `bench_${servers.length === 0 ? 'events' : 'silence'}`)
+    const url = await createDatabase(serverUrl, `bench_${lanes.length === 0 ? 'events' : 'silence'}`)
     const [person] = await addPeople(url, ['writer'])
     const ids = await addProjects(url, dataDir, person, projects)
-    servers.push({ ...(await serve(stage, name, file, { DATABASE_URL: url })), person, ids })
+    const server = await serve(stage, name, file, { DATABASE_URL: url })
+    for (const action of Object.keys(actions)) lanes.push({ action, server, person, ids })
   }
-  let turn = 0
-  const actions: Record<string, { status: number; next: (server: Server) => Shot }> = {
-    'POST /v1/projects': {
-      status: 201,
-      next: ({ person }) => ({
-        method: 'POST',
-        path: '/v1/projects',
-        key: person.key,
-        body: { name: 'Launch', description: 'Everything for the launch', tags: ['q4'] },
-      }),
-    },
-    'PUT /v1/projects/{id}': {
-      status: 200,
-      next: ({ person, ids }) => ({
-        method: 'PUT',
-        path: `/v1/projects/${ids[turn++ % ids.length]}`,
-        key: person.key,
-        body: { name: `Launch ${turn}` },
-      }),
-    },
-  }
-  const best = new Map<string, Cost>()
-  for (let round = -1; round < rounds; round++) {
-    for (const [action, { status, next }] of Object.entries(actions)) {
-      for (const server of round % 2 === 0 ? servers : servers.toReversed()) {
-        const cost = await fire(server, status, () => next(server), seconds, dataDir)
-        const known = best.get(`${server.name}/${action}`)
-        // The minimum of each, because disturbances only add time.
-        if (round >= 0)
-          best.set(`${server.name}/${action}`, {
-            server: Math.min(cost.server, known?.server ?? Infinity),
-            postgres: Math.min(cost.postgres, known?.postgres ?? Infinity),
-          })
-      }
-    }
-  }
-  for (const { program } of servers) await program.stop()
+  const costs = await leastOfRounds(lanes, rounds, (lane) => {
+    const { status, next } = actions[lane.action]
+    return fire(lane.server, { status, next: () => next(lane), connections, seconds, dataDir })
+  })
+  for (const { server } of lanes) await server.program.stop()
   const titles = Object.keys(actions)
-  const of = (server: Server, action: string): Cost => best.get(`${server.name}/${action}`)!
-  const [loud, silent] = servers
-  return [
+  const [loud, silent] = [costs.slice(0, titles.length), costs.slice(titles.length)]
+  const sum = ({ server, postgres }: Cost): number => server + postgres
+  const shown = (cost: Cost): string => `${count(cost.server * 1e6)} + ${count(cost.postgres * 1e6)}`
+  const ratio = (of: (cost: Cost) => number): string[] =>
+    titles.map((_, i) => (of(loud[i]) / of(silent[i])).toFixed(2))
+  const text = [
     `CPU of a write in µs, server + PostgreSQL, including the numbering of events: ` +
-      `the minimum of ${rounds} rounds of ${seconds} s each, ${connections} connections.`,
+      `the least of ${rounds} rounds of ${seconds} s, ${connections} connections.`,
     '',
     table(
       ['', ...titles],
       [
-        ...servers.map((server) => [
-          server.name,
-          ...titles.map(
-            (action) =>
-              `${count(of(server, action).server * 1e6)} + ${count(of(server, action).postgres * 1e6)}`,
-          ),
-        ]),
-        [
-          'the server, as a multiple',
-          ...titles.map((action) => (of(loud, action).server / of(silent, action).server).toFixed(2)),
-        ],
-        [
-          'both together, as a multiple',
-          ...titles.map((action) => (sum(of(loud, action)) / sum(of(silent, action))).toFixed(2)),
-        ],
-        [
-          "events written per second of the server's CPU",
-          ...titles.map((action) =>
-            count(1 / Math.max(1e-6, of(loud, action).server - of(silent, action).server)),
-          ),
-        ],
+        ['with its event', ...loud.map(shown)],
+        ['without', ...silent.map(shown)],
+        ['the server, as a multiple', ...ratio(({ server }) => server)],
+        ['both together, as a multiple', ...ratio(sum)],
       ],
     ),
   ].join('\n')
-}
-
-function sum({ server, postgres }: Cost): number {
-  return server + postgres
-}
-
-/** @returns CPU seconds of one request. */
-async function fire(
-  { program, port }: Server,
-  status: number,
-  next: () => Shot,
-  seconds: number,
-  dataDir: string,
-): Promise<Cost> {
-  const load = await openLoad({ port, connections, next, status })
-  try {
-    await load.fire({ seconds: 1, requests: connections })
-    const before = { server: await program.cpu(), postgres: postgresCpu(dataDir) }
-    const requests = await load.fire({ seconds, requests: 20_000 })
-    return {
-      server: ((await program.cpu()) - before.server) / requests,
-      postgres: (postgresCpu(dataDir) - before.postgres) / requests,
-    }
-  } finally {
-    load.close()
-  }
+  const goals = titles.map((action, i) =>
+    atMost(1.25, {
+      name: `${action} with its event, multiple of without`,
+      value: sum(loud[i]) / sum(silent[i]),
+      rest:
+        `${count((loud[i].server - silent[i].server) * 1e6)} µs of the server (the data of the event, one ` +
+        `statement) and ${count((loud[i].postgres - silent[i].postgres) * 1e6)} µs of PostgreSQL (the row, ` +
+        'its receivers, its number)',
+    }),
+  )
+  return { text, goals }
 }
 
 async function costOfDeliveries(
   stage: Stage,
   { serverUrl, dataDir, deliveries, receiver }: Surroundings & { deliveries: number; receiver: Receiver },
-): Promise<string> {
+): Promise<Result> {
   const url = await createDatabase(serverUrl, 'bench_deliveries')
   const [person] = await addPeople(url, ['receiver'])
   const env = { DATABASE_URL: url, WEBHOOK_ALLOWED_NETWORKS: '127.0.0.0/8', WEBHOOK_ALLOWED_PORTS: '1-65535' }
@@ -217,7 +176,7 @@ async function costOfDeliveries(
     const cpu = (await worker.cpu()) - begun.worker
     const postgres = postgresCpu(dataDir) - begun.postgres
     const seconds = (performance.now() - begun.at) / 1000
-    return [
+    const text = [
       `Deliveries of a queue of ${count(deliveries)} to one fast endpoint, by one worker, 10 at a time:`,
       '',
       table(
@@ -225,6 +184,17 @@ async function costOfDeliveries(
         [[count(sent / cpu), count(sent / Math.max(0.01, postgres)), count(sent / seconds)]],
       ),
     ].join('\n')
+    const goal = (name: string, value: number): Goal =>
+      atLeast(3_000, {
+        name: `webhook deliveries per CPU second of ${name}`,
+        value,
+        digits: 0,
+        rest: `${count(1e6 / value)} µs a delivery: the job, the request, its signature and its attempt`,
+      })
+    return {
+      text,
+      goals: [goal('the worker', sent / cpu), goal('PostgreSQL', sent / Math.max(0.01, postgres))],
+    }
   } finally {
     await worker.stop()
     await database.end()

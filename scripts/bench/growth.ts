@@ -1,115 +1,155 @@
-// Benchmark of growth: the first page of a user's projects, with the exact total, for users with few and
-// with many projects. Two databases on one PostgreSQL, each with its server, measured in turns.
+// Benchmark of growth: lists with every filter, order and page that the spec declares, for a user with few
+// rows and for one with many. Each size is a database with its server; they are measured in turns.
 import { join } from 'node:path'
-import { serve } from './serve.ts'
-import { openLoad } from './load.ts'
-import { addPeople, addProjects, createDatabase } from './population.ts'
-import { postgresCpu, type Program, type Stage } from './stage.ts'
+import { setTimeout as sleep } from 'node:timers/promises'
+import contract from '../../generated/openapi.json' with { type: 'json' }
+import { operations } from '../../generated/operations.ts'
+import { fire } from './cost.ts'
+import type { Result } from './goals.ts'
+import { addEvents, addFiles, addPeople, addProjects, createDatabase, type Person } from './population.ts'
+import { leastOfRounds } from './rounds.ts'
+import { serve, type Server } from './serve.ts'
+import type { Stage } from './stage.ts'
 import { count, table } from './table.ts'
 
 const main = join(import.meta.dirname, '../../app/main.ts')
 
-interface Size {
-  projects: number
-  program: Program
-  port: number
-  key: string
-  wall: number
-  cpu: number
-  postgres: number
-  requests: number
+/** The lists whose tables are filled; `value` gives filters what an example of a row does not. */
+const lists: Record<string, { path: string; values: Record<string, string> }> = {
+  listProjects: { path: '/projects', values: { tag: 'bench', q: 'Project 77', metadata: 'team' } },
+  listFiles: { path: '/storage/files', values: { tag: 'bench', q: 'name-77', metadata: 'team' } },
+  listEvents: { path: '/events', values: { type: 'project.created' } },
+}
+
+/** Largest growth that is no growth. */
+const allowed = 1.5
+
+/** Why the time of a request grows, where it does. */
+const reasons: Array<[RegExp, string]> = [
+  [/\/events/, 'see docs/scaling.md: one look into an index for each project of the caller'],
+  [/[?&](?!sort|order|cursor|page)/, 'counts what it finds, for the exact total'],
+]
+
+interface Size extends Server {
+  rows: number
+  owner: Person
 }
 
 export async function benchGrowth(
   stage: Stage,
   { sizes, rounds, seconds }: { sizes: number[]; rounds: number; seconds: number },
-): Promise<string> {
-  const { url: serverUrl, dataDir } = await stage.postgres()
+): Promise<Result> {
+  const { dataDir } = await stage.postgres()
   const all: Size[] = []
-  for (const projects of sizes) {
-    const url = await createDatabase(serverUrl, `bench_growth_${projects}`)
-    const [owner] = await addPeople(url, ['owner'])
-    await addProjects(url, dataDir, owner, projects)
-    const { program, port } = await serve(stage, String(projects), main, { DATABASE_URL: url })
-    await verify(port, owner.key, projects)
-    all.push({
-      projects,
-      program,
-      port,
-      key: owner.key,
-      wall: Infinity,
-      cpu: Infinity,
-      postgres: 0,
-      requests: 0,
-    })
-  }
-  // Opened late, because the server closes idle connections.
-  const loads = await Promise.all(
-    all.map(({ port, key }) =>
-      openLoad({
-        port,
-        connections: 1,
-        status: 200,
-        next: () => ({ method: 'GET', path: '/v1/projects', key }),
-      }),
-    ),
-  )
-  for (let round = -2; round < rounds; round++) {
-    for (const [i, size] of all.entries()) {
-      const before = {
-        cpu: await size.program.cpu(),
-        postgres: postgresCpu(dataDir),
-        time: performance.now(),
-      }
-      const requests = await loads[i].fire({ seconds, requests: 100_000 })
-      const wall = (performance.now() - before.time) / 1000
-      const cpu = (await size.program.cpu()) - before.cpu
-      if (round < 0) continue
-      size.wall = Math.min(size.wall, wall / requests)
-      size.cpu = Math.min(size.cpu, cpu / requests)
-      size.postgres += postgresCpu(dataDir) - before.postgres
-      size.requests += requests
+  for (const rows of sizes) all.push(await open(stage, rows))
+  const found: Array<{ query: string; times: number[] }> = []
+  for (const [operation, { path }] of Object.entries(lists)) {
+    const queriesOf = await Promise.all(all.map((size) => queries(operation, size)))
+    for (const name of Object.keys(queriesOf[0])) {
+      const lanes = all.map((size, i) => ({ size, query: queriesOf[i][name] }))
+      const costs = await leastOfRounds(lanes, rounds, ({ size, query }) => {
+        const next = () => ({ method: 'GET', path: `/v1${path}${query}`, key: size.owner.key })
+        return fire(size, { next, status: 200, connections: 1, seconds, dataDir })
+      })
+      found.push({ query: `${path}${name}`, times: costs.map(({ server, postgres }) => server + postgres) })
     }
   }
-  for (const load of loads) load.close()
   for (const { program } of all) await program.stop()
-  return report(all, rounds, seconds)
+  return { text: report(all, found, { rounds, seconds }), goals: [] }
 }
 
-async function verify(port: number, key: string, projects: number): Promise<void> {
-  const response = await fetch(`http://127.0.0.1:${port}/v1/projects`, {
-    headers: { authorization: `Bearer ${key}` },
-  })
-  const { data, pagination } = (await response.json()) as { data: unknown[]; pagination: { total: number } }
-  if (data.length !== 20 || pagination.total !== projects)
-    throw new Error(`the page has ${data.length} of ${pagination.total} projects, not 20 of ${projects}`)
+async function open(stage: Stage, rows: number): Promise<Size> {
+  const { url: serverUrl, dataDir } = await stage.postgres()
+  const url = await createDatabase(serverUrl, `bench_growth_${rows}`)
+  const [owner] = await addPeople(url, ['owner'])
+  await addProjects(url, dataDir, owner, rows)
+  const server = await serve(stage, String(rows), main, { DATABASE_URL: url })
+  // Only now: a server refuses to start on a database whose files its store lacks.
+  await addFiles(url, dataDir, owner, rows)
+  const size = { ...server, rows, owner }
+  await call(size, '/projects', { method: 'POST', body: '{"name":"The first"}' })
+  while ((await call(size, '/events')).data.length === 0) await sleep(50)
+  await addEvents(url, dataDir, rows)
+  return size
 }
 
-function report(all: Size[], rounds: number, seconds: number): string {
-  const micros = (value: number): string => count(value * 1e6)
-  const row = ({ projects, wall, cpu, postgres, requests }: Size): string[] => [
-    count(projects),
-    micros(wall),
-    micros(cpu),
-    micros(postgres / requests),
-  ]
-  const first = all[0]
-  const last = all[all.length - 1]
+async function call({ port, owner }: Size, path: string, init: RequestInit = {}): Promise<any> {
+  const headers = { authorization: `Bearer ${owner.key}`, 'content-type': 'application/json' }
+  const response = await fetch(`http://127.0.0.1:${port}/v1${path}`, { ...init, headers })
+  const text = await response.text()
+  if (!response.ok) throw new Error(`${path} returned ${response.status}: ${text}`)
+  return JSON.parse(text)
+}
+
+/** The queries of a list by their name, from the parameters that the spec declares. */
+async function queries(operation: string, size: Size): Promise<Record<string, string>> {
+  const { path, values } = lists[operation]
+  const { data, pagination } = await call(size, path)
+  const example = data[Math.floor(data.length / 2)]
+  const cursor = pagination?.next_cursor
+  const all: Record<string, string> = { '': '' }
+  if (cursor) all['?cursor=…'] = `?cursor=${encodeURIComponent(cursor)}`
+  for (const parameter of resolved((contract.paths as any)[path].get.parameters)) {
+    const { name, schema } = parameter
+    if (name === 'limit' || name === 'cursor') continue
+    if (name === 'page') all['?page=40'] = '?page=40'
+    else if (schema.enum !== undefined)
+      for (const value of schema.enum) all[`?${name}=${value}`] = `?${name}=${value}`
+    else {
+      const value = values[name] ?? valueOf(name, example)
+      if (name === 'metadata') all[`?metadata[${value}]=…`] = `?metadata%5B${value}%5D=bench`
+      else if (value !== undefined) all[`?${name}=…`] = `?${name}=${encodeURIComponent(value)}`
+    }
+  }
+  return all
+}
+
+function resolved(values: any[]): any[] {
+  const resolve = (value: any): any =>
+    value?.$ref === undefined
+      ? value
+      : resolve(
+          value.$ref
+            .slice(2)
+            .split('/')
+            .reduce((node: any, key: string) => node[key], contract),
+        )
+  return values.map(resolve).map((value) => ({ ...value, schema: resolve(value.schema) }))
+}
+
+/** The value of an example, or a time near it. */
+function valueOf(name: string, example: Record<string, unknown>): string | undefined {
+  const time = /^(.*)_(after|before)$/.exec(name)
+  const value = time === null ? example[name] : example[`${time[1]}_at`]
+  return value === undefined || value === null ? undefined : String(value)
+}
+
+function report(
+  all: Size[],
+  found: Array<{ query: string; times: number[] }>,
+  { rounds, seconds }: { rounds: number; seconds: number },
+): string {
+  const others = Object.values(operations)
+    .filter((info) => 'paged' in info && info.paged && lists[info.id] === undefined)
+    .map(({ id }) => id)
+  const growthOf = (times: number[]): number => times[times.length - 1] / times[0]
+  const reasonOf = (query: string, times: number[]): string =>
+    growthOf(times) <= allowed ? '' : reasons.find(([pattern]) => pattern.test(query))?.[1] || 'not explained'
   return [
-    `GET /v1/projects, first page and exact total, one request at a time: ` +
-      `the best of ${rounds} rounds of ${seconds} s each, in µs.`,
+    `CPU of the server and PostgreSQL in milliseconds a request, by the rows of the user: the least of ${rounds}`,
+    `rounds of ${seconds} s. Every filter and order of the spec, each with the exact total where the list has`,
+    `one. A growth above ${allowed} has its reason.`,
     '',
     table(
-      ['projects of the caller', 'time', 'CPU of the server', 'CPU of PostgreSQL (mean)'],
-      [
-        ...all.map(row),
-        [
-          'growth',
-          (last.wall / first.wall).toFixed(2),
-          (last.cpu / first.cpu).toFixed(2),
-          (last.postgres / last.requests / (first.postgres / first.requests)).toFixed(2),
-        ],
-      ],
+      ['GET /v1', ...all.map(({ rows }) => count(rows)), 'growth', 'reason'],
+      found.map(({ query, times }) => [
+        query,
+        ...times.map((time) => (time * 1000).toFixed(1)),
+        growthOf(times).toFixed(2),
+        reasonOf(query, times),
+      ]),
     ),
+    '',
+    `Not measured: ${others.join(', ')}.`,
   ].join('\n')
 }

@@ -2,6 +2,7 @@
 // last one. Plain HTTP/1.1 on sockets, to use little CPU of the machine.
 import { connect, type Socket } from 'node:net'
 import { once } from 'node:events'
+import { setTimeout as sleep } from 'node:timers/promises'
 
 export interface Shot {
   method: string
@@ -19,12 +20,21 @@ export interface LoadOptions {
   status: number
 }
 
+export interface Limit {
+  seconds: number
+  requests: number
+  /** Requests per second. Default: each connection sends as soon as it has its response. */
+  rate?: number
+  /** Receives the milliseconds of each request, from the moment when it was due. */
+  latencies?: number[]
+}
+
 export interface Load {
   /**
    * Sends requests until the time has passed or the number of requests is reached.
    * @returns the number of responses.
    */
-  fire(limit: { seconds: number; requests: number }): Promise<number>
+  fire(limit: Limit): Promise<number>
   close(): void
 }
 
@@ -37,15 +47,19 @@ export async function openLoad({ port, connections, next, status }: LoadOptions)
     }),
   )
   return {
-    async fire({ seconds, requests }) {
-      const end = Date.now() + seconds * 1000
+    async fire({ seconds, requests, rate, latencies }) {
+      const begun = performance.now()
+      const end = begun + seconds * 1000
       let sent = 0
       await Promise.all(
         sockets.map(async (socket) => {
-          while (sent < requests && Date.now() < end) {
+          while (sent < requests && performance.now() < end) {
+            const due = rate === undefined ? performance.now() : begun + (sent * 1000) / rate
             sent++
+            if (due > performance.now()) await sleep(due - performance.now())
             const got = await exchange(socket, bytesOf(next(), port))
             if (got !== status) throw new Error(`expected status ${status}, got ${got}`)
+            latencies?.push(performance.now() - due)
           }
         }),
       )

@@ -1,14 +1,20 @@
 // `npm run bench`: runs the benchmarks on this machine.
-//   npm run bench -- http|growth|scale|events|storage|backup|retrieval|recall|chat|generate|dev|start
+//   npm run bench -- http|concurrency|budgets|growth|scale|events|storage|backup|retrieval|recall|chat|generate|dev|start
 //                                           only these
 //   --quick                                 a short trial run, whose numbers are not meaningful
+//   --rows=N                                rows of the larger side of growth; default 100,000
+//   --write                                 writes docs/benchmarks.md, from one run of its benchmarks
+//   budgets --update                        writes test/budgets.json
 import { parseArgs } from 'node:util'
 import { benchBackup } from './backup.ts'
 import { benchBudgets } from './budgets.ts'
 import { benchChat } from './chat.ts'
+import { benchConcurrency } from './concurrency.ts'
 import { benchContract } from './contract.ts'
 import { benchDev } from './dev.ts'
 import { benchEvents } from './events.ts'
+import { writeDocument } from './document.ts'
+import { goalTable, type Goal, type Result } from './goals.ts'
 import { benchGrowth } from './growth.ts'
 import { benchHttp } from './http.ts'
 import { installOthers } from './install.ts'
@@ -20,20 +26,23 @@ import { benchStart } from './start.ts'
 import { answerHelp } from '../../infra/command-help.ts'
 import { createProgress } from '../command/progress.ts'
 
-const benchmarks: Record<string, (stage: Stage, quick: boolean) => Promise<string>> = {
+const benchmarks: Record<string, (stage: Stage, quick: boolean) => Promise<string | Result>> = {
   async http(stage, quick) {
     installOthers()
-    return await benchHttp(stage, quick ? { rounds: 2, seconds: 0.3 } : { rounds: 30, seconds: 0.5 })
+    return await benchHttp(stage, quick ? { rounds: 2, seconds: 0.3 } : { rounds: 8, seconds: 0.4 })
+  },
+  async concurrency(stage, quick) {
+    return await benchConcurrency(stage, quick ? { rounds: 2, seconds: 0.2 } : { rounds: 4, seconds: 0.5 })
   },
   async budgets(stage) {
-    return await benchBudgets(stage, { update: process.argv.includes('--update') })
+    return await benchBudgets(stage, { update })
   },
   async growth(stage, quick) {
     return await benchGrowth(
       stage,
       quick
-        ? { sizes: [1_000, 20_000], rounds: 3, seconds: 0.2 }
-        : { sizes: [1_000, 1_000_000], rounds: 40, seconds: 0.3 },
+        ? { sizes: [1_000, 5_000], rounds: 2, seconds: 0.05 }
+        : { sizes: [1_000, rows], rounds: 4, seconds: 0.1 },
     )
   },
   async scale(stage, quick) {
@@ -47,15 +56,13 @@ const benchmarks: Record<string, (stage: Stage, quick: boolean) => Promise<strin
   async events(stage, quick) {
     return await benchEvents(
       stage,
-      quick ? { rounds: 2, seconds: 0.5, deliveries: 500 } : { rounds: 20, seconds: 1, deliveries: 10_000 },
+      quick ? { rounds: 2, seconds: 0.5, deliveries: 500 } : { rounds: 8, seconds: 0.5, deliveries: 3_000 },
     )
   },
   async storage(stage, quick) {
     return await benchStorage(
       stage,
-      quick
-        ? { rounds: 2, bytes: 64 * 2 ** 20, files: [1_000, 20_000], seconds: 0.2 }
-        : { rounds: 15, bytes: 2 ** 30, files: [1_000, 1_000_000], seconds: 0.3 },
+      quick ? { rounds: 2, bytes: 64 * 2 ** 20 } : { rounds: 6, bytes: 2 ** 27 },
     )
   },
   async backup(stage, quick) {
@@ -78,7 +85,7 @@ const benchmarks: Record<string, (stage: Stage, quick: boolean) => Promise<strin
       stage,
       quick
         ? { rounds: 5, tokens: 200, streams: 10, perSecond: 100 }
-        : { rounds: 60, tokens: 500, streams: 100, perSecond: 50 },
+        : { rounds: 20, tokens: 500, streams: 100, perSecond: 50 },
     )
   },
   async generate(stage, quick) {
@@ -92,36 +99,49 @@ const benchmarks: Record<string, (stage: Stage, quick: boolean) => Promise<strin
   },
   async start(stage, quick) {
     installOthers()
-    return await benchStart(stage, quick ? { sizes: [1], repeats: 1 } : { sizes: [1, 1_000], repeats: 5 })
+    return await benchStart(stage, { sizes: [1], repeats: quick ? 1 : 5 })
   },
 }
 
-const usage = `Usage: npm run bench -- [${Object.keys(benchmarks).join('|')} …] [--quick]`
+/** What docs/benchmarks.md shows, in this order. */
+const documented = ['http', 'events', 'storage', 'chat', 'start', 'concurrency', 'growth', 'budgets']
+
+const usage =
+  `Usage: npm run bench -- [${Object.keys(benchmarks).join('|')} …] [--quick] [--write] [--rows=N]\n` +
+  '       npm run bench -- budgets --update'
 
 answerHelp(import.meta, usage)
 
-function readArguments(): { quick: boolean; positionals: string[] } {
+function readArguments() {
   try {
-    const {
-      values: { quick },
-      positionals,
-    } = parseArgs({
-      options: { quick: { type: 'boolean', default: false }, update: { type: 'boolean', default: false } },
-      allowPositionals: true,
-    })
-    return { quick, positionals }
+    const flag = { type: 'boolean', default: false } as const
+    const options = {
+      quick: flag,
+      update: flag,
+      write: flag,
+      rows: { type: 'string', default: '100000' },
+    } as const
+    return parseArgs({ options, allowPositionals: true })
   } catch (error) {
-    console.error(`${(error as Error).message}\n${usage}`)
-    process.exit(1)
+    return refuse((error as Error).message)
   }
 }
 
-const { quick, positionals } = readArguments()
-const unknown = positionals.find((name) => benchmarks[name] === undefined)
-if (unknown !== undefined) {
-  console.error(`Unknown benchmark: ${unknown}.\n${usage}`)
+function refuse(message: string): never {
+  console.error(`${message}\n${usage}`)
   process.exit(1)
 }
+
+const {
+  values: { quick, update, write, rows: rowsText },
+  positionals,
+} = readArguments()
+const rows = Number(rowsText)
+if (!Number.isSafeInteger(rows) || rows < 1_000) refuse('--rows is a number from 1000.')
+const unknown = positionals.find((name) => benchmarks[name] === undefined)
+if (unknown !== undefined) refuse(`Unknown benchmark: ${unknown}.`)
+if (write && positionals.length > 0)
+  refuse('--write runs the benchmarks of docs/benchmarks.md, all in one run.')
 
 const stage = openStage()
 const progress = createProgress()
@@ -133,7 +153,10 @@ for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
   })
 }
 try {
-  for (const name of positionals.length > 0 ? positionals : Object.keys(benchmarks)) {
+  const all = write ? documented : Object.keys(benchmarks)
+  const texts: Record<string, string> = {}
+  const goals: Goal[] = []
+  for (const name of positionals.length > 0 ? positionals : all) {
     const started = Date.now()
     const seconds = (): number => Math.round((Date.now() - started) / 1000)
     const report = (): void => progress.report(`${name}: ${seconds()} s`, name)
@@ -141,8 +164,12 @@ try {
     const timer = setInterval(report, 1_000)
     const result = await benchmarks[name](stage, quick).finally(() => clearInterval(timer))
     progress.end()
-    console.log(`${result}\n\n(${name}: ${seconds()} s)\n`)
+    texts[name] = typeof result === 'string' ? result : result.text
+    if (typeof result !== 'string') goals.push(...result.goals)
+    console.log(`${texts[name]}\n\n(${name}: ${seconds()} s)\n`)
   }
+  if (goals.length > 0) console.log(`${goalTable(goals)}\n`)
+  if (write) await writeDocument({ texts, goals, quick })
 } catch (error) {
   // An interrupted benchmark fails as expected.
   if (!interrupted) throw error

@@ -147,25 +147,24 @@ function ask<Answer>(child: ChildProcess, question: string, key: string): Promis
 export function postgresCpu(dataDir: string): number {
   try {
     const postmaster = readFileSync(join(clusterFolder(dataDir), 'postmaster.pid'), 'utf8').split('\n')[0]
-    // Fields after the name in brackets: [1] parent, [11] and [12] own time, [13] and [14] time of exited
-    // children.
+    // Fields after the name in brackets: [1] parent, [13] and [14] ticks of exited children.
     const fields = (pid: string): string[] =>
       readFileSync(`/proc/${pid}/stat`, 'utf8')
         .replace(/^.*\) /s, '')
         .split(' ')
-    let ticks = 0
+    const ofPostmaster = fields(postmaster)
+    let seconds = (Number(ofPostmaster[13]) + Number(ofPostmaster[14])) / 100
     for (const pid of readdirSync('/proc')) {
       if (!/^\d+$/.test(pid)) continue
       try {
-        const found = fields(pid)
-        if (pid === postmaster)
-          ticks += Number(found[11]) + Number(found[12]) + Number(found[13]) + Number(found[14])
-        if (found[1] === postmaster) ticks += Number(found[11]) + Number(found[12])
+        // In nanoseconds, where ticks of 10 ms are too coarse for a short round.
+        if (pid === postmaster || fields(pid)[1] === postmaster)
+          seconds += Number(readFileSync(`/proc/${pid}/schedstat`, 'utf8').split(' ')[0]) / 1e9
       } catch {
         // The process has exited.
       }
     }
-    return ticks / 100
+    return seconds
   } catch {
     return 0
   }

@@ -1,42 +1,30 @@
 // Benchmark of files: upload and download compared with a minimal Fastify server that only writes and
-// hashes, and the list of files for few and for many files.
+// hashes.
 import { mkdirSync, rmSync } from 'node:fs'
 import { request } from 'node:http'
 import { join } from 'node:path'
-import { serve } from './serve.ts'
-import { openLoad } from './load.ts'
-import { addFiles, addPeople, createDatabase } from './population.ts'
-import type { Program, Stage } from './stage.ts'
+import { serve, type Server } from './serve.ts'
+import { atMost, type Result } from './goals.ts'
+import { addPeople, createDatabase } from './population.ts'
+import { leastOfRounds } from './rounds.ts'
+import type { Stage } from './stage.ts'
 import { count, table } from './table.ts'
 
 const here = import.meta.dirname
 const main = join(here, '../../app/main.ts')
 const gibibyte = 2 ** 30
 
-export interface StorageSizes {
-  rounds: number
-  bytes: number
-  files: number[]
-  seconds: number
-}
-
-export async function benchStorage(stage: Stage, sizes: StorageSizes): Promise<string> {
-  return `${await benchTransfers(stage, sizes)}\n\n${await benchLists(stage, sizes)}`
-}
-
-interface Server {
-  name: string
-  program: Program
-  port: number
+interface Lane extends Server {
   key: string
-  up: number
-  down: number
 }
 
-async function benchTransfers(stage: Stage, { rounds, bytes }: StorageSizes): Promise<string> {
+export async function benchStorage(
+  stage: Stage,
+  { rounds, bytes }: { rounds: number; bytes: number },
+): Promise<Result> {
   const url = await createDatabase((await stage.postgres()).url, 'bench_storage')
   const [person] = await addPeople(url, ['uploader'])
-  const servers: Server[] = []
+  const servers: Lane[] = []
   for (const [name, file] of Object.entries({
     'this server': main,
     'Fastify by hand': join(here, 'servers/files.ts'),
@@ -47,50 +35,59 @@ async function benchTransfers(stage: Stage, { rounds, bytes }: StorageSizes): Pr
     servers.push({
       ...(await serve(stage, name, file, { DATABASE_URL: url, STORAGE_DIR: folder, ...limits })),
       key: person.key,
-      up: Infinity,
-      down: Infinity,
     })
   }
-  for (let round = -1; round < rounds; round++) {
-    for (const server of round % 2 === 0 ? servers : servers.toReversed()) {
-      const before = await server.program.cpu()
-      const id = await upload(server, bytes)
-      const between = await server.program.cpu()
-      await download(server, id, bytes)
-      const after = await server.program.cpu()
-      if (server.name === 'this server')
-        await fetch(`http://127.0.0.1:${server.port}/v1/storage/files/${id}`, {
-          method: 'DELETE',
-          headers: { authorization: `Bearer ${server.key}` },
-        })
-      if (round < 0) continue
-      server.up = Math.min(server.up, ((between - before) * gibibyte) / bytes)
-      server.down = Math.min(server.down, ((after - between) * gibibyte) / bytes)
-    }
-  }
+  const costs = await leastOfRounds(servers, rounds, async (server) => {
+    const before = await server.program.cpu()
+    const id = await upload(server, bytes)
+    const between = await server.program.cpu()
+    await download(server, id, bytes)
+    const after = await server.program.cpu()
+    if (server.name === 'this server')
+      await fetch(`http://127.0.0.1:${server.port}/v1/storage/files/${id}`, {
+        method: 'DELETE',
+        headers: { authorization: `Bearer ${server.key}` },
+      })
+    return { up: ((between - before) * gibibyte) / bytes, down: ((after - between) * gibibyte) / bytes }
+  })
   for (const [i, { program }] of servers.entries()) {
     await program.stop()
     rmSync(join(stage.folder, `files-${i}`), { recursive: true })
   }
-  const [ours, bare] = servers
-  return [
-    'CPU seconds of the server per GiB: ' +
-      `the minimum of ${rounds} rounds of ${count(bytes / 2 ** 20)} MiB each.`,
+  const [ours, bare] = costs
+  const text = [
+    `CPU seconds of the server per GiB: the least of ${rounds} rounds of ${count(bytes / 2 ** 20)} MiB.`,
+    'The other server writes to disk with a SHA-256, and no more.',
     '',
     table(
       ['', 'upload', 'download'],
       [
-        ...servers.map(({ name, up, down }) => [name, up.toFixed(2), down.toFixed(2)]),
+        ...servers.map(({ name }, i) => [name, costs[i].up.toFixed(2), costs[i].down.toFixed(2)]),
         ['as a multiple', (ours.up / bare.up).toFixed(2), (ours.down / bare.down).toFixed(2)],
       ],
     ),
   ].join('\n')
+  return {
+    text,
+    goals: [
+      atMost(1, {
+        name: 'upload, CPU as a multiple of bare',
+        value: ours.up / bare.up,
+        rest: 'the turns of users, and flushing the file to disk before its row is written',
+      }),
+      atMost(1, {
+        name: 'download, CPU as a multiple of bare',
+        value: ours.down / bare.down,
+        rest: 'the turns of users, and reading in blocks that a client can stop',
+      }),
+    ],
+  }
 }
 
 const boundary = 'bench'
 const block = Buffer.alloc(64 * 1024, 'platform')
 
-async function upload({ port, key }: Server, bytes: number): Promise<string> {
+async function upload({ port, key }: Lane, bytes: number): Promise<string> {
   const before = `--${boundary}\r\nContent-Disposition: form-data; name="file"; filename="bench.bin"\r\n\r\n`
   const after = `\r\n--${boundary}--\r\n`
   const { promise, resolve, reject } = Promise.withResolvers<string>()
@@ -126,7 +123,7 @@ async function upload({ port, key }: Server, bytes: number): Promise<string> {
   return await promise
 }
 
-async function download({ port, key }: Server, id: string, bytes: number): Promise<void> {
+async function download({ port, key }: Lane, id: string, bytes: number): Promise<void> {
   const { promise, resolve, reject } = Promise.withResolvers<void>()
   request(
     {
@@ -150,72 +147,4 @@ async function download({ port, key }: Server, id: string, bytes: number): Promi
     .on('error', reject)
     .end()
   await promise
-}
-
-const lists: Record<string, string> = {
-  'first page': '',
-  'by name': '?sort=name&order=asc',
-  'page 40': '?page=40',
-  'by folder': '?path=folder%2F7',
-  'by type': '?content_type=image%2Fpng',
-  search: '?q=name-123',
-}
-
-interface Listed {
-  files: number
-  program: Program
-  port: number
-  key: string
-  best: Record<string, number>
-}
-
-async function benchLists(stage: Stage, { files: sizes, rounds, seconds }: StorageSizes): Promise<string> {
-  const { url: serverUrl, dataDir } = await stage.postgres()
-  const all: Listed[] = []
-  for (const files of sizes) {
-    const url = await createDatabase(serverUrl, `bench_files_${files}`)
-    const [person] = await addPeople(url, ['owner'])
-    await addFiles(url, dataDir, person, files)
-    all.push({
-      files,
-      ...(await serve(stage, String(files), main, {
-        DATABASE_URL: url,
-        STORAGE_DIR: join(stage.folder, 'no-files'),
-      })),
-      key: person.key,
-      best: {},
-    })
-  }
-  for (const [list, query] of Object.entries(lists)) {
-    for (let round = -1; round < rounds; round++) {
-      for (const { port, key, best } of all) {
-        const load = await openLoad({
-          port,
-          connections: 1,
-          status: 200,
-          next: () => ({ method: 'GET', path: `/v1/storage/files${query}`, key }),
-        })
-        const before = performance.now()
-        const requests = await load.fire({ seconds, requests: 100_000 })
-        const time = (performance.now() - before) / 1000 / requests
-        load.close()
-        if (round >= 0) best[list] = Math.min(best[list] ?? Infinity, time)
-      }
-    }
-  }
-  for (const { program } of all) await program.stop()
-  const [first, last] = [all[0], all[all.length - 1]]
-  return [
-    `GET /v1/storage/files, a page of 20 with the exact total, one request at a time: ` +
-      `µs, the best of ${rounds} rounds of ${seconds} s each.`,
-    '',
-    table(
-      ['', ...all.map(({ files }) => `${count(files)} files`), 'growth'],
-      Object.keys(lists).map((list) => [
-        list,
-        ...all.map(({ best }) => count(best[list] * 1e6)),
-        (last.best[list] / first.best[list]).toFixed(2),
-      ]),
-    ),
-  ].join('\n')
 }

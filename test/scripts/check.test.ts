@@ -2,6 +2,7 @@
 import { mkdir, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import t, { type Test } from 'tap'
+import { benchmarkProblem } from '../../scripts/check/benchmarks.ts'
 import { layerProblems } from '../../scripts/check/layers.ts'
 import { lineProblems } from '../../scripts/check/lines.ts'
 import { openapiProblems } from '../../scripts/check/openapi.ts'
@@ -244,4 +245,15 @@ t.test('each linter of the OpenAPI document reports its mistakes, and no excepti
     'owasp:api2:2023-read-restricted',
   ])
     t.match(problems, `(${rule})`)
+})
+
+t.test('benchmarks of a version before the last minor version are too old', async (t) => {
+  const page = (version: string, commit = 'd489df175f') => `- Version: ${version}\n- Commit: ${commit}\n`
+  t.equal(benchmarkProblem(page('1.10.0'), '1.10.3'), null)
+  t.equal(benchmarkProblem(page('1.10.0'), '1.11.0'), null, 'a release does not need new ones')
+  t.match(benchmarkProblem(page('1.10.0'), '1.12.0'), /of version 1.10, this is 1.12.0: run npm run bench/)
+  t.equal(benchmarkProblem(page('1.12.0'), '2.0.0'), null)
+  t.match(benchmarkProblem(page('1.12.0'), '2.1.0'), /of version 1.12/)
+  t.match(benchmarkProblem('No numbers.', '1.10.0'), /names no version/)
+  t.match(benchmarkProblem(page('1.10.0', 'd489df175f, with changes'), '1.10.0'), /uncommitted/)
 })

@@ -2,7 +2,7 @@
 import express, { type NextFunction, type Request, type Response } from 'express'
 import * as openapi from 'express-openapi-validator'
 import { join } from 'node:path'
-import { createProject, getProject, listProjects, userOf } from './prisma.ts'
+import { createProject, getProject, listProjects, updateProject, userOf } from './prisma.ts'
 
 const app = express()
 app.use(express.json())
@@ -37,6 +37,12 @@ app.get('/v1/projects', async (request: any, response: Response) => {
 app.post('/v1/projects', async (request: any, response: Response) => {
   const project = await createProject(request.userId, request.body)
   response.status(201).location(`/v1/projects/${project.id}`).json(project)
+})
+
+app.put('/v1/projects/:id', async (request: any, response: Response) => {
+  const project = await updateProject(request.userId, request.params.id, request.body)
+  if (project === null) response.status(404).json({ error: { code: 'NOT_FOUND' } })
+  else response.json(project)
 })
 
 app.use((error: any, _request: Request, response: Response, _next: NextFunction) => {

@@ -10,6 +10,7 @@ import {
   NotFoundException,
   Param,
   Post,
+  Put,
   Query,
   Req,
   UnauthorizedException,
@@ -31,7 +32,14 @@ import {
   MaxLength,
   Min,
 } from 'class-validator'
-import { createProject, getProject, listProjects, userOf, type ProjectFields } from './prisma.ts'
+import {
+  createProject,
+  getProject,
+  listProjects,
+  updateProject,
+  userOf,
+  type ProjectFields,
+} from './prisma.ts'
 
 class ProjectId {
   declare id: string
@@ -84,6 +92,11 @@ decorateProperty(
 )
 decorateProperty(ProjectCreate, 'metadata', Object, IsOptional(), IsObject())
 
+class ProjectUpdate {
+  declare name: string
+}
+decorateProperty(ProjectUpdate, 'name', String, IsString(), Length(1, 100))
+
 class KeyGuard {
   async canActivate(context: any): Promise<boolean> {
     const request = context.switchToHttp().getRequest()
@@ -100,6 +113,11 @@ class ProjectsService {
   }
   create(userId: string, fields: ProjectFields) {
     return createProject(userId, fields)
+  }
+  async update(userId: string, id: string, fields: ProjectUpdate) {
+    const project = await updateProject(userId, id, fields)
+    if (project === null) throw new NotFoundException()
+    return project
   }
   async get(userId: string, id: string) {
     const project = await getProject(userId, id)
@@ -120,6 +138,9 @@ class ProjectsController {
   create(request: any, body: ProjectCreate) {
     return this.projects.create(request.userId, body)
   }
+  update(request: any, params: ProjectId, body: ProjectUpdate) {
+    return this.projects.update(request.userId, params.id, body)
+  }
   get(request: any, params: ProjectId) {
     return this.projects.get(request.userId, params.id)
   }
@@ -127,6 +148,7 @@ class ProjectsController {
 Reflect.defineMetadata('design:paramtypes', [ProjectsService], ProjectsController)
 decorateMethod('list', [Get()], [Req(), Query()], [Object, ProjectQuery])
 decorateMethod('create', [Post()], [Req(), Body()], [Object, ProjectCreate])
+decorateMethod('update', [Put(':id')], [Req(), Param(), Body()], [Object, ProjectId, ProjectUpdate])
 decorateMethod('get', [Get(':id')], [Req(), Param()], [Object, ProjectId])
 UseGuards(KeyGuard)(ProjectsController)
 Controller('v1/projects')(ProjectsController)
@@ -150,7 +172,7 @@ function decorateProperty(
 }
 
 function decorateMethod(
-  name: 'list' | 'create' | 'get',
+  name: 'list' | 'create' | 'update' | 'get',
   methods: any[],
   parameters: any[],
   types: unknown[],

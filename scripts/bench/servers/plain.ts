@@ -1,5 +1,6 @@
-// A minimal Fastify server with pg, without keys, validation or logging. Its statements are equivalent to
-// this project's, so the comparison shows the cost of everything else.
+// A minimal Fastify server with pg, without keys, validation or logging. It writes the same rows, with the
+// event in the transaction of the write, and sends responses of the same size, headers included. So the
+// comparison shows the cost of everything else.
 import Fastify from 'fastify'
 import pg from 'pg'
 import { newId, timeOf } from '../../../infra/ids.ts'
@@ -24,14 +25,37 @@ const create = `WITH p AS (
     INSERT INTO projects (id, name, description, category, owner_id, tags, metadata, created_at, updated_at)
     VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $8) RETURNING *
   ), m AS (
-    INSERT INTO members (id, project_id, user_id, role, created_at, updated_at)
-    SELECT $9, p.id, p.owner_id, 'owner', $8, $8 FROM p
+    INSERT INTO members (id, project_id, user_id, role, created_at)
+    SELECT $9, p.id, p.owner_id, 'owner', $8 FROM p
   )
   SELECT ${columns}, 'owner' AS your_role FROM p`
+const lock = `${get} FOR NO KEY UPDATE OF p`
+const update = `UPDATE projects p SET name = $2, version = version + 1, updated_at = $3 WHERE id = $1
+  RETURNING ${columns}`
+const emit = `INSERT INTO events (id, type, project_id, scope, role, request_id, actor, data, created_at)
+  VALUES ($1, $2, $3, 'projects:read', 'viewer', $4, $5, $6, $7)`
 
 const { DATABASE_URL, READER_ID, WRITER_ID } = process.env
 const pool = new pg.Pool({ connectionString: DATABASE_URL, max: 10 })
-const app = Fastify()
+const app = Fastify({ keepAliveTimeout: 72_000 })
+
+app.addHook('onSend', async (request, reply) => {
+  const policy = request.method === 'GET' ? 'default' : 'write'
+  const address = `http://127.0.0.1:${request.socket.localPort}/v1/projects?limit=20&sort=created_at&order=desc`
+  reply.headers({
+    'cache-control': 'no-store',
+    'x-content-type-options': 'nosniff',
+    'x-request-id': 'req_a84eaa4eae1b42799e3d0c6e06d739f3',
+    ratelimit: `"${policy}";r=999999999;t=60`,
+    'ratelimit-policy': `"${policy}";q=1000000000;w=60`,
+  })
+  if (request.url === '/v1/projects' && request.method === 'GET')
+    reply.header(
+      'link',
+      `<${address}&page=1>; rel="first", <${address}&page=2>; rel="next", <${address}&page=50>; rel="last"`,
+    )
+  else reply.header('etag', '"5o2ftr2Tz-Qp6Psa5iD5pitK12Q"')
+})
 
 app.get('/v1/projects/:id', async (request, reply) => {
   const { id } = request.params as { id: string }
@@ -48,7 +72,9 @@ app.get('/v1/projects', async (request) => {
   )
   const total = rows[0].total as number
   const data = rows.map(({ total: _total, ...project }) => project)
-  return { data, pagination: { page, limit: 20, total, total_pages: Math.ceil(total / 20) } }
+  // A cursor of the usual length: the comparison reads only the first page.
+  const next_cursor = 'WzEsIjdmYTRNcEdLblVRVkFqWUsiLDIsInByal8wMW04NGtzZzQ4ZWg1OXlqZmE2OTBjODJzcyJd'
+  return { data, pagination: { page, limit: 20, total, total_pages: Math.ceil(total / 20), next_cursor } }
 })
 
 app.post('/v1/projects', async (request, reply) => {
@@ -60,14 +86,80 @@ app.post('/v1/projects', async (request, reply) => {
     metadata = {},
   } = request.body as Record<string, any>
   const id = newId('prj')
-  const { rows } = await pool.query({
-    name: 'create',
-    text: create,
-    values: [id, name, description, category, WRITER_ID, tags, metadata, timeOf(id), newId('mem')],
+  const made = await transaction(async (client) => {
+    const { rows } = await client.query({
+      name: 'create',
+      text: create,
+      values: [id, name, description, category, WRITER_ID, tags, metadata, timeOf(id), newId('mem')],
+    })
+    const project = { ...rows[0], member_count: 1 }
+    await insertEvent(client, { type: 'project.created', userId: WRITER_ID!, project, previous: {} })
+    return project
   })
-  reply.code(201).header('location', `/v1/projects/${id}`)
-  return { ...rows[0], member_count: 1 }
+  reply.code(201).header('location', `http://127.0.0.1:${request.socket.localPort}/v1/projects/${id}`)
+  return made
+})
+
+app.put('/v1/projects/:id', async (request) => {
+  const { id } = request.params as { id: string }
+  const { name } = request.body as { name: string }
+  return await transaction(async (client) => {
+    const { rows } = await client.query({ name: 'lock', text: lock, values: [id, READER_ID] })
+    const { your_role, ...before } = rows[0]
+    const { rows: updated } = await client.query({
+      name: 'update',
+      text: update,
+      values: [id, name, new Date()],
+    })
+    const previous = { name: before.name, version: before.version, updated_at: before.updated_at }
+    await insertEvent(client, { type: 'project.updated', userId: READER_ID!, project: updated[0], previous })
+    return { ...updated[0], your_role }
+  })
 })
 
 await app.listen({ host: '127.0.0.1', port: 0 })
 process.stderr.write(`serving at http://127.0.0.1:${(app.server.address() as { port: number }).port}\n`)
+
+async function transaction<T>(work: (client: pg.PoolClient) => Promise<T>): Promise<T> {
+  const client = await pool.connect()
+  try {
+    await client.query('BEGIN')
+    const result = await work(client)
+    await client.query('COMMIT')
+    return result
+  } catch (error) {
+    await client.query('ROLLBACK')
+    throw error
+  } finally {
+    client.release()
+  }
+}
+
+interface NewEvent {
+  type: string
+  userId: string
+  project: { id: string; your_role?: string }
+  previous: object
+}
+
+async function insertEvent(
+  client: pg.PoolClient,
+  { type, userId, project, previous }: NewEvent,
+): Promise<void> {
+  const id = newId('evt')
+  const { your_role: _role, ...object } = project
+  const actor = { id: 'key_01m84k6n11fvgsq2hcjqhq0r57', name: 'bench', type: 'api_key', user_id: userId }
+  await client.query({
+    name: 'emit',
+    text: emit,
+    values: [
+      id,
+      type,
+      project.id,
+      'req_a84eaa4eae1b42799e3d0c6e06d739f3',
+      actor,
+      { object, previous_attributes: previous },
+      timeOf(id),
+    ],
+  })
+}

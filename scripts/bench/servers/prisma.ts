@@ -65,17 +65,49 @@ export async function listProjects(userId: string, page: number, limit: number) 
 }
 
 export async function createProject(userId: string, fields: ProjectFields) {
-  const project = await prisma.project.create({
-    data: {
-      id: newId('prj'),
-      ...fields,
-      ownerId: userId,
-      members: { create: { id: newId('mem'), userId, role: 'owner' } },
-    },
-    include: { members: { where: { userId } } },
+  return await prisma.$transaction(async (tx) => {
+    const project = await tx.project.create({
+      data: {
+        id: newId('prj'),
+        ...fields,
+        ownerId: userId,
+        members: { create: { id: newId('mem'), userId, role: 'owner' } },
+      },
+      include: { members: { where: { userId } } },
+    })
+    // A trigger updates the member count, possibly after the row was read.
+    const made = { ...shown(project), member_count: 1 }
+    await tx.event.create({ data: eventOf('project.created', userId, made, {}) })
+    return made
   })
-  // A trigger updates the member count, possibly after the row was read.
-  return { ...shown(project), member_count: 1 }
+}
+
+export async function updateProject(userId: string, id: string, { name }: { name: string }) {
+  return await prisma.$transaction(async (tx) => {
+    const before = await tx.project.findUnique({ where: { id }, include: { members: { where: { userId } } } })
+    if (before === null || before.members.length === 0) return null
+    const after = await tx.project.update({
+      where: { id },
+      data: { name, version: { increment: 1 }, updatedAt: new Date() },
+      include: { members: { where: { userId } } },
+    })
+    const previous = { name: before.name, version: before.version, updated_at: before.updatedAt }
+    await tx.event.create({ data: eventOf('project.updated', userId, shown(after), previous) })
+    return shown(after)
+  })
+}
+
+function eventOf(type: string, userId: string, { your_role: _role, ...object }: any, previous: object) {
+  return {
+    id: newId('evt'),
+    type,
+    projectId: object.id,
+    scope: 'projects:read',
+    role: 'viewer' as const,
+    requestId: 'req_a84eaa4eae1b42799e3d0c6e06d739f3',
+    actor: { id: 'key_01m84k6n11fvgsq2hcjqhq0r57', name: 'bench', type: 'api_key', user_id: userId },
+    data: { object, previous_attributes: previous } as object,
+  }
 }
 
 function shown(project: Project & { members: Member[] }) {

@@ -1,0 +1,57 @@
+// What the project wants to be true of its speed, and whether it is.
+import { table } from './table.ts'
+
+export interface Goal {
+  name: string
+  /** Such as "≥ 0.80". */
+  goal: string
+  value: string
+  met: boolean
+  /** What the remaining time is spent on, printed when the goal is missed. */
+  rest: string
+}
+
+/** The output of a benchmark. */
+export interface Result {
+  text: string
+  goals: Goal[]
+}
+
+interface Bound {
+  name: string
+  value: number
+  unit?: string
+  digits?: number
+  rest: string
+}
+
+export function atLeast(bound: number, { name, value, unit = '', digits = 2, rest }: Bound): Goal {
+  return {
+    name,
+    goal: `≥ ${shown(bound, digits)}${unit}`,
+    value: `${shown(value, digits)}${unit}`,
+    met: value >= bound,
+    rest,
+  }
+}
+
+export function atMost(bound: number, { name, value, unit = '', digits = 2, rest }: Bound): Goal {
+  return {
+    name,
+    goal: `≤ ${shown(bound, digits)}${unit}`,
+    value: `${shown(value, digits)}${unit}`,
+    met: value <= bound,
+    rest,
+  }
+}
+
+function shown(value: number, digits: number): string {
+  return value.toLocaleString('en-US', { minimumFractionDigits: digits, maximumFractionDigits: digits })
+}
+
+export function goalTable(goals: Goal[]): string {
+  const rows = goals.map(({ name, goal, value, met }) => [name, goal, value, met ? 'yes' : 'no'])
+  const missed = goals.filter(({ met }) => !met).map(({ name, rest }) => `- ${name}: ${rest}`)
+  const why = missed.length > 0 ? ['', 'What the missed goals spend their time on:', '', ...missed] : []
+  return [table(['', 'goal', 'value', 'met'], rows), ...why].join('\n')
+}
