@@ -106,7 +106,7 @@ export async function benchChat(
       value: perToken,
       unit: ' µs',
       digits: 0,
-      rest: 'parsing the chunk of the model, its event, one write to the socket, and the text kept for resuming',
+      rest: 'parsing the chunk of the model, its event, a write to the socket, the text kept for resuming',
     })
     return { text, goals: [goal] }
   } finally {

@@ -110,8 +110,8 @@ export async function benchConcurrency(
         name: `p50 beside ${hotConnections} hot connections of another user, multiple of alone`,
         value: disturbed.p50 / quiet.p50,
         rest:
-          'one process works through what all sockets have sent before a turn comes, and the load shares its ' +
-          'cores',
+          'one process works through what all sockets have sent before a turn comes, and the load shares ' +
+          'its cores',
       }),
     ],
   }

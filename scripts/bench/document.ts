@@ -2,7 +2,7 @@
 // release (scripts/check/benchmarks.ts).
 import { execFileSync } from 'node:child_process'
 import { readFileSync, writeFileSync } from 'node:fs'
-import { cpus, totalmem } from 'node:os'
+import { cpus, loadavg, totalmem } from 'node:os'
 import { join } from 'node:path'
 import { format, resolveConfig } from 'prettier'
 import { goalTable, type Goal } from './goals.ts'
@@ -33,19 +33,24 @@ export async function writeDocument({
   const { version } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as { version: string }
   const git = (...args: string[]): string => execFileSync('git', args, { cwd: root, encoding: 'utf8' }).trim()
   const commit = git('rev-parse', '--short=10', 'HEAD')
-  const changed = git('status', '--porcelain', '--untracked-files=no') === '' ? '' : ', with changes'
+  const changed =
+    git('status', '--porcelain', '--untracked-files=no', '--', '.', ':!docs/benchmarks.md') === ''
+      ? ''
+      : ', with changes'
   const machine = `${cpus().length} cores (${cpus()[0].model}), ${Math.round(totalmem() / 2 ** 30)} GiB`
+  const load = loadavg()[2].toFixed(1)
+  const missing = Object.keys(titles).filter((name) => texts[name] === undefined)
   const text = `# Benchmarks
 
 Written by \`npm run bench -- --write\`, all in one run; do not edit. ${
-    quick ? 'A trial run with \`--quick\`: these numbers mean nothing.' : ''
+    quick ? 'A trial run with `--quick`: these numbers mean nothing.' : ''
   }
 
 - Version: ${version}
 - Commit: ${commit}${changed}
 - Date: ${new Date().toISOString().slice(0, 10)}
-- Machine: ${machine}, ${process.platform}, Node.js ${process.versions.node}
-
+- Machine: ${machine}, ${process.platform}, Node.js ${process.versions.node}, load ${load}
+${missing.length > 0 ? `- The run was interrupted before: ${missing.join(', ')}\n` : ''}
 The timings of one machine vary several-fold with its load. So the benchmarks measure the CPU time of the
 processes, in short rounds in which everything that is compared takes turns, and take the least of each: other
 work only adds time. Only ratios carry over to another machine. Counts are the same everywhere.

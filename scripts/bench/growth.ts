@@ -133,12 +133,14 @@ function report(
     .filter((info) => 'paged' in info && info.paged && lists[info.id] === undefined)
     .map(({ id }) => id)
   const growthOf = (times: number[]): number => times[times.length - 1] / times[0]
-  const reasonOf = (query: string, times: number[]): string =>
-    growthOf(times) <= allowed ? '' : reasons.find(([pattern]) => pattern.test(query))?.[1] || 'not explained'
+  const reasonOf = (query: string, times: number[]): string => {
+    if (growthOf(times) <= allowed) return ''
+    return reasons.find(([pattern]) => pattern.test(query))?.[1] ?? 'not explained'
+  }
   return [
-    `CPU of the server and PostgreSQL in milliseconds a request, by the rows of the user: the least of ${rounds}`,
-    `rounds of ${seconds} s. Every filter and order of the spec, each with the exact total where the list has`,
-    `one. A growth above ${allowed} has its reason.`,
+    `CPU of the server and PostgreSQL in milliseconds a request, by the rows of the user: the least of`,
+    `${rounds} rounds of ${seconds} s. Every filter and order of the spec, each with the exact total where`,
+    `the list has one. A growth above ${allowed} has its reason.`,
     '',
     table(
       ['GET /v1', ...all.map(({ rows }) => count(rows)), 'growth', 'reason'],

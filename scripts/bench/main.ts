@@ -1,6 +1,5 @@
 // `npm run bench`: runs the benchmarks on this machine.
-//   npm run bench -- http|concurrency|budgets|growth|scale|events|storage|backup|retrieval|recall|chat|generate|dev|start
-//                                           only these
+//   npm run bench -- http growth            only these; --help lists all
 //   --quick                                 a short trial run, whose numbers are not meaningful
 //   --rows=N                                rows of the larger side of growth; default 100,000
 //   --write                                 writes docs/benchmarks.md, from one run of its benchmarks
@@ -29,10 +28,10 @@ import { createProgress } from '../command/progress.ts'
 const benchmarks: Record<string, (stage: Stage, quick: boolean) => Promise<string | Result>> = {
   async http(stage, quick) {
     installOthers()
-    return await benchHttp(stage, quick ? { rounds: 2, seconds: 0.3 } : { rounds: 8, seconds: 0.4 })
+    return await benchHttp(stage, quick ? { rounds: 2, seconds: 0.3 } : { rounds: 4, seconds: 0.3 })
   },
   async concurrency(stage, quick) {
-    return await benchConcurrency(stage, quick ? { rounds: 2, seconds: 0.2 } : { rounds: 4, seconds: 0.5 })
+    return await benchConcurrency(stage, quick ? { rounds: 2, seconds: 0.2 } : { rounds: 3, seconds: 0.4 })
   },
   async budgets(stage) {
     return await benchBudgets(stage, { update })
@@ -42,7 +41,7 @@ const benchmarks: Record<string, (stage: Stage, quick: boolean) => Promise<strin
       stage,
       quick
         ? { sizes: [1_000, 5_000], rounds: 2, seconds: 0.05 }
-        : { sizes: [1_000, rows], rounds: 4, seconds: 0.1 },
+        : { sizes: [1_000, rows], rounds: 2, seconds: 0.05 },
     )
   },
   async scale(stage, quick) {
@@ -56,13 +55,13 @@ const benchmarks: Record<string, (stage: Stage, quick: boolean) => Promise<strin
   async events(stage, quick) {
     return await benchEvents(
       stage,
-      quick ? { rounds: 2, seconds: 0.5, deliveries: 500 } : { rounds: 8, seconds: 0.5, deliveries: 3_000 },
+      quick ? { rounds: 2, seconds: 0.5, deliveries: 500 } : { rounds: 5, seconds: 0.4, deliveries: 2_000 },
     )
   },
   async storage(stage, quick) {
     return await benchStorage(
       stage,
-      quick ? { rounds: 2, bytes: 64 * 2 ** 20 } : { rounds: 6, bytes: 2 ** 27 },
+      quick ? { rounds: 2, bytes: 64 * 2 ** 20 } : { rounds: 5, bytes: 2 ** 26 },
     )
   },
   async backup(stage, quick) {
@@ -85,7 +84,7 @@ const benchmarks: Record<string, (stage: Stage, quick: boolean) => Promise<strin
       stage,
       quick
         ? { rounds: 5, tokens: 200, streams: 10, perSecond: 100 }
-        : { rounds: 20, tokens: 500, streams: 100, perSecond: 50 },
+        : { rounds: 10, tokens: 500, streams: 100, perSecond: 50 },
     )
   },
   async generate(stage, quick) {
@@ -99,12 +98,12 @@ const benchmarks: Record<string, (stage: Stage, quick: boolean) => Promise<strin
   },
   async start(stage, quick) {
     installOthers()
-    return await benchStart(stage, { sizes: [1], repeats: quick ? 1 : 5 })
+    return await benchStart(stage, { repeats: quick ? 1 : 4 })
   },
 }
 
 /** What docs/benchmarks.md shows, in this order. */
-const documented = ['http', 'events', 'storage', 'chat', 'start', 'concurrency', 'growth', 'budgets']
+const documented = ['budgets', 'http', 'events', 'chat', 'storage', 'start', 'concurrency', 'growth']
 
 const usage =
   `Usage: npm run bench -- [${Object.keys(benchmarks).join('|')} …] [--quick] [--write] [--rows=N]\n` +
@@ -167,9 +166,10 @@ try {
     texts[name] = typeof result === 'string' ? result : result.text
     if (typeof result !== 'string') goals.push(...result.goals)
     console.log(`${texts[name]}\n\n(${name}: ${seconds()} s)\n`)
+    // An interrupted run leaves a page of what it measured.
+    if (write) await writeDocument({ texts, goals, quick })
   }
   if (goals.length > 0) console.log(`${goalTable(goals)}\n`)
-  if (write) await writeDocument({ texts, goals, quick })
 } catch (error) {
   // An interrupted benchmark fails as expected.
   if (!interrupted) throw error

@@ -41,7 +41,8 @@ const app = Fastify({ keepAliveTimeout: 72_000 })
 
 app.addHook('onSend', async (request, reply) => {
   const policy = request.method === 'GET' ? 'default' : 'write'
-  const address = `http://127.0.0.1:${request.socket.localPort}/v1/projects?limit=20&sort=created_at&order=desc`
+  const query = 'limit=20&sort=created_at&order=desc'
+  const address = `http://127.0.0.1:${request.socket.localPort}/v1/projects?${query}`
   reply.headers({
     'cache-control': 'no-store',
     'x-content-type-options': 'nosniff',
