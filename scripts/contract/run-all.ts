@@ -5,6 +5,7 @@ import { cleanUp } from './cleanup.ts'
 import { crud } from './crud-lifecycle.ts'
 import type { Operation } from './document.ts'
 import { neverSucceeds } from './exceptions.ts'
+import { flows } from './flows.ts'
 import { invalid } from './invalid-requests.ts'
 import { isShared, lists } from './lists.ts'
 import type { RunOptions } from './options.ts'
@@ -27,7 +28,7 @@ export interface Outcome extends Pick<Shared, 'findings' | 'matrix' | 'operation
   notes: string[]
 }
 
-const parts: Part[] = [access, crud, isolation, ranges, invalid, valid]
+const parts: Part[] = [access, flows, crud, isolation, ranges, invalid, valid]
 /** The seeds of runs at the same time are so far apart. */
 const seedsOfRun = 1_000_000
 

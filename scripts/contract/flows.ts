@@ -1,0 +1,217 @@
+// Flows of this platform that no schema describes: an invited user accepts, a customer pays and gets a refund,
+// an upload is continued. Each step must succeed. A flow whose operations the contract lacks is left out.
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { Json, Operation } from './document.ts'
+import type { Part } from './part.ts'
+import type { Run } from './run-context.ts'
+import type { Answer, RequestParts } from './sender.ts'
+
+const part = 'flows'
+
+interface Step extends Partial<RequestParts> {
+  /** Default: the actor. */
+  as?: 'other' | 'operator' | 'nobody'
+}
+
+type Call = (operation: string, step?: Step) => Promise<Answer>
+
+interface Flow {
+  /** All operations that the flow calls. The report names the first. */
+  operations: string[]
+  work(call: Call): Promise<void>
+}
+
+/** The step was no success, which is a finding; the flow cannot go on. */
+class FlowEnded extends Error {}
+
+export const flows: Part = {
+  name: part,
+  checks(run) {
+    if (!run.accounts.createdUser || run.accounts.otherUser === null) return []
+    return all.flatMap(({ operations: names, work }) => {
+      const operations = names.map((name) => run.operations.find(({ id }) => id === name))
+      if (!operations.every((operation) => operation !== undefined)) return []
+      if (!run.selected.includes(operations[0])) return []
+      return [{ operation: operations[0], run: async () => await runFlow(run, operations, work) }]
+    })
+  },
+}
+
+async function runFlow(run: Run, operations: Operation[], work: Flow['work']): Promise<void> {
+  const { operator, otherUser } = run.accounts
+  try {
+    await work(async (name, { as, ...parts } = {}) => {
+      const operation = operations.find(({ id }) => id === name)!
+      const keys = { other: otherUser!.key, operator: operator.key, nobody: null }
+      const key = as === undefined ? run.accounts.keyFor(operation) : keys[as]
+      const body = parts.body === undefined ? {} : { type: 'application/json' }
+      const answer = await run.call(part, operation, { ...body, ...parts }, key)
+      if (answer.status < 400) return answer
+      run.findings.add(
+        name,
+        part,
+        {
+          check: 'flow',
+          expected: `a success in the flow of ${operations[0].id}`,
+          actual: `${answer.status} ${answer.text.slice(0, 200)}`,
+        },
+        answer,
+      )
+      throw new FlowEnded()
+    })
+  } catch (error) {
+    if (!(error instanceof FlowEnded)) throw error
+  }
+}
+
+const all: Flow[] = [
+  {
+    operations: ['restoreProject', 'createProject', 'deleteProject'],
+    async work(call) {
+      const path = { id: await newProject(call) }
+      await call('deleteProject', { path })
+      await call('restoreProject', { path })
+    },
+  },
+  {
+    operations: [
+      'removeMember',
+      'patchMember',
+      'updateMember',
+      'addMember',
+      'acceptInvitation',
+      'declineInvitation',
+      'createProject',
+      'getProfile',
+    ],
+    async work(call) {
+      const id = await newProject(call)
+      const { body: other } = await call('getProfile', { as: 'other' })
+      const invite = async (): Promise<Record<string, string>> => {
+        const { body } = await call('addMember', {
+          path: { id },
+          body: { email: other.email, role: 'viewer' },
+        })
+        return { id, invitation_id: body.id }
+      }
+      await call('declineInvitation', { as: 'other', path: await invite() })
+      const { body: member } = await call('acceptInvitation', { as: 'other', path: await invite() })
+      const path = { id, member_id: member.id }
+      await call('patchMember', { path, body: { role: 'editor' } })
+      await call('updateMember', { path, body: { role: 'viewer' } })
+      await call('removeMember', { path })
+    },
+  },
+  {
+    operations: ['appendUpload', 'createUpload'],
+    async work(call) {
+      const headers = { 'Tus-Resumable': '1.0.0' }
+      const name = Buffer.from('contract.txt').toString('base64')
+      const created = await call('createUpload', {
+        headers: { ...headers, 'Upload-Length': '3', 'Upload-Metadata': `filename ${name}` },
+      })
+      await call('appendUpload', {
+        path: { id: created.headers.get('location')!.split('/').at(-1)! },
+        headers: { ...headers, 'Upload-Offset': '0' },
+        raw: Buffer.from('abc'),
+        type: 'application/offset+octet-stream',
+      })
+    },
+  },
+  {
+    operations: ['retryDocument', 'createDocument', 'createKnowledgeBase', 'getDocument'],
+    async work(call) {
+      const { body: base } = await call('createKnowledgeBase', { body: { name: 'Contract test' } })
+      const { body: document } = await call('createDocument', {
+        path: { id: base.id },
+        body: { text: 'A text of the contract tests.' },
+      })
+      const path = { id: base.id, document_id: document.id }
+      for (let waited = 0; waited < maxWaitMs; waited += pollMs) {
+        const { body } = await call('getDocument', { path })
+        if (!['queued', 'processing'].includes(body.status)) break
+        await sleep(pollMs)
+      }
+      await call('retryDocument', { path })
+    },
+  },
+  {
+    operations: [
+      'createRefund',
+      'getRefund',
+      'getReceipt',
+      'createProduct',
+      'createPrice',
+      'createCheckout',
+      'showPayPage',
+      'payCheckout',
+      'confirmPayment',
+      'returnFromGateway',
+    ],
+    async work(call) {
+      const { body: checkout } = await newCheckout(call)
+      const path = { id: checkout.id }
+      await call('showPayPage', { path })
+      await call('payCheckout', { path, body: card('4000002500003155'), type: form })
+      const { text } = await call('showPayPage', { path })
+      const payment = /name="payment"[^>]*value="([^"]+)"/.exec(text)?.[1]
+      await call('confirmPayment', { path, body: { payment, decision: 'confirm' }, type: form })
+      await call('returnFromGateway', { path })
+      const order = { id: checkout.order_id }
+      await call('getReceipt', { path: order })
+      const { body: refund } = await call('createRefund', { as: 'operator', path: order, body: {} })
+      await call('getRefund', { path: { ...order, refund_id: refund.id } })
+    },
+  },
+  {
+    operations: [
+      'cancelSubscription',
+      'resumeSubscription',
+      'getSubscription',
+      'createProduct',
+      'createPrice',
+      'createCheckout',
+      'payCheckout',
+      'getCheckout',
+    ],
+    async work(call) {
+      const { body: checkout } = await newCheckout(call, { interval: 'month', interval_count: 1 })
+      const paid = { id: checkout.id }
+      await call('payCheckout', { path: paid, body: card('4242424242424242'), type: form })
+      const { body } = await call('getCheckout', { path: paid })
+      const path = { id: body.subscription_id }
+      await call('getSubscription', { path })
+      await call('cancelSubscription', { path, body: { at_period_end: true } })
+      await call('resumeSubscription', { path })
+    },
+  },
+]
+
+const form = 'application/x-www-form-urlencoded'
+/** The longest wait for a document, and the time between two looks. */
+const maxWaitMs = 60_000
+const pollMs = 500
+
+/** A test card of the sandbox. */
+function card(number: string): Json {
+  return { number, expiry: '12/40', cvc: '123', name: 'Ada Lovelace' }
+}
+
+async function newProject(call: Call): Promise<string> {
+  return (await call('createProject', { body: { name: 'Contract test' } })).body.id
+}
+
+async function newCheckout(call: Call, recurring?: Json): Promise<Answer> {
+  const { body: product } = await call('createProduct', { body: { name: 'Contract test' } })
+  const { body: price } = await call('createPrice', {
+    body: { product_id: product.id, unit_amount: 500, currency: 'eur', recurring },
+  })
+  return await call('createCheckout', {
+    body: {
+      mode: recurring === undefined ? 'payment' : 'subscription',
+      items: [{ price_id: price.id, quantity: 1 }],
+      success_url: 'https://contract-tests.invalid/paid',
+      cancel_url: 'https://contract-tests.invalid/back',
+    },
+  })
+}
