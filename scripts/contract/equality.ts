@@ -1,5 +1,6 @@
 // Compares a returned value with the value that was sent: timestamps as instants, e-mail addresses without
 // case, and objects by the properties that were sent, of which null removes one.
+import { isDeepStrictEqual } from 'node:util'
 import type { Json } from './document.ts'
 
 export function matchesSent(sent: Json, actual: Json): boolean {
@@ -30,8 +31,6 @@ export function changedNames(before: Json, after: Json, names: Iterable<string>)
   return [...names].filter(
     (name) =>
       name in (before ?? {}) &&
-      (after === undefined ||
-        !(name in after) ||
-        JSON.stringify(before[name]) !== JSON.stringify(after[name])),
+      (after === undefined || !(name in after) || !isDeepStrictEqual(before[name], after[name])),
   )
 }

@@ -71,6 +71,7 @@ const all: Flow[] = [
       const path = { id: await newProject(call) }
       await call('deleteProject', { path })
       await call('restoreProject', { path })
+      await call('deleteProject', { path })
     },
   },
   {
@@ -147,8 +148,11 @@ const all: Flow[] = [
       'payCheckout',
       'confirmPayment',
       'returnFromGateway',
+      'expireCheckout',
     ],
     async work(call) {
+      const { body: expired } = await newCheckout(call)
+      await call('expireCheckout', { path: { id: expired.id } })
       const { body: checkout } = await newCheckout(call)
       const path = { id: checkout.id }
       await call('showPayPage', { path })

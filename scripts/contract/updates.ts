@@ -133,8 +133,10 @@ async function change(
       tag,
     )
     const answered = answer.headers.get('etag')
+    // The server itself may change the resource after the update, as it does while it indexes a document.
+    const isUnchanged = isDeepStrictEqual(answer.body, after.body)
     expect(
-      answered === null || answered === tag,
+      answered === null || answered === tag || !isUnchanged,
       'etag',
       `the ETag of the next read: ${tag}`,
       answer,
