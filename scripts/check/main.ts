@@ -49,6 +49,11 @@ const steps: Step[] = [
     summary: 'SQL is in prisma/sql, and every file of it is used',
     command: ['scripts/check/sql.ts'],
   },
+  {
+    name: 'benchmarks',
+    summary: 'docs/benchmarks.md is at most one minor version old',
+    command: ['scripts/check/benchmarks.ts'],
+  },
   { name: 'lines', summary: 'no line is longer than 110 columns', command: ['scripts/check/lines.ts'] },
   {
     name: 'lint',
