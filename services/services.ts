@@ -11,6 +11,7 @@ import { openDatabase, reservedConnections, type Database } from '../infra/datab
 import { createEmitter, type DeliveryJob, type Emitter } from './events/emit.ts'
 import { createEventCursors, type EventCursors } from './events/cursors.ts'
 import { EventStreams } from './events/live-stream.ts'
+import { requireMonths } from './events/retention.ts'
 import { deliveryQueue } from './webhooks/worker.ts'
 import { documentQueue } from './ai/knowledge/worker.ts'
 import { gatewayQueue } from './payments/stripe/worker.ts'
@@ -203,6 +204,7 @@ export function createServices({
         notifications: { run: () => listener.requireListening(), required: true },
         queue: { run: () => jobs.ping(), required: true },
         storage: { run: () => storage.ping(), required: false },
+        partitions: { run: () => requireMonths(database), required: false },
       },
       onError,
     ),

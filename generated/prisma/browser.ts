@@ -85,6 +85,8 @@ export type IdempotencyRecord = Prisma.IdempotencyRecordModel
  * An event, written in the transaction that made the change. The function `number_events` sets `sequence`
  * after the commit, one process at a time. So an event never becomes visible after one with a higher
  * sequence.
+ * Partitioned by the month of `id`: `make_partitions` makes months, `drop_old_partition` drops them. Each
+ * partition has a unique index of `sequence`.
  */
 export type Event = Prisma.EventModel
 /**
@@ -111,6 +113,7 @@ export type SecretKey = Prisma.SecretKeyModel
 /**
  * Model WebhookDelivery
  * The delivery of one event to one endpoint. A pending delivery has exactly one job in the queue.
+ * Partitioned by the month of `id`, as events are.
  */
 export type WebhookDelivery = Prisma.WebhookDeliveryModel
 /**

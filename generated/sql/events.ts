@@ -6,6 +6,18 @@ import type { components } from '../types.ts'
 type Schemas = components['schemas']
 
 /**
+ * Whether an event or a delivery is in no month.
+ * @see prisma/sql/events/default-partitions-have-rows.sql
+ */
+export const defaultPartitionsHaveRows = one<{}, DefaultPartitionsHaveRowsRow>(
+  'events/default-partitions-have-rows',
+  `SELECT default_partitions_have_rows() AS "filled"`,
+)
+export interface DefaultPartitionsHaveRowsRow {
+  filled: boolean
+}
+
+/**
  * Deletes at most :limit deliveries of the events, in the order of the list: the deliveries of an event are
  * deleted before those of the next one. `reached` is the place in the list, from 1, of the last event from
  * which a delivery was deleted; it may have more.
@@ -36,6 +48,19 @@ export const deleteEvents = none<{ ids: readonly string[] }>(
   `DELETE FROM events WHERE id = ANY($1)`,
   ['ids'],
 )
+
+/**
+ * Drops the oldest month of events or deliveries that ended more than :days days ago. Returns its name.
+ * @see prisma/sql/events/drop-old-partition.sql
+ */
+export const dropOldPartition = one<{ days: number }, DropOldPartitionRow>(
+  'events/drop-old-partition',
+  `SELECT drop_old_partition($1) AS "name"`,
+  ['days'],
+)
+export interface DropOldPartitionRow {
+  name: string | null
+}
 
 /**
  * An event with its owner, its scope and the role that reads it, and the role of the user in its project.
@@ -334,28 +359,6 @@ export interface ListEventsOfDeletedUsersRow {
 }
 
 /**
- * The events to delete: from the oldest event up to the first event that is young enough to stay, so that
- * the log always starts at one sequence. The sequence does not follow created_at exactly, because
- * concurrent events may be numbered in another order.
- * @see prisma/sql/events/list-old-events.sql
- */
-export const listOldEvents = many<{ days: number; limit: number }, ListOldEventsRow>(
-  'events/list-old-events',
-  `WITH oldest AS (
-  SELECT id, sequence, created_at < now() - make_interval(days => $1) AS old
-  FROM events WHERE sequence > (SELECT removed_through FROM event_log) ORDER BY sequence LIMIT $2
-)
-SELECT id, sequence FROM oldest
-WHERE sequence < coalesce((SELECT min(sequence) FROM oldest WHERE NOT old), 9223372036854775807)
-ORDER BY sequence`,
-  ['days', 'limit'],
-)
-export interface ListOldEventsRow {
-  id: string
-  sequence: number
-}
-
-/**
  * The oldest events of a project, which are deleted with it. Operators still read the sales.
  * @see prisma/sql/events/list-project-events.sql
  */
@@ -368,6 +371,18 @@ ORDER BY e.sequence LIMIT $2`,
 )
 export interface ListProjectEventsRow {
   id: string
+}
+
+/**
+ * Makes the next months of events and deliveries. Returns the number of partitions.
+ * @see prisma/sql/events/make-partitions.sql
+ */
+export const makePartitions = one<{}, MakePartitionsRow>(
+  'events/make-partitions',
+  `SELECT make_partitions() AS "made"`,
+)
+export interface MakePartitionsRow {
+  made: number
 }
 
 /**
@@ -673,13 +688,3 @@ export interface ReadRolesRow {
   user_id: string
   role: 'owner' | 'admin' | 'editor' | 'viewer'
 }
-
-/**
- * Records that the events up to a sequence were deleted.
- * @see prisma/sql/events/update-removed-through.sql
- */
-export const updateRemovedThrough = none<{ sequence: number }>(
-  'events/update-removed-through',
-  `UPDATE event_log SET removed_through = greatest(removed_through, $1)`,
-  ['sequence'],
-)

@@ -25,7 +25,8 @@ export async function listTables(client: pg.Client, except: string[]): Promise<T
      FROM pg_class c
        JOIN pg_attribute a ON a.attrelid = c.oid AND a.attnum > 0
          AND NOT a.attisdropped AND a.attgenerated = ''
-     WHERE c.relnamespace = 'public'::regnamespace AND c.relkind = 'r' AND c.relname <> ALL ($1)
+     WHERE c.relnamespace = 'public'::regnamespace AND c.relkind IN ('r', 'p') AND NOT c.relispartition
+       AND c.relname <> ALL ($1)
        AND NOT EXISTS (SELECT FROM pg_depend d WHERE d.objid = c.oid AND d.deptype = 'e')
      GROUP BY c.relname ORDER BY c.relname`,
     [except],
@@ -73,14 +74,19 @@ async function listForeignKeys(client: pg.Client): Promise<ForeignKey[]> {
   const { rows } = await client.query<ForeignKey>(
     `SELECT c.relname AS table, k.conname AS name, pg_get_constraintdef(k.oid) AS definition
      FROM pg_constraint k JOIN pg_class c ON c.oid = k.conrelid
-     WHERE k.contype = 'f' AND k.connamespace = 'public'::regnamespace ORDER BY k.oid`,
+     WHERE k.contype = 'f' AND k.conparentid = 0 AND k.connamespace = 'public'::regnamespace ORDER BY k.oid`,
   )
   return rows
 }
 
-/** A table with its columns, as COPY names it. */
+/** A table with its columns, as COPY FROM names it. */
 export function columnsOf({ name, columns }: Table): string {
   return `${quote(name)} (${columns.map(quote).join(', ')})`
+}
+
+/** The rows of a table, as COPY TO names them. Before PostgreSQL 18 it reads no partitioned table by name. */
+export function rowsOf({ name, columns }: Table): string {
+  return `(SELECT ${columns.map(quote).join(', ')} FROM ${quote(name)})`
 }
 
 export function quote(name: string): string {

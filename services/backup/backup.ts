@@ -1,7 +1,7 @@
 // Writes a backup: the rows of one snapshot, and the blobs that they refer to. Servers may run meanwhile: the
 // bytes of files that are deleted after the snapshot wait in the quarantine of the store.
 import type pg from 'pg'
-import { columnsOf, listTables, quote, readSequences, type Table } from '../../infra/backup/catalog.ts'
+import { listTables, quote, readSequences, rowsOf, type Table } from '../../infra/backup/catalog.ts'
 import { copyToFile } from '../../infra/backup/copy.ts'
 import { BackupError } from '../../infra/backup/errors.ts'
 import type { Manifest, TableFile } from '../../infra/backup/manifest.ts'
@@ -127,7 +127,7 @@ async function copyTable(
   onProgress: (message: string) => void,
 ): Promise<TableFile> {
   const file = tableFile(table.name)
-  const copied = await target.addFile(name, file, (path) => copyToFile(client, columnsOf(table), path))
+  const copied = await target.addFile(name, file, (path) => copyToFile(client, rowsOf(table), path))
   onProgress(`table ${table.name}: ${copied.rows} rows`)
   return { ...table, file, ...copied }
 }

@@ -1,7 +1,14 @@
 // Loads the rows of a backup into an empty database, in one transaction, and compares them with the backup.
 // The role needs no more rights than the owner of the database has.
 import type pg from 'pg'
-import { columnsOf, listTables, quote, setSequences, withoutConstraints } from '../../infra/backup/catalog.ts'
+import {
+  columnsOf,
+  listTables,
+  quote,
+  rowsOf,
+  setSequences,
+  withoutConstraints,
+} from '../../infra/backup/catalog.ts'
 import { copyFromFile, countRows } from '../../infra/backup/copy.ts'
 import { BackupError } from '../../infra/backup/errors.ts'
 import type { Manifest, TableFile } from '../../infra/backup/manifest.ts'
@@ -75,7 +82,7 @@ async function loadTable(
   onProgress: (message: string) => void,
 ): Promise<void> {
   await copyFromFile(client, columnsOf(table), await readFileOf(backup, table.file))
-  const { rows, digest } = await countRows(client, columnsOf(table))
+  const { rows, digest } = await countRows(client, rowsOf(table))
   if (rows !== table.rows || digest !== table.digest)
     throw new BackupError(
       `The table ${table.name} has ${rows} rows in the database that differ from the ${table.rows} of the ` +

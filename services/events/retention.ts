@@ -1,4 +1,5 @@
-// Event retention: deletes old events with their deliveries, and the events of deleted users.
+// Event retention: makes the months of events and deliveries, drops the old ones, and deletes the events of
+// deleted users.
 import type { Db } from '../../infra/database/database.ts'
 import * as sql from '../../generated/sql/events.ts'
 import type { RetentionTask } from '../../infra/jobs/retention.ts'
@@ -6,12 +7,34 @@ import type { RetentionTask } from '../../infra/jobs/retention.ts'
 /** Rows that one step deletes. Deliveries are the largest rows, because they contain their attempts. */
 const batchSize = { events: 500, deliveries: 2000 }
 
-/** @param options.days events are deleted after this many days. */
+/** @param options.days events are kept for at least this many days; then their month is dropped. */
 export function eventRetentionTasks({ days }: { days: number }): RetentionTask[] {
   return [
-    { name: 'events', step: (db) => db.transaction((tx) => deleteOldEvents(tx, days)) },
+    { name: 'months to come', step: makeMonths },
+    { name: 'months of events', step: (db) => dropOldMonth(db, days) },
     { name: 'events of deleted users', step: (db) => db.transaction(deleteEventsOfDeletedUsers) },
   ]
+}
+
+/** @throws if an event or a delivery is in no month, because `makeMonths` did not run for two months. */
+export async function requireMonths(db: Db): Promise<void> {
+  const { filled } = await sql.defaultPartitionsHaveRows(db)
+  if (filled)
+    throw new Error(
+      'events_default or webhook_deliveries_default has rows: months are missing, or a clock is wrong',
+    )
+}
+
+async function makeMonths(db: Db): Promise<{ removed: number; more: boolean }> {
+  await sql.makePartitions(db)
+  await requireMonths(db)
+  return { removed: 0, more: false }
+}
+
+/** Drops one month of events or deliveries. */
+async function dropOldMonth(db: Db, days: number): Promise<{ removed: number; more: boolean }> {
+  const { name } = await sql.dropOldPartition(db, { days })
+  return { removed: name === null ? 0 : 1, more: name !== null }
 }
 
 /** Deletes a batch of the events of a project, with their deliveries. */
@@ -21,13 +44,6 @@ export async function deleteProjectEvents(
 ): Promise<{ removed: number; more: boolean }> {
   const events = await sql.listProjectEvents(tx, { project_id: projectId, limit: batchSize.events })
   return await deleteWithDeliveries(tx, events)
-}
-
-async function deleteOldEvents(tx: Db, days: number): Promise<{ removed: number; more: boolean }> {
-  const events = await sql.listOldEvents(tx, { days, limit: batchSize.events })
-  const { removed, more } = await deleteWithDeliveries(tx, events)
-  if (removed > 0) await sql.updateRemovedThrough(tx, { sequence: events[removed - 1].sequence })
-  return { removed, more }
 }
 
 /** Deletes a batch of the events that only a deleted user could read. */

@@ -15,6 +15,7 @@ import type * as Prisma from "../internal/prismaNamespace.ts"
 /**
  * Model WebhookDelivery
  * The delivery of one event to one endpoint. A pending delivery has exactly one job in the queue.
+ * Partitioned by the month of `id`, as events are.
  */
 export type WebhookDeliveryModel = runtime.Types.Result.DefaultSelection<Prisma.$WebhookDeliveryPayload>
 
@@ -249,7 +250,6 @@ export type WebhookDeliveryWhereInput = {
   createdAt?: Prisma.DateTimeFilter<"WebhookDelivery"> | Date | string
   updatedAt?: Prisma.DateTimeFilter<"WebhookDelivery"> | Date | string
   endpoint?: Prisma.XOR<Prisma.WebhookEndpointScalarRelationFilter, Prisma.WebhookEndpointWhereInput>
-  event?: Prisma.XOR<Prisma.EventScalarRelationFilter, Prisma.EventWhereInput>
 }
 
 export type WebhookDeliveryOrderByWithRelationInput = {
@@ -264,7 +264,6 @@ export type WebhookDeliveryOrderByWithRelationInput = {
   createdAt?: Prisma.SortOrder
   updatedAt?: Prisma.SortOrder
   endpoint?: Prisma.WebhookEndpointOrderByWithRelationInput
-  event?: Prisma.EventOrderByWithRelationInput
 }
 
 export type WebhookDeliveryWhereUniqueInput = Prisma.AtLeast<{
@@ -282,7 +281,6 @@ export type WebhookDeliveryWhereUniqueInput = Prisma.AtLeast<{
   createdAt?: Prisma.DateTimeFilter<"WebhookDelivery"> | Date | string
   updatedAt?: Prisma.DateTimeFilter<"WebhookDelivery"> | Date | string
   endpoint?: Prisma.XOR<Prisma.WebhookEndpointScalarRelationFilter, Prisma.WebhookEndpointWhereInput>
-  event?: Prisma.XOR<Prisma.EventScalarRelationFilter, Prisma.EventWhereInput>
 }, "id">
 
 export type WebhookDeliveryOrderByWithAggregationInput = {
@@ -321,6 +319,7 @@ export type WebhookDeliveryScalarWhereWithAggregatesInput = {
 
 export type WebhookDeliveryCreateInput = {
   id: string
+  eventId: string
   status?: $Enums.WebhookDeliveryStatus
   tries?: number
   attempts?: Prisma.JsonNullValueInput | runtime.InputJsonValue
@@ -329,7 +328,6 @@ export type WebhookDeliveryCreateInput = {
   createdAt?: Date | string
   updatedAt?: Date | string
   endpoint: Prisma.WebhookEndpointCreateNestedOneWithoutDeliveriesInput
-  event: Prisma.EventCreateNestedOneWithoutDeliveriesInput
 }
 
 export type WebhookDeliveryUncheckedCreateInput = {
@@ -347,6 +345,7 @@ export type WebhookDeliveryUncheckedCreateInput = {
 
 export type WebhookDeliveryUpdateInput = {
   id?: Prisma.StringFieldUpdateOperationsInput | string
+  eventId?: Prisma.StringFieldUpdateOperationsInput | string
   status?: Prisma.EnumWebhookDeliveryStatusFieldUpdateOperationsInput | $Enums.WebhookDeliveryStatus
   tries?: Prisma.IntFieldUpdateOperationsInput | number
   attempts?: Prisma.JsonNullValueInput | runtime.InputJsonValue
@@ -355,7 +354,6 @@ export type WebhookDeliveryUpdateInput = {
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   updatedAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   endpoint?: Prisma.WebhookEndpointUpdateOneRequiredWithoutDeliveriesNestedInput
-  event?: Prisma.EventUpdateOneRequiredWithoutDeliveriesNestedInput
 }
 
 export type WebhookDeliveryUncheckedUpdateInput = {
@@ -386,6 +384,7 @@ export type WebhookDeliveryCreateManyInput = {
 
 export type WebhookDeliveryUpdateManyMutationInput = {
   id?: Prisma.StringFieldUpdateOperationsInput | string
+  eventId?: Prisma.StringFieldUpdateOperationsInput | string
   status?: Prisma.EnumWebhookDeliveryStatusFieldUpdateOperationsInput | $Enums.WebhookDeliveryStatus
   tries?: Prisma.IntFieldUpdateOperationsInput | number
   attempts?: Prisma.JsonNullValueInput | runtime.InputJsonValue
@@ -461,48 +460,6 @@ export type WebhookDeliverySumOrderByAggregateInput = {
   tries?: Prisma.SortOrder
 }
 
-export type WebhookDeliveryCreateNestedManyWithoutEventInput = {
-  create?: Prisma.XOR<Prisma.WebhookDeliveryCreateWithoutEventInput, Prisma.WebhookDeliveryUncheckedCreateWithoutEventInput> | Prisma.WebhookDeliveryCreateWithoutEventInput[] | Prisma.WebhookDeliveryUncheckedCreateWithoutEventInput[]
-  connectOrCreate?: Prisma.WebhookDeliveryCreateOrConnectWithoutEventInput | Prisma.WebhookDeliveryCreateOrConnectWithoutEventInput[]
-  createMany?: Prisma.WebhookDeliveryCreateManyEventInputEnvelope
-  connect?: Prisma.WebhookDeliveryWhereUniqueInput | Prisma.WebhookDeliveryWhereUniqueInput[]
-}
-
-export type WebhookDeliveryUncheckedCreateNestedManyWithoutEventInput = {
-  create?: Prisma.XOR<Prisma.WebhookDeliveryCreateWithoutEventInput, Prisma.WebhookDeliveryUncheckedCreateWithoutEventInput> | Prisma.WebhookDeliveryCreateWithoutEventInput[] | Prisma.WebhookDeliveryUncheckedCreateWithoutEventInput[]
-  connectOrCreate?: Prisma.WebhookDeliveryCreateOrConnectWithoutEventInput | Prisma.WebhookDeliveryCreateOrConnectWithoutEventInput[]
-  createMany?: Prisma.WebhookDeliveryCreateManyEventInputEnvelope
-  connect?: Prisma.WebhookDeliveryWhereUniqueInput | Prisma.WebhookDeliveryWhereUniqueInput[]
-}
-
-export type WebhookDeliveryUpdateManyWithoutEventNestedInput = {
-  create?: Prisma.XOR<Prisma.WebhookDeliveryCreateWithoutEventInput, Prisma.WebhookDeliveryUncheckedCreateWithoutEventInput> | Prisma.WebhookDeliveryCreateWithoutEventInput[] | Prisma.WebhookDeliveryUncheckedCreateWithoutEventInput[]
-  connectOrCreate?: Prisma.WebhookDeliveryCreateOrConnectWithoutEventInput | Prisma.WebhookDeliveryCreateOrConnectWithoutEventInput[]
-  upsert?: Prisma.WebhookDeliveryUpsertWithWhereUniqueWithoutEventInput | Prisma.WebhookDeliveryUpsertWithWhereUniqueWithoutEventInput[]
-  createMany?: Prisma.WebhookDeliveryCreateManyEventInputEnvelope
-  set?: Prisma.WebhookDeliveryWhereUniqueInput | Prisma.WebhookDeliveryWhereUniqueInput[]
-  disconnect?: Prisma.WebhookDeliveryWhereUniqueInput | Prisma.WebhookDeliveryWhereUniqueInput[]
-  delete?: Prisma.WebhookDeliveryWhereUniqueInput | Prisma.WebhookDeliveryWhereUniqueInput[]
-  connect?: Prisma.WebhookDeliveryWhereUniqueInput | Prisma.WebhookDeliveryWhereUniqueInput[]
-  update?: Prisma.WebhookDeliveryUpdateWithWhereUniqueWithoutEventInput | Prisma.WebhookDeliveryUpdateWithWhereUniqueWithoutEventInput[]
-  updateMany?: Prisma.WebhookDeliveryUpdateManyWithWhereWithoutEventInput | Prisma.WebhookDeliveryUpdateManyWithWhereWithoutEventInput[]
-  deleteMany?: Prisma.WebhookDeliveryScalarWhereInput | Prisma.WebhookDeliveryScalarWhereInput[]
-}
-
-export type WebhookDeliveryUncheckedUpdateManyWithoutEventNestedInput = {
-  create?: Prisma.XOR<Prisma.WebhookDeliveryCreateWithoutEventInput, Prisma.WebhookDeliveryUncheckedCreateWithoutEventInput> | Prisma.WebhookDeliveryCreateWithoutEventInput[] | Prisma.WebhookDeliveryUncheckedCreateWithoutEventInput[]
-  connectOrCreate?: Prisma.WebhookDeliveryCreateOrConnectWithoutEventInput | Prisma.WebhookDeliveryCreateOrConnectWithoutEventInput[]
-  upsert?: Prisma.WebhookDeliveryUpsertWithWhereUniqueWithoutEventInput | Prisma.WebhookDeliveryUpsertWithWhereUniqueWithoutEventInput[]
-  createMany?: Prisma.WebhookDeliveryCreateManyEventInputEnvelope
-  set?: Prisma.WebhookDeliveryWhereUniqueInput | Prisma.WebhookDeliveryWhereUniqueInput[]
-  disconnect?: Prisma.WebhookDeliveryWhereUniqueInput | Prisma.WebhookDeliveryWhereUniqueInput[]
-  delete?: Prisma.WebhookDeliveryWhereUniqueInput | Prisma.WebhookDeliveryWhereUniqueInput[]
-  connect?: Prisma.WebhookDeliveryWhereUniqueInput | Prisma.WebhookDeliveryWhereUniqueInput[]
-  update?: Prisma.WebhookDeliveryUpdateWithWhereUniqueWithoutEventInput | Prisma.WebhookDeliveryUpdateWithWhereUniqueWithoutEventInput[]
-  updateMany?: Prisma.WebhookDeliveryUpdateManyWithWhereWithoutEventInput | Prisma.WebhookDeliveryUpdateManyWithWhereWithoutEventInput[]
-  deleteMany?: Prisma.WebhookDeliveryScalarWhereInput | Prisma.WebhookDeliveryScalarWhereInput[]
-}
-
 export type WebhookDeliveryCreateNestedManyWithoutEndpointInput = {
   create?: Prisma.XOR<Prisma.WebhookDeliveryCreateWithoutEndpointInput, Prisma.WebhookDeliveryUncheckedCreateWithoutEndpointInput> | Prisma.WebhookDeliveryCreateWithoutEndpointInput[] | Prisma.WebhookDeliveryUncheckedCreateWithoutEndpointInput[]
   connectOrCreate?: Prisma.WebhookDeliveryCreateOrConnectWithoutEndpointInput | Prisma.WebhookDeliveryCreateOrConnectWithoutEndpointInput[]
@@ -549,74 +506,9 @@ export type EnumWebhookDeliveryStatusFieldUpdateOperationsInput = {
   set?: $Enums.WebhookDeliveryStatus
 }
 
-export type WebhookDeliveryCreateWithoutEventInput = {
-  id: string
-  status?: $Enums.WebhookDeliveryStatus
-  tries?: number
-  attempts?: Prisma.JsonNullValueInput | runtime.InputJsonValue
-  request?: Prisma.NullableJsonNullValueInput | runtime.InputJsonValue
-  nextAttemptAt?: Date | string | null
-  createdAt?: Date | string
-  updatedAt?: Date | string
-  endpoint: Prisma.WebhookEndpointCreateNestedOneWithoutDeliveriesInput
-}
-
-export type WebhookDeliveryUncheckedCreateWithoutEventInput = {
-  id: string
-  endpointId: string
-  status?: $Enums.WebhookDeliveryStatus
-  tries?: number
-  attempts?: Prisma.JsonNullValueInput | runtime.InputJsonValue
-  request?: Prisma.NullableJsonNullValueInput | runtime.InputJsonValue
-  nextAttemptAt?: Date | string | null
-  createdAt?: Date | string
-  updatedAt?: Date | string
-}
-
-export type WebhookDeliveryCreateOrConnectWithoutEventInput = {
-  where: Prisma.WebhookDeliveryWhereUniqueInput
-  create: Prisma.XOR<Prisma.WebhookDeliveryCreateWithoutEventInput, Prisma.WebhookDeliveryUncheckedCreateWithoutEventInput>
-}
-
-export type WebhookDeliveryCreateManyEventInputEnvelope = {
-  data: Prisma.WebhookDeliveryCreateManyEventInput | Prisma.WebhookDeliveryCreateManyEventInput[]
-  skipDuplicates?: boolean
-}
-
-export type WebhookDeliveryUpsertWithWhereUniqueWithoutEventInput = {
-  where: Prisma.WebhookDeliveryWhereUniqueInput
-  update: Prisma.XOR<Prisma.WebhookDeliveryUpdateWithoutEventInput, Prisma.WebhookDeliveryUncheckedUpdateWithoutEventInput>
-  create: Prisma.XOR<Prisma.WebhookDeliveryCreateWithoutEventInput, Prisma.WebhookDeliveryUncheckedCreateWithoutEventInput>
-}
-
-export type WebhookDeliveryUpdateWithWhereUniqueWithoutEventInput = {
-  where: Prisma.WebhookDeliveryWhereUniqueInput
-  data: Prisma.XOR<Prisma.WebhookDeliveryUpdateWithoutEventInput, Prisma.WebhookDeliveryUncheckedUpdateWithoutEventInput>
-}
-
-export type WebhookDeliveryUpdateManyWithWhereWithoutEventInput = {
-  where: Prisma.WebhookDeliveryScalarWhereInput
-  data: Prisma.XOR<Prisma.WebhookDeliveryUpdateManyMutationInput, Prisma.WebhookDeliveryUncheckedUpdateManyWithoutEventInput>
-}
-
-export type WebhookDeliveryScalarWhereInput = {
-  AND?: Prisma.WebhookDeliveryScalarWhereInput | Prisma.WebhookDeliveryScalarWhereInput[]
-  OR?: Prisma.WebhookDeliveryScalarWhereInput[]
-  NOT?: Prisma.WebhookDeliveryScalarWhereInput | Prisma.WebhookDeliveryScalarWhereInput[]
-  id?: Prisma.StringFilter<"WebhookDelivery"> | string
-  endpointId?: Prisma.StringFilter<"WebhookDelivery"> | string
-  eventId?: Prisma.StringFilter<"WebhookDelivery"> | string
-  status?: Prisma.EnumWebhookDeliveryStatusFilter<"WebhookDelivery"> | $Enums.WebhookDeliveryStatus
-  tries?: Prisma.IntFilter<"WebhookDelivery"> | number
-  attempts?: Prisma.JsonFilter<"WebhookDelivery">
-  request?: Prisma.JsonNullableFilter<"WebhookDelivery">
-  nextAttemptAt?: Prisma.DateTimeNullableFilter<"WebhookDelivery"> | Date | string | null
-  createdAt?: Prisma.DateTimeFilter<"WebhookDelivery"> | Date | string
-  updatedAt?: Prisma.DateTimeFilter<"WebhookDelivery"> | Date | string
-}
-
 export type WebhookDeliveryCreateWithoutEndpointInput = {
   id: string
+  eventId: string
   status?: $Enums.WebhookDeliveryStatus
   tries?: number
   attempts?: Prisma.JsonNullValueInput | runtime.InputJsonValue
@@ -624,7 +516,6 @@ export type WebhookDeliveryCreateWithoutEndpointInput = {
   nextAttemptAt?: Date | string | null
   createdAt?: Date | string
   updatedAt?: Date | string
-  event: Prisma.EventCreateNestedOneWithoutDeliveriesInput
 }
 
 export type WebhookDeliveryUncheckedCreateWithoutEndpointInput = {
@@ -665,52 +556,20 @@ export type WebhookDeliveryUpdateManyWithWhereWithoutEndpointInput = {
   data: Prisma.XOR<Prisma.WebhookDeliveryUpdateManyMutationInput, Prisma.WebhookDeliveryUncheckedUpdateManyWithoutEndpointInput>
 }
 
-export type WebhookDeliveryCreateManyEventInput = {
-  id: string
-  endpointId: string
-  status?: $Enums.WebhookDeliveryStatus
-  tries?: number
-  attempts?: Prisma.JsonNullValueInput | runtime.InputJsonValue
-  request?: Prisma.NullableJsonNullValueInput | runtime.InputJsonValue
-  nextAttemptAt?: Date | string | null
-  createdAt?: Date | string
-  updatedAt?: Date | string
-}
-
-export type WebhookDeliveryUpdateWithoutEventInput = {
-  id?: Prisma.StringFieldUpdateOperationsInput | string
-  status?: Prisma.EnumWebhookDeliveryStatusFieldUpdateOperationsInput | $Enums.WebhookDeliveryStatus
-  tries?: Prisma.IntFieldUpdateOperationsInput | number
-  attempts?: Prisma.JsonNullValueInput | runtime.InputJsonValue
-  request?: Prisma.NullableJsonNullValueInput | runtime.InputJsonValue
-  nextAttemptAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
-  createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
-  updatedAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
-  endpoint?: Prisma.WebhookEndpointUpdateOneRequiredWithoutDeliveriesNestedInput
-}
-
-export type WebhookDeliveryUncheckedUpdateWithoutEventInput = {
-  id?: Prisma.StringFieldUpdateOperationsInput | string
-  endpointId?: Prisma.StringFieldUpdateOperationsInput | string
-  status?: Prisma.EnumWebhookDeliveryStatusFieldUpdateOperationsInput | $Enums.WebhookDeliveryStatus
-  tries?: Prisma.IntFieldUpdateOperationsInput | number
-  attempts?: Prisma.JsonNullValueInput | runtime.InputJsonValue
-  request?: Prisma.NullableJsonNullValueInput | runtime.InputJsonValue
-  nextAttemptAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
-  createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
-  updatedAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
-}
-
-export type WebhookDeliveryUncheckedUpdateManyWithoutEventInput = {
-  id?: Prisma.StringFieldUpdateOperationsInput | string
-  endpointId?: Prisma.StringFieldUpdateOperationsInput | string
-  status?: Prisma.EnumWebhookDeliveryStatusFieldUpdateOperationsInput | $Enums.WebhookDeliveryStatus
-  tries?: Prisma.IntFieldUpdateOperationsInput | number
-  attempts?: Prisma.JsonNullValueInput | runtime.InputJsonValue
-  request?: Prisma.NullableJsonNullValueInput | runtime.InputJsonValue
-  nextAttemptAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
-  createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
-  updatedAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
+export type WebhookDeliveryScalarWhereInput = {
+  AND?: Prisma.WebhookDeliveryScalarWhereInput | Prisma.WebhookDeliveryScalarWhereInput[]
+  OR?: Prisma.WebhookDeliveryScalarWhereInput[]
+  NOT?: Prisma.WebhookDeliveryScalarWhereInput | Prisma.WebhookDeliveryScalarWhereInput[]
+  id?: Prisma.StringFilter<"WebhookDelivery"> | string
+  endpointId?: Prisma.StringFilter<"WebhookDelivery"> | string
+  eventId?: Prisma.StringFilter<"WebhookDelivery"> | string
+  status?: Prisma.EnumWebhookDeliveryStatusFilter<"WebhookDelivery"> | $Enums.WebhookDeliveryStatus
+  tries?: Prisma.IntFilter<"WebhookDelivery"> | number
+  attempts?: Prisma.JsonFilter<"WebhookDelivery">
+  request?: Prisma.JsonNullableFilter<"WebhookDelivery">
+  nextAttemptAt?: Prisma.DateTimeNullableFilter<"WebhookDelivery"> | Date | string | null
+  createdAt?: Prisma.DateTimeFilter<"WebhookDelivery"> | Date | string
+  updatedAt?: Prisma.DateTimeFilter<"WebhookDelivery"> | Date | string
 }
 
 export type WebhookDeliveryCreateManyEndpointInput = {
@@ -727,6 +586,7 @@ export type WebhookDeliveryCreateManyEndpointInput = {
 
 export type WebhookDeliveryUpdateWithoutEndpointInput = {
   id?: Prisma.StringFieldUpdateOperationsInput | string
+  eventId?: Prisma.StringFieldUpdateOperationsInput | string
   status?: Prisma.EnumWebhookDeliveryStatusFieldUpdateOperationsInput | $Enums.WebhookDeliveryStatus
   tries?: Prisma.IntFieldUpdateOperationsInput | number
   attempts?: Prisma.JsonNullValueInput | runtime.InputJsonValue
@@ -734,7 +594,6 @@ export type WebhookDeliveryUpdateWithoutEndpointInput = {
   nextAttemptAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   updatedAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
-  event?: Prisma.EventUpdateOneRequiredWithoutDeliveriesNestedInput
 }
 
 export type WebhookDeliveryUncheckedUpdateWithoutEndpointInput = {
@@ -775,7 +634,6 @@ export type WebhookDeliverySelect<ExtArgs extends runtime.Types.Extensions.Inter
   createdAt?: boolean
   updatedAt?: boolean
   endpoint?: boolean | Prisma.WebhookEndpointDefaultArgs<ExtArgs>
-  event?: boolean | Prisma.EventDefaultArgs<ExtArgs>
 }, ExtArgs["result"]["webhookDelivery"]>
 
 export type WebhookDeliverySelectCreateManyAndReturn<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = runtime.Types.Extensions.GetSelect<{
@@ -790,7 +648,6 @@ export type WebhookDeliverySelectCreateManyAndReturn<ExtArgs extends runtime.Typ
   createdAt?: boolean
   updatedAt?: boolean
   endpoint?: boolean | Prisma.WebhookEndpointDefaultArgs<ExtArgs>
-  event?: boolean | Prisma.EventDefaultArgs<ExtArgs>
 }, ExtArgs["result"]["webhookDelivery"]>
 
 export type WebhookDeliverySelectUpdateManyAndReturn<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = runtime.Types.Extensions.GetSelect<{
@@ -805,7 +662,6 @@ export type WebhookDeliverySelectUpdateManyAndReturn<ExtArgs extends runtime.Typ
   createdAt?: boolean
   updatedAt?: boolean
   endpoint?: boolean | Prisma.WebhookEndpointDefaultArgs<ExtArgs>
-  event?: boolean | Prisma.EventDefaultArgs<ExtArgs>
 }, ExtArgs["result"]["webhookDelivery"]>
 
 export type WebhookDeliverySelectScalar = {
@@ -824,26 +680,28 @@ export type WebhookDeliverySelectScalar = {
 export type WebhookDeliveryOmit<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = runtime.Types.Extensions.GetOmit<"id" | "endpointId" | "eventId" | "status" | "tries" | "attempts" | "request" | "nextAttemptAt" | "createdAt" | "updatedAt", ExtArgs["result"]["webhookDelivery"]>
 export type WebhookDeliveryInclude<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = {
   endpoint?: boolean | Prisma.WebhookEndpointDefaultArgs<ExtArgs>
-  event?: boolean | Prisma.EventDefaultArgs<ExtArgs>
 }
 export type WebhookDeliveryIncludeCreateManyAndReturn<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = {
   endpoint?: boolean | Prisma.WebhookEndpointDefaultArgs<ExtArgs>
-  event?: boolean | Prisma.EventDefaultArgs<ExtArgs>
 }
 export type WebhookDeliveryIncludeUpdateManyAndReturn<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = {
   endpoint?: boolean | Prisma.WebhookEndpointDefaultArgs<ExtArgs>
-  event?: boolean | Prisma.EventDefaultArgs<ExtArgs>
 }
 
 export type $WebhookDeliveryPayload<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = {
   name: "WebhookDelivery"
   objects: {
     endpoint: Prisma.$WebhookEndpointPayload<ExtArgs>
-    event: Prisma.$EventPayload<ExtArgs>
   }
   scalars: runtime.Types.Extensions.GetPayloadResult<{
+    /**
+     * With the time of the event, so that both are in the partition of one month.
+     */
     id: string
     endpointId: string
+    /**
+     * Not a foreign key: the month of the deliveries is dropped before the month of the events.
+     */
     eventId: string
     status: $Enums.WebhookDeliveryStatus
     /**
@@ -1259,7 +1117,6 @@ readonly fields: WebhookDeliveryFieldRefs;
 export interface Prisma__WebhookDeliveryClient<T, Null = never, ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs, GlobalOmitOptions = {}> extends Prisma.PrismaPromise<T> {
   readonly [Symbol.toStringTag]: "PrismaPromise"
   endpoint<T extends Prisma.WebhookEndpointDefaultArgs<ExtArgs> = {}>(args?: Prisma.Subset<T, Prisma.WebhookEndpointDefaultArgs<ExtArgs>>): Prisma.Prisma__WebhookEndpointClient<runtime.Types.Result.GetResult<Prisma.$WebhookEndpointPayload<ExtArgs>, T, "findUniqueOrThrow", GlobalOmitOptions> | Null, Null, ExtArgs, GlobalOmitOptions>
-  event<T extends Prisma.EventDefaultArgs<ExtArgs> = {}>(args?: Prisma.Subset<T, Prisma.EventDefaultArgs<ExtArgs>>): Prisma.Prisma__EventClient<runtime.Types.Result.GetResult<Prisma.$EventPayload<ExtArgs>, T, "findUniqueOrThrow", GlobalOmitOptions> | Null, Null, ExtArgs, GlobalOmitOptions>
   /**
    * Attaches callbacks for the resolution and/or rejection of the Promise.
    * @param onfulfilled The callback to execute when the Promise is resolved.

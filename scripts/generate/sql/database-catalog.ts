@@ -92,7 +92,7 @@ async function readColumns(client: pg.Client): Promise<Array<OfTable<Column>>> {
       NOT a.attnotnull AS nullable, pg_get_expr(d.adbin, d.adrelid, true) AS default
     FROM pg_class c JOIN pg_attribute a ON a.attrelid = c.oid
       LEFT JOIN pg_attrdef d ON d.adrelid = a.attrelid AND d.adnum = a.attnum
-    WHERE c.relnamespace = 'public'::regnamespace AND c.relkind IN ('r', 'p')
+    WHERE c.relnamespace = 'public'::regnamespace AND c.relkind IN ('r', 'p') AND NOT c.relispartition
       AND a.attnum > 0 AND NOT a.attisdropped
     ORDER BY c.relname, a.attnum`)
   return rows.map((row) => ({
@@ -108,7 +108,7 @@ async function readIndexes(client: pg.Client): Promise<Array<OfTable<Definition>
     SELECT c.relname AS table, i.relname AS name, x.indisprimary AS primary,
       pg_get_indexdef(i.oid, 0, true) AS sql
     FROM pg_index x JOIN pg_class c ON c.oid = x.indrelid JOIN pg_class i ON i.oid = x.indexrelid
-    WHERE c.relnamespace = 'public'::regnamespace
+    WHERE c.relnamespace = 'public'::regnamespace AND NOT c.relispartition
     ORDER BY c.relname, x.indisprimary DESC, i.relname`)
   return rows.map(({ table, name, primary, sql }) => {
     const [, unique = '', rest] = /^CREATE (UNIQUE )?INDEX .*? USING (.*)$/s.exec(sql)!
@@ -121,7 +121,7 @@ async function readChecks(client: pg.Client): Promise<Array<OfTable<Definition>>
   const { rows } = await client.query<OfTable<Definition>>(`
     SELECT c.relname AS table, k.conname AS name, pg_get_constraintdef(k.oid, true) AS sql
     FROM pg_constraint k JOIN pg_class c ON c.oid = k.conrelid
-    WHERE c.relnamespace = 'public'::regnamespace AND k.contype NOT IN ('f', 'n', 'p', 't', 'u')
+    WHERE c.relnamespace = 'public'::regnamespace AND NOT c.relispartition AND k.contype NOT IN ('f', 'n', 'p', 't', 'u')
     ORDER BY c.relname, k.conname`)
   return rows.map((row) => ({ ...row, sql: withoutCasts(row.sql) }))
 }
@@ -135,7 +135,7 @@ async function readForeignKeys(client: pg.Client): Promise<Array<OfTable<Foreign
     SELECT c.relname AS table, t.relname AS target, pg_get_constraintdef(k.oid, true) AS definition,
       ${columnsOf('conkey', 'conrelid')} AS columns, ${columnsOf('confkey', 'confrelid')} AS referenced
     FROM pg_constraint k JOIN pg_class c ON c.oid = k.conrelid JOIN pg_class t ON t.oid = k.confrelid
-    WHERE c.relnamespace = 'public'::regnamespace AND k.contype = 'f'
+    WHERE c.relnamespace = 'public'::regnamespace AND NOT c.relispartition AND k.contype = 'f'
     ORDER BY c.relname, k.conkey`)
   return rows.map(({ definition, ...row }) => {
     const { onUpdate = 'NO ACTION' } =
@@ -151,7 +151,7 @@ async function readTriggers(client: pg.Client): Promise<Array<OfTable<Trigger>>>
   const { rows } = await client.query<{ table: string; name: string; function: string; sql: string }>(`
     SELECT c.relname AS table, g.tgname AS name, p.proname AS function, pg_get_triggerdef(g.oid, true) AS sql
     FROM pg_trigger g JOIN pg_class c ON c.oid = g.tgrelid JOIN pg_proc p ON p.oid = g.tgfoid
-    WHERE c.relnamespace = 'public'::regnamespace AND NOT g.tgisinternal
+    WHERE c.relnamespace = 'public'::regnamespace AND NOT c.relispartition AND NOT g.tgisinternal
     ORDER BY c.relname, g.tgname`)
   return rows.map(({ sql, ...row }) => {
     const { event, rest, args } =

@@ -46,7 +46,7 @@ async function definitions(client: pg.Client): Promise<Definition[]> {
     UNION ALL
     SELECT 'trigger', g.tgname, g.tgrelid::regclass::text, p.proname, pg_get_triggerdef(g.oid)
     FROM pg_trigger g JOIN pg_proc p ON p.oid = g.tgfoid
-    WHERE NOT g.tgisinternal AND p.pronamespace = 'public'::regnamespace`)
+    WHERE NOT g.tgisinternal AND g.tgparentid = 0 AND p.pronamespace = 'public'::regnamespace`)
   return rows.map((row) => ({ ...row, text: row.text.replace(/\s*\n\s*/g, ' ') }))
 }
 
