@@ -401,7 +401,8 @@ const events = {
     min: 1,
     max: 3650,
     default: 30,
-    description: 'Days after which events and their webhook deliveries are deleted.',
+    description:
+      'Days for which events and their webhook deliveries are kept at least. Then their month is dropped.',
   }),
   streamsPerUser: integer('STREAMS_PER_USER', {
     min: 1,

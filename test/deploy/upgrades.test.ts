@@ -31,7 +31,10 @@ for (const release of chosen) {
     t.test(
       `a rolling upgrade from ${release.name} and back`,
       { skip: skipWithout('haproxy'), timeout: 400_000 },
-      (t) => roll(t, folder),
+      async (t) => {
+        await roll(t, folder)
+        await restoreBackup(t, folder)
+      },
     )
   else t.test(`an upgrade from ${release.name} with a stop`, { timeout: 300_000 }, (t) => upgrade(t, folder))
 }
@@ -81,6 +84,38 @@ async function roll(t: Test, old: string): Promise<void> {
     await replace(1)
     await replace(0, old)
   })
+}
+
+/** A backup by the old release is restored by this one. */
+async function restoreBackup(t: Test, old: string): Promise<void> {
+  const target = mkdtempSync(join(tmpdir(), 'platform-backup-'))
+  t.teardown(() => rmSync(target, { recursive: true, force: true }))
+  const from = { DATABASE_URL: await createEmptyDatabase(t), DATA_DIR: join(target, 'from') }
+  const to = { DATABASE_URL: await createEmptyDatabase(t), DATA_DIR: join(target, 'to') }
+  const original = await spawnServer(t, from, old)
+  for (const name of ['One', 'Two'])
+    await call(`${original.url}/v1/projects`, {
+      method: 'POST',
+      body: JSON.stringify({ name }),
+      headers: { 'content-type': 'application/json' },
+    })
+  const { data: events } = await call(`${original.url}/v1/events`)
+  await original.end('SIGTERM')
+  for (const [folder, script, env] of [
+    [old, 'backup', from],
+    [root, 'restore', to],
+  ] as const)
+    execFileSync(process.execPath, [`scripts/${script}/main.ts`, join(target, 'backups')], {
+      cwd: folder,
+      env: { ...inheritedEnvironment(), ...env },
+      stdio: ['ignore', 'ignore', 'pipe'],
+    })
+  const copy = await spawnServer(t, { ...to, WORKER: 'false' })
+  t.same((await call(`${copy.url}/v1/events`)).data, events)
+  t.match(await execute(to.DATABASE_URL, 'SELECT DISTINCT tableoid::regclass::text AS name FROM events'), [
+    { name: /^events_before_/ },
+  ])
+  await copy.end('SIGTERM')
 }
 
 function migrate(folder: string, databaseUrl: string): void {

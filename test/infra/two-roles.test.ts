@@ -109,6 +109,24 @@ t.test('server and worker with the lesser role: the main flows', async (t) => {
   t.notMatch(server.output() + worker.output(), /permission denied|42501/)
 })
 
+t.test('the lesser role makes the months of events and drops old ones', async (t) => {
+  const made = async (): Promise<string[]> =>
+    (await execute(urls.owner, 'SELECT name FROM month_partitions() ORDER BY name')).map(
+      (row: any) => row.name,
+    )
+  const months = await made()
+  const last = months.filter((name) => /^events_\d/.test(name)).at(-1)!
+  await execute(urls.owner, `DROP TABLE ${last}`)
+  t.match(await execute(urls.server, 'SELECT make_partitions() AS made'), [{ made: 1 }])
+  t.same(await made(), months)
+  await execute(urls.owner, `ALTER TABLE ${last} RENAME TO events_2020_01`)
+  t.match(await execute(urls.server, 'SELECT drop_old_partition(30) AS name'), [{ name: 'events_2020_01' }])
+  t.match(await execute(urls.server, 'SELECT default_partitions_have_rows() AS filled'), [{ filled: false }])
+  await execute(urls.owner, 'REVOKE DELETE ON events FROM platform_server')
+  await t.rejects(execute(urls.server, 'SELECT drop_old_partition(30)'), { code: '42501' })
+  await execute(urls.owner, 'GRANT DELETE ON events TO platform_server')
+})
+
 t.test('the lesser role changes no table and no role', async (t) => {
   for (const statement of [
     'CREATE TABLE public.extra (id integer)',

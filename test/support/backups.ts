@@ -85,7 +85,8 @@ export async function query(url: string, text: string, values: unknown[] = []): 
 export async function contentsOf(url: string): Promise<Record<string, string>> {
   const tables = await query(
     url,
-    `SELECT relname AS name FROM pg_class WHERE relnamespace = 'public'::regnamespace AND relkind IN ('r', 'p')
+    `SELECT relname AS name FROM pg_class
+     WHERE relnamespace = 'public'::regnamespace AND relkind IN ('r', 'p')
        AND NOT relispartition AND relname NOT IN ('_prisma_migrations', 'restored_copy')`,
   )
   const sources = tables.map(({ name }) => [name, `SELECT * FROM "${name}"`])

@@ -19,8 +19,9 @@ export async function makeOldMonths({ pool }: Database): Promise<void> {
         EXECUTE format('ALTER TABLE %I ATTACH PARTITION %I FOR VALUES FROM (MINVALUE) TO (%L)', base,
           base || '_before' || to_char(month, '_YYYY_MM'), bound);
         FOR n IN 0..2 LOOP
-          EXECUTE format('CREATE TABLE %I PARTITION OF %I FOR VALUES FROM (%L) TO (%L)',
-            base || to_char(month + n * interval '1 month', '_YYYY_MM'), base,
+          old := base || to_char(month + n * interval '1 month', '_YYYY_MM');
+          EXECUTE format('CREATE TABLE %I (LIKE %I INCLUDING ALL)', old, base || '_default');
+          EXECUTE format('ALTER TABLE %I ATTACH PARTITION %I FOR VALUES FROM (%L) TO (%L)', base, old,
             id_at(prefix, (month + n * interval '1 month') AT TIME ZONE 'UTC'),
             id_at(prefix, (month + (n + 1) * interval '1 month') AT TIME ZONE 'UTC'));
         END LOOP;

@@ -1,15 +1,18 @@
--- Makes `events` and `webhook_deliveries` partitioned by the month of their ids, so that retention drops whole
--- months. The present tables become the partitions of everything before a month. The indexes, the trigger and
--- the foreign key of the partitions become parts of those of the new tables; nothing is scanned or written
--- again. Deliveries no longer refer to their events by a foreign key: both have the time of the event in
+-- Makes `events` and `webhook_deliveries` partitioned by the month of their ids, so that retention drops
+-- whole months. The present tables become the partitions of everything before a month. The indexes, the
+-- trigger and the foreign key of the partitions become parts of those of the new tables; nothing is scanned
+-- or written again. Deliveries no longer refer to their events by a foreign key: both have the time of the event in
 -- their ids, so their months are dropped together.
+-- It gives up, and is tried again, before PostgreSQL looks for deadlocks.
+SET LOCAL lock_timeout = '500ms';
 LOCK TABLE events, webhook_deliveries IN ACCESS EXCLUSIVE MODE;
 LOCK TABLE webhook_endpoints IN SHARE ROW EXCLUSIVE MODE;
 
 ALTER TABLE webhook_deliveries DROP CONSTRAINT webhook_deliveries_event_id_fkey;
 DROP TRIGGER webhook_deliveries_set_updated_at ON webhook_deliveries;
 
-CREATE TEMPORARY TABLE former (parent text, prefix text, name text, bound text, checked boolean) ON COMMIT DROP;
+CREATE TEMPORARY TABLE former (parent text, prefix text, name text, bound text, checked boolean)
+  ON COMMIT DROP;
 
 DO $$
 DECLARE
@@ -55,7 +58,8 @@ ALTER TABLE webhook_deliveries ADD CONSTRAINT webhook_deliveries_pkey PRIMARY KE
   ADD CONSTRAINT webhook_deliveries_endpoint_id_fkey FOREIGN KEY (endpoint_id)
     REFERENCES webhook_endpoints (id) ON DELETE CASCADE ON UPDATE CASCADE,
   ALTER COLUMN endpoint_id SET (n_distinct_inherited = -0.001);
-CREATE INDEX webhook_deliveries_endpoint_id_created_at_id_idx ON webhook_deliveries (endpoint_id, created_at, id);
+CREATE INDEX webhook_deliveries_endpoint_id_created_at_id_idx
+  ON webhook_deliveries (endpoint_id, created_at, id);
 CREATE INDEX webhook_deliveries_event_id_idx ON webhook_deliveries (event_id);
 CREATE INDEX webhook_deliveries_failed_idx ON webhook_deliveries (endpoint_id, created_at)
   WHERE status = 'failed';
@@ -82,7 +86,9 @@ BEGIN
     EXECUTE format('ALTER TABLE %I ATTACH PARTITION %I FOR VALUES FROM (MINVALUE) TO (%L)',
       old.parent, old.name, old.bound);
     EXECUTE format('ALTER TABLE %I DROP CONSTRAINT IF EXISTS %I', old.name, old.parent || '_before');
-    FOR granted IN SELECT a.privilege_type, CASE a.grantee WHEN 0 THEN 'PUBLIC' ELSE a.grantee::regrole::text END AS grantee
+    FOR granted IN
+      SELECT a.privilege_type,
+        CASE a.grantee WHEN 0 THEN 'PUBLIC' ELSE a.grantee::regrole::text END AS grantee
       FROM pg_class c, aclexplode(c.relacl) a WHERE c.oid = old.name::regclass AND a.grantee <> c.relowner
     LOOP
       EXECUTE format('GRANT %s ON %I TO %s', granted.privilege_type, old.parent, granted.grantee);
@@ -92,7 +98,8 @@ END $$;
 
 -- The months of the partitioned tables, from their names: `events_2027_01` has the events of January 2027,
 -- `events_before_2027_01` all earlier ones. `ends`: the first moment after the partition, in UTC.
-CREATE OR REPLACE FUNCTION month_partitions(OUT parent text, OUT name text, OUT ends timestamp without time zone)
+CREATE OR REPLACE FUNCTION month_partitions(OUT parent text, OUT name text,
+  OUT ends timestamp without time zone)
 RETURNS SETOF record
 LANGUAGE sql
 STABLE
@@ -180,8 +187,8 @@ BEGIN
     -- Another process may have dropped it while it held the lock.
     CONTINUE WHEN to_regclass(month.name) IS NULL;
     IF month.parent = 'events' THEN
-      EXECUTE format('SELECT max(sequence), EXISTS (SELECT FROM %I WHERE sequence IS NULL) FROM %1$I', month.name)
-        INTO last, unnumbered;
+      EXECUTE format('SELECT max(sequence), EXISTS (SELECT FROM %I WHERE sequence IS NULL) FROM %1$I',
+        month.name) INTO last, unnumbered;
       CONTINUE WHEN unnumbered;
     END IF;
     EXECUTE format('DROP TABLE %I', month.name);

@@ -28,8 +28,8 @@ BEGIN
     -- Another process may have dropped it while it held the lock.
     CONTINUE WHEN to_regclass(month.name) IS NULL;
     IF month.parent = 'events' THEN
-      EXECUTE format('SELECT max(sequence), EXISTS (SELECT FROM %I WHERE sequence IS NULL) FROM %1$I', month.name)
-        INTO last, unnumbered;
+      EXECUTE format('SELECT max(sequence), EXISTS (SELECT FROM %I WHERE sequence IS NULL) FROM %1$I',
+        month.name) INTO last, unnumbered;
       CONTINUE WHEN unnumbered;
     END IF;
     EXECUTE format('DROP TABLE %I', month.name);

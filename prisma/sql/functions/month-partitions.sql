@@ -1,6 +1,7 @@
 -- The months of the partitioned tables, from their names: `events_2027_01` has the events of January 2027,
 -- `events_before_2027_01` all earlier ones. `ends`: the first moment after the partition, in UTC.
-CREATE OR REPLACE FUNCTION month_partitions(OUT parent text, OUT name text, OUT ends timestamp without time zone)
+CREATE OR REPLACE FUNCTION month_partitions(OUT parent text, OUT name text,
+  OUT ends timestamp without time zone)
 RETURNS SETOF record
 LANGUAGE sql
 STABLE

@@ -121,7 +121,8 @@ async function readChecks(client: pg.Client): Promise<Array<OfTable<Definition>>
   const { rows } = await client.query<OfTable<Definition>>(`
     SELECT c.relname AS table, k.conname AS name, pg_get_constraintdef(k.oid, true) AS sql
     FROM pg_constraint k JOIN pg_class c ON c.oid = k.conrelid
-    WHERE c.relnamespace = 'public'::regnamespace AND NOT c.relispartition AND k.contype NOT IN ('f', 'n', 'p', 't', 'u')
+    WHERE c.relnamespace = 'public'::regnamespace AND NOT c.relispartition
+      AND k.contype NOT IN ('f', 'n', 'p', 't', 'u')
     ORDER BY c.relname, k.conname`)
   return rows.map((row) => ({ ...row, sql: withoutCasts(row.sql) }))
 }
