@@ -204,7 +204,7 @@ export function createServices({
         notifications: { run: () => listener.requireListening(), required: true },
         queue: { run: () => jobs.ping(), required: true },
         storage: { run: () => storage.ping(), required: false },
-        partitions: { run: () => requireMonths(database), required: false },
+        partitions: { run: () => requireMonths(database.reserve), required: false },
       },
       onError,
     ),

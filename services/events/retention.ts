@@ -1,6 +1,6 @@
 // Event retention: makes the months of events and deliveries, drops the old ones, and deletes the events of
 // deleted users.
-import type { Db } from '../../infra/database/database.ts'
+import type { Db, SqlClient } from '../../infra/database/database.ts'
 import * as sql from '../../generated/sql/events.ts'
 import type { RetentionTask } from '../../infra/jobs/retention.ts'
 
@@ -17,7 +17,7 @@ export function eventRetentionTasks({ days }: { days: number }): RetentionTask[]
 }
 
 /** @throws if an event or a delivery is in no month, because `makeMonths` did not run for two months. */
-export async function requireMonths(db: Db): Promise<void> {
+export async function requireMonths(db: SqlClient): Promise<void> {
   const { filled } = await sql.defaultPartitionsHaveRows(db)
   if (filled)
     throw new Error(

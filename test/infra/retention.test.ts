@@ -31,8 +31,8 @@ async function insertDelivered(
     WITH e AS (
       INSERT INTO events (id, type, project_id, user_id, scope, role, data, created_at)
       SELECT left(id_at('evt', now() - interval '1 day'), 14) || left(md5(random()::text), 16),
-        'profile.updated', $1::text, $2, 'user:read', CASE WHEN $1::text IS NOT NULL THEN 'viewer'::"MemberRole" END, '{}',
-        now() - interval '1 day'
+        'profile.updated', $1::text, $2, 'user:read',
+        CASE WHEN $1::text IS NOT NULL THEN 'viewer'::"MemberRole" END, '{}', now() - interval '1 day'
       FROM generate_series(1, $3::int) RETURNING id
     )
     INSERT INTO webhook_deliveries (id, endpoint_id, event_id, status)

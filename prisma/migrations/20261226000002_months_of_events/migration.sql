@@ -1,8 +1,8 @@
 -- Makes `events` and `webhook_deliveries` partitioned by the month of their ids, so that retention drops
 -- whole months. The present tables become the partitions of everything before a month. The indexes, the
 -- trigger and the foreign key of the partitions become parts of those of the new tables; nothing is scanned
--- or written again. Deliveries no longer refer to their events by a foreign key: both have the time of the event in
--- their ids, so their months are dropped together.
+-- or written again. Deliveries no longer refer to their events by a foreign key: both have the time of the
+-- event in their ids, so their months are dropped together.
 -- It gives up, and is tried again, before PostgreSQL looks for deadlocks.
 SET LOCAL lock_timeout = '500ms';
 LOCK TABLE events, webhook_deliveries IN ACCESS EXCLUSIVE MODE;
