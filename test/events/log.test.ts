@@ -200,7 +200,7 @@ t.test('a read whose next events were deleted returns an error', async (t) => {
   await moveToMonth(database, ids.slice(3, 5), 1)
   const { client: stranger } = await server.person()
   t.match(
-    await runRetention(database, { tasks: coreRetentionTasks({ eventDays: 100 }) }),
+    await runRetention(database, { tasks: coreRetentionTasks({ eventDays: 1000 }) }),
     { 'months of events': 0 },
     'the retention time is configurable',
   )
@@ -239,7 +239,7 @@ t.test('a read whose next events were deleted returns an error', async (t) => {
     path: `/events/stream?cursor=${await cursor(2)}`,
     lastEventId: await cursor(3),
   })
-  t.equal((await stream.next()).data.id, ids[3], 'Last-Event-ID overrides cursor')
+  t.equal((await stream.next()).id, await cursor(4), 'Last-Event-ID overrides cursor')
   await stream.close()
   t.equal((await client.get(`/events/${ids[0]}`)).status, 404)
 
@@ -293,7 +293,7 @@ t.test('a month with an event that has no sequence stays', async (t) => {
   const { database } = server.services
   await makeOldMonths(database)
   await moveToMonth(database, ids, 3)
-  await runRetention(database, { tasks: coreRetentionTasks({ eventDays: 100 }) })
+  await runRetention(database, { tasks: coreRetentionTasks({ eventDays: 1000 }) })
   await database.prisma.event.updateMany({ where: { sequence: 2 }, data: { sequence: null } })
   await runRetention(database)
   t.equal(await database.prisma.event.count(), 2)
