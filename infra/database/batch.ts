@@ -48,6 +48,10 @@ export class Batch {
         reject(error)
       }
       this.#queries.push(query)
+    }).catch((error: Error) => {
+      // The stack of the error is that of the socket. This one leads to the statement, as pg's own does.
+      Error.captureStackTrace(error)
+      throw error
     })
     this.statements.push({ config, result })
     return result
@@ -82,6 +86,7 @@ export class Batch {
       connection.stream.uncork()
     }
   }
+
   handleRowDescription(message: unknown): void {
     this.#queries[this.#next].handleRowDescription(message)
   }

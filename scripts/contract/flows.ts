@@ -1,5 +1,6 @@
-// Flows of this platform that no schema describes: an invited user accepts, a customer pays and gets a refund,
-// an upload is continued. Each step must succeed. A flow whose operations the contract lacks is left out.
+// Flows of this platform that no schema describes: an invited user accepts, a customer pays and gets a
+// refund, an upload is continued. Each step must succeed. A flow whose operations the contract lacks is left
+// out.
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Json, Operation } from './document.ts'
 import type { Part } from './part.ts'

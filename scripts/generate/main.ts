@@ -11,7 +11,7 @@ import { stringify } from 'yaml'
 import { emitDocsData } from './docs-data.ts'
 import { emitClient } from './client.ts'
 import { removeDatabaseNotes, requireDatabaseMatch } from './schema-db-check.ts'
-import { readContract } from './contract.ts'
+import { readContract, requireAllUsed } from './contract.ts'
 import { addDeprecations } from './deprecation.ts'
 import { GenerateError } from './error.ts'
 import { addErrorCodes } from './errors.ts'
@@ -211,6 +211,7 @@ async function removeUnknownFiles(files: Map<string, string>): Promise<void> {
 
 async function checkGenerated(options: Options): Promise<string[]> {
   const { files, operations } = await emitAll(specOf(options))
+  await requireAllUsed(specOf(options))
   const stale = [
     ...(options.out === undefined ? [...(await stalePrisma(root)), ...(await staleSql(root))] : []),
     ...(await differing(outOf(options), files)),

@@ -4,7 +4,7 @@ import { cpSync } from 'node:fs'
 import { cp, mkdir, readFile, readdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import t from 'tap'
-import { ContractError, readContract, type Problem } from '../../scripts/generate/contract.ts'
+import { ContractError, readContract, requireAllUsed, type Problem } from '../../scripts/generate/contract.ts'
 
 const root = join(import.meta.dirname, '../..')
 const miniSpec = join(root, 'test/support/mini-spec')
@@ -942,6 +942,7 @@ const mistakes: Record<string, Mistake> = {
 async function problemsOf(folder: string): Promise<Problem[]> {
   try {
     await readContract(join(folder, 'openapi.yaml'))
+    await requireAllUsed(join(folder, 'openapi.yaml'))
     return []
   } catch (error) {
     if (error instanceof ContractError) return error.problems
