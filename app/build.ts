@@ -161,10 +161,14 @@ async function acceptWaitingConnections(server: FastifyInstance['server']): Prom
   server.off('connection', count)
 }
 
-/** While the server stops, each response closes its connection: the next request goes to another server. */
+/**
+ * When the server does not listen any more, each response closes its connection: the next request goes to
+ * another server. Not before, because a proxy without health checks would then open a connection for each
+ * request, and some would wait in the queue of the listening socket at its end.
+ */
 function closeConnectionsOnStop(app: FastifyInstance, { readiness }: Services): void {
   app.addHook('onSend', (_request, reply, payload, done) => {
-    if (readiness.stopping) reply.header('connection', 'close')
+    if (readiness.stopping && !app.server.listening) reply.header('connection', 'close')
     done(null, payload)
   })
 }

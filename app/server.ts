@@ -76,7 +76,13 @@ export async function startServer(
     closers.unshift(async () => {
       services.readiness.stop()
       await sleep(config.shutdownDelay * 1000)
-      await Promise.all([closeApp(app, config.shutdownTimeout * 1000), work?.stop()])
+      await Promise.all([
+        closeApp(app, {
+          timeoutMs: config.shutdownTimeout * 1000,
+          behindProxy: config.shutdownDelay > 0,
+        }),
+        work?.stop(),
+      ])
     })
     work = await startBackgroundWorkers(services, { runJobs: config.worker, onError, log: app.log })
     // The last step that can fail: a failed start must not use up the API key that is shown only once.
@@ -135,11 +141,27 @@ async function listen(app: FastifyInstance, { host, port }: Config): Promise<voi
 /** The server cannot start. The message is one sentence for the operator. */
 export class StartError extends Error {}
 
-/** Stops listening, waits for running requests, and closes all connections after the deadline. */
-async function closeApp(app: FastifyInstance, milliseconds: number): Promise<void> {
-  const deadline = setTimeout(() => app.server.closeAllConnections(), milliseconds)
+/** A proxy that keeps idle connections for a shorter time closes them itself. */
+const idleGraceMs = 4_000
+
+/**
+ * Stops listening, waits for running requests, and closes all connections after the deadline. Behind a proxy,
+ * idle connections stay open for a moment: a request may be on its way.
+ */
+async function closeApp(
+  app: FastifyInstance,
+  { timeoutMs, behindProxy }: { timeoutMs: number; behindProxy: boolean },
+): Promise<void> {
+  const { server } = app
+  const deadline = setTimeout(() => server.closeAllConnections(), timeoutMs)
+  const closeIdleFrom = performance.now() + (behindProxy ? Math.min(idleGraceMs, timeoutMs) : 0)
+  const closeIdle = server.closeIdleConnections.bind(server)
+  // Node calls it when the server stops listening.
+  server.closeIdleConnections = () => {
+    if (performance.now() >= closeIdleFrom) closeIdle()
+  }
   // A connection is closed as soon as its last response is sent.
-  const idle = setInterval(() => app.server.closeIdleConnections(), 50)
+  const idle = setInterval(() => server.closeIdleConnections(), 50)
   try {
     await app.close()
   } finally {

@@ -171,7 +171,7 @@ export async function sourcesOf(folder: string): Promise<Sources> {
         text: await readFile(join(migrations, name, 'migration.sql'), 'utf8'),
       })),
     ),
-    omitted: await readFile(join(folder, 'infra/database/database.ts'), 'utf8'),
+    omitted: await readFile(join(folder, 'infra/database/prisma.ts'), 'utf8'),
   }
 }
 

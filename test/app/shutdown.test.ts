@@ -1,5 +1,7 @@
 // Graceful shutdown: accepted requests complete, and the process exits in time.
 import { connect } from 'node:net'
+import { Agent, get as httpGet, type IncomingMessage } from 'node:http'
+import { once } from 'node:events'
 import t from 'tap'
 import { createTestDatabase } from '../support/database.ts'
 import { openStream } from '../support/event-stream.ts'
@@ -63,7 +65,19 @@ t.test('with SHUTDOWN_DELAY a stopping server serves on, and is not ready', asyn
   await waitUntil(async () => (await get('/readyz')).status === 503)
   const during = await get('/v1/projects')
   t.equal(during.status, 200)
-  t.equal(during.headers.get('connection'), 'close')
+  t.equal(during.headers.get('connection'), 'keep-alive', 'a proxy opens no connection for each request')
+
+  // It still answers on a kept connection after it has stopped listening, and closes it then.
+  const agent = new Agent({ keepAlive: true, maxSockets: 1 })
+  t.teardown(() => agent.destroy())
+  for (let connection = ''; connection !== 'close';) {
+    const response = await new Promise<IncomingMessage>((resolve, reject) =>
+      httpGet(`${server.url}/readyz`, { agent }, resolve).once('error', reject),
+    )
+    response.resume()
+    await once(response, 'end')
+    connection = response.headers.connection!
+  }
   t.same(await exit, { code: 0, signal: null })
 })
 

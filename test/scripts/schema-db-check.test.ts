@@ -13,7 +13,7 @@ const events = 'prisma/migrations/20261122000000_events/migration.sql'
 
 /** A project with a copy of the spec and the database schema. */
 function copyOf(folder: string): string {
-  for (const part of ['spec', 'prisma', 'infra/database/database.ts'])
+  for (const part of ['spec', 'prisma', 'infra/database/prisma.ts'])
     cpSync(join(root, part), join(folder, part), { recursive: true })
   return folder
 }

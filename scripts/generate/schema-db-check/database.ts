@@ -117,7 +117,7 @@ function addOmitted(models: Map<string, Model>, text: string): void {
     const columns = models.get(name.charAt(0).toUpperCase() + name.slice(1))?.columns ?? []
     for (const [, field] of fields.matchAll(/(\w+): true/g)) {
       const column = columns.find((each) => each.field === field)
-      if (column !== undefined) column.secret = 'infra/database/database.ts omits it from every row'
+      if (column !== undefined) column.secret = 'infra/database/prisma.ts omits it from every row'
     }
   }
 }
