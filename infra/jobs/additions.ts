@@ -1,5 +1,5 @@
-// Tells workers of new jobs, so that they do not wait for their next poll: at once those of this process, by
-// a notification those of other processes.
+// Notifies workers of new jobs, so that they do not wait for their next poll: those of this process at once,
+// those of other processes by a notification.
 import { randomUUID } from 'node:crypto'
 import { coalesce } from '../coalesce.ts'
 import type { Bus } from '../bus/bus.ts'

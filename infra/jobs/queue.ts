@@ -36,7 +36,7 @@ export interface FetchTurn {
 export interface Queue<Data> {
   /** Adds jobs in the transaction `tx`. */
   add(tx: Db, jobs: Array<NewJob<Data>>): Promise<void>
-  /** Tells the workers of due jobs that a statement of prisma/sql has added. Call it after the commit. */
+  /** Notifies the workers of due jobs that a statement of prisma/sql has added. Call it after the commit. */
   announce(): void
   /**
    * Fetches at most `count` due jobs of a lane, from all groups but `except`. A job that is not completed
@@ -140,7 +140,7 @@ export async function prepareJobQueues(url: string, queues: QueueOptions[]): Pro
 
 export interface JobQueuesOptions {
   database: Database
-  /** Tells the workers of other processes of new jobs. Without it they find them by polling. */
+  /** Notifies the workers of other processes of new jobs. Without it, workers find new jobs by polling. */
   listener?: Pick<Bus, 'on' | 'publish'>
   onError?: (error: Error) => void
 }

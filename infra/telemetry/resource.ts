@@ -1,4 +1,4 @@
-// What OpenTelemetry tells the collector about this process.
+// The OpenTelemetry resource of this process: its service, version and instance.
 import {
   defaultResource,
   detectResources,

@@ -88,13 +88,9 @@ async function checkAll(shared: Shared, runs: Run[]): Promise<void> {
     await runChecks(run, part, checks, () => {
       shared.options.onProgress(++done, total, shared.findings.all.length)
     })
-  const prepare = (run: Run): Check => ({
-    operation: run.operations.find(isPaged) ?? run.operations[0],
-    run: async () => await readLists(run),
-  })
   await Promise.all(
     planned.map(async ({ run, checks, lists: own }) => {
-      await runChecks(run, 'setup', [prepare(run)], () => {})
+      await runChecks(run, 'setup', existingResources(run), () => {})
       for (const [part, each] of checks) await runPart(run, part, each)
       await runPart(run, lists.name, own.get('own') ?? [])
     }),
@@ -103,10 +99,11 @@ async function checkAll(shared: Shared, runs: Run[]): Promise<void> {
   for (const { run, lists: own } of planned) await runPart(run, lists.name, own.get('shared') ?? [])
 }
 
-/** Records the resources that exist already, so that the checks can read and reference them. */
-async function readLists(run: Run): Promise<void> {
-  for (const operation of run.operations.filter(isPaged))
-    if (!operation.path.includes('{')) await run.call('lists', operation, {})
+/** Reads the lists of what exists already, so that the checks can read and reference it. */
+function existingResources(run: Run): Check[] {
+  return run.operations
+    .filter((operation) => isPaged(operation) && !operation.path.includes('{'))
+    .map((operation) => ({ operation, run: async () => void (await run.call('lists', operation, {})) }))
 }
 
 function summed(all: Array<Record<string, number>>): Record<string, number> {
@@ -116,12 +113,14 @@ function summed(all: Array<Record<string, number>>): Record<string, number> {
   return sums
 }
 
+/** Whether the operation answered with a declared success. */
+export function hasSucceeded(matrix: Outcome['matrix'], { id, responses }: Operation): boolean {
+  return [...responses.keys()].some((status) => status < 400 && matrix.has(`${id} ${status}`))
+}
+
 function notesOf({ counts: { waits, waited }, matrix }: Shared, selected: Operation[]): string[] {
   const unreached = selected
-    .filter(
-      ({ id, responses }) =>
-        ![...responses.keys()].some((status) => status < 400 && matrix.has(`${id} ${status}`)),
-    )
+    .filter((operation) => !hasSucceeded(matrix, operation))
     .map(
       ({ id }) =>
         `${id} never succeeded` +

@@ -1,12 +1,10 @@
 // The report of a run as text for a terminal.
 import type { Finding } from './findings.ts'
-import type { Outcome } from './run-all.ts'
+import { hasSucceeded, type Outcome } from './run-all.ts'
 
 export function reportAsText(outcome: Outcome, url: string, options: Record<string, unknown>): string {
   const { findings, selected, seed, requests, seconds, unfinished, leftovers, notes } = outcome
-  const reached = selected.filter(({ id, responses }) =>
-    [...responses.keys()].some((status) => status < 400 && outcome.matrix.has(`${id} ${status}`)),
-  ).length
+  const reached = selected.filter((operation) => hasSucceeded(outcome.matrix, operation)).length
   const byOperation = Map.groupBy(findings.all, ({ operation }) => operation)
   const groups = [...byOperation].flatMap(([operation, own]) => [
     operation,
