@@ -19,7 +19,7 @@ import { waitUntil } from '../support/wait.ts'
 const root = join(import.meta.dirname, '../..')
 const authorization = `Bearer ${bootstrapKey}`
 const found = existsSync(join(root, '.git')) ? releases(root) : { missing: 'this is no git clone' }
-const known = Array.isArray(found) ? found : []
+const known = Array.isArray(found) ? found.filter(wasPublished) : []
 const short = [0, Math.floor(known.length / 2), known.length - 1]
 const chosen = process.env.FAULTS === 'long' ? known : known.filter((_, i) => short.includes(i))
 
@@ -43,6 +43,11 @@ for (const release of chosen) {
 function rollsWithoutLoss({ ref }: Release): boolean {
   const { version } = JSON.parse(git('show', `${ref}:package.json`).toString()) as { version: string }
   return version.localeCompare('1.9.0', undefined, { numeric: true }) >= 0
+}
+
+/** Before these two releases were published, commits after the one that set the version changed them. */
+function wasPublished({ name }: Release): boolean {
+  return !/^1\.0\.0 |^1\.3\.0 /.test(name)
 }
 
 /** The sources of the release beside the installed packages. */
