@@ -1,9 +1,11 @@
 // The JSON body parser: strict JSON in UTF-8 with one Content-Type.
-import type { FastifyInstance, FastifyRequest } from 'fastify'
+import type { Readable } from 'node:stream'
+import type { FastifyInstance, FastifyReply, FastifyRequest, RequestPayload } from 'fastify'
 import { unsupportedMediaType } from '../../infra/errors.ts'
 import { parseStrictJson } from '../../infra/validation/strict-json.ts'
-import { takeTurn } from './loop-turns.ts'
-import { hasTwoContentTypes } from './validation.ts'
+import { inTurns, takeTurn } from './loop-turns.ts'
+import { contentLength, hasBody } from './request-headers.ts'
+import { hasTwoContentTypes, isStreamed } from './validation.ts'
 
 /** A larger body takes about a millisecond to parse. */
 const largeBytes = 64 * 1024
@@ -24,6 +26,19 @@ export function addJsonParser(app: FastifyInstance): void {
     if (body.length > largeBytes) takeTurn(request, parse)
     else parse()
   })
+}
+
+/** A preParsing hook for operations with a body. A body without Content-Length may be large. */
+export function receiveInTurns(
+  request: FastifyRequest,
+  _reply: FastifyReply,
+  body: RequestPayload,
+  done: (error: null, body?: RequestPayload) => void,
+): void {
+  const { operation } = request.routeOptions.config
+  const isLarge = hasBody(request.raw) && (contentLength(request) ?? Infinity) > largeBytes
+  if (isLarge && !isStreamed(operation!, request)) done(null, inTurns(request, body as Readable))
+  else done(null, body)
 }
 
 /** Throws 415 for two Content-Type headers, or for a charset other than UTF-8. */

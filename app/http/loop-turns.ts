@@ -1,6 +1,6 @@
-// Heavy steps on the main thread take turns by user, so that many of one user do not delay the requests of
-// others: a chunk of a download, the parsing of a large body. A user has one step in each iteration of the
-// event loop.
+// Steps on the main thread take turns by user, so that many of one user do not delay the requests of others:
+// the start of a request, a chunk of a large body or of a download, the parsing of a large body. A user has
+// one step in each iteration of the event loop.
 import { Transform, type Readable } from 'node:stream'
 import type { FastifyRequest } from 'fastify'
 
@@ -21,6 +21,11 @@ export function takeTurn({ principal, ip }: FastifyRequest, step: () => void): v
   if (waiting.size === 0) setImmediate(startIteration)
   waiting.set(user, [])
   step()
+}
+
+/** Resolves in this iteration of the event loop, or in the user's next turn. */
+export async function turn(request: FastifyRequest): Promise<void> {
+  await new Promise<void>((resolve) => takeTurn(request, resolve))
 }
 
 function startIteration(): void {

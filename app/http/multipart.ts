@@ -8,6 +8,7 @@ import { ApiError, invalidField, type Problem } from '../../infra/errors.ts'
 import type { FilePart, FormInfo } from '../../infra/contract/operation.ts'
 import { parseField } from '../../infra/validation/form-values.ts'
 import { parseStrictJson } from '../../infra/validation/strict-json.ts'
+import { turn } from './loop-turns.ts'
 import { contentLength } from './request-headers.ts'
 
 export interface Form {
@@ -77,7 +78,10 @@ export async function readForm(
       form.file = {
         declaredType: mediaTypeOrNull(part.mimetype),
         maxLength: contentLength(request),
-        content: Readable.from(contentOf(part, rest), { objectMode: false, highWaterMark: 64 * 1024 }),
+        content: Readable.from(contentOf(request, part, rest), {
+          objectMode: false,
+          highWaterMark: 64 * 1024,
+        }),
       }
       return form
     }
@@ -194,9 +198,16 @@ function isInvalidText(text: string | undefined): boolean {
 }
 
 /** The content of the file. Ends after `rest`, which reads the rest of the form. */
-async function* contentOf(part: MultipartFile, rest: () => Promise<void>): AsyncGenerator<Buffer> {
+async function* contentOf(
+  request: FastifyRequest,
+  part: MultipartFile,
+  rest: () => Promise<void>,
+): AsyncGenerator<Buffer> {
   try {
-    for await (const chunk of part.file) yield chunk as Buffer
+    for await (const chunk of part.file) {
+      await turn(request)
+      yield chunk as Buffer
+    }
   } catch (error) {
     throw asFormError(error)
   }

@@ -19,6 +19,8 @@ import { originOf } from './origin.ts'
 import { filesOriginHooks } from './files-origin.ts'
 import { idempotencyFingerprint, Replayed, withIdempotency, type IdempotentRequest } from './idempotency.ts'
 import { preconditionOf, withTransaction } from './preconditions.ts'
+import { receiveInTurns } from './json-body.ts'
+import { turn } from './loop-turns.ts'
 import type { RateLimits } from './rate-limit.ts'
 import { takesTurns } from './request-turns.ts'
 import { nameReference } from './references.ts'
@@ -90,6 +92,7 @@ export class OperationRoute {
         ...(info.body === null ? [] : [requireIdentityCoding]),
         ...filesOriginHooks(info, services.config.filesUrl),
       ],
+      ...(info.body !== null && { preParsing: receiveInTurns }),
       ...(isTus(info) && { preParsing: requireTus }),
       bodyLimit: takesFields(info) ? fieldsLimit : (info.body?.maxBytes ?? bodyLimit),
       handler: (request, reply) => this.#serve(request, reply),
@@ -98,6 +101,7 @@ export class OperationRoute {
 
   async #serve(request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> {
     const { info } = this
+    await turn(request)
     requireAcceptable(request, info.produces)
     if (info.produces.length > 1) varyBy(reply, 'accept')
     const streamed = isStreamed(info, request)

@@ -1,10 +1,14 @@
 // Responses that depend only on the server. Their bytes, ETags and compressed bytes are created once and
 // kept, so that a request costs no more than a look-up.
+import { Readable } from 'node:stream'
 import { promisify } from 'node:util'
 import { gzip } from 'node:zlib'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { varyBy } from './content-negotiation.ts'
 import { etagOf, noneMatches } from './etag.ts'
+import { inTurns } from './loop-turns.ts'
+
+const chunkBytes = 64 * 1024
 
 export interface StaticContent {
   headers: Record<string, string>
@@ -50,7 +54,17 @@ export function sendStatic(
   if (gzipped !== null) varyBy(reply, 'accept-encoding')
   if (noneMatches(request.headers['if-none-match'], etag))
     return reply.code(304).removeHeader('content-type').send()
-  return zipped ? reply.header('content-encoding', 'gzip').send(gzipped) : reply.send(bytes)
+  if (zipped) reply.header('content-encoding', 'gzip')
+  return sendInTurns(request, reply, zipped ? gzipped : bytes)
+}
+
+/** Many clients may ask for many megabytes at once. */
+function sendInTurns(request: FastifyRequest, reply: FastifyReply, bytes: Buffer): FastifyReply {
+  if (bytes.length <= chunkBytes || request.method === 'HEAD') return reply.send(bytes)
+  const chunks = Array.from({ length: Math.ceil(bytes.length / chunkBytes) }, (_, i) =>
+    bytes.subarray(i * chunkBytes, (i + 1) * chunkBytes),
+  )
+  return reply.header('content-length', bytes.length).send(inTurns(request, Readable.from(chunks)))
 }
 
 function acceptsGzip(header: string | undefined): boolean {
