@@ -8,10 +8,12 @@ import {
   rowsOf,
   setSequences,
   withoutConstraints,
+  type Table,
 } from '../../infra/backup/catalog.ts'
 import { copyFromFile, countRows } from '../../infra/backup/copy.ts'
 import { BackupError } from '../../infra/backup/errors.ts'
 import type { Manifest, TableFile } from '../../infra/backup/manifest.ts'
+import { addCounts } from '../../infra/backup/row-digest.ts'
 import { copyJobsFromFile } from '../../infra/jobs/job-copies.ts'
 import { inTransaction } from './connection.ts'
 import { readMigrationNames } from './backup.ts'
@@ -54,15 +56,15 @@ export async function loadDatabase(
   manifest: Manifest,
   onProgress: (message: string) => void,
 ): Promise<void> {
-  const { tables } = manifest
-  requireSameTables(await listTables(client, excludedTables), tables)
+  const tables = await listTables(client, excludedTables)
+  const files = filesByTable(tables, manifest.tables)
   await inTransaction(client, '', async () => {
     const names = [...tables.map(({ name }) => quote(name)), 'restored_copy']
     await client.query(`LOCK TABLE ${names.join(', ')} IN ACCESS EXCLUSIVE MODE`)
     await requireNoUsers(client)
     await withoutConstraints(client, tables, async () => {
       await client.query(`TRUNCATE ${names.join(', ')}`)
-      for (const table of tables) await loadTable(client, backup, table, onProgress)
+      for (const table of tables) await loadTable(client, backup, table, files.get(table)!, onProgress)
     })
     await setSequences(client, manifest.sequences)
     await copyJobsFromFile(client, await readFileOf(backup, manifest.jobs.file))
@@ -78,15 +80,18 @@ export async function loadDatabase(
 async function loadTable(
   client: pg.Client,
   backup: Backup,
-  table: TableFile,
+  table: Table,
+  files: TableFile[],
   onProgress: (message: string) => void,
 ): Promise<void> {
-  await copyFromFile(client, columnsOf(table), await readFileOf(backup, table.file))
-  const { rows, digest } = await countRows(client, rowsOf(table))
-  if (rows !== table.rows || digest !== table.digest)
+  const expected = addCounts(files)
+  for (const file of files)
+    await copyFromFile(client, columnsOf({ ...file, name: table.name }), await readFileOf(backup, file.file))
+  const { rows, digest } = await countRows(client, rowsOf({ ...files[0], name: table.name }))
+  if (rows !== expected.rows || digest !== expected.digest)
     throw new BackupError(
-      `The table ${table.name} has ${rows} rows in the database that differ from the ${table.rows} of the ` +
-        'backup.',
+      `The table ${table.name} has ${rows} rows in the database that differ from the ${expected.rows} of ` +
+        'the backup.',
     )
   onProgress(`table ${table.name}: ${rows} rows`)
 }
@@ -100,10 +105,18 @@ async function requireNoUsers(client: pg.Client): Promise<void> {
     )
 }
 
-function requireSameTables(found: Array<{ name: string; columns: string[] }>, expected: TableFile[]): void {
-  const describe = (tables: Array<{ name: string; columns: string[] }>) =>
-    JSON.stringify(tables.map(({ name, columns }) => [name, [...columns].sort()]).sort())
-  if (describe(found) === describe(expected)) return
+/**
+ * The files of each table. Version 1.10.0 knows no partitions: its backup of a database that was upgraded has
+ * a file for each partition, whose name begins with the table's.
+ */
+function filesByTable(tables: Table[], files: TableFile[]): Map<Table, TableFile[]> {
+  const shape = ({ columns }: Table): string => JSON.stringify([...columns].sort())
+  const tableOf = (file: TableFile): Table | undefined =>
+    tables.find(({ name }) => name === file.name) ??
+    tables.find((table) => file.name.startsWith(`${table.name}_`) && shape(table) === shape(file))
+  const found = Map.groupBy(files, tableOf)
+  const isComplete = tables.every((table) => found.get(table)?.every((file) => shape(file) === shape(table)))
+  if (isComplete && !found.has(undefined)) return found as Map<Table, TableFile[]>
   throw new BackupError(
     'The database has other tables or columns than the backup: restore into an empty database.',
   )
