@@ -91,7 +91,7 @@ async function roll(t: Test, old: string): Promise<void> {
   })
 }
 
-/** A backup by the old release is restored by this one. `migrated`: the database has the new tables already. */
+/** A backup by the old release is restored by this one. `migrated`: the database has the new tables. */
 async function restoreBackup(t: Test, old: string, { migrated }: { migrated: boolean }): Promise<void> {
   const target = mkdtempSync(join(tmpdir(), 'platform-backup-'))
   t.teardown(() => rmSync(target, { recursive: true, force: true }))
