@@ -1,38 +1,57 @@
 // Statements that are sent in one write and answered together: one round trip. PostgreSQL runs them in order,
-// and none after an error. pg's client runs a batch as it runs a query, by the methods below.
+// and none after an error. Every statement of prisma/sql is sent in a batch, mostly alone. pg's client runs a
+// batch as it runs a query, by the methods below.
 import pg from 'pg'
+// @ts-expect-error -- pg's types leave it out
+import utils from 'pg/lib/utils'
+import { serialize } from 'pg-protocol'
 
-/** What the client calls on the query that it runs. pg's types leave it out. */
-interface Query {
-  name?: string
-  text: string
-  callback: (error: Error | null, result?: pg.QueryResult) => void
-  prepare(connection: Connection): void
-  handleRowDescription(message: unknown): void
-  handleDataRow(message: unknown): void
-  handleCommandComplete(message: unknown, connection: Connection): void
-  handleReadyForQuery(connection: Connection): void
-  handleError(error: Error, connection: Connection): void
-}
-
+/** What a batch uses of pg's connection. pg's types leave it out. */
 interface Connection {
-  stream: { cork(): void; uncork(): void }
+  stream: { write(bytes: Buffer): boolean }
+  /** The texts of the statements that PostgreSQL has prepared, and of those that were sent to it. */
+  parsedStatements: Record<string, string>
   submittedNamedStatements: Record<string, string>
-  sync(): void
 }
 
 /** `label`: the file in prisma/sql. */
-type Config = pg.QueryConfig & { label?: string }
+export interface Config {
+  name?: string | undefined
+  text: string
+  values?: unknown[] | undefined
+  types?: Types
+  rowMode?: 'array' | undefined
+  label?: string | undefined
+}
+
+type Types = Pick<typeof pg.types, 'getTypeParser'>
 
 export interface BatchStatement {
   config: Config
   result: Promise<pg.QueryResult>
 }
 
+/** How the rows of a statement are read. */
+interface Columns {
+  types: Types
+  fields: pg.FieldDef[]
+  parsers: Array<(text: string) => unknown>
+  /** A row with null in all columns. */
+  empty: Record<string, unknown>
+}
+
+/** The columns of the prepared statements of each connection: PostgreSQL does not send them again. */
+const columnsByConnection = new WeakMap<Connection, Map<string, Columns>>()
+
+const noColumns: Columns = { types: pg.types, fields: [], parsers: [], empty: {} }
+
+const describe = serialize.describe({ type: 'P' })
+const execute = serialize.execute()
+const sync = serialize.sync()
+
 export class Batch {
   /** Set by the client, which stops its time-out when it is called. */
   callback: (error?: Error) => void = () => {}
-  readonly statements: BatchStatement[] = []
   readonly #queries: Query[] = []
   /** The index of the statement that is answered next. */
   #next = 0
@@ -40,21 +59,13 @@ export class Batch {
 
   /** Adds a statement. @returns its result, when the whole batch is answered. */
   add(config: Config): Promise<pg.QueryResult> {
-    const result = new Promise<pg.QueryResult>((resolve, reject) => {
-      const query = new pg.Query({ ...config, queryMode: 'extended' } as Config) as unknown as Query
-      query.callback = (error, result) => {
-        if (!error) return resolve(result!)
-        this.#error ??= error
-        reject(error)
-      }
-      this.#queries.push(query)
-    }).catch((error: Error) => {
-      // The stack of the error is that of the socket. This one leads to the statement, as pg's own does.
-      Error.captureStackTrace(error)
-      throw error
-    })
-    this.statements.push({ config, result })
-    return result
+    const query = new Query(config)
+    this.#queries.push(query)
+    return query.result
+  }
+
+  get statements(): BatchStatement[] {
+    return this.#queries
   }
 
   /** Prepares no statement by name. */
@@ -68,51 +79,137 @@ export class Batch {
   }
 
   get text(): string | undefined {
-    return this.#queries[this.#next]?.text
+    return this.#queries[this.#next]?.config.text
   }
 
   submit(connection: Connection): void {
-    // A query ends with a Sync; here one ends them all.
-    const unsynced = Object.create(connection, { sync: { value: () => {} } }) as Connection
-    connection.stream.cork()
-    try {
-      for (const query of this.#queries) {
+    const messages: Buffer[] = []
+    for (const query of this.#queries) {
+      try {
+        query.prepare(connection, messages)
+      } catch (error) {
         // A value that cannot be sent: the statements after it are not sent either.
-        if (this.#error !== undefined) break
-        query.prepare(unsynced)
+        this.#error = error as Error
+        break
       }
-      connection.sync()
-    } finally {
-      connection.stream.uncork()
+    }
+    messages.push(sync)
+    connection.stream.write(Buffer.concat(messages))
+  }
+
+  handleRowDescription({ fields }: { fields: pg.FieldDef[] }): void {
+    this.#queries[this.#next].describe(fields)
+  }
+
+  handleDataRow({ fields: values }: { fields: Array<string | null> }): void {
+    try {
+      this.#queries[this.#next].addRow(values)
+    } catch (error) {
+      this.#error ??= error as Error
     }
   }
 
-  handleRowDescription(message: unknown): void {
-    this.#queries[this.#next].handleRowDescription(message)
-  }
-
-  handleDataRow(message: unknown): void {
-    this.#queries[this.#next].handleDataRow(message)
-  }
-
-  handleCommandComplete(message: unknown, connection: Connection): void {
-    this.#queries[this.#next].handleCommandComplete(message, connection)
+  handleCommandComplete({ text }: { text: string }, connection: Connection): void {
+    this.#queries[this.#next].complete(text, connection)
     this.#next++
   }
 
   handleReadyForQuery(connection: Connection): void {
     if (this.#error !== undefined) return this.handleError(this.#error, connection)
-    for (const query of this.#queries) query.handleReadyForQuery(connection)
+    for (const query of this.#queries) query.resolve()
     this.callback()
   }
 
   /** The transaction has failed, and every statement with it. */
   handleError(error: Error, connection: Connection): void {
-    for (const query of this.#queries) {
+    for (const { name, reject } of this.#queries) {
       // PostgreSQL has not prepared what it did not run.
-      if (query.name !== undefined) delete connection.submittedNamedStatements[query.name]
-      query.handleError(error, connection)
+      if (name !== undefined) delete connection.submittedNamedStatements[name]
+      reject(error)
     }
     this.callback(error)
+  }
+}
+
+/** A statement of a batch. */
+class Query implements BatchStatement {
+  readonly config: Config
+  name: string | undefined
+  readonly result: Promise<pg.QueryResult>
+  #resolve!: (result: pg.QueryResult) => void
+  reject!: (error: Error) => void
+  #columns = noColumns
+  #rows: Array<Record<string, unknown> | unknown[]> = []
+  #command = ''
+
+  constructor(config: Config) {
+    this.config = config
+    this.name = config.name
+    this.result = new Promise((resolve, reject) => {
+      this.#resolve = resolve
+      this.reject = reject
+    })
+  }
+
+  /** Throws for a value that cannot be sent. */
+  prepare(connection: Connection, messages: Buffer[]): void {
+    const { name } = this
+    const { text, values, types } = this.config
+    const bind = serialize.bind({
+      statement: name,
+      values: values as string[],
+      valueMapper: utils.prepareValue,
+    })
+    const { parsedStatements, submittedNamedStatements } = connection
+    const isPrepared =
+      name !== undefined && (parsedStatements[name] ?? submittedNamedStatements[name]) !== undefined
+    if (!isPrepared) {
+      messages.push(serialize.parse({ name, text }))
+      if (name !== undefined) submittedNamedStatements[name] = text
+    }
+    messages.push(bind)
+    const columns = isPrepared ? columnsByConnection.get(connection)?.get(name) : undefined
+    const isKnown = columns !== undefined && (columns === noColumns || columns.types === types)
+    if (isKnown) this.#columns = columns
+    else messages.push(describe)
+    messages.push(execute)
+  }
+
+  /** PostgreSQL describes the rows when it has not done so on this connection. */
+  describe(fields: pg.FieldDef[]): void {
+    const { types = pg.types } = this.config
+    this.#columns = {
+      types,
+      fields,
+      parsers: fields.map(({ dataTypeID }) => types.getTypeParser(dataTypeID, 'text')),
+      empty: Object.fromEntries(fields.map(({ name }) => [name, null])),
+    }
+  }
+
+  addRow(values: Array<string | null>): void {
+    const { fields, parsers, empty } = this.#columns
+    const isArray = this.config.rowMode === 'array'
+    const row: any = isArray ? new Array(values.length).fill(null) : { ...empty }
+    for (let i = 0; i < values.length; i++) {
+      const value = values[i]
+      if (value !== null) row[isArray ? i : fields[i].name] = parsers[i](value)
+    }
+    this.#rows.push(row)
+  }
+
+  complete(command: string, connection: Connection): void {
+    this.#command = command
+    if (this.name === undefined) return
+    let known = columnsByConnection.get(connection)
+    if (known === undefined) columnsByConnection.set(connection, (known = new Map()))
+    if (known.get(this.name) !== this.#columns) known.set(this.name, this.#columns)
+  }
+
+  resolve(): void {
+    // Such as `SELECT 3`, `INSERT 0 1` and `COMMIT`.
+    const [command, ...numbers] = this.#command.split(' ')
+    const rowCount = numbers.length === 0 ? null : Number(numbers.at(-1))
+    const { fields } = this.#columns
+    this.#resolve({ command, rowCount, oid: 0, rows: this.#rows, fields })
   }
 }

@@ -5,7 +5,7 @@ import type { FairSemaphore } from '../fair-semaphore.ts'
 import { openConnection } from './client.ts'
 import { translateError, type ConstraintError } from './errors.ts'
 import type { Db, RequestOrigin } from './db.ts'
-import { createPool } from './pool.ts'
+import { createPool, queryOn } from './pool.ts'
 import { createPrismaClient } from './prisma.ts'
 import { sqlBy, type OnRows, type SqlClient } from './statements.ts'
 import { Transactions, type TransactionOptions } from './transaction.ts'
@@ -98,7 +98,7 @@ export function openDatabase({
   const turns = createUserTurns(poolSize)
 
   const sqlOn = (pool: pg.Pool): SqlClient['sql'] => {
-    const sql = sqlBy((config) => pool.query(config), onRows)
+    const sql = sqlBy((config) => queryOn(pool, config), onRows)
     return async (statement, values) => {
       try {
         return await sql(statement, values)

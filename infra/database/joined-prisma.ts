@@ -1,10 +1,11 @@
 // Prisma inside a transaction of transaction.ts. Prisma begins one of its own, as its API demands; what it
 // sends to begin and end it is left out.
 import type pg from 'pg'
+import type { Config } from './batch.ts'
 import type { AppPrismaClient, PrismaInTransaction } from './prisma.ts'
 import { joining } from './pool.ts'
 
-type Run = (config: pg.QueryConfig) => Promise<pg.QueryResult>
+type Run = (config: Config) => Promise<pg.QueryResult>
 
 const nothing = { rows: [], fields: [], rowCount: 0 }
 
@@ -36,7 +37,7 @@ export class JoinedPrisma {
 /** What Prisma's adapter uses of a pooled connection. */
 function connectionOf(run: Run): pg.PoolClient {
   const connection = {
-    query: async (config: pg.QueryConfig) =>
+    query: async (config: Config) =>
       /^(BEGIN|COMMIT|ROLLBACK)$/.test(config.text) ? nothing : await run(config),
     release() {},
     on: () => connection,

@@ -1,7 +1,8 @@
 // The connection pool.
 import { AsyncLocalStorage } from 'node:async_hooks'
+import type { Socket } from 'node:net'
 import pg from 'pg'
-import { Batch } from './batch.ts'
+import { Batch, type Config } from './batch.ts'
 import { Client, UnpreparedClient, withApplicationName } from './client.ts'
 import { isTracing } from '../telemetry/spans.ts'
 import { configureSession, type SessionOptions } from './session.ts'
@@ -72,11 +73,12 @@ export function createPool({
     connectionString: withApplicationName(url, name),
     max: poolSize,
     connectionTimeoutMillis: connectTimeout,
-    // The server cancels slow statements itself; this covers a server that no longer answers.
-    query_timeout: statementTimeout + 1_000,
     idleTimeoutMillis: 60_000,
     keepAlive: true,
-    onConnect: (client) => configureSession(client, { statementTimeout, pooled }),
+    onConnect: async (client) => {
+      endUnanswered(client, statementTimeout + 1_000)
+      await configureSession(client, { statementTimeout, pooled })
+    },
   })
   // Without a listener, an idle connection that the server closes would crash the process.
   pool.on('error', onError)
@@ -86,6 +88,40 @@ export function createPool({
     if (isTracing()) traceStatements(client)
   })
   return pool
+}
+
+/** Sends a statement on a connection of the pool. */
+export async function queryOn(pool: pg.Pool, config: Config): Promise<pg.QueryResult> {
+  const client = await pool.connect()
+  const batch = new Batch()
+  const answer = batch.add(config)
+  client.query(batch as unknown as pg.Submittable)
+  try {
+    const result = await answer
+    client.release()
+    return result
+  } catch (error) {
+    client.release(error as Error)
+    throw error
+  }
+}
+
+/** The parts of pg's client that its types leave out. */
+interface Wire {
+  connection: { stream: Socket }
+  readyForQuery: boolean
+}
+
+/**
+ * PostgreSQL cancels slow statements itself. This closes a connection on which it no longer answers. The time
+ * counts from the last byte in either direction, so no statement needs a timer of its own.
+ */
+function endUnanswered(client: pg.ClientBase, milliseconds: number): void {
+  const wire = client as unknown as Wire
+  const { stream } = wire.connection
+  stream.setTimeout(milliseconds, () => {
+    if (!wire.readyForQuery) stream.destroy(new Error('Query read timeout'))
+  })
 }
 
 function reportStatements(client: pg.ClientBase, onStatement: (text: string) => void): void {

@@ -1,6 +1,7 @@
 // SQL statements that are declared once and prepared once per connection.
 import { hash } from 'node:crypto'
 import type pg from 'pg'
+import type { Config } from './batch.ts'
 import { types } from './pool.ts'
 
 /**
@@ -50,14 +51,19 @@ export interface SqlClient {
 
 export type OnRows = (label: string, rows: unknown[]) => void
 
-/** @param run runs a statement of pg's client */
 export function sqlBy(
-  run: (config: pg.QueryConfig) => Promise<pg.QueryResult>,
+  run: (config: Config) => Promise<pg.QueryResult>,
   onRows: OnRows | undefined,
 ): SqlClient['sql'] {
   return async ({ name, text, label }, values) => {
-    const { rows } = await run({ name, text, values, types, label } as pg.QueryConfig)
-    if (label !== undefined) onRows?.(label, rows)
-    return rows
+    try {
+      const { rows } = await run({ name, text, values, types, label })
+      if (label !== undefined) onRows?.(label, rows)
+      return rows
+    } catch (error) {
+      // The stack of the error is that of the socket. This one leads to the statement.
+      Error.captureStackTrace(error as Error)
+      throw error
+    }
   }
 }

@@ -1,7 +1,7 @@
 // Transactions. Each has a connection of the pool, on which Prisma and the statements of prisma/sql run.
 // BEGIN travels with its first statement, and COMMIT with those whose rows the transaction does not need.
 import type pg from 'pg'
-import { Batch } from './batch.ts'
+import { Batch, type Config } from './batch.ts'
 import type { Db, Effect, RequestOrigin } from './db.ts'
 import { isCommitRefused, isRetryable } from './errors.ts'
 import type { AppPrismaClient } from './prisma.ts'
@@ -102,7 +102,7 @@ class Transaction {
         return prisma()
       },
       sql: sqlBy((config) => this.query(config), onRows),
-      later: { sql: sqlBy((config) => this.#add(config), onRows) },
+      later: { sql: sqlBy(async (config) => await this.#add(config), onRows) },
       transaction: (work) => work(db),
       afterCommit: (effect) => {
         this.effects.push(effect)
@@ -116,14 +116,14 @@ class Transaction {
   }
 
   /** Sends the statement, after those that wait. */
-  async query(config: pg.QueryConfig): Promise<pg.QueryResult> {
+  async query(config: Config): Promise<pg.QueryResult> {
     const result = this.#add(config)
-    if (!this.#released) this.#send()
+    this.#send()
     return await result
   }
 
   /** The statement waits for the next one, or for COMMIT. */
-  async #add(config: pg.QueryConfig): Promise<pg.QueryResult> {
+  #add(config: Config): Promise<pg.QueryResult> {
     if (this.#released)
       throw Object.assign(new Error('Connection terminated: the transaction is over'), { code: 'P2028' })
     if (!this.#begun) {
@@ -131,7 +131,7 @@ class Transaction {
       // Its error is that of the statements after it.
       this.#batch.add({ name: 'begin', text: 'BEGIN' }).catch(() => {})
     }
-    return await this.#batch.add(config)
+    return this.#batch.add(config)
   }
 
   #send(): void {
