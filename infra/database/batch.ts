@@ -189,10 +189,10 @@ class Query implements BatchStatement {
   addRow(values: Array<string | null>): void {
     const { fields, parsers, empty } = this.#columns
     const isArray = this.config.rowMode === 'array'
-    const row: any = isArray ? new Array(values.length).fill(null) : { ...empty }
+    const row: any = isArray ? [] : { ...empty }
     for (let i = 0; i < values.length; i++) {
       const value = values[i]
-      if (value !== null) row[isArray ? i : fields[i].name] = parsers[i](value)
+      row[isArray ? i : fields[i].name] = value === null ? null : parsers[i](value)
     }
     this.#rows.push(row)
   }

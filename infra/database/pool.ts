@@ -27,6 +27,7 @@ export const types = {
   getTypeParser(oid: number, format?: 'text' | 'binary') {
     if (oid === 1184) return formatTimestamp
     if (oid === 20) return Number
+    if (oid === 1009) return parseTextArray
     return pg.types.getTypeParser(oid, format as 'text')
   },
 }
@@ -35,6 +36,15 @@ export const types = {
 function formatTimestamp(text: string): string {
   if (!text.endsWith('+00')) throw new Error(`The time zone of the database session is not UTC: ${text}`)
   return `${text.slice(0, 10)}T${text.slice(11, 19)}.${(text.slice(20, -3) + '000').slice(0, 3)}Z`
+}
+
+const parseAnyArray = pg.types.getTypeParser(1009 as number, 'text')
+
+/** A text[], such as `{a,"b c"}`. Most have no quotes. */
+function parseTextArray(text: string): Array<string | null> {
+  if (text === '{}') return []
+  const items = text.slice(1, -1)
+  return /["\\{]|NULL/.test(items) ? parseAnyArray(text) : items.split(',')
 }
 
 /** The connection that Prisma takes instead of one of the pool; see joined-prisma.ts. */
