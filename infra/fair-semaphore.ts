@@ -19,7 +19,7 @@ export class FairSemaphore {
   readonly #options: FairSemaphoreOptions
   readonly #runningByUser = new Map<string, number>()
   /** The user who waits the longest for a turn comes first. */
-  readonly #waitingByUser = new Map<string, Start[]>()
+  readonly #waitingByUser = new Map<string, Set<Start>>()
   #running = 0
 
   constructor(options: FairSemaphoreOptions) {
@@ -43,7 +43,7 @@ export class FairSemaphore {
 
   /** The tasks of the user that run or wait. */
   countOpen(user: string): number {
-    return this.#runningOf(user) + (this.#waitingByUser.get(user)?.length ?? 0)
+    return this.#runningOf(user) + (this.#waitingByUser.get(user)?.size ?? 0)
   }
 
   #hasSpace(user: string): boolean {
@@ -64,8 +64,8 @@ export class FairSemaphore {
   /** Waits for the user's turn, which counts as running from then on. */
   async #wait(user: string, signal?: AbortSignal): Promise<void> {
     const { maxWaiting, maxWaitMs, name } = this.#options
-    const waiting = this.#waitingByUser.get(user) ?? []
-    if (waiting.length >= maxWaiting) throw tooManyOpen(name, this.#options.perUser + maxWaiting)
+    const waiting = this.#waitingByUser.get(user) ?? new Set()
+    if (waiting.size >= maxWaiting) throw tooManyOpen(name, this.#options.perUser + maxWaiting)
     signal?.throwIfAborted()
     const turn = Promise.withResolvers<void>()
     const giveUp = (error: unknown): void => {
@@ -75,7 +75,7 @@ export class FairSemaphore {
     const timer = setTimeout(() => giveUp(unavailable()), maxWaitMs)
     const onAbort = (): void => giveUp(signal?.reason)
     signal?.addEventListener('abort', onAbort, { once: true })
-    this.#waitingByUser.set(user, [...waiting, turn.resolve])
+    this.#waitingByUser.set(user, waiting.add(turn.resolve))
     try {
       await turn.promise
     } finally {
@@ -85,9 +85,9 @@ export class FairSemaphore {
   }
 
   #removeWaiting(user: string, start: Start): void {
-    const rest = (this.#waitingByUser.get(user) ?? []).filter((other) => other !== start)
-    if (rest.length === 0) this.#waitingByUser.delete(user)
-    else this.#waitingByUser.set(user, rest)
+    const waiting = this.#waitingByUser.get(user)
+    waiting?.delete(start)
+    if (waiting?.size === 0) this.#waitingByUser.delete(user)
   }
 
   #startNext(): void {

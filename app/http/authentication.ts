@@ -40,13 +40,12 @@ export function authenticate(info: OperationInfo, { principals, lastUsed }: Serv
 
   /** Without a valid key only the client's address can be limited. */
   async function principalOf(request: FastifyRequest, reply: FastifyReply): Promise<Principal> {
-    const network = networkOf(request.ip)
-    // Failed look-ups have a limit of their own, which is asked before the database. Requests without a key
-    // do not use it up, so that they cannot lock out the valid keys of the same address.
-    const lookUps = `look-ups ${network}`
     try {
+      // Failed look-ups have a limit of their own, which is asked before the database. Requests without a key
+      // do not use it up, so that they cannot lock out the valid keys of the same address.
       const beforeLookUp = async () => {
-        const lookUp = await limits.peek('address', lookUps)
+        const network = networkOf(request.ip)
+        const lookUp = await limits.peek('address', `look-ups ${network}`)
         if (!lookUp.allowed) await countRequest(limits, reply, 'address', network)
         await requireAllowed(reply, lookUp)
       }
@@ -54,7 +53,9 @@ export function authenticate(info: OperationInfo, { principals, lastUsed }: Serv
     } catch (error) {
       if (!(error instanceof ApiError) || error.status !== 401) throw error
       const { reason } = error.details
-      if (reason !== 'missing' && reason !== 'malformed') await limits.consume('address', lookUps)
+      const network = networkOf(request.ip)
+      if (reason !== 'missing' && reason !== 'malformed')
+        await limits.consume('address', `look-ups ${network}`)
       await countRequest(limits, reply, 'address', network)
       throw error
     }

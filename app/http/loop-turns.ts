@@ -1,8 +1,11 @@
 // Steps on the main thread take turns by user, so that many of one user do not delay the requests of others:
 // the start of a request, a chunk of a large body or of a download, the parsing of a large body. A user has
-// one step in each iteration of the event loop.
+// one step in each iteration of the event loop, and further ones while the iteration is short.
 import { Transform, type Readable } from 'node:stream'
 import type { FastifyRequest } from 'fastify'
+
+/** Milliseconds after which only the first step of each user still starts in an iteration. */
+const sliceMs = 1
 
 /**
  * The further steps of each user. A user without an entry has had no step in this iteration of the event
@@ -10,31 +13,56 @@ import type { FastifyRequest } from 'fastify'
  */
 const waiting = new Map<string, Array<() => void>>()
 
+/** When the first step of this iteration started. */
+let startedAt = 0
+
 /** Calls `step` in this iteration of the event loop, or in the user's next turn. It must not throw. */
-export function takeTurn({ principal, ip }: FastifyRequest, step: () => void): void {
-  const user = principal?.userId ?? ip
-  const steps = waiting.get(user)
-  if (steps !== undefined) {
-    steps.push(step)
-    return
-  }
-  if (waiting.size === 0) setImmediate(startIteration)
-  waiting.set(user, [])
-  step()
+export function takeTurn(request: FastifyRequest, step: () => void): void {
+  const steps = beginTurn(request)
+  if (steps === null) step()
+  else steps.push(step)
 }
 
-/** Resolves in this iteration of the event loop, or in the user's next turn. */
-export async function turn(request: FastifyRequest): Promise<void> {
-  await new Promise<void>((resolve) => takeTurn(request, resolve))
+/** Null if the user may go on in this iteration, else a promise of the user's next turn. */
+export function turn(request: FastifyRequest): Promise<void> | null {
+  const steps = beginTurn(request)
+  return steps === null ? null : new Promise((resolve) => steps.push(resolve))
+}
+
+/** Null if the user's step may start now, else the steps of the user that wait. */
+function beginTurn({ principal, ip }: FastifyRequest): Array<() => void> | null {
+  const user = principal?.userId ?? ip
+  const steps = waiting.get(user)
+  if (steps !== undefined) return steps.length === 0 && hasTime() ? null : steps
+  if (waiting.size === 0) {
+    startedAt = performance.now()
+    setImmediate(startIteration)
+  }
+  waiting.set(user, [])
+  return null
 }
 
 function startIteration(): void {
-  for (const [user, steps] of waiting) {
-    const step = steps.shift()
-    if (step === undefined) waiting.delete(user)
-    else step()
+  startedAt = performance.now()
+  for (const [user, steps] of waiting) if (steps.length === 0) waiting.delete(user)
+  if (waiting.size === 0) return
+  setImmediate(startIteration)
+  startRound()
+}
+
+/** A step of each user that waits, and again while there is time. */
+function startRound(): void {
+  let isOver = true
+  for (const steps of waiting.values()) {
+    steps.shift()?.()
+    isOver &&= steps.length === 0
   }
-  if (waiting.size > 0) setImmediate(startIteration)
+  // After all that the steps have started.
+  if (!isOver) queueMicrotask(() => process.nextTick(() => hasTime() && startRound()))
+}
+
+function hasTime(): boolean {
+  return performance.now() - startedAt < sliceMs
 }
 
 /** The same bytes, whose chunks wait for the user's turns. */

@@ -63,10 +63,10 @@ export function createRateLimits({ policies, redisUrl, onError = () => {} }: Rat
     if (found === undefined) throw new Error(`unknown rate limit policy: ${name}`)
     return found
   }
-  async function use<T>(name: string, work: (limiter: RateLimiterAbstract) => Promise<T>): Promise<T> {
+  function use<T>(name: string, work: (limiter: RateLimiterAbstract) => Promise<T>): Promise<T> {
     const { shared, memory } = limiterOf(name)
-    if (redis === null || shared === null) return await work(memory)
-    return await redis.ask(
+    if (redis === null || shared === null) return work(memory)
+    return redis.ask(
       () => work(shared),
       () => work(memory),
     )

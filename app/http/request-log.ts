@@ -35,9 +35,6 @@ export function logRequest(request: FastifyRequest, reply: FastifyReply, done: (
 /** The path without its query. Segments that may be secrets or personal data are left out. */
 export function loggedPath(url: string): string {
   const [path] = url.split(/[?#]/, 1)
-  const shown = path
-    .split('/')
-    .map((segment) => (loggedSegment.test(segment) ? segment : '…'))
-    .join('/')
+  const shown = path.replace(/[^/]+/g, (segment) => (loggedSegment.test(segment) ? segment : '…'))
   return shown.slice(0, maxPath)
 }

@@ -101,22 +101,23 @@ export class OperationRoute {
 
   async #serve(request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> {
     const { info } = this
-    await turn(request)
+    const next = turn(request)
+    if (next !== null) await next
     requireAcceptable(request, info.produces)
     if (info.produces.length > 1) varyBy(reply, 'accept')
     const streamed = isStreamed(info, request)
     if (streamed) countUpload(this.context.services.openUploads, request, reply)
     const input = streamed ? await readStreamedInput(info, request) : validate(info, request)
-    const answer = async (): Promise<Send> => await this.#answer(request, reply, input)
     const user = request.principal?.userId
+    const answer = (): Promise<Send> => {
+      // The client has gone while the request waited.
+      if (reply.raw.closed) throw requestTimeout()
+      return this.#answer(request, reply, input)
+    }
     const send =
       user === undefined || streamed || !takesTurns(info)
         ? await answer()
-        : await this.context.turns.run(user, async () => {
-            // The client has gone while the request waited.
-            if (reply.raw.closed) throw requestTimeout()
-            return await answer()
-          })
+        : await this.context.turns.run(user, answer)
     // The lists that the user reads next must have what the request wrote.
     if (user !== undefined && this.#writes) await this.context.services.readReplica?.noteWrite(user)
     return await send()

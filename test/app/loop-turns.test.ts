@@ -4,14 +4,25 @@ import { buffer } from 'node:stream/consumers'
 import { setImmediate as nextIteration } from 'node:timers/promises'
 import type { FastifyRequest } from 'fastify'
 import t from 'tap'
-import { inTurns, takeTurn } from '../../app/http/loop-turns.ts'
+import { inTurns, takeTurn, turn } from '../../app/http/loop-turns.ts'
 
 const requestOf = (userId: string): FastifyRequest =>
   ({ principal: { userId }, ip: '127.0.0.1' }) as FastifyRequest
 
-t.test('a user has one step in an iteration of the event loop', async (t) => {
+/** A step that takes all the time of an iteration. */
+const long = (step: () => void) => () => {
+  const end = performance.now() + 2
+  while (performance.now() < end);
+  step()
+}
+
+t.test('a user has one long step in an iteration of the event loop', async (t) => {
   const done: string[] = []
-  for (let i = 1; i <= 3; i++) takeTurn(requestOf('ann'), () => done.push(`ann ${i}`))
+  for (let i = 1; i <= 3; i++)
+    takeTurn(
+      requestOf('ann'),
+      long(() => done.push(`ann ${i}`)),
+    )
   takeTurn(requestOf('bob'), () => done.push('bob 1'))
   t.same(done, ['ann 1', 'bob 1'], 'the first step of each user waits for no other')
   await nextIteration()
@@ -20,10 +31,30 @@ t.test('a user has one step in an iteration of the event loop', async (t) => {
   t.same(done, ['ann 1', 'bob 1', 'ann 2', 'ann 3'])
 })
 
+t.test('steps that wait start in order, and after what the ones before have started', async (t) => {
+  const done: string[] = []
+  takeTurn(
+    requestOf('cyd'),
+    long(() => done.push('long')),
+  )
+  const steps = Array.from({ length: 50 }, async (_, i) => {
+    await turn(requestOf('cyd'))
+    done.push(`start ${i}`)
+    for (let n = 0; n < 20; n++) await Promise.resolve()
+    done.push(`end ${i}`)
+  })
+  t.same(done, ['long'])
+  await Promise.all(steps)
+  t.same(done, ['long', ...Array.from({ length: 50 }, (_, i) => [`start ${i}`, `end ${i}`]).flat()])
+})
+
 t.test('requests without a key take turns by address', async (t) => {
   const done: string[] = []
   const request = { principal: null, ip: '127.0.0.1' } as FastifyRequest
-  takeTurn(request, () => done.push('first'))
+  takeTurn(
+    request,
+    long(() => done.push('first')),
+  )
   takeTurn(request, () => done.push('second'))
   t.same(done, ['first'])
   await nextIteration()
