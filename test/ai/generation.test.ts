@@ -1,10 +1,12 @@
 // Answers in progress and their followers: slow followers, late followers, and followers of a deleted
 // message.
+import { mock } from 'node:test'
 import t from 'tap'
 import { startChat } from '../../services/ai/chat/start-answer.ts'
 import type { CompletionRequest } from '../../services/ai/providers/providers.ts'
 import type { CompletionPiece } from '../../services/ai/providers/completion.ts'
 import { Generations } from '../../services/ai/chat/generation.ts'
+import { LiveAnswer } from '../../services/ai/chat/live-answer.ts'
 import type { OperationInfo } from '../../infra/contract/operation.ts'
 import { createMember } from '../support/db-fixtures.ts'
 import { collect, waitUntilIdle, startChatFixture, streamChat, textOf } from '../support/chat.ts'
@@ -99,6 +101,39 @@ t.test('a slow reader gets all text and every citation exactly once', async (t) 
   const events = await collect(opened)
   t.equal(textOf(events), pieces.join(''))
 })
+
+t.test(
+  'text that arrives soon after a change is told with the next change, and the end at once',
+  async (t) => {
+    mock.timers.enable({ apis: ['setTimeout'] })
+    t.teardown(() => mock.timers.reset())
+    const answer = new LiveAnswer({} as never)
+    let changes = 0
+    const settled = async (): Promise<number> => {
+      for (let i = 0; i < 10; i++) await Promise.resolve()
+      return changes
+    }
+    void (async () => {
+      for (; answer.final === null; changes++) await answer.changed
+    })()
+    answer.addText('one')
+    t.equal(await settled(), 1, 'the first text is told at once')
+    for (const text of [' two', ' three']) {
+      answer.addText(text)
+      t.equal(await settled(), 1)
+    }
+    mock.timers.tick(1_000)
+    t.equal(await settled(), 2)
+    mock.timers.tick(1_000)
+    t.equal(await settled(), 2, 'without more text there is no change')
+    answer.addText(' four')
+    t.equal(await settled(), 3, 'text after a pause is told at once')
+    answer.addText(' five')
+    answer.finish({ message: null, error: null })
+    t.equal(await settled(), 4)
+    t.equal(answer.content, 'one two three four five')
+  },
+)
 
 t.test('a citation marker may be split across pieces', async (t) => {
   const base = await addKnowledgeBase(database, principal)

@@ -31,6 +31,12 @@ export interface FinalAnswer {
   error: ApiError | null
 }
 
+/**
+ * Milliseconds between two changes that followers are told of. What arrives meanwhile is one event, since an
+ * event costs several times the work of a token.
+ */
+const changeInterval = 50
+
 export class LiveAnswer implements AnswerContent {
   readonly task: GenerationTask
   content = ''
@@ -54,6 +60,9 @@ export class LiveAnswer implements AnswerContent {
   readonly #abort = new AbortController()
   readonly #finished = Promise.withResolvers<FinalAnswer>()
   #changed = Promise.withResolvers<void>()
+  /** Runs while a change must wait. */
+  #changeTimer: NodeJS.Timeout | undefined
+  #changeWaits = false
   /** The first half of a surrogate pair whose second half has not arrived. */
   #pendingSurrogate = ''
 
@@ -70,7 +79,7 @@ export class LiveAnswer implements AnswerContent {
     return this.#abort.signal
   }
 
-  /** Resolves at the next change: more text, a citation, or the end. */
+  /** Resolves at the next change: more text or citations, or the end. */
   get changed(): Promise<void> {
     return this.#changed.promise
   }
@@ -88,14 +97,14 @@ export class LiveAnswer implements AnswerContent {
     if (complete === '') return
     this.content += complete
     this.parts.push({ end: endOf(this.parts) + complete.length, text: complete })
-    this.#notifyChanged()
+    this.#change()
   }
 
   addCitation(citation: NewCitation): void {
     const stored = { ...citation, at: this.content.length }
     this.citations.push(stored)
     this.parts.push({ end: endOf(this.parts) + 1, citation: stored })
-    this.#notifyChanged()
+    this.#change()
   }
 
   /** The generation stops when the last follower has left. @returns a function that removes this follower. */
@@ -125,8 +134,23 @@ export class LiveAnswer implements AnswerContent {
 
   finish(final: FinalAnswer): void {
     this.final = final
+    clearTimeout(this.#changeTimer)
     this.#notifyChanged()
     this.#finished.resolve(final)
+  }
+
+  /** The first change is told at once. */
+  #change(): void {
+    if (this.#changeTimer !== undefined) {
+      this.#changeWaits = true
+      return
+    }
+    this.#changeWaits = false
+    this.#changeTimer = setTimeout(() => {
+      this.#changeTimer = undefined
+      if (this.#changeWaits) this.#change()
+    }, changeInterval)
+    this.#notifyChanged()
   }
 
   #notifyChanged(): void {

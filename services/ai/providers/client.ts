@@ -7,10 +7,8 @@ import type { ProviderSettings } from '../../../infra/config/ai-providers.ts'
 
 /** Bytes of an error response. It is read only to classify the error. */
 const maxErrorBytes = 64 * 1024
-/** Bytes of one server-sent event. */
-const maxEventBytes = 1024 * 1024
 /** Bytes of an answer. */
-const maxBodyBytes = 256 * 1024 * 1024
+export const maxBodyBytes = 256 * 1024 * 1024
 /** Milliseconds to connect. */
 const connectTimeout = 10_000
 /** Milliseconds after which the next IP address of the host is tried. */
@@ -65,7 +63,9 @@ export function createClient({ baseUrl, apiKey }: ProviderSettings, agent: Agent
           redirect: 'manual',
         }),
       )
-      return (await (response.ok ? limitSize(response) : readErrorResponse(response))) as unknown as Response
+      if (!response.ok) return (await readErrorResponse(response)) as unknown as Response
+      // read-events.ts limits a stream.
+      return (isEventStream(response) ? response : limitSize(response)) as unknown as Response
     },
   })
 }
@@ -109,26 +109,24 @@ function pickHeaders(response: UndiciResponse, names: string[]): Record<string, 
   )
 }
 
-/** Fails the body of the response once it, or one of its events, is too large. */
+function isEventStream({ headers }: UndiciResponse): boolean {
+  return headers.get('content-type')?.startsWith('text/event-stream') === true
+}
+
+/** Fails the body of the response once it is too large. */
 function limitSize(response: UndiciResponse): UndiciResponse {
   if (response.body === null) return response
   const reader = response.body.getReader()
-  const check = response.headers.get('content-type')?.startsWith('text/event-stream')
-    ? createEventSizeCheck()
-    : () => {}
   let bytes = 0
   const body = new ReadableStream<Uint8Array>(
     {
       async pull(controller) {
         const { done, value } = await reader.read()
         if (done) return controller.close()
-        try {
-          bytes += value.length
-          if (bytes > maxBodyBytes) throw new ResponseTooLarge('The response is too large.')
-          check(value)
-        } catch (error) {
+        bytes += value.length
+        if (bytes > maxBodyBytes) {
           void reader.cancel().catch(() => {})
-          throw error
+          throw new ResponseTooLarge('The response is too large.')
         }
         controller.enqueue(value)
       },
@@ -140,26 +138,4 @@ function limitSize(response: UndiciResponse): UndiciResponse {
     status: response.status,
     headers: pickHeaders(response, ['content-type', 'x-request-id']),
   })
-}
-
-/** The function throws if an event is too large. An empty line ends an event. */
-function createEventSizeCheck(): (bytes: Uint8Array) => void {
-  let event = 0
-  let line = 0
-  let previous = 0
-  return (bytes) => {
-    for (const byte of bytes) {
-      event++
-      if (byte === 10 && previous === 13) {
-        // The LF of a CRLF.
-      } else if (byte === 10 || byte === 13) {
-        if (line === 0) event = 0
-        line = 0
-      } else {
-        line++
-      }
-      previous = byte
-    }
-    if (event > maxEventBytes) throw new ResponseTooLarge('A server-sent event is too large.')
-  }
 }

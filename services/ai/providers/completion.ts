@@ -5,7 +5,9 @@ import type OpenAI from 'openai'
 import type { ChatCompletionCreateParamsStreaming } from 'openai/resources/chat/completions'
 import { invalidField } from '../../../infra/errors.ts'
 import { retryDelay } from './backoff.ts'
-import { createTextJoiner, parseChunk, type FinishReason, type TokenUsage } from './stream-chunks.ts'
+import { readEvents } from './read-events.ts'
+import { ReceivedAnswer } from './received-answer.ts'
+import type { FinishReason, TokenUsage } from './stream-chunks.ts'
 import { createDeadlines, type Deadlines, type Timeouts } from './deadlines.ts'
 import {
   InvalidAnswer,
@@ -46,11 +48,6 @@ export interface CompletionOptions {
   report(message: string): void
 }
 
-/** Characters of an answer without a token limit. */
-const maxCharacters = 4_000_000
-/** An answer of n tokens may have n × charactersPerToken + spareCharacters characters. */
-const charactersPerToken = 32
-const spareCharacters = 4096
 /** Milliseconds for the usage and the end of the stream after the finish reason. */
 const closingTimeout = 5_000
 
@@ -108,46 +105,40 @@ async function* streamAnswer(
 ): AsyncGenerator<CompletionPiece> {
   deadlines.signal.throwIfAborted()
   const { signal } = deadlines
-  const stream = await client.chat.completions.create(requestBody(request, quirks.current()), {
-    signal,
-    ...(request.requestId !== undefined && { headers: { 'x-client-request-id': request.requestId } }),
-  })
-  const chunks = stream[Symbol.asyncIterator]()
-  const text = createTextJoiner()
-  let remaining = maxCharactersOf(request.maxTokens ?? model.maxOutputTokens)
-  let finishReason: FinishReason | null = null
-  let usage: TokenUsage | null = null
+  const response = await client.chat.completions
+    .create(requestBody(request, quirks.current()), {
+      signal,
+      ...(request.requestId !== undefined && { headers: { 'x-client-request-id': request.requestId } }),
+    })
+    .asResponse()
+  const batches = readEvents(response)
+  const answer = new ReceivedAnswer(request.maxTokens ?? model.maxOutputTokens, response.headers)
   try {
     for (;;) {
-      const { done, value } = await deadlines.next(chunks)
+      const { done, value: events } = await deadlines.next(batches)
       if (done) break
-      const chunk = parseChunk(value)
-      usage = chunk.usage ?? usage
-      if (finishReason !== null) continue
-      const length = chunk.content.length + chunk.reasoningLength
-      if (length > 0) deadlines.progress()
-      const delta = text.add(chunk.content.slice(0, remaining))
-      remaining -= length
+      const { delta, error } = answer.add(events)
+      if (answer.hasGrown) deadlines.progress()
       if (delta !== '') yield { delta }
-      if (remaining < 0) {
+      if (error !== null) throw error
+      if (answer.isCut) {
         report('its answer exceeded the length limit and was cut')
         return yield { end: { finishReason: 'length', usage: null } }
       }
-      finishReason = chunk.finishReason
-      if (finishReason !== null) deadlines.startClosing(closingTimeout)
+      if (answer.isComplete) break
+      if (answer.finishReason !== null) deadlines.startClosing(closingTimeout)
     }
   } catch (error) {
     // After the finish reason the answer is complete, so a failure no longer matters.
-    if (finishReason === null) throw error
+    if (answer.finishReason === null) throw error
   } finally {
     // Closes the connection if the answer was not read to its end.
-    void chunks.return?.().catch(() => {})
+    void batches.return(undefined).catch(() => {})
   }
   if (request.signal.aborted) throw request.signal.reason
-  // The client ends an aborted stream without an error.
-  if (finishReason === null)
-    throw signal.aborted ? signal.reason : new InvalidAnswer('its answer has no end', true)
-  const rest = text.rest()
+  const { finishReason, usage } = answer
+  if (finishReason === null) throw new InvalidAnswer('its answer has no end', true)
+  const rest = answer.rest()
   if (rest !== '') yield { delta: rest }
   yield { end: { finishReason, usage } }
 }
@@ -187,12 +178,6 @@ function learnQuirk(quirks: KnownQuirks, request: CompletionRequest, error: unkn
   for (const field of ['temperature', 'stop'] as const)
     if (request[field] !== undefined && rejects(field)) throw unsupportedParameter(field)
   return false
-}
-
-function maxCharactersOf(tokens: number | null): number {
-  return tokens === null
-    ? maxCharacters
-    : Math.min(tokens * charactersPerToken + spareCharacters, maxCharacters)
 }
 
 /** Returns early when the signal is aborted; the next attempt then throws the reason. */

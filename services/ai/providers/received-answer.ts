@@ -1,0 +1,79 @@
+// What of a streamed completion has arrived: the text, its limit, and how it ends.
+import type { EventSourceMessage } from 'eventsource-parser'
+import { APIError } from 'openai'
+import { createTextJoiner, parseChunk, type FinishReason, type TokenUsage } from './stream-chunks.ts'
+
+/** Characters of an answer without a token limit. */
+const maxCharacters = 4_000_000
+/** An answer of n tokens may have n × charactersPerToken + spareCharacters characters. */
+const charactersPerToken = 32
+const spareCharacters = 4096
+
+export class ReceivedAnswer {
+  /** null until the provider has sent it. */
+  finishReason: FinishReason | null = null
+  usage: TokenUsage | null = null
+  /** Whether the last events had text or reasoning. */
+  hasGrown = false
+  /** Whether the provider has declared the end of the stream. */
+  isComplete = false
+  readonly #headers: Headers
+  readonly #text = createTextJoiner()
+  #remaining: number
+
+  constructor(maxTokens: number | null, headers: Headers) {
+    this.#headers = headers
+    this.#remaining = maxCharactersOf(maxTokens)
+  }
+
+  /** Whether the answer exceeds the limit of its length. */
+  get isCut(): boolean {
+    return this.#remaining < 0
+  }
+
+  /** @returns the new text, and the error of the event behind it. */
+  add(events: EventSourceMessage[]): { delta: string; error: unknown } {
+    this.hasGrown = false
+    let delta = ''
+    try {
+      for (const event of events) {
+        delta += this.#add(event)
+        if (this.isCut || this.isComplete) break
+      }
+      return { delta, error: null }
+    } catch (error) {
+      return { delta, error }
+    }
+  }
+
+  /** What is left of the text at its end. */
+  rest(): string {
+    return this.#text.rest()
+  }
+
+  #add({ event, data }: EventSourceMessage): string {
+    if (data === '[DONE]') {
+      this.isComplete = true
+      return ''
+    }
+    const value = JSON.parse(data)
+    // As the official client does.
+    if (event === 'error' || value?.error)
+      throw new APIError(undefined, value?.error ?? value, undefined, this.#headers)
+    const chunk = parseChunk(value)
+    this.usage = chunk.usage ?? this.usage
+    if (this.finishReason !== null) return ''
+    const length = chunk.content.length + chunk.reasoningLength
+    if (length > 0) this.hasGrown = true
+    const delta = this.#text.add(chunk.content.slice(0, this.#remaining))
+    this.#remaining -= length
+    if (!this.isCut) this.finishReason = chunk.finishReason
+    return delta
+  }
+}
+
+function maxCharactersOf(tokens: number | null): number {
+  return tokens === null
+    ? maxCharacters
+    : Math.min(tokens * charactersPerToken + spareCharacters, maxCharacters)
+}
