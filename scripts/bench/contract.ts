@@ -13,7 +13,7 @@ import { table } from './table.ts'
 const root = join(import.meta.dirname, '../..')
 const ownOperations = Object.keys(own).length
 /** The generated code that the server loads for validation. */
-const validation = ['validators.js', 'replies.js', 'serializers.js']
+const validation = ['validators.js', 'serializers.js']
 
 interface Cost {
   operations: number

@@ -22,7 +22,7 @@ import { withWholeAlternatives } from './alternatives.ts'
 import { exactDocument, publishedDocument } from './publish.ts'
 import { banner, emitOperations, emitRoutes, emitTypes, markedOtherValues } from './types.ts'
 import { Pool, schemasOf } from './schemas.ts'
-import { compileRequests, compileResponses, createCompilers, type Compilers } from './validators.ts'
+import { compileRequests, createCompilers, emitReplySchemas, type Compilers } from './validators.ts'
 import { compileSerializers } from './serializers.ts'
 import { generatePrisma, stalePrisma } from './prisma.ts'
 import { generateSql, staleSql } from './sql/sql.ts'
@@ -80,10 +80,7 @@ export async function emit(spec: string, compilers = createCompilers()): Promise
     ['events.ts', eventTable],
     ['routes.ts', emitRoutes(operations)],
     ['validators.js', banner + compileRequests(document, parameters, bodies, compilers)],
-    [
-      'replies.js',
-      banner + compileResponses(document, new Map([...responses.schemas, ...payloads.schemas]), compilers),
-    ],
+    ['replies.json', emitReplySchemas(document, new Map([...responses.schemas, ...payloads.schemas]))],
     ['serializers.js', banner + compileSerializers(document, responses.schemas)],
   ])
   const types = async (): Promise<Map<string, string>> =>
@@ -96,10 +93,6 @@ export async function emit(spec: string, compilers = createCompilers()): Promise
           "import('ajv').ValidateFunction",
           'Validators for the parts of a request, by the names in the table of operations.',
         ),
-      ],
-      [
-        'replies.d.ts',
-        declaration('replies', "import('ajv').ValidateFunction", 'Validators for response bodies.'),
       ],
       [
         'serializers.d.ts',

@@ -1,6 +1,5 @@
-// Compiles the contract's schemas to JavaScript with Ajv: validators for requests and, for tests and a
-// setting, for responses. Names in the code follow from the schemas, so that a new schema changes no other
-// code.
+// Compiles the schemas of requests to JavaScript with Ajv. Names in the code follow from the schemas, so that
+// a new schema changes no other code. The schemas of responses stay JSON.
 import { createHash } from 'node:crypto'
 import { Ajv2020 } from 'ajv/dist/2020.js'
 import { _, str, stringify, type Name } from 'ajv'
@@ -20,7 +19,6 @@ type Json = any
 export interface Compilers {
   parameters: Compiler
   bodies: Compiler
-  replies: Compiler
 }
 
 /** Only path, query and header parameters are coerced to the declared type, because they arrive as text. */
@@ -28,7 +26,6 @@ export function createCompilers(): Compilers {
   return {
     parameters: new Compiler('array'),
     bodies: new Compiler(false, countsFirst),
-    replies: new Compiler(false),
   }
 }
 
@@ -43,8 +40,21 @@ export function compileRequests(
   )
 }
 
-export function compileResponses(document: Json, responses: Map<string, Json>, compilers: Compilers): string {
-  return asModule(compilers.replies.compile(document, responses))
+/** The schemas of responses and events for infra/validation/replies.ts, one per line. */
+export function emitReplySchemas(document: Json, responses: Map<string, Json>): string {
+  const lines = Object.entries(replySchemas(document, responses)).map(
+    ([name, schema]) => `${JSON.stringify(name)}: ${JSON.stringify(schema)}`,
+  )
+  return `{\n${lines.join(',\n')}\n}\n`
+}
+
+/** The components, as `spec:NAME`, and the responses, by name. */
+export function replySchemas(document: Json, responses: Map<string, Json>): Record<string, Json> {
+  const components = Object.entries<Json>(document.components?.schemas ?? {})
+  return Object.fromEntries([
+    ...components.map(([name, schema]) => [idOf(name), plain(schema, idOf)]),
+    ...[...responses].map(([name, schema]) => [name, plain(schema, idOf)]),
+  ])
 }
 
 /** The formats that a schema may use. */

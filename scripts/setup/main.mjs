@@ -18,6 +18,7 @@ import {
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { configureGit } from './git-config.mjs'
 
 const OLDEST_NODE = 20
 const SERVER_NODE = 24
@@ -61,6 +62,7 @@ async function main() {
   if (process.argv.includes('--help') || process.argv.includes('-h')) return console.log(usage)
   if (process.argv.includes('--version')) return console.log(readJson(join(root, 'package.json')).version)
   const dev = process.argv.includes('--dev')
+  if (dev) configureGit(root)
   if (isReady(dev) || (existsSync(prunedFile) && !dev)) return
   const unlock = await lock()
   try {

@@ -12,7 +12,7 @@ import { operationsOf, type Operation } from '../../scripts/generate/model.ts'
 import type { ValidateFunction } from 'ajv'
 import { eventTypes, type EventType } from '../../generated/events.ts'
 import { operations, type OperationId } from '../../generated/operations.ts'
-import replies from '../../generated/replies.js'
+import { replies } from '../../infra/validation/replies.ts'
 import type { Reply } from '../support/client.ts'
 import { served, requestFor } from '../support/operation-fixtures.ts'
 import {
@@ -133,7 +133,7 @@ t.test('an answer that breaks one constraint is rejected by the validators that 
   const { answers } = negativeCasesOf(document, createChecks(document), listed)
   t.ok(answers.length > 1000)
   for (const { root, site, value, expected } of answers) {
-    const validate = replies[validatorName(root)] as ValidateFunction
+    const validate = replies[validatorName(root)]
     const reportedProblems = validate(value) ? [] : problemsOf(validate.errors!, value, 'answer')
     if (JSON.stringify(reportedProblems) !== JSON.stringify(expected))
       t.same(

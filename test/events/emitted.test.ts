@@ -5,7 +5,7 @@ import type { ValidateFunction } from 'ajv'
 import { eventTypes, type EventType } from '../../generated/events.ts'
 import { operations, type OperationId } from '../../generated/operations.ts'
 import type { Operations, HandlerServices } from '../../services/handler.ts'
-import replies from '../../generated/replies.js'
+import { replies } from '../../infra/validation/replies.ts'
 import { handlers } from '../../generated/routes.ts'
 import type { Db } from '../../infra/database/database.ts'
 import type { OperationInfo } from '../../infra/contract/operation.ts'
@@ -319,7 +319,7 @@ for (const info of writes) {
     const isOutside = id === 'removeMember' || id === 'declineInvitation'
     const reader = isOutside ? server.admin : caller
     const event = (await reader.client.get(`/events/${row.id}`)).body
-    const validate = replies[payload] as ValidateFunction
+    const validate = replies[payload]
     t.ok(validate(event), `its payload matches the spec: ${JSON.stringify(validate.errors)}`)
     t.match(event, {
       id: row.id,

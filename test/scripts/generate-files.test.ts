@@ -92,7 +92,7 @@ t.test('a new operation changes only lines about it', async (t) => {
     'routes.ts',
     'types.ts',
     'validators.js',
-    'replies.js',
+    'replies.json',
     'serializers.js',
     'openapi.yaml',
   ]

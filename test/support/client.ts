@@ -1,5 +1,5 @@
 // HTTP client of the tests. It asserts that every answer matches the published contract.
-import replies from '../../generated/replies.js'
+import { replies } from '../../infra/validation/replies.ts'
 import { operations, type OperationId } from '../../generated/operations.ts'
 import type { ValidateFunction } from 'ajv'
 import type { Readable } from 'node:stream'
@@ -57,7 +57,7 @@ export function assertMatchesSpec(id: OperationId, status: number, headers: Head
     if (type?.split(';')[0] !== declared.contentType)
       throw new Error(`${id} ${status} is ${type}, the spec declares ${declared.contentType}`)
     if (declared.serializer !== undefined) {
-      const validate = replies[declared.serializer] as ValidateFunction
+      const validate = replies[declared.serializer]
       if (!validate(body))
         throw new Error(
           `${id} ${status} does not match the spec: ` +

@@ -6,7 +6,8 @@ import type { Constraint } from '../../scripts/constraints/constraints.ts'
 import { without } from '../../scripts/constraints/edit.ts'
 import { operationsOf } from '../../scripts/generate/model.ts'
 import { schemasOf } from '../../scripts/generate/schemas.ts'
-import { compileRequests, compileResponses, createCompilers } from '../../scripts/generate/validators.ts'
+import { compileReplies } from '../../infra/validation/replies.ts'
+import { compileRequests, createCompilers, replySchemas } from '../../scripts/generate/validators.ts'
 import { distinct, formats, isLonger, isShorter, joined } from '../../infra/validation/formats.ts'
 import type { Location, Problem } from '../../infra/errors.ts'
 import { checkWith } from '../../infra/validation/problems.ts'
@@ -111,11 +112,9 @@ function compile(document: Json, schema: Json, kind: 'text' | 'json' | 'answer')
   const own = { components: { schemas: reachable(document, schema) } }
   const compilers = createCompilers()
   const one = new Map([['it', schema]])
-  const code =
-    kind === 'answer'
-      ? compileResponses(own, one, compilers)
-      : compileRequests(own, kind === 'text' ? one : new Map(), kind === 'json' ? one : new Map(), compilers)
-  return evaluateModule(code).it
+  if (kind === 'answer') return compileReplies(replySchemas(own, one)).it
+  const [text, json] = kind === 'text' ? [one, new Map()] : [new Map(), one]
+  return evaluateModule(compileRequests(own, text, json, compilers)).it
 }
 
 const load = createRequire(import.meta.url)

@@ -2,7 +2,7 @@
 // validates each event against the spec. It reads only when the test asks for the next event, so a test can
 // act as a client that does not read.
 import type { ValidateFunction } from 'ajv'
-import replies from '../../generated/replies.js'
+import { replies } from '../../infra/validation/replies.ts'
 import { operations, type OperationId } from '../../generated/operations.ts'
 import { fullPath, assertMatchesSpec, operationAt } from './client.ts'
 
@@ -126,7 +126,7 @@ export function parseEventData(id: OperationId | null, event: string, text: stri
   const { events = {} } = operations[id].replies[200] as { events?: Record<string, string> }
   if (events[event] === undefined)
     throw new Error(`${id} sent the event ${event}, which the spec does not declare`)
-  const validate = replies[events[event]] as ValidateFunction
+  const validate = replies[events[event]]
   if (!validate(data))
     throw new Error(
       `the event ${event} of ${id} does not match the spec: ${JSON.stringify(validate.errors)} in ${text}`,

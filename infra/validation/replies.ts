@@ -1,0 +1,43 @@
+// The validators of responses and events, undeclared fields included. Ajv compiles each schema of
+// generated/replies.json on its first use; only tests and VALIDATE_RESPONSES use them.
+import { readFileSync } from 'node:fs'
+import { createRequire } from 'node:module'
+import { join } from 'node:path'
+import type { ValidateFunction } from 'ajv'
+import { formats, isLonger, isShorter } from './formats.ts'
+
+const require = createRequire(import.meta.url)
+
+/** The validators by their names in generated/operations.ts. */
+export const replies: Record<string, ValidateFunction> = onFirstUse(() =>
+  compileReplies(JSON.parse(readFileSync(join(import.meta.dirname, '../../generated/replies.json'), 'utf8'))),
+)
+
+/** @param schemas by name; they refer to each other by `{ $ref: name }`. */
+export function compileReplies(schemas: Record<string, object>): Record<string, ValidateFunction> {
+  const { Ajv2020 } = require('ajv/dist/2020.js') as typeof import('ajv/dist/2020.js')
+  const ajv = new Ajv2020({ allErrors: true, strict: false, validateSchema: false })
+  for (const [name, format] of Object.entries(formats)) ajv.addFormat(name, format)
+  // Of a text that is too long and has a wrong format, the length is reported first, as for requests.
+  for (const [keyword, test] of [['maxLength', isLonger] as const, ['minLength', isShorter] as const]) {
+    ajv.removeKeyword(keyword)
+    ajv.addKeyword({
+      keyword,
+      before: 'format',
+      type: 'string',
+      schemaType: 'number',
+      compile: (limit: number) => (text: string) => !test(text, limit),
+      errors: false,
+    })
+  }
+  for (const [name, schema] of Object.entries(schemas)) ajv.addSchema({ ...schema, $id: name })
+  const validators: Record<string, ValidateFunction> = {}
+  for (const name of Object.keys(schemas))
+    Object.defineProperty(validators, name, { enumerable: true, get: () => ajv.getSchema(name) })
+  return validators
+}
+
+function onFirstUse<T extends object>(create: () => T): T {
+  let created: T | undefined
+  return new Proxy({} as T, { get: (_, name) => Reflect.get((created ??= create()), name) })
+}
