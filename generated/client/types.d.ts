@@ -6897,6 +6897,18 @@ export interface components {
         };
     };
     parameters: {
+        /** A unique key that makes the request safe to retry. A successful response is stored for 24 hours per user, method and path. A retry with the same key and body returns the stored response with `Idempotent-Replayed: true`. Returns 409 while the first request is still in progress, and 422 if the body differs. */
+        IdempotencyKey: string;
+        /** The `ETag` of the version that you want to change, or `*`. Returns 412 if the resource has changed since. */
+        IfMatch: string;
+        /** The `ETag` of the version that you already have. Returns 304 without a body if the resource has not changed. */
+        IfNoneMatch: string;
+        /** The page number, starting at 1. A page after the last one is empty. */
+        Page: number;
+        /** The maximum number of items per page. */
+        Limit: number;
+        /** The sort direction. Items with equal sort values are ordered by ID. */
+        Order: "asc" | "desc";
         /** Continues the list after a page: the `next_cursor` of that page. Send the same filters, `sort` and `order`, and no `page`. No item is repeated or skipped when others create or delete items meanwhile. */
         Cursor: string;
         /** Only items that were created at or after this time. */
@@ -6911,24 +6923,12 @@ export interface components {
         MetadataFilter: {
             [key: string]: string;
         };
-        /** The `ETag` of the version that you already have. Returns 304 without a body if the resource has not changed. */
-        IfNoneMatch: string;
-        /** The `ETag` of the version that you want to change, or `*`. Returns 412 if the resource has changed since. */
-        IfMatch: string;
-        /** A unique key that makes the request safe to retry. A successful response is stored for 24 hours per user, method and path. A retry with the same key and body returns the stored response with `Idempotent-Replayed: true`. Returns 409 while the first request is still in progress, and 422 if the body differs. */
-        IdempotencyKey: string;
         /** One range of bytes (RFC 9110, section 14). A request for several ranges returns the whole content. */
         Range: string;
         /** An `ETag` or date. If the content has changed, the response is the whole content instead of the range. */
         IfRange: string;
         /** Returns 304 if the content has not changed since this date. Ignored with `If-None-Match`. */
         IfModifiedSince: string;
-        /** The page number, starting at 1. A page after the last one is empty. */
-        Page: number;
-        /** The maximum number of items per page. */
-        Limit: number;
-        /** The sort direction. Items with equal sort values are ordered by ID. */
-        Order: "asc" | "desc";
         /** Search text. Returns only items whose text fields contain it, ignoring case. */
         Search: string;
         /** The ID of the project. */
@@ -6993,8 +6993,12 @@ export interface components {
         RetryAfter: number;
         /** `true` if this is the stored response of an earlier request with the same `Idempotency-Key`. Absent otherwise. */
         IdempotentReplayed: "true";
+        /** The URL of the resource. */
+        Location: string;
         /** The version of the resource, as a strong validator (RFC 9110). */
         ETag: string;
+        /** Links to the first, previous, next and last page (RFC 8288). */
+        Link: string;
         /** When the content was created (RFC 9110 date). */
         LastModified: string;
         /** Always `bytes`. */
@@ -7005,10 +7009,6 @@ export interface components {
         CrossOriginResourcePolicy: "cross-origin";
         /** The returned range and the total size, for example `bytes 0-99/1000`. */
         ContentRange: string;
-        /** Links to the first, previous, next and last page (RFC 8288). */
-        Link: string;
-        /** The URL of the resource. */
-        Location: string;
         /** The tus version, `1.0.0`. */
         TusResumable: "1.0.0";
         /** Number of bytes received so far. */
@@ -19582,12 +19582,12 @@ export interface GetAvatarImagePath {
     size: 64 | 128 | 256;
 }
 export interface ListMyInvitationsQuery {
+    /** The field to sort by. */
+    sort?: "created_at" | "updated_at";
     /** The page number, starting at 1. A page after the last one is empty. */
     page?: components["parameters"]["Page"];
     /** The maximum number of items per page. */
     limit?: components["parameters"]["Limit"];
-    /** The field to sort by. */
-    sort?: "created_at" | "updated_at";
     /** The sort direction. Items with equal sort values are ordered by ID. */
     order?: components["parameters"]["Order"];
     /** Continues the list after a page: the `next_cursor` of that page. Send the same filters, `sort` and `order`, and no `page`. No item is repeated or skipped when others create or delete items meanwhile. */
@@ -19604,16 +19604,16 @@ export interface ListMyInvitationsQuery {
     metadata?: components["parameters"]["MetadataFilter"];
 }
 export interface ListApiKeysQuery {
+    /** The field to sort by. */
+    sort?: "created_at" | "updated_at" | "name";
+    /** Returns only keys that work (`true`), or only expired and revoked keys (`false`). */
+    active?: boolean;
     /** The page number, starting at 1. A page after the last one is empty. */
     page?: components["parameters"]["Page"];
     /** The maximum number of items per page. */
     limit?: components["parameters"]["Limit"];
-    /** The field to sort by. */
-    sort?: "created_at" | "updated_at" | "name";
     /** The sort direction. Items with equal sort values are ordered by ID. */
     order?: components["parameters"]["Order"];
-    /** Returns only keys that work (`true`), or only expired and revoked keys (`false`). */
-    active?: boolean;
     /** Continues the list after a page: the `next_cursor` of that page. Send the same filters, `sort` and `order`, and no `page`. No item is repeated or skipped when others create or delete items meanwhile. */
     cursor?: components["parameters"]["Cursor"];
     /** Only items that were created at or after this time. */
@@ -19660,14 +19660,8 @@ export interface RotateApiKeyPath {
     id: ApiKeyId;
 }
 export interface ListUsersQuery {
-    /** The page number, starting at 1. A page after the last one is empty. */
-    page?: components["parameters"]["Page"];
-    /** The maximum number of items per page. */
-    limit?: components["parameters"]["Limit"];
     /** The field to sort by. */
     sort?: "created_at" | "updated_at" | "name" | "email";
-    /** The sort direction. Items with equal sort values are ordered by ID. */
-    order?: components["parameters"]["Order"];
     /** Returns only users with one of these statuses. */
     status?: ("active" | "disabled")[];
     /** Returns only users with one of these roles. */
@@ -19676,6 +19670,12 @@ export interface ListUsersQuery {
     email?: Email;
     /** Search text. Returns only items whose text fields contain it, ignoring case. */
     q?: components["parameters"]["Search"];
+    /** The page number, starting at 1. A page after the last one is empty. */
+    page?: components["parameters"]["Page"];
+    /** The maximum number of items per page. */
+    limit?: components["parameters"]["Limit"];
+    /** The sort direction. Items with equal sort values are ordered by ID. */
+    order?: components["parameters"]["Order"];
     /** Continues the list after a page: the `next_cursor` of that page. Send the same filters, `sort` and `order`, and no `page`. No item is repeated or skipped when others create or delete items meanwhile. */
     cursor?: components["parameters"]["Cursor"];
     /** Only items that were created at or after this time. */
@@ -19718,14 +19718,8 @@ export interface DeleteUserPath {
     id: UserId;
 }
 export interface ListProjectsQuery {
-    /** The page number, starting at 1. A page after the last one is empty. */
-    page?: components["parameters"]["Page"];
-    /** The maximum number of items per page. */
-    limit?: components["parameters"]["Limit"];
     /** The field to sort by. */
     sort?: "created_at" | "updated_at" | "name";
-    /** The sort direction. Items with equal sort values are ordered by ID. */
-    order?: components["parameters"]["Order"];
     /** Returns only projects with one of these statuses. The default is all active and archived projects. */
     status?: ("active" | "archived" | "deleted")[];
     /** Returns only projects in this category. The match is exact. */
@@ -19734,6 +19728,12 @@ export interface ListProjectsQuery {
     tag?: string;
     /** Search text. Returns only items whose text fields contain it, ignoring case. */
     q?: components["parameters"]["Search"];
+    /** The page number, starting at 1. A page after the last one is empty. */
+    page?: components["parameters"]["Page"];
+    /** The maximum number of items per page. */
+    limit?: components["parameters"]["Limit"];
+    /** The sort direction. Items with equal sort values are ordered by ID. */
+    order?: components["parameters"]["Order"];
     /** Continues the list after a page: the `next_cursor` of that page. Send the same filters, `sort` and `order`, and no `page`. No item is repeated or skipped when others create or delete items meanwhile. */
     cursor?: components["parameters"]["Cursor"];
     /** Only items that were created at or after this time. */
@@ -19800,18 +19800,18 @@ export interface UnarchiveProjectPath {
     id: components["parameters"]["ProjectId"];
 }
 export interface ListMembersQuery {
-    /** The page number, starting at 1. A page after the last one is empty. */
-    page?: components["parameters"]["Page"];
-    /** The maximum number of items per page. */
-    limit?: components["parameters"]["Limit"];
     /** The field to sort by. */
     sort?: "created_at" | "updated_at" | "name";
-    /** The sort direction. Items with equal sort values are ordered by ID. */
-    order?: components["parameters"]["Order"];
     /** Returns only members with one of these roles. */
     role?: MemberRole[];
     /** Returns only members whose name or email address contains this text, ignoring case. */
     q?: string;
+    /** The page number, starting at 1. A page after the last one is empty. */
+    page?: components["parameters"]["Page"];
+    /** The maximum number of items per page. */
+    limit?: components["parameters"]["Limit"];
+    /** The sort direction. Items with equal sort values are ordered by ID. */
+    order?: components["parameters"]["Order"];
     /** Continues the list after a page: the `next_cursor` of that page. Send the same filters, `sort` and `order`, and no `page`. No item is repeated or skipped when others create or delete items meanwhile. */
     cursor?: components["parameters"]["Cursor"];
     /** Only items that were created at or after this time. */
@@ -19868,16 +19868,16 @@ export interface RemoveMemberPath {
     member_id: MemberId;
 }
 export interface ListInvitationsQuery {
+    /** The field to sort by. */
+    sort?: "created_at" | "updated_at" | "email";
+    /** Returns only invitations with one of these statuses. */
+    status?: InvitationStatus[];
     /** The page number, starting at 1. A page after the last one is empty. */
     page?: components["parameters"]["Page"];
     /** The maximum number of items per page. */
     limit?: components["parameters"]["Limit"];
-    /** The field to sort by. */
-    sort?: "created_at" | "updated_at" | "email";
     /** The sort direction. Items with equal sort values are ordered by ID. */
     order?: components["parameters"]["Order"];
-    /** Returns only invitations with one of these statuses. */
-    status?: InvitationStatus[];
     /** Continues the list after a page: the `next_cursor` of that page. Send the same filters, `sort` and `order`, and no `page`. No item is repeated or skipped when others create or delete items meanwhile. */
     cursor?: components["parameters"]["Cursor"];
     /** Only items that were created at or after this time. */
@@ -19936,14 +19936,8 @@ export interface DeclineInvitationPath {
     invitation_id: InvitationId;
 }
 export interface ListFilesQuery {
-    /** The page number, starting at 1. A page after the last one is empty. */
-    page?: components["parameters"]["Page"];
-    /** The maximum number of items per page. */
-    limit?: components["parameters"]["Limit"];
     /** Field to sort by. */
     sort?: "created_at" | "updated_at" | "name" | "bytes";
-    /** The sort direction. Items with equal sort values are ordered by ID. */
-    order?: components["parameters"]["Order"];
     /** Only files of this project. If omitted, only your own files outside any project. */
     project_id?: ProjectId;
     /** Only files whose content type starts with this value, for example `image/` or `image/png`. */
@@ -19956,6 +19950,12 @@ export interface ListFilesQuery {
     path?: FilePathInput;
     /** Only files whose name contains this text. Case-insensitive. */
     q?: string;
+    /** The page number, starting at 1. A page after the last one is empty. */
+    page?: components["parameters"]["Page"];
+    /** The maximum number of items per page. */
+    limit?: components["parameters"]["Limit"];
+    /** The sort direction. Items with equal sort values are ordered by ID. */
+    order?: components["parameters"]["Order"];
     /** Continues the list after a page: the `next_cursor` of that page. Send the same filters, `sort` and `order`, and no `page`. No item is repeated or skipped when others create or delete items meanwhile. */
     cursor?: components["parameters"]["Cursor"];
     /** Only items that were created at or after this time. */
@@ -19970,14 +19970,12 @@ export interface ListFilesQuery {
     metadata?: components["parameters"]["MetadataFilter"];
 }
 export interface UploadFileHeaders {
-    /** A unique key that makes the request safe to retry. A successful response is stored for 24 hours per user, method and path. A retry with the same key and body returns the stored response with `Idempotent-Replayed: true`. Returns 409 while the first request is still in progress, and 422 if the body differs. */
-    "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
     /** Expected SHA-256 of the file, used if the form has no field `sha256`. A mismatch returns 400. */
     "X-Content-SHA256"?: Sha256;
-}
-export interface CreateUploadHeaders {
     /** A unique key that makes the request safe to retry. A successful response is stored for 24 hours per user, method and path. A retry with the same key and body returns the stored response with `Idempotent-Replayed: true`. Returns 409 while the first request is still in progress, and 422 if the body differs. */
     "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+}
+export interface CreateUploadHeaders {
     /**
      * The tus version, `1.0.0`. Required to create an upload and to append to it, otherwise optional. Any other version returns 412.
      * @example 1.0.0
@@ -19989,28 +19987,30 @@ export interface CreateUploadHeaders {
     "Upload-Length": number;
     /** Comma-separated pairs of a key and a Base64-encoded value, for example `filename cmVwb3J0LnBkZg==,filetype YXBwbGljYXRpb24vcGRm`. */
     "Upload-Metadata": string;
+    /** A unique key that makes the request safe to retry. A successful response is stored for 24 hours per user, method and path. A retry with the same key and body returns the stored response with `Idempotent-Replayed: true`. Returns 409 while the first request is still in progress, and 422 if the body differs. */
+    "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
 }
 export interface GetUploadHeaders {
-    /** The `ETag` of the version that you already have. Returns 304 without a body if the resource has not changed. */
-    "If-None-Match"?: components["parameters"]["IfNoneMatch"];
     /**
      * The tus version, `1.0.0`. Required to create an upload and to append to it, otherwise optional. Any other version returns 412.
      * @example 1.0.0
      */
     "Tus-Resumable"?: components["parameters"]["TusResumable"];
+    /** The `ETag` of the version that you already have. Returns 304 without a body if the resource has not changed. */
+    "If-None-Match"?: components["parameters"]["IfNoneMatch"];
 }
 export interface GetUploadPath {
     /** The id of the upload. */
     id: components["parameters"]["UploadId"];
 }
 export interface DeleteUploadHeaders {
-    /** The `ETag` of the version that you want to change, or `*`. Returns 412 if the resource has changed since. */
-    "If-Match"?: components["parameters"]["IfMatch"];
     /**
      * The tus version, `1.0.0`. Required to create an upload and to append to it, otherwise optional. Any other version returns 412.
      * @example 1.0.0
      */
     "Tus-Resumable"?: components["parameters"]["TusResumable"];
+    /** The `ETag` of the version that you want to change, or `*`. Returns 412 if the resource has changed since. */
+    "If-Match"?: components["parameters"]["IfMatch"];
 }
 export interface DeleteUploadPath {
     /** The id of the upload. */
@@ -20076,16 +20076,16 @@ export interface DownloadFilePath {
     id: components["parameters"]["FileId"];
 }
 export interface ListFileLinksQuery {
+    /** Field to sort by. */
+    sort?: "created_at" | "updated_at" | "expires_at";
+    /** Only links with one of these statuses. */
+    status?: ("active" | "expired" | "revoked" | "used_up")[];
     /** The page number, starting at 1. A page after the last one is empty. */
     page?: components["parameters"]["Page"];
     /** The maximum number of items per page. */
     limit?: components["parameters"]["Limit"];
-    /** Field to sort by. */
-    sort?: "created_at" | "updated_at" | "expires_at";
     /** The sort direction. Items with equal sort values are ordered by ID. */
     order?: components["parameters"]["Order"];
-    /** Only links with one of these statuses. */
-    status?: ("active" | "expired" | "revoked" | "used_up")[];
     /** Continues the list after a page: the `next_cursor` of that page. Send the same filters, `sort` and `order`, and no `page`. No item is repeated or skipped when others create or delete items meanwhile. */
     cursor?: components["parameters"]["Cursor"];
     /** Only items that were created at or after this time. */
@@ -20160,14 +20160,14 @@ export interface GetStorageUsageHeaders {
     "If-None-Match"?: components["parameters"]["IfNoneMatch"];
 }
 export interface ListModelsQuery {
-    /** The page number, starting at 1. A page after the last one is empty. */
-    page?: components["parameters"]["Page"];
-    /** The maximum number of items per page. */
-    limit?: components["parameters"]["Limit"];
     /** Field to sort by. */
     sort?: "id";
     /** Sort direction. */
     order?: "asc" | "desc";
+    /** The page number, starting at 1. A page after the last one is empty. */
+    page?: components["parameters"]["Page"];
+    /** The maximum number of items per page. */
+    limit?: components["parameters"]["Limit"];
     /** Continues the list after a page: the `next_cursor` of that page. Send the same filters, `sort` and `order`, and no `page`. No item is repeated or skipped when others create or delete items meanwhile. */
     cursor?: components["parameters"]["Cursor"];
 }
@@ -20184,20 +20184,20 @@ export interface StreamChatHeaders {
     "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
 }
 export interface ListSessionsQuery {
-    /** The page number, starting at 1. A page after the last one is empty. */
-    page?: components["parameters"]["Page"];
-    /** The maximum number of items per page. */
-    limit?: components["parameters"]["Limit"];
     /** Field to sort by. */
     sort?: "created_at" | "updated_at";
-    /** The sort direction. Items with equal sort values are ordered by ID. */
-    order?: components["parameters"]["Order"];
     /** Only resources of this project. If omitted, only your own resources outside any project. */
     project_id?: components["parameters"]["OfProject"];
     /** Only sessions with one of these statuses. */
     status?: SessionStatus[];
     /** Search text. Returns only items whose text fields contain it, ignoring case. */
     q?: components["parameters"]["Search"];
+    /** The page number, starting at 1. A page after the last one is empty. */
+    page?: components["parameters"]["Page"];
+    /** The maximum number of items per page. */
+    limit?: components["parameters"]["Limit"];
+    /** The sort direction. Items with equal sort values are ordered by ID. */
+    order?: components["parameters"]["Order"];
     /** Continues the list after a page: the `next_cursor` of that page. Send the same filters, `sort` and `order`, and no `page`. No item is repeated or skipped when others create or delete items meanwhile. */
     cursor?: components["parameters"]["Cursor"];
     /** Only items that were created at or after this time. */
@@ -20240,12 +20240,12 @@ export interface DeleteSessionPath {
     id: components["parameters"]["SessionId"];
 }
 export interface ListSessionMessagesQuery {
+    /** Field to sort by. */
+    sort?: "created_at";
     /** The page number, starting at 1. A page after the last one is empty. */
     page?: components["parameters"]["Page"];
     /** The maximum number of items per page. */
     limit?: components["parameters"]["Limit"];
-    /** Field to sort by. */
-    sort?: "created_at";
     /** The sort direction. Items with equal sort values are ordered by ID. */
     order?: components["parameters"]["Order"];
     /** Continues the list after a page: the `next_cursor` of that page. Send the same filters, `sort` and `order`, and no `page`. No item is repeated or skipped when others create or delete items meanwhile. */
@@ -20306,18 +20306,18 @@ export interface StreamMessagePath {
     id: components["parameters"]["MessageId"];
 }
 export interface ListKnowledgeBasesQuery {
-    /** The page number, starting at 1. A page after the last one is empty. */
-    page?: components["parameters"]["Page"];
-    /** The maximum number of items per page. */
-    limit?: components["parameters"]["Limit"];
     /** Field to sort by. */
     sort?: "created_at" | "updated_at" | "name";
-    /** The sort direction. Items with equal sort values are ordered by ID. */
-    order?: components["parameters"]["Order"];
     /** Only resources of this project. If omitted, only your own resources outside any project. */
     project_id?: components["parameters"]["OfProject"];
     /** Search text. Returns only items whose text fields contain it, ignoring case. */
     q?: components["parameters"]["Search"];
+    /** The page number, starting at 1. A page after the last one is empty. */
+    page?: components["parameters"]["Page"];
+    /** The maximum number of items per page. */
+    limit?: components["parameters"]["Limit"];
+    /** The sort direction. Items with equal sort values are ordered by ID. */
+    order?: components["parameters"]["Order"];
     /** Continues the list after a page: the `next_cursor` of that page. Send the same filters, `sort` and `order`, and no `page`. No item is repeated or skipped when others create or delete items meanwhile. */
     cursor?: components["parameters"]["Cursor"];
     /** Only items that were created at or after this time. */
@@ -20368,18 +20368,18 @@ export interface SearchKnowledgeBasePath {
     id: components["parameters"]["KnowledgeBaseId"];
 }
 export interface ListDocumentsQuery {
-    /** The page number, starting at 1. A page after the last one is empty. */
-    page?: components["parameters"]["Page"];
-    /** The maximum number of items per page. */
-    limit?: components["parameters"]["Limit"];
     /** Field to sort by. */
     sort?: "created_at" | "updated_at" | "name";
-    /** The sort direction. Items with equal sort values are ordered by ID. */
-    order?: components["parameters"]["Order"];
     /** Only documents with one of these statuses. */
     status?: DocumentStatus[];
     /** Search text. Returns only items whose text fields contain it, ignoring case. */
     q?: components["parameters"]["Search"];
+    /** The page number, starting at 1. A page after the last one is empty. */
+    page?: components["parameters"]["Page"];
+    /** The maximum number of items per page. */
+    limit?: components["parameters"]["Limit"];
+    /** The sort direction. Items with equal sort values are ordered by ID. */
+    order?: components["parameters"]["Order"];
     /** Continues the list after a page: the `next_cursor` of that page. Send the same filters, `sort` and `order`, and no `page`. No item is repeated or skipped when others create or delete items meanwhile. */
     cursor?: components["parameters"]["Cursor"];
     /** Only items that were created at or after this time. */
@@ -20456,18 +20456,18 @@ export interface RetryDocumentPath {
     document_id: components["parameters"]["DocumentId"];
 }
 export interface ListProductsQuery {
-    /** The page number, starting at 1. A page after the last one is empty. */
-    page?: components["parameters"]["Page"];
-    /** The maximum number of items per page. */
-    limit?: components["parameters"]["Limit"];
     /** Field to sort by. */
     sort?: "created_at" | "updated_at" | "name";
-    /** The sort direction. Items with equal sort values are ordered by ID. */
-    order?: components["parameters"]["Order"];
     /** Only active (`true`) or only inactive (`false`) items. */
     active?: components["parameters"]["IsActive"];
     /** Search text. Returns only items whose text fields contain it, ignoring case. */
     q?: components["parameters"]["Search"];
+    /** The page number, starting at 1. A page after the last one is empty. */
+    page?: components["parameters"]["Page"];
+    /** The maximum number of items per page. */
+    limit?: components["parameters"]["Limit"];
+    /** The sort direction. Items with equal sort values are ordered by ID. */
+    order?: components["parameters"]["Order"];
     /** Continues the list after a page: the `next_cursor` of that page. Send the same filters, `sort` and `order`, and no `page`. No item is repeated or skipped when others create or delete items meanwhile. */
     cursor?: components["parameters"]["Cursor"];
     /** Only items that were created at or after this time. */
@@ -20502,20 +20502,20 @@ export interface UpdateProductPath {
     id: ProductId;
 }
 export interface ListPricesQuery {
-    /** The page number, starting at 1. A page after the last one is empty. */
-    page?: components["parameters"]["Page"];
-    /** The maximum number of items per page. */
-    limit?: components["parameters"]["Limit"];
     /** Field to sort by. */
     sort?: "created_at" | "updated_at" | "unit_amount";
-    /** The sort direction. Items with equal sort values are ordered by ID. */
-    order?: components["parameters"]["Order"];
     /** Only prices of this product. */
     product_id?: ProductId;
     /** Only prices in this currency. */
     currency?: Currency;
     /** Only active (`true`) or only inactive (`false`) items. */
     active?: components["parameters"]["IsActive"];
+    /** The page number, starting at 1. A page after the last one is empty. */
+    page?: components["parameters"]["Page"];
+    /** The maximum number of items per page. */
+    limit?: components["parameters"]["Limit"];
+    /** The sort direction. Items with equal sort values are ordered by ID. */
+    order?: components["parameters"]["Order"];
     /** Continues the list after a page: the `next_cursor` of that page. Send the same filters, `sort` and `order`, and no `page`. No item is repeated or skipped when others create or delete items meanwhile. */
     cursor?: components["parameters"]["Cursor"];
     /** Only items that were created at or after this time. */
@@ -20550,14 +20550,8 @@ export interface UpdatePricePath {
     id: PriceId;
 }
 export interface ListOrdersQuery {
-    /** The page number, starting at 1. A page after the last one is empty. */
-    page?: components["parameters"]["Page"];
-    /** The maximum number of items per page. */
-    limit?: components["parameters"]["Limit"];
     /** Field to sort by. */
     sort?: "created_at" | "updated_at" | "total_amount";
-    /** The sort direction. Items with equal sort values are ordered by ID. */
-    order?: components["parameters"]["Order"];
     /** Only resources of this project. If omitted, only your own resources outside any project; with the scope `admin`, all resources. */
     project_id?: components["parameters"]["SalesOfProject"];
     /** Only resources of this user. Other users than yourself require the scope `admin`. */
@@ -20570,6 +20564,12 @@ export interface ListOrdersQuery {
     price_id?: PriceId;
     /** Only the order with this number. */
     number?: string;
+    /** The page number, starting at 1. A page after the last one is empty. */
+    page?: components["parameters"]["Page"];
+    /** The maximum number of items per page. */
+    limit?: components["parameters"]["Limit"];
+    /** The sort direction. Items with equal sort values are ordered by ID. */
+    order?: components["parameters"]["Order"];
     /** Continues the list after a page: the `next_cursor` of that page. Send the same filters, `sort` and `order`, and no `page`. No item is repeated or skipped when others create or delete items meanwhile. */
     cursor?: components["parameters"]["Cursor"];
     /** Only items that were created at or after this time. */
@@ -20622,16 +20622,16 @@ export interface GetReceiptPath {
     id: components["parameters"]["OrderId"];
 }
 export interface ListRefundsQuery {
+    /** Field to sort by. */
+    sort?: "created_at" | "updated_at" | "amount";
+    /** Only refunds with one of these statuses. */
+    status?: RefundStatus[];
     /** The page number, starting at 1. A page after the last one is empty. */
     page?: components["parameters"]["Page"];
     /** The maximum number of items per page. */
     limit?: components["parameters"]["Limit"];
-    /** Field to sort by. */
-    sort?: "created_at" | "updated_at" | "amount";
     /** The sort direction. Items with equal sort values are ordered by ID. */
     order?: components["parameters"]["Order"];
-    /** Only refunds with one of these statuses. */
-    status?: RefundStatus[];
     /** Continues the list after a page: the `next_cursor` of that page. Send the same filters, `sort` and `order`, and no `page`. No item is repeated or skipped when others create or delete items meanwhile. */
     cursor?: components["parameters"]["Cursor"];
     /** Only items that were created at or after this time. */
@@ -20668,14 +20668,8 @@ export interface GetRefundPath {
     refund_id: RefundId;
 }
 export interface ListAllRefundsQuery {
-    /** The page number, starting at 1. A page after the last one is empty. */
-    page?: components["parameters"]["Page"];
-    /** The maximum number of items per page. */
-    limit?: components["parameters"]["Limit"];
     /** Field to sort by. */
     sort?: "created_at" | "updated_at" | "amount";
-    /** The sort direction. Items with equal sort values are ordered by ID. */
-    order?: components["parameters"]["Order"];
     /** Only resources of this project. If omitted, only your own resources outside any project; with the scope `admin`, all resources. */
     project_id?: components["parameters"]["SalesOfProject"];
     /** Only resources of this user. Other users than yourself require the scope `admin`. */
@@ -20684,6 +20678,12 @@ export interface ListAllRefundsQuery {
     status?: RefundStatus[];
     /** Only refunds of this order. */
     order_id?: OrderId;
+    /** The page number, starting at 1. A page after the last one is empty. */
+    page?: components["parameters"]["Page"];
+    /** The maximum number of items per page. */
+    limit?: components["parameters"]["Limit"];
+    /** The sort direction. Items with equal sort values are ordered by ID. */
+    order?: components["parameters"]["Order"];
     /** Continues the list after a page: the `next_cursor` of that page. Send the same filters, `sort` and `order`, and no `page`. No item is repeated or skipped when others create or delete items meanwhile. */
     cursor?: components["parameters"]["Cursor"];
     /** Only items that were created at or after this time. */
@@ -20698,14 +20698,8 @@ export interface ListAllRefundsQuery {
     metadata?: components["parameters"]["MetadataFilter"];
 }
 export interface ListCheckoutsQuery {
-    /** The page number, starting at 1. A page after the last one is empty. */
-    page?: components["parameters"]["Page"];
-    /** The maximum number of items per page. */
-    limit?: components["parameters"]["Limit"];
     /** Field to sort by. */
     sort?: "created_at" | "updated_at" | "expires_at";
-    /** The sort direction. Items with equal sort values are ordered by ID. */
-    order?: components["parameters"]["Order"];
     /** Only resources of this project. If omitted, only your own resources outside any project; with the scope `admin`, all resources. */
     project_id?: components["parameters"]["SalesOfProject"];
     /** Only resources of this user. Other users than yourself require the scope `admin`. */
@@ -20714,6 +20708,12 @@ export interface ListCheckoutsQuery {
     status?: CheckoutStatus[];
     /** Only checkout sessions of this order. */
     order_id?: OrderId;
+    /** The page number, starting at 1. A page after the last one is empty. */
+    page?: components["parameters"]["Page"];
+    /** The maximum number of items per page. */
+    limit?: components["parameters"]["Limit"];
+    /** The sort direction. Items with equal sort values are ordered by ID. */
+    order?: components["parameters"]["Order"];
     /** Continues the list after a page: the `next_cursor` of that page. Send the same filters, `sort` and `order`, and no `page`. No item is repeated or skipped when others create or delete items meanwhile. */
     cursor?: components["parameters"]["Cursor"];
     /** Only items that were created at or after this time. */
@@ -20748,20 +20748,20 @@ export interface ExpireCheckoutPath {
     id: components["parameters"]["CheckoutId"];
 }
 export interface ListSubscriptionsQuery {
-    /** The page number, starting at 1. A page after the last one is empty. */
-    page?: components["parameters"]["Page"];
-    /** The maximum number of items per page. */
-    limit?: components["parameters"]["Limit"];
     /** Field to sort by. */
     sort?: "created_at" | "updated_at" | "current_period_end";
-    /** The sort direction. Items with equal sort values are ordered by ID. */
-    order?: components["parameters"]["Order"];
     /** Only resources of this project. If omitted, only your own resources outside any project; with the scope `admin`, all resources. */
     project_id?: components["parameters"]["SalesOfProject"];
     /** Only resources of this user. Other users than yourself require the scope `admin`. */
     user_id?: components["parameters"]["SalesOfUser"];
     /** Only subscriptions with one of these statuses. */
     status?: SubscriptionStatus[];
+    /** The page number, starting at 1. A page after the last one is empty. */
+    page?: components["parameters"]["Page"];
+    /** The maximum number of items per page. */
+    limit?: components["parameters"]["Limit"];
+    /** The sort direction. Items with equal sort values are ordered by ID. */
+    order?: components["parameters"]["Order"];
     /** Continues the list after a page: the `next_cursor` of that page. Send the same filters, `sort` and `order`, and no `page`. No item is repeated or skipped when others create or delete items meanwhile. */
     cursor?: components["parameters"]["Cursor"];
     /** Only items that were created at or after this time. */
@@ -20860,16 +20860,16 @@ export interface GetEventPath {
     id: EventId;
 }
 export interface ListWebhookEndpointsQuery {
+    /** Field to sort by. */
+    sort?: "created_at" | "updated_at";
+    /** Only enabled (`true`) or only disabled (`false`) endpoints. */
+    enabled?: boolean;
     /** The page number, starting at 1. A page after the last one is empty. */
     page?: components["parameters"]["Page"];
     /** The maximum number of items per page. */
     limit?: components["parameters"]["Limit"];
-    /** Field to sort by. */
-    sort?: "created_at" | "updated_at";
     /** The sort direction. Items with equal sort values are ordered by ID. */
     order?: components["parameters"]["Order"];
-    /** Only enabled (`true`) or only disabled (`false`) endpoints. */
-    enabled?: boolean;
     /** Continues the list after a page: the `next_cursor` of that page. Send the same filters, `sort` and `order`, and no `page`. No item is repeated or skipped when others create or delete items meanwhile. */
     cursor?: components["parameters"]["Cursor"];
     /** Only items that were created at or after this time. */
@@ -20936,18 +20936,18 @@ export interface RecoverWebhookEndpointPath {
     id: components["parameters"]["EndpointId"];
 }
 export interface ListWebhookDeliveriesQuery {
-    /** The page number, starting at 1. A page after the last one is empty. */
-    page?: components["parameters"]["Page"];
-    /** The maximum number of items per page. */
-    limit?: components["parameters"]["Limit"];
     /** Field to sort by. */
     sort?: "created_at";
-    /** The sort direction. Items with equal sort values are ordered by ID. */
-    order?: components["parameters"]["Order"];
     /** Only deliveries with one of these statuses. */
     status?: WebhookDeliveryStatus[];
     /** Only deliveries of events of these types. */
     event_type?: EventSelector[];
+    /** The page number, starting at 1. A page after the last one is empty. */
+    page?: components["parameters"]["Page"];
+    /** The maximum number of items per page. */
+    limit?: components["parameters"]["Limit"];
+    /** The sort direction. Items with equal sort values are ordered by ID. */
+    order?: components["parameters"]["Order"];
     /** Continues the list after a page: the `next_cursor` of that page. Send the same filters, `sort` and `order`, and no `page`. No item is repeated or skipped when others create or delete items meanwhile. */
     cursor?: components["parameters"]["Cursor"];
     /** Only items that were created at or after this time. */

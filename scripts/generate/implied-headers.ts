@@ -1,5 +1,6 @@
 // Adds the headers of x-implied-headers to each response, depending on its operation and status.
 import { declaredOperations, isCounted, usesIdempotency, type Declared } from './implied-responses.ts'
+import { componentOf } from './schemas.ts'
 import { resolve } from './resolve.ts'
 
 type Json = any
@@ -11,6 +12,34 @@ export const headerConditions: Record<string, (declared: Declared, status: strin
   unavailable: (_, status) => status === '429' || status === '503',
   // Only successes are stored.
   replayable: (declared, status) => status.startsWith('2') && usesIdempotency(declared),
+  created: (_, status) => status === '201',
+  resource: (declared, status) =>
+    status === '201' || (status === '200' && (readsResource(declared) || returnsResource(declared))),
+  paged: ({ document, operation }, status) =>
+    status === '200' && resolve(document, jsonOf(document, operation))?.properties?.pagination !== undefined,
+}
+
+/** Whether the operation is the GET of a resource: of one that can be changed, or of an id. */
+export function readsResource({ document, path, url, operation, method }: Declared): boolean {
+  return (
+    method === 'get' &&
+    jsonOf(document, operation) !== undefined &&
+    (path.put !== undefined || path.delete !== undefined || url.endsWith('}'))
+  )
+}
+
+/** Whether a write returns what the GET of a resource returns. */
+function returnsResource({ document, method, operation }: Declared): boolean {
+  const returned = componentOf(jsonOf(document, operation) ?? {})
+  if (method === 'get' || returned === undefined) return false
+  return declaredOperations(document).some(
+    (other) => readsResource(other) && componentOf(jsonOf(document, other.operation) ?? {}) === returned,
+  )
+}
+
+/** The schema of the 200 as JSON; it may be a reference. */
+function jsonOf(document: Json, operation: Json): Json {
+  return resolve(document, operation.responses['200'])?.content?.['application/json']?.schema
 }
 
 /** A response of an operation. `headers` are references by field name, `key` identifies them. */

@@ -1,16 +1,15 @@
 // Adds the parameters of x-implied-parameters to each operation, depending on what the operation declares.
-import { methods } from './methods.ts'
+import { declaredOperations, isSecured, type Declared } from './implied-responses.ts'
+import { readsResource } from './implied-headers.ts'
 import { resolve } from './resolve.ts'
 
 type Json = any
 
-interface Declared {
-  document: Json
-  operation: Json
-}
-
 /** The condition of each group of x-implied-parameters. */
 export const conditions: Record<string, (declared: Declared) => boolean> = {
+  post: (declared) => declared.method === 'post' && isSecured(declared),
+  write: ({ method }) => method === 'put' || method === 'delete',
+  resource: readsResource,
   paged: (declared) => itemOf(declared) !== null,
   created_at: itemsHave('created_at'),
   updated_at: itemsHave('updated_at'),
@@ -22,22 +21,17 @@ function itemsHave(property: string) {
   return (declared: Declared): boolean => itemOf(declared)?.properties?.[property] !== undefined
 }
 
-/** Changes `document`. */
+/** Changes `document`. The operation's own parameters take precedence. */
 export function addImpliedParameters(document: Json): void {
   const implied = Object.entries<string[]>(document['x-implied-parameters'] ?? {})
-  for (const path of Object.values<Json>(document.paths))
-    for (const method of methods) {
-      const operation = path[method]
-      if (!operation) continue
-      const names = implied.flatMap(([when, names]) =>
-        conditions[when]({ document, operation }) ? names : [],
-      )
-      if (names.length === 0) continue
-      operation.parameters = [
-        ...(operation.parameters ?? []),
-        ...names.map((name) => ({ $ref: `#/components/parameters/${name}` })),
-      ]
-    }
+  for (const declared of declaredOperations(document)) {
+    const { operation, parameters } = declared
+    const added = implied
+      .flatMap(([when, names]) => (conditions[when](declared) ? names : []))
+      .map((name) => ({ $ref: `#/components/parameters/${name}` }))
+      .filter((reference) => !parameters.some(({ name }) => name === resolve(document, reference).name))
+    if (added.length > 0) operation.parameters = [...(operation.parameters ?? []), ...added]
+  }
 }
 
 /** The schema of the items of a list with `pagination`; null for other operations. */

@@ -8,6 +8,9 @@ type Json = any
 /** An operation and what it inherits. */
 export interface Declared {
   document: Json
+  /** The path item of the operation. */
+  path: Json
+  url: string
   operation: Json
   method: string
   parameters: Json[]
@@ -47,6 +50,9 @@ export const conditions: Record<string, (declared: Declared) => boolean> = {
   'files-origin': ({ operation }) => operation['x-files-origin'] === true,
   'conditional-read': takes('If-None-Match'),
   'conditional-write': takes('If-Match'),
+  // The status of the project may not allow the write.
+  'project-status': ({ method, operation }) =>
+    method !== 'get' && operation['x-project-access']?.states !== undefined,
 }
 
 /** Changes `document`. The operation's own responses take precedence. */
@@ -74,13 +80,20 @@ export function addImpliedResponses(document: Json): void {
 
 /** The operations of the bundled document. */
 export function declaredOperations(document: Json): Declared[] {
-  return Object.values<Json>(document.paths).flatMap((path) =>
+  return Object.entries<Json>(document.paths).flatMap(([url, path]) =>
     methods
       .filter((method) => path[method] !== undefined)
       .map((method) => {
         const operation = path[method]
         const parameters = [...(path.parameters ?? []), ...(operation.parameters ?? [])]
-        return { document, operation, method, parameters: parameters.map((p) => resolve(document, p)) }
+        return {
+          document,
+          path,
+          url,
+          operation,
+          method,
+          parameters: parameters.map((p) => resolve(document, p)),
+        }
       }),
   )
 }

@@ -93,21 +93,25 @@ export const operationRules = {
       })
     }
   }),
-  'post-is-idempotent': eachOperation((operation, { path, method, ctx, location }) => {
-    if (method !== 'post' || operation.security?.length === 0) return
+  'post-is-idempotent': eachOperation((operation, { path, method, root, ctx, location }) => {
+    if (method !== 'post' || operation.security?.length === 0 || implies(root, 'parameters', 'post')) return
     if (!parametersOf(operation, path, ctx).some((p) => p.name === 'Idempotency-Key')) {
       ctx.report({ message: 'a POST must have the parameter IdempotencyKey', location: location.key() })
     }
   }),
-  'write-is-conditional': eachOperation((operation, { path, method, ctx, location }) => {
+  'write-is-conditional': eachOperation((operation, { path, method, root, ctx, location }) => {
     if (method !== 'put' && method !== 'delete') return
-    if (!parametersOf(operation, path, ctx).some((p) => p.name === 'If-Match')) {
+    const takes = parametersOf(operation, path, ctx).some((p) => p.name === 'If-Match')
+    if (!takes && !implies(root, 'parameters', 'write')) {
       ctx.report({
         message: `a ${method.toUpperCase()} must have the parameter IfMatch`,
         location: location.key(),
       })
     }
-    if (!header(resolved(path.get?.responses?.['200'], ctx), 'ETag')) {
+    const read = resolved(path.get?.responses?.['200'], ctx)
+    const isImplied =
+      read?.content?.['application/json'] !== undefined && implies(root, 'headers', 'resource')
+    if (!isImplied && !header(read, 'ETag')) {
       ctx.report({
         message:
           `a ${method.toUpperCase()} needs a GET on its path that declares the header ETag, ` +
@@ -127,9 +131,9 @@ export const operationRules = {
       })
   }),
   /** A client finds what it has created, and can change it without reading it again. */
-  'creation-is-conditional': eachOperation((operation, { ctx, location }) => {
+  'creation-is-conditional': eachOperation((operation, { root, ctx, location }) => {
     const created = resolved(operation.responses?.['201'], ctx)
-    if (created === undefined) return
+    if (created === undefined || implies(root, 'headers', 'created')) return
     for (const name of ['Location', 'ETag'])
       if (!header(created, name))
         ctx.report({
@@ -160,16 +164,17 @@ export const operationRules = {
         ctx.report({ message: `the 200 of a file must declare the header ${name}`, location: at })
   }),
   /** The server writes the Link header of every response with `pagination`. */
-  'list-is-paged': eachOperation((operation, { path, method, ctx, location }) => {
+  'list-is-paged': eachOperation((operation, { path, method, root, ctx, location }) => {
     const ok = resolved(operation.responses?.['200'], ctx)
     const schema = resolved(ok?.content?.['application/json']?.schema, ctx)
     if (method !== 'get' || schema?.properties?.pagination === undefined) return
     const names = new Set(parametersOf(operation, path, ctx).map((p) => p.name))
-    for (const name of ['page', 'limit', 'sort', 'order']) {
+    const areImplied = implies(root, 'parameters', 'paged')
+    for (const name of areImplied ? ['sort'] : ['page', 'limit', 'sort', 'order']) {
       if (!names.has(name))
         ctx.report({ message: `a list must have the parameter \`${name}\``, location: location.key() })
     }
-    if (!header(ok, 'Link'))
+    if (!header(ok, 'Link') && !implies(root, 'headers', 'paged'))
       ctx.report({
         message: 'a list must declare the header Link',
         location: location.child(['responses', '200']).key(),
@@ -257,6 +262,11 @@ export const operationRules = {
         })
     }
   }),
+}
+
+/** Whether the document adds the parameters or headers of the condition to the operations. */
+function implies(root: any, what: 'parameters' | 'headers', when: string): boolean {
+  return root[`x-implied-${what}`]?.[when] !== undefined
 }
 
 function isEmpty(content: unknown): boolean {
