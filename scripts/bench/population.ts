@@ -105,7 +105,7 @@ export async function addProjects(
   }
 }
 
-/** Creates file rows without blobs for a user without files, one millisecond apart. */
+/** Creates file rows without blobs, one millisecond apart. */
 export async function addFiles(url: string, dataDir: string, owner: Person, count: number): Promise<void> {
   const client = await openAsAdministrator(url, dataDir)
   try {
@@ -125,7 +125,8 @@ export async function addFiles(url: string, dataDir: string, owner: Person, coun
     )
     await client.query(
       `INSERT INTO storage_usage (space_id, files, bytes)
-        SELECT space_id, count(*), sum(bytes) FROM files GROUP BY space_id`,
+        SELECT space_id, count(*), sum(bytes) FROM files GROUP BY space_id
+        ON CONFLICT (space_id) DO UPDATE SET files = excluded.files, bytes = excluded.bytes`,
     )
     await client.query('VACUUM ANALYZE')
   } finally {
@@ -158,6 +159,59 @@ export async function addEvents(url: string, dataDir: string, count: number): Pr
   }
 }
 
+/** The row `id` of a table, to be copied. */
+export interface Copies {
+  table: string
+  id: string
+  /** SQL of columns that must differ, by the number of the copy, `n`, and its time in milliseconds, `ms`. */
+  set?: Record<string, string>
+}
+
+/**
+ * Copies a row so often, one millisecond apart from `first` on. Copies have ids and times of their own. Their
+ * names, and the texts and bytes of unique indexes, have the number of the copy.
+ */
+export async function copyRow(
+  url: string,
+  dataDir: string,
+  { table, id, set = {} }: Copies,
+  { count, first }: { count: number; first: number },
+): Promise<void> {
+  const client = await openAsAdministrator(url, dataDir)
+  try {
+    const { rows } = await client.query<{ name: string; type: string; unique: boolean }>(
+      `SELECT attname AS name, atttypid::regtype::text AS type,
+         EXISTS (SELECT FROM pg_index WHERE indrelid = attrelid AND indisunique AND attnum = ANY (indkey))
+           AND NOT EXISTS (SELECT FROM pg_constraint
+             WHERE contype = 'f' AND conrelid = attrelid AND attnum = ANY (conkey)) AS unique
+       FROM pg_attribute
+       WHERE attrelid = $1::regclass AND attnum > 0 AND NOT attisdropped AND attgenerated = ''`,
+      [table],
+    )
+    const valueOf = ({ name, type, unique }: { name: string; type: string; unique: boolean }): string => {
+      if (name === 'id') return idOf(id.split('_')[0])
+      if (name in set) return set[name]
+      if (name === 'created_at' || name === 'updated_at') return 'to_timestamp(ms / 1000.0)'
+      if (name === 'metadata') return `'{"team":"bench"}'`
+      // Searches by a part of the name find some of the copies.
+      if (name === 'name' || name === 'title') return `r.${name} || n`
+      if (unique && type === 'text') return `n || r.${name}`
+      if (unique && type === 'bytea') return `sha256(r.${name} || n::text::bytea)`
+      return `r.${name}`
+    }
+    await client.query(
+      `INSERT INTO ${table} (${rows.map(({ name }) => name).join(', ')})
+       SELECT ${rows.map(valueOf).join(', ')}
+       FROM ${table} r, (SELECT n, ${first} + n AS ms FROM generate_series(1::bigint, ${count}) n) c
+       WHERE r.id = $1`,
+      [id],
+    )
+    await client.query('VACUUM ANALYZE')
+  } finally {
+    await client.end()
+  }
+}
+
 /** The size of a database with its indexes. */
 export async function megabytesOf(url: string): Promise<number> {
   const client = new pg.Client({ connectionString: url })
@@ -183,12 +237,14 @@ async function openAsAdministrator(url: string, dataDir: string): Promise<pg.Cli
   return client
 }
 
-/** SQL for a TypeID of the millisecond `ms`: ten characters of time and a random suffix. */
-function idOf(prefix: 'prj' | 'file' | 'evt'): string {
+/** The random part of all ids. */
+const suffix = newId('usr').slice('usr_'.length + 10)
+
+/** SQL for a TypeID of the millisecond `ms`: ten characters of time and the suffix. */
+export function idOf(prefix: string): string {
   const time = Array.from(
     { length: 10 },
     (_, i) => `substr('0123456789abcdefghjkmnpqrstvwxyz', ((ms >> ${45 - 5 * i}) & 31)::int + 1, 1)`,
   )
-  const rest = newId(prefix).slice(prefix.length + 1 + 10)
-  return `'${prefix}_' || ${time.join(' || ')} || '${rest}'`
+  return `'${prefix}_' || ${time.join(' || ')} || '${suffix}'`
 }

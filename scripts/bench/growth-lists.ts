@@ -1,0 +1,197 @@
+// The lists of benchmark `growth`, and how their rows are made: the API creates one row, which is copied.
+import { idOf, type Copies } from './population.ts'
+
+/** Calls the API of a server, with the key of the user who owns the rows or of an admin. */
+export interface Api {
+  post(path: string, body?: unknown): Promise<any>
+  postAsAdmin(path: string, body?: unknown): Promise<any>
+  upload(name: string): Promise<{ id: string }>
+  /** Pays a checkout session with a test card. */
+  pay(checkoutId: string): Promise<void>
+  get(path: string): Promise<any>
+}
+
+export interface GrowthList {
+  /** The path in the spec. */
+  path: string
+  /** Values of filters that the example of a row does not have. */
+  values?: Record<string, string>
+  byAdmin?: true
+  /** Creates the row. @returns what to copy, and the `{id}` of the path. */
+  create(api: Api, made: Made): Promise<{ copy: Copies[]; id?: string }>
+}
+
+/** What earlier lists have made. */
+export interface Made {
+  projectId: string
+  orderId: string
+  sessionId: string
+  endpointId: string
+}
+
+const pages = { success_url: 'https://shop.example/thanks', cancel_url: 'https://shop.example/cart' }
+
+export const growthLists: Record<string, GrowthList> = {
+  listApiKeys: {
+    path: '/user/api-keys',
+    async create(api) {
+      const { id } = await api.post('/user/api-keys', { name: 'One', scopes: ['projects:read'] })
+      return { copy: [{ table: 'api_keys', id }] }
+    },
+  },
+  listUsers: {
+    path: '/users',
+    byAdmin: true,
+    values: { q: 'Person 77' },
+    async create(api) {
+      const { id } = await api.postAsAdmin('/users', { email: 'person@example.com', name: 'Person 7' })
+      return { copy: [{ table: 'users', id }] }
+    },
+  },
+  listMembers: {
+    path: '/projects/{id}/members',
+    values: { q: 'Person 77' },
+    async create(api, made) {
+      made.projectId = (await api.post('/projects', { name: 'With members' })).id
+      const { data } = await api.get(`/projects/${made.projectId}/members`)
+      const set = { user_id: idOf('usr'), role: "'viewer'" }
+      return { copy: [{ table: 'members', id: data[0].id, set }], id: made.projectId }
+    },
+  },
+  listInvitations: {
+    path: '/projects/{id}/invitations',
+    async create(api, { projectId }) {
+      await api.post(`/projects/${projectId}/members`, { email: 'guest@example.org', role: 'viewer' })
+      const { data } = await api.get(`/projects/${projectId}/invitations`)
+      return { copy: [{ table: 'invitations', id: data[0].id }], id: projectId }
+    },
+  },
+  listFileLinks: {
+    path: '/storage/files/{id}/links',
+    async create(api) {
+      const file = await api.upload('shared.txt')
+      const { id } = await api.post(`/storage/files/${file.id}/links`, {})
+      return { copy: [{ table: 'file_links', id }], id: file.id }
+    },
+  },
+  listSessions: {
+    path: '/ai/sessions',
+    values: { q: 'Talk 77' },
+    async create(api, made) {
+      const { id } = await api.post('/ai/sessions', { title: 'Talk 7' })
+      made.sessionId = id
+      return { copy: [{ table: 'ai_sessions', id }] }
+    },
+  },
+  listSessionMessages: {
+    path: '/ai/sessions/{id}/messages',
+    async create(api, { sessionId }) {
+      await api.post('/ai/chat', { session_id: sessionId, message: 'Hello' })
+      const { data } = await api.get(`/ai/sessions/${sessionId}/messages`)
+      return { copy: [{ table: 'ai_messages', id: data[0].id, set: { position: 'n' } }], id: sessionId }
+    },
+  },
+  listKnowledgeBases: {
+    path: '/ai/knowledge',
+    values: { q: 'Base 77' },
+    async create(api) {
+      const { id } = await api.post('/ai/knowledge', { name: 'Base 7' })
+      return { copy: [{ table: 'knowledge_bases', id }] }
+    },
+  },
+  listDocuments: {
+    path: '/ai/knowledge/{id}/documents',
+    values: { q: 'Page 77' },
+    async create(api) {
+      const base = await api.post('/ai/knowledge', { name: 'Documents' })
+      const path = `/ai/knowledge/${base.id}/documents`
+      const { id } = await api.post(path, { name: 'Page 7', text: 'A short text.' })
+      return { copy: [{ table: 'documents', id }], id: base.id }
+    },
+  },
+  listProducts: {
+    path: '/payments/products',
+    values: { q: 'Tea 77' },
+    async create(api) {
+      const { id } = await api.postAsAdmin('/payments/products', { name: 'Tea 7' })
+      return { copy: [{ table: 'products', id }] }
+    },
+  },
+  listPrices: {
+    path: '/payments/prices',
+    async create(api) {
+      const { id } = await newPrice(api)
+      return { copy: [{ table: 'prices', id }] }
+    },
+  },
+  listOrders: {
+    path: '/payments/orders',
+    async create(api, made) {
+      const checkout = await paidCheckout(api, await newPrice(api))
+      made.orderId = checkout.order_id
+      return { copy: [{ table: 'orders', id: made.orderId }] }
+    },
+  },
+  listCheckouts: {
+    path: '/payments/checkout',
+    async create(api) {
+      const { id } = await paidCheckout(api, await newPrice(api))
+      return { copy: [{ table: 'checkouts', id }] }
+    },
+  },
+  listRefunds: {
+    path: '/payments/orders/{id}/refunds',
+    async create(api, { orderId }) {
+      const { id } = await api.postAsAdmin(`/payments/orders/${orderId}/refunds`, { amount: 100 })
+      return { copy: [{ table: 'refunds', id }], id: orderId }
+    },
+  },
+  listAllRefunds: {
+    path: '/payments/refunds',
+    // The refunds of the list before.
+    create: async () => ({ copy: [] }),
+  },
+  listSubscriptions: {
+    path: '/payments/subscriptions',
+    async create(api) {
+      const price = await newPrice(api, { interval: 'month', interval_count: 1 })
+      await paidCheckout(api, price, { mode: 'subscription' })
+      const { data } = await api.get('/payments/subscriptions')
+      return { copy: [{ table: 'subscriptions', id: data[0].id }] }
+    },
+  },
+  listWebhookDeliveries: {
+    path: '/webhooks/endpoints/{id}/deliveries',
+    async create(api, made) {
+      const body = { url: 'https://hooks.example/x', event_types: ['project.created'] }
+      made.endpointId = (await api.post('/webhooks/endpoints', body)).id
+      await api.post(`/webhooks/endpoints/${made.endpointId}/test`)
+      const { data } = await api.get(`/webhooks/endpoints/${made.endpointId}/deliveries`)
+      return { copy: [{ table: 'webhook_deliveries', id: data[0].id }], id: made.endpointId }
+    },
+  },
+  // The last: each event would be delivered to all of these endpoints.
+  listWebhookEndpoints: {
+    path: '/webhooks/endpoints',
+    create: async (_, { endpointId }) => ({
+      copy: [{ table: 'webhook_endpoints', id: endpointId, set: { enabled: 'false' } }],
+    }),
+  },
+}
+
+async function newPrice(api: Api, recurring?: object): Promise<{ id: string }> {
+  const product = await api.postAsAdmin('/payments/products', { name: 'Coffee' })
+  const price = { product_id: product.id, currency: 'eur', unit_amount: 1_000, recurring }
+  return await api.postAsAdmin('/payments/prices', price)
+}
+
+async function paidCheckout(
+  api: Api,
+  price: { id: string },
+  mode: object = {},
+): Promise<{ id: string; order_id: string }> {
+  const items = [{ price_id: price.id, quantity: 1 }]
+  const checkout = await api.post('/payments/checkout', { items, ...mode, ...pages })
+  await api.pay(checkout.id)
+  return checkout
+}
