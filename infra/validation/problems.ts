@@ -26,6 +26,8 @@ export function checkWith(
       .map(({ instancePath }) => instancePath),
   )
   for (const error of errors) {
+    // The errors of `then` say what is wrong.
+    if (error.keyword === 'if') continue
     if (choices.has(error.instancePath) && isCovered(error, value)) continue
     if (problems.length >= maxProblems) return
     const problem = asProblem(missing.has(error) ? asMissing(error) : error, value, location)

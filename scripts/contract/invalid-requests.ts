@@ -1,5 +1,6 @@
 // Invalid requests: each breaks one constraint and must fail with a 400 that names the field.
 import fc from 'fast-check'
+import { isDiscriminated } from '../generate/discriminators.ts'
 import { mutationsOf } from './mutations.ts'
 import { type Json, type Media, type Operation } from './document.ts'
 import { neverSucceeds } from './exceptions.ts'
@@ -131,7 +132,8 @@ async function sendBrokenMedia(
       if (tried.has(`${field} ${keyword}`)) continue
       const top = /^[^.[]+/.exec(field)?.[0]
       const body =
-        typeof value !== 'object' || value === null || top === undefined
+        // The minimal body may be another alternative.
+        typeof value !== 'object' || value === null || top === undefined || isDiscriminated(schema)
           ? value
           : keyword === 'required' && !field.includes('.')
             ? omit(minimal ?? {}, field)

@@ -1,4 +1,5 @@
 // Mutations of a valid value that each break one constraint of its schema.
+import { isDiscriminated } from '../generate/discriminators.ts'
 import { schemaOf, type Json } from './document.ts'
 
 export interface Mutation {
@@ -10,7 +11,7 @@ export interface Mutation {
 
 /** Mutates the value and everything in it. A mutation may still be valid; the caller must validate it. */
 export function mutationsOf(document: Json, node: Json, value: Json, name = ''): Mutation[] {
-  const schema = schemaOf(document, node)
+  const schema = chosenAlternative(document, schemaOf(document, node), value)
   const own = valueMutations(schema, value).map(({ keyword, value: broken }) => ({
     field: name,
     keyword,
@@ -39,6 +40,14 @@ export function mutationsOf(document: Json, node: Json, value: Json, name = ''):
         }))
   })
   return [...own, ...objectMutations(schema, value, name), ...inside]
+}
+
+/** The alternative that the value chooses by its discriminator, if the schema has one. */
+function chosenAlternative(document: Json, schema: Json, value: Json): Json {
+  if (!isDiscriminated(schema)) return schema
+  const { propertyName, mapping = {} } = schema.discriminator
+  const $ref = mapping[value?.[propertyName]]
+  return $ref === undefined ? schema : schemaOf(document, { $ref })
 }
 
 function within(name: string, property: string): string {

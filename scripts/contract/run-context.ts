@@ -1,6 +1,7 @@
 // The state of a run. A run has its own accounts and resources, and shares the rest with the runs that test
 // other operations at the same time.
 import { problemsOf, type Problem } from './checks.ts'
+import { addDiscriminatorValues } from '../generate/discriminators.ts'
 import { operationsOf, type Json, type Operation } from './document.ts'
 import { neverSucceeds } from './exceptions.ts'
 import { createFindings, type Findings } from './findings.ts'
@@ -54,6 +55,7 @@ export interface Run extends Shared {
 
 export function createShared(options: RunOptions): Shared {
   const { document } = options
+  addDiscriminatorValues(document)
   const deadline = Date.now() + options.time
   let stopped: string | null = null
   return {

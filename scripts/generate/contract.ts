@@ -11,6 +11,7 @@ import {
 } from '@redocly/openapi-core'
 import { readFile } from 'node:fs/promises'
 import { dirname, relative } from 'node:path'
+import { addDiscriminatorValues } from './discriminators.ts'
 import { GenerateError } from './error.ts'
 import { addImpliedHeaders } from './implied-headers.ts'
 import { addImpliedParameters } from './implied-parameters.ts'
@@ -97,6 +98,7 @@ export async function readContract(root: string): Promise<Json> {
   addImpliedResponses(document)
   addImpliedHeaders(document)
   addAbsoluteServers(document)
+  addDiscriminatorValues(document)
   return document
 }
 

@@ -2,6 +2,7 @@
 // answers; the server must not send them before the spec declares them.
 //   exact:     an object in an answer has only the declared properties, an enum only the declared values
 //   published: the same answers, open for what later versions add
+import { choosingProperties } from './discriminators.ts'
 import { methods } from './methods.ts'
 import { resolve } from './resolve.ts'
 import { mapSubschemas } from './subschemas.ts'
@@ -36,6 +37,7 @@ export function publishedDocument(document: Json, otherValues = anyValue): Json 
   const copy = structuredClone(document)
   const { schemas = {} } = copy.components ?? {}
   const seen = new Set<string>()
+  const choosing = choosingProperties(copy)
   for (const media of answersOf(copy)) {
     const events = media['x-stream-events']
     if (media.schema !== undefined) media.schema = extensible(media.schema)
@@ -70,7 +72,10 @@ export function publishedDocument(document: Json, otherValues = anyValue): Json 
     const name = ref?.split('/').at(-1)
     if (name === undefined || seen.has(name)) return
     seen.add(name)
+    const { properties = {} } = schemas[name]
     schemas[name] = extensible(schemas[name])
+    // Any other value would choose another alternative.
+    for (const property of choosing.get(name) ?? []) schemas[name].properties[property] = properties[property]
   }
 }
 

@@ -2,6 +2,7 @@
 // operation would silently do less than the spec declares.
 import { withExtensions } from './extensions.ts'
 import { directionRules } from './rules/directions.ts'
+import { discriminatorRules } from './rules/discriminators.ts'
 import { documentRules } from './rules/document.ts'
 import { eventRules } from './rules/events.ts'
 import { exampleRules } from './rules/examples.ts'
@@ -18,6 +19,7 @@ const rules = {
   ...nameRules,
   ...directionRules,
   ...schemaRules,
+  ...discriminatorRules,
   ...eventRules,
   ...exampleRules,
   ...lifetimeRules,

@@ -1,5 +1,6 @@
 // Collects the schemas of the contract as plain JSON Schema, each distinct schema once. Its name comes from
 // the component or the first operation that uses it, so that names stay stable when operations are added.
+import { isDiscriminated, isMapped, withChosenAlternative } from './discriminators.ts'
 import type { Operation, Parameter } from './model.ts'
 
 type Json = any
@@ -34,16 +35,20 @@ export const lowercase = 'x-lowercase'
 /**
  * The schema without annotations, except those in `kept`.
  * @param refTo writes a reference to a component.
+ * @param chosen writes the alternatives of a `discriminator`.
  */
 export function plain(
   node: Json,
   refTo: (component: string, rest: string) => string,
   kept: string[] = [],
+  chosen: (schema: Json) => Json = withChosenAlternative,
 ): Json {
-  if (Array.isArray(node)) return node.map((item) => plain(item, refTo, kept))
+  const inner = (value: Json): Json => plain(value, refTo, kept, chosen)
+  if (Array.isArray(node)) return node.map(inner)
   if (typeof node !== 'object' || node === null) return node
+  const schema = isDiscriminated(node) && isMapped(node) ? chosen(node) : node
   return Object.fromEntries(
-    Object.entries<Json>(node)
+    Object.entries<Json>(schema)
       .filter(([key]) => !annotations.has(key) && (!key.startsWith('x-') || kept.includes(key)))
       .filter(([key, value]) => key !== 'format' || !integerFormats.has(value))
       .map(([key, value]) => {
@@ -53,11 +58,9 @@ export function plain(
         if (mapsOfSchemas.has(key))
           return [
             key,
-            Object.fromEntries(
-              Object.entries(value).map(([name, schema]) => [name, plain(schema, refTo, kept)]),
-            ),
+            Object.fromEntries(Object.entries(value).map(([name, schema]) => [name, inner(schema)])),
           ]
-        return [key, plain(value, refTo, kept)]
+        return [key, inner(value)]
       }),
   )
 }

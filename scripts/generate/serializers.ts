@@ -1,5 +1,6 @@
 // Compiles the response schemas with fast-json-stringify. A serializer omits undeclared fields.
 import fastJson from 'fast-json-stringify'
+import { withNestedAlternatives } from './discriminators.ts'
 import { GenerateError } from './error.ts'
 import { plain } from './schemas.ts'
 
@@ -11,10 +12,15 @@ export function compileSerializers(document: Json, responses: Map<string, Json>)
   const entries = [...responses].map(([name, schema]) => {
     const used = new Set<string>()
     const inline = (node: Json): Json =>
-      plain(node, (component, rest) => {
-        used.add(component)
-        return `spec#/$defs/${component}${rest}`
-      })
+      plain(
+        node,
+        (component, rest) => {
+          used.add(component)
+          return `spec#/$defs/${component}${rest}`
+        },
+        [],
+        withNestedAlternatives,
+      )
     const main = inline(schema)
     // Only the components that this schema uses, because each serializer copies them.
     const $defs: Record<string, Json> = {}

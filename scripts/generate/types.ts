@@ -2,6 +2,7 @@
 // routes.
 import openapiTS, { astToString } from 'openapi-typescript'
 import ts from 'typescript'
+import { discriminatedIn } from './discriminators.ts'
 import type { Operation, Response } from './model.ts'
 import { withNamedTypes } from './named-types.ts'
 import { componentOf, type ValidatorNames } from './schemas.ts'
@@ -20,6 +21,8 @@ export async function emitTypes(document: any, unions = new Map<string, string[]
   const typed = structuredClone(document)
   // The type `operations` has only what the server answers; the type `webhooks` has what it sends.
   for (const { post } of Object.values<any>(typed.webhooks ?? {})) delete post.operationId
+  // Each alternative has its values already; openapi-typescript would replace the property.
+  for (const schema of discriminatedIn(typed)) delete schema.discriminator
   const ast = await openapiTS(typed, {
     defaultNonNullable: false,
     alphabetize: false,

@@ -18,6 +18,35 @@ interface Mistake {
   at: string
 }
 
+/** Makes ThingCreate a choice of two schemas, with a mistake. */
+function choice(mistake: [from: string, to: string]): Mistake['change'] {
+  const schemas = `ThingCreate:
+      oneOf:
+        - { $ref: '#/components/schemas/Lamp' }
+        - { $ref: '#/components/schemas/Chair' }
+      discriminator:
+        propertyName: kind
+        mapping:
+          lamp: '#/components/schemas/Lamp'
+    Lamp:
+      type: object
+      additionalProperties: false
+      required: [kind, watts]
+      properties:
+        kind: { type: string, const: lamp }
+        watts: { type: integer, format: int32, examples: [5] }
+    Chair:
+      type: object
+      additionalProperties: false
+      required: [kind]
+      properties:
+        kind: { type: string, enum: [chair, stool] }
+    `
+  const wrong = schemas.replace(...mistake)
+  if (wrong === schemas) throw new Error(`there is no ${mistake[0]}`)
+  return [/ThingCreate:\n[^]*?(?=ThingList:)/, wrong]
+}
+
 const mistakes: Record<string, Mistake> = {
   'an unknown reference': {
     change: ["schemas/Name' }", "schemas/Nome' }"],
@@ -726,8 +755,43 @@ const mistakes: Record<string, Mistake> = {
       "Name:\n      type: string\n      minLength: 1\n      pattern: '\\S'\n",
       'Name:\n      oneOf: [{ type: string }]\n      discriminator: { propertyName: kind }\n',
     ],
-    says: /discriminator/,
+    says: /an alternative of a `discriminator` must be only a `\$ref`/,
     at: 'oneOf',
+  },
+  'a discriminator of anyOf': {
+    change: choice(['oneOf', 'anyOf']),
+    says: /`discriminator` needs `oneOf` beside it/,
+    at: 'discriminator:',
+  },
+  'an alternative without the property': {
+    change: choice(['kind: { type: string, const: lamp }', 'size: { type: string, const: lamp }']),
+    says: /`Lamp` must have the property `kind`.*add `kind: \{ type: string, const: lamp \}`/,
+    at: 'schemas/Lamp',
+  },
+  'an alternative that may leave out the property': {
+    change: choice(['required: [kind, watts]', 'required: [watts]']),
+    says: /`Lamp` must list `kind` in `required`/,
+    at: 'schemas/Lamp',
+  },
+  'an alternative that is chosen by a number': {
+    change: choice(['type: string, const: lamp', 'type: integer, format: int32, const: 1']),
+    says: /`kind` of `Lamp` must be a string/,
+    at: 'schemas/Lamp',
+  },
+  'a value that chooses two alternatives': {
+    change: choice(['[chair, stool]', '[chair, lamp]']),
+    says: /`kind: lamp` chooses `Lamp` and `Chair`/,
+    at: 'schemas/Chair',
+  },
+  'a mapping that the alternative does not allow': {
+    change: choice(["lamp: '#", "light: '#"]),
+    says: /`Lamp` does not allow `light` as its `kind`/,
+    at: 'light:',
+  },
+  'a mapping to another schema': {
+    change: choice(["lamp: '#/components/schemas/Lamp'", "lamp: '#/components/schemas/Thing'"]),
+    says: /is not in `oneOf`/,
+    at: 'schemas/Thing',
   },
   'an unknown parameter location': {
     change: ['name: limit, in: query,', 'name: limit, in: body,'],

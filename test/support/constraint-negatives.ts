@@ -3,6 +3,7 @@
 import type { ErrorObject, ValidateFunction } from 'ajv'
 import { Ajv2020 } from 'ajv/dist/2020.js'
 import { flattened } from '../../scripts/constraints/constraints.ts'
+import { listedValues } from '../../scripts/generate/discriminators.ts'
 import { plain } from '../../scripts/generate/schemas.ts'
 import { formats } from '../../infra/validation/formats.ts'
 import { keysOf } from '../../infra/validation/json-pointer.ts'
@@ -35,6 +36,7 @@ export const rules = {
   'length and format': 'no text of that length has the format',
   'unsafe integer': 'a number above the largest safe integer has the wrong type too',
   'always text': 'a path parameter, header or form field is always text',
+  chooses: 'a value that the property of a discriminator does not list chooses no alternative',
   'never empty': 'an empty path segment makes it another path',
   'split and trimmed': 'a form splits a text at commas, trims its items and reads [ as JSON',
   'too few values': 'there are not enough distinct values',
@@ -75,7 +77,9 @@ export function createChecks(document: Json) {
     if (validate === undefined)
       compiled[kind].set(schema, (validate = ajvs[kind].compile(plain(schema, refTo))))
     // Coercion modifies the value.
-    return validate(kind === 'text' ? structuredClone(value) : value) ? [] : validate.errors!
+    if (validate(kind === 'text' ? structuredClone(value) : value)) return []
+    // The errors of `then` say what is wrong.
+    return validate.errors!.filter(({ keyword }) => keyword !== 'if')
   }
 }
 
@@ -99,6 +103,7 @@ export function createCaseBuilder(
 ): (site: Site) => NegativeCase | NoCase {
   const baseFor = createBaseBuilder(document, check, root, given)
   return (site) => {
+    if (isOfDiscriminator(site)) return { root, site, rule: 'chooses' }
     const base = baseFor(site.steps)
     if (base === undefined) return { root, site, rule: null }
     let best: NegativeCase | undefined
@@ -144,7 +149,21 @@ export function createBaseBuilder(
 export function isStructural({ constraint: { keyword }, schema }: Site): boolean {
   return (
     ['$ref', 'items', 'propertyNames', 'anyOf', 'allOf'].includes(keyword) ||
+    (keyword === 'oneOf' && schema.discriminator !== undefined) ||
     (keyword === 'additionalProperties' && schema.additionalProperties !== false)
+  )
+}
+
+/** Whether the discriminator finds the problem before the alternative with this constraint is chosen. */
+function isOfDiscriminator({ constraint: { keyword, name }, steps }: Site): boolean {
+  const chooserAt = (i: number): string | undefined => {
+    const step = steps.at(i)
+    return step?.kind === 'choice' ? step.chooser : undefined
+  }
+  const [last] = steps.slice(-1)
+  if (last?.kind === 'property' && chooserAt(-2) === last.name) return true
+  return (
+    chooserAt(-1) !== undefined && (keyword === 'type' || (keyword === 'required' && name === chooserAt(-1)))
   )
 }
 
@@ -225,7 +244,7 @@ function withPathTo(document: Json, base: Json, steps: Step[], part: Part): Json
     case 'choice':
       return withPathTo(
         document,
-        fits(base, flattened(document, step.schema)) ? base : sampleOf(document, step.schema),
+        fits(base, flattened(document, step.schema), step.chooser) ? base : sampleOf(document, step.schema),
         rest,
         part,
       )
@@ -249,8 +268,8 @@ function withPathTo(document: Json, base: Json, steps: Step[], part: Part): Json
   }
 }
 
-/** Whether the value has the alternative's type and required fields. */
-function fits(value: Json, schema: Json): boolean {
+/** Whether the value has the alternative's type and required fields, and the value that chooses it. */
+function fits(value: Json, schema: Json, chooser?: string): boolean {
   const type =
     value === null
       ? 'null'
@@ -261,7 +280,10 @@ function fits(value: Json, schema: Json): boolean {
           : typeof value
   const types = typesOf(schema)
   if (types.length > 0 && !types.includes(type)) return false
-  return type !== 'object' || (schema.required ?? []).every((name: string) => value[name] !== undefined)
+  if (type !== 'object') return true
+  if (chooser !== undefined && !listedValues(schema.properties[chooser])?.includes(value[chooser]))
+    return false
+  return (schema.required ?? []).every((name: string) => value[name] !== undefined)
 }
 
 function valueAt(base: Json, steps: Step[]): Json {

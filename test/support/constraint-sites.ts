@@ -32,8 +32,11 @@ export interface SchemaRoot {
 export type Step =
   | { kind: 'property'; name: string; schema: Json }
   | { kind: 'item' | 'value' | 'name'; schema: Json }
-  /** Selects an alternative of anyOf or oneOf; the value stays the same. */
-  | { kind: 'choice'; index: number; schema: Json; among: Json[] }
+  /**
+   * Selects an alternative of anyOf or oneOf; the value stays the same. `chooser`: the property of a
+   * discriminator.
+   */
+  | { kind: 'choice'; index: number; schema: Json; among: Json[]; chooser?: string }
 
 export interface Site {
   constraint: Constraint
@@ -172,12 +175,13 @@ export function sitesOf(document: Json, root: SchemaRoot): Site[] {
         past('propertyNames'),
         references,
       )
+    const chooser = schema.discriminator?.propertyName
     for (const keyword of ['anyOf', 'oneOf', 'allOf']) {
       for (const [index, inner] of (schema[keyword] ?? []).entries()) {
         const further: Step[] =
           keyword === 'allOf'
             ? steps
-            : [...steps, { kind: 'choice', index, schema: inner, among: schema[keyword] }]
+            : [...steps, { kind: 'choice', index, schema: inner, among: schema[keyword], chooser }]
         walk(inner, `${place}/${keyword}/${index}`, further, past(keyword), references)
       }
     }

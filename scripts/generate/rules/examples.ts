@@ -9,7 +9,15 @@ export const exampleRules = {
   'has-example': () => {
     const seen = new Set<unknown>()
 
-    function requireExample(schema: any, location: any, ctx: any, name: string, operation: string): void {
+    /** @param chosen the property whose values a discriminator gives. */
+    function requireExample(
+      schema: any,
+      location: any,
+      ctx: any,
+      name: string,
+      operation: string,
+      chosen?: string,
+    ): void {
       if (
         typeof schema !== 'object' ||
         schema === null ||
@@ -18,18 +26,22 @@ export const exampleRules = {
         return
       if (schema.$ref !== undefined) {
         const target = ctx.resolve(schema, location.source.absoluteRef)
-        if (target.location !== undefined) requireExample(target.node, target.location, ctx, name, operation)
+        if (target.location !== undefined)
+          requireExample(target.node, target.location, ctx, name, operation, chosen)
         return
       }
       if (seen.has(schema)) return
       seen.add(schema)
       for (const [property, node] of Object.entries<any>(schema.properties ?? {}))
-        requireExample(node, location.child(['properties', property]), ctx, property, operation)
+        if (property !== chosen)
+          requireExample(node, location.child(['properties', property]), ctx, property, operation)
       for (const [i, part] of (schema.allOf ?? []).entries())
         requireExample(part, location.child(['allOf', i]), ctx, name, operation)
       const either = schema.oneOf === undefined ? 'anyOf' : 'oneOf'
-      if (schema[either]?.[0]?.required === undefined)
-        requireExample(schema[either]?.[0], location.child([either, 0]), ctx, name, operation)
+      if (schema[either]?.[0]?.required === undefined) {
+        const place = location.child([either, 0])
+        requireExample(schema[either]?.[0], place, ctx, name, operation, schema.discriminator?.propertyName)
+      }
       if (schema.items !== undefined)
         requireExample(schema.items, location.child('items'), ctx, name, operation)
       const types: string[] = [schema.type].flat()
