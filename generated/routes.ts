@@ -26,7 +26,7 @@ import { user } from '../handlers/user.ts'
 import { users } from '../handlers/users.ts'
 import { webhooks } from '../handlers/webhooks.ts'
 import type { OperationId } from './operations.ts'
-import type { Operations } from '../services/handler.ts'
+import type { Exact, Operations } from '../services/handler.ts'
 
 /** The handlers of all operations. A missing handler is a type error. */
 export const handlers: Operations = {
@@ -57,6 +57,34 @@ export const handlers: Operations = {
   ...users,
   ...webhooks,
 }
+
+// A property that the spec does not declare is a type error here, also one of a spread.
+void (ai satisfies Exact<typeof ai>)
+void (aiDocuments satisfies Exact<typeof aiDocuments>)
+void (aiKnowledge satisfies Exact<typeof aiKnowledge>)
+void (aiMessages satisfies Exact<typeof aiMessages>)
+void (aiSessions satisfies Exact<typeof aiSessions>)
+void (apiKeys satisfies Exact<typeof apiKeys>)
+void (avatar satisfies Exact<typeof avatar>)
+void (events satisfies Exact<typeof events>)
+void (invitations satisfies Exact<typeof invitations>)
+void (members satisfies Exact<typeof members>)
+void (paymentsCatalogue satisfies Exact<typeof paymentsCatalogue>)
+void (paymentsCheckout satisfies Exact<typeof paymentsCheckout>)
+void (paymentsClock satisfies Exact<typeof paymentsClock>)
+void (paymentsGateway satisfies Exact<typeof paymentsGateway>)
+void (paymentsOrders satisfies Exact<typeof paymentsOrders>)
+void (paymentsPage satisfies Exact<typeof paymentsPage>)
+void (paymentsRefunds satisfies Exact<typeof paymentsRefunds>)
+void (paymentsSubscriptions satisfies Exact<typeof paymentsSubscriptions>)
+void (projects satisfies Exact<typeof projects>)
+void (storage satisfies Exact<typeof storage>)
+void (storageLinks satisfies Exact<typeof storageLinks>)
+void (storageUploads satisfies Exact<typeof storageUploads>)
+void (system satisfies Exact<typeof system>)
+void (user satisfies Exact<typeof user>)
+void (users satisfies Exact<typeof users>)
+void (webhooks satisfies Exact<typeof webhooks>)
 
 const route = (operationId: OperationId) => ({ operationId, responses: { default: { description: '' } } })
 

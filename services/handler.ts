@@ -145,5 +145,47 @@ export type Handler<Id extends OperationId> = (
 /** The handler module of a tag: one handler for each operation. */
 export type Handlers<T extends Tag> = { [Id in OperationsByTag[T]]: Handler<Id> }
 
+/**
+ * The properties of the answers that the spec does not declare. TypeScript allows those of a spread; this type
+ * finds them where the answer's own type still has them.
+ */
+type Undeclared<Given, Declared> = Given extends Primitive
+  ? never
+  : Given extends (...args: never) => unknown
+    ? never
+    : Given extends readonly (infer Item)[]
+      ? Undeclared<Item, Extract<Declared, readonly unknown[]>[number]>
+      : Given extends object
+        ? {
+            [K in keyof Given & string]: K extends NamesOf<Declared>
+              ? Undeclared<Given[K], ValueOf<Declared, K>>
+              : K
+          }[keyof Given & string]
+        : never
+
+type Primitive = string | number | boolean | bigint | symbol | null | undefined | Date | Buffer
+/** The property names of each member of a union; `string` for a map. */
+type NamesOf<T> = T extends object ? keyof T : never
+type ValueOf<T, K extends PropertyKey> = T extends object ? (K extends keyof T ? T[K] : never) : never
+
+type BodyOf<T> = T extends { body: infer B } ? B : never
+
+/** `true`, or what the handler answers beyond the spec. */
+type Exactness<Id, Given> = Id extends OperationId
+  ? [Undeclared<BodyOf<Given>, BodyOf<Answer<Id>>>] extends [never]
+    ? true
+    : `${Id} answers \`${Undeclared<BodyOf<Given>, BodyOf<Answer<Id>>>}\`, which the spec does not declare`
+  : true
+
+/** `true` for a handler of the module that answers only what the spec declares. */
+export type Exact<Module, Id extends OperationId> = Id extends keyof Module
+  ? Module[Id] extends (...args: never) => Promise<infer Given>
+    ? Exactness<Id, Given>
+    : true
+  : true
+
+/** Does not compile with anything else than `true`; the compiler's message then begins with it. */
+export type Holds<T extends true> = T
+
 /** All handlers, by operation id. */
 export type Operations = { [Id in OperationId]: Handler<Id> }

@@ -3,6 +3,7 @@
 // before its work is done.
 import { relative, resolve } from 'node:path'
 import ts from 'typescript'
+import { explained, formatDiagnostic, type CompilerError } from './compiler-errors.ts'
 import { unreadFields } from './unread-fields.ts'
 
 /** @returns each problem in the project of `folder`: `file:line:column message` and the source line. */
@@ -18,7 +19,7 @@ export function typeProblems(folder: string): string[] {
     },
   )!
   const program = ts.createProgram(config.fileNames, config.options)
-  const problems = ts.getPreEmitDiagnostics(program).map((problem) => typeProblem(folder, problem))
+  const problems = compilerProblems(folder, ts.getPreEmitDiagnostics(program))
   const checker = program.getTypeChecker()
   for (const file of program.getSourceFiles()) {
     const name = relative(folder, file.fileName)
@@ -32,7 +33,30 @@ export function typeProblems(folder: string): string[] {
   return problems
 }
 
-/** An error of the compiler: `file:line:column message` and the source line. */
+/** The errors of the compiler: `file:line:column message` and the source line. */
+export function compilerProblems(folder: string, found: readonly ts.Diagnostic[]): string[] {
+  const unplaced = found.filter(({ file }) => file === undefined)
+  const errors = found.flatMap(({ file, start = 0, messageText, code }): CompilerError[] => {
+    if (file === undefined) return []
+    const { line, character } = file.getLineAndCharacterOfPosition(start)
+    const lines = ts.flattenDiagnosticMessageText(messageText, '\n').split('\n')
+    return [
+      {
+        file: relative(folder, file.fileName),
+        line: line + 1,
+        column: character + 1,
+        code,
+        lines: lines.map((text) => text.trim()),
+      },
+    ]
+  })
+  return [
+    ...unplaced.map((problem) => typeProblem(folder, problem)),
+    ...explained(folder, errors).map((problem) => formatDiagnostic(folder, problem)),
+  ]
+}
+
+/** One error with all that the compiler says about it. */
 export function typeProblem(folder: string, { file, start = 0, messageText, code }: ts.Diagnostic): string {
   const text = `${ts.flattenDiagnosticMessageText(messageText, '\n  ')} (TS${code})`
   return file === undefined ? text : placed(folder, { file, start, text })

@@ -8,10 +8,11 @@ import { printLine as say, runUntilStopped } from '../../app/lifecycle.ts'
 import { ConfigError, loadEnvFile, readConfig } from '../../infra/config/config.ts'
 import { EmbeddedPostgresError, startEmbedded } from '../../infra/postgres/embedded.ts'
 import { startGenerator } from './generator-process.ts'
-import { explainExit, formatDiagnostic } from './report.ts'
+import { formatDiagnostic, type Diagnostic } from '../check/compiler-errors.ts'
+import { explainExit } from './report.ts'
 import { createRebuilder } from './rebuild.ts'
 import { createServers, ServerError } from './zero-downtime.ts'
-import { checkTypes, type Diagnostic } from './types.ts'
+import { checkTypes } from './types.ts'
 import { watchFiles } from './watch.ts'
 import { answerHelp } from '../../infra/command-help.ts'
 
@@ -88,17 +89,11 @@ async function start(
   }
 }
 
-/** Errors in generated code and tests usually follow from an error elsewhere, so they are listed last. */
-const rank = ({ file }: Diagnostic): number =>
-  file.startsWith('test/') ? 2 : file.startsWith('generated/') ? 1 : 0
-
 /** Prints the type errors that are new since the last check, or that there are none left. */
 function reportTypes(): (errors: Diagnostic[]) => void {
   let before: Set<string> | null = null
   return (errors) => {
-    const now = new Set(
-      errors.toSorted((a, b) => rank(a) - rank(b)).map((error) => formatDiagnostic(folder, error)),
-    )
+    const now = new Set(errors.map((error) => formatDiagnostic(folder, error)))
     const fresh = [...now].filter((line) => before?.has(line) !== true)
     for (const line of fresh.slice(0, 5)) say(`✗ types: ${line}`)
     if (fresh.length > 5) say(`✗ types: and ${fresh.length - 5} more`)

@@ -1,16 +1,9 @@
-// Formats errors for `npm run dev`: the place, the message and the source line.
-import { readFileSync } from 'node:fs'
-import { join, relative } from 'node:path'
+// Explains why the server of `npm run dev` has exited.
+import { relative } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import type { Diagnostic } from './types.ts'
+import { formatDiagnostic, type Diagnostic } from '../check/compiler-errors.ts'
 
 const stubHint = '`npm run generate -- --stubs` writes a stub'
-
-/** `handlers/members.ts:3:5 Type … (TS2322)` and the source line. */
-export function formatDiagnostic(folder: string, { file, line, column, message }: Diagnostic): string {
-  const excerpt = excerptOf(join(folder, file), line)
-  return `${file}:${line}:${column} ${message}${excerpt && `\n    ${excerpt}`}`
-}
 
 /** The reason of a crash, from Node's error output: a place, the source line with a caret, and the error. */
 export function explainExit(folder: string, output: string): string {
@@ -47,14 +40,4 @@ function placeIn(folder: string, lines: string[]): Omit<Diagnostic, 'message'> |
 
 function isProjectFile(folder: string, path: string): boolean {
   return path.startsWith(`${folder}/`) && !path.includes('/node_modules/')
-}
-
-function excerptOf(file: string, line: number): string {
-  try {
-    return readFileSync(file, 'utf8').split('\n')[line - 1]?.trim().slice(0, 120) ?? ''
-  } catch (error) {
-    // The file may have been deleted in the meantime.
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return ''
-    throw error
-  }
 }

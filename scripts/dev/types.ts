@@ -4,13 +4,7 @@ import { once } from 'node:events'
 import { createRequire } from 'node:module'
 import { setPriority } from 'node:os'
 import { createInterface } from 'node:readline'
-
-export interface Diagnostic {
-  file: string
-  line: number
-  column: number
-  message: string
-}
+import { explained, type CompilerError, type Diagnostic } from '../check/compiler-errors.ts'
 
 export interface TypeCheck {
   stop(): Promise<void>
@@ -37,12 +31,13 @@ export function checkTypes(folder: string, onChecked: (errors: Diagnostic[]) => 
   })
   // Lower priority than the server, which starts at the same time.
   if (child.pid !== undefined) setPriority(child.pid, 10)
-  let errors: Diagnostic[] = []
+  let errors: CompilerError[] = []
   createInterface({ input: child.stdout }).on('line', (line) => {
-    const found = parseDiagnostic(line)
+    const found = parseError(line)
     if (found !== null) errors.push(found)
+    else if (/^ +\S/.test(line)) errors.at(-1)?.lines.push(line.trim())
     if (!/Found \d+ errors?\. Watching/.test(line)) return
-    onChecked(errors)
+    onChecked(explained(folder, errors))
     errors = []
   })
   return {
@@ -55,11 +50,11 @@ export function checkTypes(folder: string, onChecked: (errors: Diagnostic[]) => 
   }
 }
 
-/** `handlers/members.ts(3,5): error TS2322: …`, or null for any other line. */
-export function parseDiagnostic(line: string): Diagnostic | null {
+/** The first line of an error, `handlers/members.ts(3,5): error TS2322: …`; null for any other line. */
+export function parseError(line: string): CompilerError | null {
   const [, file, row, column, code, message] =
-    /^(\S[^(]*)\((\d+),(\d+)\): error (TS\d+): (.*)$/.exec(line) ?? []
+    /^(\S[^(]*)\((\d+),(\d+)\): error TS(\d+): (.*)$/.exec(line) ?? []
   return file === undefined
     ? null
-    : { file, line: Number(row), column: Number(column), message: `${message} (${code})` }
+    : { file, line: Number(row), column: Number(column), code: Number(code), lines: [message] }
 }

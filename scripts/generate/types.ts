@@ -272,12 +272,17 @@ export function emitRoutes(operations: Operation[]): string {
   const imports = tags.map((tag) => `import { ${exportName(tag)} } from '../handlers/${tag}.ts'`)
   return `${banner}${imports.join('\n')}
 import type { OperationId } from './operations.ts'
-import type { Operations } from '../services/handler.ts'
+import type { Exact, Holds, Operations } from '../services/handler.ts'
 
 /** The handlers of all operations. A missing handler is a type error. */
 export const handlers: Operations = {
 ${tags.map((tag) => `  ...${exportName(tag)}`).join(',\n')},
 }
+
+/** An answer with a property that the spec does not declare is a type error here, also one of a spread. */
+export type ExactAnswers = [
+${operations.map(({ id, tag }) => `  Holds<Exact<typeof ${exportName(tag)}, ${text(id)}>>`).join(',\n')},
+]
 
 const route = (operationId: OperationId) => ({ operationId, responses: { default: { description: '' } } })
 

@@ -96,6 +96,28 @@ await wrong.generate()
 const stubs = await miniProject(join(folder, 'stubs'), outlines)
 await stubs.generate({ stubs: true })
 
+// TypeScript itself allows the properties of a spread that the type does not have.
+const row = "{ id: 't1', name: 'Lamp', secret: 1 }"
+const page = '{ page: 1 }'
+const spreading = await miniProject(join(folder, 'spreading'), {
+  ...outlines,
+  'handlers/things.ts': module('things', [
+    lines.watchThings,
+    lines.useThing,
+    `  async createThing () { const row = ${row}
+    return { status: 201, body: { ...row } } },`,
+    `  async listThings () { const row = ${row}
+    return { status: 200, body: { data: [{ ...row }], pagination: ${page}, hidden: row } } },`,
+    `  async getThing (): Promise<Answer<'getThing'>> { const row = ${row}
+    return { status: 200, body: { ...row } } },`,
+    `  async updateThing () { const row = ${row}
+    const { secret: _, ...body } = row
+    return { status: 200, body } },`,
+  ]).replace('import type { Handlers }', 'import type { Answer, Handlers }'),
+  'handlers/edge.ts': module('edge', edge),
+})
+await spreading.generate()
+
 // The stubs of the generator, completed by hand.
 const completed = await miniProject(join(folder, 'completed'), outlines)
 await completed.generate({ stubs: true })
@@ -113,7 +135,9 @@ await writeFile(
   JSON.stringify({
     compilerOptions,
     files: [
-      ...['matching', 'wrong', 'stubs', 'completed', 'either'].map((name) => `${name}/generated/routes.ts`),
+      ...['matching', 'wrong', 'stubs', 'completed', 'either', 'spreading'].map(
+        (name) => `${name}/generated/routes.ts`,
+      ),
       'wrong/handlers/more.ts',
     ],
   }),
@@ -137,6 +161,29 @@ t.test('a handler can distinguish JSON from a form', async (t) => {
 })
 
 t.test(
+  'a property of a spread that the spec does not declare does not compile, in the handler',
+  async (t) => {
+    const problems = problemsIn(spreading)
+    const source = (await spreading.read('handlers/things.ts')).split('\n')
+    const at = (id: string) =>
+      `handlers/things.ts:${source.findIndex((line) => line.includes(id)) + 1}:9 ${id}: `
+    t.strictSame(
+      problems.map((problem) => problem.split('\n')[0]).toSorted(),
+      [
+        `${at('createThing')}the answer has \`secret\``,
+        `${at('listThings')}the answer has \`hidden\`, \`secret\``,
+      ].map((line) => `${line}, which the spec does not declare: leave it out of the object or its spread`),
+    )
+    // A declared type hides what the value has: test/app/secrets.test.ts shows that the server finds it.
+    t.notOk(problems.some((problem) => problem.includes('getThing')))
+    t.notOk(
+      problems.some((problem) => problem.includes('updateThing')),
+      'a rest without the property',
+    )
+  },
+)
+
+t.test(
   'an undeclared status, a wrong body, no response, and a missing or unknown handler do not compile',
   async (t) => {
     const problems = problemsIn(wrong)
@@ -149,7 +196,13 @@ t.test(
       /202/,
       'an undeclared status, on the line of its operation',
     )
-    t.match(await at('handlers/things.ts', 'getThing'), /title|name/, 'a wrong body')
+    t.match(
+      await at('handlers/things.ts', 'getThing'),
+      /^[^ ]+ getThing: body: Property 'name' is missing in type '\{ id: string; title: string; \}'/,
+      'a wrong body: the handler, and the missing property',
+    )
+    const files = problems.map((problem) => problem.split('/')[0])
+    t.strictSame(files, files.toSorted().toReversed(), 'handlers first, generated code last')
     t.match(
       await at('handlers/things.ts', 'watchThings'),
       /notice|message/,
