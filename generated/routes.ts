@@ -26,7 +26,7 @@ import { user } from '../handlers/user.ts'
 import { users } from '../handlers/users.ts'
 import { webhooks } from '../handlers/webhooks.ts'
 import type { OperationId } from './operations.ts'
-import type { Exact, Operations } from '../services/handler.ts'
+import type { Exact, Holds, Operations } from '../services/handler.ts'
 
 /** The handlers of all operations. A missing handler is a type error. */
 export const handlers: Operations = {
@@ -58,33 +58,143 @@ export const handlers: Operations = {
   ...webhooks,
 }
 
-// A property that the spec does not declare is a type error here, also one of a spread.
-void (ai satisfies Exact<typeof ai>)
-void (aiDocuments satisfies Exact<typeof aiDocuments>)
-void (aiKnowledge satisfies Exact<typeof aiKnowledge>)
-void (aiMessages satisfies Exact<typeof aiMessages>)
-void (aiSessions satisfies Exact<typeof aiSessions>)
-void (apiKeys satisfies Exact<typeof apiKeys>)
-void (avatar satisfies Exact<typeof avatar>)
-void (events satisfies Exact<typeof events>)
-void (invitations satisfies Exact<typeof invitations>)
-void (members satisfies Exact<typeof members>)
-void (paymentsCatalogue satisfies Exact<typeof paymentsCatalogue>)
-void (paymentsCheckout satisfies Exact<typeof paymentsCheckout>)
-void (paymentsClock satisfies Exact<typeof paymentsClock>)
-void (paymentsGateway satisfies Exact<typeof paymentsGateway>)
-void (paymentsOrders satisfies Exact<typeof paymentsOrders>)
-void (paymentsPage satisfies Exact<typeof paymentsPage>)
-void (paymentsRefunds satisfies Exact<typeof paymentsRefunds>)
-void (paymentsSubscriptions satisfies Exact<typeof paymentsSubscriptions>)
-void (projects satisfies Exact<typeof projects>)
-void (storage satisfies Exact<typeof storage>)
-void (storageLinks satisfies Exact<typeof storageLinks>)
-void (storageUploads satisfies Exact<typeof storageUploads>)
-void (system satisfies Exact<typeof system>)
-void (user satisfies Exact<typeof user>)
-void (users satisfies Exact<typeof users>)
-void (webhooks satisfies Exact<typeof webhooks>)
+/** An answer with a property that the spec does not declare is a type error here, also one of a spread. */
+export type ExactAnswers = [
+  Holds<Exact<typeof user, 'getProfile'>>,
+  Holds<Exact<typeof user, 'updateProfile'>>,
+  Holds<Exact<typeof user, 'getSettings'>>,
+  Holds<Exact<typeof user, 'updateSettings'>>,
+  Holds<Exact<typeof user, 'getLimits'>>,
+  Holds<Exact<typeof avatar, 'getAvatar'>>,
+  Holds<Exact<typeof avatar, 'uploadAvatar'>>,
+  Holds<Exact<typeof avatar, 'deleteAvatar'>>,
+  Holds<Exact<typeof avatar, 'getAvatarImage'>>,
+  Holds<Exact<typeof invitations, 'listMyInvitations'>>,
+  Holds<Exact<typeof apiKeys, 'listApiKeys'>>,
+  Holds<Exact<typeof apiKeys, 'createApiKey'>>,
+  Holds<Exact<typeof apiKeys, 'getApiKey'>>,
+  Holds<Exact<typeof apiKeys, 'revokeApiKey'>>,
+  Holds<Exact<typeof apiKeys, 'rotateApiKey'>>,
+  Holds<Exact<typeof users, 'listUsers'>>,
+  Holds<Exact<typeof users, 'createUser'>>,
+  Holds<Exact<typeof users, 'getUser'>>,
+  Holds<Exact<typeof users, 'updateUser'>>,
+  Holds<Exact<typeof users, 'deleteUser'>>,
+  Holds<Exact<typeof projects, 'listProjects'>>,
+  Holds<Exact<typeof projects, 'createProject'>>,
+  Holds<Exact<typeof projects, 'getProject'>>,
+  Holds<Exact<typeof projects, 'updateProject'>>,
+  Holds<Exact<typeof projects, 'deleteProject'>>,
+  Holds<Exact<typeof projects, 'restoreProject'>>,
+  Holds<Exact<typeof projects, 'archiveProject'>>,
+  Holds<Exact<typeof projects, 'unarchiveProject'>>,
+  Holds<Exact<typeof members, 'listMembers'>>,
+  Holds<Exact<typeof members, 'addMember'>>,
+  Holds<Exact<typeof members, 'getMember'>>,
+  Holds<Exact<typeof members, 'updateMember'>>,
+  Holds<Exact<typeof members, 'removeMember'>>,
+  Holds<Exact<typeof invitations, 'listInvitations'>>,
+  Holds<Exact<typeof invitations, 'getInvitation'>>,
+  Holds<Exact<typeof invitations, 'revokeInvitation'>>,
+  Holds<Exact<typeof invitations, 'acceptInvitation'>>,
+  Holds<Exact<typeof invitations, 'declineInvitation'>>,
+  Holds<Exact<typeof storage, 'listFiles'>>,
+  Holds<Exact<typeof storage, 'uploadFile'>>,
+  Holds<Exact<typeof storageUploads, 'createUpload'>>,
+  Holds<Exact<typeof storageUploads, 'getUploadOptions'>>,
+  Holds<Exact<typeof storageUploads, 'getUpload'>>,
+  Holds<Exact<typeof storageUploads, 'deleteUpload'>>,
+  Holds<Exact<typeof storageUploads, 'appendUpload'>>,
+  Holds<Exact<typeof storage, 'getFile'>>,
+  Holds<Exact<typeof storage, 'updateFile'>>,
+  Holds<Exact<typeof storage, 'deleteFile'>>,
+  Holds<Exact<typeof storage, 'downloadFile'>>,
+  Holds<Exact<typeof storageLinks, 'listFileLinks'>>,
+  Holds<Exact<typeof storageLinks, 'createFileLink'>>,
+  Holds<Exact<typeof storageLinks, 'getFileLink'>>,
+  Holds<Exact<typeof storageLinks, 'revokeFileLink'>>,
+  Holds<Exact<typeof storageLinks, 'downloadByLink'>>,
+  Holds<Exact<typeof storage, 'getStorageUsage'>>,
+  Holds<Exact<typeof ai, 'listModels'>>,
+  Holds<Exact<typeof ai, 'getAiUsage'>>,
+  Holds<Exact<typeof ai, 'createChat'>>,
+  Holds<Exact<typeof ai, 'streamChat'>>,
+  Holds<Exact<typeof aiSessions, 'listSessions'>>,
+  Holds<Exact<typeof aiSessions, 'createSession'>>,
+  Holds<Exact<typeof aiSessions, 'getSession'>>,
+  Holds<Exact<typeof aiSessions, 'updateSession'>>,
+  Holds<Exact<typeof aiSessions, 'deleteSession'>>,
+  Holds<Exact<typeof aiSessions, 'listSessionMessages'>>,
+  Holds<Exact<typeof aiMessages, 'getMessage'>>,
+  Holds<Exact<typeof aiMessages, 'updateMessage'>>,
+  Holds<Exact<typeof aiMessages, 'cancelMessage'>>,
+  Holds<Exact<typeof aiMessages, 'regenerateMessage'>>,
+  Holds<Exact<typeof aiMessages, 'streamMessage'>>,
+  Holds<Exact<typeof aiKnowledge, 'listKnowledgeBases'>>,
+  Holds<Exact<typeof aiKnowledge, 'createKnowledgeBase'>>,
+  Holds<Exact<typeof aiKnowledge, 'getKnowledgeBase'>>,
+  Holds<Exact<typeof aiKnowledge, 'updateKnowledgeBase'>>,
+  Holds<Exact<typeof aiKnowledge, 'deleteKnowledgeBase'>>,
+  Holds<Exact<typeof aiKnowledge, 'searchKnowledgeBase'>>,
+  Holds<Exact<typeof aiDocuments, 'listDocuments'>>,
+  Holds<Exact<typeof aiDocuments, 'createDocument'>>,
+  Holds<Exact<typeof aiDocuments, 'getDocument'>>,
+  Holds<Exact<typeof aiDocuments, 'updateDocument'>>,
+  Holds<Exact<typeof aiDocuments, 'deleteDocument'>>,
+  Holds<Exact<typeof aiDocuments, 'getDocumentText'>>,
+  Holds<Exact<typeof aiDocuments, 'retryDocument'>>,
+  Holds<Exact<typeof paymentsCatalogue, 'listProducts'>>,
+  Holds<Exact<typeof paymentsCatalogue, 'createProduct'>>,
+  Holds<Exact<typeof paymentsCatalogue, 'getProduct'>>,
+  Holds<Exact<typeof paymentsCatalogue, 'updateProduct'>>,
+  Holds<Exact<typeof paymentsCatalogue, 'listPrices'>>,
+  Holds<Exact<typeof paymentsCatalogue, 'createPrice'>>,
+  Holds<Exact<typeof paymentsCatalogue, 'getPrice'>>,
+  Holds<Exact<typeof paymentsCatalogue, 'updatePrice'>>,
+  Holds<Exact<typeof paymentsOrders, 'listOrders'>>,
+  Holds<Exact<typeof paymentsOrders, 'createOrder'>>,
+  Holds<Exact<typeof paymentsOrders, 'getOrder'>>,
+  Holds<Exact<typeof paymentsOrders, 'cancelOrder'>>,
+  Holds<Exact<typeof paymentsOrders, 'getReceipt'>>,
+  Holds<Exact<typeof paymentsRefunds, 'listRefunds'>>,
+  Holds<Exact<typeof paymentsRefunds, 'createRefund'>>,
+  Holds<Exact<typeof paymentsRefunds, 'getRefund'>>,
+  Holds<Exact<typeof paymentsRefunds, 'listAllRefunds'>>,
+  Holds<Exact<typeof paymentsCheckout, 'listCheckouts'>>,
+  Holds<Exact<typeof paymentsCheckout, 'createCheckout'>>,
+  Holds<Exact<typeof paymentsCheckout, 'getCheckout'>>,
+  Holds<Exact<typeof paymentsCheckout, 'expireCheckout'>>,
+  Holds<Exact<typeof paymentsSubscriptions, 'listSubscriptions'>>,
+  Holds<Exact<typeof paymentsSubscriptions, 'getSubscription'>>,
+  Holds<Exact<typeof paymentsSubscriptions, 'cancelSubscription'>>,
+  Holds<Exact<typeof paymentsSubscriptions, 'resumeSubscription'>>,
+  Holds<Exact<typeof paymentsClock, 'getTestClock'>>,
+  Holds<Exact<typeof paymentsClock, 'advanceTestClock'>>,
+  Holds<Exact<typeof paymentsGateway, 'receiveStripeEvent'>>,
+  Holds<Exact<typeof paymentsPage, 'showPayPage'>>,
+  Holds<Exact<typeof paymentsPage, 'payCheckout'>>,
+  Holds<Exact<typeof paymentsPage, 'confirmPayment'>>,
+  Holds<Exact<typeof paymentsPage, 'returnFromGateway'>>,
+  Holds<Exact<typeof events, 'listEvents'>>,
+  Holds<Exact<typeof events, 'streamEvents'>>,
+  Holds<Exact<typeof events, 'getEvent'>>,
+  Holds<Exact<typeof webhooks, 'listWebhookEndpoints'>>,
+  Holds<Exact<typeof webhooks, 'createWebhookEndpoint'>>,
+  Holds<Exact<typeof webhooks, 'getWebhookEndpoint'>>,
+  Holds<Exact<typeof webhooks, 'updateWebhookEndpoint'>>,
+  Holds<Exact<typeof webhooks, 'deleteWebhookEndpoint'>>,
+  Holds<Exact<typeof webhooks, 'rotateWebhookSecret'>>,
+  Holds<Exact<typeof webhooks, 'testWebhookEndpoint'>>,
+  Holds<Exact<typeof webhooks, 'recoverWebhookEndpoint'>>,
+  Holds<Exact<typeof webhooks, 'listWebhookDeliveries'>>,
+  Holds<Exact<typeof webhooks, 'getWebhookDelivery'>>,
+  Holds<Exact<typeof webhooks, 'redeliverWebhookDelivery'>>,
+  Holds<Exact<typeof system, 'getHealth'>>,
+  Holds<Exact<typeof system, 'getReadiness'>>,
+  Holds<Exact<typeof system, 'getOpenapiJson'>>,
+  Holds<Exact<typeof system, 'getOpenapiYaml'>>,
+  Holds<Exact<typeof system, 'getDocs'>>,
+]
 
 const route = (operationId: OperationId) => ({ operationId, responses: { default: { description: '' } } })
 

@@ -146,8 +146,8 @@ export type Handler<Id extends OperationId> = (
 export type Handlers<T extends Tag> = { [Id in OperationsByTag[T]]: Handler<Id> }
 
 /**
- * The properties of the answers that the spec does not declare. TypeScript allows those of a spread; this type
- * finds them where the answer's own type still has them.
+ * The properties of the answers that the spec does not declare. TypeScript allows those of a spread; this
+ * type finds them where the answer's own type still has them.
  */
 type Undeclared<Given, Declared> = Given extends Primitive
   ? never

@@ -43,8 +43,8 @@ function inHandler(folder: string, { file, line, column, code, lines }: Compiler
 }
 
 /**
- * The error of `ExactAnswers` in generated/routes.ts, at the handler that it is about; null for any other. The
- * type `Exactness` in services/handler.ts has its text.
+ * The error of `ExactAnswers` in generated/routes.ts, at the handler that it is about; null for any other.
+ * `Exactness` in services/handler.ts has its text.
  */
 function extraProperties(folder: string, error: CompilerError): Diagnostic | null {
   if (!isExtra(error)) return null

@@ -7,13 +7,13 @@ import ts from 'typescript'
 import t from 'tap'
 import { operations, type OperationId } from '../../generated/operations.ts'
 import { prepareSample, sampleOf, samplesInOrder } from '../support/code-samples.ts'
+import { isEndless } from '../support/contract-schema.ts'
 import { startServer } from '../support/server.ts'
 
 const run = promisify(execFile)
 const root = resolve(import.meta.dirname, '../..')
 const ids = Object.keys(operations) as OperationId[]
 
-const endlessStreams: OperationId[] = ['streamEvents']
 /** Operations that redirect to a page outside the server. */
 const pages = (id: OperationId): boolean => operations[id].tag === 'payments-page'
 
@@ -45,7 +45,7 @@ t.test('the TypeScript sample of every operation compiles against the client and
 
   const server = await startServer(t)
   // The pages for browsers redirect to the shop, so their URLs are answered here.
-  const chosen = samplesInOrder().filter((id) => !endlessStreams.includes(id) && !pages(id))
+  const chosen = samplesInOrder().filter((id) => !isEndless(id) && !pages(id))
   const lines: string[] = []
   for (const id of chosen) {
     const { folder: own, source, env } = await prepareSample(server, folder, id, 'TypeScript')

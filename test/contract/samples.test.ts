@@ -7,6 +7,7 @@ import t from 'tap'
 import { operations, type OperationId } from '../../generated/operations.ts'
 import type { OperationInfo } from '../../infra/contract/operation.ts'
 import { prepareSample, samplesInOrder, sampleOf, type PreparedSample } from '../support/code-samples.ts'
+import { isEndless } from '../support/contract-schema.ts'
 import { startServer } from '../support/server.ts'
 import { examples } from '../support/example-fixtures.ts'
 
@@ -15,7 +16,6 @@ const ids = Object.keys(operations) as OperationId[]
 
 const has = (command: string, ...args: string[]): boolean =>
   spawnSync(command, args, { stdio: 'ignore' }).status === 0
-const endlessStreams: OperationId[] = ['streamEvents']
 
 interface Failure {
   code?: number
@@ -33,13 +33,13 @@ t.test(
       const { folder: cwd, source, env } = await prepareSample(server, folder, id, 'curl')
       const options = { cwd, env: { ...env, CURL_HOME: join(folder, 'home') } }
       // An event stream never ends, so curl stops after two seconds.
-      const command = endlessStreams.includes(id) ? `${source} --max-time 2` : source
+      const command = isEndless(id) ? `${source} --max-time 2` : source
       const failed = await run('bash', ['-euc', command], options).then(
         () => null,
         (error: Failure) => error,
       )
       t.ok(
-        failed === null || (endlessStreams.includes(id) && failed.code === 28),
+        failed === null || (isEndless(id) && failed.code === 28),
         `${id}: ${failed === null ? 'done' : `${failed.code} ${failed.stderr} ${failed.stdout}`}`,
       )
     }
@@ -74,7 +74,7 @@ t.test(
     const server = await startServer(t)
     const folder = t.testdir()
     // One process for all, which is left alone by a stream without an end.
-    const chosen = samplesInOrder().filter((id) => !endlessStreams.includes(id))
+    const chosen = samplesInOrder().filter((id) => !isEndless(id))
     const samples: Array<PreparedSample & { id: string }> = []
     for (const id of chosen) samples.push({ id, ...(await prepareSample(server, folder, id, 'Python')) })
     const program = [

@@ -8,6 +8,7 @@ import { operations, type OperationId } from '../../generated/operations.ts'
 import type { OperationInfo } from '../../infra/contract/operation.ts'
 import { cards, createCheckout, payWithCard } from '../support/catalog-fixtures.ts'
 import { createClient, type Reply } from '../support/client.ts'
+import { isEndless } from '../support/contract-schema.ts'
 import { createSender } from '../support/constraint-requests.ts'
 import type { Attachment } from '../support/form-body.ts'
 import { insertedPrice, insertedProduct } from '../support/db-fixtures-payments.ts'
@@ -240,9 +241,7 @@ function targetsOf(id: OperationId): Target[] {
   const { body, method } = operations[id] as OperationInfo
   return [
     ...sites.of(id).map(siteTarget),
-    ...(id === 'streamEvents'
-      ? []
-      : [headerTarget(headerNames[operationIds.indexOf(id) % headerNames.length])]),
+    ...(isEndless(id) ? [] : [headerTarget(headerNames[operationIds.indexOf(id) % headerNames.length])]),
     ...(id === 'createUpload' ? metadataNames.map(metadataTarget) : []),
     ...(body?.form === undefined
       ? []

@@ -4,7 +4,10 @@ import { checkTypes } from '../../scripts/dev/types.ts'
 
 const options = { module: 'nodenext', strict: true, allowImportingTsExtensions: true, types: [] }
 const handlers = `interface Task { id: string; owner: { id: string; nick: string } }
-interface Handlers { getTask(): Promise<{ status: 200; body: Task }>; isTask(task: unknown): Promise<boolean> }
+interface Handlers {
+  getTask(): Promise<{ status: 200; body: Task }>
+  isTask(task: unknown): Promise<boolean>
+}
 
 export const tasks = {
   async getTask() {
@@ -30,7 +33,7 @@ t.test('a handler that forgets a property is named, and so is the property', asy
   t.strictSame(errors, [
     {
       file: 'handlers/tasks.ts',
-      line: 5,
+      line: 8,
       column: 9,
       message:
         "getTask: body.owner: Property 'nick' is missing in type '{ id: string; }' " +
@@ -38,7 +41,7 @@ t.test('a handler that forgets a property is named, and so is the property', asy
     },
     {
       file: 'handlers/tasks.ts',
-      line: 9,
+      line: 12,
       column: 20,
       message: "isTask: 'task' is of type 'unknown'. (TS18046)",
     },

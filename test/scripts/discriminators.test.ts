@@ -19,15 +19,17 @@ import { requestRoots, sitesOf } from '../support/constraint-sites.ts'
 import { addDiscriminated } from '../support/discriminated-operation.ts'
 import { miniProject } from '../support/mini-project.ts'
 
-const others = [
-  ...['postAlias', 'getMerged', 'postStrict', 'postOptional', 'getNumber', 'getBatch'],
-  ...['listThings', 'createThing', 'getThing', 'updateThing', 'useThing', 'watchThings'],
-]
+const others =
+  'postAlias getMerged postStrict postOptional getNumber getBatch ' +
+  'listThings createThing getThing updateThing useThing watchThings'
 const project = await miniProject(t.testdir(), {
   'handlers/things.ts': 'export const things = {}\n',
   'handlers/edge.ts': `const none = async () => ({ status: 500 })
 export const edge = {
-  ${others.map((id) => `${id}: none`).join(', ')},
+  ${others
+    .split(' ')
+    .map((id) => `${id}: none`)
+    .join(', ')},
   createShape: async ({ body }) => ({
     status: 200,
     body: {
@@ -150,7 +152,7 @@ t.test('npm run contract sends valid alternatives, and breaks the one that it se
   for (const name of ['ShapeCreate', 'Named']) {
     const pointer = `#/components/schemas/${name}`
     const values = fc.sample(valuesOf(foreign, { $ref: pointer }, ids)!, { numRuns: 20, seed: 1 })
-    t.strictSame([...new Set(values.map(({ kind }) => kind))].length > 1, true, `${name}: each alternative`)
+    t.ok(new Set(values.map(({ kind }) => kind)).size > 1, `${name}: each alternative`)
     for (const value of values) t.strictSame(validation.asked(pointer, value), [], JSON.stringify(value))
   }
   const fields = mutationsOf(foreign, { $ref: '#/components/schemas/ShapeCreate' }, { kind: 'box', side: 3 })

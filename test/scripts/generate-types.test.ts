@@ -3,6 +3,7 @@ import { writeFile } from 'node:fs/promises'
 import { basename, join } from 'node:path'
 import t from 'tap'
 import { typeProblems } from '../../scripts/check/types.ts'
+import { addDiscriminated } from '../support/discriminated-operation.ts'
 import { addEither } from '../support/either-operation.ts'
 import { miniProject, type MiniProject } from '../support/mini-project.ts'
 
@@ -96,6 +97,20 @@ await wrong.generate()
 const stubs = await miniProject(join(folder, 'stubs'), outlines)
 await stubs.generate({ stubs: true })
 
+// The discriminator of a body narrows its type.
+const shape = (kind: string) => `  async createShape ({ body }) {
+    const size: number = body.kind === '${kind}' ? body.radius : body.side
+    return { status: 200, body: { first: { kind: 'box', size }, second: { kind: 'Ring', width: size } } }
+  },`
+const shapes = await miniProject(join(folder, 'shapes'), {
+  ...outlines,
+  'handlers/things.ts': good['handlers/things.ts'],
+  'handlers/edge.ts': module('edge', [...edge, shape('circle')]),
+  'handlers/more.ts': module('edge', [...edge, shape('square')]),
+})
+await addDiscriminated(shapes)
+await shapes.generate()
+
 // TypeScript itself allows the properties of a spread that the type does not have.
 const row = "{ id: 't1', name: 'Lamp', secret: 1 }"
 const page = '{ page: 1 }'
@@ -135,10 +150,11 @@ await writeFile(
   JSON.stringify({
     compilerOptions,
     files: [
-      ...['matching', 'wrong', 'stubs', 'completed', 'either', 'spreading'].map(
+      ...['matching', 'wrong', 'stubs', 'completed', 'either', 'spreading', 'shapes'].map(
         (name) => `${name}/generated/routes.ts`,
       ),
       'wrong/handlers/more.ts',
+      'shapes/handlers/more.ts',
     ],
   }),
 )

@@ -6,7 +6,7 @@ import type { Readable } from 'node:stream'
 import { type Dispatcher, request } from 'undici'
 import { methodsOf } from '../../app/http/operations-by-path.ts'
 import { patternOf } from '../../infra/validation/path-template.ts'
-import { headersOf } from './contract-schema.ts'
+import { headersOf, isEndless } from './contract-schema.ts'
 import { headerProblem } from './header-values.ts'
 
 export interface Reply {
@@ -133,7 +133,7 @@ export function createClient(url: string, key: string | null) {
     const type = responseHeaders.get('content-type')
     const operation = operationAt(method, full)
     const bytes =
-      operation === 'streamEvents' && status === 200
+      operation !== null && type?.startsWith('text/event-stream') === true && isEndless(operation)
         ? await firstChunkOf(response.body)
         : Buffer.from(await response.body.bytes())
     const text = new TextDecoder().decode(bytes)

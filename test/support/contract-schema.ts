@@ -29,6 +29,12 @@ function dereferenced(node: any): any {
   return dereferenced(path.reduce((at: any, name) => at[name], contract))
 }
 
+/** Whether the operation answers with a stream that goes on until the client leaves: no `x-stream-ends`. */
+export function isEndless(id: OperationId): boolean {
+  const media = dereferenced(declarationOf(id).responses['200'])?.content?.['text/event-stream']
+  return media !== undefined && media['x-stream-ends'] === undefined
+}
+
 function declarationOf(id: OperationId): any {
   for (const [path, item] of Object.entries<any>(contract.paths)) {
     const operation = item[operations[id].method.toLowerCase()]

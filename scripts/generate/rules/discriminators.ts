@@ -20,8 +20,8 @@ export const discriminatorRules = {
         if (!Array.isArray(oneOf)) {
           ctx.report({
             message:
-              '`discriminator` needs `oneOf` beside it, because with `anyOf` or `allOf` its value chooses no ' +
-              'single alternative: list the alternatives in `oneOf`',
+              '`discriminator` needs `oneOf` beside it, because with `anyOf` or `allOf` its value chooses ' +
+              'no single alternative: list the alternatives in `oneOf`',
             location: at.child('discriminator').key(),
           })
           return
@@ -56,7 +56,7 @@ function alternativeOf(alternative: any, index: number, property: string, ctx: a
   const declared = ctx.resolve(node.properties[property], location.source.absoluteRef).node
   const values = listedValues(declared)
   if (declared?.type !== 'string' && values?.every((value) => typeof value === 'string') !== true)
-    return `\`${property}\` of \`${name}\` must be a string, because the discriminator reads it: write ${example}`
+    return `\`${property}\` of \`${name}\` must be a string for the discriminator: write ${example}`
   return { name, pointer: location.absolutePointer, index, values }
 }
 

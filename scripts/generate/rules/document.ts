@@ -157,7 +157,9 @@ export const documentRules = {
     for (const status of Object.keys(operation.responses ?? {})) {
       if (!/^[1-5]\d\d$/.test(status))
         ctx.report({
-          message: `\`${status}\`: a response must have a three-digit status`,
+          message:
+            `\`${status}\`: a response must have a three-digit status, because handlers and tests are ` +
+            'checked against each: write every status, or imply it for all operations in x-implied-responses',
           location: location.child(['responses', status]).key(),
         })
     }
@@ -168,7 +170,9 @@ export const documentRules = {
       // A handler chooses the media type of a file by `acceptedType`.
       if (media.length > 1 && !media.every(({ schema }) => resolved(schema, ctx)?.format === 'binary'))
         ctx.report({
-          message: `the response ${status} has more than one media type and is not a file`,
+          message:
+            `the response ${status} has more than one media type and is not a file: a handler chooses only ` +
+            'the type of a file (`format: binary`), so write an operation for each type',
           location: location.child(['responses', status]).key(),
         })
     }
@@ -241,6 +245,11 @@ function mediaTypeProblem(
 ): string | null {
   const isFile = schema?.format === 'binary'
   const isText = [schema?.type].flat().includes('string')
+  if (isRequest && type === 'application/merge-patch+json')
+    return (
+      `no parser reads \`${type}\`: write \`${jsonType}\`. A PUT without x-replaces merges, and the ` +
+      'generator publishes it as PATCH, too'
+    )
   if (isRequest && !isFile && !parsedTypes.includes(type))
     return (
       `no parser reads a \`${type}\` request body, so it would not be validated: ` +

@@ -80,9 +80,20 @@ export const operationRules = {
     })
     if (security.filter((alternative: any) => Object.keys(alternative).length > 0).length > 1)
       ctx.report({
-        message: 'an operation may have only one security scheme',
+        message:
+          'an operation may have only one security scheme, because the server knows only API keys: write ' +
+          'one alternative, with `{}` beside it if the key is optional',
         location: location.child('security'),
       })
+    security.forEach((alternative: any, i: number) => {
+      if (Object.keys(alternative).length > 1)
+        ctx.report({
+          message:
+            'two security schemes together are not supported, because only one is read: write one scheme ' +
+            'with all scopes',
+          location: location.child(['security', i]),
+        })
+    })
   }),
   'known-rate-limit': eachOperation((operation, { root, ctx, location }) => {
     const policy = operation['x-rate-limit']

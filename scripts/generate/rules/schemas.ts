@@ -13,18 +13,27 @@ export const schemaRules = {
     Parameter: {
       enter(parameter: any, ctx: any) {
         if (parameter.in === 'cookie')
-          ctx.report({ message: 'cookie parameters are not supported', location: ctx.location.child('in') })
+          ctx.report({
+            message:
+              'a parameter in a cookie is not supported, because browsers send cookies with requests of ' +
+              'other pages, too: write `in: header` or `in: query`',
+            location: ctx.location.child('in'),
+          })
         const isObject = parameter.in === 'query' && resolved(parameter.schema, ctx)?.type === 'object'
         const styles = isObject ? ['deepObject'] : ['form', 'simple']
         if (parameter.style !== undefined && !styles.includes(parameter.style)) {
           ctx.report({
-            message: `parameter style \`${parameter.style}\` is not supported`,
+            message:
+              `parameter style \`${parameter.style}\` is not supported: leave it out, or write ` +
+              '`deepObject` for an object in the query',
             location: ctx.location.child('style'),
           })
         }
         if (parameter.explode === false)
           ctx.report({
-            message: '`explode: false` is not supported',
+            message:
+              '`explode: false` is not supported, because a comma may be part of a value: leave it out, and ' +
+              'a list is a repeated parameter',
             location: ctx.location.child('explode'),
           })
         if (isObject && parameter.style !== 'deepObject') {
@@ -35,7 +44,7 @@ export const schemaRules = {
         }
         if (parameter.schema === undefined)
           ctx.report({
-            message: `parameter \`${parameter.name}\` has no schema`,
+            message: `parameter \`${parameter.name}\` has no \`schema\`; \`content\` is not supported`,
             location: ctx.location.key(),
           })
         if (parameter.in === 'path' && parameter.required !== true)
