@@ -8,6 +8,7 @@ import { operations, type OperationId } from '../../generated/operations.ts'
 import type { Operations } from '../../services/handler.ts'
 import { createClient, assertMatchesSpec, coveredResponses } from '../support/client.ts'
 import { requestFor, send, served, successStatus } from '../support/operation-fixtures.ts'
+import { isEndless } from '../support/contract-schema.ts'
 import { declaredResponses, uncoveredResponses } from '../support/contract-statuses.ts'
 import { createEventParser, openStream } from '../support/event-stream.ts'
 import { startServer } from '../support/server.ts'
@@ -251,6 +252,13 @@ t.test('the event stream parser follows the WHATWG standard, for any split into 
     )
     t.equal(parser.lastEventId, '')
   }
+})
+
+t.test('the client leaves a stream without x-stream-ends after its first chunk, and reads any other', (t) => {
+  t.ok(isEndless('streamEvents'))
+  t.notOk(isEndless('streamChat'))
+  t.notOk(isEndless('listEvents'))
+  t.end()
 })
 
 t.test('the event stream parser throws on every event that the spec does not declare', async (t) => {

@@ -168,6 +168,12 @@ function problemsIn(project: MiniProject): string[] {
     .map((problem) => (problem.startsWith(name) ? problem.slice(name.length) : problem))
 }
 
+t.test('a handler distinguishes the alternatives of a discriminator', async (t) => {
+  const problems = problemsIn(shapes)
+  t.ok(problems.length > 0 && problems.every((problem) => problem.startsWith('handlers/more.ts')))
+  t.match(problems[0], /createShape: Property 'radius' does not exist on type 'SquareCreate'/)
+})
+
 t.test('handlers that match the contract compile', async (t) => {
   t.strictSame(problemsIn(matching), [])
 })

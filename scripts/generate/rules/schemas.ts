@@ -32,8 +32,8 @@ export const schemaRules = {
         if (parameter.explode === false)
           ctx.report({
             message:
-              '`explode: false` is not supported, because a comma may be part of a value: leave it out, and ' +
-              'a list is a repeated parameter',
+              '`explode: false` is not supported, because a comma may be part of a value: leave it out, ' +
+              'and a list is a repeated parameter',
             location: ctx.location.child('explode'),
           })
         if (isObject && parameter.style !== 'deepObject') {
