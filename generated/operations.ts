@@ -1207,7 +1207,7 @@ export const operations: Record<OperationId, OperationInfo> = withErrorReplies<O
     tag: "storage-uploads",
     scopes: ["storage:write"],
     rateLimit: "default",
-    validators: {"path":"pathUploadId","query":"queryNone","header":"headerTusResumableIfNoneMatch"},
+    validators: {"path":"pathUploadId","query":"queryNone","header":"headerIfNoneMatchTusResumable"},
     body: null,
     errors: [400,401,403,404,406,410,412,429,500,503],
     replies: {
@@ -1230,7 +1230,7 @@ export const operations: Record<OperationId, OperationInfo> = withErrorReplies<O
     tag: "storage-uploads",
     scopes: ["storage:write"],
     rateLimit: "write",
-    validators: {"path":"pathUploadId","query":"queryNone","header":"headerTusResumableIfMatch"},
+    validators: {"path":"pathUploadId","query":"queryNone","header":"headerIfMatchTusResumable"},
     body: null,
     errors: [400,401,403,404,409,410,412,413,415,429,500,503],
     replies: {

@@ -19504,8 +19504,6 @@ export interface GetAvatarImagePath {
     size: 64 | 128 | 256;
 }
 export interface ListMyInvitationsQuery {
-    /** The field to sort by. */
-    sort?: "created_at" | "updated_at";
     /** The page number, starting at 1. A page after the last one is empty. */
     page?: components["parameters"]["Page"];
     /** The maximum number of items per page. */
@@ -19514,6 +19512,8 @@ export interface ListMyInvitationsQuery {
     order?: components["parameters"]["Order"];
     /** Continues the list after a page: the `next_cursor` of that page. Send the same filters, `sort` and `order`, and no `page`. No item is repeated or skipped when others create or delete items meanwhile. */
     cursor?: components["parameters"]["Cursor"];
+    /** The field to sort by. */
+    sort?: "created_at" | "updated_at";
     /** Only items that were created at or after this time. */
     created_after?: components["parameters"]["CreatedAfter"];
     /** Only items that were created before this time. */
@@ -19526,10 +19526,6 @@ export interface ListMyInvitationsQuery {
     metadata?: components["parameters"]["MetadataFilter"];
 }
 export interface ListApiKeysQuery {
-    /** The field to sort by. */
-    sort?: "created_at" | "updated_at" | "name";
-    /** Returns only keys that work (`true`), or only expired and revoked keys (`false`). */
-    active?: boolean;
     /** The page number, starting at 1. A page after the last one is empty. */
     page?: components["parameters"]["Page"];
     /** The maximum number of items per page. */
@@ -19538,6 +19534,10 @@ export interface ListApiKeysQuery {
     order?: components["parameters"]["Order"];
     /** Continues the list after a page: the `next_cursor` of that page. Send the same filters, `sort` and `order`, and no `page`. No item is repeated or skipped when others create or delete items meanwhile. */
     cursor?: components["parameters"]["Cursor"];
+    /** The field to sort by. */
+    sort?: "created_at" | "updated_at" | "name";
+    /** Returns only keys that work (`true`), or only expired and revoked keys (`false`). */
+    active?: boolean;
     /** Only items that were created at or after this time. */
     created_after?: components["parameters"]["CreatedAfter"];
     /** Only items that were created before this time. */
@@ -19582,6 +19582,14 @@ export interface RotateApiKeyPath {
     id: ApiKeyId;
 }
 export interface ListUsersQuery {
+    /** The page number, starting at 1. A page after the last one is empty. */
+    page?: components["parameters"]["Page"];
+    /** The maximum number of items per page. */
+    limit?: components["parameters"]["Limit"];
+    /** The sort direction. Items with equal sort values are ordered by ID. */
+    order?: components["parameters"]["Order"];
+    /** Continues the list after a page: the `next_cursor` of that page. Send the same filters, `sort` and `order`, and no `page`. No item is repeated or skipped when others create or delete items meanwhile. */
+    cursor?: components["parameters"]["Cursor"];
     /** The field to sort by. */
     sort?: "created_at" | "updated_at" | "name" | "email";
     /** Returns only users with one of these statuses. */
@@ -19592,14 +19600,6 @@ export interface ListUsersQuery {
     email?: Email;
     /** Search text. Returns only items whose text fields contain it, ignoring case. */
     q?: components["parameters"]["Search"];
-    /** The page number, starting at 1. A page after the last one is empty. */
-    page?: components["parameters"]["Page"];
-    /** The maximum number of items per page. */
-    limit?: components["parameters"]["Limit"];
-    /** The sort direction. Items with equal sort values are ordered by ID. */
-    order?: components["parameters"]["Order"];
-    /** Continues the list after a page: the `next_cursor` of that page. Send the same filters, `sort` and `order`, and no `page`. No item is repeated or skipped when others create or delete items meanwhile. */
-    cursor?: components["parameters"]["Cursor"];
     /** Only items that were created at or after this time. */
     created_after?: components["parameters"]["CreatedAfter"];
     /** Only items that were created before this time. */
@@ -19640,6 +19640,14 @@ export interface DeleteUserPath {
     id: UserId;
 }
 export interface ListProjectsQuery {
+    /** The page number, starting at 1. A page after the last one is empty. */
+    page?: components["parameters"]["Page"];
+    /** The maximum number of items per page. */
+    limit?: components["parameters"]["Limit"];
+    /** The sort direction. Items with equal sort values are ordered by ID. */
+    order?: components["parameters"]["Order"];
+    /** Continues the list after a page: the `next_cursor` of that page. Send the same filters, `sort` and `order`, and no `page`. No item is repeated or skipped when others create or delete items meanwhile. */
+    cursor?: components["parameters"]["Cursor"];
     /** The field to sort by. */
     sort?: "created_at" | "updated_at" | "name";
     /** Returns only projects with one of these statuses. The default is all active and archived projects. */
@@ -19650,14 +19658,6 @@ export interface ListProjectsQuery {
     tag?: string;
     /** Search text. Returns only items whose text fields contain it, ignoring case. */
     q?: components["parameters"]["Search"];
-    /** The page number, starting at 1. A page after the last one is empty. */
-    page?: components["parameters"]["Page"];
-    /** The maximum number of items per page. */
-    limit?: components["parameters"]["Limit"];
-    /** The sort direction. Items with equal sort values are ordered by ID. */
-    order?: components["parameters"]["Order"];
-    /** Continues the list after a page: the `next_cursor` of that page. Send the same filters, `sort` and `order`, and no `page`. No item is repeated or skipped when others create or delete items meanwhile. */
-    cursor?: components["parameters"]["Cursor"];
     /** Only items that were created at or after this time. */
     created_after?: components["parameters"]["CreatedAfter"];
     /** Only items that were created before this time. */
@@ -19722,12 +19722,6 @@ export interface UnarchiveProjectPath {
     id: components["parameters"]["ProjectId"];
 }
 export interface ListMembersQuery {
-    /** The field to sort by. */
-    sort?: "created_at" | "updated_at" | "name";
-    /** Returns only members with one of these roles. */
-    role?: MemberRole[];
-    /** Returns only members whose name or email address contains this text, ignoring case. */
-    q?: string;
     /** The page number, starting at 1. A page after the last one is empty. */
     page?: components["parameters"]["Page"];
     /** The maximum number of items per page. */
@@ -19736,6 +19730,12 @@ export interface ListMembersQuery {
     order?: components["parameters"]["Order"];
     /** Continues the list after a page: the `next_cursor` of that page. Send the same filters, `sort` and `order`, and no `page`. No item is repeated or skipped when others create or delete items meanwhile. */
     cursor?: components["parameters"]["Cursor"];
+    /** The field to sort by. */
+    sort?: "created_at" | "updated_at" | "name";
+    /** Returns only members with one of these roles. */
+    role?: MemberRole[];
+    /** Returns only members whose name or email address contains this text, ignoring case. */
+    q?: string;
     /** Only items that were created at or after this time. */
     created_after?: components["parameters"]["CreatedAfter"];
     /** Only items that were created before this time. */
@@ -19790,10 +19790,6 @@ export interface RemoveMemberPath {
     member_id: MemberId;
 }
 export interface ListInvitationsQuery {
-    /** The field to sort by. */
-    sort?: "created_at" | "updated_at" | "email";
-    /** Returns only invitations with one of these statuses. */
-    status?: InvitationStatus[];
     /** The page number, starting at 1. A page after the last one is empty. */
     page?: components["parameters"]["Page"];
     /** The maximum number of items per page. */
@@ -19802,6 +19798,10 @@ export interface ListInvitationsQuery {
     order?: components["parameters"]["Order"];
     /** Continues the list after a page: the `next_cursor` of that page. Send the same filters, `sort` and `order`, and no `page`. No item is repeated or skipped when others create or delete items meanwhile. */
     cursor?: components["parameters"]["Cursor"];
+    /** The field to sort by. */
+    sort?: "created_at" | "updated_at" | "email";
+    /** Returns only invitations with one of these statuses. */
+    status?: InvitationStatus[];
     /** Only items that were created at or after this time. */
     created_after?: components["parameters"]["CreatedAfter"];
     /** Only items that were created before this time. */
@@ -19858,6 +19858,14 @@ export interface DeclineInvitationPath {
     invitation_id: InvitationId;
 }
 export interface ListFilesQuery {
+    /** The page number, starting at 1. A page after the last one is empty. */
+    page?: components["parameters"]["Page"];
+    /** The maximum number of items per page. */
+    limit?: components["parameters"]["Limit"];
+    /** The sort direction. Items with equal sort values are ordered by ID. */
+    order?: components["parameters"]["Order"];
+    /** Continues the list after a page: the `next_cursor` of that page. Send the same filters, `sort` and `order`, and no `page`. No item is repeated or skipped when others create or delete items meanwhile. */
+    cursor?: components["parameters"]["Cursor"];
     /** Field to sort by. */
     sort?: "created_at" | "updated_at" | "name" | "bytes";
     /** Only files of this project. If omitted, only your own files outside any project. */
@@ -19872,14 +19880,6 @@ export interface ListFilesQuery {
     path?: FilePathInput;
     /** Only files whose name contains this text. Case-insensitive. */
     q?: string;
-    /** The page number, starting at 1. A page after the last one is empty. */
-    page?: components["parameters"]["Page"];
-    /** The maximum number of items per page. */
-    limit?: components["parameters"]["Limit"];
-    /** The sort direction. Items with equal sort values are ordered by ID. */
-    order?: components["parameters"]["Order"];
-    /** Continues the list after a page: the `next_cursor` of that page. Send the same filters, `sort` and `order`, and no `page`. No item is repeated or skipped when others create or delete items meanwhile. */
-    cursor?: components["parameters"]["Cursor"];
     /** Only items that were created at or after this time. */
     created_after?: components["parameters"]["CreatedAfter"];
     /** Only items that were created before this time. */
@@ -19892,12 +19892,14 @@ export interface ListFilesQuery {
     metadata?: components["parameters"]["MetadataFilter"];
 }
 export interface UploadFileHeaders {
-    /** Expected SHA-256 of the file, used if the form has no field `sha256`. A mismatch returns 400. */
-    "X-Content-SHA256"?: Sha256;
     /** A unique key that makes the request safe to retry. A successful response is stored for 24 hours per user, method and path. A retry with the same key and body returns the stored response with `Idempotent-Replayed: true`. Returns 409 while the first request is still in progress, and 422 if the body differs. */
     "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+    /** Expected SHA-256 of the file, used if the form has no field `sha256`. A mismatch returns 400. */
+    "X-Content-SHA256"?: Sha256;
 }
 export interface CreateUploadHeaders {
+    /** A unique key that makes the request safe to retry. A successful response is stored for 24 hours per user, method and path. A retry with the same key and body returns the stored response with `Idempotent-Replayed: true`. Returns 409 while the first request is still in progress, and 422 if the body differs. */
+    "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
     /**
      * The tus version, `1.0.0`. Required to create an upload and to append to it, otherwise optional. Any other version returns 412.
      * @example 1.0.0
@@ -19909,30 +19911,28 @@ export interface CreateUploadHeaders {
     "Upload-Length": number;
     /** Comma-separated pairs of a key and a Base64-encoded value, for example `filename cmVwb3J0LnBkZg==,filetype YXBwbGljYXRpb24vcGRm`. */
     "Upload-Metadata": string;
-    /** A unique key that makes the request safe to retry. A successful response is stored for 24 hours per user, method and path. A retry with the same key and body returns the stored response with `Idempotent-Replayed: true`. Returns 409 while the first request is still in progress, and 422 if the body differs. */
-    "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
 }
 export interface GetUploadHeaders {
+    /** The `ETag` of the version that you already have. Returns 304 without a body if the resource has not changed. */
+    "If-None-Match"?: components["parameters"]["IfNoneMatch"];
     /**
      * The tus version, `1.0.0`. Required to create an upload and to append to it, otherwise optional. Any other version returns 412.
      * @example 1.0.0
      */
     "Tus-Resumable"?: components["parameters"]["TusResumable"];
-    /** The `ETag` of the version that you already have. Returns 304 without a body if the resource has not changed. */
-    "If-None-Match"?: components["parameters"]["IfNoneMatch"];
 }
 export interface GetUploadPath {
     /** The id of the upload. */
     id: components["parameters"]["UploadId"];
 }
 export interface DeleteUploadHeaders {
+    /** The `ETag` of the version that you want to change, or `*`. Returns 412 if the resource has changed since. */
+    "If-Match"?: components["parameters"]["IfMatch"];
     /**
      * The tus version, `1.0.0`. Required to create an upload and to append to it, otherwise optional. Any other version returns 412.
      * @example 1.0.0
      */
     "Tus-Resumable"?: components["parameters"]["TusResumable"];
-    /** The `ETag` of the version that you want to change, or `*`. Returns 412 if the resource has changed since. */
-    "If-Match"?: components["parameters"]["IfMatch"];
 }
 export interface DeleteUploadPath {
     /** The id of the upload. */
@@ -19998,10 +19998,6 @@ export interface DownloadFilePath {
     id: components["parameters"]["FileId"];
 }
 export interface ListFileLinksQuery {
-    /** Field to sort by. */
-    sort?: "created_at" | "updated_at" | "expires_at";
-    /** Only links with one of these statuses. */
-    status?: ("active" | "expired" | "revoked" | "used_up")[];
     /** The page number, starting at 1. A page after the last one is empty. */
     page?: components["parameters"]["Page"];
     /** The maximum number of items per page. */
@@ -20010,6 +20006,10 @@ export interface ListFileLinksQuery {
     order?: components["parameters"]["Order"];
     /** Continues the list after a page: the `next_cursor` of that page. Send the same filters, `sort` and `order`, and no `page`. No item is repeated or skipped when others create or delete items meanwhile. */
     cursor?: components["parameters"]["Cursor"];
+    /** Field to sort by. */
+    sort?: "created_at" | "updated_at" | "expires_at";
+    /** Only links with one of these statuses. */
+    status?: ("active" | "expired" | "revoked" | "used_up")[];
     /** Only items that were created at or after this time. */
     created_after?: components["parameters"]["CreatedAfter"];
     /** Only items that were created before this time. */
@@ -20082,16 +20082,16 @@ export interface GetStorageUsageHeaders {
     "If-None-Match"?: components["parameters"]["IfNoneMatch"];
 }
 export interface ListModelsQuery {
-    /** Field to sort by. */
-    sort?: "id";
-    /** Sort direction. */
-    order?: "asc" | "desc";
     /** The page number, starting at 1. A page after the last one is empty. */
     page?: components["parameters"]["Page"];
     /** The maximum number of items per page. */
     limit?: components["parameters"]["Limit"];
     /** Continues the list after a page: the `next_cursor` of that page. Send the same filters, `sort` and `order`, and no `page`. No item is repeated or skipped when others create or delete items meanwhile. */
     cursor?: components["parameters"]["Cursor"];
+    /** Field to sort by. */
+    sort?: "id";
+    /** Sort direction. */
+    order?: "asc" | "desc";
 }
 export interface GetAiUsageHeaders {
     /** The `ETag` of the version that you already have. Returns 304 without a body if the resource has not changed. */
@@ -20106,14 +20106,6 @@ export interface StreamChatHeaders {
     "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
 }
 export interface ListSessionsQuery {
-    /** Field to sort by. */
-    sort?: "created_at" | "updated_at";
-    /** Only resources of this project. If omitted, only your own resources outside any project. */
-    project_id?: components["parameters"]["OfProject"];
-    /** Only sessions with one of these statuses. */
-    status?: SessionStatus[];
-    /** Search text. Returns only items whose text fields contain it, ignoring case. */
-    q?: components["parameters"]["Search"];
     /** The page number, starting at 1. A page after the last one is empty. */
     page?: components["parameters"]["Page"];
     /** The maximum number of items per page. */
@@ -20122,6 +20114,14 @@ export interface ListSessionsQuery {
     order?: components["parameters"]["Order"];
     /** Continues the list after a page: the `next_cursor` of that page. Send the same filters, `sort` and `order`, and no `page`. No item is repeated or skipped when others create or delete items meanwhile. */
     cursor?: components["parameters"]["Cursor"];
+    /** Field to sort by. */
+    sort?: "created_at" | "updated_at";
+    /** Only resources of this project. If omitted, only your own resources outside any project. */
+    project_id?: components["parameters"]["OfProject"];
+    /** Only sessions with one of these statuses. */
+    status?: SessionStatus[];
+    /** Search text. Returns only items whose text fields contain it, ignoring case. */
+    q?: components["parameters"]["Search"];
     /** Only items that were created at or after this time. */
     created_after?: components["parameters"]["CreatedAfter"];
     /** Only items that were created before this time. */
@@ -20162,8 +20162,6 @@ export interface DeleteSessionPath {
     id: components["parameters"]["SessionId"];
 }
 export interface ListSessionMessagesQuery {
-    /** Field to sort by. */
-    sort?: "created_at";
     /** The page number, starting at 1. A page after the last one is empty. */
     page?: components["parameters"]["Page"];
     /** The maximum number of items per page. */
@@ -20172,6 +20170,8 @@ export interface ListSessionMessagesQuery {
     order?: components["parameters"]["Order"];
     /** Continues the list after a page: the `next_cursor` of that page. Send the same filters, `sort` and `order`, and no `page`. No item is repeated or skipped when others create or delete items meanwhile. */
     cursor?: components["parameters"]["Cursor"];
+    /** Field to sort by. */
+    sort?: "created_at";
     /** Only items that were created at or after this time. */
     created_after?: components["parameters"]["CreatedAfter"];
     /** Only items that were created before this time. */
@@ -20228,12 +20228,6 @@ export interface StreamMessagePath {
     id: components["parameters"]["MessageId"];
 }
 export interface ListKnowledgeBasesQuery {
-    /** Field to sort by. */
-    sort?: "created_at" | "updated_at" | "name";
-    /** Only resources of this project. If omitted, only your own resources outside any project. */
-    project_id?: components["parameters"]["OfProject"];
-    /** Search text. Returns only items whose text fields contain it, ignoring case. */
-    q?: components["parameters"]["Search"];
     /** The page number, starting at 1. A page after the last one is empty. */
     page?: components["parameters"]["Page"];
     /** The maximum number of items per page. */
@@ -20242,6 +20236,12 @@ export interface ListKnowledgeBasesQuery {
     order?: components["parameters"]["Order"];
     /** Continues the list after a page: the `next_cursor` of that page. Send the same filters, `sort` and `order`, and no `page`. No item is repeated or skipped when others create or delete items meanwhile. */
     cursor?: components["parameters"]["Cursor"];
+    /** Field to sort by. */
+    sort?: "created_at" | "updated_at" | "name";
+    /** Only resources of this project. If omitted, only your own resources outside any project. */
+    project_id?: components["parameters"]["OfProject"];
+    /** Search text. Returns only items whose text fields contain it, ignoring case. */
+    q?: components["parameters"]["Search"];
     /** Only items that were created at or after this time. */
     created_after?: components["parameters"]["CreatedAfter"];
     /** Only items that were created before this time. */
@@ -20290,12 +20290,6 @@ export interface SearchKnowledgeBasePath {
     id: components["parameters"]["KnowledgeBaseId"];
 }
 export interface ListDocumentsQuery {
-    /** Field to sort by. */
-    sort?: "created_at" | "updated_at" | "name";
-    /** Only documents with one of these statuses. */
-    status?: DocumentStatus[];
-    /** Search text. Returns only items whose text fields contain it, ignoring case. */
-    q?: components["parameters"]["Search"];
     /** The page number, starting at 1. A page after the last one is empty. */
     page?: components["parameters"]["Page"];
     /** The maximum number of items per page. */
@@ -20304,6 +20298,12 @@ export interface ListDocumentsQuery {
     order?: components["parameters"]["Order"];
     /** Continues the list after a page: the `next_cursor` of that page. Send the same filters, `sort` and `order`, and no `page`. No item is repeated or skipped when others create or delete items meanwhile. */
     cursor?: components["parameters"]["Cursor"];
+    /** Field to sort by. */
+    sort?: "created_at" | "updated_at" | "name";
+    /** Only documents with one of these statuses. */
+    status?: DocumentStatus[];
+    /** Search text. Returns only items whose text fields contain it, ignoring case. */
+    q?: components["parameters"]["Search"];
     /** Only items that were created at or after this time. */
     created_after?: components["parameters"]["CreatedAfter"];
     /** Only items that were created before this time. */
@@ -20378,12 +20378,6 @@ export interface RetryDocumentPath {
     document_id: components["parameters"]["DocumentId"];
 }
 export interface ListProductsQuery {
-    /** Field to sort by. */
-    sort?: "created_at" | "updated_at" | "name";
-    /** Only active (`true`) or only inactive (`false`) items. */
-    active?: components["parameters"]["IsActive"];
-    /** Search text. Returns only items whose text fields contain it, ignoring case. */
-    q?: components["parameters"]["Search"];
     /** The page number, starting at 1. A page after the last one is empty. */
     page?: components["parameters"]["Page"];
     /** The maximum number of items per page. */
@@ -20392,6 +20386,12 @@ export interface ListProductsQuery {
     order?: components["parameters"]["Order"];
     /** Continues the list after a page: the `next_cursor` of that page. Send the same filters, `sort` and `order`, and no `page`. No item is repeated or skipped when others create or delete items meanwhile. */
     cursor?: components["parameters"]["Cursor"];
+    /** Field to sort by. */
+    sort?: "created_at" | "updated_at" | "name";
+    /** Only active (`true`) or only inactive (`false`) items. */
+    active?: components["parameters"]["IsActive"];
+    /** Search text. Returns only items whose text fields contain it, ignoring case. */
+    q?: components["parameters"]["Search"];
     /** Only items that were created at or after this time. */
     created_after?: components["parameters"]["CreatedAfter"];
     /** Only items that were created before this time. */
@@ -20424,14 +20424,6 @@ export interface UpdateProductPath {
     id: ProductId;
 }
 export interface ListPricesQuery {
-    /** Field to sort by. */
-    sort?: "created_at" | "updated_at" | "unit_amount";
-    /** Only prices of this product. */
-    product_id?: ProductId;
-    /** Only prices in this currency. */
-    currency?: Currency;
-    /** Only active (`true`) or only inactive (`false`) items. */
-    active?: components["parameters"]["IsActive"];
     /** The page number, starting at 1. A page after the last one is empty. */
     page?: components["parameters"]["Page"];
     /** The maximum number of items per page. */
@@ -20440,6 +20432,14 @@ export interface ListPricesQuery {
     order?: components["parameters"]["Order"];
     /** Continues the list after a page: the `next_cursor` of that page. Send the same filters, `sort` and `order`, and no `page`. No item is repeated or skipped when others create or delete items meanwhile. */
     cursor?: components["parameters"]["Cursor"];
+    /** Field to sort by. */
+    sort?: "created_at" | "updated_at" | "unit_amount";
+    /** Only prices of this product. */
+    product_id?: ProductId;
+    /** Only prices in this currency. */
+    currency?: Currency;
+    /** Only active (`true`) or only inactive (`false`) items. */
+    active?: components["parameters"]["IsActive"];
     /** Only items that were created at or after this time. */
     created_after?: components["parameters"]["CreatedAfter"];
     /** Only items that were created before this time. */
@@ -20472,6 +20472,14 @@ export interface UpdatePricePath {
     id: PriceId;
 }
 export interface ListOrdersQuery {
+    /** The page number, starting at 1. A page after the last one is empty. */
+    page?: components["parameters"]["Page"];
+    /** The maximum number of items per page. */
+    limit?: components["parameters"]["Limit"];
+    /** The sort direction. Items with equal sort values are ordered by ID. */
+    order?: components["parameters"]["Order"];
+    /** Continues the list after a page: the `next_cursor` of that page. Send the same filters, `sort` and `order`, and no `page`. No item is repeated or skipped when others create or delete items meanwhile. */
+    cursor?: components["parameters"]["Cursor"];
     /** Field to sort by. */
     sort?: "created_at" | "updated_at" | "total_amount";
     /** Only resources of this project. If omitted, only your own resources outside any project; with the scope `admin`, all resources. */
@@ -20486,14 +20494,6 @@ export interface ListOrdersQuery {
     price_id?: PriceId;
     /** Only the order with this number. */
     number?: string;
-    /** The page number, starting at 1. A page after the last one is empty. */
-    page?: components["parameters"]["Page"];
-    /** The maximum number of items per page. */
-    limit?: components["parameters"]["Limit"];
-    /** The sort direction. Items with equal sort values are ordered by ID. */
-    order?: components["parameters"]["Order"];
-    /** Continues the list after a page: the `next_cursor` of that page. Send the same filters, `sort` and `order`, and no `page`. No item is repeated or skipped when others create or delete items meanwhile. */
-    cursor?: components["parameters"]["Cursor"];
     /** Only items that were created at or after this time. */
     created_after?: components["parameters"]["CreatedAfter"];
     /** Only items that were created before this time. */
@@ -20544,10 +20544,6 @@ export interface GetReceiptPath {
     id: components["parameters"]["OrderId"];
 }
 export interface ListRefundsQuery {
-    /** Field to sort by. */
-    sort?: "created_at" | "updated_at" | "amount";
-    /** Only refunds with one of these statuses. */
-    status?: RefundStatus[];
     /** The page number, starting at 1. A page after the last one is empty. */
     page?: components["parameters"]["Page"];
     /** The maximum number of items per page. */
@@ -20556,6 +20552,10 @@ export interface ListRefundsQuery {
     order?: components["parameters"]["Order"];
     /** Continues the list after a page: the `next_cursor` of that page. Send the same filters, `sort` and `order`, and no `page`. No item is repeated or skipped when others create or delete items meanwhile. */
     cursor?: components["parameters"]["Cursor"];
+    /** Field to sort by. */
+    sort?: "created_at" | "updated_at" | "amount";
+    /** Only refunds with one of these statuses. */
+    status?: RefundStatus[];
     /** Only items that were created at or after this time. */
     created_after?: components["parameters"]["CreatedAfter"];
     /** Only items that were created before this time. */
@@ -20590,6 +20590,14 @@ export interface GetRefundPath {
     refund_id: RefundId;
 }
 export interface ListAllRefundsQuery {
+    /** The page number, starting at 1. A page after the last one is empty. */
+    page?: components["parameters"]["Page"];
+    /** The maximum number of items per page. */
+    limit?: components["parameters"]["Limit"];
+    /** The sort direction. Items with equal sort values are ordered by ID. */
+    order?: components["parameters"]["Order"];
+    /** Continues the list after a page: the `next_cursor` of that page. Send the same filters, `sort` and `order`, and no `page`. No item is repeated or skipped when others create or delete items meanwhile. */
+    cursor?: components["parameters"]["Cursor"];
     /** Field to sort by. */
     sort?: "created_at" | "updated_at" | "amount";
     /** Only resources of this project. If omitted, only your own resources outside any project; with the scope `admin`, all resources. */
@@ -20600,14 +20608,6 @@ export interface ListAllRefundsQuery {
     status?: RefundStatus[];
     /** Only refunds of this order. */
     order_id?: OrderId;
-    /** The page number, starting at 1. A page after the last one is empty. */
-    page?: components["parameters"]["Page"];
-    /** The maximum number of items per page. */
-    limit?: components["parameters"]["Limit"];
-    /** The sort direction. Items with equal sort values are ordered by ID. */
-    order?: components["parameters"]["Order"];
-    /** Continues the list after a page: the `next_cursor` of that page. Send the same filters, `sort` and `order`, and no `page`. No item is repeated or skipped when others create or delete items meanwhile. */
-    cursor?: components["parameters"]["Cursor"];
     /** Only items that were created at or after this time. */
     created_after?: components["parameters"]["CreatedAfter"];
     /** Only items that were created before this time. */
@@ -20620,6 +20620,14 @@ export interface ListAllRefundsQuery {
     metadata?: components["parameters"]["MetadataFilter"];
 }
 export interface ListCheckoutsQuery {
+    /** The page number, starting at 1. A page after the last one is empty. */
+    page?: components["parameters"]["Page"];
+    /** The maximum number of items per page. */
+    limit?: components["parameters"]["Limit"];
+    /** The sort direction. Items with equal sort values are ordered by ID. */
+    order?: components["parameters"]["Order"];
+    /** Continues the list after a page: the `next_cursor` of that page. Send the same filters, `sort` and `order`, and no `page`. No item is repeated or skipped when others create or delete items meanwhile. */
+    cursor?: components["parameters"]["Cursor"];
     /** Field to sort by. */
     sort?: "created_at" | "updated_at" | "expires_at";
     /** Only resources of this project. If omitted, only your own resources outside any project; with the scope `admin`, all resources. */
@@ -20630,14 +20638,6 @@ export interface ListCheckoutsQuery {
     status?: CheckoutStatus[];
     /** Only checkout sessions of this order. */
     order_id?: OrderId;
-    /** The page number, starting at 1. A page after the last one is empty. */
-    page?: components["parameters"]["Page"];
-    /** The maximum number of items per page. */
-    limit?: components["parameters"]["Limit"];
-    /** The sort direction. Items with equal sort values are ordered by ID. */
-    order?: components["parameters"]["Order"];
-    /** Continues the list after a page: the `next_cursor` of that page. Send the same filters, `sort` and `order`, and no `page`. No item is repeated or skipped when others create or delete items meanwhile. */
-    cursor?: components["parameters"]["Cursor"];
     /** Only items that were created at or after this time. */
     created_after?: components["parameters"]["CreatedAfter"];
     /** Only items that were created before this time. */
@@ -20670,14 +20670,6 @@ export interface ExpireCheckoutPath {
     id: components["parameters"]["CheckoutId"];
 }
 export interface ListSubscriptionsQuery {
-    /** Field to sort by. */
-    sort?: "created_at" | "updated_at" | "current_period_end";
-    /** Only resources of this project. If omitted, only your own resources outside any project; with the scope `admin`, all resources. */
-    project_id?: components["parameters"]["SalesOfProject"];
-    /** Only resources of this user. Other users than yourself require the scope `admin`. */
-    user_id?: components["parameters"]["SalesOfUser"];
-    /** Only subscriptions with one of these statuses. */
-    status?: SubscriptionStatus[];
     /** The page number, starting at 1. A page after the last one is empty. */
     page?: components["parameters"]["Page"];
     /** The maximum number of items per page. */
@@ -20686,6 +20678,14 @@ export interface ListSubscriptionsQuery {
     order?: components["parameters"]["Order"];
     /** Continues the list after a page: the `next_cursor` of that page. Send the same filters, `sort` and `order`, and no `page`. No item is repeated or skipped when others create or delete items meanwhile. */
     cursor?: components["parameters"]["Cursor"];
+    /** Field to sort by. */
+    sort?: "created_at" | "updated_at" | "current_period_end";
+    /** Only resources of this project. If omitted, only your own resources outside any project; with the scope `admin`, all resources. */
+    project_id?: components["parameters"]["SalesOfProject"];
+    /** Only resources of this user. Other users than yourself require the scope `admin`. */
+    user_id?: components["parameters"]["SalesOfUser"];
+    /** Only subscriptions with one of these statuses. */
+    status?: SubscriptionStatus[];
     /** Only items that were created at or after this time. */
     created_after?: components["parameters"]["CreatedAfter"];
     /** Only items that were created before this time. */
@@ -20782,10 +20782,6 @@ export interface GetEventPath {
     id: EventId;
 }
 export interface ListWebhookEndpointsQuery {
-    /** Field to sort by. */
-    sort?: "created_at" | "updated_at";
-    /** Only enabled (`true`) or only disabled (`false`) endpoints. */
-    enabled?: boolean;
     /** The page number, starting at 1. A page after the last one is empty. */
     page?: components["parameters"]["Page"];
     /** The maximum number of items per page. */
@@ -20794,6 +20790,10 @@ export interface ListWebhookEndpointsQuery {
     order?: components["parameters"]["Order"];
     /** Continues the list after a page: the `next_cursor` of that page. Send the same filters, `sort` and `order`, and no `page`. No item is repeated or skipped when others create or delete items meanwhile. */
     cursor?: components["parameters"]["Cursor"];
+    /** Field to sort by. */
+    sort?: "created_at" | "updated_at";
+    /** Only enabled (`true`) or only disabled (`false`) endpoints. */
+    enabled?: boolean;
     /** Only items that were created at or after this time. */
     created_after?: components["parameters"]["CreatedAfter"];
     /** Only items that were created before this time. */
@@ -20858,12 +20858,6 @@ export interface RecoverWebhookEndpointPath {
     id: components["parameters"]["EndpointId"];
 }
 export interface ListWebhookDeliveriesQuery {
-    /** Field to sort by. */
-    sort?: "created_at";
-    /** Only deliveries with one of these statuses. */
-    status?: WebhookDeliveryStatus[];
-    /** Only deliveries of events of these types. */
-    event_type?: EventSelector[];
     /** The page number, starting at 1. A page after the last one is empty. */
     page?: components["parameters"]["Page"];
     /** The maximum number of items per page. */
@@ -20872,6 +20866,12 @@ export interface ListWebhookDeliveriesQuery {
     order?: components["parameters"]["Order"];
     /** Continues the list after a page: the `next_cursor` of that page. Send the same filters, `sort` and `order`, and no `page`. No item is repeated or skipped when others create or delete items meanwhile. */
     cursor?: components["parameters"]["Cursor"];
+    /** Field to sort by. */
+    sort?: "created_at";
+    /** Only deliveries with one of these statuses. */
+    status?: WebhookDeliveryStatus[];
+    /** Only deliveries of events of these types. */
+    event_type?: EventSelector[];
     /** Only items that were created at or after this time. */
     created_after?: components["parameters"]["CreatedAfter"];
     /** Only items that were created before this time. */

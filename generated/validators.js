@@ -3038,7 +3038,7 @@ return errors === 0;
 validate_queryNone.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
 
 exports.queryListMyInvitations = validate_queryListMyInvitations;
-const schema_queryListMyInvitations = {"type":"object","additionalProperties":false,"properties":{"sort":{"type":"string","enum":["created_at","updated_at"],"default":"created_at"},"page":{"type":"integer","minimum":1,"maximum":1000000,"default":1},"limit":{"type":"integer","minimum":1,"maximum":100,"default":20},"order":{"type":"string","enum":["asc","desc"],"default":"desc"},"cursor":{"type":"string","minLength":1,"maxLength":4000},"created_after":{"$ref":"spec:Timestamp"},"created_before":{"$ref":"spec:Timestamp"},"updated_after":{"$ref":"spec:Timestamp"},"updated_before":{"$ref":"spec:Timestamp"},"metadata":{"type":"object","maxProperties":8,"propertyNames":{"minLength":1,"maxLength":64},"additionalProperties":{"type":"string","maxLength":512}}},"required":[],"$id":"queryListMyInvitations"};
+const schema_queryListMyInvitations = {"type":"object","additionalProperties":false,"properties":{"page":{"type":"integer","minimum":1,"maximum":1000000,"default":1},"limit":{"type":"integer","minimum":1,"maximum":100,"default":20},"order":{"type":"string","enum":["asc","desc"],"default":"desc"},"cursor":{"type":"string","minLength":1,"maxLength":4000},"sort":{"type":"string","enum":["created_at","updated_at"],"default":"created_at"},"created_after":{"$ref":"spec:Timestamp"},"created_before":{"$ref":"spec:Timestamp"},"updated_after":{"$ref":"spec:Timestamp"},"updated_before":{"$ref":"spec:Timestamp"},"metadata":{"type":"object","maxProperties":8,"propertyNames":{"minLength":1,"maxLength":64},"additionalProperties":{"type":"string","maxLength":512}}},"required":[],"$id":"queryListMyInvitations"};
 const func_191f75b3 = Object.prototype.hasOwnProperty;
 const schema_spec_Timestamp = {"type":"string","format":"date-time","$id":"spec:Timestamp"};
 const formats_5c6cf1d7 = formats["date-time"];
@@ -3119,9 +3119,6 @@ if(evaluated0.dynamicItems){
 evaluated0.items = undefined;
 }
 if(data && typeof data == "object" && !Array.isArray(data)){
-if(data.sort === undefined){
-data.sort = "created_at";
-}
 if(data.page === undefined){
 data.page = 1;
 }
@@ -3130,6 +3127,9 @@ data.limit = 20;
 }
 if(data.order === undefined){
 data.order = "desc";
+}
+if(data.sort === undefined){
+data.sort = "created_at";
 }
 for(const key0 in data){
 if(!(func_191f75b3.call(schema_queryListMyInvitations.properties, key0))){
@@ -3143,26 +3143,24 @@ vErrors.push(err0);
 errors++;
 }
 }
-let data0 = data.sort;
-if(typeof data0 !== "string"){
+let data0 = data.page;
+if(!(((typeof data0 == "number") && (!(data0 % 1) && !isNaN(data0))) && (isFinite(data0)))){
 let dataType0 = typeof data0;
 let coerced0 = undefined;
 if(dataType0 == 'object' && Array.isArray(data0) && data0.length == 1){
 data0 = data0[0];
 dataType0 = typeof data0;
-if(typeof data0 === "string"){
+if(((typeof data0 == "number") && (!(data0 % 1) && !isNaN(data0))) && (isFinite(data0))){
 coerced0 = data0;
 }
 }
 if(!(coerced0 !== undefined)){
-if(dataType0 == "number" || dataType0 == "boolean"){
-coerced0 = "" + data0;
-}
-else if(data0 === null){
-coerced0 = "";
+if(dataType0 === "boolean" || data0 === null
+              || (dataType0 === "string" && data0 && data0 == +data0 && !(data0 % 1))){
+coerced0 = +data0;
 }
 else {
-const err1 = {instancePath:instancePath+"/sort",schemaPath:"#/properties/sort/type",keyword:"type",params:{type: "string"},message:"must be string"};
+const err1 = {instancePath:instancePath+"/page",schemaPath:"#/properties/page/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
 if(vErrors === null){
 vErrors = [err1];
 }
@@ -3175,12 +3173,13 @@ errors++;
 if(coerced0 !== undefined){
 data0 = coerced0;
 if(data !== undefined){
-data["sort"] = coerced0;
+data["page"] = coerced0;
 }
 }
 }
-if(!((data0 === "created_at") || (data0 === "updated_at"))){
-const err2 = {instancePath:instancePath+"/sort",schemaPath:"#/properties/sort/enum",keyword:"enum",params:{allowedValues: schema_queryListMyInvitations.properties.sort.enum},message:"must be equal to one of the allowed values"};
+if((typeof data0 == "number") && (isFinite(data0))){
+if(data0 > 1000000 || isNaN(data0)){
+const err2 = {instancePath:instancePath+"/page",schemaPath:"#/properties/page/maximum",keyword:"maximum",params:{limit: 1000000, range: [1,1000000]},message:"must be <= 1000000"};
 if(vErrors === null){
 vErrors = [err2];
 }
@@ -3189,7 +3188,18 @@ vErrors.push(err2);
 }
 errors++;
 }
-let data1 = data.page;
+if(data0 < 1 || isNaN(data0)){
+const err3 = {instancePath:instancePath+"/page",schemaPath:"#/properties/page/minimum",keyword:"minimum",params:{limit: 1, range: [1,1000000]},message:"must be >= 1"};
+if(vErrors === null){
+vErrors = [err3];
+}
+else {
+vErrors.push(err3);
+}
+errors++;
+}
+}
+let data1 = data.limit;
 if(!(((typeof data1 == "number") && (!(data1 % 1) && !isNaN(data1))) && (isFinite(data1)))){
 let dataType1 = typeof data1;
 let coerced1 = undefined;
@@ -3206,26 +3216,7 @@ if(dataType1 === "boolean" || data1 === null
 coerced1 = +data1;
 }
 else {
-const err3 = {instancePath:instancePath+"/page",schemaPath:"#/properties/page/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
-if(vErrors === null){
-vErrors = [err3];
-}
-else {
-vErrors.push(err3);
-}
-errors++;
-}
-}
-if(coerced1 !== undefined){
-data1 = coerced1;
-if(data !== undefined){
-data["page"] = coerced1;
-}
-}
-}
-if((typeof data1 == "number") && (isFinite(data1))){
-if(data1 > 1000000 || isNaN(data1)){
-const err4 = {instancePath:instancePath+"/page",schemaPath:"#/properties/page/maximum",keyword:"maximum",params:{limit: 1000000, range: [1,1000000]},message:"must be <= 1000000"};
+const err4 = {instancePath:instancePath+"/limit",schemaPath:"#/properties/limit/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
 if(vErrors === null){
 vErrors = [err4];
 }
@@ -3234,8 +3225,17 @@ vErrors.push(err4);
 }
 errors++;
 }
-if(data1 < 1 || isNaN(data1)){
-const err5 = {instancePath:instancePath+"/page",schemaPath:"#/properties/page/minimum",keyword:"minimum",params:{limit: 1, range: [1,1000000]},message:"must be >= 1"};
+}
+if(coerced1 !== undefined){
+data1 = coerced1;
+if(data !== undefined){
+data["limit"] = coerced1;
+}
+}
+}
+if((typeof data1 == "number") && (isFinite(data1))){
+if(data1 > 100 || isNaN(data1)){
+const err5 = {instancePath:instancePath+"/limit",schemaPath:"#/properties/limit/maximum",keyword:"maximum",params:{limit: 100, range: [1,100]},message:"must be <= 100"};
 if(vErrors === null){
 vErrors = [err5];
 }
@@ -3244,25 +3244,8 @@ vErrors.push(err5);
 }
 errors++;
 }
-}
-let data2 = data.limit;
-if(!(((typeof data2 == "number") && (!(data2 % 1) && !isNaN(data2))) && (isFinite(data2)))){
-let dataType2 = typeof data2;
-let coerced2 = undefined;
-if(dataType2 == 'object' && Array.isArray(data2) && data2.length == 1){
-data2 = data2[0];
-dataType2 = typeof data2;
-if(((typeof data2 == "number") && (!(data2 % 1) && !isNaN(data2))) && (isFinite(data2))){
-coerced2 = data2;
-}
-}
-if(!(coerced2 !== undefined)){
-if(dataType2 === "boolean" || data2 === null
-              || (dataType2 === "string" && data2 && data2 == +data2 && !(data2 % 1))){
-coerced2 = +data2;
-}
-else {
-const err6 = {instancePath:instancePath+"/limit",schemaPath:"#/properties/limit/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
+if(data1 < 1 || isNaN(data1)){
+const err6 = {instancePath:instancePath+"/limit",schemaPath:"#/properties/limit/minimum",keyword:"minimum",params:{limit: 1, range: [1,100]},message:"must be >= 1"};
 if(vErrors === null){
 vErrors = [err6];
 }
@@ -3272,16 +3255,26 @@ vErrors.push(err6);
 errors++;
 }
 }
-if(coerced2 !== undefined){
-data2 = coerced2;
-if(data !== undefined){
-data["limit"] = coerced2;
+let data2 = data.order;
+if(typeof data2 !== "string"){
+let dataType2 = typeof data2;
+let coerced2 = undefined;
+if(dataType2 == 'object' && Array.isArray(data2) && data2.length == 1){
+data2 = data2[0];
+dataType2 = typeof data2;
+if(typeof data2 === "string"){
+coerced2 = data2;
 }
 }
+if(!(coerced2 !== undefined)){
+if(dataType2 == "number" || dataType2 == "boolean"){
+coerced2 = "" + data2;
 }
-if((typeof data2 == "number") && (isFinite(data2))){
-if(data2 > 100 || isNaN(data2)){
-const err7 = {instancePath:instancePath+"/limit",schemaPath:"#/properties/limit/maximum",keyword:"maximum",params:{limit: 100, range: [1,100]},message:"must be <= 100"};
+else if(data2 === null){
+coerced2 = "";
+}
+else {
+const err7 = {instancePath:instancePath+"/order",schemaPath:"#/properties/order/type",keyword:"type",params:{type: "string"},message:"must be string"};
 if(vErrors === null){
 vErrors = [err7];
 }
@@ -3290,8 +3283,16 @@ vErrors.push(err7);
 }
 errors++;
 }
-if(data2 < 1 || isNaN(data2)){
-const err8 = {instancePath:instancePath+"/limit",schemaPath:"#/properties/limit/minimum",keyword:"minimum",params:{limit: 1, range: [1,100]},message:"must be >= 1"};
+}
+if(coerced2 !== undefined){
+data2 = coerced2;
+if(data !== undefined){
+data["order"] = coerced2;
+}
+}
+}
+if(!((data2 === "asc") || (data2 === "desc"))){
+const err8 = {instancePath:instancePath+"/order",schemaPath:"#/properties/order/enum",keyword:"enum",params:{allowedValues: schema_queryListMyInvitations.properties.order.enum},message:"must be equal to one of the allowed values"};
 if(vErrors === null){
 vErrors = [err8];
 }
@@ -3300,8 +3301,8 @@ vErrors.push(err8);
 }
 errors++;
 }
-}
-let data3 = data.order;
+if(data.cursor !== undefined){
+let data3 = data.cursor;
 if(typeof data3 !== "string"){
 let dataType3 = typeof data3;
 let coerced3 = undefined;
@@ -3320,7 +3321,7 @@ else if(data3 === null){
 coerced3 = "";
 }
 else {
-const err9 = {instancePath:instancePath+"/order",schemaPath:"#/properties/order/type",keyword:"type",params:{type: "string"},message:"must be string"};
+const err9 = {instancePath:instancePath+"/cursor",schemaPath:"#/properties/cursor/type",keyword:"type",params:{type: "string"},message:"must be string"};
 if(vErrors === null){
 vErrors = [err9];
 }
@@ -3333,12 +3334,13 @@ errors++;
 if(coerced3 !== undefined){
 data3 = coerced3;
 if(data !== undefined){
-data["order"] = coerced3;
+data["cursor"] = coerced3;
 }
 }
 }
-if(!((data3 === "asc") || (data3 === "desc"))){
-const err10 = {instancePath:instancePath+"/order",schemaPath:"#/properties/order/enum",keyword:"enum",params:{allowedValues: schema_queryListMyInvitations.properties.order.enum},message:"must be equal to one of the allowed values"};
+if(typeof data3 === "string"){
+if(isLonger(data3, 4000)){
+const err10 = {instancePath:instancePath+"/cursor",schemaPath:"#/properties/cursor/maxLength",keyword:"maxLength",params:{limit: 4000},message:"must NOT have more than 4000 characters"};
 if(vErrors === null){
 vErrors = [err10];
 }
@@ -3347,8 +3349,19 @@ vErrors.push(err10);
 }
 errors++;
 }
-if(data.cursor !== undefined){
-let data4 = data.cursor;
+if(isShorter(data3, 1)){
+const err11 = {instancePath:instancePath+"/cursor",schemaPath:"#/properties/cursor/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters"};
+if(vErrors === null){
+vErrors = [err11];
+}
+else {
+vErrors.push(err11);
+}
+errors++;
+}
+}
+}
+let data4 = data.sort;
 if(typeof data4 !== "string"){
 let dataType4 = typeof data4;
 let coerced4 = undefined;
@@ -3367,26 +3380,7 @@ else if(data4 === null){
 coerced4 = "";
 }
 else {
-const err11 = {instancePath:instancePath+"/cursor",schemaPath:"#/properties/cursor/type",keyword:"type",params:{type: "string"},message:"must be string"};
-if(vErrors === null){
-vErrors = [err11];
-}
-else {
-vErrors.push(err11);
-}
-errors++;
-}
-}
-if(coerced4 !== undefined){
-data4 = coerced4;
-if(data !== undefined){
-data["cursor"] = coerced4;
-}
-}
-}
-if(typeof data4 === "string"){
-if(isLonger(data4, 4000)){
-const err12 = {instancePath:instancePath+"/cursor",schemaPath:"#/properties/cursor/maxLength",keyword:"maxLength",params:{limit: 4000},message:"must NOT have more than 4000 characters"};
+const err12 = {instancePath:instancePath+"/sort",schemaPath:"#/properties/sort/type",keyword:"type",params:{type: "string"},message:"must be string"};
 if(vErrors === null){
 vErrors = [err12];
 }
@@ -3395,8 +3389,16 @@ vErrors.push(err12);
 }
 errors++;
 }
-if(isShorter(data4, 1)){
-const err13 = {instancePath:instancePath+"/cursor",schemaPath:"#/properties/cursor/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters"};
+}
+if(coerced4 !== undefined){
+data4 = coerced4;
+if(data !== undefined){
+data["sort"] = coerced4;
+}
+}
+}
+if(!((data4 === "created_at") || (data4 === "updated_at"))){
+const err13 = {instancePath:instancePath+"/sort",schemaPath:"#/properties/sort/enum",keyword:"enum",params:{allowedValues: schema_queryListMyInvitations.properties.sort.enum},message:"must be equal to one of the allowed values"};
 if(vErrors === null){
 vErrors = [err13];
 }
@@ -3404,8 +3406,6 @@ else {
 vErrors.push(err13);
 }
 errors++;
-}
-}
 }
 if(data.created_after !== undefined){
 if(!(validate_spec_Timestamp(data.created_after, {instancePath:instancePath+"/created_after",parentData:data,parentDataProperty:"created_after",rootData,dynamicAnchors}))){
@@ -3559,7 +3559,7 @@ return errors === 0;
 validate_queryListMyInvitations.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
 
 exports.queryListApiKeys = validate_queryListApiKeys;
-const schema_queryListApiKeys = {"type":"object","additionalProperties":false,"properties":{"sort":{"type":"string","enum":["created_at","updated_at","name"],"default":"created_at"},"active":{"type":"boolean"},"page":{"type":"integer","minimum":1,"maximum":1000000,"default":1},"limit":{"type":"integer","minimum":1,"maximum":100,"default":20},"order":{"type":"string","enum":["asc","desc"],"default":"desc"},"cursor":{"type":"string","minLength":1,"maxLength":4000},"created_after":{"$ref":"spec:Timestamp"},"created_before":{"$ref":"spec:Timestamp"},"updated_after":{"$ref":"spec:Timestamp"},"updated_before":{"$ref":"spec:Timestamp"},"metadata":{"type":"object","maxProperties":8,"propertyNames":{"minLength":1,"maxLength":64},"additionalProperties":{"type":"string","maxLength":512}}},"required":[],"$id":"queryListApiKeys"};
+const schema_queryListApiKeys = {"type":"object","additionalProperties":false,"properties":{"page":{"type":"integer","minimum":1,"maximum":1000000,"default":1},"limit":{"type":"integer","minimum":1,"maximum":100,"default":20},"order":{"type":"string","enum":["asc","desc"],"default":"desc"},"cursor":{"type":"string","minLength":1,"maxLength":4000},"sort":{"type":"string","enum":["created_at","updated_at","name"],"default":"created_at"},"active":{"type":"boolean"},"created_after":{"$ref":"spec:Timestamp"},"created_before":{"$ref":"spec:Timestamp"},"updated_after":{"$ref":"spec:Timestamp"},"updated_before":{"$ref":"spec:Timestamp"},"metadata":{"type":"object","maxProperties":8,"propertyNames":{"minLength":1,"maxLength":64},"additionalProperties":{"type":"string","maxLength":512}}},"required":[],"$id":"queryListApiKeys"};
 
 function validate_queryListApiKeys(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
 /*# sourceURL="queryListApiKeys" */;
@@ -3573,9 +3573,6 @@ if(evaluated0.dynamicItems){
 evaluated0.items = undefined;
 }
 if(data && typeof data == "object" && !Array.isArray(data)){
-if(data.sort === undefined){
-data.sort = "created_at";
-}
 if(data.page === undefined){
 data.page = 1;
 }
@@ -3584,6 +3581,9 @@ data.limit = 20;
 }
 if(data.order === undefined){
 data.order = "desc";
+}
+if(data.sort === undefined){
+data.sort = "created_at";
 }
 for(const key0 in data){
 if(!(func_191f75b3.call(schema_queryListApiKeys.properties, key0))){
@@ -3597,26 +3597,24 @@ vErrors.push(err0);
 errors++;
 }
 }
-let data0 = data.sort;
-if(typeof data0 !== "string"){
+let data0 = data.page;
+if(!(((typeof data0 == "number") && (!(data0 % 1) && !isNaN(data0))) && (isFinite(data0)))){
 let dataType0 = typeof data0;
 let coerced0 = undefined;
 if(dataType0 == 'object' && Array.isArray(data0) && data0.length == 1){
 data0 = data0[0];
 dataType0 = typeof data0;
-if(typeof data0 === "string"){
+if(((typeof data0 == "number") && (!(data0 % 1) && !isNaN(data0))) && (isFinite(data0))){
 coerced0 = data0;
 }
 }
 if(!(coerced0 !== undefined)){
-if(dataType0 == "number" || dataType0 == "boolean"){
-coerced0 = "" + data0;
-}
-else if(data0 === null){
-coerced0 = "";
+if(dataType0 === "boolean" || data0 === null
+              || (dataType0 === "string" && data0 && data0 == +data0 && !(data0 % 1))){
+coerced0 = +data0;
 }
 else {
-const err1 = {instancePath:instancePath+"/sort",schemaPath:"#/properties/sort/type",keyword:"type",params:{type: "string"},message:"must be string"};
+const err1 = {instancePath:instancePath+"/page",schemaPath:"#/properties/page/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
 if(vErrors === null){
 vErrors = [err1];
 }
@@ -3629,12 +3627,13 @@ errors++;
 if(coerced0 !== undefined){
 data0 = coerced0;
 if(data !== undefined){
-data["sort"] = coerced0;
+data["page"] = coerced0;
 }
 }
 }
-if(!(((data0 === "created_at") || (data0 === "updated_at")) || (data0 === "name"))){
-const err2 = {instancePath:instancePath+"/sort",schemaPath:"#/properties/sort/enum",keyword:"enum",params:{allowedValues: schema_queryListApiKeys.properties.sort.enum},message:"must be equal to one of the allowed values"};
+if((typeof data0 == "number") && (isFinite(data0))){
+if(data0 > 1000000 || isNaN(data0)){
+const err2 = {instancePath:instancePath+"/page",schemaPath:"#/properties/page/maximum",keyword:"maximum",params:{limit: 1000000, range: [1,1000000]},message:"must be <= 1000000"};
 if(vErrors === null){
 vErrors = [err2];
 }
@@ -3643,27 +3642,8 @@ vErrors.push(err2);
 }
 errors++;
 }
-if(data.active !== undefined){
-let data1 = data.active;
-if(typeof data1 !== "boolean"){
-let dataType1 = typeof data1;
-let coerced1 = undefined;
-if(dataType1 == 'object' && Array.isArray(data1) && data1.length == 1){
-data1 = data1[0];
-dataType1 = typeof data1;
-if(typeof data1 === "boolean"){
-coerced1 = data1;
-}
-}
-if(!(coerced1 !== undefined)){
-if(data1 === "false" || data1 === 0 || data1 === null){
-coerced1 = false;
-}
-else if(data1 === "true" || data1 === 1){
-coerced1 = true;
-}
-else {
-const err3 = {instancePath:instancePath+"/active",schemaPath:"#/properties/active/type",keyword:"type",params:{type: "boolean"},message:"must be boolean"};
+if(data0 < 1 || isNaN(data0)){
+const err3 = {instancePath:instancePath+"/page",schemaPath:"#/properties/page/minimum",keyword:"minimum",params:{limit: 1, range: [1,1000000]},message:"must be >= 1"};
 if(vErrors === null){
 vErrors = [err3];
 }
@@ -3673,32 +3653,24 @@ vErrors.push(err3);
 errors++;
 }
 }
-if(coerced1 !== undefined){
-data1 = coerced1;
-if(data !== undefined){
-data["active"] = coerced1;
+let data1 = data.limit;
+if(!(((typeof data1 == "number") && (!(data1 % 1) && !isNaN(data1))) && (isFinite(data1)))){
+let dataType1 = typeof data1;
+let coerced1 = undefined;
+if(dataType1 == 'object' && Array.isArray(data1) && data1.length == 1){
+data1 = data1[0];
+dataType1 = typeof data1;
+if(((typeof data1 == "number") && (!(data1 % 1) && !isNaN(data1))) && (isFinite(data1))){
+coerced1 = data1;
 }
 }
-}
-}
-let data2 = data.page;
-if(!(((typeof data2 == "number") && (!(data2 % 1) && !isNaN(data2))) && (isFinite(data2)))){
-let dataType2 = typeof data2;
-let coerced2 = undefined;
-if(dataType2 == 'object' && Array.isArray(data2) && data2.length == 1){
-data2 = data2[0];
-dataType2 = typeof data2;
-if(((typeof data2 == "number") && (!(data2 % 1) && !isNaN(data2))) && (isFinite(data2))){
-coerced2 = data2;
-}
-}
-if(!(coerced2 !== undefined)){
-if(dataType2 === "boolean" || data2 === null
-              || (dataType2 === "string" && data2 && data2 == +data2 && !(data2 % 1))){
-coerced2 = +data2;
+if(!(coerced1 !== undefined)){
+if(dataType1 === "boolean" || data1 === null
+              || (dataType1 === "string" && data1 && data1 == +data1 && !(data1 % 1))){
+coerced1 = +data1;
 }
 else {
-const err4 = {instancePath:instancePath+"/page",schemaPath:"#/properties/page/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
+const err4 = {instancePath:instancePath+"/limit",schemaPath:"#/properties/limit/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
 if(vErrors === null){
 vErrors = [err4];
 }
@@ -3708,16 +3680,16 @@ vErrors.push(err4);
 errors++;
 }
 }
-if(coerced2 !== undefined){
-data2 = coerced2;
+if(coerced1 !== undefined){
+data1 = coerced1;
 if(data !== undefined){
-data["page"] = coerced2;
+data["limit"] = coerced1;
 }
 }
 }
-if((typeof data2 == "number") && (isFinite(data2))){
-if(data2 > 1000000 || isNaN(data2)){
-const err5 = {instancePath:instancePath+"/page",schemaPath:"#/properties/page/maximum",keyword:"maximum",params:{limit: 1000000, range: [1,1000000]},message:"must be <= 1000000"};
+if((typeof data1 == "number") && (isFinite(data1))){
+if(data1 > 100 || isNaN(data1)){
+const err5 = {instancePath:instancePath+"/limit",schemaPath:"#/properties/limit/maximum",keyword:"maximum",params:{limit: 100, range: [1,100]},message:"must be <= 100"};
 if(vErrors === null){
 vErrors = [err5];
 }
@@ -3726,8 +3698,8 @@ vErrors.push(err5);
 }
 errors++;
 }
-if(data2 < 1 || isNaN(data2)){
-const err6 = {instancePath:instancePath+"/page",schemaPath:"#/properties/page/minimum",keyword:"minimum",params:{limit: 1, range: [1,1000000]},message:"must be >= 1"};
+if(data1 < 1 || isNaN(data1)){
+const err6 = {instancePath:instancePath+"/limit",schemaPath:"#/properties/limit/minimum",keyword:"minimum",params:{limit: 1, range: [1,100]},message:"must be >= 1"};
 if(vErrors === null){
 vErrors = [err6];
 }
@@ -3737,24 +3709,26 @@ vErrors.push(err6);
 errors++;
 }
 }
-let data3 = data.limit;
-if(!(((typeof data3 == "number") && (!(data3 % 1) && !isNaN(data3))) && (isFinite(data3)))){
-let dataType3 = typeof data3;
-let coerced3 = undefined;
-if(dataType3 == 'object' && Array.isArray(data3) && data3.length == 1){
-data3 = data3[0];
-dataType3 = typeof data3;
-if(((typeof data3 == "number") && (!(data3 % 1) && !isNaN(data3))) && (isFinite(data3))){
-coerced3 = data3;
+let data2 = data.order;
+if(typeof data2 !== "string"){
+let dataType2 = typeof data2;
+let coerced2 = undefined;
+if(dataType2 == 'object' && Array.isArray(data2) && data2.length == 1){
+data2 = data2[0];
+dataType2 = typeof data2;
+if(typeof data2 === "string"){
+coerced2 = data2;
 }
 }
-if(!(coerced3 !== undefined)){
-if(dataType3 === "boolean" || data3 === null
-              || (dataType3 === "string" && data3 && data3 == +data3 && !(data3 % 1))){
-coerced3 = +data3;
+if(!(coerced2 !== undefined)){
+if(dataType2 == "number" || dataType2 == "boolean"){
+coerced2 = "" + data2;
+}
+else if(data2 === null){
+coerced2 = "";
 }
 else {
-const err7 = {instancePath:instancePath+"/limit",schemaPath:"#/properties/limit/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
+const err7 = {instancePath:instancePath+"/order",schemaPath:"#/properties/order/type",keyword:"type",params:{type: "string"},message:"must be string"};
 if(vErrors === null){
 vErrors = [err7];
 }
@@ -3764,16 +3738,15 @@ vErrors.push(err7);
 errors++;
 }
 }
-if(coerced3 !== undefined){
-data3 = coerced3;
+if(coerced2 !== undefined){
+data2 = coerced2;
 if(data !== undefined){
-data["limit"] = coerced3;
+data["order"] = coerced2;
 }
 }
 }
-if((typeof data3 == "number") && (isFinite(data3))){
-if(data3 > 100 || isNaN(data3)){
-const err8 = {instancePath:instancePath+"/limit",schemaPath:"#/properties/limit/maximum",keyword:"maximum",params:{limit: 100, range: [1,100]},message:"must be <= 100"};
+if(!((data2 === "asc") || (data2 === "desc"))){
+const err8 = {instancePath:instancePath+"/order",schemaPath:"#/properties/order/enum",keyword:"enum",params:{allowedValues: schema_queryListApiKeys.properties.order.enum},message:"must be equal to one of the allowed values"};
 if(vErrors === null){
 vErrors = [err8];
 }
@@ -3782,8 +3755,27 @@ vErrors.push(err8);
 }
 errors++;
 }
-if(data3 < 1 || isNaN(data3)){
-const err9 = {instancePath:instancePath+"/limit",schemaPath:"#/properties/limit/minimum",keyword:"minimum",params:{limit: 1, range: [1,100]},message:"must be >= 1"};
+if(data.cursor !== undefined){
+let data3 = data.cursor;
+if(typeof data3 !== "string"){
+let dataType3 = typeof data3;
+let coerced3 = undefined;
+if(dataType3 == 'object' && Array.isArray(data3) && data3.length == 1){
+data3 = data3[0];
+dataType3 = typeof data3;
+if(typeof data3 === "string"){
+coerced3 = data3;
+}
+}
+if(!(coerced3 !== undefined)){
+if(dataType3 == "number" || dataType3 == "boolean"){
+coerced3 = "" + data3;
+}
+else if(data3 === null){
+coerced3 = "";
+}
+else {
+const err9 = {instancePath:instancePath+"/cursor",schemaPath:"#/properties/cursor/type",keyword:"type",params:{type: "string"},message:"must be string"};
 if(vErrors === null){
 vErrors = [err9];
 }
@@ -3793,7 +3785,37 @@ vErrors.push(err9);
 errors++;
 }
 }
-let data4 = data.order;
+if(coerced3 !== undefined){
+data3 = coerced3;
+if(data !== undefined){
+data["cursor"] = coerced3;
+}
+}
+}
+if(typeof data3 === "string"){
+if(isLonger(data3, 4000)){
+const err10 = {instancePath:instancePath+"/cursor",schemaPath:"#/properties/cursor/maxLength",keyword:"maxLength",params:{limit: 4000},message:"must NOT have more than 4000 characters"};
+if(vErrors === null){
+vErrors = [err10];
+}
+else {
+vErrors.push(err10);
+}
+errors++;
+}
+if(isShorter(data3, 1)){
+const err11 = {instancePath:instancePath+"/cursor",schemaPath:"#/properties/cursor/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters"};
+if(vErrors === null){
+vErrors = [err11];
+}
+else {
+vErrors.push(err11);
+}
+errors++;
+}
+}
+}
+let data4 = data.sort;
 if(typeof data4 !== "string"){
 let dataType4 = typeof data4;
 let coerced4 = undefined;
@@ -3812,54 +3834,7 @@ else if(data4 === null){
 coerced4 = "";
 }
 else {
-const err10 = {instancePath:instancePath+"/order",schemaPath:"#/properties/order/type",keyword:"type",params:{type: "string"},message:"must be string"};
-if(vErrors === null){
-vErrors = [err10];
-}
-else {
-vErrors.push(err10);
-}
-errors++;
-}
-}
-if(coerced4 !== undefined){
-data4 = coerced4;
-if(data !== undefined){
-data["order"] = coerced4;
-}
-}
-}
-if(!((data4 === "asc") || (data4 === "desc"))){
-const err11 = {instancePath:instancePath+"/order",schemaPath:"#/properties/order/enum",keyword:"enum",params:{allowedValues: schema_queryListApiKeys.properties.order.enum},message:"must be equal to one of the allowed values"};
-if(vErrors === null){
-vErrors = [err11];
-}
-else {
-vErrors.push(err11);
-}
-errors++;
-}
-if(data.cursor !== undefined){
-let data5 = data.cursor;
-if(typeof data5 !== "string"){
-let dataType5 = typeof data5;
-let coerced5 = undefined;
-if(dataType5 == 'object' && Array.isArray(data5) && data5.length == 1){
-data5 = data5[0];
-dataType5 = typeof data5;
-if(typeof data5 === "string"){
-coerced5 = data5;
-}
-}
-if(!(coerced5 !== undefined)){
-if(dataType5 == "number" || dataType5 == "boolean"){
-coerced5 = "" + data5;
-}
-else if(data5 === null){
-coerced5 = "";
-}
-else {
-const err12 = {instancePath:instancePath+"/cursor",schemaPath:"#/properties/cursor/type",keyword:"type",params:{type: "string"},message:"must be string"};
+const err12 = {instancePath:instancePath+"/sort",schemaPath:"#/properties/sort/type",keyword:"type",params:{type: "string"},message:"must be string"};
 if(vErrors === null){
 vErrors = [err12];
 }
@@ -3869,16 +3844,15 @@ vErrors.push(err12);
 errors++;
 }
 }
-if(coerced5 !== undefined){
-data5 = coerced5;
+if(coerced4 !== undefined){
+data4 = coerced4;
 if(data !== undefined){
-data["cursor"] = coerced5;
+data["sort"] = coerced4;
 }
 }
 }
-if(typeof data5 === "string"){
-if(isLonger(data5, 4000)){
-const err13 = {instancePath:instancePath+"/cursor",schemaPath:"#/properties/cursor/maxLength",keyword:"maxLength",params:{limit: 4000},message:"must NOT have more than 4000 characters"};
+if(!(((data4 === "created_at") || (data4 === "updated_at")) || (data4 === "name"))){
+const err13 = {instancePath:instancePath+"/sort",schemaPath:"#/properties/sort/enum",keyword:"enum",params:{allowedValues: schema_queryListApiKeys.properties.sort.enum},message:"must be equal to one of the allowed values"};
 if(vErrors === null){
 vErrors = [err13];
 }
@@ -3887,8 +3861,27 @@ vErrors.push(err13);
 }
 errors++;
 }
-if(isShorter(data5, 1)){
-const err14 = {instancePath:instancePath+"/cursor",schemaPath:"#/properties/cursor/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters"};
+if(data.active !== undefined){
+let data5 = data.active;
+if(typeof data5 !== "boolean"){
+let dataType5 = typeof data5;
+let coerced5 = undefined;
+if(dataType5 == 'object' && Array.isArray(data5) && data5.length == 1){
+data5 = data5[0];
+dataType5 = typeof data5;
+if(typeof data5 === "boolean"){
+coerced5 = data5;
+}
+}
+if(!(coerced5 !== undefined)){
+if(data5 === "false" || data5 === 0 || data5 === null){
+coerced5 = false;
+}
+else if(data5 === "true" || data5 === 1){
+coerced5 = true;
+}
+else {
+const err14 = {instancePath:instancePath+"/active",schemaPath:"#/properties/active/type",keyword:"type",params:{type: "boolean"},message:"must be boolean"};
 if(vErrors === null){
 vErrors = [err14];
 }
@@ -3896,6 +3889,13 @@ else {
 vErrors.push(err14);
 }
 errors++;
+}
+}
+if(coerced5 !== undefined){
+data5 = coerced5;
+if(data !== undefined){
+data["active"] = coerced5;
+}
 }
 }
 }
@@ -4132,7 +4132,7 @@ return errors === 0;
 validate_queryRevokeApiKey.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
 
 exports.queryListUsers = validate_queryListUsers;
-const schema_queryListUsers = {"type":"object","additionalProperties":false,"properties":{"sort":{"type":"string","enum":["created_at","updated_at","name","email"],"default":"created_at"},"status":{"type":"array","maxItems":10,"items":{"type":"string","enum":["active","disabled"]}},"role":{"type":"array","maxItems":10,"items":{"type":"string","enum":["user","admin"]}},"email":{"$ref":"spec:Email"},"q":{"type":"string","minLength":1,"maxLength":200},"page":{"type":"integer","minimum":1,"maximum":1000000,"default":1},"limit":{"type":"integer","minimum":1,"maximum":100,"default":20},"order":{"type":"string","enum":["asc","desc"],"default":"desc"},"cursor":{"type":"string","minLength":1,"maxLength":4000},"created_after":{"$ref":"spec:Timestamp"},"created_before":{"$ref":"spec:Timestamp"},"updated_after":{"$ref":"spec:Timestamp"},"updated_before":{"$ref":"spec:Timestamp"},"metadata":{"type":"object","maxProperties":8,"propertyNames":{"minLength":1,"maxLength":64},"additionalProperties":{"type":"string","maxLength":512}}},"required":[],"$id":"queryListUsers"};
+const schema_queryListUsers = {"type":"object","additionalProperties":false,"properties":{"page":{"type":"integer","minimum":1,"maximum":1000000,"default":1},"limit":{"type":"integer","minimum":1,"maximum":100,"default":20},"order":{"type":"string","enum":["asc","desc"],"default":"desc"},"cursor":{"type":"string","minLength":1,"maxLength":4000},"sort":{"type":"string","enum":["created_at","updated_at","name","email"],"default":"created_at"},"status":{"type":"array","maxItems":10,"items":{"type":"string","enum":["active","disabled"]}},"role":{"type":"array","maxItems":10,"items":{"type":"string","enum":["user","admin"]}},"email":{"$ref":"spec:Email"},"q":{"type":"string","minLength":1,"maxLength":200},"created_after":{"$ref":"spec:Timestamp"},"created_before":{"$ref":"spec:Timestamp"},"updated_after":{"$ref":"spec:Timestamp"},"updated_before":{"$ref":"spec:Timestamp"},"metadata":{"type":"object","maxProperties":8,"propertyNames":{"minLength":1,"maxLength":64},"additionalProperties":{"type":"string","maxLength":512}}},"required":[],"$id":"queryListUsers"};
 const schema_spec_Email = {"type":"string","format":"email","maxLength":254,"$id":"spec:Email"};
 const formats_fef6b18b = formats.email;
 
@@ -4222,9 +4222,6 @@ if(evaluated0.dynamicItems){
 evaluated0.items = undefined;
 }
 if(data && typeof data == "object" && !Array.isArray(data)){
-if(data.sort === undefined){
-data.sort = "created_at";
-}
 if(data.page === undefined){
 data.page = 1;
 }
@@ -4233,6 +4230,9 @@ data.limit = 20;
 }
 if(data.order === undefined){
 data.order = "desc";
+}
+if(data.sort === undefined){
+data.sort = "created_at";
 }
 for(const key0 in data){
 if(!(func_191f75b3.call(schema_queryListUsers.properties, key0))){
@@ -4246,26 +4246,24 @@ vErrors.push(err0);
 errors++;
 }
 }
-let data0 = data.sort;
-if(typeof data0 !== "string"){
+let data0 = data.page;
+if(!(((typeof data0 == "number") && (!(data0 % 1) && !isNaN(data0))) && (isFinite(data0)))){
 let dataType0 = typeof data0;
 let coerced0 = undefined;
 if(dataType0 == 'object' && Array.isArray(data0) && data0.length == 1){
 data0 = data0[0];
 dataType0 = typeof data0;
-if(typeof data0 === "string"){
+if(((typeof data0 == "number") && (!(data0 % 1) && !isNaN(data0))) && (isFinite(data0))){
 coerced0 = data0;
 }
 }
 if(!(coerced0 !== undefined)){
-if(dataType0 == "number" || dataType0 == "boolean"){
-coerced0 = "" + data0;
-}
-else if(data0 === null){
-coerced0 = "";
+if(dataType0 === "boolean" || data0 === null
+              || (dataType0 === "string" && data0 && data0 == +data0 && !(data0 % 1))){
+coerced0 = +data0;
 }
 else {
-const err1 = {instancePath:instancePath+"/sort",schemaPath:"#/properties/sort/type",keyword:"type",params:{type: "string"},message:"must be string"};
+const err1 = {instancePath:instancePath+"/page",schemaPath:"#/properties/page/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
 if(vErrors === null){
 vErrors = [err1];
 }
@@ -4278,12 +4276,13 @@ errors++;
 if(coerced0 !== undefined){
 data0 = coerced0;
 if(data !== undefined){
-data["sort"] = coerced0;
+data["page"] = coerced0;
 }
 }
 }
-if(!((((data0 === "created_at") || (data0 === "updated_at")) || (data0 === "name")) || (data0 === "email"))){
-const err2 = {instancePath:instancePath+"/sort",schemaPath:"#/properties/sort/enum",keyword:"enum",params:{allowedValues: schema_queryListUsers.properties.sort.enum},message:"must be equal to one of the allowed values"};
+if((typeof data0 == "number") && (isFinite(data0))){
+if(data0 > 1000000 || isNaN(data0)){
+const err2 = {instancePath:instancePath+"/page",schemaPath:"#/properties/page/maximum",keyword:"maximum",params:{limit: 1000000, range: [1,1000000]},message:"must be <= 1000000"};
 if(vErrors === null){
 vErrors = [err2];
 }
@@ -4292,25 +4291,8 @@ vErrors.push(err2);
 }
 errors++;
 }
-if(data.status !== undefined){
-let data1 = data.status;
-if(!(Array.isArray(data1))){
-let dataType1 = typeof data1;
-let coerced1 = undefined;
-if(dataType1 == 'object' && Array.isArray(data1) && data1.length == 1){
-data1 = data1[0];
-dataType1 = typeof data1;
-if(Array.isArray(data1)){
-coerced1 = data1;
-}
-}
-if(!(coerced1 !== undefined)){
-if(dataType1 === "string" || dataType1 === "number"
-              || dataType1 === "boolean" || data1 === null){
-coerced1 = [data1];
-}
-else {
-const err3 = {instancePath:instancePath+"/status",schemaPath:"#/properties/status/type",keyword:"type",params:{type: "array"},message:"must be array"};
+if(data0 < 1 || isNaN(data0)){
+const err3 = {instancePath:instancePath+"/page",schemaPath:"#/properties/page/minimum",keyword:"minimum",params:{limit: 1, range: [1,1000000]},message:"must be >= 1"};
 if(vErrors === null){
 vErrors = [err3];
 }
@@ -4320,16 +4302,24 @@ vErrors.push(err3);
 errors++;
 }
 }
-if(coerced1 !== undefined){
-data1 = coerced1;
-if(data !== undefined){
-data["status"] = coerced1;
+let data1 = data.limit;
+if(!(((typeof data1 == "number") && (!(data1 % 1) && !isNaN(data1))) && (isFinite(data1)))){
+let dataType1 = typeof data1;
+let coerced1 = undefined;
+if(dataType1 == 'object' && Array.isArray(data1) && data1.length == 1){
+data1 = data1[0];
+dataType1 = typeof data1;
+if(((typeof data1 == "number") && (!(data1 % 1) && !isNaN(data1))) && (isFinite(data1))){
+coerced1 = data1;
 }
 }
+if(!(coerced1 !== undefined)){
+if(dataType1 === "boolean" || data1 === null
+              || (dataType1 === "string" && data1 && data1 == +data1 && !(data1 % 1))){
+coerced1 = +data1;
 }
-if(Array.isArray(data1)){
-if(data1.length > 10){
-const err4 = {instancePath:instancePath+"/status",schemaPath:"#/properties/status/maxItems",keyword:"maxItems",params:{limit: 10},message:"must NOT have more than 10 items"};
+else {
+const err4 = {instancePath:instancePath+"/limit",schemaPath:"#/properties/limit/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
 if(vErrors === null){
 vErrors = [err4];
 }
@@ -4338,9 +4328,37 @@ vErrors.push(err4);
 }
 errors++;
 }
-const len0 = data1.length;
-for(let i0=0; i0<len0; i0++){
-let data2 = data1[i0];
+}
+if(coerced1 !== undefined){
+data1 = coerced1;
+if(data !== undefined){
+data["limit"] = coerced1;
+}
+}
+}
+if((typeof data1 == "number") && (isFinite(data1))){
+if(data1 > 100 || isNaN(data1)){
+const err5 = {instancePath:instancePath+"/limit",schemaPath:"#/properties/limit/maximum",keyword:"maximum",params:{limit: 100, range: [1,100]},message:"must be <= 100"};
+if(vErrors === null){
+vErrors = [err5];
+}
+else {
+vErrors.push(err5);
+}
+errors++;
+}
+if(data1 < 1 || isNaN(data1)){
+const err6 = {instancePath:instancePath+"/limit",schemaPath:"#/properties/limit/minimum",keyword:"minimum",params:{limit: 1, range: [1,100]},message:"must be >= 1"};
+if(vErrors === null){
+vErrors = [err6];
+}
+else {
+vErrors.push(err6);
+}
+errors++;
+}
+}
+let data2 = data.order;
 if(typeof data2 !== "string"){
 let dataType2 = typeof data2;
 let coerced2 = undefined;
@@ -4359,55 +4377,7 @@ else if(data2 === null){
 coerced2 = "";
 }
 else {
-const err5 = {instancePath:instancePath+"/status/" + i0,schemaPath:"#/properties/status/items/type",keyword:"type",params:{type: "string"},message:"must be string"};
-if(vErrors === null){
-vErrors = [err5];
-}
-else {
-vErrors.push(err5);
-}
-errors++;
-}
-}
-if(coerced2 !== undefined){
-data2 = coerced2;
-if(data1 !== undefined){
-data1[i0] = coerced2;
-}
-}
-}
-if(!((data2 === "active") || (data2 === "disabled"))){
-const err6 = {instancePath:instancePath+"/status/" + i0,schemaPath:"#/properties/status/items/enum",keyword:"enum",params:{allowedValues: schema_queryListUsers.properties.status.items.enum},message:"must be equal to one of the allowed values"};
-if(vErrors === null){
-vErrors = [err6];
-}
-else {
-vErrors.push(err6);
-}
-errors++;
-}
-}
-}
-}
-if(data.role !== undefined){
-let data3 = data.role;
-if(!(Array.isArray(data3))){
-let dataType3 = typeof data3;
-let coerced3 = undefined;
-if(dataType3 == 'object' && Array.isArray(data3) && data3.length == 1){
-data3 = data3[0];
-dataType3 = typeof data3;
-if(Array.isArray(data3)){
-coerced3 = data3;
-}
-}
-if(!(coerced3 !== undefined)){
-if(dataType3 === "string" || dataType3 === "number"
-              || dataType3 === "boolean" || data3 === null){
-coerced3 = [data3];
-}
-else {
-const err7 = {instancePath:instancePath+"/role",schemaPath:"#/properties/role/type",keyword:"type",params:{type: "array"},message:"must be array"};
+const err7 = {instancePath:instancePath+"/order",schemaPath:"#/properties/order/type",keyword:"type",params:{type: "string"},message:"must be string"};
 if(vErrors === null){
 vErrors = [err7];
 }
@@ -4417,16 +4387,15 @@ vErrors.push(err7);
 errors++;
 }
 }
-if(coerced3 !== undefined){
-data3 = coerced3;
+if(coerced2 !== undefined){
+data2 = coerced2;
 if(data !== undefined){
-data["role"] = coerced3;
+data["order"] = coerced2;
 }
 }
 }
-if(Array.isArray(data3)){
-if(data3.length > 10){
-const err8 = {instancePath:instancePath+"/role",schemaPath:"#/properties/role/maxItems",keyword:"maxItems",params:{limit: 10},message:"must NOT have more than 10 items"};
+if(!((data2 === "asc") || (data2 === "desc"))){
+const err8 = {instancePath:instancePath+"/order",schemaPath:"#/properties/order/enum",keyword:"enum",params:{allowedValues: schema_queryListUsers.properties.order.enum},message:"must be equal to one of the allowed values"};
 if(vErrors === null){
 vErrors = [err8];
 }
@@ -4435,9 +4404,67 @@ vErrors.push(err8);
 }
 errors++;
 }
-const len1 = data3.length;
-for(let i1=0; i1<len1; i1++){
-let data4 = data3[i1];
+if(data.cursor !== undefined){
+let data3 = data.cursor;
+if(typeof data3 !== "string"){
+let dataType3 = typeof data3;
+let coerced3 = undefined;
+if(dataType3 == 'object' && Array.isArray(data3) && data3.length == 1){
+data3 = data3[0];
+dataType3 = typeof data3;
+if(typeof data3 === "string"){
+coerced3 = data3;
+}
+}
+if(!(coerced3 !== undefined)){
+if(dataType3 == "number" || dataType3 == "boolean"){
+coerced3 = "" + data3;
+}
+else if(data3 === null){
+coerced3 = "";
+}
+else {
+const err9 = {instancePath:instancePath+"/cursor",schemaPath:"#/properties/cursor/type",keyword:"type",params:{type: "string"},message:"must be string"};
+if(vErrors === null){
+vErrors = [err9];
+}
+else {
+vErrors.push(err9);
+}
+errors++;
+}
+}
+if(coerced3 !== undefined){
+data3 = coerced3;
+if(data !== undefined){
+data["cursor"] = coerced3;
+}
+}
+}
+if(typeof data3 === "string"){
+if(isLonger(data3, 4000)){
+const err10 = {instancePath:instancePath+"/cursor",schemaPath:"#/properties/cursor/maxLength",keyword:"maxLength",params:{limit: 4000},message:"must NOT have more than 4000 characters"};
+if(vErrors === null){
+vErrors = [err10];
+}
+else {
+vErrors.push(err10);
+}
+errors++;
+}
+if(isShorter(data3, 1)){
+const err11 = {instancePath:instancePath+"/cursor",schemaPath:"#/properties/cursor/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters"};
+if(vErrors === null){
+vErrors = [err11];
+}
+else {
+vErrors.push(err11);
+}
+errors++;
+}
+}
+}
+let data4 = data.sort;
 if(typeof data4 !== "string"){
 let dataType4 = typeof data4;
 let coerced4 = undefined;
@@ -4456,30 +4483,221 @@ else if(data4 === null){
 coerced4 = "";
 }
 else {
-const err9 = {instancePath:instancePath+"/role/" + i1,schemaPath:"#/properties/role/items/type",keyword:"type",params:{type: "string"},message:"must be string"};
+const err12 = {instancePath:instancePath+"/sort",schemaPath:"#/properties/sort/type",keyword:"type",params:{type: "string"},message:"must be string"};
 if(vErrors === null){
-vErrors = [err9];
+vErrors = [err12];
 }
 else {
-vErrors.push(err9);
+vErrors.push(err12);
 }
 errors++;
 }
 }
 if(coerced4 !== undefined){
 data4 = coerced4;
-if(data3 !== undefined){
-data3[i1] = coerced4;
+if(data !== undefined){
+data["sort"] = coerced4;
 }
 }
 }
-if(!((data4 === "user") || (data4 === "admin"))){
-const err10 = {instancePath:instancePath+"/role/" + i1,schemaPath:"#/properties/role/items/enum",keyword:"enum",params:{allowedValues: schema_queryListUsers.properties.role.items.enum},message:"must be equal to one of the allowed values"};
+if(!((((data4 === "created_at") || (data4 === "updated_at")) || (data4 === "name")) || (data4 === "email"))){
+const err13 = {instancePath:instancePath+"/sort",schemaPath:"#/properties/sort/enum",keyword:"enum",params:{allowedValues: schema_queryListUsers.properties.sort.enum},message:"must be equal to one of the allowed values"};
 if(vErrors === null){
-vErrors = [err10];
+vErrors = [err13];
 }
 else {
-vErrors.push(err10);
+vErrors.push(err13);
+}
+errors++;
+}
+if(data.status !== undefined){
+let data5 = data.status;
+if(!(Array.isArray(data5))){
+let dataType5 = typeof data5;
+let coerced5 = undefined;
+if(dataType5 == 'object' && Array.isArray(data5) && data5.length == 1){
+data5 = data5[0];
+dataType5 = typeof data5;
+if(Array.isArray(data5)){
+coerced5 = data5;
+}
+}
+if(!(coerced5 !== undefined)){
+if(dataType5 === "string" || dataType5 === "number"
+              || dataType5 === "boolean" || data5 === null){
+coerced5 = [data5];
+}
+else {
+const err14 = {instancePath:instancePath+"/status",schemaPath:"#/properties/status/type",keyword:"type",params:{type: "array"},message:"must be array"};
+if(vErrors === null){
+vErrors = [err14];
+}
+else {
+vErrors.push(err14);
+}
+errors++;
+}
+}
+if(coerced5 !== undefined){
+data5 = coerced5;
+if(data !== undefined){
+data["status"] = coerced5;
+}
+}
+}
+if(Array.isArray(data5)){
+if(data5.length > 10){
+const err15 = {instancePath:instancePath+"/status",schemaPath:"#/properties/status/maxItems",keyword:"maxItems",params:{limit: 10},message:"must NOT have more than 10 items"};
+if(vErrors === null){
+vErrors = [err15];
+}
+else {
+vErrors.push(err15);
+}
+errors++;
+}
+const len0 = data5.length;
+for(let i0=0; i0<len0; i0++){
+let data6 = data5[i0];
+if(typeof data6 !== "string"){
+let dataType6 = typeof data6;
+let coerced6 = undefined;
+if(dataType6 == 'object' && Array.isArray(data6) && data6.length == 1){
+data6 = data6[0];
+dataType6 = typeof data6;
+if(typeof data6 === "string"){
+coerced6 = data6;
+}
+}
+if(!(coerced6 !== undefined)){
+if(dataType6 == "number" || dataType6 == "boolean"){
+coerced6 = "" + data6;
+}
+else if(data6 === null){
+coerced6 = "";
+}
+else {
+const err16 = {instancePath:instancePath+"/status/" + i0,schemaPath:"#/properties/status/items/type",keyword:"type",params:{type: "string"},message:"must be string"};
+if(vErrors === null){
+vErrors = [err16];
+}
+else {
+vErrors.push(err16);
+}
+errors++;
+}
+}
+if(coerced6 !== undefined){
+data6 = coerced6;
+if(data5 !== undefined){
+data5[i0] = coerced6;
+}
+}
+}
+if(!((data6 === "active") || (data6 === "disabled"))){
+const err17 = {instancePath:instancePath+"/status/" + i0,schemaPath:"#/properties/status/items/enum",keyword:"enum",params:{allowedValues: schema_queryListUsers.properties.status.items.enum},message:"must be equal to one of the allowed values"};
+if(vErrors === null){
+vErrors = [err17];
+}
+else {
+vErrors.push(err17);
+}
+errors++;
+}
+}
+}
+}
+if(data.role !== undefined){
+let data7 = data.role;
+if(!(Array.isArray(data7))){
+let dataType7 = typeof data7;
+let coerced7 = undefined;
+if(dataType7 == 'object' && Array.isArray(data7) && data7.length == 1){
+data7 = data7[0];
+dataType7 = typeof data7;
+if(Array.isArray(data7)){
+coerced7 = data7;
+}
+}
+if(!(coerced7 !== undefined)){
+if(dataType7 === "string" || dataType7 === "number"
+              || dataType7 === "boolean" || data7 === null){
+coerced7 = [data7];
+}
+else {
+const err18 = {instancePath:instancePath+"/role",schemaPath:"#/properties/role/type",keyword:"type",params:{type: "array"},message:"must be array"};
+if(vErrors === null){
+vErrors = [err18];
+}
+else {
+vErrors.push(err18);
+}
+errors++;
+}
+}
+if(coerced7 !== undefined){
+data7 = coerced7;
+if(data !== undefined){
+data["role"] = coerced7;
+}
+}
+}
+if(Array.isArray(data7)){
+if(data7.length > 10){
+const err19 = {instancePath:instancePath+"/role",schemaPath:"#/properties/role/maxItems",keyword:"maxItems",params:{limit: 10},message:"must NOT have more than 10 items"};
+if(vErrors === null){
+vErrors = [err19];
+}
+else {
+vErrors.push(err19);
+}
+errors++;
+}
+const len1 = data7.length;
+for(let i1=0; i1<len1; i1++){
+let data8 = data7[i1];
+if(typeof data8 !== "string"){
+let dataType8 = typeof data8;
+let coerced8 = undefined;
+if(dataType8 == 'object' && Array.isArray(data8) && data8.length == 1){
+data8 = data8[0];
+dataType8 = typeof data8;
+if(typeof data8 === "string"){
+coerced8 = data8;
+}
+}
+if(!(coerced8 !== undefined)){
+if(dataType8 == "number" || dataType8 == "boolean"){
+coerced8 = "" + data8;
+}
+else if(data8 === null){
+coerced8 = "";
+}
+else {
+const err20 = {instancePath:instancePath+"/role/" + i1,schemaPath:"#/properties/role/items/type",keyword:"type",params:{type: "string"},message:"must be string"};
+if(vErrors === null){
+vErrors = [err20];
+}
+else {
+vErrors.push(err20);
+}
+errors++;
+}
+}
+if(coerced8 !== undefined){
+data8 = coerced8;
+if(data7 !== undefined){
+data7[i1] = coerced8;
+}
+}
+}
+if(!((data8 === "user") || (data8 === "admin"))){
+const err21 = {instancePath:instancePath+"/role/" + i1,schemaPath:"#/properties/role/items/enum",keyword:"enum",params:{allowedValues: schema_queryListUsers.properties.role.items.enum},message:"must be equal to one of the allowed values"};
+if(vErrors === null){
+vErrors = [err21];
+}
+else {
+vErrors.push(err21);
 }
 errors++;
 }
@@ -4493,225 +4711,7 @@ errors = vErrors.length;
 }
 }
 if(data.q !== undefined){
-let data6 = data.q;
-if(typeof data6 !== "string"){
-let dataType5 = typeof data6;
-let coerced5 = undefined;
-if(dataType5 == 'object' && Array.isArray(data6) && data6.length == 1){
-data6 = data6[0];
-dataType5 = typeof data6;
-if(typeof data6 === "string"){
-coerced5 = data6;
-}
-}
-if(!(coerced5 !== undefined)){
-if(dataType5 == "number" || dataType5 == "boolean"){
-coerced5 = "" + data6;
-}
-else if(data6 === null){
-coerced5 = "";
-}
-else {
-const err11 = {instancePath:instancePath+"/q",schemaPath:"#/properties/q/type",keyword:"type",params:{type: "string"},message:"must be string"};
-if(vErrors === null){
-vErrors = [err11];
-}
-else {
-vErrors.push(err11);
-}
-errors++;
-}
-}
-if(coerced5 !== undefined){
-data6 = coerced5;
-if(data !== undefined){
-data["q"] = coerced5;
-}
-}
-}
-if(typeof data6 === "string"){
-if(isLonger(data6, 200)){
-const err12 = {instancePath:instancePath+"/q",schemaPath:"#/properties/q/maxLength",keyword:"maxLength",params:{limit: 200},message:"must NOT have more than 200 characters"};
-if(vErrors === null){
-vErrors = [err12];
-}
-else {
-vErrors.push(err12);
-}
-errors++;
-}
-if(isShorter(data6, 1)){
-const err13 = {instancePath:instancePath+"/q",schemaPath:"#/properties/q/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters"};
-if(vErrors === null){
-vErrors = [err13];
-}
-else {
-vErrors.push(err13);
-}
-errors++;
-}
-}
-}
-let data7 = data.page;
-if(!(((typeof data7 == "number") && (!(data7 % 1) && !isNaN(data7))) && (isFinite(data7)))){
-let dataType6 = typeof data7;
-let coerced6 = undefined;
-if(dataType6 == 'object' && Array.isArray(data7) && data7.length == 1){
-data7 = data7[0];
-dataType6 = typeof data7;
-if(((typeof data7 == "number") && (!(data7 % 1) && !isNaN(data7))) && (isFinite(data7))){
-coerced6 = data7;
-}
-}
-if(!(coerced6 !== undefined)){
-if(dataType6 === "boolean" || data7 === null
-              || (dataType6 === "string" && data7 && data7 == +data7 && !(data7 % 1))){
-coerced6 = +data7;
-}
-else {
-const err14 = {instancePath:instancePath+"/page",schemaPath:"#/properties/page/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
-if(vErrors === null){
-vErrors = [err14];
-}
-else {
-vErrors.push(err14);
-}
-errors++;
-}
-}
-if(coerced6 !== undefined){
-data7 = coerced6;
-if(data !== undefined){
-data["page"] = coerced6;
-}
-}
-}
-if((typeof data7 == "number") && (isFinite(data7))){
-if(data7 > 1000000 || isNaN(data7)){
-const err15 = {instancePath:instancePath+"/page",schemaPath:"#/properties/page/maximum",keyword:"maximum",params:{limit: 1000000, range: [1,1000000]},message:"must be <= 1000000"};
-if(vErrors === null){
-vErrors = [err15];
-}
-else {
-vErrors.push(err15);
-}
-errors++;
-}
-if(data7 < 1 || isNaN(data7)){
-const err16 = {instancePath:instancePath+"/page",schemaPath:"#/properties/page/minimum",keyword:"minimum",params:{limit: 1, range: [1,1000000]},message:"must be >= 1"};
-if(vErrors === null){
-vErrors = [err16];
-}
-else {
-vErrors.push(err16);
-}
-errors++;
-}
-}
-let data8 = data.limit;
-if(!(((typeof data8 == "number") && (!(data8 % 1) && !isNaN(data8))) && (isFinite(data8)))){
-let dataType7 = typeof data8;
-let coerced7 = undefined;
-if(dataType7 == 'object' && Array.isArray(data8) && data8.length == 1){
-data8 = data8[0];
-dataType7 = typeof data8;
-if(((typeof data8 == "number") && (!(data8 % 1) && !isNaN(data8))) && (isFinite(data8))){
-coerced7 = data8;
-}
-}
-if(!(coerced7 !== undefined)){
-if(dataType7 === "boolean" || data8 === null
-              || (dataType7 === "string" && data8 && data8 == +data8 && !(data8 % 1))){
-coerced7 = +data8;
-}
-else {
-const err17 = {instancePath:instancePath+"/limit",schemaPath:"#/properties/limit/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
-if(vErrors === null){
-vErrors = [err17];
-}
-else {
-vErrors.push(err17);
-}
-errors++;
-}
-}
-if(coerced7 !== undefined){
-data8 = coerced7;
-if(data !== undefined){
-data["limit"] = coerced7;
-}
-}
-}
-if((typeof data8 == "number") && (isFinite(data8))){
-if(data8 > 100 || isNaN(data8)){
-const err18 = {instancePath:instancePath+"/limit",schemaPath:"#/properties/limit/maximum",keyword:"maximum",params:{limit: 100, range: [1,100]},message:"must be <= 100"};
-if(vErrors === null){
-vErrors = [err18];
-}
-else {
-vErrors.push(err18);
-}
-errors++;
-}
-if(data8 < 1 || isNaN(data8)){
-const err19 = {instancePath:instancePath+"/limit",schemaPath:"#/properties/limit/minimum",keyword:"minimum",params:{limit: 1, range: [1,100]},message:"must be >= 1"};
-if(vErrors === null){
-vErrors = [err19];
-}
-else {
-vErrors.push(err19);
-}
-errors++;
-}
-}
-let data9 = data.order;
-if(typeof data9 !== "string"){
-let dataType8 = typeof data9;
-let coerced8 = undefined;
-if(dataType8 == 'object' && Array.isArray(data9) && data9.length == 1){
-data9 = data9[0];
-dataType8 = typeof data9;
-if(typeof data9 === "string"){
-coerced8 = data9;
-}
-}
-if(!(coerced8 !== undefined)){
-if(dataType8 == "number" || dataType8 == "boolean"){
-coerced8 = "" + data9;
-}
-else if(data9 === null){
-coerced8 = "";
-}
-else {
-const err20 = {instancePath:instancePath+"/order",schemaPath:"#/properties/order/type",keyword:"type",params:{type: "string"},message:"must be string"};
-if(vErrors === null){
-vErrors = [err20];
-}
-else {
-vErrors.push(err20);
-}
-errors++;
-}
-}
-if(coerced8 !== undefined){
-data9 = coerced8;
-if(data !== undefined){
-data["order"] = coerced8;
-}
-}
-}
-if(!((data9 === "asc") || (data9 === "desc"))){
-const err21 = {instancePath:instancePath+"/order",schemaPath:"#/properties/order/enum",keyword:"enum",params:{allowedValues: schema_queryListUsers.properties.order.enum},message:"must be equal to one of the allowed values"};
-if(vErrors === null){
-vErrors = [err21];
-}
-else {
-vErrors.push(err21);
-}
-errors++;
-}
-if(data.cursor !== undefined){
-let data10 = data.cursor;
+let data10 = data.q;
 if(typeof data10 !== "string"){
 let dataType9 = typeof data10;
 let coerced9 = undefined;
@@ -4730,7 +4730,7 @@ else if(data10 === null){
 coerced9 = "";
 }
 else {
-const err22 = {instancePath:instancePath+"/cursor",schemaPath:"#/properties/cursor/type",keyword:"type",params:{type: "string"},message:"must be string"};
+const err22 = {instancePath:instancePath+"/q",schemaPath:"#/properties/q/type",keyword:"type",params:{type: "string"},message:"must be string"};
 if(vErrors === null){
 vErrors = [err22];
 }
@@ -4743,13 +4743,13 @@ errors++;
 if(coerced9 !== undefined){
 data10 = coerced9;
 if(data !== undefined){
-data["cursor"] = coerced9;
+data["q"] = coerced9;
 }
 }
 }
 if(typeof data10 === "string"){
-if(isLonger(data10, 4000)){
-const err23 = {instancePath:instancePath+"/cursor",schemaPath:"#/properties/cursor/maxLength",keyword:"maxLength",params:{limit: 4000},message:"must NOT have more than 4000 characters"};
+if(isLonger(data10, 200)){
+const err23 = {instancePath:instancePath+"/q",schemaPath:"#/properties/q/maxLength",keyword:"maxLength",params:{limit: 200},message:"must NOT have more than 200 characters"};
 if(vErrors === null){
 vErrors = [err23];
 }
@@ -4759,7 +4759,7 @@ vErrors.push(err23);
 errors++;
 }
 if(isShorter(data10, 1)){
-const err24 = {instancePath:instancePath+"/cursor",schemaPath:"#/properties/cursor/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters"};
+const err24 = {instancePath:instancePath+"/q",schemaPath:"#/properties/q/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters"};
 if(vErrors === null){
 vErrors = [err24];
 }
@@ -4922,7 +4922,7 @@ return errors === 0;
 validate_queryListUsers.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
 
 exports.queryListProjects = validate_queryListProjects;
-const schema_queryListProjects = {"type":"object","additionalProperties":false,"properties":{"sort":{"type":"string","enum":["created_at","updated_at","name"],"default":"created_at"},"status":{"type":"array","maxItems":10,"items":{"type":"string","enum":["active","archived","deleted"]}},"category":{"type":"string","minLength":1,"maxLength":64},"tag":{"type":"string","minLength":1,"maxLength":50},"q":{"type":"string","minLength":1,"maxLength":200},"page":{"type":"integer","minimum":1,"maximum":1000000,"default":1},"limit":{"type":"integer","minimum":1,"maximum":100,"default":20},"order":{"type":"string","enum":["asc","desc"],"default":"desc"},"cursor":{"type":"string","minLength":1,"maxLength":4000},"created_after":{"$ref":"spec:Timestamp"},"created_before":{"$ref":"spec:Timestamp"},"updated_after":{"$ref":"spec:Timestamp"},"updated_before":{"$ref":"spec:Timestamp"},"metadata":{"type":"object","maxProperties":8,"propertyNames":{"minLength":1,"maxLength":64},"additionalProperties":{"type":"string","maxLength":512}}},"required":[],"$id":"queryListProjects"};
+const schema_queryListProjects = {"type":"object","additionalProperties":false,"properties":{"page":{"type":"integer","minimum":1,"maximum":1000000,"default":1},"limit":{"type":"integer","minimum":1,"maximum":100,"default":20},"order":{"type":"string","enum":["asc","desc"],"default":"desc"},"cursor":{"type":"string","minLength":1,"maxLength":4000},"sort":{"type":"string","enum":["created_at","updated_at","name"],"default":"created_at"},"status":{"type":"array","maxItems":10,"items":{"type":"string","enum":["active","archived","deleted"]}},"category":{"type":"string","minLength":1,"maxLength":64},"tag":{"type":"string","minLength":1,"maxLength":50},"q":{"type":"string","minLength":1,"maxLength":200},"created_after":{"$ref":"spec:Timestamp"},"created_before":{"$ref":"spec:Timestamp"},"updated_after":{"$ref":"spec:Timestamp"},"updated_before":{"$ref":"spec:Timestamp"},"metadata":{"type":"object","maxProperties":8,"propertyNames":{"minLength":1,"maxLength":64},"additionalProperties":{"type":"string","maxLength":512}}},"required":[],"$id":"queryListProjects"};
 
 function validate_queryListProjects(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
 /*# sourceURL="queryListProjects" */;
@@ -4936,9 +4936,6 @@ if(evaluated0.dynamicItems){
 evaluated0.items = undefined;
 }
 if(data && typeof data == "object" && !Array.isArray(data)){
-if(data.sort === undefined){
-data.sort = "created_at";
-}
 if(data.page === undefined){
 data.page = 1;
 }
@@ -4947,6 +4944,9 @@ data.limit = 20;
 }
 if(data.order === undefined){
 data.order = "desc";
+}
+if(data.sort === undefined){
+data.sort = "created_at";
 }
 for(const key0 in data){
 if(!(func_191f75b3.call(schema_queryListProjects.properties, key0))){
@@ -4960,26 +4960,24 @@ vErrors.push(err0);
 errors++;
 }
 }
-let data0 = data.sort;
-if(typeof data0 !== "string"){
+let data0 = data.page;
+if(!(((typeof data0 == "number") && (!(data0 % 1) && !isNaN(data0))) && (isFinite(data0)))){
 let dataType0 = typeof data0;
 let coerced0 = undefined;
 if(dataType0 == 'object' && Array.isArray(data0) && data0.length == 1){
 data0 = data0[0];
 dataType0 = typeof data0;
-if(typeof data0 === "string"){
+if(((typeof data0 == "number") && (!(data0 % 1) && !isNaN(data0))) && (isFinite(data0))){
 coerced0 = data0;
 }
 }
 if(!(coerced0 !== undefined)){
-if(dataType0 == "number" || dataType0 == "boolean"){
-coerced0 = "" + data0;
-}
-else if(data0 === null){
-coerced0 = "";
+if(dataType0 === "boolean" || data0 === null
+              || (dataType0 === "string" && data0 && data0 == +data0 && !(data0 % 1))){
+coerced0 = +data0;
 }
 else {
-const err1 = {instancePath:instancePath+"/sort",schemaPath:"#/properties/sort/type",keyword:"type",params:{type: "string"},message:"must be string"};
+const err1 = {instancePath:instancePath+"/page",schemaPath:"#/properties/page/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
 if(vErrors === null){
 vErrors = [err1];
 }
@@ -4992,12 +4990,13 @@ errors++;
 if(coerced0 !== undefined){
 data0 = coerced0;
 if(data !== undefined){
-data["sort"] = coerced0;
+data["page"] = coerced0;
 }
 }
 }
-if(!(((data0 === "created_at") || (data0 === "updated_at")) || (data0 === "name"))){
-const err2 = {instancePath:instancePath+"/sort",schemaPath:"#/properties/sort/enum",keyword:"enum",params:{allowedValues: schema_queryListProjects.properties.sort.enum},message:"must be equal to one of the allowed values"};
+if((typeof data0 == "number") && (isFinite(data0))){
+if(data0 > 1000000 || isNaN(data0)){
+const err2 = {instancePath:instancePath+"/page",schemaPath:"#/properties/page/maximum",keyword:"maximum",params:{limit: 1000000, range: [1,1000000]},message:"must be <= 1000000"};
 if(vErrors === null){
 vErrors = [err2];
 }
@@ -5006,25 +5005,8 @@ vErrors.push(err2);
 }
 errors++;
 }
-if(data.status !== undefined){
-let data1 = data.status;
-if(!(Array.isArray(data1))){
-let dataType1 = typeof data1;
-let coerced1 = undefined;
-if(dataType1 == 'object' && Array.isArray(data1) && data1.length == 1){
-data1 = data1[0];
-dataType1 = typeof data1;
-if(Array.isArray(data1)){
-coerced1 = data1;
-}
-}
-if(!(coerced1 !== undefined)){
-if(dataType1 === "string" || dataType1 === "number"
-              || dataType1 === "boolean" || data1 === null){
-coerced1 = [data1];
-}
-else {
-const err3 = {instancePath:instancePath+"/status",schemaPath:"#/properties/status/type",keyword:"type",params:{type: "array"},message:"must be array"};
+if(data0 < 1 || isNaN(data0)){
+const err3 = {instancePath:instancePath+"/page",schemaPath:"#/properties/page/minimum",keyword:"minimum",params:{limit: 1, range: [1,1000000]},message:"must be >= 1"};
 if(vErrors === null){
 vErrors = [err3];
 }
@@ -5034,16 +5016,24 @@ vErrors.push(err3);
 errors++;
 }
 }
-if(coerced1 !== undefined){
-data1 = coerced1;
-if(data !== undefined){
-data["status"] = coerced1;
+let data1 = data.limit;
+if(!(((typeof data1 == "number") && (!(data1 % 1) && !isNaN(data1))) && (isFinite(data1)))){
+let dataType1 = typeof data1;
+let coerced1 = undefined;
+if(dataType1 == 'object' && Array.isArray(data1) && data1.length == 1){
+data1 = data1[0];
+dataType1 = typeof data1;
+if(((typeof data1 == "number") && (!(data1 % 1) && !isNaN(data1))) && (isFinite(data1))){
+coerced1 = data1;
 }
 }
+if(!(coerced1 !== undefined)){
+if(dataType1 === "boolean" || data1 === null
+              || (dataType1 === "string" && data1 && data1 == +data1 && !(data1 % 1))){
+coerced1 = +data1;
 }
-if(Array.isArray(data1)){
-if(data1.length > 10){
-const err4 = {instancePath:instancePath+"/status",schemaPath:"#/properties/status/maxItems",keyword:"maxItems",params:{limit: 10},message:"must NOT have more than 10 items"};
+else {
+const err4 = {instancePath:instancePath+"/limit",schemaPath:"#/properties/limit/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
 if(vErrors === null){
 vErrors = [err4];
 }
@@ -5052,9 +5042,37 @@ vErrors.push(err4);
 }
 errors++;
 }
-const len0 = data1.length;
-for(let i0=0; i0<len0; i0++){
-let data2 = data1[i0];
+}
+if(coerced1 !== undefined){
+data1 = coerced1;
+if(data !== undefined){
+data["limit"] = coerced1;
+}
+}
+}
+if((typeof data1 == "number") && (isFinite(data1))){
+if(data1 > 100 || isNaN(data1)){
+const err5 = {instancePath:instancePath+"/limit",schemaPath:"#/properties/limit/maximum",keyword:"maximum",params:{limit: 100, range: [1,100]},message:"must be <= 100"};
+if(vErrors === null){
+vErrors = [err5];
+}
+else {
+vErrors.push(err5);
+}
+errors++;
+}
+if(data1 < 1 || isNaN(data1)){
+const err6 = {instancePath:instancePath+"/limit",schemaPath:"#/properties/limit/minimum",keyword:"minimum",params:{limit: 1, range: [1,100]},message:"must be >= 1"};
+if(vErrors === null){
+vErrors = [err6];
+}
+else {
+vErrors.push(err6);
+}
+errors++;
+}
+}
+let data2 = data.order;
 if(typeof data2 !== "string"){
 let dataType2 = typeof data2;
 let coerced2 = undefined;
@@ -5073,38 +5091,35 @@ else if(data2 === null){
 coerced2 = "";
 }
 else {
-const err5 = {instancePath:instancePath+"/status/" + i0,schemaPath:"#/properties/status/items/type",keyword:"type",params:{type: "string"},message:"must be string"};
+const err7 = {instancePath:instancePath+"/order",schemaPath:"#/properties/order/type",keyword:"type",params:{type: "string"},message:"must be string"};
 if(vErrors === null){
-vErrors = [err5];
+vErrors = [err7];
 }
 else {
-vErrors.push(err5);
+vErrors.push(err7);
 }
 errors++;
 }
 }
 if(coerced2 !== undefined){
 data2 = coerced2;
-if(data1 !== undefined){
-data1[i0] = coerced2;
+if(data !== undefined){
+data["order"] = coerced2;
 }
 }
 }
-if(!(((data2 === "active") || (data2 === "archived")) || (data2 === "deleted"))){
-const err6 = {instancePath:instancePath+"/status/" + i0,schemaPath:"#/properties/status/items/enum",keyword:"enum",params:{allowedValues: schema_queryListProjects.properties.status.items.enum},message:"must be equal to one of the allowed values"};
+if(!((data2 === "asc") || (data2 === "desc"))){
+const err8 = {instancePath:instancePath+"/order",schemaPath:"#/properties/order/enum",keyword:"enum",params:{allowedValues: schema_queryListProjects.properties.order.enum},message:"must be equal to one of the allowed values"};
 if(vErrors === null){
-vErrors = [err6];
+vErrors = [err8];
 }
 else {
-vErrors.push(err6);
+vErrors.push(err8);
 }
 errors++;
 }
-}
-}
-}
-if(data.category !== undefined){
-let data3 = data.category;
+if(data.cursor !== undefined){
+let data3 = data.cursor;
 if(typeof data3 !== "string"){
 let dataType3 = typeof data3;
 let coerced3 = undefined;
@@ -5123,36 +5138,7 @@ else if(data3 === null){
 coerced3 = "";
 }
 else {
-const err7 = {instancePath:instancePath+"/category",schemaPath:"#/properties/category/type",keyword:"type",params:{type: "string"},message:"must be string"};
-if(vErrors === null){
-vErrors = [err7];
-}
-else {
-vErrors.push(err7);
-}
-errors++;
-}
-}
-if(coerced3 !== undefined){
-data3 = coerced3;
-if(data !== undefined){
-data["category"] = coerced3;
-}
-}
-}
-if(typeof data3 === "string"){
-if(isLonger(data3, 64)){
-const err8 = {instancePath:instancePath+"/category",schemaPath:"#/properties/category/maxLength",keyword:"maxLength",params:{limit: 64},message:"must NOT have more than 64 characters"};
-if(vErrors === null){
-vErrors = [err8];
-}
-else {
-vErrors.push(err8);
-}
-errors++;
-}
-if(isShorter(data3, 1)){
-const err9 = {instancePath:instancePath+"/category",schemaPath:"#/properties/category/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters"};
+const err9 = {instancePath:instancePath+"/cursor",schemaPath:"#/properties/cursor/type",keyword:"type",params:{type: "string"},message:"must be string"};
 if(vErrors === null){
 vErrors = [err9];
 }
@@ -5162,9 +5148,37 @@ vErrors.push(err9);
 errors++;
 }
 }
+if(coerced3 !== undefined){
+data3 = coerced3;
+if(data !== undefined){
+data["cursor"] = coerced3;
 }
-if(data.tag !== undefined){
-let data4 = data.tag;
+}
+}
+if(typeof data3 === "string"){
+if(isLonger(data3, 4000)){
+const err10 = {instancePath:instancePath+"/cursor",schemaPath:"#/properties/cursor/maxLength",keyword:"maxLength",params:{limit: 4000},message:"must NOT have more than 4000 characters"};
+if(vErrors === null){
+vErrors = [err10];
+}
+else {
+vErrors.push(err10);
+}
+errors++;
+}
+if(isShorter(data3, 1)){
+const err11 = {instancePath:instancePath+"/cursor",schemaPath:"#/properties/cursor/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters"};
+if(vErrors === null){
+vErrors = [err11];
+}
+else {
+vErrors.push(err11);
+}
+errors++;
+}
+}
+}
+let data4 = data.sort;
 if(typeof data4 !== "string"){
 let dataType4 = typeof data4;
 let coerced4 = undefined;
@@ -5183,36 +5197,7 @@ else if(data4 === null){
 coerced4 = "";
 }
 else {
-const err10 = {instancePath:instancePath+"/tag",schemaPath:"#/properties/tag/type",keyword:"type",params:{type: "string"},message:"must be string"};
-if(vErrors === null){
-vErrors = [err10];
-}
-else {
-vErrors.push(err10);
-}
-errors++;
-}
-}
-if(coerced4 !== undefined){
-data4 = coerced4;
-if(data !== undefined){
-data["tag"] = coerced4;
-}
-}
-}
-if(typeof data4 === "string"){
-if(isLonger(data4, 50)){
-const err11 = {instancePath:instancePath+"/tag",schemaPath:"#/properties/tag/maxLength",keyword:"maxLength",params:{limit: 50},message:"must NOT have more than 50 characters"};
-if(vErrors === null){
-vErrors = [err11];
-}
-else {
-vErrors.push(err11);
-}
-errors++;
-}
-if(isShorter(data4, 1)){
-const err12 = {instancePath:instancePath+"/tag",schemaPath:"#/properties/tag/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters"};
+const err12 = {instancePath:instancePath+"/sort",schemaPath:"#/properties/sort/type",keyword:"type",params:{type: "string"},message:"must be string"};
 if(vErrors === null){
 vErrors = [err12];
 }
@@ -5222,28 +5207,15 @@ vErrors.push(err12);
 errors++;
 }
 }
-}
-if(data.q !== undefined){
-let data5 = data.q;
-if(typeof data5 !== "string"){
-let dataType5 = typeof data5;
-let coerced5 = undefined;
-if(dataType5 == 'object' && Array.isArray(data5) && data5.length == 1){
-data5 = data5[0];
-dataType5 = typeof data5;
-if(typeof data5 === "string"){
-coerced5 = data5;
+if(coerced4 !== undefined){
+data4 = coerced4;
+if(data !== undefined){
+data["sort"] = coerced4;
 }
 }
-if(!(coerced5 !== undefined)){
-if(dataType5 == "number" || dataType5 == "boolean"){
-coerced5 = "" + data5;
 }
-else if(data5 === null){
-coerced5 = "";
-}
-else {
-const err13 = {instancePath:instancePath+"/q",schemaPath:"#/properties/q/type",keyword:"type",params:{type: "string"},message:"must be string"};
+if(!(((data4 === "created_at") || (data4 === "updated_at")) || (data4 === "name"))){
+const err13 = {instancePath:instancePath+"/sort",schemaPath:"#/properties/sort/enum",keyword:"enum",params:{allowedValues: schema_queryListProjects.properties.sort.enum},message:"must be equal to one of the allowed values"};
 if(vErrors === null){
 vErrors = [err13];
 }
@@ -5252,17 +5224,25 @@ vErrors.push(err13);
 }
 errors++;
 }
+if(data.status !== undefined){
+let data5 = data.status;
+if(!(Array.isArray(data5))){
+let dataType5 = typeof data5;
+let coerced5 = undefined;
+if(dataType5 == 'object' && Array.isArray(data5) && data5.length == 1){
+data5 = data5[0];
+dataType5 = typeof data5;
+if(Array.isArray(data5)){
+coerced5 = data5;
 }
-if(coerced5 !== undefined){
-data5 = coerced5;
-if(data !== undefined){
-data["q"] = coerced5;
 }
+if(!(coerced5 !== undefined)){
+if(dataType5 === "string" || dataType5 === "number"
+              || dataType5 === "boolean" || data5 === null){
+coerced5 = [data5];
 }
-}
-if(typeof data5 === "string"){
-if(isLonger(data5, 200)){
-const err14 = {instancePath:instancePath+"/q",schemaPath:"#/properties/q/maxLength",keyword:"maxLength",params:{limit: 200},message:"must NOT have more than 200 characters"};
+else {
+const err14 = {instancePath:instancePath+"/status",schemaPath:"#/properties/status/type",keyword:"type",params:{type: "array"},message:"must be array"};
 if(vErrors === null){
 vErrors = [err14];
 }
@@ -5271,8 +5251,17 @@ vErrors.push(err14);
 }
 errors++;
 }
-if(isShorter(data5, 1)){
-const err15 = {instancePath:instancePath+"/q",schemaPath:"#/properties/q/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters"};
+}
+if(coerced5 !== undefined){
+data5 = coerced5;
+if(data !== undefined){
+data["status"] = coerced5;
+}
+}
+}
+if(Array.isArray(data5)){
+if(data5.length > 10){
+const err15 = {instancePath:instancePath+"/status",schemaPath:"#/properties/status/maxItems",keyword:"maxItems",params:{limit: 10},message:"must NOT have more than 10 items"};
 if(vErrors === null){
 vErrors = [err15];
 }
@@ -5281,26 +5270,28 @@ vErrors.push(err15);
 }
 errors++;
 }
-}
-}
-let data6 = data.page;
-if(!(((typeof data6 == "number") && (!(data6 % 1) && !isNaN(data6))) && (isFinite(data6)))){
+const len0 = data5.length;
+for(let i0=0; i0<len0; i0++){
+let data6 = data5[i0];
+if(typeof data6 !== "string"){
 let dataType6 = typeof data6;
 let coerced6 = undefined;
 if(dataType6 == 'object' && Array.isArray(data6) && data6.length == 1){
 data6 = data6[0];
 dataType6 = typeof data6;
-if(((typeof data6 == "number") && (!(data6 % 1) && !isNaN(data6))) && (isFinite(data6))){
+if(typeof data6 === "string"){
 coerced6 = data6;
 }
 }
 if(!(coerced6 !== undefined)){
-if(dataType6 === "boolean" || data6 === null
-              || (dataType6 === "string" && data6 && data6 == +data6 && !(data6 % 1))){
-coerced6 = +data6;
+if(dataType6 == "number" || dataType6 == "boolean"){
+coerced6 = "" + data6;
+}
+else if(data6 === null){
+coerced6 = "";
 }
 else {
-const err16 = {instancePath:instancePath+"/page",schemaPath:"#/properties/page/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
+const err16 = {instancePath:instancePath+"/status/" + i0,schemaPath:"#/properties/status/items/type",keyword:"type",params:{type: "string"},message:"must be string"};
 if(vErrors === null){
 vErrors = [err16];
 }
@@ -5312,14 +5303,13 @@ errors++;
 }
 if(coerced6 !== undefined){
 data6 = coerced6;
-if(data !== undefined){
-data["page"] = coerced6;
+if(data5 !== undefined){
+data5[i0] = coerced6;
 }
 }
 }
-if((typeof data6 == "number") && (isFinite(data6))){
-if(data6 > 1000000 || isNaN(data6)){
-const err17 = {instancePath:instancePath+"/page",schemaPath:"#/properties/page/maximum",keyword:"maximum",params:{limit: 1000000, range: [1,1000000]},message:"must be <= 1000000"};
+if(!(((data6 === "active") || (data6 === "archived")) || (data6 === "deleted"))){
+const err17 = {instancePath:instancePath+"/status/" + i0,schemaPath:"#/properties/status/items/enum",keyword:"enum",params:{allowedValues: schema_queryListProjects.properties.status.items.enum},message:"must be equal to one of the allowed values"};
 if(vErrors === null){
 vErrors = [err17];
 }
@@ -5328,8 +5318,30 @@ vErrors.push(err17);
 }
 errors++;
 }
-if(data6 < 1 || isNaN(data6)){
-const err18 = {instancePath:instancePath+"/page",schemaPath:"#/properties/page/minimum",keyword:"minimum",params:{limit: 1, range: [1,1000000]},message:"must be >= 1"};
+}
+}
+}
+if(data.category !== undefined){
+let data7 = data.category;
+if(typeof data7 !== "string"){
+let dataType7 = typeof data7;
+let coerced7 = undefined;
+if(dataType7 == 'object' && Array.isArray(data7) && data7.length == 1){
+data7 = data7[0];
+dataType7 = typeof data7;
+if(typeof data7 === "string"){
+coerced7 = data7;
+}
+}
+if(!(coerced7 !== undefined)){
+if(dataType7 == "number" || dataType7 == "boolean"){
+coerced7 = "" + data7;
+}
+else if(data7 === null){
+coerced7 = "";
+}
+else {
+const err18 = {instancePath:instancePath+"/category",schemaPath:"#/properties/category/type",keyword:"type",params:{type: "string"},message:"must be string"};
 if(vErrors === null){
 vErrors = [err18];
 }
@@ -5339,24 +5351,16 @@ vErrors.push(err18);
 errors++;
 }
 }
-let data7 = data.limit;
-if(!(((typeof data7 == "number") && (!(data7 % 1) && !isNaN(data7))) && (isFinite(data7)))){
-let dataType7 = typeof data7;
-let coerced7 = undefined;
-if(dataType7 == 'object' && Array.isArray(data7) && data7.length == 1){
-data7 = data7[0];
-dataType7 = typeof data7;
-if(((typeof data7 == "number") && (!(data7 % 1) && !isNaN(data7))) && (isFinite(data7))){
-coerced7 = data7;
+if(coerced7 !== undefined){
+data7 = coerced7;
+if(data !== undefined){
+data["category"] = coerced7;
 }
 }
-if(!(coerced7 !== undefined)){
-if(dataType7 === "boolean" || data7 === null
-              || (dataType7 === "string" && data7 && data7 == +data7 && !(data7 % 1))){
-coerced7 = +data7;
 }
-else {
-const err19 = {instancePath:instancePath+"/limit",schemaPath:"#/properties/limit/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
+if(typeof data7 === "string"){
+if(isLonger(data7, 64)){
+const err19 = {instancePath:instancePath+"/category",schemaPath:"#/properties/category/maxLength",keyword:"maxLength",params:{limit: 64},message:"must NOT have more than 64 characters"};
 if(vErrors === null){
 vErrors = [err19];
 }
@@ -5365,17 +5369,8 @@ vErrors.push(err19);
 }
 errors++;
 }
-}
-if(coerced7 !== undefined){
-data7 = coerced7;
-if(data !== undefined){
-data["limit"] = coerced7;
-}
-}
-}
-if((typeof data7 == "number") && (isFinite(data7))){
-if(data7 > 100 || isNaN(data7)){
-const err20 = {instancePath:instancePath+"/limit",schemaPath:"#/properties/limit/maximum",keyword:"maximum",params:{limit: 100, range: [1,100]},message:"must be <= 100"};
+if(isShorter(data7, 1)){
+const err20 = {instancePath:instancePath+"/category",schemaPath:"#/properties/category/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters"};
 if(vErrors === null){
 vErrors = [err20];
 }
@@ -5384,18 +5379,10 @@ vErrors.push(err20);
 }
 errors++;
 }
-if(data7 < 1 || isNaN(data7)){
-const err21 = {instancePath:instancePath+"/limit",schemaPath:"#/properties/limit/minimum",keyword:"minimum",params:{limit: 1, range: [1,100]},message:"must be >= 1"};
-if(vErrors === null){
-vErrors = [err21];
-}
-else {
-vErrors.push(err21);
-}
-errors++;
 }
 }
-let data8 = data.order;
+if(data.tag !== undefined){
+let data8 = data.tag;
 if(typeof data8 !== "string"){
 let dataType8 = typeof data8;
 let coerced8 = undefined;
@@ -5414,7 +5401,26 @@ else if(data8 === null){
 coerced8 = "";
 }
 else {
-const err22 = {instancePath:instancePath+"/order",schemaPath:"#/properties/order/type",keyword:"type",params:{type: "string"},message:"must be string"};
+const err21 = {instancePath:instancePath+"/tag",schemaPath:"#/properties/tag/type",keyword:"type",params:{type: "string"},message:"must be string"};
+if(vErrors === null){
+vErrors = [err21];
+}
+else {
+vErrors.push(err21);
+}
+errors++;
+}
+}
+if(coerced8 !== undefined){
+data8 = coerced8;
+if(data !== undefined){
+data["tag"] = coerced8;
+}
+}
+}
+if(typeof data8 === "string"){
+if(isLonger(data8, 50)){
+const err22 = {instancePath:instancePath+"/tag",schemaPath:"#/properties/tag/maxLength",keyword:"maxLength",params:{limit: 50},message:"must NOT have more than 50 characters"};
 if(vErrors === null){
 vErrors = [err22];
 }
@@ -5423,16 +5429,8 @@ vErrors.push(err22);
 }
 errors++;
 }
-}
-if(coerced8 !== undefined){
-data8 = coerced8;
-if(data !== undefined){
-data["order"] = coerced8;
-}
-}
-}
-if(!((data8 === "asc") || (data8 === "desc"))){
-const err23 = {instancePath:instancePath+"/order",schemaPath:"#/properties/order/enum",keyword:"enum",params:{allowedValues: schema_queryListProjects.properties.order.enum},message:"must be equal to one of the allowed values"};
+if(isShorter(data8, 1)){
+const err23 = {instancePath:instancePath+"/tag",schemaPath:"#/properties/tag/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters"};
 if(vErrors === null){
 vErrors = [err23];
 }
@@ -5441,8 +5439,10 @@ vErrors.push(err23);
 }
 errors++;
 }
-if(data.cursor !== undefined){
-let data9 = data.cursor;
+}
+}
+if(data.q !== undefined){
+let data9 = data.q;
 if(typeof data9 !== "string"){
 let dataType9 = typeof data9;
 let coerced9 = undefined;
@@ -5461,7 +5461,7 @@ else if(data9 === null){
 coerced9 = "";
 }
 else {
-const err24 = {instancePath:instancePath+"/cursor",schemaPath:"#/properties/cursor/type",keyword:"type",params:{type: "string"},message:"must be string"};
+const err24 = {instancePath:instancePath+"/q",schemaPath:"#/properties/q/type",keyword:"type",params:{type: "string"},message:"must be string"};
 if(vErrors === null){
 vErrors = [err24];
 }
@@ -5474,13 +5474,13 @@ errors++;
 if(coerced9 !== undefined){
 data9 = coerced9;
 if(data !== undefined){
-data["cursor"] = coerced9;
+data["q"] = coerced9;
 }
 }
 }
 if(typeof data9 === "string"){
-if(isLonger(data9, 4000)){
-const err25 = {instancePath:instancePath+"/cursor",schemaPath:"#/properties/cursor/maxLength",keyword:"maxLength",params:{limit: 4000},message:"must NOT have more than 4000 characters"};
+if(isLonger(data9, 200)){
+const err25 = {instancePath:instancePath+"/q",schemaPath:"#/properties/q/maxLength",keyword:"maxLength",params:{limit: 200},message:"must NOT have more than 200 characters"};
 if(vErrors === null){
 vErrors = [err25];
 }
@@ -5490,7 +5490,7 @@ vErrors.push(err25);
 errors++;
 }
 if(isShorter(data9, 1)){
-const err26 = {instancePath:instancePath+"/cursor",schemaPath:"#/properties/cursor/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters"};
+const err26 = {instancePath:instancePath+"/q",schemaPath:"#/properties/q/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters"};
 if(vErrors === null){
 vErrors = [err26];
 }
@@ -5653,7 +5653,7 @@ return errors === 0;
 validate_queryListProjects.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
 
 exports.queryListMembers = validate_queryListMembers;
-const schema_queryListMembers = {"type":"object","additionalProperties":false,"properties":{"sort":{"type":"string","enum":["created_at","updated_at","name"],"default":"created_at"},"role":{"type":"array","maxItems":10,"items":{"$ref":"spec:MemberRole"}},"q":{"type":"string","minLength":1,"maxLength":200},"page":{"type":"integer","minimum":1,"maximum":1000000,"default":1},"limit":{"type":"integer","minimum":1,"maximum":100,"default":20},"order":{"type":"string","enum":["asc","desc"],"default":"desc"},"cursor":{"type":"string","minLength":1,"maxLength":4000},"created_after":{"$ref":"spec:Timestamp"},"created_before":{"$ref":"spec:Timestamp"},"updated_after":{"$ref":"spec:Timestamp"},"updated_before":{"$ref":"spec:Timestamp"},"metadata":{"type":"object","maxProperties":8,"propertyNames":{"minLength":1,"maxLength":64},"additionalProperties":{"type":"string","maxLength":512}}},"required":[],"$id":"queryListMembers"};
+const schema_queryListMembers = {"type":"object","additionalProperties":false,"properties":{"page":{"type":"integer","minimum":1,"maximum":1000000,"default":1},"limit":{"type":"integer","minimum":1,"maximum":100,"default":20},"order":{"type":"string","enum":["asc","desc"],"default":"desc"},"cursor":{"type":"string","minLength":1,"maxLength":4000},"sort":{"type":"string","enum":["created_at","updated_at","name"],"default":"created_at"},"role":{"type":"array","maxItems":10,"items":{"$ref":"spec:MemberRole"}},"q":{"type":"string","minLength":1,"maxLength":200},"created_after":{"$ref":"spec:Timestamp"},"created_before":{"$ref":"spec:Timestamp"},"updated_after":{"$ref":"spec:Timestamp"},"updated_before":{"$ref":"spec:Timestamp"},"metadata":{"type":"object","maxProperties":8,"propertyNames":{"minLength":1,"maxLength":64},"additionalProperties":{"type":"string","maxLength":512}}},"required":[],"$id":"queryListMembers"};
 const schema_spec_MemberRole = {"type":"string","enum":["owner","admin","editor","viewer"],"$id":"spec:MemberRole"};
 
 function validate_spec_MemberRole(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
@@ -5730,9 +5730,6 @@ if(evaluated0.dynamicItems){
 evaluated0.items = undefined;
 }
 if(data && typeof data == "object" && !Array.isArray(data)){
-if(data.sort === undefined){
-data.sort = "created_at";
-}
 if(data.page === undefined){
 data.page = 1;
 }
@@ -5741,6 +5738,9 @@ data.limit = 20;
 }
 if(data.order === undefined){
 data.order = "desc";
+}
+if(data.sort === undefined){
+data.sort = "created_at";
 }
 for(const key0 in data){
 if(!(func_191f75b3.call(schema_queryListMembers.properties, key0))){
@@ -5754,26 +5754,24 @@ vErrors.push(err0);
 errors++;
 }
 }
-let data0 = data.sort;
-if(typeof data0 !== "string"){
+let data0 = data.page;
+if(!(((typeof data0 == "number") && (!(data0 % 1) && !isNaN(data0))) && (isFinite(data0)))){
 let dataType0 = typeof data0;
 let coerced0 = undefined;
 if(dataType0 == 'object' && Array.isArray(data0) && data0.length == 1){
 data0 = data0[0];
 dataType0 = typeof data0;
-if(typeof data0 === "string"){
+if(((typeof data0 == "number") && (!(data0 % 1) && !isNaN(data0))) && (isFinite(data0))){
 coerced0 = data0;
 }
 }
 if(!(coerced0 !== undefined)){
-if(dataType0 == "number" || dataType0 == "boolean"){
-coerced0 = "" + data0;
-}
-else if(data0 === null){
-coerced0 = "";
+if(dataType0 === "boolean" || data0 === null
+              || (dataType0 === "string" && data0 && data0 == +data0 && !(data0 % 1))){
+coerced0 = +data0;
 }
 else {
-const err1 = {instancePath:instancePath+"/sort",schemaPath:"#/properties/sort/type",keyword:"type",params:{type: "string"},message:"must be string"};
+const err1 = {instancePath:instancePath+"/page",schemaPath:"#/properties/page/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
 if(vErrors === null){
 vErrors = [err1];
 }
@@ -5786,12 +5784,13 @@ errors++;
 if(coerced0 !== undefined){
 data0 = coerced0;
 if(data !== undefined){
-data["sort"] = coerced0;
+data["page"] = coerced0;
 }
 }
 }
-if(!(((data0 === "created_at") || (data0 === "updated_at")) || (data0 === "name"))){
-const err2 = {instancePath:instancePath+"/sort",schemaPath:"#/properties/sort/enum",keyword:"enum",params:{allowedValues: schema_queryListMembers.properties.sort.enum},message:"must be equal to one of the allowed values"};
+if((typeof data0 == "number") && (isFinite(data0))){
+if(data0 > 1000000 || isNaN(data0)){
+const err2 = {instancePath:instancePath+"/page",schemaPath:"#/properties/page/maximum",keyword:"maximum",params:{limit: 1000000, range: [1,1000000]},message:"must be <= 1000000"};
 if(vErrors === null){
 vErrors = [err2];
 }
@@ -5800,25 +5799,8 @@ vErrors.push(err2);
 }
 errors++;
 }
-if(data.role !== undefined){
-let data1 = data.role;
-if(!(Array.isArray(data1))){
-let dataType1 = typeof data1;
-let coerced1 = undefined;
-if(dataType1 == 'object' && Array.isArray(data1) && data1.length == 1){
-data1 = data1[0];
-dataType1 = typeof data1;
-if(Array.isArray(data1)){
-coerced1 = data1;
-}
-}
-if(!(coerced1 !== undefined)){
-if(dataType1 === "string" || dataType1 === "number"
-              || dataType1 === "boolean" || data1 === null){
-coerced1 = [data1];
-}
-else {
-const err3 = {instancePath:instancePath+"/role",schemaPath:"#/properties/role/type",keyword:"type",params:{type: "array"},message:"must be array"};
+if(data0 < 1 || isNaN(data0)){
+const err3 = {instancePath:instancePath+"/page",schemaPath:"#/properties/page/minimum",keyword:"minimum",params:{limit: 1, range: [1,1000000]},message:"must be >= 1"};
 if(vErrors === null){
 vErrors = [err3];
 }
@@ -5828,16 +5810,24 @@ vErrors.push(err3);
 errors++;
 }
 }
-if(coerced1 !== undefined){
-data1 = coerced1;
-if(data !== undefined){
-data["role"] = coerced1;
+let data1 = data.limit;
+if(!(((typeof data1 == "number") && (!(data1 % 1) && !isNaN(data1))) && (isFinite(data1)))){
+let dataType1 = typeof data1;
+let coerced1 = undefined;
+if(dataType1 == 'object' && Array.isArray(data1) && data1.length == 1){
+data1 = data1[0];
+dataType1 = typeof data1;
+if(((typeof data1 == "number") && (!(data1 % 1) && !isNaN(data1))) && (isFinite(data1))){
+coerced1 = data1;
 }
 }
+if(!(coerced1 !== undefined)){
+if(dataType1 === "boolean" || data1 === null
+              || (dataType1 === "string" && data1 && data1 == +data1 && !(data1 % 1))){
+coerced1 = +data1;
 }
-if(Array.isArray(data1)){
-if(data1.length > 10){
-const err4 = {instancePath:instancePath+"/role",schemaPath:"#/properties/role/maxItems",keyword:"maxItems",params:{limit: 10},message:"must NOT have more than 10 items"};
+else {
+const err4 = {instancePath:instancePath+"/limit",schemaPath:"#/properties/limit/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
 if(vErrors === null){
 vErrors = [err4];
 }
@@ -5846,36 +5836,17 @@ vErrors.push(err4);
 }
 errors++;
 }
-const len0 = data1.length;
-for(let i0=0; i0<len0; i0++){
-if(!(validate_spec_MemberRole(data1[i0], {instancePath:instancePath+"/role/" + i0,parentData:data1,parentDataProperty:i0,rootData,dynamicAnchors}))){
-vErrors = joined(vErrors, validate_spec_MemberRole.errors);
-errors = vErrors.length;
+}
+if(coerced1 !== undefined){
+data1 = coerced1;
+if(data !== undefined){
+data["limit"] = coerced1;
 }
 }
 }
-}
-if(data.q !== undefined){
-let data3 = data.q;
-if(typeof data3 !== "string"){
-let dataType2 = typeof data3;
-let coerced2 = undefined;
-if(dataType2 == 'object' && Array.isArray(data3) && data3.length == 1){
-data3 = data3[0];
-dataType2 = typeof data3;
-if(typeof data3 === "string"){
-coerced2 = data3;
-}
-}
-if(!(coerced2 !== undefined)){
-if(dataType2 == "number" || dataType2 == "boolean"){
-coerced2 = "" + data3;
-}
-else if(data3 === null){
-coerced2 = "";
-}
-else {
-const err5 = {instancePath:instancePath+"/q",schemaPath:"#/properties/q/type",keyword:"type",params:{type: "string"},message:"must be string"};
+if((typeof data1 == "number") && (isFinite(data1))){
+if(data1 > 100 || isNaN(data1)){
+const err5 = {instancePath:instancePath+"/limit",schemaPath:"#/properties/limit/maximum",keyword:"maximum",params:{limit: 100, range: [1,100]},message:"must be <= 100"};
 if(vErrors === null){
 vErrors = [err5];
 }
@@ -5884,17 +5855,8 @@ vErrors.push(err5);
 }
 errors++;
 }
-}
-if(coerced2 !== undefined){
-data3 = coerced2;
-if(data !== undefined){
-data["q"] = coerced2;
-}
-}
-}
-if(typeof data3 === "string"){
-if(isLonger(data3, 200)){
-const err6 = {instancePath:instancePath+"/q",schemaPath:"#/properties/q/maxLength",keyword:"maxLength",params:{limit: 200},message:"must NOT have more than 200 characters"};
+if(data1 < 1 || isNaN(data1)){
+const err6 = {instancePath:instancePath+"/limit",schemaPath:"#/properties/limit/minimum",keyword:"minimum",params:{limit: 1, range: [1,100]},message:"must be >= 1"};
 if(vErrors === null){
 vErrors = [err6];
 }
@@ -5903,8 +5865,27 @@ vErrors.push(err6);
 }
 errors++;
 }
-if(isShorter(data3, 1)){
-const err7 = {instancePath:instancePath+"/q",schemaPath:"#/properties/q/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters"};
+}
+let data2 = data.order;
+if(typeof data2 !== "string"){
+let dataType2 = typeof data2;
+let coerced2 = undefined;
+if(dataType2 == 'object' && Array.isArray(data2) && data2.length == 1){
+data2 = data2[0];
+dataType2 = typeof data2;
+if(typeof data2 === "string"){
+coerced2 = data2;
+}
+}
+if(!(coerced2 !== undefined)){
+if(dataType2 == "number" || dataType2 == "boolean"){
+coerced2 = "" + data2;
+}
+else if(data2 === null){
+coerced2 = "";
+}
+else {
+const err7 = {instancePath:instancePath+"/order",schemaPath:"#/properties/order/type",keyword:"type",params:{type: "string"},message:"must be string"};
 if(vErrors === null){
 vErrors = [err7];
 }
@@ -5914,25 +5895,15 @@ vErrors.push(err7);
 errors++;
 }
 }
-}
-let data4 = data.page;
-if(!(((typeof data4 == "number") && (!(data4 % 1) && !isNaN(data4))) && (isFinite(data4)))){
-let dataType3 = typeof data4;
-let coerced3 = undefined;
-if(dataType3 == 'object' && Array.isArray(data4) && data4.length == 1){
-data4 = data4[0];
-dataType3 = typeof data4;
-if(((typeof data4 == "number") && (!(data4 % 1) && !isNaN(data4))) && (isFinite(data4))){
-coerced3 = data4;
+if(coerced2 !== undefined){
+data2 = coerced2;
+if(data !== undefined){
+data["order"] = coerced2;
 }
 }
-if(!(coerced3 !== undefined)){
-if(dataType3 === "boolean" || data4 === null
-              || (dataType3 === "string" && data4 && data4 == +data4 && !(data4 % 1))){
-coerced3 = +data4;
 }
-else {
-const err8 = {instancePath:instancePath+"/page",schemaPath:"#/properties/page/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
+if(!((data2 === "asc") || (data2 === "desc"))){
+const err8 = {instancePath:instancePath+"/order",schemaPath:"#/properties/order/enum",keyword:"enum",params:{allowedValues: schema_queryListMembers.properties.order.enum},message:"must be equal to one of the allowed values"};
 if(vErrors === null){
 vErrors = [err8];
 }
@@ -5941,17 +5912,27 @@ vErrors.push(err8);
 }
 errors++;
 }
+if(data.cursor !== undefined){
+let data3 = data.cursor;
+if(typeof data3 !== "string"){
+let dataType3 = typeof data3;
+let coerced3 = undefined;
+if(dataType3 == 'object' && Array.isArray(data3) && data3.length == 1){
+data3 = data3[0];
+dataType3 = typeof data3;
+if(typeof data3 === "string"){
+coerced3 = data3;
 }
-if(coerced3 !== undefined){
-data4 = coerced3;
-if(data !== undefined){
-data["page"] = coerced3;
 }
+if(!(coerced3 !== undefined)){
+if(dataType3 == "number" || dataType3 == "boolean"){
+coerced3 = "" + data3;
 }
+else if(data3 === null){
+coerced3 = "";
 }
-if((typeof data4 == "number") && (isFinite(data4))){
-if(data4 > 1000000 || isNaN(data4)){
-const err9 = {instancePath:instancePath+"/page",schemaPath:"#/properties/page/maximum",keyword:"maximum",params:{limit: 1000000, range: [1,1000000]},message:"must be <= 1000000"};
+else {
+const err9 = {instancePath:instancePath+"/cursor",schemaPath:"#/properties/cursor/type",keyword:"type",params:{type: "string"},message:"must be string"};
 if(vErrors === null){
 vErrors = [err9];
 }
@@ -5960,8 +5941,17 @@ vErrors.push(err9);
 }
 errors++;
 }
-if(data4 < 1 || isNaN(data4)){
-const err10 = {instancePath:instancePath+"/page",schemaPath:"#/properties/page/minimum",keyword:"minimum",params:{limit: 1, range: [1,1000000]},message:"must be >= 1"};
+}
+if(coerced3 !== undefined){
+data3 = coerced3;
+if(data !== undefined){
+data["cursor"] = coerced3;
+}
+}
+}
+if(typeof data3 === "string"){
+if(isLonger(data3, 4000)){
+const err10 = {instancePath:instancePath+"/cursor",schemaPath:"#/properties/cursor/maxLength",keyword:"maxLength",params:{limit: 4000},message:"must NOT have more than 4000 characters"};
 if(vErrors === null){
 vErrors = [err10];
 }
@@ -5970,25 +5960,8 @@ vErrors.push(err10);
 }
 errors++;
 }
-}
-let data5 = data.limit;
-if(!(((typeof data5 == "number") && (!(data5 % 1) && !isNaN(data5))) && (isFinite(data5)))){
-let dataType4 = typeof data5;
-let coerced4 = undefined;
-if(dataType4 == 'object' && Array.isArray(data5) && data5.length == 1){
-data5 = data5[0];
-dataType4 = typeof data5;
-if(((typeof data5 == "number") && (!(data5 % 1) && !isNaN(data5))) && (isFinite(data5))){
-coerced4 = data5;
-}
-}
-if(!(coerced4 !== undefined)){
-if(dataType4 === "boolean" || data5 === null
-              || (dataType4 === "string" && data5 && data5 == +data5 && !(data5 % 1))){
-coerced4 = +data5;
-}
-else {
-const err11 = {instancePath:instancePath+"/limit",schemaPath:"#/properties/limit/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
+if(isShorter(data3, 1)){
+const err11 = {instancePath:instancePath+"/cursor",schemaPath:"#/properties/cursor/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters"};
 if(vErrors === null){
 vErrors = [err11];
 }
@@ -5998,16 +5971,27 @@ vErrors.push(err11);
 errors++;
 }
 }
-if(coerced4 !== undefined){
-data5 = coerced4;
-if(data !== undefined){
-data["limit"] = coerced4;
+}
+let data4 = data.sort;
+if(typeof data4 !== "string"){
+let dataType4 = typeof data4;
+let coerced4 = undefined;
+if(dataType4 == 'object' && Array.isArray(data4) && data4.length == 1){
+data4 = data4[0];
+dataType4 = typeof data4;
+if(typeof data4 === "string"){
+coerced4 = data4;
 }
 }
+if(!(coerced4 !== undefined)){
+if(dataType4 == "number" || dataType4 == "boolean"){
+coerced4 = "" + data4;
 }
-if((typeof data5 == "number") && (isFinite(data5))){
-if(data5 > 100 || isNaN(data5)){
-const err12 = {instancePath:instancePath+"/limit",schemaPath:"#/properties/limit/maximum",keyword:"maximum",params:{limit: 100, range: [1,100]},message:"must be <= 100"};
+else if(data4 === null){
+coerced4 = "";
+}
+else {
+const err12 = {instancePath:instancePath+"/sort",schemaPath:"#/properties/sort/type",keyword:"type",params:{type: "string"},message:"must be string"};
 if(vErrors === null){
 vErrors = [err12];
 }
@@ -6016,8 +6000,16 @@ vErrors.push(err12);
 }
 errors++;
 }
-if(data5 < 1 || isNaN(data5)){
-const err13 = {instancePath:instancePath+"/limit",schemaPath:"#/properties/limit/minimum",keyword:"minimum",params:{limit: 1, range: [1,100]},message:"must be >= 1"};
+}
+if(coerced4 !== undefined){
+data4 = coerced4;
+if(data !== undefined){
+data["sort"] = coerced4;
+}
+}
+}
+if(!(((data4 === "created_at") || (data4 === "updated_at")) || (data4 === "name"))){
+const err13 = {instancePath:instancePath+"/sort",schemaPath:"#/properties/sort/enum",keyword:"enum",params:{allowedValues: schema_queryListMembers.properties.sort.enum},message:"must be equal to one of the allowed values"};
 if(vErrors === null){
 vErrors = [err13];
 }
@@ -6026,27 +6018,25 @@ vErrors.push(err13);
 }
 errors++;
 }
-}
-let data6 = data.order;
-if(typeof data6 !== "string"){
-let dataType5 = typeof data6;
+if(data.role !== undefined){
+let data5 = data.role;
+if(!(Array.isArray(data5))){
+let dataType5 = typeof data5;
 let coerced5 = undefined;
-if(dataType5 == 'object' && Array.isArray(data6) && data6.length == 1){
-data6 = data6[0];
-dataType5 = typeof data6;
-if(typeof data6 === "string"){
-coerced5 = data6;
+if(dataType5 == 'object' && Array.isArray(data5) && data5.length == 1){
+data5 = data5[0];
+dataType5 = typeof data5;
+if(Array.isArray(data5)){
+coerced5 = data5;
 }
 }
 if(!(coerced5 !== undefined)){
-if(dataType5 == "number" || dataType5 == "boolean"){
-coerced5 = "" + data6;
-}
-else if(data6 === null){
-coerced5 = "";
+if(dataType5 === "string" || dataType5 === "number"
+              || dataType5 === "boolean" || data5 === null){
+coerced5 = [data5];
 }
 else {
-const err14 = {instancePath:instancePath+"/order",schemaPath:"#/properties/order/type",keyword:"type",params:{type: "string"},message:"must be string"};
+const err14 = {instancePath:instancePath+"/role",schemaPath:"#/properties/role/type",keyword:"type",params:{type: "array"},message:"must be array"};
 if(vErrors === null){
 vErrors = [err14];
 }
@@ -6057,14 +6047,15 @@ errors++;
 }
 }
 if(coerced5 !== undefined){
-data6 = coerced5;
+data5 = coerced5;
 if(data !== undefined){
-data["order"] = coerced5;
+data["role"] = coerced5;
 }
 }
 }
-if(!((data6 === "asc") || (data6 === "desc"))){
-const err15 = {instancePath:instancePath+"/order",schemaPath:"#/properties/order/enum",keyword:"enum",params:{allowedValues: schema_queryListMembers.properties.order.enum},message:"must be equal to one of the allowed values"};
+if(Array.isArray(data5)){
+if(data5.length > 10){
+const err15 = {instancePath:instancePath+"/role",schemaPath:"#/properties/role/maxItems",keyword:"maxItems",params:{limit: 10},message:"must NOT have more than 10 items"};
 if(vErrors === null){
 vErrors = [err15];
 }
@@ -6073,8 +6064,17 @@ vErrors.push(err15);
 }
 errors++;
 }
-if(data.cursor !== undefined){
-let data7 = data.cursor;
+const len0 = data5.length;
+for(let i0=0; i0<len0; i0++){
+if(!(validate_spec_MemberRole(data5[i0], {instancePath:instancePath+"/role/" + i0,parentData:data5,parentDataProperty:i0,rootData,dynamicAnchors}))){
+vErrors = joined(vErrors, validate_spec_MemberRole.errors);
+errors = vErrors.length;
+}
+}
+}
+}
+if(data.q !== undefined){
+let data7 = data.q;
 if(typeof data7 !== "string"){
 let dataType6 = typeof data7;
 let coerced6 = undefined;
@@ -6093,7 +6093,7 @@ else if(data7 === null){
 coerced6 = "";
 }
 else {
-const err16 = {instancePath:instancePath+"/cursor",schemaPath:"#/properties/cursor/type",keyword:"type",params:{type: "string"},message:"must be string"};
+const err16 = {instancePath:instancePath+"/q",schemaPath:"#/properties/q/type",keyword:"type",params:{type: "string"},message:"must be string"};
 if(vErrors === null){
 vErrors = [err16];
 }
@@ -6106,13 +6106,13 @@ errors++;
 if(coerced6 !== undefined){
 data7 = coerced6;
 if(data !== undefined){
-data["cursor"] = coerced6;
+data["q"] = coerced6;
 }
 }
 }
 if(typeof data7 === "string"){
-if(isLonger(data7, 4000)){
-const err17 = {instancePath:instancePath+"/cursor",schemaPath:"#/properties/cursor/maxLength",keyword:"maxLength",params:{limit: 4000},message:"must NOT have more than 4000 characters"};
+if(isLonger(data7, 200)){
+const err17 = {instancePath:instancePath+"/q",schemaPath:"#/properties/q/maxLength",keyword:"maxLength",params:{limit: 200},message:"must NOT have more than 200 characters"};
 if(vErrors === null){
 vErrors = [err17];
 }
@@ -6122,7 +6122,7 @@ vErrors.push(err17);
 errors++;
 }
 if(isShorter(data7, 1)){
-const err18 = {instancePath:instancePath+"/cursor",schemaPath:"#/properties/cursor/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters"};
+const err18 = {instancePath:instancePath+"/q",schemaPath:"#/properties/q/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters"};
 if(vErrors === null){
 vErrors = [err18];
 }
@@ -6285,7 +6285,7 @@ return errors === 0;
 validate_queryListMembers.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
 
 exports.queryListInvitations = validate_queryListInvitations;
-const schema_queryListInvitations = {"type":"object","additionalProperties":false,"properties":{"sort":{"type":"string","enum":["created_at","updated_at","email"],"default":"created_at"},"status":{"type":"array","maxItems":10,"items":{"$ref":"spec:InvitationStatus"}},"page":{"type":"integer","minimum":1,"maximum":1000000,"default":1},"limit":{"type":"integer","minimum":1,"maximum":100,"default":20},"order":{"type":"string","enum":["asc","desc"],"default":"desc"},"cursor":{"type":"string","minLength":1,"maxLength":4000},"created_after":{"$ref":"spec:Timestamp"},"created_before":{"$ref":"spec:Timestamp"},"updated_after":{"$ref":"spec:Timestamp"},"updated_before":{"$ref":"spec:Timestamp"},"metadata":{"type":"object","maxProperties":8,"propertyNames":{"minLength":1,"maxLength":64},"additionalProperties":{"type":"string","maxLength":512}}},"required":[],"$id":"queryListInvitations"};
+const schema_queryListInvitations = {"type":"object","additionalProperties":false,"properties":{"page":{"type":"integer","minimum":1,"maximum":1000000,"default":1},"limit":{"type":"integer","minimum":1,"maximum":100,"default":20},"order":{"type":"string","enum":["asc","desc"],"default":"desc"},"cursor":{"type":"string","minLength":1,"maxLength":4000},"sort":{"type":"string","enum":["created_at","updated_at","email"],"default":"created_at"},"status":{"type":"array","maxItems":10,"items":{"$ref":"spec:InvitationStatus"}},"created_after":{"$ref":"spec:Timestamp"},"created_before":{"$ref":"spec:Timestamp"},"updated_after":{"$ref":"spec:Timestamp"},"updated_before":{"$ref":"spec:Timestamp"},"metadata":{"type":"object","maxProperties":8,"propertyNames":{"minLength":1,"maxLength":64},"additionalProperties":{"type":"string","maxLength":512}}},"required":[],"$id":"queryListInvitations"};
 const schema_spec_InvitationStatus = {"type":"string","enum":["pending","accepted","declined","revoked","expired"],"$id":"spec:InvitationStatus"};
 
 function validate_spec_InvitationStatus(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
@@ -6362,9 +6362,6 @@ if(evaluated0.dynamicItems){
 evaluated0.items = undefined;
 }
 if(data && typeof data == "object" && !Array.isArray(data)){
-if(data.sort === undefined){
-data.sort = "created_at";
-}
 if(data.page === undefined){
 data.page = 1;
 }
@@ -6373,6 +6370,9 @@ data.limit = 20;
 }
 if(data.order === undefined){
 data.order = "desc";
+}
+if(data.sort === undefined){
+data.sort = "created_at";
 }
 for(const key0 in data){
 if(!(func_191f75b3.call(schema_queryListInvitations.properties, key0))){
@@ -6386,26 +6386,24 @@ vErrors.push(err0);
 errors++;
 }
 }
-let data0 = data.sort;
-if(typeof data0 !== "string"){
+let data0 = data.page;
+if(!(((typeof data0 == "number") && (!(data0 % 1) && !isNaN(data0))) && (isFinite(data0)))){
 let dataType0 = typeof data0;
 let coerced0 = undefined;
 if(dataType0 == 'object' && Array.isArray(data0) && data0.length == 1){
 data0 = data0[0];
 dataType0 = typeof data0;
-if(typeof data0 === "string"){
+if(((typeof data0 == "number") && (!(data0 % 1) && !isNaN(data0))) && (isFinite(data0))){
 coerced0 = data0;
 }
 }
 if(!(coerced0 !== undefined)){
-if(dataType0 == "number" || dataType0 == "boolean"){
-coerced0 = "" + data0;
-}
-else if(data0 === null){
-coerced0 = "";
+if(dataType0 === "boolean" || data0 === null
+              || (dataType0 === "string" && data0 && data0 == +data0 && !(data0 % 1))){
+coerced0 = +data0;
 }
 else {
-const err1 = {instancePath:instancePath+"/sort",schemaPath:"#/properties/sort/type",keyword:"type",params:{type: "string"},message:"must be string"};
+const err1 = {instancePath:instancePath+"/page",schemaPath:"#/properties/page/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
 if(vErrors === null){
 vErrors = [err1];
 }
@@ -6418,12 +6416,13 @@ errors++;
 if(coerced0 !== undefined){
 data0 = coerced0;
 if(data !== undefined){
-data["sort"] = coerced0;
+data["page"] = coerced0;
 }
 }
 }
-if(!(((data0 === "created_at") || (data0 === "updated_at")) || (data0 === "email"))){
-const err2 = {instancePath:instancePath+"/sort",schemaPath:"#/properties/sort/enum",keyword:"enum",params:{allowedValues: schema_queryListInvitations.properties.sort.enum},message:"must be equal to one of the allowed values"};
+if((typeof data0 == "number") && (isFinite(data0))){
+if(data0 > 1000000 || isNaN(data0)){
+const err2 = {instancePath:instancePath+"/page",schemaPath:"#/properties/page/maximum",keyword:"maximum",params:{limit: 1000000, range: [1,1000000]},message:"must be <= 1000000"};
 if(vErrors === null){
 vErrors = [err2];
 }
@@ -6432,25 +6431,8 @@ vErrors.push(err2);
 }
 errors++;
 }
-if(data.status !== undefined){
-let data1 = data.status;
-if(!(Array.isArray(data1))){
-let dataType1 = typeof data1;
-let coerced1 = undefined;
-if(dataType1 == 'object' && Array.isArray(data1) && data1.length == 1){
-data1 = data1[0];
-dataType1 = typeof data1;
-if(Array.isArray(data1)){
-coerced1 = data1;
-}
-}
-if(!(coerced1 !== undefined)){
-if(dataType1 === "string" || dataType1 === "number"
-              || dataType1 === "boolean" || data1 === null){
-coerced1 = [data1];
-}
-else {
-const err3 = {instancePath:instancePath+"/status",schemaPath:"#/properties/status/type",keyword:"type",params:{type: "array"},message:"must be array"};
+if(data0 < 1 || isNaN(data0)){
+const err3 = {instancePath:instancePath+"/page",schemaPath:"#/properties/page/minimum",keyword:"minimum",params:{limit: 1, range: [1,1000000]},message:"must be >= 1"};
 if(vErrors === null){
 vErrors = [err3];
 }
@@ -6460,16 +6442,24 @@ vErrors.push(err3);
 errors++;
 }
 }
-if(coerced1 !== undefined){
-data1 = coerced1;
-if(data !== undefined){
-data["status"] = coerced1;
+let data1 = data.limit;
+if(!(((typeof data1 == "number") && (!(data1 % 1) && !isNaN(data1))) && (isFinite(data1)))){
+let dataType1 = typeof data1;
+let coerced1 = undefined;
+if(dataType1 == 'object' && Array.isArray(data1) && data1.length == 1){
+data1 = data1[0];
+dataType1 = typeof data1;
+if(((typeof data1 == "number") && (!(data1 % 1) && !isNaN(data1))) && (isFinite(data1))){
+coerced1 = data1;
 }
 }
+if(!(coerced1 !== undefined)){
+if(dataType1 === "boolean" || data1 === null
+              || (dataType1 === "string" && data1 && data1 == +data1 && !(data1 % 1))){
+coerced1 = +data1;
 }
-if(Array.isArray(data1)){
-if(data1.length > 10){
-const err4 = {instancePath:instancePath+"/status",schemaPath:"#/properties/status/maxItems",keyword:"maxItems",params:{limit: 10},message:"must NOT have more than 10 items"};
+else {
+const err4 = {instancePath:instancePath+"/limit",schemaPath:"#/properties/limit/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
 if(vErrors === null){
 vErrors = [err4];
 }
@@ -6478,33 +6468,17 @@ vErrors.push(err4);
 }
 errors++;
 }
-const len0 = data1.length;
-for(let i0=0; i0<len0; i0++){
-if(!(validate_spec_InvitationStatus(data1[i0], {instancePath:instancePath+"/status/" + i0,parentData:data1,parentDataProperty:i0,rootData,dynamicAnchors}))){
-vErrors = joined(vErrors, validate_spec_InvitationStatus.errors);
-errors = vErrors.length;
+}
+if(coerced1 !== undefined){
+data1 = coerced1;
+if(data !== undefined){
+data["limit"] = coerced1;
 }
 }
 }
-}
-let data3 = data.page;
-if(!(((typeof data3 == "number") && (!(data3 % 1) && !isNaN(data3))) && (isFinite(data3)))){
-let dataType2 = typeof data3;
-let coerced2 = undefined;
-if(dataType2 == 'object' && Array.isArray(data3) && data3.length == 1){
-data3 = data3[0];
-dataType2 = typeof data3;
-if(((typeof data3 == "number") && (!(data3 % 1) && !isNaN(data3))) && (isFinite(data3))){
-coerced2 = data3;
-}
-}
-if(!(coerced2 !== undefined)){
-if(dataType2 === "boolean" || data3 === null
-              || (dataType2 === "string" && data3 && data3 == +data3 && !(data3 % 1))){
-coerced2 = +data3;
-}
-else {
-const err5 = {instancePath:instancePath+"/page",schemaPath:"#/properties/page/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
+if((typeof data1 == "number") && (isFinite(data1))){
+if(data1 > 100 || isNaN(data1)){
+const err5 = {instancePath:instancePath+"/limit",schemaPath:"#/properties/limit/maximum",keyword:"maximum",params:{limit: 100, range: [1,100]},message:"must be <= 100"};
 if(vErrors === null){
 vErrors = [err5];
 }
@@ -6513,17 +6487,8 @@ vErrors.push(err5);
 }
 errors++;
 }
-}
-if(coerced2 !== undefined){
-data3 = coerced2;
-if(data !== undefined){
-data["page"] = coerced2;
-}
-}
-}
-if((typeof data3 == "number") && (isFinite(data3))){
-if(data3 > 1000000 || isNaN(data3)){
-const err6 = {instancePath:instancePath+"/page",schemaPath:"#/properties/page/maximum",keyword:"maximum",params:{limit: 1000000, range: [1,1000000]},message:"must be <= 1000000"};
+if(data1 < 1 || isNaN(data1)){
+const err6 = {instancePath:instancePath+"/limit",schemaPath:"#/properties/limit/minimum",keyword:"minimum",params:{limit: 1, range: [1,100]},message:"must be >= 1"};
 if(vErrors === null){
 vErrors = [err6];
 }
@@ -6532,8 +6497,27 @@ vErrors.push(err6);
 }
 errors++;
 }
-if(data3 < 1 || isNaN(data3)){
-const err7 = {instancePath:instancePath+"/page",schemaPath:"#/properties/page/minimum",keyword:"minimum",params:{limit: 1, range: [1,1000000]},message:"must be >= 1"};
+}
+let data2 = data.order;
+if(typeof data2 !== "string"){
+let dataType2 = typeof data2;
+let coerced2 = undefined;
+if(dataType2 == 'object' && Array.isArray(data2) && data2.length == 1){
+data2 = data2[0];
+dataType2 = typeof data2;
+if(typeof data2 === "string"){
+coerced2 = data2;
+}
+}
+if(!(coerced2 !== undefined)){
+if(dataType2 == "number" || dataType2 == "boolean"){
+coerced2 = "" + data2;
+}
+else if(data2 === null){
+coerced2 = "";
+}
+else {
+const err7 = {instancePath:instancePath+"/order",schemaPath:"#/properties/order/type",keyword:"type",params:{type: "string"},message:"must be string"};
 if(vErrors === null){
 vErrors = [err7];
 }
@@ -6543,24 +6527,15 @@ vErrors.push(err7);
 errors++;
 }
 }
-let data4 = data.limit;
-if(!(((typeof data4 == "number") && (!(data4 % 1) && !isNaN(data4))) && (isFinite(data4)))){
-let dataType3 = typeof data4;
-let coerced3 = undefined;
-if(dataType3 == 'object' && Array.isArray(data4) && data4.length == 1){
-data4 = data4[0];
-dataType3 = typeof data4;
-if(((typeof data4 == "number") && (!(data4 % 1) && !isNaN(data4))) && (isFinite(data4))){
-coerced3 = data4;
+if(coerced2 !== undefined){
+data2 = coerced2;
+if(data !== undefined){
+data["order"] = coerced2;
 }
 }
-if(!(coerced3 !== undefined)){
-if(dataType3 === "boolean" || data4 === null
-              || (dataType3 === "string" && data4 && data4 == +data4 && !(data4 % 1))){
-coerced3 = +data4;
 }
-else {
-const err8 = {instancePath:instancePath+"/limit",schemaPath:"#/properties/limit/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
+if(!((data2 === "asc") || (data2 === "desc"))){
+const err8 = {instancePath:instancePath+"/order",schemaPath:"#/properties/order/enum",keyword:"enum",params:{allowedValues: schema_queryListInvitations.properties.order.enum},message:"must be equal to one of the allowed values"};
 if(vErrors === null){
 vErrors = [err8];
 }
@@ -6569,17 +6544,27 @@ vErrors.push(err8);
 }
 errors++;
 }
+if(data.cursor !== undefined){
+let data3 = data.cursor;
+if(typeof data3 !== "string"){
+let dataType3 = typeof data3;
+let coerced3 = undefined;
+if(dataType3 == 'object' && Array.isArray(data3) && data3.length == 1){
+data3 = data3[0];
+dataType3 = typeof data3;
+if(typeof data3 === "string"){
+coerced3 = data3;
 }
-if(coerced3 !== undefined){
-data4 = coerced3;
-if(data !== undefined){
-data["limit"] = coerced3;
 }
+if(!(coerced3 !== undefined)){
+if(dataType3 == "number" || dataType3 == "boolean"){
+coerced3 = "" + data3;
 }
+else if(data3 === null){
+coerced3 = "";
 }
-if((typeof data4 == "number") && (isFinite(data4))){
-if(data4 > 100 || isNaN(data4)){
-const err9 = {instancePath:instancePath+"/limit",schemaPath:"#/properties/limit/maximum",keyword:"maximum",params:{limit: 100, range: [1,100]},message:"must be <= 100"};
+else {
+const err9 = {instancePath:instancePath+"/cursor",schemaPath:"#/properties/cursor/type",keyword:"type",params:{type: "string"},message:"must be string"};
 if(vErrors === null){
 vErrors = [err9];
 }
@@ -6588,8 +6573,17 @@ vErrors.push(err9);
 }
 errors++;
 }
-if(data4 < 1 || isNaN(data4)){
-const err10 = {instancePath:instancePath+"/limit",schemaPath:"#/properties/limit/minimum",keyword:"minimum",params:{limit: 1, range: [1,100]},message:"must be >= 1"};
+}
+if(coerced3 !== undefined){
+data3 = coerced3;
+if(data !== undefined){
+data["cursor"] = coerced3;
+}
+}
+}
+if(typeof data3 === "string"){
+if(isLonger(data3, 4000)){
+const err10 = {instancePath:instancePath+"/cursor",schemaPath:"#/properties/cursor/maxLength",keyword:"maxLength",params:{limit: 4000},message:"must NOT have more than 4000 characters"};
 if(vErrors === null){
 vErrors = [err10];
 }
@@ -6598,27 +6592,8 @@ vErrors.push(err10);
 }
 errors++;
 }
-}
-let data5 = data.order;
-if(typeof data5 !== "string"){
-let dataType4 = typeof data5;
-let coerced4 = undefined;
-if(dataType4 == 'object' && Array.isArray(data5) && data5.length == 1){
-data5 = data5[0];
-dataType4 = typeof data5;
-if(typeof data5 === "string"){
-coerced4 = data5;
-}
-}
-if(!(coerced4 !== undefined)){
-if(dataType4 == "number" || dataType4 == "boolean"){
-coerced4 = "" + data5;
-}
-else if(data5 === null){
-coerced4 = "";
-}
-else {
-const err11 = {instancePath:instancePath+"/order",schemaPath:"#/properties/order/type",keyword:"type",params:{type: "string"},message:"must be string"};
+if(isShorter(data3, 1)){
+const err11 = {instancePath:instancePath+"/cursor",schemaPath:"#/properties/cursor/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters"};
 if(vErrors === null){
 vErrors = [err11];
 }
@@ -6628,15 +6603,27 @@ vErrors.push(err11);
 errors++;
 }
 }
-if(coerced4 !== undefined){
-data5 = coerced4;
-if(data !== undefined){
-data["order"] = coerced4;
+}
+let data4 = data.sort;
+if(typeof data4 !== "string"){
+let dataType4 = typeof data4;
+let coerced4 = undefined;
+if(dataType4 == 'object' && Array.isArray(data4) && data4.length == 1){
+data4 = data4[0];
+dataType4 = typeof data4;
+if(typeof data4 === "string"){
+coerced4 = data4;
 }
 }
+if(!(coerced4 !== undefined)){
+if(dataType4 == "number" || dataType4 == "boolean"){
+coerced4 = "" + data4;
 }
-if(!((data5 === "asc") || (data5 === "desc"))){
-const err12 = {instancePath:instancePath+"/order",schemaPath:"#/properties/order/enum",keyword:"enum",params:{allowedValues: schema_queryListInvitations.properties.order.enum},message:"must be equal to one of the allowed values"};
+else if(data4 === null){
+coerced4 = "";
+}
+else {
+const err12 = {instancePath:instancePath+"/sort",schemaPath:"#/properties/sort/type",keyword:"type",params:{type: "string"},message:"must be string"};
 if(vErrors === null){
 vErrors = [err12];
 }
@@ -6645,27 +6632,16 @@ vErrors.push(err12);
 }
 errors++;
 }
-if(data.cursor !== undefined){
-let data6 = data.cursor;
-if(typeof data6 !== "string"){
-let dataType5 = typeof data6;
-let coerced5 = undefined;
-if(dataType5 == 'object' && Array.isArray(data6) && data6.length == 1){
-data6 = data6[0];
-dataType5 = typeof data6;
-if(typeof data6 === "string"){
-coerced5 = data6;
+}
+if(coerced4 !== undefined){
+data4 = coerced4;
+if(data !== undefined){
+data["sort"] = coerced4;
 }
 }
-if(!(coerced5 !== undefined)){
-if(dataType5 == "number" || dataType5 == "boolean"){
-coerced5 = "" + data6;
 }
-else if(data6 === null){
-coerced5 = "";
-}
-else {
-const err13 = {instancePath:instancePath+"/cursor",schemaPath:"#/properties/cursor/type",keyword:"type",params:{type: "string"},message:"must be string"};
+if(!(((data4 === "created_at") || (data4 === "updated_at")) || (data4 === "email"))){
+const err13 = {instancePath:instancePath+"/sort",schemaPath:"#/properties/sort/enum",keyword:"enum",params:{allowedValues: schema_queryListInvitations.properties.sort.enum},message:"must be equal to one of the allowed values"};
 if(vErrors === null){
 vErrors = [err13];
 }
@@ -6674,17 +6650,25 @@ vErrors.push(err13);
 }
 errors++;
 }
+if(data.status !== undefined){
+let data5 = data.status;
+if(!(Array.isArray(data5))){
+let dataType5 = typeof data5;
+let coerced5 = undefined;
+if(dataType5 == 'object' && Array.isArray(data5) && data5.length == 1){
+data5 = data5[0];
+dataType5 = typeof data5;
+if(Array.isArray(data5)){
+coerced5 = data5;
 }
-if(coerced5 !== undefined){
-data6 = coerced5;
-if(data !== undefined){
-data["cursor"] = coerced5;
 }
+if(!(coerced5 !== undefined)){
+if(dataType5 === "string" || dataType5 === "number"
+              || dataType5 === "boolean" || data5 === null){
+coerced5 = [data5];
 }
-}
-if(typeof data6 === "string"){
-if(isLonger(data6, 4000)){
-const err14 = {instancePath:instancePath+"/cursor",schemaPath:"#/properties/cursor/maxLength",keyword:"maxLength",params:{limit: 4000},message:"must NOT have more than 4000 characters"};
+else {
+const err14 = {instancePath:instancePath+"/status",schemaPath:"#/properties/status/type",keyword:"type",params:{type: "array"},message:"must be array"};
 if(vErrors === null){
 vErrors = [err14];
 }
@@ -6693,8 +6677,17 @@ vErrors.push(err14);
 }
 errors++;
 }
-if(isShorter(data6, 1)){
-const err15 = {instancePath:instancePath+"/cursor",schemaPath:"#/properties/cursor/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters"};
+}
+if(coerced5 !== undefined){
+data5 = coerced5;
+if(data !== undefined){
+data["status"] = coerced5;
+}
+}
+}
+if(Array.isArray(data5)){
+if(data5.length > 10){
+const err15 = {instancePath:instancePath+"/status",schemaPath:"#/properties/status/maxItems",keyword:"maxItems",params:{limit: 10},message:"must NOT have more than 10 items"};
 if(vErrors === null){
 vErrors = [err15];
 }
@@ -6702,6 +6695,13 @@ else {
 vErrors.push(err15);
 }
 errors++;
+}
+const len0 = data5.length;
+for(let i0=0; i0<len0; i0++){
+if(!(validate_spec_InvitationStatus(data5[i0], {instancePath:instancePath+"/status/" + i0,parentData:data5,parentDataProperty:i0,rootData,dynamicAnchors}))){
+vErrors = joined(vErrors, validate_spec_InvitationStatus.errors);
+errors = vErrors.length;
+}
 }
 }
 }
@@ -6857,7 +6857,7 @@ return errors === 0;
 validate_queryListInvitations.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
 
 exports.queryListFiles = validate_queryListFiles;
-const schema_queryListFiles = {"type":"object","additionalProperties":false,"properties":{"sort":{"type":"string","enum":["created_at","updated_at","name","bytes"],"default":"created_at"},"project_id":{"$ref":"spec:ProjectId"},"content_type":{"type":"string","minLength":1,"maxLength":255},"visibility":{"type":"array","maxItems":10,"items":{"$ref":"spec:Visibility"}},"tag":{"type":"string","minLength":1,"maxLength":50},"path":{"$ref":"spec:FilePathInput","minLength":1},"q":{"type":"string","minLength":1,"maxLength":200},"page":{"type":"integer","minimum":1,"maximum":1000000,"default":1},"limit":{"type":"integer","minimum":1,"maximum":100,"default":20},"order":{"type":"string","enum":["asc","desc"],"default":"desc"},"cursor":{"type":"string","minLength":1,"maxLength":4000},"created_after":{"$ref":"spec:Timestamp"},"created_before":{"$ref":"spec:Timestamp"},"updated_after":{"$ref":"spec:Timestamp"},"updated_before":{"$ref":"spec:Timestamp"},"metadata":{"type":"object","maxProperties":8,"propertyNames":{"minLength":1,"maxLength":64},"additionalProperties":{"type":"string","maxLength":512}}},"required":[],"$id":"queryListFiles"};
+const schema_queryListFiles = {"type":"object","additionalProperties":false,"properties":{"page":{"type":"integer","minimum":1,"maximum":1000000,"default":1},"limit":{"type":"integer","minimum":1,"maximum":100,"default":20},"order":{"type":"string","enum":["asc","desc"],"default":"desc"},"cursor":{"type":"string","minLength":1,"maxLength":4000},"sort":{"type":"string","enum":["created_at","updated_at","name","bytes"],"default":"created_at"},"project_id":{"$ref":"spec:ProjectId"},"content_type":{"type":"string","minLength":1,"maxLength":255},"visibility":{"type":"array","maxItems":10,"items":{"$ref":"spec:Visibility"}},"tag":{"type":"string","minLength":1,"maxLength":50},"path":{"$ref":"spec:FilePathInput","minLength":1},"q":{"type":"string","minLength":1,"maxLength":200},"created_after":{"$ref":"spec:Timestamp"},"created_before":{"$ref":"spec:Timestamp"},"updated_after":{"$ref":"spec:Timestamp"},"updated_before":{"$ref":"spec:Timestamp"},"metadata":{"type":"object","maxProperties":8,"propertyNames":{"minLength":1,"maxLength":64},"additionalProperties":{"type":"string","maxLength":512}}},"required":[],"$id":"queryListFiles"};
 const schema_spec_Visibility = {"type":"string","enum":["private","public"],"$id":"spec:Visibility"};
 
 function validate_spec_Visibility(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
@@ -7010,9 +7010,6 @@ if(evaluated0.dynamicItems){
 evaluated0.items = undefined;
 }
 if(data && typeof data == "object" && !Array.isArray(data)){
-if(data.sort === undefined){
-data.sort = "created_at";
-}
 if(data.page === undefined){
 data.page = 1;
 }
@@ -7021,6 +7018,9 @@ data.limit = 20;
 }
 if(data.order === undefined){
 data.order = "desc";
+}
+if(data.sort === undefined){
+data.sort = "created_at";
 }
 for(const key0 in data){
 if(!(func_191f75b3.call(schema_queryListFiles.properties, key0))){
@@ -7034,26 +7034,24 @@ vErrors.push(err0);
 errors++;
 }
 }
-let data0 = data.sort;
-if(typeof data0 !== "string"){
+let data0 = data.page;
+if(!(((typeof data0 == "number") && (!(data0 % 1) && !isNaN(data0))) && (isFinite(data0)))){
 let dataType0 = typeof data0;
 let coerced0 = undefined;
 if(dataType0 == 'object' && Array.isArray(data0) && data0.length == 1){
 data0 = data0[0];
 dataType0 = typeof data0;
-if(typeof data0 === "string"){
+if(((typeof data0 == "number") && (!(data0 % 1) && !isNaN(data0))) && (isFinite(data0))){
 coerced0 = data0;
 }
 }
 if(!(coerced0 !== undefined)){
-if(dataType0 == "number" || dataType0 == "boolean"){
-coerced0 = "" + data0;
-}
-else if(data0 === null){
-coerced0 = "";
+if(dataType0 === "boolean" || data0 === null
+              || (dataType0 === "string" && data0 && data0 == +data0 && !(data0 % 1))){
+coerced0 = +data0;
 }
 else {
-const err1 = {instancePath:instancePath+"/sort",schemaPath:"#/properties/sort/type",keyword:"type",params:{type: "string"},message:"must be string"};
+const err1 = {instancePath:instancePath+"/page",schemaPath:"#/properties/page/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
 if(vErrors === null){
 vErrors = [err1];
 }
@@ -7066,12 +7064,13 @@ errors++;
 if(coerced0 !== undefined){
 data0 = coerced0;
 if(data !== undefined){
-data["sort"] = coerced0;
+data["page"] = coerced0;
 }
 }
 }
-if(!((((data0 === "created_at") || (data0 === "updated_at")) || (data0 === "name")) || (data0 === "bytes"))){
-const err2 = {instancePath:instancePath+"/sort",schemaPath:"#/properties/sort/enum",keyword:"enum",params:{allowedValues: schema_queryListFiles.properties.sort.enum},message:"must be equal to one of the allowed values"};
+if((typeof data0 == "number") && (isFinite(data0))){
+if(data0 > 1000000 || isNaN(data0)){
+const err2 = {instancePath:instancePath+"/page",schemaPath:"#/properties/page/maximum",keyword:"maximum",params:{limit: 1000000, range: [1,1000000]},message:"must be <= 1000000"};
 if(vErrors === null){
 vErrors = [err2];
 }
@@ -7080,33 +7079,8 @@ vErrors.push(err2);
 }
 errors++;
 }
-if(data.project_id !== undefined){
-if(!(validate_spec_ProjectId(data.project_id, {instancePath:instancePath+"/project_id",parentData:data,parentDataProperty:"project_id",rootData,dynamicAnchors}))){
-vErrors = joined(vErrors, validate_spec_ProjectId.errors);
-errors = vErrors.length;
-}
-}
-if(data.content_type !== undefined){
-let data2 = data.content_type;
-if(typeof data2 !== "string"){
-let dataType1 = typeof data2;
-let coerced1 = undefined;
-if(dataType1 == 'object' && Array.isArray(data2) && data2.length == 1){
-data2 = data2[0];
-dataType1 = typeof data2;
-if(typeof data2 === "string"){
-coerced1 = data2;
-}
-}
-if(!(coerced1 !== undefined)){
-if(dataType1 == "number" || dataType1 == "boolean"){
-coerced1 = "" + data2;
-}
-else if(data2 === null){
-coerced1 = "";
-}
-else {
-const err3 = {instancePath:instancePath+"/content_type",schemaPath:"#/properties/content_type/type",keyword:"type",params:{type: "string"},message:"must be string"};
+if(data0 < 1 || isNaN(data0)){
+const err3 = {instancePath:instancePath+"/page",schemaPath:"#/properties/page/minimum",keyword:"minimum",params:{limit: 1, range: [1,1000000]},message:"must be >= 1"};
 if(vErrors === null){
 vErrors = [err3];
 }
@@ -7116,16 +7090,24 @@ vErrors.push(err3);
 errors++;
 }
 }
-if(coerced1 !== undefined){
-data2 = coerced1;
-if(data !== undefined){
-data["content_type"] = coerced1;
+let data1 = data.limit;
+if(!(((typeof data1 == "number") && (!(data1 % 1) && !isNaN(data1))) && (isFinite(data1)))){
+let dataType1 = typeof data1;
+let coerced1 = undefined;
+if(dataType1 == 'object' && Array.isArray(data1) && data1.length == 1){
+data1 = data1[0];
+dataType1 = typeof data1;
+if(((typeof data1 == "number") && (!(data1 % 1) && !isNaN(data1))) && (isFinite(data1))){
+coerced1 = data1;
 }
 }
+if(!(coerced1 !== undefined)){
+if(dataType1 === "boolean" || data1 === null
+              || (dataType1 === "string" && data1 && data1 == +data1 && !(data1 % 1))){
+coerced1 = +data1;
 }
-if(typeof data2 === "string"){
-if(isLonger(data2, 255)){
-const err4 = {instancePath:instancePath+"/content_type",schemaPath:"#/properties/content_type/maxLength",keyword:"maxLength",params:{limit: 255},message:"must NOT have more than 255 characters"};
+else {
+const err4 = {instancePath:instancePath+"/limit",schemaPath:"#/properties/limit/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
 if(vErrors === null){
 vErrors = [err4];
 }
@@ -7134,8 +7116,17 @@ vErrors.push(err4);
 }
 errors++;
 }
-if(isShorter(data2, 1)){
-const err5 = {instancePath:instancePath+"/content_type",schemaPath:"#/properties/content_type/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters"};
+}
+if(coerced1 !== undefined){
+data1 = coerced1;
+if(data !== undefined){
+data["limit"] = coerced1;
+}
+}
+}
+if((typeof data1 == "number") && (isFinite(data1))){
+if(data1 > 100 || isNaN(data1)){
+const err5 = {instancePath:instancePath+"/limit",schemaPath:"#/properties/limit/maximum",keyword:"maximum",params:{limit: 100, range: [1,100]},message:"must be <= 100"};
 if(vErrors === null){
 vErrors = [err5];
 }
@@ -7144,27 +7135,8 @@ vErrors.push(err5);
 }
 errors++;
 }
-}
-}
-if(data.visibility !== undefined){
-let data3 = data.visibility;
-if(!(Array.isArray(data3))){
-let dataType2 = typeof data3;
-let coerced2 = undefined;
-if(dataType2 == 'object' && Array.isArray(data3) && data3.length == 1){
-data3 = data3[0];
-dataType2 = typeof data3;
-if(Array.isArray(data3)){
-coerced2 = data3;
-}
-}
-if(!(coerced2 !== undefined)){
-if(dataType2 === "string" || dataType2 === "number"
-              || dataType2 === "boolean" || data3 === null){
-coerced2 = [data3];
-}
-else {
-const err6 = {instancePath:instancePath+"/visibility",schemaPath:"#/properties/visibility/type",keyword:"type",params:{type: "array"},message:"must be array"};
+if(data1 < 1 || isNaN(data1)){
+const err6 = {instancePath:instancePath+"/limit",schemaPath:"#/properties/limit/minimum",keyword:"minimum",params:{limit: 1, range: [1,100]},message:"must be >= 1"};
 if(vErrors === null){
 vErrors = [err6];
 }
@@ -7174,16 +7146,26 @@ vErrors.push(err6);
 errors++;
 }
 }
-if(coerced2 !== undefined){
-data3 = coerced2;
-if(data !== undefined){
-data["visibility"] = coerced2;
+let data2 = data.order;
+if(typeof data2 !== "string"){
+let dataType2 = typeof data2;
+let coerced2 = undefined;
+if(dataType2 == 'object' && Array.isArray(data2) && data2.length == 1){
+data2 = data2[0];
+dataType2 = typeof data2;
+if(typeof data2 === "string"){
+coerced2 = data2;
 }
 }
+if(!(coerced2 !== undefined)){
+if(dataType2 == "number" || dataType2 == "boolean"){
+coerced2 = "" + data2;
 }
-if(Array.isArray(data3)){
-if(data3.length > 10){
-const err7 = {instancePath:instancePath+"/visibility",schemaPath:"#/properties/visibility/maxItems",keyword:"maxItems",params:{limit: 10},message:"must NOT have more than 10 items"};
+else if(data2 === null){
+coerced2 = "";
+}
+else {
+const err7 = {instancePath:instancePath+"/order",schemaPath:"#/properties/order/type",keyword:"type",params:{type: "string"},message:"must be string"};
 if(vErrors === null){
 vErrors = [err7];
 }
@@ -7192,36 +7174,16 @@ vErrors.push(err7);
 }
 errors++;
 }
-const len0 = data3.length;
-for(let i0=0; i0<len0; i0++){
-if(!(validate_spec_Visibility(data3[i0], {instancePath:instancePath+"/visibility/" + i0,parentData:data3,parentDataProperty:i0,rootData,dynamicAnchors}))){
-vErrors = joined(vErrors, validate_spec_Visibility.errors);
-errors = vErrors.length;
+}
+if(coerced2 !== undefined){
+data2 = coerced2;
+if(data !== undefined){
+data["order"] = coerced2;
 }
 }
 }
-}
-if(data.tag !== undefined){
-let data5 = data.tag;
-if(typeof data5 !== "string"){
-let dataType3 = typeof data5;
-let coerced3 = undefined;
-if(dataType3 == 'object' && Array.isArray(data5) && data5.length == 1){
-data5 = data5[0];
-dataType3 = typeof data5;
-if(typeof data5 === "string"){
-coerced3 = data5;
-}
-}
-if(!(coerced3 !== undefined)){
-if(dataType3 == "number" || dataType3 == "boolean"){
-coerced3 = "" + data5;
-}
-else if(data5 === null){
-coerced3 = "";
-}
-else {
-const err8 = {instancePath:instancePath+"/tag",schemaPath:"#/properties/tag/type",keyword:"type",params:{type: "string"},message:"must be string"};
+if(!((data2 === "asc") || (data2 === "desc"))){
+const err8 = {instancePath:instancePath+"/order",schemaPath:"#/properties/order/enum",keyword:"enum",params:{allowedValues: schema_queryListFiles.properties.order.enum},message:"must be equal to one of the allowed values"};
 if(vErrors === null){
 vErrors = [err8];
 }
@@ -7230,17 +7192,27 @@ vErrors.push(err8);
 }
 errors++;
 }
+if(data.cursor !== undefined){
+let data3 = data.cursor;
+if(typeof data3 !== "string"){
+let dataType3 = typeof data3;
+let coerced3 = undefined;
+if(dataType3 == 'object' && Array.isArray(data3) && data3.length == 1){
+data3 = data3[0];
+dataType3 = typeof data3;
+if(typeof data3 === "string"){
+coerced3 = data3;
 }
-if(coerced3 !== undefined){
-data5 = coerced3;
-if(data !== undefined){
-data["tag"] = coerced3;
 }
+if(!(coerced3 !== undefined)){
+if(dataType3 == "number" || dataType3 == "boolean"){
+coerced3 = "" + data3;
 }
+else if(data3 === null){
+coerced3 = "";
 }
-if(typeof data5 === "string"){
-if(isLonger(data5, 50)){
-const err9 = {instancePath:instancePath+"/tag",schemaPath:"#/properties/tag/maxLength",keyword:"maxLength",params:{limit: 50},message:"must NOT have more than 50 characters"};
+else {
+const err9 = {instancePath:instancePath+"/cursor",schemaPath:"#/properties/cursor/type",keyword:"type",params:{type: "string"},message:"must be string"};
 if(vErrors === null){
 vErrors = [err9];
 }
@@ -7249,8 +7221,17 @@ vErrors.push(err9);
 }
 errors++;
 }
-if(isShorter(data5, 1)){
-const err10 = {instancePath:instancePath+"/tag",schemaPath:"#/properties/tag/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters"};
+}
+if(coerced3 !== undefined){
+data3 = coerced3;
+if(data !== undefined){
+data["cursor"] = coerced3;
+}
+}
+}
+if(typeof data3 === "string"){
+if(isLonger(data3, 4000)){
+const err10 = {instancePath:instancePath+"/cursor",schemaPath:"#/properties/cursor/maxLength",keyword:"maxLength",params:{limit: 4000},message:"must NOT have more than 4000 characters"};
 if(vErrors === null){
 vErrors = [err10];
 }
@@ -7259,17 +7240,8 @@ vErrors.push(err10);
 }
 errors++;
 }
-}
-}
-if(data.path !== undefined){
-let data6 = data.path;
-if(!(validate_spec_FilePathInput(data6, {instancePath:instancePath+"/path",parentData:data,parentDataProperty:"path",rootData,dynamicAnchors}))){
-vErrors = joined(vErrors, validate_spec_FilePathInput.errors);
-errors = vErrors.length;
-}
-if(typeof data6 === "string"){
-if(isShorter(data6, 1)){
-const err11 = {instancePath:instancePath+"/path",schemaPath:"#/properties/path/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters"};
+if(isShorter(data3, 1)){
+const err11 = {instancePath:instancePath+"/cursor",schemaPath:"#/properties/cursor/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters"};
 if(vErrors === null){
 vErrors = [err11];
 }
@@ -7280,27 +7252,26 @@ errors++;
 }
 }
 }
-if(data.q !== undefined){
-let data7 = data.q;
-if(typeof data7 !== "string"){
-let dataType4 = typeof data7;
+let data4 = data.sort;
+if(typeof data4 !== "string"){
+let dataType4 = typeof data4;
 let coerced4 = undefined;
-if(dataType4 == 'object' && Array.isArray(data7) && data7.length == 1){
-data7 = data7[0];
-dataType4 = typeof data7;
-if(typeof data7 === "string"){
-coerced4 = data7;
+if(dataType4 == 'object' && Array.isArray(data4) && data4.length == 1){
+data4 = data4[0];
+dataType4 = typeof data4;
+if(typeof data4 === "string"){
+coerced4 = data4;
 }
 }
 if(!(coerced4 !== undefined)){
 if(dataType4 == "number" || dataType4 == "boolean"){
-coerced4 = "" + data7;
+coerced4 = "" + data4;
 }
-else if(data7 === null){
+else if(data4 === null){
 coerced4 = "";
 }
 else {
-const err12 = {instancePath:instancePath+"/q",schemaPath:"#/properties/q/type",keyword:"type",params:{type: "string"},message:"must be string"};
+const err12 = {instancePath:instancePath+"/sort",schemaPath:"#/properties/sort/type",keyword:"type",params:{type: "string"},message:"must be string"};
 if(vErrors === null){
 vErrors = [err12];
 }
@@ -7311,15 +7282,14 @@ errors++;
 }
 }
 if(coerced4 !== undefined){
-data7 = coerced4;
+data4 = coerced4;
 if(data !== undefined){
-data["q"] = coerced4;
+data["sort"] = coerced4;
 }
 }
 }
-if(typeof data7 === "string"){
-if(isLonger(data7, 200)){
-const err13 = {instancePath:instancePath+"/q",schemaPath:"#/properties/q/maxLength",keyword:"maxLength",params:{limit: 200},message:"must NOT have more than 200 characters"};
+if(!((((data4 === "created_at") || (data4 === "updated_at")) || (data4 === "name")) || (data4 === "bytes"))){
+const err13 = {instancePath:instancePath+"/sort",schemaPath:"#/properties/sort/enum",keyword:"enum",params:{allowedValues: schema_queryListFiles.properties.sort.enum},message:"must be equal to one of the allowed values"};
 if(vErrors === null){
 vErrors = [err13];
 }
@@ -7328,8 +7298,33 @@ vErrors.push(err13);
 }
 errors++;
 }
-if(isShorter(data7, 1)){
-const err14 = {instancePath:instancePath+"/q",schemaPath:"#/properties/q/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters"};
+if(data.project_id !== undefined){
+if(!(validate_spec_ProjectId(data.project_id, {instancePath:instancePath+"/project_id",parentData:data,parentDataProperty:"project_id",rootData,dynamicAnchors}))){
+vErrors = joined(vErrors, validate_spec_ProjectId.errors);
+errors = vErrors.length;
+}
+}
+if(data.content_type !== undefined){
+let data6 = data.content_type;
+if(typeof data6 !== "string"){
+let dataType5 = typeof data6;
+let coerced5 = undefined;
+if(dataType5 == 'object' && Array.isArray(data6) && data6.length == 1){
+data6 = data6[0];
+dataType5 = typeof data6;
+if(typeof data6 === "string"){
+coerced5 = data6;
+}
+}
+if(!(coerced5 !== undefined)){
+if(dataType5 == "number" || dataType5 == "boolean"){
+coerced5 = "" + data6;
+}
+else if(data6 === null){
+coerced5 = "";
+}
+else {
+const err14 = {instancePath:instancePath+"/content_type",schemaPath:"#/properties/content_type/type",keyword:"type",params:{type: "string"},message:"must be string"};
 if(vErrors === null){
 vErrors = [err14];
 }
@@ -7339,25 +7334,16 @@ vErrors.push(err14);
 errors++;
 }
 }
-}
-let data8 = data.page;
-if(!(((typeof data8 == "number") && (!(data8 % 1) && !isNaN(data8))) && (isFinite(data8)))){
-let dataType5 = typeof data8;
-let coerced5 = undefined;
-if(dataType5 == 'object' && Array.isArray(data8) && data8.length == 1){
-data8 = data8[0];
-dataType5 = typeof data8;
-if(((typeof data8 == "number") && (!(data8 % 1) && !isNaN(data8))) && (isFinite(data8))){
-coerced5 = data8;
+if(coerced5 !== undefined){
+data6 = coerced5;
+if(data !== undefined){
+data["content_type"] = coerced5;
 }
 }
-if(!(coerced5 !== undefined)){
-if(dataType5 === "boolean" || data8 === null
-              || (dataType5 === "string" && data8 && data8 == +data8 && !(data8 % 1))){
-coerced5 = +data8;
 }
-else {
-const err15 = {instancePath:instancePath+"/page",schemaPath:"#/properties/page/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
+if(typeof data6 === "string"){
+if(isLonger(data6, 255)){
+const err15 = {instancePath:instancePath+"/content_type",schemaPath:"#/properties/content_type/maxLength",keyword:"maxLength",params:{limit: 255},message:"must NOT have more than 255 characters"};
 if(vErrors === null){
 vErrors = [err15];
 }
@@ -7366,17 +7352,8 @@ vErrors.push(err15);
 }
 errors++;
 }
-}
-if(coerced5 !== undefined){
-data8 = coerced5;
-if(data !== undefined){
-data["page"] = coerced5;
-}
-}
-}
-if((typeof data8 == "number") && (isFinite(data8))){
-if(data8 > 1000000 || isNaN(data8)){
-const err16 = {instancePath:instancePath+"/page",schemaPath:"#/properties/page/maximum",keyword:"maximum",params:{limit: 1000000, range: [1,1000000]},message:"must be <= 1000000"};
+if(isShorter(data6, 1)){
+const err16 = {instancePath:instancePath+"/content_type",schemaPath:"#/properties/content_type/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters"};
 if(vErrors === null){
 vErrors = [err16];
 }
@@ -7385,8 +7362,27 @@ vErrors.push(err16);
 }
 errors++;
 }
-if(data8 < 1 || isNaN(data8)){
-const err17 = {instancePath:instancePath+"/page",schemaPath:"#/properties/page/minimum",keyword:"minimum",params:{limit: 1, range: [1,1000000]},message:"must be >= 1"};
+}
+}
+if(data.visibility !== undefined){
+let data7 = data.visibility;
+if(!(Array.isArray(data7))){
+let dataType6 = typeof data7;
+let coerced6 = undefined;
+if(dataType6 == 'object' && Array.isArray(data7) && data7.length == 1){
+data7 = data7[0];
+dataType6 = typeof data7;
+if(Array.isArray(data7)){
+coerced6 = data7;
+}
+}
+if(!(coerced6 !== undefined)){
+if(dataType6 === "string" || dataType6 === "number"
+              || dataType6 === "boolean" || data7 === null){
+coerced6 = [data7];
+}
+else {
+const err17 = {instancePath:instancePath+"/visibility",schemaPath:"#/properties/visibility/type",keyword:"type",params:{type: "array"},message:"must be array"};
 if(vErrors === null){
 vErrors = [err17];
 }
@@ -7396,24 +7392,16 @@ vErrors.push(err17);
 errors++;
 }
 }
-let data9 = data.limit;
-if(!(((typeof data9 == "number") && (!(data9 % 1) && !isNaN(data9))) && (isFinite(data9)))){
-let dataType6 = typeof data9;
-let coerced6 = undefined;
-if(dataType6 == 'object' && Array.isArray(data9) && data9.length == 1){
-data9 = data9[0];
-dataType6 = typeof data9;
-if(((typeof data9 == "number") && (!(data9 % 1) && !isNaN(data9))) && (isFinite(data9))){
-coerced6 = data9;
+if(coerced6 !== undefined){
+data7 = coerced6;
+if(data !== undefined){
+data["visibility"] = coerced6;
 }
 }
-if(!(coerced6 !== undefined)){
-if(dataType6 === "boolean" || data9 === null
-              || (dataType6 === "string" && data9 && data9 == +data9 && !(data9 % 1))){
-coerced6 = +data9;
 }
-else {
-const err18 = {instancePath:instancePath+"/limit",schemaPath:"#/properties/limit/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
+if(Array.isArray(data7)){
+if(data7.length > 10){
+const err18 = {instancePath:instancePath+"/visibility",schemaPath:"#/properties/visibility/maxItems",keyword:"maxItems",params:{limit: 10},message:"must NOT have more than 10 items"};
 if(vErrors === null){
 vErrors = [err18];
 }
@@ -7422,17 +7410,36 @@ vErrors.push(err18);
 }
 errors++;
 }
+const len0 = data7.length;
+for(let i0=0; i0<len0; i0++){
+if(!(validate_spec_Visibility(data7[i0], {instancePath:instancePath+"/visibility/" + i0,parentData:data7,parentDataProperty:i0,rootData,dynamicAnchors}))){
+vErrors = joined(vErrors, validate_spec_Visibility.errors);
+errors = vErrors.length;
 }
-if(coerced6 !== undefined){
-data9 = coerced6;
-if(data !== undefined){
-data["limit"] = coerced6;
 }
 }
 }
-if((typeof data9 == "number") && (isFinite(data9))){
-if(data9 > 100 || isNaN(data9)){
-const err19 = {instancePath:instancePath+"/limit",schemaPath:"#/properties/limit/maximum",keyword:"maximum",params:{limit: 100, range: [1,100]},message:"must be <= 100"};
+if(data.tag !== undefined){
+let data9 = data.tag;
+if(typeof data9 !== "string"){
+let dataType7 = typeof data9;
+let coerced7 = undefined;
+if(dataType7 == 'object' && Array.isArray(data9) && data9.length == 1){
+data9 = data9[0];
+dataType7 = typeof data9;
+if(typeof data9 === "string"){
+coerced7 = data9;
+}
+}
+if(!(coerced7 !== undefined)){
+if(dataType7 == "number" || dataType7 == "boolean"){
+coerced7 = "" + data9;
+}
+else if(data9 === null){
+coerced7 = "";
+}
+else {
+const err19 = {instancePath:instancePath+"/tag",schemaPath:"#/properties/tag/type",keyword:"type",params:{type: "string"},message:"must be string"};
 if(vErrors === null){
 vErrors = [err19];
 }
@@ -7441,8 +7448,17 @@ vErrors.push(err19);
 }
 errors++;
 }
-if(data9 < 1 || isNaN(data9)){
-const err20 = {instancePath:instancePath+"/limit",schemaPath:"#/properties/limit/minimum",keyword:"minimum",params:{limit: 1, range: [1,100]},message:"must be >= 1"};
+}
+if(coerced7 !== undefined){
+data9 = coerced7;
+if(data !== undefined){
+data["tag"] = coerced7;
+}
+}
+}
+if(typeof data9 === "string"){
+if(isLonger(data9, 50)){
+const err20 = {instancePath:instancePath+"/tag",schemaPath:"#/properties/tag/maxLength",keyword:"maxLength",params:{limit: 50},message:"must NOT have more than 50 characters"};
 if(vErrors === null){
 vErrors = [err20];
 }
@@ -7451,27 +7467,8 @@ vErrors.push(err20);
 }
 errors++;
 }
-}
-let data10 = data.order;
-if(typeof data10 !== "string"){
-let dataType7 = typeof data10;
-let coerced7 = undefined;
-if(dataType7 == 'object' && Array.isArray(data10) && data10.length == 1){
-data10 = data10[0];
-dataType7 = typeof data10;
-if(typeof data10 === "string"){
-coerced7 = data10;
-}
-}
-if(!(coerced7 !== undefined)){
-if(dataType7 == "number" || dataType7 == "boolean"){
-coerced7 = "" + data10;
-}
-else if(data10 === null){
-coerced7 = "";
-}
-else {
-const err21 = {instancePath:instancePath+"/order",schemaPath:"#/properties/order/type",keyword:"type",params:{type: "string"},message:"must be string"};
+if(isShorter(data9, 1)){
+const err21 = {instancePath:instancePath+"/tag",schemaPath:"#/properties/tag/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters"};
 if(vErrors === null){
 vErrors = [err21];
 }
@@ -7481,15 +7478,16 @@ vErrors.push(err21);
 errors++;
 }
 }
-if(coerced7 !== undefined){
-data10 = coerced7;
-if(data !== undefined){
-data["order"] = coerced7;
 }
+if(data.path !== undefined){
+let data10 = data.path;
+if(!(validate_spec_FilePathInput(data10, {instancePath:instancePath+"/path",parentData:data,parentDataProperty:"path",rootData,dynamicAnchors}))){
+vErrors = joined(vErrors, validate_spec_FilePathInput.errors);
+errors = vErrors.length;
 }
-}
-if(!((data10 === "asc") || (data10 === "desc"))){
-const err22 = {instancePath:instancePath+"/order",schemaPath:"#/properties/order/enum",keyword:"enum",params:{allowedValues: schema_queryListFiles.properties.order.enum},message:"must be equal to one of the allowed values"};
+if(typeof data10 === "string"){
+if(isShorter(data10, 1)){
+const err22 = {instancePath:instancePath+"/path",schemaPath:"#/properties/path/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters"};
 if(vErrors === null){
 vErrors = [err22];
 }
@@ -7498,8 +7496,10 @@ vErrors.push(err22);
 }
 errors++;
 }
-if(data.cursor !== undefined){
-let data11 = data.cursor;
+}
+}
+if(data.q !== undefined){
+let data11 = data.q;
 if(typeof data11 !== "string"){
 let dataType8 = typeof data11;
 let coerced8 = undefined;
@@ -7518,7 +7518,7 @@ else if(data11 === null){
 coerced8 = "";
 }
 else {
-const err23 = {instancePath:instancePath+"/cursor",schemaPath:"#/properties/cursor/type",keyword:"type",params:{type: "string"},message:"must be string"};
+const err23 = {instancePath:instancePath+"/q",schemaPath:"#/properties/q/type",keyword:"type",params:{type: "string"},message:"must be string"};
 if(vErrors === null){
 vErrors = [err23];
 }
@@ -7531,13 +7531,13 @@ errors++;
 if(coerced8 !== undefined){
 data11 = coerced8;
 if(data !== undefined){
-data["cursor"] = coerced8;
+data["q"] = coerced8;
 }
 }
 }
 if(typeof data11 === "string"){
-if(isLonger(data11, 4000)){
-const err24 = {instancePath:instancePath+"/cursor",schemaPath:"#/properties/cursor/maxLength",keyword:"maxLength",params:{limit: 4000},message:"must NOT have more than 4000 characters"};
+if(isLonger(data11, 200)){
+const err24 = {instancePath:instancePath+"/q",schemaPath:"#/properties/q/maxLength",keyword:"maxLength",params:{limit: 200},message:"must NOT have more than 200 characters"};
 if(vErrors === null){
 vErrors = [err24];
 }
@@ -7547,7 +7547,7 @@ vErrors.push(err24);
 errors++;
 }
 if(isShorter(data11, 1)){
-const err25 = {instancePath:instancePath+"/cursor",schemaPath:"#/properties/cursor/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters"};
+const err25 = {instancePath:instancePath+"/q",schemaPath:"#/properties/q/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters"};
 if(vErrors === null){
 vErrors = [err25];
 }
@@ -7894,7 +7894,7 @@ return errors === 0;
 validate_queryDispositionFilename.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
 
 exports.queryListFileLinks = validate_queryListFileLinks;
-const schema_queryListFileLinks = {"type":"object","additionalProperties":false,"properties":{"sort":{"type":"string","enum":["created_at","updated_at","expires_at"],"default":"created_at"},"status":{"type":"array","maxItems":10,"items":{"type":"string","enum":["active","expired","revoked","used_up"]}},"page":{"type":"integer","minimum":1,"maximum":1000000,"default":1},"limit":{"type":"integer","minimum":1,"maximum":100,"default":20},"order":{"type":"string","enum":["asc","desc"],"default":"desc"},"cursor":{"type":"string","minLength":1,"maxLength":4000},"created_after":{"$ref":"spec:Timestamp"},"created_before":{"$ref":"spec:Timestamp"},"updated_after":{"$ref":"spec:Timestamp"},"updated_before":{"$ref":"spec:Timestamp"},"metadata":{"type":"object","maxProperties":8,"propertyNames":{"minLength":1,"maxLength":64},"additionalProperties":{"type":"string","maxLength":512}}},"required":[],"$id":"queryListFileLinks"};
+const schema_queryListFileLinks = {"type":"object","additionalProperties":false,"properties":{"page":{"type":"integer","minimum":1,"maximum":1000000,"default":1},"limit":{"type":"integer","minimum":1,"maximum":100,"default":20},"order":{"type":"string","enum":["asc","desc"],"default":"desc"},"cursor":{"type":"string","minLength":1,"maxLength":4000},"sort":{"type":"string","enum":["created_at","updated_at","expires_at"],"default":"created_at"},"status":{"type":"array","maxItems":10,"items":{"type":"string","enum":["active","expired","revoked","used_up"]}},"created_after":{"$ref":"spec:Timestamp"},"created_before":{"$ref":"spec:Timestamp"},"updated_after":{"$ref":"spec:Timestamp"},"updated_before":{"$ref":"spec:Timestamp"},"metadata":{"type":"object","maxProperties":8,"propertyNames":{"minLength":1,"maxLength":64},"additionalProperties":{"type":"string","maxLength":512}}},"required":[],"$id":"queryListFileLinks"};
 
 function validate_queryListFileLinks(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
 /*# sourceURL="queryListFileLinks" */;
@@ -7908,9 +7908,6 @@ if(evaluated0.dynamicItems){
 evaluated0.items = undefined;
 }
 if(data && typeof data == "object" && !Array.isArray(data)){
-if(data.sort === undefined){
-data.sort = "created_at";
-}
 if(data.page === undefined){
 data.page = 1;
 }
@@ -7919,6 +7916,9 @@ data.limit = 20;
 }
 if(data.order === undefined){
 data.order = "desc";
+}
+if(data.sort === undefined){
+data.sort = "created_at";
 }
 for(const key0 in data){
 if(!(func_191f75b3.call(schema_queryListFileLinks.properties, key0))){
@@ -7932,26 +7932,24 @@ vErrors.push(err0);
 errors++;
 }
 }
-let data0 = data.sort;
-if(typeof data0 !== "string"){
+let data0 = data.page;
+if(!(((typeof data0 == "number") && (!(data0 % 1) && !isNaN(data0))) && (isFinite(data0)))){
 let dataType0 = typeof data0;
 let coerced0 = undefined;
 if(dataType0 == 'object' && Array.isArray(data0) && data0.length == 1){
 data0 = data0[0];
 dataType0 = typeof data0;
-if(typeof data0 === "string"){
+if(((typeof data0 == "number") && (!(data0 % 1) && !isNaN(data0))) && (isFinite(data0))){
 coerced0 = data0;
 }
 }
 if(!(coerced0 !== undefined)){
-if(dataType0 == "number" || dataType0 == "boolean"){
-coerced0 = "" + data0;
-}
-else if(data0 === null){
-coerced0 = "";
+if(dataType0 === "boolean" || data0 === null
+              || (dataType0 === "string" && data0 && data0 == +data0 && !(data0 % 1))){
+coerced0 = +data0;
 }
 else {
-const err1 = {instancePath:instancePath+"/sort",schemaPath:"#/properties/sort/type",keyword:"type",params:{type: "string"},message:"must be string"};
+const err1 = {instancePath:instancePath+"/page",schemaPath:"#/properties/page/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
 if(vErrors === null){
 vErrors = [err1];
 }
@@ -7964,12 +7962,13 @@ errors++;
 if(coerced0 !== undefined){
 data0 = coerced0;
 if(data !== undefined){
-data["sort"] = coerced0;
+data["page"] = coerced0;
 }
 }
 }
-if(!(((data0 === "created_at") || (data0 === "updated_at")) || (data0 === "expires_at"))){
-const err2 = {instancePath:instancePath+"/sort",schemaPath:"#/properties/sort/enum",keyword:"enum",params:{allowedValues: schema_queryListFileLinks.properties.sort.enum},message:"must be equal to one of the allowed values"};
+if((typeof data0 == "number") && (isFinite(data0))){
+if(data0 > 1000000 || isNaN(data0)){
+const err2 = {instancePath:instancePath+"/page",schemaPath:"#/properties/page/maximum",keyword:"maximum",params:{limit: 1000000, range: [1,1000000]},message:"must be <= 1000000"};
 if(vErrors === null){
 vErrors = [err2];
 }
@@ -7978,25 +7977,8 @@ vErrors.push(err2);
 }
 errors++;
 }
-if(data.status !== undefined){
-let data1 = data.status;
-if(!(Array.isArray(data1))){
-let dataType1 = typeof data1;
-let coerced1 = undefined;
-if(dataType1 == 'object' && Array.isArray(data1) && data1.length == 1){
-data1 = data1[0];
-dataType1 = typeof data1;
-if(Array.isArray(data1)){
-coerced1 = data1;
-}
-}
-if(!(coerced1 !== undefined)){
-if(dataType1 === "string" || dataType1 === "number"
-              || dataType1 === "boolean" || data1 === null){
-coerced1 = [data1];
-}
-else {
-const err3 = {instancePath:instancePath+"/status",schemaPath:"#/properties/status/type",keyword:"type",params:{type: "array"},message:"must be array"};
+if(data0 < 1 || isNaN(data0)){
+const err3 = {instancePath:instancePath+"/page",schemaPath:"#/properties/page/minimum",keyword:"minimum",params:{limit: 1, range: [1,1000000]},message:"must be >= 1"};
 if(vErrors === null){
 vErrors = [err3];
 }
@@ -8006,16 +7988,24 @@ vErrors.push(err3);
 errors++;
 }
 }
-if(coerced1 !== undefined){
-data1 = coerced1;
-if(data !== undefined){
-data["status"] = coerced1;
+let data1 = data.limit;
+if(!(((typeof data1 == "number") && (!(data1 % 1) && !isNaN(data1))) && (isFinite(data1)))){
+let dataType1 = typeof data1;
+let coerced1 = undefined;
+if(dataType1 == 'object' && Array.isArray(data1) && data1.length == 1){
+data1 = data1[0];
+dataType1 = typeof data1;
+if(((typeof data1 == "number") && (!(data1 % 1) && !isNaN(data1))) && (isFinite(data1))){
+coerced1 = data1;
 }
 }
+if(!(coerced1 !== undefined)){
+if(dataType1 === "boolean" || data1 === null
+              || (dataType1 === "string" && data1 && data1 == +data1 && !(data1 % 1))){
+coerced1 = +data1;
 }
-if(Array.isArray(data1)){
-if(data1.length > 10){
-const err4 = {instancePath:instancePath+"/status",schemaPath:"#/properties/status/maxItems",keyword:"maxItems",params:{limit: 10},message:"must NOT have more than 10 items"};
+else {
+const err4 = {instancePath:instancePath+"/limit",schemaPath:"#/properties/limit/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
 if(vErrors === null){
 vErrors = [err4];
 }
@@ -8024,9 +8014,37 @@ vErrors.push(err4);
 }
 errors++;
 }
-const len0 = data1.length;
-for(let i0=0; i0<len0; i0++){
-let data2 = data1[i0];
+}
+if(coerced1 !== undefined){
+data1 = coerced1;
+if(data !== undefined){
+data["limit"] = coerced1;
+}
+}
+}
+if((typeof data1 == "number") && (isFinite(data1))){
+if(data1 > 100 || isNaN(data1)){
+const err5 = {instancePath:instancePath+"/limit",schemaPath:"#/properties/limit/maximum",keyword:"maximum",params:{limit: 100, range: [1,100]},message:"must be <= 100"};
+if(vErrors === null){
+vErrors = [err5];
+}
+else {
+vErrors.push(err5);
+}
+errors++;
+}
+if(data1 < 1 || isNaN(data1)){
+const err6 = {instancePath:instancePath+"/limit",schemaPath:"#/properties/limit/minimum",keyword:"minimum",params:{limit: 1, range: [1,100]},message:"must be >= 1"};
+if(vErrors === null){
+vErrors = [err6];
+}
+else {
+vErrors.push(err6);
+}
+errors++;
+}
+}
+let data2 = data.order;
 if(typeof data2 !== "string"){
 let dataType2 = typeof data2;
 let coerced2 = undefined;
@@ -8045,54 +8063,7 @@ else if(data2 === null){
 coerced2 = "";
 }
 else {
-const err5 = {instancePath:instancePath+"/status/" + i0,schemaPath:"#/properties/status/items/type",keyword:"type",params:{type: "string"},message:"must be string"};
-if(vErrors === null){
-vErrors = [err5];
-}
-else {
-vErrors.push(err5);
-}
-errors++;
-}
-}
-if(coerced2 !== undefined){
-data2 = coerced2;
-if(data1 !== undefined){
-data1[i0] = coerced2;
-}
-}
-}
-if(!((((data2 === "active") || (data2 === "expired")) || (data2 === "revoked")) || (data2 === "used_up"))){
-const err6 = {instancePath:instancePath+"/status/" + i0,schemaPath:"#/properties/status/items/enum",keyword:"enum",params:{allowedValues: schema_queryListFileLinks.properties.status.items.enum},message:"must be equal to one of the allowed values"};
-if(vErrors === null){
-vErrors = [err6];
-}
-else {
-vErrors.push(err6);
-}
-errors++;
-}
-}
-}
-}
-let data3 = data.page;
-if(!(((typeof data3 == "number") && (!(data3 % 1) && !isNaN(data3))) && (isFinite(data3)))){
-let dataType3 = typeof data3;
-let coerced3 = undefined;
-if(dataType3 == 'object' && Array.isArray(data3) && data3.length == 1){
-data3 = data3[0];
-dataType3 = typeof data3;
-if(((typeof data3 == "number") && (!(data3 % 1) && !isNaN(data3))) && (isFinite(data3))){
-coerced3 = data3;
-}
-}
-if(!(coerced3 !== undefined)){
-if(dataType3 === "boolean" || data3 === null
-              || (dataType3 === "string" && data3 && data3 == +data3 && !(data3 % 1))){
-coerced3 = +data3;
-}
-else {
-const err7 = {instancePath:instancePath+"/page",schemaPath:"#/properties/page/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
+const err7 = {instancePath:instancePath+"/order",schemaPath:"#/properties/order/type",keyword:"type",params:{type: "string"},message:"must be string"};
 if(vErrors === null){
 vErrors = [err7];
 }
@@ -8102,16 +8073,15 @@ vErrors.push(err7);
 errors++;
 }
 }
-if(coerced3 !== undefined){
-data3 = coerced3;
+if(coerced2 !== undefined){
+data2 = coerced2;
 if(data !== undefined){
-data["page"] = coerced3;
+data["order"] = coerced2;
 }
 }
 }
-if((typeof data3 == "number") && (isFinite(data3))){
-if(data3 > 1000000 || isNaN(data3)){
-const err8 = {instancePath:instancePath+"/page",schemaPath:"#/properties/page/maximum",keyword:"maximum",params:{limit: 1000000, range: [1,1000000]},message:"must be <= 1000000"};
+if(!((data2 === "asc") || (data2 === "desc"))){
+const err8 = {instancePath:instancePath+"/order",schemaPath:"#/properties/order/enum",keyword:"enum",params:{allowedValues: schema_queryListFileLinks.properties.order.enum},message:"must be equal to one of the allowed values"};
 if(vErrors === null){
 vErrors = [err8];
 }
@@ -8120,8 +8090,27 @@ vErrors.push(err8);
 }
 errors++;
 }
-if(data3 < 1 || isNaN(data3)){
-const err9 = {instancePath:instancePath+"/page",schemaPath:"#/properties/page/minimum",keyword:"minimum",params:{limit: 1, range: [1,1000000]},message:"must be >= 1"};
+if(data.cursor !== undefined){
+let data3 = data.cursor;
+if(typeof data3 !== "string"){
+let dataType3 = typeof data3;
+let coerced3 = undefined;
+if(dataType3 == 'object' && Array.isArray(data3) && data3.length == 1){
+data3 = data3[0];
+dataType3 = typeof data3;
+if(typeof data3 === "string"){
+coerced3 = data3;
+}
+}
+if(!(coerced3 !== undefined)){
+if(dataType3 == "number" || dataType3 == "boolean"){
+coerced3 = "" + data3;
+}
+else if(data3 === null){
+coerced3 = "";
+}
+else {
+const err9 = {instancePath:instancePath+"/cursor",schemaPath:"#/properties/cursor/type",keyword:"type",params:{type: "string"},message:"must be string"};
 if(vErrors === null){
 vErrors = [err9];
 }
@@ -8131,24 +8120,16 @@ vErrors.push(err9);
 errors++;
 }
 }
-let data4 = data.limit;
-if(!(((typeof data4 == "number") && (!(data4 % 1) && !isNaN(data4))) && (isFinite(data4)))){
-let dataType4 = typeof data4;
-let coerced4 = undefined;
-if(dataType4 == 'object' && Array.isArray(data4) && data4.length == 1){
-data4 = data4[0];
-dataType4 = typeof data4;
-if(((typeof data4 == "number") && (!(data4 % 1) && !isNaN(data4))) && (isFinite(data4))){
-coerced4 = data4;
+if(coerced3 !== undefined){
+data3 = coerced3;
+if(data !== undefined){
+data["cursor"] = coerced3;
 }
 }
-if(!(coerced4 !== undefined)){
-if(dataType4 === "boolean" || data4 === null
-              || (dataType4 === "string" && data4 && data4 == +data4 && !(data4 % 1))){
-coerced4 = +data4;
 }
-else {
-const err10 = {instancePath:instancePath+"/limit",schemaPath:"#/properties/limit/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
+if(typeof data3 === "string"){
+if(isLonger(data3, 4000)){
+const err10 = {instancePath:instancePath+"/cursor",schemaPath:"#/properties/cursor/maxLength",keyword:"maxLength",params:{limit: 4000},message:"must NOT have more than 4000 characters"};
 if(vErrors === null){
 vErrors = [err10];
 }
@@ -8157,17 +8138,8 @@ vErrors.push(err10);
 }
 errors++;
 }
-}
-if(coerced4 !== undefined){
-data4 = coerced4;
-if(data !== undefined){
-data["limit"] = coerced4;
-}
-}
-}
-if((typeof data4 == "number") && (isFinite(data4))){
-if(data4 > 100 || isNaN(data4)){
-const err11 = {instancePath:instancePath+"/limit",schemaPath:"#/properties/limit/maximum",keyword:"maximum",params:{limit: 100, range: [1,100]},message:"must be <= 100"};
+if(isShorter(data3, 1)){
+const err11 = {instancePath:instancePath+"/cursor",schemaPath:"#/properties/cursor/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters"};
 if(vErrors === null){
 vErrors = [err11];
 }
@@ -8176,8 +8148,28 @@ vErrors.push(err11);
 }
 errors++;
 }
-if(data4 < 1 || isNaN(data4)){
-const err12 = {instancePath:instancePath+"/limit",schemaPath:"#/properties/limit/minimum",keyword:"minimum",params:{limit: 1, range: [1,100]},message:"must be >= 1"};
+}
+}
+let data4 = data.sort;
+if(typeof data4 !== "string"){
+let dataType4 = typeof data4;
+let coerced4 = undefined;
+if(dataType4 == 'object' && Array.isArray(data4) && data4.length == 1){
+data4 = data4[0];
+dataType4 = typeof data4;
+if(typeof data4 === "string"){
+coerced4 = data4;
+}
+}
+if(!(coerced4 !== undefined)){
+if(dataType4 == "number" || dataType4 == "boolean"){
+coerced4 = "" + data4;
+}
+else if(data4 === null){
+coerced4 = "";
+}
+else {
+const err12 = {instancePath:instancePath+"/sort",schemaPath:"#/properties/sort/type",keyword:"type",params:{type: "string"},message:"must be string"};
 if(vErrors === null){
 vErrors = [err12];
 }
@@ -8187,26 +8179,15 @@ vErrors.push(err12);
 errors++;
 }
 }
-let data5 = data.order;
-if(typeof data5 !== "string"){
-let dataType5 = typeof data5;
-let coerced5 = undefined;
-if(dataType5 == 'object' && Array.isArray(data5) && data5.length == 1){
-data5 = data5[0];
-dataType5 = typeof data5;
-if(typeof data5 === "string"){
-coerced5 = data5;
+if(coerced4 !== undefined){
+data4 = coerced4;
+if(data !== undefined){
+data["sort"] = coerced4;
 }
 }
-if(!(coerced5 !== undefined)){
-if(dataType5 == "number" || dataType5 == "boolean"){
-coerced5 = "" + data5;
 }
-else if(data5 === null){
-coerced5 = "";
-}
-else {
-const err13 = {instancePath:instancePath+"/order",schemaPath:"#/properties/order/type",keyword:"type",params:{type: "string"},message:"must be string"};
+if(!(((data4 === "created_at") || (data4 === "updated_at")) || (data4 === "expires_at"))){
+const err13 = {instancePath:instancePath+"/sort",schemaPath:"#/properties/sort/enum",keyword:"enum",params:{allowedValues: schema_queryListFileLinks.properties.sort.enum},message:"must be equal to one of the allowed values"};
 if(vErrors === null){
 vErrors = [err13];
 }
@@ -8215,16 +8196,25 @@ vErrors.push(err13);
 }
 errors++;
 }
+if(data.status !== undefined){
+let data5 = data.status;
+if(!(Array.isArray(data5))){
+let dataType5 = typeof data5;
+let coerced5 = undefined;
+if(dataType5 == 'object' && Array.isArray(data5) && data5.length == 1){
+data5 = data5[0];
+dataType5 = typeof data5;
+if(Array.isArray(data5)){
+coerced5 = data5;
 }
-if(coerced5 !== undefined){
-data5 = coerced5;
-if(data !== undefined){
-data["order"] = coerced5;
 }
+if(!(coerced5 !== undefined)){
+if(dataType5 === "string" || dataType5 === "number"
+              || dataType5 === "boolean" || data5 === null){
+coerced5 = [data5];
 }
-}
-if(!((data5 === "asc") || (data5 === "desc"))){
-const err14 = {instancePath:instancePath+"/order",schemaPath:"#/properties/order/enum",keyword:"enum",params:{allowedValues: schema_queryListFileLinks.properties.order.enum},message:"must be equal to one of the allowed values"};
+else {
+const err14 = {instancePath:instancePath+"/status",schemaPath:"#/properties/status/type",keyword:"type",params:{type: "array"},message:"must be array"};
 if(vErrors === null){
 vErrors = [err14];
 }
@@ -8233,8 +8223,28 @@ vErrors.push(err14);
 }
 errors++;
 }
-if(data.cursor !== undefined){
-let data6 = data.cursor;
+}
+if(coerced5 !== undefined){
+data5 = coerced5;
+if(data !== undefined){
+data["status"] = coerced5;
+}
+}
+}
+if(Array.isArray(data5)){
+if(data5.length > 10){
+const err15 = {instancePath:instancePath+"/status",schemaPath:"#/properties/status/maxItems",keyword:"maxItems",params:{limit: 10},message:"must NOT have more than 10 items"};
+if(vErrors === null){
+vErrors = [err15];
+}
+else {
+vErrors.push(err15);
+}
+errors++;
+}
+const len0 = data5.length;
+for(let i0=0; i0<len0; i0++){
+let data6 = data5[i0];
 if(typeof data6 !== "string"){
 let dataType6 = typeof data6;
 let coerced6 = undefined;
@@ -8253,26 +8263,7 @@ else if(data6 === null){
 coerced6 = "";
 }
 else {
-const err15 = {instancePath:instancePath+"/cursor",schemaPath:"#/properties/cursor/type",keyword:"type",params:{type: "string"},message:"must be string"};
-if(vErrors === null){
-vErrors = [err15];
-}
-else {
-vErrors.push(err15);
-}
-errors++;
-}
-}
-if(coerced6 !== undefined){
-data6 = coerced6;
-if(data !== undefined){
-data["cursor"] = coerced6;
-}
-}
-}
-if(typeof data6 === "string"){
-if(isLonger(data6, 4000)){
-const err16 = {instancePath:instancePath+"/cursor",schemaPath:"#/properties/cursor/maxLength",keyword:"maxLength",params:{limit: 4000},message:"must NOT have more than 4000 characters"};
+const err16 = {instancePath:instancePath+"/status/" + i0,schemaPath:"#/properties/status/items/type",keyword:"type",params:{type: "string"},message:"must be string"};
 if(vErrors === null){
 vErrors = [err16];
 }
@@ -8281,8 +8272,16 @@ vErrors.push(err16);
 }
 errors++;
 }
-if(isShorter(data6, 1)){
-const err17 = {instancePath:instancePath+"/cursor",schemaPath:"#/properties/cursor/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters"};
+}
+if(coerced6 !== undefined){
+data6 = coerced6;
+if(data5 !== undefined){
+data5[i0] = coerced6;
+}
+}
+}
+if(!((((data6 === "active") || (data6 === "expired")) || (data6 === "revoked")) || (data6 === "used_up"))){
+const err17 = {instancePath:instancePath+"/status/" + i0,schemaPath:"#/properties/status/items/enum",keyword:"enum",params:{allowedValues: schema_queryListFileLinks.properties.status.items.enum},message:"must be equal to one of the allowed values"};
 if(vErrors === null){
 vErrors = [err17];
 }
@@ -8290,6 +8289,7 @@ else {
 vErrors.push(err17);
 }
 errors++;
+}
 }
 }
 }
@@ -8494,7 +8494,7 @@ return errors === 0;
 validate_queryGetStorageUsage.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
 
 exports.queryListModels = validate_queryListModels;
-const schema_queryListModels = {"type":"object","additionalProperties":false,"properties":{"sort":{"type":"string","enum":["id"],"default":"id"},"order":{"type":"string","enum":["asc","desc"],"default":"asc"},"page":{"type":"integer","minimum":1,"maximum":1000000,"default":1},"limit":{"type":"integer","minimum":1,"maximum":100,"default":20},"cursor":{"type":"string","minLength":1,"maxLength":4000}},"required":[],"$id":"queryListModels"};
+const schema_queryListModels = {"type":"object","additionalProperties":false,"properties":{"page":{"type":"integer","minimum":1,"maximum":1000000,"default":1},"limit":{"type":"integer","minimum":1,"maximum":100,"default":20},"cursor":{"type":"string","minLength":1,"maxLength":4000},"sort":{"type":"string","enum":["id"],"default":"id"},"order":{"type":"string","enum":["asc","desc"],"default":"asc"}},"required":[],"$id":"queryListModels"};
 
 function validate_queryListModels(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
 /*# sourceURL="queryListModels" */;
@@ -8508,20 +8508,20 @@ if(evaluated0.dynamicItems){
 evaluated0.items = undefined;
 }
 if(data && typeof data == "object" && !Array.isArray(data)){
-if(data.sort === undefined){
-data.sort = "id";
-}
-if(data.order === undefined){
-data.order = "asc";
-}
 if(data.page === undefined){
 data.page = 1;
 }
 if(data.limit === undefined){
 data.limit = 20;
 }
+if(data.sort === undefined){
+data.sort = "id";
+}
+if(data.order === undefined){
+data.order = "asc";
+}
 for(const key0 in data){
-if(!(((((key0 === "sort") || (key0 === "order")) || (key0 === "page")) || (key0 === "limit")) || (key0 === "cursor"))){
+if(!(((((key0 === "page") || (key0 === "limit")) || (key0 === "cursor")) || (key0 === "sort")) || (key0 === "order"))){
 const err0 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties"};
 if(vErrors === null){
 vErrors = [err0];
@@ -8532,26 +8532,24 @@ vErrors.push(err0);
 errors++;
 }
 }
-let data0 = data.sort;
-if(typeof data0 !== "string"){
+let data0 = data.page;
+if(!(((typeof data0 == "number") && (!(data0 % 1) && !isNaN(data0))) && (isFinite(data0)))){
 let dataType0 = typeof data0;
 let coerced0 = undefined;
 if(dataType0 == 'object' && Array.isArray(data0) && data0.length == 1){
 data0 = data0[0];
 dataType0 = typeof data0;
-if(typeof data0 === "string"){
+if(((typeof data0 == "number") && (!(data0 % 1) && !isNaN(data0))) && (isFinite(data0))){
 coerced0 = data0;
 }
 }
 if(!(coerced0 !== undefined)){
-if(dataType0 == "number" || dataType0 == "boolean"){
-coerced0 = "" + data0;
-}
-else if(data0 === null){
-coerced0 = "";
+if(dataType0 === "boolean" || data0 === null
+              || (dataType0 === "string" && data0 && data0 == +data0 && !(data0 % 1))){
+coerced0 = +data0;
 }
 else {
-const err1 = {instancePath:instancePath+"/sort",schemaPath:"#/properties/sort/type",keyword:"type",params:{type: "string"},message:"must be string"};
+const err1 = {instancePath:instancePath+"/page",schemaPath:"#/properties/page/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
 if(vErrors === null){
 vErrors = [err1];
 }
@@ -8564,12 +8562,13 @@ errors++;
 if(coerced0 !== undefined){
 data0 = coerced0;
 if(data !== undefined){
-data["sort"] = coerced0;
+data["page"] = coerced0;
 }
 }
 }
-if(!(data0 === "id")){
-const err2 = {instancePath:instancePath+"/sort",schemaPath:"#/properties/sort/enum",keyword:"enum",params:{allowedValues: schema_queryListModels.properties.sort.enum},message:"must be equal to one of the allowed values"};
+if((typeof data0 == "number") && (isFinite(data0))){
+if(data0 > 1000000 || isNaN(data0)){
+const err2 = {instancePath:instancePath+"/page",schemaPath:"#/properties/page/maximum",keyword:"maximum",params:{limit: 1000000, range: [1,1000000]},message:"must be <= 1000000"};
 if(vErrors === null){
 vErrors = [err2];
 }
@@ -8578,26 +8577,8 @@ vErrors.push(err2);
 }
 errors++;
 }
-let data1 = data.order;
-if(typeof data1 !== "string"){
-let dataType1 = typeof data1;
-let coerced1 = undefined;
-if(dataType1 == 'object' && Array.isArray(data1) && data1.length == 1){
-data1 = data1[0];
-dataType1 = typeof data1;
-if(typeof data1 === "string"){
-coerced1 = data1;
-}
-}
-if(!(coerced1 !== undefined)){
-if(dataType1 == "number" || dataType1 == "boolean"){
-coerced1 = "" + data1;
-}
-else if(data1 === null){
-coerced1 = "";
-}
-else {
-const err3 = {instancePath:instancePath+"/order",schemaPath:"#/properties/order/type",keyword:"type",params:{type: "string"},message:"must be string"};
+if(data0 < 1 || isNaN(data0)){
+const err3 = {instancePath:instancePath+"/page",schemaPath:"#/properties/page/minimum",keyword:"minimum",params:{limit: 1, range: [1,1000000]},message:"must be >= 1"};
 if(vErrors === null){
 vErrors = [err3];
 }
@@ -8607,15 +8588,24 @@ vErrors.push(err3);
 errors++;
 }
 }
-if(coerced1 !== undefined){
-data1 = coerced1;
-if(data !== undefined){
-data["order"] = coerced1;
+let data1 = data.limit;
+if(!(((typeof data1 == "number") && (!(data1 % 1) && !isNaN(data1))) && (isFinite(data1)))){
+let dataType1 = typeof data1;
+let coerced1 = undefined;
+if(dataType1 == 'object' && Array.isArray(data1) && data1.length == 1){
+data1 = data1[0];
+dataType1 = typeof data1;
+if(((typeof data1 == "number") && (!(data1 % 1) && !isNaN(data1))) && (isFinite(data1))){
+coerced1 = data1;
 }
 }
+if(!(coerced1 !== undefined)){
+if(dataType1 === "boolean" || data1 === null
+              || (dataType1 === "string" && data1 && data1 == +data1 && !(data1 % 1))){
+coerced1 = +data1;
 }
-if(!((data1 === "asc") || (data1 === "desc"))){
-const err4 = {instancePath:instancePath+"/order",schemaPath:"#/properties/order/enum",keyword:"enum",params:{allowedValues: schema_queryListModels.properties.order.enum},message:"must be equal to one of the allowed values"};
+else {
+const err4 = {instancePath:instancePath+"/limit",schemaPath:"#/properties/limit/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
 if(vErrors === null){
 vErrors = [err4];
 }
@@ -8624,24 +8614,17 @@ vErrors.push(err4);
 }
 errors++;
 }
-let data2 = data.page;
-if(!(((typeof data2 == "number") && (!(data2 % 1) && !isNaN(data2))) && (isFinite(data2)))){
-let dataType2 = typeof data2;
-let coerced2 = undefined;
-if(dataType2 == 'object' && Array.isArray(data2) && data2.length == 1){
-data2 = data2[0];
-dataType2 = typeof data2;
-if(((typeof data2 == "number") && (!(data2 % 1) && !isNaN(data2))) && (isFinite(data2))){
-coerced2 = data2;
+}
+if(coerced1 !== undefined){
+data1 = coerced1;
+if(data !== undefined){
+data["limit"] = coerced1;
 }
 }
-if(!(coerced2 !== undefined)){
-if(dataType2 === "boolean" || data2 === null
-              || (dataType2 === "string" && data2 && data2 == +data2 && !(data2 % 1))){
-coerced2 = +data2;
 }
-else {
-const err5 = {instancePath:instancePath+"/page",schemaPath:"#/properties/page/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
+if((typeof data1 == "number") && (isFinite(data1))){
+if(data1 > 100 || isNaN(data1)){
+const err5 = {instancePath:instancePath+"/limit",schemaPath:"#/properties/limit/maximum",keyword:"maximum",params:{limit: 100, range: [1,100]},message:"must be <= 100"};
 if(vErrors === null){
 vErrors = [err5];
 }
@@ -8650,17 +8633,8 @@ vErrors.push(err5);
 }
 errors++;
 }
-}
-if(coerced2 !== undefined){
-data2 = coerced2;
-if(data !== undefined){
-data["page"] = coerced2;
-}
-}
-}
-if((typeof data2 == "number") && (isFinite(data2))){
-if(data2 > 1000000 || isNaN(data2)){
-const err6 = {instancePath:instancePath+"/page",schemaPath:"#/properties/page/maximum",keyword:"maximum",params:{limit: 1000000, range: [1,1000000]},message:"must be <= 1000000"};
+if(data1 < 1 || isNaN(data1)){
+const err6 = {instancePath:instancePath+"/limit",schemaPath:"#/properties/limit/minimum",keyword:"minimum",params:{limit: 1, range: [1,100]},message:"must be >= 1"};
 if(vErrors === null){
 vErrors = [err6];
 }
@@ -8669,8 +8643,28 @@ vErrors.push(err6);
 }
 errors++;
 }
-if(data2 < 1 || isNaN(data2)){
-const err7 = {instancePath:instancePath+"/page",schemaPath:"#/properties/page/minimum",keyword:"minimum",params:{limit: 1, range: [1,1000000]},message:"must be >= 1"};
+}
+if(data.cursor !== undefined){
+let data2 = data.cursor;
+if(typeof data2 !== "string"){
+let dataType2 = typeof data2;
+let coerced2 = undefined;
+if(dataType2 == 'object' && Array.isArray(data2) && data2.length == 1){
+data2 = data2[0];
+dataType2 = typeof data2;
+if(typeof data2 === "string"){
+coerced2 = data2;
+}
+}
+if(!(coerced2 !== undefined)){
+if(dataType2 == "number" || dataType2 == "boolean"){
+coerced2 = "" + data2;
+}
+else if(data2 === null){
+coerced2 = "";
+}
+else {
+const err7 = {instancePath:instancePath+"/cursor",schemaPath:"#/properties/cursor/type",keyword:"type",params:{type: "string"},message:"must be string"};
 if(vErrors === null){
 vErrors = [err7];
 }
@@ -8680,24 +8674,16 @@ vErrors.push(err7);
 errors++;
 }
 }
-let data3 = data.limit;
-if(!(((typeof data3 == "number") && (!(data3 % 1) && !isNaN(data3))) && (isFinite(data3)))){
-let dataType3 = typeof data3;
-let coerced3 = undefined;
-if(dataType3 == 'object' && Array.isArray(data3) && data3.length == 1){
-data3 = data3[0];
-dataType3 = typeof data3;
-if(((typeof data3 == "number") && (!(data3 % 1) && !isNaN(data3))) && (isFinite(data3))){
-coerced3 = data3;
+if(coerced2 !== undefined){
+data2 = coerced2;
+if(data !== undefined){
+data["cursor"] = coerced2;
 }
 }
-if(!(coerced3 !== undefined)){
-if(dataType3 === "boolean" || data3 === null
-              || (dataType3 === "string" && data3 && data3 == +data3 && !(data3 % 1))){
-coerced3 = +data3;
 }
-else {
-const err8 = {instancePath:instancePath+"/limit",schemaPath:"#/properties/limit/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
+if(typeof data2 === "string"){
+if(isLonger(data2, 4000)){
+const err8 = {instancePath:instancePath+"/cursor",schemaPath:"#/properties/cursor/maxLength",keyword:"maxLength",params:{limit: 4000},message:"must NOT have more than 4000 characters"};
 if(vErrors === null){
 vErrors = [err8];
 }
@@ -8706,17 +8692,8 @@ vErrors.push(err8);
 }
 errors++;
 }
-}
-if(coerced3 !== undefined){
-data3 = coerced3;
-if(data !== undefined){
-data["limit"] = coerced3;
-}
-}
-}
-if((typeof data3 == "number") && (isFinite(data3))){
-if(data3 > 100 || isNaN(data3)){
-const err9 = {instancePath:instancePath+"/limit",schemaPath:"#/properties/limit/maximum",keyword:"maximum",params:{limit: 100, range: [1,100]},message:"must be <= 100"};
+if(isShorter(data2, 1)){
+const err9 = {instancePath:instancePath+"/cursor",schemaPath:"#/properties/cursor/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters"};
 if(vErrors === null){
 vErrors = [err9];
 }
@@ -8725,8 +8702,28 @@ vErrors.push(err9);
 }
 errors++;
 }
-if(data3 < 1 || isNaN(data3)){
-const err10 = {instancePath:instancePath+"/limit",schemaPath:"#/properties/limit/minimum",keyword:"minimum",params:{limit: 1, range: [1,100]},message:"must be >= 1"};
+}
+}
+let data3 = data.sort;
+if(typeof data3 !== "string"){
+let dataType3 = typeof data3;
+let coerced3 = undefined;
+if(dataType3 == 'object' && Array.isArray(data3) && data3.length == 1){
+data3 = data3[0];
+dataType3 = typeof data3;
+if(typeof data3 === "string"){
+coerced3 = data3;
+}
+}
+if(!(coerced3 !== undefined)){
+if(dataType3 == "number" || dataType3 == "boolean"){
+coerced3 = "" + data3;
+}
+else if(data3 === null){
+coerced3 = "";
+}
+else {
+const err10 = {instancePath:instancePath+"/sort",schemaPath:"#/properties/sort/type",keyword:"type",params:{type: "string"},message:"must be string"};
 if(vErrors === null){
 vErrors = [err10];
 }
@@ -8736,8 +8733,24 @@ vErrors.push(err10);
 errors++;
 }
 }
-if(data.cursor !== undefined){
-let data4 = data.cursor;
+if(coerced3 !== undefined){
+data3 = coerced3;
+if(data !== undefined){
+data["sort"] = coerced3;
+}
+}
+}
+if(!(data3 === "id")){
+const err11 = {instancePath:instancePath+"/sort",schemaPath:"#/properties/sort/enum",keyword:"enum",params:{allowedValues: schema_queryListModels.properties.sort.enum},message:"must be equal to one of the allowed values"};
+if(vErrors === null){
+vErrors = [err11];
+}
+else {
+vErrors.push(err11);
+}
+errors++;
+}
+let data4 = data.order;
 if(typeof data4 !== "string"){
 let dataType4 = typeof data4;
 let coerced4 = undefined;
@@ -8756,26 +8769,7 @@ else if(data4 === null){
 coerced4 = "";
 }
 else {
-const err11 = {instancePath:instancePath+"/cursor",schemaPath:"#/properties/cursor/type",keyword:"type",params:{type: "string"},message:"must be string"};
-if(vErrors === null){
-vErrors = [err11];
-}
-else {
-vErrors.push(err11);
-}
-errors++;
-}
-}
-if(coerced4 !== undefined){
-data4 = coerced4;
-if(data !== undefined){
-data["cursor"] = coerced4;
-}
-}
-}
-if(typeof data4 === "string"){
-if(isLonger(data4, 4000)){
-const err12 = {instancePath:instancePath+"/cursor",schemaPath:"#/properties/cursor/maxLength",keyword:"maxLength",params:{limit: 4000},message:"must NOT have more than 4000 characters"};
+const err12 = {instancePath:instancePath+"/order",schemaPath:"#/properties/order/type",keyword:"type",params:{type: "string"},message:"must be string"};
 if(vErrors === null){
 vErrors = [err12];
 }
@@ -8784,8 +8778,16 @@ vErrors.push(err12);
 }
 errors++;
 }
-if(isShorter(data4, 1)){
-const err13 = {instancePath:instancePath+"/cursor",schemaPath:"#/properties/cursor/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters"};
+}
+if(coerced4 !== undefined){
+data4 = coerced4;
+if(data !== undefined){
+data["order"] = coerced4;
+}
+}
+}
+if(!((data4 === "asc") || (data4 === "desc"))){
+const err13 = {instancePath:instancePath+"/order",schemaPath:"#/properties/order/enum",keyword:"enum",params:{allowedValues: schema_queryListModels.properties.order.enum},message:"must be equal to one of the allowed values"};
 if(vErrors === null){
 vErrors = [err13];
 }
@@ -8793,8 +8795,6 @@ else {
 vErrors.push(err13);
 }
 errors++;
-}
-}
 }
 }
 else {
@@ -8813,7 +8813,7 @@ return errors === 0;
 validate_queryListModels.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
 
 exports.queryListSessions = validate_queryListSessions;
-const schema_queryListSessions = {"type":"object","additionalProperties":false,"properties":{"sort":{"type":"string","enum":["created_at","updated_at"],"default":"created_at"},"project_id":{"$ref":"spec:ProjectId"},"status":{"type":"array","maxItems":10,"items":{"$ref":"spec:SessionStatus"}},"q":{"type":"string","minLength":1,"maxLength":200},"page":{"type":"integer","minimum":1,"maximum":1000000,"default":1},"limit":{"type":"integer","minimum":1,"maximum":100,"default":20},"order":{"type":"string","enum":["asc","desc"],"default":"desc"},"cursor":{"type":"string","minLength":1,"maxLength":4000},"created_after":{"$ref":"spec:Timestamp"},"created_before":{"$ref":"spec:Timestamp"},"updated_after":{"$ref":"spec:Timestamp"},"updated_before":{"$ref":"spec:Timestamp"},"metadata":{"type":"object","maxProperties":8,"propertyNames":{"minLength":1,"maxLength":64},"additionalProperties":{"type":"string","maxLength":512}}},"required":[],"$id":"queryListSessions"};
+const schema_queryListSessions = {"type":"object","additionalProperties":false,"properties":{"page":{"type":"integer","minimum":1,"maximum":1000000,"default":1},"limit":{"type":"integer","minimum":1,"maximum":100,"default":20},"order":{"type":"string","enum":["asc","desc"],"default":"desc"},"cursor":{"type":"string","minLength":1,"maxLength":4000},"sort":{"type":"string","enum":["created_at","updated_at"],"default":"created_at"},"project_id":{"$ref":"spec:ProjectId"},"status":{"type":"array","maxItems":10,"items":{"$ref":"spec:SessionStatus"}},"q":{"type":"string","minLength":1,"maxLength":200},"created_after":{"$ref":"spec:Timestamp"},"created_before":{"$ref":"spec:Timestamp"},"updated_after":{"$ref":"spec:Timestamp"},"updated_before":{"$ref":"spec:Timestamp"},"metadata":{"type":"object","maxProperties":8,"propertyNames":{"minLength":1,"maxLength":64},"additionalProperties":{"type":"string","maxLength":512}}},"required":[],"$id":"queryListSessions"};
 const schema_spec_SessionStatus = {"type":"string","enum":["active","archived"],"$id":"spec:SessionStatus"};
 
 function validate_spec_SessionStatus(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
@@ -8890,9 +8890,6 @@ if(evaluated0.dynamicItems){
 evaluated0.items = undefined;
 }
 if(data && typeof data == "object" && !Array.isArray(data)){
-if(data.sort === undefined){
-data.sort = "created_at";
-}
 if(data.page === undefined){
 data.page = 1;
 }
@@ -8901,6 +8898,9 @@ data.limit = 20;
 }
 if(data.order === undefined){
 data.order = "desc";
+}
+if(data.sort === undefined){
+data.sort = "created_at";
 }
 for(const key0 in data){
 if(!(func_191f75b3.call(schema_queryListSessions.properties, key0))){
@@ -8914,26 +8914,24 @@ vErrors.push(err0);
 errors++;
 }
 }
-let data0 = data.sort;
-if(typeof data0 !== "string"){
+let data0 = data.page;
+if(!(((typeof data0 == "number") && (!(data0 % 1) && !isNaN(data0))) && (isFinite(data0)))){
 let dataType0 = typeof data0;
 let coerced0 = undefined;
 if(dataType0 == 'object' && Array.isArray(data0) && data0.length == 1){
 data0 = data0[0];
 dataType0 = typeof data0;
-if(typeof data0 === "string"){
+if(((typeof data0 == "number") && (!(data0 % 1) && !isNaN(data0))) && (isFinite(data0))){
 coerced0 = data0;
 }
 }
 if(!(coerced0 !== undefined)){
-if(dataType0 == "number" || dataType0 == "boolean"){
-coerced0 = "" + data0;
-}
-else if(data0 === null){
-coerced0 = "";
+if(dataType0 === "boolean" || data0 === null
+              || (dataType0 === "string" && data0 && data0 == +data0 && !(data0 % 1))){
+coerced0 = +data0;
 }
 else {
-const err1 = {instancePath:instancePath+"/sort",schemaPath:"#/properties/sort/type",keyword:"type",params:{type: "string"},message:"must be string"};
+const err1 = {instancePath:instancePath+"/page",schemaPath:"#/properties/page/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
 if(vErrors === null){
 vErrors = [err1];
 }
@@ -8946,17 +8944,237 @@ errors++;
 if(coerced0 !== undefined){
 data0 = coerced0;
 if(data !== undefined){
-data["sort"] = coerced0;
+data["page"] = coerced0;
 }
 }
 }
-if(!((data0 === "created_at") || (data0 === "updated_at"))){
-const err2 = {instancePath:instancePath+"/sort",schemaPath:"#/properties/sort/enum",keyword:"enum",params:{allowedValues: schema_queryListSessions.properties.sort.enum},message:"must be equal to one of the allowed values"};
+if((typeof data0 == "number") && (isFinite(data0))){
+if(data0 > 1000000 || isNaN(data0)){
+const err2 = {instancePath:instancePath+"/page",schemaPath:"#/properties/page/maximum",keyword:"maximum",params:{limit: 1000000, range: [1,1000000]},message:"must be <= 1000000"};
 if(vErrors === null){
 vErrors = [err2];
 }
 else {
 vErrors.push(err2);
+}
+errors++;
+}
+if(data0 < 1 || isNaN(data0)){
+const err3 = {instancePath:instancePath+"/page",schemaPath:"#/properties/page/minimum",keyword:"minimum",params:{limit: 1, range: [1,1000000]},message:"must be >= 1"};
+if(vErrors === null){
+vErrors = [err3];
+}
+else {
+vErrors.push(err3);
+}
+errors++;
+}
+}
+let data1 = data.limit;
+if(!(((typeof data1 == "number") && (!(data1 % 1) && !isNaN(data1))) && (isFinite(data1)))){
+let dataType1 = typeof data1;
+let coerced1 = undefined;
+if(dataType1 == 'object' && Array.isArray(data1) && data1.length == 1){
+data1 = data1[0];
+dataType1 = typeof data1;
+if(((typeof data1 == "number") && (!(data1 % 1) && !isNaN(data1))) && (isFinite(data1))){
+coerced1 = data1;
+}
+}
+if(!(coerced1 !== undefined)){
+if(dataType1 === "boolean" || data1 === null
+              || (dataType1 === "string" && data1 && data1 == +data1 && !(data1 % 1))){
+coerced1 = +data1;
+}
+else {
+const err4 = {instancePath:instancePath+"/limit",schemaPath:"#/properties/limit/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
+if(vErrors === null){
+vErrors = [err4];
+}
+else {
+vErrors.push(err4);
+}
+errors++;
+}
+}
+if(coerced1 !== undefined){
+data1 = coerced1;
+if(data !== undefined){
+data["limit"] = coerced1;
+}
+}
+}
+if((typeof data1 == "number") && (isFinite(data1))){
+if(data1 > 100 || isNaN(data1)){
+const err5 = {instancePath:instancePath+"/limit",schemaPath:"#/properties/limit/maximum",keyword:"maximum",params:{limit: 100, range: [1,100]},message:"must be <= 100"};
+if(vErrors === null){
+vErrors = [err5];
+}
+else {
+vErrors.push(err5);
+}
+errors++;
+}
+if(data1 < 1 || isNaN(data1)){
+const err6 = {instancePath:instancePath+"/limit",schemaPath:"#/properties/limit/minimum",keyword:"minimum",params:{limit: 1, range: [1,100]},message:"must be >= 1"};
+if(vErrors === null){
+vErrors = [err6];
+}
+else {
+vErrors.push(err6);
+}
+errors++;
+}
+}
+let data2 = data.order;
+if(typeof data2 !== "string"){
+let dataType2 = typeof data2;
+let coerced2 = undefined;
+if(dataType2 == 'object' && Array.isArray(data2) && data2.length == 1){
+data2 = data2[0];
+dataType2 = typeof data2;
+if(typeof data2 === "string"){
+coerced2 = data2;
+}
+}
+if(!(coerced2 !== undefined)){
+if(dataType2 == "number" || dataType2 == "boolean"){
+coerced2 = "" + data2;
+}
+else if(data2 === null){
+coerced2 = "";
+}
+else {
+const err7 = {instancePath:instancePath+"/order",schemaPath:"#/properties/order/type",keyword:"type",params:{type: "string"},message:"must be string"};
+if(vErrors === null){
+vErrors = [err7];
+}
+else {
+vErrors.push(err7);
+}
+errors++;
+}
+}
+if(coerced2 !== undefined){
+data2 = coerced2;
+if(data !== undefined){
+data["order"] = coerced2;
+}
+}
+}
+if(!((data2 === "asc") || (data2 === "desc"))){
+const err8 = {instancePath:instancePath+"/order",schemaPath:"#/properties/order/enum",keyword:"enum",params:{allowedValues: schema_queryListSessions.properties.order.enum},message:"must be equal to one of the allowed values"};
+if(vErrors === null){
+vErrors = [err8];
+}
+else {
+vErrors.push(err8);
+}
+errors++;
+}
+if(data.cursor !== undefined){
+let data3 = data.cursor;
+if(typeof data3 !== "string"){
+let dataType3 = typeof data3;
+let coerced3 = undefined;
+if(dataType3 == 'object' && Array.isArray(data3) && data3.length == 1){
+data3 = data3[0];
+dataType3 = typeof data3;
+if(typeof data3 === "string"){
+coerced3 = data3;
+}
+}
+if(!(coerced3 !== undefined)){
+if(dataType3 == "number" || dataType3 == "boolean"){
+coerced3 = "" + data3;
+}
+else if(data3 === null){
+coerced3 = "";
+}
+else {
+const err9 = {instancePath:instancePath+"/cursor",schemaPath:"#/properties/cursor/type",keyword:"type",params:{type: "string"},message:"must be string"};
+if(vErrors === null){
+vErrors = [err9];
+}
+else {
+vErrors.push(err9);
+}
+errors++;
+}
+}
+if(coerced3 !== undefined){
+data3 = coerced3;
+if(data !== undefined){
+data["cursor"] = coerced3;
+}
+}
+}
+if(typeof data3 === "string"){
+if(isLonger(data3, 4000)){
+const err10 = {instancePath:instancePath+"/cursor",schemaPath:"#/properties/cursor/maxLength",keyword:"maxLength",params:{limit: 4000},message:"must NOT have more than 4000 characters"};
+if(vErrors === null){
+vErrors = [err10];
+}
+else {
+vErrors.push(err10);
+}
+errors++;
+}
+if(isShorter(data3, 1)){
+const err11 = {instancePath:instancePath+"/cursor",schemaPath:"#/properties/cursor/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters"};
+if(vErrors === null){
+vErrors = [err11];
+}
+else {
+vErrors.push(err11);
+}
+errors++;
+}
+}
+}
+let data4 = data.sort;
+if(typeof data4 !== "string"){
+let dataType4 = typeof data4;
+let coerced4 = undefined;
+if(dataType4 == 'object' && Array.isArray(data4) && data4.length == 1){
+data4 = data4[0];
+dataType4 = typeof data4;
+if(typeof data4 === "string"){
+coerced4 = data4;
+}
+}
+if(!(coerced4 !== undefined)){
+if(dataType4 == "number" || dataType4 == "boolean"){
+coerced4 = "" + data4;
+}
+else if(data4 === null){
+coerced4 = "";
+}
+else {
+const err12 = {instancePath:instancePath+"/sort",schemaPath:"#/properties/sort/type",keyword:"type",params:{type: "string"},message:"must be string"};
+if(vErrors === null){
+vErrors = [err12];
+}
+else {
+vErrors.push(err12);
+}
+errors++;
+}
+}
+if(coerced4 !== undefined){
+data4 = coerced4;
+if(data !== undefined){
+data["sort"] = coerced4;
+}
+}
+}
+if(!((data4 === "created_at") || (data4 === "updated_at"))){
+const err13 = {instancePath:instancePath+"/sort",schemaPath:"#/properties/sort/enum",keyword:"enum",params:{allowedValues: schema_queryListSessions.properties.sort.enum},message:"must be equal to one of the allowed values"};
+if(vErrors === null){
+vErrors = [err13];
+}
+else {
+vErrors.push(err13);
 }
 errors++;
 }
@@ -8967,252 +9185,24 @@ errors = vErrors.length;
 }
 }
 if(data.status !== undefined){
-let data2 = data.status;
-if(!(Array.isArray(data2))){
-let dataType1 = typeof data2;
-let coerced1 = undefined;
-if(dataType1 == 'object' && Array.isArray(data2) && data2.length == 1){
-data2 = data2[0];
-dataType1 = typeof data2;
-if(Array.isArray(data2)){
-coerced1 = data2;
-}
-}
-if(!(coerced1 !== undefined)){
-if(dataType1 === "string" || dataType1 === "number"
-              || dataType1 === "boolean" || data2 === null){
-coerced1 = [data2];
-}
-else {
-const err3 = {instancePath:instancePath+"/status",schemaPath:"#/properties/status/type",keyword:"type",params:{type: "array"},message:"must be array"};
-if(vErrors === null){
-vErrors = [err3];
-}
-else {
-vErrors.push(err3);
-}
-errors++;
-}
-}
-if(coerced1 !== undefined){
-data2 = coerced1;
-if(data !== undefined){
-data["status"] = coerced1;
-}
-}
-}
-if(Array.isArray(data2)){
-if(data2.length > 10){
-const err4 = {instancePath:instancePath+"/status",schemaPath:"#/properties/status/maxItems",keyword:"maxItems",params:{limit: 10},message:"must NOT have more than 10 items"};
-if(vErrors === null){
-vErrors = [err4];
-}
-else {
-vErrors.push(err4);
-}
-errors++;
-}
-const len0 = data2.length;
-for(let i0=0; i0<len0; i0++){
-if(!(validate_spec_SessionStatus(data2[i0], {instancePath:instancePath+"/status/" + i0,parentData:data2,parentDataProperty:i0,rootData,dynamicAnchors}))){
-vErrors = joined(vErrors, validate_spec_SessionStatus.errors);
-errors = vErrors.length;
-}
-}
-}
-}
-if(data.q !== undefined){
-let data4 = data.q;
-if(typeof data4 !== "string"){
-let dataType2 = typeof data4;
-let coerced2 = undefined;
-if(dataType2 == 'object' && Array.isArray(data4) && data4.length == 1){
-data4 = data4[0];
-dataType2 = typeof data4;
-if(typeof data4 === "string"){
-coerced2 = data4;
-}
-}
-if(!(coerced2 !== undefined)){
-if(dataType2 == "number" || dataType2 == "boolean"){
-coerced2 = "" + data4;
-}
-else if(data4 === null){
-coerced2 = "";
-}
-else {
-const err5 = {instancePath:instancePath+"/q",schemaPath:"#/properties/q/type",keyword:"type",params:{type: "string"},message:"must be string"};
-if(vErrors === null){
-vErrors = [err5];
-}
-else {
-vErrors.push(err5);
-}
-errors++;
-}
-}
-if(coerced2 !== undefined){
-data4 = coerced2;
-if(data !== undefined){
-data["q"] = coerced2;
-}
-}
-}
-if(typeof data4 === "string"){
-if(isLonger(data4, 200)){
-const err6 = {instancePath:instancePath+"/q",schemaPath:"#/properties/q/maxLength",keyword:"maxLength",params:{limit: 200},message:"must NOT have more than 200 characters"};
-if(vErrors === null){
-vErrors = [err6];
-}
-else {
-vErrors.push(err6);
-}
-errors++;
-}
-if(isShorter(data4, 1)){
-const err7 = {instancePath:instancePath+"/q",schemaPath:"#/properties/q/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters"};
-if(vErrors === null){
-vErrors = [err7];
-}
-else {
-vErrors.push(err7);
-}
-errors++;
-}
-}
-}
-let data5 = data.page;
-if(!(((typeof data5 == "number") && (!(data5 % 1) && !isNaN(data5))) && (isFinite(data5)))){
-let dataType3 = typeof data5;
-let coerced3 = undefined;
-if(dataType3 == 'object' && Array.isArray(data5) && data5.length == 1){
-data5 = data5[0];
-dataType3 = typeof data5;
-if(((typeof data5 == "number") && (!(data5 % 1) && !isNaN(data5))) && (isFinite(data5))){
-coerced3 = data5;
-}
-}
-if(!(coerced3 !== undefined)){
-if(dataType3 === "boolean" || data5 === null
-              || (dataType3 === "string" && data5 && data5 == +data5 && !(data5 % 1))){
-coerced3 = +data5;
-}
-else {
-const err8 = {instancePath:instancePath+"/page",schemaPath:"#/properties/page/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
-if(vErrors === null){
-vErrors = [err8];
-}
-else {
-vErrors.push(err8);
-}
-errors++;
-}
-}
-if(coerced3 !== undefined){
-data5 = coerced3;
-if(data !== undefined){
-data["page"] = coerced3;
-}
-}
-}
-if((typeof data5 == "number") && (isFinite(data5))){
-if(data5 > 1000000 || isNaN(data5)){
-const err9 = {instancePath:instancePath+"/page",schemaPath:"#/properties/page/maximum",keyword:"maximum",params:{limit: 1000000, range: [1,1000000]},message:"must be <= 1000000"};
-if(vErrors === null){
-vErrors = [err9];
-}
-else {
-vErrors.push(err9);
-}
-errors++;
-}
-if(data5 < 1 || isNaN(data5)){
-const err10 = {instancePath:instancePath+"/page",schemaPath:"#/properties/page/minimum",keyword:"minimum",params:{limit: 1, range: [1,1000000]},message:"must be >= 1"};
-if(vErrors === null){
-vErrors = [err10];
-}
-else {
-vErrors.push(err10);
-}
-errors++;
-}
-}
-let data6 = data.limit;
-if(!(((typeof data6 == "number") && (!(data6 % 1) && !isNaN(data6))) && (isFinite(data6)))){
-let dataType4 = typeof data6;
-let coerced4 = undefined;
-if(dataType4 == 'object' && Array.isArray(data6) && data6.length == 1){
-data6 = data6[0];
-dataType4 = typeof data6;
-if(((typeof data6 == "number") && (!(data6 % 1) && !isNaN(data6))) && (isFinite(data6))){
-coerced4 = data6;
-}
-}
-if(!(coerced4 !== undefined)){
-if(dataType4 === "boolean" || data6 === null
-              || (dataType4 === "string" && data6 && data6 == +data6 && !(data6 % 1))){
-coerced4 = +data6;
-}
-else {
-const err11 = {instancePath:instancePath+"/limit",schemaPath:"#/properties/limit/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
-if(vErrors === null){
-vErrors = [err11];
-}
-else {
-vErrors.push(err11);
-}
-errors++;
-}
-}
-if(coerced4 !== undefined){
-data6 = coerced4;
-if(data !== undefined){
-data["limit"] = coerced4;
-}
-}
-}
-if((typeof data6 == "number") && (isFinite(data6))){
-if(data6 > 100 || isNaN(data6)){
-const err12 = {instancePath:instancePath+"/limit",schemaPath:"#/properties/limit/maximum",keyword:"maximum",params:{limit: 100, range: [1,100]},message:"must be <= 100"};
-if(vErrors === null){
-vErrors = [err12];
-}
-else {
-vErrors.push(err12);
-}
-errors++;
-}
-if(data6 < 1 || isNaN(data6)){
-const err13 = {instancePath:instancePath+"/limit",schemaPath:"#/properties/limit/minimum",keyword:"minimum",params:{limit: 1, range: [1,100]},message:"must be >= 1"};
-if(vErrors === null){
-vErrors = [err13];
-}
-else {
-vErrors.push(err13);
-}
-errors++;
-}
-}
-let data7 = data.order;
-if(typeof data7 !== "string"){
-let dataType5 = typeof data7;
+let data6 = data.status;
+if(!(Array.isArray(data6))){
+let dataType5 = typeof data6;
 let coerced5 = undefined;
-if(dataType5 == 'object' && Array.isArray(data7) && data7.length == 1){
-data7 = data7[0];
-dataType5 = typeof data7;
-if(typeof data7 === "string"){
-coerced5 = data7;
+if(dataType5 == 'object' && Array.isArray(data6) && data6.length == 1){
+data6 = data6[0];
+dataType5 = typeof data6;
+if(Array.isArray(data6)){
+coerced5 = data6;
 }
 }
 if(!(coerced5 !== undefined)){
-if(dataType5 == "number" || dataType5 == "boolean"){
-coerced5 = "" + data7;
-}
-else if(data7 === null){
-coerced5 = "";
+if(dataType5 === "string" || dataType5 === "number"
+              || dataType5 === "boolean" || data6 === null){
+coerced5 = [data6];
 }
 else {
-const err14 = {instancePath:instancePath+"/order",schemaPath:"#/properties/order/type",keyword:"type",params:{type: "string"},message:"must be string"};
+const err14 = {instancePath:instancePath+"/status",schemaPath:"#/properties/status/type",keyword:"type",params:{type: "array"},message:"must be array"};
 if(vErrors === null){
 vErrors = [err14];
 }
@@ -9223,14 +9213,15 @@ errors++;
 }
 }
 if(coerced5 !== undefined){
-data7 = coerced5;
+data6 = coerced5;
 if(data !== undefined){
-data["order"] = coerced5;
+data["status"] = coerced5;
 }
 }
 }
-if(!((data7 === "asc") || (data7 === "desc"))){
-const err15 = {instancePath:instancePath+"/order",schemaPath:"#/properties/order/enum",keyword:"enum",params:{allowedValues: schema_queryListSessions.properties.order.enum},message:"must be equal to one of the allowed values"};
+if(Array.isArray(data6)){
+if(data6.length > 10){
+const err15 = {instancePath:instancePath+"/status",schemaPath:"#/properties/status/maxItems",keyword:"maxItems",params:{limit: 10},message:"must NOT have more than 10 items"};
 if(vErrors === null){
 vErrors = [err15];
 }
@@ -9239,8 +9230,17 @@ vErrors.push(err15);
 }
 errors++;
 }
-if(data.cursor !== undefined){
-let data8 = data.cursor;
+const len0 = data6.length;
+for(let i0=0; i0<len0; i0++){
+if(!(validate_spec_SessionStatus(data6[i0], {instancePath:instancePath+"/status/" + i0,parentData:data6,parentDataProperty:i0,rootData,dynamicAnchors}))){
+vErrors = joined(vErrors, validate_spec_SessionStatus.errors);
+errors = vErrors.length;
+}
+}
+}
+}
+if(data.q !== undefined){
+let data8 = data.q;
 if(typeof data8 !== "string"){
 let dataType6 = typeof data8;
 let coerced6 = undefined;
@@ -9259,7 +9259,7 @@ else if(data8 === null){
 coerced6 = "";
 }
 else {
-const err16 = {instancePath:instancePath+"/cursor",schemaPath:"#/properties/cursor/type",keyword:"type",params:{type: "string"},message:"must be string"};
+const err16 = {instancePath:instancePath+"/q",schemaPath:"#/properties/q/type",keyword:"type",params:{type: "string"},message:"must be string"};
 if(vErrors === null){
 vErrors = [err16];
 }
@@ -9272,13 +9272,13 @@ errors++;
 if(coerced6 !== undefined){
 data8 = coerced6;
 if(data !== undefined){
-data["cursor"] = coerced6;
+data["q"] = coerced6;
 }
 }
 }
 if(typeof data8 === "string"){
-if(isLonger(data8, 4000)){
-const err17 = {instancePath:instancePath+"/cursor",schemaPath:"#/properties/cursor/maxLength",keyword:"maxLength",params:{limit: 4000},message:"must NOT have more than 4000 characters"};
+if(isLonger(data8, 200)){
+const err17 = {instancePath:instancePath+"/q",schemaPath:"#/properties/q/maxLength",keyword:"maxLength",params:{limit: 200},message:"must NOT have more than 200 characters"};
 if(vErrors === null){
 vErrors = [err17];
 }
@@ -9288,7 +9288,7 @@ vErrors.push(err17);
 errors++;
 }
 if(isShorter(data8, 1)){
-const err18 = {instancePath:instancePath+"/cursor",schemaPath:"#/properties/cursor/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters"};
+const err18 = {instancePath:instancePath+"/q",schemaPath:"#/properties/q/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters"};
 if(vErrors === null){
 vErrors = [err18];
 }
@@ -9451,7 +9451,7 @@ return errors === 0;
 validate_queryListSessions.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
 
 exports.queryListSessionMessages = validate_queryListSessionMessages;
-const schema_queryListSessionMessages = {"type":"object","additionalProperties":false,"properties":{"sort":{"type":"string","enum":["created_at"],"default":"created_at"},"page":{"type":"integer","minimum":1,"maximum":1000000,"default":1},"limit":{"type":"integer","minimum":1,"maximum":100,"default":20},"order":{"type":"string","enum":["asc","desc"],"default":"desc"},"cursor":{"type":"string","minLength":1,"maxLength":4000},"created_after":{"$ref":"spec:Timestamp"},"created_before":{"$ref":"spec:Timestamp"},"updated_after":{"$ref":"spec:Timestamp"},"updated_before":{"$ref":"spec:Timestamp"},"metadata":{"type":"object","maxProperties":8,"propertyNames":{"minLength":1,"maxLength":64},"additionalProperties":{"type":"string","maxLength":512}}},"required":[],"$id":"queryListSessionMessages"};
+const schema_queryListSessionMessages = {"type":"object","additionalProperties":false,"properties":{"page":{"type":"integer","minimum":1,"maximum":1000000,"default":1},"limit":{"type":"integer","minimum":1,"maximum":100,"default":20},"order":{"type":"string","enum":["asc","desc"],"default":"desc"},"cursor":{"type":"string","minLength":1,"maxLength":4000},"sort":{"type":"string","enum":["created_at"],"default":"created_at"},"created_after":{"$ref":"spec:Timestamp"},"created_before":{"$ref":"spec:Timestamp"},"updated_after":{"$ref":"spec:Timestamp"},"updated_before":{"$ref":"spec:Timestamp"},"metadata":{"type":"object","maxProperties":8,"propertyNames":{"minLength":1,"maxLength":64},"additionalProperties":{"type":"string","maxLength":512}}},"required":[],"$id":"queryListSessionMessages"};
 
 function validate_queryListSessionMessages(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
 /*# sourceURL="queryListSessionMessages" */;
@@ -9465,9 +9465,6 @@ if(evaluated0.dynamicItems){
 evaluated0.items = undefined;
 }
 if(data && typeof data == "object" && !Array.isArray(data)){
-if(data.sort === undefined){
-data.sort = "created_at";
-}
 if(data.page === undefined){
 data.page = 1;
 }
@@ -9476,6 +9473,9 @@ data.limit = 20;
 }
 if(data.order === undefined){
 data.order = "desc";
+}
+if(data.sort === undefined){
+data.sort = "created_at";
 }
 for(const key0 in data){
 if(!(func_191f75b3.call(schema_queryListSessionMessages.properties, key0))){
@@ -9489,26 +9489,24 @@ vErrors.push(err0);
 errors++;
 }
 }
-let data0 = data.sort;
-if(typeof data0 !== "string"){
+let data0 = data.page;
+if(!(((typeof data0 == "number") && (!(data0 % 1) && !isNaN(data0))) && (isFinite(data0)))){
 let dataType0 = typeof data0;
 let coerced0 = undefined;
 if(dataType0 == 'object' && Array.isArray(data0) && data0.length == 1){
 data0 = data0[0];
 dataType0 = typeof data0;
-if(typeof data0 === "string"){
+if(((typeof data0 == "number") && (!(data0 % 1) && !isNaN(data0))) && (isFinite(data0))){
 coerced0 = data0;
 }
 }
 if(!(coerced0 !== undefined)){
-if(dataType0 == "number" || dataType0 == "boolean"){
-coerced0 = "" + data0;
-}
-else if(data0 === null){
-coerced0 = "";
+if(dataType0 === "boolean" || data0 === null
+              || (dataType0 === "string" && data0 && data0 == +data0 && !(data0 % 1))){
+coerced0 = +data0;
 }
 else {
-const err1 = {instancePath:instancePath+"/sort",schemaPath:"#/properties/sort/type",keyword:"type",params:{type: "string"},message:"must be string"};
+const err1 = {instancePath:instancePath+"/page",schemaPath:"#/properties/page/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
 if(vErrors === null){
 vErrors = [err1];
 }
@@ -9521,12 +9519,13 @@ errors++;
 if(coerced0 !== undefined){
 data0 = coerced0;
 if(data !== undefined){
-data["sort"] = coerced0;
+data["page"] = coerced0;
 }
 }
 }
-if(!(data0 === "created_at")){
-const err2 = {instancePath:instancePath+"/sort",schemaPath:"#/properties/sort/enum",keyword:"enum",params:{allowedValues: schema_queryListSessionMessages.properties.sort.enum},message:"must be equal to one of the allowed values"};
+if((typeof data0 == "number") && (isFinite(data0))){
+if(data0 > 1000000 || isNaN(data0)){
+const err2 = {instancePath:instancePath+"/page",schemaPath:"#/properties/page/maximum",keyword:"maximum",params:{limit: 1000000, range: [1,1000000]},message:"must be <= 1000000"};
 if(vErrors === null){
 vErrors = [err2];
 }
@@ -9535,7 +9534,18 @@ vErrors.push(err2);
 }
 errors++;
 }
-let data1 = data.page;
+if(data0 < 1 || isNaN(data0)){
+const err3 = {instancePath:instancePath+"/page",schemaPath:"#/properties/page/minimum",keyword:"minimum",params:{limit: 1, range: [1,1000000]},message:"must be >= 1"};
+if(vErrors === null){
+vErrors = [err3];
+}
+else {
+vErrors.push(err3);
+}
+errors++;
+}
+}
+let data1 = data.limit;
 if(!(((typeof data1 == "number") && (!(data1 % 1) && !isNaN(data1))) && (isFinite(data1)))){
 let dataType1 = typeof data1;
 let coerced1 = undefined;
@@ -9552,26 +9562,7 @@ if(dataType1 === "boolean" || data1 === null
 coerced1 = +data1;
 }
 else {
-const err3 = {instancePath:instancePath+"/page",schemaPath:"#/properties/page/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
-if(vErrors === null){
-vErrors = [err3];
-}
-else {
-vErrors.push(err3);
-}
-errors++;
-}
-}
-if(coerced1 !== undefined){
-data1 = coerced1;
-if(data !== undefined){
-data["page"] = coerced1;
-}
-}
-}
-if((typeof data1 == "number") && (isFinite(data1))){
-if(data1 > 1000000 || isNaN(data1)){
-const err4 = {instancePath:instancePath+"/page",schemaPath:"#/properties/page/maximum",keyword:"maximum",params:{limit: 1000000, range: [1,1000000]},message:"must be <= 1000000"};
+const err4 = {instancePath:instancePath+"/limit",schemaPath:"#/properties/limit/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
 if(vErrors === null){
 vErrors = [err4];
 }
@@ -9580,8 +9571,17 @@ vErrors.push(err4);
 }
 errors++;
 }
-if(data1 < 1 || isNaN(data1)){
-const err5 = {instancePath:instancePath+"/page",schemaPath:"#/properties/page/minimum",keyword:"minimum",params:{limit: 1, range: [1,1000000]},message:"must be >= 1"};
+}
+if(coerced1 !== undefined){
+data1 = coerced1;
+if(data !== undefined){
+data["limit"] = coerced1;
+}
+}
+}
+if((typeof data1 == "number") && (isFinite(data1))){
+if(data1 > 100 || isNaN(data1)){
+const err5 = {instancePath:instancePath+"/limit",schemaPath:"#/properties/limit/maximum",keyword:"maximum",params:{limit: 100, range: [1,100]},message:"must be <= 100"};
 if(vErrors === null){
 vErrors = [err5];
 }
@@ -9590,25 +9590,8 @@ vErrors.push(err5);
 }
 errors++;
 }
-}
-let data2 = data.limit;
-if(!(((typeof data2 == "number") && (!(data2 % 1) && !isNaN(data2))) && (isFinite(data2)))){
-let dataType2 = typeof data2;
-let coerced2 = undefined;
-if(dataType2 == 'object' && Array.isArray(data2) && data2.length == 1){
-data2 = data2[0];
-dataType2 = typeof data2;
-if(((typeof data2 == "number") && (!(data2 % 1) && !isNaN(data2))) && (isFinite(data2))){
-coerced2 = data2;
-}
-}
-if(!(coerced2 !== undefined)){
-if(dataType2 === "boolean" || data2 === null
-              || (dataType2 === "string" && data2 && data2 == +data2 && !(data2 % 1))){
-coerced2 = +data2;
-}
-else {
-const err6 = {instancePath:instancePath+"/limit",schemaPath:"#/properties/limit/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
+if(data1 < 1 || isNaN(data1)){
+const err6 = {instancePath:instancePath+"/limit",schemaPath:"#/properties/limit/minimum",keyword:"minimum",params:{limit: 1, range: [1,100]},message:"must be >= 1"};
 if(vErrors === null){
 vErrors = [err6];
 }
@@ -9618,16 +9601,26 @@ vErrors.push(err6);
 errors++;
 }
 }
-if(coerced2 !== undefined){
-data2 = coerced2;
-if(data !== undefined){
-data["limit"] = coerced2;
+let data2 = data.order;
+if(typeof data2 !== "string"){
+let dataType2 = typeof data2;
+let coerced2 = undefined;
+if(dataType2 == 'object' && Array.isArray(data2) && data2.length == 1){
+data2 = data2[0];
+dataType2 = typeof data2;
+if(typeof data2 === "string"){
+coerced2 = data2;
 }
 }
+if(!(coerced2 !== undefined)){
+if(dataType2 == "number" || dataType2 == "boolean"){
+coerced2 = "" + data2;
 }
-if((typeof data2 == "number") && (isFinite(data2))){
-if(data2 > 100 || isNaN(data2)){
-const err7 = {instancePath:instancePath+"/limit",schemaPath:"#/properties/limit/maximum",keyword:"maximum",params:{limit: 100, range: [1,100]},message:"must be <= 100"};
+else if(data2 === null){
+coerced2 = "";
+}
+else {
+const err7 = {instancePath:instancePath+"/order",schemaPath:"#/properties/order/type",keyword:"type",params:{type: "string"},message:"must be string"};
 if(vErrors === null){
 vErrors = [err7];
 }
@@ -9636,8 +9629,16 @@ vErrors.push(err7);
 }
 errors++;
 }
-if(data2 < 1 || isNaN(data2)){
-const err8 = {instancePath:instancePath+"/limit",schemaPath:"#/properties/limit/minimum",keyword:"minimum",params:{limit: 1, range: [1,100]},message:"must be >= 1"};
+}
+if(coerced2 !== undefined){
+data2 = coerced2;
+if(data !== undefined){
+data["order"] = coerced2;
+}
+}
+}
+if(!((data2 === "asc") || (data2 === "desc"))){
+const err8 = {instancePath:instancePath+"/order",schemaPath:"#/properties/order/enum",keyword:"enum",params:{allowedValues: schema_queryListSessionMessages.properties.order.enum},message:"must be equal to one of the allowed values"};
 if(vErrors === null){
 vErrors = [err8];
 }
@@ -9646,8 +9647,8 @@ vErrors.push(err8);
 }
 errors++;
 }
-}
-let data3 = data.order;
+if(data.cursor !== undefined){
+let data3 = data.cursor;
 if(typeof data3 !== "string"){
 let dataType3 = typeof data3;
 let coerced3 = undefined;
@@ -9666,7 +9667,7 @@ else if(data3 === null){
 coerced3 = "";
 }
 else {
-const err9 = {instancePath:instancePath+"/order",schemaPath:"#/properties/order/type",keyword:"type",params:{type: "string"},message:"must be string"};
+const err9 = {instancePath:instancePath+"/cursor",schemaPath:"#/properties/cursor/type",keyword:"type",params:{type: "string"},message:"must be string"};
 if(vErrors === null){
 vErrors = [err9];
 }
@@ -9679,12 +9680,13 @@ errors++;
 if(coerced3 !== undefined){
 data3 = coerced3;
 if(data !== undefined){
-data["order"] = coerced3;
+data["cursor"] = coerced3;
 }
 }
 }
-if(!((data3 === "asc") || (data3 === "desc"))){
-const err10 = {instancePath:instancePath+"/order",schemaPath:"#/properties/order/enum",keyword:"enum",params:{allowedValues: schema_queryListSessionMessages.properties.order.enum},message:"must be equal to one of the allowed values"};
+if(typeof data3 === "string"){
+if(isLonger(data3, 4000)){
+const err10 = {instancePath:instancePath+"/cursor",schemaPath:"#/properties/cursor/maxLength",keyword:"maxLength",params:{limit: 4000},message:"must NOT have more than 4000 characters"};
 if(vErrors === null){
 vErrors = [err10];
 }
@@ -9693,8 +9695,19 @@ vErrors.push(err10);
 }
 errors++;
 }
-if(data.cursor !== undefined){
-let data4 = data.cursor;
+if(isShorter(data3, 1)){
+const err11 = {instancePath:instancePath+"/cursor",schemaPath:"#/properties/cursor/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters"};
+if(vErrors === null){
+vErrors = [err11];
+}
+else {
+vErrors.push(err11);
+}
+errors++;
+}
+}
+}
+let data4 = data.sort;
 if(typeof data4 !== "string"){
 let dataType4 = typeof data4;
 let coerced4 = undefined;
@@ -9713,26 +9726,7 @@ else if(data4 === null){
 coerced4 = "";
 }
 else {
-const err11 = {instancePath:instancePath+"/cursor",schemaPath:"#/properties/cursor/type",keyword:"type",params:{type: "string"},message:"must be string"};
-if(vErrors === null){
-vErrors = [err11];
-}
-else {
-vErrors.push(err11);
-}
-errors++;
-}
-}
-if(coerced4 !== undefined){
-data4 = coerced4;
-if(data !== undefined){
-data["cursor"] = coerced4;
-}
-}
-}
-if(typeof data4 === "string"){
-if(isLonger(data4, 4000)){
-const err12 = {instancePath:instancePath+"/cursor",schemaPath:"#/properties/cursor/maxLength",keyword:"maxLength",params:{limit: 4000},message:"must NOT have more than 4000 characters"};
+const err12 = {instancePath:instancePath+"/sort",schemaPath:"#/properties/sort/type",keyword:"type",params:{type: "string"},message:"must be string"};
 if(vErrors === null){
 vErrors = [err12];
 }
@@ -9741,8 +9735,16 @@ vErrors.push(err12);
 }
 errors++;
 }
-if(isShorter(data4, 1)){
-const err13 = {instancePath:instancePath+"/cursor",schemaPath:"#/properties/cursor/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters"};
+}
+if(coerced4 !== undefined){
+data4 = coerced4;
+if(data !== undefined){
+data["sort"] = coerced4;
+}
+}
+}
+if(!(data4 === "created_at")){
+const err13 = {instancePath:instancePath+"/sort",schemaPath:"#/properties/sort/enum",keyword:"enum",params:{allowedValues: schema_queryListSessionMessages.properties.sort.enum},message:"must be equal to one of the allowed values"};
 if(vErrors === null){
 vErrors = [err13];
 }
@@ -9750,8 +9752,6 @@ else {
 vErrors.push(err13);
 }
 errors++;
-}
-}
 }
 if(data.created_after !== undefined){
 if(!(validate_spec_Timestamp(data.created_after, {instancePath:instancePath+"/created_after",parentData:data,parentDataProperty:"created_after",rootData,dynamicAnchors}))){
@@ -9905,7 +9905,7 @@ return errors === 0;
 validate_queryListSessionMessages.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
 
 exports.queryListKnowledgeBases = validate_queryListKnowledgeBases;
-const schema_queryListKnowledgeBases = {"type":"object","additionalProperties":false,"properties":{"sort":{"type":"string","enum":["created_at","updated_at","name"],"default":"created_at"},"project_id":{"$ref":"spec:ProjectId"},"q":{"type":"string","minLength":1,"maxLength":200},"page":{"type":"integer","minimum":1,"maximum":1000000,"default":1},"limit":{"type":"integer","minimum":1,"maximum":100,"default":20},"order":{"type":"string","enum":["asc","desc"],"default":"desc"},"cursor":{"type":"string","minLength":1,"maxLength":4000},"created_after":{"$ref":"spec:Timestamp"},"created_before":{"$ref":"spec:Timestamp"},"updated_after":{"$ref":"spec:Timestamp"},"updated_before":{"$ref":"spec:Timestamp"},"metadata":{"type":"object","maxProperties":8,"propertyNames":{"minLength":1,"maxLength":64},"additionalProperties":{"type":"string","maxLength":512}}},"required":[],"$id":"queryListKnowledgeBases"};
+const schema_queryListKnowledgeBases = {"type":"object","additionalProperties":false,"properties":{"page":{"type":"integer","minimum":1,"maximum":1000000,"default":1},"limit":{"type":"integer","minimum":1,"maximum":100,"default":20},"order":{"type":"string","enum":["asc","desc"],"default":"desc"},"cursor":{"type":"string","minLength":1,"maxLength":4000},"sort":{"type":"string","enum":["created_at","updated_at","name"],"default":"created_at"},"project_id":{"$ref":"spec:ProjectId"},"q":{"type":"string","minLength":1,"maxLength":200},"created_after":{"$ref":"spec:Timestamp"},"created_before":{"$ref":"spec:Timestamp"},"updated_after":{"$ref":"spec:Timestamp"},"updated_before":{"$ref":"spec:Timestamp"},"metadata":{"type":"object","maxProperties":8,"propertyNames":{"minLength":1,"maxLength":64},"additionalProperties":{"type":"string","maxLength":512}}},"required":[],"$id":"queryListKnowledgeBases"};
 
 function validate_queryListKnowledgeBases(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
 /*# sourceURL="queryListKnowledgeBases" */;
@@ -9919,9 +9919,6 @@ if(evaluated0.dynamicItems){
 evaluated0.items = undefined;
 }
 if(data && typeof data == "object" && !Array.isArray(data)){
-if(data.sort === undefined){
-data.sort = "created_at";
-}
 if(data.page === undefined){
 data.page = 1;
 }
@@ -9930,6 +9927,9 @@ data.limit = 20;
 }
 if(data.order === undefined){
 data.order = "desc";
+}
+if(data.sort === undefined){
+data.sort = "created_at";
 }
 for(const key0 in data){
 if(!(func_191f75b3.call(schema_queryListKnowledgeBases.properties, key0))){
@@ -9943,26 +9943,24 @@ vErrors.push(err0);
 errors++;
 }
 }
-let data0 = data.sort;
-if(typeof data0 !== "string"){
+let data0 = data.page;
+if(!(((typeof data0 == "number") && (!(data0 % 1) && !isNaN(data0))) && (isFinite(data0)))){
 let dataType0 = typeof data0;
 let coerced0 = undefined;
 if(dataType0 == 'object' && Array.isArray(data0) && data0.length == 1){
 data0 = data0[0];
 dataType0 = typeof data0;
-if(typeof data0 === "string"){
+if(((typeof data0 == "number") && (!(data0 % 1) && !isNaN(data0))) && (isFinite(data0))){
 coerced0 = data0;
 }
 }
 if(!(coerced0 !== undefined)){
-if(dataType0 == "number" || dataType0 == "boolean"){
-coerced0 = "" + data0;
-}
-else if(data0 === null){
-coerced0 = "";
+if(dataType0 === "boolean" || data0 === null
+              || (dataType0 === "string" && data0 && data0 == +data0 && !(data0 % 1))){
+coerced0 = +data0;
 }
 else {
-const err1 = {instancePath:instancePath+"/sort",schemaPath:"#/properties/sort/type",keyword:"type",params:{type: "string"},message:"must be string"};
+const err1 = {instancePath:instancePath+"/page",schemaPath:"#/properties/page/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
 if(vErrors === null){
 vErrors = [err1];
 }
@@ -9975,12 +9973,13 @@ errors++;
 if(coerced0 !== undefined){
 data0 = coerced0;
 if(data !== undefined){
-data["sort"] = coerced0;
+data["page"] = coerced0;
 }
 }
 }
-if(!(((data0 === "created_at") || (data0 === "updated_at")) || (data0 === "name"))){
-const err2 = {instancePath:instancePath+"/sort",schemaPath:"#/properties/sort/enum",keyword:"enum",params:{allowedValues: schema_queryListKnowledgeBases.properties.sort.enum},message:"must be equal to one of the allowed values"};
+if((typeof data0 == "number") && (isFinite(data0))){
+if(data0 > 1000000 || isNaN(data0)){
+const err2 = {instancePath:instancePath+"/page",schemaPath:"#/properties/page/maximum",keyword:"maximum",params:{limit: 1000000, range: [1,1000000]},message:"must be <= 1000000"};
 if(vErrors === null){
 vErrors = [err2];
 }
@@ -9989,33 +9988,8 @@ vErrors.push(err2);
 }
 errors++;
 }
-if(data.project_id !== undefined){
-if(!(validate_spec_ProjectId(data.project_id, {instancePath:instancePath+"/project_id",parentData:data,parentDataProperty:"project_id",rootData,dynamicAnchors}))){
-vErrors = joined(vErrors, validate_spec_ProjectId.errors);
-errors = vErrors.length;
-}
-}
-if(data.q !== undefined){
-let data2 = data.q;
-if(typeof data2 !== "string"){
-let dataType1 = typeof data2;
-let coerced1 = undefined;
-if(dataType1 == 'object' && Array.isArray(data2) && data2.length == 1){
-data2 = data2[0];
-dataType1 = typeof data2;
-if(typeof data2 === "string"){
-coerced1 = data2;
-}
-}
-if(!(coerced1 !== undefined)){
-if(dataType1 == "number" || dataType1 == "boolean"){
-coerced1 = "" + data2;
-}
-else if(data2 === null){
-coerced1 = "";
-}
-else {
-const err3 = {instancePath:instancePath+"/q",schemaPath:"#/properties/q/type",keyword:"type",params:{type: "string"},message:"must be string"};
+if(data0 < 1 || isNaN(data0)){
+const err3 = {instancePath:instancePath+"/page",schemaPath:"#/properties/page/minimum",keyword:"minimum",params:{limit: 1, range: [1,1000000]},message:"must be >= 1"};
 if(vErrors === null){
 vErrors = [err3];
 }
@@ -10025,16 +9999,24 @@ vErrors.push(err3);
 errors++;
 }
 }
-if(coerced1 !== undefined){
-data2 = coerced1;
-if(data !== undefined){
-data["q"] = coerced1;
+let data1 = data.limit;
+if(!(((typeof data1 == "number") && (!(data1 % 1) && !isNaN(data1))) && (isFinite(data1)))){
+let dataType1 = typeof data1;
+let coerced1 = undefined;
+if(dataType1 == 'object' && Array.isArray(data1) && data1.length == 1){
+data1 = data1[0];
+dataType1 = typeof data1;
+if(((typeof data1 == "number") && (!(data1 % 1) && !isNaN(data1))) && (isFinite(data1))){
+coerced1 = data1;
 }
 }
+if(!(coerced1 !== undefined)){
+if(dataType1 === "boolean" || data1 === null
+              || (dataType1 === "string" && data1 && data1 == +data1 && !(data1 % 1))){
+coerced1 = +data1;
 }
-if(typeof data2 === "string"){
-if(isLonger(data2, 200)){
-const err4 = {instancePath:instancePath+"/q",schemaPath:"#/properties/q/maxLength",keyword:"maxLength",params:{limit: 200},message:"must NOT have more than 200 characters"};
+else {
+const err4 = {instancePath:instancePath+"/limit",schemaPath:"#/properties/limit/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
 if(vErrors === null){
 vErrors = [err4];
 }
@@ -10043,8 +10025,17 @@ vErrors.push(err4);
 }
 errors++;
 }
-if(isShorter(data2, 1)){
-const err5 = {instancePath:instancePath+"/q",schemaPath:"#/properties/q/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters"};
+}
+if(coerced1 !== undefined){
+data1 = coerced1;
+if(data !== undefined){
+data["limit"] = coerced1;
+}
+}
+}
+if((typeof data1 == "number") && (isFinite(data1))){
+if(data1 > 100 || isNaN(data1)){
+const err5 = {instancePath:instancePath+"/limit",schemaPath:"#/properties/limit/maximum",keyword:"maximum",params:{limit: 100, range: [1,100]},message:"must be <= 100"};
 if(vErrors === null){
 vErrors = [err5];
 }
@@ -10053,26 +10044,8 @@ vErrors.push(err5);
 }
 errors++;
 }
-}
-}
-let data3 = data.page;
-if(!(((typeof data3 == "number") && (!(data3 % 1) && !isNaN(data3))) && (isFinite(data3)))){
-let dataType2 = typeof data3;
-let coerced2 = undefined;
-if(dataType2 == 'object' && Array.isArray(data3) && data3.length == 1){
-data3 = data3[0];
-dataType2 = typeof data3;
-if(((typeof data3 == "number") && (!(data3 % 1) && !isNaN(data3))) && (isFinite(data3))){
-coerced2 = data3;
-}
-}
-if(!(coerced2 !== undefined)){
-if(dataType2 === "boolean" || data3 === null
-              || (dataType2 === "string" && data3 && data3 == +data3 && !(data3 % 1))){
-coerced2 = +data3;
-}
-else {
-const err6 = {instancePath:instancePath+"/page",schemaPath:"#/properties/page/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
+if(data1 < 1 || isNaN(data1)){
+const err6 = {instancePath:instancePath+"/limit",schemaPath:"#/properties/limit/minimum",keyword:"minimum",params:{limit: 1, range: [1,100]},message:"must be >= 1"};
 if(vErrors === null){
 vErrors = [err6];
 }
@@ -10082,16 +10055,26 @@ vErrors.push(err6);
 errors++;
 }
 }
-if(coerced2 !== undefined){
-data3 = coerced2;
-if(data !== undefined){
-data["page"] = coerced2;
+let data2 = data.order;
+if(typeof data2 !== "string"){
+let dataType2 = typeof data2;
+let coerced2 = undefined;
+if(dataType2 == 'object' && Array.isArray(data2) && data2.length == 1){
+data2 = data2[0];
+dataType2 = typeof data2;
+if(typeof data2 === "string"){
+coerced2 = data2;
 }
 }
+if(!(coerced2 !== undefined)){
+if(dataType2 == "number" || dataType2 == "boolean"){
+coerced2 = "" + data2;
 }
-if((typeof data3 == "number") && (isFinite(data3))){
-if(data3 > 1000000 || isNaN(data3)){
-const err7 = {instancePath:instancePath+"/page",schemaPath:"#/properties/page/maximum",keyword:"maximum",params:{limit: 1000000, range: [1,1000000]},message:"must be <= 1000000"};
+else if(data2 === null){
+coerced2 = "";
+}
+else {
+const err7 = {instancePath:instancePath+"/order",schemaPath:"#/properties/order/type",keyword:"type",params:{type: "string"},message:"must be string"};
 if(vErrors === null){
 vErrors = [err7];
 }
@@ -10100,8 +10083,16 @@ vErrors.push(err7);
 }
 errors++;
 }
-if(data3 < 1 || isNaN(data3)){
-const err8 = {instancePath:instancePath+"/page",schemaPath:"#/properties/page/minimum",keyword:"minimum",params:{limit: 1, range: [1,1000000]},message:"must be >= 1"};
+}
+if(coerced2 !== undefined){
+data2 = coerced2;
+if(data !== undefined){
+data["order"] = coerced2;
+}
+}
+}
+if(!((data2 === "asc") || (data2 === "desc"))){
+const err8 = {instancePath:instancePath+"/order",schemaPath:"#/properties/order/enum",keyword:"enum",params:{allowedValues: schema_queryListKnowledgeBases.properties.order.enum},message:"must be equal to one of the allowed values"};
 if(vErrors === null){
 vErrors = [err8];
 }
@@ -10110,25 +10101,27 @@ vErrors.push(err8);
 }
 errors++;
 }
-}
-let data4 = data.limit;
-if(!(((typeof data4 == "number") && (!(data4 % 1) && !isNaN(data4))) && (isFinite(data4)))){
-let dataType3 = typeof data4;
+if(data.cursor !== undefined){
+let data3 = data.cursor;
+if(typeof data3 !== "string"){
+let dataType3 = typeof data3;
 let coerced3 = undefined;
-if(dataType3 == 'object' && Array.isArray(data4) && data4.length == 1){
-data4 = data4[0];
-dataType3 = typeof data4;
-if(((typeof data4 == "number") && (!(data4 % 1) && !isNaN(data4))) && (isFinite(data4))){
-coerced3 = data4;
+if(dataType3 == 'object' && Array.isArray(data3) && data3.length == 1){
+data3 = data3[0];
+dataType3 = typeof data3;
+if(typeof data3 === "string"){
+coerced3 = data3;
 }
 }
 if(!(coerced3 !== undefined)){
-if(dataType3 === "boolean" || data4 === null
-              || (dataType3 === "string" && data4 && data4 == +data4 && !(data4 % 1))){
-coerced3 = +data4;
+if(dataType3 == "number" || dataType3 == "boolean"){
+coerced3 = "" + data3;
+}
+else if(data3 === null){
+coerced3 = "";
 }
 else {
-const err9 = {instancePath:instancePath+"/limit",schemaPath:"#/properties/limit/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
+const err9 = {instancePath:instancePath+"/cursor",schemaPath:"#/properties/cursor/type",keyword:"type",params:{type: "string"},message:"must be string"};
 if(vErrors === null){
 vErrors = [err9];
 }
@@ -10139,15 +10132,15 @@ errors++;
 }
 }
 if(coerced3 !== undefined){
-data4 = coerced3;
+data3 = coerced3;
 if(data !== undefined){
-data["limit"] = coerced3;
+data["cursor"] = coerced3;
 }
 }
 }
-if((typeof data4 == "number") && (isFinite(data4))){
-if(data4 > 100 || isNaN(data4)){
-const err10 = {instancePath:instancePath+"/limit",schemaPath:"#/properties/limit/maximum",keyword:"maximum",params:{limit: 100, range: [1,100]},message:"must be <= 100"};
+if(typeof data3 === "string"){
+if(isLonger(data3, 4000)){
+const err10 = {instancePath:instancePath+"/cursor",schemaPath:"#/properties/cursor/maxLength",keyword:"maxLength",params:{limit: 4000},message:"must NOT have more than 4000 characters"};
 if(vErrors === null){
 vErrors = [err10];
 }
@@ -10156,8 +10149,8 @@ vErrors.push(err10);
 }
 errors++;
 }
-if(data4 < 1 || isNaN(data4)){
-const err11 = {instancePath:instancePath+"/limit",schemaPath:"#/properties/limit/minimum",keyword:"minimum",params:{limit: 1, range: [1,100]},message:"must be >= 1"};
+if(isShorter(data3, 1)){
+const err11 = {instancePath:instancePath+"/cursor",schemaPath:"#/properties/cursor/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters"};
 if(vErrors === null){
 vErrors = [err11];
 }
@@ -10167,26 +10160,27 @@ vErrors.push(err11);
 errors++;
 }
 }
-let data5 = data.order;
-if(typeof data5 !== "string"){
-let dataType4 = typeof data5;
+}
+let data4 = data.sort;
+if(typeof data4 !== "string"){
+let dataType4 = typeof data4;
 let coerced4 = undefined;
-if(dataType4 == 'object' && Array.isArray(data5) && data5.length == 1){
-data5 = data5[0];
-dataType4 = typeof data5;
-if(typeof data5 === "string"){
-coerced4 = data5;
+if(dataType4 == 'object' && Array.isArray(data4) && data4.length == 1){
+data4 = data4[0];
+dataType4 = typeof data4;
+if(typeof data4 === "string"){
+coerced4 = data4;
 }
 }
 if(!(coerced4 !== undefined)){
 if(dataType4 == "number" || dataType4 == "boolean"){
-coerced4 = "" + data5;
+coerced4 = "" + data4;
 }
-else if(data5 === null){
+else if(data4 === null){
 coerced4 = "";
 }
 else {
-const err12 = {instancePath:instancePath+"/order",schemaPath:"#/properties/order/type",keyword:"type",params:{type: "string"},message:"must be string"};
+const err12 = {instancePath:instancePath+"/sort",schemaPath:"#/properties/sort/type",keyword:"type",params:{type: "string"},message:"must be string"};
 if(vErrors === null){
 vErrors = [err12];
 }
@@ -10197,14 +10191,14 @@ errors++;
 }
 }
 if(coerced4 !== undefined){
-data5 = coerced4;
+data4 = coerced4;
 if(data !== undefined){
-data["order"] = coerced4;
+data["sort"] = coerced4;
 }
 }
 }
-if(!((data5 === "asc") || (data5 === "desc"))){
-const err13 = {instancePath:instancePath+"/order",schemaPath:"#/properties/order/enum",keyword:"enum",params:{allowedValues: schema_queryListKnowledgeBases.properties.order.enum},message:"must be equal to one of the allowed values"};
+if(!(((data4 === "created_at") || (data4 === "updated_at")) || (data4 === "name"))){
+const err13 = {instancePath:instancePath+"/sort",schemaPath:"#/properties/sort/enum",keyword:"enum",params:{allowedValues: schema_queryListKnowledgeBases.properties.sort.enum},message:"must be equal to one of the allowed values"};
 if(vErrors === null){
 vErrors = [err13];
 }
@@ -10213,8 +10207,14 @@ vErrors.push(err13);
 }
 errors++;
 }
-if(data.cursor !== undefined){
-let data6 = data.cursor;
+if(data.project_id !== undefined){
+if(!(validate_spec_ProjectId(data.project_id, {instancePath:instancePath+"/project_id",parentData:data,parentDataProperty:"project_id",rootData,dynamicAnchors}))){
+vErrors = joined(vErrors, validate_spec_ProjectId.errors);
+errors = vErrors.length;
+}
+}
+if(data.q !== undefined){
+let data6 = data.q;
 if(typeof data6 !== "string"){
 let dataType5 = typeof data6;
 let coerced5 = undefined;
@@ -10233,7 +10233,7 @@ else if(data6 === null){
 coerced5 = "";
 }
 else {
-const err14 = {instancePath:instancePath+"/cursor",schemaPath:"#/properties/cursor/type",keyword:"type",params:{type: "string"},message:"must be string"};
+const err14 = {instancePath:instancePath+"/q",schemaPath:"#/properties/q/type",keyword:"type",params:{type: "string"},message:"must be string"};
 if(vErrors === null){
 vErrors = [err14];
 }
@@ -10246,13 +10246,13 @@ errors++;
 if(coerced5 !== undefined){
 data6 = coerced5;
 if(data !== undefined){
-data["cursor"] = coerced5;
+data["q"] = coerced5;
 }
 }
 }
 if(typeof data6 === "string"){
-if(isLonger(data6, 4000)){
-const err15 = {instancePath:instancePath+"/cursor",schemaPath:"#/properties/cursor/maxLength",keyword:"maxLength",params:{limit: 4000},message:"must NOT have more than 4000 characters"};
+if(isLonger(data6, 200)){
+const err15 = {instancePath:instancePath+"/q",schemaPath:"#/properties/q/maxLength",keyword:"maxLength",params:{limit: 200},message:"must NOT have more than 200 characters"};
 if(vErrors === null){
 vErrors = [err15];
 }
@@ -10262,7 +10262,7 @@ vErrors.push(err15);
 errors++;
 }
 if(isShorter(data6, 1)){
-const err16 = {instancePath:instancePath+"/cursor",schemaPath:"#/properties/cursor/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters"};
+const err16 = {instancePath:instancePath+"/q",schemaPath:"#/properties/q/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters"};
 if(vErrors === null){
 vErrors = [err16];
 }
@@ -10425,7 +10425,7 @@ return errors === 0;
 validate_queryListKnowledgeBases.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
 
 exports.queryListDocuments = validate_queryListDocuments;
-const schema_queryListDocuments = {"type":"object","additionalProperties":false,"properties":{"sort":{"type":"string","enum":["created_at","updated_at","name"],"default":"created_at"},"status":{"type":"array","maxItems":10,"items":{"$ref":"spec:DocumentStatus"}},"q":{"type":"string","minLength":1,"maxLength":200},"page":{"type":"integer","minimum":1,"maximum":1000000,"default":1},"limit":{"type":"integer","minimum":1,"maximum":100,"default":20},"order":{"type":"string","enum":["asc","desc"],"default":"desc"},"cursor":{"type":"string","minLength":1,"maxLength":4000},"created_after":{"$ref":"spec:Timestamp"},"created_before":{"$ref":"spec:Timestamp"},"updated_after":{"$ref":"spec:Timestamp"},"updated_before":{"$ref":"spec:Timestamp"},"metadata":{"type":"object","maxProperties":8,"propertyNames":{"minLength":1,"maxLength":64},"additionalProperties":{"type":"string","maxLength":512}}},"required":[],"$id":"queryListDocuments"};
+const schema_queryListDocuments = {"type":"object","additionalProperties":false,"properties":{"page":{"type":"integer","minimum":1,"maximum":1000000,"default":1},"limit":{"type":"integer","minimum":1,"maximum":100,"default":20},"order":{"type":"string","enum":["asc","desc"],"default":"desc"},"cursor":{"type":"string","minLength":1,"maxLength":4000},"sort":{"type":"string","enum":["created_at","updated_at","name"],"default":"created_at"},"status":{"type":"array","maxItems":10,"items":{"$ref":"spec:DocumentStatus"}},"q":{"type":"string","minLength":1,"maxLength":200},"created_after":{"$ref":"spec:Timestamp"},"created_before":{"$ref":"spec:Timestamp"},"updated_after":{"$ref":"spec:Timestamp"},"updated_before":{"$ref":"spec:Timestamp"},"metadata":{"type":"object","maxProperties":8,"propertyNames":{"minLength":1,"maxLength":64},"additionalProperties":{"type":"string","maxLength":512}}},"required":[],"$id":"queryListDocuments"};
 const schema_spec_DocumentStatus = {"type":"string","enum":["queued","processing","ready","failed"],"$id":"spec:DocumentStatus"};
 
 function validate_spec_DocumentStatus(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
@@ -10502,9 +10502,6 @@ if(evaluated0.dynamicItems){
 evaluated0.items = undefined;
 }
 if(data && typeof data == "object" && !Array.isArray(data)){
-if(data.sort === undefined){
-data.sort = "created_at";
-}
 if(data.page === undefined){
 data.page = 1;
 }
@@ -10513,6 +10510,9 @@ data.limit = 20;
 }
 if(data.order === undefined){
 data.order = "desc";
+}
+if(data.sort === undefined){
+data.sort = "created_at";
 }
 for(const key0 in data){
 if(!(func_191f75b3.call(schema_queryListDocuments.properties, key0))){
@@ -10526,26 +10526,24 @@ vErrors.push(err0);
 errors++;
 }
 }
-let data0 = data.sort;
-if(typeof data0 !== "string"){
+let data0 = data.page;
+if(!(((typeof data0 == "number") && (!(data0 % 1) && !isNaN(data0))) && (isFinite(data0)))){
 let dataType0 = typeof data0;
 let coerced0 = undefined;
 if(dataType0 == 'object' && Array.isArray(data0) && data0.length == 1){
 data0 = data0[0];
 dataType0 = typeof data0;
-if(typeof data0 === "string"){
+if(((typeof data0 == "number") && (!(data0 % 1) && !isNaN(data0))) && (isFinite(data0))){
 coerced0 = data0;
 }
 }
 if(!(coerced0 !== undefined)){
-if(dataType0 == "number" || dataType0 == "boolean"){
-coerced0 = "" + data0;
-}
-else if(data0 === null){
-coerced0 = "";
+if(dataType0 === "boolean" || data0 === null
+              || (dataType0 === "string" && data0 && data0 == +data0 && !(data0 % 1))){
+coerced0 = +data0;
 }
 else {
-const err1 = {instancePath:instancePath+"/sort",schemaPath:"#/properties/sort/type",keyword:"type",params:{type: "string"},message:"must be string"};
+const err1 = {instancePath:instancePath+"/page",schemaPath:"#/properties/page/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
 if(vErrors === null){
 vErrors = [err1];
 }
@@ -10558,12 +10556,13 @@ errors++;
 if(coerced0 !== undefined){
 data0 = coerced0;
 if(data !== undefined){
-data["sort"] = coerced0;
+data["page"] = coerced0;
 }
 }
 }
-if(!(((data0 === "created_at") || (data0 === "updated_at")) || (data0 === "name"))){
-const err2 = {instancePath:instancePath+"/sort",schemaPath:"#/properties/sort/enum",keyword:"enum",params:{allowedValues: schema_queryListDocuments.properties.sort.enum},message:"must be equal to one of the allowed values"};
+if((typeof data0 == "number") && (isFinite(data0))){
+if(data0 > 1000000 || isNaN(data0)){
+const err2 = {instancePath:instancePath+"/page",schemaPath:"#/properties/page/maximum",keyword:"maximum",params:{limit: 1000000, range: [1,1000000]},message:"must be <= 1000000"};
 if(vErrors === null){
 vErrors = [err2];
 }
@@ -10572,25 +10571,8 @@ vErrors.push(err2);
 }
 errors++;
 }
-if(data.status !== undefined){
-let data1 = data.status;
-if(!(Array.isArray(data1))){
-let dataType1 = typeof data1;
-let coerced1 = undefined;
-if(dataType1 == 'object' && Array.isArray(data1) && data1.length == 1){
-data1 = data1[0];
-dataType1 = typeof data1;
-if(Array.isArray(data1)){
-coerced1 = data1;
-}
-}
-if(!(coerced1 !== undefined)){
-if(dataType1 === "string" || dataType1 === "number"
-              || dataType1 === "boolean" || data1 === null){
-coerced1 = [data1];
-}
-else {
-const err3 = {instancePath:instancePath+"/status",schemaPath:"#/properties/status/type",keyword:"type",params:{type: "array"},message:"must be array"};
+if(data0 < 1 || isNaN(data0)){
+const err3 = {instancePath:instancePath+"/page",schemaPath:"#/properties/page/minimum",keyword:"minimum",params:{limit: 1, range: [1,1000000]},message:"must be >= 1"};
 if(vErrors === null){
 vErrors = [err3];
 }
@@ -10600,16 +10582,24 @@ vErrors.push(err3);
 errors++;
 }
 }
-if(coerced1 !== undefined){
-data1 = coerced1;
-if(data !== undefined){
-data["status"] = coerced1;
+let data1 = data.limit;
+if(!(((typeof data1 == "number") && (!(data1 % 1) && !isNaN(data1))) && (isFinite(data1)))){
+let dataType1 = typeof data1;
+let coerced1 = undefined;
+if(dataType1 == 'object' && Array.isArray(data1) && data1.length == 1){
+data1 = data1[0];
+dataType1 = typeof data1;
+if(((typeof data1 == "number") && (!(data1 % 1) && !isNaN(data1))) && (isFinite(data1))){
+coerced1 = data1;
 }
 }
+if(!(coerced1 !== undefined)){
+if(dataType1 === "boolean" || data1 === null
+              || (dataType1 === "string" && data1 && data1 == +data1 && !(data1 % 1))){
+coerced1 = +data1;
 }
-if(Array.isArray(data1)){
-if(data1.length > 10){
-const err4 = {instancePath:instancePath+"/status",schemaPath:"#/properties/status/maxItems",keyword:"maxItems",params:{limit: 10},message:"must NOT have more than 10 items"};
+else {
+const err4 = {instancePath:instancePath+"/limit",schemaPath:"#/properties/limit/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
 if(vErrors === null){
 vErrors = [err4];
 }
@@ -10618,36 +10608,17 @@ vErrors.push(err4);
 }
 errors++;
 }
-const len0 = data1.length;
-for(let i0=0; i0<len0; i0++){
-if(!(validate_spec_DocumentStatus(data1[i0], {instancePath:instancePath+"/status/" + i0,parentData:data1,parentDataProperty:i0,rootData,dynamicAnchors}))){
-vErrors = joined(vErrors, validate_spec_DocumentStatus.errors);
-errors = vErrors.length;
+}
+if(coerced1 !== undefined){
+data1 = coerced1;
+if(data !== undefined){
+data["limit"] = coerced1;
 }
 }
 }
-}
-if(data.q !== undefined){
-let data3 = data.q;
-if(typeof data3 !== "string"){
-let dataType2 = typeof data3;
-let coerced2 = undefined;
-if(dataType2 == 'object' && Array.isArray(data3) && data3.length == 1){
-data3 = data3[0];
-dataType2 = typeof data3;
-if(typeof data3 === "string"){
-coerced2 = data3;
-}
-}
-if(!(coerced2 !== undefined)){
-if(dataType2 == "number" || dataType2 == "boolean"){
-coerced2 = "" + data3;
-}
-else if(data3 === null){
-coerced2 = "";
-}
-else {
-const err5 = {instancePath:instancePath+"/q",schemaPath:"#/properties/q/type",keyword:"type",params:{type: "string"},message:"must be string"};
+if((typeof data1 == "number") && (isFinite(data1))){
+if(data1 > 100 || isNaN(data1)){
+const err5 = {instancePath:instancePath+"/limit",schemaPath:"#/properties/limit/maximum",keyword:"maximum",params:{limit: 100, range: [1,100]},message:"must be <= 100"};
 if(vErrors === null){
 vErrors = [err5];
 }
@@ -10656,17 +10627,8 @@ vErrors.push(err5);
 }
 errors++;
 }
-}
-if(coerced2 !== undefined){
-data3 = coerced2;
-if(data !== undefined){
-data["q"] = coerced2;
-}
-}
-}
-if(typeof data3 === "string"){
-if(isLonger(data3, 200)){
-const err6 = {instancePath:instancePath+"/q",schemaPath:"#/properties/q/maxLength",keyword:"maxLength",params:{limit: 200},message:"must NOT have more than 200 characters"};
+if(data1 < 1 || isNaN(data1)){
+const err6 = {instancePath:instancePath+"/limit",schemaPath:"#/properties/limit/minimum",keyword:"minimum",params:{limit: 1, range: [1,100]},message:"must be >= 1"};
 if(vErrors === null){
 vErrors = [err6];
 }
@@ -10675,8 +10637,27 @@ vErrors.push(err6);
 }
 errors++;
 }
-if(isShorter(data3, 1)){
-const err7 = {instancePath:instancePath+"/q",schemaPath:"#/properties/q/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters"};
+}
+let data2 = data.order;
+if(typeof data2 !== "string"){
+let dataType2 = typeof data2;
+let coerced2 = undefined;
+if(dataType2 == 'object' && Array.isArray(data2) && data2.length == 1){
+data2 = data2[0];
+dataType2 = typeof data2;
+if(typeof data2 === "string"){
+coerced2 = data2;
+}
+}
+if(!(coerced2 !== undefined)){
+if(dataType2 == "number" || dataType2 == "boolean"){
+coerced2 = "" + data2;
+}
+else if(data2 === null){
+coerced2 = "";
+}
+else {
+const err7 = {instancePath:instancePath+"/order",schemaPath:"#/properties/order/type",keyword:"type",params:{type: "string"},message:"must be string"};
 if(vErrors === null){
 vErrors = [err7];
 }
@@ -10686,25 +10667,15 @@ vErrors.push(err7);
 errors++;
 }
 }
-}
-let data4 = data.page;
-if(!(((typeof data4 == "number") && (!(data4 % 1) && !isNaN(data4))) && (isFinite(data4)))){
-let dataType3 = typeof data4;
-let coerced3 = undefined;
-if(dataType3 == 'object' && Array.isArray(data4) && data4.length == 1){
-data4 = data4[0];
-dataType3 = typeof data4;
-if(((typeof data4 == "number") && (!(data4 % 1) && !isNaN(data4))) && (isFinite(data4))){
-coerced3 = data4;
+if(coerced2 !== undefined){
+data2 = coerced2;
+if(data !== undefined){
+data["order"] = coerced2;
 }
 }
-if(!(coerced3 !== undefined)){
-if(dataType3 === "boolean" || data4 === null
-              || (dataType3 === "string" && data4 && data4 == +data4 && !(data4 % 1))){
-coerced3 = +data4;
 }
-else {
-const err8 = {instancePath:instancePath+"/page",schemaPath:"#/properties/page/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
+if(!((data2 === "asc") || (data2 === "desc"))){
+const err8 = {instancePath:instancePath+"/order",schemaPath:"#/properties/order/enum",keyword:"enum",params:{allowedValues: schema_queryListDocuments.properties.order.enum},message:"must be equal to one of the allowed values"};
 if(vErrors === null){
 vErrors = [err8];
 }
@@ -10713,17 +10684,27 @@ vErrors.push(err8);
 }
 errors++;
 }
+if(data.cursor !== undefined){
+let data3 = data.cursor;
+if(typeof data3 !== "string"){
+let dataType3 = typeof data3;
+let coerced3 = undefined;
+if(dataType3 == 'object' && Array.isArray(data3) && data3.length == 1){
+data3 = data3[0];
+dataType3 = typeof data3;
+if(typeof data3 === "string"){
+coerced3 = data3;
 }
-if(coerced3 !== undefined){
-data4 = coerced3;
-if(data !== undefined){
-data["page"] = coerced3;
 }
+if(!(coerced3 !== undefined)){
+if(dataType3 == "number" || dataType3 == "boolean"){
+coerced3 = "" + data3;
 }
+else if(data3 === null){
+coerced3 = "";
 }
-if((typeof data4 == "number") && (isFinite(data4))){
-if(data4 > 1000000 || isNaN(data4)){
-const err9 = {instancePath:instancePath+"/page",schemaPath:"#/properties/page/maximum",keyword:"maximum",params:{limit: 1000000, range: [1,1000000]},message:"must be <= 1000000"};
+else {
+const err9 = {instancePath:instancePath+"/cursor",schemaPath:"#/properties/cursor/type",keyword:"type",params:{type: "string"},message:"must be string"};
 if(vErrors === null){
 vErrors = [err9];
 }
@@ -10732,8 +10713,17 @@ vErrors.push(err9);
 }
 errors++;
 }
-if(data4 < 1 || isNaN(data4)){
-const err10 = {instancePath:instancePath+"/page",schemaPath:"#/properties/page/minimum",keyword:"minimum",params:{limit: 1, range: [1,1000000]},message:"must be >= 1"};
+}
+if(coerced3 !== undefined){
+data3 = coerced3;
+if(data !== undefined){
+data["cursor"] = coerced3;
+}
+}
+}
+if(typeof data3 === "string"){
+if(isLonger(data3, 4000)){
+const err10 = {instancePath:instancePath+"/cursor",schemaPath:"#/properties/cursor/maxLength",keyword:"maxLength",params:{limit: 4000},message:"must NOT have more than 4000 characters"};
 if(vErrors === null){
 vErrors = [err10];
 }
@@ -10742,25 +10732,8 @@ vErrors.push(err10);
 }
 errors++;
 }
-}
-let data5 = data.limit;
-if(!(((typeof data5 == "number") && (!(data5 % 1) && !isNaN(data5))) && (isFinite(data5)))){
-let dataType4 = typeof data5;
-let coerced4 = undefined;
-if(dataType4 == 'object' && Array.isArray(data5) && data5.length == 1){
-data5 = data5[0];
-dataType4 = typeof data5;
-if(((typeof data5 == "number") && (!(data5 % 1) && !isNaN(data5))) && (isFinite(data5))){
-coerced4 = data5;
-}
-}
-if(!(coerced4 !== undefined)){
-if(dataType4 === "boolean" || data5 === null
-              || (dataType4 === "string" && data5 && data5 == +data5 && !(data5 % 1))){
-coerced4 = +data5;
-}
-else {
-const err11 = {instancePath:instancePath+"/limit",schemaPath:"#/properties/limit/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
+if(isShorter(data3, 1)){
+const err11 = {instancePath:instancePath+"/cursor",schemaPath:"#/properties/cursor/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters"};
 if(vErrors === null){
 vErrors = [err11];
 }
@@ -10770,16 +10743,27 @@ vErrors.push(err11);
 errors++;
 }
 }
-if(coerced4 !== undefined){
-data5 = coerced4;
-if(data !== undefined){
-data["limit"] = coerced4;
+}
+let data4 = data.sort;
+if(typeof data4 !== "string"){
+let dataType4 = typeof data4;
+let coerced4 = undefined;
+if(dataType4 == 'object' && Array.isArray(data4) && data4.length == 1){
+data4 = data4[0];
+dataType4 = typeof data4;
+if(typeof data4 === "string"){
+coerced4 = data4;
 }
 }
+if(!(coerced4 !== undefined)){
+if(dataType4 == "number" || dataType4 == "boolean"){
+coerced4 = "" + data4;
 }
-if((typeof data5 == "number") && (isFinite(data5))){
-if(data5 > 100 || isNaN(data5)){
-const err12 = {instancePath:instancePath+"/limit",schemaPath:"#/properties/limit/maximum",keyword:"maximum",params:{limit: 100, range: [1,100]},message:"must be <= 100"};
+else if(data4 === null){
+coerced4 = "";
+}
+else {
+const err12 = {instancePath:instancePath+"/sort",schemaPath:"#/properties/sort/type",keyword:"type",params:{type: "string"},message:"must be string"};
 if(vErrors === null){
 vErrors = [err12];
 }
@@ -10788,8 +10772,16 @@ vErrors.push(err12);
 }
 errors++;
 }
-if(data5 < 1 || isNaN(data5)){
-const err13 = {instancePath:instancePath+"/limit",schemaPath:"#/properties/limit/minimum",keyword:"minimum",params:{limit: 1, range: [1,100]},message:"must be >= 1"};
+}
+if(coerced4 !== undefined){
+data4 = coerced4;
+if(data !== undefined){
+data["sort"] = coerced4;
+}
+}
+}
+if(!(((data4 === "created_at") || (data4 === "updated_at")) || (data4 === "name"))){
+const err13 = {instancePath:instancePath+"/sort",schemaPath:"#/properties/sort/enum",keyword:"enum",params:{allowedValues: schema_queryListDocuments.properties.sort.enum},message:"must be equal to one of the allowed values"};
 if(vErrors === null){
 vErrors = [err13];
 }
@@ -10798,27 +10790,25 @@ vErrors.push(err13);
 }
 errors++;
 }
-}
-let data6 = data.order;
-if(typeof data6 !== "string"){
-let dataType5 = typeof data6;
+if(data.status !== undefined){
+let data5 = data.status;
+if(!(Array.isArray(data5))){
+let dataType5 = typeof data5;
 let coerced5 = undefined;
-if(dataType5 == 'object' && Array.isArray(data6) && data6.length == 1){
-data6 = data6[0];
-dataType5 = typeof data6;
-if(typeof data6 === "string"){
-coerced5 = data6;
+if(dataType5 == 'object' && Array.isArray(data5) && data5.length == 1){
+data5 = data5[0];
+dataType5 = typeof data5;
+if(Array.isArray(data5)){
+coerced5 = data5;
 }
 }
 if(!(coerced5 !== undefined)){
-if(dataType5 == "number" || dataType5 == "boolean"){
-coerced5 = "" + data6;
-}
-else if(data6 === null){
-coerced5 = "";
+if(dataType5 === "string" || dataType5 === "number"
+              || dataType5 === "boolean" || data5 === null){
+coerced5 = [data5];
 }
 else {
-const err14 = {instancePath:instancePath+"/order",schemaPath:"#/properties/order/type",keyword:"type",params:{type: "string"},message:"must be string"};
+const err14 = {instancePath:instancePath+"/status",schemaPath:"#/properties/status/type",keyword:"type",params:{type: "array"},message:"must be array"};
 if(vErrors === null){
 vErrors = [err14];
 }
@@ -10829,14 +10819,15 @@ errors++;
 }
 }
 if(coerced5 !== undefined){
-data6 = coerced5;
+data5 = coerced5;
 if(data !== undefined){
-data["order"] = coerced5;
+data["status"] = coerced5;
 }
 }
 }
-if(!((data6 === "asc") || (data6 === "desc"))){
-const err15 = {instancePath:instancePath+"/order",schemaPath:"#/properties/order/enum",keyword:"enum",params:{allowedValues: schema_queryListDocuments.properties.order.enum},message:"must be equal to one of the allowed values"};
+if(Array.isArray(data5)){
+if(data5.length > 10){
+const err15 = {instancePath:instancePath+"/status",schemaPath:"#/properties/status/maxItems",keyword:"maxItems",params:{limit: 10},message:"must NOT have more than 10 items"};
 if(vErrors === null){
 vErrors = [err15];
 }
@@ -10845,8 +10836,17 @@ vErrors.push(err15);
 }
 errors++;
 }
-if(data.cursor !== undefined){
-let data7 = data.cursor;
+const len0 = data5.length;
+for(let i0=0; i0<len0; i0++){
+if(!(validate_spec_DocumentStatus(data5[i0], {instancePath:instancePath+"/status/" + i0,parentData:data5,parentDataProperty:i0,rootData,dynamicAnchors}))){
+vErrors = joined(vErrors, validate_spec_DocumentStatus.errors);
+errors = vErrors.length;
+}
+}
+}
+}
+if(data.q !== undefined){
+let data7 = data.q;
 if(typeof data7 !== "string"){
 let dataType6 = typeof data7;
 let coerced6 = undefined;
@@ -10865,7 +10865,7 @@ else if(data7 === null){
 coerced6 = "";
 }
 else {
-const err16 = {instancePath:instancePath+"/cursor",schemaPath:"#/properties/cursor/type",keyword:"type",params:{type: "string"},message:"must be string"};
+const err16 = {instancePath:instancePath+"/q",schemaPath:"#/properties/q/type",keyword:"type",params:{type: "string"},message:"must be string"};
 if(vErrors === null){
 vErrors = [err16];
 }
@@ -10878,13 +10878,13 @@ errors++;
 if(coerced6 !== undefined){
 data7 = coerced6;
 if(data !== undefined){
-data["cursor"] = coerced6;
+data["q"] = coerced6;
 }
 }
 }
 if(typeof data7 === "string"){
-if(isLonger(data7, 4000)){
-const err17 = {instancePath:instancePath+"/cursor",schemaPath:"#/properties/cursor/maxLength",keyword:"maxLength",params:{limit: 4000},message:"must NOT have more than 4000 characters"};
+if(isLonger(data7, 200)){
+const err17 = {instancePath:instancePath+"/q",schemaPath:"#/properties/q/maxLength",keyword:"maxLength",params:{limit: 200},message:"must NOT have more than 200 characters"};
 if(vErrors === null){
 vErrors = [err17];
 }
@@ -10894,7 +10894,7 @@ vErrors.push(err17);
 errors++;
 }
 if(isShorter(data7, 1)){
-const err18 = {instancePath:instancePath+"/cursor",schemaPath:"#/properties/cursor/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters"};
+const err18 = {instancePath:instancePath+"/q",schemaPath:"#/properties/q/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters"};
 if(vErrors === null){
 vErrors = [err18];
 }
@@ -11057,7 +11057,7 @@ return errors === 0;
 validate_queryListDocuments.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
 
 exports.queryListProducts = validate_queryListProducts;
-const schema_queryListProducts = {"type":"object","additionalProperties":false,"properties":{"sort":{"type":"string","enum":["created_at","updated_at","name"],"default":"created_at"},"active":{"type":"boolean"},"q":{"type":"string","minLength":1,"maxLength":200},"page":{"type":"integer","minimum":1,"maximum":1000000,"default":1},"limit":{"type":"integer","minimum":1,"maximum":100,"default":20},"order":{"type":"string","enum":["asc","desc"],"default":"desc"},"cursor":{"type":"string","minLength":1,"maxLength":4000},"created_after":{"$ref":"spec:Timestamp"},"created_before":{"$ref":"spec:Timestamp"},"updated_after":{"$ref":"spec:Timestamp"},"updated_before":{"$ref":"spec:Timestamp"},"metadata":{"type":"object","maxProperties":8,"propertyNames":{"minLength":1,"maxLength":64},"additionalProperties":{"type":"string","maxLength":512}}},"required":[],"$id":"queryListProducts"};
+const schema_queryListProducts = {"type":"object","additionalProperties":false,"properties":{"page":{"type":"integer","minimum":1,"maximum":1000000,"default":1},"limit":{"type":"integer","minimum":1,"maximum":100,"default":20},"order":{"type":"string","enum":["asc","desc"],"default":"desc"},"cursor":{"type":"string","minLength":1,"maxLength":4000},"sort":{"type":"string","enum":["created_at","updated_at","name"],"default":"created_at"},"active":{"type":"boolean"},"q":{"type":"string","minLength":1,"maxLength":200},"created_after":{"$ref":"spec:Timestamp"},"created_before":{"$ref":"spec:Timestamp"},"updated_after":{"$ref":"spec:Timestamp"},"updated_before":{"$ref":"spec:Timestamp"},"metadata":{"type":"object","maxProperties":8,"propertyNames":{"minLength":1,"maxLength":64},"additionalProperties":{"type":"string","maxLength":512}}},"required":[],"$id":"queryListProducts"};
 
 function validate_queryListProducts(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
 /*# sourceURL="queryListProducts" */;
@@ -11071,9 +11071,6 @@ if(evaluated0.dynamicItems){
 evaluated0.items = undefined;
 }
 if(data && typeof data == "object" && !Array.isArray(data)){
-if(data.sort === undefined){
-data.sort = "created_at";
-}
 if(data.page === undefined){
 data.page = 1;
 }
@@ -11082,6 +11079,9 @@ data.limit = 20;
 }
 if(data.order === undefined){
 data.order = "desc";
+}
+if(data.sort === undefined){
+data.sort = "created_at";
 }
 for(const key0 in data){
 if(!(func_191f75b3.call(schema_queryListProducts.properties, key0))){
@@ -11095,26 +11095,24 @@ vErrors.push(err0);
 errors++;
 }
 }
-let data0 = data.sort;
-if(typeof data0 !== "string"){
+let data0 = data.page;
+if(!(((typeof data0 == "number") && (!(data0 % 1) && !isNaN(data0))) && (isFinite(data0)))){
 let dataType0 = typeof data0;
 let coerced0 = undefined;
 if(dataType0 == 'object' && Array.isArray(data0) && data0.length == 1){
 data0 = data0[0];
 dataType0 = typeof data0;
-if(typeof data0 === "string"){
+if(((typeof data0 == "number") && (!(data0 % 1) && !isNaN(data0))) && (isFinite(data0))){
 coerced0 = data0;
 }
 }
 if(!(coerced0 !== undefined)){
-if(dataType0 == "number" || dataType0 == "boolean"){
-coerced0 = "" + data0;
-}
-else if(data0 === null){
-coerced0 = "";
+if(dataType0 === "boolean" || data0 === null
+              || (dataType0 === "string" && data0 && data0 == +data0 && !(data0 % 1))){
+coerced0 = +data0;
 }
 else {
-const err1 = {instancePath:instancePath+"/sort",schemaPath:"#/properties/sort/type",keyword:"type",params:{type: "string"},message:"must be string"};
+const err1 = {instancePath:instancePath+"/page",schemaPath:"#/properties/page/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
 if(vErrors === null){
 vErrors = [err1];
 }
@@ -11127,12 +11125,13 @@ errors++;
 if(coerced0 !== undefined){
 data0 = coerced0;
 if(data !== undefined){
-data["sort"] = coerced0;
+data["page"] = coerced0;
 }
 }
 }
-if(!(((data0 === "created_at") || (data0 === "updated_at")) || (data0 === "name"))){
-const err2 = {instancePath:instancePath+"/sort",schemaPath:"#/properties/sort/enum",keyword:"enum",params:{allowedValues: schema_queryListProducts.properties.sort.enum},message:"must be equal to one of the allowed values"};
+if((typeof data0 == "number") && (isFinite(data0))){
+if(data0 > 1000000 || isNaN(data0)){
+const err2 = {instancePath:instancePath+"/page",schemaPath:"#/properties/page/maximum",keyword:"maximum",params:{limit: 1000000, range: [1,1000000]},message:"must be <= 1000000"};
 if(vErrors === null){
 vErrors = [err2];
 }
@@ -11141,27 +11140,8 @@ vErrors.push(err2);
 }
 errors++;
 }
-if(data.active !== undefined){
-let data1 = data.active;
-if(typeof data1 !== "boolean"){
-let dataType1 = typeof data1;
-let coerced1 = undefined;
-if(dataType1 == 'object' && Array.isArray(data1) && data1.length == 1){
-data1 = data1[0];
-dataType1 = typeof data1;
-if(typeof data1 === "boolean"){
-coerced1 = data1;
-}
-}
-if(!(coerced1 !== undefined)){
-if(data1 === "false" || data1 === 0 || data1 === null){
-coerced1 = false;
-}
-else if(data1 === "true" || data1 === 1){
-coerced1 = true;
-}
-else {
-const err3 = {instancePath:instancePath+"/active",schemaPath:"#/properties/active/type",keyword:"type",params:{type: "boolean"},message:"must be boolean"};
+if(data0 < 1 || isNaN(data0)){
+const err3 = {instancePath:instancePath+"/page",schemaPath:"#/properties/page/minimum",keyword:"minimum",params:{limit: 1, range: [1,1000000]},message:"must be >= 1"};
 if(vErrors === null){
 vErrors = [err3];
 }
@@ -11171,16 +11151,63 @@ vErrors.push(err3);
 errors++;
 }
 }
+let data1 = data.limit;
+if(!(((typeof data1 == "number") && (!(data1 % 1) && !isNaN(data1))) && (isFinite(data1)))){
+let dataType1 = typeof data1;
+let coerced1 = undefined;
+if(dataType1 == 'object' && Array.isArray(data1) && data1.length == 1){
+data1 = data1[0];
+dataType1 = typeof data1;
+if(((typeof data1 == "number") && (!(data1 % 1) && !isNaN(data1))) && (isFinite(data1))){
+coerced1 = data1;
+}
+}
+if(!(coerced1 !== undefined)){
+if(dataType1 === "boolean" || data1 === null
+              || (dataType1 === "string" && data1 && data1 == +data1 && !(data1 % 1))){
+coerced1 = +data1;
+}
+else {
+const err4 = {instancePath:instancePath+"/limit",schemaPath:"#/properties/limit/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
+if(vErrors === null){
+vErrors = [err4];
+}
+else {
+vErrors.push(err4);
+}
+errors++;
+}
+}
 if(coerced1 !== undefined){
 data1 = coerced1;
 if(data !== undefined){
-data["active"] = coerced1;
+data["limit"] = coerced1;
 }
 }
 }
+if((typeof data1 == "number") && (isFinite(data1))){
+if(data1 > 100 || isNaN(data1)){
+const err5 = {instancePath:instancePath+"/limit",schemaPath:"#/properties/limit/maximum",keyword:"maximum",params:{limit: 100, range: [1,100]},message:"must be <= 100"};
+if(vErrors === null){
+vErrors = [err5];
 }
-if(data.q !== undefined){
-let data2 = data.q;
+else {
+vErrors.push(err5);
+}
+errors++;
+}
+if(data1 < 1 || isNaN(data1)){
+const err6 = {instancePath:instancePath+"/limit",schemaPath:"#/properties/limit/minimum",keyword:"minimum",params:{limit: 1, range: [1,100]},message:"must be >= 1"};
+if(vErrors === null){
+vErrors = [err6];
+}
+else {
+vErrors.push(err6);
+}
+errors++;
+}
+}
+let data2 = data.order;
 if(typeof data2 !== "string"){
 let dataType2 = typeof data2;
 let coerced2 = undefined;
@@ -11199,64 +11226,7 @@ else if(data2 === null){
 coerced2 = "";
 }
 else {
-const err4 = {instancePath:instancePath+"/q",schemaPath:"#/properties/q/type",keyword:"type",params:{type: "string"},message:"must be string"};
-if(vErrors === null){
-vErrors = [err4];
-}
-else {
-vErrors.push(err4);
-}
-errors++;
-}
-}
-if(coerced2 !== undefined){
-data2 = coerced2;
-if(data !== undefined){
-data["q"] = coerced2;
-}
-}
-}
-if(typeof data2 === "string"){
-if(isLonger(data2, 200)){
-const err5 = {instancePath:instancePath+"/q",schemaPath:"#/properties/q/maxLength",keyword:"maxLength",params:{limit: 200},message:"must NOT have more than 200 characters"};
-if(vErrors === null){
-vErrors = [err5];
-}
-else {
-vErrors.push(err5);
-}
-errors++;
-}
-if(isShorter(data2, 1)){
-const err6 = {instancePath:instancePath+"/q",schemaPath:"#/properties/q/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters"};
-if(vErrors === null){
-vErrors = [err6];
-}
-else {
-vErrors.push(err6);
-}
-errors++;
-}
-}
-}
-let data3 = data.page;
-if(!(((typeof data3 == "number") && (!(data3 % 1) && !isNaN(data3))) && (isFinite(data3)))){
-let dataType3 = typeof data3;
-let coerced3 = undefined;
-if(dataType3 == 'object' && Array.isArray(data3) && data3.length == 1){
-data3 = data3[0];
-dataType3 = typeof data3;
-if(((typeof data3 == "number") && (!(data3 % 1) && !isNaN(data3))) && (isFinite(data3))){
-coerced3 = data3;
-}
-}
-if(!(coerced3 !== undefined)){
-if(dataType3 === "boolean" || data3 === null
-              || (dataType3 === "string" && data3 && data3 == +data3 && !(data3 % 1))){
-coerced3 = +data3;
-}
-else {
-const err7 = {instancePath:instancePath+"/page",schemaPath:"#/properties/page/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
+const err7 = {instancePath:instancePath+"/order",schemaPath:"#/properties/order/type",keyword:"type",params:{type: "string"},message:"must be string"};
 if(vErrors === null){
 vErrors = [err7];
 }
@@ -11266,16 +11236,15 @@ vErrors.push(err7);
 errors++;
 }
 }
-if(coerced3 !== undefined){
-data3 = coerced3;
+if(coerced2 !== undefined){
+data2 = coerced2;
 if(data !== undefined){
-data["page"] = coerced3;
+data["order"] = coerced2;
 }
 }
 }
-if((typeof data3 == "number") && (isFinite(data3))){
-if(data3 > 1000000 || isNaN(data3)){
-const err8 = {instancePath:instancePath+"/page",schemaPath:"#/properties/page/maximum",keyword:"maximum",params:{limit: 1000000, range: [1,1000000]},message:"must be <= 1000000"};
+if(!((data2 === "asc") || (data2 === "desc"))){
+const err8 = {instancePath:instancePath+"/order",schemaPath:"#/properties/order/enum",keyword:"enum",params:{allowedValues: schema_queryListProducts.properties.order.enum},message:"must be equal to one of the allowed values"};
 if(vErrors === null){
 vErrors = [err8];
 }
@@ -11284,8 +11253,27 @@ vErrors.push(err8);
 }
 errors++;
 }
-if(data3 < 1 || isNaN(data3)){
-const err9 = {instancePath:instancePath+"/page",schemaPath:"#/properties/page/minimum",keyword:"minimum",params:{limit: 1, range: [1,1000000]},message:"must be >= 1"};
+if(data.cursor !== undefined){
+let data3 = data.cursor;
+if(typeof data3 !== "string"){
+let dataType3 = typeof data3;
+let coerced3 = undefined;
+if(dataType3 == 'object' && Array.isArray(data3) && data3.length == 1){
+data3 = data3[0];
+dataType3 = typeof data3;
+if(typeof data3 === "string"){
+coerced3 = data3;
+}
+}
+if(!(coerced3 !== undefined)){
+if(dataType3 == "number" || dataType3 == "boolean"){
+coerced3 = "" + data3;
+}
+else if(data3 === null){
+coerced3 = "";
+}
+else {
+const err9 = {instancePath:instancePath+"/cursor",schemaPath:"#/properties/cursor/type",keyword:"type",params:{type: "string"},message:"must be string"};
 if(vErrors === null){
 vErrors = [err9];
 }
@@ -11295,24 +11283,16 @@ vErrors.push(err9);
 errors++;
 }
 }
-let data4 = data.limit;
-if(!(((typeof data4 == "number") && (!(data4 % 1) && !isNaN(data4))) && (isFinite(data4)))){
-let dataType4 = typeof data4;
-let coerced4 = undefined;
-if(dataType4 == 'object' && Array.isArray(data4) && data4.length == 1){
-data4 = data4[0];
-dataType4 = typeof data4;
-if(((typeof data4 == "number") && (!(data4 % 1) && !isNaN(data4))) && (isFinite(data4))){
-coerced4 = data4;
+if(coerced3 !== undefined){
+data3 = coerced3;
+if(data !== undefined){
+data["cursor"] = coerced3;
 }
 }
-if(!(coerced4 !== undefined)){
-if(dataType4 === "boolean" || data4 === null
-              || (dataType4 === "string" && data4 && data4 == +data4 && !(data4 % 1))){
-coerced4 = +data4;
 }
-else {
-const err10 = {instancePath:instancePath+"/limit",schemaPath:"#/properties/limit/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
+if(typeof data3 === "string"){
+if(isLonger(data3, 4000)){
+const err10 = {instancePath:instancePath+"/cursor",schemaPath:"#/properties/cursor/maxLength",keyword:"maxLength",params:{limit: 4000},message:"must NOT have more than 4000 characters"};
 if(vErrors === null){
 vErrors = [err10];
 }
@@ -11321,17 +11301,8 @@ vErrors.push(err10);
 }
 errors++;
 }
-}
-if(coerced4 !== undefined){
-data4 = coerced4;
-if(data !== undefined){
-data["limit"] = coerced4;
-}
-}
-}
-if((typeof data4 == "number") && (isFinite(data4))){
-if(data4 > 100 || isNaN(data4)){
-const err11 = {instancePath:instancePath+"/limit",schemaPath:"#/properties/limit/maximum",keyword:"maximum",params:{limit: 100, range: [1,100]},message:"must be <= 100"};
+if(isShorter(data3, 1)){
+const err11 = {instancePath:instancePath+"/cursor",schemaPath:"#/properties/cursor/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters"};
 if(vErrors === null){
 vErrors = [err11];
 }
@@ -11340,8 +11311,28 @@ vErrors.push(err11);
 }
 errors++;
 }
-if(data4 < 1 || isNaN(data4)){
-const err12 = {instancePath:instancePath+"/limit",schemaPath:"#/properties/limit/minimum",keyword:"minimum",params:{limit: 1, range: [1,100]},message:"must be >= 1"};
+}
+}
+let data4 = data.sort;
+if(typeof data4 !== "string"){
+let dataType4 = typeof data4;
+let coerced4 = undefined;
+if(dataType4 == 'object' && Array.isArray(data4) && data4.length == 1){
+data4 = data4[0];
+dataType4 = typeof data4;
+if(typeof data4 === "string"){
+coerced4 = data4;
+}
+}
+if(!(coerced4 !== undefined)){
+if(dataType4 == "number" || dataType4 == "boolean"){
+coerced4 = "" + data4;
+}
+else if(data4 === null){
+coerced4 = "";
+}
+else {
+const err12 = {instancePath:instancePath+"/sort",schemaPath:"#/properties/sort/type",keyword:"type",params:{type: "string"},message:"must be string"};
 if(vErrors === null){
 vErrors = [err12];
 }
@@ -11351,26 +11342,15 @@ vErrors.push(err12);
 errors++;
 }
 }
-let data5 = data.order;
-if(typeof data5 !== "string"){
-let dataType5 = typeof data5;
-let coerced5 = undefined;
-if(dataType5 == 'object' && Array.isArray(data5) && data5.length == 1){
-data5 = data5[0];
-dataType5 = typeof data5;
-if(typeof data5 === "string"){
-coerced5 = data5;
+if(coerced4 !== undefined){
+data4 = coerced4;
+if(data !== undefined){
+data["sort"] = coerced4;
 }
 }
-if(!(coerced5 !== undefined)){
-if(dataType5 == "number" || dataType5 == "boolean"){
-coerced5 = "" + data5;
 }
-else if(data5 === null){
-coerced5 = "";
-}
-else {
-const err13 = {instancePath:instancePath+"/order",schemaPath:"#/properties/order/type",keyword:"type",params:{type: "string"},message:"must be string"};
+if(!(((data4 === "created_at") || (data4 === "updated_at")) || (data4 === "name"))){
+const err13 = {instancePath:instancePath+"/sort",schemaPath:"#/properties/sort/enum",keyword:"enum",params:{allowedValues: schema_queryListProducts.properties.sort.enum},message:"must be equal to one of the allowed values"};
 if(vErrors === null){
 vErrors = [err13];
 }
@@ -11379,16 +11359,27 @@ vErrors.push(err13);
 }
 errors++;
 }
+if(data.active !== undefined){
+let data5 = data.active;
+if(typeof data5 !== "boolean"){
+let dataType5 = typeof data5;
+let coerced5 = undefined;
+if(dataType5 == 'object' && Array.isArray(data5) && data5.length == 1){
+data5 = data5[0];
+dataType5 = typeof data5;
+if(typeof data5 === "boolean"){
+coerced5 = data5;
 }
-if(coerced5 !== undefined){
-data5 = coerced5;
-if(data !== undefined){
-data["order"] = coerced5;
 }
+if(!(coerced5 !== undefined)){
+if(data5 === "false" || data5 === 0 || data5 === null){
+coerced5 = false;
 }
+else if(data5 === "true" || data5 === 1){
+coerced5 = true;
 }
-if(!((data5 === "asc") || (data5 === "desc"))){
-const err14 = {instancePath:instancePath+"/order",schemaPath:"#/properties/order/enum",keyword:"enum",params:{allowedValues: schema_queryListProducts.properties.order.enum},message:"must be equal to one of the allowed values"};
+else {
+const err14 = {instancePath:instancePath+"/active",schemaPath:"#/properties/active/type",keyword:"type",params:{type: "boolean"},message:"must be boolean"};
 if(vErrors === null){
 vErrors = [err14];
 }
@@ -11397,8 +11388,17 @@ vErrors.push(err14);
 }
 errors++;
 }
-if(data.cursor !== undefined){
-let data6 = data.cursor;
+}
+if(coerced5 !== undefined){
+data5 = coerced5;
+if(data !== undefined){
+data["active"] = coerced5;
+}
+}
+}
+}
+if(data.q !== undefined){
+let data6 = data.q;
 if(typeof data6 !== "string"){
 let dataType6 = typeof data6;
 let coerced6 = undefined;
@@ -11417,7 +11417,7 @@ else if(data6 === null){
 coerced6 = "";
 }
 else {
-const err15 = {instancePath:instancePath+"/cursor",schemaPath:"#/properties/cursor/type",keyword:"type",params:{type: "string"},message:"must be string"};
+const err15 = {instancePath:instancePath+"/q",schemaPath:"#/properties/q/type",keyword:"type",params:{type: "string"},message:"must be string"};
 if(vErrors === null){
 vErrors = [err15];
 }
@@ -11430,13 +11430,13 @@ errors++;
 if(coerced6 !== undefined){
 data6 = coerced6;
 if(data !== undefined){
-data["cursor"] = coerced6;
+data["q"] = coerced6;
 }
 }
 }
 if(typeof data6 === "string"){
-if(isLonger(data6, 4000)){
-const err16 = {instancePath:instancePath+"/cursor",schemaPath:"#/properties/cursor/maxLength",keyword:"maxLength",params:{limit: 4000},message:"must NOT have more than 4000 characters"};
+if(isLonger(data6, 200)){
+const err16 = {instancePath:instancePath+"/q",schemaPath:"#/properties/q/maxLength",keyword:"maxLength",params:{limit: 200},message:"must NOT have more than 200 characters"};
 if(vErrors === null){
 vErrors = [err16];
 }
@@ -11446,7 +11446,7 @@ vErrors.push(err16);
 errors++;
 }
 if(isShorter(data6, 1)){
-const err17 = {instancePath:instancePath+"/cursor",schemaPath:"#/properties/cursor/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters"};
+const err17 = {instancePath:instancePath+"/q",schemaPath:"#/properties/q/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters"};
 if(vErrors === null){
 vErrors = [err17];
 }
@@ -11609,7 +11609,7 @@ return errors === 0;
 validate_queryListProducts.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
 
 exports.queryListPrices = validate_queryListPrices;
-const schema_queryListPrices = {"type":"object","additionalProperties":false,"properties":{"sort":{"type":"string","enum":["created_at","updated_at","unit_amount"],"default":"created_at"},"product_id":{"$ref":"spec:ProductId"},"currency":{"$ref":"spec:Currency","x-lowercase":true},"active":{"type":"boolean"},"page":{"type":"integer","minimum":1,"maximum":1000000,"default":1},"limit":{"type":"integer","minimum":1,"maximum":100,"default":20},"order":{"type":"string","enum":["asc","desc"],"default":"desc"},"cursor":{"type":"string","minLength":1,"maxLength":4000},"created_after":{"$ref":"spec:Timestamp"},"created_before":{"$ref":"spec:Timestamp"},"updated_after":{"$ref":"spec:Timestamp"},"updated_before":{"$ref":"spec:Timestamp"},"metadata":{"type":"object","maxProperties":8,"propertyNames":{"minLength":1,"maxLength":64},"additionalProperties":{"type":"string","maxLength":512}}},"required":[],"$id":"queryListPrices"};
+const schema_queryListPrices = {"type":"object","additionalProperties":false,"properties":{"page":{"type":"integer","minimum":1,"maximum":1000000,"default":1},"limit":{"type":"integer","minimum":1,"maximum":100,"default":20},"order":{"type":"string","enum":["asc","desc"],"default":"desc"},"cursor":{"type":"string","minLength":1,"maxLength":4000},"sort":{"type":"string","enum":["created_at","updated_at","unit_amount"],"default":"created_at"},"product_id":{"$ref":"spec:ProductId"},"currency":{"$ref":"spec:Currency","x-lowercase":true},"active":{"type":"boolean"},"created_after":{"$ref":"spec:Timestamp"},"created_before":{"$ref":"spec:Timestamp"},"updated_after":{"$ref":"spec:Timestamp"},"updated_before":{"$ref":"spec:Timestamp"},"metadata":{"type":"object","maxProperties":8,"propertyNames":{"minLength":1,"maxLength":64},"additionalProperties":{"type":"string","maxLength":512}}},"required":[],"$id":"queryListPrices"};
 const schema_spec_Currency = {"type":"string","enum":["aed","afn","all","amd","ang","aoa","ars","aud","awg","azn","bam","bbd","bdt","bgn","bhd","bif","bmd","bnd","bob","brl","bsd","btn","bwp","byn","bzd","cad","cdf","chf","clp","cny","cop","crc","cve","czk","djf","dkk","dop","dzd","egp","etb","eur","fjd","fkp","gbp","gel","ghs","gip","gmd","gnf","gtq","gyd","hkd","hnl","htg","huf","idr","ils","inr","iqd","isk","jmd","jod","jpy","kes","kgs","khr","kmf","krw","kwd","kyd","kzt","lak","lbp","lkr","lrd","lsl","lyd","mad","mdl","mga","mkd","mmk","mnt","mop","mru","mur","mvr","mwk","mxn","myr","mzn","nad","ngn","nio","nok","npr","nzd","omr","pab","pen","pgk","php","pkr","pln","pyg","qar","ron","rsd","rub","rwf","sar","sbd","scr","sek","sgd","shp","sos","srd","szl","thb","tjs","tnd","top","try","ttd","twd","tzs","uah","ugx","usd","uyu","uzs","vnd","vuv","wst","xaf","xcd","xof","xpf","yer","zar","zmw"],"$id":"spec:Currency"};
 
 function validate_spec_Currency(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
@@ -11686,9 +11686,6 @@ if(evaluated0.dynamicItems){
 evaluated0.items = undefined;
 }
 if(data && typeof data == "object" && !Array.isArray(data)){
-if(data.sort === undefined){
-data.sort = "created_at";
-}
 if(data.page === undefined){
 data.page = 1;
 }
@@ -11697,6 +11694,9 @@ data.limit = 20;
 }
 if(data.order === undefined){
 data.order = "desc";
+}
+if(data.sort === undefined){
+data.sort = "created_at";
 }
 for(const key0 in data){
 if(!(func_191f75b3.call(schema_queryListPrices.properties, key0))){
@@ -11710,26 +11710,24 @@ vErrors.push(err0);
 errors++;
 }
 }
-let data0 = data.sort;
-if(typeof data0 !== "string"){
+let data0 = data.page;
+if(!(((typeof data0 == "number") && (!(data0 % 1) && !isNaN(data0))) && (isFinite(data0)))){
 let dataType0 = typeof data0;
 let coerced0 = undefined;
 if(dataType0 == 'object' && Array.isArray(data0) && data0.length == 1){
 data0 = data0[0];
 dataType0 = typeof data0;
-if(typeof data0 === "string"){
+if(((typeof data0 == "number") && (!(data0 % 1) && !isNaN(data0))) && (isFinite(data0))){
 coerced0 = data0;
 }
 }
 if(!(coerced0 !== undefined)){
-if(dataType0 == "number" || dataType0 == "boolean"){
-coerced0 = "" + data0;
-}
-else if(data0 === null){
-coerced0 = "";
+if(dataType0 === "boolean" || data0 === null
+              || (dataType0 === "string" && data0 && data0 == +data0 && !(data0 % 1))){
+coerced0 = +data0;
 }
 else {
-const err1 = {instancePath:instancePath+"/sort",schemaPath:"#/properties/sort/type",keyword:"type",params:{type: "string"},message:"must be string"};
+const err1 = {instancePath:instancePath+"/page",schemaPath:"#/properties/page/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
 if(vErrors === null){
 vErrors = [err1];
 }
@@ -11742,17 +11740,237 @@ errors++;
 if(coerced0 !== undefined){
 data0 = coerced0;
 if(data !== undefined){
-data["sort"] = coerced0;
+data["page"] = coerced0;
 }
 }
 }
-if(!(((data0 === "created_at") || (data0 === "updated_at")) || (data0 === "unit_amount"))){
-const err2 = {instancePath:instancePath+"/sort",schemaPath:"#/properties/sort/enum",keyword:"enum",params:{allowedValues: schema_queryListPrices.properties.sort.enum},message:"must be equal to one of the allowed values"};
+if((typeof data0 == "number") && (isFinite(data0))){
+if(data0 > 1000000 || isNaN(data0)){
+const err2 = {instancePath:instancePath+"/page",schemaPath:"#/properties/page/maximum",keyword:"maximum",params:{limit: 1000000, range: [1,1000000]},message:"must be <= 1000000"};
 if(vErrors === null){
 vErrors = [err2];
 }
 else {
 vErrors.push(err2);
+}
+errors++;
+}
+if(data0 < 1 || isNaN(data0)){
+const err3 = {instancePath:instancePath+"/page",schemaPath:"#/properties/page/minimum",keyword:"minimum",params:{limit: 1, range: [1,1000000]},message:"must be >= 1"};
+if(vErrors === null){
+vErrors = [err3];
+}
+else {
+vErrors.push(err3);
+}
+errors++;
+}
+}
+let data1 = data.limit;
+if(!(((typeof data1 == "number") && (!(data1 % 1) && !isNaN(data1))) && (isFinite(data1)))){
+let dataType1 = typeof data1;
+let coerced1 = undefined;
+if(dataType1 == 'object' && Array.isArray(data1) && data1.length == 1){
+data1 = data1[0];
+dataType1 = typeof data1;
+if(((typeof data1 == "number") && (!(data1 % 1) && !isNaN(data1))) && (isFinite(data1))){
+coerced1 = data1;
+}
+}
+if(!(coerced1 !== undefined)){
+if(dataType1 === "boolean" || data1 === null
+              || (dataType1 === "string" && data1 && data1 == +data1 && !(data1 % 1))){
+coerced1 = +data1;
+}
+else {
+const err4 = {instancePath:instancePath+"/limit",schemaPath:"#/properties/limit/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
+if(vErrors === null){
+vErrors = [err4];
+}
+else {
+vErrors.push(err4);
+}
+errors++;
+}
+}
+if(coerced1 !== undefined){
+data1 = coerced1;
+if(data !== undefined){
+data["limit"] = coerced1;
+}
+}
+}
+if((typeof data1 == "number") && (isFinite(data1))){
+if(data1 > 100 || isNaN(data1)){
+const err5 = {instancePath:instancePath+"/limit",schemaPath:"#/properties/limit/maximum",keyword:"maximum",params:{limit: 100, range: [1,100]},message:"must be <= 100"};
+if(vErrors === null){
+vErrors = [err5];
+}
+else {
+vErrors.push(err5);
+}
+errors++;
+}
+if(data1 < 1 || isNaN(data1)){
+const err6 = {instancePath:instancePath+"/limit",schemaPath:"#/properties/limit/minimum",keyword:"minimum",params:{limit: 1, range: [1,100]},message:"must be >= 1"};
+if(vErrors === null){
+vErrors = [err6];
+}
+else {
+vErrors.push(err6);
+}
+errors++;
+}
+}
+let data2 = data.order;
+if(typeof data2 !== "string"){
+let dataType2 = typeof data2;
+let coerced2 = undefined;
+if(dataType2 == 'object' && Array.isArray(data2) && data2.length == 1){
+data2 = data2[0];
+dataType2 = typeof data2;
+if(typeof data2 === "string"){
+coerced2 = data2;
+}
+}
+if(!(coerced2 !== undefined)){
+if(dataType2 == "number" || dataType2 == "boolean"){
+coerced2 = "" + data2;
+}
+else if(data2 === null){
+coerced2 = "";
+}
+else {
+const err7 = {instancePath:instancePath+"/order",schemaPath:"#/properties/order/type",keyword:"type",params:{type: "string"},message:"must be string"};
+if(vErrors === null){
+vErrors = [err7];
+}
+else {
+vErrors.push(err7);
+}
+errors++;
+}
+}
+if(coerced2 !== undefined){
+data2 = coerced2;
+if(data !== undefined){
+data["order"] = coerced2;
+}
+}
+}
+if(!((data2 === "asc") || (data2 === "desc"))){
+const err8 = {instancePath:instancePath+"/order",schemaPath:"#/properties/order/enum",keyword:"enum",params:{allowedValues: schema_queryListPrices.properties.order.enum},message:"must be equal to one of the allowed values"};
+if(vErrors === null){
+vErrors = [err8];
+}
+else {
+vErrors.push(err8);
+}
+errors++;
+}
+if(data.cursor !== undefined){
+let data3 = data.cursor;
+if(typeof data3 !== "string"){
+let dataType3 = typeof data3;
+let coerced3 = undefined;
+if(dataType3 == 'object' && Array.isArray(data3) && data3.length == 1){
+data3 = data3[0];
+dataType3 = typeof data3;
+if(typeof data3 === "string"){
+coerced3 = data3;
+}
+}
+if(!(coerced3 !== undefined)){
+if(dataType3 == "number" || dataType3 == "boolean"){
+coerced3 = "" + data3;
+}
+else if(data3 === null){
+coerced3 = "";
+}
+else {
+const err9 = {instancePath:instancePath+"/cursor",schemaPath:"#/properties/cursor/type",keyword:"type",params:{type: "string"},message:"must be string"};
+if(vErrors === null){
+vErrors = [err9];
+}
+else {
+vErrors.push(err9);
+}
+errors++;
+}
+}
+if(coerced3 !== undefined){
+data3 = coerced3;
+if(data !== undefined){
+data["cursor"] = coerced3;
+}
+}
+}
+if(typeof data3 === "string"){
+if(isLonger(data3, 4000)){
+const err10 = {instancePath:instancePath+"/cursor",schemaPath:"#/properties/cursor/maxLength",keyword:"maxLength",params:{limit: 4000},message:"must NOT have more than 4000 characters"};
+if(vErrors === null){
+vErrors = [err10];
+}
+else {
+vErrors.push(err10);
+}
+errors++;
+}
+if(isShorter(data3, 1)){
+const err11 = {instancePath:instancePath+"/cursor",schemaPath:"#/properties/cursor/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters"};
+if(vErrors === null){
+vErrors = [err11];
+}
+else {
+vErrors.push(err11);
+}
+errors++;
+}
+}
+}
+let data4 = data.sort;
+if(typeof data4 !== "string"){
+let dataType4 = typeof data4;
+let coerced4 = undefined;
+if(dataType4 == 'object' && Array.isArray(data4) && data4.length == 1){
+data4 = data4[0];
+dataType4 = typeof data4;
+if(typeof data4 === "string"){
+coerced4 = data4;
+}
+}
+if(!(coerced4 !== undefined)){
+if(dataType4 == "number" || dataType4 == "boolean"){
+coerced4 = "" + data4;
+}
+else if(data4 === null){
+coerced4 = "";
+}
+else {
+const err12 = {instancePath:instancePath+"/sort",schemaPath:"#/properties/sort/type",keyword:"type",params:{type: "string"},message:"must be string"};
+if(vErrors === null){
+vErrors = [err12];
+}
+else {
+vErrors.push(err12);
+}
+errors++;
+}
+}
+if(coerced4 !== undefined){
+data4 = coerced4;
+if(data !== undefined){
+data["sort"] = coerced4;
+}
+}
+}
+if(!(((data4 === "created_at") || (data4 === "updated_at")) || (data4 === "unit_amount"))){
+const err13 = {instancePath:instancePath+"/sort",schemaPath:"#/properties/sort/enum",keyword:"enum",params:{allowedValues: schema_queryListPrices.properties.sort.enum},message:"must be equal to one of the allowed values"};
+if(vErrors === null){
+vErrors = [err13];
+}
+else {
+vErrors.push(err13);
 }
 errors++;
 }
@@ -11763,262 +11981,37 @@ errors = vErrors.length;
 }
 }
 if(data.currency !== undefined){
-let data2 = data.currency;
-if(typeof data2 == "string"){
-data2 = data2.toLowerCase();
-data["currency"] = data2;
+let data6 = data.currency;
+if(typeof data6 == "string"){
+data6 = data6.toLowerCase();
+data["currency"] = data6;
 }
-if(!(validate_spec_Currency(data2, {instancePath:instancePath+"/currency",parentData:data,parentDataProperty:"currency",rootData,dynamicAnchors}))){
+if(!(validate_spec_Currency(data6, {instancePath:instancePath+"/currency",parentData:data,parentDataProperty:"currency",rootData,dynamicAnchors}))){
 vErrors = joined(vErrors, validate_spec_Currency.errors);
 errors = vErrors.length;
 }
 }
 if(data.active !== undefined){
-let data3 = data.active;
-if(typeof data3 !== "boolean"){
-let dataType1 = typeof data3;
-let coerced1 = undefined;
-if(dataType1 == 'object' && Array.isArray(data3) && data3.length == 1){
-data3 = data3[0];
-dataType1 = typeof data3;
-if(typeof data3 === "boolean"){
-coerced1 = data3;
-}
-}
-if(!(coerced1 !== undefined)){
-if(data3 === "false" || data3 === 0 || data3 === null){
-coerced1 = false;
-}
-else if(data3 === "true" || data3 === 1){
-coerced1 = true;
-}
-else {
-const err3 = {instancePath:instancePath+"/active",schemaPath:"#/properties/active/type",keyword:"type",params:{type: "boolean"},message:"must be boolean"};
-if(vErrors === null){
-vErrors = [err3];
-}
-else {
-vErrors.push(err3);
-}
-errors++;
-}
-}
-if(coerced1 !== undefined){
-data3 = coerced1;
-if(data !== undefined){
-data["active"] = coerced1;
-}
-}
-}
-}
-let data4 = data.page;
-if(!(((typeof data4 == "number") && (!(data4 % 1) && !isNaN(data4))) && (isFinite(data4)))){
-let dataType2 = typeof data4;
-let coerced2 = undefined;
-if(dataType2 == 'object' && Array.isArray(data4) && data4.length == 1){
-data4 = data4[0];
-dataType2 = typeof data4;
-if(((typeof data4 == "number") && (!(data4 % 1) && !isNaN(data4))) && (isFinite(data4))){
-coerced2 = data4;
-}
-}
-if(!(coerced2 !== undefined)){
-if(dataType2 === "boolean" || data4 === null
-              || (dataType2 === "string" && data4 && data4 == +data4 && !(data4 % 1))){
-coerced2 = +data4;
-}
-else {
-const err4 = {instancePath:instancePath+"/page",schemaPath:"#/properties/page/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
-if(vErrors === null){
-vErrors = [err4];
-}
-else {
-vErrors.push(err4);
-}
-errors++;
-}
-}
-if(coerced2 !== undefined){
-data4 = coerced2;
-if(data !== undefined){
-data["page"] = coerced2;
-}
-}
-}
-if((typeof data4 == "number") && (isFinite(data4))){
-if(data4 > 1000000 || isNaN(data4)){
-const err5 = {instancePath:instancePath+"/page",schemaPath:"#/properties/page/maximum",keyword:"maximum",params:{limit: 1000000, range: [1,1000000]},message:"must be <= 1000000"};
-if(vErrors === null){
-vErrors = [err5];
-}
-else {
-vErrors.push(err5);
-}
-errors++;
-}
-if(data4 < 1 || isNaN(data4)){
-const err6 = {instancePath:instancePath+"/page",schemaPath:"#/properties/page/minimum",keyword:"minimum",params:{limit: 1, range: [1,1000000]},message:"must be >= 1"};
-if(vErrors === null){
-vErrors = [err6];
-}
-else {
-vErrors.push(err6);
-}
-errors++;
-}
-}
-let data5 = data.limit;
-if(!(((typeof data5 == "number") && (!(data5 % 1) && !isNaN(data5))) && (isFinite(data5)))){
-let dataType3 = typeof data5;
-let coerced3 = undefined;
-if(dataType3 == 'object' && Array.isArray(data5) && data5.length == 1){
-data5 = data5[0];
-dataType3 = typeof data5;
-if(((typeof data5 == "number") && (!(data5 % 1) && !isNaN(data5))) && (isFinite(data5))){
-coerced3 = data5;
-}
-}
-if(!(coerced3 !== undefined)){
-if(dataType3 === "boolean" || data5 === null
-              || (dataType3 === "string" && data5 && data5 == +data5 && !(data5 % 1))){
-coerced3 = +data5;
-}
-else {
-const err7 = {instancePath:instancePath+"/limit",schemaPath:"#/properties/limit/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
-if(vErrors === null){
-vErrors = [err7];
-}
-else {
-vErrors.push(err7);
-}
-errors++;
-}
-}
-if(coerced3 !== undefined){
-data5 = coerced3;
-if(data !== undefined){
-data["limit"] = coerced3;
-}
-}
-}
-if((typeof data5 == "number") && (isFinite(data5))){
-if(data5 > 100 || isNaN(data5)){
-const err8 = {instancePath:instancePath+"/limit",schemaPath:"#/properties/limit/maximum",keyword:"maximum",params:{limit: 100, range: [1,100]},message:"must be <= 100"};
-if(vErrors === null){
-vErrors = [err8];
-}
-else {
-vErrors.push(err8);
-}
-errors++;
-}
-if(data5 < 1 || isNaN(data5)){
-const err9 = {instancePath:instancePath+"/limit",schemaPath:"#/properties/limit/minimum",keyword:"minimum",params:{limit: 1, range: [1,100]},message:"must be >= 1"};
-if(vErrors === null){
-vErrors = [err9];
-}
-else {
-vErrors.push(err9);
-}
-errors++;
-}
-}
-let data6 = data.order;
-if(typeof data6 !== "string"){
-let dataType4 = typeof data6;
-let coerced4 = undefined;
-if(dataType4 == 'object' && Array.isArray(data6) && data6.length == 1){
-data6 = data6[0];
-dataType4 = typeof data6;
-if(typeof data6 === "string"){
-coerced4 = data6;
-}
-}
-if(!(coerced4 !== undefined)){
-if(dataType4 == "number" || dataType4 == "boolean"){
-coerced4 = "" + data6;
-}
-else if(data6 === null){
-coerced4 = "";
-}
-else {
-const err10 = {instancePath:instancePath+"/order",schemaPath:"#/properties/order/type",keyword:"type",params:{type: "string"},message:"must be string"};
-if(vErrors === null){
-vErrors = [err10];
-}
-else {
-vErrors.push(err10);
-}
-errors++;
-}
-}
-if(coerced4 !== undefined){
-data6 = coerced4;
-if(data !== undefined){
-data["order"] = coerced4;
-}
-}
-}
-if(!((data6 === "asc") || (data6 === "desc"))){
-const err11 = {instancePath:instancePath+"/order",schemaPath:"#/properties/order/enum",keyword:"enum",params:{allowedValues: schema_queryListPrices.properties.order.enum},message:"must be equal to one of the allowed values"};
-if(vErrors === null){
-vErrors = [err11];
-}
-else {
-vErrors.push(err11);
-}
-errors++;
-}
-if(data.cursor !== undefined){
-let data7 = data.cursor;
-if(typeof data7 !== "string"){
+let data7 = data.active;
+if(typeof data7 !== "boolean"){
 let dataType5 = typeof data7;
 let coerced5 = undefined;
 if(dataType5 == 'object' && Array.isArray(data7) && data7.length == 1){
 data7 = data7[0];
 dataType5 = typeof data7;
-if(typeof data7 === "string"){
+if(typeof data7 === "boolean"){
 coerced5 = data7;
 }
 }
 if(!(coerced5 !== undefined)){
-if(dataType5 == "number" || dataType5 == "boolean"){
-coerced5 = "" + data7;
+if(data7 === "false" || data7 === 0 || data7 === null){
+coerced5 = false;
 }
-else if(data7 === null){
-coerced5 = "";
-}
-else {
-const err12 = {instancePath:instancePath+"/cursor",schemaPath:"#/properties/cursor/type",keyword:"type",params:{type: "string"},message:"must be string"};
-if(vErrors === null){
-vErrors = [err12];
+else if(data7 === "true" || data7 === 1){
+coerced5 = true;
 }
 else {
-vErrors.push(err12);
-}
-errors++;
-}
-}
-if(coerced5 !== undefined){
-data7 = coerced5;
-if(data !== undefined){
-data["cursor"] = coerced5;
-}
-}
-}
-if(typeof data7 === "string"){
-if(isLonger(data7, 4000)){
-const err13 = {instancePath:instancePath+"/cursor",schemaPath:"#/properties/cursor/maxLength",keyword:"maxLength",params:{limit: 4000},message:"must NOT have more than 4000 characters"};
-if(vErrors === null){
-vErrors = [err13];
-}
-else {
-vErrors.push(err13);
-}
-errors++;
-}
-if(isShorter(data7, 1)){
-const err14 = {instancePath:instancePath+"/cursor",schemaPath:"#/properties/cursor/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters"};
+const err14 = {instancePath:instancePath+"/active",schemaPath:"#/properties/active/type",keyword:"type",params:{type: "boolean"},message:"must be boolean"};
 if(vErrors === null){
 vErrors = [err14];
 }
@@ -12026,6 +12019,13 @@ else {
 vErrors.push(err14);
 }
 errors++;
+}
+}
+if(coerced5 !== undefined){
+data7 = coerced5;
+if(data !== undefined){
+data["active"] = coerced5;
+}
 }
 }
 }
@@ -12181,7 +12181,7 @@ return errors === 0;
 validate_queryListPrices.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
 
 exports.queryListOrders = validate_queryListOrders;
-const schema_queryListOrders = {"type":"object","additionalProperties":false,"properties":{"sort":{"type":"string","enum":["created_at","updated_at","total_amount"],"default":"created_at"},"project_id":{"$ref":"spec:ProjectId"},"user_id":{"$ref":"spec:UserId"},"status":{"type":"array","maxItems":10,"items":{"$ref":"spec:OrderStatus"}},"subscription_id":{"$ref":"spec:SubscriptionId"},"price_id":{"$ref":"spec:PriceId"},"number":{"type":"string","minLength":1,"maxLength":64},"page":{"type":"integer","minimum":1,"maximum":1000000,"default":1},"limit":{"type":"integer","minimum":1,"maximum":100,"default":20},"order":{"type":"string","enum":["asc","desc"],"default":"desc"},"cursor":{"type":"string","minLength":1,"maxLength":4000},"created_after":{"$ref":"spec:Timestamp"},"created_before":{"$ref":"spec:Timestamp"},"updated_after":{"$ref":"spec:Timestamp"},"updated_before":{"$ref":"spec:Timestamp"},"metadata":{"type":"object","maxProperties":8,"propertyNames":{"minLength":1,"maxLength":64},"additionalProperties":{"type":"string","maxLength":512}}},"required":[],"$id":"queryListOrders"};
+const schema_queryListOrders = {"type":"object","additionalProperties":false,"properties":{"page":{"type":"integer","minimum":1,"maximum":1000000,"default":1},"limit":{"type":"integer","minimum":1,"maximum":100,"default":20},"order":{"type":"string","enum":["asc","desc"],"default":"desc"},"cursor":{"type":"string","minLength":1,"maxLength":4000},"sort":{"type":"string","enum":["created_at","updated_at","total_amount"],"default":"created_at"},"project_id":{"$ref":"spec:ProjectId"},"user_id":{"$ref":"spec:UserId"},"status":{"type":"array","maxItems":10,"items":{"$ref":"spec:OrderStatus"}},"subscription_id":{"$ref":"spec:SubscriptionId"},"price_id":{"$ref":"spec:PriceId"},"number":{"type":"string","minLength":1,"maxLength":64},"created_after":{"$ref":"spec:Timestamp"},"created_before":{"$ref":"spec:Timestamp"},"updated_after":{"$ref":"spec:Timestamp"},"updated_before":{"$ref":"spec:Timestamp"},"metadata":{"type":"object","maxProperties":8,"propertyNames":{"minLength":1,"maxLength":64},"additionalProperties":{"type":"string","maxLength":512}}},"required":[],"$id":"queryListOrders"};
 const schema_spec_OrderStatus = {"type":"string","enum":["pending","paid","partially_refunded","refunded","canceled"],"$id":"spec:OrderStatus"};
 
 function validate_spec_OrderStatus(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
@@ -12258,9 +12258,6 @@ if(evaluated0.dynamicItems){
 evaluated0.items = undefined;
 }
 if(data && typeof data == "object" && !Array.isArray(data)){
-if(data.sort === undefined){
-data.sort = "created_at";
-}
 if(data.page === undefined){
 data.page = 1;
 }
@@ -12269,6 +12266,9 @@ data.limit = 20;
 }
 if(data.order === undefined){
 data.order = "desc";
+}
+if(data.sort === undefined){
+data.sort = "created_at";
 }
 for(const key0 in data){
 if(!(func_191f75b3.call(schema_queryListOrders.properties, key0))){
@@ -12282,26 +12282,24 @@ vErrors.push(err0);
 errors++;
 }
 }
-let data0 = data.sort;
-if(typeof data0 !== "string"){
+let data0 = data.page;
+if(!(((typeof data0 == "number") && (!(data0 % 1) && !isNaN(data0))) && (isFinite(data0)))){
 let dataType0 = typeof data0;
 let coerced0 = undefined;
 if(dataType0 == 'object' && Array.isArray(data0) && data0.length == 1){
 data0 = data0[0];
 dataType0 = typeof data0;
-if(typeof data0 === "string"){
+if(((typeof data0 == "number") && (!(data0 % 1) && !isNaN(data0))) && (isFinite(data0))){
 coerced0 = data0;
 }
 }
 if(!(coerced0 !== undefined)){
-if(dataType0 == "number" || dataType0 == "boolean"){
-coerced0 = "" + data0;
-}
-else if(data0 === null){
-coerced0 = "";
+if(dataType0 === "boolean" || data0 === null
+              || (dataType0 === "string" && data0 && data0 == +data0 && !(data0 % 1))){
+coerced0 = +data0;
 }
 else {
-const err1 = {instancePath:instancePath+"/sort",schemaPath:"#/properties/sort/type",keyword:"type",params:{type: "string"},message:"must be string"};
+const err1 = {instancePath:instancePath+"/page",schemaPath:"#/properties/page/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
 if(vErrors === null){
 vErrors = [err1];
 }
@@ -12314,17 +12312,237 @@ errors++;
 if(coerced0 !== undefined){
 data0 = coerced0;
 if(data !== undefined){
-data["sort"] = coerced0;
+data["page"] = coerced0;
 }
 }
 }
-if(!(((data0 === "created_at") || (data0 === "updated_at")) || (data0 === "total_amount"))){
-const err2 = {instancePath:instancePath+"/sort",schemaPath:"#/properties/sort/enum",keyword:"enum",params:{allowedValues: schema_queryListOrders.properties.sort.enum},message:"must be equal to one of the allowed values"};
+if((typeof data0 == "number") && (isFinite(data0))){
+if(data0 > 1000000 || isNaN(data0)){
+const err2 = {instancePath:instancePath+"/page",schemaPath:"#/properties/page/maximum",keyword:"maximum",params:{limit: 1000000, range: [1,1000000]},message:"must be <= 1000000"};
 if(vErrors === null){
 vErrors = [err2];
 }
 else {
 vErrors.push(err2);
+}
+errors++;
+}
+if(data0 < 1 || isNaN(data0)){
+const err3 = {instancePath:instancePath+"/page",schemaPath:"#/properties/page/minimum",keyword:"minimum",params:{limit: 1, range: [1,1000000]},message:"must be >= 1"};
+if(vErrors === null){
+vErrors = [err3];
+}
+else {
+vErrors.push(err3);
+}
+errors++;
+}
+}
+let data1 = data.limit;
+if(!(((typeof data1 == "number") && (!(data1 % 1) && !isNaN(data1))) && (isFinite(data1)))){
+let dataType1 = typeof data1;
+let coerced1 = undefined;
+if(dataType1 == 'object' && Array.isArray(data1) && data1.length == 1){
+data1 = data1[0];
+dataType1 = typeof data1;
+if(((typeof data1 == "number") && (!(data1 % 1) && !isNaN(data1))) && (isFinite(data1))){
+coerced1 = data1;
+}
+}
+if(!(coerced1 !== undefined)){
+if(dataType1 === "boolean" || data1 === null
+              || (dataType1 === "string" && data1 && data1 == +data1 && !(data1 % 1))){
+coerced1 = +data1;
+}
+else {
+const err4 = {instancePath:instancePath+"/limit",schemaPath:"#/properties/limit/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
+if(vErrors === null){
+vErrors = [err4];
+}
+else {
+vErrors.push(err4);
+}
+errors++;
+}
+}
+if(coerced1 !== undefined){
+data1 = coerced1;
+if(data !== undefined){
+data["limit"] = coerced1;
+}
+}
+}
+if((typeof data1 == "number") && (isFinite(data1))){
+if(data1 > 100 || isNaN(data1)){
+const err5 = {instancePath:instancePath+"/limit",schemaPath:"#/properties/limit/maximum",keyword:"maximum",params:{limit: 100, range: [1,100]},message:"must be <= 100"};
+if(vErrors === null){
+vErrors = [err5];
+}
+else {
+vErrors.push(err5);
+}
+errors++;
+}
+if(data1 < 1 || isNaN(data1)){
+const err6 = {instancePath:instancePath+"/limit",schemaPath:"#/properties/limit/minimum",keyword:"minimum",params:{limit: 1, range: [1,100]},message:"must be >= 1"};
+if(vErrors === null){
+vErrors = [err6];
+}
+else {
+vErrors.push(err6);
+}
+errors++;
+}
+}
+let data2 = data.order;
+if(typeof data2 !== "string"){
+let dataType2 = typeof data2;
+let coerced2 = undefined;
+if(dataType2 == 'object' && Array.isArray(data2) && data2.length == 1){
+data2 = data2[0];
+dataType2 = typeof data2;
+if(typeof data2 === "string"){
+coerced2 = data2;
+}
+}
+if(!(coerced2 !== undefined)){
+if(dataType2 == "number" || dataType2 == "boolean"){
+coerced2 = "" + data2;
+}
+else if(data2 === null){
+coerced2 = "";
+}
+else {
+const err7 = {instancePath:instancePath+"/order",schemaPath:"#/properties/order/type",keyword:"type",params:{type: "string"},message:"must be string"};
+if(vErrors === null){
+vErrors = [err7];
+}
+else {
+vErrors.push(err7);
+}
+errors++;
+}
+}
+if(coerced2 !== undefined){
+data2 = coerced2;
+if(data !== undefined){
+data["order"] = coerced2;
+}
+}
+}
+if(!((data2 === "asc") || (data2 === "desc"))){
+const err8 = {instancePath:instancePath+"/order",schemaPath:"#/properties/order/enum",keyword:"enum",params:{allowedValues: schema_queryListOrders.properties.order.enum},message:"must be equal to one of the allowed values"};
+if(vErrors === null){
+vErrors = [err8];
+}
+else {
+vErrors.push(err8);
+}
+errors++;
+}
+if(data.cursor !== undefined){
+let data3 = data.cursor;
+if(typeof data3 !== "string"){
+let dataType3 = typeof data3;
+let coerced3 = undefined;
+if(dataType3 == 'object' && Array.isArray(data3) && data3.length == 1){
+data3 = data3[0];
+dataType3 = typeof data3;
+if(typeof data3 === "string"){
+coerced3 = data3;
+}
+}
+if(!(coerced3 !== undefined)){
+if(dataType3 == "number" || dataType3 == "boolean"){
+coerced3 = "" + data3;
+}
+else if(data3 === null){
+coerced3 = "";
+}
+else {
+const err9 = {instancePath:instancePath+"/cursor",schemaPath:"#/properties/cursor/type",keyword:"type",params:{type: "string"},message:"must be string"};
+if(vErrors === null){
+vErrors = [err9];
+}
+else {
+vErrors.push(err9);
+}
+errors++;
+}
+}
+if(coerced3 !== undefined){
+data3 = coerced3;
+if(data !== undefined){
+data["cursor"] = coerced3;
+}
+}
+}
+if(typeof data3 === "string"){
+if(isLonger(data3, 4000)){
+const err10 = {instancePath:instancePath+"/cursor",schemaPath:"#/properties/cursor/maxLength",keyword:"maxLength",params:{limit: 4000},message:"must NOT have more than 4000 characters"};
+if(vErrors === null){
+vErrors = [err10];
+}
+else {
+vErrors.push(err10);
+}
+errors++;
+}
+if(isShorter(data3, 1)){
+const err11 = {instancePath:instancePath+"/cursor",schemaPath:"#/properties/cursor/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters"};
+if(vErrors === null){
+vErrors = [err11];
+}
+else {
+vErrors.push(err11);
+}
+errors++;
+}
+}
+}
+let data4 = data.sort;
+if(typeof data4 !== "string"){
+let dataType4 = typeof data4;
+let coerced4 = undefined;
+if(dataType4 == 'object' && Array.isArray(data4) && data4.length == 1){
+data4 = data4[0];
+dataType4 = typeof data4;
+if(typeof data4 === "string"){
+coerced4 = data4;
+}
+}
+if(!(coerced4 !== undefined)){
+if(dataType4 == "number" || dataType4 == "boolean"){
+coerced4 = "" + data4;
+}
+else if(data4 === null){
+coerced4 = "";
+}
+else {
+const err12 = {instancePath:instancePath+"/sort",schemaPath:"#/properties/sort/type",keyword:"type",params:{type: "string"},message:"must be string"};
+if(vErrors === null){
+vErrors = [err12];
+}
+else {
+vErrors.push(err12);
+}
+errors++;
+}
+}
+if(coerced4 !== undefined){
+data4 = coerced4;
+if(data !== undefined){
+data["sort"] = coerced4;
+}
+}
+}
+if(!(((data4 === "created_at") || (data4 === "updated_at")) || (data4 === "total_amount"))){
+const err13 = {instancePath:instancePath+"/sort",schemaPath:"#/properties/sort/enum",keyword:"enum",params:{allowedValues: schema_queryListOrders.properties.sort.enum},message:"must be equal to one of the allowed values"};
+if(vErrors === null){
+vErrors = [err13];
+}
+else {
+vErrors.push(err13);
 }
 errors++;
 }
@@ -12341,54 +12559,54 @@ errors = vErrors.length;
 }
 }
 if(data.status !== undefined){
-let data3 = data.status;
-if(!(Array.isArray(data3))){
-let dataType1 = typeof data3;
-let coerced1 = undefined;
-if(dataType1 == 'object' && Array.isArray(data3) && data3.length == 1){
-data3 = data3[0];
-dataType1 = typeof data3;
-if(Array.isArray(data3)){
-coerced1 = data3;
+let data7 = data.status;
+if(!(Array.isArray(data7))){
+let dataType5 = typeof data7;
+let coerced5 = undefined;
+if(dataType5 == 'object' && Array.isArray(data7) && data7.length == 1){
+data7 = data7[0];
+dataType5 = typeof data7;
+if(Array.isArray(data7)){
+coerced5 = data7;
 }
 }
-if(!(coerced1 !== undefined)){
-if(dataType1 === "string" || dataType1 === "number"
-              || dataType1 === "boolean" || data3 === null){
-coerced1 = [data3];
+if(!(coerced5 !== undefined)){
+if(dataType5 === "string" || dataType5 === "number"
+              || dataType5 === "boolean" || data7 === null){
+coerced5 = [data7];
 }
 else {
-const err3 = {instancePath:instancePath+"/status",schemaPath:"#/properties/status/type",keyword:"type",params:{type: "array"},message:"must be array"};
+const err14 = {instancePath:instancePath+"/status",schemaPath:"#/properties/status/type",keyword:"type",params:{type: "array"},message:"must be array"};
 if(vErrors === null){
-vErrors = [err3];
+vErrors = [err14];
 }
 else {
-vErrors.push(err3);
+vErrors.push(err14);
 }
 errors++;
 }
 }
-if(coerced1 !== undefined){
-data3 = coerced1;
+if(coerced5 !== undefined){
+data7 = coerced5;
 if(data !== undefined){
-data["status"] = coerced1;
+data["status"] = coerced5;
 }
 }
 }
-if(Array.isArray(data3)){
-if(data3.length > 10){
-const err4 = {instancePath:instancePath+"/status",schemaPath:"#/properties/status/maxItems",keyword:"maxItems",params:{limit: 10},message:"must NOT have more than 10 items"};
+if(Array.isArray(data7)){
+if(data7.length > 10){
+const err15 = {instancePath:instancePath+"/status",schemaPath:"#/properties/status/maxItems",keyword:"maxItems",params:{limit: 10},message:"must NOT have more than 10 items"};
 if(vErrors === null){
-vErrors = [err4];
+vErrors = [err15];
 }
 else {
-vErrors.push(err4);
+vErrors.push(err15);
 }
 errors++;
 }
-const len0 = data3.length;
+const len0 = data7.length;
 for(let i0=0; i0<len0; i0++){
-if(!(validate_spec_OrderStatus(data3[i0], {instancePath:instancePath+"/status/" + i0,parentData:data3,parentDataProperty:i0,rootData,dynamicAnchors}))){
+if(!(validate_spec_OrderStatus(data7[i0], {instancePath:instancePath+"/status/" + i0,parentData:data7,parentDataProperty:i0,rootData,dynamicAnchors}))){
 vErrors = joined(vErrors, validate_spec_OrderStatus.errors);
 errors = vErrors.length;
 }
@@ -12408,225 +12626,7 @@ errors = vErrors.length;
 }
 }
 if(data.number !== undefined){
-let data7 = data.number;
-if(typeof data7 !== "string"){
-let dataType2 = typeof data7;
-let coerced2 = undefined;
-if(dataType2 == 'object' && Array.isArray(data7) && data7.length == 1){
-data7 = data7[0];
-dataType2 = typeof data7;
-if(typeof data7 === "string"){
-coerced2 = data7;
-}
-}
-if(!(coerced2 !== undefined)){
-if(dataType2 == "number" || dataType2 == "boolean"){
-coerced2 = "" + data7;
-}
-else if(data7 === null){
-coerced2 = "";
-}
-else {
-const err5 = {instancePath:instancePath+"/number",schemaPath:"#/properties/number/type",keyword:"type",params:{type: "string"},message:"must be string"};
-if(vErrors === null){
-vErrors = [err5];
-}
-else {
-vErrors.push(err5);
-}
-errors++;
-}
-}
-if(coerced2 !== undefined){
-data7 = coerced2;
-if(data !== undefined){
-data["number"] = coerced2;
-}
-}
-}
-if(typeof data7 === "string"){
-if(isLonger(data7, 64)){
-const err6 = {instancePath:instancePath+"/number",schemaPath:"#/properties/number/maxLength",keyword:"maxLength",params:{limit: 64},message:"must NOT have more than 64 characters"};
-if(vErrors === null){
-vErrors = [err6];
-}
-else {
-vErrors.push(err6);
-}
-errors++;
-}
-if(isShorter(data7, 1)){
-const err7 = {instancePath:instancePath+"/number",schemaPath:"#/properties/number/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters"};
-if(vErrors === null){
-vErrors = [err7];
-}
-else {
-vErrors.push(err7);
-}
-errors++;
-}
-}
-}
-let data8 = data.page;
-if(!(((typeof data8 == "number") && (!(data8 % 1) && !isNaN(data8))) && (isFinite(data8)))){
-let dataType3 = typeof data8;
-let coerced3 = undefined;
-if(dataType3 == 'object' && Array.isArray(data8) && data8.length == 1){
-data8 = data8[0];
-dataType3 = typeof data8;
-if(((typeof data8 == "number") && (!(data8 % 1) && !isNaN(data8))) && (isFinite(data8))){
-coerced3 = data8;
-}
-}
-if(!(coerced3 !== undefined)){
-if(dataType3 === "boolean" || data8 === null
-              || (dataType3 === "string" && data8 && data8 == +data8 && !(data8 % 1))){
-coerced3 = +data8;
-}
-else {
-const err8 = {instancePath:instancePath+"/page",schemaPath:"#/properties/page/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
-if(vErrors === null){
-vErrors = [err8];
-}
-else {
-vErrors.push(err8);
-}
-errors++;
-}
-}
-if(coerced3 !== undefined){
-data8 = coerced3;
-if(data !== undefined){
-data["page"] = coerced3;
-}
-}
-}
-if((typeof data8 == "number") && (isFinite(data8))){
-if(data8 > 1000000 || isNaN(data8)){
-const err9 = {instancePath:instancePath+"/page",schemaPath:"#/properties/page/maximum",keyword:"maximum",params:{limit: 1000000, range: [1,1000000]},message:"must be <= 1000000"};
-if(vErrors === null){
-vErrors = [err9];
-}
-else {
-vErrors.push(err9);
-}
-errors++;
-}
-if(data8 < 1 || isNaN(data8)){
-const err10 = {instancePath:instancePath+"/page",schemaPath:"#/properties/page/minimum",keyword:"minimum",params:{limit: 1, range: [1,1000000]},message:"must be >= 1"};
-if(vErrors === null){
-vErrors = [err10];
-}
-else {
-vErrors.push(err10);
-}
-errors++;
-}
-}
-let data9 = data.limit;
-if(!(((typeof data9 == "number") && (!(data9 % 1) && !isNaN(data9))) && (isFinite(data9)))){
-let dataType4 = typeof data9;
-let coerced4 = undefined;
-if(dataType4 == 'object' && Array.isArray(data9) && data9.length == 1){
-data9 = data9[0];
-dataType4 = typeof data9;
-if(((typeof data9 == "number") && (!(data9 % 1) && !isNaN(data9))) && (isFinite(data9))){
-coerced4 = data9;
-}
-}
-if(!(coerced4 !== undefined)){
-if(dataType4 === "boolean" || data9 === null
-              || (dataType4 === "string" && data9 && data9 == +data9 && !(data9 % 1))){
-coerced4 = +data9;
-}
-else {
-const err11 = {instancePath:instancePath+"/limit",schemaPath:"#/properties/limit/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
-if(vErrors === null){
-vErrors = [err11];
-}
-else {
-vErrors.push(err11);
-}
-errors++;
-}
-}
-if(coerced4 !== undefined){
-data9 = coerced4;
-if(data !== undefined){
-data["limit"] = coerced4;
-}
-}
-}
-if((typeof data9 == "number") && (isFinite(data9))){
-if(data9 > 100 || isNaN(data9)){
-const err12 = {instancePath:instancePath+"/limit",schemaPath:"#/properties/limit/maximum",keyword:"maximum",params:{limit: 100, range: [1,100]},message:"must be <= 100"};
-if(vErrors === null){
-vErrors = [err12];
-}
-else {
-vErrors.push(err12);
-}
-errors++;
-}
-if(data9 < 1 || isNaN(data9)){
-const err13 = {instancePath:instancePath+"/limit",schemaPath:"#/properties/limit/minimum",keyword:"minimum",params:{limit: 1, range: [1,100]},message:"must be >= 1"};
-if(vErrors === null){
-vErrors = [err13];
-}
-else {
-vErrors.push(err13);
-}
-errors++;
-}
-}
-let data10 = data.order;
-if(typeof data10 !== "string"){
-let dataType5 = typeof data10;
-let coerced5 = undefined;
-if(dataType5 == 'object' && Array.isArray(data10) && data10.length == 1){
-data10 = data10[0];
-dataType5 = typeof data10;
-if(typeof data10 === "string"){
-coerced5 = data10;
-}
-}
-if(!(coerced5 !== undefined)){
-if(dataType5 == "number" || dataType5 == "boolean"){
-coerced5 = "" + data10;
-}
-else if(data10 === null){
-coerced5 = "";
-}
-else {
-const err14 = {instancePath:instancePath+"/order",schemaPath:"#/properties/order/type",keyword:"type",params:{type: "string"},message:"must be string"};
-if(vErrors === null){
-vErrors = [err14];
-}
-else {
-vErrors.push(err14);
-}
-errors++;
-}
-}
-if(coerced5 !== undefined){
-data10 = coerced5;
-if(data !== undefined){
-data["order"] = coerced5;
-}
-}
-}
-if(!((data10 === "asc") || (data10 === "desc"))){
-const err15 = {instancePath:instancePath+"/order",schemaPath:"#/properties/order/enum",keyword:"enum",params:{allowedValues: schema_queryListOrders.properties.order.enum},message:"must be equal to one of the allowed values"};
-if(vErrors === null){
-vErrors = [err15];
-}
-else {
-vErrors.push(err15);
-}
-errors++;
-}
-if(data.cursor !== undefined){
-let data11 = data.cursor;
+let data11 = data.number;
 if(typeof data11 !== "string"){
 let dataType6 = typeof data11;
 let coerced6 = undefined;
@@ -12645,7 +12645,7 @@ else if(data11 === null){
 coerced6 = "";
 }
 else {
-const err16 = {instancePath:instancePath+"/cursor",schemaPath:"#/properties/cursor/type",keyword:"type",params:{type: "string"},message:"must be string"};
+const err16 = {instancePath:instancePath+"/number",schemaPath:"#/properties/number/type",keyword:"type",params:{type: "string"},message:"must be string"};
 if(vErrors === null){
 vErrors = [err16];
 }
@@ -12658,13 +12658,13 @@ errors++;
 if(coerced6 !== undefined){
 data11 = coerced6;
 if(data !== undefined){
-data["cursor"] = coerced6;
+data["number"] = coerced6;
 }
 }
 }
 if(typeof data11 === "string"){
-if(isLonger(data11, 4000)){
-const err17 = {instancePath:instancePath+"/cursor",schemaPath:"#/properties/cursor/maxLength",keyword:"maxLength",params:{limit: 4000},message:"must NOT have more than 4000 characters"};
+if(isLonger(data11, 64)){
+const err17 = {instancePath:instancePath+"/number",schemaPath:"#/properties/number/maxLength",keyword:"maxLength",params:{limit: 64},message:"must NOT have more than 64 characters"};
 if(vErrors === null){
 vErrors = [err17];
 }
@@ -12674,7 +12674,7 @@ vErrors.push(err17);
 errors++;
 }
 if(isShorter(data11, 1)){
-const err18 = {instancePath:instancePath+"/cursor",schemaPath:"#/properties/cursor/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters"};
+const err18 = {instancePath:instancePath+"/number",schemaPath:"#/properties/number/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters"};
 if(vErrors === null){
 vErrors = [err18];
 }
@@ -12928,7 +12928,7 @@ return errors === 0;
 validate_queryGetReceipt.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
 
 exports.queryListRefunds = validate_queryListRefunds;
-const schema_queryListRefunds = {"type":"object","additionalProperties":false,"properties":{"sort":{"type":"string","enum":["created_at","updated_at","amount"],"default":"created_at"},"status":{"type":"array","maxItems":10,"items":{"$ref":"spec:RefundStatus"}},"page":{"type":"integer","minimum":1,"maximum":1000000,"default":1},"limit":{"type":"integer","minimum":1,"maximum":100,"default":20},"order":{"type":"string","enum":["asc","desc"],"default":"desc"},"cursor":{"type":"string","minLength":1,"maxLength":4000},"created_after":{"$ref":"spec:Timestamp"},"created_before":{"$ref":"spec:Timestamp"},"updated_after":{"$ref":"spec:Timestamp"},"updated_before":{"$ref":"spec:Timestamp"},"metadata":{"type":"object","maxProperties":8,"propertyNames":{"minLength":1,"maxLength":64},"additionalProperties":{"type":"string","maxLength":512}}},"required":[],"$id":"queryListRefunds"};
+const schema_queryListRefunds = {"type":"object","additionalProperties":false,"properties":{"page":{"type":"integer","minimum":1,"maximum":1000000,"default":1},"limit":{"type":"integer","minimum":1,"maximum":100,"default":20},"order":{"type":"string","enum":["asc","desc"],"default":"desc"},"cursor":{"type":"string","minLength":1,"maxLength":4000},"sort":{"type":"string","enum":["created_at","updated_at","amount"],"default":"created_at"},"status":{"type":"array","maxItems":10,"items":{"$ref":"spec:RefundStatus"}},"created_after":{"$ref":"spec:Timestamp"},"created_before":{"$ref":"spec:Timestamp"},"updated_after":{"$ref":"spec:Timestamp"},"updated_before":{"$ref":"spec:Timestamp"},"metadata":{"type":"object","maxProperties":8,"propertyNames":{"minLength":1,"maxLength":64},"additionalProperties":{"type":"string","maxLength":512}}},"required":[],"$id":"queryListRefunds"};
 const schema_spec_RefundStatus = {"type":"string","enum":["pending","succeeded","failed"],"$id":"spec:RefundStatus"};
 
 function validate_spec_RefundStatus(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
@@ -13005,9 +13005,6 @@ if(evaluated0.dynamicItems){
 evaluated0.items = undefined;
 }
 if(data && typeof data == "object" && !Array.isArray(data)){
-if(data.sort === undefined){
-data.sort = "created_at";
-}
 if(data.page === undefined){
 data.page = 1;
 }
@@ -13016,6 +13013,9 @@ data.limit = 20;
 }
 if(data.order === undefined){
 data.order = "desc";
+}
+if(data.sort === undefined){
+data.sort = "created_at";
 }
 for(const key0 in data){
 if(!(func_191f75b3.call(schema_queryListRefunds.properties, key0))){
@@ -13029,26 +13029,24 @@ vErrors.push(err0);
 errors++;
 }
 }
-let data0 = data.sort;
-if(typeof data0 !== "string"){
+let data0 = data.page;
+if(!(((typeof data0 == "number") && (!(data0 % 1) && !isNaN(data0))) && (isFinite(data0)))){
 let dataType0 = typeof data0;
 let coerced0 = undefined;
 if(dataType0 == 'object' && Array.isArray(data0) && data0.length == 1){
 data0 = data0[0];
 dataType0 = typeof data0;
-if(typeof data0 === "string"){
+if(((typeof data0 == "number") && (!(data0 % 1) && !isNaN(data0))) && (isFinite(data0))){
 coerced0 = data0;
 }
 }
 if(!(coerced0 !== undefined)){
-if(dataType0 == "number" || dataType0 == "boolean"){
-coerced0 = "" + data0;
-}
-else if(data0 === null){
-coerced0 = "";
+if(dataType0 === "boolean" || data0 === null
+              || (dataType0 === "string" && data0 && data0 == +data0 && !(data0 % 1))){
+coerced0 = +data0;
 }
 else {
-const err1 = {instancePath:instancePath+"/sort",schemaPath:"#/properties/sort/type",keyword:"type",params:{type: "string"},message:"must be string"};
+const err1 = {instancePath:instancePath+"/page",schemaPath:"#/properties/page/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
 if(vErrors === null){
 vErrors = [err1];
 }
@@ -13061,12 +13059,13 @@ errors++;
 if(coerced0 !== undefined){
 data0 = coerced0;
 if(data !== undefined){
-data["sort"] = coerced0;
+data["page"] = coerced0;
 }
 }
 }
-if(!(((data0 === "created_at") || (data0 === "updated_at")) || (data0 === "amount"))){
-const err2 = {instancePath:instancePath+"/sort",schemaPath:"#/properties/sort/enum",keyword:"enum",params:{allowedValues: schema_queryListRefunds.properties.sort.enum},message:"must be equal to one of the allowed values"};
+if((typeof data0 == "number") && (isFinite(data0))){
+if(data0 > 1000000 || isNaN(data0)){
+const err2 = {instancePath:instancePath+"/page",schemaPath:"#/properties/page/maximum",keyword:"maximum",params:{limit: 1000000, range: [1,1000000]},message:"must be <= 1000000"};
 if(vErrors === null){
 vErrors = [err2];
 }
@@ -13075,25 +13074,8 @@ vErrors.push(err2);
 }
 errors++;
 }
-if(data.status !== undefined){
-let data1 = data.status;
-if(!(Array.isArray(data1))){
-let dataType1 = typeof data1;
-let coerced1 = undefined;
-if(dataType1 == 'object' && Array.isArray(data1) && data1.length == 1){
-data1 = data1[0];
-dataType1 = typeof data1;
-if(Array.isArray(data1)){
-coerced1 = data1;
-}
-}
-if(!(coerced1 !== undefined)){
-if(dataType1 === "string" || dataType1 === "number"
-              || dataType1 === "boolean" || data1 === null){
-coerced1 = [data1];
-}
-else {
-const err3 = {instancePath:instancePath+"/status",schemaPath:"#/properties/status/type",keyword:"type",params:{type: "array"},message:"must be array"};
+if(data0 < 1 || isNaN(data0)){
+const err3 = {instancePath:instancePath+"/page",schemaPath:"#/properties/page/minimum",keyword:"minimum",params:{limit: 1, range: [1,1000000]},message:"must be >= 1"};
 if(vErrors === null){
 vErrors = [err3];
 }
@@ -13103,16 +13085,24 @@ vErrors.push(err3);
 errors++;
 }
 }
-if(coerced1 !== undefined){
-data1 = coerced1;
-if(data !== undefined){
-data["status"] = coerced1;
+let data1 = data.limit;
+if(!(((typeof data1 == "number") && (!(data1 % 1) && !isNaN(data1))) && (isFinite(data1)))){
+let dataType1 = typeof data1;
+let coerced1 = undefined;
+if(dataType1 == 'object' && Array.isArray(data1) && data1.length == 1){
+data1 = data1[0];
+dataType1 = typeof data1;
+if(((typeof data1 == "number") && (!(data1 % 1) && !isNaN(data1))) && (isFinite(data1))){
+coerced1 = data1;
 }
 }
+if(!(coerced1 !== undefined)){
+if(dataType1 === "boolean" || data1 === null
+              || (dataType1 === "string" && data1 && data1 == +data1 && !(data1 % 1))){
+coerced1 = +data1;
 }
-if(Array.isArray(data1)){
-if(data1.length > 10){
-const err4 = {instancePath:instancePath+"/status",schemaPath:"#/properties/status/maxItems",keyword:"maxItems",params:{limit: 10},message:"must NOT have more than 10 items"};
+else {
+const err4 = {instancePath:instancePath+"/limit",schemaPath:"#/properties/limit/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
 if(vErrors === null){
 vErrors = [err4];
 }
@@ -13121,33 +13111,17 @@ vErrors.push(err4);
 }
 errors++;
 }
-const len0 = data1.length;
-for(let i0=0; i0<len0; i0++){
-if(!(validate_spec_RefundStatus(data1[i0], {instancePath:instancePath+"/status/" + i0,parentData:data1,parentDataProperty:i0,rootData,dynamicAnchors}))){
-vErrors = joined(vErrors, validate_spec_RefundStatus.errors);
-errors = vErrors.length;
+}
+if(coerced1 !== undefined){
+data1 = coerced1;
+if(data !== undefined){
+data["limit"] = coerced1;
 }
 }
 }
-}
-let data3 = data.page;
-if(!(((typeof data3 == "number") && (!(data3 % 1) && !isNaN(data3))) && (isFinite(data3)))){
-let dataType2 = typeof data3;
-let coerced2 = undefined;
-if(dataType2 == 'object' && Array.isArray(data3) && data3.length == 1){
-data3 = data3[0];
-dataType2 = typeof data3;
-if(((typeof data3 == "number") && (!(data3 % 1) && !isNaN(data3))) && (isFinite(data3))){
-coerced2 = data3;
-}
-}
-if(!(coerced2 !== undefined)){
-if(dataType2 === "boolean" || data3 === null
-              || (dataType2 === "string" && data3 && data3 == +data3 && !(data3 % 1))){
-coerced2 = +data3;
-}
-else {
-const err5 = {instancePath:instancePath+"/page",schemaPath:"#/properties/page/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
+if((typeof data1 == "number") && (isFinite(data1))){
+if(data1 > 100 || isNaN(data1)){
+const err5 = {instancePath:instancePath+"/limit",schemaPath:"#/properties/limit/maximum",keyword:"maximum",params:{limit: 100, range: [1,100]},message:"must be <= 100"};
 if(vErrors === null){
 vErrors = [err5];
 }
@@ -13156,17 +13130,8 @@ vErrors.push(err5);
 }
 errors++;
 }
-}
-if(coerced2 !== undefined){
-data3 = coerced2;
-if(data !== undefined){
-data["page"] = coerced2;
-}
-}
-}
-if((typeof data3 == "number") && (isFinite(data3))){
-if(data3 > 1000000 || isNaN(data3)){
-const err6 = {instancePath:instancePath+"/page",schemaPath:"#/properties/page/maximum",keyword:"maximum",params:{limit: 1000000, range: [1,1000000]},message:"must be <= 1000000"};
+if(data1 < 1 || isNaN(data1)){
+const err6 = {instancePath:instancePath+"/limit",schemaPath:"#/properties/limit/minimum",keyword:"minimum",params:{limit: 1, range: [1,100]},message:"must be >= 1"};
 if(vErrors === null){
 vErrors = [err6];
 }
@@ -13175,8 +13140,27 @@ vErrors.push(err6);
 }
 errors++;
 }
-if(data3 < 1 || isNaN(data3)){
-const err7 = {instancePath:instancePath+"/page",schemaPath:"#/properties/page/minimum",keyword:"minimum",params:{limit: 1, range: [1,1000000]},message:"must be >= 1"};
+}
+let data2 = data.order;
+if(typeof data2 !== "string"){
+let dataType2 = typeof data2;
+let coerced2 = undefined;
+if(dataType2 == 'object' && Array.isArray(data2) && data2.length == 1){
+data2 = data2[0];
+dataType2 = typeof data2;
+if(typeof data2 === "string"){
+coerced2 = data2;
+}
+}
+if(!(coerced2 !== undefined)){
+if(dataType2 == "number" || dataType2 == "boolean"){
+coerced2 = "" + data2;
+}
+else if(data2 === null){
+coerced2 = "";
+}
+else {
+const err7 = {instancePath:instancePath+"/order",schemaPath:"#/properties/order/type",keyword:"type",params:{type: "string"},message:"must be string"};
 if(vErrors === null){
 vErrors = [err7];
 }
@@ -13186,24 +13170,15 @@ vErrors.push(err7);
 errors++;
 }
 }
-let data4 = data.limit;
-if(!(((typeof data4 == "number") && (!(data4 % 1) && !isNaN(data4))) && (isFinite(data4)))){
-let dataType3 = typeof data4;
-let coerced3 = undefined;
-if(dataType3 == 'object' && Array.isArray(data4) && data4.length == 1){
-data4 = data4[0];
-dataType3 = typeof data4;
-if(((typeof data4 == "number") && (!(data4 % 1) && !isNaN(data4))) && (isFinite(data4))){
-coerced3 = data4;
+if(coerced2 !== undefined){
+data2 = coerced2;
+if(data !== undefined){
+data["order"] = coerced2;
 }
 }
-if(!(coerced3 !== undefined)){
-if(dataType3 === "boolean" || data4 === null
-              || (dataType3 === "string" && data4 && data4 == +data4 && !(data4 % 1))){
-coerced3 = +data4;
 }
-else {
-const err8 = {instancePath:instancePath+"/limit",schemaPath:"#/properties/limit/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
+if(!((data2 === "asc") || (data2 === "desc"))){
+const err8 = {instancePath:instancePath+"/order",schemaPath:"#/properties/order/enum",keyword:"enum",params:{allowedValues: schema_queryListRefunds.properties.order.enum},message:"must be equal to one of the allowed values"};
 if(vErrors === null){
 vErrors = [err8];
 }
@@ -13212,17 +13187,27 @@ vErrors.push(err8);
 }
 errors++;
 }
+if(data.cursor !== undefined){
+let data3 = data.cursor;
+if(typeof data3 !== "string"){
+let dataType3 = typeof data3;
+let coerced3 = undefined;
+if(dataType3 == 'object' && Array.isArray(data3) && data3.length == 1){
+data3 = data3[0];
+dataType3 = typeof data3;
+if(typeof data3 === "string"){
+coerced3 = data3;
 }
-if(coerced3 !== undefined){
-data4 = coerced3;
-if(data !== undefined){
-data["limit"] = coerced3;
 }
+if(!(coerced3 !== undefined)){
+if(dataType3 == "number" || dataType3 == "boolean"){
+coerced3 = "" + data3;
 }
+else if(data3 === null){
+coerced3 = "";
 }
-if((typeof data4 == "number") && (isFinite(data4))){
-if(data4 > 100 || isNaN(data4)){
-const err9 = {instancePath:instancePath+"/limit",schemaPath:"#/properties/limit/maximum",keyword:"maximum",params:{limit: 100, range: [1,100]},message:"must be <= 100"};
+else {
+const err9 = {instancePath:instancePath+"/cursor",schemaPath:"#/properties/cursor/type",keyword:"type",params:{type: "string"},message:"must be string"};
 if(vErrors === null){
 vErrors = [err9];
 }
@@ -13231,8 +13216,17 @@ vErrors.push(err9);
 }
 errors++;
 }
-if(data4 < 1 || isNaN(data4)){
-const err10 = {instancePath:instancePath+"/limit",schemaPath:"#/properties/limit/minimum",keyword:"minimum",params:{limit: 1, range: [1,100]},message:"must be >= 1"};
+}
+if(coerced3 !== undefined){
+data3 = coerced3;
+if(data !== undefined){
+data["cursor"] = coerced3;
+}
+}
+}
+if(typeof data3 === "string"){
+if(isLonger(data3, 4000)){
+const err10 = {instancePath:instancePath+"/cursor",schemaPath:"#/properties/cursor/maxLength",keyword:"maxLength",params:{limit: 4000},message:"must NOT have more than 4000 characters"};
 if(vErrors === null){
 vErrors = [err10];
 }
@@ -13241,27 +13235,8 @@ vErrors.push(err10);
 }
 errors++;
 }
-}
-let data5 = data.order;
-if(typeof data5 !== "string"){
-let dataType4 = typeof data5;
-let coerced4 = undefined;
-if(dataType4 == 'object' && Array.isArray(data5) && data5.length == 1){
-data5 = data5[0];
-dataType4 = typeof data5;
-if(typeof data5 === "string"){
-coerced4 = data5;
-}
-}
-if(!(coerced4 !== undefined)){
-if(dataType4 == "number" || dataType4 == "boolean"){
-coerced4 = "" + data5;
-}
-else if(data5 === null){
-coerced4 = "";
-}
-else {
-const err11 = {instancePath:instancePath+"/order",schemaPath:"#/properties/order/type",keyword:"type",params:{type: "string"},message:"must be string"};
+if(isShorter(data3, 1)){
+const err11 = {instancePath:instancePath+"/cursor",schemaPath:"#/properties/cursor/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters"};
 if(vErrors === null){
 vErrors = [err11];
 }
@@ -13271,15 +13246,27 @@ vErrors.push(err11);
 errors++;
 }
 }
-if(coerced4 !== undefined){
-data5 = coerced4;
-if(data !== undefined){
-data["order"] = coerced4;
+}
+let data4 = data.sort;
+if(typeof data4 !== "string"){
+let dataType4 = typeof data4;
+let coerced4 = undefined;
+if(dataType4 == 'object' && Array.isArray(data4) && data4.length == 1){
+data4 = data4[0];
+dataType4 = typeof data4;
+if(typeof data4 === "string"){
+coerced4 = data4;
 }
 }
+if(!(coerced4 !== undefined)){
+if(dataType4 == "number" || dataType4 == "boolean"){
+coerced4 = "" + data4;
 }
-if(!((data5 === "asc") || (data5 === "desc"))){
-const err12 = {instancePath:instancePath+"/order",schemaPath:"#/properties/order/enum",keyword:"enum",params:{allowedValues: schema_queryListRefunds.properties.order.enum},message:"must be equal to one of the allowed values"};
+else if(data4 === null){
+coerced4 = "";
+}
+else {
+const err12 = {instancePath:instancePath+"/sort",schemaPath:"#/properties/sort/type",keyword:"type",params:{type: "string"},message:"must be string"};
 if(vErrors === null){
 vErrors = [err12];
 }
@@ -13288,27 +13275,16 @@ vErrors.push(err12);
 }
 errors++;
 }
-if(data.cursor !== undefined){
-let data6 = data.cursor;
-if(typeof data6 !== "string"){
-let dataType5 = typeof data6;
-let coerced5 = undefined;
-if(dataType5 == 'object' && Array.isArray(data6) && data6.length == 1){
-data6 = data6[0];
-dataType5 = typeof data6;
-if(typeof data6 === "string"){
-coerced5 = data6;
+}
+if(coerced4 !== undefined){
+data4 = coerced4;
+if(data !== undefined){
+data["sort"] = coerced4;
 }
 }
-if(!(coerced5 !== undefined)){
-if(dataType5 == "number" || dataType5 == "boolean"){
-coerced5 = "" + data6;
 }
-else if(data6 === null){
-coerced5 = "";
-}
-else {
-const err13 = {instancePath:instancePath+"/cursor",schemaPath:"#/properties/cursor/type",keyword:"type",params:{type: "string"},message:"must be string"};
+if(!(((data4 === "created_at") || (data4 === "updated_at")) || (data4 === "amount"))){
+const err13 = {instancePath:instancePath+"/sort",schemaPath:"#/properties/sort/enum",keyword:"enum",params:{allowedValues: schema_queryListRefunds.properties.sort.enum},message:"must be equal to one of the allowed values"};
 if(vErrors === null){
 vErrors = [err13];
 }
@@ -13317,17 +13293,25 @@ vErrors.push(err13);
 }
 errors++;
 }
+if(data.status !== undefined){
+let data5 = data.status;
+if(!(Array.isArray(data5))){
+let dataType5 = typeof data5;
+let coerced5 = undefined;
+if(dataType5 == 'object' && Array.isArray(data5) && data5.length == 1){
+data5 = data5[0];
+dataType5 = typeof data5;
+if(Array.isArray(data5)){
+coerced5 = data5;
 }
-if(coerced5 !== undefined){
-data6 = coerced5;
-if(data !== undefined){
-data["cursor"] = coerced5;
 }
+if(!(coerced5 !== undefined)){
+if(dataType5 === "string" || dataType5 === "number"
+              || dataType5 === "boolean" || data5 === null){
+coerced5 = [data5];
 }
-}
-if(typeof data6 === "string"){
-if(isLonger(data6, 4000)){
-const err14 = {instancePath:instancePath+"/cursor",schemaPath:"#/properties/cursor/maxLength",keyword:"maxLength",params:{limit: 4000},message:"must NOT have more than 4000 characters"};
+else {
+const err14 = {instancePath:instancePath+"/status",schemaPath:"#/properties/status/type",keyword:"type",params:{type: "array"},message:"must be array"};
 if(vErrors === null){
 vErrors = [err14];
 }
@@ -13336,8 +13320,17 @@ vErrors.push(err14);
 }
 errors++;
 }
-if(isShorter(data6, 1)){
-const err15 = {instancePath:instancePath+"/cursor",schemaPath:"#/properties/cursor/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters"};
+}
+if(coerced5 !== undefined){
+data5 = coerced5;
+if(data !== undefined){
+data["status"] = coerced5;
+}
+}
+}
+if(Array.isArray(data5)){
+if(data5.length > 10){
+const err15 = {instancePath:instancePath+"/status",schemaPath:"#/properties/status/maxItems",keyword:"maxItems",params:{limit: 10},message:"must NOT have more than 10 items"};
 if(vErrors === null){
 vErrors = [err15];
 }
@@ -13345,6 +13338,13 @@ else {
 vErrors.push(err15);
 }
 errors++;
+}
+const len0 = data5.length;
+for(let i0=0; i0<len0; i0++){
+if(!(validate_spec_RefundStatus(data5[i0], {instancePath:instancePath+"/status/" + i0,parentData:data5,parentDataProperty:i0,rootData,dynamicAnchors}))){
+vErrors = joined(vErrors, validate_spec_RefundStatus.errors);
+errors = vErrors.length;
+}
 }
 }
 }
@@ -13500,7 +13500,7 @@ return errors === 0;
 validate_queryListRefunds.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
 
 exports.queryListAllRefunds = validate_queryListAllRefunds;
-const schema_queryListAllRefunds = {"type":"object","additionalProperties":false,"properties":{"sort":{"type":"string","enum":["created_at","updated_at","amount"],"default":"created_at"},"project_id":{"$ref":"spec:ProjectId"},"user_id":{"$ref":"spec:UserId"},"status":{"type":"array","maxItems":10,"items":{"$ref":"spec:RefundStatus"}},"order_id":{"$ref":"spec:OrderId"},"page":{"type":"integer","minimum":1,"maximum":1000000,"default":1},"limit":{"type":"integer","minimum":1,"maximum":100,"default":20},"order":{"type":"string","enum":["asc","desc"],"default":"desc"},"cursor":{"type":"string","minLength":1,"maxLength":4000},"created_after":{"$ref":"spec:Timestamp"},"created_before":{"$ref":"spec:Timestamp"},"updated_after":{"$ref":"spec:Timestamp"},"updated_before":{"$ref":"spec:Timestamp"},"metadata":{"type":"object","maxProperties":8,"propertyNames":{"minLength":1,"maxLength":64},"additionalProperties":{"type":"string","maxLength":512}}},"required":[],"$id":"queryListAllRefunds"};
+const schema_queryListAllRefunds = {"type":"object","additionalProperties":false,"properties":{"page":{"type":"integer","minimum":1,"maximum":1000000,"default":1},"limit":{"type":"integer","minimum":1,"maximum":100,"default":20},"order":{"type":"string","enum":["asc","desc"],"default":"desc"},"cursor":{"type":"string","minLength":1,"maxLength":4000},"sort":{"type":"string","enum":["created_at","updated_at","amount"],"default":"created_at"},"project_id":{"$ref":"spec:ProjectId"},"user_id":{"$ref":"spec:UserId"},"status":{"type":"array","maxItems":10,"items":{"$ref":"spec:RefundStatus"}},"order_id":{"$ref":"spec:OrderId"},"created_after":{"$ref":"spec:Timestamp"},"created_before":{"$ref":"spec:Timestamp"},"updated_after":{"$ref":"spec:Timestamp"},"updated_before":{"$ref":"spec:Timestamp"},"metadata":{"type":"object","maxProperties":8,"propertyNames":{"minLength":1,"maxLength":64},"additionalProperties":{"type":"string","maxLength":512}}},"required":[],"$id":"queryListAllRefunds"};
 
 function validate_queryListAllRefunds(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
 /*# sourceURL="queryListAllRefunds" */;
@@ -13514,9 +13514,6 @@ if(evaluated0.dynamicItems){
 evaluated0.items = undefined;
 }
 if(data && typeof data == "object" && !Array.isArray(data)){
-if(data.sort === undefined){
-data.sort = "created_at";
-}
 if(data.page === undefined){
 data.page = 1;
 }
@@ -13525,6 +13522,9 @@ data.limit = 20;
 }
 if(data.order === undefined){
 data.order = "desc";
+}
+if(data.sort === undefined){
+data.sort = "created_at";
 }
 for(const key0 in data){
 if(!(func_191f75b3.call(schema_queryListAllRefunds.properties, key0))){
@@ -13538,26 +13538,24 @@ vErrors.push(err0);
 errors++;
 }
 }
-let data0 = data.sort;
-if(typeof data0 !== "string"){
+let data0 = data.page;
+if(!(((typeof data0 == "number") && (!(data0 % 1) && !isNaN(data0))) && (isFinite(data0)))){
 let dataType0 = typeof data0;
 let coerced0 = undefined;
 if(dataType0 == 'object' && Array.isArray(data0) && data0.length == 1){
 data0 = data0[0];
 dataType0 = typeof data0;
-if(typeof data0 === "string"){
+if(((typeof data0 == "number") && (!(data0 % 1) && !isNaN(data0))) && (isFinite(data0))){
 coerced0 = data0;
 }
 }
 if(!(coerced0 !== undefined)){
-if(dataType0 == "number" || dataType0 == "boolean"){
-coerced0 = "" + data0;
-}
-else if(data0 === null){
-coerced0 = "";
+if(dataType0 === "boolean" || data0 === null
+              || (dataType0 === "string" && data0 && data0 == +data0 && !(data0 % 1))){
+coerced0 = +data0;
 }
 else {
-const err1 = {instancePath:instancePath+"/sort",schemaPath:"#/properties/sort/type",keyword:"type",params:{type: "string"},message:"must be string"};
+const err1 = {instancePath:instancePath+"/page",schemaPath:"#/properties/page/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
 if(vErrors === null){
 vErrors = [err1];
 }
@@ -13570,17 +13568,237 @@ errors++;
 if(coerced0 !== undefined){
 data0 = coerced0;
 if(data !== undefined){
-data["sort"] = coerced0;
+data["page"] = coerced0;
 }
 }
 }
-if(!(((data0 === "created_at") || (data0 === "updated_at")) || (data0 === "amount"))){
-const err2 = {instancePath:instancePath+"/sort",schemaPath:"#/properties/sort/enum",keyword:"enum",params:{allowedValues: schema_queryListAllRefunds.properties.sort.enum},message:"must be equal to one of the allowed values"};
+if((typeof data0 == "number") && (isFinite(data0))){
+if(data0 > 1000000 || isNaN(data0)){
+const err2 = {instancePath:instancePath+"/page",schemaPath:"#/properties/page/maximum",keyword:"maximum",params:{limit: 1000000, range: [1,1000000]},message:"must be <= 1000000"};
 if(vErrors === null){
 vErrors = [err2];
 }
 else {
 vErrors.push(err2);
+}
+errors++;
+}
+if(data0 < 1 || isNaN(data0)){
+const err3 = {instancePath:instancePath+"/page",schemaPath:"#/properties/page/minimum",keyword:"minimum",params:{limit: 1, range: [1,1000000]},message:"must be >= 1"};
+if(vErrors === null){
+vErrors = [err3];
+}
+else {
+vErrors.push(err3);
+}
+errors++;
+}
+}
+let data1 = data.limit;
+if(!(((typeof data1 == "number") && (!(data1 % 1) && !isNaN(data1))) && (isFinite(data1)))){
+let dataType1 = typeof data1;
+let coerced1 = undefined;
+if(dataType1 == 'object' && Array.isArray(data1) && data1.length == 1){
+data1 = data1[0];
+dataType1 = typeof data1;
+if(((typeof data1 == "number") && (!(data1 % 1) && !isNaN(data1))) && (isFinite(data1))){
+coerced1 = data1;
+}
+}
+if(!(coerced1 !== undefined)){
+if(dataType1 === "boolean" || data1 === null
+              || (dataType1 === "string" && data1 && data1 == +data1 && !(data1 % 1))){
+coerced1 = +data1;
+}
+else {
+const err4 = {instancePath:instancePath+"/limit",schemaPath:"#/properties/limit/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
+if(vErrors === null){
+vErrors = [err4];
+}
+else {
+vErrors.push(err4);
+}
+errors++;
+}
+}
+if(coerced1 !== undefined){
+data1 = coerced1;
+if(data !== undefined){
+data["limit"] = coerced1;
+}
+}
+}
+if((typeof data1 == "number") && (isFinite(data1))){
+if(data1 > 100 || isNaN(data1)){
+const err5 = {instancePath:instancePath+"/limit",schemaPath:"#/properties/limit/maximum",keyword:"maximum",params:{limit: 100, range: [1,100]},message:"must be <= 100"};
+if(vErrors === null){
+vErrors = [err5];
+}
+else {
+vErrors.push(err5);
+}
+errors++;
+}
+if(data1 < 1 || isNaN(data1)){
+const err6 = {instancePath:instancePath+"/limit",schemaPath:"#/properties/limit/minimum",keyword:"minimum",params:{limit: 1, range: [1,100]},message:"must be >= 1"};
+if(vErrors === null){
+vErrors = [err6];
+}
+else {
+vErrors.push(err6);
+}
+errors++;
+}
+}
+let data2 = data.order;
+if(typeof data2 !== "string"){
+let dataType2 = typeof data2;
+let coerced2 = undefined;
+if(dataType2 == 'object' && Array.isArray(data2) && data2.length == 1){
+data2 = data2[0];
+dataType2 = typeof data2;
+if(typeof data2 === "string"){
+coerced2 = data2;
+}
+}
+if(!(coerced2 !== undefined)){
+if(dataType2 == "number" || dataType2 == "boolean"){
+coerced2 = "" + data2;
+}
+else if(data2 === null){
+coerced2 = "";
+}
+else {
+const err7 = {instancePath:instancePath+"/order",schemaPath:"#/properties/order/type",keyword:"type",params:{type: "string"},message:"must be string"};
+if(vErrors === null){
+vErrors = [err7];
+}
+else {
+vErrors.push(err7);
+}
+errors++;
+}
+}
+if(coerced2 !== undefined){
+data2 = coerced2;
+if(data !== undefined){
+data["order"] = coerced2;
+}
+}
+}
+if(!((data2 === "asc") || (data2 === "desc"))){
+const err8 = {instancePath:instancePath+"/order",schemaPath:"#/properties/order/enum",keyword:"enum",params:{allowedValues: schema_queryListAllRefunds.properties.order.enum},message:"must be equal to one of the allowed values"};
+if(vErrors === null){
+vErrors = [err8];
+}
+else {
+vErrors.push(err8);
+}
+errors++;
+}
+if(data.cursor !== undefined){
+let data3 = data.cursor;
+if(typeof data3 !== "string"){
+let dataType3 = typeof data3;
+let coerced3 = undefined;
+if(dataType3 == 'object' && Array.isArray(data3) && data3.length == 1){
+data3 = data3[0];
+dataType3 = typeof data3;
+if(typeof data3 === "string"){
+coerced3 = data3;
+}
+}
+if(!(coerced3 !== undefined)){
+if(dataType3 == "number" || dataType3 == "boolean"){
+coerced3 = "" + data3;
+}
+else if(data3 === null){
+coerced3 = "";
+}
+else {
+const err9 = {instancePath:instancePath+"/cursor",schemaPath:"#/properties/cursor/type",keyword:"type",params:{type: "string"},message:"must be string"};
+if(vErrors === null){
+vErrors = [err9];
+}
+else {
+vErrors.push(err9);
+}
+errors++;
+}
+}
+if(coerced3 !== undefined){
+data3 = coerced3;
+if(data !== undefined){
+data["cursor"] = coerced3;
+}
+}
+}
+if(typeof data3 === "string"){
+if(isLonger(data3, 4000)){
+const err10 = {instancePath:instancePath+"/cursor",schemaPath:"#/properties/cursor/maxLength",keyword:"maxLength",params:{limit: 4000},message:"must NOT have more than 4000 characters"};
+if(vErrors === null){
+vErrors = [err10];
+}
+else {
+vErrors.push(err10);
+}
+errors++;
+}
+if(isShorter(data3, 1)){
+const err11 = {instancePath:instancePath+"/cursor",schemaPath:"#/properties/cursor/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters"};
+if(vErrors === null){
+vErrors = [err11];
+}
+else {
+vErrors.push(err11);
+}
+errors++;
+}
+}
+}
+let data4 = data.sort;
+if(typeof data4 !== "string"){
+let dataType4 = typeof data4;
+let coerced4 = undefined;
+if(dataType4 == 'object' && Array.isArray(data4) && data4.length == 1){
+data4 = data4[0];
+dataType4 = typeof data4;
+if(typeof data4 === "string"){
+coerced4 = data4;
+}
+}
+if(!(coerced4 !== undefined)){
+if(dataType4 == "number" || dataType4 == "boolean"){
+coerced4 = "" + data4;
+}
+else if(data4 === null){
+coerced4 = "";
+}
+else {
+const err12 = {instancePath:instancePath+"/sort",schemaPath:"#/properties/sort/type",keyword:"type",params:{type: "string"},message:"must be string"};
+if(vErrors === null){
+vErrors = [err12];
+}
+else {
+vErrors.push(err12);
+}
+errors++;
+}
+}
+if(coerced4 !== undefined){
+data4 = coerced4;
+if(data !== undefined){
+data["sort"] = coerced4;
+}
+}
+}
+if(!(((data4 === "created_at") || (data4 === "updated_at")) || (data4 === "amount"))){
+const err13 = {instancePath:instancePath+"/sort",schemaPath:"#/properties/sort/enum",keyword:"enum",params:{allowedValues: schema_queryListAllRefunds.properties.sort.enum},message:"must be equal to one of the allowed values"};
+if(vErrors === null){
+vErrors = [err13];
+}
+else {
+vErrors.push(err13);
 }
 errors++;
 }
@@ -13597,54 +13815,54 @@ errors = vErrors.length;
 }
 }
 if(data.status !== undefined){
-let data3 = data.status;
-if(!(Array.isArray(data3))){
-let dataType1 = typeof data3;
-let coerced1 = undefined;
-if(dataType1 == 'object' && Array.isArray(data3) && data3.length == 1){
-data3 = data3[0];
-dataType1 = typeof data3;
-if(Array.isArray(data3)){
-coerced1 = data3;
+let data7 = data.status;
+if(!(Array.isArray(data7))){
+let dataType5 = typeof data7;
+let coerced5 = undefined;
+if(dataType5 == 'object' && Array.isArray(data7) && data7.length == 1){
+data7 = data7[0];
+dataType5 = typeof data7;
+if(Array.isArray(data7)){
+coerced5 = data7;
 }
 }
-if(!(coerced1 !== undefined)){
-if(dataType1 === "string" || dataType1 === "number"
-              || dataType1 === "boolean" || data3 === null){
-coerced1 = [data3];
+if(!(coerced5 !== undefined)){
+if(dataType5 === "string" || dataType5 === "number"
+              || dataType5 === "boolean" || data7 === null){
+coerced5 = [data7];
 }
 else {
-const err3 = {instancePath:instancePath+"/status",schemaPath:"#/properties/status/type",keyword:"type",params:{type: "array"},message:"must be array"};
+const err14 = {instancePath:instancePath+"/status",schemaPath:"#/properties/status/type",keyword:"type",params:{type: "array"},message:"must be array"};
 if(vErrors === null){
-vErrors = [err3];
+vErrors = [err14];
 }
 else {
-vErrors.push(err3);
+vErrors.push(err14);
 }
 errors++;
 }
 }
-if(coerced1 !== undefined){
-data3 = coerced1;
+if(coerced5 !== undefined){
+data7 = coerced5;
 if(data !== undefined){
-data["status"] = coerced1;
+data["status"] = coerced5;
 }
 }
 }
-if(Array.isArray(data3)){
-if(data3.length > 10){
-const err4 = {instancePath:instancePath+"/status",schemaPath:"#/properties/status/maxItems",keyword:"maxItems",params:{limit: 10},message:"must NOT have more than 10 items"};
+if(Array.isArray(data7)){
+if(data7.length > 10){
+const err15 = {instancePath:instancePath+"/status",schemaPath:"#/properties/status/maxItems",keyword:"maxItems",params:{limit: 10},message:"must NOT have more than 10 items"};
 if(vErrors === null){
-vErrors = [err4];
+vErrors = [err15];
 }
 else {
-vErrors.push(err4);
+vErrors.push(err15);
 }
 errors++;
 }
-const len0 = data3.length;
+const len0 = data7.length;
 for(let i0=0; i0<len0; i0++){
-if(!(validate_spec_RefundStatus(data3[i0], {instancePath:instancePath+"/status/" + i0,parentData:data3,parentDataProperty:i0,rootData,dynamicAnchors}))){
+if(!(validate_spec_RefundStatus(data7[i0], {instancePath:instancePath+"/status/" + i0,parentData:data7,parentDataProperty:i0,rootData,dynamicAnchors}))){
 vErrors = joined(vErrors, validate_spec_RefundStatus.errors);
 errors = vErrors.length;
 }
@@ -13655,224 +13873,6 @@ if(data.order_id !== undefined){
 if(!(validate_spec_OrderId(data.order_id, {instancePath:instancePath+"/order_id",parentData:data,parentDataProperty:"order_id",rootData,dynamicAnchors}))){
 vErrors = joined(vErrors, validate_spec_OrderId.errors);
 errors = vErrors.length;
-}
-}
-let data6 = data.page;
-if(!(((typeof data6 == "number") && (!(data6 % 1) && !isNaN(data6))) && (isFinite(data6)))){
-let dataType2 = typeof data6;
-let coerced2 = undefined;
-if(dataType2 == 'object' && Array.isArray(data6) && data6.length == 1){
-data6 = data6[0];
-dataType2 = typeof data6;
-if(((typeof data6 == "number") && (!(data6 % 1) && !isNaN(data6))) && (isFinite(data6))){
-coerced2 = data6;
-}
-}
-if(!(coerced2 !== undefined)){
-if(dataType2 === "boolean" || data6 === null
-              || (dataType2 === "string" && data6 && data6 == +data6 && !(data6 % 1))){
-coerced2 = +data6;
-}
-else {
-const err5 = {instancePath:instancePath+"/page",schemaPath:"#/properties/page/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
-if(vErrors === null){
-vErrors = [err5];
-}
-else {
-vErrors.push(err5);
-}
-errors++;
-}
-}
-if(coerced2 !== undefined){
-data6 = coerced2;
-if(data !== undefined){
-data["page"] = coerced2;
-}
-}
-}
-if((typeof data6 == "number") && (isFinite(data6))){
-if(data6 > 1000000 || isNaN(data6)){
-const err6 = {instancePath:instancePath+"/page",schemaPath:"#/properties/page/maximum",keyword:"maximum",params:{limit: 1000000, range: [1,1000000]},message:"must be <= 1000000"};
-if(vErrors === null){
-vErrors = [err6];
-}
-else {
-vErrors.push(err6);
-}
-errors++;
-}
-if(data6 < 1 || isNaN(data6)){
-const err7 = {instancePath:instancePath+"/page",schemaPath:"#/properties/page/minimum",keyword:"minimum",params:{limit: 1, range: [1,1000000]},message:"must be >= 1"};
-if(vErrors === null){
-vErrors = [err7];
-}
-else {
-vErrors.push(err7);
-}
-errors++;
-}
-}
-let data7 = data.limit;
-if(!(((typeof data7 == "number") && (!(data7 % 1) && !isNaN(data7))) && (isFinite(data7)))){
-let dataType3 = typeof data7;
-let coerced3 = undefined;
-if(dataType3 == 'object' && Array.isArray(data7) && data7.length == 1){
-data7 = data7[0];
-dataType3 = typeof data7;
-if(((typeof data7 == "number") && (!(data7 % 1) && !isNaN(data7))) && (isFinite(data7))){
-coerced3 = data7;
-}
-}
-if(!(coerced3 !== undefined)){
-if(dataType3 === "boolean" || data7 === null
-              || (dataType3 === "string" && data7 && data7 == +data7 && !(data7 % 1))){
-coerced3 = +data7;
-}
-else {
-const err8 = {instancePath:instancePath+"/limit",schemaPath:"#/properties/limit/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
-if(vErrors === null){
-vErrors = [err8];
-}
-else {
-vErrors.push(err8);
-}
-errors++;
-}
-}
-if(coerced3 !== undefined){
-data7 = coerced3;
-if(data !== undefined){
-data["limit"] = coerced3;
-}
-}
-}
-if((typeof data7 == "number") && (isFinite(data7))){
-if(data7 > 100 || isNaN(data7)){
-const err9 = {instancePath:instancePath+"/limit",schemaPath:"#/properties/limit/maximum",keyword:"maximum",params:{limit: 100, range: [1,100]},message:"must be <= 100"};
-if(vErrors === null){
-vErrors = [err9];
-}
-else {
-vErrors.push(err9);
-}
-errors++;
-}
-if(data7 < 1 || isNaN(data7)){
-const err10 = {instancePath:instancePath+"/limit",schemaPath:"#/properties/limit/minimum",keyword:"minimum",params:{limit: 1, range: [1,100]},message:"must be >= 1"};
-if(vErrors === null){
-vErrors = [err10];
-}
-else {
-vErrors.push(err10);
-}
-errors++;
-}
-}
-let data8 = data.order;
-if(typeof data8 !== "string"){
-let dataType4 = typeof data8;
-let coerced4 = undefined;
-if(dataType4 == 'object' && Array.isArray(data8) && data8.length == 1){
-data8 = data8[0];
-dataType4 = typeof data8;
-if(typeof data8 === "string"){
-coerced4 = data8;
-}
-}
-if(!(coerced4 !== undefined)){
-if(dataType4 == "number" || dataType4 == "boolean"){
-coerced4 = "" + data8;
-}
-else if(data8 === null){
-coerced4 = "";
-}
-else {
-const err11 = {instancePath:instancePath+"/order",schemaPath:"#/properties/order/type",keyword:"type",params:{type: "string"},message:"must be string"};
-if(vErrors === null){
-vErrors = [err11];
-}
-else {
-vErrors.push(err11);
-}
-errors++;
-}
-}
-if(coerced4 !== undefined){
-data8 = coerced4;
-if(data !== undefined){
-data["order"] = coerced4;
-}
-}
-}
-if(!((data8 === "asc") || (data8 === "desc"))){
-const err12 = {instancePath:instancePath+"/order",schemaPath:"#/properties/order/enum",keyword:"enum",params:{allowedValues: schema_queryListAllRefunds.properties.order.enum},message:"must be equal to one of the allowed values"};
-if(vErrors === null){
-vErrors = [err12];
-}
-else {
-vErrors.push(err12);
-}
-errors++;
-}
-if(data.cursor !== undefined){
-let data9 = data.cursor;
-if(typeof data9 !== "string"){
-let dataType5 = typeof data9;
-let coerced5 = undefined;
-if(dataType5 == 'object' && Array.isArray(data9) && data9.length == 1){
-data9 = data9[0];
-dataType5 = typeof data9;
-if(typeof data9 === "string"){
-coerced5 = data9;
-}
-}
-if(!(coerced5 !== undefined)){
-if(dataType5 == "number" || dataType5 == "boolean"){
-coerced5 = "" + data9;
-}
-else if(data9 === null){
-coerced5 = "";
-}
-else {
-const err13 = {instancePath:instancePath+"/cursor",schemaPath:"#/properties/cursor/type",keyword:"type",params:{type: "string"},message:"must be string"};
-if(vErrors === null){
-vErrors = [err13];
-}
-else {
-vErrors.push(err13);
-}
-errors++;
-}
-}
-if(coerced5 !== undefined){
-data9 = coerced5;
-if(data !== undefined){
-data["cursor"] = coerced5;
-}
-}
-}
-if(typeof data9 === "string"){
-if(isLonger(data9, 4000)){
-const err14 = {instancePath:instancePath+"/cursor",schemaPath:"#/properties/cursor/maxLength",keyword:"maxLength",params:{limit: 4000},message:"must NOT have more than 4000 characters"};
-if(vErrors === null){
-vErrors = [err14];
-}
-else {
-vErrors.push(err14);
-}
-errors++;
-}
-if(isShorter(data9, 1)){
-const err15 = {instancePath:instancePath+"/cursor",schemaPath:"#/properties/cursor/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters"};
-if(vErrors === null){
-vErrors = [err15];
-}
-else {
-vErrors.push(err15);
-}
-errors++;
-}
 }
 }
 if(data.created_after !== undefined){
@@ -14027,7 +14027,7 @@ return errors === 0;
 validate_queryListAllRefunds.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
 
 exports.queryListCheckouts = validate_queryListCheckouts;
-const schema_queryListCheckouts = {"type":"object","additionalProperties":false,"properties":{"sort":{"type":"string","enum":["created_at","updated_at","expires_at"],"default":"created_at"},"project_id":{"$ref":"spec:ProjectId"},"user_id":{"$ref":"spec:UserId"},"status":{"type":"array","maxItems":10,"items":{"$ref":"spec:CheckoutStatus"}},"order_id":{"$ref":"spec:OrderId"},"page":{"type":"integer","minimum":1,"maximum":1000000,"default":1},"limit":{"type":"integer","minimum":1,"maximum":100,"default":20},"order":{"type":"string","enum":["asc","desc"],"default":"desc"},"cursor":{"type":"string","minLength":1,"maxLength":4000},"created_after":{"$ref":"spec:Timestamp"},"created_before":{"$ref":"spec:Timestamp"},"updated_after":{"$ref":"spec:Timestamp"},"updated_before":{"$ref":"spec:Timestamp"},"metadata":{"type":"object","maxProperties":8,"propertyNames":{"minLength":1,"maxLength":64},"additionalProperties":{"type":"string","maxLength":512}}},"required":[],"$id":"queryListCheckouts"};
+const schema_queryListCheckouts = {"type":"object","additionalProperties":false,"properties":{"page":{"type":"integer","minimum":1,"maximum":1000000,"default":1},"limit":{"type":"integer","minimum":1,"maximum":100,"default":20},"order":{"type":"string","enum":["asc","desc"],"default":"desc"},"cursor":{"type":"string","minLength":1,"maxLength":4000},"sort":{"type":"string","enum":["created_at","updated_at","expires_at"],"default":"created_at"},"project_id":{"$ref":"spec:ProjectId"},"user_id":{"$ref":"spec:UserId"},"status":{"type":"array","maxItems":10,"items":{"$ref":"spec:CheckoutStatus"}},"order_id":{"$ref":"spec:OrderId"},"created_after":{"$ref":"spec:Timestamp"},"created_before":{"$ref":"spec:Timestamp"},"updated_after":{"$ref":"spec:Timestamp"},"updated_before":{"$ref":"spec:Timestamp"},"metadata":{"type":"object","maxProperties":8,"propertyNames":{"minLength":1,"maxLength":64},"additionalProperties":{"type":"string","maxLength":512}}},"required":[],"$id":"queryListCheckouts"};
 const schema_spec_CheckoutStatus = {"type":"string","enum":["open","complete","expired"],"$id":"spec:CheckoutStatus"};
 
 function validate_spec_CheckoutStatus(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
@@ -14104,9 +14104,6 @@ if(evaluated0.dynamicItems){
 evaluated0.items = undefined;
 }
 if(data && typeof data == "object" && !Array.isArray(data)){
-if(data.sort === undefined){
-data.sort = "created_at";
-}
 if(data.page === undefined){
 data.page = 1;
 }
@@ -14115,6 +14112,9 @@ data.limit = 20;
 }
 if(data.order === undefined){
 data.order = "desc";
+}
+if(data.sort === undefined){
+data.sort = "created_at";
 }
 for(const key0 in data){
 if(!(func_191f75b3.call(schema_queryListCheckouts.properties, key0))){
@@ -14128,26 +14128,24 @@ vErrors.push(err0);
 errors++;
 }
 }
-let data0 = data.sort;
-if(typeof data0 !== "string"){
+let data0 = data.page;
+if(!(((typeof data0 == "number") && (!(data0 % 1) && !isNaN(data0))) && (isFinite(data0)))){
 let dataType0 = typeof data0;
 let coerced0 = undefined;
 if(dataType0 == 'object' && Array.isArray(data0) && data0.length == 1){
 data0 = data0[0];
 dataType0 = typeof data0;
-if(typeof data0 === "string"){
+if(((typeof data0 == "number") && (!(data0 % 1) && !isNaN(data0))) && (isFinite(data0))){
 coerced0 = data0;
 }
 }
 if(!(coerced0 !== undefined)){
-if(dataType0 == "number" || dataType0 == "boolean"){
-coerced0 = "" + data0;
-}
-else if(data0 === null){
-coerced0 = "";
+if(dataType0 === "boolean" || data0 === null
+              || (dataType0 === "string" && data0 && data0 == +data0 && !(data0 % 1))){
+coerced0 = +data0;
 }
 else {
-const err1 = {instancePath:instancePath+"/sort",schemaPath:"#/properties/sort/type",keyword:"type",params:{type: "string"},message:"must be string"};
+const err1 = {instancePath:instancePath+"/page",schemaPath:"#/properties/page/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
 if(vErrors === null){
 vErrors = [err1];
 }
@@ -14160,17 +14158,237 @@ errors++;
 if(coerced0 !== undefined){
 data0 = coerced0;
 if(data !== undefined){
-data["sort"] = coerced0;
+data["page"] = coerced0;
 }
 }
 }
-if(!(((data0 === "created_at") || (data0 === "updated_at")) || (data0 === "expires_at"))){
-const err2 = {instancePath:instancePath+"/sort",schemaPath:"#/properties/sort/enum",keyword:"enum",params:{allowedValues: schema_queryListCheckouts.properties.sort.enum},message:"must be equal to one of the allowed values"};
+if((typeof data0 == "number") && (isFinite(data0))){
+if(data0 > 1000000 || isNaN(data0)){
+const err2 = {instancePath:instancePath+"/page",schemaPath:"#/properties/page/maximum",keyword:"maximum",params:{limit: 1000000, range: [1,1000000]},message:"must be <= 1000000"};
 if(vErrors === null){
 vErrors = [err2];
 }
 else {
 vErrors.push(err2);
+}
+errors++;
+}
+if(data0 < 1 || isNaN(data0)){
+const err3 = {instancePath:instancePath+"/page",schemaPath:"#/properties/page/minimum",keyword:"minimum",params:{limit: 1, range: [1,1000000]},message:"must be >= 1"};
+if(vErrors === null){
+vErrors = [err3];
+}
+else {
+vErrors.push(err3);
+}
+errors++;
+}
+}
+let data1 = data.limit;
+if(!(((typeof data1 == "number") && (!(data1 % 1) && !isNaN(data1))) && (isFinite(data1)))){
+let dataType1 = typeof data1;
+let coerced1 = undefined;
+if(dataType1 == 'object' && Array.isArray(data1) && data1.length == 1){
+data1 = data1[0];
+dataType1 = typeof data1;
+if(((typeof data1 == "number") && (!(data1 % 1) && !isNaN(data1))) && (isFinite(data1))){
+coerced1 = data1;
+}
+}
+if(!(coerced1 !== undefined)){
+if(dataType1 === "boolean" || data1 === null
+              || (dataType1 === "string" && data1 && data1 == +data1 && !(data1 % 1))){
+coerced1 = +data1;
+}
+else {
+const err4 = {instancePath:instancePath+"/limit",schemaPath:"#/properties/limit/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
+if(vErrors === null){
+vErrors = [err4];
+}
+else {
+vErrors.push(err4);
+}
+errors++;
+}
+}
+if(coerced1 !== undefined){
+data1 = coerced1;
+if(data !== undefined){
+data["limit"] = coerced1;
+}
+}
+}
+if((typeof data1 == "number") && (isFinite(data1))){
+if(data1 > 100 || isNaN(data1)){
+const err5 = {instancePath:instancePath+"/limit",schemaPath:"#/properties/limit/maximum",keyword:"maximum",params:{limit: 100, range: [1,100]},message:"must be <= 100"};
+if(vErrors === null){
+vErrors = [err5];
+}
+else {
+vErrors.push(err5);
+}
+errors++;
+}
+if(data1 < 1 || isNaN(data1)){
+const err6 = {instancePath:instancePath+"/limit",schemaPath:"#/properties/limit/minimum",keyword:"minimum",params:{limit: 1, range: [1,100]},message:"must be >= 1"};
+if(vErrors === null){
+vErrors = [err6];
+}
+else {
+vErrors.push(err6);
+}
+errors++;
+}
+}
+let data2 = data.order;
+if(typeof data2 !== "string"){
+let dataType2 = typeof data2;
+let coerced2 = undefined;
+if(dataType2 == 'object' && Array.isArray(data2) && data2.length == 1){
+data2 = data2[0];
+dataType2 = typeof data2;
+if(typeof data2 === "string"){
+coerced2 = data2;
+}
+}
+if(!(coerced2 !== undefined)){
+if(dataType2 == "number" || dataType2 == "boolean"){
+coerced2 = "" + data2;
+}
+else if(data2 === null){
+coerced2 = "";
+}
+else {
+const err7 = {instancePath:instancePath+"/order",schemaPath:"#/properties/order/type",keyword:"type",params:{type: "string"},message:"must be string"};
+if(vErrors === null){
+vErrors = [err7];
+}
+else {
+vErrors.push(err7);
+}
+errors++;
+}
+}
+if(coerced2 !== undefined){
+data2 = coerced2;
+if(data !== undefined){
+data["order"] = coerced2;
+}
+}
+}
+if(!((data2 === "asc") || (data2 === "desc"))){
+const err8 = {instancePath:instancePath+"/order",schemaPath:"#/properties/order/enum",keyword:"enum",params:{allowedValues: schema_queryListCheckouts.properties.order.enum},message:"must be equal to one of the allowed values"};
+if(vErrors === null){
+vErrors = [err8];
+}
+else {
+vErrors.push(err8);
+}
+errors++;
+}
+if(data.cursor !== undefined){
+let data3 = data.cursor;
+if(typeof data3 !== "string"){
+let dataType3 = typeof data3;
+let coerced3 = undefined;
+if(dataType3 == 'object' && Array.isArray(data3) && data3.length == 1){
+data3 = data3[0];
+dataType3 = typeof data3;
+if(typeof data3 === "string"){
+coerced3 = data3;
+}
+}
+if(!(coerced3 !== undefined)){
+if(dataType3 == "number" || dataType3 == "boolean"){
+coerced3 = "" + data3;
+}
+else if(data3 === null){
+coerced3 = "";
+}
+else {
+const err9 = {instancePath:instancePath+"/cursor",schemaPath:"#/properties/cursor/type",keyword:"type",params:{type: "string"},message:"must be string"};
+if(vErrors === null){
+vErrors = [err9];
+}
+else {
+vErrors.push(err9);
+}
+errors++;
+}
+}
+if(coerced3 !== undefined){
+data3 = coerced3;
+if(data !== undefined){
+data["cursor"] = coerced3;
+}
+}
+}
+if(typeof data3 === "string"){
+if(isLonger(data3, 4000)){
+const err10 = {instancePath:instancePath+"/cursor",schemaPath:"#/properties/cursor/maxLength",keyword:"maxLength",params:{limit: 4000},message:"must NOT have more than 4000 characters"};
+if(vErrors === null){
+vErrors = [err10];
+}
+else {
+vErrors.push(err10);
+}
+errors++;
+}
+if(isShorter(data3, 1)){
+const err11 = {instancePath:instancePath+"/cursor",schemaPath:"#/properties/cursor/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters"};
+if(vErrors === null){
+vErrors = [err11];
+}
+else {
+vErrors.push(err11);
+}
+errors++;
+}
+}
+}
+let data4 = data.sort;
+if(typeof data4 !== "string"){
+let dataType4 = typeof data4;
+let coerced4 = undefined;
+if(dataType4 == 'object' && Array.isArray(data4) && data4.length == 1){
+data4 = data4[0];
+dataType4 = typeof data4;
+if(typeof data4 === "string"){
+coerced4 = data4;
+}
+}
+if(!(coerced4 !== undefined)){
+if(dataType4 == "number" || dataType4 == "boolean"){
+coerced4 = "" + data4;
+}
+else if(data4 === null){
+coerced4 = "";
+}
+else {
+const err12 = {instancePath:instancePath+"/sort",schemaPath:"#/properties/sort/type",keyword:"type",params:{type: "string"},message:"must be string"};
+if(vErrors === null){
+vErrors = [err12];
+}
+else {
+vErrors.push(err12);
+}
+errors++;
+}
+}
+if(coerced4 !== undefined){
+data4 = coerced4;
+if(data !== undefined){
+data["sort"] = coerced4;
+}
+}
+}
+if(!(((data4 === "created_at") || (data4 === "updated_at")) || (data4 === "expires_at"))){
+const err13 = {instancePath:instancePath+"/sort",schemaPath:"#/properties/sort/enum",keyword:"enum",params:{allowedValues: schema_queryListCheckouts.properties.sort.enum},message:"must be equal to one of the allowed values"};
+if(vErrors === null){
+vErrors = [err13];
+}
+else {
+vErrors.push(err13);
 }
 errors++;
 }
@@ -14187,54 +14405,54 @@ errors = vErrors.length;
 }
 }
 if(data.status !== undefined){
-let data3 = data.status;
-if(!(Array.isArray(data3))){
-let dataType1 = typeof data3;
-let coerced1 = undefined;
-if(dataType1 == 'object' && Array.isArray(data3) && data3.length == 1){
-data3 = data3[0];
-dataType1 = typeof data3;
-if(Array.isArray(data3)){
-coerced1 = data3;
+let data7 = data.status;
+if(!(Array.isArray(data7))){
+let dataType5 = typeof data7;
+let coerced5 = undefined;
+if(dataType5 == 'object' && Array.isArray(data7) && data7.length == 1){
+data7 = data7[0];
+dataType5 = typeof data7;
+if(Array.isArray(data7)){
+coerced5 = data7;
 }
 }
-if(!(coerced1 !== undefined)){
-if(dataType1 === "string" || dataType1 === "number"
-              || dataType1 === "boolean" || data3 === null){
-coerced1 = [data3];
+if(!(coerced5 !== undefined)){
+if(dataType5 === "string" || dataType5 === "number"
+              || dataType5 === "boolean" || data7 === null){
+coerced5 = [data7];
 }
 else {
-const err3 = {instancePath:instancePath+"/status",schemaPath:"#/properties/status/type",keyword:"type",params:{type: "array"},message:"must be array"};
+const err14 = {instancePath:instancePath+"/status",schemaPath:"#/properties/status/type",keyword:"type",params:{type: "array"},message:"must be array"};
 if(vErrors === null){
-vErrors = [err3];
+vErrors = [err14];
 }
 else {
-vErrors.push(err3);
+vErrors.push(err14);
 }
 errors++;
 }
 }
-if(coerced1 !== undefined){
-data3 = coerced1;
+if(coerced5 !== undefined){
+data7 = coerced5;
 if(data !== undefined){
-data["status"] = coerced1;
+data["status"] = coerced5;
 }
 }
 }
-if(Array.isArray(data3)){
-if(data3.length > 10){
-const err4 = {instancePath:instancePath+"/status",schemaPath:"#/properties/status/maxItems",keyword:"maxItems",params:{limit: 10},message:"must NOT have more than 10 items"};
+if(Array.isArray(data7)){
+if(data7.length > 10){
+const err15 = {instancePath:instancePath+"/status",schemaPath:"#/properties/status/maxItems",keyword:"maxItems",params:{limit: 10},message:"must NOT have more than 10 items"};
 if(vErrors === null){
-vErrors = [err4];
+vErrors = [err15];
 }
 else {
-vErrors.push(err4);
+vErrors.push(err15);
 }
 errors++;
 }
-const len0 = data3.length;
+const len0 = data7.length;
 for(let i0=0; i0<len0; i0++){
-if(!(validate_spec_CheckoutStatus(data3[i0], {instancePath:instancePath+"/status/" + i0,parentData:data3,parentDataProperty:i0,rootData,dynamicAnchors}))){
+if(!(validate_spec_CheckoutStatus(data7[i0], {instancePath:instancePath+"/status/" + i0,parentData:data7,parentDataProperty:i0,rootData,dynamicAnchors}))){
 vErrors = joined(vErrors, validate_spec_CheckoutStatus.errors);
 errors = vErrors.length;
 }
@@ -14245,224 +14463,6 @@ if(data.order_id !== undefined){
 if(!(validate_spec_OrderId(data.order_id, {instancePath:instancePath+"/order_id",parentData:data,parentDataProperty:"order_id",rootData,dynamicAnchors}))){
 vErrors = joined(vErrors, validate_spec_OrderId.errors);
 errors = vErrors.length;
-}
-}
-let data6 = data.page;
-if(!(((typeof data6 == "number") && (!(data6 % 1) && !isNaN(data6))) && (isFinite(data6)))){
-let dataType2 = typeof data6;
-let coerced2 = undefined;
-if(dataType2 == 'object' && Array.isArray(data6) && data6.length == 1){
-data6 = data6[0];
-dataType2 = typeof data6;
-if(((typeof data6 == "number") && (!(data6 % 1) && !isNaN(data6))) && (isFinite(data6))){
-coerced2 = data6;
-}
-}
-if(!(coerced2 !== undefined)){
-if(dataType2 === "boolean" || data6 === null
-              || (dataType2 === "string" && data6 && data6 == +data6 && !(data6 % 1))){
-coerced2 = +data6;
-}
-else {
-const err5 = {instancePath:instancePath+"/page",schemaPath:"#/properties/page/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
-if(vErrors === null){
-vErrors = [err5];
-}
-else {
-vErrors.push(err5);
-}
-errors++;
-}
-}
-if(coerced2 !== undefined){
-data6 = coerced2;
-if(data !== undefined){
-data["page"] = coerced2;
-}
-}
-}
-if((typeof data6 == "number") && (isFinite(data6))){
-if(data6 > 1000000 || isNaN(data6)){
-const err6 = {instancePath:instancePath+"/page",schemaPath:"#/properties/page/maximum",keyword:"maximum",params:{limit: 1000000, range: [1,1000000]},message:"must be <= 1000000"};
-if(vErrors === null){
-vErrors = [err6];
-}
-else {
-vErrors.push(err6);
-}
-errors++;
-}
-if(data6 < 1 || isNaN(data6)){
-const err7 = {instancePath:instancePath+"/page",schemaPath:"#/properties/page/minimum",keyword:"minimum",params:{limit: 1, range: [1,1000000]},message:"must be >= 1"};
-if(vErrors === null){
-vErrors = [err7];
-}
-else {
-vErrors.push(err7);
-}
-errors++;
-}
-}
-let data7 = data.limit;
-if(!(((typeof data7 == "number") && (!(data7 % 1) && !isNaN(data7))) && (isFinite(data7)))){
-let dataType3 = typeof data7;
-let coerced3 = undefined;
-if(dataType3 == 'object' && Array.isArray(data7) && data7.length == 1){
-data7 = data7[0];
-dataType3 = typeof data7;
-if(((typeof data7 == "number") && (!(data7 % 1) && !isNaN(data7))) && (isFinite(data7))){
-coerced3 = data7;
-}
-}
-if(!(coerced3 !== undefined)){
-if(dataType3 === "boolean" || data7 === null
-              || (dataType3 === "string" && data7 && data7 == +data7 && !(data7 % 1))){
-coerced3 = +data7;
-}
-else {
-const err8 = {instancePath:instancePath+"/limit",schemaPath:"#/properties/limit/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
-if(vErrors === null){
-vErrors = [err8];
-}
-else {
-vErrors.push(err8);
-}
-errors++;
-}
-}
-if(coerced3 !== undefined){
-data7 = coerced3;
-if(data !== undefined){
-data["limit"] = coerced3;
-}
-}
-}
-if((typeof data7 == "number") && (isFinite(data7))){
-if(data7 > 100 || isNaN(data7)){
-const err9 = {instancePath:instancePath+"/limit",schemaPath:"#/properties/limit/maximum",keyword:"maximum",params:{limit: 100, range: [1,100]},message:"must be <= 100"};
-if(vErrors === null){
-vErrors = [err9];
-}
-else {
-vErrors.push(err9);
-}
-errors++;
-}
-if(data7 < 1 || isNaN(data7)){
-const err10 = {instancePath:instancePath+"/limit",schemaPath:"#/properties/limit/minimum",keyword:"minimum",params:{limit: 1, range: [1,100]},message:"must be >= 1"};
-if(vErrors === null){
-vErrors = [err10];
-}
-else {
-vErrors.push(err10);
-}
-errors++;
-}
-}
-let data8 = data.order;
-if(typeof data8 !== "string"){
-let dataType4 = typeof data8;
-let coerced4 = undefined;
-if(dataType4 == 'object' && Array.isArray(data8) && data8.length == 1){
-data8 = data8[0];
-dataType4 = typeof data8;
-if(typeof data8 === "string"){
-coerced4 = data8;
-}
-}
-if(!(coerced4 !== undefined)){
-if(dataType4 == "number" || dataType4 == "boolean"){
-coerced4 = "" + data8;
-}
-else if(data8 === null){
-coerced4 = "";
-}
-else {
-const err11 = {instancePath:instancePath+"/order",schemaPath:"#/properties/order/type",keyword:"type",params:{type: "string"},message:"must be string"};
-if(vErrors === null){
-vErrors = [err11];
-}
-else {
-vErrors.push(err11);
-}
-errors++;
-}
-}
-if(coerced4 !== undefined){
-data8 = coerced4;
-if(data !== undefined){
-data["order"] = coerced4;
-}
-}
-}
-if(!((data8 === "asc") || (data8 === "desc"))){
-const err12 = {instancePath:instancePath+"/order",schemaPath:"#/properties/order/enum",keyword:"enum",params:{allowedValues: schema_queryListCheckouts.properties.order.enum},message:"must be equal to one of the allowed values"};
-if(vErrors === null){
-vErrors = [err12];
-}
-else {
-vErrors.push(err12);
-}
-errors++;
-}
-if(data.cursor !== undefined){
-let data9 = data.cursor;
-if(typeof data9 !== "string"){
-let dataType5 = typeof data9;
-let coerced5 = undefined;
-if(dataType5 == 'object' && Array.isArray(data9) && data9.length == 1){
-data9 = data9[0];
-dataType5 = typeof data9;
-if(typeof data9 === "string"){
-coerced5 = data9;
-}
-}
-if(!(coerced5 !== undefined)){
-if(dataType5 == "number" || dataType5 == "boolean"){
-coerced5 = "" + data9;
-}
-else if(data9 === null){
-coerced5 = "";
-}
-else {
-const err13 = {instancePath:instancePath+"/cursor",schemaPath:"#/properties/cursor/type",keyword:"type",params:{type: "string"},message:"must be string"};
-if(vErrors === null){
-vErrors = [err13];
-}
-else {
-vErrors.push(err13);
-}
-errors++;
-}
-}
-if(coerced5 !== undefined){
-data9 = coerced5;
-if(data !== undefined){
-data["cursor"] = coerced5;
-}
-}
-}
-if(typeof data9 === "string"){
-if(isLonger(data9, 4000)){
-const err14 = {instancePath:instancePath+"/cursor",schemaPath:"#/properties/cursor/maxLength",keyword:"maxLength",params:{limit: 4000},message:"must NOT have more than 4000 characters"};
-if(vErrors === null){
-vErrors = [err14];
-}
-else {
-vErrors.push(err14);
-}
-errors++;
-}
-if(isShorter(data9, 1)){
-const err15 = {instancePath:instancePath+"/cursor",schemaPath:"#/properties/cursor/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters"};
-if(vErrors === null){
-vErrors = [err15];
-}
-else {
-vErrors.push(err15);
-}
-errors++;
-}
 }
 }
 if(data.created_after !== undefined){
@@ -14617,7 +14617,7 @@ return errors === 0;
 validate_queryListCheckouts.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
 
 exports.queryListSubscriptions = validate_queryListSubscriptions;
-const schema_queryListSubscriptions = {"type":"object","additionalProperties":false,"properties":{"sort":{"type":"string","enum":["created_at","updated_at","current_period_end"],"default":"created_at"},"project_id":{"$ref":"spec:ProjectId"},"user_id":{"$ref":"spec:UserId"},"status":{"type":"array","maxItems":10,"items":{"$ref":"spec:SubscriptionStatus"}},"page":{"type":"integer","minimum":1,"maximum":1000000,"default":1},"limit":{"type":"integer","minimum":1,"maximum":100,"default":20},"order":{"type":"string","enum":["asc","desc"],"default":"desc"},"cursor":{"type":"string","minLength":1,"maxLength":4000},"created_after":{"$ref":"spec:Timestamp"},"created_before":{"$ref":"spec:Timestamp"},"updated_after":{"$ref":"spec:Timestamp"},"updated_before":{"$ref":"spec:Timestamp"},"metadata":{"type":"object","maxProperties":8,"propertyNames":{"minLength":1,"maxLength":64},"additionalProperties":{"type":"string","maxLength":512}}},"required":[],"$id":"queryListSubscriptions"};
+const schema_queryListSubscriptions = {"type":"object","additionalProperties":false,"properties":{"page":{"type":"integer","minimum":1,"maximum":1000000,"default":1},"limit":{"type":"integer","minimum":1,"maximum":100,"default":20},"order":{"type":"string","enum":["asc","desc"],"default":"desc"},"cursor":{"type":"string","minLength":1,"maxLength":4000},"sort":{"type":"string","enum":["created_at","updated_at","current_period_end"],"default":"created_at"},"project_id":{"$ref":"spec:ProjectId"},"user_id":{"$ref":"spec:UserId"},"status":{"type":"array","maxItems":10,"items":{"$ref":"spec:SubscriptionStatus"}},"created_after":{"$ref":"spec:Timestamp"},"created_before":{"$ref":"spec:Timestamp"},"updated_after":{"$ref":"spec:Timestamp"},"updated_before":{"$ref":"spec:Timestamp"},"metadata":{"type":"object","maxProperties":8,"propertyNames":{"minLength":1,"maxLength":64},"additionalProperties":{"type":"string","maxLength":512}}},"required":[],"$id":"queryListSubscriptions"};
 const schema_spec_SubscriptionStatus = {"type":"string","enum":["incomplete","active","past_due","canceled"],"$id":"spec:SubscriptionStatus"};
 
 function validate_spec_SubscriptionStatus(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
@@ -14694,9 +14694,6 @@ if(evaluated0.dynamicItems){
 evaluated0.items = undefined;
 }
 if(data && typeof data == "object" && !Array.isArray(data)){
-if(data.sort === undefined){
-data.sort = "created_at";
-}
 if(data.page === undefined){
 data.page = 1;
 }
@@ -14705,6 +14702,9 @@ data.limit = 20;
 }
 if(data.order === undefined){
 data.order = "desc";
+}
+if(data.sort === undefined){
+data.sort = "created_at";
 }
 for(const key0 in data){
 if(!(func_191f75b3.call(schema_queryListSubscriptions.properties, key0))){
@@ -14718,26 +14718,24 @@ vErrors.push(err0);
 errors++;
 }
 }
-let data0 = data.sort;
-if(typeof data0 !== "string"){
+let data0 = data.page;
+if(!(((typeof data0 == "number") && (!(data0 % 1) && !isNaN(data0))) && (isFinite(data0)))){
 let dataType0 = typeof data0;
 let coerced0 = undefined;
 if(dataType0 == 'object' && Array.isArray(data0) && data0.length == 1){
 data0 = data0[0];
 dataType0 = typeof data0;
-if(typeof data0 === "string"){
+if(((typeof data0 == "number") && (!(data0 % 1) && !isNaN(data0))) && (isFinite(data0))){
 coerced0 = data0;
 }
 }
 if(!(coerced0 !== undefined)){
-if(dataType0 == "number" || dataType0 == "boolean"){
-coerced0 = "" + data0;
-}
-else if(data0 === null){
-coerced0 = "";
+if(dataType0 === "boolean" || data0 === null
+              || (dataType0 === "string" && data0 && data0 == +data0 && !(data0 % 1))){
+coerced0 = +data0;
 }
 else {
-const err1 = {instancePath:instancePath+"/sort",schemaPath:"#/properties/sort/type",keyword:"type",params:{type: "string"},message:"must be string"};
+const err1 = {instancePath:instancePath+"/page",schemaPath:"#/properties/page/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
 if(vErrors === null){
 vErrors = [err1];
 }
@@ -14750,17 +14748,237 @@ errors++;
 if(coerced0 !== undefined){
 data0 = coerced0;
 if(data !== undefined){
-data["sort"] = coerced0;
+data["page"] = coerced0;
 }
 }
 }
-if(!(((data0 === "created_at") || (data0 === "updated_at")) || (data0 === "current_period_end"))){
-const err2 = {instancePath:instancePath+"/sort",schemaPath:"#/properties/sort/enum",keyword:"enum",params:{allowedValues: schema_queryListSubscriptions.properties.sort.enum},message:"must be equal to one of the allowed values"};
+if((typeof data0 == "number") && (isFinite(data0))){
+if(data0 > 1000000 || isNaN(data0)){
+const err2 = {instancePath:instancePath+"/page",schemaPath:"#/properties/page/maximum",keyword:"maximum",params:{limit: 1000000, range: [1,1000000]},message:"must be <= 1000000"};
 if(vErrors === null){
 vErrors = [err2];
 }
 else {
 vErrors.push(err2);
+}
+errors++;
+}
+if(data0 < 1 || isNaN(data0)){
+const err3 = {instancePath:instancePath+"/page",schemaPath:"#/properties/page/minimum",keyword:"minimum",params:{limit: 1, range: [1,1000000]},message:"must be >= 1"};
+if(vErrors === null){
+vErrors = [err3];
+}
+else {
+vErrors.push(err3);
+}
+errors++;
+}
+}
+let data1 = data.limit;
+if(!(((typeof data1 == "number") && (!(data1 % 1) && !isNaN(data1))) && (isFinite(data1)))){
+let dataType1 = typeof data1;
+let coerced1 = undefined;
+if(dataType1 == 'object' && Array.isArray(data1) && data1.length == 1){
+data1 = data1[0];
+dataType1 = typeof data1;
+if(((typeof data1 == "number") && (!(data1 % 1) && !isNaN(data1))) && (isFinite(data1))){
+coerced1 = data1;
+}
+}
+if(!(coerced1 !== undefined)){
+if(dataType1 === "boolean" || data1 === null
+              || (dataType1 === "string" && data1 && data1 == +data1 && !(data1 % 1))){
+coerced1 = +data1;
+}
+else {
+const err4 = {instancePath:instancePath+"/limit",schemaPath:"#/properties/limit/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
+if(vErrors === null){
+vErrors = [err4];
+}
+else {
+vErrors.push(err4);
+}
+errors++;
+}
+}
+if(coerced1 !== undefined){
+data1 = coerced1;
+if(data !== undefined){
+data["limit"] = coerced1;
+}
+}
+}
+if((typeof data1 == "number") && (isFinite(data1))){
+if(data1 > 100 || isNaN(data1)){
+const err5 = {instancePath:instancePath+"/limit",schemaPath:"#/properties/limit/maximum",keyword:"maximum",params:{limit: 100, range: [1,100]},message:"must be <= 100"};
+if(vErrors === null){
+vErrors = [err5];
+}
+else {
+vErrors.push(err5);
+}
+errors++;
+}
+if(data1 < 1 || isNaN(data1)){
+const err6 = {instancePath:instancePath+"/limit",schemaPath:"#/properties/limit/minimum",keyword:"minimum",params:{limit: 1, range: [1,100]},message:"must be >= 1"};
+if(vErrors === null){
+vErrors = [err6];
+}
+else {
+vErrors.push(err6);
+}
+errors++;
+}
+}
+let data2 = data.order;
+if(typeof data2 !== "string"){
+let dataType2 = typeof data2;
+let coerced2 = undefined;
+if(dataType2 == 'object' && Array.isArray(data2) && data2.length == 1){
+data2 = data2[0];
+dataType2 = typeof data2;
+if(typeof data2 === "string"){
+coerced2 = data2;
+}
+}
+if(!(coerced2 !== undefined)){
+if(dataType2 == "number" || dataType2 == "boolean"){
+coerced2 = "" + data2;
+}
+else if(data2 === null){
+coerced2 = "";
+}
+else {
+const err7 = {instancePath:instancePath+"/order",schemaPath:"#/properties/order/type",keyword:"type",params:{type: "string"},message:"must be string"};
+if(vErrors === null){
+vErrors = [err7];
+}
+else {
+vErrors.push(err7);
+}
+errors++;
+}
+}
+if(coerced2 !== undefined){
+data2 = coerced2;
+if(data !== undefined){
+data["order"] = coerced2;
+}
+}
+}
+if(!((data2 === "asc") || (data2 === "desc"))){
+const err8 = {instancePath:instancePath+"/order",schemaPath:"#/properties/order/enum",keyword:"enum",params:{allowedValues: schema_queryListSubscriptions.properties.order.enum},message:"must be equal to one of the allowed values"};
+if(vErrors === null){
+vErrors = [err8];
+}
+else {
+vErrors.push(err8);
+}
+errors++;
+}
+if(data.cursor !== undefined){
+let data3 = data.cursor;
+if(typeof data3 !== "string"){
+let dataType3 = typeof data3;
+let coerced3 = undefined;
+if(dataType3 == 'object' && Array.isArray(data3) && data3.length == 1){
+data3 = data3[0];
+dataType3 = typeof data3;
+if(typeof data3 === "string"){
+coerced3 = data3;
+}
+}
+if(!(coerced3 !== undefined)){
+if(dataType3 == "number" || dataType3 == "boolean"){
+coerced3 = "" + data3;
+}
+else if(data3 === null){
+coerced3 = "";
+}
+else {
+const err9 = {instancePath:instancePath+"/cursor",schemaPath:"#/properties/cursor/type",keyword:"type",params:{type: "string"},message:"must be string"};
+if(vErrors === null){
+vErrors = [err9];
+}
+else {
+vErrors.push(err9);
+}
+errors++;
+}
+}
+if(coerced3 !== undefined){
+data3 = coerced3;
+if(data !== undefined){
+data["cursor"] = coerced3;
+}
+}
+}
+if(typeof data3 === "string"){
+if(isLonger(data3, 4000)){
+const err10 = {instancePath:instancePath+"/cursor",schemaPath:"#/properties/cursor/maxLength",keyword:"maxLength",params:{limit: 4000},message:"must NOT have more than 4000 characters"};
+if(vErrors === null){
+vErrors = [err10];
+}
+else {
+vErrors.push(err10);
+}
+errors++;
+}
+if(isShorter(data3, 1)){
+const err11 = {instancePath:instancePath+"/cursor",schemaPath:"#/properties/cursor/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters"};
+if(vErrors === null){
+vErrors = [err11];
+}
+else {
+vErrors.push(err11);
+}
+errors++;
+}
+}
+}
+let data4 = data.sort;
+if(typeof data4 !== "string"){
+let dataType4 = typeof data4;
+let coerced4 = undefined;
+if(dataType4 == 'object' && Array.isArray(data4) && data4.length == 1){
+data4 = data4[0];
+dataType4 = typeof data4;
+if(typeof data4 === "string"){
+coerced4 = data4;
+}
+}
+if(!(coerced4 !== undefined)){
+if(dataType4 == "number" || dataType4 == "boolean"){
+coerced4 = "" + data4;
+}
+else if(data4 === null){
+coerced4 = "";
+}
+else {
+const err12 = {instancePath:instancePath+"/sort",schemaPath:"#/properties/sort/type",keyword:"type",params:{type: "string"},message:"must be string"};
+if(vErrors === null){
+vErrors = [err12];
+}
+else {
+vErrors.push(err12);
+}
+errors++;
+}
+}
+if(coerced4 !== undefined){
+data4 = coerced4;
+if(data !== undefined){
+data["sort"] = coerced4;
+}
+}
+}
+if(!(((data4 === "created_at") || (data4 === "updated_at")) || (data4 === "current_period_end"))){
+const err13 = {instancePath:instancePath+"/sort",schemaPath:"#/properties/sort/enum",keyword:"enum",params:{allowedValues: schema_queryListSubscriptions.properties.sort.enum},message:"must be equal to one of the allowed values"};
+if(vErrors === null){
+vErrors = [err13];
+}
+else {
+vErrors.push(err13);
 }
 errors++;
 }
@@ -14777,258 +14995,24 @@ errors = vErrors.length;
 }
 }
 if(data.status !== undefined){
-let data3 = data.status;
-if(!(Array.isArray(data3))){
-let dataType1 = typeof data3;
-let coerced1 = undefined;
-if(dataType1 == 'object' && Array.isArray(data3) && data3.length == 1){
-data3 = data3[0];
-dataType1 = typeof data3;
-if(Array.isArray(data3)){
-coerced1 = data3;
-}
-}
-if(!(coerced1 !== undefined)){
-if(dataType1 === "string" || dataType1 === "number"
-              || dataType1 === "boolean" || data3 === null){
-coerced1 = [data3];
-}
-else {
-const err3 = {instancePath:instancePath+"/status",schemaPath:"#/properties/status/type",keyword:"type",params:{type: "array"},message:"must be array"};
-if(vErrors === null){
-vErrors = [err3];
-}
-else {
-vErrors.push(err3);
-}
-errors++;
-}
-}
-if(coerced1 !== undefined){
-data3 = coerced1;
-if(data !== undefined){
-data["status"] = coerced1;
-}
-}
-}
-if(Array.isArray(data3)){
-if(data3.length > 10){
-const err4 = {instancePath:instancePath+"/status",schemaPath:"#/properties/status/maxItems",keyword:"maxItems",params:{limit: 10},message:"must NOT have more than 10 items"};
-if(vErrors === null){
-vErrors = [err4];
-}
-else {
-vErrors.push(err4);
-}
-errors++;
-}
-const len0 = data3.length;
-for(let i0=0; i0<len0; i0++){
-if(!(validate_spec_SubscriptionStatus(data3[i0], {instancePath:instancePath+"/status/" + i0,parentData:data3,parentDataProperty:i0,rootData,dynamicAnchors}))){
-vErrors = joined(vErrors, validate_spec_SubscriptionStatus.errors);
-errors = vErrors.length;
-}
-}
-}
-}
-let data5 = data.page;
-if(!(((typeof data5 == "number") && (!(data5 % 1) && !isNaN(data5))) && (isFinite(data5)))){
-let dataType2 = typeof data5;
-let coerced2 = undefined;
-if(dataType2 == 'object' && Array.isArray(data5) && data5.length == 1){
-data5 = data5[0];
-dataType2 = typeof data5;
-if(((typeof data5 == "number") && (!(data5 % 1) && !isNaN(data5))) && (isFinite(data5))){
-coerced2 = data5;
-}
-}
-if(!(coerced2 !== undefined)){
-if(dataType2 === "boolean" || data5 === null
-              || (dataType2 === "string" && data5 && data5 == +data5 && !(data5 % 1))){
-coerced2 = +data5;
-}
-else {
-const err5 = {instancePath:instancePath+"/page",schemaPath:"#/properties/page/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
-if(vErrors === null){
-vErrors = [err5];
-}
-else {
-vErrors.push(err5);
-}
-errors++;
-}
-}
-if(coerced2 !== undefined){
-data5 = coerced2;
-if(data !== undefined){
-data["page"] = coerced2;
-}
-}
-}
-if((typeof data5 == "number") && (isFinite(data5))){
-if(data5 > 1000000 || isNaN(data5)){
-const err6 = {instancePath:instancePath+"/page",schemaPath:"#/properties/page/maximum",keyword:"maximum",params:{limit: 1000000, range: [1,1000000]},message:"must be <= 1000000"};
-if(vErrors === null){
-vErrors = [err6];
-}
-else {
-vErrors.push(err6);
-}
-errors++;
-}
-if(data5 < 1 || isNaN(data5)){
-const err7 = {instancePath:instancePath+"/page",schemaPath:"#/properties/page/minimum",keyword:"minimum",params:{limit: 1, range: [1,1000000]},message:"must be >= 1"};
-if(vErrors === null){
-vErrors = [err7];
-}
-else {
-vErrors.push(err7);
-}
-errors++;
-}
-}
-let data6 = data.limit;
-if(!(((typeof data6 == "number") && (!(data6 % 1) && !isNaN(data6))) && (isFinite(data6)))){
-let dataType3 = typeof data6;
-let coerced3 = undefined;
-if(dataType3 == 'object' && Array.isArray(data6) && data6.length == 1){
-data6 = data6[0];
-dataType3 = typeof data6;
-if(((typeof data6 == "number") && (!(data6 % 1) && !isNaN(data6))) && (isFinite(data6))){
-coerced3 = data6;
-}
-}
-if(!(coerced3 !== undefined)){
-if(dataType3 === "boolean" || data6 === null
-              || (dataType3 === "string" && data6 && data6 == +data6 && !(data6 % 1))){
-coerced3 = +data6;
-}
-else {
-const err8 = {instancePath:instancePath+"/limit",schemaPath:"#/properties/limit/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
-if(vErrors === null){
-vErrors = [err8];
-}
-else {
-vErrors.push(err8);
-}
-errors++;
-}
-}
-if(coerced3 !== undefined){
-data6 = coerced3;
-if(data !== undefined){
-data["limit"] = coerced3;
-}
-}
-}
-if((typeof data6 == "number") && (isFinite(data6))){
-if(data6 > 100 || isNaN(data6)){
-const err9 = {instancePath:instancePath+"/limit",schemaPath:"#/properties/limit/maximum",keyword:"maximum",params:{limit: 100, range: [1,100]},message:"must be <= 100"};
-if(vErrors === null){
-vErrors = [err9];
-}
-else {
-vErrors.push(err9);
-}
-errors++;
-}
-if(data6 < 1 || isNaN(data6)){
-const err10 = {instancePath:instancePath+"/limit",schemaPath:"#/properties/limit/minimum",keyword:"minimum",params:{limit: 1, range: [1,100]},message:"must be >= 1"};
-if(vErrors === null){
-vErrors = [err10];
-}
-else {
-vErrors.push(err10);
-}
-errors++;
-}
-}
-let data7 = data.order;
-if(typeof data7 !== "string"){
-let dataType4 = typeof data7;
-let coerced4 = undefined;
-if(dataType4 == 'object' && Array.isArray(data7) && data7.length == 1){
-data7 = data7[0];
-dataType4 = typeof data7;
-if(typeof data7 === "string"){
-coerced4 = data7;
-}
-}
-if(!(coerced4 !== undefined)){
-if(dataType4 == "number" || dataType4 == "boolean"){
-coerced4 = "" + data7;
-}
-else if(data7 === null){
-coerced4 = "";
-}
-else {
-const err11 = {instancePath:instancePath+"/order",schemaPath:"#/properties/order/type",keyword:"type",params:{type: "string"},message:"must be string"};
-if(vErrors === null){
-vErrors = [err11];
-}
-else {
-vErrors.push(err11);
-}
-errors++;
-}
-}
-if(coerced4 !== undefined){
-data7 = coerced4;
-if(data !== undefined){
-data["order"] = coerced4;
-}
-}
-}
-if(!((data7 === "asc") || (data7 === "desc"))){
-const err12 = {instancePath:instancePath+"/order",schemaPath:"#/properties/order/enum",keyword:"enum",params:{allowedValues: schema_queryListSubscriptions.properties.order.enum},message:"must be equal to one of the allowed values"};
-if(vErrors === null){
-vErrors = [err12];
-}
-else {
-vErrors.push(err12);
-}
-errors++;
-}
-if(data.cursor !== undefined){
-let data8 = data.cursor;
-if(typeof data8 !== "string"){
-let dataType5 = typeof data8;
+let data7 = data.status;
+if(!(Array.isArray(data7))){
+let dataType5 = typeof data7;
 let coerced5 = undefined;
-if(dataType5 == 'object' && Array.isArray(data8) && data8.length == 1){
-data8 = data8[0];
-dataType5 = typeof data8;
-if(typeof data8 === "string"){
-coerced5 = data8;
+if(dataType5 == 'object' && Array.isArray(data7) && data7.length == 1){
+data7 = data7[0];
+dataType5 = typeof data7;
+if(Array.isArray(data7)){
+coerced5 = data7;
 }
 }
 if(!(coerced5 !== undefined)){
-if(dataType5 == "number" || dataType5 == "boolean"){
-coerced5 = "" + data8;
-}
-else if(data8 === null){
-coerced5 = "";
+if(dataType5 === "string" || dataType5 === "number"
+              || dataType5 === "boolean" || data7 === null){
+coerced5 = [data7];
 }
 else {
-const err13 = {instancePath:instancePath+"/cursor",schemaPath:"#/properties/cursor/type",keyword:"type",params:{type: "string"},message:"must be string"};
-if(vErrors === null){
-vErrors = [err13];
-}
-else {
-vErrors.push(err13);
-}
-errors++;
-}
-}
-if(coerced5 !== undefined){
-data8 = coerced5;
-if(data !== undefined){
-data["cursor"] = coerced5;
-}
-}
-}
-if(typeof data8 === "string"){
-if(isLonger(data8, 4000)){
-const err14 = {instancePath:instancePath+"/cursor",schemaPath:"#/properties/cursor/maxLength",keyword:"maxLength",params:{limit: 4000},message:"must NOT have more than 4000 characters"};
+const err14 = {instancePath:instancePath+"/status",schemaPath:"#/properties/status/type",keyword:"type",params:{type: "array"},message:"must be array"};
 if(vErrors === null){
 vErrors = [err14];
 }
@@ -15037,8 +15021,17 @@ vErrors.push(err14);
 }
 errors++;
 }
-if(isShorter(data8, 1)){
-const err15 = {instancePath:instancePath+"/cursor",schemaPath:"#/properties/cursor/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters"};
+}
+if(coerced5 !== undefined){
+data7 = coerced5;
+if(data !== undefined){
+data["status"] = coerced5;
+}
+}
+}
+if(Array.isArray(data7)){
+if(data7.length > 10){
+const err15 = {instancePath:instancePath+"/status",schemaPath:"#/properties/status/maxItems",keyword:"maxItems",params:{limit: 10},message:"must NOT have more than 10 items"};
 if(vErrors === null){
 vErrors = [err15];
 }
@@ -15046,6 +15039,13 @@ else {
 vErrors.push(err15);
 }
 errors++;
+}
+const len0 = data7.length;
+for(let i0=0; i0<len0; i0++){
+if(!(validate_spec_SubscriptionStatus(data7[i0], {instancePath:instancePath+"/status/" + i0,parentData:data7,parentDataProperty:i0,rootData,dynamicAnchors}))){
+vErrors = joined(vErrors, validate_spec_SubscriptionStatus.errors);
+errors = vErrors.length;
+}
 }
 }
 }
@@ -15700,7 +15700,7 @@ return errors === 0;
 validate_queryEventCursorTypeEventsOfProject.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
 
 exports.queryListWebhookEndpoints = validate_queryListWebhookEndpoints;
-const schema_queryListWebhookEndpoints = {"type":"object","additionalProperties":false,"properties":{"sort":{"type":"string","enum":["created_at","updated_at"],"default":"created_at"},"enabled":{"type":"boolean"},"page":{"type":"integer","minimum":1,"maximum":1000000,"default":1},"limit":{"type":"integer","minimum":1,"maximum":100,"default":20},"order":{"type":"string","enum":["asc","desc"],"default":"desc"},"cursor":{"type":"string","minLength":1,"maxLength":4000},"created_after":{"$ref":"spec:Timestamp"},"created_before":{"$ref":"spec:Timestamp"},"updated_after":{"$ref":"spec:Timestamp"},"updated_before":{"$ref":"spec:Timestamp"},"metadata":{"type":"object","maxProperties":8,"propertyNames":{"minLength":1,"maxLength":64},"additionalProperties":{"type":"string","maxLength":512}}},"required":[],"$id":"queryListWebhookEndpoints"};
+const schema_queryListWebhookEndpoints = {"type":"object","additionalProperties":false,"properties":{"page":{"type":"integer","minimum":1,"maximum":1000000,"default":1},"limit":{"type":"integer","minimum":1,"maximum":100,"default":20},"order":{"type":"string","enum":["asc","desc"],"default":"desc"},"cursor":{"type":"string","minLength":1,"maxLength":4000},"sort":{"type":"string","enum":["created_at","updated_at"],"default":"created_at"},"enabled":{"type":"boolean"},"created_after":{"$ref":"spec:Timestamp"},"created_before":{"$ref":"spec:Timestamp"},"updated_after":{"$ref":"spec:Timestamp"},"updated_before":{"$ref":"spec:Timestamp"},"metadata":{"type":"object","maxProperties":8,"propertyNames":{"minLength":1,"maxLength":64},"additionalProperties":{"type":"string","maxLength":512}}},"required":[],"$id":"queryListWebhookEndpoints"};
 
 function validate_queryListWebhookEndpoints(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
 /*# sourceURL="queryListWebhookEndpoints" */;
@@ -15714,9 +15714,6 @@ if(evaluated0.dynamicItems){
 evaluated0.items = undefined;
 }
 if(data && typeof data == "object" && !Array.isArray(data)){
-if(data.sort === undefined){
-data.sort = "created_at";
-}
 if(data.page === undefined){
 data.page = 1;
 }
@@ -15725,6 +15722,9 @@ data.limit = 20;
 }
 if(data.order === undefined){
 data.order = "desc";
+}
+if(data.sort === undefined){
+data.sort = "created_at";
 }
 for(const key0 in data){
 if(!(func_191f75b3.call(schema_queryListWebhookEndpoints.properties, key0))){
@@ -15738,26 +15738,24 @@ vErrors.push(err0);
 errors++;
 }
 }
-let data0 = data.sort;
-if(typeof data0 !== "string"){
+let data0 = data.page;
+if(!(((typeof data0 == "number") && (!(data0 % 1) && !isNaN(data0))) && (isFinite(data0)))){
 let dataType0 = typeof data0;
 let coerced0 = undefined;
 if(dataType0 == 'object' && Array.isArray(data0) && data0.length == 1){
 data0 = data0[0];
 dataType0 = typeof data0;
-if(typeof data0 === "string"){
+if(((typeof data0 == "number") && (!(data0 % 1) && !isNaN(data0))) && (isFinite(data0))){
 coerced0 = data0;
 }
 }
 if(!(coerced0 !== undefined)){
-if(dataType0 == "number" || dataType0 == "boolean"){
-coerced0 = "" + data0;
-}
-else if(data0 === null){
-coerced0 = "";
+if(dataType0 === "boolean" || data0 === null
+              || (dataType0 === "string" && data0 && data0 == +data0 && !(data0 % 1))){
+coerced0 = +data0;
 }
 else {
-const err1 = {instancePath:instancePath+"/sort",schemaPath:"#/properties/sort/type",keyword:"type",params:{type: "string"},message:"must be string"};
+const err1 = {instancePath:instancePath+"/page",schemaPath:"#/properties/page/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
 if(vErrors === null){
 vErrors = [err1];
 }
@@ -15770,12 +15768,13 @@ errors++;
 if(coerced0 !== undefined){
 data0 = coerced0;
 if(data !== undefined){
-data["sort"] = coerced0;
+data["page"] = coerced0;
 }
 }
 }
-if(!((data0 === "created_at") || (data0 === "updated_at"))){
-const err2 = {instancePath:instancePath+"/sort",schemaPath:"#/properties/sort/enum",keyword:"enum",params:{allowedValues: schema_queryListWebhookEndpoints.properties.sort.enum},message:"must be equal to one of the allowed values"};
+if((typeof data0 == "number") && (isFinite(data0))){
+if(data0 > 1000000 || isNaN(data0)){
+const err2 = {instancePath:instancePath+"/page",schemaPath:"#/properties/page/maximum",keyword:"maximum",params:{limit: 1000000, range: [1,1000000]},message:"must be <= 1000000"};
 if(vErrors === null){
 vErrors = [err2];
 }
@@ -15784,27 +15783,8 @@ vErrors.push(err2);
 }
 errors++;
 }
-if(data.enabled !== undefined){
-let data1 = data.enabled;
-if(typeof data1 !== "boolean"){
-let dataType1 = typeof data1;
-let coerced1 = undefined;
-if(dataType1 == 'object' && Array.isArray(data1) && data1.length == 1){
-data1 = data1[0];
-dataType1 = typeof data1;
-if(typeof data1 === "boolean"){
-coerced1 = data1;
-}
-}
-if(!(coerced1 !== undefined)){
-if(data1 === "false" || data1 === 0 || data1 === null){
-coerced1 = false;
-}
-else if(data1 === "true" || data1 === 1){
-coerced1 = true;
-}
-else {
-const err3 = {instancePath:instancePath+"/enabled",schemaPath:"#/properties/enabled/type",keyword:"type",params:{type: "boolean"},message:"must be boolean"};
+if(data0 < 1 || isNaN(data0)){
+const err3 = {instancePath:instancePath+"/page",schemaPath:"#/properties/page/minimum",keyword:"minimum",params:{limit: 1, range: [1,1000000]},message:"must be >= 1"};
 if(vErrors === null){
 vErrors = [err3];
 }
@@ -15814,32 +15794,24 @@ vErrors.push(err3);
 errors++;
 }
 }
-if(coerced1 !== undefined){
-data1 = coerced1;
-if(data !== undefined){
-data["enabled"] = coerced1;
+let data1 = data.limit;
+if(!(((typeof data1 == "number") && (!(data1 % 1) && !isNaN(data1))) && (isFinite(data1)))){
+let dataType1 = typeof data1;
+let coerced1 = undefined;
+if(dataType1 == 'object' && Array.isArray(data1) && data1.length == 1){
+data1 = data1[0];
+dataType1 = typeof data1;
+if(((typeof data1 == "number") && (!(data1 % 1) && !isNaN(data1))) && (isFinite(data1))){
+coerced1 = data1;
 }
 }
-}
-}
-let data2 = data.page;
-if(!(((typeof data2 == "number") && (!(data2 % 1) && !isNaN(data2))) && (isFinite(data2)))){
-let dataType2 = typeof data2;
-let coerced2 = undefined;
-if(dataType2 == 'object' && Array.isArray(data2) && data2.length == 1){
-data2 = data2[0];
-dataType2 = typeof data2;
-if(((typeof data2 == "number") && (!(data2 % 1) && !isNaN(data2))) && (isFinite(data2))){
-coerced2 = data2;
-}
-}
-if(!(coerced2 !== undefined)){
-if(dataType2 === "boolean" || data2 === null
-              || (dataType2 === "string" && data2 && data2 == +data2 && !(data2 % 1))){
-coerced2 = +data2;
+if(!(coerced1 !== undefined)){
+if(dataType1 === "boolean" || data1 === null
+              || (dataType1 === "string" && data1 && data1 == +data1 && !(data1 % 1))){
+coerced1 = +data1;
 }
 else {
-const err4 = {instancePath:instancePath+"/page",schemaPath:"#/properties/page/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
+const err4 = {instancePath:instancePath+"/limit",schemaPath:"#/properties/limit/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
 if(vErrors === null){
 vErrors = [err4];
 }
@@ -15849,16 +15821,16 @@ vErrors.push(err4);
 errors++;
 }
 }
-if(coerced2 !== undefined){
-data2 = coerced2;
+if(coerced1 !== undefined){
+data1 = coerced1;
 if(data !== undefined){
-data["page"] = coerced2;
+data["limit"] = coerced1;
 }
 }
 }
-if((typeof data2 == "number") && (isFinite(data2))){
-if(data2 > 1000000 || isNaN(data2)){
-const err5 = {instancePath:instancePath+"/page",schemaPath:"#/properties/page/maximum",keyword:"maximum",params:{limit: 1000000, range: [1,1000000]},message:"must be <= 1000000"};
+if((typeof data1 == "number") && (isFinite(data1))){
+if(data1 > 100 || isNaN(data1)){
+const err5 = {instancePath:instancePath+"/limit",schemaPath:"#/properties/limit/maximum",keyword:"maximum",params:{limit: 100, range: [1,100]},message:"must be <= 100"};
 if(vErrors === null){
 vErrors = [err5];
 }
@@ -15867,8 +15839,8 @@ vErrors.push(err5);
 }
 errors++;
 }
-if(data2 < 1 || isNaN(data2)){
-const err6 = {instancePath:instancePath+"/page",schemaPath:"#/properties/page/minimum",keyword:"minimum",params:{limit: 1, range: [1,1000000]},message:"must be >= 1"};
+if(data1 < 1 || isNaN(data1)){
+const err6 = {instancePath:instancePath+"/limit",schemaPath:"#/properties/limit/minimum",keyword:"minimum",params:{limit: 1, range: [1,100]},message:"must be >= 1"};
 if(vErrors === null){
 vErrors = [err6];
 }
@@ -15878,24 +15850,26 @@ vErrors.push(err6);
 errors++;
 }
 }
-let data3 = data.limit;
-if(!(((typeof data3 == "number") && (!(data3 % 1) && !isNaN(data3))) && (isFinite(data3)))){
-let dataType3 = typeof data3;
-let coerced3 = undefined;
-if(dataType3 == 'object' && Array.isArray(data3) && data3.length == 1){
-data3 = data3[0];
-dataType3 = typeof data3;
-if(((typeof data3 == "number") && (!(data3 % 1) && !isNaN(data3))) && (isFinite(data3))){
-coerced3 = data3;
+let data2 = data.order;
+if(typeof data2 !== "string"){
+let dataType2 = typeof data2;
+let coerced2 = undefined;
+if(dataType2 == 'object' && Array.isArray(data2) && data2.length == 1){
+data2 = data2[0];
+dataType2 = typeof data2;
+if(typeof data2 === "string"){
+coerced2 = data2;
 }
 }
-if(!(coerced3 !== undefined)){
-if(dataType3 === "boolean" || data3 === null
-              || (dataType3 === "string" && data3 && data3 == +data3 && !(data3 % 1))){
-coerced3 = +data3;
+if(!(coerced2 !== undefined)){
+if(dataType2 == "number" || dataType2 == "boolean"){
+coerced2 = "" + data2;
+}
+else if(data2 === null){
+coerced2 = "";
 }
 else {
-const err7 = {instancePath:instancePath+"/limit",schemaPath:"#/properties/limit/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
+const err7 = {instancePath:instancePath+"/order",schemaPath:"#/properties/order/type",keyword:"type",params:{type: "string"},message:"must be string"};
 if(vErrors === null){
 vErrors = [err7];
 }
@@ -15905,16 +15879,15 @@ vErrors.push(err7);
 errors++;
 }
 }
-if(coerced3 !== undefined){
-data3 = coerced3;
+if(coerced2 !== undefined){
+data2 = coerced2;
 if(data !== undefined){
-data["limit"] = coerced3;
+data["order"] = coerced2;
 }
 }
 }
-if((typeof data3 == "number") && (isFinite(data3))){
-if(data3 > 100 || isNaN(data3)){
-const err8 = {instancePath:instancePath+"/limit",schemaPath:"#/properties/limit/maximum",keyword:"maximum",params:{limit: 100, range: [1,100]},message:"must be <= 100"};
+if(!((data2 === "asc") || (data2 === "desc"))){
+const err8 = {instancePath:instancePath+"/order",schemaPath:"#/properties/order/enum",keyword:"enum",params:{allowedValues: schema_queryListWebhookEndpoints.properties.order.enum},message:"must be equal to one of the allowed values"};
 if(vErrors === null){
 vErrors = [err8];
 }
@@ -15923,8 +15896,27 @@ vErrors.push(err8);
 }
 errors++;
 }
-if(data3 < 1 || isNaN(data3)){
-const err9 = {instancePath:instancePath+"/limit",schemaPath:"#/properties/limit/minimum",keyword:"minimum",params:{limit: 1, range: [1,100]},message:"must be >= 1"};
+if(data.cursor !== undefined){
+let data3 = data.cursor;
+if(typeof data3 !== "string"){
+let dataType3 = typeof data3;
+let coerced3 = undefined;
+if(dataType3 == 'object' && Array.isArray(data3) && data3.length == 1){
+data3 = data3[0];
+dataType3 = typeof data3;
+if(typeof data3 === "string"){
+coerced3 = data3;
+}
+}
+if(!(coerced3 !== undefined)){
+if(dataType3 == "number" || dataType3 == "boolean"){
+coerced3 = "" + data3;
+}
+else if(data3 === null){
+coerced3 = "";
+}
+else {
+const err9 = {instancePath:instancePath+"/cursor",schemaPath:"#/properties/cursor/type",keyword:"type",params:{type: "string"},message:"must be string"};
 if(vErrors === null){
 vErrors = [err9];
 }
@@ -15934,7 +15926,37 @@ vErrors.push(err9);
 errors++;
 }
 }
-let data4 = data.order;
+if(coerced3 !== undefined){
+data3 = coerced3;
+if(data !== undefined){
+data["cursor"] = coerced3;
+}
+}
+}
+if(typeof data3 === "string"){
+if(isLonger(data3, 4000)){
+const err10 = {instancePath:instancePath+"/cursor",schemaPath:"#/properties/cursor/maxLength",keyword:"maxLength",params:{limit: 4000},message:"must NOT have more than 4000 characters"};
+if(vErrors === null){
+vErrors = [err10];
+}
+else {
+vErrors.push(err10);
+}
+errors++;
+}
+if(isShorter(data3, 1)){
+const err11 = {instancePath:instancePath+"/cursor",schemaPath:"#/properties/cursor/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters"};
+if(vErrors === null){
+vErrors = [err11];
+}
+else {
+vErrors.push(err11);
+}
+errors++;
+}
+}
+}
+let data4 = data.sort;
 if(typeof data4 !== "string"){
 let dataType4 = typeof data4;
 let coerced4 = undefined;
@@ -15953,54 +15975,7 @@ else if(data4 === null){
 coerced4 = "";
 }
 else {
-const err10 = {instancePath:instancePath+"/order",schemaPath:"#/properties/order/type",keyword:"type",params:{type: "string"},message:"must be string"};
-if(vErrors === null){
-vErrors = [err10];
-}
-else {
-vErrors.push(err10);
-}
-errors++;
-}
-}
-if(coerced4 !== undefined){
-data4 = coerced4;
-if(data !== undefined){
-data["order"] = coerced4;
-}
-}
-}
-if(!((data4 === "asc") || (data4 === "desc"))){
-const err11 = {instancePath:instancePath+"/order",schemaPath:"#/properties/order/enum",keyword:"enum",params:{allowedValues: schema_queryListWebhookEndpoints.properties.order.enum},message:"must be equal to one of the allowed values"};
-if(vErrors === null){
-vErrors = [err11];
-}
-else {
-vErrors.push(err11);
-}
-errors++;
-}
-if(data.cursor !== undefined){
-let data5 = data.cursor;
-if(typeof data5 !== "string"){
-let dataType5 = typeof data5;
-let coerced5 = undefined;
-if(dataType5 == 'object' && Array.isArray(data5) && data5.length == 1){
-data5 = data5[0];
-dataType5 = typeof data5;
-if(typeof data5 === "string"){
-coerced5 = data5;
-}
-}
-if(!(coerced5 !== undefined)){
-if(dataType5 == "number" || dataType5 == "boolean"){
-coerced5 = "" + data5;
-}
-else if(data5 === null){
-coerced5 = "";
-}
-else {
-const err12 = {instancePath:instancePath+"/cursor",schemaPath:"#/properties/cursor/type",keyword:"type",params:{type: "string"},message:"must be string"};
+const err12 = {instancePath:instancePath+"/sort",schemaPath:"#/properties/sort/type",keyword:"type",params:{type: "string"},message:"must be string"};
 if(vErrors === null){
 vErrors = [err12];
 }
@@ -16010,16 +15985,15 @@ vErrors.push(err12);
 errors++;
 }
 }
-if(coerced5 !== undefined){
-data5 = coerced5;
+if(coerced4 !== undefined){
+data4 = coerced4;
 if(data !== undefined){
-data["cursor"] = coerced5;
+data["sort"] = coerced4;
 }
 }
 }
-if(typeof data5 === "string"){
-if(isLonger(data5, 4000)){
-const err13 = {instancePath:instancePath+"/cursor",schemaPath:"#/properties/cursor/maxLength",keyword:"maxLength",params:{limit: 4000},message:"must NOT have more than 4000 characters"};
+if(!((data4 === "created_at") || (data4 === "updated_at"))){
+const err13 = {instancePath:instancePath+"/sort",schemaPath:"#/properties/sort/enum",keyword:"enum",params:{allowedValues: schema_queryListWebhookEndpoints.properties.sort.enum},message:"must be equal to one of the allowed values"};
 if(vErrors === null){
 vErrors = [err13];
 }
@@ -16028,8 +16002,27 @@ vErrors.push(err13);
 }
 errors++;
 }
-if(isShorter(data5, 1)){
-const err14 = {instancePath:instancePath+"/cursor",schemaPath:"#/properties/cursor/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters"};
+if(data.enabled !== undefined){
+let data5 = data.enabled;
+if(typeof data5 !== "boolean"){
+let dataType5 = typeof data5;
+let coerced5 = undefined;
+if(dataType5 == 'object' && Array.isArray(data5) && data5.length == 1){
+data5 = data5[0];
+dataType5 = typeof data5;
+if(typeof data5 === "boolean"){
+coerced5 = data5;
+}
+}
+if(!(coerced5 !== undefined)){
+if(data5 === "false" || data5 === 0 || data5 === null){
+coerced5 = false;
+}
+else if(data5 === "true" || data5 === 1){
+coerced5 = true;
+}
+else {
+const err14 = {instancePath:instancePath+"/enabled",schemaPath:"#/properties/enabled/type",keyword:"type",params:{type: "boolean"},message:"must be boolean"};
 if(vErrors === null){
 vErrors = [err14];
 }
@@ -16037,6 +16030,13 @@ else {
 vErrors.push(err14);
 }
 errors++;
+}
+}
+if(coerced5 !== undefined){
+data5 = coerced5;
+if(data !== undefined){
+data["enabled"] = coerced5;
+}
 }
 }
 }
@@ -16192,7 +16192,7 @@ return errors === 0;
 validate_queryListWebhookEndpoints.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
 
 exports.queryListWebhookDeliveries = validate_queryListWebhookDeliveries;
-const schema_queryListWebhookDeliveries = {"type":"object","additionalProperties":false,"properties":{"sort":{"type":"string","enum":["created_at"],"default":"created_at"},"status":{"type":"array","maxItems":10,"items":{"$ref":"spec:WebhookDeliveryStatus"}},"event_type":{"type":"array","maxItems":100,"items":{"$ref":"spec:EventSelector"}},"page":{"type":"integer","minimum":1,"maximum":1000000,"default":1},"limit":{"type":"integer","minimum":1,"maximum":100,"default":20},"order":{"type":"string","enum":["asc","desc"],"default":"desc"},"cursor":{"type":"string","minLength":1,"maxLength":4000},"created_after":{"$ref":"spec:Timestamp"},"created_before":{"$ref":"spec:Timestamp"},"updated_after":{"$ref":"spec:Timestamp"},"updated_before":{"$ref":"spec:Timestamp"}},"required":[],"$id":"queryListWebhookDeliveries"};
+const schema_queryListWebhookDeliveries = {"type":"object","additionalProperties":false,"properties":{"page":{"type":"integer","minimum":1,"maximum":1000000,"default":1},"limit":{"type":"integer","minimum":1,"maximum":100,"default":20},"order":{"type":"string","enum":["asc","desc"],"default":"desc"},"cursor":{"type":"string","minLength":1,"maxLength":4000},"sort":{"type":"string","enum":["created_at"],"default":"created_at"},"status":{"type":"array","maxItems":10,"items":{"$ref":"spec:WebhookDeliveryStatus"}},"event_type":{"type":"array","maxItems":100,"items":{"$ref":"spec:EventSelector"}},"created_after":{"$ref":"spec:Timestamp"},"created_before":{"$ref":"spec:Timestamp"},"updated_after":{"$ref":"spec:Timestamp"},"updated_before":{"$ref":"spec:Timestamp"}},"required":[],"$id":"queryListWebhookDeliveries"};
 const schema_spec_WebhookDeliveryStatus = {"type":"string","enum":["pending","succeeded","failed"],"$id":"spec:WebhookDeliveryStatus"};
 
 function validate_spec_WebhookDeliveryStatus(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
@@ -16269,9 +16269,6 @@ if(evaluated0.dynamicItems){
 evaluated0.items = undefined;
 }
 if(data && typeof data == "object" && !Array.isArray(data)){
-if(data.sort === undefined){
-data.sort = "created_at";
-}
 if(data.page === undefined){
 data.page = 1;
 }
@@ -16280,6 +16277,9 @@ data.limit = 20;
 }
 if(data.order === undefined){
 data.order = "desc";
+}
+if(data.sort === undefined){
+data.sort = "created_at";
 }
 for(const key0 in data){
 if(!(func_191f75b3.call(schema_queryListWebhookDeliveries.properties, key0))){
@@ -16293,26 +16293,24 @@ vErrors.push(err0);
 errors++;
 }
 }
-let data0 = data.sort;
-if(typeof data0 !== "string"){
+let data0 = data.page;
+if(!(((typeof data0 == "number") && (!(data0 % 1) && !isNaN(data0))) && (isFinite(data0)))){
 let dataType0 = typeof data0;
 let coerced0 = undefined;
 if(dataType0 == 'object' && Array.isArray(data0) && data0.length == 1){
 data0 = data0[0];
 dataType0 = typeof data0;
-if(typeof data0 === "string"){
+if(((typeof data0 == "number") && (!(data0 % 1) && !isNaN(data0))) && (isFinite(data0))){
 coerced0 = data0;
 }
 }
 if(!(coerced0 !== undefined)){
-if(dataType0 == "number" || dataType0 == "boolean"){
-coerced0 = "" + data0;
-}
-else if(data0 === null){
-coerced0 = "";
+if(dataType0 === "boolean" || data0 === null
+              || (dataType0 === "string" && data0 && data0 == +data0 && !(data0 % 1))){
+coerced0 = +data0;
 }
 else {
-const err1 = {instancePath:instancePath+"/sort",schemaPath:"#/properties/sort/type",keyword:"type",params:{type: "string"},message:"must be string"};
+const err1 = {instancePath:instancePath+"/page",schemaPath:"#/properties/page/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
 if(vErrors === null){
 vErrors = [err1];
 }
@@ -16325,12 +16323,13 @@ errors++;
 if(coerced0 !== undefined){
 data0 = coerced0;
 if(data !== undefined){
-data["sort"] = coerced0;
+data["page"] = coerced0;
 }
 }
 }
-if(!(data0 === "created_at")){
-const err2 = {instancePath:instancePath+"/sort",schemaPath:"#/properties/sort/enum",keyword:"enum",params:{allowedValues: schema_queryListWebhookDeliveries.properties.sort.enum},message:"must be equal to one of the allowed values"};
+if((typeof data0 == "number") && (isFinite(data0))){
+if(data0 > 1000000 || isNaN(data0)){
+const err2 = {instancePath:instancePath+"/page",schemaPath:"#/properties/page/maximum",keyword:"maximum",params:{limit: 1000000, range: [1,1000000]},message:"must be <= 1000000"};
 if(vErrors === null){
 vErrors = [err2];
 }
@@ -16339,25 +16338,8 @@ vErrors.push(err2);
 }
 errors++;
 }
-if(data.status !== undefined){
-let data1 = data.status;
-if(!(Array.isArray(data1))){
-let dataType1 = typeof data1;
-let coerced1 = undefined;
-if(dataType1 == 'object' && Array.isArray(data1) && data1.length == 1){
-data1 = data1[0];
-dataType1 = typeof data1;
-if(Array.isArray(data1)){
-coerced1 = data1;
-}
-}
-if(!(coerced1 !== undefined)){
-if(dataType1 === "string" || dataType1 === "number"
-              || dataType1 === "boolean" || data1 === null){
-coerced1 = [data1];
-}
-else {
-const err3 = {instancePath:instancePath+"/status",schemaPath:"#/properties/status/type",keyword:"type",params:{type: "array"},message:"must be array"};
+if(data0 < 1 || isNaN(data0)){
+const err3 = {instancePath:instancePath+"/page",schemaPath:"#/properties/page/minimum",keyword:"minimum",params:{limit: 1, range: [1,1000000]},message:"must be >= 1"};
 if(vErrors === null){
 vErrors = [err3];
 }
@@ -16367,16 +16349,24 @@ vErrors.push(err3);
 errors++;
 }
 }
-if(coerced1 !== undefined){
-data1 = coerced1;
-if(data !== undefined){
-data["status"] = coerced1;
+let data1 = data.limit;
+if(!(((typeof data1 == "number") && (!(data1 % 1) && !isNaN(data1))) && (isFinite(data1)))){
+let dataType1 = typeof data1;
+let coerced1 = undefined;
+if(dataType1 == 'object' && Array.isArray(data1) && data1.length == 1){
+data1 = data1[0];
+dataType1 = typeof data1;
+if(((typeof data1 == "number") && (!(data1 % 1) && !isNaN(data1))) && (isFinite(data1))){
+coerced1 = data1;
 }
 }
+if(!(coerced1 !== undefined)){
+if(dataType1 === "boolean" || data1 === null
+              || (dataType1 === "string" && data1 && data1 == +data1 && !(data1 % 1))){
+coerced1 = +data1;
 }
-if(Array.isArray(data1)){
-if(data1.length > 10){
-const err4 = {instancePath:instancePath+"/status",schemaPath:"#/properties/status/maxItems",keyword:"maxItems",params:{limit: 10},message:"must NOT have more than 10 items"};
+else {
+const err4 = {instancePath:instancePath+"/limit",schemaPath:"#/properties/limit/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
 if(vErrors === null){
 vErrors = [err4];
 }
@@ -16385,34 +16375,17 @@ vErrors.push(err4);
 }
 errors++;
 }
-const len0 = data1.length;
-for(let i0=0; i0<len0; i0++){
-if(!(validate_spec_WebhookDeliveryStatus(data1[i0], {instancePath:instancePath+"/status/" + i0,parentData:data1,parentDataProperty:i0,rootData,dynamicAnchors}))){
-vErrors = joined(vErrors, validate_spec_WebhookDeliveryStatus.errors);
-errors = vErrors.length;
+}
+if(coerced1 !== undefined){
+data1 = coerced1;
+if(data !== undefined){
+data["limit"] = coerced1;
 }
 }
 }
-}
-if(data.event_type !== undefined){
-let data3 = data.event_type;
-if(!(Array.isArray(data3))){
-let dataType2 = typeof data3;
-let coerced2 = undefined;
-if(dataType2 == 'object' && Array.isArray(data3) && data3.length == 1){
-data3 = data3[0];
-dataType2 = typeof data3;
-if(Array.isArray(data3)){
-coerced2 = data3;
-}
-}
-if(!(coerced2 !== undefined)){
-if(dataType2 === "string" || dataType2 === "number"
-              || dataType2 === "boolean" || data3 === null){
-coerced2 = [data3];
-}
-else {
-const err5 = {instancePath:instancePath+"/event_type",schemaPath:"#/properties/event_type/type",keyword:"type",params:{type: "array"},message:"must be array"};
+if((typeof data1 == "number") && (isFinite(data1))){
+if(data1 > 100 || isNaN(data1)){
+const err5 = {instancePath:instancePath+"/limit",schemaPath:"#/properties/limit/maximum",keyword:"maximum",params:{limit: 100, range: [1,100]},message:"must be <= 100"};
 if(vErrors === null){
 vErrors = [err5];
 }
@@ -16421,17 +16394,8 @@ vErrors.push(err5);
 }
 errors++;
 }
-}
-if(coerced2 !== undefined){
-data3 = coerced2;
-if(data !== undefined){
-data["event_type"] = coerced2;
-}
-}
-}
-if(Array.isArray(data3)){
-if(data3.length > 100){
-const err6 = {instancePath:instancePath+"/event_type",schemaPath:"#/properties/event_type/maxItems",keyword:"maxItems",params:{limit: 100},message:"must NOT have more than 100 items"};
+if(data1 < 1 || isNaN(data1)){
+const err6 = {instancePath:instancePath+"/limit",schemaPath:"#/properties/limit/minimum",keyword:"minimum",params:{limit: 1, range: [1,100]},message:"must be >= 1"};
 if(vErrors === null){
 vErrors = [err6];
 }
@@ -16440,33 +16404,27 @@ vErrors.push(err6);
 }
 errors++;
 }
-const len1 = data3.length;
-for(let i1=0; i1<len1; i1++){
-if(!(validate_spec_EventSelector(data3[i1], {instancePath:instancePath+"/event_type/" + i1,parentData:data3,parentDataProperty:i1,rootData,dynamicAnchors}))){
-vErrors = joined(vErrors, validate_spec_EventSelector.errors);
-errors = vErrors.length;
+}
+let data2 = data.order;
+if(typeof data2 !== "string"){
+let dataType2 = typeof data2;
+let coerced2 = undefined;
+if(dataType2 == 'object' && Array.isArray(data2) && data2.length == 1){
+data2 = data2[0];
+dataType2 = typeof data2;
+if(typeof data2 === "string"){
+coerced2 = data2;
 }
 }
+if(!(coerced2 !== undefined)){
+if(dataType2 == "number" || dataType2 == "boolean"){
+coerced2 = "" + data2;
 }
-}
-let data5 = data.page;
-if(!(((typeof data5 == "number") && (!(data5 % 1) && !isNaN(data5))) && (isFinite(data5)))){
-let dataType3 = typeof data5;
-let coerced3 = undefined;
-if(dataType3 == 'object' && Array.isArray(data5) && data5.length == 1){
-data5 = data5[0];
-dataType3 = typeof data5;
-if(((typeof data5 == "number") && (!(data5 % 1) && !isNaN(data5))) && (isFinite(data5))){
-coerced3 = data5;
-}
-}
-if(!(coerced3 !== undefined)){
-if(dataType3 === "boolean" || data5 === null
-              || (dataType3 === "string" && data5 && data5 == +data5 && !(data5 % 1))){
-coerced3 = +data5;
+else if(data2 === null){
+coerced2 = "";
 }
 else {
-const err7 = {instancePath:instancePath+"/page",schemaPath:"#/properties/page/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
+const err7 = {instancePath:instancePath+"/order",schemaPath:"#/properties/order/type",keyword:"type",params:{type: "string"},message:"must be string"};
 if(vErrors === null){
 vErrors = [err7];
 }
@@ -16476,16 +16434,15 @@ vErrors.push(err7);
 errors++;
 }
 }
-if(coerced3 !== undefined){
-data5 = coerced3;
+if(coerced2 !== undefined){
+data2 = coerced2;
 if(data !== undefined){
-data["page"] = coerced3;
+data["order"] = coerced2;
 }
 }
 }
-if((typeof data5 == "number") && (isFinite(data5))){
-if(data5 > 1000000 || isNaN(data5)){
-const err8 = {instancePath:instancePath+"/page",schemaPath:"#/properties/page/maximum",keyword:"maximum",params:{limit: 1000000, range: [1,1000000]},message:"must be <= 1000000"};
+if(!((data2 === "asc") || (data2 === "desc"))){
+const err8 = {instancePath:instancePath+"/order",schemaPath:"#/properties/order/enum",keyword:"enum",params:{allowedValues: schema_queryListWebhookDeliveries.properties.order.enum},message:"must be equal to one of the allowed values"};
 if(vErrors === null){
 vErrors = [err8];
 }
@@ -16494,8 +16451,27 @@ vErrors.push(err8);
 }
 errors++;
 }
-if(data5 < 1 || isNaN(data5)){
-const err9 = {instancePath:instancePath+"/page",schemaPath:"#/properties/page/minimum",keyword:"minimum",params:{limit: 1, range: [1,1000000]},message:"must be >= 1"};
+if(data.cursor !== undefined){
+let data3 = data.cursor;
+if(typeof data3 !== "string"){
+let dataType3 = typeof data3;
+let coerced3 = undefined;
+if(dataType3 == 'object' && Array.isArray(data3) && data3.length == 1){
+data3 = data3[0];
+dataType3 = typeof data3;
+if(typeof data3 === "string"){
+coerced3 = data3;
+}
+}
+if(!(coerced3 !== undefined)){
+if(dataType3 == "number" || dataType3 == "boolean"){
+coerced3 = "" + data3;
+}
+else if(data3 === null){
+coerced3 = "";
+}
+else {
+const err9 = {instancePath:instancePath+"/cursor",schemaPath:"#/properties/cursor/type",keyword:"type",params:{type: "string"},message:"must be string"};
 if(vErrors === null){
 vErrors = [err9];
 }
@@ -16505,24 +16481,16 @@ vErrors.push(err9);
 errors++;
 }
 }
-let data6 = data.limit;
-if(!(((typeof data6 == "number") && (!(data6 % 1) && !isNaN(data6))) && (isFinite(data6)))){
-let dataType4 = typeof data6;
-let coerced4 = undefined;
-if(dataType4 == 'object' && Array.isArray(data6) && data6.length == 1){
-data6 = data6[0];
-dataType4 = typeof data6;
-if(((typeof data6 == "number") && (!(data6 % 1) && !isNaN(data6))) && (isFinite(data6))){
-coerced4 = data6;
+if(coerced3 !== undefined){
+data3 = coerced3;
+if(data !== undefined){
+data["cursor"] = coerced3;
 }
 }
-if(!(coerced4 !== undefined)){
-if(dataType4 === "boolean" || data6 === null
-              || (dataType4 === "string" && data6 && data6 == +data6 && !(data6 % 1))){
-coerced4 = +data6;
 }
-else {
-const err10 = {instancePath:instancePath+"/limit",schemaPath:"#/properties/limit/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
+if(typeof data3 === "string"){
+if(isLonger(data3, 4000)){
+const err10 = {instancePath:instancePath+"/cursor",schemaPath:"#/properties/cursor/maxLength",keyword:"maxLength",params:{limit: 4000},message:"must NOT have more than 4000 characters"};
 if(vErrors === null){
 vErrors = [err10];
 }
@@ -16531,17 +16499,8 @@ vErrors.push(err10);
 }
 errors++;
 }
-}
-if(coerced4 !== undefined){
-data6 = coerced4;
-if(data !== undefined){
-data["limit"] = coerced4;
-}
-}
-}
-if((typeof data6 == "number") && (isFinite(data6))){
-if(data6 > 100 || isNaN(data6)){
-const err11 = {instancePath:instancePath+"/limit",schemaPath:"#/properties/limit/maximum",keyword:"maximum",params:{limit: 100, range: [1,100]},message:"must be <= 100"};
+if(isShorter(data3, 1)){
+const err11 = {instancePath:instancePath+"/cursor",schemaPath:"#/properties/cursor/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters"};
 if(vErrors === null){
 vErrors = [err11];
 }
@@ -16550,8 +16509,28 @@ vErrors.push(err11);
 }
 errors++;
 }
-if(data6 < 1 || isNaN(data6)){
-const err12 = {instancePath:instancePath+"/limit",schemaPath:"#/properties/limit/minimum",keyword:"minimum",params:{limit: 1, range: [1,100]},message:"must be >= 1"};
+}
+}
+let data4 = data.sort;
+if(typeof data4 !== "string"){
+let dataType4 = typeof data4;
+let coerced4 = undefined;
+if(dataType4 == 'object' && Array.isArray(data4) && data4.length == 1){
+data4 = data4[0];
+dataType4 = typeof data4;
+if(typeof data4 === "string"){
+coerced4 = data4;
+}
+}
+if(!(coerced4 !== undefined)){
+if(dataType4 == "number" || dataType4 == "boolean"){
+coerced4 = "" + data4;
+}
+else if(data4 === null){
+coerced4 = "";
+}
+else {
+const err12 = {instancePath:instancePath+"/sort",schemaPath:"#/properties/sort/type",keyword:"type",params:{type: "string"},message:"must be string"};
 if(vErrors === null){
 vErrors = [err12];
 }
@@ -16561,26 +16540,15 @@ vErrors.push(err12);
 errors++;
 }
 }
-let data7 = data.order;
-if(typeof data7 !== "string"){
-let dataType5 = typeof data7;
-let coerced5 = undefined;
-if(dataType5 == 'object' && Array.isArray(data7) && data7.length == 1){
-data7 = data7[0];
-dataType5 = typeof data7;
-if(typeof data7 === "string"){
-coerced5 = data7;
+if(coerced4 !== undefined){
+data4 = coerced4;
+if(data !== undefined){
+data["sort"] = coerced4;
 }
 }
-if(!(coerced5 !== undefined)){
-if(dataType5 == "number" || dataType5 == "boolean"){
-coerced5 = "" + data7;
 }
-else if(data7 === null){
-coerced5 = "";
-}
-else {
-const err13 = {instancePath:instancePath+"/order",schemaPath:"#/properties/order/type",keyword:"type",params:{type: "string"},message:"must be string"};
+if(!(data4 === "created_at")){
+const err13 = {instancePath:instancePath+"/sort",schemaPath:"#/properties/sort/enum",keyword:"enum",params:{allowedValues: schema_queryListWebhookDeliveries.properties.sort.enum},message:"must be equal to one of the allowed values"};
 if(vErrors === null){
 vErrors = [err13];
 }
@@ -16589,16 +16557,25 @@ vErrors.push(err13);
 }
 errors++;
 }
+if(data.status !== undefined){
+let data5 = data.status;
+if(!(Array.isArray(data5))){
+let dataType5 = typeof data5;
+let coerced5 = undefined;
+if(dataType5 == 'object' && Array.isArray(data5) && data5.length == 1){
+data5 = data5[0];
+dataType5 = typeof data5;
+if(Array.isArray(data5)){
+coerced5 = data5;
 }
-if(coerced5 !== undefined){
-data7 = coerced5;
-if(data !== undefined){
-data["order"] = coerced5;
 }
+if(!(coerced5 !== undefined)){
+if(dataType5 === "string" || dataType5 === "number"
+              || dataType5 === "boolean" || data5 === null){
+coerced5 = [data5];
 }
-}
-if(!((data7 === "asc") || (data7 === "desc"))){
-const err14 = {instancePath:instancePath+"/order",schemaPath:"#/properties/order/enum",keyword:"enum",params:{allowedValues: schema_queryListWebhookDeliveries.properties.order.enum},message:"must be equal to one of the allowed values"};
+else {
+const err14 = {instancePath:instancePath+"/status",schemaPath:"#/properties/status/type",keyword:"type",params:{type: "array"},message:"must be array"};
 if(vErrors === null){
 vErrors = [err14];
 }
@@ -16607,27 +16584,17 @@ vErrors.push(err14);
 }
 errors++;
 }
-if(data.cursor !== undefined){
-let data8 = data.cursor;
-if(typeof data8 !== "string"){
-let dataType6 = typeof data8;
-let coerced6 = undefined;
-if(dataType6 == 'object' && Array.isArray(data8) && data8.length == 1){
-data8 = data8[0];
-dataType6 = typeof data8;
-if(typeof data8 === "string"){
-coerced6 = data8;
+}
+if(coerced5 !== undefined){
+data5 = coerced5;
+if(data !== undefined){
+data["status"] = coerced5;
 }
 }
-if(!(coerced6 !== undefined)){
-if(dataType6 == "number" || dataType6 == "boolean"){
-coerced6 = "" + data8;
 }
-else if(data8 === null){
-coerced6 = "";
-}
-else {
-const err15 = {instancePath:instancePath+"/cursor",schemaPath:"#/properties/cursor/type",keyword:"type",params:{type: "string"},message:"must be string"};
+if(Array.isArray(data5)){
+if(data5.length > 10){
+const err15 = {instancePath:instancePath+"/status",schemaPath:"#/properties/status/maxItems",keyword:"maxItems",params:{limit: 10},message:"must NOT have more than 10 items"};
 if(vErrors === null){
 vErrors = [err15];
 }
@@ -16636,17 +16603,34 @@ vErrors.push(err15);
 }
 errors++;
 }
+const len0 = data5.length;
+for(let i0=0; i0<len0; i0++){
+if(!(validate_spec_WebhookDeliveryStatus(data5[i0], {instancePath:instancePath+"/status/" + i0,parentData:data5,parentDataProperty:i0,rootData,dynamicAnchors}))){
+vErrors = joined(vErrors, validate_spec_WebhookDeliveryStatus.errors);
+errors = vErrors.length;
 }
-if(coerced6 !== undefined){
-data8 = coerced6;
-if(data !== undefined){
-data["cursor"] = coerced6;
 }
 }
 }
-if(typeof data8 === "string"){
-if(isLonger(data8, 4000)){
-const err16 = {instancePath:instancePath+"/cursor",schemaPath:"#/properties/cursor/maxLength",keyword:"maxLength",params:{limit: 4000},message:"must NOT have more than 4000 characters"};
+if(data.event_type !== undefined){
+let data7 = data.event_type;
+if(!(Array.isArray(data7))){
+let dataType6 = typeof data7;
+let coerced6 = undefined;
+if(dataType6 == 'object' && Array.isArray(data7) && data7.length == 1){
+data7 = data7[0];
+dataType6 = typeof data7;
+if(Array.isArray(data7)){
+coerced6 = data7;
+}
+}
+if(!(coerced6 !== undefined)){
+if(dataType6 === "string" || dataType6 === "number"
+              || dataType6 === "boolean" || data7 === null){
+coerced6 = [data7];
+}
+else {
+const err16 = {instancePath:instancePath+"/event_type",schemaPath:"#/properties/event_type/type",keyword:"type",params:{type: "array"},message:"must be array"};
 if(vErrors === null){
 vErrors = [err16];
 }
@@ -16655,8 +16639,17 @@ vErrors.push(err16);
 }
 errors++;
 }
-if(isShorter(data8, 1)){
-const err17 = {instancePath:instancePath+"/cursor",schemaPath:"#/properties/cursor/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters"};
+}
+if(coerced6 !== undefined){
+data7 = coerced6;
+if(data !== undefined){
+data["event_type"] = coerced6;
+}
+}
+}
+if(Array.isArray(data7)){
+if(data7.length > 100){
+const err17 = {instancePath:instancePath+"/event_type",schemaPath:"#/properties/event_type/maxItems",keyword:"maxItems",params:{limit: 100},message:"must NOT have more than 100 items"};
 if(vErrors === null){
 vErrors = [err17];
 }
@@ -16664,6 +16657,13 @@ else {
 vErrors.push(err17);
 }
 errors++;
+}
+const len1 = data7.length;
+for(let i1=0; i1<len1; i1++){
+if(!(validate_spec_EventSelector(data7[i1], {instancePath:instancePath+"/event_type/" + i1,parentData:data7,parentDataProperty:i1,rootData,dynamicAnchors}))){
+vErrors = joined(vErrors, validate_spec_EventSelector.errors);
+errors = vErrors.length;
+}
 }
 }
 }
@@ -17233,7 +17233,7 @@ return errors === 0;
 validate_headerIfNoneMatchRangeIfRangeIfModifiedSince.evaluated = {"props":{"if-none-match":true,"range":true,"if-range":true,"if-modified-since":true},"dynamicProps":false,"dynamicItems":false};
 
 exports.headerUploadFile = validate_headerUploadFile;
-const schema_headerUploadFile = {"type":"object","properties":{"x-content-sha256":{"$ref":"spec:Sha256"},"idempotency-key":{"type":"string","minLength":1,"maxLength":255,"pattern":"^[\\x21-\\x7e]+$","x-pattern-says":"printable ASCII characters without spaces"}},"required":[],"$id":"headerUploadFile"};
+const schema_headerUploadFile = {"type":"object","properties":{"idempotency-key":{"type":"string","minLength":1,"maxLength":255,"pattern":"^[\\x21-\\x7e]+$","x-pattern-says":"printable ASCII characters without spaces"},"x-content-sha256":{"$ref":"spec:Sha256"}},"required":[],"$id":"headerUploadFile"};
 const schema_spec_Sha256 = {"type":"string","pattern":"^[0-9a-f]{64}$","x-pattern-says":"64 lowercase hexadecimal digits","$id":"spec:Sha256"};
 const pattern_34517ed6 = new RegExp("^[0-9a-f]{64}$", "u");
 
@@ -17313,29 +17313,23 @@ if(evaluated0.dynamicItems){
 evaluated0.items = undefined;
 }
 if(data && typeof data == "object" && !Array.isArray(data)){
-if(data["x-content-sha256"] !== undefined){
-if(!(validate_spec_Sha256(data["x-content-sha256"], {instancePath:instancePath+"/x-content-sha256",parentData:data,parentDataProperty:"x-content-sha256",rootData,dynamicAnchors}))){
-vErrors = joined(vErrors, validate_spec_Sha256.errors);
-errors = vErrors.length;
-}
-}
 if(data["idempotency-key"] !== undefined){
-let data1 = data["idempotency-key"];
-if(typeof data1 !== "string"){
-let dataType0 = typeof data1;
+let data0 = data["idempotency-key"];
+if(typeof data0 !== "string"){
+let dataType0 = typeof data0;
 let coerced0 = undefined;
-if(dataType0 == 'object' && Array.isArray(data1) && data1.length == 1){
-data1 = data1[0];
-dataType0 = typeof data1;
-if(typeof data1 === "string"){
-coerced0 = data1;
+if(dataType0 == 'object' && Array.isArray(data0) && data0.length == 1){
+data0 = data0[0];
+dataType0 = typeof data0;
+if(typeof data0 === "string"){
+coerced0 = data0;
 }
 }
 if(!(coerced0 !== undefined)){
 if(dataType0 == "number" || dataType0 == "boolean"){
-coerced0 = "" + data1;
+coerced0 = "" + data0;
 }
-else if(data1 === null){
+else if(data0 === null){
 coerced0 = "";
 }
 else {
@@ -17350,14 +17344,14 @@ errors++;
 }
 }
 if(coerced0 !== undefined){
-data1 = coerced0;
+data0 = coerced0;
 if(data !== undefined){
 data["idempotency-key"] = coerced0;
 }
 }
 }
-if(typeof data1 === "string"){
-if(isLonger(data1, 255)){
+if(typeof data0 === "string"){
+if(isLonger(data0, 255)){
 const err1 = {instancePath:instancePath+"/idempotency-key",schemaPath:"#/properties/idempotency-key/maxLength",keyword:"maxLength",params:{limit: 255},message:"must NOT have more than 255 characters"};
 if(vErrors === null){
 vErrors = [err1];
@@ -17367,7 +17361,7 @@ vErrors.push(err1);
 }
 errors++;
 }
-if(isShorter(data1, 1)){
+if(isShorter(data0, 1)){
 const err2 = {instancePath:instancePath+"/idempotency-key",schemaPath:"#/properties/idempotency-key/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters"};
 if(vErrors === null){
 vErrors = [err2];
@@ -17377,7 +17371,7 @@ vErrors.push(err2);
 }
 errors++;
 }
-if(!pattern_63c1c1bc.test(data1)){
+if(!pattern_63c1c1bc.test(data0)){
 const err3 = {instancePath:instancePath+"/idempotency-key",schemaPath:"#/properties/idempotency-key/pattern",keyword:"pattern",params:{pattern: "^[\\x21-\\x7e]+$", says: "printable ASCII characters without spaces"},message:"must match pattern \""+"^[\\x21-\\x7e]+$"+"\""};
 if(vErrors === null){
 vErrors = [err3];
@@ -17387,6 +17381,12 @@ vErrors.push(err3);
 }
 errors++;
 }
+}
+}
+if(data["x-content-sha256"] !== undefined){
+if(!(validate_spec_Sha256(data["x-content-sha256"], {instancePath:instancePath+"/x-content-sha256",parentData:data,parentDataProperty:"x-content-sha256",rootData,dynamicAnchors}))){
+vErrors = joined(vErrors, validate_spec_Sha256.errors);
+errors = vErrors.length;
 }
 }
 }
@@ -17403,10 +17403,10 @@ errors++;
 validate_headerUploadFile.errors = vErrors;
 return errors === 0;
 }
-validate_headerUploadFile.evaluated = {"props":{"x-content-sha256":true,"idempotency-key":true},"dynamicProps":false,"dynamicItems":false};
+validate_headerUploadFile.evaluated = {"props":{"idempotency-key":true,"x-content-sha256":true},"dynamicProps":false,"dynamicItems":false};
 
 exports.headerCreateUpload = validate_headerCreateUpload;
-const schema_headerCreateUpload = {"type":"object","properties":{"tus-resumable":{"type":"string","maxLength":100},"upload-checksum":{"type":"string","pattern":"^(sha1 [A-Za-z0-9+/]{27}=|sha256 [A-Za-z0-9+/]{43}=)$","x-pattern-says":"sha1 or sha256, a space, and the digest in Base64"},"upload-length":{"type":"integer","minimum":0},"upload-metadata":{"type":"string","minLength":1,"maxLength":12000},"idempotency-key":{"type":"string","minLength":1,"maxLength":255,"pattern":"^[\\x21-\\x7e]+$","x-pattern-says":"printable ASCII characters without spaces"}},"required":["upload-length","upload-metadata"],"$id":"headerCreateUpload"};
+const schema_headerCreateUpload = {"type":"object","properties":{"idempotency-key":{"type":"string","minLength":1,"maxLength":255,"pattern":"^[\\x21-\\x7e]+$","x-pattern-says":"printable ASCII characters without spaces"},"tus-resumable":{"type":"string","maxLength":100},"upload-checksum":{"type":"string","pattern":"^(sha1 [A-Za-z0-9+/]{27}=|sha256 [A-Za-z0-9+/]{43}=)$","x-pattern-says":"sha1 or sha256, a space, and the digest in Base64"},"upload-length":{"type":"integer","minimum":0},"upload-metadata":{"type":"string","minLength":1,"maxLength":12000}},"required":["upload-length","upload-metadata"],"$id":"headerCreateUpload"};
 const pattern_4b04c497 = new RegExp("^(sha1 [A-Za-z0-9+/]{27}=|sha256 [A-Za-z0-9+/]{43}=)$", "u");
 
 function validate_headerCreateUpload(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
@@ -17441,8 +17441,8 @@ vErrors.push(err1);
 }
 errors++;
 }
-if(data["tus-resumable"] !== undefined){
-let data0 = data["tus-resumable"];
+if(data["idempotency-key"] !== undefined){
+let data0 = data["idempotency-key"];
 if(typeof data0 !== "string"){
 let dataType0 = typeof data0;
 let coerced0 = undefined;
@@ -17461,7 +17461,7 @@ else if(data0 === null){
 coerced0 = "";
 }
 else {
-const err2 = {instancePath:instancePath+"/tus-resumable",schemaPath:"#/properties/tus-resumable/type",keyword:"type",params:{type: "string"},message:"must be string"};
+const err2 = {instancePath:instancePath+"/idempotency-key",schemaPath:"#/properties/idempotency-key/type",keyword:"type",params:{type: "string"},message:"must be string"};
 if(vErrors === null){
 vErrors = [err2];
 }
@@ -17474,13 +17474,13 @@ errors++;
 if(coerced0 !== undefined){
 data0 = coerced0;
 if(data !== undefined){
-data["tus-resumable"] = coerced0;
+data["idempotency-key"] = coerced0;
 }
 }
 }
 if(typeof data0 === "string"){
-if(isLonger(data0, 100)){
-const err3 = {instancePath:instancePath+"/tus-resumable",schemaPath:"#/properties/tus-resumable/maxLength",keyword:"maxLength",params:{limit: 100},message:"must NOT have more than 100 characters"};
+if(isLonger(data0, 255)){
+const err3 = {instancePath:instancePath+"/idempotency-key",schemaPath:"#/properties/idempotency-key/maxLength",keyword:"maxLength",params:{limit: 255},message:"must NOT have more than 255 characters"};
 if(vErrors === null){
 vErrors = [err3];
 }
@@ -17489,10 +17489,30 @@ vErrors.push(err3);
 }
 errors++;
 }
+if(isShorter(data0, 1)){
+const err4 = {instancePath:instancePath+"/idempotency-key",schemaPath:"#/properties/idempotency-key/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters"};
+if(vErrors === null){
+vErrors = [err4];
+}
+else {
+vErrors.push(err4);
+}
+errors++;
+}
+if(!pattern_63c1c1bc.test(data0)){
+const err5 = {instancePath:instancePath+"/idempotency-key",schemaPath:"#/properties/idempotency-key/pattern",keyword:"pattern",params:{pattern: "^[\\x21-\\x7e]+$", says: "printable ASCII characters without spaces"},message:"must match pattern \""+"^[\\x21-\\x7e]+$"+"\""};
+if(vErrors === null){
+vErrors = [err5];
+}
+else {
+vErrors.push(err5);
+}
+errors++;
 }
 }
-if(data["upload-checksum"] !== undefined){
-let data1 = data["upload-checksum"];
+}
+if(data["tus-resumable"] !== undefined){
+let data1 = data["tus-resumable"];
 if(typeof data1 !== "string"){
 let dataType1 = typeof data1;
 let coerced1 = undefined;
@@ -17511,55 +17531,7 @@ else if(data1 === null){
 coerced1 = "";
 }
 else {
-const err4 = {instancePath:instancePath+"/upload-checksum",schemaPath:"#/properties/upload-checksum/type",keyword:"type",params:{type: "string"},message:"must be string"};
-if(vErrors === null){
-vErrors = [err4];
-}
-else {
-vErrors.push(err4);
-}
-errors++;
-}
-}
-if(coerced1 !== undefined){
-data1 = coerced1;
-if(data !== undefined){
-data["upload-checksum"] = coerced1;
-}
-}
-}
-if(typeof data1 === "string"){
-if(!pattern_4b04c497.test(data1)){
-const err5 = {instancePath:instancePath+"/upload-checksum",schemaPath:"#/properties/upload-checksum/pattern",keyword:"pattern",params:{pattern: "^(sha1 [A-Za-z0-9+/]{27}=|sha256 [A-Za-z0-9+/]{43}=)$", says: "sha1 or sha256, a space, and the digest in Base64"},message:"must match pattern \""+"^(sha1 [A-Za-z0-9+/]{27}=|sha256 [A-Za-z0-9+/]{43}=)$"+"\""};
-if(vErrors === null){
-vErrors = [err5];
-}
-else {
-vErrors.push(err5);
-}
-errors++;
-}
-}
-}
-if(data["upload-length"] !== undefined){
-let data2 = data["upload-length"];
-if(!(((typeof data2 == "number") && (!(data2 % 1) && !isNaN(data2))) && (isFinite(data2)))){
-let dataType2 = typeof data2;
-let coerced2 = undefined;
-if(dataType2 == 'object' && Array.isArray(data2) && data2.length == 1){
-data2 = data2[0];
-dataType2 = typeof data2;
-if(((typeof data2 == "number") && (!(data2 % 1) && !isNaN(data2))) && (isFinite(data2))){
-coerced2 = data2;
-}
-}
-if(!(coerced2 !== undefined)){
-if(dataType2 === "boolean" || data2 === null
-              || (dataType2 === "string" && data2 && data2 == +data2 && !(data2 % 1))){
-coerced2 = +data2;
-}
-else {
-const err6 = {instancePath:instancePath+"/upload-length",schemaPath:"#/properties/upload-length/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
+const err6 = {instancePath:instancePath+"/tus-resumable",schemaPath:"#/properties/tus-resumable/type",keyword:"type",params:{type: "string"},message:"must be string"};
 if(vErrors === null){
 vErrors = [err6];
 }
@@ -17569,16 +17541,16 @@ vErrors.push(err6);
 errors++;
 }
 }
-if(coerced2 !== undefined){
-data2 = coerced2;
+if(coerced1 !== undefined){
+data1 = coerced1;
 if(data !== undefined){
-data["upload-length"] = coerced2;
+data["tus-resumable"] = coerced1;
 }
 }
 }
-if((typeof data2 == "number") && (isFinite(data2))){
-if(data2 < 0 || isNaN(data2)){
-const err7 = {instancePath:instancePath+"/upload-length",schemaPath:"#/properties/upload-length/minimum",keyword:"minimum",params:{limit: 0},message:"must be >= 0"};
+if(typeof data1 === "string"){
+if(isLonger(data1, 100)){
+const err7 = {instancePath:instancePath+"/tus-resumable",schemaPath:"#/properties/tus-resumable/maxLength",keyword:"maxLength",params:{limit: 100},message:"must NOT have more than 100 characters"};
 if(vErrors === null){
 vErrors = [err7];
 }
@@ -17589,27 +17561,27 @@ errors++;
 }
 }
 }
-if(data["upload-metadata"] !== undefined){
-let data3 = data["upload-metadata"];
-if(typeof data3 !== "string"){
-let dataType3 = typeof data3;
-let coerced3 = undefined;
-if(dataType3 == 'object' && Array.isArray(data3) && data3.length == 1){
-data3 = data3[0];
-dataType3 = typeof data3;
-if(typeof data3 === "string"){
-coerced3 = data3;
+if(data["upload-checksum"] !== undefined){
+let data2 = data["upload-checksum"];
+if(typeof data2 !== "string"){
+let dataType2 = typeof data2;
+let coerced2 = undefined;
+if(dataType2 == 'object' && Array.isArray(data2) && data2.length == 1){
+data2 = data2[0];
+dataType2 = typeof data2;
+if(typeof data2 === "string"){
+coerced2 = data2;
 }
 }
-if(!(coerced3 !== undefined)){
-if(dataType3 == "number" || dataType3 == "boolean"){
-coerced3 = "" + data3;
+if(!(coerced2 !== undefined)){
+if(dataType2 == "number" || dataType2 == "boolean"){
+coerced2 = "" + data2;
 }
-else if(data3 === null){
-coerced3 = "";
+else if(data2 === null){
+coerced2 = "";
 }
 else {
-const err8 = {instancePath:instancePath+"/upload-metadata",schemaPath:"#/properties/upload-metadata/type",keyword:"type",params:{type: "string"},message:"must be string"};
+const err8 = {instancePath:instancePath+"/upload-checksum",schemaPath:"#/properties/upload-checksum/type",keyword:"type",params:{type: "string"},message:"must be string"};
 if(vErrors === null){
 vErrors = [err8];
 }
@@ -17619,16 +17591,16 @@ vErrors.push(err8);
 errors++;
 }
 }
-if(coerced3 !== undefined){
-data3 = coerced3;
+if(coerced2 !== undefined){
+data2 = coerced2;
 if(data !== undefined){
-data["upload-metadata"] = coerced3;
+data["upload-checksum"] = coerced2;
 }
 }
 }
-if(typeof data3 === "string"){
-if(isLonger(data3, 12000)){
-const err9 = {instancePath:instancePath+"/upload-metadata",schemaPath:"#/properties/upload-metadata/maxLength",keyword:"maxLength",params:{limit: 12000},message:"must NOT have more than 12000 characters"};
+if(typeof data2 === "string"){
+if(!pattern_4b04c497.test(data2)){
+const err9 = {instancePath:instancePath+"/upload-checksum",schemaPath:"#/properties/upload-checksum/pattern",keyword:"pattern",params:{pattern: "^(sha1 [A-Za-z0-9+/]{27}=|sha256 [A-Za-z0-9+/]{43}=)$", says: "sha1 or sha256, a space, and the digest in Base64"},message:"must match pattern \""+"^(sha1 [A-Za-z0-9+/]{27}=|sha256 [A-Za-z0-9+/]{43}=)$"+"\""};
 if(vErrors === null){
 vErrors = [err9];
 }
@@ -17637,8 +17609,27 @@ vErrors.push(err9);
 }
 errors++;
 }
-if(isShorter(data3, 1)){
-const err10 = {instancePath:instancePath+"/upload-metadata",schemaPath:"#/properties/upload-metadata/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters"};
+}
+}
+if(data["upload-length"] !== undefined){
+let data3 = data["upload-length"];
+if(!(((typeof data3 == "number") && (!(data3 % 1) && !isNaN(data3))) && (isFinite(data3)))){
+let dataType3 = typeof data3;
+let coerced3 = undefined;
+if(dataType3 == 'object' && Array.isArray(data3) && data3.length == 1){
+data3 = data3[0];
+dataType3 = typeof data3;
+if(((typeof data3 == "number") && (!(data3 % 1) && !isNaN(data3))) && (isFinite(data3))){
+coerced3 = data3;
+}
+}
+if(!(coerced3 !== undefined)){
+if(dataType3 === "boolean" || data3 === null
+              || (dataType3 === "string" && data3 && data3 == +data3 && !(data3 % 1))){
+coerced3 = +data3;
+}
+else {
+const err10 = {instancePath:instancePath+"/upload-length",schemaPath:"#/properties/upload-length/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
 if(vErrors === null){
 vErrors = [err10];
 }
@@ -17648,9 +17639,28 @@ vErrors.push(err10);
 errors++;
 }
 }
+if(coerced3 !== undefined){
+data3 = coerced3;
+if(data !== undefined){
+data["upload-length"] = coerced3;
 }
-if(data["idempotency-key"] !== undefined){
-let data4 = data["idempotency-key"];
+}
+}
+if((typeof data3 == "number") && (isFinite(data3))){
+if(data3 < 0 || isNaN(data3)){
+const err11 = {instancePath:instancePath+"/upload-length",schemaPath:"#/properties/upload-length/minimum",keyword:"minimum",params:{limit: 0},message:"must be >= 0"};
+if(vErrors === null){
+vErrors = [err11];
+}
+else {
+vErrors.push(err11);
+}
+errors++;
+}
+}
+}
+if(data["upload-metadata"] !== undefined){
+let data4 = data["upload-metadata"];
 if(typeof data4 !== "string"){
 let dataType4 = typeof data4;
 let coerced4 = undefined;
@@ -17669,26 +17679,7 @@ else if(data4 === null){
 coerced4 = "";
 }
 else {
-const err11 = {instancePath:instancePath+"/idempotency-key",schemaPath:"#/properties/idempotency-key/type",keyword:"type",params:{type: "string"},message:"must be string"};
-if(vErrors === null){
-vErrors = [err11];
-}
-else {
-vErrors.push(err11);
-}
-errors++;
-}
-}
-if(coerced4 !== undefined){
-data4 = coerced4;
-if(data !== undefined){
-data["idempotency-key"] = coerced4;
-}
-}
-}
-if(typeof data4 === "string"){
-if(isLonger(data4, 255)){
-const err12 = {instancePath:instancePath+"/idempotency-key",schemaPath:"#/properties/idempotency-key/maxLength",keyword:"maxLength",params:{limit: 255},message:"must NOT have more than 255 characters"};
+const err12 = {instancePath:instancePath+"/upload-metadata",schemaPath:"#/properties/upload-metadata/type",keyword:"type",params:{type: "string"},message:"must be string"};
 if(vErrors === null){
 vErrors = [err12];
 }
@@ -17697,8 +17688,17 @@ vErrors.push(err12);
 }
 errors++;
 }
-if(isShorter(data4, 1)){
-const err13 = {instancePath:instancePath+"/idempotency-key",schemaPath:"#/properties/idempotency-key/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters"};
+}
+if(coerced4 !== undefined){
+data4 = coerced4;
+if(data !== undefined){
+data["upload-metadata"] = coerced4;
+}
+}
+}
+if(typeof data4 === "string"){
+if(isLonger(data4, 12000)){
+const err13 = {instancePath:instancePath+"/upload-metadata",schemaPath:"#/properties/upload-metadata/maxLength",keyword:"maxLength",params:{limit: 12000},message:"must NOT have more than 12000 characters"};
 if(vErrors === null){
 vErrors = [err13];
 }
@@ -17707,8 +17707,8 @@ vErrors.push(err13);
 }
 errors++;
 }
-if(!pattern_63c1c1bc.test(data4)){
-const err14 = {instancePath:instancePath+"/idempotency-key",schemaPath:"#/properties/idempotency-key/pattern",keyword:"pattern",params:{pattern: "^[\\x21-\\x7e]+$", says: "printable ASCII characters without spaces"},message:"must match pattern \""+"^[\\x21-\\x7e]+$"+"\""};
+if(isShorter(data4, 1)){
+const err14 = {instancePath:instancePath+"/upload-metadata",schemaPath:"#/properties/upload-metadata/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters"};
 if(vErrors === null){
 vErrors = [err14];
 }
@@ -17733,16 +17733,16 @@ errors++;
 validate_headerCreateUpload.errors = vErrors;
 return errors === 0;
 }
-validate_headerCreateUpload.evaluated = {"props":{"tus-resumable":true,"upload-checksum":true,"upload-length":true,"upload-metadata":true,"idempotency-key":true},"dynamicProps":false,"dynamicItems":false};
+validate_headerCreateUpload.evaluated = {"props":{"idempotency-key":true,"tus-resumable":true,"upload-checksum":true,"upload-length":true,"upload-metadata":true},"dynamicProps":false,"dynamicItems":false};
 
-exports.headerTusResumableIfNoneMatch = validate_headerTusResumableIfNoneMatch;
-const schema_headerTusResumableIfNoneMatch = {"type":"object","properties":{"tus-resumable":{"type":"string","maxLength":100},"if-none-match":{"type":"string","minLength":1,"maxLength":1000}},"required":[],"$id":"headerTusResumableIfNoneMatch"};
+exports.headerIfNoneMatchTusResumable = validate_headerIfNoneMatchTusResumable;
+const schema_headerIfNoneMatchTusResumable = {"type":"object","properties":{"if-none-match":{"type":"string","minLength":1,"maxLength":1000},"tus-resumable":{"type":"string","maxLength":100}},"required":[],"$id":"headerIfNoneMatchTusResumable"};
 
-function validate_headerTusResumableIfNoneMatch(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
-/*# sourceURL="headerTusResumableIfNoneMatch" */;
+function validate_headerIfNoneMatchTusResumable(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
+/*# sourceURL="headerIfNoneMatchTusResumable" */;
 let vErrors = null;
 let errors = 0;
-const evaluated0 = validate_headerTusResumableIfNoneMatch.evaluated;
+const evaluated0 = validate_headerIfNoneMatchTusResumable.evaluated;
 if(evaluated0.dynamicProps){
 evaluated0.props = undefined;
 }
@@ -17750,149 +17750,8 @@ if(evaluated0.dynamicItems){
 evaluated0.items = undefined;
 }
 if(data && typeof data == "object" && !Array.isArray(data)){
-if(data["tus-resumable"] !== undefined){
-let data0 = data["tus-resumable"];
-if(typeof data0 !== "string"){
-let dataType0 = typeof data0;
-let coerced0 = undefined;
-if(dataType0 == 'object' && Array.isArray(data0) && data0.length == 1){
-data0 = data0[0];
-dataType0 = typeof data0;
-if(typeof data0 === "string"){
-coerced0 = data0;
-}
-}
-if(!(coerced0 !== undefined)){
-if(dataType0 == "number" || dataType0 == "boolean"){
-coerced0 = "" + data0;
-}
-else if(data0 === null){
-coerced0 = "";
-}
-else {
-const err0 = {instancePath:instancePath+"/tus-resumable",schemaPath:"#/properties/tus-resumable/type",keyword:"type",params:{type: "string"},message:"must be string"};
-if(vErrors === null){
-vErrors = [err0];
-}
-else {
-vErrors.push(err0);
-}
-errors++;
-}
-}
-if(coerced0 !== undefined){
-data0 = coerced0;
-if(data !== undefined){
-data["tus-resumable"] = coerced0;
-}
-}
-}
-if(typeof data0 === "string"){
-if(isLonger(data0, 100)){
-const err1 = {instancePath:instancePath+"/tus-resumable",schemaPath:"#/properties/tus-resumable/maxLength",keyword:"maxLength",params:{limit: 100},message:"must NOT have more than 100 characters"};
-if(vErrors === null){
-vErrors = [err1];
-}
-else {
-vErrors.push(err1);
-}
-errors++;
-}
-}
-}
 if(data["if-none-match"] !== undefined){
-let data1 = data["if-none-match"];
-if(typeof data1 !== "string"){
-let dataType1 = typeof data1;
-let coerced1 = undefined;
-if(dataType1 == 'object' && Array.isArray(data1) && data1.length == 1){
-data1 = data1[0];
-dataType1 = typeof data1;
-if(typeof data1 === "string"){
-coerced1 = data1;
-}
-}
-if(!(coerced1 !== undefined)){
-if(dataType1 == "number" || dataType1 == "boolean"){
-coerced1 = "" + data1;
-}
-else if(data1 === null){
-coerced1 = "";
-}
-else {
-const err2 = {instancePath:instancePath+"/if-none-match",schemaPath:"#/properties/if-none-match/type",keyword:"type",params:{type: "string"},message:"must be string"};
-if(vErrors === null){
-vErrors = [err2];
-}
-else {
-vErrors.push(err2);
-}
-errors++;
-}
-}
-if(coerced1 !== undefined){
-data1 = coerced1;
-if(data !== undefined){
-data["if-none-match"] = coerced1;
-}
-}
-}
-if(typeof data1 === "string"){
-if(isLonger(data1, 1000)){
-const err3 = {instancePath:instancePath+"/if-none-match",schemaPath:"#/properties/if-none-match/maxLength",keyword:"maxLength",params:{limit: 1000},message:"must NOT have more than 1000 characters"};
-if(vErrors === null){
-vErrors = [err3];
-}
-else {
-vErrors.push(err3);
-}
-errors++;
-}
-if(isShorter(data1, 1)){
-const err4 = {instancePath:instancePath+"/if-none-match",schemaPath:"#/properties/if-none-match/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters"};
-if(vErrors === null){
-vErrors = [err4];
-}
-else {
-vErrors.push(err4);
-}
-errors++;
-}
-}
-}
-}
-else {
-const err5 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object"};
-if(vErrors === null){
-vErrors = [err5];
-}
-else {
-vErrors.push(err5);
-}
-errors++;
-}
-validate_headerTusResumableIfNoneMatch.errors = vErrors;
-return errors === 0;
-}
-validate_headerTusResumableIfNoneMatch.evaluated = {"props":{"tus-resumable":true,"if-none-match":true},"dynamicProps":false,"dynamicItems":false};
-
-exports.headerTusResumableIfMatch = validate_headerTusResumableIfMatch;
-const schema_headerTusResumableIfMatch = {"type":"object","properties":{"tus-resumable":{"type":"string","maxLength":100},"if-match":{"type":"string","minLength":1,"maxLength":1000}},"required":[],"$id":"headerTusResumableIfMatch"};
-
-function validate_headerTusResumableIfMatch(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
-/*# sourceURL="headerTusResumableIfMatch" */;
-let vErrors = null;
-let errors = 0;
-const evaluated0 = validate_headerTusResumableIfMatch.evaluated;
-if(evaluated0.dynamicProps){
-evaluated0.props = undefined;
-}
-if(evaluated0.dynamicItems){
-evaluated0.items = undefined;
-}
-if(data && typeof data == "object" && !Array.isArray(data)){
-if(data["tus-resumable"] !== undefined){
-let data0 = data["tus-resumable"];
+let data0 = data["if-none-match"];
 if(typeof data0 !== "string"){
 let dataType0 = typeof data0;
 let coerced0 = undefined;
@@ -17911,7 +17770,7 @@ else if(data0 === null){
 coerced0 = "";
 }
 else {
-const err0 = {instancePath:instancePath+"/tus-resumable",schemaPath:"#/properties/tus-resumable/type",keyword:"type",params:{type: "string"},message:"must be string"};
+const err0 = {instancePath:instancePath+"/if-none-match",schemaPath:"#/properties/if-none-match/type",keyword:"type",params:{type: "string"},message:"must be string"};
 if(vErrors === null){
 vErrors = [err0];
 }
@@ -17924,13 +17783,13 @@ errors++;
 if(coerced0 !== undefined){
 data0 = coerced0;
 if(data !== undefined){
-data["tus-resumable"] = coerced0;
+data["if-none-match"] = coerced0;
 }
 }
 }
 if(typeof data0 === "string"){
-if(isLonger(data0, 100)){
-const err1 = {instancePath:instancePath+"/tus-resumable",schemaPath:"#/properties/tus-resumable/maxLength",keyword:"maxLength",params:{limit: 100},message:"must NOT have more than 100 characters"};
+if(isLonger(data0, 1000)){
+const err1 = {instancePath:instancePath+"/if-none-match",schemaPath:"#/properties/if-none-match/maxLength",keyword:"maxLength",params:{limit: 1000},message:"must NOT have more than 1000 characters"};
 if(vErrors === null){
 vErrors = [err1];
 }
@@ -17939,10 +17798,20 @@ vErrors.push(err1);
 }
 errors++;
 }
+if(isShorter(data0, 1)){
+const err2 = {instancePath:instancePath+"/if-none-match",schemaPath:"#/properties/if-none-match/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters"};
+if(vErrors === null){
+vErrors = [err2];
+}
+else {
+vErrors.push(err2);
+}
+errors++;
 }
 }
-if(data["if-match"] !== undefined){
-let data1 = data["if-match"];
+}
+if(data["tus-resumable"] !== undefined){
+let data1 = data["tus-resumable"];
 if(typeof data1 !== "string"){
 let dataType1 = typeof data1;
 let coerced1 = undefined;
@@ -17961,26 +17830,7 @@ else if(data1 === null){
 coerced1 = "";
 }
 else {
-const err2 = {instancePath:instancePath+"/if-match",schemaPath:"#/properties/if-match/type",keyword:"type",params:{type: "string"},message:"must be string"};
-if(vErrors === null){
-vErrors = [err2];
-}
-else {
-vErrors.push(err2);
-}
-errors++;
-}
-}
-if(coerced1 !== undefined){
-data1 = coerced1;
-if(data !== undefined){
-data["if-match"] = coerced1;
-}
-}
-}
-if(typeof data1 === "string"){
-if(isLonger(data1, 1000)){
-const err3 = {instancePath:instancePath+"/if-match",schemaPath:"#/properties/if-match/maxLength",keyword:"maxLength",params:{limit: 1000},message:"must NOT have more than 1000 characters"};
+const err3 = {instancePath:instancePath+"/tus-resumable",schemaPath:"#/properties/tus-resumable/type",keyword:"type",params:{type: "string"},message:"must be string"};
 if(vErrors === null){
 vErrors = [err3];
 }
@@ -17989,8 +17839,17 @@ vErrors.push(err3);
 }
 errors++;
 }
-if(isShorter(data1, 1)){
-const err4 = {instancePath:instancePath+"/if-match",schemaPath:"#/properties/if-match/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters"};
+}
+if(coerced1 !== undefined){
+data1 = coerced1;
+if(data !== undefined){
+data["tus-resumable"] = coerced1;
+}
+}
+}
+if(typeof data1 === "string"){
+if(isLonger(data1, 100)){
+const err4 = {instancePath:instancePath+"/tus-resumable",schemaPath:"#/properties/tus-resumable/maxLength",keyword:"maxLength",params:{limit: 100},message:"must NOT have more than 100 characters"};
 if(vErrors === null){
 vErrors = [err4];
 }
@@ -18012,10 +17871,151 @@ vErrors.push(err5);
 }
 errors++;
 }
-validate_headerTusResumableIfMatch.errors = vErrors;
+validate_headerIfNoneMatchTusResumable.errors = vErrors;
 return errors === 0;
 }
-validate_headerTusResumableIfMatch.evaluated = {"props":{"tus-resumable":true,"if-match":true},"dynamicProps":false,"dynamicItems":false};
+validate_headerIfNoneMatchTusResumable.evaluated = {"props":{"if-none-match":true,"tus-resumable":true},"dynamicProps":false,"dynamicItems":false};
+
+exports.headerIfMatchTusResumable = validate_headerIfMatchTusResumable;
+const schema_headerIfMatchTusResumable = {"type":"object","properties":{"if-match":{"type":"string","minLength":1,"maxLength":1000},"tus-resumable":{"type":"string","maxLength":100}},"required":[],"$id":"headerIfMatchTusResumable"};
+
+function validate_headerIfMatchTusResumable(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
+/*# sourceURL="headerIfMatchTusResumable" */;
+let vErrors = null;
+let errors = 0;
+const evaluated0 = validate_headerIfMatchTusResumable.evaluated;
+if(evaluated0.dynamicProps){
+evaluated0.props = undefined;
+}
+if(evaluated0.dynamicItems){
+evaluated0.items = undefined;
+}
+if(data && typeof data == "object" && !Array.isArray(data)){
+if(data["if-match"] !== undefined){
+let data0 = data["if-match"];
+if(typeof data0 !== "string"){
+let dataType0 = typeof data0;
+let coerced0 = undefined;
+if(dataType0 == 'object' && Array.isArray(data0) && data0.length == 1){
+data0 = data0[0];
+dataType0 = typeof data0;
+if(typeof data0 === "string"){
+coerced0 = data0;
+}
+}
+if(!(coerced0 !== undefined)){
+if(dataType0 == "number" || dataType0 == "boolean"){
+coerced0 = "" + data0;
+}
+else if(data0 === null){
+coerced0 = "";
+}
+else {
+const err0 = {instancePath:instancePath+"/if-match",schemaPath:"#/properties/if-match/type",keyword:"type",params:{type: "string"},message:"must be string"};
+if(vErrors === null){
+vErrors = [err0];
+}
+else {
+vErrors.push(err0);
+}
+errors++;
+}
+}
+if(coerced0 !== undefined){
+data0 = coerced0;
+if(data !== undefined){
+data["if-match"] = coerced0;
+}
+}
+}
+if(typeof data0 === "string"){
+if(isLonger(data0, 1000)){
+const err1 = {instancePath:instancePath+"/if-match",schemaPath:"#/properties/if-match/maxLength",keyword:"maxLength",params:{limit: 1000},message:"must NOT have more than 1000 characters"};
+if(vErrors === null){
+vErrors = [err1];
+}
+else {
+vErrors.push(err1);
+}
+errors++;
+}
+if(isShorter(data0, 1)){
+const err2 = {instancePath:instancePath+"/if-match",schemaPath:"#/properties/if-match/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters"};
+if(vErrors === null){
+vErrors = [err2];
+}
+else {
+vErrors.push(err2);
+}
+errors++;
+}
+}
+}
+if(data["tus-resumable"] !== undefined){
+let data1 = data["tus-resumable"];
+if(typeof data1 !== "string"){
+let dataType1 = typeof data1;
+let coerced1 = undefined;
+if(dataType1 == 'object' && Array.isArray(data1) && data1.length == 1){
+data1 = data1[0];
+dataType1 = typeof data1;
+if(typeof data1 === "string"){
+coerced1 = data1;
+}
+}
+if(!(coerced1 !== undefined)){
+if(dataType1 == "number" || dataType1 == "boolean"){
+coerced1 = "" + data1;
+}
+else if(data1 === null){
+coerced1 = "";
+}
+else {
+const err3 = {instancePath:instancePath+"/tus-resumable",schemaPath:"#/properties/tus-resumable/type",keyword:"type",params:{type: "string"},message:"must be string"};
+if(vErrors === null){
+vErrors = [err3];
+}
+else {
+vErrors.push(err3);
+}
+errors++;
+}
+}
+if(coerced1 !== undefined){
+data1 = coerced1;
+if(data !== undefined){
+data["tus-resumable"] = coerced1;
+}
+}
+}
+if(typeof data1 === "string"){
+if(isLonger(data1, 100)){
+const err4 = {instancePath:instancePath+"/tus-resumable",schemaPath:"#/properties/tus-resumable/maxLength",keyword:"maxLength",params:{limit: 100},message:"must NOT have more than 100 characters"};
+if(vErrors === null){
+vErrors = [err4];
+}
+else {
+vErrors.push(err4);
+}
+errors++;
+}
+}
+}
+}
+else {
+const err5 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object"};
+if(vErrors === null){
+vErrors = [err5];
+}
+else {
+vErrors.push(err5);
+}
+errors++;
+}
+validate_headerIfMatchTusResumable.errors = vErrors;
+return errors === 0;
+}
+validate_headerIfMatchTusResumable.evaluated = {"props":{"if-match":true,"tus-resumable":true},"dynamicProps":false,"dynamicItems":false};
 
 exports.headerAppendUpload = validate_headerAppendUpload;
 const schema_headerAppendUpload = {"type":"object","properties":{"tus-resumable":{"type":"string","maxLength":100},"upload-checksum":{"type":"string","pattern":"^(sha1 [A-Za-z0-9+/]{27}=|sha256 [A-Za-z0-9+/]{43}=)$","x-pattern-says":"sha1 or sha256, a space, and the digest in Base64"},"upload-offset":{"type":"integer","minimum":0}},"required":["upload-offset"],"$id":"headerAppendUpload"};

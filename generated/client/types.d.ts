@@ -19582,8 +19582,6 @@ export interface GetAvatarImagePath {
     size: 64 | 128 | 256;
 }
 export interface ListMyInvitationsQuery {
-    /** The field to sort by. */
-    sort?: "created_at" | "updated_at";
     /** The page number, starting at 1. A page after the last one is empty. */
     page?: components["parameters"]["Page"];
     /** The maximum number of items per page. */
@@ -19592,6 +19590,8 @@ export interface ListMyInvitationsQuery {
     order?: components["parameters"]["Order"];
     /** Continues the list after a page: the `next_cursor` of that page. Send the same filters, `sort` and `order`, and no `page`. No item is repeated or skipped when others create or delete items meanwhile. */
     cursor?: components["parameters"]["Cursor"];
+    /** The field to sort by. */
+    sort?: "created_at" | "updated_at";
     /** Only items that were created at or after this time. */
     created_after?: components["parameters"]["CreatedAfter"];
     /** Only items that were created before this time. */
@@ -19604,10 +19604,6 @@ export interface ListMyInvitationsQuery {
     metadata?: components["parameters"]["MetadataFilter"];
 }
 export interface ListApiKeysQuery {
-    /** The field to sort by. */
-    sort?: "created_at" | "updated_at" | "name";
-    /** Returns only keys that work (`true`), or only expired and revoked keys (`false`). */
-    active?: boolean;
     /** The page number, starting at 1. A page after the last one is empty. */
     page?: components["parameters"]["Page"];
     /** The maximum number of items per page. */
@@ -19616,6 +19612,10 @@ export interface ListApiKeysQuery {
     order?: components["parameters"]["Order"];
     /** Continues the list after a page: the `next_cursor` of that page. Send the same filters, `sort` and `order`, and no `page`. No item is repeated or skipped when others create or delete items meanwhile. */
     cursor?: components["parameters"]["Cursor"];
+    /** The field to sort by. */
+    sort?: "created_at" | "updated_at" | "name";
+    /** Returns only keys that work (`true`), or only expired and revoked keys (`false`). */
+    active?: boolean;
     /** Only items that were created at or after this time. */
     created_after?: components["parameters"]["CreatedAfter"];
     /** Only items that were created before this time. */
@@ -19660,6 +19660,14 @@ export interface RotateApiKeyPath {
     id: ApiKeyId;
 }
 export interface ListUsersQuery {
+    /** The page number, starting at 1. A page after the last one is empty. */
+    page?: components["parameters"]["Page"];
+    /** The maximum number of items per page. */
+    limit?: components["parameters"]["Limit"];
+    /** The sort direction. Items with equal sort values are ordered by ID. */
+    order?: components["parameters"]["Order"];
+    /** Continues the list after a page: the `next_cursor` of that page. Send the same filters, `sort` and `order`, and no `page`. No item is repeated or skipped when others create or delete items meanwhile. */
+    cursor?: components["parameters"]["Cursor"];
     /** The field to sort by. */
     sort?: "created_at" | "updated_at" | "name" | "email";
     /** Returns only users with one of these statuses. */
@@ -19670,14 +19678,6 @@ export interface ListUsersQuery {
     email?: Email;
     /** Search text. Returns only items whose text fields contain it, ignoring case. */
     q?: components["parameters"]["Search"];
-    /** The page number, starting at 1. A page after the last one is empty. */
-    page?: components["parameters"]["Page"];
-    /** The maximum number of items per page. */
-    limit?: components["parameters"]["Limit"];
-    /** The sort direction. Items with equal sort values are ordered by ID. */
-    order?: components["parameters"]["Order"];
-    /** Continues the list after a page: the `next_cursor` of that page. Send the same filters, `sort` and `order`, and no `page`. No item is repeated or skipped when others create or delete items meanwhile. */
-    cursor?: components["parameters"]["Cursor"];
     /** Only items that were created at or after this time. */
     created_after?: components["parameters"]["CreatedAfter"];
     /** Only items that were created before this time. */
@@ -19718,6 +19718,14 @@ export interface DeleteUserPath {
     id: UserId;
 }
 export interface ListProjectsQuery {
+    /** The page number, starting at 1. A page after the last one is empty. */
+    page?: components["parameters"]["Page"];
+    /** The maximum number of items per page. */
+    limit?: components["parameters"]["Limit"];
+    /** The sort direction. Items with equal sort values are ordered by ID. */
+    order?: components["parameters"]["Order"];
+    /** Continues the list after a page: the `next_cursor` of that page. Send the same filters, `sort` and `order`, and no `page`. No item is repeated or skipped when others create or delete items meanwhile. */
+    cursor?: components["parameters"]["Cursor"];
     /** The field to sort by. */
     sort?: "created_at" | "updated_at" | "name";
     /** Returns only projects with one of these statuses. The default is all active and archived projects. */
@@ -19728,14 +19736,6 @@ export interface ListProjectsQuery {
     tag?: string;
     /** Search text. Returns only items whose text fields contain it, ignoring case. */
     q?: components["parameters"]["Search"];
-    /** The page number, starting at 1. A page after the last one is empty. */
-    page?: components["parameters"]["Page"];
-    /** The maximum number of items per page. */
-    limit?: components["parameters"]["Limit"];
-    /** The sort direction. Items with equal sort values are ordered by ID. */
-    order?: components["parameters"]["Order"];
-    /** Continues the list after a page: the `next_cursor` of that page. Send the same filters, `sort` and `order`, and no `page`. No item is repeated or skipped when others create or delete items meanwhile. */
-    cursor?: components["parameters"]["Cursor"];
     /** Only items that were created at or after this time. */
     created_after?: components["parameters"]["CreatedAfter"];
     /** Only items that were created before this time. */
@@ -19800,12 +19800,6 @@ export interface UnarchiveProjectPath {
     id: components["parameters"]["ProjectId"];
 }
 export interface ListMembersQuery {
-    /** The field to sort by. */
-    sort?: "created_at" | "updated_at" | "name";
-    /** Returns only members with one of these roles. */
-    role?: MemberRole[];
-    /** Returns only members whose name or email address contains this text, ignoring case. */
-    q?: string;
     /** The page number, starting at 1. A page after the last one is empty. */
     page?: components["parameters"]["Page"];
     /** The maximum number of items per page. */
@@ -19814,6 +19808,12 @@ export interface ListMembersQuery {
     order?: components["parameters"]["Order"];
     /** Continues the list after a page: the `next_cursor` of that page. Send the same filters, `sort` and `order`, and no `page`. No item is repeated or skipped when others create or delete items meanwhile. */
     cursor?: components["parameters"]["Cursor"];
+    /** The field to sort by. */
+    sort?: "created_at" | "updated_at" | "name";
+    /** Returns only members with one of these roles. */
+    role?: MemberRole[];
+    /** Returns only members whose name or email address contains this text, ignoring case. */
+    q?: string;
     /** Only items that were created at or after this time. */
     created_after?: components["parameters"]["CreatedAfter"];
     /** Only items that were created before this time. */
@@ -19868,10 +19868,6 @@ export interface RemoveMemberPath {
     member_id: MemberId;
 }
 export interface ListInvitationsQuery {
-    /** The field to sort by. */
-    sort?: "created_at" | "updated_at" | "email";
-    /** Returns only invitations with one of these statuses. */
-    status?: InvitationStatus[];
     /** The page number, starting at 1. A page after the last one is empty. */
     page?: components["parameters"]["Page"];
     /** The maximum number of items per page. */
@@ -19880,6 +19876,10 @@ export interface ListInvitationsQuery {
     order?: components["parameters"]["Order"];
     /** Continues the list after a page: the `next_cursor` of that page. Send the same filters, `sort` and `order`, and no `page`. No item is repeated or skipped when others create or delete items meanwhile. */
     cursor?: components["parameters"]["Cursor"];
+    /** The field to sort by. */
+    sort?: "created_at" | "updated_at" | "email";
+    /** Returns only invitations with one of these statuses. */
+    status?: InvitationStatus[];
     /** Only items that were created at or after this time. */
     created_after?: components["parameters"]["CreatedAfter"];
     /** Only items that were created before this time. */
@@ -19936,6 +19936,14 @@ export interface DeclineInvitationPath {
     invitation_id: InvitationId;
 }
 export interface ListFilesQuery {
+    /** The page number, starting at 1. A page after the last one is empty. */
+    page?: components["parameters"]["Page"];
+    /** The maximum number of items per page. */
+    limit?: components["parameters"]["Limit"];
+    /** The sort direction. Items with equal sort values are ordered by ID. */
+    order?: components["parameters"]["Order"];
+    /** Continues the list after a page: the `next_cursor` of that page. Send the same filters, `sort` and `order`, and no `page`. No item is repeated or skipped when others create or delete items meanwhile. */
+    cursor?: components["parameters"]["Cursor"];
     /** Field to sort by. */
     sort?: "created_at" | "updated_at" | "name" | "bytes";
     /** Only files of this project. If omitted, only your own files outside any project. */
@@ -19950,14 +19958,6 @@ export interface ListFilesQuery {
     path?: FilePathInput;
     /** Only files whose name contains this text. Case-insensitive. */
     q?: string;
-    /** The page number, starting at 1. A page after the last one is empty. */
-    page?: components["parameters"]["Page"];
-    /** The maximum number of items per page. */
-    limit?: components["parameters"]["Limit"];
-    /** The sort direction. Items with equal sort values are ordered by ID. */
-    order?: components["parameters"]["Order"];
-    /** Continues the list after a page: the `next_cursor` of that page. Send the same filters, `sort` and `order`, and no `page`. No item is repeated or skipped when others create or delete items meanwhile. */
-    cursor?: components["parameters"]["Cursor"];
     /** Only items that were created at or after this time. */
     created_after?: components["parameters"]["CreatedAfter"];
     /** Only items that were created before this time. */
@@ -19970,12 +19970,14 @@ export interface ListFilesQuery {
     metadata?: components["parameters"]["MetadataFilter"];
 }
 export interface UploadFileHeaders {
-    /** Expected SHA-256 of the file, used if the form has no field `sha256`. A mismatch returns 400. */
-    "X-Content-SHA256"?: Sha256;
     /** A unique key that makes the request safe to retry. A successful response is stored for 24 hours per user, method and path. A retry with the same key and body returns the stored response with `Idempotent-Replayed: true`. Returns 409 while the first request is still in progress, and 422 if the body differs. */
     "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+    /** Expected SHA-256 of the file, used if the form has no field `sha256`. A mismatch returns 400. */
+    "X-Content-SHA256"?: Sha256;
 }
 export interface CreateUploadHeaders {
+    /** A unique key that makes the request safe to retry. A successful response is stored for 24 hours per user, method and path. A retry with the same key and body returns the stored response with `Idempotent-Replayed: true`. Returns 409 while the first request is still in progress, and 422 if the body differs. */
+    "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
     /**
      * The tus version, `1.0.0`. Required to create an upload and to append to it, otherwise optional. Any other version returns 412.
      * @example 1.0.0
@@ -19987,30 +19989,28 @@ export interface CreateUploadHeaders {
     "Upload-Length": number;
     /** Comma-separated pairs of a key and a Base64-encoded value, for example `filename cmVwb3J0LnBkZg==,filetype YXBwbGljYXRpb24vcGRm`. */
     "Upload-Metadata": string;
-    /** A unique key that makes the request safe to retry. A successful response is stored for 24 hours per user, method and path. A retry with the same key and body returns the stored response with `Idempotent-Replayed: true`. Returns 409 while the first request is still in progress, and 422 if the body differs. */
-    "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
 }
 export interface GetUploadHeaders {
+    /** The `ETag` of the version that you already have. Returns 304 without a body if the resource has not changed. */
+    "If-None-Match"?: components["parameters"]["IfNoneMatch"];
     /**
      * The tus version, `1.0.0`. Required to create an upload and to append to it, otherwise optional. Any other version returns 412.
      * @example 1.0.0
      */
     "Tus-Resumable"?: components["parameters"]["TusResumable"];
-    /** The `ETag` of the version that you already have. Returns 304 without a body if the resource has not changed. */
-    "If-None-Match"?: components["parameters"]["IfNoneMatch"];
 }
 export interface GetUploadPath {
     /** The id of the upload. */
     id: components["parameters"]["UploadId"];
 }
 export interface DeleteUploadHeaders {
+    /** The `ETag` of the version that you want to change, or `*`. Returns 412 if the resource has changed since. */
+    "If-Match"?: components["parameters"]["IfMatch"];
     /**
      * The tus version, `1.0.0`. Required to create an upload and to append to it, otherwise optional. Any other version returns 412.
      * @example 1.0.0
      */
     "Tus-Resumable"?: components["parameters"]["TusResumable"];
-    /** The `ETag` of the version that you want to change, or `*`. Returns 412 if the resource has changed since. */
-    "If-Match"?: components["parameters"]["IfMatch"];
 }
 export interface DeleteUploadPath {
     /** The id of the upload. */
@@ -20076,10 +20076,6 @@ export interface DownloadFilePath {
     id: components["parameters"]["FileId"];
 }
 export interface ListFileLinksQuery {
-    /** Field to sort by. */
-    sort?: "created_at" | "updated_at" | "expires_at";
-    /** Only links with one of these statuses. */
-    status?: ("active" | "expired" | "revoked" | "used_up")[];
     /** The page number, starting at 1. A page after the last one is empty. */
     page?: components["parameters"]["Page"];
     /** The maximum number of items per page. */
@@ -20088,6 +20084,10 @@ export interface ListFileLinksQuery {
     order?: components["parameters"]["Order"];
     /** Continues the list after a page: the `next_cursor` of that page. Send the same filters, `sort` and `order`, and no `page`. No item is repeated or skipped when others create or delete items meanwhile. */
     cursor?: components["parameters"]["Cursor"];
+    /** Field to sort by. */
+    sort?: "created_at" | "updated_at" | "expires_at";
+    /** Only links with one of these statuses. */
+    status?: ("active" | "expired" | "revoked" | "used_up")[];
     /** Only items that were created at or after this time. */
     created_after?: components["parameters"]["CreatedAfter"];
     /** Only items that were created before this time. */
@@ -20160,16 +20160,16 @@ export interface GetStorageUsageHeaders {
     "If-None-Match"?: components["parameters"]["IfNoneMatch"];
 }
 export interface ListModelsQuery {
-    /** Field to sort by. */
-    sort?: "id";
-    /** Sort direction. */
-    order?: "asc" | "desc";
     /** The page number, starting at 1. A page after the last one is empty. */
     page?: components["parameters"]["Page"];
     /** The maximum number of items per page. */
     limit?: components["parameters"]["Limit"];
     /** Continues the list after a page: the `next_cursor` of that page. Send the same filters, `sort` and `order`, and no `page`. No item is repeated or skipped when others create or delete items meanwhile. */
     cursor?: components["parameters"]["Cursor"];
+    /** Field to sort by. */
+    sort?: "id";
+    /** Sort direction. */
+    order?: "asc" | "desc";
 }
 export interface GetAiUsageHeaders {
     /** The `ETag` of the version that you already have. Returns 304 without a body if the resource has not changed. */
@@ -20184,14 +20184,6 @@ export interface StreamChatHeaders {
     "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
 }
 export interface ListSessionsQuery {
-    /** Field to sort by. */
-    sort?: "created_at" | "updated_at";
-    /** Only resources of this project. If omitted, only your own resources outside any project. */
-    project_id?: components["parameters"]["OfProject"];
-    /** Only sessions with one of these statuses. */
-    status?: SessionStatus[];
-    /** Search text. Returns only items whose text fields contain it, ignoring case. */
-    q?: components["parameters"]["Search"];
     /** The page number, starting at 1. A page after the last one is empty. */
     page?: components["parameters"]["Page"];
     /** The maximum number of items per page. */
@@ -20200,6 +20192,14 @@ export interface ListSessionsQuery {
     order?: components["parameters"]["Order"];
     /** Continues the list after a page: the `next_cursor` of that page. Send the same filters, `sort` and `order`, and no `page`. No item is repeated or skipped when others create or delete items meanwhile. */
     cursor?: components["parameters"]["Cursor"];
+    /** Field to sort by. */
+    sort?: "created_at" | "updated_at";
+    /** Only resources of this project. If omitted, only your own resources outside any project. */
+    project_id?: components["parameters"]["OfProject"];
+    /** Only sessions with one of these statuses. */
+    status?: SessionStatus[];
+    /** Search text. Returns only items whose text fields contain it, ignoring case. */
+    q?: components["parameters"]["Search"];
     /** Only items that were created at or after this time. */
     created_after?: components["parameters"]["CreatedAfter"];
     /** Only items that were created before this time. */
@@ -20240,8 +20240,6 @@ export interface DeleteSessionPath {
     id: components["parameters"]["SessionId"];
 }
 export interface ListSessionMessagesQuery {
-    /** Field to sort by. */
-    sort?: "created_at";
     /** The page number, starting at 1. A page after the last one is empty. */
     page?: components["parameters"]["Page"];
     /** The maximum number of items per page. */
@@ -20250,6 +20248,8 @@ export interface ListSessionMessagesQuery {
     order?: components["parameters"]["Order"];
     /** Continues the list after a page: the `next_cursor` of that page. Send the same filters, `sort` and `order`, and no `page`. No item is repeated or skipped when others create or delete items meanwhile. */
     cursor?: components["parameters"]["Cursor"];
+    /** Field to sort by. */
+    sort?: "created_at";
     /** Only items that were created at or after this time. */
     created_after?: components["parameters"]["CreatedAfter"];
     /** Only items that were created before this time. */
@@ -20306,12 +20306,6 @@ export interface StreamMessagePath {
     id: components["parameters"]["MessageId"];
 }
 export interface ListKnowledgeBasesQuery {
-    /** Field to sort by. */
-    sort?: "created_at" | "updated_at" | "name";
-    /** Only resources of this project. If omitted, only your own resources outside any project. */
-    project_id?: components["parameters"]["OfProject"];
-    /** Search text. Returns only items whose text fields contain it, ignoring case. */
-    q?: components["parameters"]["Search"];
     /** The page number, starting at 1. A page after the last one is empty. */
     page?: components["parameters"]["Page"];
     /** The maximum number of items per page. */
@@ -20320,6 +20314,12 @@ export interface ListKnowledgeBasesQuery {
     order?: components["parameters"]["Order"];
     /** Continues the list after a page: the `next_cursor` of that page. Send the same filters, `sort` and `order`, and no `page`. No item is repeated or skipped when others create or delete items meanwhile. */
     cursor?: components["parameters"]["Cursor"];
+    /** Field to sort by. */
+    sort?: "created_at" | "updated_at" | "name";
+    /** Only resources of this project. If omitted, only your own resources outside any project. */
+    project_id?: components["parameters"]["OfProject"];
+    /** Search text. Returns only items whose text fields contain it, ignoring case. */
+    q?: components["parameters"]["Search"];
     /** Only items that were created at or after this time. */
     created_after?: components["parameters"]["CreatedAfter"];
     /** Only items that were created before this time. */
@@ -20368,12 +20368,6 @@ export interface SearchKnowledgeBasePath {
     id: components["parameters"]["KnowledgeBaseId"];
 }
 export interface ListDocumentsQuery {
-    /** Field to sort by. */
-    sort?: "created_at" | "updated_at" | "name";
-    /** Only documents with one of these statuses. */
-    status?: DocumentStatus[];
-    /** Search text. Returns only items whose text fields contain it, ignoring case. */
-    q?: components["parameters"]["Search"];
     /** The page number, starting at 1. A page after the last one is empty. */
     page?: components["parameters"]["Page"];
     /** The maximum number of items per page. */
@@ -20382,6 +20376,12 @@ export interface ListDocumentsQuery {
     order?: components["parameters"]["Order"];
     /** Continues the list after a page: the `next_cursor` of that page. Send the same filters, `sort` and `order`, and no `page`. No item is repeated or skipped when others create or delete items meanwhile. */
     cursor?: components["parameters"]["Cursor"];
+    /** Field to sort by. */
+    sort?: "created_at" | "updated_at" | "name";
+    /** Only documents with one of these statuses. */
+    status?: DocumentStatus[];
+    /** Search text. Returns only items whose text fields contain it, ignoring case. */
+    q?: components["parameters"]["Search"];
     /** Only items that were created at or after this time. */
     created_after?: components["parameters"]["CreatedAfter"];
     /** Only items that were created before this time. */
@@ -20456,12 +20456,6 @@ export interface RetryDocumentPath {
     document_id: components["parameters"]["DocumentId"];
 }
 export interface ListProductsQuery {
-    /** Field to sort by. */
-    sort?: "created_at" | "updated_at" | "name";
-    /** Only active (`true`) or only inactive (`false`) items. */
-    active?: components["parameters"]["IsActive"];
-    /** Search text. Returns only items whose text fields contain it, ignoring case. */
-    q?: components["parameters"]["Search"];
     /** The page number, starting at 1. A page after the last one is empty. */
     page?: components["parameters"]["Page"];
     /** The maximum number of items per page. */
@@ -20470,6 +20464,12 @@ export interface ListProductsQuery {
     order?: components["parameters"]["Order"];
     /** Continues the list after a page: the `next_cursor` of that page. Send the same filters, `sort` and `order`, and no `page`. No item is repeated or skipped when others create or delete items meanwhile. */
     cursor?: components["parameters"]["Cursor"];
+    /** Field to sort by. */
+    sort?: "created_at" | "updated_at" | "name";
+    /** Only active (`true`) or only inactive (`false`) items. */
+    active?: components["parameters"]["IsActive"];
+    /** Search text. Returns only items whose text fields contain it, ignoring case. */
+    q?: components["parameters"]["Search"];
     /** Only items that were created at or after this time. */
     created_after?: components["parameters"]["CreatedAfter"];
     /** Only items that were created before this time. */
@@ -20502,14 +20502,6 @@ export interface UpdateProductPath {
     id: ProductId;
 }
 export interface ListPricesQuery {
-    /** Field to sort by. */
-    sort?: "created_at" | "updated_at" | "unit_amount";
-    /** Only prices of this product. */
-    product_id?: ProductId;
-    /** Only prices in this currency. */
-    currency?: Currency;
-    /** Only active (`true`) or only inactive (`false`) items. */
-    active?: components["parameters"]["IsActive"];
     /** The page number, starting at 1. A page after the last one is empty. */
     page?: components["parameters"]["Page"];
     /** The maximum number of items per page. */
@@ -20518,6 +20510,14 @@ export interface ListPricesQuery {
     order?: components["parameters"]["Order"];
     /** Continues the list after a page: the `next_cursor` of that page. Send the same filters, `sort` and `order`, and no `page`. No item is repeated or skipped when others create or delete items meanwhile. */
     cursor?: components["parameters"]["Cursor"];
+    /** Field to sort by. */
+    sort?: "created_at" | "updated_at" | "unit_amount";
+    /** Only prices of this product. */
+    product_id?: ProductId;
+    /** Only prices in this currency. */
+    currency?: Currency;
+    /** Only active (`true`) or only inactive (`false`) items. */
+    active?: components["parameters"]["IsActive"];
     /** Only items that were created at or after this time. */
     created_after?: components["parameters"]["CreatedAfter"];
     /** Only items that were created before this time. */
@@ -20550,6 +20550,14 @@ export interface UpdatePricePath {
     id: PriceId;
 }
 export interface ListOrdersQuery {
+    /** The page number, starting at 1. A page after the last one is empty. */
+    page?: components["parameters"]["Page"];
+    /** The maximum number of items per page. */
+    limit?: components["parameters"]["Limit"];
+    /** The sort direction. Items with equal sort values are ordered by ID. */
+    order?: components["parameters"]["Order"];
+    /** Continues the list after a page: the `next_cursor` of that page. Send the same filters, `sort` and `order`, and no `page`. No item is repeated or skipped when others create or delete items meanwhile. */
+    cursor?: components["parameters"]["Cursor"];
     /** Field to sort by. */
     sort?: "created_at" | "updated_at" | "total_amount";
     /** Only resources of this project. If omitted, only your own resources outside any project; with the scope `admin`, all resources. */
@@ -20564,14 +20572,6 @@ export interface ListOrdersQuery {
     price_id?: PriceId;
     /** Only the order with this number. */
     number?: string;
-    /** The page number, starting at 1. A page after the last one is empty. */
-    page?: components["parameters"]["Page"];
-    /** The maximum number of items per page. */
-    limit?: components["parameters"]["Limit"];
-    /** The sort direction. Items with equal sort values are ordered by ID. */
-    order?: components["parameters"]["Order"];
-    /** Continues the list after a page: the `next_cursor` of that page. Send the same filters, `sort` and `order`, and no `page`. No item is repeated or skipped when others create or delete items meanwhile. */
-    cursor?: components["parameters"]["Cursor"];
     /** Only items that were created at or after this time. */
     created_after?: components["parameters"]["CreatedAfter"];
     /** Only items that were created before this time. */
@@ -20622,10 +20622,6 @@ export interface GetReceiptPath {
     id: components["parameters"]["OrderId"];
 }
 export interface ListRefundsQuery {
-    /** Field to sort by. */
-    sort?: "created_at" | "updated_at" | "amount";
-    /** Only refunds with one of these statuses. */
-    status?: RefundStatus[];
     /** The page number, starting at 1. A page after the last one is empty. */
     page?: components["parameters"]["Page"];
     /** The maximum number of items per page. */
@@ -20634,6 +20630,10 @@ export interface ListRefundsQuery {
     order?: components["parameters"]["Order"];
     /** Continues the list after a page: the `next_cursor` of that page. Send the same filters, `sort` and `order`, and no `page`. No item is repeated or skipped when others create or delete items meanwhile. */
     cursor?: components["parameters"]["Cursor"];
+    /** Field to sort by. */
+    sort?: "created_at" | "updated_at" | "amount";
+    /** Only refunds with one of these statuses. */
+    status?: RefundStatus[];
     /** Only items that were created at or after this time. */
     created_after?: components["parameters"]["CreatedAfter"];
     /** Only items that were created before this time. */
@@ -20668,6 +20668,14 @@ export interface GetRefundPath {
     refund_id: RefundId;
 }
 export interface ListAllRefundsQuery {
+    /** The page number, starting at 1. A page after the last one is empty. */
+    page?: components["parameters"]["Page"];
+    /** The maximum number of items per page. */
+    limit?: components["parameters"]["Limit"];
+    /** The sort direction. Items with equal sort values are ordered by ID. */
+    order?: components["parameters"]["Order"];
+    /** Continues the list after a page: the `next_cursor` of that page. Send the same filters, `sort` and `order`, and no `page`. No item is repeated or skipped when others create or delete items meanwhile. */
+    cursor?: components["parameters"]["Cursor"];
     /** Field to sort by. */
     sort?: "created_at" | "updated_at" | "amount";
     /** Only resources of this project. If omitted, only your own resources outside any project; with the scope `admin`, all resources. */
@@ -20678,14 +20686,6 @@ export interface ListAllRefundsQuery {
     status?: RefundStatus[];
     /** Only refunds of this order. */
     order_id?: OrderId;
-    /** The page number, starting at 1. A page after the last one is empty. */
-    page?: components["parameters"]["Page"];
-    /** The maximum number of items per page. */
-    limit?: components["parameters"]["Limit"];
-    /** The sort direction. Items with equal sort values are ordered by ID. */
-    order?: components["parameters"]["Order"];
-    /** Continues the list after a page: the `next_cursor` of that page. Send the same filters, `sort` and `order`, and no `page`. No item is repeated or skipped when others create or delete items meanwhile. */
-    cursor?: components["parameters"]["Cursor"];
     /** Only items that were created at or after this time. */
     created_after?: components["parameters"]["CreatedAfter"];
     /** Only items that were created before this time. */
@@ -20698,6 +20698,14 @@ export interface ListAllRefundsQuery {
     metadata?: components["parameters"]["MetadataFilter"];
 }
 export interface ListCheckoutsQuery {
+    /** The page number, starting at 1. A page after the last one is empty. */
+    page?: components["parameters"]["Page"];
+    /** The maximum number of items per page. */
+    limit?: components["parameters"]["Limit"];
+    /** The sort direction. Items with equal sort values are ordered by ID. */
+    order?: components["parameters"]["Order"];
+    /** Continues the list after a page: the `next_cursor` of that page. Send the same filters, `sort` and `order`, and no `page`. No item is repeated or skipped when others create or delete items meanwhile. */
+    cursor?: components["parameters"]["Cursor"];
     /** Field to sort by. */
     sort?: "created_at" | "updated_at" | "expires_at";
     /** Only resources of this project. If omitted, only your own resources outside any project; with the scope `admin`, all resources. */
@@ -20708,14 +20716,6 @@ export interface ListCheckoutsQuery {
     status?: CheckoutStatus[];
     /** Only checkout sessions of this order. */
     order_id?: OrderId;
-    /** The page number, starting at 1. A page after the last one is empty. */
-    page?: components["parameters"]["Page"];
-    /** The maximum number of items per page. */
-    limit?: components["parameters"]["Limit"];
-    /** The sort direction. Items with equal sort values are ordered by ID. */
-    order?: components["parameters"]["Order"];
-    /** Continues the list after a page: the `next_cursor` of that page. Send the same filters, `sort` and `order`, and no `page`. No item is repeated or skipped when others create or delete items meanwhile. */
-    cursor?: components["parameters"]["Cursor"];
     /** Only items that were created at or after this time. */
     created_after?: components["parameters"]["CreatedAfter"];
     /** Only items that were created before this time. */
@@ -20748,14 +20748,6 @@ export interface ExpireCheckoutPath {
     id: components["parameters"]["CheckoutId"];
 }
 export interface ListSubscriptionsQuery {
-    /** Field to sort by. */
-    sort?: "created_at" | "updated_at" | "current_period_end";
-    /** Only resources of this project. If omitted, only your own resources outside any project; with the scope `admin`, all resources. */
-    project_id?: components["parameters"]["SalesOfProject"];
-    /** Only resources of this user. Other users than yourself require the scope `admin`. */
-    user_id?: components["parameters"]["SalesOfUser"];
-    /** Only subscriptions with one of these statuses. */
-    status?: SubscriptionStatus[];
     /** The page number, starting at 1. A page after the last one is empty. */
     page?: components["parameters"]["Page"];
     /** The maximum number of items per page. */
@@ -20764,6 +20756,14 @@ export interface ListSubscriptionsQuery {
     order?: components["parameters"]["Order"];
     /** Continues the list after a page: the `next_cursor` of that page. Send the same filters, `sort` and `order`, and no `page`. No item is repeated or skipped when others create or delete items meanwhile. */
     cursor?: components["parameters"]["Cursor"];
+    /** Field to sort by. */
+    sort?: "created_at" | "updated_at" | "current_period_end";
+    /** Only resources of this project. If omitted, only your own resources outside any project; with the scope `admin`, all resources. */
+    project_id?: components["parameters"]["SalesOfProject"];
+    /** Only resources of this user. Other users than yourself require the scope `admin`. */
+    user_id?: components["parameters"]["SalesOfUser"];
+    /** Only subscriptions with one of these statuses. */
+    status?: SubscriptionStatus[];
     /** Only items that were created at or after this time. */
     created_after?: components["parameters"]["CreatedAfter"];
     /** Only items that were created before this time. */
@@ -20860,10 +20860,6 @@ export interface GetEventPath {
     id: EventId;
 }
 export interface ListWebhookEndpointsQuery {
-    /** Field to sort by. */
-    sort?: "created_at" | "updated_at";
-    /** Only enabled (`true`) or only disabled (`false`) endpoints. */
-    enabled?: boolean;
     /** The page number, starting at 1. A page after the last one is empty. */
     page?: components["parameters"]["Page"];
     /** The maximum number of items per page. */
@@ -20872,6 +20868,10 @@ export interface ListWebhookEndpointsQuery {
     order?: components["parameters"]["Order"];
     /** Continues the list after a page: the `next_cursor` of that page. Send the same filters, `sort` and `order`, and no `page`. No item is repeated or skipped when others create or delete items meanwhile. */
     cursor?: components["parameters"]["Cursor"];
+    /** Field to sort by. */
+    sort?: "created_at" | "updated_at";
+    /** Only enabled (`true`) or only disabled (`false`) endpoints. */
+    enabled?: boolean;
     /** Only items that were created at or after this time. */
     created_after?: components["parameters"]["CreatedAfter"];
     /** Only items that were created before this time. */
@@ -20936,12 +20936,6 @@ export interface RecoverWebhookEndpointPath {
     id: components["parameters"]["EndpointId"];
 }
 export interface ListWebhookDeliveriesQuery {
-    /** Field to sort by. */
-    sort?: "created_at";
-    /** Only deliveries with one of these statuses. */
-    status?: WebhookDeliveryStatus[];
-    /** Only deliveries of events of these types. */
-    event_type?: EventSelector[];
     /** The page number, starting at 1. A page after the last one is empty. */
     page?: components["parameters"]["Page"];
     /** The maximum number of items per page. */
@@ -20950,6 +20944,12 @@ export interface ListWebhookDeliveriesQuery {
     order?: components["parameters"]["Order"];
     /** Continues the list after a page: the `next_cursor` of that page. Send the same filters, `sort` and `order`, and no `page`. No item is repeated or skipped when others create or delete items meanwhile. */
     cursor?: components["parameters"]["Cursor"];
+    /** Field to sort by. */
+    sort?: "created_at";
+    /** Only deliveries with one of these statuses. */
+    status?: WebhookDeliveryStatus[];
+    /** Only deliveries of events of these types. */
+    event_type?: EventSelector[];
     /** Only items that were created at or after this time. */
     created_after?: components["parameters"]["CreatedAfter"];
     /** Only items that were created before this time. */

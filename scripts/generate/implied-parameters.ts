@@ -16,21 +16,26 @@ export const conditions: Record<string, (declared: Declared) => boolean> = {
   metadata: itemsHave('metadata'),
 }
 
+/** The groups of filters that follow from the items of a list. */
+const filters = new Set(['created_at', 'updated_at', 'metadata'])
+
 /** Whether the items of a list have the property. */
 function itemsHave(property: string) {
   return (declared: Declared): boolean => itemOf(declared)?.properties?.[property] !== undefined
 }
 
-/** Changes `document`. The operation's own parameters take precedence. */
+/** Changes `document`. The operation's own parameters take precedence, and stand between the two groups. */
 export function addImpliedParameters(document: Json): void {
   const implied = Object.entries<string[]>(document['x-implied-parameters'] ?? {})
   for (const declared of declaredOperations(document)) {
     const { operation, parameters } = declared
-    const added = implied
-      .flatMap(([when, names]) => (conditions[when](declared) ? names : []))
-      .map((name) => ({ $ref: `#/components/parameters/${name}` }))
-      .filter((reference) => !parameters.some(({ name }) => name === resolve(document, reference).name))
-    if (added.length > 0) operation.parameters = [...(operation.parameters ?? []), ...added]
+    const added = (isFilter: boolean): Json[] =>
+      implied
+        .filter(([when]) => filters.has(when) === isFilter && conditions[when](declared))
+        .flatMap(([, names]) => names.map((name) => ({ $ref: `#/components/parameters/${name}` })))
+        .filter((reference) => !parameters.some(({ name }) => name === resolve(document, reference).name))
+    const all = [...added(false), ...(operation.parameters ?? []), ...added(true)]
+    if (all.length > 0) operation.parameters = all
   }
 }
 
