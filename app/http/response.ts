@@ -36,7 +36,9 @@ export function render(info: OperationInfo, answer: HandlerAnswer, strict: boole
   headers['content-type'] = `${declared.contentType}; charset=utf-8`
   if (info.etag && status < 300)
     headers.etag =
-      headers.location === undefined ? etagFor(info, status, body, text) : createdTag(headers.location, body)
+      headers.location === undefined
+        ? etagFor(info, status, body, text)
+        : createdTag(info, answer, headers.location, text)
   return { status, headers, text }
 }
 
@@ -61,14 +63,24 @@ export function eventText(
   return text
 }
 
+/** The GET operations of the resources that operations create. */
+const readOperations = new Map<OperationInfo, OperationInfo>()
+
 /**
  * The ETag that a GET of the new resource returns. The answer of the creation may have more fields, such as a
  * secret.
  */
-function createdTag(location: string, body: unknown): string {
-  const read = operationsAt(location).find(({ method }) => method === 'GET')
+function createdTag(
+  info: OperationInfo,
+  { status, body }: HandlerAnswer,
+  location: string,
+  text: string,
+): string {
+  const read = readOperations.get(info) ?? operationsAt(location).find(({ method }) => method === 'GET')
   if (read === undefined) throw new Error(`no GET operation has the path ${location}`)
-  return etagFor(read, 200, body, serialize(read, 200, body, false))
+  readOperations.set(info, read)
+  const isSame = read.replies[200].serializer === info.replies[status].serializer
+  return etagFor(read, 200, body, isSame ? text : serialize(read, 200, body, false))
 }
 
 /** The ETag that the GET operation of the same resource has for `entity`; If-Match is compared with it. */

@@ -97,16 +97,8 @@ export function openDatabase({
   const transactions = new Transactions({ pool, prisma, toApiError, onRows })
   const turns = createUserTurns(poolSize)
 
-  const sqlOn = (pool: pg.Pool): SqlClient['sql'] => {
-    const sql = sqlBy((config) => queryOn(pool, config), onRows)
-    return async (statement, values) => {
-      try {
-        return await sql(statement, values)
-      } catch (error) {
-        throw toApiError(error)
-      }
-    }
-  }
+  const sqlOn = (pool: pg.Pool): SqlClient['sql'] =>
+    sqlBy((config) => queryOn(pool, config), onRows, toApiError)
 
   const database: Database = {
     pool,

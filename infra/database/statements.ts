@@ -51,9 +51,11 @@ export interface SqlClient {
 
 export type OnRows = (label: string, rows: unknown[]) => void
 
+/** @param toApiError translates an error of the statement. Default: not at all. */
 export function sqlBy(
   run: (config: Config) => Promise<pg.QueryResult>,
   onRows: OnRows | undefined,
+  toApiError: (error: unknown) => unknown = (error) => error,
 ): SqlClient['sql'] {
   return async ({ name, text, label }, values) => {
     try {
@@ -63,7 +65,7 @@ export function sqlBy(
     } catch (error) {
       // The stack of the error is that of the socket. This one leads to the statement.
       Error.captureStackTrace(error as Error)
-      throw error
+      throw toApiError(error)
     }
   }
 }

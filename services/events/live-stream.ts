@@ -6,7 +6,7 @@
 // One process numbers the committed events: the leader. The others ask it after a commit, and learn from its
 // notification how far the log reaches. A process numbers events itself while it receives no notifications,
 // and when the leader does not answer: numbering twice at once is safe, only slower.
-import { setImmediate as yieldToEventLoop } from 'node:timers/promises'
+import { setImmediate as yieldToEventLoop, setTimeout as sleep } from 'node:timers/promises'
 import pLimit from 'p-limit'
 import type { Db } from '../../infra/database/database.ts'
 import * as sql from '../../generated/sql/events.ts'
@@ -97,6 +97,8 @@ const maxPageCharacters = 256 * 1024
  * changed.
  */
 const maxPageAgeMs = 1_000
+/** Milliseconds between two polls, while events are committed all the time: one poll numbers many of them. */
+const restMs = 10
 
 export class EventStreams {
   readonly #db: Db
@@ -248,6 +250,7 @@ export class EventStreams {
         while (this.#position < last && !this.#closed) await this.#sendNextBatch(this.#position, last)
         // Subscribers that could not read their own page while the database was unavailable try again.
         for (const subscriber of this.#subscribers) if (this.#isBehind(subscriber)) subscriber.wake?.(null)
+        if (this.#pollRequested) await sleep(restMs)
       }
     } catch (error) {
       this.#onError(error as Error)
