@@ -1,6 +1,6 @@
 // The merge driver of generated files: git runs it for each of them that both sides of a merge or rebase have
-// changed, `node scripts/merge/main.ts BASE OURS THEIRS PATH`. It merges the sources, generates from them, and
-// writes the result to the file OURS. scripts/setup/git-config.mjs registers it in a clone.
+// changed, `node scripts/merge/main.ts BASE OURS THEIRS PATH`. It merges the sources, generates from them,
+// and writes the result to the file OURS. scripts/setup/git-config.mjs registers it in a clone.
 import { execFileSync } from 'node:child_process'
 import {
   copyFileSync,
