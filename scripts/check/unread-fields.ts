@@ -55,11 +55,18 @@ function inCamelCase(name: string): string {
 /** The fields of the bodies that are components, by their declaration in generated/types.ts. */
 function fieldsOf(contract: any, types: ts.SourceFile): Map<ts.Node, Field> {
   const bodies = new Map<string, string>()
+  /** A component, and its alternatives that are components. */
+  const addBody = (schema: any, operation: string): void => {
+    const name = schema?.$ref?.split('/').at(-1)
+    if (name === undefined || bodies.has(name)) return
+    bodies.set(name, operation)
+    for (const alternative of contract.components?.schemas?.[name]?.oneOf ?? [])
+      addBody(alternative, operation)
+  }
   for (const item of Object.values<any>(contract.paths))
     for (const operation of Object.values<any>(item))
       for (const { schema } of Object.values<any>(operation?.requestBody?.content ?? {}))
-        if (schema?.$ref !== undefined && !bodies.has(schema.$ref.split('/').at(-1)))
-          bodies.set(schema.$ref.split('/').at(-1), operation.operationId)
+        addBody(schema, operation.operationId)
   const fields = new Map<ts.Node, Field>()
   const add = (schema: string, node: ts.Node): void => {
     if (ts.isPropertySignature(node) && (ts.isIdentifier(node.name) || ts.isStringLiteral(node.name)))

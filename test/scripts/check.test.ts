@@ -178,18 +178,29 @@ t.test('a field of a request body that no code reads is reported with its place 
       paths: {
         '/things': { post: post('createThing', 'Thing') },
         '/others': { post: post('createOther', 'Other') },
+        '/shapes': { post: post('createShape', 'Shape') },
       },
-      components: { schemas: { Thing: { type: 'object', properties: things } } },
+      components: {
+        schemas: {
+          Thing: { type: 'object', properties: things },
+          Shape: { oneOf: ['Circle', 'Square'].map((name) => ({ $ref: `#/components/schemas/${name}` })) },
+        },
+      },
     }),
     'generated/types.ts': `export interface Thing { ${Object.keys(things)
       .map((name) => `${name}?: string`)
-      .join('; ')} }\nexport interface Other { read: string; taken: string }`,
+      .join('; ')} }\nexport interface Other { read: string; taken: string }
+export type Shape = Circle | Square
+export interface Circle { kind: 'circle'; radius: number }
+export interface Square { kind: 'square'; side: number }`,
     'spec/openapi.yaml': ['components:', '  schemas:', '    Thing:', '      properties:']
       .concat(Object.keys(things).map((name) => `        ${name}: { type: string }`))
       .concat('    Other:', '      properties:', '        read: {}', '        taken: {}')
+      .concat('    Circle:', '      properties:', '        kind: {}', '        radius: {}')
+      .concat('    Square:', '      properties:', '        kind: {}', '        side: {}')
       .join('\n'),
     'handlers/things.ts': [
-      "import type { Other, Thing } from '../generated/types'",
+      "import type { Other, Shape, Thing } from '../generated/types'",
       'declare function changesOf<T>(value: T): T',
       'function store(value: { narrowed?: string }): unknown { return value }',
       'function again(value: Pick<Thing, "reused">): unknown { return value.reused }',
@@ -201,6 +212,9 @@ t.test('a field of a request body that no code reads is reported with its place 
       'export function createOther({ body }: { body: Other }): string {',
       '  return body.read',
       '}',
+      'export function createShape({ body }: { body: Shape }): number {',
+      "  return body.kind === 'circle' ? body.radius : 0",
+      '}',
     ].join('\n'),
   })
   t.same(
@@ -211,6 +225,8 @@ t.test('a field of a request body that no code reads is reported with its place 
       'spec/openapi.yaml:10:9 no code reads the field `copied_unknown` of Thing (createThing): ' +
         'read it in the handler, or remove it',
       'spec/openapi.yaml:17:9 no code reads the field `taken` of Other (createOther): ' +
+        'read it in the handler, or remove it',
+      'spec/openapi.yaml:25:9 no code reads the field `side` of Square (createShape): ' +
         'read it in the handler, or remove it',
     ],
   )
