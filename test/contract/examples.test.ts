@@ -1,6 +1,5 @@
 // Examples in the contract: sends the example request of each operation with real ids and compares the answer
 // with the example response. Validates the examples of answers, events and errors.
-import type { ValidateFunction } from 'ajv'
 import t, { type Test } from 'tap'
 import contract from '../../generated/openapi.json' with { type: 'json' }
 import { eventTypes, type EventType } from '../../generated/events.ts'

@@ -1,7 +1,6 @@
 // Every write emits its events in its own transaction: the type, the payload, the recipients, and which
 // fields are omitted. A request that fails, is repeated or changes nothing emits no event.
 import t from 'tap'
-import type { ValidateFunction } from 'ajv'
 import { eventTypes, type EventType } from '../../generated/events.ts'
 import { operations, type OperationId } from '../../generated/operations.ts'
 import type { Operations, HandlerServices } from '../../services/handler.ts'

@@ -1,6 +1,5 @@
 // The published contract is open for what later versions add to answers; the server's own contract is exact.
 import t from 'tap'
-import type { ValidateFunction } from 'ajv'
 import published from '../../generated/openapi.json' with { type: 'json' }
 import { replies } from '../../infra/validation/replies.ts'
 import type { components } from '../../generated/client/index.js'

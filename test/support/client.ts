@@ -1,7 +1,6 @@
 // HTTP client of the tests. It asserts that every answer matches the published contract.
 import { replies } from '../../infra/validation/replies.ts'
 import { operations, type OperationId } from '../../generated/operations.ts'
-import type { ValidateFunction } from 'ajv'
 import type { Readable } from 'node:stream'
 import { type Dispatcher, request } from 'undici'
 import { methodsOf } from '../../app/http/operations-by-path.ts'

@@ -1,7 +1,6 @@
 // A reader of server-sent events (https://html.spec.whatwg.org/multipage/server-sent-events.html) that
 // validates each event against the spec. It reads only when the test asks for the next event, so a test can
 // act as a client that does not read.
-import type { ValidateFunction } from 'ajv'
 import { replies } from '../../infra/validation/replies.ts'
 import { operations, type OperationId } from '../../generated/operations.ts'
 import { fullPath, assertMatchesSpec, operationAt } from './client.ts'
