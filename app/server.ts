@@ -10,7 +10,7 @@ import { createRateLimits } from './http/rate-limit.ts'
 import { startEmbedded } from '../infra/postgres/embedded.ts'
 import { createServices, type Services } from '../services/services.ts'
 import { startBackgroundWorkers, type BackgroundWorkers } from '../services/background.ts'
-import contract from '../generated/openapi.json' with { type: 'json' }
+import { rateLimits } from '../generated/operations.ts'
 import { claimAtStart } from '../services/storage/ownership.ts'
 import { storeLimits } from '../services/users/quotas.ts'
 import { claimSecretKey } from '../services/webhooks/secrets.ts'
@@ -112,9 +112,8 @@ const addressLimit = 120
 
 /** The requests per minute of every policy: from the spec unless a setting overrides it. */
 export function policiesOf(config: Config): Record<string, number> {
-  const declared = contract['x-rate-limits'] as Record<string, number>
   return Object.fromEntries(
-    Object.entries({ address: addressLimit, ...declared }).map(([name, limit]) => [
+    Object.entries({ address: addressLimit, ...rateLimits }).map(([name, limit]) => [
       name,
       config.rateLimits[name] ?? limit,
     ]),

@@ -3320,3 +3320,6 @@ export const operations: Record<OperationId, OperationInfo> = withErrorReplies<O
     secretAnswer: false
   },
 })
+
+/** The requests per minute of each policy. */
+export const rateLimits: Record<string, number> = {"default":600,"write":120,"upload":60,"ai":60,"page":120,"gateway":6000,"health":600,"address":120}

@@ -1,5 +1,5 @@
 // Connections to NATS.
-import { connect, type NatsConnection } from '@nats-io/transport-node'
+import type { NatsConnection } from '@nats-io/transport-node'
 
 /** NATS cannot be used. The message is one sentence for the operator. */
 export class BusCheckError extends Error {}
@@ -10,6 +10,8 @@ export async function connectNats(
   { reconnect, timeout = 5_000 }: { reconnect: boolean; timeout?: number },
 ): Promise<NatsConnection> {
   const { protocol, host, username, password } = new URL(url)
+  // Only servers with BUS_URL load the client.
+  const { connect } = await import('@nats-io/transport-node')
   const [user, pass] = [username, password].map(decodeURIComponent)
   return await connect({
     servers: host,

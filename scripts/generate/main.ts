@@ -76,7 +76,7 @@ export async function emit(spec: string, compilers = createCompilers()): Promise
     ['openapi.json', `${JSON.stringify(published, null, 2)}\n`],
     ['openapi.yaml', stringify(published, { aliasDuplicateObjects: false, lineWidth: 120 })],
     ['docs.json', emitDocsData(document, { operations, codes, events, client: `@${project.name}/client` })],
-    ['operations.ts', emitOperations(operations, names)],
+    ['operations.ts', emitOperations(operations, names, document['x-rate-limits'] ?? {})],
     ['events.ts', eventTable],
     ['routes.ts', emitRoutes(operations)],
     ['validators.js', banner + compileRequests(document, parameters, bodies, compilers)],

@@ -44,7 +44,11 @@ function intersectionWithObject(type: string): ts.TypeNode {
 }
 
 /** The types that handlers/ must satisfy and the table that app/ reads. One name or field per line. */
-export function emitOperations(operations: Operation[], names: Map<string, ValidatorNames>): string {
+export function emitOperations(
+  operations: Operation[],
+  names: Map<string, ValidatorNames>,
+  rateLimits: Record<string, number>,
+): string {
   const byTag = tagsOf(operations).map(
     (tag) =>
       `  ${text(tag)}:${union(
@@ -119,6 +123,9 @@ function withErrorReplies<Id extends string>(rows: Record<Id, Row>): Record<Id, 
 export const operations: Record<OperationId, OperationInfo> = withErrorReplies<OperationId>({
 ${rows.join(',\n')},
 })
+
+/** The requests per minute of each policy. */
+export const rateLimits: Record<string, number> = ${JSON.stringify(rateLimits)}
 `
 }
 

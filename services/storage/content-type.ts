@@ -1,6 +1,5 @@
 // Detects the media type of a file from its bytes, and decides which types a browser may display.
 import { isUtf8 } from 'node:buffer'
-import { fileTypeFromBuffer } from 'file-type'
 
 /** How many bytes from the start of a file are examined. */
 export const sampleBytes = 16 * 1024
@@ -39,6 +38,8 @@ const textTypes = new Set(Object.values(textTypeByExtension))
  * `application/octet-stream`.
  */
 export async function contentTypeOf(sample: Buffer, { isComplete, declared, name }: Hints): Promise<string> {
+  // Loaded with the first file.
+  const { fileTypeFromBuffer } = await import('file-type')
   const found = await fileTypeFromBuffer(sample).catch(() => undefined)
   if (found !== undefined && found.mime !== 'application/xml') return found.mime.split(';')[0]
   if (!isText(sample, isComplete)) return found?.mime ?? 'application/octet-stream'

@@ -1,20 +1,13 @@
 // The models of the configured providers, which all implement OpenAI's API, and the built-in model
 // `extractive-1`.
 import type { components } from '../../../generated/types.ts'
-import type { Config } from '../../../infra/config/config.ts'
 import { invalidField, unavailable } from '../../../infra/errors.ts'
-import {
-  complete,
-  type CompletionOptions,
-  type CompletionRequest,
-  type CompletionPiece,
-} from './completion.ts'
-import { createClient, openAgent } from './client.ts'
-import { createEmbed, type Embed } from './embedding.ts'
-import { ProviderError } from './errors.ts'
-import { createQuirks } from './quirks.ts'
-import { builtinModel, builtinProvider, type ProviderSettings } from '../../../infra/config/ai-providers.ts'
+import type { CompletionRequest, CompletionPiece } from './completion.ts'
+import type { Connections, ProvidersConfig } from './connections.ts'
+import type { Embed } from './embedding.ts'
+import { builtinModel, builtinProvider, type ModelSettings } from '../../../infra/config/ai-providers.ts'
 
+export type { ProvidersConfig } from './connections.ts'
 export type { ChatMessage, CompletionPiece, CompletionRequest } from './completion.ts'
 
 export type Model = components['schemas']['Model']
@@ -42,11 +35,6 @@ export interface Providers {
   close(): Promise<void>
 }
 
-export type ProvidersConfig = Pick<
-  Config,
-  'aiProviders' | 'aiDefaultModel' | 'aiTimeout' | 'aiFirstTokenTimeout' | 'aiIdleTimeout' | 'aiRetries'
->
-
 export interface ProvidersOptions {
   /** Receives reports for the operator: names, statuses and times, but no prompts, answers or API keys. */
   onError?: (error: Error) => void
@@ -58,53 +46,23 @@ export function createProviders(
   config: ProvidersConfig,
   { onError = () => {}, beforeCall = async () => {} }: ProvidersOptions = {},
 ): Providers {
-  const agent = openAgent()
-  const timeouts = {
-    total: config.aiTimeout,
-    firstToken: config.aiFirstTokenTimeout,
-    idle: config.aiIdleTimeout,
-  }
-  const retries = config.aiRetries
   const models: Model[] = []
-  const completionOptions = new Map<string, CompletionOptions>()
-  let embed: Embed | null = null
+  const languageModels = new Map<string, ModelSettings>()
+  let connections: Promise<Connections> | undefined
   let closed = false
 
-  for (const provider of config.aiProviders) {
-    const client = createClient(provider, agent, timeouts.total * 1000)
-    const reporterFor = (model: string) => (report: string) =>
-      onError(new ProviderError(`The provider ${provider.name} failed with the model ${model}: ${report}.`))
-    for (const model of provider.models) {
+  for (const { name, models: offered } of config.aiProviders) {
+    for (const model of offered) {
       const { id, contextWindow, maxOutputTokens } = model
+      languageModels.set(id, model)
       models.push({
         id,
-        provider: provider.name,
+        provider: name,
         kind: 'language',
         context_window: contextWindow,
         max_output_tokens: maxOutputTokens,
         is_default: id === config.aiDefaultModel,
       })
-      completionOptions.set(id, {
-        client,
-        model,
-        timeouts,
-        retries,
-        quirks: createQuirks({ acceptsUsage: true, limitField: defaultLimitField(provider) }),
-        report: reporterFor(id),
-      })
-    }
-    if (provider.embeddings !== null) {
-      const embedNow = createEmbed({
-        client,
-        settings: provider.embeddings,
-        timeout: timeouts.firstToken,
-        retries,
-        report: reporterFor(provider.embeddings.model),
-      })
-      embed = async (...request) => {
-        await beforeCall()
-        return await embedNow(...request)
-      }
     }
   }
   models.push({
@@ -120,30 +78,36 @@ export function createProviders(
     models,
     default: config.aiDefaultModel,
     has: (model) => models.some(({ id }) => id === model),
-    priceOf: (model) => completionOptions.get(model)?.model.price ?? null,
+    priceOf: (model) => languageModels.get(model)?.price ?? null,
     complete(request) {
-      const options = completionOptions.get(request.model)
-      if (options === undefined)
+      if (!languageModels.has(request.model))
         throw invalidField('model', 'exists', `There is no language model ${request.model}.`)
       if (closed) throw unavailable()
-      return afterCheck(beforeCall, complete(request, options))
+      return stream(request)
     },
-    embed,
+    embed: config.aiProviders.every(({ embeddings }) => embeddings === null)
+      ? null
+      : async (...request) => {
+          const { embed } = await openConnections()
+          return await embed!(...request)
+        },
     async close() {
       closed = true
-      await agent.destroy()
+      await (await connections)?.close()
     },
   }
-}
 
-async function* afterCheck<T>(check: () => Promise<void>, pieces: AsyncIterable<T>): AsyncGenerator<T> {
-  await check()
-  yield* pieces
-}
+  async function* stream(request: CompletionRequest): AsyncGenerator<CompletionPiece> {
+    const { complete } = await openConnections()
+    yield* complete(request)
+  }
 
-/** OpenAI's own models accept only the newer name, most other servers only the older one. */
-function defaultLimitField({ baseUrl }: ProviderSettings): 'max_tokens' | 'max_completion_tokens' {
-  return /(^|\.)openai\.com$/.test(new URL(baseUrl).hostname) ? 'max_completion_tokens' : 'max_tokens'
+  async function openConnections(): Promise<Connections> {
+    await beforeCall()
+    if (closed) throw unavailable()
+    connections ??= import('./connections.ts').then(({ connect }) => connect(config, onError))
+    return await connections
+  }
 }
 
 /** Throws 400 unless the model exists. */
