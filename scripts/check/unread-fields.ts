@@ -9,6 +9,14 @@ import { createLocator } from '../changes/source-locations.ts'
 /** The folders with the code of the server. */
 const folders = ['handlers', 'services', 'app', 'infra']
 
+/** The requests whose fields the statements of x-crud store. */
+function schemasOfResources(folder: string): Set<string> {
+  const file = join(folder, 'generated/resources.ts')
+  const text = existsSync(file) ? readFileSync(file, 'utf8') : ''
+  const names = [...text.matchAll(/^ {2}(\w+): \{$/gm)].map(([, name]) => name)
+  return new Set(names.flatMap((name) => [`${name}Create`, `${name}Update`]))
+}
+
 interface Field {
   schema: string
   name: string
@@ -32,11 +40,13 @@ export function unreadFields(folder: string, program: ts.Program): string[] {
   const { read, passed } = usesOf(program.getTypeChecker(), files, fields)
   const names = new Set(files.flatMap((file) => file.text.match(/[A-Za-z_$][\w$]*/g) ?? []))
 
+  const stored = schemasOfResources(folder)
   const locate = createLocator((file) =>
     existsSync(join(folder, file)) ? readFileSync(join(folder, file), 'utf8') : null,
   )
   return [...fields].flatMap(([declaration, { schema, name, operation }]) => {
     if (read.has(declaration) || isFile(schemas[schema]?.properties?.[name])) return []
+    if (stored.has(schema)) return []
     if (passed.has(declaration) && (names.has(name) || names.has(inCamelCase(name)))) return []
     const { file, line } = locate(`/components/schemas/${schema}/properties/${name}`)
     const text = readFileSync(join(folder, file), 'utf8').split('\n')[line - 1] ?? ''

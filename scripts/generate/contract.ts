@@ -2,7 +2,7 @@
 // and headers.
 // Every problem is reported with file, line and column.
 import {
-  BaseResolver,
+  type BaseResolver,
   bundle,
   createConfig,
   getLineColLocation,
@@ -11,6 +11,7 @@ import {
 } from '@redocly/openapi-core'
 import { readFile } from 'node:fs/promises'
 import { dirname, relative } from 'node:path'
+import { SpecResolver } from './crud.ts'
 import { addDiscriminatorValues } from './discriminators.ts'
 import { GenerateError } from './error.ts'
 import { addImpliedHeaders } from './implied-headers.ts'
@@ -84,7 +85,7 @@ export async function readContract(root: string): Promise<Json> {
     plugins: [platformRules],
     rules: { ...builtInRules, ...Object.fromEntries(ruleNames.map((name) => [`platform/${name}`, 'error'])) },
   } as Parameters<typeof createConfig>[0])
-  const externalRefResolver = new BaseResolver(config.resolve)
+  const externalRefResolver = new SpecResolver(config.resolve)
   const files = await readFiles(root, externalRefResolver)
   const broken = brokenReferences(files).map((problem) => lintProblem('references', problem))
   if (broken.length > 0) throw new ContractError(sorted(broken, dirname(root)))
@@ -107,7 +108,7 @@ export async function readContract(root: string): Promise<Json> {
  * somebody writes a new file of the spec, the generator does not.
  */
 export async function requireAllUsed(root: string): Promise<void> {
-  const files = await readFiles(root, new BaseResolver())
+  const files = await readFiles(root, new SpecResolver())
   const unused = await findUnused(root, files)
   if (unused.length > 0)
     throw new ContractError(

@@ -12,6 +12,7 @@ import { emitDocsData } from './docs-data.ts'
 import { emitClient } from './client.ts'
 import { removeDatabaseNotes, requireDatabaseMatch } from './schema-db-check.ts'
 import { readContract, requireAllUsed } from './contract.ts'
+import { emitResources, resourceStatements, takeResources } from './crud.ts'
 import { addDeprecations } from './deprecation.ts'
 import { GenerateError } from './error.ts'
 import { addErrorCodes } from './errors.ts'
@@ -56,6 +57,8 @@ export async function emitAll(
 export async function emit(spec: string, compilers = createCompilers()): Promise<Emitted> {
   const open = await readContract(spec)
   if (spec === join(root, 'spec/openapi.yaml')) await requireDatabaseMatch(root, open)
+  const resources = takeResources(open)
+  const statements = resourceStatements(open, resources)
   removeDatabaseNotes(open)
   const events = addEvents(open)
   const codes = addErrorCodes(open)
@@ -73,6 +76,8 @@ export async function emit(spec: string, compilers = createCompilers()): Promise
   }
   const project = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'))
   const served = new Map([
+    ...statements,
+    ['resources.ts', emitResources(resources)],
     ['openapi.json', `${JSON.stringify(published, null, 2)}\n`],
     ['openapi.yaml', stringify(published, { aliasDuplicateObjects: false, lineWidth: 120 })],
     ['docs.json', emitDocsData(document, { operations, codes, events, client: `@${project.name}/client` })],
@@ -158,7 +163,7 @@ export async function generate(options: Options): Promise<string[]> {
 /** @throws GenerateError before any file is written. */
 async function writeGenerated(options: Options): Promise<Generated> {
   const { files, operations } = await emitAll(specOf(options))
-  const database = options.out === undefined ? await generateDatabaseFiles() : []
+  const database = options.out === undefined ? await generateDatabaseFiles(files) : []
   const wrote = [...database, ...(await write(outOf(options), files))]
   // Everything in generated/ belongs to the generator; a folder given with --out may contain other files.
   if (options.out === undefined) await removeUnknownFiles(files)
@@ -179,7 +184,7 @@ export async function writeServed(
 ): Promise<{ wrote: string[]; notes: string[]; writeTypes: () => Promise<string[]> }> {
   const out = outOf({})
   const { served, types } = await emit(specOf({}), compilers)
-  const wrote = [...(await generateDatabaseFiles()), ...(await write(out, served))]
+  const wrote = [...(await generateDatabaseFiles(served)), ...(await write(out, served))]
   return {
     wrote,
     notes: unusedFiles(root),
@@ -192,8 +197,12 @@ export async function writeServed(
   }
 }
 
-/** The Prisma client and the functions for prisma/sql. @returns what it wrote. */
-async function generateDatabaseFiles(): Promise<string[]> {
+/** The Prisma client and the functions for prisma/sql and the resources. @returns what it wrote. */
+async function generateDatabaseFiles(files: Map<string, string>): Promise<string[]> {
+  const statements = new Map([...files].filter(([name]) => name.startsWith('resources/')))
+  await write(outOf({}), statements)
+  for (const name of await resourceFiles(outOf({})))
+    if (!statements.has(name)) await rm(join(outOf({}), name))
   return [...(await generatePrisma(root)), ...(await generateSql(root))]
 }
 
@@ -242,9 +251,15 @@ async function differing(out: string, files: Map<string, string>): Promise<strin
 /** The files in the folder that the generator does not write. */
 async function unknownFiles(out: string, files: Map<string, string>): Promise<string[]> {
   const inside = (await readdir(join(out, 'client')).catch(() => [])).map((name) => `client/${name}`)
-  return [...(await readdir(out)).filter((name) => !['client', 'prisma', 'sql'].includes(name)), ...inside]
-    .filter((name) => !files.has(name))
-    .sort()
+  const folders = ['client', 'prisma', 'sql', 'resources']
+  const top = (await readdir(out)).filter((name) => !folders.includes(name))
+  return [...top, ...inside, ...(await resourceFiles(out))].filter((name) => !files.has(name)).sort()
+}
+
+/** The statements of resources with x-crud. */
+async function resourceFiles(out: string): Promise<string[]> {
+  const names = await readdir(join(out, 'resources'), { recursive: true }).catch(() => [])
+  return names.filter((name) => name.endsWith('.sql')).map((name) => `resources/${name}`)
 }
 
 function textOf(out: string, name: string): string | null {

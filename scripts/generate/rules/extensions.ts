@@ -64,7 +64,13 @@ const extensions: Record<string, Record<string, Check>> = {
     'x-differs': text,
     'x-when-omitted': text,
   },
-  PathItem: {},
+  PathItem: {
+    'x-crud': (value) =>
+      ['schema', 'prefix', 'tag'].every((key) => text(value?.[key]) === null) &&
+      ['scopes', 'roles'].every((key) => text(value[key]?.read) === null && text(value[key].write) === null)
+        ? null
+        : 'an object with `schema`, `prefix`, `tag`, and `read` and `write` of `scopes` and of `roles`',
+  },
   Parameter: {},
   Response: {},
   Header: {},

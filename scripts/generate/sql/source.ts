@@ -107,14 +107,23 @@ export function placeOf({ origins }: Text, at: number): Place {
 /** All statements, by file name. The other files are fragments. @throws SqlMistake. */
 export function readSources(root: string): SqlSource[] {
   rootFolder = root
-  return sqlFiles(root)
+  return [...sqlFiles(root), ...resourceFiles(root)]
     .filter((file) => !file.startsWith('prisma/sql/functions/'))
     .flatMap((file) => new Reader(root, file).read() ?? [])
 }
 
 /** The paths of all files of prisma/sql, sorted. */
 export function sqlFiles(root: string): string[] {
-  const folder = join(root, 'prisma/sql')
+  return filesIn(root, 'prisma/sql')
+}
+
+/** The paths of the statements of resources with x-crud. */
+export function resourceFiles(root: string): string[] {
+  return filesIn(root, 'generated/resources')
+}
+
+function filesIn(root: string, name: string): string[] {
+  const folder = join(root, name)
   if (!existsSync(folder)) return []
   return readdirSync(folder, { recursive: true, encoding: 'utf8' })
     .filter((name) => name.endsWith('.sql'))

@@ -17,7 +17,15 @@ import { emitSql, typed, type Described } from './emit.ts'
 import { requireFunctions } from './functions.ts'
 import { columnPositions, missingColumns } from './columns.ts'
 import { nullableColumns } from './nullability.ts'
-import { placeOf, readSources, sqlFiles, SqlMistake, type SqlSource, type Text } from './source.ts'
+import {
+  placeOf,
+  readSources,
+  resourceFiles,
+  sqlFiles,
+  SqlMistake,
+  type SqlSource,
+  type Text,
+} from './source.ts'
 
 const stampName = 'sources.sha256'
 
@@ -86,7 +94,7 @@ function stampOf(root: string, page: string): string {
     ...readdirSync(migrations, { recursive: true, encoding: 'utf8' })
       .filter((name) => name.endsWith('.sql'))
       .map((name) => join(migrations, name)),
-    ...sqlFiles(root).map((name) => join(root, name)),
+    ...[...sqlFiles(root), ...resourceFiles(root)].map((name) => join(root, name)),
   ].sort()
   const hash = createHash('sha256').update(page)
   for (const file of inputs)

@@ -1,0 +1,407 @@
+// Expands x-crud, before everything else reads the spec: a path item with it and a schema become the five
+// operations of a resource in a project, with their schemas and events. docs/spec-extensions.md describes it.
+import { BaseResolver, type Document, type Source } from '@redocly/openapi-core'
+import { existsSync, readFileSync } from 'node:fs'
+import { dirname, resolve } from 'node:path'
+import { parse } from 'yaml'
+import { GenerateError } from './error.ts'
+import { resolve as resolved } from './resolve.ts'
+import { banner } from './types.ts'
+
+type Json = any
+
+interface Declared {
+  /** The component of the resource, in the same file: the fields that this project's users see. */
+  schema: string
+  /** The prefix of ids. */
+  prefix: string
+  tag: string
+  scopes: { read: string; write: string }
+  roles: { read: string; write: string }
+  /** Sort keys besides `created_at` and `updated_at`. */
+  sort?: string[]
+  /** Fields that a list can be filtered by. */
+  filters?: string[]
+}
+
+/** Reads the files of the spec and expands x-crud in them. */
+export class SpecResolver extends BaseResolver {
+  override parseDocument(source: Source, isRoot = false): Document {
+    const document = super.parseDocument(source, isRoot)
+    const parsed = document.parsed as Json
+    if (typeof parsed !== 'object' || parsed === null) return document
+    expandResources(parsed)
+    expandPaths(parsed, source.absoluteRef)
+    return document
+  }
+}
+
+const isComplete = (crud: Declared | undefined): crud is Declared =>
+  typeof crud?.schema === 'string' && typeof crud.scopes === 'object' && typeof crud.roles === 'object'
+
+const words = (name: string): string => name.replace(/(?<=.)([A-Z])/g, ' $1').toLowerCase()
+const snake = (name: string): string => words(name).replaceAll(' ', '_')
+const capital = (name: string): string => name[0].toUpperCase() + name.slice(1)
+const itemOf = (name: string): string => `${name}Item`
+const common = (kind: string, name: string): Json => ({ $ref: `common.yaml#/components/${kind}/${name}` })
+
+/** Adds to the root document the path of an item, and the events, of each path that leads to an x-crud. */
+function expandPaths(root: Json, file: string): void {
+  const paths: Json = {}
+  for (const [path, item] of Object.entries<Json>(root.paths ?? {})) {
+    paths[path] = item
+    const [target, name] = /^([^#]+)#\/paths\/(\w+)$/.exec(item?.$ref ?? '')?.slice(1) ?? []
+    const crud = target === undefined ? undefined : crudIn(resolve(dirname(file), target), name)
+    if (!isComplete(crud)) continue
+    const { schema, scopes } = crud
+    paths[`${path}/{${snake(schema)}_id}`] = { $ref: `${target}#/paths/${itemOf(name)}` }
+    root['x-events'] ??= {}
+    for (const verb of ['created', 'updated', 'deleted'])
+      root['x-events'][`${snake(schema)}.${verb}`] ??= {
+        project: 'project_id',
+        scope: scopes.read,
+        object: { $ref: `${target}#/components/schemas/${schema}` },
+        description: `A ${words(schema)} was ${verb}.`,
+      }
+  }
+  if (root.paths !== undefined) root.paths = paths
+}
+
+function crudIn(file: string, name: string): Declared | undefined {
+  const text = existsSync(file) ? readFileSync(file, 'utf8') : ''
+  return text.includes('x-crud:') ? parse(text)?.paths?.[name]?.['x-crud'] : undefined
+}
+
+function expandResources(file: Json): void {
+  for (const [name, item] of Object.entries<Json>(file.paths ?? {})) {
+    const crud: Declared | undefined = item?.['x-crud']
+    const schema = file.components?.schemas?.[crud?.schema ?? '']
+    // The lint reports what is wrong with the extension.
+    if (!isComplete(crud) || schema?.properties === undefined) continue
+    file.paths[name] = { ...listAndCreate(name, crud, schema), ...item }
+    const idName = `${crud.schema}Id`
+    const item_ = getUpdateDelete(crud, idName)
+    file.paths[itemOf(name)] = { ...item_, ...file.paths[itemOf(name)] }
+    Object.assign(file.components.schemas, schemasOf(name, crud, schema, idName))
+  }
+}
+
+function operation(
+  crud: Declared,
+  id: string,
+  access: 'read' | 'write',
+  summary: string,
+  text: string,
+): Json {
+  const role = crud.roles[access]
+  return {
+    operationId: id,
+    tags: [crud.tag],
+    summary,
+    description: `${text} Requires the role \`${role}\`.`,
+    security: [{ apiKey: [crud.scopes[access]] }],
+    'x-project-access': { role, ...(access === 'write' && { states: ['active'] }) },
+  }
+}
+
+const json = (name: string): Json => ({
+  'application/json': { schema: { $ref: `#/components/schemas/${name}` } },
+})
+
+function listAndCreate(name: string, crud: Declared, schema: Json): Json {
+  const { schema: one, sort = [], filters = [] } = crud
+  const sorts = ['created_at', 'updated_at', ...sort]
+  const filter = (field: string): Json => ({
+    name: field,
+    in: 'query',
+    description: `Returns only ${words(name)} with this \`${field}\`.`,
+    schema: withoutDefault(schema.properties[field]),
+  })
+  return {
+    parameters: [{ $ref: 'projects.yaml#/components/parameters/ProjectId' }],
+    get: {
+      ...operation(
+        crud,
+        `list${capital(name)}`,
+        'read',
+        `List ${words(name)}`,
+        `Returns the ${words(name)} of a project.`,
+      ),
+      parameters: [
+        {
+          name: 'sort',
+          in: 'query',
+          description: 'The field to sort by.',
+          schema: { type: 'string', enum: sorts, default: 'created_at' },
+        },
+        ...filters.map(filter),
+      ],
+      responses: { '200': { description: `A page of ${words(name)}.`, content: json(`${one}List`) } },
+    },
+    post: {
+      ...operation(
+        crud,
+        `create${one}`,
+        'write',
+        `Create a ${words(one)}`,
+        `Adds a ${words(one)} to a project.`,
+      ),
+      requestBody: { required: true, content: json(`${one}Create`) },
+      responses: { '201': { description: `The new ${words(one)}.`, content: json(one) } },
+    },
+  }
+}
+
+function getUpdateDelete(crud: Declared, idName: string): Json {
+  const one = crud.schema
+  const what = words(one)
+  const conflict = { '409': common('responses', 'Conflict') }
+  return {
+    parameters: [
+      { $ref: 'projects.yaml#/components/parameters/ProjectId' },
+      {
+        name: `${snake(one)}_id`,
+        in: 'path',
+        required: true,
+        description: `The ID of the ${what}.`,
+        schema: { $ref: `#/components/schemas/${idName}` },
+      },
+    ],
+    get: {
+      ...operation(crud, `get${one}`, 'read', `Get a ${what}`, `Returns a ${what} of a project.`),
+      responses: { '200': { description: `The ${what}.`, content: json(one) } },
+    },
+    put: {
+      ...operation(
+        crud,
+        `update${one}`,
+        'write',
+        `Update a ${what}`,
+        'Updates only the fields that you send.',
+      ),
+      requestBody: { required: true, content: json(`${one}Update`) },
+      responses: { '200': { description: `The updated ${what}.`, content: json(one) }, ...conflict },
+    },
+    delete: {
+      ...operation(crud, `delete${one}`, 'write', `Delete a ${what}`, `Deletes a ${what}.`),
+      responses: { '204': { description: `The ${what} was deleted.` }, ...conflict },
+    },
+  }
+}
+
+/** The schemas of the resource: its id, itself, its creation and update, and its list. */
+function schemasOf(name: string, crud: Declared, schema: Json, idName: string): Json {
+  const { schema: one, prefix } = crud
+  const own = Object.entries<Json>(schema.properties)
+  const writable = own.filter(([, property]) => property.readOnly !== true)
+  const answered = Object.fromEntries(own.map(([key, property]) => [key, withoutDefault(property)]))
+  const properties = {
+    id: { $ref: `#/components/schemas/${idName}` },
+    project_id: common('schemas', 'ProjectId'),
+    ...answered,
+    created_by: {
+      ...common('schemas', 'UserId'),
+      description: `The user who created the ${words(one)}.`,
+    },
+    created_at: {
+      ...common('schemas', 'Timestamp'),
+      description: `When the ${words(one)} was created.`,
+    },
+    updated_at: {
+      ...common('schemas', 'Timestamp'),
+      description: `When the ${words(one)} was last updated.`,
+    },
+  }
+  return {
+    [idName]: {
+      type: 'string',
+      pattern: `^${prefix}_[0-7][0-9a-hjkmnp-tv-z]{25}$`,
+      description: `The ID of a ${words(one)}. It starts with \`${prefix}_\`.`,
+      examples: [`${prefix}_01jd6y8m5qe8btc4y5w1r0n3fz`],
+    },
+    [one]: { ...schema, type: 'object', required: Object.keys(properties), properties },
+    [`${one}Create`]: {
+      type: 'object',
+      description: `A new ${words(one)}.`,
+      additionalProperties: false,
+      ...(schema.required && { required: schema.required }),
+      properties: Object.fromEntries(writable),
+    },
+    [`${one}Update`]: {
+      type: 'object',
+      description: `The fields of the ${words(one)} to change.`,
+      additionalProperties: false,
+      properties: Object.fromEntries(writable.map(([key, property]) => [key, inUpdate(property)])),
+    },
+    [`${one}List`]: {
+      type: 'object',
+      description: `A page of ${words(name)}.`,
+      required: ['data', 'pagination'],
+      properties: {
+        data: {
+          type: 'array',
+          description: `The ${words(name)} of this page.`,
+          items: { $ref: `#/components/schemas/${one}` },
+        },
+        pagination: common('schemas', 'Pagination'),
+      },
+    },
+  }
+}
+
+function withoutDefault(property: Json): Json {
+  const { default: value, readOnly: _, ...rest } = property ?? {}
+  const hasExample = value === undefined || rest.examples !== undefined || rest.enum !== undefined
+  return hasExample ? rest : { ...rest, examples: [value] }
+}
+
+/** An update has no defaults, and merges `metadata`. */
+function inUpdate(property: Json): Json {
+  return isMetadata(property) ? common('schemas', 'MetadataUpdate') : withoutDefault(property)
+}
+
+const isMetadata = ({ $ref }: Json): boolean => $ref?.endsWith('/schemas/Metadata') === true
+
+/** A resource with x-crud, for the emitters. */
+export interface CrudResource extends Declared {
+  /** The last segment of its path. */
+  path: string
+  /** The name of its list, such as `notes`. */
+  name: string
+  properties: Record<string, Json>
+  /** The values of fields that a creation leaves out and that have no default. */
+  absent: Record<string, unknown>
+}
+
+/** Removes x-crud from the bundled document. @throws GenerateError. */
+export function takeResources(document: Json): CrudResource[] {
+  return Object.entries<Json>(document.paths).flatMap(([url, item]) => {
+    const crud: Declared | undefined = item['x-crud']
+    if (crud === undefined) return []
+    delete item['x-crud']
+    if (item.get === undefined)
+      throw new GenerateError(
+        `x-crud of ${url}: there is no schema ${crud.schema} with properties in its file.`,
+      )
+    const { properties } = document.components.schemas[crud.schema]
+    const creation = document.components.schemas[`${crud.schema}Create`]
+    const optional = Object.keys(creation.properties).filter(
+      (key) => !creation.required?.includes(key) && creation.properties[key].default === undefined,
+    )
+    const absent = Object.fromEntries(
+      optional.map((key) => {
+        if (isMetadata(creation.properties[key])) return [key, {}]
+        if (isNullable(document, properties[key])) return [key, null]
+        throw new GenerateError(
+          `${crud.schema}.${key}: a creation may leave it out, so it needs a default or the type 'null'.`,
+        )
+      }),
+    )
+    const name = item.get.operationId.replace(/^list/, '')
+    return [
+      {
+        ...crud,
+        path: url.split('/').at(-1)!,
+        name: name[0].toLowerCase() + name.slice(1),
+        properties,
+        absent,
+      },
+    ]
+  })
+}
+
+function isNullable(document: Json, schema: Json): boolean {
+  const target = resolved(document, schema)
+  return (
+    [target.type].flat().includes('null') ||
+    (target.anyOf ?? target.oneOf ?? []).some((one: Json) => isNullable(document, one))
+  )
+}
+
+/** The statements of the resources, for the generator of generated/sql, by file name. */
+export function resourceStatements(document: Json, resources: CrudResource[]): Map<string, string> {
+  return new Map(resources.flatMap((resource) => statementsOf(document, resource)))
+}
+
+function statementsOf(document: Json, resource: CrudResource): Array<[string, string]> {
+  const { schema, name, properties, sort = [], filters = [] } = resource
+  const table = snake(name)
+  const what = words(schema)
+  const column = (key: string): string => properties[key]['x-column'] ?? key
+  const keys = Object.keys(properties).filter((key) => properties[key]['x-computed'] === undefined)
+  const selected = (row: string): string =>
+    keys.map((key) => (column(key) === key ? `${row}${key}` : `${row}${column(key)} AS "${key}"`)).join(', ')
+  const given = (key: string): string => `:${key}${isNullable(document, properties[key]) ? '?' : ''}`
+  const typed = keys.filter((key) => {
+    const { type, enum: values } = resolved(document, properties[key])
+    const isScalar = [type].flat().every((one) => one !== undefined && one !== 'object' && one !== 'array')
+    return values !== undefined || !isScalar
+  })
+  const types = typed.map((key) => `-- @type ${key} Schemas['${schema}']['${key}']\n`).join('')
+  const fixed = new Set(['id', 'project_id', 'created_by', 'created_at', 'updated_at'])
+  const own = keys.filter((key) => !fixed.has(key))
+  const found = `SELECT ${selected('t.')}\nFROM ${table} t\nWHERE t.id = :id AND t.project_id = :project_id\n`
+  const filterable = ['created_at', 'updated_at', 'metadata'].filter((key) => keys.includes(key))
+  const inserted = keys.map((key) => (key === 'updated_at' ? ':created_at' : given(key)))
+  const statements = {
+    list:
+      `-- The ${words(name)} of a project.\n-- @page\n${types}SELECT ${selected('t.')}\nFROM ${table} t\n` +
+      'WHERE t.project_id = :project_id\n' +
+      `-- @common ${filterable.map((key) => `t.${column(key)}`).join(' ')}\n` +
+      filters.map((key) => `-- @filter ${key}\nt.${column(key)} = :${key}\n`).join('') +
+      ['created_at', 'updated_at', ...sort].map((key) => `-- @sort ${key}\nt.${column(key)}\n`).join('') +
+      '-- @id\nt.id\n',
+    find: `-- A ${what} of a project.\n-- @optional\n${types}${found}`,
+    lock:
+      `-- A ${what} of a project, locked against other writers.\n-- @optional\n` +
+      `${types}${found}FOR NO KEY UPDATE\n`,
+    insert:
+      `-- Inserts a ${what}.\n-- @one\n${types}INSERT INTO ${table} (${keys.map(column).join(', ')})\n` +
+      `VALUES (${inserted.join(', ')})\nRETURNING ${selected('')}\n`,
+    update:
+      `-- Updates a locked ${what}.\n-- @one\n${types}UPDATE ${table} SET ` +
+      `${[...own.map((key) => `${column(key)} = ${given(key)}`), 'updated_at = :updated_at'].join(', ')}\n` +
+      `WHERE id = :id\nRETURNING ${selected('')}\n`,
+    remove: `-- Deletes a ${what}.\n-- @none\nDELETE FROM ${table} WHERE id = :id\n`,
+  }
+  return Object.entries(statements).map(([file, text]) => [`resources/${table}/${file}.sql`, text])
+}
+
+/** generated/resources.ts: what services/resources.ts knows of each resource. */
+export function emitResources(resources: CrudResource[]): string {
+  const types = resources.map(({ schema, name }) => {
+    const ids = { list: `list${capital(name)}`, get: `get${schema}` }
+    const writes = { create: `create${schema}`, update: `update${schema}`, remove: `delete${schema}` }
+    const fields = Object.entries({ ...ids, ...writes }).map(([key, id]) => `    ${key}: '${id}'`)
+    return `  ${schema}: {\n${fields.join('\n')}\n  }\n`
+  })
+  const rows = resources.map(({ schema, name, prefix, path, absent }) => {
+    const row = { name: words(schema), event: snake(schema), prefix, path, list: capital(name) }
+    return `  ${schema}: ${JSON.stringify({ ...row, parameter: `${snake(schema)}_id`, absent })},\n`
+  })
+  return `${banner}
+/** The operations of the resources with x-crud, by schema. */
+export interface Resources {
+${types.join('')}}
+
+export interface ResourceInfo {
+  /** For people. */
+  name: string
+  /** The first part of its event types. */
+  event: string
+  /** Of its ids. */
+  prefix: string
+  /** The last segment of the path of its list. */
+  path: string
+  /** The name of its list in operation ids. */
+  list: string
+  /** The path parameter with its id. */
+  parameter: string
+  /** The values of fields that a creation leaves out. */
+  absent: Record<string, unknown>
+}
+
+export const resources: Record<keyof Resources, ResourceInfo> = {
+${rows.join('')}}
+`
+}
