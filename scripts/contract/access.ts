@@ -2,9 +2,9 @@
 // and a key without its scope before it checks anything else.
 import type { Operation } from './document.ts'
 import { itemPath } from './resource-pool.ts'
-import { requestParts, sample, unknownPath } from './requests.ts'
+import { createDependencies, pathParameters, requestParts, sample, unknownPath } from './requests.ts'
 import type { Part } from './part.ts'
-import type { Run } from './run-context.ts'
+import { maySucceed, type Run } from './run-context.ts'
 import type { RequestParts } from './sender.ts'
 
 const part = 'access'
@@ -13,7 +13,7 @@ export const access: Part = {
   name: part,
   checks(run) {
     const secured = run.selected.filter(({ scopes }) => scopes !== null)
-    const unknownKey = run.options.key.replace(/[0-9A-Za-z]{20}$/, 'A'.repeat(20))
+    const unknownKey = changedKey(run.options.key ?? 'unknown')
     let keysWithoutScopes: Promise<Map<string, string>> | null = null
     const revoke = revocationOf(run)
     const revoked =
@@ -21,9 +21,10 @@ export const access: Part = {
     const refusals = secured.map((operation) => ({
       operation,
       async run() {
-        const parts = wellFormedParts(run, operation)
+        const parts = await wellFormedParts(run, operation)
         await refused(run, operation, parts, null, 401, 'no-key', 'a request without a key')
         await refused(run, operation, parts, unknownKey, 401, 'unknown-key', 'an unknown key')
+        if (run.options.profile !== 'platform') return
         keysWithoutScopes ??= createKeysWithout(run, secured)
         const key = run.accounts.needsOperator(operation)
           ? run.accounts.actor.key
@@ -42,6 +43,12 @@ export const access: Part = {
     }))
     return [...refusals, ...revoked]
   },
+}
+
+/** Another key of the same form: each letter and digit at its end is another one. */
+function changedKey(key: string): string {
+  const end = key.slice(-20).replace(/[0-9A-Za-z]/g, (character) => (character === 'A' ? 'B' : 'A'))
+  return key.slice(0, -20) + (end === key.slice(-20) ? `${end}A` : end)
 }
 
 /** The operation that revokes a key; null if it is not tested or does not exist. */
@@ -91,7 +98,7 @@ async function refused(
   what: string,
 ): Promise<void> {
   const answer = await run.call(part, operation, parts, key)
-  if (answer.status !== status)
+  if (!isRefusal(run, operation, answer.status, status))
     run.findings.add(
       operation.id,
       part,
@@ -100,11 +107,25 @@ async function refused(
     )
 }
 
-/** A well-formed request for a resource that does not exist. */
-function wellFormedParts(run: Run, operation: Operation): RequestParts {
+/** Servers of other APIs may answer 403, or 404 if they declare neither 401 nor 403. */
+function isRefusal(run: Run, operation: Operation, actual: number, expected: number): boolean {
+  if (actual === expected || run.options.profile === 'platform') return actual === expected
+  const declares = (status: number): boolean => operation.responses.has(status)
+  return actual === 401 || actual === 403 || (actual === 404 && !declares(401) && !declares(403))
+}
+
+/**
+ * A well-formed request. This API refuses a key before it looks for the resource, which need not exist; for
+ * another API the request is one that would succeed with the key.
+ */
+async function wellFormedParts(run: Run, operation: Operation): Promise<RequestParts> {
+  if (run.options.profile !== 'platform' && maySucceed(run, operation))
+    await createDependencies(run, operation, false, 1)
   return {
     ...sample(run, requestParts(run, operation, { minimal: true })),
-    path: unknownPath(run, operation),
+    path:
+      (run.options.profile === 'platform' ? null : await pathParameters(run, operation)) ??
+      unknownPath(run, operation),
   }
 }
 

@@ -43,13 +43,15 @@ export async function createAccounts({
   sender: Sender
   document: Json
 }): Promise<Accounts> {
-  const given: Account = { id: null, key: options.key, scopes: null }
-  await requireValidKey(operations, sender, options.key)
+  const { key } = options
+  const given: Account = { id: null, key: key ?? '', scopes: null }
+  if (key !== null) await requireValidKey(operations, sender, key)
   const creators = operations.filter(
     (operation) =>
+      options.profile === 'platform' &&
       operation.method === 'POST' &&
       !operation.path.includes('{') &&
-      keyProperty(document, operation, options.key) !== null,
+      keyProperty(document, operation, given.key) !== null,
   )
   const userCreator = creators.find(
     (operation) => !schemaOf(document, operation.body?.media[0].schema).properties?.scopes,
@@ -75,7 +77,7 @@ export async function createAccounts({
         body: { ...values, name: 'Contract test', ...extra },
         type: 'application/json',
       },
-      options.key,
+      given.key,
     )
     if (answer.status === 403) return null
     if (answer.status !== 201)
@@ -83,7 +85,7 @@ export async function createAccounts({
         `${userCreator.id} returned ${answer.status} when the run created its own user: ` +
           answer.text.slice(0, 300),
       )
-    return accountOf(document, userCreator, answer, options.key)
+    return accountOf(document, userCreator, answer, given.key)
   }
   const createdActor = await createUser()
   const otherUser =
@@ -104,7 +106,7 @@ export async function createAccounts({
     keyCreator,
     needsOperator,
     keyFor: (operation) =>
-      operation.scopes === null && !operation.optionalKey
+      key === null || (operation.scopes === null && !operation.optionalKey)
         ? null
         : needsOperator(operation)
           ? operator.key

@@ -1,6 +1,7 @@
 // The checks of every response: a declared status that is no server error, and the declared media type,
 // body and header fields.
-import type { Json, Response } from './document.ts'
+import { isJson, responseFor, type Json, type Operation, type Response } from './document.ts'
+import type { Profile } from './options.ts'
 import type { Answer } from './sender.ts'
 import { describe, type Validation } from './validation.ts'
 
@@ -11,18 +12,20 @@ export interface Problem {
   actual: string
 }
 
-export function problemsOf(answer: Answer, validation: Validation): Problem[] {
+export function problemsOf(answer: Answer, validation: Validation, profile: Profile): Problem[] {
   const { operation, status } = answer
   if (status >= 500 && status !== 503)
     return [{ check: 'server-error', expected: 'no server error', actual: `${status} ${excerpt(answer)}` }]
-  const declared = operation.responses.get(status)
-  // 405 for a method that the path does not have belongs to no operation.
-  if (declared === undefined && answer.method !== operation.method && status === 405) return []
+  const declared = responseFor(operation, status)
+  // The refusal of a method that the path does not have belongs to no operation.
+  if (answer.method !== operation.method && (status === 405 || (status === 404 && declared === undefined)))
+    return []
+  if (declared === undefined && profile === 'openapi' && isImplied(operation, status)) return []
   if (declared === undefined)
     return [
       {
         check: 'undeclared-status',
-        expected: `one of ${[...operation.responses.keys()].join(', ')}`,
+        expected: `one of ${[...operation.responses.keys(), ...operation.otherResponses.keys()].join(', ')}`,
         actual: `${status} ${excerpt(answer)}`,
       },
     ]
@@ -33,17 +36,28 @@ export function problemsOf(answer: Answer, validation: Validation): Problem[] {
   ]
 }
 
+/**
+ * Whether other APIs need not declare the status: 401 and 403 follow from the security of the operation. An
+ * operation may leave out the statuses for invalid requests, or all errors.
+ */
+function isImplied({ scopes, responses, otherResponses }: Operation, status: number): boolean {
+  if (scopes !== null && (status === 401 || status === 403)) return true
+  if (status < 400 || status >= 500 || otherResponses.has('4XX')) return false
+  if ([400, 404, 415, 422].includes(status)) return ![400, 404, 422].some((each) => responses.has(each))
+  return [...responses.keys()].every((each) => each < 400)
+}
+
 function bodyProblems(answer: Answer, { media }: Response, validation: Validation): Problem[] {
   const { operation, status, text, body } = answer
   const type = answer.headers.get('content-type')?.split(';')[0].trim().toLowerCase() ?? null
   if (media.length === 0)
     return text === '' ? [] : [{ check: 'body', expected: `no body with ${status}`, actual: excerpt(answer) }]
-  const found = media.find((each) => each.type === type || each.type === '*/*')
+  const found = type === null ? undefined : media.find((each) => covers(each.type, type))
   if (found === undefined)
     return [
       { check: 'media-type', expected: media.map((each) => each.type).join(' or '), actual: String(type) },
     ]
-  if (found.type !== 'application/json') return []
+  if (!isJson(type!)) return []
   if (body === undefined) return [{ check: 'media-type', expected: 'JSON', actual: excerpt(answer) }]
   const [problem] = validation.answered(found.pointer, body)
   return problem === undefined
@@ -57,12 +71,20 @@ function bodyProblems(answer: Answer, { media }: Response, validation: Validatio
       ]
 }
 
+/** Whether the declared media type, which may be a range such as `image/*`, includes the type. */
+function covers(declared: string, type: string): boolean {
+  const name = declared.split(';')[0].trim().toLowerCase()
+  return name === type || name === '*/*' || (name.endsWith('/*') && type.startsWith(name.slice(0, -1)))
+}
+
 function headerProblems({ status, headers }: Answer, declared: Response, validation: Validation): Problem[] {
   return declared.headers.flatMap(({ name, required, schema, pointer }) => {
+    // OpenAPI says to ignore a declaration of it.
+    if (name.toLowerCase() === 'content-type') return []
     const value = headers.get(name)
     if (value === null)
       return required ? [{ check: 'header', expected: `${name} with ${status}`, actual: 'none' }] : []
-    const typed = ['integer', 'number'].includes(schema.type) && value.trim() !== '' ? Number(value) : value
+    const typed = typedValue(schema, value)
     const [problem] = validation.answered(pointer, typed)
     return problem === undefined
       ? []
@@ -74,6 +96,15 @@ function headerProblems({ status, headers }: Answer, declared: Response, validat
           },
         ]
   })
+}
+
+/** The text of a header field as a value of the schema's type. */
+function typedValue({ type }: Json, text: string): Json {
+  const types = [type].flat()
+  if ((types.includes('integer') || types.includes('number')) && text.trim() !== '') return Number(text)
+  if (types.includes('boolean') && /^(true|false)$/.test(text)) return text === 'true'
+  if (types.includes('array')) return text.split(',').map((item) => item.trim())
+  return text
 }
 
 /** The request id in an error's body and the one in the X-Request-ID header must be the same. */

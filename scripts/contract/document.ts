@@ -3,6 +3,7 @@ import { escaped } from '../../infra/validation/json-pointer.ts'
 import { methods } from '../generate/methods.ts'
 import { resolve } from '../generate/resolve.ts'
 import { serverPath } from '../generate/servers.ts'
+import { idKey, listIn, ownIdKey } from '../openapi/resource-ids.ts'
 
 export type Json = any
 
@@ -11,6 +12,8 @@ export interface Parameter {
   in: 'path' | 'query' | 'header'
   required: boolean
   schema: Json
+  /** The examples of the parameter itself, not those of its schema. */
+  examples: Json[]
 }
 
 /** A media type of a body, its schema, and the JSON pointer of the schema in the document. */
@@ -30,14 +33,28 @@ export interface Operation {
   method: string
   /** Includes the server's prefix: `/v1/projects/{id}`. */
   path: string
+  /** The path item and the operation in the document. */
+  item: Json
+  node: Json
   tag: string
   parameters: Parameter[]
   body: { required: boolean; media: Media[] } | null
   responses: Map<number, Response>
+  /** The responses for a range of statuses such as `4XX`, and for all others: `default`. */
+  otherResponses: Map<string, Response>
+  /** Where requests send the key. */
+  credentials: Credential[]
   /** null if the operation needs no key. */
   scopes: string[] | null
   /** Whether the operation accepts a key but does not need one. */
   optionalKey: boolean
+}
+
+/** A place for the key in a request, such as the header `Authorization` with the prefix `Bearer `. */
+export interface Credential {
+  in: 'header' | 'query' | 'cookie'
+  name: string
+  scheme: 'bearer' | 'basic' | 'plain'
 }
 
 /** The operations in the order of the document. */
@@ -64,31 +81,54 @@ function operationOf(document: Json, path: string, item: Json, method: string): 
   const body =
     node.requestBody === undefined ? null : located(document, node.requestBody, `${at}/requestBody`)
   const needed = security.length > 0 && security.every((scheme) => Object.keys(scheme).length > 0)
+  const responses = Object.keys(node.responses).map((status) => {
+    const response = located(document, node.responses[status], `${at}/responses/${status}`)
+    const headers = Object.entries<Json>(response.node.headers ?? {}).map(([name, header]) => {
+      const found = located(document, header, `${response.pointer}/headers/${segment(name)}`)
+      const { required = false, schema } = found.node
+      return { name, required, schema: schemaOf(document, schema), pointer: `${found.pointer}/schema` }
+    })
+    return [status, { media: mediaOf(document, response), headers }] as const
+  })
   return {
-    id: node.operationId,
+    id: node.operationId ?? `${method.toUpperCase()} ${path}`,
     method: method.toUpperCase(),
     path: `${base}${path}`,
+    item,
+    node,
     tag: node.tags?.[0] ?? '',
-    parameters: [...shared, ...own].map(({ name, in: where, required = false, schema }) => ({
-      name,
-      in: where,
-      required,
-      schema: schemaOf(document, schema),
-    })),
-    body: body === null ? null : { required: body.node.required === true, media: mediaOf(document, body) },
-    responses: new Map(
-      Object.keys(node.responses)
-        .filter((status) => /^\d{3}$/.test(status))
-        .map((status) => {
-          const response = located(document, node.responses[status], `${at}/responses/${status}`)
-          const headers = Object.entries<Json>(response.node.headers ?? {}).map(([name, header]) => {
-            const found = located(document, header, `${response.pointer}/headers/${segment(name)}`)
-            const { required = false, schema } = found.node
-            return { name, required, schema: schemaOf(document, schema), pointer: `${found.pointer}/schema` }
-          })
-          return [Number(status), { media: mediaOf(document, response), headers }]
-        }),
+    parameters: [...shared, ...own].map(
+      ({ name, in: where, required = false, schema, example, examples }) => ({
+        name,
+        in: where,
+        required,
+        schema: schemaOf(document, schema),
+        examples: [
+          ...(example === undefined ? [] : [example]),
+          ...Object.values<Json>(examples ?? {}).map((each) => resolve(document, each).value),
+        ],
+      }),
     ),
+    body:
+      body === null
+        ? null
+        : {
+            required: body.node.required === true,
+            media: mediaOf(document, body).toSorted(
+              (a, b) => Number(isJson(b.type)) - Number(isJson(a.type)),
+            ),
+          },
+    responses: new Map(
+      responses
+        .filter(([status]) => /^\d{3}$/.test(status))
+        .map(([status, response]) => [Number(status), response]),
+    ),
+    otherResponses: new Map(
+      responses
+        .filter(([status]) => !/^\d{3}$/.test(status))
+        .map(([status, response]) => [status.toUpperCase(), response]),
+    ),
+    credentials: credentialsOf(document, security),
     scopes: needed ? [...new Set(security.flatMap((scheme) => Object.values<string[]>(scheme)[0]))] : null,
     optionalKey: !needed && security.some((scheme) => Object.keys(scheme).length > 0),
   }
@@ -119,21 +159,72 @@ function segment(name: string): string {
   return encodeURIComponent(escaped(name))
 }
 
-/** The success response: the lowest declared status below 300 with this media type, or null. */
-export function successOf(
-  operation: Operation,
-  type = 'application/json',
-): { status: number; media: Media } | null {
-  for (const [status, { media }] of [...operation.responses].sort(([a], [b]) => a - b)) {
-    const found = status < 300 ? media.find((each) => each.type === type) : undefined
+/** Whether the media type is JSON: `application/json`, `application/problem+json`. */
+export function isJson(type: string): boolean {
+  return /^application\/([\w.-]+\+)?json\b/i.test(type)
+}
+
+/** The declared response for the status, also by its range (`4XX`) or as the default. */
+export function responseFor({ responses, otherResponses }: Operation, status: number): Response | undefined {
+  return (
+    responses.get(status) ??
+    otherResponses.get(`${Math.floor(status / 100)}XX`) ??
+    otherResponses.get('DEFAULT')
+  )
+}
+
+/** The success response: the lowest declared status below 300 with a JSON body, or null. */
+export function successOf(operation: Operation): { status: number; media: Media } | null {
+  const ranges = [...operation.otherResponses].flatMap(([range, response]): Array<[number, Response]> =>
+    range === '2XX' ? [[200, response]] : [],
+  )
+  for (const [status, { media }] of [...operation.responses, ...ranges].sort(([a], [b]) => a - b)) {
+    const found = status < 300 ? media.find(({ type }) => isJson(type)) : undefined
     if (found !== undefined) return { status, media: found }
   }
   return null
 }
 
-/** The prefix of a typed id, which identifies the resource: `prj_` for `^prj_[0-7]…`. Else null. */
+/**
+ * The kind of resource that the schema's values identify: of a typed id its prefix (`prj_` for
+ * `^prj_[0-7]…`), of another id its collection. null if the schema is no id.
+ */
 export function kindOf(schema: Json): string | null {
-  return /^\^([a-z]+_)(\[[^\]]+\])+\{\d+\}\$$/.exec(schema?.pattern ?? '')?.[1] ?? null
+  return schema?.[idKey] ?? /^\^([a-z]+_)(\[[^\]]+\])+\{\d+\}\$$/.exec(schema?.pattern ?? '')?.[1] ?? null
+}
+
+/** The name of the property that identifies an object of the schema, and the kind of the object; or null. */
+export function ownId(document: Json, schema: Json): { name: string; kind: string } | null {
+  const properties: Json = schema?.properties ?? {}
+  const name = Object.keys(properties).find((each) => properties[each]?.[ownIdKey] === true) ?? 'id'
+  const kind = kindOf(schemaOf(document, properties[name]))
+  return kind === null ? null : { name, kind }
+}
+
+/** The id of an object of the schema as text; null if it has none. */
+export function idIn(document: Json, schema: Json, value: Json): string | null {
+  const id = value?.[ownId(document, schema)?.name ?? 'id']
+  return typeof id === 'string' || typeof id === 'number' ? String(id) : null
+}
+
+/** The list that the operation returns: the schema of its items, and the property that holds them. */
+export function listOf(document: Json, operation: Operation): { item: Json; property: string | null } | null {
+  const schema = operation.method === 'GET' ? successOf(operation)?.media.schema : undefined
+  return schema === undefined ? null : listIn(document, schema)
+}
+
+/** The places of the key for the first alternative of the operation's security that needs one. */
+function credentialsOf(document: Json, security: Json[]): Credential[] {
+  const names = Object.keys(security.find((scheme) => Object.keys(scheme).length > 0) ?? {})
+  return names.map((name) => {
+    const scheme = resolve(document, document.components?.securitySchemes?.[name]) ?? {}
+    if (scheme.type === 'apiKey') return { in: scheme.in, name: scheme.name, scheme: 'plain' }
+    return {
+      in: 'header',
+      name: 'Authorization',
+      scheme: scheme.type === 'http' && scheme.scheme?.toLowerCase() === 'basic' ? 'basic' : 'bearer',
+    }
+  })
 }
 
 /** The names of a path's parameters, in order. */

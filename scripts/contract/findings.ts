@@ -2,7 +2,7 @@
 import type { Problem } from './checks.ts'
 import type { Json } from './document.ts'
 import { fieldsOf, isAttachment } from './forms.ts'
-import type { SentRequest } from './sender.ts'
+import { keyHeader, type SentRequest } from './sender.ts'
 
 export interface Finding extends Problem {
   operation: string
@@ -59,12 +59,17 @@ export function createFindings(): Findings {
 }
 
 /** The request as a POSIX shell command. Files are named, not included. */
-export function curlOf({ method, url, parts, key }: SentRequest): string {
+export function curlOf({ operation, method, url: sent, parts, key }: SentRequest): string {
+  const url = key === null ? sent : sent.replaceAll(encodeURIComponent(key), '$KEY')
   const words = ['curl', '-i', ...(method === 'GET' ? [] : ['-X', method]), quoted(url)]
   const header = (name: string, value: string): void => {
-    words.push('-H', name === 'Authorization' ? `"${name}: ${value}"` : quoted(`${name}: ${value}`))
+    words.push('-H', value.includes('$KEY') ? `"${name}: ${value}"` : quoted(`${name}: ${value}`))
   }
-  if (key !== null) header('Authorization', 'Bearer $KEY')
+  for (const credential of key === null ? [] : operation.credentials) {
+    const field = credential.scheme === 'basic' ? null : keyHeader(credential, '$KEY')
+    if (field !== null) header(...field)
+    else if (credential.in === 'header') words.push('-u', '"$KEY"')
+  }
   for (const [name, value] of Object.entries(parts.headers)) header(name, value)
   if (parts.raw !== undefined) {
     if (parts.type !== undefined) header('Content-Type', parts.type)

@@ -28,6 +28,7 @@ class FlowEnded extends Error {}
 export const flows: Part = {
   name: part,
   checks(run) {
+    if (run.options.profile !== 'platform') return []
     if (!run.accounts.createdUser || run.accounts.otherUser === null) return []
     return all.flatMap(({ operations: names, work }) => {
       const operations = names.map((name) => run.operations.find(({ id }) => id === name))

@@ -29,6 +29,7 @@ export function encodeBody(type: string, body: Json): { contentType: string; byt
       ),
     }
   if (isAttachment(body)) return { contentType: type, bytes: body.bytes }
+  if (type.startsWith('text/')) return { contentType: type, bytes: Buffer.from(String(body)) }
   return { contentType: type, bytes: Buffer.from(JSON.stringify(body)) }
 }
 

@@ -29,8 +29,8 @@ export async function checkListMembership(
       until: known.id,
     })
     const there = body !== null
-    if (read === null || (!read.whole && there && !read.items.some(({ id }) => id === known.id))) continue
-    const times = read.items.filter(({ id }) => id === known.id).length
+    if (read === null || (!read.whole && there && !read.ids.includes(known.id))) continue
+    const times = read.ids.filter((id) => id === known.id).length
     // A list of resources that other users created for the caller, such as invitations, need not have it.
     if (there && times === 0 && names.length === 0 && !(await isOwnList(run, list, known))) continue
     const expect = expectationFor(run, list)

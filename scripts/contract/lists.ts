@@ -1,6 +1,8 @@
 // Lists: every page size gives the same items, every order sorts, and every filter selects exactly its items.
-import { kindOf, schemaOf, type Json, type Operation } from './document.ts'
-import { readPages, type PagesRead } from './pages.ts'
+import { kindOf, listOf, schemaOf, type Json, type Operation } from './document.ts'
+import { readPages } from './pages.ts'
+import type { PagesRead } from './pages-read.ts'
+import { checkPlainPages } from './plain-lists.ts'
 import { make, createOperations, createWith, pathParameters } from './requests.ts'
 import { isPaged, itemSchema, listItemKind } from './resources.ts'
 import type { Part } from './part.ts'
@@ -17,10 +19,10 @@ export const lists: Part = {
   name: part,
   checks: (run) => [
     ...run.selected
-      .filter(isPaged)
+      .filter((operation) => isPaged(operation) || listOf(run.document, operation) !== null)
       .map((operation) => ({ operation, run: async () => await checkList(run, operation) })),
     ...run.selected
-      .filter(isLog)
+      .filter((operation) => run.options.profile === 'platform' && isLog(operation))
       .map((operation) => ({ operation, run: async () => await checkLog(run, operation) })),
   ],
 }
@@ -55,7 +57,9 @@ async function checkList(run: Run, operation: Operation): Promise<void> {
   if (kind !== null && !run.options.readOnly) await createForSorting(run, operation, kind, path)
   all = await read()
   if (all === null || !all.whole || all.total > maxItems) return
-  await checkPageSizes(run, operation, path, all)
+  if (isPaged(operation)) await checkPageSizes(run, operation, path, all)
+  else await checkPlainPages(run, part, operation, path, all)
+  if (all.ids.includes(null)) return
   await checkOrders(run, operation, all, read)
   await checkFilters(run, operation, all, read)
 }
@@ -148,13 +152,14 @@ async function checkCursor(
   }
 }
 
-function ids({ items }: PagesRead): string[] {
-  return items.map(({ id }) => id)
+function ids({ ids: all }: PagesRead): Array<string | null> {
+  return [...all]
 }
 
 type Read = (query?: Record<string, string>) => Promise<PagesRead | null>
 
 async function checkOrders(run: Run, operation: Operation, all: PagesRead, read: Read): Promise<void> {
+  if (!operation.parameters.some(({ name }) => name === 'order')) return
   const sort = operation.parameters.find(({ name }) => name === 'sort')
   const names: string[] = sort?.schema.enum ?? []
   for (const name of names) {
@@ -236,17 +241,27 @@ async function checkFilters(run: Run, operation: Operation, all: PagesRead, read
       const others = (allowed ?? [])
         .filter((value) => !values.includes(value) && !String(value).endsWith('*'))
         .slice(0, 1)
-      for (const value of [...values, ...others])
+      const other = await otherId(run, schema, values)
+      for (const value of [...values, ...others, ...other])
         await checkFilter(run, operation, all, read, {
           name,
           value,
           has: (item) => valueOf(item).includes(value),
           exact,
         })
-    } else if (name === 'q') {
+    } else if (name === 'q' && run.options.profile === 'platform') {
       await checkSearch(run, operation, all, read, properties)
     }
   }
+}
+
+/** The id of a resource that no item names, if the parameter is an id. Creates one if there is none. */
+async function otherId(run: Run, schema: Json, values: Json[]): Promise<string[]> {
+  const kind = kindOf(schema)
+  if (kind === null || run.options.profile === 'platform') return []
+  const known = run.pool.ids(kind).find((id) => !values.map(String).includes(id))
+  const found = known ?? (run.options.readOnly ? undefined : (await make(run, kind))?.id)
+  return found === undefined ? [] : [found]
 }
 
 interface Filter {
@@ -268,12 +283,13 @@ async function checkFilter(
   const find = (expected: string, actual: string): void =>
     run.findings.add(operation.id, part, { check: 'filter', expected, actual }, found.last)
   const wrong = exact ? found.items.find((item) => !has(item)) : undefined
-  if (wrong !== undefined) find(`only items with the requested ${name}`, `${wrong.id}`)
-  const missing = all.items.find((item) => has(item) && !found.items.some(({ id }) => id === item.id))
+  if (wrong !== undefined)
+    find(`only items with the requested ${name}`, String(found.ids[found.items.indexOf(wrong)]))
+  const lost = all.items.findIndex((item, i) => has(item) && !found.ids.includes(all.ids[i]))
   // A background job may have changed the value in between, for example a document's status.
-  const still = missing === undefined ? null : await read()
-  if (still?.items.some((item) => item.id === missing!.id && has(item)) === true)
-    find(`all items with the requested ${name}`, `${missing!.id} is missing`)
+  const still = lost < 0 ? null : await read()
+  if (still?.items.some((item, i) => still.ids[i] === all.ids[lost] && has(item)) === true)
+    find(`all items with the requested ${name}`, `${all.ids[lost]} is missing`)
 }
 
 /** A word of an item's name finds the item; an unknown word finds nothing. */
@@ -285,8 +301,7 @@ async function checkSearch(
   properties: Json,
 ): Promise<void> {
   const name = ['name', 'title'].find((each) => each in properties)
-  const item =
-    name === undefined ? undefined : all.items.find((each) => /^[a-z]{4,}$/i.test(each[name] ?? ''))
+  const at = name === undefined ? -1 : all.items.findIndex((each) => /^[a-z]{4,}$/i.test(each[name] ?? ''))
   const none = await read({ q: 'zqxjkvbpwmnothing' })
   if (none !== null && none.total !== 0)
     run.findings.add(
@@ -295,15 +310,15 @@ async function checkSearch(
       { check: 'search', expected: 'no result for an unknown word', actual: `${none.total} items` },
       none.last,
     )
-  if (item === undefined) return
-  const found = await read({ q: item[name!].slice(0, 8).toUpperCase() })
-  if (found !== null && !found.items.some(({ id }) => id === item.id) && found.whole)
+  if (at < 0) return
+  const found = await read({ q: all.items[at][name!].slice(0, 8).toUpperCase() })
+  if (found !== null && !found.ids.includes(all.ids[at]) && found.whole)
     run.findings.add(
       operation.id,
       part,
       {
         check: 'search',
-        expected: `${item.id} for a word of its ${name} in upper case`,
+        expected: `${all.ids[at]} for a word of its ${name} in upper case`,
         actual: `${found.total} other items`,
       },
       found.last,

@@ -1,7 +1,7 @@
 // `npm run contract -- --url URL --key KEY`: runs the contract tests against any running server of this API,
 // a deployed one included. Requests are generated from the OpenAPI document, and every response is checked.
 import { randomInt } from 'node:crypto'
-import { readFileSync, writeFileSync } from 'node:fs'
+import { writeFileSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { parseArgs } from 'node:util'
 import { UsageError } from './accounts.ts'
@@ -13,15 +13,20 @@ import { ServerUnreachable } from './sender.ts'
 import { runContract, type Outcome } from './run-all.ts'
 import { operationsOf, type Json, type Operation } from './document.ts'
 import { withListedValues } from './listed-values.ts'
+import { asOpenapi31, readOpenapi } from '../openapi/read.ts'
+import { withMergedParts } from '../openapi/merge-parts.ts'
+import { withResourceIds } from '../openapi/resource-ids.ts'
+import type { Profile } from './options.ts'
 import { answerHelp } from '../../infra/command-help.ts'
 
 const usage = `npm run contract -- --url URL --key KEY [options]
 
   --url URL          the server's base URL, without /v1
-  --key KEY          an API key; default $CONTRACT_KEY. If the key may create users,
-                     the run creates its own users and changes no existing account
+  --key KEY          an API key; default $CONTRACT_KEY. With the profile platform, if the key
+                     may create users, the run creates its own and changes no existing account
   --second-key KEY   an API key of another user, for the tenant isolation checks
-  --spec FILE        the OpenAPI document as JSON; default: the server's /openapi.json
+  --spec FILE        the OpenAPI document, JSON or YAML; default: the server's /openapi.json
+  --profile NAME     openapi, for any API, or platform, for this one; default openapi
   --seed N           repeats the requests of an earlier run
   --runs N           generated valid requests per operation; default 10
   --operation ID     only this operation; may be repeated
@@ -45,6 +50,7 @@ function parseOptions(args: string[]) {
       key: { type: 'string' },
       'second-key': { type: 'string' },
       spec: { type: 'string' },
+      profile: { type: 'string', default: 'openapi' },
       seed: { type: 'string' },
       runs: { type: 'string', default: '10' },
       operation: { type: 'string', multiple: true },
@@ -64,13 +70,13 @@ type Options = ReturnType<typeof parseOptions>
 /** Throws UsageError if the document cannot be read. */
 async function readDocument({ spec, url }: Options): Promise<Json> {
   try {
-    if (spec !== undefined) return JSON.parse(readFileSync(resolve(spec), 'utf8'))
+    if (spec !== undefined) return await readOpenapi(resolve(spec))
     const response = await fetch(`${url}/openapi.json`, { signal: AbortSignal.timeout(30_000) })
     if (response.status !== 200)
       throw new UsageError(
         `${url}/openapi.json returned ${response.status}. Pass the OpenAPI document with --spec FILE.`,
       )
-    return await response.json()
+    return asOpenapi31(await response.json())
   } catch (error) {
     if (error instanceof UsageError) throw error
     const { cause, message } = error as Error
@@ -100,6 +106,17 @@ function operationFilter(
     (path === undefined || each.path.startsWith(path) || each.path.startsWith(`/v1${path}`))
 }
 
+function profileOf({ profile }: Options): Profile {
+  if (profile === 'openapi' || profile === 'platform') return profile
+  throw new UsageError(`--profile must be openapi or platform, not ${profile}.`)
+}
+
+/** The document as the checks of the profile read it. */
+export function preparedDocument(document: Json, profile: Profile): Json {
+  const listed = withListedValues(document)
+  return profile === 'platform' ? listed : withResourceIds(withMergedParts(listed))
+}
+
 function numberOf(name: string, text: string | undefined, minimum: number): number {
   const number = Number(text)
   if (text === undefined || !Number.isInteger(number) || number < minimum)
@@ -113,16 +130,21 @@ async function main(): Promise<number> {
     console.log(usage)
     return 0
   }
-  const key = options.key ?? process.env.CONTRACT_KEY
-  if (options.url === undefined || key === undefined)
+  const profile = profileOf(options)
+  const key = options.key ?? process.env.CONTRACT_KEY ?? null
+  if (options.url === undefined || (key === null && profile === 'platform'))
     throw new UsageError('--url and --key are required. See --help.')
   if (!/^https?:\/\//.test(options.url) || URL.parse(options.url) === null)
     throw new UsageError(`--url must be a URL such as http://127.0.0.1:3000, not ${options.url}.`)
   const url = options.url.replace(/\/+$/, '')
-  const document = withListedValues(await readDocument({ ...options, url }))
+  const document = preparedDocument(await readDocument({ ...options, url }), profile)
+  const operations = operationsOf(document)
+  if (key === null && operations.some(({ scopes }) => scopes !== null))
+    throw new UsageError('The contract has operations that need a key. Pass one with --key.')
   const seed = options.seed === undefined ? randomInt(1, 2 ** 31 - 1) : numberOf('seed', options.seed, 0)
   const progress = createProgress(process.stderr)
   const outcome = await runContract({
+    profile,
     document,
     base: url,
     key,
@@ -131,7 +153,7 @@ async function main(): Promise<number> {
     runs: numberOf('runs', options.runs, 1),
     readOnly: options['read-only'],
     time: numberOf('time', options.time, 1) * 1000,
-    selected: operationFilter(options, operationsOf(document)),
+    selected: operationFilter(options, operations),
     onProgress: progress.show,
   }).finally(() => progress.end())
   report(outcome, url, options)

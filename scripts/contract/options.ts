@@ -1,10 +1,18 @@
 // The options of a run: the server, the keys and the operations to test.
 import type { Json, Operation } from './document.ts'
 
+/**
+ * What a server must keep besides its OpenAPI document. `openapi`: what HTTP and the document say, for any
+ * API. `platform`: also the rules of this API, such as 400 for every invalid request.
+ */
+export type Profile = 'openapi' | 'platform'
+
 export interface RunOptions {
+  profile: Profile
   document: Json
   base: string
-  key: string
+  /** null if the server needs no key. */
+  key: string | null
   secondKey: string | null
   seed: number
   /** Generated valid requests per operation. */

@@ -1,33 +1,21 @@
 // Reads the pages of a list and checks page length, duplicates, totals and links.
-import type { Json, Operation } from './document.ts'
+import { idIn, type Json, type Operation } from './document.ts'
+import type { PageOptions, PagesRead } from './pages-read.ts'
+import { readPlainList } from './plain-lists.ts'
+import { isPaged, itemSchema } from './resources.ts'
 import type { Run } from './run-context.ts'
 import type { Answer } from './sender.ts'
-
-export interface PagesRead {
-  items: Json[]
-  total: number
-  /** Whether all pages were read. */
-  whole: boolean
-  last: Answer
-}
-
-export interface PageOptions {
-  path: Record<string, string>
-  query?: Record<string, string>
-  limit?: number
-  maxPages: number
-  /** Stops at the page with this id. */
-  until?: string
-  key?: string | null
-}
 
 /** null if the list cannot be read or changes in between. */
 export async function readPages(
   run: Run,
   part: string,
   operation: Operation,
-  { path, query = {}, limit = 100, maxPages, until, key }: PageOptions,
+  options: PageOptions,
 ): Promise<PagesRead | null> {
+  if (!isPaged(operation)) return await readPlainList(run, part, operation, options)
+  const { path, query = {}, limit = 100, maxPages, until, key } = options
+  const item = itemSchema(run.document, operation)
   const items: Json[] = []
   const answers: Answer[] = []
   let total = 0
@@ -48,7 +36,7 @@ export async function readPages(
     if (
       page >= pagination.total_pages ||
       answer.body.data.length === 0 ||
-      (until !== undefined && answer.body.data.some(({ id }: Json) => id === until))
+      (until !== undefined && answer.body.data.some((each: Json) => idIn(run.document, item, each) === until))
     )
       break
   }
@@ -56,7 +44,7 @@ export async function readPages(
   const whole = answers.length >= Math.ceil(total / limit)
   for (const [i, answer] of answers.entries())
     checkPage(run, part, operation, answer, { page: i + 1, limit, total })
-  const ids = items.map(({ id }) => id)
+  const ids = items.map((each) => idIn(run.document, item, each))
   const twice = ids.find((id, i) => ids.indexOf(id) !== i)
   if (twice !== undefined && !(await changedMeanwhile(run, operation, { path, query, key }, total)))
     run.findings.add(
@@ -81,7 +69,7 @@ export async function readPages(
       },
       last,
     )
-  return { items, total, whole, last }
+  return { items, ids, total, whole, last }
 }
 
 /** Whether the list's total has changed in between. */

@@ -1,8 +1,19 @@
 // Generates valid requests: values for the parameters and the body, and resources for the path.
 import fc from 'fast-check'
 import { flattened } from '../../infra/validation/query-objects.ts'
-import { kindOf, pathNames, schemaOf, type Json, type Operation } from './document.ts'
+import {
+  idIn,
+  isJson,
+  kindOf,
+  ownId,
+  pathNames,
+  responseFor,
+  schemaOf,
+  type Json,
+  type Operation,
+} from './document.ts'
 import { digestHeaders, headerValues, opaqueParameters, semanticHeaders } from './exceptions.ts'
+import { idKey } from '../openapi/resource-ids.ts'
 import { maySucceed, type Run } from './run-context.ts'
 import type { Answer, RequestParts } from './sender.ts'
 import { matchingPattern, valuesOf } from './values.ts'
@@ -81,7 +92,12 @@ function bodies(
   selected?: string,
 ): fc.Arbitrary<{ body?: Json; type?: string }> {
   if (operation.body === null || (minimal && !operation.body.required)) return fc.constant({})
-  const media = operation.body.media.filter(({ type }) => selected === undefined || type === selected)
+  const media = operation.body.media.filter(
+    ({ type, schema }) =>
+      (selected === undefined || type === selected) &&
+      (run.options.profile === 'platform' || canEncode(type, schema)),
+  )
+  if (media.length === 0) return fc.constant({})
   return fc.oneof(
     ...media.map(({ type, schema, pointer }) => {
       const value = valuesOf(run.document, schema, run.pool)
@@ -90,7 +106,7 @@ function bodies(
         schema.format === 'binary' || containsBytes(run.document, schema)
           ? value
           : value.filter((each) => run.validation.asked(pointer, each).length === 0)
-      const examples: Json[] = (schema.examples ?? []).filter(
+      const examples: Json[] = (run.options.profile === 'platform' ? (schema.examples ?? []) : []).filter(
         (example: Json) => !typedId.test(JSON.stringify(example)),
       )
       if (minimal) return matched.map((each) => ({ body: minimalBody(schema, each), type }))
@@ -102,6 +118,16 @@ function bodies(
       )
       return mixed.map((body) => ({ body, type }))
     }),
+  )
+}
+
+/** Whether values of the schema can be sent as this media type. */
+export function canEncode(type: string, { format, type: types }: Json): boolean {
+  return (
+    isJson(type) ||
+    ['multipart/form-data', 'application/x-www-form-urlencoded'].includes(type) ||
+    format === 'binary' ||
+    (type.startsWith('text/') && [types].flat().includes('string'))
   )
 }
 
@@ -151,8 +177,13 @@ export async function pathParameters(
   const kinds = idKinds(operation)
   const last = names.findLast((name) => kinds[name] !== undefined)
   const linkedPaths = run.pool.linkedPaths(operation)
-  if (last === undefined || Object.keys(kinds).length < names.length)
+  const plainNames = names.filter((name) => kinds[name] === undefined)
+  if (plainNames.length > 0 && run.options.profile === 'platform')
     return linkedPaths.length === 0 ? null : linkedPaths[0]
+  const plainValues = Object.fromEntries(
+    plainNames.map((name) => [name, plainParameter(run, operation, name)]),
+  )
+  if (last === undefined) return linkedPaths[0] ?? plainValues
   const reads = operation.method === 'GET'
   const parents = Object.values(kinds).filter((kind) => kind !== kinds[last])
   const fits = (known: KnownResource): boolean => parents.every((kind) => known.parents[kind] !== undefined)
@@ -160,10 +191,30 @@ export async function pathParameters(
   if (found === undefined && !run.options.readOnly && depth < 4)
     found = (await make(run, kinds[last], depth + 1)) ?? undefined
   found = found !== undefined && fits(found) ? found : run.pool.list(kinds[last], !reads).find(fits)
-  if (found === undefined) return null
+  if (found === undefined)
+    return run.options.profile === 'platform'
+      ? null
+      : Object.fromEntries(names.map((name) => [name, plainParameter(run, operation, name)]))
   return Object.fromEntries(
-    names.map((name) => [name, kinds[name] === found.kind ? found.id : found.parents[kinds[name]]]),
+    names.map((name) => [
+      name,
+      plainValues[name] ?? (kinds[name] === found.kind ? found.id : found.parents[kinds[name]]),
+    ]),
   )
+}
+
+/** A value for a path parameter that is no id: an example of the contract, or a generated value. */
+function plainParameter(run: Run, operation: Operation, name: string): string {
+  const parameter = operation.parameters.find((each) => each.in === 'path' && each.name === name)
+  const { schema = {}, examples = [] } = parameter ?? {}
+  const [example] = [...examples, schema.example, ...(schema.examples ?? [])].filter(
+    (value) => value !== undefined,
+  )
+  if (example !== undefined) return String(example)
+  const { [idKey]: _kind, ...plain } = schema
+  const values = valuesOf(run.document, plain, run.pool)
+  const value = values === null ? '' : String(sample(run, values))
+  return /^[\w .~-]+$/.test(value) && !/^\.+$/.test(value) ? value : 'none'
 }
 
 /** The POST operations that return a new resource of the kind, the most specific ones first. */
@@ -175,8 +226,7 @@ export function createOperations(run: Run, kind: string): Operation[] {
       !Object.values(idKinds(operation)).includes(kind) &&
       [...operation.responses].some(
         ([status, { media }]) =>
-          status < 300 &&
-          media.some(({ schema }) => kindOf(schemaOf(run.document, schema.properties?.id)) === kind),
+          status < 300 && media.some(({ schema }) => ownId(run.document, schema)?.kind === kind),
       ),
   )
   const reads = run.operations.find(
@@ -199,9 +249,7 @@ export function createOperations(run: Run, kind: string): Operation[] {
 /** Creates a resource and everything it needs. null if no attempt succeeds. */
 export async function make(run: Run, kind: string, depth = 0): Promise<KnownResource | null> {
   const made = await createWith(run, kind, {}, depth)
-  return made === null
-    ? null
-    : (run.pool.list(kind, true).find(({ id }) => id === made.answer.body.id) ?? null)
+  return made === null ? null : (run.pool.list(kind, true).find(({ id }) => id === made.id) ?? null)
 }
 
 /** Creates a resource with the given parts of the request; returns the operation and its response. */
@@ -210,7 +258,7 @@ export async function createWith(
   kind: string,
   given: { body?: Json; path?: Record<string, string>; part?: string; headers?: Record<string, string> },
   depth = 0,
-): Promise<{ answer: Answer; operation: Operation } | null> {
+): Promise<{ answer: Answer; operation: Operation; id: string } | null> {
   for (const operation of createOperations(run, kind)) {
     let last = 0
     for (let attempt = 0; attempt < 8; attempt++) {
@@ -230,13 +278,10 @@ export async function createWith(
         headers: { ...parts.headers, ...given.headers },
       })
       last = answer.status
-      const answered = answer.operation.responses.get(answer.status)?.media[0]?.schema
-      if (
-        answer.status < 300 &&
-        answer.body?.id !== undefined &&
-        kindOf(schemaOf(run.document, answered?.properties?.id)) === kind
-      )
-        return { answer, operation }
+      const schema = responseFor(operation, answer.status)?.media[0]?.schema
+      const id = idIn(run.document, schema, answer.body)
+      if (answer.status < 300 && id !== null && ownId(run.document, schema)?.kind === kind)
+        return { answer, operation, id }
     }
   }
   return null
@@ -281,11 +326,14 @@ export function unknownPath(run: Run, operation: Operation): Record<string, stri
   return Object.fromEntries(
     operation.parameters
       .filter((each) => each.in === 'path')
-      .map(({ name, schema }) => [
-        name,
-        schema.pattern === undefined
-          ? String(schema.enum?.[0] ?? 'none')
-          : sample(run, matchingPattern(schema.pattern)),
-      ]),
+      .map(({ name, schema }) => [name, unknownValue(run, schema)]),
   )
+}
+
+function unknownValue(run: Run, schema: Json): string {
+  if (schema.pattern !== undefined) return sample(run, matchingPattern(schema.pattern))
+  if (schema.format === 'uuid') return sample(run, fc.uuid({ version: 4 }))
+  if ([schema.type].flat().includes('integer'))
+    return String(Math.min(schema.maximum ?? 2 ** 31 - 2, 2 ** 31 - 2))
+  return String(schema.enum?.[0] ?? 'none')
 }

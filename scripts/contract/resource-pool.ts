@@ -1,7 +1,18 @@
 // The resources that the run knows. Every response adds to them.
 // The run changes only resources that it created.
 import { patternOf } from '../../infra/validation/path-template.ts'
-import { type Json, type Operation, kindOf, pathNames, schemaOf, successOf } from './document.ts'
+import {
+  idIn,
+  isJson,
+  kindOf,
+  ownId,
+  pathNames,
+  responseFor,
+  schemaOf,
+  successOf,
+  type Json,
+  type Operation,
+} from './document.ts'
 import type { Answer } from './sender.ts'
 
 export interface KnownResource {
@@ -38,7 +49,7 @@ export function createResourcePool(document: Json, operations: Operation[]): Res
     operations
       .filter((operation) => operation.method === 'POST')
       .map((operation) => successOf(operation)?.media.schema)
-      .map((schema) => kindOf(schemaOf(document, schema?.properties?.id))),
+      .map((schema) => ownId(document, schema)?.kind),
   )
   const kinds = new Map(operations.map((operation) => [operation.id, idKinds(operation)]))
   const templates = operations
@@ -50,28 +61,30 @@ export function createResourcePool(document: Json, operations: Operation[]): Res
     }))
 
   const note = (kind: string, id: string, parents: Record<string, string>, created: boolean): void => {
-    const known = found.get(id)
-    if (known === undefined) found.set(id, { kind, id, parents, created, deleted: false })
+    const known = found.get(`${kind} ${id}`)
+    if (known === undefined) found.set(`${kind} ${id}`, { kind, id, parents, created, deleted: false })
     else if (Object.keys(known.parents).length < Object.keys(parents).length) known.parents = parents
   }
 
   const walk = (schema: Json, value: Json, answer: Answer, top: boolean): void => {
     const full = schemaOf(document, schema)
-    if (typeof value === 'string') {
+    if (typeof value === 'string' || typeof value === 'number') {
       const kind = kindOf(full)
-      if (kind !== null) note(kind, value, {}, answer.operation.method === 'POST' && !creators.has(kind))
-      else address(value)
+      if (kind !== null)
+        note(kind, String(value), {}, answer.operation.method === 'POST' && !creators.has(kind))
+      else if (typeof value === 'string') address(value)
     } else if (Array.isArray(value)) {
       for (const item of value) walk(full.items ?? {}, item, answer, false)
     } else if (typeof value === 'object' && value !== null) {
-      const own = kindOf(schemaOf(document, full.properties?.id))
+      const own = ownId(document, full)?.kind ?? null
+      const id = idIn(document, full, value)
       // Items without typed ids are known by the name of their collection.
       if (own === null && typeof value.id === 'string' && answer.operation.path.endsWith('s')) {
         const name = answer.operation.path.split('/').at(-1)!.slice(0, -1)
         names.set(name, (names.get(name) ?? new Set()).add(value.id))
       }
-      if (own !== null && typeof value.id === 'string')
-        note(own, value.id, parentsOf(answer, own), top && answer.operation.method === 'POST')
+      if (own !== null && id !== null)
+        note(own, id, parentsOf(answer, own), top && answer.operation.method === 'POST')
       for (const [name, item] of Object.entries(value))
         if (full.properties?.[name] !== undefined) walk(full.properties[name], item, answer, false)
     }
@@ -105,12 +118,12 @@ export function createResourcePool(document: Json, operations: Operation[]): Res
     record(answer) {
       if (answer.status >= 300) return
       if (answer.method === 'DELETE')
-        for (const id of Object.values(answer.parts.path).slice(-1))
-          if (found.has(id)) found.get(id)!.deleted = true
+        for (const [name, kind] of Object.entries(kinds.get(answer.operation.id)!).slice(-1)) {
+          const known = found.get(`${kind} ${answer.parts.path[name]}`)
+          if (known !== undefined && answer.operation.path.endsWith(`{${name}}`)) known.deleted = true
+        }
       if (answer.body === undefined) return
-      const media = answer.operation.responses
-        .get(answer.status)
-        ?.media.find(({ type }) => type === 'application/json')
+      const media = responseFor(answer.operation, answer.status)?.media.find(({ type }) => isJson(type))
       if (media !== undefined) walk(media.schema, answer.body, answer, true)
     },
     list: (kind, own = false) =>

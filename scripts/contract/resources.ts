@@ -1,5 +1,5 @@
 // Groups the operations by resource, from their paths and the typed ids in their responses.
-import { kindOf, schemaOf, successOf, type Json, type Operation } from './document.ts'
+import { listOf, ownId, schemaOf, successOf, type Json, type Operation } from './document.ts'
 import type { Run } from './run-context.ts'
 import { idKinds } from './resource-pool.ts'
 
@@ -35,21 +35,23 @@ export function resourcesOf({ operations, document }: Pick<Run, 'operations' | '
 }
 
 function itemKind(document: Json, operation: Operation): string | null {
-  return kindOf(schemaOf(document, successOf(operation)?.media.schema.properties?.id))
+  return ownId(document, successOf(operation)?.media.schema)?.kind ?? null
 }
 
-/** The kind of id of the items in a paged list's `data`; null if the operation is not a paged list. */
+/** The kind of id of the items in a list; null if the operation is not a list. */
 export function listItemKind(document: Json, operation: Operation): string | null {
-  if (!isPaged(operation)) return null
-  return kindOf(schemaOf(document, itemSchema(document, operation).properties?.id))
+  if (!isPaged(operation) && listOf(document, operation) === null) return null
+  return ownId(document, itemSchema(document, operation))?.kind ?? null
 }
 
+/** Whether the list has `data` and `pagination`. */
 export function isPaged(operation: Operation): boolean {
   const properties = operation.method === 'GET' ? successOf(operation)?.media.schema.properties : undefined
   return properties?.data !== undefined && properties.pagination !== undefined
 }
 
 export function itemSchema(document: Json, operation: Operation): Json {
+  if (!isPaged(operation)) return listOf(document, operation)!.item
   const data = schemaOf(document, successOf(operation)!.media.schema.properties.data)
   return schemaOf(document, data.items)
 }

@@ -3,16 +3,15 @@
 import { access } from './access.ts'
 import { cleanUp } from './cleanup.ts'
 import { crud } from './crud-lifecycle.ts'
-import type { Operation } from './document.ts'
-import { neverSucceeds } from './exceptions.ts'
+import { responseFor, type Operation } from './document.ts'
 import { flows } from './flows.ts'
 import { invalid } from './invalid-requests.ts'
 import { isShared, lists } from './lists.ts'
 import type { RunOptions } from './options.ts'
 import { ranges } from './ranges.ts'
 import { runChecks, type Check, type Part } from './part.ts'
-import { isPaged } from './resources.ts'
-import { createRun, createShared, type Run, type Shared } from './run-context.ts'
+import { listItemKind } from './resources.ts'
+import { createRun, createShared, isUnreachable, type Run, type Shared } from './run-context.ts'
 import { isolation } from './tenant-isolation.ts'
 import { valid } from './valid-requests.ts'
 
@@ -102,7 +101,7 @@ async function checkAll(shared: Shared, runs: Run[]): Promise<void> {
 /** Reads the lists of what exists already, so that the checks can read and reference it. */
 function existingResources(run: Run): Check[] {
   return run.operations
-    .filter((operation) => isPaged(operation) && !operation.path.includes('{'))
+    .filter((operation) => listItemKind(run.document, operation) !== null && !operation.path.includes('{'))
     .map((operation) => ({ operation, run: async () => void (await run.call('lists', operation, {})) }))
 }
 
@@ -114,23 +113,30 @@ function summed(all: Array<Record<string, number>>): Record<string, number> {
 }
 
 /** Whether the operation answered with a declared success. */
-export function hasSucceeded(matrix: Outcome['matrix'], { id, responses }: Operation): boolean {
-  return [...responses.keys()].some((status) => status < 400 && matrix.has(`${id} ${status}`))
+export function hasSucceeded(matrix: Outcome['matrix'], operation: Operation): boolean {
+  return [...matrix.keys()].some((name) => {
+    const status = Number(name.slice(operation.id.length + 1))
+    return name.startsWith(`${operation.id} `) && status < 400 && responseFor(operation, status) !== undefined
+  })
 }
 
-function notesOf({ counts: { waits, waited }, matrix }: Shared, selected: Operation[]): string[] {
+function notesOf({ counts: { waits, waited }, matrix, options }: Shared, selected: Operation[]): string[] {
   const unreached = selected
     .filter((operation) => !hasSucceeded(matrix, operation))
     .map(
-      ({ id }) =>
-        `${id} never succeeded` +
-        (neverSucceeds.has(id) ? ': it changes global state or needs input from another system' : ''),
+      (operation) =>
+        `${operation.id} never succeeded` +
+        (isUnreachable(options, operation)
+          ? ': it changes global state or needs input from another system'
+          : ''),
     )
   return waits === 0
     ? unreached
     : [
         ...unreached,
         `The server's rate limits delayed ${waits} requests, ${waited} s in total. ` +
-          'Start a test server with higher RATE_LIMIT_… settings',
+          (options.profile === 'platform'
+            ? 'Start a test server with higher RATE_LIMIT_… settings'
+            : 'Start a test server with higher limits'),
       ]
 }

@@ -1,6 +1,6 @@
 // Sends the requests of a run and waits as Retry-After says.
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { Json, Operation } from './document.ts'
+import { isJson, type Credential, type Json, type Operation } from './document.ts'
 import { encodeBody } from './forms.ts'
 
 /** A request without its operation and key. */
@@ -68,8 +68,8 @@ export function createSender(
   { counts, onAnswer = () => {} }: { counts: RequestCounts; onAnswer?: (answer: Answer) => void },
 ): Sender {
   const send: Sender['send'] = async (operation, parts, key) => {
-    const url = `${base}${requestTarget(operation, parts)}`
-    const { headers, bytes } = encodeRequest(parts, key)
+    const url = `${base}${requestTarget(operation, parts, key)}`
+    const { headers, bytes } = encodeRequest(operation, parts, key)
     const method = parts.method ?? operation.method
     for (let attempt = 1; ; attempt++) {
       counts.requests++
@@ -89,17 +89,35 @@ export function createSender(
   return { send }
 }
 
-export function requestTarget({ path }: Operation, parts: RequestParts): string {
+export function requestTarget(
+  { path, credentials }: Operation,
+  parts: RequestParts,
+  key: string | null = null,
+): string {
   const filled = path.replace(/\{([^}]+)\}/g, (_, name) => encodeURIComponent(parts.path[name] ?? ''))
-  const query = new URLSearchParams(parts.query).toString()
+  const keys = key === null ? [] : credentials.filter((each) => each.in === 'query')
+  const query = new URLSearchParams([
+    ...Object.entries(parts.query),
+    ...keys.map(({ name }): [string, string] => [name, key!]),
+  ]).toString()
   return query === '' ? filled : `${filled}?${query}`
 }
 
+/** The header field with which the credential sends the key. */
+export function keyHeader({ in: where, name, scheme }: Credential, key: string): [string, string] | null {
+  if (where === 'query') return null
+  if (where === 'cookie') return ['Cookie', `${name}=${key}`]
+  if (scheme === 'plain') return [name, key]
+  return [name, scheme === 'bearer' ? `Bearer ${key}` : `Basic ${Buffer.from(key).toString('base64')}`]
+}
+
 function encodeRequest(
+  { credentials }: Operation,
   parts: RequestParts,
   key: string | null,
 ): { headers: Record<string, string>; bytes: Buffer | undefined } {
-  const headers: Record<string, string> = { ...(key !== null && { authorization: `Bearer ${key}` }) }
+  const fields = key === null ? [] : credentials.map((each) => keyHeader(each, key))
+  const headers: Record<string, string> = Object.fromEntries(fields.filter((field) => field !== null))
   let bytes = parts.raw
   if (parts.raw !== undefined && parts.type !== undefined) headers['content-type'] = parts.type
   if (parts.raw === undefined && parts.body !== undefined) {
@@ -131,7 +149,7 @@ async function fetchResponse(
       status: response.status,
       headers: response.headers,
       text,
-      body: /^application\/json\b/.test(type) ? parseJson(text) : undefined,
+      body: isJson(type) ? parseJson(text) : undefined,
     }
   } catch (error) {
     const { cause, message } = error as Error

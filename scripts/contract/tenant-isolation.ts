@@ -3,7 +3,7 @@
 import { kindOf, type Operation } from './document.ts'
 import { readPages } from './pages.ts'
 import { createOperations, requestParts, pathParameters, sample } from './requests.ts'
-import { isPaged, listItemKind } from './resources.ts'
+import { listItemKind } from './resources.ts'
 import type { Part } from './part.ts'
 import { maySucceed, type Run } from './run-context.ts'
 import { idKinds } from './resource-pool.ts'
@@ -22,7 +22,7 @@ export const isolation: Part = {
       const kinds = Object.keys(idKinds(operation)).length
       if (kinds > 0 && maySucceed(run, operation))
         return [{ operation, run: async () => await checkIsolation(run, operation, otherUser.key) }]
-      if (kinds === 0 && isPaged(operation))
+      if (kinds === 0 && listItemKind(run.document, operation) !== null)
         return [{ operation, run: async () => await checkListIsolation(run, operation, otherUser.key) }]
       return []
     })
@@ -33,6 +33,8 @@ async function checkIsolation(run: Run, operation: Operation, key: string): Prom
   if (!Object.values(idKinds(operation)).some((kind) => isPrivate(run, kind))) return
   const path = await pathParameters(run, operation)
   if (path === null) return
+  const isOwn = Object.values(idKinds(operation)).some((kind) => run.pool.list(kind, true).length > 0)
+  if (run.options.profile !== 'platform' && !isOwn) return
   const answer = await run.call(part, operation, { ...sample(run, requestParts(run, operation)), path }, key)
   if (answer.status < 400)
     run.findings.add(
@@ -71,12 +73,12 @@ async function checkListIsolation(run: Run, operation: Operation, key: string): 
   const own = new Set(run.pool.list(kind, true).map(({ id }) => id))
   for (const query of queries) {
     const read = await readPages(run, part, operation, { path: {}, query, maxPages: 3, key })
-    const seen = read?.items.find(({ id }) => own.has(id))
-    if (read !== null && seen !== undefined)
+    const seen = read?.ids.find((id) => id !== null && own.has(id))
+    if (read != null && typeof seen === 'string')
       run.findings.add(
         operation.id,
         part,
-        { check: 'tenant-isolation', expected: "no list with another user's resources", actual: seen.id },
+        { check: 'tenant-isolation', expected: "no list with another user's resources", actual: seen },
         read.last,
       )
   }

@@ -1,8 +1,10 @@
-// Validates values against the schemas of the contract. Responses are validated more strictly than requests:
-// an undeclared property is a leak.
+// Validates values against the schemas of the contract. In the profile of this platform, responses are
+// validated more strictly than requests: an undeclared property is a leak.
 import { Ajv2020, type ErrorObject, type ValidateFunction } from 'ajv/dist/2020.js'
 import { fullFormats } from 'ajv-formats/dist/formats.js'
+import { resolve } from '../generate/resolve.ts'
 import type { Json } from './document.ts'
+import type { Profile } from './options.ts'
 
 export interface Validation {
   /** The errors of a request value by the schema at the pointer; empty if it is valid. */
@@ -13,9 +15,10 @@ export interface Validation {
   parameter(schema: Json): (value: string) => ErrorObject[]
 }
 
-export function createValidation(document: Json): Validation {
-  const open = validatorsOf(document)
-  const closed = validatorsOf(withoutAdditionalProperties(document))
+export function createValidation(document: Json, profile: Profile): Validation {
+  const open = validatorsOf(withoutRequired(document, 'readOnly'))
+  const answers = withoutRequired(document, 'writeOnly')
+  const closed = validatorsOf(profile === 'platform' ? withoutAdditionalProperties(answers) : answers)
   const ajv = ajvOf(true)
   ajv.addSchema({ components: document.components }, 'contract')
   const parameters = new Map<Json, ValidateFunction>()
@@ -67,6 +70,24 @@ function rebased(node: Json): Json {
       key === '$ref' && typeof value === 'string' ? `contract${value}` : rebased(value),
     ]),
   )
+}
+
+/**
+ * A copy that does not require what the direction does not have: a request no `readOnly` properties, a
+ * response no `writeOnly` ones.
+ */
+export function withoutRequired(document: Json, keyword: 'readOnly' | 'writeOnly'): Json {
+  const copyOf = (node: Json): Json => {
+    if (Array.isArray(node)) return node.map(copyOf)
+    if (typeof node !== 'object' || node === null) return node
+    const copy = Object.fromEntries(Object.entries(node).map(([key, value]) => [key, copyOf(value)]))
+    if (Array.isArray(node.required) && typeof node.properties === 'object')
+      copy.required = node.required.filter(
+        (name: string) => resolve(document, node.properties[name])?.[keyword] !== true,
+      )
+    return copy
+  }
+  return copyOf(document)
 }
 
 const combining = ['allOf', 'anyOf', 'oneOf']

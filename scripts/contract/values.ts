@@ -4,6 +4,7 @@ import fc from 'fast-check'
 import { alternativesOf } from '../generate/alternatives.ts'
 import { kindOf, schemaOf, type Json } from './document.ts'
 import { picture, type Attachment } from './forms.ts'
+import { ownIdKey } from '../openapi/resource-ids.ts'
 
 /** The ids that a request may reference. */
 export interface Ids {
@@ -15,6 +16,7 @@ export interface Ids {
 /** @returns null if the schema needs the id of a resource and none exists. */
 export function valuesOf(document: Json, node: Json, ids: Ids, depth = 0): fc.Arbitrary<Json> | null {
   const schema = schemaOf(document, node)
+  if (depth > maxDepth * 2) return null
   if (schema.const !== undefined) return fc.constant(schema.const)
   if (schema.enum !== undefined) return fc.constantFrom(...schema.enum)
   if (schema.allOf !== undefined)
@@ -27,13 +29,19 @@ export function valuesOf(document: Json, node: Json, ids: Ids, depth = 0): fc.Ar
         ...schema.allOf.map((part: Json) => schemaOf(document, part)),
       ),
       ids,
-      depth,
+      depth + 1,
     )
+  const kind = kindOf(schema)
+  if (kind !== null && schema[ownIdKey] !== true) return identifiers(kind, schema, ids)
   const types: string[] = [schema.type ?? 'object'].flat()
+  if (schema.type === undefined && !objectKeywords.some((key) => key in schema))
+    return schema.format === undefined && schema.pattern === undefined
+      ? fc.constantFrom<Json>('text', 1, true, {})
+      : texts(schema)
   const alternatives: Json[] | undefined = schema.oneOf ?? schema.anyOf
   if (alternatives !== undefined && schema.properties === undefined) {
     const found = alternatives
-      .map((each) => valuesOf(document, each, ids, depth))
+      .map((each) => valuesOf(document, each, ids, depth + 1))
       .filter((each) => each !== null)
     return found.length === 0 ? null : fc.oneof(...found)
   }
@@ -41,6 +49,8 @@ export function valuesOf(document: Json, node: Json, ids: Ids, depth = 0): fc.Ar
   if (value === null) return types.includes('null') ? fc.constant(null) : null
   return types.includes('null') && types.length > 1 ? fc.option(value, { nil: null, freq: 6 }) : value
 }
+
+const objectKeywords = ['properties', 'additionalProperties', 'oneOf', 'anyOf', 'required', 'maxProperties']
 
 function ofType(
   document: Json,
@@ -55,10 +65,10 @@ function ofType(
     case 'boolean':
       return fc.boolean()
     case 'integer':
-      return fc.integer(rangeOf(schema))
+      return integers(schema)
     case 'number':
       return fc.integer({ min: 0, max: 100 }).map((part) => {
-        const { min, max } = rangeOf(schema)
+        const { min, max } = rangeOf(schema, false)
         return min + ((max - min) * part) / 100
       })
     case 'array':
@@ -66,13 +76,26 @@ function ofType(
     case 'object':
       return objects(document, schema, ids, depth)
     default:
-      return texts(schema, ids)
+      return texts(schema)
   }
 }
 
-function rangeOf({ minimum, maximum }: Json): { min: number; max: number } {
-  const min = minimum ?? Math.min(0, maximum ?? 0)
-  return { min, max: Math.min(maximum ?? min + 1000, Number.MAX_SAFE_INTEGER) }
+function rangeOf(
+  { minimum, maximum, exclusiveMinimum, exclusiveMaximum }: Json,
+  integer: boolean,
+): { min: number; max: number } {
+  const step = integer ? 1 : 1e-6
+  const lowest = minimum ?? (exclusiveMinimum === undefined ? undefined : exclusiveMinimum + step)
+  const highest = maximum ?? (exclusiveMaximum === undefined ? undefined : exclusiveMaximum - step)
+  const min = lowest ?? Math.min(0, highest ?? 0)
+  return { min, max: Math.max(min, Math.min(highest ?? min + 1000, Number.MAX_SAFE_INTEGER)) }
+}
+
+function integers(schema: Json): fc.Arbitrary<number> {
+  const { min, max } = rangeOf(schema, true)
+  const { multipleOf: step } = schema
+  if (!Number.isInteger(step)) return fc.integer({ min: Math.ceil(min), max: Math.floor(max) })
+  return fc.integer({ min: Math.ceil(min / step), max: Math.floor(max / step) }).map((n) => n * step)
 }
 
 function lists(
@@ -103,27 +126,33 @@ function objects(document: Json, schema: Json, ids: Ids, depth: number): fc.Arbi
     const value = valuesOf(document, additionalProperties, ids, depth + 1)
     return value === null
       ? fc.constant({})
-      : fc.dictionary(
-          texts({ minLength: 1, maxLength: 20, ...propertyNames }, ids)!.filter(isSafeName),
-          value,
-          {
-            maxKeys: Math.min(maxProperties, 2),
-            noNullPrototype: true,
-          },
-        )
+      : fc.dictionary(texts({ minLength: 1, maxLength: 20, ...propertyNames }).filter(isSafeName), value, {
+          maxKeys: Math.min(maxProperties, 2),
+          noNullPrototype: true,
+        })
   }
+  if (depth > maxDepth) return null
+  const isReadOnly = (name: string): boolean => schemaOf(document, properties[name]).readOnly === true
+  const needed: string[] = required.filter(
+    (name: string) => properties[name] === undefined || !isReadOnly(name),
+  )
+  // A recursive schema ends where only required properties are left.
+  const selectable = (name: string): boolean =>
+    !isReadOnly(name) && (depth < maxDepth / 2 || needed.includes(name))
   const values = new Map(
-    Object.entries<Json>(properties).map(([name, property]) => [
-      name,
-      namedOf(name, schemaOf(document, property), ids) ?? valuesOf(document, property, ids, depth + 1),
-    ]),
+    Object.entries<Json>(properties)
+      .filter(([name]) => selectable(name))
+      .map(([name, property]) => [
+        name,
+        namedOf(name, schemaOf(document, property), ids) ?? valuesOf(document, property, ids, depth + 1),
+      ]),
   )
   const choices = oneOf?.every((choice: Json) => choice.required !== undefined)
     ? alternativesOf(schema)
     : [{ required: [], excluded: new Set<string>() }]
   const records = choices.flatMap(({ required: chosen, excluded }) => {
-    const selected = [...required, ...chosen]
-    if (selected.some((name) => values.get(name) === null)) return []
+    const selected = [...needed, ...chosen]
+    if (selected.some((name) => (values.get(name) ?? null) === null)) return []
     const known = [...values].filter(([name, value]) => value !== null && !excluded.has(name)) as Array<
       [string, fc.Arbitrary<Json>]
     >
@@ -131,6 +160,9 @@ function objects(document: Json, schema: Json, ids: Ids, depth: number): fc.Arbi
   })
   return records.length === 0 ? null : fc.oneof(...records)
 }
+
+/** Objects inside of one another. */
+const maxDepth = 8
 
 /** Servers may refuse the names with which an object changes its prototype. */
 function isSafeName(name: string): boolean {
@@ -160,16 +192,20 @@ const unusualTexts = [
   'a\u0085b',
 ]
 
-function texts(schema: Json, ids: Ids): fc.Arbitrary<Json> | null {
+/** The ids of existing resources; null if there is none. */
+function identifiers(kind: string, { type }: Json, ids: Ids): fc.Arbitrary<Json> | null {
+  if (ids.ids(kind).length === 0) return [type].flat().includes('null') ? fc.constant(null) : null
+  const isNumber = ![type].flat().includes('string') && [type].flat().includes('integer')
+  return fc.nat({ max: 5 }).map((n) => {
+    const known = ids.ids(kind)
+    const id = known[n % known.length]
+    if (id === undefined) return isNumber ? 2 ** 31 - 2 : `${kind}none`
+    return isNumber ? Number(id) : id
+  })
+}
+
+function texts(schema: Json): fc.Arbitrary<Json> {
   const { minLength = 0, maxLength = 200, pattern, format } = schema
-  const kind = kindOf(schema)
-  if (kind !== null)
-    return ids.ids(kind).length === 0
-      ? null
-      : fc.nat({ max: 5 }).map((n) => {
-          const known = ids.ids(kind)
-          return known[n % known.length] ?? `${kind}none`
-        })
   if (format !== undefined && formats[format] !== undefined) return formats[format]
   const fits = fitting(schema)
   const page = 'https://contract-tests.invalid/page'
@@ -219,6 +255,13 @@ const formats: Record<string, fc.Arbitrary<Json>> = {
   date: fc
     .integer({ min: 1, max: 300 })
     .map((days) => new Date(Date.now() + days * 86_400_000).toISOString().slice(0, 10)),
+  uuid: fc.uuid({ version: 4 }),
+  byte: fc.base64String({ maxLength: 40 }),
+  time: fc.constant('12:30:00Z'),
+  hostname: fc.constant('contract-tests.invalid'),
+  ipv4: fc.constant('192.0.2.1'),
+  ipv6: fc.constant('2001:db8::1'),
+  duration: fc.constant('PT1H'),
   timezone: fc.constantFrom('Europe/Berlin', 'UTC', 'America/Argentina/Buenos_Aires', 'Asia/Kathmandu'),
   binary: attachments,
 }

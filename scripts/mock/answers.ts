@@ -1,6 +1,11 @@
 // Mock responses: the examples of the contract, or valid values generated from its schemas.
+import fc from 'fast-check'
 import { sample } from 'openapi-sampler'
+import { responseFor, isJson, type Media, type Operation } from '../contract/document.ts'
+import type { Validation } from '../contract/validation.ts'
+import { valuesOf } from '../contract/values.ts'
 import { resolve } from '../generate/resolve.ts'
+import { valueAt, keysOf } from '../../infra/validation/json-pointer.ts'
 
 type Json = any
 
@@ -15,7 +20,15 @@ export interface MockAnswer {
   /** null if there is no body. */
   contentType: string | null
   headers: Record<string, string>
-  body: string | Buffer | null
+  /** The value of a JSON body, else its text or bytes; null if there is no body. */
+  body: Json
+}
+
+/** What the answers are made from. */
+export interface Source {
+  document: Json
+  validation: Validation
+  seed: number
 }
 
 /** The preferences in the header that the mock supports. */
@@ -33,77 +46,104 @@ export function preferenceOf(header: string | undefined): Preference {
   }
 }
 
-/** The statuses that an operation declares. */
-export function statusesOf(operation: Json): number[] {
-  return Object.keys(operation.responses)
-    .map(Number)
-    .sort((a, b) => a - b)
+/** The first declared status below 400. A range such as 2XX, and the default, stand for 200. */
+export function successStatus({ responses, otherResponses }: Operation): number {
+  const exact = [...responses.keys()].sort((a, b) => a - b).find((status) => status < 400)
+  return exact ?? (otherResponses.has('3XX') && !otherResponses.has('2XX') ? 302 : 200)
+}
+
+/** The first of the statuses that the operation declares, a range or the default included; else the first. */
+export function declaredOf(operation: Operation, statuses: number[]): number {
+  return (
+    statuses.find((status) => operation.responses.has(status)) ??
+    statuses.find((status) => responseFor(operation, status) !== undefined) ??
+    statuses[0]
+  )
 }
 
 /**
  * The response of the given status, or of the first success. Throws an Error if the contract has no such
  * status or example.
  */
-export function answerOf(document: Json, operation: Json, { code, example }: Preference): MockAnswer {
-  const statuses = statusesOf(operation)
-  const status = code ?? statuses.find((status) => status < 400)!
-  if (!statuses.includes(status))
-    throw new Error(`${operation.operationId} declares no ${status}, but ${statuses.join(', ')}`)
-  const response = resolve(document, operation.responses[status])
+export function answerOf(source: Source, operation: Operation, { code, example }: Preference): MockAnswer {
+  const { document } = source
+  const status = code ?? successStatus(operation)
+  const declared = responseFor(operation, status)
+  if (declared === undefined && code !== undefined)
+    throw new Error(
+      `${operation.id} declares no ${status}, but ` +
+        [...operation.responses.keys(), ...operation.otherResponses.keys()].join(', '),
+    )
   const headers = Object.fromEntries(
-    Object.entries<Json>(response.headers ?? {})
-      .filter(([name]) => !omittedHeaders.has(name))
-      .map(([name, header]) => [name, headerValue(document, name, resolve(document, header))]),
+    (declared?.headers ?? [])
+      .filter(({ name }) => !omittedHeaders.has(name.toLowerCase()))
+      .map(({ name, schema }) => [name, headerValue(document, name, schema)]),
   )
-  const [contentType, media] = Object.entries<Json>(response.content ?? {})[0] ?? [null, null]
-  if (contentType === null) return { status, contentType, headers, body: null }
-  if (media['x-stream-events'] !== undefined)
-    return { status, contentType, headers, body: streamOf(document, media['x-stream-events']) }
-  const schema = resolve(document, media.schema)
-  const value = exampleOf(document, operation, media, schema, example, status)
-  if (contentType === 'application/json') return { status, contentType, headers, body: JSON.stringify(value) }
-  return {
-    status,
-    contentType: contentType === '*/*' ? 'application/octet-stream' : contentType,
-    headers,
-    body: schema?.format === 'binary' ? Buffer.from('bytes\n') : String(value),
-  }
+  const media = declared?.media.find(({ type }) => isJson(type)) ?? declared?.media[0]
+  if (media === undefined) return { status, contentType: null, headers, body: null }
+  const node = valueAt(document, keysOf(media.pointer.replace(/\/schema$/, '')))
+  if (node?.['x-stream-events'] !== undefined)
+    return { status, contentType: media.type, headers, body: streamOf(document, node['x-stream-events']) }
+  const contentType = media.type.includes('*') ? 'application/octet-stream' : media.type
+  if (media.schema.format === 'binary' || !(isJson(contentType) || contentType.startsWith('text/')))
+    return { status, contentType, headers, body: Buffer.from('bytes\n') }
+  const value = bodyOf(source, operation, { media, node, name: example, status })
+  return { status, contentType, headers, body: isJson(contentType) ? value : textOf(value) }
 }
 
-function exampleOf(
-  document: Json,
-  operation: Json,
-  media: Json,
-  schema: Json,
-  name: string | undefined,
-  status: number,
+const textOf = (value: Json): string => (typeof value === 'object' ? JSON.stringify(value) : String(value))
+
+/** The first valid value of: the examples, a sample of the schema, and a generated value. */
+function bodyOf(
+  source: Source,
+  operation: Operation,
+  { media, node, name, status }: { media: Media; node: Json; name: string | undefined; status: number },
 ): Json {
+  const { document, validation } = source
   if (name !== undefined) {
     const named =
-      media.examples?.[name] ??
-      (Number.isInteger(Number(name)) ? { value: schema.examples?.[Number(name)] } : undefined)
-    if (named?.value === undefined)
-      throw new Error(`${operation.operationId} has no example ${name} for ${status}`)
+      node.examples?.[name] ??
+      (Number.isInteger(Number(name)) ? { value: media.schema.examples?.[Number(name)] } : undefined)
+    if (named?.value === undefined) throw new Error(`${operation.id} has no example ${name} for ${status}`)
     return resolve(document, named).value
   }
-  const first = Object.values<Json>(media.examples ?? {})[0]
-  if (first !== undefined) return resolve(document, first).value
-  if (media.example !== undefined) return media.example
-  return valueOf(document, media.schema)
+  const examples = [
+    ...Object.values<Json>(node?.examples ?? {}).map((each) => resolve(document, each)?.value),
+    node?.example,
+  ].filter((value) => value !== undefined)
+  let sampled: Json
+  for (const value of [...examples, undefined]) {
+    sampled = value === undefined ? valueOf(document, media.schema) : value
+    if (isValid(validation, media, sampled)) return sampled
+  }
+  const values = valuesOf(document, media.schema, { ids: () => [], named: () => [] })
+  if (values === null) return sampled
+  const generated = fc.sample(values, { numRuns: 3, seed: source.seed })
+  return generated.find((value) => isValid(validation, media, value)) ?? sampled
 }
 
-/** A valid value of the schema: an example of the contract if there is one, else a generated value. */
+/** Whether the value is valid. A schema that cannot be compiled has no valid values. */
+export function isValid(validation: Validation, { pointer }: Media, value: Json): boolean {
+  try {
+    return validation.answered(pointer, value).length === 0
+  } catch {
+    return false
+  }
+}
+
+/** A value of the schema: an example of the contract if there is one, else a generated value. */
 export function valueOf(document: Json, schema: Json): Json {
-  return sample(schema, { skipReadOnly: false, quiet: true, maxSampleDepth: 12 } as never, document)
+  return sample(schema ?? {}, { skipReadOnly: false, quiet: true, maxSampleDepth: 12 } as never, document)
 }
 
 /** The mock server sets the ID of the request itself, and stores no responses. */
-const omittedHeaders = new Set(['X-Request-ID', 'Idempotent-Replayed'])
+const omittedHeaders = new Set(['x-request-id', 'idempotent-replayed', 'content-type', 'content-length'])
 
-function headerValue(document: Json, name: string, header: Json): string {
+function headerValue(document: Json, name: string, schema: Json): string {
   if (name.toLowerCase() === 'etag') return '"mock"'
-  const value = valueOf(document, header.schema)
-  return value === null || value === undefined || value === '' ? 'mock' : String(value)
+  const value = valueOf(document, schema)
+  const text = value === null || value === undefined || value === '' ? 'mock' : textOf(value)
+  return text.replace(/[^\t\x20-\x7e]/g, '?')
 }
 
 /** Each event once, in the declared order. */

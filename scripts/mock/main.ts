@@ -1,28 +1,44 @@
 // `npm run mock`: serves every operation of spec/ from its examples and schemas, with or without a handler.
+// `npm run mock -- FILE`: serves any OpenAPI document, without this project's lint rules.
 //   --real URL   forwards operations that this server has, and mocks the others
 //   --port N     default 4010; 0 picks a free port
-//   --spec F     another root document
+//   --key KEY    the only key that is accepted; default: any
+//   --seed N     of the generated ids and values; default 1
+//   --spec F     another root document that keeps this project's rules
 // `Prefer: code=404` in a request selects a declared status, `Prefer: example=NAME` an example.
 import { resolve } from 'node:path'
 import { parseArgs } from 'node:util'
 import { GenerateError } from '../generate/error.ts'
 import { readContract } from '../generate/contract.ts'
+import { readOpenapi } from '../openapi/read.ts'
 import { createMock } from './server.ts'
 import { answerHelp } from '../../infra/command-help.ts'
 
 answerHelp(import.meta)
 
 try {
-  const { values } = parseArgs({
+  const { values, positionals } = parseArgs({
     options: {
       real: { type: 'string' },
       port: { type: 'string', default: '4010' },
+      key: { type: 'string' },
+      seed: { type: 'string', default: '1' },
       spec: { type: 'string', default: 'spec/openapi.yaml' },
     },
+    allowPositionals: true,
   })
-  const document = await readContract(resolve(values.spec))
+  const [file] = positionals
+  const document =
+    file === undefined ? await readContract(resolve(values.spec)) : await readOpenapi(resolve(file))
   const real = values.real?.replace(/\/$/, '')
-  const app = await createMock({ document, real, onAnswer: (line) => console.log(line) })
+  const app = await createMock({
+    document,
+    seed: Number(values.seed),
+    key: values.key,
+    profile: file === undefined ? 'platform' : 'openapi',
+    real,
+    onAnswer: (line) => console.log(line),
+  })
   const address = await app.listen({ host: '127.0.0.1', port: Number(values.port) })
   console.log(
     `Mocking ${Object.keys(document.paths).length} paths at ${address}` +

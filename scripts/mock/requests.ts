@@ -4,8 +4,9 @@ import type { Location, Problem } from '../../infra/errors.ts'
 import { formats } from '../../infra/validation/formats.ts'
 import { collectObjects } from '../../infra/validation/query-objects.ts'
 import { checkWith } from '../../infra/validation/problems.ts'
-import type { Operation, Parameter } from '../generate/model.ts'
-import { plain } from '../generate/schemas.ts'
+import { isJson, type Media, type Operation, type Parameter } from '../contract/document.ts'
+import { withoutRequired } from '../contract/validation.ts'
+import { isDiscriminated, isMapped, withChosenAlternative } from '../generate/discriminators.ts'
 
 type Json = any
 
@@ -14,10 +15,13 @@ export interface RequestValues {
   query: Record<string, unknown>
   header: Record<string, unknown>
   body: unknown
+  /** The media type of the body, without parameters; empty if there is none. */
+  type: string
 }
 
 /** @returns a function that lists the problems of a request. Schemas are compiled on first use. */
 export function createRequestCheck(document: Json) {
+  const asked = withChosenAlternatives(withoutRequired(document, 'readOnly'))
   const ajvs = { text: createAjv('array'), json: createAjv(false) }
   const compiled = new Map<string, ValidateFunction>()
 
@@ -25,41 +29,43 @@ export function createRequestCheck(document: Json) {
     const ajv = new Ajv2020({
       allErrors: true,
       strict: false,
+      logger: false,
       coerceTypes,
-      useDefaults: true,
       validateSchema: false,
     })
     for (const [name, format] of Object.entries(formats)) ajv.addFormat(name, format as never)
-    for (const [name, schema] of Object.entries<Json>(document.components?.schemas ?? {}))
-      ajv.addSchema({ $id: `spec:${name}`, ...plain(schema, refTo) })
+    ajv.addSchema(asked, 'contract')
     return ajv
   }
 
   function check(
     key: string,
     kind: 'text' | 'json',
-    schema: Json,
+    schema: () => Json,
     value: unknown,
     location: Location,
   ): Problem[] {
     let validate = compiled.get(key)
-    if (validate === undefined) compiled.set(key, (validate = ajvs[kind].compile(plain(schema, refTo))))
+    if (validate === undefined) compiled.set(key, (validate = ajvs[kind].compile(schema())))
     const problems: Problem[] = []
     checkWith(validate, value, location, problems)
     return problems
   }
 
   return function problemsOf(
-    { id, path_, query, header, body }: Operation,
+    { id, parameters, body }: Operation,
     values: RequestValues,
   ): { isPossiblePath: boolean; problems: Problem[] } {
+    const of = (where: Parameter['in']): Parameter[] => parameters.filter((each) => each.in === where)
+    const query = of('query')
     const objects = query.filter(({ schema }) => schema.type === 'object').map(({ name }) => name)
     collectObjects(values.query, objects)
-    const inPath = check(`${id} path`, 'text', objectOf(path_, true), values.path, 'query')
+    const inPath = check(`${id} path`, 'text', () => objectOf(of('path'), true), values.path, 'query')
+    const media = body?.media.find(({ type }) => type === values.type)
     const problems = [
-      ...check(`${id} query`, 'text', objectOf(query, false), values.query, 'query'),
-      ...check(`${id} header`, 'text', objectOf(header, true), values.header, 'header'),
-      ...(body?.required === true && values.body === undefined
+      ...check(`${id} query`, 'text', () => objectOf(query, false), values.query, 'query'),
+      ...check(`${id} header`, 'text', () => objectOf(of('header'), true), values.header, 'header'),
+      ...(body?.required === true && values.body === undefined && values.type === ''
         ? [
             {
               field: 'body',
@@ -69,22 +75,55 @@ export function createRequestCheck(document: Json) {
             },
           ]
         : []),
-      ...(body?.schema && values.body !== undefined
-        ? check(`${id} body`, 'json', body.schema, values.body, 'body')
+      ...(media !== undefined && values.body !== undefined
+        ? check(
+            `${id} body ${media.type}`,
+            isJson(media.type) ? 'json' : 'text',
+            () => ({ $ref: `contract${media.pointer}` }),
+            values.body,
+            'body',
+          )
         : []),
     ]
     return { isPossiblePath: inPath.length === 0, problems }
   }
 }
 
-const refTo = (component: string, rest: string): string => `spec:${component}${rest && `#${rest}`}`
+/** The problems of a discriminated body are only those of the alternative that it chooses. */
+function withChosenAlternatives(node: Json): Json {
+  if (Array.isArray(node)) return node.map(withChosenAlternatives)
+  if (typeof node !== 'object' || node === null) return node
+  const copy = Object.fromEntries(
+    Object.entries(node).map(([key, value]) => [key, withChosenAlternatives(value)]),
+  )
+  return isDiscriminated(copy) && isMapped(copy) ? withChosenAlternative(copy) : copy
+}
+
+/** The media type of the body that the request has; undefined if the operation does not take it. */
+export function mediaFor({ body }: Operation, type: string): Media | undefined {
+  return body?.media.find((each) => each.type === type || each.type === '*/*')
+}
 
 function objectOf(parameters: Parameter[], open: boolean): Json {
   const name = (p: Parameter): string => (p.in === 'header' ? p.name.toLowerCase() : p.name)
   return {
     type: 'object',
     additionalProperties: open,
-    properties: Object.fromEntries(parameters.map((p) => [name(p), p.schema])),
-    required: parameters.filter((p) => p.required === true).map(name),
+    properties: Object.fromEntries(parameters.map((p) => [name(p), local(p.schema)])),
+    required: parameters.filter((p) => p.required).map(name),
   }
+}
+
+/** The schema with its references to the document. */
+function local(node: Json): Json {
+  if (Array.isArray(node)) return node.map(local)
+  if (typeof node !== 'object' || node === null) return node
+  return Object.fromEntries(
+    Object.entries(node).map(([key, value]) => [
+      key,
+      key === '$ref' && typeof value === 'string' && value.startsWith('#')
+        ? `contract${value}`
+        : local(value),
+    ]),
+  )
 }

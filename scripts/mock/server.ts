@@ -1,5 +1,5 @@
-// The mock server: returns the declared responses of each operation and rejects invalid requests.
-// It can forward operations to a real server of this API.
+// The mock server: returns the declared responses of each operation of any OpenAPI document, rejects invalid
+// requests, and keeps what its clients create. It can forward operations to a real server of this API.
 import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify'
 import replyFrom from '@fastify/reply-from'
 import {
@@ -7,43 +7,68 @@ import {
   methodNotAllowed,
   notFound,
   unauthorized,
+  unsupportedMediaType,
   type ApiError,
 } from '../../infra/errors.ts'
 import { newRequestId } from '../../infra/ids.ts'
 import { parseStrictJson } from '../../infra/validation/strict-json.ts'
 import { patternOf } from '../../infra/validation/path-template.ts'
-import { operationsOf, type Operation } from '../generate/model.ts'
-import { routerUrl } from '../generate/types.ts'
-import { answerOf, preferenceOf } from './answers.ts'
+import { isJson, operationsOf, pathNames, responseFor, type Operation } from '../contract/document.ts'
+import type { Profile } from '../contract/options.ts'
+import { keyHeader } from '../contract/sender.ts'
+import { createValidation } from '../contract/validation.ts'
+import { acceptsPatch } from '../generate/patch-operations.ts'
+import { withMergedParts } from '../openapi/merge-parts.ts'
+import { withResourceIds } from '../openapi/resource-ids.ts'
+import { answerOf, declaredOf, isValid, preferenceOf, type MockAnswer, type Source } from './answers.ts'
 import { withExamples } from './patterns.ts'
-import { createRequestCheck } from './requests.ts'
+import { createRequestCheck, mediaFor } from './requests.ts'
+import { createStoredResources } from './stored-resources.ts'
 
 type Json = any
 
 export interface MockOptions {
-  /** The bundled document from `readContract`. */
+  /** The bundled document in version 3.1. */
   document: Json
+  /** Of the generated ids and values; default 1. */
+  seed?: number
+  /** `platform`: each PUT is also a PATCH. Default: openapi. */
+  profile?: Profile
+  /** The only key that is accepted; default: any. */
+  key?: string
   /** The URL of a real server, without a trailing slash. Its operations are forwarded. */
   real?: string
   /** Called with a log line per request. */
   onAnswer?: (line: string) => void
 }
 
+interface Route {
+  operation: Operation
+  pattern: RegExp
+  names: string[]
+}
+
 /** Returns a server that does not listen yet. Throws if the real server's OpenAPI document cannot be read. */
 export async function createMock({
   document: contract,
+  seed = 1,
+  profile = 'openapi',
+  key,
   real,
   onAnswer = () => {},
 }: MockOptions): Promise<FastifyInstance> {
-  const document = withExamples(contract)
+  const document = withExamples(withResourceIds(withMergedParts(contract)))
   const app = Fastify({
     forceCloseConnections: true,
     genReqId: ({ headers }) =>
       typeof headers['x-request-id'] === 'string' ? headers['x-request-id'] : newRequestId(),
   })
   const has = real === undefined ? new Set<string>() : await operationsAt(real)
+  const source: Source = { document, validation: createValidation(document, 'openapi'), seed }
   const problemsOf = createRequestCheck(document)
   const operations = operationsOf(document)
+  const resources = createStoredResources(source, operations)
+  const routes = routesOf(operations)
   if (real !== undefined) await app.register(replyFrom, { base: real })
   app.removeAllContentTypeParsers()
   app.addContentTypeParser('*', { parseAs: 'buffer' }, (_request, body, done) => {
@@ -56,89 +81,139 @@ export async function createMock({
       'cache-control': 'no-store',
     })
   })
-  app.setErrorHandler((error, request, reply) => answerError(error as ApiError, request, reply))
-  app.setNotFoundHandler((request, reply) => {
+  app.setErrorHandler((error, request, reply) => answerError(error as ApiError, null, request, reply))
+  app.all('*', (request, reply) => {
     const path = request.url.split('?')[0]
-    const allowed = operations
-      .filter((operation) => patternOf(operation.fullPath).test(path))
-      .flatMap(methodsOf)
-    return answerError(
-      allowed.length === 0 ? notFound('path') : methodNotAllowed(request.method, allowed),
-      request,
-      reply,
-    )
-  })
-  for (const operation of operations) {
+    const here = routes.filter(({ pattern }) => pattern.test(path))
+    const route = here.find(({ operation }) => methodsOf(operation, profile).includes(methodOf(request)))
+    if (route === undefined) {
+      const allowed = here.flatMap(({ operation }) => methodsOf(operation, profile))
+      const error = here.length === 0 ? notFound('path') : methodNotAllowed(request.method, allowed)
+      return answerError(error, null, request, reply)
+    }
+    const { operation } = route
     const isReal = has.has(operation.id)
-    app.route({
-      method: methodsOf(operation),
-      url: routerUrl(operation.fullPath),
-      async handler(request, reply) {
-        onAnswer(`${request.method} ${request.url} → ${isReal ? real : 'mock'} (${operation.id})`)
-        return isReal
-          ? reply.from(request.url, { body: request.body as Buffer })
-          : answer(operation, request, reply)
-      },
-    })
-  }
+    onAnswer(`${request.method} ${request.url} → ${isReal ? real : 'mock'} (${operation.id})`)
+    if (isReal) return reply.from(request.url, { body: request.body as Buffer })
+    try {
+      return send(answer(route, path, request), reply)
+    } catch (error) {
+      return answerError(error as ApiError, operation, request, reply)
+    }
+  })
   return app
 
-  function answer(operation: Operation, request: FastifyRequest, reply: FastifyReply): FastifyReply {
-    if (
-      operation.scopes !== null &&
-      !operation.keyOptional &&
-      !/^Bearer \S/.test(request.headers.authorization ?? '')
-    )
+  function answer({ operation, pattern, names }: Route, url: string, request: FastifyRequest): MockAnswer {
+    if (operation.scopes !== null && !operation.optionalKey && !hasKey(operation, request, key))
       throw unauthorized('missing')
-    const { isPossiblePath, problems } = problemsOf(operation, {
-      path: request.params as Record<string, string>,
-      query: { ...(request.query as object) },
+    const path = Object.fromEntries(
+      names.map((name, i) => [name, decodeURIComponent(pattern.exec(url)![i + 1])]),
+    )
+    const type = (request.headers['content-type'] ?? '').split(';')[0].trim().toLowerCase()
+    const keys = operation.credentials.filter((each) => each.in === 'query').map(({ name }) => name)
+    const query = Object.fromEntries(
+      Object.entries(request.query as object).filter(([name]) => !keys.includes(name)),
+    )
+    const given = {
+      path: { ...path },
+      query,
       header: { ...request.headers },
-      body: bodyOf(operation, request),
-    })
-    const declared = document.paths[operation.path][operation.method]
-    const preference = preferenceOf(request.headers.prefer as string | undefined)
-    if (problems.length > 0 && preference.code === undefined) throw invalidRequest(problems)
-    if (!isPossiblePath && preference.code === undefined) throw notFound('resource')
-    let made
-    try {
-      made = answerOf(document, declared, preference)
-    } catch (error) {
-      throw invalidRequest([
-        { field: 'Prefer', constraint: 'declared', message: (error as Error).message, location: 'header' },
-      ])
+      type,
+      body: bodyOf(type, request),
     }
-    const { status, contentType, headers, body } = made
+    const { isPossiblePath, problems } = problemsOf(operation, given)
+    const preference = preferenceOf(request.headers.prefer as string | undefined)
+    if (preference.code !== undefined || preference.example !== undefined) {
+      try {
+        return answerOf(source, operation, preference)
+      } catch (error) {
+        throw invalidRequest([
+          { field: 'Prefer', constraint: 'declared', message: (error as Error).message, location: 'header' },
+        ])
+      }
+    }
+    if (problems.length > 0) throw invalidRequest(problems)
+    if (operation.body !== null && type !== '' && mediaFor(operation, type) === undefined)
+      throw unsupportedMediaType(operation.body.media.map((each) => each.type))
+    const stored = { operation, path, query, body: given.body }
+    if (!isPossiblePath || resources.isGone(stored)) throw notFound('resource')
+    return resources.apply(stored, answerOf(source, operation, {}))
+  }
+
+  function send({ status, contentType, headers, body }: MockAnswer, reply: FastifyReply): FastifyReply {
     reply.code(status).headers(headers)
     if (contentType === null) return reply.send()
+    const isText = contentType.startsWith('text/') || contentType === 'application/json'
     return reply
-      .header(
-        'content-type',
-        contentType.startsWith('text/') || contentType === 'application/json'
-          ? `${contentType}; charset=utf-8`
-          : contentType,
-      )
-      .send(body)
+      .header('content-type', isText ? `${contentType}; charset=utf-8` : contentType)
+      .send(isJson(contentType) ? JSON.stringify(body) : body)
+  }
+
+  /** The error as this API sends it, where the contract allows that; else as the contract declares it. */
+  function answerError(
+    { status: own = 500, code = 'SERVER_ERROR', message, details = {}, headers = {} }: ApiError,
+    operation: Operation | null,
+    request: FastifyRequest,
+    reply: FastifyReply,
+  ): FastifyReply {
+    const status = operation === null ? own : declaredOf(operation, alternatives[own] ?? [own])
+    const body = { error: { code, message, details: { ...details, request_id: request.id } } }
+    const declared = operation === null ? undefined : responseFor(operation, status)
+    const media = declared?.media.find(({ type }) => isJson(type))
+    if (declared !== undefined && (media === undefined || !isValid(source.validation, media, body))) {
+      const answer = answerOf(source, operation!, { code: status })
+      return send({ ...answer, headers: { ...headers, ...answer.headers } }, reply)
+    }
+    return send({ status, contentType: media?.type ?? 'application/json', headers, body }, reply)
   }
 }
 
-function bodyOf({ body }: Operation, request: FastifyRequest): unknown {
-  if (body === null || !Buffer.isBuffer(request.body) || request.body.length === 0) return undefined
-  const type = (request.headers['content-type'] ?? '').split(';')[0].trim().toLowerCase()
-  return type === 'application/json'
-    ? parseStrictJson(request.body)
-    : type === 'application/x-www-form-urlencoded'
-      ? Object.fromEntries(new URLSearchParams(request.body.toString()))
-      : undefined
+/** The statuses that a contract may declare instead. */
+const alternatives: Record<number, number[]> = {
+  400: [400, 422],
+  401: [401, 403],
+  404: [404, 410, 400],
+  415: [415, 400, 422],
 }
 
-function answerError(error: ApiError, request: FastifyRequest, reply: FastifyReply): FastifyReply {
-  const { status = 500, code = 'SERVER_ERROR', message, details = {}, headers = {} } = error
-  return reply
-    .code(status)
-    .headers(headers)
-    .header('content-type', 'application/json; charset=utf-8')
-    .send(JSON.stringify({ error: { code, message, details: { ...details, request_id: request.id } } }))
+/** The routes in the order in which they are tried: fixed segments before parameters. */
+function routesOf(operations: Operation[]): Route[] {
+  return operations
+    .map((operation) => {
+      const path = operation.path.split(/[?#]/)[0]
+      return { operation, pattern: patternOf(path), names: pathNames(path) }
+    })
+    .sort((a, b) => a.names.length - b.names.length)
+}
+
+function hasKey({ credentials }: Operation, request: FastifyRequest, key: string | undefined): boolean {
+  return credentials.every((credential) => {
+    const { in: where, name } = credential
+    if (where === 'query') {
+      const sent = (request.query as Record<string, unknown>)[name]
+      return key === undefined ? Boolean(sent) : sent === key
+    }
+    const sent = String(request.headers[where === 'cookie' ? 'cookie' : name.toLowerCase()] ?? '')
+    const [, expected] = keyHeader(credential, key ?? 'x')!
+    if (where === 'cookie') return key === undefined ? sent.includes(`${name}=`) : sent.includes(expected)
+    const [scheme, value] = expected.split(' ')
+    return key === undefined && value !== undefined
+      ? new RegExp(`^${scheme} \\S`, 'i').test(sent)
+      : key === undefined
+        ? sent !== ''
+        : sent === expected
+  })
+}
+
+function bodyOf(type: string, request: FastifyRequest): unknown {
+  const isForm = type === 'application/x-www-form-urlencoded'
+  // A form without fields has no bytes.
+  if (!Buffer.isBuffer(request.body) || request.body.length === 0) return isForm ? {} : undefined
+  return isJson(type)
+    ? parseStrictJson(request.body)
+    : isForm
+      ? Object.fromEntries(new URLSearchParams(request.body.toString()))
+      : undefined
 }
 
 /** The ids of the operations of a running server. */
@@ -154,6 +229,8 @@ async function operationsAt(real: string): Promise<Set<string>> {
   )
 }
 
-function methodsOf({ method, acceptsPatch }: Operation): string[] {
-  return acceptsPatch ? [method.toUpperCase(), 'PATCH'] : [method.toUpperCase()]
+const methodOf = ({ method }: FastifyRequest): string => (method === 'HEAD' ? 'GET' : method)
+
+function methodsOf({ method, item }: Operation, profile: Profile): string[] {
+  return profile === 'platform' && method === 'PUT' && acceptsPatch(item) ? ['PUT', 'PATCH'] : [method]
 }

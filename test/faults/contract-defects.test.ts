@@ -31,6 +31,7 @@ async function runWithDefects(t: Test, seeded: Defect[]): Promise<Outcome> {
   )
   const document = await (await fetch(`${url}/openapi.json`)).json()
   const outcome = await runContract({
+    profile: 'platform',
     document,
     base: url,
     key: bootstrapKey,

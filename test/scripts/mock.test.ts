@@ -15,7 +15,7 @@ const document: any = withExamples(
   await readContract(resolve(import.meta.dirname, '../../spec/openapi.yaml')),
 )
 const lines: string[] = []
-const mock = await createMock({ document, onAnswer: (line) => lines.push(line) })
+const mock = await createMock({ document, profile: 'platform', onAnswer: (line) => lines.push(line) })
 t.teardown(() => mock.close())
 const address = await mock.listen({ host: '127.0.0.1', port: 0 })
 
@@ -129,7 +129,11 @@ t.test('operations of a real server are forwarded', async (t) => {
   t.teardown(() => real.close())
   real.get('/openapi.json', async () => ({ paths: { '/healthz': { get: { operationId: 'getHealth' } } } }))
   real.get('/healthz', async () => ({ status: 'real' }))
-  const beside = await createMock({ document, real: await real.listen({ host: '127.0.0.1', port: 0 }) })
+  const beside = await createMock({
+    document,
+    profile: 'platform',
+    real: await real.listen({ host: '127.0.0.1', port: 0 }),
+  })
   t.teardown(() => beside.close())
   const at = await beside.listen({ host: '127.0.0.1', port: 0 })
   t.same(await (await fetch(`${at}/healthz`)).json(), { status: 'real' })

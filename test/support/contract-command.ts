@@ -14,7 +14,7 @@ export function runContractCommand(...args: string[]): Promise<ExitResult> {
   return new Promise((resolve) => {
     execFile(
       process.execPath,
-      [script, ...args],
+      [script, '--profile', 'platform', ...args],
       { maxBuffer: 64 * 1024 * 1024, env: { ...process.env, CONTRACT_KEY: undefined } },
       (error, out, err) => resolve({ code: error === null ? 0 : Number(error.code), out, err }),
     )

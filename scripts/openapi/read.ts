@@ -1,0 +1,37 @@
+// Reads any OpenAPI document, in one file or several, as one document of version 3.1. Nothing is linted.
+import { upgrade } from '@scalar/openapi-upgrader'
+import { bundle, createConfig } from '@redocly/openapi-core'
+
+type Json = any
+
+/** Throws an Error if the file cannot be read or is no OpenAPI document. */
+export async function readOpenapi(file: string): Promise<Json> {
+  const { bundle: bundled, problems } = await bundle({ ref: file, config: await createConfig({}) })
+  const [failed] = problems.filter(({ severity }) => severity === 'error')
+  if (failed !== undefined) throw new Error(`${file}: ${failed.message.split('\n')[0]}`)
+  return asOpenapi31(bundled.parsed)
+}
+
+/** The document in version 3.1. Throws an Error if it is no OpenAPI document. */
+export function asOpenapi31(document: Json): Json {
+  const version = String(document?.openapi ?? document?.swagger ?? '')
+  if (!/^(2\.0|3\.[012])/.test(version) || typeof document.paths !== 'object')
+    throw new Error('This is no OpenAPI document: it has no `openapi` with its version, or no `paths`')
+  if (/^3\.[12]/.test(version)) return document
+  return withNull(upgrade(structuredClone(document), '3.1'))
+}
+
+/** Writes the null of `nullable` where the upgrade leaves it out: in an enum, and beside a reference. */
+function withNull(node: Json): Json {
+  if (typeof node !== 'object' || node === null) return node
+  if (typeof node.nullable === 'boolean') {
+    const { nullable, ...rest } = node
+    for (const key of Object.keys(node)) delete node[key]
+    const isRef = ['$ref', 'allOf', 'oneOf', 'anyOf'].some((key) => key in rest)
+    Object.assign(node, nullable && isRef ? { anyOf: [rest, { type: 'null' }] } : rest)
+  }
+  if (Array.isArray(node.type) && node.type.includes('null') && Array.isArray(node.enum))
+    if (!node.enum.includes(null)) node.enum.push(null)
+  for (const value of Object.values(node)) withNull(value)
+  return node
+}

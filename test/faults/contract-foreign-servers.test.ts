@@ -1,0 +1,96 @@
+// `npm run contract` against servers of other APIs, one in Fastify and one in Python: no finding on the
+// healthy ones, and a finding at its operation for each seeded defect. `npm run faults` seeds all of
+// them, `npm test` every sixth.
+import { join } from 'node:path'
+import t from 'tap'
+import { preparedDocument } from '../../scripts/contract/main.ts'
+import { runContract, type Outcome } from '../../scripts/contract/run-all.ts'
+import { readOpenapi } from '../../scripts/openapi/read.ts'
+import { hasPython, libraryDefects, libraryKeys, startLibrary } from '../support/foreign-servers/library.ts'
+import { createPetStore, petStoreDefects, petStoreKeys } from '../support/foreign-servers/pet-store.ts'
+
+interface ForeignServer {
+  name: string
+  contract: string
+  keys: readonly [string, string]
+  defects: Record<string, { operations: string[]; checks: string[] }>
+  skip: string | false
+  start(defect: string | null): Promise<{ url: string; stop: () => Promise<unknown> }>
+}
+
+const servers: ForeignServer[] = [
+  {
+    name: 'pet store',
+    contract: 'pet-store.yaml',
+    keys: petStoreKeys,
+    defects: petStoreDefects,
+    skip: false,
+    async start(defect) {
+      const app = createPetStore(defect as never)
+      return { url: await app.listen({ host: '127.0.0.1', port: 0 }), stop: () => app.close() }
+    },
+  },
+  {
+    name: 'library',
+    contract: 'library.yaml',
+    keys: libraryKeys,
+    defects: libraryDefects,
+    skip: hasPython ? false : 'python3 is not installed',
+    start: (defect) => startLibrary(defect as never),
+  },
+]
+const long = process.env.FAULTS === 'long'
+/** The number of defects that the runs may miss, of both servers. */
+const maxMissed = 2
+
+async function outcomeOf(server: ForeignServer, defect: string | null): Promise<Outcome> {
+  const file = join(import.meta.dirname, '../support/foreign-servers', server.contract)
+  const document = preparedDocument(await readOpenapi(file), 'openapi')
+  const { url, stop } = await server.start(defect)
+  try {
+    return await runContract({
+      profile: 'openapi',
+      document,
+      base: url,
+      key: server.keys[0],
+      secondKey: server.keys[1],
+      seed: 3,
+      runs: 5,
+      readOnly: false,
+      selected: () => true,
+      time: 120_000,
+      onProgress: () => {},
+    })
+  } finally {
+    await stop()
+  }
+}
+
+for (const server of servers)
+  t.test(`a healthy ${server.name} has no findings`, { skip: server.skip }, async (t) => {
+    const { findings, unfinished, notes, requests } = await outcomeOf(server, null)
+    t.comment(`${requests} requests`)
+    t.same(findings.all, [])
+    t.same(unfinished, [])
+    t.same(notes, [], 'every operation succeeds')
+  })
+
+t.test('the seeded defects are found at their operations', { timeout: 300_000 }, async (t) => {
+  const missed: string[] = []
+  let seeded = 0
+  for (const server of servers.filter(({ skip }) => skip === false))
+    for (const [defect, { operations, checks }] of Object.entries(server.defects)) {
+      seeded++
+      if (!long && seeded % 6 !== 1) continue
+      const { findings } = await outcomeOf(server, defect)
+      const found = findings.all.find(
+        ({ operation, check }) => operations.includes(operation) && checks.includes(check),
+      )
+      if (found === undefined) missed.push(`${server.name}: ${defect}`)
+      t.comment(
+        `${server.name}: ${defect}: ${found === undefined ? 'missed' : `${found.operation} ${found.check}`}`,
+      )
+    }
+  if (hasPython) t.ok(seeded >= 25)
+  t.ok(missed.length <= (long ? maxMissed : 0), missed.join(', '))
+})
