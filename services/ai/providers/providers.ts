@@ -106,7 +106,13 @@ export function createProviders(
     await beforeCall()
     if (closed) throw unavailable()
     connections ??= import('./connections.ts').then(({ connect }) => connect(config, onError))
-    return await connections
+    try {
+      return await connections
+    } catch (error) {
+      // Such as too many open files: the next call loads them again.
+      connections = undefined
+      throw error
+    }
   }
 }
 
