@@ -63,8 +63,11 @@ export function eventText(
   return text
 }
 
-/** The GET operations of the resources that operations create. */
-const readOperations = new Map<OperationInfo, OperationInfo>()
+/**
+ * The GET operations of the resources that operations create, by operation and status: a member is added with
+ * 201, or invited with 202.
+ */
+const readOperations = new Map<string, OperationInfo>()
 
 /**
  * The ETag that a GET of the new resource returns. The answer of the creation may have more fields, such as a
@@ -76,9 +79,10 @@ function createdTag(
   location: string,
   text: string,
 ): string {
-  const read = readOperations.get(info) ?? operationsAt(location).find(({ method }) => method === 'GET')
+  const created = `${info.id} ${status}`
+  const read = readOperations.get(created) ?? operationsAt(location).find(({ method }) => method === 'GET')
   if (read === undefined) throw new Error(`no GET operation has the path ${location}`)
-  readOperations.set(info, read)
+  readOperations.set(created, read)
   const isSame = read.replies[200].serializer === info.replies[status].serializer
   return etagFor(read, 200, body, isSame ? text : serialize(read, 200, body, false))
 }
