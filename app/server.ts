@@ -159,8 +159,9 @@ async function closeApp(
   server.closeIdleConnections = () => {
     if (performance.now() >= closeIdleFrom) closeIdle()
   }
-  // A connection is closed as soon as its last response is sent.
-  const idle = setInterval(() => server.closeIdleConnections(), 50)
+  // A connection is closed as soon as its last response is sent. In the check phase of the event loop: a
+  // request that arrived meanwhile has been read, so its connection is not idle.
+  const idle = setInterval(() => setImmediate(() => server.closeIdleConnections()), 50)
   try {
     await app.close()
   } finally {
