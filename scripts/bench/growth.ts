@@ -91,8 +91,7 @@ async function open(stage: Stage, rows: number): Promise<Size> {
   await request(size, owner, '/projects', json({ name: 'The first' }))
   while ((await request(size, owner, '/events')).data.length === 0) await sleep(50)
   const made = {} as Made
-  // Before the projects, whose ids have the same suffix.
-  const first = Date.now() - 10 * rows
+  const first = Date.now() - rows
   for (const [operation, { path, create }] of Object.entries(growthLists)) {
     const { copy, id } = await create(apiOf(size), made)
     for (const row of copy) await copyRow(url, dataDir, row, { count: rows, first })

@@ -78,7 +78,7 @@ export async function addProjects(
       `
       INSERT INTO projects
         (id, name, description, category, owner_id, tags, member_count, metadata, created_at, updated_at)
-      SELECT ${idOf('prj')}, 'Project ' || n, 'What project ' || n || ' is about', 'bench', $1,
+      SELECT ${idOf('prj', newSuffix())}, 'Project ' || n, 'What project ' || n || ' is about', 'bench', $1,
         ARRAY['bench', 'q4'], 1, '{"team":"bench"}', at, at
       FROM ${rows}`,
       [owner.id],
@@ -118,7 +118,7 @@ export async function addFiles(url: string, dataDir: string, owner: Person, coun
       SELECT id, $1, $1, 'name-' || n || '.png', 'folder/' || n % 100,
         CASE WHEN n % 100 = 0 THEN 'image/png' ELSE 'application/pdf' END, n,
         repeat('0', 64), '{"team":"bench"}', ARRAY['bench'], id, at, at
-      FROM (SELECT ${idOf('file')} AS id, n, at
+      FROM (SELECT ${idOf('file', newSuffix())} AS id, n, at
         FROM (SELECT n, ${first} + n AS ms, to_timestamp((${first} + n) / 1000.0) AS at
           FROM generate_series(1::bigint, ${count}) n) r) f`,
       [owner.id],
@@ -146,7 +146,7 @@ export async function addEvents(url: string, dataDir: string, count: number): Pr
     await client.query(
       `
       INSERT INTO events (id, sequence, type, project_id, user_id, scope, role, actor, data, created_at)
-      SELECT ${idOf('evt')}, n, CASE WHEN n % 100 = 0 THEN e.type ELSE 'project.updated' END,
+      SELECT ${idOf('evt', newSuffix())}, n, CASE WHEN n % 100 = 0 THEN e.type ELSE 'project.updated' END,
         e.project_id, e.user_id, e.scope, e.role, e.actor, e.data, to_timestamp(ms / 1000.0)
       FROM (SELECT * FROM events LIMIT 1) e,
         (SELECT n, (${first} + n * ${month}::numeric / ${count})::bigint AS ms
@@ -237,11 +237,14 @@ async function openAsAdministrator(url: string, dataDir: string): Promise<pg.Cli
   return client
 }
 
-/** The random part of all ids. */
-const suffix = newId('usr').slice('usr_'.length + 10)
+/** The random part of an id. */
+const newSuffix = (): string => newId('usr').slice('usr_'.length + 10)
+
+/** Copies of one number have the same time and suffix, so that they can refer to each other. */
+const copySuffix = newSuffix()
 
 /** SQL for a TypeID of the millisecond `ms`: ten characters of time and the suffix. */
-export function idOf(prefix: string): string {
+export function idOf(prefix: string, suffix = copySuffix): string {
   const time = Array.from(
     { length: 10 },
     (_, i) => `substr('0123456789abcdefghjkmnpqrstvwxyz', ((ms >> ${45 - 5 * i}) & 31)::int + 1, 1)`,
