@@ -61,7 +61,8 @@ function problemsOf(validate: ValidateFunction, value: Json): ErrorObject[] {
   return validate(value) ? [] : validate.errors!
 }
 
-function rebased(node: Json): Json {
+/** A copy whose references lead to the document that Ajv has under the name `contract`. */
+export function rebased(node: Json): Json {
   if (Array.isArray(node)) return node.map(rebased)
   if (typeof node !== 'object' || node === null) return node
   return Object.fromEntries(

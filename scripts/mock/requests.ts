@@ -5,7 +5,7 @@ import { formats } from '../../infra/validation/formats.ts'
 import { collectObjects } from '../../infra/validation/query-objects.ts'
 import { checkWith } from '../../infra/validation/problems.ts'
 import { isJson, type Media, type Operation, type Parameter } from '../contract/document.ts'
-import { withoutRequired } from '../contract/validation.ts'
+import { rebased, withoutRequired } from '../contract/validation.ts'
 import { isDiscriminated, isMapped, withChosenAlternative } from '../generate/discriminators.ts'
 
 type Json = any
@@ -109,21 +109,7 @@ function objectOf(parameters: Parameter[], open: boolean): Json {
   return {
     type: 'object',
     additionalProperties: open,
-    properties: Object.fromEntries(parameters.map((p) => [name(p), local(p.schema)])),
+    properties: Object.fromEntries(parameters.map((p) => [name(p), rebased(p.schema)])),
     required: parameters.filter((p) => p.required).map(name),
   }
-}
-
-/** The schema with its references to the document. */
-function local(node: Json): Json {
-  if (Array.isArray(node)) return node.map(local)
-  if (typeof node !== 'object' || node === null) return node
-  return Object.fromEntries(
-    Object.entries(node).map(([key, value]) => [
-      key,
-      key === '$ref' && typeof value === 'string' && value.startsWith('#')
-        ? `contract${value}`
-        : local(value),
-    ]),
-  )
 }

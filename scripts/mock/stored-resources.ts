@@ -1,5 +1,5 @@
 // The resources that clients of the mock created: what was posted can be read, listed, changed and deleted.
-// An id that nobody created is answered with the example of the contract, until it is deleted.
+// For an unknown id the mock returns the example of the contract, until the client deletes it.
 import { createHash } from 'node:crypto'
 import fc from 'fast-check'
 import {

@@ -132,7 +132,7 @@ export function listIn(document: Json, node: Json): { item: Json; property: stri
   const own = itemOf(schema)
   if (own !== null) return { item: own, property: null }
   if (schema?.properties?.[Object.keys(schema.properties)[0]] === undefined) return null
-  // A resource with its own id is no list, whatever it holds.
+  // A resource with an id is no list, even if it has a list.
   if ('id' in schema.properties) return null
   const lists = Object.entries<Json>(schema.properties).filter(([, property]) => itemOf(property) !== null)
   return lists.length === 1 ? { item: itemOf(lists[0][1]), property: lists[0][0] } : null

@@ -103,7 +103,7 @@ t.test('a slow reader gets all text and every citation exactly once', async (t) 
 })
 
 t.test(
-  'text that arrives soon after a change is told with the next change, and the end at once',
+  'followers are notified at once of the first text and of the end, and otherwise every 50 ms',
   async (t) => {
     mock.timers.enable({ apis: ['setTimeout'] })
     t.teardown(() => mock.timers.reset())
@@ -117,7 +117,7 @@ t.test(
       for (; answer.final === null; changes++) await answer.changed
     })()
     answer.addText('one')
-    t.equal(await settled(), 1, 'the first text is told at once')
+    t.equal(await settled(), 1, 'followers are notified of the first text at once')
     for (const text of [' two', ' three']) {
       answer.addText(text)
       t.equal(await settled(), 1)
@@ -127,7 +127,7 @@ t.test(
     mock.timers.tick(1_000)
     t.equal(await settled(), 2, 'without more text there is no change')
     answer.addText(' four')
-    t.equal(await settled(), 3, 'text after a pause is told at once')
+    t.equal(await settled(), 3, 'followers are notified of text after a pause at once')
     answer.addText(' five')
     answer.finish({ message: null, error: null })
     t.equal(await settled(), 4)

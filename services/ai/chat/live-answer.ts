@@ -32,8 +32,8 @@ export interface FinalAnswer {
 }
 
 /**
- * Milliseconds between two changes that followers are told of. What arrives meanwhile is one event, since an
- * event costs several times the work of a token.
+ * Milliseconds between two notifications of followers. They send the text that arrives meanwhile as one
+ * event, since an event costs several times the work of a token.
  */
 const changeInterval = 50
 
@@ -139,7 +139,7 @@ export class LiveAnswer implements AnswerContent {
     this.#finished.resolve(final)
   }
 
-  /** The first change is told at once. */
+  /** Notifies followers: at once, or at the end of the interval since the last notification. */
   #change(): void {
     if (this.#changeTimer !== undefined) {
       this.#changeWaits = true
