@@ -127,11 +127,8 @@ async function restoreBackup(t: Test, old: string, { migrated }: { migrated: boo
 
 /** Whether the table of events has partitions; up to 1.10.0 it had none. */
 async function eventsByMonth(databaseUrl: string): Promise<boolean> {
-  const [table] = await execute(
-    databaseUrl,
-    "SELECT relkind = 'p' AS partitioned FROM pg_class WHERE oid = 'events'::regclass",
-  )
-  return table.partitioned
+  const partitioned = "SELECT 1 FROM pg_class WHERE oid = 'events'::regclass AND relkind = 'p'"
+  return (await execute(databaseUrl, partitioned)).length === 1
 }
 
 function migrate(folder: string, databaseUrl: string): void {
