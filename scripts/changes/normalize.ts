@@ -263,3 +263,9 @@ export function typesOf(schema: Json): Set<string> {
     ),
   )
 }
+
+/** The values that the schema lists; null if it lists none. */
+export function valuesOf(schema: Json): Json[] | null {
+  if (schema === undefined) return null
+  return schema.enum ?? (Object.hasOwn(schema, 'const') ? [schema.const] : null)
+}

@@ -7,22 +7,18 @@ import {
   compareTexts,
   reporter,
   same,
+  type Change,
   type Comparison,
   type Node,
   type Place,
   type Report,
   type Weight,
 } from './change.ts'
-import { annotations, normalized, typesOf, type Direction } from './normalize.ts'
+import { compareDiscriminators } from './discriminators.ts'
+import type { Context, ReportChange, Subject } from './schema-comparison.ts'
+import { annotations, normalized, typesOf, valuesOf, type Direction } from './normalize.ts'
 
 type Json = any
-
-export interface Subject {
-  subject: string
-  /** The part of the subject, for messages: `the body of 200.name`. */
-  what: string
-  direction: Direction
-}
 
 /** The keywords that a function below compares. */
 const compared = [
@@ -97,6 +93,9 @@ export function compareSchemas(
     compareConditions(context)
     compareOthers(report, was, is, compared)
   }
+  compareDiscriminators(context, (before, after) =>
+    trial(comparison, direction, before, after).some(({ weight }) => weight === 'breaking'),
+  )
   if (!same(was.value.default, is.value.default)) {
     report(
       direction === 'request' ? 'breaking' : 'documentation',
@@ -108,25 +107,8 @@ export function compareSchemas(
   }
   if (is.value.deprecated === true && was.value.deprecated !== true)
     report('safe', 'schema-deprecated', `${what} is deprecated`, place)
-  compareTexts(report, was, is, ['title', 'description', 'example', 'examples', 'discriminator'])
+  compareTexts(report, was, is, ['title', 'description', 'example', 'examples'])
 }
-
-/** What the functions below need to compare `was` with `is`, both normalized. */
-interface Context {
-  comparison: Comparison
-  subject: Subject
-  change: ReportChange
-  report: Report
-  was: Node
-  is: Node
-}
-
-type ReportChange = (
-  width: 'wider' | 'narrower' | 'unknown',
-  rule: string,
-  message: string,
-  keyword?: string,
-) => void
 
 /** The schema inside at the keys, with its own place if the node is merged of several. */
 function inside({ pointers }: Comparison, node: Node, ...keys: Array<string | number>): Node {
@@ -136,11 +118,19 @@ function inside({ pointers }: Comparison, node: Node, ...keys: Array<string | nu
 
 /** Whether both allow the same values. */
 function equivalent(comparison: Comparison, direction: Direction, before: Node, after: Node): boolean {
-  if (same(before.value, after.value) && !hasReference(before.value)) return true
-  if (comparison.depth > 2) return same(before.value, after.value)
-  const trial = { ...comparison, changes: [], seen: new Set<string>(), depth: comparison.depth + 1 }
-  compareSchemas(trial, { subject: '', what: '', direction }, before, after)
-  return trial.changes.every(({ weight }) => weight === 'documentation')
+  return trial(comparison, direction, before, after).every(({ weight }) => weight === 'documentation')
+}
+
+/** The changes from one schema to the other, without reporting them. */
+function trial(comparison: Comparison, direction: Direction, before: Node, after: Node): Change[] {
+  if (same(before.value, after.value) && !hasReference(before.value)) return []
+  const subject = { subject: '', what: 'the schema', direction }
+  const own = { ...comparison, changes: [], seen: new Set<string>(), depth: comparison.depth + 1 }
+  // Schemas that hold themselves would be compared without end.
+  if (own.depth <= 3) compareSchemas(own, subject, before, after)
+  else if (!same(before.value, after.value))
+    reporter(own, '')('breaking', 'schema-changed', 'changed', { side: 'after', pointer: after.pointer })
+  return own.changes
 }
 
 /** Whether the schema contains a reference, whose target may have changed. */
@@ -166,10 +156,10 @@ function compareWrapping({ comparison, subject: { direction }, change, was, is }
     if ((before === undefined) === (after === undefined)) continue
     const [single, wrapped] = before === undefined ? [was, is] : [is, was]
     const { [keyword]: alternatives, ...rest } = wrapped.value
-    // The caller compares the defaults.
-    const ignored = [...annotations, 'type', 'default']
+    // The caller compares the defaults and the discriminators.
+    const ignored = [...annotations, 'type', 'default', 'discriminator']
     if (Object.keys(rest).some((key) => !ignored.includes(key))) continue
-    const { default: _, ...own } = single.value
+    const { default: _, discriminator: __, ...own } = single.value
     const whole = { ...single, value: own }
     const isSame = (i: number): boolean => {
       const alternative = inside(comparison, wrapped, keyword, i)
@@ -180,7 +170,10 @@ function compareWrapping({ comparison, subject: { direction }, change, was, is }
     if (!alternatives.some((_: Json, i: number) => isSame(i))) continue
     const nodes = alternatives.map((_: Json, i: number) => inside(comparison, wrapped, keyword, i))
     const document = wrapped === is ? comparison.after : comparison.before
-    const overlaps = keyword === 'oneOf' && !areDisjoint(document, direction, nodes)
+    const overlaps =
+      keyword === 'oneOf' &&
+      wrapped.value.discriminator === undefined &&
+      !areDisjoint(document, direction, nodes)
     change(
       overlaps ? 'unknown' : wrapped === is ? 'wider' : 'narrower',
       `${keyword}-changed`,
@@ -214,12 +207,6 @@ function areDisjoint(document: Json, direction: Direction, nodes: Node[]): boole
     })
   }
   return schemas.every((a, i) => schemas.slice(i + 1).every((b) => differ(a, b)))
-}
-
-/** The values that the schema lists; null if it lists none. */
-function valuesOf(schema: Json): Json[] | null {
-  if (schema === undefined) return null
-  return schema.enum ?? (Object.hasOwn(schema, 'const') ? [schema.const] : null)
 }
 
 function compareTypes(change: ReportChange, was: Json, is: Json): void {

@@ -1,4 +1,4 @@
-// Maps a JSON pointer into the published document to a file and line in spec/.
+// Maps a JSON pointer into a bundled document to a file and line of the files that it was made of.
 import { posix } from 'node:path'
 import { isAlias, isMap, isNode, isScalar, LineCounter, parseDocument, type Document, type Node } from 'yaml'
 import { keysOf } from '../../infra/validation/json-pointer.ts'
@@ -8,7 +8,7 @@ export interface SourceLocation {
   line: number
 }
 
-/** @param read returns the text of a file by its path in the project, or null. */
+/** @param read returns the text of a file by its path, or null. */
 export function createLocator(read: (file: string) => string | null, root = 'spec/openapi.yaml') {
   const files = new Map<string, { document: Document; lines: LineCounter } | null>()
 
@@ -29,7 +29,7 @@ export function createLocator(read: (file: string) => string | null, root = 'spe
     return [
       root,
       ...new Set(
-        [...text.matchAll(/\$ref: '([\w.-]+\.yaml)#/g)].map(([, name]) =>
+        [...text.matchAll(/\$ref['"]?: *['"]?([\w./-]+\.(?:ya?ml|json))/g)].map(([, name]) =>
           posix.join(posix.dirname(root), name),
         ),
       ),
@@ -38,14 +38,19 @@ export function createLocator(read: (file: string) => string | null, root = 'spe
 
   /** The closest location to the pointer that exists in spec/. */
   return function locate(pointer: string): SourceLocation {
-    // Webhooks are generated from x-events.
-    const keys = keysOf(pointer.replace(/^\/webhooks\/([^/]+).*/, '/x-events/$1'))
-    const candidates = keys[0] === 'components' ? all().reverse() : [root]
+    const spellings = [
+      pointer,
+      // This project generates webhooks from x-events.
+      pointer.replace(/^\/webhooks\/([^/]+).*/, '/x-events/$1'),
+      // Swagger 2.0.
+      pointer.replace(/^\/components\/schemas\//, '/definitions/'),
+    ]
     let best: SourceLocation & { depth: number } = { file: root, line: 1, depth: -1 }
-    for (const file of candidates) {
-      const found = walk(file, keys)
-      if (found.depth > best.depth) best = found
-    }
+    for (const keys of [...new Set(spellings)].map(keysOf))
+      for (const file of keys[0] === 'components' ? all().reverse() : [root]) {
+        const found = walk(file, keys)
+        if (found.depth > best.depth) best = found
+      }
     return { file: best.file, line: best.line }
   }
 

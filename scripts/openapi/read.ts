@@ -15,6 +15,9 @@ export async function readOpenapi(file: string): Promise<Json> {
 /** The document in version 3.1. Throws an Error if it is no OpenAPI document. */
 export function asOpenapi31(document: Json): Json {
   const version = String(document?.openapi ?? document?.swagger ?? '')
+  // Since 3.1 a document may have webhooks or components only.
+  if (/^3\.[12]/.test(version) && (document.webhooks ?? document.components) !== undefined)
+    document.paths ??= {}
   if (!/^(2\.0|3\.[012])/.test(version) || typeof document.paths !== 'object')
     throw new Error('This is no OpenAPI document: it has no `openapi` with its version, or no `paths`')
   if (/^3\.[12]/.test(version)) return document
