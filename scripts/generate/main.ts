@@ -3,6 +3,8 @@
 //   --check   writes nothing and fails if a file is out of date
 //   --stubs   also writes a stub for each operation without a handler
 //   --spec F  another root document; --out D another folder (for benchmarks and tests)
+// `npm run generate -- FILE --out FOLDER`: writes a server for any OpenAPI document, with a stub for each
+// operation.
 import { parseArgs } from 'node:util'
 import { dirname, join, relative, resolve } from 'node:path'
 import { existsSync, readFileSync } from 'node:fs'
@@ -267,7 +269,7 @@ function textOf(out: string, name: string): string | null {
   return existsSync(file) ? readFileSync(file, 'utf8') : null
 }
 
-function readArguments(): Options {
+function readArguments(): { values: Options; positionals: string[] } {
   try {
     return parseArgs({
       options: {
@@ -276,7 +278,8 @@ function readArguments(): Options {
         spec: { type: 'string' },
         out: { type: 'string' },
       },
-    }).values
+      allowPositionals: true,
+    })
   } catch (error) {
     throw new GenerateError(
       `${(error as Error).message.split('\n')[0]} ` +
@@ -286,9 +289,21 @@ function readArguments(): Options {
   }
 }
 
+/** A server for a document that does not keep the rules of this project. @returns the lines to print. */
+async function generateForeign([file, ...others]: string[], { out }: Options): Promise<string[]> {
+  if (out === undefined || others.length > 0)
+    throw new GenerateError('Pass one OpenAPI document and its folder: FILE --out FOLDER.')
+  const { generateProject } = await import('./project/project.ts')
+  const { operations, wrote, notes } = await generateProject(file, resolve(out))
+  const result = wrote.length === 0 ? 'nothing changed' : `wrote ${wrote.join(', ')}`
+  return [...notes, `${operations} operations in ${file}: ${result}`]
+}
+
 if (import.meta.main) {
   try {
-    for (const line of await generate(readArguments())) console.log(line)
+    const { values, positionals } = readArguments()
+    const lines = positionals.length > 0 ? await generateForeign(positionals, values) : await generate(values)
+    for (const line of lines) console.log(line)
   } catch (error) {
     if (!(error instanceof GenerateError)) throw error
     console.error(error.message)

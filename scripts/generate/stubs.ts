@@ -90,7 +90,7 @@ function stub(operation: Operation): string {
 }
 
 /** The names in the module's object of handlers, and the position of its closing brace. */
-function handlersIn(file: string, text: string, name: string): { present: string[]; end: number } {
+export function handlersIn(file: string, text: string, name: string): { present: string[]; end: number } {
   const source = ts.createSourceFile(file, text, ts.ScriptTarget.Latest, true)
   let found: ts.ObjectLiteralExpression | undefined
   source.forEachChild((node) => {

@@ -1,0 +1,187 @@
+// Writes the table of operations and the routes of a server for any document.
+import { escaped, keysOf, valueAt } from '../../../infra/validation/json-pointer.ts'
+import { pathNames, type Operation } from '../../contract/document.ts'
+import { methods } from '../methods.ts'
+import { resolve } from '../resolve.ts'
+import { modulesOf } from './names.ts'
+
+type Json = any
+
+const text = (value: string): string => JSON.stringify(value)
+
+/** The source of operations.ts: the ids by tag, and what the server needs to know of each operation. */
+export function emitTable(document: Json, operations: Operation[]): string {
+  const byTag = modulesOf(operations).map(
+    ({ tag, operations: own }) => `  ${text(tag)}:\n${own.map(({ id }) => `    | ${text(id)}`).join('\n')}`,
+  )
+  const rows = operations.map(
+    (operation) => `  ${text(operation.id)}: ${JSON.stringify(row(document, operation))},`,
+  )
+  return `/** The operations of each tag; a tag is a module of handlers/. */
+export interface OperationsByTag {
+${byTag.join('\n')}
+}
+
+export type OperationId = OperationsByTag[keyof OperationsByTag]
+
+export interface ParameterInfo {
+  in: 'path' | 'query' | 'header'
+  name: string
+  required: boolean
+  /** Where openapi.json has the schema; null if there is none. */
+  pointer: string | null
+  /** How a query parameter is sent that is no plain value. */
+  style?: 'commas' | 'object'
+}
+
+export interface OperationInfo {
+  id: OperationId
+  method: 'GET' | 'PUT' | 'POST' | 'DELETE' | 'PATCH' | 'OPTIONS'
+  /** In the notation of the router. The parameters are \`p0\`, \`p1\` and so on. */
+  url: string
+  /** The names of \`p0\`, \`p1\` and so on. */
+  pathNames: string[]
+  parameters: ParameterInfo[]
+  body: { required: boolean; media: Array<{ type: string; pointer: string | null }> } | null
+  /** The first media type of each declared status that has a body. */
+  types: Record<string, string>
+  /** Where requests send the key. */
+  credentials: Array<{
+    in: 'header' | 'query' | 'cookie'
+    name: string
+    scheme: 'bearer' | 'basic' | 'plain'
+  }>
+  /** null for an operation without a key. */
+  scopes: string[] | null
+  optionalKey: boolean
+  hasHead?: boolean
+}
+
+export const operations: Record<OperationId, OperationInfo> = {
+${rows.join('\n')}
+}
+`
+}
+
+function row(document: Json, operation: Operation): object {
+  const { id, method, path, body, credentials, scopes, optionalKey, item } = operation
+  const pathPart = path.split(/[?#]/)[0]
+  const all = [...operation.responses, ...operation.otherResponses]
+  return {
+    id,
+    method,
+    url: routerUrl(pathPart),
+    pathNames: pathNames(pathPart),
+    parameters: parameterRows(document, operation),
+    body:
+      body === null
+        ? null
+        : {
+            required: body.required,
+            media: body.media.map(({ type, pointer }) => ({
+              type: type.split(';')[0].trim().toLowerCase(),
+              pointer: hasSchema(document, pointer) ? pointer : null,
+            })),
+          },
+    types: Object.fromEntries(
+      all
+        .filter(([, { media }]) => media.length > 0)
+        .map(([status, { media }]) => [status === 'DEFAULT' ? 'default' : String(status), media[0].type]),
+    ),
+    credentials,
+    scopes,
+    optionalKey,
+    hasHead: item.head === undefined ? undefined : true,
+  }
+}
+
+/** The parameters of the path and of the operation, which replace those of the path. */
+function parameterRows(document: Json, { item, node }: Operation): object[] {
+  const [path] = Object.entries<Json>(document.paths).find(([, each]) => each === item)!
+  const method = methods.find((each) => item[each] === node)!
+  const at = `#/paths/${segment(path)}`
+  const found = new Map<string, object>()
+  for (const [list, pointer] of [
+    [item.parameters, at],
+    [node.parameters, `${at}/${method}`],
+  ] as const)
+    for (const [i, given] of ((list ?? []) as Json[]).entries()) {
+      const parameter = resolve(document, given)
+      const { name, in: where, required = false, schema } = parameter
+      if (where === 'cookie') continue
+      const place = given.$ref === undefined ? `${pointer}/parameters/${i}` : lastReference(document, given)
+      found.set(`${where} ${name}`, {
+        in: where,
+        name,
+        required,
+        pointer: schema === undefined ? null : `${place}/schema`,
+        style: styleOf(document, parameter),
+      })
+    }
+  return [...found.values()]
+}
+
+function styleOf(document: Json, { in: where, schema, style, explode }: Json): string | undefined {
+  const types = [resolve(document, schema)?.type].flat()
+  if (where === 'path' || where === 'header') return types.includes('array') ? 'commas' : undefined
+  if (style === 'deepObject' || types.includes('object')) return 'object'
+  return types.includes('array') && explode === false ? 'commas' : undefined
+}
+
+/** The last reference on the way to the node, encoded as a URI fragment. */
+function lastReference(document: Json, node: Json): string {
+  let ref: string = node.$ref
+  for (let at = resolveOnce(document, ref); at?.$ref !== undefined; at = resolveOnce(document, ref))
+    ref = at.$ref
+  return ref
+}
+
+const resolveOnce = (document: Json, ref: string): Json => valueAt(document, keysOf(decodeURIComponent(ref)))
+
+const segment = (name: string): string => encodeURIComponent(escaped(name))
+
+function hasSchema(document: Json, pointer: string): boolean {
+  return resolveOnce(document, pointer) !== undefined
+}
+
+/** `/pets/{petId}:feed` as `/pets/:p0([^/]+?)::feed`. Routers do not accept all names of parameters. */
+function routerUrl(path: string): string {
+  let count = 0
+  return path
+    .split('/')
+    .map((part) => {
+      if (/^\{[^}]+\}$/.test(part)) return `:p${count++}`
+      return part.replaceAll(':', '::').replace(/\{[^}]+\}/g, () => `:p${count++}([^/]+?)`)
+    })
+    .join('/')
+}
+
+/** The source of routes.ts: all handlers in one object, and a minimal document for fastify-openapi-glue. */
+export function emitRoutes(operations: Operation[]): string {
+  const modules = modulesOf(operations)
+  const paths = Map.groupBy(operations, ({ path }) => path.split(/[?#]/)[0])
+  const rows = [...paths].map(([path, own]) => {
+    const entries = own.map(({ method, id }) => `${method.toLowerCase()}: route(${text(id)})`)
+    return `    ${text(path)}: { ${entries.join(', ')} },`
+  })
+  return `${modules.map(({ name, file }) => `import { ${name} } from '../handlers/${file}.ts'`).join('\n')}
+import type { AllHandlers } from './handler.ts'
+import type { OperationId } from './operations.ts'
+
+/** The handlers of all operations. A missing handler is a type error. */
+export const handlers: AllHandlers = {
+${modules.map(({ name }) => `  ...${name},`).join('\n')}
+}
+
+const route = (operationId: OperationId) => ({ operationId, responses: { default: { description: '' } } })
+
+/** A minimal document for fastify-openapi-glue: only paths and operationIds. */
+export const skeleton = {
+  openapi: '3.1.0',
+  info: { title: 'skeleton', version: '1' },
+  paths: {
+${rows.join('\n')}
+  },
+}
+`
+}

@@ -1,0 +1,84 @@
+// The type of a handler, derived from types.ts: what a request holds, and the allowed pairs of status and
+// body of an answer.
+import type { IncomingHttpHeaders } from 'node:http'
+import type { OperationId, OperationsByTag } from './operations.ts'
+import type { operations } from './types.ts'
+
+type Contract<Id extends OperationId> = operations[Id]
+type ParametersOf<Op> = Op extends { parameters: infer P } ? P : object
+type Part<P, Where extends string> = P extends { [K in Where]: infer Values }
+  ? Values
+  : P extends { [K in Where]?: infer Values }
+    ? Partial<NonNullable<Values>>
+    : Record<string, never>
+
+/** The media types whose body the server parses and validates. Other bodies are bytes. */
+type Parsed = `${string}json${string}` | `application/x-www-form-urlencoded${string}`
+type BodyIn<Content> = {
+  [Type in keyof Content]: Type extends Parsed ? Content[Type] : Buffer
+}[keyof Content]
+type BodyOf<Op> = Op extends { requestBody: { content: infer Content } }
+  ? BodyIn<Content>
+  : Op extends { requestBody?: { content: infer Content } }
+    ? BodyIn<Content> | undefined
+    : undefined
+
+/** A request after validation. Parameters have the declared types. */
+export interface Request<Id extends OperationId> {
+  path: Part<ParametersOf<Contract<Id>>, 'path'>
+  query: Part<ParametersOf<Contract<Id>>, 'query'>
+  /** By names in lower case. */
+  headers: IncomingHttpHeaders
+  body: BodyOf<Contract<Id>>
+}
+
+type Status<Declared> = Declared extends number ? Declared : number
+/** `type` is needed when the first declared media type is not the one of the body. */
+type ContentOf<Content> = {
+  [Type in keyof Content]: {
+    type?: Type
+    body: Type extends Parsed ? Content[Type] : string | Buffer
+  }
+}[keyof Content]
+type AnswerOf<Responses> = {
+  [Declared in keyof Responses]: {
+    status: Status<Declared>
+    headers?: Record<string, string>
+  } & (Responses[Declared] extends { content: infer Content } ? ContentOf<Content> : { body?: undefined })
+}[keyof Responses]
+
+export type Answer<Id extends OperationId> =
+  Contract<Id> extends { responses: infer Responses } ? AnswerOf<Responses> : never
+
+export type Handler<Id extends OperationId> = (request: Request<Id>) => Promise<Answer<Id>>
+
+/** The handlers of a tag, one for each operation. */
+export type Handlers<Tag extends keyof OperationsByTag> = {
+  [Id in OperationsByTag[Tag]]: Handler<Id>
+}
+
+export type AllHandlers = { [Id in OperationId]: Handler<Id> }
+
+/** An error that the server answers with this status. */
+export class HttpError extends Error {
+  status: number
+  /** What is wrong with which part of the request. */
+  problems: Problem[]
+  constructor(status: number, message: string, problems: Problem[] = []) {
+    super(message)
+    this.status = status
+    this.problems = problems
+  }
+}
+
+export interface Problem {
+  in: 'path' | 'query' | 'header' | 'body'
+  /** A JSON pointer into the part; empty for the part itself. */
+  at: string
+  message: string
+}
+
+/** What a stub throws. */
+export function notImplemented(id: OperationId): HttpError {
+  return new HttpError(501, `The operation ${id} is not implemented`)
+}

@@ -1,0 +1,103 @@
+// The HTTP server: authenticates and validates a request, calls the handler of its operation, and sends the
+// answer.
+import { readFileSync } from 'node:fs'
+import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify'
+import glue from 'fastify-openapi-glue'
+import { authenticate } from '../authentication.ts'
+import { errorBody } from '../errors.ts'
+import { HttpError } from './handler.ts'
+import { operations, type OperationId, type OperationInfo } from './operations.ts'
+import { handlers, skeleton } from './routes.ts'
+import { requireValid } from './validation.ts'
+
+interface AnyAnswer {
+  status: number
+  type?: string
+  headers?: Record<string, string>
+  body?: unknown
+}
+
+const contract = readFileSync(new URL('openapi.json', import.meta.url))
+
+/** @returns a server that does not listen yet. */
+export async function createServer(): Promise<FastifyInstance> {
+  const app = Fastify({ forceCloseConnections: true, routerOptions: { maxParamLength: 5000 } })
+  app.removeAllContentTypeParsers()
+  app.addContentTypeParser('*', { parseAs: 'buffer' }, (_request, body, done) => done(null, body))
+  app.setErrorHandler((error: Error & { statusCode?: number }, request, reply) => {
+    const known = error instanceof HttpError ? error : new HttpError(error.statusCode ?? 500, error.message)
+    if (known.status === 500) console.error(error)
+    return sendError(known, request, reply)
+  })
+  app.setNotFoundHandler((request, reply) => sendError(new HttpError(404, 'Not found'), request, reply))
+  if (!('/openapi.json' in skeleton.paths))
+    app.get('/openapi.json', (_request, reply) => reply.type('application/json').send(contract))
+  await app.register(glue, {
+    specification: skeleton,
+    operationResolver: (id) => {
+      const operation = operations[id as OperationId]
+      return {
+        method: operation.method,
+        url: operation.url,
+        exposeHeadRoute: operation.hasHead !== true,
+        handler: (request, reply) => handle(operation, request, reply),
+      }
+    },
+  })
+  return app
+}
+
+async function handle(
+  operation: OperationInfo,
+  request: FastifyRequest,
+  reply: FastifyReply,
+): Promise<FastifyReply> {
+  await authenticate(request, operation)
+  const type = (request.headers['content-type'] ?? '').split(';')[0].trim().toLowerCase()
+  const given = request.params as Record<string, string>
+  const path = Object.fromEntries(
+    operation.pathNames.map((name, i): [string, unknown] => [name, given[`p${i}`]]),
+  )
+  const query = { ...(request.query as object) }
+  const body = parsedBody(type, request.body)
+  requireValid(operation, { path, query, header: request.headers, body, type })
+  const handler = handlers[operation.id] as unknown as (request: object) => Promise<AnyAnswer>
+  const answer = await handler({ path, query, headers: request.headers, body })
+  return send(operation, answer, reply)
+}
+
+function parsedBody(type: string, body: unknown): unknown {
+  if (!Buffer.isBuffer(body) || body.length === 0) return undefined
+  if (type === 'application/x-www-form-urlencoded') return formOf(new URLSearchParams(body.toString()))
+  if (!type.endsWith('json')) return body
+  try {
+    return JSON.parse(body.toString())
+  } catch {
+    throw new HttpError(400, 'The body is not valid JSON')
+  }
+}
+
+/** A field that is sent more than once is a list. */
+function formOf(fields: URLSearchParams): Record<string, string | string[]> {
+  return Object.fromEntries(
+    [...new Set(fields.keys())].map((name) => {
+      const values = fields.getAll(name)
+      return [name, values.length === 1 ? values[0] : values]
+    }),
+  )
+}
+
+function send(operation: OperationInfo, answer: AnyAnswer, reply: FastifyReply): FastifyReply {
+  const { status, headers = {}, body } = answer
+  const declared = operation.types[status] ?? operation.types[`${Math.floor(status / 100)}XX`]
+  const type = answer.type ?? declared ?? operation.types.default
+  void reply.code(status).headers(headers)
+  if (body === undefined) return reply.send()
+  if (type !== undefined) void reply.header('content-type', type)
+  return reply.send(type === undefined || /json/.test(type) ? JSON.stringify(body) : body)
+}
+
+function sendError(error: HttpError, request: FastifyRequest, reply: FastifyReply): FastifyReply {
+  const { type, body } = errorBody(error, request)
+  return reply.code(error.status).header('content-type', type).send(JSON.stringify(body))
+}
