@@ -6,7 +6,7 @@ import { expectationFor, part } from './expectations.ts'
 import { checkListMembership } from './list-membership.ts'
 import { createOperations, createWith, requestParts, sample } from './requests.ts'
 import { resourcesOf, type Resource } from './resources.ts'
-import { maySucceed, type Run } from './run-context.ts'
+import { mayAnswer, maySucceed, type Run } from './run-context.ts'
 import { changedNames, matchesSent } from './equality.ts'
 import type { Answer } from './sender.ts'
 import type { Part } from './part.ts'
@@ -106,7 +106,11 @@ async function checkCreation(run: Run, { kind, read }: Resource): Promise<Made |
   for (const [name, value] of Object.entries<Json>(answer.parts.body ?? {})) {
     // A server may choose another id than the one that was sent.
     if (name === ownId(run.document, schema)?.name) continue
-    if (name in properties && isOfType(value, schemaOf(run.document, properties[name])))
+    if (
+      name in properties &&
+      isOfType(value, schemaOf(run.document, properties[name])) &&
+      mayAnswer(run, made.operation, answer.body, name, value)
+    )
       expect(
         matchesSent(value, answer.body[name]),
         'create-value',

@@ -21,6 +21,8 @@ export interface Media {
   type: string
   schema: Json
   pointer: string
+  /** How the properties of a form are sent, by name. */
+  encoding: Record<string, { style?: string }>
 }
 
 export interface Response {
@@ -146,6 +148,7 @@ function mediaOf(document: Json, { node, pointer }: { node: Json; pointer: strin
     type,
     schema: schemaOf(document, media.schema),
     pointer: `${pointer}/content/${segment(type)}/schema`,
+    encoding: media.encoding ?? {},
   }))
 }
 

@@ -15,8 +15,15 @@ export function isAttachment(value: Json): value is Attachment {
 
 const boundary = 'contract-tests-form'
 
-/** In a form, objects are JSON and lists are repeated fields (OpenAPI 3.1, 4.8.15). */
-export function encodeBody(type: string, body: Json): { contentType: string; bytes: Buffer } {
+/**
+ * In a form, objects are JSON and lists are repeated fields (OpenAPI 3.1, 4.8.15).
+ * @param encoding the style `deepObject` of a property sends one field for each key: `address[city]`
+ */
+export function encodeBody(
+  type: string,
+  body: Json,
+  encoding: Record<string, { style?: string }> = {},
+): { contentType: string; bytes: Buffer } {
   if (type === 'multipart/form-data')
     return { contentType: `${type}; boundary=${boundary}`, bytes: multipart(body) }
   if (type === 'application/x-www-form-urlencoded')
@@ -24,13 +31,22 @@ export function encodeBody(type: string, body: Json): { contentType: string; byt
       contentType: type,
       bytes: Buffer.from(
         new URLSearchParams(
-          Object.entries(body).map(([name, value]): [string, string] => [name, plain(value)]),
+          Object.entries<Json>(body).flatMap(([name, value]): Array<[string, string]> =>
+            encoding[name]?.style === 'deepObject'
+              ? deepFields(name, value)
+              : [value].flat().map((item): [string, string] => [name, plain(item)]),
+          ),
         ).toString(),
       ),
     }
   if (isAttachment(body)) return { contentType: type, bytes: body.bytes }
   if (type.startsWith('text/')) return { contentType: type, bytes: Buffer.from(String(body)) }
   return { contentType: type, bytes: Buffer.from(JSON.stringify(body)) }
+}
+
+function deepFields(name: string, value: Json): Array<[string, string]> {
+  if (typeof value !== 'object' || value === null) return [[name, plain(value ?? '')]]
+  return Object.entries(value).flatMap(([key, item]) => deepFields(`${name}[${key}]`, item))
 }
 
 /** The fields of a form in sending order; files come last. */

@@ -5,7 +5,7 @@ import { readPages } from './pages.ts'
 import { createOperations } from './requests.ts'
 import { resourcesOf, type Resource } from './resources.ts'
 import type { Run } from './run-context.ts'
-import { idKinds, type KnownResource } from './resource-pool.ts'
+import { idKinds, itemPath, type KnownResource } from './resource-pool.ts'
 
 /** @param body the resource as it was read, or null if it was deleted. */
 export async function checkListMembership(
@@ -17,11 +17,8 @@ export async function checkListMembership(
 ): Promise<void> {
   for (const list of lists) {
     const names = Object.keys(idKinds(list))
-    if (names.some((name) => path[name] === undefined && known.parents[idKinds(list)[name]] === undefined))
-      continue
-    const under = Object.fromEntries(
-      Object.entries(idKinds(list)).map(([name, kind]) => [name, known.parents[kind]]),
-    )
+    const under = itemPath(list, known)
+    if (under === null) continue
     const read = await readPages(run, part, list, {
       path: under,
       query: parentQuery(list, body),

@@ -113,8 +113,7 @@ function profileOf({ profile }: Options): Profile {
 
 /** The document as the checks of the profile read it. */
 export function preparedDocument(document: Json, profile: Profile): Json {
-  const listed = withListedValues(document)
-  return profile === 'platform' ? listed : withResourceIds(withMergedParts(listed))
+  return profile === 'platform' ? withListedValues(document) : withResourceIds(withMergedParts(document))
 }
 
 function numberOf(name: string, text: string | undefined, minimum: number): number {

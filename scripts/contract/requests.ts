@@ -73,8 +73,9 @@ export function requestParts(
     .map(({ query, headers, body }) => ({ query, headers, ...body }))
 }
 
-/** An array is sent with its first value only, and an object with one parameter for each key. */
+/** An array is sent with its first value only, an object with one parameter for each key, and null not. */
 function sentAs(name: string, value: Json): Array<[string, string]> {
+  if (value === null) return []
   return Array.isArray(value) ? flattened({ [name]: value.slice(0, 1) }) : flattened({ [name]: value })
 }
 
@@ -198,7 +199,9 @@ export async function pathParameters(
   return Object.fromEntries(
     names.map((name) => [
       name,
-      plainValues[name] ?? (kinds[name] === found.kind ? found.id : found.parents[kinds[name]]),
+      found.parents[`{${name}}`] ??
+        plainValues[name] ??
+        (kinds[name] === found.kind ? found.id : found.parents[kinds[name]]),
     ]),
   )
 }

@@ -18,7 +18,10 @@ import type { Answer } from './sender.ts'
 export interface KnownResource {
   kind: string
   id: string
-  /** The ids of the resources that contain it, by kind, from the path of the response. */
+  /**
+   * The ids of the resources that contain it, by kind, from the path of the response. Other parameters of that
+   * path are there by their name in braces: `{region}`.
+   */
   parents: Record<string, string>
   /** Whether the run created it. */
   created: boolean
@@ -92,9 +95,9 @@ export function createResourcePool(document: Json, operations: Operation[]): Res
 
   const parentsOf = ({ operation, parts }: Answer, kind: string): Record<string, string> =>
     Object.fromEntries(
-      Object.entries(kinds.get(operation.id)!)
-        .filter(([, each]) => each !== kind)
-        .map(([name, each]) => [each, parts.path[name]]),
+      pathNames(operation.path)
+        .map((name) => [kinds.get(operation.id)![name] ?? `{${name}}`, parts.path[name]])
+        .filter(([each]) => each !== kind),
     )
 
   const address = (text: string): void => {
@@ -152,9 +155,10 @@ export function idKinds({ path, parameters }: Operation): Record<string, string>
 
 /** The path parameters of a known resource; null if its parents are unknown. */
 export function itemPath(operation: Operation, known: KnownResource): Record<string, string> | null {
-  const entries = Object.entries(idKinds(operation)).map(([name, kind]) => [
+  const kinds = idKinds(operation)
+  const entries = pathNames(operation.path).map((name) => [
     name,
-    kind === known.kind ? known.id : known.parents[kind],
+    kinds[name] === known.kind ? known.id : known.parents[kinds[name] ?? `{${name}}`],
   ])
   return entries.some(([, id]) => id === undefined) ? null : Object.fromEntries(entries)
 }

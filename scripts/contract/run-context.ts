@@ -2,7 +2,7 @@
 // other operations at the same time.
 import { problemsOf, type Problem } from './checks.ts'
 import { addDiscriminatorValues } from '../generate/discriminators.ts'
-import { operationsOf, type Json, type Operation } from './document.ts'
+import { operationsOf, successOf, type Json, type Operation } from './document.ts'
 import { neverSucceeds } from './exceptions.ts'
 import { createFindings, type Findings } from './findings.ts'
 import type { RunOptions } from './options.ts'
@@ -119,6 +119,21 @@ export async function createRun(shared: Shared, selected: Operation[], seed: num
 /** Whether the operation of this API never succeeds in a test. */
 export function isUnreachable({ profile }: RunOptions, { id }: Operation): boolean {
   return profile === 'platform' && neverSucceeds.has(id)
+}
+
+/**
+ * Whether an answer with the sent value would be valid. Other APIs may take values that their answers never
+ * have, such as null for "unchanged".
+ */
+export function mayAnswer(
+  { options, validation }: Run,
+  operation: Operation,
+  body: Json,
+  name: string,
+  value: Json,
+): boolean {
+  if (options.profile === 'platform') return true
+  return validation.answered(successOf(operation)!.media.pointer, { ...body, [name]: value }).length === 0
 }
 
 /** Whether a request that succeeds is allowed in this run. */

@@ -100,7 +100,8 @@ export function requestTarget(
     ...Object.entries(parts.query),
     ...keys.map(({ name }): [string, string] => [name, key!]),
   ]).toString()
-  return query === '' ? filled : `${filled}?${query}`
+  // Some documents have paths with a query: `/items?beta=true`.
+  return query === '' ? filled : `${filled}${filled.includes('?') ? '&' : '?'}${query}`
 }
 
 /** The header field with which the credential sends the key. */
@@ -112,7 +113,7 @@ export function keyHeader({ in: where, name, scheme }: Credential, key: string):
 }
 
 function encodeRequest(
-  { credentials }: Operation,
+  { credentials, body: declared }: Operation,
   parts: RequestParts,
   key: string | null,
 ): { headers: Record<string, string>; bytes: Buffer | undefined } {
@@ -121,7 +122,8 @@ function encodeRequest(
   let bytes = parts.raw
   if (parts.raw !== undefined && parts.type !== undefined) headers['content-type'] = parts.type
   if (parts.raw === undefined && parts.body !== undefined) {
-    const body = encodeBody(parts.type ?? 'application/json', parts.body)
+    const media = declared?.media.find(({ type }) => type === parts.type)
+    const body = encodeBody(parts.type ?? 'application/json', parts.body, media?.encoding)
     headers['content-type'] = body.contentType
     bytes = body.bytes
   }

@@ -111,15 +111,36 @@ function bodyOf(
     ...Object.values<Json>(node?.examples ?? {}).map((each) => resolve(document, each)?.value),
     node?.example,
   ].filter((value) => value !== undefined)
-  let sampled: Json
-  for (const value of [...examples, undefined]) {
-    sampled = value === undefined ? valueOf(document, media.schema) : value
-    if (isValid(validation, media, sampled)) return sampled
-  }
+  for (const value of examples) if (isValid(validation, media, value)) return value
+  const sampled = withoutInvalid(validation, media, valueOf(document, media.schema))
+  if (isValid(validation, media, sampled)) return sampled
   const values = valuesOf(document, media.schema, { ids: () => [], named: () => [] })
   if (values === null) return sampled
-  const generated = fc.sample(values, { numRuns: 3, seed: source.seed })
-  return generated.find((value) => isValid(validation, media, value)) ?? sampled
+  for (const value of fc.sample(values, { numRuns: 10, seed: source.seed })) {
+    const repaired = withoutInvalid(validation, media, value)
+    if (isValid(validation, media, repaired)) return repaired
+  }
+  return sampled
+}
+
+/** A copy without the properties and items that are invalid, as far as the value is valid without them. */
+function withoutInvalid(validation: Validation, { pointer }: Media, value: Json): Json {
+  const copy = structuredClone(value)
+  try {
+    for (let round = 0; round < 20; round++) {
+      const errors = validation.answered(pointer, copy)
+      const paths = errors.map(({ instancePath }) => keysOf(`#${instancePath}`))
+      const [deepest] = paths.toSorted((a, b) => b.length - a.length)
+      if (deepest === undefined || deepest.length === 0) return copy
+      const holder = deepest.slice(0, -1).reduce<Json>((at, key) => at[key], copy)
+      const last = deepest.at(-1)!
+      if (Array.isArray(holder)) holder.splice(Number(last), 1)
+      else delete holder[last]
+    }
+  } catch {
+    // The schema cannot be compiled.
+  }
+  return copy
 }
 
 /** Whether the value is valid. A schema that cannot be compiled has no valid values. */
@@ -136,8 +157,19 @@ export function valueOf(document: Json, schema: Json): Json {
   return sample(schema ?? {}, { skipReadOnly: false, quiet: true, maxSampleDepth: 12 } as never, document)
 }
 
-/** The mock server sets the ID of the request itself, and stores no responses. */
-const omittedHeaders = new Set(['x-request-id', 'idempotent-replayed', 'content-type', 'content-length'])
+/** The mock server sets the ID of the request itself, stores no responses, and leaves framing to HTTP. */
+const omittedHeaders = new Set([
+  'x-request-id',
+  'idempotent-replayed',
+  'content-type',
+  'content-length',
+  'content-encoding',
+  'transfer-encoding',
+  'connection',
+  'keep-alive',
+  'trailer',
+  'upgrade',
+])
 
 function headerValue(document: Json, name: string, schema: Json): string {
   if (name.toLowerCase() === 'etag') return '"mock"'

@@ -1,12 +1,10 @@
-// Adds an example to every schema with a pattern and no example. The examples are deterministic.
+// Prepares a document for openapi-sampler: an example for every pattern without one, the same in each run,
+// and null as the last alternative, because the first one is sampled.
 import fc from 'fast-check'
 
 type Json = any
 
-/**
- * A copy of the document with an example for each pattern, because openapi-sampler does not support
- * patterns.
- */
+/** A copy of the document. */
 export function withExamples(document: Json): Json {
   return walk(structuredClone(document))
 }
@@ -18,6 +16,11 @@ function walk(node: Json): Json {
     !['example', 'examples', 'enum', 'const', 'default'].some((key) => Object.hasOwn(node, key))
   )
     node.examples = [matching(node)]
+  for (const key of ['oneOf', 'anyOf'])
+    if (Array.isArray(node[key]))
+      node[key].sort((a: Json, b: Json) => Number(a?.type === 'null') - Number(b?.type === 'null'))
+  if (Array.isArray(node.type))
+    node.type.sort((a: Json, b: Json) => Number(a === 'null') - Number(b === 'null'))
   for (const value of Object.values(node)) walk(value)
   return node
 }

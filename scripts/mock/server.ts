@@ -21,6 +21,7 @@ import { acceptsPatch } from '../generate/patch-operations.ts'
 import { withMergedParts } from '../openapi/merge-parts.ts'
 import { withResourceIds } from '../openapi/resource-ids.ts'
 import { answerOf, declaredOf, isValid, preferenceOf, type MockAnswer, type Source } from './answers.ts'
+import { readForm } from './forms.ts'
 import { withExamples } from './patterns.ts'
 import { createRequestCheck, mediaFor } from './requests.ts'
 import { createStoredResources } from './stored-resources.ts'
@@ -46,6 +47,8 @@ interface Route {
   operation: Operation
   pattern: RegExp
   names: string[]
+  /** What the query must have: some documents have paths such as `/items?beta=true`. */
+  fixed: Array<[name: string, value: string]>
 }
 
 /** Returns a server that does not listen yet. Throws if the real server's OpenAPI document cannot be read. */
@@ -60,6 +63,7 @@ export async function createMock({
   const document = withExamples(withResourceIds(withMergedParts(contract)))
   const app = Fastify({
     forceCloseConnections: true,
+    bodyLimit: maxBodyBytes,
     genReqId: ({ headers }) =>
       typeof headers['x-request-id'] === 'string' ? headers['x-request-id'] : newRequestId(),
   })
@@ -82,9 +86,12 @@ export async function createMock({
     })
   })
   app.setErrorHandler((error, request, reply) => answerError(error as ApiError, null, request, reply))
-  app.all('*', (request, reply) => {
+  app.all('*', async (request, reply) => {
     const path = request.url.split('?')[0]
-    const here = routes.filter(({ pattern }) => pattern.test(path))
+    const sent = request.query as Record<string, unknown>
+    const here = routes.filter(
+      ({ pattern, fixed }) => pattern.test(path) && fixed.every(([name, value]) => sent[name] === value),
+    )
     const route = here.find(({ operation }) => methodsOf(operation, profile).includes(methodOf(request)))
     if (route === undefined) {
       const allowed = here.flatMap(({ operation }) => methodsOf(operation, profile))
@@ -96,32 +103,20 @@ export async function createMock({
     onAnswer(`${request.method} ${request.url} → ${isReal ? real : 'mock'} (${operation.id})`)
     if (isReal) return reply.from(request.url, { body: request.body as Buffer })
     try {
-      return send(answer(route, path, request), reply)
+      return send(await answer(route, path, request), reply)
     } catch (error) {
       return answerError(error as ApiError, operation, request, reply)
     }
   })
   return app
 
-  function answer({ operation, pattern, names }: Route, url: string, request: FastifyRequest): MockAnswer {
+  async function answer(
+    { operation, pattern, names, fixed }: Route,
+    url: string,
+    request: FastifyRequest,
+  ): Promise<MockAnswer> {
     if (operation.scopes !== null && !operation.optionalKey && !hasKey(operation, request, key))
       throw unauthorized('missing')
-    const path = Object.fromEntries(
-      names.map((name, i) => [name, decodeURIComponent(pattern.exec(url)![i + 1])]),
-    )
-    const type = (request.headers['content-type'] ?? '').split(';')[0].trim().toLowerCase()
-    const keys = operation.credentials.filter((each) => each.in === 'query').map(({ name }) => name)
-    const query = Object.fromEntries(
-      Object.entries(request.query as object).filter(([name]) => !keys.includes(name)),
-    )
-    const given = {
-      path: { ...path },
-      query,
-      header: { ...request.headers },
-      type,
-      body: bodyOf(type, request),
-    }
-    const { isPossiblePath, problems } = problemsOf(operation, given)
     const preference = preferenceOf(request.headers.prefer as string | undefined)
     if (preference.code !== undefined || preference.example !== undefined) {
       try {
@@ -132,10 +127,29 @@ export async function createMock({
         ])
       }
     }
+    const path = Object.fromEntries(
+      names.map((name, i) => [name, decodeURIComponent(pattern.exec(url)![i + 1])]),
+    )
+    const type = (request.headers['content-type'] ?? '').split(';')[0].trim().toLowerCase()
+    const keys = [
+      ...operation.credentials.filter((each) => each.in === 'query').map(({ name }) => name),
+      ...fixed.map(([name]) => name),
+    ]
+    const query = Object.fromEntries(
+      Object.entries(request.query as object).filter(([name]) => !keys.includes(name)),
+    )
+    const given = {
+      path: { ...path },
+      query,
+      header: { ...request.headers },
+      type,
+      body: await bodyOf(operation, type, request),
+    }
+    const { isPossiblePath, problems } = problemsOf(operation, given)
     if (problems.length > 0) throw invalidRequest(problems)
     if (operation.body !== null && type !== '' && mediaFor(operation, type) === undefined)
       throw unsupportedMediaType(operation.body.media.map((each) => each.type))
-    const stored = { operation, path, query, body: given.body }
+    const stored = { operation, url, path, query, body: given.body }
     if (!isPossiblePath || resources.isGone(stored)) throw notFound('resource')
     return resources.apply(stored, answerOf(source, operation, {}))
   }
@@ -151,11 +165,12 @@ export async function createMock({
 
   /** The error as this API sends it, where the contract allows that; else as the contract declares it. */
   function answerError(
-    { status: own = 500, code = 'SERVER_ERROR', message, details = {}, headers = {} }: ApiError,
+    error: ApiError,
     operation: Operation | null,
     request: FastifyRequest,
     reply: FastifyReply,
   ): FastifyReply {
+    const { status: own = 500, code = 'SERVER_ERROR', message, details = {}, headers = {} } = error
     const status = operation === null ? own : declaredOf(operation, alternatives[own] ?? [own])
     const body = { error: { code, message, details: { ...details, request_id: request.id } } }
     const declared = operation === null ? undefined : responseFor(operation, status)
@@ -166,7 +181,25 @@ export async function createMock({
     }
     return send({ status, contentType: media?.type ?? 'application/json', headers, body }, reply)
   }
+
+  async function bodyOf(operation: Operation, type: string, request: FastifyRequest): Promise<unknown> {
+    const isForm = type === 'application/x-www-form-urlencoded'
+    // A form without fields has no bytes.
+    if (!Buffer.isBuffer(request.body) || request.body.length === 0) return isForm ? {} : undefined
+    if (isJson(type)) return parseStrictJson(request.body)
+    const media = mediaFor(operation, type)
+    if (media === undefined || !(isForm || type === 'multipart/form-data')) return undefined
+    try {
+      return await readForm(document, media, request.headers['content-type']!, request.body)
+    } catch (error) {
+      throw invalidRequest([
+        { field: 'body', constraint: 'form', message: (error as Error).message, location: 'body' },
+      ])
+    }
+  }
 }
+
+const maxBodyBytes = 2 ** 25
 
 /** The statuses that a contract may declare instead. */
 const alternatives: Record<number, number[]> = {
@@ -180,10 +213,15 @@ const alternatives: Record<number, number[]> = {
 function routesOf(operations: Operation[]): Route[] {
   return operations
     .map((operation) => {
-      const path = operation.path.split(/[?#]/)[0]
-      return { operation, pattern: patternOf(path), names: pathNames(path) }
+      const [path, query] = operation.path.split('#')[0].split('?')
+      return {
+        operation,
+        pattern: patternOf(path),
+        names: pathNames(path),
+        fixed: [...new URLSearchParams(query)],
+      }
     })
-    .sort((a, b) => a.names.length - b.names.length)
+    .sort((a, b) => a.names.length - b.names.length || b.fixed.length - a.fixed.length)
 }
 
 function hasKey({ credentials }: Operation, request: FastifyRequest, key: string | undefined): boolean {
@@ -203,17 +241,6 @@ function hasKey({ credentials }: Operation, request: FastifyRequest, key: string
         ? sent !== ''
         : sent === expected
   })
-}
-
-function bodyOf(type: string, request: FastifyRequest): unknown {
-  const isForm = type === 'application/x-www-form-urlencoded'
-  // A form without fields has no bytes.
-  if (!Buffer.isBuffer(request.body) || request.body.length === 0) return isForm ? {} : undefined
-  return isJson(type)
-    ? parseStrictJson(request.body)
-    : isForm
-      ? Object.fromEntries(new URLSearchParams(request.body.toString()))
-      : undefined
 }
 
 /** The ids of the operations of a running server. */

@@ -29,6 +29,8 @@ interface Stored {
 
 export interface StoredRequest {
   operation: Operation
+  /** The path of the request. */
+  url: string
   path: Record<string, string>
   query: Record<string, unknown>
   body: unknown
@@ -48,6 +50,14 @@ export function createStoredResources(source: Source, operations: Operation[]): 
   const creatable = new Set(
     operations.filter((operation) => operation.method === 'POST').map((operation) => createdKind(operation)),
   )
+  /** The bodies of single resources, by their path. */
+  const singles = new Map<string, Record<string, unknown>>()
+  const isSingle = ({ path, method }: Operation): boolean =>
+    ['GET', 'PUT', 'PATCH'].includes(method) &&
+    operations.some(
+      (each) => each.path === path && each.method === 'GET' && listOf(document, each) === null,
+    ) &&
+    operations.some((each) => each.path === path && ['PUT', 'PATCH'].includes(each.method))
   let created = 0
 
   /** The kind of the resource that the path is of, and its id. */
@@ -87,6 +97,14 @@ export function createStoredResources(source: Source, operations: Operation[]): 
     return hash.slice(0, Math.min(maxLength, 24))
   }
 
+  /** An id that no stored resource has, if the schema has enough ids. */
+  function freeId(kind: string, schema: Json): Json {
+    for (let attempt = 0; ; attempt++) {
+      const id = newId(schema)
+      if (attempt === 100 || !stored.get(kind)?.has(String(id))) return id
+    }
+  }
+
   /** The value with the sent properties that the schema has and that keep it valid. */
   function withSent(media: Media, value: Json, sent: Json, keep: string): Json {
     const names = Object.keys(media.schema.properties ?? {}).filter(
@@ -118,7 +136,7 @@ export function createStoredResources(source: Source, operations: Operation[]): 
     const parents = parentsOf(request, kind)
     const sentId = isObject(request.body) ? request.body[own.name] : undefined
     const isFree = sentId !== undefined && !stored.get(kind)?.has(String(sentId))
-    let body = { ...answer.body, [own.name]: isFree ? sentId : newId(schema) }
+    let body = { ...answer.body, [own.name]: isFree ? sentId : freeId(kind, schema) }
     deleted.delete(`${kind} ${String(body[own.name])}`)
     // A reference to the resource that the path names.
     for (const [name, property] of Object.entries<Json>(media.schema.properties)) {
@@ -166,11 +184,65 @@ export function createStoredResources(source: Source, operations: Operation[]): 
       )
       .map(({ body }) => body)
       .filter((body) => matchesQuery(item, body, query))
-    const { page, limit, offset } = pagingOf(operation, query)
-    const first = offset ?? (page - 1) * limit
-    const own = all.slice(first, first + limit)
-    const whole = withItems(answer.body, property, own, { page, limit, total: all.length })
-    return isValid(validation, media, whole) ? { ...answer, body: whole } : answer
+    const [example] = property === null ? answer.body : (answer.body?.[property] ?? [])
+    const whole = pageOf(operation, query, answer.body, property, all)
+    if (isValid(validation, media, whole)) return { ...answer, body: whole }
+    // The list shows other properties or values than the resource.
+    const names = Object.keys(item.properties ?? {})
+    const shown = all.map((body) => {
+      let result = example
+      for (const name of names.filter((each) => Object.hasOwn(body, each))) {
+        const next = { ...result, [name]: body[name] }
+        if (isValid(validation, media, pageOf(operation, {}, answer.body, property, [next]))) result = next
+      }
+      return result
+    })
+    const adapted = pageOf(operation, query, answer.body, property, shown)
+    return isValid(validation, media, adapted) ? { ...answer, body: adapted } : answer
+  }
+
+  /** The example of a list whose items nothing creates, with the values that the query asks for. */
+  function exampleList({ operation, query }: StoredRequest, answer: MockAnswer): MockAnswer {
+    const media = jsonMedia(operation, answer.status)
+    const found = listOf(document, operation)
+    if (media === undefined || found === null) return answer
+    const items: Json = found.property === null ? answer.body : answer.body?.[found.property]
+    if (!Array.isArray(items)) return answer
+    const asked = Object.entries(query).filter(
+      ([name]) => isObject(items[0]) && name in items[0] && typeof items[0][name] !== 'object',
+    )
+    const [first] = items
+    for (const candidate of [
+      items.map((item) => ({
+        ...item,
+        ...Object.fromEntries(
+          asked.map(([name, value]) => [name, typeof first[name] === 'number' ? Number(value) : value]),
+        ),
+      })),
+      items.filter((item) => matchesQuery(found.item, item, query)),
+    ]) {
+      const body = pageOf(operation, query, answer.body, found.property, candidate)
+      if (asked.length > 0 || candidate.length > 0)
+        if (isValid(validation, media, body)) return { ...answer, body }
+    }
+    return answer
+  }
+
+  /** What the path has if it is no resource of a collection, such as the caller's own profile. */
+  function single({ operation, url, body: sent }: StoredRequest, answer: MockAnswer): MockAnswer {
+    const media = jsonMedia(operation, answer.status)
+    const changes = ['PUT', 'PATCH'].includes(operation.method) && isObject(sent)
+    const known = singles.get(url)
+    if (media === undefined || !isObject(answer.body)) {
+      if (changes) singles.set(url, { ...known, ...sent })
+      return answer
+    }
+    let body = known === undefined ? answer.body : withSent(media, answer.body, known, '')
+    if (changes) {
+      body = withSent(media, body, sent, '')
+      singles.set(url, { ...known, ...body })
+    }
+    return { ...answer, body }
   }
 
   return {
@@ -184,9 +256,14 @@ export function createStoredResources(source: Source, operations: Operation[]): 
       if (made !== null) return create(request, made, answer)
       const listed = operation.method === 'GET' ? listItemKind(document, operation) : null
       const found = target(request)
-      if (listed !== null && found?.kind !== listed)
-        return creatable.has(listed) ? list(request, listed, answer) : answer
-      if (found === null) return answer
+      if (listed !== null && found?.kind !== listed && creatable.has(listed))
+        return list(request, listed, answer)
+      if (found === null)
+        return isSingle(operation)
+          ? single(request, answer)
+          : operation.method === 'GET'
+            ? exampleList(request, answer)
+            : answer
       if (operation.method === 'DELETE') {
         stored.get(found.kind)?.delete(found.id)
         deleted.add(`${found.kind} ${found.id}`)
@@ -249,6 +326,19 @@ function pagingOf(
     limit: Math.max(1, numberOf(/^(limit|per_?page|page_?size|max_?results)$/i) ?? 100),
     offset: numberOf(/^(offset|skip|start)$/i),
   }
+}
+
+/** The page that the query asks for, of all items. */
+function pageOf(
+  operation: Operation,
+  query: Record<string, unknown>,
+  body: Json,
+  property: string | null,
+  all: Json[],
+): Json {
+  const { page, limit, offset } = pagingOf(operation, query)
+  const first = offset ?? (page - 1) * limit
+  return withItems(body, property, all.slice(first, first + limit), { page, limit, total: all.length })
 }
 
 /** The list with these items, and its counts, where it has them. */

@@ -1,6 +1,7 @@
 // Reads any OpenAPI document, in one file or several, as one document of version 3.1. Nothing is linted.
 import { upgrade } from '@scalar/openapi-upgrader'
 import { bundle, createConfig } from '@redocly/openapi-core'
+import { withoutFaults } from './faults.ts'
 
 type Json = any
 
@@ -20,18 +21,24 @@ export function asOpenapi31(document: Json): Json {
     document.paths ??= {}
   if (!/^(2\.0|3\.[012])/.test(version) || typeof document.paths !== 'object')
     throw new Error('This is no OpenAPI document: it has no `openapi` with its version, or no `paths`')
-  if (/^3\.[12]/.test(version)) return document
-  return withNull(upgrade(structuredClone(document), '3.1'))
+  const copy = structuredClone(document)
+  return withoutFaults(withNull(/^3\.[12]/.test(version) ? copy : upgrade(copy, '3.1')))
 }
 
-/** Writes the null of `nullable` where the upgrade leaves it out: in an enum, and beside a reference. */
+/**
+ * Writes the null of `nullable` where the upgrade leaves it out: in an enum, and beside a reference. Documents
+ * of version 3.1 that still have `nullable` mean the same.
+ */
 function withNull(node: Json): Json {
   if (typeof node !== 'object' || node === null) return node
   if (typeof node.nullable === 'boolean') {
     const { nullable, ...rest } = node
     for (const key of Object.keys(node)) delete node[key]
-    const isRef = ['$ref', 'allOf', 'oneOf', 'anyOf'].some((key) => key in rest)
-    Object.assign(node, nullable && isRef ? { anyOf: [rest, { type: 'null' }] } : rest)
+    const isCombined = ['$ref', 'allOf', 'oneOf', 'anyOf'].some((key) => key in rest)
+    if (nullable && isCombined) Object.assign(node, { anyOf: [rest, { type: 'null' }] })
+    else if (nullable && rest.type !== undefined)
+      Object.assign(node, rest, { type: [...new Set([rest.type, 'null'].flat())] })
+    else Object.assign(node, rest)
   }
   if (Array.isArray(node.type) && node.type.includes('null') && Array.isArray(node.enum))
     if (!node.enum.includes(null)) node.enum.push(null)
