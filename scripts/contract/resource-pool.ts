@@ -19,8 +19,8 @@ export interface KnownResource {
   kind: string
   id: string
   /**
-   * The ids of the resources that contain it, by kind, from the path of the response. Other parameters of that
-   * path are there by their name in braces: `{region}`.
+   * The ids of the resources that contain it, by kind, from the path of the response. Other parameters of
+   * that path are there by their name in braces: `{region}`.
    */
   parents: Record<string, string>
   /** Whether the run created it. */

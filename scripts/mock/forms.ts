@@ -1,5 +1,5 @@
-// Reads form bodies by their schemas: every value of a form is text, a list is a repeated field, and an object
-// is JSON or has one field for each key: `address[city]`.
+// Reads form bodies by their schemas: every value of a form is text, a list is a repeated field, and an
+// object is JSON or has one field for each key: `address[city]`.
 import { schemaOf, type Json, type Media } from '../contract/document.ts'
 
 /**

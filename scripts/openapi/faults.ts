@@ -4,8 +4,8 @@
 type Json = any
 
 /**
- * Leaves out empty enums and patterns that are no regular expressions, and reads the boolean limits of version
- * 3.0. Changes `node`.
+ * Leaves out empty enums and patterns that are no regular expressions, and reads the boolean limits of
+ * version 3.0. Changes `node`.
  */
 export function withoutFaults(node: Json): Json {
   if (typeof node !== 'object' || node === null) return node
@@ -39,7 +39,8 @@ function unicodePattern(pattern: string): string | null {
 
 function isPattern(pattern: string): boolean {
   try {
-    return new RegExp(pattern, 'u') !== null
+    new RegExp(pattern, 'u').test('')
+    return true
   } catch {
     return false
   }

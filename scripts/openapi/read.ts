@@ -26,8 +26,8 @@ export function asOpenapi31(document: Json): Json {
 }
 
 /**
- * Writes the null of `nullable` where the upgrade leaves it out: in an enum, and beside a reference. Documents
- * of version 3.1 that still have `nullable` mean the same.
+ * Writes the null of `nullable` where the upgrade leaves it out: in an enum, and beside a reference.
+ * Documents of version 3.1 that still have `nullable` mean the same.
  */
 function withNull(node: Json): Json {
   if (typeof node !== 'object' || node === null) return node
