@@ -1,7 +1,7 @@
 // Compares two contracts and classifies each change as breaking, safe or documentation. A request schema may
 // become wider and a response schema narrower; the opposite breaks clients.
-import { keysOf } from '../../infra/validation/json-pointer.ts'
-import { methods } from '../generate/methods.ts'
+import { keysOf } from '../openapi/json-pointer.ts'
+import { methods } from '../openapi/methods.ts'
 import { serverPath } from '../generate/servers.ts'
 import {
   child,

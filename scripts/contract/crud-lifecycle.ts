@@ -1,6 +1,6 @@
 // The CRUD lifecycle of each resource: create, read, list, update, delete. Each step checks the effect of the
 // one before.
-import { idIn, listOf, ownId, schemaOf, successOf, type Json, type Operation } from './document.ts'
+import { idIn, listOf, ownId, schemaOf, successOf, type Json, type Operation } from '../openapi/document.ts'
 import { checkDeletion } from './deletions.ts'
 import { expectationFor, part } from './expectations.ts'
 import { checkListMembership } from './list-membership.ts'

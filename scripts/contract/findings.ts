@@ -1,6 +1,6 @@
 // The findings of a run: each kind of problem once per operation, with a curl command that reproduces it.
 import type { Problem } from './checks.ts'
-import type { Json } from './document.ts'
+import type { Json } from '../openapi/document.ts'
 import { fieldsOf, isAttachment } from './forms.ts'
 import { keyHeader, type SentRequest } from './sender.ts'
 

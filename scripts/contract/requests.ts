@@ -1,6 +1,6 @@
 // Generates valid requests: values for the parameters and the body, and resources for the path.
 import fc from 'fast-check'
-import { flattened } from '../../infra/validation/query-objects.ts'
+import { flattened } from '../openapi/query-objects.ts'
 import {
   idIn,
   isJson,
@@ -11,7 +11,7 @@ import {
   schemaOf,
   type Json,
   type Operation,
-} from './document.ts'
+} from '../openapi/document.ts'
 import { digestHeaders, headerValues, opaqueParameters, semanticHeaders } from './exceptions.ts'
 import { idKey } from '../openapi/resource-ids.ts'
 import { maySucceed, type Run } from './run-context.ts'

@@ -1,8 +1,8 @@
 // fast-check arbitraries for the valid values of a schema.
 // E-mail addresses and URLs end in .invalid (RFC 2606), so nothing is ever delivered.
 import fc from 'fast-check'
-import { alternativesOf } from '../generate/alternatives.ts'
-import { kindOf, schemaOf, type Json } from './document.ts'
+import { alternativesOf } from '../openapi/alternatives.ts'
+import { kindOf, schemaOf, type Json } from '../openapi/document.ts'
 import { picture, type Attachment } from './forms.ts'
 import { ownIdKey } from '../openapi/resource-ids.ts'
 

@@ -1,9 +1,9 @@
 // The operations of the bundled document in the form that all emitters use.
 import { longTextBytes, maxBodyBytes } from './body-limit.ts'
 import { deprecationOf, type Deprecation } from './deprecation.ts'
-import { methods } from './methods.ts'
+import { methods } from '../openapi/methods.ts'
 import { acceptsPatch } from './patch-operations.ts'
-import { resolve } from './resolve.ts'
+import { resolve } from '../openapi/resolve.ts'
 import { serverPath } from './servers.ts'
 
 type Json = any

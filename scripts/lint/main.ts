@@ -5,7 +5,7 @@
 import { resolve } from 'node:path'
 import { parseArgs } from 'node:util'
 import { answerHelp } from '../../infra/command-help.ts'
-import { lintOpenapi, lintReport } from '../openapi/lint.ts'
+import { lintOpenapi, lintReport } from './lint.ts'
 
 answerHelp(import.meta)
 

@@ -1,11 +1,11 @@
 // Mock responses: the examples of the contract, or valid values generated from its schemas.
 import fc from 'fast-check'
 import { sample } from 'openapi-sampler'
-import { responseFor, isJson, type Media, type Operation } from '../contract/document.ts'
+import { responseFor, isJson, type Media, type Operation } from '../openapi/document.ts'
 import type { Validation } from '../contract/validation.ts'
 import { valuesOf } from '../contract/values.ts'
-import { resolve } from '../generate/resolve.ts'
-import { valueAt, keysOf } from '../../infra/validation/json-pointer.ts'
+import { resolve } from '../openapi/resolve.ts'
+import { valueAt, keysOf } from '../openapi/json-pointer.ts'
 
 type Json = any
 

@@ -2,11 +2,11 @@
 import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js'
 import type { Location, Problem } from '../../infra/errors.ts'
 import { formats } from '../../infra/validation/formats.ts'
-import { collectObjects } from '../../infra/validation/query-objects.ts'
+import { collectObjects } from '../openapi/query-objects.ts'
 import { checkWith } from '../../infra/validation/problems.ts'
-import { isJson, type Media, type Operation, type Parameter } from '../contract/document.ts'
+import { isJson, type Media, type Operation, type Parameter } from '../openapi/document.ts'
 import { rebased, withoutRequired } from '../contract/validation.ts'
-import { isDiscriminated, isMapped, withChosenAlternative } from '../generate/discriminators.ts'
+import { isDiscriminated, isMapped, withChosenAlternative } from '../openapi/discriminators.ts'
 
 type Json = any
 

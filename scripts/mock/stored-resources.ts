@@ -13,7 +13,7 @@ import {
   type Media,
   type Operation,
   type Parameter,
-} from '../contract/document.ts'
+} from '../openapi/document.ts'
 import { idKinds } from '../contract/resource-pool.ts'
 import { isPaged, listItemKind } from '../contract/resources.ts'
 import { idKey, ownIdKey } from '../openapi/resource-ids.ts'

@@ -1,6 +1,6 @@
 // Merges the objects of an `allOf` into one, so that a resource described in parts has its properties in one
 // place.
-import { resolve } from '../generate/resolve.ts'
+import { resolve } from './resolve.ts'
 
 type Json = any
 

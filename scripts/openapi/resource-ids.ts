@@ -1,7 +1,7 @@
 // Finds the ids of resources in a contract that does not type them: from the paths, the bodies that their
 // operations return, and the names of properties. `/pets/{petId}` reads the resources of the kind `/pets`.
-import { methods } from '../generate/methods.ts'
-import { resolve } from '../generate/resolve.ts'
+import { methods } from './methods.ts'
+import { resolve } from './resolve.ts'
 
 type Json = any
 

@@ -1,7 +1,7 @@
 // A short `oneOf` of required properties becomes a union of whole schemas in the published contract.
 import t from 'tap'
 import published from '../../generated/openapi.json' with { type: 'json' }
-import { withWholeAlternatives } from '../../scripts/generate/alternatives.ts'
+import { withWholeAlternatives } from '../../scripts/openapi/alternatives.ts'
 
 type Json = any
 

@@ -1,6 +1,6 @@
 // Names for operations, and for the modules and objects of their handlers.
-import type { Operation } from '../../contract/document.ts'
-import { methods } from '../methods.ts'
+import type { Operation } from '../../openapi/document.ts'
+import { methods } from '../../openapi/methods.ts'
 
 type Json = any
 

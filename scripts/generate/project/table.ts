@@ -1,8 +1,8 @@
 // Writes the table of operations and the routes of a server for any document.
-import { escaped, keysOf, valueAt } from '../../../infra/validation/json-pointer.ts'
-import { pathNames, type Operation } from '../../contract/document.ts'
-import { methods } from '../methods.ts'
-import { resolve } from '../resolve.ts'
+import { escaped, keysOf, valueAt } from '../../openapi/json-pointer.ts'
+import { pathNames, type Operation } from '../../openapi/document.ts'
+import { methods } from '../../openapi/methods.ts'
+import { resolve } from '../../openapi/resolve.ts'
 import { modulesOf } from './names.ts'
 
 type Json = any

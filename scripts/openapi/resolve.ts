@@ -1,5 +1,5 @@
 // Resolves references inside the bundled document, where all references are local.
-import { keysOf, valueAt } from '../../infra/validation/json-pointer.ts'
+import { keysOf, valueAt } from './json-pointer.ts'
 
 type Json = any
 

@@ -1,9 +1,9 @@
 // The operations of the OpenAPI document with references resolved. A run knows nothing else of the server.
-import { escaped } from '../../infra/validation/json-pointer.ts'
-import { methods } from '../generate/methods.ts'
-import { resolve } from '../generate/resolve.ts'
+import { escaped } from './json-pointer.ts'
+import { methods } from './methods.ts'
+import { resolve } from './resolve.ts'
 import { serverPath } from '../generate/servers.ts'
-import { idKey, listIn, ownIdKey } from '../openapi/resource-ids.ts'
+import { idKey, listIn, ownIdKey } from './resource-ids.ts'
 
 export type Json = any
 

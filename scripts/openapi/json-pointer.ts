@@ -1,0 +1,27 @@
+// JSON pointers (RFC 6901).
+
+/** The keys of a pointer, from the root on. A `#` at the start, as in a local `$ref`, is ignored. */
+export function keysOf(pointer: string): string[] {
+  return pointer
+    .split('/')
+    .slice(1)
+    .map((key) => key.replaceAll('~1', '/').replaceAll('~0', '~'))
+}
+
+/** A key, escaped for a pointer. */
+export function escaped(key: string): string {
+  return key.replaceAll('~', '~0').replaceAll('/', '~1')
+}
+
+/** The keys as error messages name a field: `items[0].price_id`. */
+export function fieldName(keys: readonly string[]): string {
+  return keys.reduce(
+    (text, key) => (text === '' ? key : /^\d+$/.test(key) ? `${text}[${key}]` : `${text}.${key}`),
+    '',
+  )
+}
+
+/** The value at the keys, or undefined. */
+export function valueAt(root: any, keys: readonly string[]): any {
+  return keys.reduce((value, key) => value?.[key], root)
+}
