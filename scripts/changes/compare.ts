@@ -2,7 +2,7 @@
 // become wider and a response schema narrower; the opposite breaks clients.
 import { keysOf } from '../openapi/json-pointer.ts'
 import { methods } from '../openapi/methods.ts'
-import { serverPath } from '../generate/servers.ts'
+import { serverPath } from '../openapi/servers.ts'
 import {
   child,
   comparisonOf,

@@ -17,7 +17,7 @@ import { asOpenapi31, readOpenapi } from '../openapi/read.ts'
 import { withMergedParts } from '../openapi/merge-parts.ts'
 import { withResourceIds } from '../openapi/resource-ids.ts'
 import type { Profile } from './options.ts'
-import { answerHelp } from '../../infra/command-help.ts'
+import { answerHelp } from '../openapi/command-help.ts'
 
 const usage = `npm run contract -- --url URL --key KEY [options]
 

@@ -31,7 +31,7 @@ import { generatePrisma, stalePrisma } from './prisma.ts'
 import { generateSql, staleSql } from './sql/sql.ts'
 import { unusedFiles } from './sql/unused.ts'
 import { writeStubs } from './stubs.ts'
-import { answerHelp } from '../../infra/command-help.ts'
+import { answerHelp } from '../openapi/command-help.ts'
 
 answerHelp(import.meta)
 

@@ -4,7 +4,7 @@ import { deprecationOf, type Deprecation } from './deprecation.ts'
 import { methods } from '../openapi/methods.ts'
 import { acceptsPatch } from './patch-operations.ts'
 import { resolve } from '../openapi/resolve.ts'
-import { serverPath } from './servers.ts'
+import { serverPath } from '../openapi/servers.ts'
 
 type Json = any
 

@@ -1,20 +1,8 @@
-// The servers of the document and of single operations.
+// The servers of single operations.
+import { serverPath, type Server } from '../openapi/servers.ts'
 import { declaredOperations } from './implied-responses.ts'
 
 type Json = any
-
-interface Server {
-  url: string
-  description?: string
-  variables?: Record<string, { default: string }>
-}
-
-/** The path of the first server, without a slash at its end. */
-export function serverPath(servers: Server[] | undefined): string {
-  const { url, variables = {} } = servers?.[0] ?? { url: '/' }
-  const filled = url.replace(/\{([^}]+)\}/g, (_, name: string) => variables[name]?.default ?? name)
-  return new URL(filled, 'http://server').pathname.replace(/\/$/, '')
-}
 
 /**
  * An operation outside of the document's base path names its server by a path, such as `/`. It gets the

@@ -8,11 +8,10 @@
 // `Prefer: code=404` in a request selects a declared status, `Prefer: example=NAME` an example.
 import { resolve } from 'node:path'
 import { parseArgs } from 'node:util'
-import { GenerateError } from '../generate/error.ts'
-import { readContract } from '../generate/contract.ts'
 import { readOpenapi } from '../openapi/read.ts'
+import { openapiProfile, type MockProfile } from './profile.ts'
 import { createMock } from './server.ts'
-import { answerHelp } from '../../infra/command-help.ts'
+import { answerHelp } from '../openapi/command-help.ts'
 
 answerHelp(import.meta)
 
@@ -28,14 +27,16 @@ try {
     allowPositionals: true,
   })
   const [file] = positionals
-  const document =
-    file === undefined ? await readContract(resolve(values.spec)) : await readOpenapi(resolve(file))
+  const { document, profile } =
+    file === undefined
+      ? await ownContract(resolve(values.spec))
+      : { document: await readOpenapi(resolve(file)), profile: openapiProfile }
   const real = values.real?.replace(/\/$/, '')
   const app = await createMock({
     document,
     seed: Number(values.seed),
     key: values.key,
-    profile: file === undefined ? 'platform' : 'openapi',
+    profile,
     real,
     onAnswer: (line) => console.log(line),
   })
@@ -49,6 +50,13 @@ try {
       void app.close().then(() => process.exit(0))
     })
 } catch (error) {
-  console.error(error instanceof GenerateError ? error.message : (error as Error).message)
+  console.error((error as Error).message)
   process.exit(1)
+}
+
+/** The contract in spec/ and the profile of this project. */
+async function ownContract(spec: string): Promise<{ document: object; profile: MockProfile }> {
+  const { readContract } = await import('../generate/contract.ts')
+  const { platformProfile } = await import('../profile/mock.ts')
+  return { document: await readContract(spec), profile: platformProfile }
 }

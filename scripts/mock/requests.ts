@@ -1,12 +1,11 @@
 // Validates requests to the mock server as the real server does.
 import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js'
-import type { Location, Problem } from '../../infra/errors.ts'
-import { formats } from '../../infra/validation/formats.ts'
 import { collectObjects } from '../openapi/query-objects.ts'
-import { checkWith } from '../../infra/validation/problems.ts'
 import { isJson, type Media, type Operation, type Parameter } from '../openapi/document.ts'
 import { rebased, withoutRequired } from '../contract/validation.ts'
 import { isDiscriminated, isMapped, withChosenAlternative } from '../openapi/discriminators.ts'
+import type { Problem } from './errors.ts'
+import type { MockProfile } from './profile.ts'
 
 type Json = any
 
@@ -20,7 +19,7 @@ export interface RequestValues {
 }
 
 /** @returns a function that lists the problems of a request. Schemas are compiled on first use. */
-export function createRequestCheck(document: Json) {
+export function createRequestCheck(document: Json, { formats, check: addProblems }: MockProfile) {
   const asked = withChosenAlternatives(withoutRequired(document, 'readOnly'))
   const ajvs = { text: createAjv('array'), json: createAjv(false) }
   const compiled = new Map<string, ValidateFunction>()
@@ -43,12 +42,12 @@ export function createRequestCheck(document: Json) {
     kind: 'text' | 'json',
     schema: () => Json,
     value: unknown,
-    location: Location,
+    location: Problem['location'],
   ): Problem[] {
     let validate = compiled.get(key)
     if (validate === undefined) compiled.set(key, (validate = ajvs[kind].compile(schema())))
     const problems: Problem[] = []
-    checkWith(validate, value, location, problems)
+    addProblems(validate, value, location, problems)
     return problems
   }
 

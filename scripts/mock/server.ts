@@ -1,28 +1,26 @@
 // The mock server: returns the declared responses of each operation of any OpenAPI document, rejects invalid
 // requests, and keeps what its clients create. It can forward operations to a real server of this API.
+import { randomUUID } from 'node:crypto'
 import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify'
 import replyFrom from '@fastify/reply-from'
+import { patternOf } from '../openapi/path-template.ts'
+import { isJson, operationsOf, pathNames, responseFor, type Operation } from '../openapi/document.ts'
+import { keyHeader } from '../contract/sender.ts'
+import { createValidation } from '../contract/validation.ts'
+import { withMergedParts } from '../openapi/merge-parts.ts'
+import { withResourceIds } from '../openapi/resource-ids.ts'
+import { answerOf, declaredOf, isValid, preferenceOf, type MockAnswer, type Source } from './answers.ts'
 import {
   invalidRequest,
   methodNotAllowed,
   notFound,
   unauthorized,
   unsupportedMediaType,
-  type ApiError,
-} from '../../infra/errors.ts'
-import { newRequestId } from '../../infra/ids.ts'
-import { parseStrictJson } from '../../infra/validation/strict-json.ts'
-import { patternOf } from '../openapi/path-template.ts'
-import { isJson, operationsOf, pathNames, responseFor, type Operation } from '../openapi/document.ts'
-import type { Profile } from '../contract/options.ts'
-import { keyHeader } from '../contract/sender.ts'
-import { createValidation } from '../contract/validation.ts'
-import { acceptsPatch } from '../generate/patch-operations.ts'
-import { withMergedParts } from '../openapi/merge-parts.ts'
-import { withResourceIds } from '../openapi/resource-ids.ts'
-import { answerOf, declaredOf, isValid, preferenceOf, type MockAnswer, type Source } from './answers.ts'
+  type MockError,
+} from './errors.ts'
 import { readForm } from './forms.ts'
 import { withExamples } from './patterns.ts'
+import { openapiProfile, type MockProfile } from './profile.ts'
 import { createRequestCheck, mediaFor } from './requests.ts'
 import { createStoredResources } from './stored-resources.ts'
 
@@ -33,8 +31,8 @@ export interface MockOptions {
   document: Json
   /** Of the generated ids and values; default 1. */
   seed?: number
-  /** `platform`: each PUT is also a PATCH. Default: openapi. */
-  profile?: Profile
+  /** Default: what OpenAPI says. */
+  profile?: MockProfile
   /** The only key that is accepted; default: any. */
   key?: string
   /** The URL of a real server, without a trailing slash. Its operations are forwarded. */
@@ -55,7 +53,7 @@ interface Route {
 export async function createMock({
   document: contract,
   seed = 1,
-  profile = 'openapi',
+  profile = openapiProfile,
   key,
   real,
   onAnswer = () => {},
@@ -65,11 +63,13 @@ export async function createMock({
     forceCloseConnections: true,
     bodyLimit: maxBodyBytes,
     genReqId: ({ headers }) =>
-      typeof headers['x-request-id'] === 'string' ? headers['x-request-id'] : newRequestId(),
+      typeof headers['x-request-id'] === 'string'
+        ? headers['x-request-id']
+        : `req_${randomUUID().replaceAll('-', '')}`,
   })
   const has = real === undefined ? new Set<string>() : await operationsAt(real)
   const source: Source = { document, validation: createValidation(document, 'openapi'), seed }
-  const problemsOf = createRequestCheck(document)
+  const problemsOf = createRequestCheck(document, profile)
   const operations = operationsOf(document)
   const resources = createStoredResources(source, operations)
   const routes = routesOf(operations)
@@ -85,7 +85,7 @@ export async function createMock({
       'cache-control': 'no-store',
     })
   })
-  app.setErrorHandler((error, request, reply) => answerError(error as ApiError, null, request, reply))
+  app.setErrorHandler((error, request, reply) => answerError(error as MockError, null, request, reply))
   app.all('*', async (request, reply) => {
     const path = request.url.split('?')[0]
     const sent = request.query as Record<string, unknown>
@@ -105,7 +105,7 @@ export async function createMock({
     try {
       return send(await answer(route, path, request), reply)
     } catch (error) {
-      return answerError(error as ApiError, operation, request, reply)
+      return answerError(error as MockError, operation, request, reply)
     }
   })
   return app
@@ -116,7 +116,7 @@ export async function createMock({
     request: FastifyRequest,
   ): Promise<MockAnswer> {
     if (operation.scopes !== null && !operation.optionalKey && !hasKey(operation, request, key))
-      throw unauthorized('missing')
+      throw unauthorized()
     const preference = preferenceOf(request.headers.prefer as string | undefined)
     if (preference.code !== undefined || preference.example !== undefined) {
       try {
@@ -165,7 +165,7 @@ export async function createMock({
 
   /** The error as this API sends it, where the contract allows that; else as the contract declares it. */
   function answerError(
-    error: ApiError,
+    error: MockError,
     operation: Operation | null,
     request: FastifyRequest,
     reply: FastifyReply,
@@ -186,7 +186,7 @@ export async function createMock({
     const isForm = type === 'application/x-www-form-urlencoded'
     // A form without fields has no bytes.
     if (!Buffer.isBuffer(request.body) || request.body.length === 0) return isForm ? {} : undefined
-    if (isJson(type)) return parseStrictJson(request.body)
+    if (isJson(type)) return profile.parseJson(request.body)
     const media = mediaFor(operation, type)
     if (media === undefined || !(isForm || type === 'multipart/form-data')) return undefined
     try {
@@ -258,6 +258,6 @@ async function operationsAt(real: string): Promise<Set<string>> {
 
 const methodOf = ({ method }: FastifyRequest): string => (method === 'HEAD' ? 'GET' : method)
 
-function methodsOf({ method, item }: Operation, profile: Profile): string[] {
-  return profile === 'platform' && method === 'PUT' && acceptsPatch(item) ? ['PUT', 'PATCH'] : [method]
+function methodsOf({ method, item }: Operation, profile: MockProfile): string[] {
+  return method === 'PUT' && profile.acceptsPatch(item) ? ['PUT', 'PATCH'] : [method]
 }

@@ -2,7 +2,7 @@
 import { escaped } from './json-pointer.ts'
 import { methods } from './methods.ts'
 import { resolve } from './resolve.ts'
-import { serverPath } from '../generate/servers.ts'
+import { serverPath } from './servers.ts'
 import { idKey, listIn, ownIdKey } from './resource-ids.ts'
 
 export type Json = any

@@ -8,7 +8,7 @@
 // `COMMAND --help` shows the options of a command.
 import { spawn } from 'node:child_process'
 import { join } from 'node:path'
-import { answerHelp } from '../../infra/command-help.ts'
+import { answerHelp } from '../openapi/command-help.ts'
 
 const commands = ['lint', 'generate', 'mock', 'changes', 'contract']
 const [command, ...rest] = process.argv.slice(2)

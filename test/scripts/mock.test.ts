@@ -8,6 +8,7 @@ import { resolve as follow } from '../../scripts/openapi/resolve.ts'
 import { preferenceOf, valueOf } from '../../scripts/mock/answers.ts'
 import { withExamples } from '../../scripts/mock/patterns.ts'
 import { createMock } from '../../scripts/mock/server.ts'
+import { platformProfile } from '../../scripts/profile/mock.ts'
 import type { OperationInfo } from '../../infra/contract/operation.ts'
 import { assertMatchesSpec } from '../support/client.ts'
 
@@ -15,7 +16,7 @@ const document: any = withExamples(
   await readContract(resolve(import.meta.dirname, '../../spec/openapi.yaml')),
 )
 const lines: string[] = []
-const mock = await createMock({ document, profile: 'platform', onAnswer: (line) => lines.push(line) })
+const mock = await createMock({ document, profile: platformProfile, onAnswer: (line) => lines.push(line) })
 t.teardown(() => mock.close())
 const address = await mock.listen({ host: '127.0.0.1', port: 0 })
 
@@ -131,7 +132,7 @@ t.test('operations of a real server are forwarded', async (t) => {
   real.get('/healthz', async () => ({ status: 'real' }))
   const beside = await createMock({
     document,
-    profile: 'platform',
+    profile: platformProfile,
     real: await real.listen({ host: '127.0.0.1', port: 0 }),
   })
   t.teardown(() => beside.close())

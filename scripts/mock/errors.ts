@@ -1,0 +1,62 @@
+// The errors of the mock, in one shape: `{"error": {"code", "message", "details"}}`. Where the document
+// declares another shape, the mock answers with what the document declares.
+
+export interface Problem {
+  field: string
+  constraint: string
+  message: string
+  location: 'body' | 'query' | 'header'
+}
+
+export class MockError extends Error {
+  status: number
+  code: string
+  details: object
+  headers: Record<string, string>
+
+  constructor(
+    status: number,
+    code: string,
+    message: string,
+    details: object = {},
+    headers: Record<string, string> = {},
+  ) {
+    super(message)
+    this.status = status
+    this.code = code
+    this.details = details
+    this.headers = headers
+  }
+}
+
+export function invalidRequest(problems: Problem[]): MockError {
+  const [{ field, constraint, message }] = problems
+  return new MockError(400, 'INVALID_REQUEST', message, { field, constraint, errors: problems })
+}
+
+export function unauthorized(): MockError {
+  return new MockError(
+    401,
+    'UNAUTHORIZED',
+    'The request has no valid key.',
+    { constraint: 'api_key', reason: 'missing' },
+    { 'www-authenticate': 'Bearer' },
+  )
+}
+
+export function notFound(what: string): MockError {
+  return new MockError(404, 'NOT_FOUND', `There is no such ${what}.`)
+}
+
+export function methodNotAllowed(method: string, allowed: string[]): MockError {
+  const list = allowed.join(', ')
+  const message = `${method} is not allowed for this path. Allowed: ${list}.`
+  return new MockError(405, 'METHOD_NOT_ALLOWED', message, {}, { allow: list })
+}
+
+export function unsupportedMediaType(accepted: string[]): MockError {
+  return new MockError(415, 'UNSUPPORTED_MEDIA_TYPE', `The body must be ${accepted.join(' or ')}.`, {
+    field: 'Content-Type',
+    constraint: 'media_type',
+  })
+}
