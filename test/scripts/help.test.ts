@@ -1,13 +1,22 @@
 // Every command explains itself with --help and prints the version with --version, and does nothing else.
 import { spawn } from 'node:child_process'
-import { globSync, readFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { existsSync, globSync, readFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import t from 'tap'
 import { inheritedEnvironment } from '../support/process.ts'
 
 const root = join(import.meta.dirname, '../..')
-const { version } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'))
+
+/** The version of the package of the command, or else that of the project. */
+function versionOf(command: string): string {
+  const files = [join(root, dirname(command), 'package.json'), join(root, 'package.json')]
+  const versions = files
+    .filter((file) => existsSync(file))
+    .map((file) => JSON.parse(readFileSync(file, 'utf8')).version)
+  return versions.find((version) => version !== undefined)
+}
+
 const commands = [
   ...globSync('scripts/*/main.ts', { cwd: root }),
   'scripts/setup/main.mjs',
@@ -32,6 +41,6 @@ t.test(`--help and --version of ${commands.length} commands`, { timeout: 300_000
     const [help, versions] = await Promise.all([run(command, '--help'), run(command, '--version')])
     t.equal(help.code, 0, `${command}: ${help.errors}`)
     t.match(help.out, /npm |node |platform /, command)
-    t.strictSame([versions.code, versions.out], [0, version], `${command}: ${versions.errors}`)
+    t.strictSame([versions.code, versions.out], [0, versionOf(command)], `${command}: ${versions.errors}`)
   }
 })
