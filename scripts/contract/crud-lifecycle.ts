@@ -1,6 +1,16 @@
 // The CRUD lifecycle of each resource: create, read, list, update, delete. Each step checks the effect of the
 // one before.
-import { idIn, listOf, ownId, schemaOf, successOf, type Json, type Operation } from '../openapi/document.ts'
+import {
+  idIn,
+  isJson,
+  listOf,
+  ownId,
+  schemaOf,
+  successOf,
+  type Json,
+  type Operation,
+} from '../openapi/document.ts'
+import { hasEmpty } from './forms.ts'
 import { checkDeletion } from './deletions.ts'
 import { expectationFor, part } from './expectations.ts'
 import { checkListMembership } from './list-membership.ts'
@@ -109,6 +119,7 @@ async function checkCreation(run: Run, { kind, read }: Resource): Promise<Made |
     if (
       name in properties &&
       isOfType(value, schemaOf(run.document, properties[name])) &&
+      (isJson(answer.parts.type ?? 'application/json') || !hasEmpty(value)) &&
       mayAnswer(run, made.operation, answer.body, name, value)
     )
       expect(

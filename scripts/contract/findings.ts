@@ -1,7 +1,7 @@
 // The findings of a run: each kind of problem once per operation, with a curl command that reproduces it.
 import type { Problem } from './checks.ts'
-import type { Json } from '../openapi/document.ts'
-import { fieldsOf, isAttachment } from './forms.ts'
+import { encodingOf, type Json, type Operation } from '../openapi/document.ts'
+import { encodeBody, fieldsOf, isAttachment } from './forms.ts'
 import { keyHeader, type SentRequest } from './sender.ts'
 
 export interface Finding extends Problem {
@@ -83,15 +83,15 @@ export function curlOf({ operation, method, url: sent, parts, key }: SentRequest
       )
   } else if (parts.body !== undefined) {
     header('Content-Type', parts.type ?? 'application/json')
-    words.push('--data-binary', quoted(bodyText(parts.type, parts.body)))
+    words.push('--data-binary', quoted(bodyText(operation, parts.type, parts.body)))
   }
   return words.join(' ')
 }
 
-function bodyText(type: string | undefined, body: Json): string {
+function bodyText(operation: Operation, type = 'application/json', body: Json): string {
   if (isAttachment(body)) return `@${body.filename}`
   return type === 'application/x-www-form-urlencoded'
-    ? new URLSearchParams(body).toString()
+    ? encodeBody(type, body, encodingOf(operation, type)).bytes.toString()
     : JSON.stringify(body)
 }
 

@@ -44,6 +44,13 @@ export function encodeBody(
   return { contentType: type, bytes: Buffer.from(JSON.stringify(body)) }
 }
 
+/** Whether the value has an empty list or object, which a form cannot send. */
+export function hasEmpty(value: Json): boolean {
+  if (typeof value !== 'object' || value === null || isAttachment(value)) return false
+  const items = Object.values<Json>(value)
+  return items.length === 0 || items.some(hasEmpty)
+}
+
 function deepFields(name: string, value: Json): Array<[string, string]> {
   if (typeof value !== 'object' || value === null) return [[name, plain(value ?? '')]]
   return Object.entries(value).flatMap(([key, item]) => deepFields(`${name}[${key}]`, item))

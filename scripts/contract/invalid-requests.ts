@@ -1,6 +1,7 @@
 // Invalid requests: each breaks one constraint and must fail with a 400 that names the field.
 import fc from 'fast-check'
 import { isDiscriminated } from '../openapi/discriminators.ts'
+import { hasEmpty } from './forms.ts'
 import { mutationsOf } from './mutations.ts'
 import { isJson, type Json, type Media, type Operation } from '../openapi/document.ts'
 import { canEncode, requestParts, pathParameters, sample, unknownPath } from './requests.ts'
@@ -133,6 +134,7 @@ async function sendBrokenMedia(
   { type, schema, pointer }: Media,
 ): Promise<void> {
   if (schema.format === 'binary') return
+  const isPlatform = run.options.profile === 'platform'
   const values = valuesOf(run.document, schema, run.pool)
   if (values === null) return
   const minimal =
@@ -147,10 +149,14 @@ async function sendBrokenMedia(
       const top = /^[^.[]+/.exec(field)?.[0]
       const body =
         // The minimal body may be another alternative.
-        typeof value !== 'object' || value === null || top === undefined || isDiscriminated(schema)
+        typeof value !== 'object' ||
+        value === null ||
+        top === undefined ||
+        minimal === undefined ||
+        isDiscriminated(schema)
           ? value
           : keyword === 'required' && !field.includes('.')
-            ? omit(minimal ?? {}, field)
+            ? omit(minimal, field)
             : { ...minimal, [top]: value[top] }
       const problems = run.validation.asked(pointer, body)
       const asText = JSON.stringify(body)
@@ -158,7 +164,7 @@ async function sendBrokenMedia(
         problems.length === 0 ||
         sent.has(asText) ||
         asText.length > 900_000 ||
-        (!isJson(type) && isHiddenByForm(type, keyword, schema, top))
+        (!isJson(type) && (isHiddenByForm(type, keyword, schema, top) || (!isPlatform && hasEmpty(body))))
       )
         continue
       sent.add(asText)

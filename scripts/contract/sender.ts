@@ -1,6 +1,6 @@
 // Sends the requests of a run and waits as Retry-After says.
 import { setTimeout as sleep } from 'node:timers/promises'
-import { isJson, type Credential, type Json, type Operation } from '../openapi/document.ts'
+import { encodingOf, isJson, type Credential, type Json, type Operation } from '../openapi/document.ts'
 import { encodeBody } from './forms.ts'
 
 /** A request without its operation and key. */
@@ -113,17 +113,17 @@ export function keyHeader({ in: where, name, scheme }: Credential, key: string):
 }
 
 function encodeRequest(
-  { credentials, body: declared }: Operation,
+  operation: Operation,
   parts: RequestParts,
   key: string | null,
 ): { headers: Record<string, string>; bytes: Buffer | undefined } {
-  const fields = key === null ? [] : credentials.map((each) => keyHeader(each, key))
+  const fields = key === null ? [] : operation.credentials.map((each) => keyHeader(each, key))
   const headers: Record<string, string> = Object.fromEntries(fields.filter((field) => field !== null))
   let bytes = parts.raw
   if (parts.raw !== undefined && parts.type !== undefined) headers['content-type'] = parts.type
   if (parts.raw === undefined && parts.body !== undefined) {
-    const media = declared?.media.find(({ type }) => type === parts.type)
-    const body = encodeBody(parts.type ?? 'application/json', parts.body, media?.encoding)
+    const { type = 'application/json' } = parts
+    const body = encodeBody(type, parts.body, encodingOf(operation, type))
     headers['content-type'] = body.contentType
     bytes = body.bytes
   }

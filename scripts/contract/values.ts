@@ -211,14 +211,35 @@ function texts(schema: Json): fc.Arbitrary<Json> {
   const page = 'https://contract-tests.invalid/page'
   if (pattern !== undefined && new RegExp(pattern, 'u').test(page) && !fits('x'))
     return fc.integer({ min: 0, max: 9999 }).map((n) => `${page}/${n}`)
-  if (pattern !== undefined && !fits('word')) return matchingPattern(pattern).filter(fits)
+  const name = `${pattern} ${minLength} ${maxLength}`
+  if (pattern !== undefined && !fits('word'))
+    return cached(name, () => {
+      const all = matchingPattern(pattern)
+      return filtered(all, fits) ?? all
+    })
   const longest = maxLength <= 5000 ? ['x'.repeat(maxLength), '𝒜'.repeat(maxLength)].filter(fits) : []
-  return fc.oneof(
-    { arbitrary: words.filter(fits), weight: 4 },
-    { arbitrary: graphemes(minLength, Math.min(maxLength, 40)).filter(fits), weight: 2 },
-    { arbitrary: fc.constantFrom('word', ...unusualTexts.filter(fits)), weight: 2 },
-    { arbitrary: fc.constantFrom('word', ...longest), weight: 1 },
-  )
+  const unusual = unusualTexts.filter(fits)
+  return cached(`texts ${name}`, () => {
+    const any = graphemes(minLength, Math.max(minLength, Math.min(maxLength, 40)))
+    const choices = [
+      { arbitrary: filtered(words, fits), weight: 4 },
+      { arbitrary: filtered(any, fits), weight: 2 },
+      { arbitrary: unusual.length === 0 ? null : fc.constantFrom(...unusual), weight: 2 },
+      { arbitrary: longest.length === 0 ? null : fc.constantFrom(...longest), weight: 1 },
+    ]
+    const known = choices.filter((each) => each.arbitrary !== null) as Array<fc.WeightedArbitrary<string>>
+    return known.length === 0 ? any : fc.oneof(...known)
+  })
+}
+
+/** The values that fit; null if there are so few that a search might not end. */
+function filtered<Value>(
+  arbitrary: fc.Arbitrary<Value>,
+  fits: (value: Value) => boolean,
+): fc.Arbitrary<Value> | null {
+  const found = fc.sample(arbitrary, { numRuns: 100, seed: 1 }).filter(fits)
+  if (found.length >= 10) return arbitrary.filter(fits)
+  return found.length === 0 ? null : fc.constantFrom(...found)
 }
 
 const words = fc.stringMatching(/^[a-z]{4,12}$/)

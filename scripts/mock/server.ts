@@ -70,6 +70,7 @@ export async function createMock({
   const has = real === undefined ? new Set<string>() : await operationsAt(real)
   const source: Source = { document, validation: createValidation(document, 'openapi'), seed }
   const problemsOf = createRequestCheck(document, profile)
+  const answers = new Map<Operation, MockAnswer>()
   const operations = operationsOf(document)
   const resources = createStoredResources(source, operations)
   const routes = routesOf(operations)
@@ -151,7 +152,13 @@ export async function createMock({
       throw unsupportedMediaType(operation.body.media.map((each) => each.type))
     const stored = { operation, url, path, query, body: given.body }
     if (!isPossiblePath || resources.isGone(stored)) throw notFound('resource')
-    return resources.apply(stored, answerOf(source, operation, {}))
+    return resources.apply(stored, usualAnswer(operation))
+  }
+
+  /** The answer does not depend on the request; `apply` does not change it. */
+  function usualAnswer(operation: Operation): MockAnswer {
+    if (!answers.has(operation)) answers.set(operation, answerOf(source, operation, {}))
+    return answers.get(operation)!
   }
 
   function send({ status, contentType, headers, body }: MockAnswer, reply: FastifyReply): FastifyReply {

@@ -80,8 +80,11 @@ function operationOf(document: Json, path: string, item: Json, method: string): 
         !own.some((other: Json) => other.name === parameter.name && other.in === parameter.in),
     )
   const at = `#/paths/${segment(path)}/${method}`
+  // The body of a GET has no meaning in HTTP, and clients such as browsers cannot send one.
   const body =
-    node.requestBody === undefined ? null : located(document, node.requestBody, `${at}/requestBody`)
+    node.requestBody === undefined || method === 'get'
+      ? null
+      : located(document, node.requestBody, `${at}/requestBody`)
   const needed = security.length > 0 && security.every((scheme) => Object.keys(scheme).length > 0)
   const responses = Object.keys(node.responses).map((status) => {
     const response = located(document, node.responses[status], `${at}/responses/${status}`)
@@ -160,6 +163,11 @@ function located(document: Json, node: Json, pointer: string): { node: Json; poi
 
 function segment(name: string): string {
   return encodeURIComponent(escaped(name))
+}
+
+/** How the properties of a form of this media type are sent. */
+export function encodingOf({ body }: Operation, type: string): Media['encoding'] {
+  return body?.media.find((each) => each.type === type)?.encoding ?? {}
 }
 
 /** Whether the media type is JSON: `application/json`, `application/problem+json`. */
