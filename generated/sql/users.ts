@@ -127,6 +127,18 @@ export interface HasOtherAdminRow {
 }
 
 /**
+ * Whether there is a user, also a deleted one.
+ * @see prisma/sql/users/has-users.sql
+ */
+export const hasUsers = one<{}, HasUsersRow>(
+  'users/has-users',
+  `SELECT EXISTS (SELECT FROM users) AS found`,
+)
+export interface HasUsersRow {
+  found: boolean
+}
+
+/**
  * A row if the user is an active admin.
  * @see prisma/sql/users/is-admin.sql
  */

@@ -6,7 +6,7 @@ import { openConnection } from './client.ts'
 import { translateError, type ConstraintError } from './errors.ts'
 import type { Db, RequestOrigin } from './db.ts'
 import { createPool, queryOn } from './pool.ts'
-import { createPrismaClient } from './prisma.ts'
+import { LazyPrisma } from './prisma.ts'
 import { sqlBy, type OnRows, type SqlClient } from './statements.ts'
 import { Transactions, type TransactionOptions } from './transaction.ts'
 import { createUserTurns } from './user-share.ts'
@@ -92,7 +92,7 @@ export function openDatabase({
   const options = { ...shared, url, pooled, preparedStatements, statementTimeout }
   const pool = createPool({ ...options, name, poolSize })
   const reserve = createPool({ ...options, name: `${name} reserve`, poolSize: reservedConnections })
-  const prisma = createPrismaClient(pool, onError)
+  const prisma = new LazyPrisma(pool, onError)
   const toApiError = (error: unknown): unknown => translateError(error, constraintErrors)
   const transactions = new Transactions({ pool, prisma, toApiError, onRows })
   const turns = createUserTurns(poolSize)
@@ -103,7 +103,7 @@ export function openDatabase({
   const database: Database = {
     pool,
     reserve: Object.assign(reserve, { sql: sqlOn(reserve) }),
-    prisma,
+    prisma: prisma.client,
     request: null,
     sql: sqlOn(pool),
     later: { sql: sqlOn(pool) },
@@ -122,7 +122,7 @@ export function openDatabase({
       void effect()
     },
     forRequest: (request) => ({
-      prisma,
+      prisma: prisma.client,
       later: database.later,
       afterCommit: database.afterCommit,
       request,
@@ -140,7 +140,7 @@ export function openDatabase({
       ])
     },
     async close() {
-      await prisma.$disconnect()
+      await prisma.close()
       await pool.end()
       await reserve.end()
     },

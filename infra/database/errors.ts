@@ -53,6 +53,11 @@ export async function orOnTimeout<T, F>(result: Promise<T>, fallback: F): Promis
   })
 }
 
+/** Whether a row was refused because another has the same values in unique columns. */
+export function isUniqueViolation(error: unknown): boolean {
+  return sqlState(error) === '23505' || (error as { code?: string })?.code === 'P2002'
+}
+
 /** Whether a parameter has a value that its type does not accept. */
 export function isInvalidValue(error: unknown): boolean {
   return sqlState(error)?.startsWith('22') === true

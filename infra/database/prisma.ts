@@ -1,7 +1,7 @@
-// Prisma on the connection pool.
-import { PrismaPg } from '@prisma/adapter-pg'
+// Prisma on the connection pool. Its client and its tables take 50 MB, so they are loaded when a query needs
+// them.
 import type pg from 'pg'
-import { PrismaClient } from '../../generated/prisma/client.ts'
+import type { PrismaClient } from '../../generated/prisma/client.ts'
 import { statementName } from './statements.ts'
 
 /** Secret columns. Prisma omits them from every row unless a query selects them. */
@@ -14,7 +14,29 @@ export type PrismaInTransaction = Omit<
   '$connect' | '$disconnect' | '$on' | '$transaction' | '$extends'
 >
 
-export function createPrismaClient(pool: pg.Pool, onError: (error: Error) => void): AppPrismaClient {
+export class LazyPrisma {
+  readonly client: PrismaInTransaction = whenLoaded(() => this.load())
+  readonly #open: () => Promise<AppPrismaClient>
+  #loaded: Promise<AppPrismaClient> | undefined
+
+  constructor(pool: pg.Pool, onError: (error: Error) => void) {
+    this.#open = () => createPrismaClient(pool, onError)
+  }
+
+  load(): Promise<AppPrismaClient> {
+    return (this.#loaded ??= this.#open())
+  }
+
+  async close(): Promise<void> {
+    await (await this.#loaded)?.$disconnect()
+  }
+}
+
+async function createPrismaClient(pool: pg.Pool, onError: (error: Error) => void): Promise<AppPrismaClient> {
+  const [{ PrismaClient }, { PrismaPg }] = await Promise.all([
+    import('../../generated/prisma/client.ts'),
+    import('@prisma/adapter-pg'),
+  ])
   return new PrismaClient({
     // Searches are not prepared; see `statementOf`.
     adapter: new PrismaPg(pool, {
@@ -26,4 +48,25 @@ export function createPrismaClient(pool: pg.Pool, onError: (error: Error) => voi
     // The other formats repeat the values of a query.
     errorFormat: 'minimal',
   })
+}
+
+/** A client whose methods wait until `load` has returned the real one. */
+export function whenLoaded(load: () => Promise<any>): PrismaInTransaction {
+  const methodsOf = (find: (client: any) => any): Record<string, unknown> =>
+    new Proxy(
+      {},
+      {
+        get:
+          (_target, method: string) =>
+          async (...values: unknown[]) =>
+            await find(await load())[method](...values),
+      },
+    )
+  return new Proxy(
+    {},
+    {
+      get: (_target, name: string) =>
+        name.startsWith('$') ? methodsOf((client) => client)[name] : methodsOf((client) => client[name]),
+    },
+  ) as PrismaInTransaction
 }

@@ -4,7 +4,7 @@ import type pg from 'pg'
 import { Batch, type Config } from './batch.ts'
 import type { Db, Effect, RequestOrigin } from './db.ts'
 import { isCommitRefused, isRetryable } from './errors.ts'
-import type { AppPrismaClient } from './prisma.ts'
+import type { LazyPrisma } from './prisma.ts'
 import { JoinedPrisma } from './joined-prisma.ts'
 import { sqlBy, type OnRows } from './statements.ts'
 import { retry } from '../retry.ts'
@@ -18,7 +18,7 @@ const defaultTimeout = 15_000
 
 interface TransactionsOptions {
   pool: pg.Pool
-  prisma: AppPrismaClient
+  prisma: LazyPrisma
   toApiError: (error: unknown) => unknown
   onRows: OnRows | undefined
 }
@@ -112,7 +112,11 @@ class Transaction {
   }
 
   #joinPrisma(timeout: number): JoinedPrisma {
-    return new JoinedPrisma(this.#options.prisma, (config) => this.query(config), timeout)
+    return new JoinedPrisma(
+      () => this.#options.prisma.load(),
+      (config) => this.query(config),
+      timeout,
+    )
   }
 
   /** Sends the statement, after those that wait. */

@@ -2,10 +2,10 @@
 // the server, for the absolute URL of the avatar.
 import type { components } from '../../generated/types.ts'
 import * as sql from '../../generated/sql/projects.ts'
-import { Prisma } from '../../generated/prisma/client.ts'
 import { ranks } from './access.ts'
 import type { ListQuery } from '../../infra/contract/query.ts'
 import type { Db } from '../../infra/database/database.ts'
+import { isUniqueViolation } from '../../infra/database/errors.ts'
 import { conflict, forbidden, notFound } from '../../infra/errors.ts'
 import { containsPattern, type Page } from '../../infra/database/pagination.ts'
 import { newId, timeOf } from '../../infra/ids.ts'
@@ -114,8 +114,7 @@ export async function insertMember(
       select: { id: true },
     })
   } catch (error) {
-    const duplicate = error instanceof Prisma.PrismaClientKnownRequestError && error.code === 'P2002'
-    throw duplicate ? memberExists() : error
+    throw isUniqueViolation(error) ? memberExists() : error
   }
   return await findMember(tx, project.id, id, origin)
 }

@@ -17,7 +17,8 @@ export async function createFirstAdmin<Kept>(
 ): Promise<Kept | null> {
   return await db.transaction(async (tx) => {
     await sql.lockFirstAdmin(tx)
-    if ((await tx.prisma.user.findFirst({ select: { id: true } })) !== null) return null
+    // Not through Prisma, whose query compiler then takes no memory until a request needs it.
+    if ((await sql.hasUsers(tx)).found) return null
     const user = await insertUser(tx, {
       email: config.bootstrapEmail,
       emailVerified: true,

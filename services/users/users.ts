@@ -2,10 +2,10 @@
 // active admin.
 import type { components } from '../../generated/types.ts'
 import * as sql from '../../generated/sql/users.ts'
-import { Prisma, type User as UserRow } from '../../generated/prisma/client.ts'
+import type { User as UserRow } from '../../generated/prisma/client.ts'
 import type { ListQuery } from '../../infra/contract/query.ts'
 import type { Db, SqlClient } from '../../infra/database/database.ts'
-import { violatedConstraint } from '../../infra/database/errors.ts'
+import { isUniqueViolation, violatedConstraint } from '../../infra/database/errors.ts'
 import { conflict, notFound } from '../../infra/errors.ts'
 import { timestampAfter } from '../../infra/database/timestamps.ts'
 import { containsPattern, type Page } from '../../infra/database/pagination.ts'
@@ -126,8 +126,7 @@ export async function updateUserRow(
  * Converts a unique violation of the email column to 409 `email_taken`; returns any other error unchanged.
  */
 function toEmailTakenError(error: unknown): unknown {
-  const unique = error instanceof Prisma.PrismaClientKnownRequestError && error.code === 'P2002'
-  return unique && /email/.test(violatedConstraint(error) ?? JSON.stringify(error.meta))
+  return isUniqueViolation(error) && /email/.test(violatedConstraint(error) ?? String(error))
     ? conflict('email_taken', 'Another user has this email address.', 'email')
     : error
 }

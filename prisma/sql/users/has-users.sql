@@ -1,0 +1,3 @@
+-- Whether there is a user, also a deleted one.
+-- @one
+SELECT EXISTS (SELECT FROM users) AS found;
