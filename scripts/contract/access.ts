@@ -9,40 +9,51 @@ import type { RequestParts } from './sender.ts'
 
 const part = 'access'
 
-export const access: Part = {
+/** Requests without a valid key. Servers limit them by the client's address, so they wait the longest. */
+export const strangers: Part = {
   name: part,
   checks(run) {
-    const secured = run.selected.filter(({ scopes }) => scopes !== null)
     const unknownKey = changedKey(run.options.key ?? 'unknown')
-    let keysWithoutScopes: Promise<Map<string, string>> | null = null
-    const revoke = revocationOf(run)
-    const revoked =
-      revoke === null ? [] : [{ operation: revoke, run: async () => await checkRevoked(run, revoke) }]
-    const refusals = secured.map((operation) => ({
+    return securedIn(run).map((operation) => ({
       operation,
       async run() {
         const parts = await wellFormedParts(run, operation)
         await refused(run, operation, parts, null, 401, 'no-key', 'a request without a key')
         await refused(run, operation, parts, unknownKey, 401, 'unknown-key', 'an unknown key')
-        if (run.options.profile !== 'platform') return
+      },
+    }))
+  },
+}
+
+/** Keys without the scope of an operation, and a revoked key. */
+export const access: Part = {
+  name: part,
+  checks(run) {
+    const revoke = revocationOf(run)
+    const revoked =
+      revoke === null ? [] : [{ operation: revoke, run: async () => await checkRevoked(run, revoke) }]
+    if (run.options.profile !== 'platform') return revoked
+    const secured = securedIn(run)
+    let keysWithoutScopes: Promise<Map<string, string>> | null = null
+    const scopes = secured.map((operation) => ({
+      operation,
+      async run() {
         keysWithoutScopes ??= createKeysWithout(run, secured)
         const key = run.accounts.needsOperator(operation)
           ? run.accounts.actor.key
           : (await keysWithoutScopes).get(operation.scopes!.join())
-        if (key !== undefined)
-          await refused(
-            run,
-            operation,
-            parts,
-            key,
-            403,
-            'scope',
-            `a key without ${operation.scopes!.join(', ')}`,
-          )
+        if (key === undefined) return
+        const parts = await wellFormedParts(run, operation)
+        const what = `a key without ${operation.scopes!.join(', ')}`
+        await refused(run, operation, parts, key, 403, 'scope', what)
       },
     }))
-    return [...refusals, ...revoked]
+    return [...scopes, ...revoked]
   },
+}
+
+function securedIn(run: Run): Operation[] {
+  return run.selected.filter(({ scopes }) => scopes !== null)
 }
 
 /** Another key of the same form: each letter and digit at its end is another one. */

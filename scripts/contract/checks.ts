@@ -31,7 +31,7 @@ export function problemsOf(answer: Answer, validation: Validation, profile: Prof
     ]
   return [
     ...bodyProblems(answer, declared, validation),
-    ...headerProblems(answer, declared, validation),
+    ...headerProblems(answer, declared, validation, profile),
     ...errorProblems(answer),
   ]
 }
@@ -77,13 +77,20 @@ function covers(declared: string, type: string): boolean {
   return name === type || name === '*/*' || (name.endsWith('/*') && type.startsWith(name.slice(0, -1)))
 }
 
-function headerProblems({ status, headers }: Answer, declared: Response, validation: Validation): Problem[] {
+function headerProblems(
+  { status, headers }: Answer,
+  declared: Response,
+  validation: Validation,
+  profile: Profile,
+): Problem[] {
   return declared.headers.flatMap(({ name, required, schema, pointer }) => {
     // OpenAPI says to ignore a declaration of it.
     if (name.toLowerCase() === 'content-type') return []
     const value = headers.get(name)
     if (value === null)
-      return required ? [{ check: 'header', expected: `${name} with ${status}`, actual: 'none' }] : []
+      return required || (profile === 'platform' && isCounted(name, status))
+        ? [{ check: 'header', expected: `${name} with ${status}`, actual: 'none' }]
+        : []
     const typed = typedValue(schema, value)
     const [problem] = validation.answered(pointer, typed)
     return problem === undefined
@@ -96,6 +103,11 @@ function headerProblems({ status, headers }: Answer, declared: Response, validat
           },
         ]
   })
+}
+
+/** Whether the field is one of the rate limit, which all answers but errors before the counting have. */
+function isCounted(name: string, status: number): boolean {
+  return /^ratelimit/i.test(name) && (status < 400 || status === 429)
 }
 
 /** The text of a header field as a value of the schema's type. */

@@ -12,6 +12,8 @@ const part = 'flows'
 interface Step extends Partial<RequestParts> {
   /** Default: the actor. */
   as?: 'other' | 'operator' | 'nobody'
+  /** Errors that do not end the flow. */
+  allow?: number[]
 }
 
 type Call = (operation: string, step?: Step) => Promise<Answer>
@@ -42,13 +44,13 @@ export const flows: Part = {
 async function runFlow(run: Run, operations: Operation[], work: Flow['work']): Promise<void> {
   const { operator, otherUser } = run.accounts
   try {
-    await work(async (name, { as, ...parts } = {}) => {
+    await work(async (name, { as, allow = [], ...parts } = {}) => {
       const operation = operations.find(({ id }) => id === name)!
       const keys = { other: otherUser!.key, operator: operator.key, nobody: null }
       const key = as === undefined ? run.accounts.keyFor(operation) : keys[as]
       const body = parts.body === undefined ? {} : { type: 'application/json' }
       const answer = await run.call(part, operation, { ...body, ...parts }, key)
-      if (answer.status < 400) return answer
+      if (answer.status < 400 || allow.includes(answer.status)) return answer
       run.findings.add(
         name,
         part,
@@ -124,18 +126,79 @@ const all: Flow[] = [
   {
     operations: ['retryDocument', 'createDocument', 'createKnowledgeBase', 'getDocument'],
     async work(call) {
-      const { body: base } = await call('createKnowledgeBase', { body: { name: 'Contract test' } })
-      const { body: document } = await call('createDocument', {
-        path: { id: base.id },
-        body: { text: 'A text of the contract tests.' },
-      })
-      const path = { id: base.id, document_id: document.id }
-      for (let waited = 0; waited < maxWaitMs; waited += pollMs) {
-        const { body } = await call('getDocument', { path })
-        if (!['queued', 'processing'].includes(body.status)) break
-        await sleep(pollMs)
-      }
+      const path = await newDocument(call, 'A text of the contract tests.')
       await call('retryDocument', { path })
+    },
+  },
+  {
+    operations: [
+      'cancelMessage',
+      'createChat',
+      'createSession',
+      'listSessionMessages',
+      'createDocument',
+      'createKnowledgeBase',
+      'getDocument',
+    ],
+    async work(call) {
+      // Many words to search for, so that the answer takes longer than the requests that cancel it.
+      const words = Array.from({ length: 700 }, (_, i) => `w${i.toString(36)}`).join(' ')
+      const { id } = await newDocument(call, `${words}. `.repeat(40))
+      for (let attempt = 0; attempt < 5; attempt++) {
+        const { body: session } = await call('createSession', { body: {} })
+        const body = { session_id: session.id, message: words, knowledge_base_ids: [id] }
+        let ended = false
+        const chat = call('createChat', { body }).finally(() => (ended = true))
+        const cancel = async (): Promise<boolean> => {
+          while (!ended) {
+            const list = await call('listSessionMessages', { path: { id: session.id } })
+            const message = list.body.data.find(({ status }: Json) => status === 'in_progress')
+            if (message === undefined) continue
+            const canceled = await call('cancelMessage', { path: { id: message.id }, allow: [409] })
+            return canceled.status < 400
+          }
+          return false
+        }
+        const [isCanceled] = await Promise.all([cancel(), chat])
+        if (isCanceled) return
+      }
+    },
+  },
+  {
+    operations: ['advanceTestClock'],
+    async work(call) {
+      // 404: payments are real. 409: the clock is being advanced.
+      await call('advanceTestClock', { body: { by_seconds: 1 }, allow: [404, 409] })
+    },
+  },
+  {
+    operations: ['getEvent', 'listEvents', 'createProject'],
+    async work(call) {
+      await newProject(call)
+      const { body } = await call('listEvents')
+      await call('getEvent', { path: { id: body.data[0].id } })
+    },
+  },
+  {
+    operations: [
+      'redeliverWebhookDelivery',
+      'createWebhookEndpoint',
+      'listWebhookDeliveries',
+      'createProject',
+    ],
+    async work(call) {
+      const { body: endpoint } = await call('createWebhookEndpoint', {
+        body: { url: 'https://contract-tests.invalid/events', event_types: ['project.created'] },
+      })
+      await newProject(call)
+      const { id } = await polled(async () => {
+        const { body } = await call('listWebhookDeliveries', { path: { id: endpoint.id } })
+        return body.data[0]
+      })
+      await polled(async () => {
+        const { status } = await call('redeliverWebhookDelivery', { path: { id }, allow: [409] })
+        return status === 409 ? undefined : status
+      })
     },
   },
   {
@@ -194,7 +257,7 @@ const all: Flow[] = [
 ]
 
 const form = 'application/x-www-form-urlencoded'
-/** The longest wait for a document, and the time between two looks. */
+/** The longest wait for background work, and the time between two looks. */
 const maxWaitMs = 60_000
 const pollMs = 500
 
@@ -205,6 +268,27 @@ function card(number: string): Json {
 
 async function newProject(call: Call): Promise<string> {
   return (await call('createProject', { body: { name: 'Contract test' } })).body.id
+}
+
+/** What `look` finds; throws after `maxWaitMs` without it. */
+async function polled<T>(look: () => Promise<T | undefined>): Promise<T> {
+  for (let waited = 0; waited < maxWaitMs; waited += pollMs) {
+    const found = await look()
+    if (found !== undefined) return found
+    await sleep(pollMs)
+  }
+  throw new Error(`nothing came within ${maxWaitMs / 1000} s`)
+}
+
+/** A document that the server has read, in a new knowledge base. @returns the parameters of its path. */
+async function newDocument(call: Call, text: string): Promise<{ id: string; document_id: string }> {
+  const { body: base } = await call('createKnowledgeBase', { body: { name: 'Contract test' } })
+  const { body: document } = await call('createDocument', { path: { id: base.id }, body: { text } })
+  const path = { id: base.id, document_id: document.id }
+  return await polled(async () => {
+    const { body } = await call('getDocument', { path })
+    return ['queued', 'processing'].includes(body.status) ? undefined : path
+  })
 }
 
 async function newCheckout(call: Call, recurring?: Json): Promise<Answer> {

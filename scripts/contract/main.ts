@@ -38,8 +38,8 @@ const usage = `npm run contract -- --url URL --key KEY [options]
   --html FILE        writes an HTML report with every operation and status
   --help
 
-Exit code 0: the server conforms to the contract. 1: it does not. 2: the run could not start, or it found
-nothing but did not check everything.`
+Exit code 0: the server conforms to the contract. 1: it does not. 2: the run could not start or failed, or it
+found nothing but did not check everything. After Ctrl-C the run ends with a report.`
 
 answerHelp(import.meta, usage)
 function parseOptions(args: string[]) {
@@ -142,6 +142,9 @@ async function main(): Promise<number> {
     throw new UsageError('The contract has operations that need a key. Pass one with --key.')
   const seed = options.seed === undefined ? randomInt(1, 2 ** 31 - 1) : numberOf('seed', options.seed, 0)
   const progress = createProgress(process.stderr)
+  const interrupted = new AbortController()
+  // The second signal ends the process.
+  for (const name of ['SIGINT', 'SIGTERM']) process.once(name, () => interrupted.abort())
   const outcome = await runContract({
     profile,
     document,
@@ -153,6 +156,7 @@ async function main(): Promise<number> {
     readOnly: options['read-only'],
     time: numberOf('time', options.time, 1) * 1000,
     selected: operationFilter(options, operations),
+    signal: interrupted.signal,
     onProgress: progress.show,
   }).finally(() => progress.end())
   report(outcome, url, options)
@@ -177,8 +181,7 @@ if (import.meta.main) {
       error instanceof ServerUnreachable ||
       (error as { code?: string }).code?.startsWith('ERR_PARSE_ARGS') === true ||
       'syscall' in (error as object)
-    if (!known) throw error
-    console.error((error as Error).message)
+    console.error(known ? (error as Error).message : error)
     process.exitCode = 2
   }
 }

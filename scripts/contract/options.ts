@@ -22,5 +22,7 @@ export interface RunOptions {
   selected(operation: Operation): boolean
   /** Milliseconds after which no new check starts. */
   time: number
+  /** Ends the run early; its findings are reported. */
+  signal?: AbortSignal
   onProgress(done: number, of: number, findings: number): void
 }

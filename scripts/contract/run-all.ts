@@ -1,6 +1,6 @@
 // Runs all parts of the contract tests and returns the outcome. The operations of each tag are tested at the
 // same time, by accounts of their own, so that the rate limits of one user do not delay all requests.
-import { access } from './access.ts'
+import { access, strangers } from './access.ts'
 import { cleanUp } from './cleanup.ts'
 import { crud } from './crud-lifecycle.ts'
 import { responseFor, type Operation } from '../openapi/document.ts'
@@ -8,6 +8,7 @@ import { flows } from './flows.ts'
 import { invalid } from './invalid-requests.ts'
 import { isShared, lists } from './lists.ts'
 import type { RunOptions } from './options.ts'
+import { otherMethods } from './other-methods.ts'
 import { ranges } from './ranges.ts'
 import { runChecks, type Check, type Part } from './part.ts'
 import { listItemKind } from './resources.ts'
@@ -28,6 +29,8 @@ export interface Outcome extends Pick<Shared, 'findings' | 'matrix' | 'operation
 }
 
 const parts: Part[] = [access, flows, crud, isolation, ranges, invalid, valid]
+/** The parts whose requests this platform limits by address, beside those that it limits by user. */
+const partsByAddress: Part[] = [strangers, otherMethods]
 /** The seeds of runs at the same time are so far apart. */
 const seedsOfRun = 1_000_000
 
@@ -75,22 +78,36 @@ async function createRuns(shared: Shared, selected: Operation[]): Promise<Run[]>
 }
 
 async function checkAll(shared: Shared, runs: Run[]): Promise<void> {
+  const checksOf = (run: Run, parts: Part[]) => parts.map((part) => [part.name, part.checks(run)] as const)
   const planned = runs.map((run) => ({
     run,
-    checks: parts.map((part) => [part.name, part.checks(run)] as const),
+    byAddress: checksOf(run, partsByAddress),
+    checks: checksOf(run, parts),
     lists: Map.groupBy(lists.checks(run), ({ operation }) => (isShared(run, operation) ? 'shared' : 'own')),
   }))
-  const all = planned.flatMap(({ checks, lists }) => [...checks.map(([, own]) => own), ...lists.values()])
+  const all = planned.flatMap(({ byAddress, checks, lists }) => [
+    ...[...byAddress, ...checks].map(([, own]) => own),
+    ...lists.values(),
+  ])
   const total = all.reduce((sum, own) => sum + own.length, 0)
   let done = 0
   const runPart = async (run: Run, part: string, checks: Check[]): Promise<void> =>
     await runChecks(run, part, checks, () => {
       shared.options.onProgress(++done, total, shared.findings.all.length)
     })
+  const runParts = async (run: Run, checks: ReturnType<typeof checksOf>): Promise<void> => {
+    for (const [part, each] of checks) await runPart(run, part, each)
+  }
   await Promise.all(
-    planned.map(async ({ run, checks, lists: own }) => {
+    planned.map(async ({ run, byAddress, checks, lists: own }) => {
       await runChecks(run, 'setup', existingResources(run), () => {})
-      for (const [part, each] of checks) await runPart(run, part, each)
+      // Other servers may do what they should refuse, and so disturb other checks.
+      if (shared.options.profile === 'platform')
+        await Promise.all([runParts(run, byAddress), runParts(run, checks)])
+      else {
+        await runParts(run, byAddress)
+        await runParts(run, checks)
+      }
       await runPart(run, lists.name, own.get('own') ?? [])
     }),
   )

@@ -70,7 +70,13 @@ export function createShared(options: RunOptions): Shared {
     stop(reason) {
       stopped ??= reason
     },
-    stopReason: () => stopped ?? (Date.now() > deadline ? 'the time was up' : null),
+    stopReason: () =>
+      stopped ??
+      (options.signal?.aborted
+        ? 'the run was interrupted'
+        : Date.now() > deadline
+          ? 'the time was up'
+          : null),
   }
 }
 
@@ -83,6 +89,7 @@ export async function createRun(shared: Shared, selected: Operation[], seed: num
   const pool = createResourcePool(document, operations)
   const sender = createSender(options.base, {
     counts,
+    signal: options.signal,
     onAnswer(answer) {
       const name = `${answer.operation.id} ${answer.status}`
       if (answer.method === answer.operation.method) matrix.set(name, (matrix.get(name) ?? 0) + 1)

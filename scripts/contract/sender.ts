@@ -63,9 +63,14 @@ const maxWaitSeconds = 120
 const timeoutMs = 60_000
 const streamReadMs = 1500
 
+/** @param signal ends the waiting for rate limits; the request then fails. */
 export function createSender(
   base: string,
-  { counts, onAnswer = () => {} }: { counts: RequestCounts; onAnswer?: (answer: Answer) => void },
+  {
+    counts,
+    signal,
+    onAnswer = () => {},
+  }: { counts: RequestCounts; signal?: AbortSignal; onAnswer?: (answer: Answer) => void },
 ): Sender {
   const send: Sender['send'] = async (operation, parts, key) => {
     const url = `${base}${requestTarget(operation, parts, key)}`
@@ -83,7 +88,7 @@ export function createSender(
       const seconds = Math.max(wait, 1)
       counts.waits++
       counts.waited += seconds
-      await sleep(seconds * 1000)
+      await sleep(seconds * 1000, undefined, { signal })
     }
   }
   return { send }
@@ -180,15 +185,18 @@ function parseJson(text: string): Json {
 async function streamStart(response: Response): Promise<string> {
   if (response.body === null) return ''
   const reader = response.body.getReader()
-  const timer = setTimeout(() => {
-    void reader.cancel()
-  }, streamReadMs)
+  // Cancelling a stream that was cut fails; its reader has the error already.
+  const cancel = (): void => void reader.cancel().catch(() => {})
+  const timer = setTimeout(cancel, streamReadMs)
   let text = ''
   const decoder = new TextDecoder()
-  for (let part = await reader.read(); !part.done; part = await reader.read()) {
-    text += decoder.decode(part.value, { stream: true })
-    if (text.length > 10_000) await reader.cancel()
+  try {
+    for (let part = await reader.read(); !part.done; part = await reader.read()) {
+      text += decoder.decode(part.value, { stream: true })
+      if (text.length > 10_000) cancel()
+    }
+  } finally {
+    clearTimeout(timer)
   }
-  clearTimeout(timer)
   return text
 }

@@ -6,7 +6,7 @@ import { createOperations, requestParts, pathParameters, sample } from './reques
 import { listItemKind } from './resources.ts'
 import type { Part } from './part.ts'
 import { maySucceed, type Run } from './run-context.ts'
-import { idKinds } from './resource-pool.ts'
+import { idKinds, itemPath } from './resource-pool.ts'
 
 const part = 'isolation'
 
@@ -31,10 +31,8 @@ export const isolation: Part = {
 
 async function checkIsolation(run: Run, operation: Operation, key: string): Promise<void> {
   if (!Object.values(idKinds(operation)).some((kind) => isPrivate(run, kind))) return
-  const path = await pathParameters(run, operation)
+  const path = await pathToOwn(run, operation)
   if (path === null) return
-  const isOwn = Object.values(idKinds(operation)).some((kind) => run.pool.list(kind, true).length > 0)
-  if (run.options.profile !== 'platform' && !isOwn) return
   const answer = await run.call(part, operation, { ...sample(run, requestParts(run, operation)), path }, key)
   if (answer.status < 400)
     run.findings.add(
@@ -47,6 +45,25 @@ async function checkIsolation(run: Run, operation: Operation, key: string): Prom
       },
       answer,
     )
+}
+
+/** The path to a resource of the actor; null if none is known. */
+async function pathToOwn(run: Run, operation: Operation): Promise<Record<string, string> | null> {
+  const path = await pathParameters(run, operation)
+  const kinds = Object.values(idKinds(operation))
+  if (path === null || kinds.some((kind) => run.pool.list(kind, true).length > 0)) return path
+  if (run.options.profile !== 'platform') return null
+  if (operation.method !== 'GET') return path
+  // Of what no request creates, such as events, some are public. The actor's name something of the actor.
+  const own = run.pool.all.filter(({ kind, created }) => created && isPrivate(run, kind)).map(({ id }) => id)
+  if (run.accounts.actor.id !== null) own.push(run.accounts.actor.id)
+  for (const known of run.pool.list(kinds.at(-1)!).slice(0, 10)) {
+    const each = itemPath(operation, known)
+    if (each === null) continue
+    const { text } = await run.call(part, operation, { path: each })
+    if (own.some((id) => text.includes(`"${id}"`))) return each
+  }
+  return null
 }
 
 /** A kind that only operators create, such as products, is public to all users. */

@@ -1,5 +1,5 @@
 // Runs `npm run contract` as a process.
-import { execFile } from 'node:child_process'
+import { execFile, type ChildProcess } from 'node:child_process'
 import { join } from 'node:path'
 
 const script = join(import.meta.dirname, '../../scripts/contract/main.ts')
@@ -11,12 +11,21 @@ export interface ExitResult {
 }
 
 export function runContractCommand(...args: string[]): Promise<ExitResult> {
+  return startContractCommand(args, () => {})
+}
+
+/** @param onStart gets the process, to send it signals. */
+export function startContractCommand(
+  args: string[],
+  onStart: (child: ChildProcess) => void,
+): Promise<ExitResult> {
   return new Promise((resolve) => {
-    execFile(
+    const child = execFile(
       process.execPath,
       [script, '--profile', 'platform', ...args],
       { maxBuffer: 64 * 1024 * 1024, env: { ...process.env, CONTRACT_KEY: undefined } },
       (error, out, err) => resolve({ code: error === null ? 0 : Number(error.code), out, err }),
     )
+    onStart(child)
   })
 }

@@ -188,6 +188,16 @@ export const defects: Defect[] = [
     checks: ['header'],
   },
   {
+    name: 'the header fields of the rate limit are missing',
+    file: 'app/http/authentication.ts',
+    text: 'await countRequest(limits, reply, info.rateLimit!, principal.userId)\n',
+    replacement:
+      'await countRequest(limits, reply, info.rateLimit!, principal.userId)\n' +
+      "    if (info.id === 'getLimits') reply.removeHeader('ratelimit')\n",
+    operations: ['getLimits'],
+    checks: ['header'],
+  },
+  {
     name: 'an error has no envelope',
     file: 'app/http/errors.ts',
     text: 'JSON.stringify(errorBody(known, requestId)))\n',
