@@ -1,5 +1,5 @@
 // The type of a change between two contracts, and helpers to walk both documents.
-import { escaped, keysOf, valueAt } from '../openapi/json-pointer.ts'
+import { escaped, keysOf, valueAt } from '@platform-api/openapi/json-pointer.ts'
 
 type Json = any
 

@@ -1,8 +1,8 @@
 // Compares two contracts and classifies each change as breaking, safe or documentation. A request schema may
 // become wider and a response schema narrower; the opposite breaks clients.
-import { keysOf } from '../openapi/json-pointer.ts'
-import { methods } from '../openapi/methods.ts'
-import { serverPath } from '../openapi/servers.ts'
+import { keysOf } from '@platform-api/openapi/json-pointer.ts'
+import { methods } from '@platform-api/openapi/methods.ts'
+import { serverPath } from '@platform-api/openapi/servers.ts'
 import {
   child,
   comparisonOf,

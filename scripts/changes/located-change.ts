@@ -2,7 +2,7 @@
 import { execFileSync } from 'node:child_process'
 import { existsSync, readFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
-import { readOpenapi } from '../openapi/read.ts'
+import { readOpenapi } from '@platform-api/openapi/read.ts'
 import { acceptor, readAccepted } from './accepted.ts'
 import { announcementOf } from './announced.ts'
 import type { Change } from './change.ts'

@@ -13,7 +13,7 @@ import type { Weight } from './change.ts'
 import { changesBetween, changesSince, type LocatedChange } from './located-change.ts'
 import { lastRelease, type Release } from './release.ts'
 import { UsageError } from './usage-error.ts'
-import { answerHelp } from '../openapi/command-help.ts'
+import { answerHelp } from '@platform-api/openapi/command-help.ts'
 
 answerHelp(import.meta)
 

@@ -1,7 +1,7 @@
 // Maps a JSON pointer into a bundled document to a file and line of the files that it was made of.
 import { posix } from 'node:path'
 import { isAlias, isMap, isNode, isScalar, LineCounter, parseDocument, type Document, type Node } from 'yaml'
-import { keysOf } from '../openapi/json-pointer.ts'
+import { keysOf } from '@platform-api/openapi/json-pointer.ts'
 
 export interface SourceLocation {
   file: string

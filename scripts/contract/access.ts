@@ -1,6 +1,6 @@
 // Authentication and authorization: every operation that needs a key rejects a missing key, an unknown key
 // and a key without its scope before it checks anything else.
-import type { Operation } from '../openapi/document.ts'
+import type { Operation } from '@platform-api/openapi/document.ts'
 import { itemPath } from './resource-pool.ts'
 import { createDependencies, pathParameters, requestParts, sample, unknownPath } from './requests.ts'
 import type { Part } from './part.ts'

@@ -2,7 +2,7 @@
 // most requests, another user, who must not see the actor's data, and an operator. Existing accounts are then
 // not changed, and the rate limits of a user count only the requests of this run.
 import fc from 'fast-check'
-import { kindOf, schemaOf, successOf, type Json, type Operation } from '../openapi/document.ts'
+import { kindOf, schemaOf, successOf, type Json, type Operation } from '@platform-api/openapi/document.ts'
 import type { Answer, Sender } from './sender.ts'
 import { valuesOf } from './values.ts'
 import type { RunOptions } from './options.ts'

@@ -1,6 +1,12 @@
 // The checks of every response: a declared status that is no server error, and the declared media type,
 // body and header fields.
-import { isJson, responseFor, type Json, type Operation, type Response } from '../openapi/document.ts'
+import {
+  isJson,
+  responseFor,
+  type Json,
+  type Operation,
+  type Response,
+} from '@platform-api/openapi/document.ts'
 import type { Profile } from './options.ts'
 import type { Answer } from './sender.ts'
 import { describe, type Validation } from './validation.ts'

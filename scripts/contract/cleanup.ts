@@ -1,5 +1,5 @@
 // Deletes the resources that the run created, newest first and the users last.
-import type { Operation } from '../openapi/document.ts'
+import type { Operation } from '@platform-api/openapi/document.ts'
 import { resourcesOf } from './resources.ts'
 import type { Run } from './run-context.ts'
 import { itemPath, type KnownResource } from './resource-pool.ts'

@@ -9,7 +9,7 @@ import {
   successOf,
   type Json,
   type Operation,
-} from '../openapi/document.ts'
+} from '@platform-api/openapi/document.ts'
 import { hasEmpty } from './forms.ts'
 import { checkDeletion } from './deletions.ts'
 import { expectationFor, part } from './expectations.ts'

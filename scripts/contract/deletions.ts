@@ -1,5 +1,5 @@
 // Deletions: a stale If-Match is rejected; afterwards no operation and no list returns the resource.
-import { schemaOf, successOf, type Json } from '../openapi/document.ts'
+import { schemaOf, successOf, type Json } from '@platform-api/openapi/document.ts'
 import { expectationFor, part } from './expectations.ts'
 import { checkListMembership } from './list-membership.ts'
 import { requestParts, sample } from './requests.ts'

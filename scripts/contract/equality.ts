@@ -1,7 +1,7 @@
 // Compares a returned value with the value that was sent: timestamps as instants, e-mail addresses without
 // case, and objects by the properties that were sent, of which null removes one.
 import { isDeepStrictEqual } from 'node:util'
-import type { Json } from '../openapi/document.ts'
+import type { Json } from '@platform-api/openapi/document.ts'
 
 export function matchesSent(sent: Json, actual: Json): boolean {
   if (typeof sent === 'string' && typeof actual === 'string') {

@@ -1,5 +1,5 @@
 // Assertions of the CRUD lifecycle.
-import type { Operation } from '../openapi/document.ts'
+import type { Operation } from '@platform-api/openapi/document.ts'
 import type { Run } from './run-context.ts'
 import type { Answer } from './sender.ts'
 

@@ -1,6 +1,6 @@
 // The findings of a run: each kind of problem once per operation, with a curl command that reproduces it.
 import type { Problem } from './checks.ts'
-import { encodingOf, type Json, type Operation } from '../openapi/document.ts'
+import { encodingOf, type Json, type Operation } from '@platform-api/openapi/document.ts'
 import { encodeBody, fieldsOf, isAttachment } from './forms.ts'
 import { keyHeader, type SentRequest } from './sender.ts'
 

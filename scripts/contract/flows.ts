@@ -2,7 +2,7 @@
 // refund, an upload is continued. Each step must succeed. A flow whose operations the contract lacks is left
 // out.
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { Json, Operation } from '../openapi/document.ts'
+import type { Json, Operation } from '@platform-api/openapi/document.ts'
 import type { Part } from './part.ts'
 import type { Run } from './run-context.ts'
 import type { Answer, RequestParts } from './sender.ts'

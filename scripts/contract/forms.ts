@@ -1,6 +1,6 @@
 // Encodes request bodies: JSON, forms and files.
 import { crc32, deflateSync } from 'node:zlib'
-import type { Json } from '../openapi/document.ts'
+import type { Json } from '@platform-api/openapi/document.ts'
 
 /** The value of a field of the format `binary`. */
 export interface Attachment {

@@ -1,9 +1,9 @@
 // Invalid requests: each breaks one constraint and must fail with a 400 that names the field.
 import fc from 'fast-check'
-import { isDiscriminated } from '../openapi/discriminators.ts'
+import { isDiscriminated } from '@platform-api/openapi/discriminators.ts'
 import { hasEmpty } from './forms.ts'
 import { mutationsOf } from './mutations.ts'
-import { isJson, type Json, type Media, type Operation } from '../openapi/document.ts'
+import { isJson, type Json, type Media, type Operation } from '@platform-api/openapi/document.ts'
 import { canEncode, requestParts, pathParameters, sample, unknownPath } from './requests.ts'
 import type { Part } from './part.ts'
 import { isUnreachable, type Run, maySucceed } from './run-context.ts'

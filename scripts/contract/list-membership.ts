@@ -1,5 +1,5 @@
 // Checks that an existing resource is in its lists once, and a deleted one in none.
-import { kindOf, type Json, type Operation } from '../openapi/document.ts'
+import { kindOf, type Json, type Operation } from '@platform-api/openapi/document.ts'
 import { expectationFor, part } from './expectations.ts'
 import { readPages } from './pages.ts'
 import { createOperations } from './requests.ts'

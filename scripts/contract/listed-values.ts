@@ -1,7 +1,7 @@
 // Clients must accept new values of `anyOf: [enum, { type: string }]`. A server must send only the values
 // that its own contract lists, so a run checks against the enum alone.
-import { resolve } from '../openapi/resolve.ts'
-import type { Json } from '../openapi/document.ts'
+import { resolve } from '@platform-api/openapi/resolve.ts'
+import type { Json } from '@platform-api/openapi/document.ts'
 
 export function withListedValues(document: Json): Json {
   return exact(document)

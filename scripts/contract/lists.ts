@@ -1,5 +1,5 @@
 // Lists: every page size gives the same items, every order sorts, and every filter selects exactly its items.
-import { kindOf, listOf, schemaOf, type Json, type Operation } from '../openapi/document.ts'
+import { kindOf, listOf, schemaOf, type Json, type Operation } from '@platform-api/openapi/document.ts'
 import { readPages } from './pages.ts'
 import type { PagesRead } from './pages-read.ts'
 import { checkPlainPages } from './plain-lists.ts'

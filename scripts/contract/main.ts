@@ -11,13 +11,13 @@ import { reportAsJUnit } from './junit.ts'
 import { reportAsText } from './text.ts'
 import { ServerUnreachable } from './sender.ts'
 import { runContract, type Outcome } from './run-all.ts'
-import { operationsOf, type Json, type Operation } from '../openapi/document.ts'
+import { operationsOf, type Json, type Operation } from '@platform-api/openapi/document.ts'
 import { withListedValues } from './listed-values.ts'
-import { asOpenapi31, readOpenapi } from '../openapi/read.ts'
-import { withMergedParts } from '../openapi/merge-parts.ts'
-import { withResourceIds } from '../openapi/resource-ids.ts'
+import { asOpenapi31, readOpenapi } from '@platform-api/openapi/read.ts'
+import { withMergedParts } from '@platform-api/openapi/merge-parts.ts'
+import { withResourceIds } from '@platform-api/openapi/resource-ids.ts'
 import type { Profile } from './options.ts'
-import { answerHelp } from '../openapi/command-help.ts'
+import { answerHelp } from '@platform-api/openapi/command-help.ts'
 
 const usage = `npm run contract -- --url URL --key KEY [options]
 

@@ -1,6 +1,6 @@
 // Mutations of a valid value that each break one constraint of its schema.
-import { isDiscriminated } from '../openapi/discriminators.ts'
-import { schemaOf, type Json } from '../openapi/document.ts'
+import { isDiscriminated } from '@platform-api/openapi/discriminators.ts'
+import { schemaOf, type Json } from '@platform-api/openapi/document.ts'
 
 export interface Mutation {
   /** The broken field in the notation of API errors: `items[0].quantity`. */

@@ -1,5 +1,5 @@
 // The options of a run: the server, the keys and the operations to test.
-import type { Json, Operation } from '../openapi/document.ts'
+import type { Json, Operation } from '@platform-api/openapi/document.ts'
 
 /**
  * What a server must keep besides its OpenAPI document. `openapi`: what HTTP and the document say, for any

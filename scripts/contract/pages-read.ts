@@ -1,5 +1,5 @@
 // The options and the result of reading a list.
-import type { Json } from '../openapi/document.ts'
+import type { Json } from '@platform-api/openapi/document.ts'
 import type { Answer } from './sender.ts'
 
 export interface PagesRead {

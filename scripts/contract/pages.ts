@@ -1,5 +1,5 @@
 // Reads the pages of a list and checks page length, duplicates, totals and links.
-import { idIn, type Json, type Operation } from '../openapi/document.ts'
+import { idIn, type Json, type Operation } from '@platform-api/openapi/document.ts'
 import type { PageOptions, PagesRead } from './pages-read.ts'
 import { readPlainList } from './plain-lists.ts'
 import { isPaged, itemSchema } from './resources.ts'

@@ -1,6 +1,6 @@
 // A run consists of parts, and a part of checks of one operation or resource. A check that fails in an
 // unexpected way ends alone: what it found stays, and the run says what it did not check.
-import type { Operation } from '../openapi/document.ts'
+import type { Operation } from '@platform-api/openapi/document.ts'
 import type { Run } from './run-context.ts'
 import { NoResponse, ServerUnreachable } from './sender.ts'
 

@@ -1,6 +1,6 @@
 // Lists of other APIs: an array, or an object with one array of objects. Pages are read by the parameters
 // that the contract declares: `limit` with `page` or `offset`, in any of their usual names.
-import { idIn, listOf, type Json, type Operation, type Parameter } from '../openapi/document.ts'
+import { idIn, listOf, type Json, type Operation, type Parameter } from '@platform-api/openapi/document.ts'
 import type { PageOptions, PagesRead } from './pages-read.ts'
 import type { Run } from './run-context.ts'
 import type { Answer } from './sender.ts'

@@ -1,6 +1,6 @@
 // Conditional and range requests of every GET, whether or not the contract declares them: a server that
 // answers with 206, 304 or 416 must declare it.
-import type { Operation } from '../openapi/document.ts'
+import type { Operation } from '@platform-api/openapi/document.ts'
 import type { Part } from './part.ts'
 import { pathParameters, requestParts, sample } from './requests.ts'
 import { maySucceed, type Run } from './run-context.ts'

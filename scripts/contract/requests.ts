@@ -1,6 +1,6 @@
 // Generates valid requests: values for the parameters and the body, and resources for the path.
 import fc from 'fast-check'
-import { flattened } from '../openapi/query-objects.ts'
+import { flattened } from '@platform-api/openapi/query-objects.ts'
 import {
   idIn,
   isJson,
@@ -11,9 +11,9 @@ import {
   schemaOf,
   type Json,
   type Operation,
-} from '../openapi/document.ts'
+} from '@platform-api/openapi/document.ts'
 import { digestHeaders, headerValues, opaqueParameters, semanticHeaders } from './exceptions.ts'
-import { idKey } from '../openapi/resource-ids.ts'
+import { idKey } from '@platform-api/openapi/resource-ids.ts'
 import { maySucceed, type Run } from './run-context.ts'
 import type { Answer, RequestParts } from './sender.ts'
 import { matchingPattern, valuesOf } from './values.ts'

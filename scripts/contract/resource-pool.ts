@@ -1,6 +1,6 @@
 // The resources that the run knows. Every response adds to them.
 // The run changes only resources that it created.
-import { patternOf } from '../openapi/path-template.ts'
+import { patternOf } from '@platform-api/openapi/path-template.ts'
 import {
   idIn,
   isJson,
@@ -12,7 +12,7 @@ import {
   successOf,
   type Json,
   type Operation,
-} from '../openapi/document.ts'
+} from '@platform-api/openapi/document.ts'
 import type { Answer } from './sender.ts'
 
 export interface KnownResource {

@@ -1,5 +1,12 @@
 // Groups the operations by resource, from their paths and the typed ids in their responses.
-import { listOf, ownId, schemaOf, successOf, type Json, type Operation } from '../openapi/document.ts'
+import {
+  listOf,
+  ownId,
+  schemaOf,
+  successOf,
+  type Json,
+  type Operation,
+} from '@platform-api/openapi/document.ts'
 import type { Run } from './run-context.ts'
 import { idKinds } from './resource-pool.ts'
 

@@ -3,7 +3,7 @@
 import { access, strangers } from './access.ts'
 import { cleanUp } from './cleanup.ts'
 import { crud } from './crud-lifecycle.ts'
-import { responseFor, type Operation } from '../openapi/document.ts'
+import { responseFor, type Operation } from '@platform-api/openapi/document.ts'
 import { flows } from './flows.ts'
 import { invalid } from './invalid-requests.ts'
 import { isShared, lists } from './lists.ts'

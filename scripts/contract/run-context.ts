@@ -1,8 +1,8 @@
 // The state of a run. A run has its own accounts and resources, and shares the rest with the runs that test
 // other operations at the same time.
 import { problemsOf, type Problem } from './checks.ts'
-import { addDiscriminatorValues } from '../openapi/discriminators.ts'
-import { operationsOf, successOf, type Json, type Operation } from '../openapi/document.ts'
+import { addDiscriminatorValues } from '@platform-api/openapi/discriminators.ts'
+import { operationsOf, successOf, type Json, type Operation } from '@platform-api/openapi/document.ts'
 import { neverSucceeds } from './exceptions.ts'
 import { createFindings, type Findings } from './findings.ts'
 import type { RunOptions } from './options.ts'

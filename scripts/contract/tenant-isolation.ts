@@ -1,6 +1,6 @@
 // Tenant isolation: another user's requests for the actor's resources fail, and none of that user's lists
 // contains them.
-import { kindOf, type Operation } from '../openapi/document.ts'
+import { kindOf, type Operation } from '@platform-api/openapi/document.ts'
 import { readPages } from './pages.ts'
 import { createOperations, requestParts, pathParameters, sample } from './requests.ts'
 import { listItemKind } from './resources.ts'

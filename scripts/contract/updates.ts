@@ -1,8 +1,8 @@
 // Updates: each property, sent alone, has the new value in the response and in the next read, with a new
 // ETag. All other properties stay unchanged, and a stale If-Match is rejected.
 import { isDeepStrictEqual } from 'node:util'
-import { schemaOf, successOf, type Json } from '../openapi/document.ts'
-import { ownIdKey } from '../openapi/resource-ids.ts'
+import { schemaOf, successOf, type Json } from '@platform-api/openapi/document.ts'
+import { ownIdKey } from '@platform-api/openapi/resource-ids.ts'
 import { expectationFor, part } from './expectations.ts'
 import { sample } from './requests.ts'
 import type { Resource } from './resources.ts'

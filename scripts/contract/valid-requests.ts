@@ -2,7 +2,7 @@
 // fast-check shrinks what fails to a minimal request.
 import fc from 'fast-check'
 import type { Problem } from './checks.ts'
-import { schemaOf, type Json, type Operation } from '../openapi/document.ts'
+import { schemaOf, type Json, type Operation } from '@platform-api/openapi/document.ts'
 import { businessRules } from './exceptions.ts'
 import { createDependencies, requestParts, pathParameters } from './requests.ts'
 import type { Part } from './part.ts'

@@ -2,8 +2,8 @@
 // validated more strictly than requests: an undeclared property is a leak.
 import { Ajv2020, type ErrorObject, type ValidateFunction } from 'ajv/dist/2020.js'
 import { fullFormats } from 'ajv-formats/dist/formats.js'
-import { resolve } from '../openapi/resolve.ts'
-import type { Json } from '../openapi/document.ts'
+import { resolve } from '@platform-api/openapi/resolve.ts'
+import type { Json } from '@platform-api/openapi/document.ts'
 import type { Profile } from './options.ts'
 
 export interface Validation {

@@ -1,10 +1,10 @@
 // fast-check arbitraries for the valid values of a schema.
 // E-mail addresses and URLs end in .invalid (RFC 2606), so nothing is ever delivered.
 import fc from 'fast-check'
-import { alternativesOf } from '../openapi/alternatives.ts'
-import { kindOf, schemaOf, type Json } from '../openapi/document.ts'
+import { alternativesOf } from '@platform-api/openapi/alternatives.ts'
+import { kindOf, schemaOf, type Json } from '@platform-api/openapi/document.ts'
 import { picture, type Attachment } from './forms.ts'
-import { ownIdKey } from '../openapi/resource-ids.ts'
+import { ownIdKey } from '@platform-api/openapi/resource-ids.ts'
 
 /** The ids that a request may reference. */
 export interface Ids {

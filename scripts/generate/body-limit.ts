@@ -1,5 +1,5 @@
 // The size limit of a JSON body, which follows from its schema.
-import { resolve } from '../openapi/resolve.ts'
+import { resolve } from '@platform-api/openapi/resolve.ts'
 
 type Json = any
 

@@ -2,7 +2,7 @@
 import { answerOf, listOf, streamOf, successesOf } from './client-table.ts'
 import type { Operation } from './model.ts'
 import { parametersTypeOf, parameterTypes, typeNameOf } from './named-types.ts'
-import { resolve } from '../openapi/resolve.ts'
+import { resolve } from '@platform-api/openapi/resolve.ts'
 import { capital, componentOf } from './schemas.ts'
 
 type Json = any

@@ -1,7 +1,7 @@
 // The table of operations that the client reads at run time.
 import type { OperationRow } from '../../packages/client/operation-row.ts'
 import type { Operation } from './model.ts'
-import { resolve } from '../openapi/resolve.ts'
+import { resolve } from '@platform-api/openapi/resolve.ts'
 
 type Json = any
 

@@ -12,7 +12,7 @@ import {
 import { readFile } from 'node:fs/promises'
 import { dirname, relative } from 'node:path'
 import { SpecResolver } from './crud.ts'
-import { addDiscriminatorValues } from '../openapi/discriminators.ts'
+import { addDiscriminatorValues } from '@platform-api/openapi/discriminators.ts'
 import { GenerateError } from './error.ts'
 import { addImpliedHeaders } from './implied-headers.ts'
 import { addImpliedParameters } from './implied-parameters.ts'

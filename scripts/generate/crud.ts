@@ -5,7 +5,7 @@ import { existsSync, readFileSync } from 'node:fs'
 import { dirname, resolve } from 'node:path'
 import { parse } from 'yaml'
 import { GenerateError } from './error.ts'
-import { resolve as resolved } from '../openapi/resolve.ts'
+import { resolve as resolved } from '@platform-api/openapi/resolve.ts'
 import { banner } from './types.ts'
 
 type Json = any

@@ -1,6 +1,6 @@
 // Completes deprecated operations: adds the Deprecation and Sunset headers to their responses and the dates
 // to their descriptions.
-import { resolve } from '../openapi/resolve.ts'
+import { resolve } from '@platform-api/openapi/resolve.ts'
 
 type Json = any
 

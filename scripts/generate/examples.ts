@@ -1,7 +1,7 @@
 // Assembles example requests and responses from the examples of schemas and their properties.
 // The rule `has-example` makes sure that there are enough of them.
 import type { Operation } from './model.ts'
-import { resolve } from '../openapi/resolve.ts'
+import { resolve } from '@platform-api/openapi/resolve.ts'
 
 type Json = any
 

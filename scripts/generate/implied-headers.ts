@@ -1,7 +1,7 @@
 // Adds the headers of x-implied-headers to each response, depending on its operation and status.
 import { declaredOperations, isCounted, usesIdempotency, type Declared } from './implied-responses.ts'
 import { componentOf } from './schemas.ts'
-import { resolve } from '../openapi/resolve.ts'
+import { resolve } from '@platform-api/openapi/resolve.ts'
 
 type Json = any
 

@@ -1,7 +1,7 @@
 // Adds the parameters of x-implied-parameters to each operation, depending on what the operation declares.
 import { declaredOperations, isSecured, type Declared } from './implied-responses.ts'
 import { readsResource } from './implied-headers.ts'
-import { resolve } from '../openapi/resolve.ts'
+import { resolve } from '@platform-api/openapi/resolve.ts'
 
 type Json = any
 

@@ -1,7 +1,7 @@
 // Adds the responses of x-implied-responses to each operation, depending on what the operation declares.
 // Operations that return HTML pages also get HTML as a media type of their errors.
-import { methods } from '../openapi/methods.ts'
-import { resolve } from '../openapi/resolve.ts'
+import { methods } from '@platform-api/openapi/methods.ts'
+import { resolve } from '@platform-api/openapi/resolve.ts'
 
 type Json = any
 

@@ -21,7 +21,7 @@ import { addErrorCodes } from './errors.ts'
 import { addEvents, emitEvents, eventUnions } from './events.ts'
 import { operationsOf, type Operation } from './model.ts'
 import { withPatchOperations } from './patch-operations.ts'
-import { withWholeAlternatives } from '../openapi/alternatives.ts'
+import { withWholeAlternatives } from '@platform-api/openapi/alternatives.ts'
 import { exactDocument, publishedDocument } from './publish.ts'
 import { banner, emitOperations, emitRoutes, emitTypes, markedOtherValues } from './types.ts'
 import { Pool, schemasOf } from './schemas.ts'
@@ -31,7 +31,7 @@ import { generatePrisma, stalePrisma } from './prisma.ts'
 import { generateSql, staleSql } from './sql/sql.ts'
 import { unusedFiles } from './sql/unused.ts'
 import { writeStubs } from './stubs.ts'
-import { answerHelp } from '../openapi/command-help.ts'
+import { answerHelp } from '@platform-api/openapi/command-help.ts'
 
 answerHelp(import.meta)
 

@@ -1,10 +1,10 @@
 // The operations of the bundled document in the form that all emitters use.
 import { longTextBytes, maxBodyBytes } from './body-limit.ts'
 import { deprecationOf, type Deprecation } from './deprecation.ts'
-import { methods } from '../openapi/methods.ts'
+import { methods } from '@platform-api/openapi/methods.ts'
 import { acceptsPatch } from './patch-operations.ts'
-import { resolve } from '../openapi/resolve.ts'
-import { serverPath } from '../openapi/servers.ts'
+import { resolve } from '@platform-api/openapi/resolve.ts'
+import { serverPath } from '@platform-api/openapi/servers.ts'
 
 type Json = any
 

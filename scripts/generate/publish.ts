@@ -2,10 +2,10 @@
 // answers; the server must not send them before the spec declares them.
 //   exact:     an object in an answer has only the declared properties, an enum only the declared values
 //   published: the same answers, open for what later versions add
-import { choosingProperties } from '../openapi/discriminators.ts'
-import { methods } from '../openapi/methods.ts'
-import { resolve } from '../openapi/resolve.ts'
-import { mapSubschemas } from '../openapi/subschemas.ts'
+import { choosingProperties } from '@platform-api/openapi/discriminators.ts'
+import { methods } from '@platform-api/openapi/methods.ts'
+import { resolve } from '@platform-api/openapi/resolve.ts'
+import { mapSubschemas } from '@platform-api/openapi/subschemas.ts'
 
 type Json = any
 

@@ -1,7 +1,7 @@
 // Finds circular and malformed references before the linter runs, because its resolver would crash on them.
 import type { BaseResolver, Source } from '@redocly/openapi-core'
 import { dirname, resolve } from 'node:path'
-import { escaped, keysOf, valueAt } from '../openapi/json-pointer.ts'
+import { escaped, keysOf, valueAt } from '@platform-api/openapi/json-pointer.ts'
 
 type Json = any
 

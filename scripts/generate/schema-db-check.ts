@@ -9,7 +9,7 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { readFile, readdir } from 'node:fs/promises'
 import { join } from 'node:path'
-import { createLocator } from '../changes/source-locations.ts'
+import { createLocator } from '@platform-api/changes/source-locations.ts'
 import { flattened } from '../constraints/constraints.ts'
 import {
   readDatabase,

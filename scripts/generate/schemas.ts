@@ -1,6 +1,6 @@
 // Collects the schemas of the contract as plain JSON Schema, each distinct schema once. Its name comes from
 // the component or the first operation that uses it, so that names stay stable when operations are added.
-import { isDiscriminated, isMapped, withChosenAlternative } from '../openapi/discriminators.ts'
+import { isDiscriminated, isMapped, withChosenAlternative } from '@platform-api/openapi/discriminators.ts'
 import type { Operation, Parameter } from './model.ts'
 
 type Json = any

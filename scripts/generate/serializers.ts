@@ -1,6 +1,6 @@
 // Compiles the response schemas with fast-json-stringify. A serializer omits undeclared fields.
 import fastJson from 'fast-json-stringify'
-import { withNestedAlternatives } from '../openapi/discriminators.ts'
+import { withNestedAlternatives } from '@platform-api/openapi/discriminators.ts'
 import { GenerateError } from './error.ts'
 import { plain } from './schemas.ts'
 

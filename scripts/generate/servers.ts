@@ -1,5 +1,5 @@
 // The servers of single operations.
-import { serverPath, type Server } from '../openapi/servers.ts'
+import { serverPath, type Server } from '@platform-api/openapi/servers.ts'
 import { declaredOperations } from './implied-responses.ts'
 
 type Json = any

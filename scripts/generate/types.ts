@@ -2,7 +2,7 @@
 // routes.
 import openapiTS, { astToString } from 'openapi-typescript'
 import ts from 'typescript'
-import { discriminatedIn } from '../openapi/discriminators.ts'
+import { discriminatedIn } from '@platform-api/openapi/discriminators.ts'
 import type { Operation, Response } from './model.ts'
 import { withNamedTypes } from './named-types.ts'
 import { componentOf, type ValidatorNames } from './schemas.ts'

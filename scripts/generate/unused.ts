@@ -3,7 +3,7 @@
 import { Source } from '@redocly/openapi-core'
 import { readdir, readFile } from 'node:fs/promises'
 import { basename, dirname, join, relative } from 'node:path'
-import { escaped, valueAt } from '../openapi/json-pointer.ts'
+import { escaped, valueAt } from '@platform-api/openapi/json-pointer.ts'
 import { referencesIn, targetOf, type SpecFile, type SpecProblem } from './references.ts'
 
 /** @param root the root document. Every YAML file in its folder and below is a part of the spec. */

@@ -9,7 +9,7 @@ import oneOf from 'ajv/dist/vocabularies/applicator/oneOf.js'
 import limitNumber from 'ajv/dist/vocabularies/validation/limitNumber.js'
 import pattern from 'ajv/dist/vocabularies/validation/pattern.js'
 import { formats } from '../../infra/validation/formats.ts'
-import { keysOf } from '../openapi/json-pointer.ts'
+import { keysOf } from '@platform-api/openapi/json-pointer.ts'
 import { GenerateError } from './error.ts'
 import { componentOf, lowercase, patternSays, plain } from './schemas.ts'
 

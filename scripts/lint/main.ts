@@ -4,7 +4,7 @@
 //   --json          prints JSON
 import { resolve } from 'node:path'
 import { parseArgs } from 'node:util'
-import { answerHelp } from '../openapi/command-help.ts'
+import { answerHelp } from '@platform-api/openapi/command-help.ts'
 import { lintOpenapi, lintReport } from './lint.ts'
 
 answerHelp(import.meta)

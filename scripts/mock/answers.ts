@@ -1,11 +1,11 @@
 // Mock responses: the examples of the contract, or valid values generated from its schemas.
 import fc from 'fast-check'
 import { sample } from 'openapi-sampler'
-import { responseFor, isJson, type Media, type Operation } from '../openapi/document.ts'
-import type { Validation } from '../contract/validation.ts'
-import { valuesOf } from '../contract/values.ts'
-import { resolve } from '../openapi/resolve.ts'
-import { valueAt, keysOf } from '../openapi/json-pointer.ts'
+import { responseFor, isJson, type Media, type Operation } from '@platform-api/openapi/document.ts'
+import type { Validation } from '@platform-api/contract/validation.ts'
+import { valuesOf } from '@platform-api/contract/values.ts'
+import { resolve } from '@platform-api/openapi/resolve.ts'
+import { valueAt, keysOf } from '@platform-api/openapi/json-pointer.ts'
 
 type Json = any
 

@@ -1,6 +1,6 @@
 // Reads form bodies by their schemas: every value of a form is text, a list is a repeated field, and an
 // object is JSON or has one field for each key: `address[city]`.
-import { schemaOf, type Json, type Media } from '../openapi/document.ts'
+import { schemaOf, type Json, type Media } from '@platform-api/openapi/document.ts'
 
 /**
  * The fields as an object. Files are text, one character for each byte.

@@ -8,10 +8,10 @@
 // `Prefer: code=404` in a request selects a declared status, `Prefer: example=NAME` an example.
 import { resolve } from 'node:path'
 import { parseArgs } from 'node:util'
-import { readOpenapi } from '../openapi/read.ts'
+import { readOpenapi } from '@platform-api/openapi/read.ts'
 import { openapiProfile, type MockProfile } from './profile.ts'
 import { createMock } from './server.ts'
-import { answerHelp } from '../openapi/command-help.ts'
+import { answerHelp } from '@platform-api/openapi/command-help.ts'
 
 answerHelp(import.meta)
 

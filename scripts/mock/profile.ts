@@ -1,7 +1,7 @@
 // What may differ between the mock of any API and the mock of a server whose rules are known.
 import type { Format, ValidateFunction } from 'ajv'
 import { fullFormats } from 'ajv-formats/dist/formats.js'
-import { fieldName, keysOf } from '../openapi/json-pointer.ts'
+import { fieldName, keysOf } from '@platform-api/openapi/json-pointer.ts'
 import { invalidRequest, type Problem } from './errors.ts'
 
 export interface MockProfile {

@@ -1,9 +1,9 @@
 // Validates requests to the mock server as the real server does.
 import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js'
-import { collectObjects } from '../openapi/query-objects.ts'
-import { isJson, type Media, type Operation, type Parameter } from '../openapi/document.ts'
-import { rebased, withoutRequired } from '../contract/validation.ts'
-import { isDiscriminated, isMapped, withChosenAlternative } from '../openapi/discriminators.ts'
+import { collectObjects } from '@platform-api/openapi/query-objects.ts'
+import { isJson, type Media, type Operation, type Parameter } from '@platform-api/openapi/document.ts'
+import { rebased, withoutRequired } from '@platform-api/contract/validation.ts'
+import { isDiscriminated, isMapped, withChosenAlternative } from '@platform-api/openapi/discriminators.ts'
 import type { Problem } from './errors.ts'
 import type { MockProfile } from './profile.ts'
 

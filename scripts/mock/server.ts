@@ -3,12 +3,18 @@
 import { randomUUID } from 'node:crypto'
 import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify'
 import replyFrom from '@fastify/reply-from'
-import { patternOf } from '../openapi/path-template.ts'
-import { isJson, operationsOf, pathNames, responseFor, type Operation } from '../openapi/document.ts'
-import { keyHeader } from '../contract/sender.ts'
-import { createValidation } from '../contract/validation.ts'
-import { withMergedParts } from '../openapi/merge-parts.ts'
-import { withResourceIds } from '../openapi/resource-ids.ts'
+import { patternOf } from '@platform-api/openapi/path-template.ts'
+import {
+  isJson,
+  operationsOf,
+  pathNames,
+  responseFor,
+  type Operation,
+} from '@platform-api/openapi/document.ts'
+import { keyHeader } from '@platform-api/contract/sender.ts'
+import { createValidation } from '@platform-api/contract/validation.ts'
+import { withMergedParts } from '@platform-api/openapi/merge-parts.ts'
+import { withResourceIds } from '@platform-api/openapi/resource-ids.ts'
 import { answerOf, declaredOf, isValid, preferenceOf, type MockAnswer, type Source } from './answers.ts'
 import {
   invalidRequest,

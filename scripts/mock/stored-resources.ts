@@ -13,10 +13,10 @@ import {
   type Media,
   type Operation,
   type Parameter,
-} from '../openapi/document.ts'
-import { idKinds } from '../contract/resource-pool.ts'
-import { isPaged, listItemKind } from '../contract/resources.ts'
-import { idKey, ownIdKey } from '../openapi/resource-ids.ts'
+} from '@platform-api/openapi/document.ts'
+import { idKinds } from '@platform-api/contract/resource-pool.ts'
+import { isPaged, listItemKind } from '@platform-api/contract/resources.ts'
+import { idKey, ownIdKey } from '@platform-api/openapi/resource-ids.ts'
 import { isValid, type MockAnswer, type Source } from './answers.ts'
 
 type Json = any

@@ -123,6 +123,9 @@ function isComplete(dev) {
   return Object.keys(wanted.packages).every((path) => {
     const entry = wanted.packages[path]
     if (path === '' || !isWanted(entry, dev)) return true
+    // A package of this project, which is a link to its folder; only the tools are packages.
+    if (entry.link || !path.startsWith('node_modules/'))
+      return !dev || existsSync(join(root, path, 'package.json'))
     const found = installed.packages[path]
     return (
       found !== undefined && found.version === entry.version && existsSync(join(root, path, 'package.json'))

@@ -7,14 +7,14 @@
 //   contract --spec FILE --url URL [--key KEY]   tests a running server
 // `COMMAND --help` shows the options of a command.
 import { spawn } from 'node:child_process'
-import { join } from 'node:path'
-import { answerHelp } from '../openapi/command-help.ts'
+import { fileURLToPath } from 'node:url'
+import { answerHelp } from '@platform-api/openapi/command-help.ts'
 
 const commands = ['lint', 'generate', 'mock', 'changes', 'contract']
 const [command, ...rest] = process.argv.slice(2)
 
 if (commands.includes(command)) {
-  const main = join(import.meta.dirname, '..', command, 'main.ts')
+  const main = fileURLToPath(import.meta.resolve(`@platform-api/${command}/main.ts`))
   const child = spawn(process.execPath, [main, ...rest], { stdio: 'inherit' })
   for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => child.kill(signal))
   child.on('exit', (code, signal) => {

@@ -1,7 +1,7 @@
 // Writes a stub for each operation without a handler. Existing code is never changed.
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import type { Operation } from '../../openapi/document.ts'
+import type { Operation } from '@platform-api/openapi/document.ts'
 import { handlersIn } from '../stubs.ts'
 import { modulesOf, type Module } from './names.ts'
 

@@ -1,6 +1,6 @@
 // Names for operations, and for the modules and objects of their handlers.
-import type { Operation } from '../../openapi/document.ts'
-import { methods } from '../../openapi/methods.ts'
+import type { Operation } from '@platform-api/openapi/document.ts'
+import { methods } from '@platform-api/openapi/methods.ts'
 
 type Json = any
 

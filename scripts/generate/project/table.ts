@@ -1,8 +1,8 @@
 // Writes the table of operations and the routes of a server for any document.
-import { escaped, keysOf, valueAt } from '../../openapi/json-pointer.ts'
-import { pathNames, type Operation } from '../../openapi/document.ts'
-import { methods } from '../../openapi/methods.ts'
-import { resolve } from '../../openapi/resolve.ts'
+import { escaped, keysOf, valueAt } from '@platform-api/openapi/json-pointer.ts'
+import { pathNames, type Operation } from '@platform-api/openapi/document.ts'
+import { methods } from '@platform-api/openapi/methods.ts'
+import { resolve } from '@platform-api/openapi/resolve.ts'
 import { modulesOf } from './names.ts'
 
 type Json = any

@@ -1,6 +1,6 @@
 // The rule for the two directions of schemas. Requests are closed: an unknown field is an error. Answers are
 // open: a later version may add fields and enum values to them.
-import { subschemasOf } from '../../openapi/subschemas.ts'
+import { subschemasOf } from '@platform-api/openapi/subschemas.ts'
 
 type Direction = 'request' | 'answer'
 

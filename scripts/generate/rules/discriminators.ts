@@ -1,5 +1,5 @@
 // The rule for `discriminator`: each value of its property chooses exactly one alternative.
-import { listedValues } from '../../openapi/discriminators.ts'
+import { listedValues } from '@platform-api/openapi/discriminators.ts'
 
 interface Alternative {
   name: string

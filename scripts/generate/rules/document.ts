@@ -4,7 +4,7 @@ import mediaTypes from 'mime-db/db.json' with { type: 'json' }
 import { headerConditions } from '../implied-headers.ts'
 import { conditions as parameterConditions } from '../implied-parameters.ts'
 import { conditions } from '../implied-responses.ts'
-import { methods } from '../../openapi/methods.ts'
+import { methods } from '@platform-api/openapi/methods.ts'
 import { eachOperation, resolved, type Context } from './visit.ts'
 
 export const documentRules = {

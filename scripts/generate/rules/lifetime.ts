@@ -1,5 +1,5 @@
 // Rules for compatibility within a version: known error codes and deprecations.
-import { methods } from '../../openapi/methods.ts'
+import { methods } from '@platform-api/openapi/methods.ts'
 import { eachOperation, resolved } from './visit.ts'
 
 /** The months between the deprecation of an operation and its sunset, at least. */

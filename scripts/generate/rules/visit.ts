@@ -1,5 +1,5 @@
 // Visits every operation of the spec for the rules, with its path, its method and the root document.
-import { methods } from '../../openapi/methods.ts'
+import { methods } from '@platform-api/openapi/methods.ts'
 
 export interface Context {
   report(problem: { message: string; location?: any }): void
