@@ -37,7 +37,19 @@ const layers: Layer[][] = [
   [{ files: 'app/', except: ['handlers/'], fastify: true }],
   [{ files: 'generated/client/', imports: [] }],
   [{ files: 'packages/', imports: ['generated/client/'] }],
+  // The packages of the toolkit. They import each other by name.
+  [
+    { files: 'scripts/openapi/', imports: [] },
+    { files: 'scripts/lint/lint.ts', imports: [] },
+    { files: 'scripts/generate/project/', imports: [], fastify: true },
+    { files: 'scripts/mock/', imports: [], fastify: true },
+    { files: 'scripts/changes/', imports: [] },
+    { files: 'scripts/contract/', imports: [] },
+    { files: 'scripts/toolkit/', imports: [] },
+  ],
   [{ files: 'scripts/', except: ['handlers/'], fastify: true }],
+  // Serves this project's own contract too.
+  [{ files: 'scripts/mock/main.ts' }],
   [{ files: 'test/', fastify: true }],
 ]
 

@@ -1,6 +1,12 @@
 // Sends the requests of a run and waits as Retry-After says.
 import { setTimeout as sleep } from 'node:timers/promises'
-import { encodingOf, isJson, type Credential, type Json, type Operation } from '@platform-api/openapi/document.ts'
+import {
+  encodingOf,
+  isJson,
+  type Credential,
+  type Json,
+  type Operation,
+} from '@platform-api/openapi/document.ts'
 import { encodeBody } from './forms.ts'
 
 /** A request without its operation and key. */

@@ -2,9 +2,9 @@
 // changed; handlers and modules without an operation are reported.
 import { readFile, readdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import ts from 'typescript'
 import { GenerateError } from './error.ts'
 import type { Operation } from './model.ts'
+import { handlersIn, noHandlers } from './project/handlers-in.ts'
 import { componentOf } from './schemas.ts'
 import { writeTests } from './test-stubs.ts'
 import { exportName } from './types.ts'
@@ -18,7 +18,9 @@ export async function writeStubs(root: string, operations: Operation[]): Promise
     const own = operations.filter((o) => o.tag === tag)
     const file = join(folder, `${tag}.ts`)
     const text = (await readFile(file, 'utf8').catch(() => null)) ?? emptyModule(tag)
-    const { present, end } = handlersIn(file, text, exportName(tag))
+    const found = handlersIn(text, exportName(tag))
+    if (found === null) throw new GenerateError(`${noHandlers(file, exportName(tag))}; no stub was written.`)
+    const { present, end } = found
     const missing = own.filter((o) => !present.includes(o.id))
     for (const name of present) {
       if (!own.some((o) => o.id === name))
@@ -87,27 +89,4 @@ function stub(operation: Operation): string {
   return `  // ${method.toUpperCase()} ${fullPath}: ${summary}. ${access}.${takes} Responses: ${answers}.
   async ${id} (${request}, ${method === 'get' ? '{ db }' : '{ db, events }'}) {
   }`
-}
-
-/** The names in the module's object of handlers, and the position of its closing brace. */
-export function handlersIn(file: string, text: string, name: string): { present: string[]; end: number } {
-  const source = ts.createSourceFile(file, text, ts.ScriptTarget.Latest, true)
-  let found: ts.ObjectLiteralExpression | undefined
-  source.forEachChild((node) => {
-    if (!ts.isVariableStatement(node)) return
-    for (const declared of node.declarationList.declarations) {
-      let value = declared.initializer
-      while (value && (ts.isSatisfiesExpression(value) || ts.isAsExpression(value))) value = value.expression
-      if (declared.name.getText(source) === name && value && ts.isObjectLiteralExpression(value))
-        found = value
-    }
-  })
-  if (!found)
-    throw new GenerateError(
-      `${file} must export an object \`${name}\` with the handlers of its tag; no stub was written.`,
-    )
-  return {
-    present: found.properties.map((p) => p.name?.getText(source) ?? '').filter(Boolean),
-    end: found.getEnd() - 1,
-  }
 }

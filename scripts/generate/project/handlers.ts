@@ -2,7 +2,7 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Operation } from '@platform-api/openapi/document.ts'
-import { handlersIn } from '../stubs.ts'
+import { handlersIn, noHandlers } from './handlers-in.ts'
 import { modulesOf, type Module } from './names.ts'
 
 /** @returns the modules that change, by name, and a note for each handler without an operation. */
@@ -16,7 +16,9 @@ export function addStubs(
     const name = `handlers/${module.file}.ts`
     const path = join(out, name)
     const source = existsSync(path) ? readFileSync(path, 'utf8') : emptyModule(module)
-    const { present, end } = handlersIn(name, source, module.name)
+    const found = handlersIn(source, module.name)
+    if (found === null) throw new Error(noHandlers(path, module.name))
+    const { present, end } = found
     for (const key of present.map(unquoted))
       if (!module.operations.some(({ id }) => id === key))
         notes.push(`${name}: ${key} is not in the document; delete it if it is not needed`)
