@@ -16,7 +16,9 @@ export function answerHelp({ filename }: Pick<ImportMeta, 'filename'>, usage?: s
 }
 
 function commentOf(file: string): string {
-  const lines = readFileSync(file, 'utf8').replace(/^#!.*\n/, '').split('\n')
+  const lines = readFileSync(file, 'utf8')
+    .replace(/^#!.*\n/, '')
+    .split('\n')
   const end = lines.findIndex((line) => !line.startsWith('//'))
   return lines
     .slice(0, end)

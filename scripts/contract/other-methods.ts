@@ -1,5 +1,5 @@
 // Methods that a path does not have: 405 with an Allow header, or 404.
-import type { Operation } from '../openapi/document.ts'
+import type { Operation } from '@platform-api/openapi/document.ts'
 import type { Part } from './part.ts'
 import { pathParameters, unknownPath } from './requests.ts'
 import { maySucceed, type Run } from './run-context.ts'

@@ -1,7 +1,10 @@
 // Finds the handlers in the source of a module.
 import ts from 'typescript'
 
-/** The names in the module's object of handlers, and the position of its closing brace; null without the object. */
+/**
+ * The names in the module's object of handlers, and the position of its closing brace; null if there is no
+ * such object.
+ */
 export function handlersIn(text: string, name: string): { present: string[]; end: number } | null {
   const source = ts.createSourceFile('handlers.ts', text, ts.ScriptTarget.Latest, true)
   let found: ts.ObjectLiteralExpression | undefined
