@@ -1,0 +1,183 @@
+// Mistakes in the spec and the database of this project: each is found by the generator, with its place.
+import { cpSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import t, { type Test } from 'tap'
+import { readContract, requireAllUsed } from '../../scripts/generate/contract.ts'
+import { requireDatabaseMatch } from '../../scripts/generate/schema-db-check.ts'
+
+const root = join(import.meta.dirname, '../..')
+
+interface Mistake {
+  /** Default: spec/projects.yaml. */
+  file?: string
+  change: [from: string | RegExp, to: string]
+  says: RegExp
+}
+
+const database = 'prisma/schema.prisma'
+
+const mistakes: Record<string, Mistake> = {
+  'a reference to a schema that does not exist': {
+    change: ["schemas/ProjectList' }", "schemas/ProjectLst' }"],
+    says: /resolve/,
+  },
+  'a reference to a file that does not exist': {
+    file: 'spec/openapi.yaml',
+    change: ['projects.yaml#', 'project.yaml#'],
+    says: /no such file/,
+  },
+  'only an error response': {
+    change: [
+      /(deleteProject[^]*?)'204': \{ description: [^}]+ \}/,
+      "$1'404': { $ref: 'common.yaml#/components/responses/NotFound' }",
+    ],
+    says: /at least one success/,
+  },
+  'an unclosed map': {
+    change: ['[{ apiKey: [projects:read] }]', '[{ apiKey: [projects:read] '],
+    says: /parse/,
+  },
+  'a duplicate key': {
+    change: ['summary: List projects', 'summary: List\n      summary: List'],
+    says: /duplicated/,
+  },
+  'a tab': { change: ['      summary: List projects', '\tsummary: List projects'], says: /tab/ },
+  'a duplicate operationId': {
+    change: ['operationId: getProject', 'operationId: listProjects'],
+    says: /unique/,
+  },
+  'a path parameter that the path does not have': {
+    change: ['- name: invitation_id', '- name: inv_id'],
+    says: /path/,
+  },
+  'a misspelled format': {
+    file: 'spec/common.yaml',
+    change: ['format: date-time', 'format: date-tiem'],
+    says: /unknown format `date-tiem`/,
+  },
+  'a misspelled keyword': { change: ['maxLength: 200', 'maxLenght: 200'], says: /maxLenght/ },
+  '`nullable` of OpenAPI 3.0': { change: ['maxLength: 200', 'nullable: true'], says: /nullable/ },
+  'a misspelled security scheme': {
+    change: ['apiKey: [projects:read]', 'apikey: [projects:read]'],
+    says: /apikey/,
+  },
+  'a misspelled scope': {
+    change: ['[projects:read]', '[project:read]'],
+    says: /unknown scope `project:read`/,
+  },
+  'an example against its schema': { change: ['examples: [Launch]', 'examples: [5]'], says: /string/ },
+  'a default outside of the enum': {
+    change: ['default: created_at', 'default: created'],
+    says: /the default "created" is invalid/,
+  },
+  '`required` with an unknown property': {
+    change: ['        - your_role\n', '        - your_rule\n'],
+    says: /`your_rule`, which is not a property/,
+  },
+  'a JSON body with a misspelled media type': {
+    change: [
+      "content: { application/json: { schema: { $ref: '#/components/schemas/ProjectCreate",
+      "content: { application/jsn: { schema: { $ref: '#/components/schemas/ProjectCreate",
+    ],
+    says: /application\/jsn/,
+  },
+  'another kind of security scheme': {
+    file: 'spec/openapi.yaml',
+    change: [/type: http\n(\s+)scheme: bearer/, 'type: apiKey\n$1in: header\n$1name: X-Key'],
+    says: /security|scheme/,
+  },
+  'two paths of one path item': {
+    file: 'spec/openapi.yaml',
+    change: ['  /projects: {', "  /others: { $ref: 'projects.yaml#/paths/projects' }\n  /projects: {"],
+    says: /projects/,
+  },
+  'a status that is no number': { change: ["'204': {", "'20O': {"], says: /three-digit status/ },
+  'a minimum above the maximum': {
+    file: 'spec/common.yaml',
+    change: [/minimum: 1\b/, 'minimum: 1000'],
+    says: /greater than|invalid/,
+  },
+  'a pattern that does not compile': {
+    change: ["pattern: '\\S'", "pattern: '[\\S'"],
+    says: /pattern|regular expression/i,
+  },
+  'a pattern that backtracks without end': {
+    change: ["pattern: '\\S'", "pattern: '^(\\w+\\s?)+$$'"],
+    says: /pattern/,
+  },
+  'a misspelled extension': {
+    change: ['x-project-access: { role: viewer }', 'x-projct-access: { role: viewer }'],
+    says: /x-projct-access/,
+  },
+  'an enum with two types': {
+    change: ['enum: [owner, admin, editor, viewer]', 'enum: [owner, admin, editor, 5]'],
+    says: /type/,
+  },
+  '`readOnly` in a request': {
+    change: [/(ProjectCreate:[^]*?properties:[^]*?description:\n)/, '$1          readOnly: true\n'],
+    says: /readOnly/,
+  },
+  'a query parameter with another style': {
+    change: [
+      '- name: status\n          in: query\n',
+      '- name: status\n          in: query\n          style: spaceDelimited\n',
+    ],
+    says: /spaceDelimited/,
+  },
+  'a tag that is not declared': { change: ['tags: [projects]', 'tags: [project]'], says: /tag/i },
+  'a property without a column': {
+    change: [/\n        tags: \{/, '\n        labels: {'],
+    says: /labels|`tags`/,
+  },
+  'an enum value that the column does not have': {
+    change: [
+      'enum: [active, archived, deleted]\n          description: An',
+      'enum: [active, archived, deleted, paused]\n          description: An',
+    ],
+    says: /paused/,
+  },
+  'a nullable column that the spec declares as never null': {
+    change: ["type: [string, 'null']\n          maxLength: 5000", 'type: string\n          maxLength: 5000'],
+    says: /null/,
+  },
+  'a required property that a request may leave out': {
+    change: [/(ProjectCreate:[^]*?)      required: \[name\]\n/, '$1'],
+    says: /name/,
+  },
+  'a column with another name': {
+    file: database,
+    change: ['@map("avatar_url")', '@map("avatar_link")'],
+    says: /avatar/,
+  },
+}
+
+function copyOf(t: Test, { file = 'spec/projects.yaml', change: [from, to] }: Mistake): string {
+  const folder = t.testdir({})
+  for (const part of ['spec', 'prisma', 'infra/database'])
+    cpSync(join(root, part), join(folder, part), { recursive: true })
+  const before = readFileSync(join(folder, file), 'utf8')
+  const after = before.replace(from, to)
+  if (after === before) throw new Error(`${file} has no ${from}`)
+  writeFileSync(join(folder, file), after)
+  return folder
+}
+
+/** What the generator says. */
+async function problemsIn(folder: string): Promise<string> {
+  const spec = join(folder, 'spec/openapi.yaml')
+  try {
+    const document = await readContract(spec)
+    await requireAllUsed(spec)
+    await requireDatabaseMatch(folder, document)
+    return ''
+  } catch (error) {
+    return (error as Error).message
+  }
+}
+
+for (const [name, mistake] of Object.entries(mistakes))
+  t.test(name, async (t) => {
+    const message = await problemsIn(copyOf(t, mistake))
+    t.match(message, mistake.says)
+    t.match(message, /^(spec\/)?[\w.-]+\.(yaml|prisma):\d+:\d+ /m, 'with its place')
+  })
