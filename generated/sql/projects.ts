@@ -373,6 +373,7 @@ WHERE i.project_id = $1`,
     },
     id: `i.id`,
     totals: {
+      '': `SELECT count(*) AS total FROM invitations WHERE project_id = $1`,
     },
   },
 )
@@ -394,7 +395,7 @@ export interface ListInvitationsRow {
 
 /**
  * The members of a project.
- * Every member has a user: LEFT JOIN allows PostgreSQL to count the members without the users.
+ * Every member has a user: LEFT JOIN allows PostgreSQL to count filtered members without the users.
  * @see prisma/sql/projects/list-members.sql
  */
 export const listMembers = page<{ origin: string; project_id: string }, { created_after: Date | string; created_before: Date | string; updated_after: Date | string; updated_before: Date | string; metadata: object | string; role: readonly ('owner' | 'admin' | 'editor' | 'viewer')[]; pattern: string }, 'created_at' | 'name' | 'updated_at', ListMembersRow>(
@@ -423,6 +424,7 @@ WHERE m.project_id = $2`,
     },
     id: `m.id`,
     totals: {
+      '': `SELECT member_count AS total FROM projects WHERE id = $2`,
     },
   },
 )

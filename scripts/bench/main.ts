@@ -2,6 +2,7 @@
 //   npm run bench -- http growth            only these; --help lists all
 //   --quick                                 a short trial run, whose numbers are not meaningful
 //   --rows=N                                rows of the larger side of growth; default 100,000
+//   --lists=listUsers,listMembers           growth of these lists only
 //   --write                                 writes docs/benchmarks.md, from one run of its benchmarks
 //   budgets --update                        writes test/budgets.json
 import { parseArgs } from 'node:util'
@@ -40,8 +41,8 @@ const benchmarks: Record<string, (stage: Stage, quick: boolean) => Promise<strin
     return await benchGrowth(
       stage,
       quick
-        ? { sizes: [1_000, 5_000], rounds: 2, seconds: 0.05 }
-        : { sizes: [1_000, rows], rounds: 2, seconds: 0.05 },
+        ? { sizes: [1_000, 5_000], rounds: 2, seconds: 0.05, only }
+        : { sizes: [1_000, rows], rounds: 2, seconds: 0.05, only },
     )
   },
   async scale(stage, quick) {
@@ -106,7 +107,7 @@ const benchmarks: Record<string, (stage: Stage, quick: boolean) => Promise<strin
 const documented = ['budgets', 'http', 'events', 'chat', 'storage', 'start', 'concurrency', 'growth']
 
 const usage =
-  `Usage: npm run bench -- [${Object.keys(benchmarks).join('|')} …] [--quick] [--write] [--rows=N]\n` +
+  `Usage: npm run bench -- [${Object.keys(benchmarks).join('|')} …] [--quick] [--write] [--rows=N] [--lists=…]\n` +
   '       npm run bench -- budgets --update'
 
 answerHelp(import.meta, usage)
@@ -119,6 +120,7 @@ function readArguments() {
       update: flag,
       write: flag,
       rows: { type: 'string', default: '100000' },
+      lists: { type: 'string', default: '' },
     } as const
     return parseArgs({ options, allowPositionals: true })
   } catch (error) {
@@ -132,10 +134,11 @@ function refuse(message: string): never {
 }
 
 const {
-  values: { quick, update, write, rows: rowsText },
+  values: { quick, update, write, rows: rowsText, lists },
   positionals,
 } = readArguments()
 const rows = Number(rowsText)
+const only = lists === '' ? [] : lists.split(',')
 if (!Number.isSafeInteger(rows) || rows < 1_000) refuse('--rows is a number from 1000.')
 const unknown = positionals.find((name) => benchmarks[name] === undefined)
 if (unknown !== undefined) refuse(`Unknown benchmark: ${unknown}.`)

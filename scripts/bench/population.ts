@@ -225,7 +225,7 @@ export async function megabytesOf(url: string): Promise<number> {
 }
 
 /** Disables triggers and foreign keys in this session; their work is done once, at the end. */
-async function openAsAdministrator(url: string, dataDir: string): Promise<pg.Client> {
+export async function openAsAdministrator(url: string, dataDir: string): Promise<pg.Client> {
   const administrator = new URL(url)
   administrator.username = ADMINISTRATOR
   administrator.password = readFileSync(passwordFile(dataDir), 'utf8').trim()

@@ -14,3 +14,5 @@ i.email
 i.updated_at
 -- @id
 i.id
+-- @total
+SELECT count(*) AS total FROM invitations WHERE project_id = :project_id

@@ -1,5 +1,5 @@
 -- The members of a project.
--- Every member has a user: LEFT JOIN allows PostgreSQL to count the members without the users.
+-- Every member has a user: LEFT JOIN allows PostgreSQL to count filtered members without the users.
 -- @page
 SELECT {member-columns}
 FROM members m LEFT JOIN users u ON u.id = m.user_id
@@ -17,3 +17,5 @@ lower(u.name)
 m.updated_at
 -- @id
 m.id
+-- @total
+SELECT member_count AS total FROM projects WHERE id = :project_id
