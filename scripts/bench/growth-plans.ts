@@ -39,6 +39,7 @@ export async function preparePlans(url: string, dataDir: string): Promise<void> 
 /** Logs the plan of every statement until `close`. */
 export async function openPlans(url: string, dataDir: string): Promise<Plans> {
   const client = await openAsAdministrator(url, dataDir)
+  client.on('error', (error) => console.error(`The connection that reads plans: ${error.message}`))
   await client.query("LOAD 'auto_explain'")
   const settings = { log_format: "'json'", log_analyze: 'on', log_timing: 'on', log_min_duration: '0' }
   // PostgreSQL tells its processes by a signal.

@@ -56,7 +56,8 @@ export async function openLoad({ port, connections, next, status }: LoadOptions)
           while (sent < requests && performance.now() < end) {
             const due = rate === undefined ? performance.now() : begun + (sent * 1000) / rate
             sent++
-            if (due > performance.now()) await sleep(due - performance.now())
+            // A timer may fire up to a millisecond early.
+            while (due > performance.now()) await sleep(due - performance.now())
             const got = await exchange(socket, bytesOf(next(), port))
             if (got !== status) throw new Error(`expected status ${status}, got ${got}`)
             latencies?.push(performance.now() - due)

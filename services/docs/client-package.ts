@@ -2,7 +2,6 @@
 // generated/client, so the client of exactly this server's contract.
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { create } from 'tar'
 
 const folder = join(import.meta.dirname, '../../generated/client')
 
@@ -22,5 +21,6 @@ export async function clientPackage(): Promise<Buffer> {
   const names = readdirSync(folder).sort()
   // `portable` leaves out what differs between machines: owners, times and the system in the gzip header.
   const options = { cwd: folder, prefix: 'package', portable: true, mtime: new Date(0), gzip: { level: 9 } }
+  const { create } = await import('tar')
   return await create(options, names).concat()
 }
