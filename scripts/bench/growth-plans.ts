@@ -86,7 +86,7 @@ function plansIn(log: string): Logged[] {
   return found
 }
 
-/** The statement of a list is a join of its total with its page. The parts that take a quarter of its time. */
+/** The parts of the statement, its total and its page, that take a quarter of its time. */
 function ofList({ milliseconds, plan }: Logged): string {
   const [total, page] = plan.Plans ?? []
   const takesTime = (node: Node): boolean =>

@@ -91,7 +91,9 @@ export async function benchGrowth(
     }
   }
   const plans = await openPlans(all[all.length - 1].url, dataDir)
-  for (const each of found) if (growthOf(each) > allowed) each.reason = await plans.reasonOf(each.again)
+  for (const each of found)
+    if (growthOf(each) > allowed)
+      each.reason = each.query.startsWith('/events') ? ofEvents : await plans.reasonOf(each.again)
   await plans.close()
   for (const { program } of all) await program.stop()
   return { text: report(all, found, { rounds, seconds }), goals: [] }

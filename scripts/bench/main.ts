@@ -107,7 +107,8 @@ const benchmarks: Record<string, (stage: Stage, quick: boolean) => Promise<strin
 const documented = ['budgets', 'http', 'events', 'chat', 'storage', 'start', 'concurrency', 'growth']
 
 const usage =
-  `Usage: npm run bench -- [${Object.keys(benchmarks).join('|')} …] [--quick] [--write] [--rows=N] [--lists=…]\n` +
+  `Usage: npm run bench -- [${Object.keys(benchmarks).join('|')} …] [--quick] [--write]\n` +
+  '       npm run bench -- growth [--rows=N] [--lists=A,B]\n' +
   '       npm run bench -- budgets --update'
 
 answerHelp(import.meta, usage)
