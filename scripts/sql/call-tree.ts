@@ -27,7 +27,21 @@ export function callTree(root: string, operation: string): Call | null {
     const handler = source === undefined ? undefined : memberNamed(source, operation)
     if (handler !== undefined) return new Walk(root, program).call(operation, handler)
   }
-  return null
+  return callTreeOfResource(root, program, operation)
+}
+
+/** The tree of a default handler of services/resources.ts, whose name is such as `create${resource}`. */
+function callTreeOfResource(root: string, program: ts.Program, operation: string): Call | null {
+  const source = program.getSourceFile(join(root, 'services/resources.ts'))
+  const resources = program.getSourceFile(join(root, 'generated/resources.ts'))
+  const blocks = resources?.text.match(/^ {2}\w+: \{\n[^}]*\}/gm) ?? []
+  const block = blocks.find((text) => text.includes(`: '${operation}'`))
+  const name = /list: 'list(\w+)'/.exec(block ?? '')?.[1]
+  if (source === undefined || name === undefined) return null
+  const table = name.replace(/(?<=.)([A-Z])/g, '_$1').toLowerCase()
+  const verb = /^[a-z]+/.exec(operation)![0]
+  const handler = memberNamed(source, `[\`${verb}\${${verb === 'list' ? 'list' : 'resource'}}\`]`)
+  return handler === undefined ? null : new Walk(root, program, table).call(operation, handler)
 }
 
 function memberNamed(source: ts.SourceFile, name: string): ts.Node | undefined {
@@ -45,9 +59,12 @@ class Walk {
   /** Each function appears once in the tree, where it is reached first. */
   #seen = new Set<ts.Node>()
   #methods: Map<string, ts.MethodDeclaration[]>
+  /** The table of a resource whose statements the default handlers run. */
+  #table: string | null
 
-  constructor(root: string, program: ts.Program) {
+  constructor(root: string, program: ts.Program, table: string | null = null) {
     this.#root = root
+    this.#table = table
     this.#program = program
     this.#checker = program.getTypeChecker()
     this.#methods = this.#methodsByName()
@@ -73,6 +90,8 @@ class Walk {
     if (model !== null) return [leaf(model)]
     return this.#declarations(name).flatMap((declaration) => {
       const file = relative(this.#root, declaration.getSourceFile().fileName)
+      if (file === 'services/resources.ts' && ts.isMethodSignature(declaration))
+        return [leaf(`generated/resources/${this.#table}/${name.text}.sql`)]
       if (file.startsWith('generated/sql/')) return statementFile(declaration).map(leaf)
       if (!this.#isServed(file) || !hasBody(declaration) || this.#isSeen(declaration)) return []
       const call = this.call(name.text, declaration)
@@ -88,7 +107,9 @@ class Walk {
     if (symbol === undefined) return []
     if (symbol.flags & ts.SymbolFlags.Alias) symbol = this.#checker.getAliasedSymbol(symbol)
     return (symbol.declarations ?? []).flatMap((declaration) =>
-      ts.isMethodSignature(declaration) ? this.#implementations(declaration) : [declaration],
+      ts.isMethodSignature(declaration) && !isStatement(declaration)
+        ? this.#implementations(declaration)
+        : [declaration],
     )
   }
 
@@ -132,6 +153,11 @@ class Walk {
     const { line } = source.getLineAndCharacterOfPosition(node.getStart())
     return `${relative(this.#root, source.fileName)}:${line + 1}`
   }
+}
+
+/** Whether the signature stands for a statement of a resource, in services/resources.ts. */
+function isStatement({ parent }: ts.MethodSignature): boolean {
+  return ts.isInterfaceDeclaration(parent) && parent.name.text === 'Statements'
 }
 
 function leaf(name: string): Call {

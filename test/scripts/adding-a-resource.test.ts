@@ -105,9 +105,16 @@ t.test('its operations work', { timeout: 600_000 }, async (t) => {
   })
   const template = new URL(url).pathname.slice(1)
   edit('test/support/database.ts', [/'platform_template'/, `'${template}'`])
-  const said = await node('test/notes/notes.test.ts').catch((error: { stdout: string }) => error.stdout)
-  t.match(said, /^# \{ total: 2, pass: 2 \}|^1\.\.2$/m)
-  t.notMatch(said, /^ *not ok/m)
+  const passes = async (file: string): Promise<void> => {
+    const said = await node(file).catch((error: { stdout: string }) => error.stdout)
+    t.match(said, /^# \{ total: 2, pass: 2 \}|^1\.\.2$/m)
+    t.notMatch(said, /^ *not ok/m)
+  }
+  await passes('test/notes/notes.test.ts')
+  const sqlOf = async (operation: string): Promise<string> => await node('scripts/sql/main.ts', operation)
+  t.match(await sqlOf('createNote'), 'generated/resources/notes/insert.sql')
+  t.match(await sqlOf('listNotes'), 'generated/resources/notes/list.sql')
+  t.notMatch(await sqlOf('getNote'), 'generated/resources/notes/remove.sql')
 })
 
 const notesTest = `import t from 'tap'
