@@ -7,6 +7,7 @@ import { createEmptyDatabase } from '../support/database.ts'
 import { startServer } from '../support/server.ts'
 import { uploadFile } from '../support/storage.ts'
 import { newDatabase } from '../support/store-servers.ts'
+import { waitUntil } from '../support/wait.ts'
 
 t.test('a backup in a bucket', { skip: noS3 }, async (t: Test) => {
   const s3 = await startS3(t)
@@ -36,6 +37,10 @@ t.test('a backup in a bucket', { skip: noS3 }, async (t: Test) => {
   const { client: user } = await server.person()
   const files: string[] = []
   for (const bytes of ['first', 'second']) files.push((await uploadFile(user, { bytes })).id)
+  await waitUntil(
+    async () => (await query(DATABASE_URL, 'SELECT FROM events WHERE sequence IS NULL')).length === 0,
+    'the sequence of the events',
+  )
   await server.close()
   const contents = await contentsOf(DATABASE_URL)
   const address = `s3://${s3.bucket}/backups/platform`

@@ -294,8 +294,9 @@ t.test('x-differs suppresses a mismatch, and the database notes are not publishe
 
 t.test('a mismatch makes the generator fail and write nothing', async (t) => {
   const folder = copyOf(t.testdir())
-  for (const part of ['scripts/generate', 'scripts/changes', 'scripts/constraints', 'packages', 'infra'])
-    cpSync(join(root, part), join(folder, part), { recursive: true })
+  for (const name of ['generate', 'changes', 'constraints', 'openapi'])
+    cpSync(join(root, 'scripts', name), join(folder, 'scripts', name), { recursive: true })
+  for (const part of ['packages', 'infra']) cpSync(join(root, part), join(folder, part), { recursive: true })
   for (const part of ['generated', 'package.json'])
     cpSync(join(root, part), join(folder, part), { recursive: true })
   symlinkSync(join(root, 'node_modules'), join(folder, 'node_modules'))
