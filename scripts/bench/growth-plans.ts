@@ -42,7 +42,7 @@ export async function openPlans(url: string, dataDir: string): Promise<Plans> {
   client.on('error', (error) => console.error(`The connection that reads plans: ${error.message}`))
   await client.query("LOAD 'auto_explain'")
   const settings = { log_format: "'json'", log_analyze: 'on', log_timing: 'on', log_min_duration: '0' }
-  // PostgreSQL tells its processes by a signal.
+  // Each process of PostgreSQL reads the settings again after a signal, so the change takes a moment.
   const reload = async (): Promise<void> => {
     await client.query('SELECT pg_reload_conf()')
     const current = "SELECT current_setting('auto_explain.log_min_duration') AS value"

@@ -83,7 +83,7 @@ function sentAs(name: string, value: Json): Array<[string, string]> {
   return Array.isArray(value) ? flattened({ [name]: value.slice(0, 1) }) : flattened({ [name]: value })
 }
 
-/** Servers may refuse long request targets, whatever the contract allows. */
+/** A parameter of the URL, cut to 80 characters if it is long: servers may refuse long URLs. */
 function shortened(text: string): string {
   return encodeURIComponent(text).length <= 1000 ? text : [...text].slice(0, 80).join('')
 }

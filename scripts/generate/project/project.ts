@@ -1,5 +1,5 @@
 // `generate FILE --out FOLDER`: a server for any OpenAPI document. Everything in generated/ is written each
-// time; the other files are written once and belong to whoever writes the handlers.
+// time. The other files are written once: the author of the handlers edits them.
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { mkdir, writeFile } from 'node:fs/promises'
 import { basename, dirname, join, resolve } from 'node:path'
