@@ -24,7 +24,8 @@ import { notFound } from '../../infra/errors.ts'
 import { acceptsHtml } from './content-negotiation.ts'
 import { networkOf } from './client-ip.ts'
 import { countRequest, type RateLimits } from './rate-limit.ts'
-import { once, sendStatic, staticContent } from './static-content.ts'
+import { Lazy } from '../../infra/lazy.ts'
+import { sendStatic, staticContent } from './static-content.ts'
 
 interface Asset {
   type: string
@@ -81,11 +82,11 @@ export function serveDocsAssets(app: FastifyInstance, limits: RateLimits, public
     await countRequest(limits, reply, 'address', networkOf(request.ip))
   redirectToDocs(app, onRequest)
   for (const [path, asset] of Object.entries(assets)) {
-    const content = once(async () => {
+    const content = new Lazy(async () => {
       const headers = { ...asset.headers, 'content-type': asset.type }
       return await staticContent(await asset.make(publicUrl()), headers, { compressed: asset.compressed })
     })
-    app.get(path, { onRequest }, async (request, reply) => sendStatic(request, reply, await content()))
+    app.get(path, { onRequest }, async (request, reply) => sendStatic(request, reply, await content.get()))
   }
 }
 

@@ -27,7 +27,8 @@ import { nameReference } from './references.ts'
 import { clientRequestId, requireIdentityCoding } from './request-headers.ts'
 import { eventText, pageLinks, render, type HandlerAnswer, type RenderedResponse } from './response.ts'
 import { SseStream } from './sse.ts'
-import { once, sendStatic, staticContent, type StaticContent } from './static-content.ts'
+import { Lazy } from '../../infra/lazy.ts'
+import { sendStatic, staticContent, type StaticContent } from './static-content.ts'
 import { countUpload, readStreamedInput } from './streamed-body.ts'
 import { isTus, requireTus, tusVersionHook } from './tus.ts'
 import { isStreamed, takesFields, validate, type Input } from './validation.ts'
@@ -60,7 +61,7 @@ export class OperationRoute {
   readonly #answersEvents: boolean
   readonly #answersBytes: boolean
   /** The response of an operation with `x-static`. */
-  #content: (() => Promise<StaticContent>) | undefined
+  #content: Lazy<StaticContent> | undefined
 
   constructor(info: OperationInfo, handler: AnyHandler, context: EdgeContext) {
     const { services, limits: rateLimits, turns, publicUrl, filesUrl } = context
@@ -134,8 +135,8 @@ export class OperationRoute {
     if (this.#answersEvents) return await call.respondWithEvents(db)
     if (this.#answersBytes) return await call.respondWithBytes(db)
     if (info.static === true) {
-      this.#content ??= once(() => call.staticContent(db))
-      const content = await this.#content()
+      this.#content ??= new Lazy(() => call.staticContent(db))
+      const content = await this.#content.get()
       return () => sendStatic(request, reply, content)
     }
     const idempotent = info.idempotent && info.handlesIdempotency !== true

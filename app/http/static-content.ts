@@ -29,18 +29,6 @@ export async function staticContent(
   return { headers, bytes, etag: etagOf(bytes), gzipped }
 }
 
-/** Calls `make` for the first request, and again only if it failed. */
-export function once<T>(make: () => Promise<T>): () => Promise<T> {
-  let made: Promise<T> | undefined
-  return () => {
-    made ??= make().catch((error) => {
-      made = undefined
-      throw error
-    })
-    return made
-  }
-}
-
 /** Answers with the bytes, compressed if the client accepts gzip, or with 304. */
 export function sendStatic(
   request: FastifyRequest,

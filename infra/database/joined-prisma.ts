@@ -2,7 +2,7 @@
 // sends to begin and end it is left out.
 import type pg from 'pg'
 import type { Config } from './batch.ts'
-import { whenLoaded, type AppPrismaClient, type PrismaInTransaction } from './prisma.ts'
+import { whenLoaded, type LazyPrisma, type PrismaInTransaction } from './prisma.ts'
 import { joining } from './pool.ts'
 
 type Run = (config: Config) => Promise<pg.QueryResult>
@@ -15,14 +15,14 @@ export class JoinedPrisma {
   readonly #ended: Promise<void>
 
   /** @param timeout milliseconds */
-  constructor(load: () => Promise<AppPrismaClient>, run: Run, timeout: number) {
+  constructor(prisma: LazyPrisma, run: Run, timeout: number) {
     const opened = Promise.withResolvers<PrismaInTransaction>()
     const work = async (tx: PrismaInTransaction): Promise<void> => {
       opened.resolve(tx)
       await this.#end.promise
     }
     this.#ended = joining.run(connectionOf(run), async () => {
-      await (await load()).$transaction(work, { timeout })
+      await (await prisma.load()).$transaction(work, { timeout })
     })
     this.#ended.catch(opened.reject)
     opened.promise.catch(() => {})

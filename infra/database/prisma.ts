@@ -2,6 +2,7 @@
 // them.
 import type pg from 'pg'
 import type { PrismaClient } from '../../generated/prisma/client.ts'
+import { Lazy } from '../lazy.ts'
 import { statementName } from './statements.ts'
 
 /** Secret columns. Prisma omits them from every row unless a query selects them. */
@@ -16,19 +17,18 @@ export type PrismaInTransaction = Omit<
 
 export class LazyPrisma {
   readonly client: PrismaInTransaction = whenLoaded(() => this.load())
-  readonly #open: () => Promise<AppPrismaClient>
-  #loaded: Promise<AppPrismaClient> | undefined
+  readonly #loaded: Lazy<AppPrismaClient>
 
   constructor(pool: pg.Pool, onError: (error: Error) => void) {
-    this.#open = () => createPrismaClient(pool, onError)
+    this.#loaded = new Lazy(() => createPrismaClient(pool, onError))
   }
 
   load(): Promise<AppPrismaClient> {
-    return (this.#loaded ??= this.#open())
+    return this.#loaded.get()
   }
 
   async close(): Promise<void> {
-    await (await this.#loaded)?.$disconnect()
+    await (await this.#loaded.peek())?.$disconnect()
   }
 }
 

@@ -112,11 +112,7 @@ class Transaction {
   }
 
   #joinPrisma(timeout: number): JoinedPrisma {
-    return new JoinedPrisma(
-      () => this.#options.prisma.load(),
-      (config) => this.query(config),
-      timeout,
-    )
+    return new JoinedPrisma(this.#options.prisma, (config) => this.query(config), timeout)
   }
 
   /** Sends the statement, after those that wait. */

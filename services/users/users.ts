@@ -126,7 +126,8 @@ export async function updateUserRow(
  * Converts a unique violation of the email column to 409 `email_taken`; returns any other error unchanged.
  */
 function toEmailTakenError(error: unknown): unknown {
-  return isUniqueViolation(error) && /email/.test(violatedConstraint(error) ?? String(error))
+  return isUniqueViolation(error) &&
+    /email/.test(violatedConstraint(error) ?? JSON.stringify((error as { meta?: unknown }).meta))
     ? conflict('email_taken', 'Another user has this email address.', 'email')
     : error
 }

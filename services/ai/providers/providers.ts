@@ -2,6 +2,7 @@
 // `extractive-1`.
 import type { components } from '../../../generated/types.ts'
 import { invalidField, unavailable } from '../../../infra/errors.ts'
+import { Lazy } from '../../../infra/lazy.ts'
 import type { CompletionRequest, CompletionPiece } from './completion.ts'
 import type { Connections, ProvidersConfig } from './connections.ts'
 import type { Embed } from './embedding.ts'
@@ -48,7 +49,7 @@ export function createProviders(
 ): Providers {
   const models: Model[] = []
   const languageModels = new Map<string, ModelSettings>()
-  let connections: Promise<Connections> | undefined
+  const connections = new Lazy(async () => (await import('./connections.ts')).connect(config, onError))
   let closed = false
 
   for (const { name, models: offered } of config.aiProviders) {
@@ -93,7 +94,7 @@ export function createProviders(
         },
     async close() {
       closed = true
-      await (await connections)?.close()
+      await (await connections.peek())?.close()
     },
   }
 
@@ -105,14 +106,7 @@ export function createProviders(
   async function openConnections(): Promise<Connections> {
     await beforeCall()
     if (closed) throw unavailable()
-    connections ??= import('./connections.ts').then(({ connect }) => connect(config, onError))
-    try {
-      return await connections
-    } catch (error) {
-      // Such as too many open files: the next call loads them again.
-      connections = undefined
-      throw error
-    }
+    return await connections.get()
   }
 }
 
