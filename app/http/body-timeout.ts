@@ -39,7 +39,7 @@ export function enforceBodyTimeout(
   let bytes = raw.socket.bytesRead
   const timer = setInterval(
     () => {
-      if (raw.complete || raw.destroyed) return clearInterval(timer)
+      if (isRead(raw)) return clearInterval(timer)
       const now = performance.now()
       // Bytes that wait to be read are not a pause of the client.
       if (raw.socket.bytesRead !== bytes || raw.readableLength > 0) activeAt = now
@@ -59,7 +59,8 @@ export function enforceBodyTimeout(
     clearInterval(timer)
     if (streamed) extendIdleTimeout(response, timeouts)
   })
-  raw.once('close', () => clearInterval(timer))
+  // After the response, the rest of the body is drained and has no reader.
+  response.once('close', () => clearInterval(timer))
 }
 
 /** Until the response is sent, the connection counts as active although nothing moves on it. */

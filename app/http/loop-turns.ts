@@ -71,6 +71,9 @@ export function inTurns(request: FastifyRequest, source: Readable): Readable {
     transform: (chunk, _encoding, callback) => takeTurn(request, () => callback(null, chunk)),
   })
   source.once('error', (error) => chunks.destroy(error))
+  // A reader has its own listener. One that has stopped, as after 413, needs no error; without this listener
+  // the error would end the process.
+  chunks.on('error', () => {})
   chunks.once('close', () => source.destroy())
   return source.pipe(chunks)
 }

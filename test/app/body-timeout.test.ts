@@ -6,6 +6,7 @@ import t from 'tap'
 import { addressOf } from '../../app/build.ts'
 import { drainUnreadBodies, enforceBodyTimeout } from '../../app/http/body-timeout.ts'
 import { openConnection } from '../support/storage.ts'
+import { startServer } from '../support/server.ts'
 import { waitUntil } from '../support/wait.ts'
 
 const idle = 500
@@ -85,4 +86,26 @@ t.test('a client that still sends a refused body reads the response', async (t) 
   wire.socket.end()
   await wire.waitUntilClosed()
   t.same(errors, [])
+})
+
+t.test('a refused large body is not read after its connection is closed, nor timed out', async (t) => {
+  const server = await startServer(t, { env: { REQUEST_TIMEOUT: '1' } })
+  const { key } = await server.person()
+  for (const length of ['content-length: 1000000', 'transfer-encoding: chunked']) {
+    const head =
+      `POST /v1/projects HTTP/1.1\r\nhost: x\r\nauthorization: Bearer ${key}\r\n` +
+      `content-type: application/json\r\n${length}\r\n\r\n`
+    const size = 200 * 1024
+    const chunk = (length.startsWith('content') ? '' : `${(size + 10).toString(16)}\r\n`) + '{'.repeat(size)
+    const refused = await openConnection(t, server.url)
+    await refused.write(head + chunk)
+    await waitUntil(() => refused.received() !== '', 'the response')
+    t.match(refused.received(), /^HTTP\/1.1 413 /, length)
+    refused.socket.destroy()
+    // The time-out of a later request comes after that of the refused one.
+    const late = await openConnection(t, server.url)
+    await late.write(head.replace('1000000', '40'))
+    await waitUntil(() => late.received() !== '', 'the time-out')
+    t.match(late.received(), /^HTTP\/1.1 408 /, length)
+  }
 })
