@@ -119,7 +119,7 @@ export function openDatabase({
       openConnection({ url: directUrl, name, connectTimeout, queryTimeout: statementTimeout + 1_000 }),
     transaction: (work, options) => transactions.run(work, null, options),
     afterCommit: (effect) => {
-      void effect()
+      void (async () => await effect())().catch(onError)
     },
     forRequest: (request) => ({
       prisma: prisma.client,

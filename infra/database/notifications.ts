@@ -74,7 +74,7 @@ export class Listener implements Bus {
     }
     this.on('barrier', (token) => {
       if (beforeAnswer === undefined) answer(token)
-      else void beforeAnswer(token).then(() => answer(token))
+      else beforeAnswer(token).then(() => answer(token), this.#onError)
     })
     this.on('barrier_heard', (payload) => {
       const [token, backend] = payload.split(' ')

@@ -330,6 +330,27 @@ t.test(
   },
 )
 
+t.test('without a free file descriptor a document is refused and the process goes on', async (t) => {
+  const module = new URL('../../services/ai/parsing/sandbox-process.ts', import.meta.url).href
+  const code = `
+    import { openSync } from 'node:fs'
+    const { runParser } = await import(${JSON.stringify(module)})
+    const limits = { seconds: 10, memoryBytes: 2 ** 28, answerBytes: 2 ** 20 }
+    const document = openSync('/dev/null')
+    const parse = () => runParser(document, [], limits).catch((error) => error)
+    await parse()
+    try {
+      for (;;) openSync('/dev/null')
+    } catch {}
+    console.log((await parse()).code)`
+  const { stdout, stderr } = spawnSync(
+    '/bin/sh',
+    ['-c', 'ulimit -n 64; exec "$0" "$@"', process.execPath, '--input-type=module', '-e', code],
+    { encoding: 'utf8' },
+  )
+  t.equal(stdout, 'EMFILE\n', stderr)
+})
+
 t.test('a compromised parser has no access to files, processes or the network', async (t) => {
   const sandbox = new URL('../../services/ai/parsing/sandbox-network.ts', import.meta.url).href
   const attempts = {

@@ -105,6 +105,11 @@ class ParserProcess {
   constructor(child: ChildProcess, { seconds, memoryBytes, answerBytes }: ProcessLimits) {
     this.#child = child
     this.#answerBytes = answerBytes
+    // Without a free file descriptor, Node returns a child without streams and emits the error later.
+    if ((child.stdio as unknown) === undefined) {
+      this.answer = new Promise((_resolve, reject) => child.once('error', reject))
+      return
+    }
     const timeout = setTimeout(() => this.kill(new ParsingError('too_slow')), seconds * 1000)
     const memoryPoll = setInterval(() => void this.#checkMemory(memoryBytes), memoryPollMs)
     const output = child.stdio[3] as NodeJS.ReadableStream
