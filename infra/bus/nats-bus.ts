@@ -132,12 +132,16 @@ export class NatsBus implements Bus {
     const nats = await connectNats(url, { reconnect: true })
     this.#prefix = `platform.${id}`
     const { relayed, direct } = subjects(this.#prefix)
-    nats.subscribe(relayed, { callback: (_error, message) => this.#receive(message.json<Relayed>()) })
+    // The client stops reading after an error in a callback.
+    nats.subscribe(relayed, {
+      callback: (_error, message) => this.#guard(() => this.#receive(message.json<Relayed>())),
+    })
     nats.subscribe(direct, {
-      callback: (_error, message) => {
-        const { channel, payload } = message.json<{ channel: string; payload: string }>()
-        this.#call(channel, payload)
-      },
+      callback: (_error, message) =>
+        this.#guard(() => {
+          const { channel, payload } = message.json<{ channel: string; payload: string }>()
+          this.#call(channel, payload)
+        }),
     })
     void this.#watch(nats)
     await nats.flush()
