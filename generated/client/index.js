@@ -9,7 +9,7 @@ export { fileFrom, toFile } from './files.js'
 export { verifyWebhook } from './webhooks.js'
 
 export function createPlatformClient (options = {}) {
-  const { methods, resources, api, clock } = createClient(operationTable, options, 'platform-api-client/1.11.0')
+  const { methods, resources, api, clock } = createClient(operationTable, options, 'platform-api-client/1.12.0')
   const client = { ...methods, ...resources, api }
   client.resumableUpload = (file, options = {}) => uploadResumably(methods, file, options, clock)
   resources.storage.files.resumableUpload = client.resumableUpload

@@ -1,7 +1,9 @@
 // Two servers with each bus, PostgreSQL and NATS: revocation reaches the other server before the answer,
 // streams are in order, and webhooks are sent once. And NATS alone: what is lost while it is away.
 import t, { type Test } from 'tap'
-import { checkBus } from '../../infra/bus/nats-connection.ts'
+import { NatsBus } from '../../infra/bus/nats-bus.ts'
+import { checkBus, connectNats } from '../../infra/bus/nats-connection.ts'
+import { readOrigin } from '../../infra/database/notifications.ts'
 import { createApiKey } from '../support/db-fixtures.ts'
 import { freePort } from '../../scripts/test/free-port.ts'
 import { skipWithoutNats, startNats } from '../support/nats.ts'
@@ -97,6 +99,36 @@ for (const bus of ['PostgreSQL', 'NATS'])
 function named(events: Array<{ event: string; data: any }>): string[] {
   return events.filter(({ event }) => event === 'message').map(({ data }) => data.data.object.name)
 }
+
+t.test('messages that are not JSON', { skip: skipWithoutNats }, async (t) => {
+  const { url } = await startNats(t)
+  const server = await startServer(t, { env: { BUS_URL: url } })
+  const { database } = server.services
+  const errors: string[] = []
+  const bus = new NatsBus({
+    database,
+    url,
+    leadership: { leading: false, onChange: () => {} },
+    openListener: () => Promise.reject(new Error('This process is not the leader.')),
+    onError: ({ message }) => errors.push(message),
+  })
+  const heard: string[] = []
+  bus.on('heard', (payload) => heard.push(payload))
+  await bus.start()
+  t.teardown(() => bus.close())
+  await waitUntil(() => bus.listening, 'a heartbeat')
+
+  const other = await connectNats(url, { reconnect: false })
+  t.teardown(() => other.close())
+  const [{ id }] = await database.sql(readOrigin, [])
+  for (const subject of ['relayed', 'direct'])
+    for (const text of ['', 'not JSON', 'null']) other.publish(`platform.${id}.${subject}`, text)
+  other.publish(`platform.${id}.direct`, JSON.stringify({ channel: 'heard', payload: 'after them' }))
+  await waitUntil(() => heard.length > 0, 'the message after them')
+  t.same(heard, ['after them'])
+  await waitUntil(() => errors.length >= 6, 'an error of each')
+  t.equal(errors.length, 6, errors.join('; '))
+})
 
 t.test('NATS that is away', { skip: skipWithoutNats }, async (t) => {
   const nats = await startNats(t)
