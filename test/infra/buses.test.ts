@@ -109,7 +109,9 @@ t.test('messages that are not JSON', { skip: skipWithoutNats }, async (t) => {
     database,
     url,
     leadership: { leading: false, onChange: () => {} },
-    openListener: () => Promise.reject(new Error('This process is not the leader.')),
+    openListener: () => {
+      throw new Error('This process is not the leader.')
+    },
     onError: ({ message }) => errors.push(message),
   })
   const heard: string[] = []
