@@ -43,6 +43,7 @@ export interface EmbeddedOptions {
 
 const DATABASE = 'platform'
 const ATTACH_LIMIT_MS = 60_000
+const START_ATTEMPTS = 3
 
 export async function startEmbedded(options: EmbeddedOptions): Promise<EmbeddedPostgres> {
   const dataDir = openFolder(options.dataDir)
@@ -103,7 +104,7 @@ async function serve(
     const cluster = await prepareCluster({ dataDir, binaries, account, throwaway, onProgress })
     const setup = { binaries, account, cluster, throwaway, logFile: join(dataDir, 'postgres.log') }
 
-    const first = await startOnFreeAddress(dataDir, setup)
+    const first = await startOnFreeAddress(dataDir, setup, onProgress)
     postmaster = first.postmaster
     process.once('exit', abandon)
     await createDatabase(first.address, cluster)
@@ -140,11 +141,12 @@ async function serve(
 async function startOnFreeAddress(
   dataDir: string,
   setup: Omit<PostmasterOptions, 'address'>,
+  onProgress: (message: string) => void,
 ): Promise<{ postmaster: Postmaster; address: Address }> {
   let refused: unknown
   for await (const address of possibleAddresses(dataDir)) {
     try {
-      return { postmaster: await startPostmaster({ ...setup, address }), address }
+      return { postmaster: await startAlone({ ...setup, address }, onProgress), address }
     } catch (error) {
       removeAddress(address, dataDir)
       if (!isRefusedAddress(error)) throw error
@@ -155,6 +157,29 @@ async function startOnFreeAddress(
     `PostgreSQL can listen neither in ${dataDir} nor in the folder for temporary files ` +
       `(${reasonOf(refused)}): set TMPDIR to a folder of at most 60 characters that this user may write to.`,
   )
+}
+
+/**
+ * A server that was killed may have spawned a postmaster that enters the folder after this start has looked
+ * for orphans. PostgreSQL's lock file then refuses ours: the late one is stopped, and ours starts.
+ */
+async function startAlone(
+  options: PostmasterOptions,
+  onProgress: (message: string) => void,
+): Promise<Postmaster> {
+  for (let attempt = 1; ; attempt++) {
+    try {
+      return await startPostmaster(options)
+    } catch (error) {
+      if (attempt === START_ATTEMPTS || !isTakenFolder(error)) throw error
+      await stopOrphanProcesses(options.cluster.folder, options.binaries.postgres, onProgress)
+    }
+  }
+}
+
+function isTakenFolder(error: unknown): boolean {
+  const refusal = /lock file "postmaster\.pid" already exists|pre-existing shared memory block/
+  return error instanceof PostmasterExit && refusal.test(error.complaint)
 }
 
 /**

@@ -18,11 +18,14 @@ import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import pg from 'pg'
 import t, { type Test } from 'tap'
+import { accountFor } from '../../infra/postgres/account.ts'
+import { findBinaries } from '../../infra/postgres/binaries.ts'
 import { EmbeddedPostgresError, startEmbedded } from '../../infra/postgres/embedded.ts'
 import { runProgram } from '../support/program.ts'
 
 const SERVER = 'support/embedded-server.ts'
 const LOCK_ROUNDS = 100
+const LATE_ROUNDS = 3
 
 function dataFolder(t: Test): string {
   const folder = mkdtempSync(join(tmpdir(), 'embedded-'))
@@ -258,6 +261,21 @@ t.test('a server that is killed during its first start does not block the next s
   t.strictSame(await query(next.url, 'SELECT current_database() AS name'), [{ name: 'platform' }])
   await next.stop()
   t.notMatch(readdirSync(dataDir).join(), 'unfinished', 'what the killed ones left is gone')
+})
+
+t.test('a postmaster of a killed server that enters the folder late is stopped', async (t) => {
+  const folder = join(shared, 'cluster')
+  const { postgres } = findBinaries()
+  const { command, args, options } = accountFor(folder, postgres).run(postgres, ['-D', folder, '-p', '1'])
+  for (let round = 1; round <= LATE_ROUNDS; round++) {
+    // Its folder is still / when the start looks for orphans, unless the start is slow.
+    const late = spawn(command, args, { ...options, cwd: '/', detached: true, stdio: 'ignore' })
+    const exited = new Promise((resolve) => late.once('exit', resolve))
+    const next = await start(t, shared)
+    t.strictSame(await query(next.url, 'SELECT 1 AS one'), [{ one: 1 }])
+    await exited
+    await next.stop()
+  }
 })
 
 t.test('a recorded process id that another process has by now does not prevent the start', async (t) => {
