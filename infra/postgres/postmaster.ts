@@ -193,9 +193,16 @@ function complaintOf(logFile: string, start: number): string | undefined {
   }
 }
 
-/** Rotates a large log: the text is copied and the file truncated, because the postmaster keeps it open. */
+/**
+ * Rotates a large log: the text is copied and the file truncated, because the postmaster keeps it open. An
+ * error, such as that of a full disk, leaves the log as it is: the next call tries again.
+ */
 function limitLog(logFile: string): void {
-  if ((statSync(logFile, { throwIfNoEntry: false })?.size ?? 0) <= LOG_LIMIT_BYTES) return
-  copyFileSync(logFile, `${logFile}.1`)
-  truncateSync(logFile)
+  try {
+    if ((statSync(logFile, { throwIfNoEntry: false })?.size ?? 0) <= LOG_LIMIT_BYTES) return
+    copyFileSync(logFile, `${logFile}.1`)
+    truncateSync(logFile)
+  } catch {
+    // The log is no reason to end the server, or not to start it.
+  }
 }

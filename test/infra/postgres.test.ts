@@ -3,6 +3,7 @@ import { execFileSync, spawn } from 'node:child_process'
 import {
   chmodSync,
   existsSync,
+  mkdirSync,
   mkdtempSync,
   readdirSync,
   readFileSync,
@@ -391,6 +392,17 @@ t.test('the size of the log is limited', async (t) => {
   await (await start(t, dataDir)).stop()
   t.ok(statSync(log).size < 1024 * 1024)
   t.ok(existsSync(`${log}.1`), 'what was there is kept once')
+})
+
+t.test('a log that cannot be rotated does not prevent the start', async (t) => {
+  const log = join(shared, 'postgres.log')
+  truncateSync(log, 9 * 1024 * 1024)
+  rmSync(`${log}.1`, { force: true })
+  mkdirSync(`${log}.1`)
+  const embedded = await start(t, shared)
+  t.strictSame(await query(embedded.url, 'SELECT 1 AS one'), [{ one: 1 }])
+  await embedded.stop()
+  rmSync(`${log}.1`, { recursive: true })
 })
 
 t.test('the error for a damaged folder is one sentence that says what to do', async (t) => {
