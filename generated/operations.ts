@@ -38,6 +38,7 @@ export interface OperationsByTag {
     | 'deleteSession'
     | 'listSessionMessages'
   'api-keys':
+    | 'getCurrentApiKey'
     | 'listApiKeys'
     | 'createApiKey'
     | 'getApiKey'
@@ -464,6 +465,28 @@ export const operations: Record<OperationId, OperationInfo> = withErrorReplies<O
     etag: false,
     paged: true,
     queryObjects: ["metadata"],
+    projectAccess: null,
+    secretAnswer: false
+  },
+  getCurrentApiKey: {
+    id: "getCurrentApiKey",
+    method: "GET",
+    path: "/v1/key",
+    url: "/v1/key",
+    tag: "api-keys",
+    scopes: [],
+    rateLimit: "default",
+    validators: {"query":"queryNone"},
+    body: null,
+    errors: [400,401,406,429,500,503],
+    replies: {
+      200: {"contentType":"application/json","serializer":"replyCurrentApiKey"}
+    },
+    produces: ["application/json"],
+    idempotent: false,
+    ifMatch: null,
+    etag: false,
+    paged: false,
     projectAccess: null,
     secretAnswer: false
   },

@@ -142,6 +142,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/key": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get the API key of this request
+         * Returns which key this is and what it may call. Every key may call this operation, whatever its scopes and projects are.
+         */
+        get: operations["getCurrentApiKey"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/user/api-keys": {
         parameters: {
             query?: never;
@@ -5225,6 +5245,8 @@ export interface components {
          * @enum {string}
          */
         Scope: Scope;
+        /** The API key of a request, and what it may call. */
+        CurrentApiKey: CurrentApiKey;
         /** An API key, without its secret. */
         ApiKey: ApiKey;
         /** A page of API keys. */
@@ -7232,6 +7254,36 @@ export interface operations {
             400: components["responses"]["InvalidRequest"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
+            406: components["responses"]["NotAcceptable"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["ServerError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    getCurrentApiKey: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** The API key of this request. */
+            200: {
+                headers: {
+                    "X-Request-ID": components["headers"]["RequestID"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /** The API key of a request, and what it may call. */
+                    "application/json": CurrentApiKey;
+                };
+            };
+            400: components["responses"]["InvalidRequest"];
+            401: components["responses"]["Unauthorized"];
             406: components["responses"]["NotAcceptable"];
             429: components["responses"]["RateLimited"];
             500: components["responses"]["ServerError"];
@@ -12737,6 +12789,44 @@ export type ApiKeyId = string;
  * @enum {string}
  */
 export type Scope = "user:read" | "user:write" | "projects:read" | "projects:write" | "storage:read" | "storage:write" | "ai:read" | "ai:write" | "payments:read" | "payments:write" | "webhooks:read" | "webhooks:write" | "keys:write" | "admin";
+/** The API key of a request, and what it may call. */
+export interface CurrentApiKey {
+    /** The ID of an API key. It starts with `key_`. */
+    id: ApiKeyId;
+    /** The owner of the key. */
+    user_id: UserId;
+    /**
+     * The name of the key, for your own reference.
+     * @example reporting
+     */
+    name: string;
+    /**
+     * The permissions that the key has now. `admin` is left out while its owner is no admin.
+     * @example [
+     *       "projects:read"
+     *     ]
+     */
+    scopes: Scope[];
+    /**
+     * The projects that the key can access. Null if it can access all projects of its owner.
+     * @example null
+     */
+    project_ids: ProjectId[] | null;
+    /**
+     * Format: date-time
+     * When the key expires. Null if it does not expire.
+     * @example null
+     */
+    expires_at: string | null;
+    /**
+     * The `operationId` of each operation that the key may call, sorted by name. The role of its owner in a project, the state of a resource and the limits may still refuse a request.
+     * @example [
+     *       "getCurrentApiKey",
+     *       "listProjects"
+     *     ]
+     */
+    operations: string[];
+}
 /** An API key, without its secret. */
 export interface ApiKey {
     /** The ID of an API key. It starts with `key_`. */

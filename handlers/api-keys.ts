@@ -2,6 +2,7 @@
 import type { Handlers } from '../services/handler.ts'
 import { requireMembership } from '../services/projects/access.ts'
 import {
+  currentApiKey,
   findOwnApiKey,
   insertApiKey,
   listApiKeys,
@@ -14,6 +15,10 @@ import {
 } from '../services/users/api-keys.ts'
 
 export const apiKeys = {
+  async getCurrentApiKey({ principal }) {
+    return { status: 200, body: currentApiKey(principal) }
+  },
+
   async listApiKeys({ principal, query }, { db }) {
     return { status: 200, body: await listApiKeys(db, principal, query) }
   },

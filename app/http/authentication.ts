@@ -2,8 +2,8 @@
 // (403).
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { OperationInfo } from '../../infra/contract/operation.ts'
-import { ApiError, forbidden } from '../../infra/errors.ts'
-import type { Principal } from '../../services/users/authentication.ts'
+import { ApiError } from '../../infra/errors.ts'
+import { refusalOf, type Principal } from '../../services/users/authentication.ts'
 import type { Services } from '../../services/services.ts'
 import { networkOf } from './client-ip.ts'
 import { countRequest, requireAllowed, type RateLimits } from './rate-limit.ts'
@@ -30,12 +30,8 @@ export function authenticate(info: OperationInfo, { principals, lastUsed }: Serv
     lastUsed.touch(principal.keyId)
     // All keys of a user count together.
     await countRequest(limits, reply, info.rateLimit!, principal.userId)
-    for (const scope of info.scopes) {
-      if (!principal.scopes.has(scope))
-        throw forbidden(`This operation requires an API key with the scope ${scope}.`, 'scope')
-    }
-    if (info.unlimitedKey === true && principal.projectIds !== null)
-      throw forbidden('This operation requires an API key that is not limited to projects.', 'project_ids')
+    const refusal = refusalOf(principal, info)
+    if (refusal !== null) throw refusal
   }
 
   /** Without a valid key only the client's address can be limited. */

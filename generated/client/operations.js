@@ -12,6 +12,7 @@ export const operationTable = {
   deleteAvatar: {"method":"DELETE","path":"/user/avatar","prefix":"/v1","name":"user.avatar.delete","answer":null},
   getAvatarImage: {"method":"GET","path":"/avatars/{id}/{size}","prefix":"/v1","name":"avatars.get","answer":"bytes"},
   listMyInvitations: {"method":"GET","path":"/user/invitations","prefix":"/v1","name":"user.invitations.list","query":true,"answer":"json","list":"pages"},
+  getCurrentApiKey: {"method":"GET","path":"/key","prefix":"/v1","name":"user.apiKeys.current","answer":"json"},
   listApiKeys: {"method":"GET","path":"/user/api-keys","prefix":"/v1","name":"user.apiKeys.list","query":true,"answer":"json","list":"pages"},
   createApiKey: {"method":"POST","path":"/user/api-keys","prefix":"/v1","name":"user.apiKeys.create","body":true,"answer":"json","idempotent":true},
   getApiKey: {"method":"GET","path":"/user/api-keys/{id}","prefix":"/v1","name":"user.apiKeys.get","answer":"json"},

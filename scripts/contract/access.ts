@@ -33,7 +33,7 @@ export const access: Part = {
     const revoked =
       revoke === null ? [] : [{ operation: revoke, run: async () => await checkRevoked(run, revoke) }]
     if (run.options.profile !== 'platform') return revoked
-    const secured = securedIn(run)
+    const secured = securedIn(run).filter(({ scopes }) => scopes!.length > 0)
     let keysWithoutScopes: Promise<Map<string, string>> | null = null
     const scopes = secured.map((operation) => ({
       operation,

@@ -26,6 +26,15 @@ export const usesIdempotency = (declared: Declared): boolean =>
 export function isSecured({ document, operation }: Declared): boolean {
   return (operation.security ?? document.security ?? []).length > 0
 }
+/** Whether some key may not call it. */
+function isRestricted({ document, operation }: Declared): boolean {
+  const security: Record<string, string[]>[] = operation.security ?? document.security ?? []
+  return (
+    operation['x-project-access'] !== undefined ||
+    operation['x-unlimited-key'] === true ||
+    security.some((schemes) => Object.values(schemes).some((scopes) => scopes.length > 0))
+  )
+}
 /** Whether requests count against a rate limit. */
 export function isCounted(declared: Declared): boolean {
   return declared.operation['x-rate-limit'] !== undefined || isSecured(declared)
@@ -41,6 +50,7 @@ export const conditions: Record<string, (declared: Declared) => boolean> = {
       ([status, r]) => status < '300' && resolve(document, r).content?.['application/json'] !== undefined,
     ),
   secured: isSecured,
+  restricted: isRestricted,
   counted: isCounted,
   // A client may send a body even if the operation declares none.
   body: ({ method }) => method !== 'get' && method !== 'options',

@@ -1,6 +1,7 @@
 // API keys: creation, rotation, and the rule that a key never makes one that may do more than itself or
 // outlives it. Each key records the key that made it. Only a digest of the secret is stored; the secret
 // itself is returned once, when the key is created.
+import { operations } from '../../generated/operations.ts'
 import type { components } from '../../generated/types.ts'
 import * as sql from '../../generated/sql/users.ts'
 import type { ApiKey as ApiKeyRow } from '../../generated/prisma/client.ts'
@@ -9,11 +10,13 @@ import type { ListQuery } from '../../infra/contract/query.ts'
 import type { Db } from '../../infra/database/database.ts'
 import { forbidden, invalidField, invalidState, notFound, unauthorized } from '../../infra/errors.ts'
 import type { Page } from '../../infra/database/pagination.ts'
+import type { OperationInfo } from '../../infra/contract/operation.ts'
 import { newId, timeOf } from '../../infra/ids.ts'
-import type { Principal } from './authentication.ts'
+import { refusalOf, type Principal } from './authentication.ts'
 
 export type Scope = components['schemas']['Scope']
 export type ApiKey = components['schemas']['ApiKey']
+export type CurrentApiKey = components['schemas']['CurrentApiKey']
 export type ApiKeyWithSecret = components['schemas']['ApiKeyWithSecret']
 
 export const allScopes: readonly Scope[] = [
@@ -53,6 +56,26 @@ export function toApiKey(row: Omit<ApiKeyRow, 'digest'>): ApiKey {
     revoked_at: row.revokedAt?.toISOString() ?? null,
     replaced_by: row.replacedBy,
     created_by_key: row.createdByKey,
+  }
+}
+
+const operationsByName: readonly OperationInfo[] = Object.values<OperationInfo>(operations).sort((a, b) =>
+  a.id < b.id ? -1 : 1,
+)
+
+/** The key of a request, from what is cached of it: no statement runs. */
+export function currentApiKey(principal: Principal): CurrentApiKey {
+  const { keyId, userId, keyName, scopes, projectIds, expiresAt } = principal
+  return {
+    id: keyId,
+    user_id: userId,
+    name: keyName,
+    scopes: allScopes.filter((scope) => scopes.has(scope)),
+    project_ids: projectIds === null ? null : [...projectIds],
+    expires_at: expiresAt?.toISOString() ?? null,
+    operations: operationsByName
+      .filter((operation) => refusalOf(principal, operation) === null)
+      .map(({ id }) => id),
   }
 }
 

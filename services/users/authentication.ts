@@ -4,7 +4,8 @@
 // next request everywhere.
 import type { Db, RequestOrigin } from '../../infra/database/database.ts'
 import * as sql from '../../generated/sql/users.ts'
-import { unauthorized } from '../../infra/errors.ts'
+import type { OperationInfo } from '../../infra/contract/operation.ts'
+import { forbidden, unauthorized, type ApiError } from '../../infra/errors.ts'
 import { digestOf, isWellFormed } from '../../infra/api-key-format.ts'
 import type { Bus } from '../../infra/bus/bus.ts'
 
@@ -35,6 +36,19 @@ export function isOperator({ scopes }: Principal): boolean {
  */
 export function mayActAsOperator(principal: Principal): boolean {
   return isOperator(principal) && principal.projectIds === null
+}
+
+/** Why a key may not call an operation, whatever it is called with: 403. Null if it may. */
+export function refusalOf(
+  { scopes, projectIds }: Principal,
+  operation: Pick<OperationInfo, 'scopes' | 'unlimitedKey'>,
+): ApiError | null {
+  const missing = operation.scopes?.find((scope) => !scopes.has(scope))
+  if (missing !== undefined)
+    return forbidden(`This operation requires an API key with the scope ${missing}.`, 'scope')
+  if (operation.unlimitedKey === true && projectIds !== null)
+    return forbidden('This operation requires an API key that is not limited to projects.', 'project_ids')
+  return null
 }
 
 /** The API key as the actor of the events that its request causes; null for a request without a key. */

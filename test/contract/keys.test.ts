@@ -179,3 +179,33 @@ t.test('a key stops working with the next request after it is revoked', async (t
     if (reason === 'disabled') await client.put(`/users/${get.caller.id}`, { status: 'active' })
   }
 })
+
+t.test('GET /key names the operations that are not refused because of the key', async (t) => {
+  const { id: userId } = await server.person()
+  const { id: projectId } = (await (await server.person()).client.post('/projects', { name: 'Other' })).body
+  const keys = {
+    'a key without scopes': { scopes: [] },
+    'a key with one scope': { scopes: ['projects:read' as const] },
+    'a key with all scopes': {},
+    'a key that is limited to a project': { projectIds: [projectId] },
+  }
+  for (const [what, options] of Object.entries(keys)) {
+    const { id, secret } = await createApiKey(server, userId, options)
+    const { status, body } = await send(await requestFor(server, 'getCurrentApiKey'), { key: secret })
+    t.equal(status, 200, what)
+    t.match(body, { id, user_id: userId })
+    const allowed = new Set(body.operations)
+    for (const request of requests) {
+      // An event needs the scope of its type: the handler looks at it.
+      if (scopesOf(request.id).length === 0) {
+        t.ok(allowed.has(request.id), request.id)
+        continue
+      }
+      const { error } = (await send(request, { key: secret })).body ?? {}
+      const isRefused = /^This operation requires an API key/.test(error?.message)
+      t.equal(allowed.has(request.id), !isRefused, `${what}: ${request.id}`)
+    }
+    for (const info of Object.values<OperationInfo>(operations))
+      if (info.scopes === null) t.ok(allowed.has(info.id), info.id)
+  }
+})

@@ -321,6 +321,7 @@ export const fixtures: Record<OperationId, Fixture> = {
       return {}
     },
   },
+  getCurrentApiKey: noInput,
   listApiKeys: noInput,
   createApiKey: {
     build: async (context) => ({
