@@ -66,8 +66,8 @@ export const defects: Defect[] = [
   {
     name: 'a scope is not required',
     file: 'app/http/authentication.ts',
-    text: 'for (const scope of info.scopes) {',
-    replacement: "for (const scope of info.id === 'getSettings' ? [] : info.scopes) {",
+    text: 'if (refusal !== null) throw refusal',
+    replacement: "if (refusal !== null && info.id !== 'getSettings') throw refusal",
     operations: ['getSettings'],
     checks: ['scope'],
   },
