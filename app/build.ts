@@ -14,6 +14,7 @@ import type { Services } from '../services/services.ts'
 import { drainUnreadBodies, enforceBodyTimeout, type BodyTimeouts } from './http/body-timeout.ts'
 import { networkOf } from './http/client-ip.ts'
 import { allowOrigins } from './http/cors.ts'
+import { serveConsole } from './http/console.ts'
 import { serveDocsAssets } from './http/docs-assets.ts'
 import { answerClientError, bodyLimit, createErrorHandler, type ErrorHandler } from './http/errors.ts'
 import { keepToFiles } from './http/files-origin.ts'
@@ -85,7 +86,8 @@ export async function buildApp({
   const filesUrl = () => config.filesUrl ?? publicUrl()
   const turns = createRequestTurns({ perUser: config.requestsPerUser, connections: config.databasePoolSize })
   await registerRoutes(app, handlers, { services, limits, turns, publicUrl, filesUrl, streams })
-  serveDocsAssets(app, limits, publicUrl)
+  serveDocsAssets(app, limits, { publicUrl, console: config.console })
+  if (config.console) serveConsole(app, limits)
   return app
 }
 

@@ -77,10 +77,14 @@ const assets: Record<string, Asset> = {
   ...Object.fromEntries(guideNames.map((name) => [`/docs/guides/${name}`, docsPage(() => guidePage(name))])),
 }
 
-export function serveDocsAssets(app: FastifyInstance, limits: RateLimits, publicUrl: () => string): void {
+export function serveDocsAssets(
+  app: FastifyInstance,
+  limits: RateLimits,
+  { publicUrl, console }: { publicUrl: () => string; console: boolean },
+): void {
   const onRequest = async (request: FastifyRequest, reply: FastifyReply): Promise<void> =>
     await countRequest(limits, reply, 'address', networkOf(request.ip))
-  redirectToDocs(app, onRequest)
+  redirectBrowser(app, console ? '/console' : '/docs', onRequest)
   for (const [path, asset] of Object.entries(assets)) {
     const content = new Lazy(async () => {
       const headers = { ...asset.headers, 'content-type': asset.type }
@@ -90,12 +94,12 @@ export function serveDocsAssets(app: FastifyInstance, limits: RateLimits, public
   }
 }
 
-/** Redirects a browser from `/` to the API reference. Other clients get the 404 of an unknown path. */
-function redirectToDocs(app: FastifyInstance, onRequest: onRequestAsyncHookHandler): void {
+/** Redirects a browser from `/` to a page. Other clients get the 404 of an unknown path. */
+function redirectBrowser(app: FastifyInstance, to: string, onRequest: onRequestAsyncHookHandler): void {
   app.get('/', { onRequest }, async (request, reply) => {
     reply.header('vary', 'accept')
     if (!acceptsHtml(request.headers.accept)) throw notFound('path')
-    return reply.header('cache-control', 'no-cache').redirect('/docs', 302)
+    return reply.header('cache-control', 'no-cache').redirect(to, 302)
   })
 }
 

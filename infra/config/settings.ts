@@ -72,6 +72,10 @@ const server = {
     description: `
       Proxies whose X-Forwarded-For header is trusted: IP addresses or ranges, separated by commas.`,
   }),
+  console: boolean('CONSOLE', {
+    default: true,
+    description: 'Serves the console, a page for people who have an API key, at /console.',
+  }),
   corsOrigins: origins('CORS_ORIGINS', {
     example: 'https://app.example.com',
     description: 'Origins that browsers may call the API from, separated by commas.',

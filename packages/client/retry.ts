@@ -155,7 +155,9 @@ function reasonOf(error: TypeError): string {
 async function withBody(response: Response): Promise<Response> {
   if (response.body === null) return response
   const { status, statusText, headers, url } = response
-  const complete = new Response(await response.arrayBuffer(), { status, statusText, headers })
+  const bytes = await response.arrayBuffer()
+  // Browsers have a body for 204, too, which the constructor refuses.
+  const complete = new Response(bytes.byteLength === 0 ? null : bytes, { status, statusText, headers })
   return Object.defineProperty(complete, 'url', { value: url })
 }
 

@@ -35,8 +35,14 @@ const layers: Layer[][] = [
   [{ files: 'handlers/', except: ['handlers/'] }],
   [{ files: 'generated/routes.ts' }],
   [{ files: 'app/', except: ['handlers/'], fastify: true }],
-  [{ files: 'generated/client/', imports: [] }],
-  [{ files: 'packages/', imports: ['generated/client/'] }],
+  [
+    { files: 'generated/client/', imports: [] },
+    { files: 'generated/console/', imports: [] },
+  ],
+  [
+    { files: 'packages/', imports: ['generated/client/'] },
+    { files: 'packages/console/', imports: ['generated/client/', 'generated/console/'] },
+  ],
   // The packages of the toolkit. They import each other by name.
   [
     { files: 'scripts/openapi/', imports: [] },

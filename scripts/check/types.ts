@@ -128,7 +128,8 @@ function isPromise(type: ts.Type, checker: ts.TypeChecker): boolean {
 }
 
 if (import.meta.main) {
-  const problems = typeProblems(resolve(import.meta.dirname, '../..'))
+  const root = resolve(import.meta.dirname, '../..')
+  const problems = [...typeProblems(root), ...typeProblems(resolve(root, 'packages/console'))]
   for (const problem of problems) console.log(problem)
   process.exit(problems.length === 0 ? 0 : 1)
 }

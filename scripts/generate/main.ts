@@ -12,6 +12,7 @@ import { mkdir, readdir, rm, writeFile } from 'node:fs/promises'
 import { stringify } from 'yaml'
 import { emitDocsData } from './docs-data.ts'
 import { emitClient } from './client.ts'
+import { emitConsole } from './console.ts'
 import { removeDatabaseNotes, requireDatabaseMatch } from './schema-db-check.ts'
 import { readContract, requireAllUsed } from './contract.ts'
 import { emitResources, resourceStatements, takeResources } from './crud.ts'
@@ -90,8 +91,8 @@ export async function emit(spec: string, compilers = createCompilers()): Promise
     ['replies.json', emitReplySchemas(document, new Map([...responses.schemas, ...payloads.schemas]))],
     ['serializers.js', banner + compileSerializers(document, responses.schemas)],
   ])
-  const types = async (): Promise<Map<string, string>> =>
-    new Map([
+  const types = async (): Promise<Map<string, string>> => {
+    const files = new Map([
       ['types.ts', await emitTypes(withWholeAlternatives(document, 'never'), eventUnions(events))],
       [
         'validators.d.ts',
@@ -118,6 +119,8 @@ export async function emit(spec: string, compilers = createCompilers()): Promise
         existing: (name) => textOf(join(root, 'generated/client'), name),
       }),
     ])
+    return new Map([...files, ...(await emitConsole(document, operations, files))])
+  }
   return { operations, served, types }
 }
 
@@ -252,8 +255,10 @@ async function differing(out: string, files: Map<string, string>): Promise<strin
 
 /** The files in the folder that the generator does not write. */
 async function unknownFiles(out: string, files: Map<string, string>): Promise<string[]> {
-  const inside = (await readdir(join(out, 'client')).catch(() => [])).map((name) => `client/${name}`)
-  const folders = ['client', 'prisma', 'sql', 'resources']
+  const filesIn = async (folder: string): Promise<string[]> =>
+    (await readdir(join(out, folder)).catch(() => [])).map((name) => `${folder}/${name}`)
+  const inside = [...(await filesIn('client')), ...(await filesIn('console'))]
+  const folders = ['client', 'console', 'prisma', 'sql', 'resources']
   const top = (await readdir(out)).filter((name) => !folders.includes(name))
   return [...top, ...inside, ...(await resourceFiles(out))].filter((name) => !files.has(name)).sort()
 }

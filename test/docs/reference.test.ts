@@ -50,7 +50,7 @@ t.test('the root redirects browsers to the reference, and is not a path of the A
     fetch(url, { method, headers: { accept }, redirect: 'manual' })
   const browser = await ask('text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8')
   t.equal(browser.status, 302)
-  t.equal(browser.headers.get('location'), '/docs')
+  t.equal(browser.headers.get('location'), '/console')
   t.equal(browser.headers.get('vary'), 'accept')
   for (const accept of ['*/*', 'application/json', 'text/html;q=0']) {
     const program = await ask(accept)

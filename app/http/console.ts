@@ -1,0 +1,83 @@
+// The console: one page for all paths below /console, its script and its style sheet. They are not part of
+// the contract. Requests are limited by client network.
+import { readFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { hash } from 'node:crypto'
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import { html } from '../../infra/html/html.ts'
+import { Lazy } from '../../infra/lazy.ts'
+import { networkOf } from './client-ip.ts'
+import { countRequest, type RateLimits } from './rate-limit.ts'
+import { sendStatic, staticContent, type StaticContent } from './static-content.ts'
+
+const folder = join(import.meta.dirname, '../../generated/console')
+
+/** The page may load this server's script and style sheet and call this server, and nothing else. */
+const pageHeaders = {
+  'content-type': 'text/html; charset=utf-8',
+  'cache-control': 'no-cache',
+  'content-security-policy': [
+    "default-src 'none'",
+    "script-src 'self'",
+    "style-src 'self'",
+    "connect-src 'self'",
+    "img-src 'self' data: blob:",
+    "form-action 'none'",
+    "base-uri 'none'",
+    "frame-ancestors 'none'",
+  ].join('; '),
+  'referrer-policy': 'no-referrer',
+  'x-frame-options': 'DENY',
+}
+
+/** The addresses of the files contain their digests, so that browsers may keep them. */
+const fileHeaders = (type: string): Record<string, string> => ({
+  'content-type': type,
+  'cache-control': 'public, max-age=31536000, immutable',
+})
+
+/** @returns the page at null, and the files by their names in the address. */
+async function loadConsole(): Promise<Map<string | null, StaticContent>> {
+  const [script, style] = await Promise.all(
+    ['main.js', 'style.css'].map((name) => readFile(join(folder, name))),
+  )
+  const scriptName = `${hash('sha256', script).slice(0, 16)}.js`
+  const styleName = `${hash('sha256', style).slice(0, 16)}.css`
+  return new Map([
+    [null, await staticContent(pageOf(scriptName, styleName), pageHeaders)],
+    [scriptName, await staticContent(script, fileHeaders('text/javascript; charset=utf-8'))],
+    [styleName, await staticContent(style, fileHeaders('text/css; charset=utf-8'))],
+  ])
+}
+
+function pageOf(script: string, style: string): string {
+  return html`<!doctype html>
+    <html lang="en">
+      <head>
+        <meta charset="utf-8" />
+        <meta name="viewport" content="width=device-width, initial-scale=1" />
+        <meta name="color-scheme" content="light dark" />
+        <title>Console</title>
+        <link rel="icon" href="data:," />
+        <link rel="stylesheet" href="/console/-/${style}" />
+        <script type="module" src="/console/-/${script}"></script>
+      </head>
+      <body>
+        <div id="console"></div>
+        <noscript>The console needs JavaScript. The <a href="/docs">API reference</a> does not.</noscript>
+      </body>
+    </html> `.text
+}
+
+export function serveConsole(app: FastifyInstance, limits: RateLimits): void {
+  const contents = new Lazy(loadConsole)
+  const onRequest = async (request: FastifyRequest, reply: FastifyReply): Promise<void> =>
+    await countRequest(limits, reply, 'address', networkOf(request.ip))
+  const send = async (request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> => {
+    const files = await contents.get()
+    const name = (request.params as { '*'?: string })['*']?.replace(/^-\//, '') ?? ''
+    return sendStatic(request, reply, files.get(name) ?? files.get(null)!)
+  }
+  app.get('/console', { onRequest }, send)
+  app.get('/console/*', { onRequest }, send)
+}

@@ -1,0 +1,213 @@
+// A list: its columns, filters, sorting and pages come from the contract; its state is in the address.
+import { useState } from 'preact/hooks'
+import { CreateDialog } from './form.tsx'
+import type { ConsoleField, ConsoleList } from './model-types.ts'
+import { pathOfItem } from './model.ts'
+import { href, navigate } from './router.ts'
+import { call, isAllowed } from './session.ts'
+import { Code, Problem, Skeleton, useLoaded } from './ui.tsx'
+import { Value } from './value.tsx'
+
+interface Props {
+  list: ConsoleList
+  /** The values of the path's parameters. */
+  values: Record<string, string>
+  path: string
+  query: URLSearchParams
+}
+
+export function ListPage({ list, values, path, query }: Props) {
+  const [creating, setCreating] = useState(false)
+  const sent = Object.fromEntries(query)
+  const input = { path: values, query: sent }
+  const page = useLoaded(async () => (await call(list.operation, input)).data, `${path}?${query}`)
+  const total: number | undefined = page.value?.pagination?.total
+  const next: string | null | undefined = page.value?.pagination?.next_cursor ?? page.value?.next_cursor
+  const go = (changes: Record<string, string | null>): void => {
+    const changed = new URLSearchParams(query)
+    for (const [name, value] of Object.entries(changes))
+      if (value === null || value === '') changed.delete(name)
+      else changed.set(name, value)
+    navigate(href(path, changed))
+  }
+  return (
+    <section>
+      <header>
+        <h1>
+          {list.title} {total !== undefined && <small class="soft">{total}</small>}
+        </h1>
+        {isAllowed(list.create) && (
+          <button type="button" class="main" onClick={() => setCreating(true)}>
+            Create
+          </button>
+        )}
+      </header>
+      <Filters filters={list.filters} query={query} go={go} />
+      {page.failure !== null ? (
+        <Problem failure={page.failure} retry={page.reload} />
+      ) : page.value === null ? (
+        <Skeleton />
+      ) : (
+        <>
+          <Table {...{ list, values, query, go }} rows={page.value.data} busy={page.loading} />
+          <nav class="pages" aria-label="Pages">
+            {query.has('cursor') && (
+              <button type="button" onClick={() => history.back()}>
+                Previous
+              </button>
+            )}
+            {typeof next === 'string' && page.value.has_more !== false && (
+              <button type="button" onClick={() => go({ cursor: next })}>
+                Next
+              </button>
+            )}
+          </nav>
+        </>
+      )}
+      <Code operation={list.operation} input={input} />
+      {creating && isAllowed(list.create) && (
+        <CreateDialog
+          operation={list.create}
+          values={values}
+          onClose={() => setCreating(false)}
+          onCreated={(created) => {
+            const item = created?.id === undefined ? null : pathOfItem(list, created.id, values)
+            if (item === null) page.reload()
+            else navigate(href(item))
+          }}
+        />
+      )}
+    </section>
+  )
+}
+
+type Go = (changes: Record<string, string | null>) => void
+
+function Filters({ filters, query, go }: { filters: ConsoleField[]; query: URLSearchParams; go: Go }) {
+  if (filters.length === 0) return null
+  return (
+    <form
+      class="filters"
+      onSubmit={(event) => {
+        event.preventDefault()
+        const chosen = Object.fromEntries(new FormData(event.currentTarget)) as Record<string, string>
+        go({ ...chosen, cursor: null })
+      }}
+    >
+      {filters.map(({ name, title, kind, values }) => (
+        <label key={name}>
+          {title}
+          {values !== undefined || kind === 'boolean' ? (
+            <select name={name} onChange={(event) => event.currentTarget.form!.requestSubmit()}>
+              {['', ...(values ?? ['true', 'false'])].map((value) => (
+                <option value={String(value)} selected={(query.get(name) ?? '') === String(value)}>
+                  {value === '' ? 'All' : String(value).replaceAll('_', ' ')}
+                </option>
+              ))}
+            </select>
+          ) : (
+            <input name={name} type="search" defaultValue={query.get(name) ?? ''} />
+          )}
+        </label>
+      ))}
+      <button type="submit">Filter</button>
+    </form>
+  )
+}
+
+interface TableProps {
+  list: ConsoleList
+  values: Record<string, string>
+  query: URLSearchParams
+  go: Go
+  rows: any[]
+  busy: boolean
+}
+
+function Table({ list, values, query, go, rows, busy }: TableProps) {
+  if (rows.length === 0)
+    return (
+      <p class="empty">
+        {query.size > 0
+          ? 'Nothing matches. Remove a filter to see more.'
+          : `There are no ${list.title.toLowerCase()} yet.`}
+      </p>
+    )
+  return (
+    <div class="scroll" tabIndex={0} role="region" aria-label={list.title} aria-busy={busy}>
+      <table>
+        <thead>
+          <tr>
+            {list.columns.map((column) => (
+              <th
+                key={column.name}
+                scope="col"
+                class={column.kind}
+                aria-sort={sortOf(list, query, column.name)}
+              >
+                {list.sort.includes(column.name) ? (
+                  <button type="button" class="plain" onClick={() => go(sorted(query, column.name))}>
+                    {column.title}
+                  </button>
+                ) : (
+                  column.title
+                )}
+              </th>
+            ))}
+          </tr>
+        </thead>
+        <tbody>
+          {rows.map((row, i) => (
+            <tr key={row.id ?? i}>
+              {list.columns.map((column, n) => (
+                <td key={column.name} class={column.kind}>
+                  {n === 0 ? (
+                    <Lead {...{ list, values, row, column }} />
+                  ) : (
+                    <Value field={column} value={row[column.name]} item={row} />
+                  )}
+                </td>
+              ))}
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </div>
+  )
+}
+
+/** The first column leads to the item. */
+function Lead({
+  list,
+  values,
+  row,
+  column,
+}: {
+  list: ConsoleList
+  values: Record<string, string>
+  row: any
+  column: ConsoleField
+}) {
+  const path = typeof row.id === 'string' ? pathOfItem(list, row.id, values) : null
+  const value = row[column.name]
+  if (path === null) return <Value field={column} value={value} item={row} />
+  const text = value === null || value === '' || value === undefined ? row.id : String(value)
+  return <a href={href(path)}>{text.length > 80 ? `${text.slice(0, 80)}…` : text}</a>
+}
+
+const isAscending = (query: URLSearchParams): boolean => query.get('order') === 'asc'
+
+function sortOf(
+  list: ConsoleList,
+  query: URLSearchParams,
+  name: string,
+): 'ascending' | 'descending' | 'none' {
+  if ((query.get('sort') ?? list.sort[0]) !== name) return 'none'
+  return isAscending(query) ? 'ascending' : 'descending'
+}
+
+const sorted = (query: URLSearchParams, name: string): Record<string, string | null> => ({
+  sort: name,
+  order: query.get('sort') === name && isAscending(query) ? 'desc' : 'asc',
+  cursor: null,
+})

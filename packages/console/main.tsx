@@ -1,0 +1,179 @@
+// The shell: sign-in, navigation, and the page of the current path.
+import { render, type ComponentType } from 'preact'
+import { useEffect, useRef, useState } from 'preact/hooks'
+import { DetailPage } from './detail.tsx'
+import { ListPage } from './list.tsx'
+import { detailAt, listAt, model } from './model.ts'
+import { Overview } from './overview.tsx'
+import { followLinks, href, useRoute } from './router.ts'
+import { failureOf, isAllowed, signIn, signOut, storedKey, type Failure } from './session.ts'
+import { Problem, Skeleton } from './ui.tsx'
+
+/** Pages made by hand, by their path. */
+const pages: Record<string, ComponentType> = { '/': Overview }
+
+const themes = ['light dark', 'light', 'dark']
+const themeKey = 'platform-theme'
+
+function App({ stored }: { stored: string | null }) {
+  const [keyName, setKeyName] = useState<string | null>(null)
+  const [failure, setFailure] = useState<Failure | null>(null)
+  const [busy, setBusy] = useState(stored !== null)
+  async function enter(key: string): Promise<void> {
+    setBusy(true)
+    try {
+      setKeyName((await signIn(key)).name)
+    } catch (error) {
+      setFailure(failureOf(error))
+    } finally {
+      setBusy(false)
+    }
+  }
+  useEffect(() => {
+    if (stored !== null) void enter(stored)
+  }, [])
+  if (keyName !== null) return <Shell keyName={keyName} />
+  if (busy && failure === null) return <Skeleton />
+  return <SignIn failure={failure} busy={busy} enter={enter} />
+}
+
+function SignIn(props: { failure: Failure | null; busy: boolean; enter: (key: string) => Promise<void> }) {
+  return (
+    <main class="sign-in">
+      <h1>{model.title}</h1>
+      <form
+        onSubmit={(event) => {
+          event.preventDefault()
+          void props.enter(String(new FormData(event.currentTarget).get('key')))
+        }}
+      >
+        <div class="field">
+          <label for="key">API key</label>
+          <input id="key" name="key" type="password" autoComplete="off" required />
+          <small class="soft">It stays in this tab and is sent to this server only.</small>
+        </div>
+        {props.failure !== null && <Problem failure={props.failure} />}
+        <button type="submit" class="main" disabled={props.busy}>
+          Sign in
+        </button>
+      </form>
+    </main>
+  )
+}
+
+function Shell({ keyName }: { keyName: string }) {
+  const { path, query } = useRoute()
+  const main = useRef<HTMLElement>(null)
+  const menu = useRef<HTMLDetailsElement>(null)
+  useEffect(() => {
+    menu.current!.open = false
+    document.title = `${path === '/' ? 'Overview' : path.slice(1)} · ${model.title}`
+    main.current!.focus({ preventScroll: true })
+  }, [path])
+  return (
+    <>
+      <header class="bar">
+        <a class="brand" href={href('/')}>
+          {model.title}
+        </a>
+        <span class="soft">{keyName}</span>
+        <Theme />
+        <a href="/docs">Reference</a>
+        <button type="button" onClick={signOut}>
+          Sign out
+        </button>
+      </header>
+      <div class="shell">
+        <details class="menu" ref={menu}>
+          <summary>Menu</summary>
+          <Navigation path={path} />
+        </details>
+        <main ref={main} tabIndex={-1}>
+          <Trail path={path} />
+          <Page path={path} query={query} />
+        </main>
+      </div>
+    </>
+  )
+}
+
+function Navigation({ path }: { path: string }) {
+  const groups = model.groups
+    .map((group) => ({ ...group, pages: group.pages.filter(({ operation }) => isAllowed(operation)) }))
+    .filter((group) => group.pages.length > 0)
+  const current = (to: string): 'page' | undefined =>
+    path === to || (to !== '/' && path.startsWith(`${to}/`)) ? 'page' : undefined
+  return (
+    <nav aria-label="Pages">
+      <a href={href('/')} aria-current={current('/')}>
+        Overview
+      </a>
+      {groups.map((group) => (
+        <div key={group.title}>
+          <h2>{group.title}</h2>
+          {group.pages.map((page) => (
+            <a key={page.path} href={href(page.path)} aria-current={current(page.path)}>
+              {page.title}
+            </a>
+          ))}
+        </div>
+      ))}
+    </nav>
+  )
+}
+
+/** The pages above this one. */
+function Trail({ path }: { path: string }) {
+  const segments = path.split('/').slice(1, -1)
+  const above = segments
+    .map((_, i) => `/${segments.slice(0, i + 1).join('/')}`)
+    .filter((each) => listAt(each) !== null || detailAt(each) !== null)
+  if (above.length === 0) return null
+  return (
+    <nav class="trail" aria-label="Above">
+      {above.map((each) => (
+        <a key={each} href={href(each)}>
+          {listAt(each)?.page.title ?? each.slice(each.lastIndexOf('/') + 1)}
+        </a>
+      ))}
+    </nav>
+  )
+}
+
+function Page({ path, query }: { path: string; query: URLSearchParams }) {
+  const Made = pages[path]
+  if (Made !== undefined) return <Made />
+  const list = listAt(path)
+  if (list !== null) return <ListPage key={path} list={list.page} {...{ values: list.values, path, query }} />
+  const detail = detailAt(path)
+  if (detail !== null)
+    return <DetailPage key={path} detail={detail.page} {...{ values: detail.values, path }} />
+  return (
+    <section>
+      <h1>There is no such page</h1>
+      <p>
+        <a href={href('/')}>Back to the overview</a>
+      </p>
+    </section>
+  )
+}
+
+function Theme() {
+  const [theme, setTheme] = useState(() => localStorage.getItem(themeKey) ?? themes[0])
+  useEffect(() => {
+    document.documentElement.style.colorScheme = theme
+    localStorage.setItem(themeKey, theme)
+  }, [theme])
+  return (
+    <select aria-label="Colors" value={theme} onChange={(event) => setTheme(event.currentTarget.value)}>
+      {themes.map((each, i) => (
+        <option key={each} value={each}>
+          {['System', 'Light', 'Dark'][i]}
+        </option>
+      ))}
+    </select>
+  )
+}
+
+followLinks()
+render(<App stored={storedKey()} />, document.getElementById('console')!)

@@ -1,0 +1,100 @@
+// The types of generated/console/model.json, which the generator makes of the contract.
+
+export interface ConsoleModel {
+  title: string
+  version: string
+  /** The navigation. */
+  groups: Array<{ title: string; pages: ConsolePage[] }>
+  lists: ConsoleList[]
+  details: ConsoleDetail[]
+  /** By operationId. */
+  operations: Record<string, ConsoleOperation>
+}
+
+export interface ConsolePage {
+  path: string
+  title: string
+  operation: string
+}
+
+export interface ConsoleList {
+  /** The path in the contract. The page has the same path after `/console`. */
+  path: string
+  title: string
+  tag: string
+  operation: string
+  /** The first column names the item. */
+  columns: ConsoleField[]
+  filters: ConsoleField[]
+  /** The sort keys. */
+  sort: string[]
+  /** Whether the list takes `order`. */
+  ordered: boolean
+  /** The operation that creates an item. */
+  create: string | null
+  /** The path of an item's detail. */
+  item: string | null
+}
+
+export interface ConsoleDetail {
+  path: string
+  title: string
+  tag: string
+  operation: string
+  /** The prefix of the IDs that lead to this page. */
+  prefix: string | null
+  fields: ConsoleField[]
+  update: string | null
+  remove: string | null
+  actions: Array<{ title: string; operation: string }>
+  /** Lists inside of the resource, and lists that `filter` restricts to it. */
+  related: Array<{ path: string; title: string; filter: string | null }>
+}
+
+export interface ConsoleOperation {
+  method: string
+  /** With the prefix of the version. */
+  path: string
+  /** The parameters of the path, in its order. */
+  parameters: string[]
+  summary: string
+  /** The name of the client's method by resource. */
+  client: string | null
+  /** The fields of the body; null without a body. */
+  fields: ConsoleField[] | null
+  /** Whether the body is one of several schemas, which the form takes as JSON. */
+  choice: boolean
+  /** Whether the answer contains a secret that is shown once. */
+  secret: boolean
+}
+
+export type FieldKind =
+  | 'text'
+  | 'long'
+  | 'number'
+  | 'bytes'
+  | 'money'
+  | 'boolean'
+  | 'time'
+  | 'id'
+  | 'choice'
+  | 'choices'
+  | 'texts'
+  | 'object'
+  | 'json'
+  | 'file'
+
+export interface ConsoleField {
+  name: string
+  title: string
+  kind: FieldKind
+  required: boolean
+  nullable: boolean
+  help?: string
+  /** Of a choice. */
+  values?: Array<string | number | boolean>
+  /** Of an ID. */
+  prefix?: string
+  /** Of an object. */
+  fields?: ConsoleField[]
+}

@@ -1,0 +1,38 @@
+// Look-ups in the model of the contract.
+import data from '../../generated/console/model.json' with { type: 'json' }
+import type { ConsoleDetail, ConsoleList, ConsoleModel } from './model-types.ts'
+import { fill, match } from './router.ts'
+
+export const model = data as unknown as ConsoleModel
+
+interface At<T> {
+  page: T
+  /** The values of the path's parameters. */
+  values: Record<string, string>
+}
+
+function at<T extends { path: string }>(pages: T[], path: string): At<T> | null {
+  for (const page of pages) {
+    const values = match(page.path, path)
+    if (values !== null) return { page, values }
+  }
+  return null
+}
+
+export const listAt = (path: string): At<ConsoleList> | null => at(model.lists, path)
+export const detailAt = (path: string): At<ConsoleDetail> | null => at(model.details, path)
+
+/** The path of the resource with an ID; null if the console has no page for it. */
+export function pathOfId(id: string): string | null {
+  const prefix = id.slice(0, id.indexOf('_'))
+  const detail = model.details.find((each) => each.prefix === prefix)
+  return detail === undefined ? null : fill(detail.path, { id, [parameterOf(detail.path)]: id })
+}
+
+/** The path of an item of a list: its ID is the last parameter, the others are those of the list. */
+export function pathOfItem({ item }: ConsoleList, id: string, values: Record<string, string>): string | null {
+  if (item === null) return null
+  return fill(item, { ...values, [parameterOf(item)]: id })
+}
+
+export const parameterOf = (path: string): string => path.slice(path.lastIndexOf('{') + 1, -1)

@@ -1,0 +1,109 @@
+// The first page: what to do first, what is used of the limits, and the latest events.
+import { href } from './router.ts'
+import { model } from './model.ts'
+import { call, isAllowed } from './session.ts'
+import { Problem, Skeleton, useLoaded } from './ui.tsx'
+import { bytes, Time } from './value.tsx'
+
+/** First steps: each is done when its list has an item. */
+const steps = [
+  { operation: 'listProjects', text: 'Create a project', path: '/projects' },
+  { operation: 'listFiles', text: 'Upload a file', path: '/storage/files' },
+  { operation: 'listKnowledgeBases', text: 'Create a knowledge base', path: '/ai/knowledge' },
+  { operation: 'listWebhookEndpoints', text: 'Receive events by webhook', path: '/webhooks/endpoints' },
+]
+
+export function Overview() {
+  return (
+    <section>
+      <header>
+        <h1>Overview</h1>
+      </header>
+      <Steps />
+      <div class="columns">
+        {isAllowed('getLimits') && <Limits />}
+        {isAllowed('listEvents') && <Events />}
+      </div>
+    </section>
+  )
+}
+
+function Steps() {
+  const shown = steps.filter(({ operation }) => operation in model.operations && isAllowed(operation))
+  const loaded = useLoaded(async () => {
+    const counts = shown.map(async ({ operation }) => (await call(operation, { query: { limit: 1 } })).data)
+    return (await Promise.all(counts)).map(({ data }) => data.length > 0)
+  }, 'steps')
+  if (shown.length === 0 || loaded.value?.every(Boolean)) return null
+  return (
+    <>
+      <h2>First steps</h2>
+      <ol class="steps">
+        {shown.map(({ text, path }, i) => (
+          <li key={path} class={loaded.value?.[i] ? 'done' : ''}>
+            <a href={href(path)}>{text}</a>
+            {loaded.value?.[i] && <span class="soft"> done</span>}
+          </li>
+        ))}
+      </ol>
+    </>
+  )
+}
+
+interface Limit {
+  name: string
+  unit: string
+  limit: number | null
+  used: number
+}
+
+function Limits() {
+  const loaded = useLoaded(async () => (await call('getLimits')).data.limits as Limit[], 'limits')
+  return (
+    <div>
+      <h2>Limits</h2>
+      {loaded.failure !== null && <Problem failure={loaded.failure} retry={loaded.reload} />}
+      {loaded.value === null && loaded.failure === null && <Skeleton />}
+      <ul class="limits">
+        {loaded.value
+          ?.filter(({ limit }) => limit !== null)
+          .map(({ name, unit, limit, used }) => (
+            <li key={name}>
+              <label for={`limit-${name}`}>{name.replaceAll('_', ' ')}</label>
+              <span class="soft">
+                {amount(used, unit)} of {amount(limit!, unit)}
+              </span>
+              <meter id={`limit-${name}`} max={Math.max(1, limit!)} high={limit! * 0.8} value={used} />
+            </li>
+          ))}
+      </ul>
+    </div>
+  )
+}
+
+const amount = (value: number, unit: string): string =>
+  unit === 'bytes' ? bytes(value) : new Intl.NumberFormat().format(value)
+
+function Events() {
+  const input = { query: { order: 'desc', limit: 10 } }
+  const loaded = useLoaded(async () => (await call('listEvents', input)).data.data as any[], 'events')
+  return (
+    <div>
+      <h2>
+        <a href={href('/events', { order: 'desc' })}>Latest events</a>
+      </h2>
+      {loaded.failure !== null && <Problem failure={loaded.failure} retry={loaded.reload} />}
+      {loaded.value === null && loaded.failure === null && <Skeleton />}
+      {loaded.value?.length === 0 && (
+        <p class="empty">Nothing has happened yet. Create a project to begin.</p>
+      )}
+      <ul class="events">
+        {loaded.value?.map(({ id, type, created_at: at }) => (
+          <li key={id}>
+            <a href={href(`/events/${id}`)}>{type}</a> <Time value={at} />
+          </li>
+        ))}
+      </ul>
+    </div>
+  )
+}

@@ -1,0 +1,65 @@
+// Paths of the console. A page has the path of the contract after the prefix `/console`.
+import { useEffect, useState } from 'preact/hooks'
+
+const prefix = '/console'
+const changed = new EventTarget()
+
+export interface Route {
+  /** Without the prefix; `/` for the first page. */
+  path: string
+  query: URLSearchParams
+}
+
+const currentRoute = (): Route => ({
+  path: location.pathname.slice(prefix.length).replace(/\/$/, '') || '/',
+  query: new URLSearchParams(location.search),
+})
+
+export const href = (path: string, query: URLSearchParams | Record<string, string> = {}): string => {
+  const search = new URLSearchParams(query).toString()
+  return prefix + (path === '/' ? '' : path) + (search === '' ? '' : `?${search}`)
+}
+
+export function navigate(to: string, { replace = false } = {}): void {
+  history[replace ? 'replaceState' : 'pushState'](null, '', to)
+  changed.dispatchEvent(new Event('change'))
+  if (!replace) scrollTo(0, 0)
+}
+
+/** Links to pages of the console change the page without a reload. */
+export function followLinks(): void {
+  addEventListener('popstate', () => changed.dispatchEvent(new Event('change')))
+  document.addEventListener('click', (event) => {
+    const link = (event.target as Element).closest<HTMLAnchorElement>(`a[href^="${prefix}"]`)
+    const opensElsewhere = event.metaKey || event.ctrlKey || event.shiftKey || event.button !== 0
+    if (link === null || opensElsewhere || event.defaultPrevented) return
+    event.preventDefault()
+    navigate(link.getAttribute('href')!)
+  })
+}
+
+export function useRoute(): Route {
+  const [route, setRoute] = useState(currentRoute)
+  useEffect(() => {
+    const update = (): void => setRoute(currentRoute())
+    changed.addEventListener('change', update)
+    return () => changed.removeEventListener('change', update)
+  }, [])
+  return route
+}
+
+/** The values of a template's parameters in a path, or null if the path is another one. */
+export function match(template: string, path: string): Record<string, string> | null {
+  const [names, values] = [template.split('/'), path.split('/')]
+  if (names.length !== values.length) return null
+  const found: Record<string, string> = {}
+  for (const [i, name] of names.entries()) {
+    if (name.startsWith('{')) found[name.slice(1, -1)] = decodeURIComponent(values[i])
+    else if (name !== values[i]) return null
+  }
+  return found
+}
+
+/** The path of a template with values in place of its parameters. */
+export const fill = (template: string, values: Record<string, string>): string =>
+  template.replace(/\{(\w+)\}/g, (_, name: string) => encodeURIComponent(values[name] ?? ''))

@@ -1,0 +1,86 @@
+// The API key of this tab, and calls through the generated client.
+import { createPlatformClient, PlatformError, type CurrentApiKey } from '../../generated/client/index.js'
+
+const storageKey = 'platform-api-key'
+
+export interface Input {
+  path?: Record<string, string>
+  query?: Record<string, unknown>
+  body?: unknown
+  headers?: Record<string, string>
+}
+
+export interface Answer {
+  data: any
+  /** For If-Match; null if the answer has none. */
+  etag: string | null
+}
+
+type Call = (input: Input & { retries: number; timeout: number }) => {
+  withResponse(): Promise<{ data: unknown; response: Response }>
+}
+
+let calls: Record<string, Call> = {}
+let current: CurrentApiKey | null = null
+
+/** Takes a key out of the address, so that it stays in no history, or the one that this tab has. */
+export function storedKey(): string | null {
+  const inAddress = /^#key=(.+)$/.exec(location.hash)?.[1]
+  if (inAddress !== undefined) {
+    sessionStorage.setItem(storageKey, decodeURIComponent(inAddress))
+    history.replaceState(null, '', location.pathname + location.search)
+  }
+  return sessionStorage.getItem(storageKey)
+}
+
+/** @throws PlatformError if the server does not accept the key. */
+export async function signIn(key: string): Promise<CurrentApiKey> {
+  const client = createPlatformClient({
+    baseUrl: location.origin,
+    apiKey: key.trim(),
+    dangerouslyAllowBrowser: true,
+  })
+  calls = client as unknown as Record<string, Call>
+  current = (await call('getCurrentApiKey')).data as CurrentApiKey
+  sessionStorage.setItem(storageKey, key.trim())
+  return current
+}
+
+export function signOut(): void {
+  sessionStorage.removeItem(storageKey)
+  location.assign('/console')
+}
+
+/** Whether the key may call the operation. */
+export const isAllowed = (operation: string | null): operation is string =>
+  operation !== null && (current?.operations.includes(operation) ?? false)
+
+export async function call(operation: string, input: Input = {}): Promise<Answer> {
+  const { data, response } = await calls[operation]({ ...input, retries: 1, timeout: 30_000 }).withResponse()
+  return { data, etag: response.headers.get('etag') }
+}
+
+/** One problem of a request, at its field. */
+export interface Problem {
+  field: string
+  message: string
+}
+
+export interface Failure {
+  message: string
+  /** The code of the API; null if it did not answer. */
+  code: string | null
+  requestId: string | null
+  problems: Problem[]
+}
+
+export function failureOf(error: unknown): Failure {
+  if (!(error instanceof PlatformError)) throw error
+  const details = error.details as { errors?: Problem[] } | null
+  return {
+    message: error.code === null ? `The server did not answer: ${error.message}` : error.message,
+    code: error.code,
+    requestId: error.requestId,
+    problems: details?.errors ?? [],
+  }
+}

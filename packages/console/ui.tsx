@@ -1,0 +1,102 @@
+// Parts of pages: dialogs, errors, loading states and code samples.
+import type { ComponentChildren } from 'preact'
+import { useEffect, useRef, useState } from 'preact/hooks'
+import { model } from './model.ts'
+import { fill } from './router.ts'
+import { failureOf, type Failure, type Input } from './session.ts'
+
+export type Loaded<T> = { value: T | null; failure: Failure | null; loading: boolean; reload: () => void }
+
+/** Loads at once and whenever `key` changes; keeps the last value while it loads again. */
+export function useLoaded<T>(load: () => Promise<T>, key: string): Loaded<T> {
+  const [state, setState] = useState<{ key: string; value: T | null; failure: Failure | null }>()
+  const [round, setRound] = useState(0)
+  useEffect(() => {
+    let isCurrent = true
+    load().then(
+      (value) => isCurrent && setState({ key, value, failure: null }),
+      (error) => isCurrent && setState({ key, value: null, failure: failureOf(error) }),
+    )
+    return () => {
+      isCurrent = false
+    }
+  }, [key, round])
+  const reload = (): void => setRound((n) => n + 1)
+  if (state === undefined) return { value: null, failure: null, loading: true, reload }
+  return { ...state, loading: state.key !== key, reload }
+}
+
+/** An error with its way on: the page about its code, and another attempt. */
+export function Problem({ failure, retry }: { failure: Failure; retry?: () => void }) {
+  return (
+    <div class="problem" role="alert">
+      <p>{failure.message}</p>
+      <p>
+        {failure.code !== null && <a href={`/docs/errors#${failure.code}`}>About {failure.code}</a>}
+        {failure.requestId !== null && <small class="soft"> Request {failure.requestId}</small>}
+      </p>
+      {retry !== undefined && (
+        <button type="button" onClick={retry}>
+          Try again
+        </button>
+      )}
+    </div>
+  )
+}
+
+export function Skeleton({ rows = 5 }: { rows?: number }) {
+  return (
+    <div class="skeleton" role="status" aria-label="Loading">
+      {Array.from({ length: rows }, (_, i) => (
+        <div key={i} />
+      ))}
+    </div>
+  )
+}
+
+export function Dialog(props: { title: string; onClose: () => void; children: ComponentChildren }) {
+  const dialog = useRef<HTMLDialogElement>(null)
+  useEffect(() => dialog.current!.showModal(), [])
+  return (
+    <dialog ref={dialog} aria-label={props.title} onClose={props.onClose}>
+      <header>
+        <h2>{props.title}</h2>
+        <button type="button" class="plain" aria-label="Close" onClick={() => dialog.current!.close()}>
+          ✕
+        </button>
+      </header>
+      {props.children}
+    </dialog>
+  )
+}
+
+/** The request of a page or form, for the shell and for the TypeScript client. */
+export function Code({ operation, input }: { operation: string; input: Input }) {
+  return (
+    <details class="code">
+      <summary>As code</summary>
+      <pre tabIndex={0}>{curlOf(operation, input)}</pre>
+      <pre tabIndex={0}>{typescriptOf(operation, input)}</pre>
+    </details>
+  )
+}
+
+function curlOf(operation: string, { path = {}, query = {}, body }: Input): string {
+  const { method, path: template } = model.operations[operation]
+  const search = new URLSearchParams(query as Record<string, string>).toString()
+  const url = location.origin + fill(template, path) + (search === '' ? '' : `?${search}`)
+  const json = JSON.stringify(body)?.replaceAll("'", "'\\''")
+  const data = `-H 'Content-Type: application/json' \\\n  -d '${json}'`
+  return [
+    `curl ${method === 'GET' ? '' : `-X ${method} `}'${url}'`,
+    `-H "Authorization: Bearer $PLATFORM_API_KEY"`,
+    ...(body === undefined ? [] : [data]),
+  ].join(' \\\n  ')
+}
+
+function typescriptOf(operation: string, { path = {}, query = {}, body }: Input): string {
+  const { client, parameters } = model.operations[operation]
+  const input = body ?? (Object.keys(query).length > 0 ? query : undefined)
+  const values = [...parameters.map((name) => path[name]), ...(input === undefined ? [] : [input])]
+  return `await client.${client ?? operation}(${values.map((value) => JSON.stringify(value)).join(', ')})`
+}

@@ -1,0 +1,140 @@
+// How values look.
+import type { ConsoleField } from './model-types.ts'
+import { pathOfId } from './model.ts'
+import { href } from './router.ts'
+
+const times = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeStyle: 'medium' })
+const ago = new Intl.RelativeTimeFormat(undefined, { numeric: 'auto' })
+const numbers = new Intl.NumberFormat()
+const good = new Set([
+  'active',
+  'paid',
+  'succeeded',
+  'completed',
+  'complete',
+  'ready',
+  'delivered',
+  'accepted',
+])
+const bad = new Set([
+  'failed',
+  'canceled',
+  'cancelled',
+  'disabled',
+  'revoked',
+  'expired',
+  'past_due',
+  'deleted',
+])
+const waiting = new Set(['pending', 'processing', 'queued', 'open', 'running', 'incomplete', 'indexing'])
+
+/** @param item the resource, for values that need another field, such as the currency of an amount. */
+export function Value({ field, value, item }: { field: ConsoleField; value: any; item: any }) {
+  if (value === null || value === undefined || value === '') return <span class="soft">–</span>
+  switch (field.kind) {
+    case 'time':
+      return <Time value={value} />
+    case 'bytes':
+      return <>{bytes(value)}</>
+    case 'money':
+      return <>{money(value, item?.currency)}</>
+    case 'number':
+      return <>{numbers.format(value)}</>
+    case 'boolean':
+      return <>{value ? 'Yes' : 'No'}</>
+    case 'choice':
+      return <State value={String(value)} />
+    case 'choices':
+    case 'texts':
+      return <>{value.length === 0 ? <span class="soft">–</span> : value.join(', ')}</>
+    case 'id':
+      return <Id value={value} />
+    case 'object':
+      return <Fields fields={field.fields ?? []} item={value} />
+    case 'json':
+      return typeof value === 'object' ? <Json value={value} /> : <>{String(value)}</>
+    default:
+      return <>{String(value)}</>
+  }
+}
+
+export function Fields({ fields, item }: { fields: ConsoleField[]; item: any }) {
+  return (
+    <dl>
+      {fields.map((field) => (
+        <div key={field.name}>
+          <dt>{field.title}</dt>
+          <dd>
+            <Value field={field} value={item[field.name]} item={item} />
+          </dd>
+        </div>
+      ))}
+    </dl>
+  )
+}
+
+function Json({ value }: { value: object }) {
+  if (Object.keys(value).length === 0) return <span class="soft">–</span>
+  return (
+    // The region scrolls, so the keyboard must reach it.
+    <pre tabIndex={0}>{JSON.stringify(value, null, 2)}</pre>
+  )
+}
+
+function Id({ value }: { value: string }) {
+  const path = pathOfId(value)
+  return path === null ? (
+    <code>{value}</code>
+  ) : (
+    <a href={href(path)}>
+      <code>{value}</code>
+    </a>
+  )
+}
+
+function State({ value }: { value: string }) {
+  const kind = good.has(value) ? 'good' : bad.has(value) ? 'bad' : waiting.has(value) ? 'waiting' : ''
+  return <span class={`state ${kind}`}>{value.replaceAll('_', ' ')}</span>
+}
+
+export function Time({ value }: { value: string }) {
+  const date = new Date(value)
+  return (
+    <time dateTime={value} title={times.format(date)}>
+      {relative(date)}
+    </time>
+  )
+}
+
+const units: Array<[Intl.RelativeTimeFormatUnit, number]> = [
+  ['year', 31_536_000],
+  ['month', 2_592_000],
+  ['day', 86_400],
+  ['hour', 3_600],
+  ['minute', 60],
+]
+
+function relative(date: Date): string {
+  const seconds = (date.getTime() - Date.now()) / 1000
+  for (const [unit, size] of units)
+    if (Math.abs(seconds) >= size) return ago.format(Math.round(seconds / size), unit)
+  return ago.format(Math.round(seconds), 'second')
+}
+
+export function bytes(value: number): string {
+  const names = ['byte', 'kilobyte', 'megabyte', 'gigabyte', 'terabyte']
+  const i = value < 1000 ? 0 : Math.min(names.length - 1, Math.floor(Math.log10(value) / 3))
+  return new Intl.NumberFormat(undefined, {
+    style: 'unit',
+    unit: names[i],
+    unitDisplay: 'short',
+    maximumFractionDigits: 1,
+  }).format(value / 1000 ** i)
+}
+
+/** @param value in the smallest unit of the currency. */
+function money(value: number, currency: string | undefined): string {
+  if (currency === undefined) return numbers.format(value)
+  const format = new Intl.NumberFormat(undefined, { style: 'currency', currency: currency.toUpperCase() })
+  return format.format(value / 10 ** format.resolvedOptions().maximumFractionDigits!)
+}

@@ -1,0 +1,283 @@
+// What the console knows of the contract: lists, details, forms and actions, which it shows without code of
+// their own. A new operation appears there with the next generation.
+import { resolve } from '@platform-api/openapi/resolve.ts'
+import type {
+  ConsoleDetail,
+  ConsoleField,
+  ConsoleList,
+  ConsoleModel,
+  ConsoleOperation,
+} from '../../packages/console/model-types.ts'
+import type { Operation } from './model.ts'
+
+type Json = any
+
+/** Parameters that every list has; the console sends them by itself. */
+const common = new Set(['page', 'limit', 'cursor', 'order', 'sort', 'metadata', 'created_after'])
+for (const name of ['created_before', 'updated_after', 'updated_before']) common.add(name)
+/** The field that names a resource in a table, the best first. */
+const leads = ['name', 'title', 'subject', 'email', 'url', 'content', 'type', 'number', 'id']
+const maxColumns = 6
+const longText = 300
+
+export function consoleModel(
+  document: Json,
+  operations: Operation[],
+  names: Map<string, string>,
+): ConsoleModel {
+  const shown = operations.filter(({ scopes }) => scopes !== null)
+  const details = detailsOf(document, shown)
+  const lists = listsOf(document, shown, details)
+  for (const detail of details) {
+    const inside = lists.filter(({ path }) => parentOf(path) === detail.path)
+    const about = lists.filter(({ filters }) => detail.prefix !== null && refersTo(filters, detail.prefix))
+    detail.related = [
+      ...inside.map(({ path, title }) => ({ path, title, filter: null })),
+      ...about.map(({ path, title, filters }) => ({
+        path,
+        title,
+        filter: filters.find(({ prefix }) => prefix === detail.prefix)!.name,
+      })),
+    ]
+  }
+  return {
+    title: document.info.title,
+    version: document.info.version,
+    groups: groupsOf(document, lists, details),
+    lists,
+    details,
+    operations: Object.fromEntries(
+      shown.map((operation) => [operation.id, operationOf(document, operation, names.get(operation.id))]),
+    ),
+  }
+}
+
+const refersTo = (fields: ConsoleField[], prefix: string): boolean =>
+  fields.some((field) => field.prefix === prefix)
+const parentOf = (path: string): string => path.slice(0, path.lastIndexOf('/'))
+const lastOf = (path: string): string => path.slice(path.lastIndexOf('/') + 1)
+const isParameter = (segment: string): boolean => segment.startsWith('{')
+const parametersIn = (path: string): string[] => path.match(/\{\w+\}/g) ?? []
+
+/** `api-keys` and `created_at` become `API keys` and `Created at`. */
+function titleOf(name: string): string {
+  const words = name.replaceAll(/[-_]/g, ' ').replace(/\b(api|ai|id|url|ip)\b/g, (word) => word.toUpperCase())
+  return words[0].toUpperCase() + words.slice(1)
+}
+
+function answerOf({ responses }: Operation): Json {
+  return responses.find(({ status }) => status >= 200 && status < 300 && status !== 206)
+}
+
+function itemOf(document: Json, operation: Operation): Json | null {
+  if (operation.method !== 'get') return null
+  const properties = resolve(document, answerOf(operation)?.schema)?.properties ?? {}
+  const isPaged = 'pagination' in properties || 'next_cursor' in properties
+  const data = resolve(document, properties.data)
+  return isPaged && data?.type === 'array' ? data.items : null
+}
+
+const isJson = (operation: Operation): boolean => answerOf(operation)?.contentType === 'application/json'
+
+function listsOf(document: Json, operations: Operation[], details: ConsoleDetail[]): ConsoleList[] {
+  return operations.flatMap((operation): ConsoleList[] => {
+    const items = itemOf(document, operation)
+    if (items === null) return []
+    const { path, query } = operation
+    const fields = fieldsOf(document, resolve(document, items))
+    const sort = query.find(({ name }) => name === 'sort')
+    return [
+      {
+        path,
+        title: titleOf(lastOf(path)),
+        tag: operation.tag,
+        operation: operation.id,
+        columns: columnsOf(fields),
+        filters: query
+          .filter(({ name }) => !common.has(name))
+          .map(({ name, schema, required }) => fieldOf(document, name, schema, required === true)),
+        sort: resolve(document, sort?.schema)?.enum ?? [],
+        ordered: query.some(({ name }) => name === 'order'),
+        create: creationOf(operations, path, items),
+        item: itemPathOf(operations, details, path, items),
+      },
+    ]
+  })
+}
+
+/** The operation that creates an item: POST on the list, or one that answers with the same schema. */
+function creationOf(operations: Operation[], path: string, items: Json): string | null {
+  const posts = operations.filter(({ method }) => method === 'post')
+  const here = posts.find((operation) => operation.path === path)
+  if (here !== undefined) return here.id
+  const elsewhere = posts.find((operation) => {
+    const answer = answerOf(operation)
+    const isNew = answer?.status === 201 && answer.schema?.$ref !== undefined
+    return isNew && answer.schema.$ref === items.$ref && parametersIn(operation.path).length === 0
+  })
+  return parametersIn(path).length === 0 ? (elsewhere?.id ?? null) : null
+}
+
+/** The path of an item: below the list, or where the same schema is found by its ID alone. */
+function itemPathOf(
+  operations: Operation[],
+  details: ConsoleDetail[],
+  path: string,
+  items: Json,
+): string | null {
+  const below = details.find((detail) => parentOf(detail.path) === path)
+  if (below !== undefined) return below.path
+  const same = operations.find((operation) => {
+    const isOne = operation.method === 'get' && parametersIn(operation.path).length === 1
+    return isOne && items.$ref !== undefined && answerOf(operation)?.schema?.$ref === items.$ref
+  })
+  return same?.path ?? null
+}
+
+function detailsOf(document: Json, operations: Operation[]): ConsoleDetail[] {
+  return operations.flatMap((operation): ConsoleDetail[] => {
+    const { path, method, id } = operation
+    const isItem = isParameter(lastOf(path))
+    const isOther = parametersIn(path).length > 0 && !isItem
+    if (method !== 'get' || !isJson(operation) || isOther || itemOf(document, operation) !== null) return []
+    const at = (verb: string): string | null =>
+      operations.find((other) => other.path === path && other.method === verb)?.id ?? null
+    const schema = resolve(document, answerOf(operation).schema)
+    const fields = fieldsOf(document, schema)
+    return [
+      {
+        path,
+        title: isItem ? titleOf(lastOf(parentOf(path))) : titleOf(path.slice(1).replaceAll('/', ' ')),
+        tag: operation.tag,
+        operation: id,
+        prefix:
+          parametersIn(path).length === 1 ? (fields.find(({ name }) => name === 'id')?.prefix ?? null) : null,
+        fields,
+        update: at('put'),
+        remove: at('delete'),
+        actions: operations
+          .filter(
+            (other) =>
+              other.method === 'post' && parentOf(other.path) === path && !isParameter(lastOf(other.path)),
+          )
+          .filter(
+            (other) => isJson(other) && !operations.some((o) => o.path === other.path && o.method === 'get'),
+          )
+          .map((other) => ({ title: titleOf(lastOf(other.path)), operation: other.id })),
+        related: [],
+      },
+    ]
+  })
+}
+
+/** The pages of the navigation: lists and details whose paths have no parameters, by groups of tags. */
+function groupsOf(document: Json, lists: ConsoleList[], details: ConsoleDetail[]): ConsoleModel['groups'] {
+  const pages = [...lists, ...details].filter(({ path }) => parametersIn(path).length === 0)
+  const groups: Array<{ name: string; tags: string[] }> = document['x-tagGroups'] ?? [
+    { name: document.info.title, tags: pages.map(({ tag }) => tag) },
+  ]
+  return groups
+    .map(({ name, tags }) => ({
+      title: name,
+      pages: pages
+        .filter(({ tag }) => tags.includes(tag))
+        .map(({ path, title, operation }) => ({ path, title, operation })),
+    }))
+    .filter((group) => group.pages.length > 0)
+}
+
+function operationOf(document: Json, operation: Operation, client: string | undefined): ConsoleOperation {
+  const { method, fullPath, summary, body, secretAnswer, path_ } = operation
+  const schema = body?.schema ?? body?.fields ?? null
+  const fields = schema === null ? [] : fieldsOf(document, resolve(document, schema))
+  const isForm = body?.schema === null && body.form !== null
+  const file = isForm ? [fileField(body.form!.file)] : []
+  return {
+    method: method.toUpperCase(),
+    path: fullPath,
+    parameters: path_.map(({ name }) => name),
+    summary,
+    client: client ?? null,
+    fields: body === null ? null : [...file, ...fields],
+    /** The body as JSON, for a schema that is no object with fields. */
+    choice: schema !== null && fields.length === 0 && isChoice(resolve(document, schema)),
+    secret: secretAnswer,
+  }
+}
+
+const isChoice = (schema: Json): boolean => schema.oneOf !== undefined || schema.anyOf !== undefined
+const fileField = (name: string): ConsoleField => ({
+  name,
+  title: titleOf(name),
+  kind: 'file',
+  required: true,
+  nullable: false,
+})
+
+function fieldsOf(document: Json, schema: Json): ConsoleField[] {
+  const parts: Json[] = [schema, ...(schema.allOf ?? []).map((part: Json) => resolve(document, part))]
+  const required = new Set(parts.flatMap((part) => part.required ?? []))
+  return parts.flatMap((part) =>
+    Object.entries<Json>(part.properties ?? {}).map(([name, property]) =>
+      fieldOf(document, name, property, required.has(name)),
+    ),
+  )
+}
+
+function fieldOf(document: Json, name: string, declared: Json, required: boolean): ConsoleField {
+  const outer = resolve(document, declared)
+  const alternatives: Json[] = (outer.anyOf ?? outer.oneOf ?? []).map((each: Json) => resolve(document, each))
+  const [only, ...others] = alternatives.filter(({ type }) => type !== 'null')
+  const schema: Json =
+    only !== undefined && others.length === 0 ? { ...only, ...outer, anyOf: undefined } : outer
+  const types: string[] = [schema.type ?? only?.type ?? []].flat()
+  const nullable = types.includes('null') || alternatives.some(({ type }) => type === 'null')
+  const items = resolve(document, schema.items)
+  const prefix = /^\^([a-z]{2,5})_/.exec(schema.pattern ?? only?.pattern ?? '')?.[1]
+  const field: ConsoleField = { name, title: titleOf(name), kind: 'json', required, nullable }
+  if (declared.description ?? schema.description) field.help = declared.description ?? schema.description
+  if (schema.enum !== undefined)
+    return { ...field, kind: 'choice', values: schema.enum.filter((v: Json) => v !== null) }
+  if (schema.const !== undefined) return { ...field, kind: 'choice', values: [schema.const] }
+  if (others.length > 0) return field
+  if (types.includes('array')) {
+    if (items?.enum !== undefined) return { ...field, kind: 'choices', values: items.enum }
+    return { ...field, kind: [items?.type].flat().includes('string') ? 'texts' : 'json' }
+  }
+  if (types.includes('object'))
+    return schema.properties === undefined
+      ? { ...field, kind: 'json' }
+      : { ...field, kind: 'object', fields: fieldsOf(document, schema) }
+  if (types.includes('boolean')) return { ...field, kind: 'boolean' }
+  if (types.includes('integer') || types.includes('number')) return { ...field, kind: numberKind(name) }
+  if (!types.includes('string')) return field
+  if (prefix !== undefined) return { ...field, kind: 'id', prefix }
+  if (schema.format === 'date-time') return { ...field, kind: 'time' }
+  return { ...field, kind: (schema.maxLength ?? 0) > longText ? 'long' : 'text' }
+}
+
+function numberKind(name: string): 'bytes' | 'money' | 'number' {
+  if (/(^|_)bytes$/.test(name)) return 'bytes'
+  return /(^|_)amount$/.test(name) ? 'money' : 'number'
+}
+
+function columnsOf(fields: ConsoleField[]): ConsoleField[] {
+  const flat = fields.filter(({ kind }) => !['json', 'object', 'texts', 'choices', 'file'].includes(kind))
+  const lead = leads
+    .map((name) => flat.find((field) => field.name === name))
+    .find((field) => field !== undefined)
+  const weight = ({ name, kind }: ConsoleField): number => {
+    if (name === 'created_at') return 9
+    const order = ['choice', 'money', 'bytes', 'number', 'boolean', 'text', 'id', 'time', 'long']
+    return name === 'id' || name === 'project_id' ? 8 : order.indexOf(kind)
+  }
+  const rest = flat
+    .filter((field) => field !== lead && !['id', 'updated_at', 'currency'].includes(field.name))
+    .map((field, i) => ({ field, i }))
+    .sort((a, b) => weight(a.field) - weight(b.field) || a.i - b.i)
+    .map(({ field }) => field)
+  const created = rest.find(({ name }) => name === 'created_at')
+  const others = rest.filter((field) => field !== created)
+  const columns = [lead, ...others.slice(0, maxColumns - 2), created].filter((field) => field !== undefined)
+  return columns.map(({ help: _, ...column }) => column)
+}
