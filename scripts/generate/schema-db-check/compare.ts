@@ -34,7 +34,8 @@ function unwrapped(schema: Json): { nullable: boolean; value: Json } {
   const alternatives = (schema.anyOf ?? schema.oneOf ?? []).filter((each: Json) => each.type !== 'null')
   if (alternatives.length === 1 && schema.type === undefined)
     return { nullable: true, value: alternatives[0] }
-  const types = [schema.type ?? []].flat()
+  // The alternatives of a discriminator are objects.
+  const types = [schema.type ?? (schema.discriminator === undefined ? [] : 'object')].flat()
   const rest = types.filter((type) => type !== 'null')
   return { nullable: types.includes('null'), value: { ...schema, type: rest.length === 1 ? rest[0] : rest } }
 }
