@@ -1,5 +1,6 @@
-// The default handlers of resources with x-crud: list, create, get, update and delete in a project, with the
-// checks, events and conflicts of handlers written by hand. A module of handlers/ replaces single ones.
+// The default handlers of resources with x-crud: list, create, get, update and delete in a project or
+// in another such resource, with the checks, events and conflicts of handlers written by hand. A module of
+// handlers/ replaces single ones.
 import { resources, type Resources } from '../generated/resources.ts'
 import type { components, operations } from '../generated/types.ts'
 import { changesOf } from '../infra/changes.ts'
@@ -9,7 +10,7 @@ import { timestampAfter } from '../infra/database/timestamps.ts'
 import { conflict, notFound } from '../infra/errors.ts'
 import { newId, timeOf, type IdPrefix } from '../infra/ids.ts'
 import type { Handler, HandlerServices } from './handler.ts'
-import { findProject, openProject, requireProjectStatus } from './projects/access.ts'
+import { findProject, requireProjectStatus } from './projects/access.ts'
 
 type Ids<R extends keyof Resources> = Extract<Resources[R][keyof Resources[R]], keyof operations>
 type Row<R extends keyof Resources> = R extends keyof components['schemas'] ? components['schemas'][R] : never
@@ -17,32 +18,63 @@ type Row<R extends keyof Resources> = R extends keyof components['schemas'] ? co
 /** The statements of a resource: the module of generated/sql with its name. */
 interface Statements<Item> {
   list(db: Db, query: any): Promise<{ data: Item[] }>
-  find(db: Db, key: { id: string; project_id: string }): Promise<Item | undefined>
-  lock(db: Db, key: { id: string; project_id: string }): Promise<Item | undefined>
+  find(db: Db, key: any): Promise<Item | undefined>
+  lock(db: Db, key: any): Promise<Item | undefined>
   insert(db: Db, row: any): Promise<Item>
   update(db: Db, row: any): Promise<Item>
   remove(db: Db, key: { id: string }): Promise<void>
 }
 
+/** The statements of the resource that another one is in. */
+type Outer<R extends keyof Resources> = Resources[R] extends { parent: infer P extends keyof Resources }
+  ? [outer: Pick<Statements<Row<P>>, 'find' | 'lock'>]
+  : []
+
 /** The types of a request hold for every resource; its schemas are checked before. */
 type AnyRequest = any
 
-/** @param sql the module of generated/sql with the statements of the resource. */
+/**
+ * @param sql the module of generated/sql with the statements of the resource.
+ * @param outer that of the resource it is in, for a resource with a `parent`.
+ */
 export function resourceHandlers<R extends keyof Resources & string>(
   resource: R,
   sql: Statements<Row<R>>,
+  ...[outerSql]: Outer<R>
 ): { [Id in Ids<R>]: Handler<Id> } {
-  const { name, event, prefix, path, list, parameter, absent } = resources[resource]
+  const { name, event, prefix, path, list, parameter, outer, absent } = resources[resource]
 
-  async function found(db: Db, { params }: AnyRequest, find = sql.find): Promise<any> {
-    const row = await find(db, { id: params[parameter], project_id: params.id })
-    if (row === undefined) throw notFound(name, params[parameter])
+  /** The columns that say what the resource is in. */
+  const placeOf = ({ params }: AnyRequest): Record<string, string> => ({
+    project_id: params.id,
+    ...(outer && { [outer.parameter]: params[outer.parameter] }),
+  })
+
+  async function found(db: Db, request: AnyRequest, find = sql.find): Promise<any> {
+    const id = request.params[parameter]
+    const row = await find(db, { id, ...placeOf(request) })
+    if (row === undefined) throw notFound(name, id)
     return row
   }
 
-  /** Locks the project and the row. The 404 of the row comes before the 409 of the project. */
+  /** Throws 404 when what the resource is in does not exist in the project. */
+  async function requireOuter(db: Db, { params }: AnyRequest, { lock = false } = {}): Promise<void> {
+    if (outer === null) return
+    const id = params[outer.parameter]
+    const find = lock ? outerSql!.lock : outerSql!.find
+    if ((await find(db, { id, project_id: params.id })) === undefined) throw notFound(outer.name, id)
+  }
+
+  async function openOuter(db: Db, request: AnyRequest, options: { lock?: boolean } = {}): Promise<void> {
+    const project = await findProject(db, request, options)
+    await requireOuter(db, request, options)
+    requireProjectStatus(project, request)
+  }
+
+  /** Locks the project, what the resource is in, and the row. Their 404 come before the project's 409. */
   async function locked(tx: Db, request: AnyRequest): Promise<any> {
     const project = await findProject(tx, request, { lock: true })
+    await requireOuter(tx, request, { lock: true })
     const row = await found(tx, request, sql.lock)
     requireProjectStatus(project, request)
     request.ifMatch(row)
@@ -54,27 +86,28 @@ export function resourceHandlers<R extends keyof Resources & string>(
 
   const handlers = {
     async [`list${list}`](request: AnyRequest, { db }: HandlerServices) {
-      await openProject(db, request)
-      return { status: 200, body: await sql.list(db, { project_id: request.params.id, ...request.query }) }
+      await openOuter(db, request)
+      return { status: 200, body: await sql.list(db, { ...placeOf(request), ...request.query }) }
     },
 
     async [`create${resource}`](request: AnyRequest, services: HandlerServices) {
       return await services.db.transaction(async (tx) => {
-        const { id: projectId } = await openProject(tx, request, { lock: true })
+        await openOuter(tx, request, { lock: true })
         const id = newId(prefix as IdPrefix)
-        const row = { ...absent, ...request.body, id, project_id: projectId, created_at: timeOf(id) }
+        const row = { ...absent, ...request.body, id, ...placeOf(request), created_at: timeOf(id) }
         const created = await orConflict(
           sql.insert(tx, { ...row, created_by: request.principal.userId }),
           name,
         )
         await emit(services, tx, 'created', created)
-        const location = `/v1/projects/${projectId}/${path}/${id}`
+        const of = path.replace(/\{(\w+)\}/g, (_, parameter) => request.params[parameter])
+        const location = `/v1${of}/${id}`
         return { status: 201, body: created, headers: { location } }
       })
     },
 
     async [`get${resource}`](request: AnyRequest, { db }: HandlerServices) {
-      await openProject(db, request)
+      await openOuter(db, request)
       return { status: 200, body: await found(db, request) }
     },
 

@@ -1,11 +1,13 @@
 // Expands x-crud, before everything else reads the spec: a path item with it and a schema become the five
-// operations of a resource in a project, with their schemas and events. docs/spec-extensions.md describes it.
+// operations of a resource in a project, or in another such resource, with their schemas and events.
+// docs/spec-extensions.md describes it.
 import { BaseResolver, type Document, type Source } from '@redocly/openapi-core'
 import { existsSync, readFileSync } from 'node:fs'
 import { dirname, resolve } from 'node:path'
 import { parse } from 'yaml'
 import { GenerateError } from './error.ts'
 import { resolve as resolved } from '@platform-api/openapi/resolve.ts'
+import { requestSchema } from './request-schemas.ts'
 import { banner } from './types.ts'
 
 type Json = any
@@ -13,6 +15,8 @@ type Json = any
 interface Declared {
   /** The component of the resource, in the same file: the fields that this project's users see. */
   schema: string
+  /** The schema of the resource that it is in, with x-crud in the same file. Without one: the project. */
+  parent?: string
   /** The prefix of ids. */
   prefix: string
   tag: string
@@ -42,6 +46,8 @@ const isComplete = (crud: Declared | undefined): crud is Declared =>
 const words = (name: string): string => name.replace(/(?<=.)([A-Z])/g, ' $1').toLowerCase()
 const snake = (name: string): string => words(name).replaceAll(' ', '_')
 const capital = (name: string): string => name[0].toUpperCase() + name.slice(1)
+const idParameter = (schema: string): string => `${snake(schema)}_id`
+const outerOf = ({ parent }: Declared): string => (parent === undefined ? 'project' : words(parent))
 const itemOf = (name: string): string => `${name}Item`
 const common = (kind: string, name: string): Json => ({ $ref: `common.yaml#/components/${kind}/${name}` })
 
@@ -54,7 +60,7 @@ function expandPaths(root: Json, file: string): void {
     const crud = target === undefined ? undefined : crudIn(resolve(dirname(file), target), name)
     if (!isComplete(crud)) continue
     const { schema, scopes } = crud
-    paths[`${path}/{${snake(schema)}_id}`] = { $ref: `${target}#/paths/${itemOf(name)}` }
+    paths[`${path}/{${idParameter(schema)}}`] = { $ref: `${target}#/paths/${itemOf(name)}` }
     root['x-events'] ??= {}
     for (const verb of ['created', 'updated', 'deleted'])
       root['x-events'][`${snake(schema)}.${verb}`] ??= {
@@ -79,10 +85,9 @@ function expandResources(file: Json): void {
     // The lint reports what is wrong with the extension.
     if (!isComplete(crud) || schema?.properties === undefined) continue
     file.paths[name] = { ...listAndCreate(name, crud, schema), ...item }
-    const idName = `${crud.schema}Id`
-    const item_ = getUpdateDelete(crud, idName)
+    const item_ = getUpdateDelete(crud)
     file.paths[itemOf(name)] = { ...item_, ...file.paths[itemOf(name)] }
-    Object.assign(file.components.schemas, schemasOf(name, crud, schema, idName))
+    Object.assign(file.components.schemas, schemasOf(name, crud, schema, file.components.schemas))
   }
 }
 
@@ -118,14 +123,14 @@ function listAndCreate(name: string, crud: Declared, schema: Json): Json {
     schema: withoutDefault(schema.properties[field]),
   })
   return {
-    parameters: [{ $ref: 'projects.yaml#/components/parameters/ProjectId' }],
+    parameters: outerParameters(crud),
     get: {
       ...operation(
         crud,
         `list${capital(name)}`,
         'read',
         `List ${words(name)}`,
-        `Returns the ${words(name)} of a project.`,
+        `Returns the ${words(name)} of a ${outerOf(crud)}.`,
       ),
       parameters: [
         {
@@ -144,7 +149,7 @@ function listAndCreate(name: string, crud: Declared, schema: Json): Json {
         `create${one}`,
         'write',
         `Create a ${words(one)}`,
-        `Adds a ${words(one)} to a project.`,
+        `Adds a ${words(one)} to a ${outerOf(crud)}.`,
       ),
       requestBody: { required: true, content: json(`${one}Create`) },
       responses: { '201': { description: `The new ${words(one)}.`, content: json(one) } },
@@ -152,23 +157,29 @@ function listAndCreate(name: string, crud: Declared, schema: Json): Json {
   }
 }
 
-function getUpdateDelete(crud: Declared, idName: string): Json {
+function pathParameter(schema: string): Json {
+  return {
+    name: idParameter(schema),
+    in: 'path',
+    required: true,
+    description: `The ID of the ${words(schema)}.`,
+    schema: { $ref: `#/components/schemas/${schema}Id` },
+  }
+}
+
+function outerParameters({ parent }: Declared): Json[] {
+  const project = { $ref: 'projects.yaml#/components/parameters/ProjectId' }
+  return parent === undefined ? [project] : [project, pathParameter(parent)]
+}
+
+function getUpdateDelete(crud: Declared): Json {
   const one = crud.schema
   const what = words(one)
   const conflict = { '409': common('responses', 'Conflict') }
   return {
-    parameters: [
-      { $ref: 'projects.yaml#/components/parameters/ProjectId' },
-      {
-        name: `${snake(one)}_id`,
-        in: 'path',
-        required: true,
-        description: `The ID of the ${what}.`,
-        schema: { $ref: `#/components/schemas/${idName}` },
-      },
-    ],
+    parameters: [...outerParameters(crud), pathParameter(one)],
     get: {
-      ...operation(crud, `get${one}`, 'read', `Get a ${what}`, `Returns a ${what} of a project.`),
+      ...operation(crud, `get${one}`, 'read', `Get a ${what}`, `Returns a ${what} of a ${outerOf(crud)}.`),
       responses: { '200': { description: `The ${what}.`, content: json(one) } },
     },
     put: {
@@ -190,14 +201,20 @@ function getUpdateDelete(crud: Declared, idName: string): Json {
 }
 
 /** The schemas of the resource: its id, itself, its creation and update, and its list. */
-function schemasOf(name: string, crud: Declared, schema: Json, idName: string): Json {
-  const { schema: one, prefix } = crud
+function schemasOf(name: string, crud: Declared, schema: Json, components: Record<string, Json>): Json {
+  const { schema: one, parent, prefix } = crud
+  const idName = `${one}Id`
   const own = Object.entries<Json>(schema.properties)
-  const writable = own.filter(([, property]) => property.readOnly !== true)
+  const writable = own
+    .filter(([, property]) => property.readOnly !== true)
+    .map(([key, property]): [string, Json] => [key, requestSchema(property, components)])
   const answered = Object.fromEntries(own.map(([key, property]) => [key, withoutDefault(property)]))
   const properties = {
     id: { $ref: `#/components/schemas/${idName}` },
     project_id: common('schemas', 'ProjectId'),
+    ...(parent !== undefined && {
+      [idParameter(parent)]: { $ref: `#/components/schemas/${parent}Id` },
+    }),
     ...answered,
     created_by: {
       ...common('schemas', 'UserId'),
@@ -264,7 +281,7 @@ const isMetadata = ({ $ref }: Json): boolean => $ref?.endsWith('/schemas/Metadat
 
 /** A resource with x-crud, for the emitters. */
 export interface CrudResource extends Declared {
-  /** The last segment of its path. */
+  /** The path of its list in the contract, with the names of parameters in braces. */
   path: string
   /** The name of its list, such as `notes`. */
   name: string
@@ -282,6 +299,11 @@ export function takeResources(document: Json): CrudResource[] {
     if (item.get === undefined)
       throw new GenerateError(
         `x-crud of ${url}: there is no schema ${crud.schema} with properties in its file.`,
+      )
+    const expected = crud.parent === undefined ? '/projects/{id}' : `/{${idParameter(crud.parent)}}`
+    if (!url.split('/').slice(0, -1).join('/').endsWith(expected))
+      throw new GenerateError(
+        `x-crud of ${url}: the path of a list in a ${outerOf(crud)} ends with ${expected}/ and its name.`,
       )
     const { properties } = document.components.schemas[crud.schema]
     const creation = document.components.schemas[`${crud.schema}Create`]
@@ -301,7 +323,7 @@ export function takeResources(document: Json): CrudResource[] {
     return [
       {
         ...crud,
-        path: url.split('/').at(-1)!,
+        path: url,
         name: name[0].toLowerCase() + name.slice(1),
         properties,
         absent,
@@ -324,7 +346,7 @@ export function resourceStatements(document: Json, resources: CrudResource[]): M
 }
 
 function statementsOf(document: Json, resource: CrudResource): Array<[string, string]> {
-  const { schema, name, properties, sort = [], filters = [] } = resource
+  const { schema, parent, name, properties, sort = [], filters = [] } = resource
   const table = snake(name)
   const what = words(schema)
   const column = (key: string): string => properties[key]['x-column'] ?? key
@@ -338,22 +360,24 @@ function statementsOf(document: Json, resource: CrudResource): Array<[string, st
     return values !== undefined || !isScalar
   })
   const types = typed.map((key) => `-- @type ${key} Schemas['${schema}']['${key}']\n`).join('')
-  const fixed = new Set(['id', 'project_id', 'created_by', 'created_at', 'updated_at'])
+  const outer = parent === undefined ? [] : [idParameter(parent)]
+  const fixed = new Set(['id', 'project_id', ...outer, 'created_by', 'created_at', 'updated_at'])
+  const inside = ['project_id', ...outer].map((key) => `t.${column(key)} = :${key}`).join(' AND ')
   const own = keys.filter((key) => !fixed.has(key))
-  const found = `SELECT ${selected('t.')}\nFROM ${table} t\nWHERE t.id = :id AND t.project_id = :project_id\n`
+  const found = `SELECT ${selected('t.')}\nFROM ${table} t\nWHERE t.id = :id AND ${inside}\n`
   const filterable = ['created_at', 'updated_at', 'metadata'].filter((key) => keys.includes(key))
   const inserted = keys.map((key) => (key === 'updated_at' ? ':created_at' : given(key)))
   const statements = {
     list:
-      `-- The ${words(name)} of a project.\n-- @page\n${types}SELECT ${selected('t.')}\nFROM ${table} t\n` +
-      'WHERE t.project_id = :project_id\n' +
+      `-- The ${words(name)} of a ${outerOf(resource)}.\n-- @page\n${types}` +
+      `SELECT ${selected('t.')}\nFROM ${table} t\nWHERE ${inside}\n` +
       `-- @common ${filterable.map((key) => `t.${column(key)}`).join(' ')}\n` +
       filters.map((key) => `-- @filter ${key}\nt.${column(key)} = :${key}\n`).join('') +
       ['created_at', 'updated_at', ...sort].map((key) => `-- @sort ${key}\nt.${column(key)}\n`).join('') +
       '-- @id\nt.id\n',
-    find: `-- A ${what} of a project.\n-- @optional\n${types}${found}`,
+    find: `-- A ${what} of a ${outerOf(resource)}.\n-- @optional\n${types}${found}`,
     lock:
-      `-- A ${what} of a project, locked against other writers.\n-- @optional\n` +
+      `-- A ${what} of a ${outerOf(resource)}, locked against other writers.\n-- @optional\n` +
       `${types}${found}FOR NO KEY UPDATE\n`,
     insert:
       `-- Inserts a ${what}.\n-- @one\n${types}INSERT INTO ${table} (${keys.map(column).join(', ')})\n` +
@@ -369,18 +393,19 @@ function statementsOf(document: Json, resource: CrudResource): Array<[string, st
 
 /** generated/resources.ts: what services/resources.ts knows of each resource. */
 export function emitResources(resources: CrudResource[]): string {
-  const types = resources.map(({ schema, name }) => {
-    const ids = { list: `list${capital(name)}`, get: `get${schema}` }
+  const types = resources.map(({ schema, parent, name }) => {
+    const ids = { ...(parent && { parent }), list: `list${capital(name)}`, get: `get${schema}` }
     const writes = { create: `create${schema}`, update: `update${schema}`, remove: `delete${schema}` }
     const fields = Object.entries({ ...ids, ...writes }).map(([key, id]) => `    ${key}: '${id}'`)
     return `  ${schema}: {\n${fields.join('\n')}\n  }\n`
   })
-  const rows = resources.map(({ schema, name, prefix, path, absent }) => {
+  const rows = resources.map(({ schema, parent, name, prefix, path, absent }) => {
     const row = { name: words(schema), event: snake(schema), prefix, path, list: capital(name) }
-    return `  ${schema}: ${JSON.stringify({ ...row, parameter: `${snake(schema)}_id`, absent })},\n`
+    const outer = parent === undefined ? null : { name: words(parent), parameter: idParameter(parent) }
+    return `  ${schema}: ${JSON.stringify({ ...row, parameter: idParameter(schema), outer, absent })},\n`
   })
   return `${banner}
-/** The operations of the resources with x-crud, by schema. */
+/** The operations of the resources with x-crud, and the resource that each is in, by schema. */
 export interface Resources {
 ${types.join('')}}
 
@@ -391,12 +416,14 @@ export interface ResourceInfo {
   event: string
   /** Of its ids. */
   prefix: string
-  /** The last segment of the path of its list. */
+  /** The path of its list in the contract, with the names of parameters in braces. */
   path: string
   /** The name of its list in operation ids. */
   list: string
   /** The path parameter with its id. */
   parameter: string
+  /** The resource that it is in; null for the project alone. */
+  outer: { name: string; parameter: string } | null
   /** The values of fields that a creation leaves out. */
   absent: Record<string, unknown>
 }

@@ -67,9 +67,13 @@ const extensions: Record<string, Record<string, Check>> = {
   PathItem: {
     'x-crud': (value) =>
       ['schema', 'prefix', 'tag'].every((key) => text(value?.[key]) === null) &&
-      ['scopes', 'roles'].every((key) => text(value[key]?.read) === null && text(value[key].write) === null)
+      ['scopes', 'roles'].every(
+        (key) => text(value[key]?.read) === null && text(value[key].write) === null,
+      ) &&
+      (value.parent === undefined || text(value.parent) === null)
         ? null
-        : 'an object with `schema`, `prefix`, `tag`, and `read` and `write` of `scopes` and of `roles`',
+        : 'an object with `schema`, `prefix`, `tag`, and `read` and `write` of `scopes` and of `roles`, ' +
+          'and `parent`, if it is there, the name of a schema',
   },
   Parameter: {},
   Response: {},
