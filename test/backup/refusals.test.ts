@@ -6,6 +6,7 @@ import { listBackups } from '../../infra/backup/manifest.ts'
 import { createEmptyDatabase } from '../support/database.ts'
 import { backUp, command, contentsOf, newFolder, query, restore, type Settings } from '../support/backups.ts'
 import { startServer } from '../support/server.ts'
+import { waitUntil } from '../support/wait.ts'
 import { uploadFile } from '../support/storage.ts'
 import { newDatabase } from '../support/store-servers.ts'
 
@@ -21,6 +22,8 @@ async function createOriginal(t: Test): Promise<Settings & { files: string; user
   const { client, id } = await server.person()
   const files: string[] = []
   for (const bytes of ['first', 'second']) files.push((await uploadFile(client, { bytes })).id)
+  // Events get their place in the log a moment later, and a restore gives it to those that have none.
+  await waitUntil(async () => (await client.get('/events')).body.data.length === 2, 'the events of the files')
   await server.close()
   return { DATABASE_URL, STORAGE_DIR, files: files.join(), user: id }
 }
