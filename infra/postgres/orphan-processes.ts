@@ -78,7 +78,8 @@ async function endOrphans(folder: string, recorded: number | undefined): Promise
   }
 }
 
-function recordedPid(pidFile: string): number | undefined {
+/** The process that PostgreSQL's lock file names; undefined without a readable one. */
+export function recordedPid(pidFile: string): number | undefined {
   try {
     const pid = Number(readFileSync(pidFile, 'utf8').split('\n', 1)[0])
     return Number.isSafeInteger(pid) && pid > 0 ? pid : undefined

@@ -1,7 +1,8 @@
 // Runs one postmaster: starts it, waits until it answers, and stops it with a fast shutdown. It runs in a
 // session of its own, so that Ctrl-C does not stop it before the server has drained its requests.
-import { execFile, spawn } from 'node:child_process'
+import { execFile, spawn, type ChildProcess } from 'node:child_process'
 import { closeSync, copyFileSync, openSync, readSync, statSync, truncateSync } from 'node:fs'
+import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Client } from '../database/client.ts'
 import type { Account } from './account.ts'
@@ -9,6 +10,7 @@ import { type Address, addressSettings, databaseUrl, prepareAddress } from './ad
 import type { PostgresBinaries } from './binaries.ts'
 import { ADMINISTRATOR, type Cluster, damaged, postgresEnvironment } from './cluster.ts'
 import { codeOf, EmbeddedPostgresError, reasonOf } from './errors.ts'
+import { recordedPid } from './orphan-processes.ts'
 
 export interface PostmasterOptions {
   binaries: PostgresBinaries
@@ -125,7 +127,7 @@ export async function startPostmaster(options: PostmasterOptions): Promise<Postm
     if (ended !== undefined)
       throw new PostmasterExit(complaintOf(logFile, logStart) ?? `it ended with ${ended}`)
     const answer = await ask(address, cluster.password)
-    if (answer === 'ready') break
+    if (answer === 'ready' && isServedBy(child, cluster.folder)) break
     // Crash recovery may take any time, as long as the server reports that it is starting.
     if (answer === 'starting') silentSince = Date.now()
     if (answer instanceof Error || Date.now() - silentSince > SILENCE_LIMIT_MS) {
@@ -149,6 +151,13 @@ export async function startPostmaster(options: PostmasterOptions): Promise<Postm
       child.kill('SIGINT')
     },
   }
+}
+
+/** Whether it is this process that answers, not one that a killed server had started a moment before. */
+function isServedBy({ pid }: ChildProcess, folder: string): boolean {
+  // There the process is a shell's.
+  if (process.platform === 'win32') return true
+  return recordedPid(join(folder, 'postmaster.pid')) === pid
 }
 
 /** Whether the server accepts its password: the only proof that it is ready and that it is this database. */

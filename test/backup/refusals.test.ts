@@ -22,7 +22,7 @@ async function createOriginal(t: Test): Promise<Settings & { files: string; user
   const { client, id } = await server.person()
   const files: string[] = []
   for (const bytes of ['first', 'second']) files.push((await uploadFile(client, { bytes })).id)
-  // Events get their place in the log a moment later, and a restore gives it to those that have none.
+  // Events are numbered a moment after their commit: not while the backup is made.
   await waitUntil(async () => (await client.get('/events')).body.data.length === 2, 'the events of the files')
   await server.close()
   return { DATABASE_URL, STORAGE_DIR, files: files.join(), user: id }
