@@ -2,7 +2,7 @@
 import { useState } from 'preact/hooks'
 import { FormDialog } from './form.tsx'
 import type { ConsoleDetail } from './model-types.ts'
-import { model } from './model.ts'
+import { listAt, model } from './model.ts'
 import { fill, href, navigate } from './router.ts'
 import { call, isAllowed } from './session.ts'
 import { Code, Problem, Skeleton, useLoaded } from './ui.tsx'
@@ -86,7 +86,8 @@ export function DetailPage({ detail, values, path }: Props) {
           etag={loaded.value!.etag}
           onClose={() => setOpen(null)}
           onDone={(result) => {
-            if (open.kind === 'remove') return navigate(href(path.slice(0, path.lastIndexOf('/')) || '/'))
+            const above = path.slice(0, path.lastIndexOf('/'))
+            if (open.kind === 'remove' && listAt(above) !== null) return navigate(href(above))
             setAnswer(open.kind === 'action' && result?.id !== item.id ? result : null)
             loaded.reload()
           }}

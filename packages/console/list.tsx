@@ -18,7 +18,8 @@ interface Props {
 
 export function ListPage({ list, values, path, query }: Props) {
   const [creating, setCreating] = useState(false)
-  const sent = Object.fromEntries(query)
+  // The newest first, also where the contract's default is the other way round.
+  const sent = { ...(list.ordered && { order: 'desc' }), ...Object.fromEntries(query) }
   const input = { path: values, query: sent }
   const page = useLoaded(async () => (await call(list.operation, input)).data, `${path}?${query}`)
   const total: number | undefined = page.value?.pagination?.total
