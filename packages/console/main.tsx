@@ -1,16 +1,13 @@
 // The shell: sign-in, navigation, and the page of the current path.
-import { render, type ComponentType } from 'preact'
+import { render } from 'preact'
 import { useEffect, useRef, useState } from 'preact/hooks'
 import { DetailPage } from './detail.tsx'
 import { ListPage } from './list.tsx'
 import { detailAt, listAt, model } from './model.ts'
-import { Overview } from './overview.tsx'
+import { pageAt } from './pages/pages.ts'
 import { followLinks, href, useRoute } from './router.ts'
 import { failureOf, isAllowed, signIn, signOut, storedKey, type Failure } from './session.ts'
 import { Problem, Skeleton } from './ui.tsx'
-
-/** Pages made by hand, by their path. */
-const pages: Record<string, ComponentType> = { '/': Overview }
 
 const themes = ['light dark', 'light', 'dark']
 const themeKey = 'platform-theme'
@@ -141,8 +138,8 @@ function Trail({ path }: { path: string }) {
 }
 
 function Page({ path, query }: { path: string; query: URLSearchParams }) {
-  const Made = pages[path]
-  if (Made !== undefined) return <Made />
+  const made = pageAt(path)
+  if (made !== null) return <made.Made key={path} {...{ values: made.values, path, query }} />
   const list = listAt(path)
   if (list !== null) return <ListPage key={path} list={list.page} {...{ values: list.values, path, query }} />
   const detail = detailAt(path)

@@ -1,24 +1,16 @@
 // The console in a real browser: it shows, creates, changes and deletes what the API allows, and its pages
 // are accessible, keep the Content-Security-Policy and log no errors.
-import { createRequire } from 'node:module'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { gzipSync } from 'node:zlib'
-import type { Page } from 'playwright-core'
 import t, { type Test } from 'tap'
 import model from '../../generated/console/model.json' with { type: 'json' }
 import { createApiKey } from '../support/db-fixtures.ts'
 import { launchBrowser, skipWithoutBrowser } from '../support/browser.ts'
+import { assertAccessible, openConsole, type Opened, type OpenOptions } from '../support/console-browser.ts'
 import { startServer } from '../support/server.ts'
 
-const axe = createRequire(import.meta.url).resolve('axe-core')
 const maxBytes = 60_000
-
-interface Opened {
-  page: Page
-  /** Messages of the console, errors, and violations of the policy. */
-  complaints: string[]
-}
 
 t.test('the script and the style sheet are small', async (t) => {
   const folder = join(import.meta.dirname, '../../generated/console')
@@ -47,39 +39,8 @@ t.test('in a browser', { skip: skipWithoutBrowser }, async (t) => {
   const browser = await launchBrowser(t)
   const person = await server.person()
 
-  async function open(
-    t: Test,
-    path: string,
-    { key = person.key as string | null, width = 1280, dark = false } = {},
-  ): Promise<Opened> {
-    const context = await browser.newContext({
-      viewport: { width, height: 900 },
-      colorScheme: dark ? 'dark' : 'light',
-    })
-    t.teardown(() => context.close())
-    const page = await context.newPage()
-    const complaints: string[] = []
-    page.on('console', (message) => {
-      // Chromium logs each answer that is no success.
-      const isStatus = message.text().startsWith('Failed to load resource: the server responded')
-      if (['error', 'warning'].includes(message.type()) && !isStatus) complaints.push(message.text())
-    })
-    page.on('pageerror', (error) => complaints.push(error.message))
-    await page.goto(`${server.url}/console${path}${key === null ? '' : `#key=${key}`}`)
-    return { page, complaints }
-  }
-
-  async function assertAccessible(t: Test, page: Page, what: string): Promise<void> {
-    // The policy of the page allows no other script, so axe runs in the isolated world of the debugger.
-    const found = (await page.evaluate(
-      `${readFileSync(axe, 'utf8')}; axe.run().then(({ violations }) => violations)`,
-    )) as Array<{ id: string; nodes: Array<{ html: string }> }>
-    t.strictSame(
-      found.map(({ id, nodes }) => `${id}: ${nodes[0].html}`),
-      [],
-      `${what}: axe finds nothing`,
-    )
-  }
+  const open = async (t: Test, path: string, options: Partial<OpenOptions> = {}): Promise<Opened> =>
+    await openConsole(t, browser, server.url, path, { key: person.key, ...options })
 
   t.test('a person signs in, and the key does not stay in the address', async (t) => {
     const { page, complaints } = await open(t, '', { key: null })

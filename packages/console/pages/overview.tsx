@@ -1,9 +1,9 @@
 // The first page: what to do first, what is used of the limits, and the latest events.
-import { href } from './router.ts'
-import { model } from './model.ts'
-import { call, isAllowed } from './session.ts'
-import { Problem, Skeleton, useLoaded } from './ui.tsx'
-import { bytes, Time } from './value.tsx'
+import { href } from '../router.ts'
+import { model } from '../model.ts'
+import { call, isAllowed } from '../session.ts'
+import { Problem, Skeleton, useLoaded } from '../ui.tsx'
+import { bytes, Time } from '../value.tsx'
 
 /** First steps: each is done when its list has an item. */
 const steps = [

@@ -1,0 +1,57 @@
+// The console in a browser: opens its pages, collects complaints, and runs axe.
+import { readFileSync } from 'node:fs'
+import { createRequire } from 'node:module'
+import type { Browser, Page } from 'playwright-core'
+import type { Test } from 'tap'
+
+const axe = createRequire(import.meta.url).resolve('axe-core')
+
+export interface OpenOptions {
+  /** Null opens the sign-in. */
+  key: string | null
+  /** In pixels. */
+  width?: number
+  dark?: boolean
+}
+
+export interface Opened {
+  page: Page
+  /** Messages of the console, errors, and violations of the policy. */
+  complaints: string[]
+}
+
+export async function openConsole(
+  t: Test,
+  browser: Browser,
+  url: string,
+  path: string,
+  { key, width = 1280, dark = false }: OpenOptions,
+): Promise<Opened> {
+  const context = await browser.newContext({
+    viewport: { width, height: 900 },
+    colorScheme: dark ? 'dark' : 'light',
+  })
+  t.teardown(() => context.close())
+  const page = await context.newPage()
+  const complaints: string[] = []
+  page.on('console', (message) => {
+    // Chromium logs each answer that is no success.
+    const isStatus = message.text().startsWith('Failed to load resource: the server responded')
+    if (['error', 'warning'].includes(message.type()) && !isStatus) complaints.push(message.text())
+  })
+  page.on('pageerror', (error) => complaints.push(error.message))
+  await page.goto(`${url}/console${path}${key === null ? '' : `#key=${key}`}`)
+  return { page, complaints }
+}
+
+export async function assertAccessible(t: Test, page: Page, what: string): Promise<void> {
+  // The policy of the page allows no other script, so axe runs in the isolated world of the debugger.
+  const found = (await page.evaluate(
+    `${readFileSync(axe, 'utf8')}; axe.run().then(({ violations }) => violations)`,
+  )) as Array<{ id: string; nodes: Array<{ html: string }> }>
+  t.strictSame(
+    found.map(({ id, nodes }) => `${id}: ${nodes[0].html}`),
+    [],
+    `${what}: axe finds nothing`,
+  )
+}
