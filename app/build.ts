@@ -40,6 +40,8 @@ export interface BuildOptions {
   handlers?: Operations
   logTo?: DestinationStream
   telemetry?: Telemetry | null
+  /** Default true. */
+  logIdleStalls?: boolean
 }
 
 declare module 'fastify' {
@@ -54,6 +56,7 @@ export async function buildApp({
   handlers = allHandlers,
   logTo,
   telemetry = null,
+  logIdleStalls,
 }: BuildOptions): Promise<FastifyInstance> {
   const { config } = services
   const timeouts: BodyTimeouts = {
@@ -79,7 +82,7 @@ export async function buildApp({
   if (limits.ping !== null) services.readiness.add('rate_limits', { run: limits.ping, required: false })
   useReadReplica(services)
   const metrics = addMetrics(app, services, telemetry)
-  watchStalls(app, metrics?.countStall)
+  watchStalls(app, { onStall: metrics?.countStall, logIdle: logIdleStalls })
   await allowOrigins(app, config.corsOrigins)
   keepToFiles(app, config.filesUrl)
   const publicUrl = () => config.publicUrl ?? addressOf(app)

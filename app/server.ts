@@ -36,12 +36,14 @@ export interface StartOptions {
   /** Whether the operator reads the output on a terminal. */
   isTerminal: boolean
   telemetry?: Telemetry | null
+  /** Whether stalls of the main thread without an operation are logged; default true. */
+  logIdleStalls?: boolean
 }
 
 /** @throws StartError, ConfigError and others, whose message is one sentence for the operator. */
 export async function startServer(
   config: Readonly<Config>,
-  { onProgress = () => {}, isTerminal, telemetry = null }: StartOptions,
+  { onProgress = () => {}, isTerminal, telemetry = null, logIdleStalls }: StartOptions,
 ): Promise<Server> {
   const closers: Array<() => Promise<unknown>> = []
   let stopping = false
@@ -62,7 +64,7 @@ export async function startServer(
     const limits = createRateLimits({ policies: policiesOf(config), redisUrl: config.redisUrl, onError })
     closers.unshift(() => limits.close())
     await checkReadReplica(services, onProgress)
-    const app = await buildApp({ services, limits, telemetry })
+    const app = await buildApp({ services, limits, telemetry, logIdleStalls })
     log.error = (details, message) => app.log.error(details, message)
     await claimAtStart(services.storage, (error) => {
       onProgress(error.message)

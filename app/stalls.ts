@@ -15,8 +15,14 @@ const intervalMs = 50
 /** Milliseconds that count as a stall. */
 const thresholdMs = 100
 
-/** Logs each stall and passes it to `onStall`. */
-export function watchStalls(app: FastifyInstance, onStall: (stall: Stall) => void = () => {}): void {
+/**
+ * Logs each stall and passes it to `onStall`.
+ * @param logIdle whether stalls without an operation are logged
+ */
+export function watchStalls(
+  app: FastifyInstance,
+  { onStall = () => {}, logIdle = true }: { onStall?: (stall: Stall) => void; logIdle?: boolean },
+): void {
   /** The number of running requests by operation. */
   const running = new Map<string, number>()
   /** The operations that ran since the last turn. */
@@ -45,7 +51,8 @@ export function watchStalls(app: FastifyInstance, onStall: (stall: Stall) => voi
     if (ms > thresholdMs) {
       const cpuMs = Math.round((cpu.user - lastCpu.user + cpu.system - lastCpu.system) / 1_000)
       const stall = { ms, cpuMs, operations: [...seen] }
-      app.log.warn({ ms, cpu_ms: cpuMs, operations: stall.operations }, 'the main thread stalled')
+      if (logIdle || seen.size > 0)
+        app.log.warn({ ms, cpu_ms: cpuMs, operations: stall.operations }, 'the main thread stalled')
       onStall(stall)
     }
     ;[lastTurn, lastCpu, seen] = [now, cpu, new Set(running.keys())]

@@ -34,7 +34,11 @@ async function serve(): Promise<void> {
   const { explainStartupError: explain } = await import('../../app/startup-errors.ts')
   const { readConfig } = await import('../../infra/config/config.ts')
   try {
-    const server = await startServer(readConfig(), { isTerminal: process.argv.includes('--terminal') })
+    const server = await startServer(readConfig(), {
+      isTerminal: process.argv.includes('--terminal'),
+      // Each save starts a server, which computes for more than 100 ms before its first request.
+      logIdleStalls: false,
+    })
     // A keep-alive connection would continue to use this server after it was replaced.
     server.app.server.maxRequestsPerSocket = 1
     stop = () => server.stop()

@@ -1,5 +1,7 @@
 // A stall of the main thread is logged and counted with the operation that caused it.
+import Fastify from 'fastify'
 import t from 'tap'
+import { watchStalls, type Stall } from '../../app/stalls.ts'
 import { handlers } from '../../generated/routes.ts'
 import { startServer } from '../support/server.ts'
 import { waitUntil } from '../support/wait.ts'
@@ -28,4 +30,21 @@ t.test('a handler that computes for long is named in the log and in the metrics'
   t.equal(level, 40)
   const metrics = await (await fetch(`${server.url}/metrics`)).text()
   t.match(metrics, /main_thread_stall_seconds_count\{operation="(?:getHealth|several)"\} [1-9]/)
+})
+
+t.test('a stall without an operation is counted, and logged unless that is turned off', async (t) => {
+  for (const logIdle of [true, false]) {
+    const lines: string[] = []
+    const app = Fastify({ logger: { stream: { write: (line: string) => lines.push(line) } } })
+    t.teardown(() => app.close())
+    const stalls: Stall[] = []
+    watchStalls(app, { onStall: (stall) => stalls.push(stall), logIdle })
+    await waitUntil(() => {
+      const until = performance.now() + 300
+      while (performance.now() < until);
+      return stalls.length > 0
+    }, 'a stall')
+    t.same(stalls[0].operations, [])
+    t.equal(lines.filter((line) => line.includes('the main thread stalled')).length > 0, logIdle)
+  }
 })
