@@ -4,6 +4,11 @@ import { fileURLToPath } from 'node:url'
 import { formatDiagnostic, type Diagnostic } from '../check/compiler-errors.ts'
 
 const stubHint = '`npm run generate -- --stubs` writes a stub'
+const migrationHint =
+  '`npm run migrate -- --create NAME` writes a migration from prisma/schema.prisma, and dev applies it'
+/** What PostgreSQL and Prisma say of a table or a column that no migration has made. */
+const notMigrated =
+  /relation "[^"]+" does not exist|The (?:table|column) `[^`]+` does not exist in the current database/
 
 /** The reason of a crash, from Node's error output: a place, the source line with a caret, and the error. */
 export function explainExit(folder: string, output: string): string {
@@ -18,8 +23,10 @@ export function explainExit(folder: string, output: string): string {
     /Cannot find module '[^']*\/(handlers\/[^']+)' imported from [^']*generated\/routes\.ts/.exec(message) ??
     []
   if (module !== undefined) return `${module} does not exist, but the spec has operations for it; ${stubHint}`
+  const missing = lines.find((line) => notMigrated.test(line))?.trim()
+  const reason = missing === undefined ? message : `${missing}; ${migrationHint}`
   const at = placeIn(folder, lines)
-  return at === null ? message : formatDiagnostic(folder, { ...at, message })
+  return at === null ? reason : formatDiagnostic(folder, { ...at, message: reason })
 }
 
 function placeIn(folder: string, lines: string[]): Omit<Diagnostic, 'message'> | null {
