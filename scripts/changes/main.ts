@@ -13,7 +13,7 @@ import type { Weight } from './change.ts'
 import { changesBetween, changesSince, type LocatedChange } from './located-change.ts'
 import { lastRelease, type Release } from './release.ts'
 import { UsageError } from './usage-error.ts'
-import { answerHelp } from '@platform-api/openapi/command-help.ts'
+import { answerHelp, messageOf } from '@platform-api/openapi/command-help.ts'
 
 answerHelp(import.meta)
 
@@ -115,6 +115,6 @@ try {
 } catch (error) {
   if (!(error instanceof UsageError) && !(error as { code?: string }).code?.startsWith('ERR_PARSE_ARGS'))
     throw error
-  console.error((error as Error).message)
+  console.error(messageOf(error))
   process.exitCode = 2
 }

@@ -10,7 +10,7 @@ import { each, nameOf, type Constraint, type Constraints } from './constraints.t
 import { pointerOf } from './edit.ts'
 import { difference, readConstraints, readSpec, serialize } from './list.ts'
 import { GenerateError } from '../generate/error.ts'
-import { answerHelp } from '../../infra/command-help.ts'
+import { answerHelp, messageOf } from '../../infra/command-help.ts'
 
 answerHelp(import.meta)
 
@@ -60,7 +60,7 @@ if (import.meta.main) {
   } catch (error) {
     if (!(error instanceof GenerateError) && !(error as { code?: string }).code?.startsWith('ERR_PARSE_ARGS'))
       throw error
-    console.error((error as Error).message)
+    console.error(messageOf(error))
     process.exitCode = 2
   }
 }

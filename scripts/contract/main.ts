@@ -17,7 +17,7 @@ import { asOpenapi31, readOpenapi } from '@platform-api/openapi/read.ts'
 import { withMergedParts } from '@platform-api/openapi/merge-parts.ts'
 import { withResourceIds } from '@platform-api/openapi/resource-ids.ts'
 import type { Profile } from './options.ts'
-import { answerHelp } from '@platform-api/openapi/command-help.ts'
+import { answerHelp, messageOf } from '@platform-api/openapi/command-help.ts'
 
 const usage = `npm run contract -- --url URL --key KEY [options]
 
@@ -181,7 +181,7 @@ if (import.meta.main) {
       error instanceof ServerUnreachable ||
       (error as { code?: string }).code?.startsWith('ERR_PARSE_ARGS') === true ||
       'syscall' in (error as object)
-    console.error(known ? (error as Error).message : error)
+    console.error(known ? messageOf(error) : error)
     process.exitCode = 2
   }
 }

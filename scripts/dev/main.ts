@@ -14,7 +14,7 @@ import { createRebuilder } from './rebuild.ts'
 import { createServers, ServerError } from './zero-downtime.ts'
 import { checkTypes } from './types.ts'
 import { watchFiles } from './watch.ts'
-import { answerHelp } from '../../infra/command-help.ts'
+import { answerHelp, messageOf } from '../../infra/command-help.ts'
 
 answerHelp(import.meta)
 
@@ -108,6 +108,6 @@ function readArguments(): boolean {
       parseArgs({ options: { 'no-types': { type: 'boolean', default: false } } }).values['no-types'] === false
     )
   } catch (error) {
-    throw new UsageError(`${(error as Error).message.split('\n')[0]} The only option is --no-types.`)
+    throw new UsageError(`${messageOf(error)} The only option is --no-types.`)
   }
 }

@@ -32,7 +32,7 @@ import { generatePrisma, stalePrisma } from './prisma.ts'
 import { generateSql, staleSql } from './sql/sql.ts'
 import { unusedFiles } from './sql/unused.ts'
 import { writeStubs } from './stubs.ts'
-import { answerHelp } from '@platform-api/openapi/command-help.ts'
+import { answerHelp, messageOf } from '@platform-api/openapi/command-help.ts'
 
 answerHelp(import.meta)
 
@@ -287,8 +287,7 @@ function readArguments(): { values: Options; positionals: string[] } {
     })
   } catch (error) {
     throw new GenerateError(
-      `${(error as Error).message.split('\n')[0]} ` +
-        'The options are --check, --stubs, --spec FILE and --out FOLDER.',
+      `${messageOf(error)} ` + 'The options are --check, --stubs, --spec FILE and --out FOLDER.',
       { cause: error },
     )
   }

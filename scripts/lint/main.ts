@@ -4,7 +4,7 @@
 //   --json          prints JSON
 import { resolve } from 'node:path'
 import { parseArgs } from 'node:util'
-import { answerHelp } from '@platform-api/openapi/command-help.ts'
+import { answerHelp, messageOf } from '@platform-api/openapi/command-help.ts'
 import { lintOpenapi, lintReport } from './lint.ts'
 
 answerHelp(import.meta)
@@ -33,6 +33,6 @@ try {
     process.exitCode = problems.some(({ severity }) => severity === 'error') ? 1 : 0
   } else throw new Error(`--profile must be openapi or platform, not ${values.profile}.`)
 } catch (error) {
-  console.error((error as Error).message)
+  console.error(messageOf(error))
   process.exitCode = (error as object).constructor.name === 'ContractError' ? 1 : 2
 }

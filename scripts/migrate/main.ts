@@ -11,7 +11,7 @@ import { startEmbedded } from '../../infra/postgres/embedded.ts'
 import { readMigrations } from '../../infra/postgres/migrations.ts'
 import { prepareDatabase } from '../../infra/prepare-database.ts'
 import { jobQueues } from '../../services/services.ts'
-import { answerHelp } from '../../infra/command-help.ts'
+import { answerHelp, messageOf } from '../../infra/command-help.ts'
 import { CommandError, runCommand } from '../command/run-command.ts'
 import { withPostgres } from '../command/with-database.ts'
 
@@ -38,7 +38,7 @@ function readOptions(): { create: string | undefined; empty: boolean; check: boo
     })
     return { create: values.create, empty: values.empty, check: values.check }
   } catch (error) {
-    throw new CommandError(`${(error as Error).message} The options are --create NAME, --empty and --check.`)
+    throw new CommandError(`${messageOf(error)} The options are --create NAME, --empty and --check.`)
   }
 }
 

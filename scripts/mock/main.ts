@@ -11,7 +11,7 @@ import { parseArgs } from 'node:util'
 import { readOpenapi } from '@platform-api/openapi/read.ts'
 import { openapiProfile, type MockProfile } from './profile.ts'
 import { createMock } from './server.ts'
-import { answerHelp } from '@platform-api/openapi/command-help.ts'
+import { answerHelp, messageOf } from '@platform-api/openapi/command-help.ts'
 
 answerHelp(import.meta)
 
@@ -27,6 +27,9 @@ try {
     allowPositionals: true,
   })
   const [file] = positionals
+  const port = Number(values.port)
+  if (!/^\d+$/.test(values.port) || port > 65535)
+    throw new Error(`--port must be a whole number from 0 to 65535, not ${values.port || 'empty'}.`)
   const { document, profile } =
     file === undefined
       ? await ownContract(resolve(values.spec))
@@ -40,7 +43,7 @@ try {
     real,
     onAnswer: (line) => console.log(line),
   })
-  const address = await app.listen({ host: '127.0.0.1', port: Number(values.port) })
+  const address = await app.listen({ host: '127.0.0.1', port })
   console.log(
     `Mocking ${Object.keys(document.paths).length} paths at ${address}` +
       (real === undefined ? '' : `; operations of ${real} are forwarded`),
@@ -50,7 +53,7 @@ try {
       void app.close().then(() => process.exit(0))
     })
 } catch (error) {
-  console.error((error as Error).message)
+  console.error(messageOf(error))
   process.exit(1)
 }
 

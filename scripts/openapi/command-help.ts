@@ -20,6 +20,14 @@ export function answerHelp(
   process.exit(0)
 }
 
+/** The message of the error; of one about the arguments, from `parseArgs`, a sentence with a full stop. */
+export function messageOf(error: unknown): string {
+  const { code, message } = error as NodeJS.ErrnoException
+  if (code?.startsWith('ERR_PARSE_ARGS') !== true) return message
+  const [sentence] = message.split(/\n|\. To specify/)
+  return sentence.endsWith('.') ? sentence : `${sentence}.`
+}
+
 function commentOf(file: string): string {
   const lines = readFileSync(file, 'utf8')
     .replace(/^#!.*\n/, '')

@@ -145,3 +145,27 @@ t.test('an unknown command and a missing document are refused', async (t) => {
   t.not((await toolkit('generate', library)).code, 0)
   t.notOk(existsSync(join(root, 'generated/handler.ts')))
 })
+
+t.test('a wrong option is refused with a sentence', async (t) => {
+  for (const [says, file, ...args] of [
+    ["Unknown option '--prt'.", 'mock', '--prt', '1'],
+    ["Option '--port <value>' argument missing.", 'mock', '--port'],
+    ['--port must be a whole number from 0 to 65535, not abc.', 'mock', library, '--port', 'abc'],
+    ['--port must be a whole number from 0 to 65535, not 65536.', 'mock', library, '--port', '65536'],
+    ['--port must be a whole number from 0 to 65535, not empty.', 'mock', library, '--port='],
+    ["Unknown option '--prt'.", 'lint', '--prt'],
+    ["Unknown option '--prt'.", 'changes', '--prt'],
+    ["Unknown option '--prt'.", 'contract', '--prt'],
+    [
+      "Unknown option '--prt'. The options are --check, --stubs, --spec FILE and --out FOLDER.",
+      'generate',
+      '--prt',
+    ],
+  ]) {
+    const { code, errors } = await toolkit(file, ...args)
+    t.not(code, 0, file)
+    t.equal(errors.trim(), says, file)
+  }
+  const dev = await run('scripts/dev/main.ts', ['--port', '1'])
+  t.equal(dev.errors.trim(), "Unknown option '--port'. The only option is --no-types.")
+})
