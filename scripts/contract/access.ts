@@ -1,6 +1,6 @@
 // Authentication and authorization: every operation that needs a key rejects a missing key, an unknown key
 // and a key without its scope before it checks anything else.
-import type { Operation } from '@platform-api/openapi/document.ts'
+import type { Credential, Operation } from '@platform-api/openapi/document.ts'
 import { itemPath } from './resource-pool.ts'
 import { createDependencies, pathParameters, requestParts, sample, unknownPath } from './requests.ts'
 import type { Part } from './part.ts'
@@ -20,6 +20,10 @@ export const strangers: Part = {
         const parts = await wellFormedParts(run, operation)
         await refused(run, operation, parts, null, 401, 'no-key', 'a request without a key')
         await refused(run, operation, parts, unknownKey, 401, 'unknown-key', 'an unknown key')
+        for (const credentials of incompleteCredentials(operation)) {
+          const what = `a request with only ${credentials.map(({ name }) => name).join(' and ')}`
+          await refused(run, { ...operation, credentials }, parts, run.options.key, 401, 'partial-key', what)
+        }
       },
     }))
   },
@@ -54,6 +58,18 @@ export const access: Part = {
 
 function securedIn(run: Run): Operation[] {
   return run.selected.filter(({ scopes }) => scopes !== null)
+}
+
+/** The credentials without one of them, where this meets no alternative of the operation's security. */
+function incompleteCredentials({ credentials, security }: Operation): Credential[][] {
+  const place = ({ in: where, name }: Credential): string => `${where} ${name.toLowerCase()}`
+  return [...new Set(credentials.map(place))]
+    .map((left) => credentials.filter((each) => place(each) !== left))
+    .filter(
+      (rest) =>
+        rest.length > 0 &&
+        !security.some((all) => all.every((one) => rest.some((each) => place(each) === place(one)))),
+    )
 }
 
 /** Another key of the same form: each letter and digit at its end is another one. */

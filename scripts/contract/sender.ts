@@ -128,8 +128,12 @@ function encodeRequest(
   parts: RequestParts,
   key: string | null,
 ): { headers: Record<string, string>; bytes: Buffer | undefined } {
-  const fields = key === null ? [] : operation.credentials.map((each) => keyHeader(each, key))
-  const headers: Record<string, string> = Object.fromEntries(fields.filter((field) => field !== null))
+  const headers: Record<string, string> = {}
+  for (const credential of key === null ? [] : operation.credentials) {
+    const [name, value] = keyHeader(credential, key!) ?? []
+    if (name === undefined) continue
+    headers[name] = name === 'Cookie' && name in headers ? `${headers[name]}; ${value}` : value!
+  }
   let bytes = parts.raw
   if (parts.raw !== undefined && parts.type !== undefined) headers['content-type'] = parts.type
   if (parts.raw === undefined && parts.body !== undefined) {

@@ -1,5 +1,6 @@
 // The errors of the mock, in one shape: `{"error": {"code", "message", "details"}}`. Where the document
 // declares another shape, the mock answers with what the document declares.
+import type { Credential } from '@platform-api/openapi/document.ts'
 
 export interface Problem {
   field: string
@@ -34,13 +35,17 @@ export function invalidRequest(problems: Problem[]): MockError {
   return new MockError(400, 'INVALID_REQUEST', message, { field, constraint, errors: problems })
 }
 
-export function unauthorized(): MockError {
+/** @param accepted what the operation takes; its schemes are the challenges of the answer. */
+export function unauthorized(accepted: Credential[]): MockError {
+  const schemes = new Set(
+    accepted.map(({ scheme }) => (scheme === 'basic' ? 'Basic realm="mock"' : 'Bearer')),
+  )
   return new MockError(
     401,
     'UNAUTHORIZED',
     'The request has no valid key.',
     { constraint: 'api_key', reason: 'missing' },
-    { 'www-authenticate': 'Bearer' },
+    { 'www-authenticate': [...schemes].join(', ') },
   )
 }
 

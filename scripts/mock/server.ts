@@ -9,9 +9,9 @@ import {
   operationsOf,
   pathNames,
   responseFor,
+  type Credential,
   type Operation,
 } from '@platform-api/openapi/document.ts'
-import { keyHeader } from '@platform-api/contract/sender.ts'
 import { createValidation } from '@platform-api/contract/validation.ts'
 import { withMergedParts } from '@platform-api/openapi/merge-parts.ts'
 import { withResourceIds } from '@platform-api/openapi/resource-ids.ts'
@@ -122,8 +122,7 @@ export async function createMock({
     url: string,
     request: FastifyRequest,
   ): Promise<MockAnswer> {
-    if (operation.scopes !== null && !operation.optionalKey && !hasKey(operation, request, key))
-      throw unauthorized()
+    if (!isAllowed(operation, request, key)) throw unauthorized(operation.security.flat())
     const preference = preferenceOf(request.headers.prefer as string | undefined)
     if (preference.code !== undefined || preference.example !== undefined) {
       try {
@@ -139,7 +138,10 @@ export async function createMock({
     )
     const type = (request.headers['content-type'] ?? '').split(';')[0].trim().toLowerCase()
     const keys = [
-      ...operation.credentials.filter((each) => each.in === 'query').map(({ name }) => name),
+      ...operation.security
+        .flat()
+        .filter((each) => each.in === 'query')
+        .map(({ name }) => name),
       ...fixed.map(([name]) => name),
     ]
     const query = Object.fromEntries(
@@ -237,23 +239,33 @@ function routesOf(operations: Operation[]): Route[] {
     .sort((a, b) => a.names.length - b.names.length || b.fixed.length - a.fixed.length)
 }
 
-function hasKey({ credentials }: Operation, request: FastifyRequest, key: string | undefined): boolean {
-  return credentials.every((credential) => {
-    const { in: where, name } = credential
-    if (where === 'query') {
-      const sent = (request.query as Record<string, unknown>)[name]
-      return key === undefined ? Boolean(sent) : sent === key
-    }
-    const sent = String(request.headers[where === 'cookie' ? 'cookie' : name.toLowerCase()] ?? '')
-    const [, expected] = keyHeader(credential, key ?? 'x')!
-    if (where === 'cookie') return key === undefined ? sent.includes(`${name}=`) : sent.includes(expected)
-    const [scheme, value] = expected.split(' ')
-    return key === undefined && value !== undefined
-      ? new RegExp(`^${scheme} \\S`, 'i').test(sent)
-      : key === undefined
-        ? sent !== ''
-        : sent === expected
-  })
+/** Whether the request has all credentials of an alternative of the operation's security. */
+function isAllowed({ security }: Operation, request: FastifyRequest, key: string | undefined): boolean {
+  return (
+    security.length === 0 ||
+    security.some((credentials) =>
+      credentials.every((credential) => {
+        const sent = keyIn(request, credential)
+        return key === undefined ? sent !== '' : sent === key
+      }),
+    )
+  )
+}
+
+/** The key at the place of the credential; empty if there is none. */
+function keyIn({ query, headers }: FastifyRequest, { in: where, name, scheme }: Credential): string {
+  if (where === 'query') {
+    const value = (query as Record<string, unknown>)[name]
+    return typeof value === 'string' ? value : ''
+  }
+  if (where === 'cookie') {
+    const cookies = (headers.cookie ?? '').split(';').map((cookie) => cookie.trim())
+    return cookies.find((cookie) => cookie.startsWith(`${name}=`))?.slice(name.length + 1) ?? ''
+  }
+  const value = String(headers[name.toLowerCase()] ?? '').trim()
+  if (scheme === 'plain') return value
+  const [, sent = ''] = new RegExp(`^${scheme} +(\\S.*)$`, 'i').exec(value) ?? []
+  return scheme === 'basic' ? Buffer.from(sent, 'base64').toString() : sent
 }
 
 /** The ids of the operations of a running server. */

@@ -44,7 +44,12 @@ export interface Operation {
   responses: Map<number, Response>
   /** The responses for a range of statuses such as `4XX`, and for all others: `default`. */
   otherResponses: Map<string, Response>
-  /** Where requests send the key. */
+  /**
+   * The alternatives of which a request meets one, by sending all its credentials. An alternative without
+   * credentials is an anonymous request. Empty if the operation has no security.
+   */
+  security: Credential[][]
+  /** Where requests send the key: the alternative that most operations have. */
   credentials: Credential[]
   /** null if the operation needs no key. */
   scopes: string[] | null
@@ -61,11 +66,26 @@ export interface Credential {
 
 /** The operations in the order of the document. */
 export function operationsOf(document: Json): Operation[] {
-  return Object.entries<Json>(document.paths).flatMap(([path, item]) =>
+  const operations = Object.entries<Json>(document.paths).flatMap(([path, item]) =>
     methods
       .filter((method) => item[method] !== undefined)
       .map((method) => operationOf(document, path, item, method)),
   )
+  const uses = new Map<string, number>()
+  for (const name of operations.flatMap(({ security }) => [...new Set(security.map(nameOf))]))
+    uses.set(name, (uses.get(name) ?? 0) + 1)
+  for (const operation of operations) operation.credentials = mostUsed(operation.security, uses)
+  return operations
+}
+
+const nameOf = (credentials: Credential[]): string => JSON.stringify(credentials)
+
+/** One key fits one kind of security, so that the operations of a document are called with the same one. */
+function mostUsed(security: Credential[][], uses: Map<string, number>): Credential[] {
+  const [first = []] = security
+    .filter((credentials) => credentials.length > 0)
+    .sort((a, b) => uses.get(nameOf(b))! - uses.get(nameOf(a))!)
+  return first
 }
 
 function operationOf(document: Json, path: string, item: Json, method: string): Operation {
@@ -133,8 +153,11 @@ function operationOf(document: Json, path: string, item: Json, method: string): 
         .filter(([status]) => !/^\d{3}$/.test(status))
         .map(([status, response]) => [status.toUpperCase(), response]),
     ),
-    credentials: credentialsOf(document, security),
-    scopes: needed ? [...new Set(security.flatMap((scheme) => Object.values<string[]>(scheme)[0]))] : null,
+    security: security.map((scheme) => credentialsOf(document, scheme)),
+    credentials: [],
+    scopes: needed
+      ? [...new Set(security.flatMap((scheme) => Object.values<string[]>(scheme).flat()))]
+      : null,
     optionalKey: !needed && security.some((scheme) => Object.keys(scheme).length > 0),
   }
 }
@@ -224,10 +247,9 @@ export function listOf(document: Json, operation: Operation): { item: Json; prop
   return schema === undefined ? null : listIn(document, schema)
 }
 
-/** The places of the key for the first alternative of the operation's security that needs one. */
-function credentialsOf(document: Json, security: Json[]): Credential[] {
-  const names = Object.keys(security.find((scheme) => Object.keys(scheme).length > 0) ?? {})
-  return names.map((name) => {
+/** The places of the key for an alternative of an operation's security. */
+function credentialsOf(document: Json, alternative: Json): Credential[] {
+  return Object.keys(alternative).map((name) => {
     const scheme = resolve(document, document.components?.securitySchemes?.[name]) ?? {}
     if (scheme.type === 'apiKey') return { in: scheme.in, name: scheme.name, scheme: 'plain' }
     return {

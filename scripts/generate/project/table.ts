@@ -24,6 +24,13 @@ ${byTag.join('\n')}
 
 export type OperationId = OperationsByTag[keyof OperationsByTag]
 
+/** A place for the key in a request. */
+export interface Credential {
+  in: 'header' | 'query' | 'cookie'
+  name: string
+  scheme: 'bearer' | 'basic' | 'plain'
+}
+
 export interface ParameterInfo {
   in: 'path' | 'query' | 'header'
   name: string
@@ -45,12 +52,10 @@ export interface OperationInfo {
   body: { required: boolean; media: Array<{ type: string; pointer: string | null }> } | null
   /** The first media type of each declared status that has a body. */
   types: Record<string, string>
-  /** Where requests send the key. */
-  credentials: Array<{
-    in: 'header' | 'query' | 'cookie'
-    name: string
-    scheme: 'bearer' | 'basic' | 'plain'
-  }>
+  /** The alternatives of which a request meets one, by sending all its credentials; [] is none. */
+  security: Credential[][]
+  /** The alternative that most operations have. */
+  credentials: Credential[]
   /** null for an operation without a key. */
   scopes: string[] | null
   optionalKey: boolean
@@ -64,7 +69,7 @@ ${rows.join('\n')}
 }
 
 function row(document: Json, operation: Operation): object {
-  const { id, method, path, body, credentials, scopes, optionalKey, item } = operation
+  const { id, method, path, body, security, credentials, scopes, optionalKey, item } = operation
   const pathPart = path.split(/[?#]/)[0]
   const all = [...operation.responses, ...operation.otherResponses]
   return {
@@ -88,6 +93,7 @@ function row(document: Json, operation: Operation): object {
         .filter(([, { media }]) => media.length > 0)
         .map(([status, { media }]) => [status === 'DEFAULT' ? 'default' : String(status), media[0].type]),
     ),
+    security,
     credentials,
     scopes,
     optionalKey,
