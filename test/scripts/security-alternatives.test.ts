@@ -1,5 +1,5 @@
-// The alternatives of `security`: a request meets one by sending all its credentials. The mock, the contract tests
-// and the servers that `generate` writes agree.
+// The alternatives of `security`: a request meets one by sending all its credentials. The mock, the tests of
+// the contract and the servers that `generate` writes agree.
 import { symlinkSync, writeFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import t, { type Test } from 'tap'
