@@ -1,17 +1,23 @@
 // One resource: its fields, its actions, the lists about it, and its JSON.
+import type { ComponentChildren } from 'preact'
 import { useState } from 'preact/hooks'
 import { FormDialog } from './form.tsx'
-import type { ConsoleDetail } from './model-types.ts'
+import { InnerList } from './list.tsx'
+import type { ConsoleDetail, ConsoleField } from './model-types.ts'
 import { listAt, model } from './model.ts'
 import { fill, href, navigate } from './router.ts'
-import { call, isAllowed } from './session.ts'
-import { Code, Problem, Skeleton, useLoaded } from './ui.tsx'
-import { Fields } from './value.tsx'
+import { call, download, failureOf, isAllowed, type Failure } from './session.ts'
+import { Code, Problem, Skeleton, useLoaded, usePolling } from './ui.tsx'
+import { Fields, isWaiting, valueAt } from './value.tsx'
 
 interface Props {
   detail: ConsoleDetail
   values: Record<string, string>
   path: string
+  /** Fields that the page shows by itself. */
+  without?: string[]
+  /** What a page made by hand shows between the fields and the lists. */
+  children?: (item: any) => ComponentChildren
 }
 
 interface Open {
@@ -20,17 +26,14 @@ interface Open {
   kind: 'update' | 'remove' | 'action'
 }
 
-export function DetailPage({ detail, values, path }: Props) {
+export function DetailPage({ detail, values, path, without = [], children }: Props) {
   const [open, setOpen] = useState<Open | null>(null)
   const [answer, setAnswer] = useState<any>(null)
+  const [round, setRound] = useState(0)
   const input = { path: values }
-  const loaded = useLoaded(async () => await call(detail.operation, input), path)
+  const loaded = useLoaded(async () => await call(detail.operation, input), `${path}#${round}`)
   const item = loaded.value?.data
-  const buttons: Open[] = [
-    { title: 'Edit', operation: detail.update, kind: 'update' as const },
-    ...detail.actions.map((action) => ({ ...action, kind: 'action' as const })),
-    { title: 'Delete', operation: detail.remove, kind: 'remove' as const },
-  ].filter((button): button is Open => isAllowed(button.operation))
+  usePolling(isWaiting(item?.status), loaded.reload)
   if (loaded.failure !== null)
     return (
       <section>
@@ -41,36 +44,50 @@ export function DetailPage({ detail, values, path }: Props) {
       </section>
     )
   if (item === undefined) return <Skeleton rows={8} />
-  const related = detail.related.filter(({ path }) =>
-    isAllowed(model.lists.find((list) => list.path === path)?.operation ?? null),
-  )
+  const lists = detail.related.flatMap((related) => {
+    const list = model.lists.find((each) => each.path === related.path)!
+    return isAllowed(list.operation) ? [{ ...related, list }] : []
+  })
   return (
-    <section aria-busy={loaded.loading}>
+    <section aria-busy={loaded.loading && !isWaiting(item.status)}>
       <header>
-        <h1>{item.name ?? item.title ?? item.email ?? detail.title}</h1>
+        <h1>{nameOf(detail.fields, item) ?? detail.title}</h1>
         <div class="actions">
-          {buttons.map((button) => (
+          {detail.downloads
+            .filter(({ operation }) => isAllowed(operation))
+            .map((each) => (
+              <Download key={each.operation} {...each} values={values} />
+            ))}
+          {buttonsOf(detail, item).map((button) => (
             <button key={button.operation} type="button" class={button.kind} onClick={() => setOpen(button)}>
               {button.title}
             </button>
           ))}
         </div>
       </header>
-      {related.length > 0 && (
-        <nav class="related" aria-label="Related">
-          {related.map(({ path, title, filter }) => (
-            <a key={path} href={href(fill(path, values), filter === null ? {} : { [filter]: item.id })}>
-              {title}
-            </a>
-          ))}
-        </nav>
-      )}
-      <Fields fields={detail.fields} item={item} />
+      <Fields fields={detail.fields.filter(({ name }) => !without.includes(name))} item={item} />
       {answer !== null && (
         <>
           <h2>Answer</h2>
           <pre tabIndex={0}>{JSON.stringify(answer, null, 2)}</pre>
         </>
+      )}
+      {children?.(item)}
+      {lists
+        .filter(({ filter }) => filter === null)
+        .map(({ list }) => (
+          <InnerList key={list.path} {...{ list, values, round }} />
+        ))}
+      {lists.some(({ filter }) => filter !== null) && (
+        <nav class="related" aria-label="Related">
+          {lists
+            .filter(({ filter }) => filter !== null)
+            .map(({ list, filter }) => (
+              <a key={list.path} href={href(fill(list.path, values), { [filter!]: item.id })}>
+                {list.title}
+              </a>
+            ))}
+        </nav>
       )}
       <details>
         <summary>JSON</summary>
@@ -89,10 +106,50 @@ export function DetailPage({ detail, values, path }: Props) {
             const above = path.slice(0, path.lastIndexOf('/'))
             if (open.kind === 'remove' && listAt(above) !== null) return navigate(href(above))
             setAnswer(open.kind === 'action' && result?.id !== item.id ? result : null)
-            loaded.reload()
+            setRound(round + 1)
           }}
         />
       )}
     </section>
+  )
+}
+
+function nameOf(fields: ConsoleField[], item: any): string | undefined {
+  const named = ['name', 'title', 'number', 'email', 'url', 'event_type'].find((name) => item[name])
+  const isField = fields.some(({ name }) => name === named)
+  return named !== undefined && isField ? item[named] : item.user?.name
+}
+
+/** The actions that the key may call and that the state of the resource allows. */
+function buttonsOf(detail: ConsoleDetail, item: any): Open[] {
+  const buttons = [
+    { title: 'Edit', operation: detail.update, kind: 'update' as const },
+    ...detail.actions.map((action) => ({ ...action, kind: 'action' as const })),
+    { title: 'Delete', operation: detail.remove, kind: 'remove' as const },
+  ]
+  return buttons.filter(
+    (button): button is Open =>
+      isAllowed(button.operation) &&
+      Object.entries(model.operations[button.operation].when ?? {}).every(([name, allowed]) =>
+        allowed.includes(valueAt(item, name)),
+      ),
+  )
+}
+
+function Download(props: { title: string; operation: string; values: Record<string, string> }) {
+  const [failure, setFailure] = useState<Failure | null>(null)
+  return (
+    <>
+      <button
+        type="button"
+        onClick={() => {
+          setFailure(null)
+          download(props.operation, { path: props.values }).catch((error) => setFailure(failureOf(error)))
+        }}
+      >
+        {props.title}
+      </button>
+      {failure !== null && <Problem failure={failure} />}
+    </>
   )
 }

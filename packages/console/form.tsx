@@ -1,6 +1,6 @@
 // A form for the body of a request. The fields come from the contract; the server's problems stand at them.
 import { useState } from 'preact/hooks'
-import type { ConsoleField } from './model-types.ts'
+import type { ConsoleField, ConsoleOperation } from './model-types.ts'
 import { model } from './model.ts'
 import { call, failureOf, type Failure, type Input } from './session.ts'
 import { Code, Dialog, Problem } from './ui.tsx'
@@ -19,18 +19,23 @@ interface Props {
 }
 
 export function FormDialog({ title, operation, values, item, etag = null, onClose, onDone }: Props) {
-  const { fields, choice, summary, secret, method } = model.operations[operation]
+  const { fields, query, choice, summary, secret, method } = model.operations[operation]
   const [failure, setFailure] = useState<Failure | null>(null)
   const [busy, setBusy] = useState(false)
   const [answer, setAnswer] = useState<any>(null)
   const [sent, setSent] = useState<Input | null>(null)
   const shown = fields ?? []
-  const known = new Set(names(shown))
+  const known = new Set(names([...shown, ...query]))
   async function submit(form: HTMLFormElement): Promise<void> {
-    const read = readForm(form, shown, choice, item)
+    const read = readForm(form, { fields: shown, query, choice }, item)
     if ('problem' in read) return setFailure(read.problem)
     const headers: Record<string, string> = item !== null && etag !== null ? { 'If-Match': etag } : {}
-    const input: Input = { path: values, headers, ...(fields !== null && { body: read.body }) }
+    const input: Input = {
+      path: values,
+      query: read.query,
+      headers,
+      ...(fields !== null && { body: read.body }),
+    }
     setSent(input)
     setBusy(true)
     try {
@@ -66,12 +71,13 @@ export function FormDialog({ title, operation, values, item, etag = null, onClos
         <p class="soft">{summary}</p>
         {failure !== null && <Problem failure={{ ...failure, problems: [] }} />}
         {failure?.problems
-          .filter(({ field }) => !known.has(field))
+          .filter(({ field }) => !known.has(field.replaceAll(/\[\d+\]/g, '')))
           .map(({ message }) => (
             <p class="error">{message}</p>
           ))}
         {choice && <Whole />}
         <Inputs fields={shown} item={item} failure={failure} />
+        <Inputs fields={query} item={null} failure={failure} />
         <footer>
           <button type="submit" class={method === 'DELETE' ? 'remove' : 'main'} disabled={busy}>
             {busy ? 'Sending…' : title}
@@ -116,6 +122,7 @@ function secretsIn(value: unknown): string[] {
   return typeof value === 'object' && value !== null ? Object.values(value).flatMap(secretsIn) : []
 }
 
+/** The names of fields, of those in lists without the index. */
 function names(fields: ConsoleField[], prefix = ''): string[] {
   return fields.flatMap((field) => [
     prefix + field.name,
@@ -143,10 +150,75 @@ function Inputs({ fields, item, failure, prefix = '' }: InputsProps) {
               <Inputs fields={field.fields!} item={value} failure={failure} prefix={`${name}.`} />
             </fieldset>
           )
-        const problem = failure?.problems.find((each) => each.field === name)?.message
+        if (field.kind === 'objects')
+          return <Several key={name} {...{ field, name, items: value, failure }} />
+        const problem = failure?.problems.find(({ field }) => field === name || inList(field, name))?.message
+        if (field.kind === 'choices') return <Choices key={name} {...{ field, name, value, problem }} />
         return <Labelled key={name} {...{ field, name, value, problem }} />
       })}
     </>
+  )
+}
+
+/** Whether a problem is at an item of a list of plain values: `scopes[0]`. */
+const inList = (field: string, name: string): boolean => field.startsWith(`${name}[`) && field.endsWith(']')
+
+/** A form for each object of a list. */
+function Several(props: {
+  field: ConsoleField
+  name: string
+  items: any[] | undefined
+  failure: Failure | null
+}) {
+  const { field, name, items, failure } = props
+  const [keys, setKeys] = useState(() => (items ?? (field.required ? [null] : [])).map((_, i) => i))
+  return (
+    <fieldset>
+      <legend>{field.title}</legend>
+      {keys.map((key, i) => (
+        <fieldset key={key}>
+          <legend>{i + 1}</legend>
+          <Inputs fields={field.fields!} item={items?.[key]} failure={failure} prefix={`${name}[${i}].`} />
+          <button type="button" onClick={() => setKeys(keys.filter((each) => each !== key))}>
+            Remove
+          </button>
+        </fieldset>
+      ))}
+      <button type="button" onClick={() => setKeys([...keys, Math.max(-1, ...keys) + 1])}>
+        Add
+      </button>
+    </fieldset>
+  )
+}
+
+/** Check boxes, in groups by what stands before the colon or dot: `projects:read`, `file.created`. */
+function Choices({ field, name, value, problem }: FieldProps) {
+  const groups = Map.groupBy(field.values!.map(String), (each) => /^(\w+)[.:]/.exec(each)?.[1] ?? '')
+  const id = `field-${name}`
+  return (
+    <fieldset aria-describedby={problem === undefined ? undefined : `${id}-error`}>
+      <legend>
+        {field.title} {!field.required && <small class="soft">optional</small>}
+      </legend>
+      {problem !== undefined && (
+        <p class="error" id={`${id}-error`}>
+          {problem}
+        </p>
+      )}
+      {field.help !== undefined && <small class="soft">{field.help}</small>}
+      <div class="choices">
+        {[...groups].map(([group, options]) => (
+          <div key={group}>
+            {options.map((option) => (
+              <label key={option}>
+                <input type="checkbox" name={name} value={option} defaultChecked={value?.includes(option)} />{' '}
+                {option}
+              </label>
+            ))}
+          </div>
+        ))}
+      </div>
+    </fieldset>
   )
 }
 
@@ -203,16 +275,6 @@ function Control({ field, name, value, id, described, invalid }: ControlProps) {
         </select>
       )
     }
-    case 'choices':
-      return (
-        <select {...shared} multiple size={Math.min(8, field.values!.length)}>
-          {field.values!.map((option) => (
-            <option value={String(option)} selected={value?.includes(option)}>
-              {String(option)}
-            </option>
-          ))}
-        </select>
-      )
     case 'texts':
       return (
         <textarea {...shared} rows={3} placeholder="One per line" defaultValue={value?.join('\n') ?? ''} />
@@ -258,9 +320,10 @@ const localTime = (value: string): string => {
   return new Date(date.getTime() - date.getTimezoneOffset() * 60_000).toISOString().slice(0, 19)
 }
 
-type Read = { body: unknown } | { problem: Failure }
+type Read = { body: unknown; query: Record<string, unknown> } | { problem: Failure }
+type Shown = Pick<ConsoleOperation, 'query' | 'choice'> & { fields: ConsoleField[] }
 
-function readForm(form: HTMLFormElement, fields: ConsoleField[], choice: boolean, item: any): Read {
+function readForm(form: HTMLFormElement, { fields, query, choice }: Shown, item: any): Read {
   const data = new FormData(form)
   const problems: Failure['problems'] = []
   const parse = (name: string, text: string): unknown => {
@@ -272,7 +335,8 @@ function readForm(form: HTMLFormElement, fields: ConsoleField[], choice: boolean
     }
   }
   const body = choice ? parse(whole, String(data.get(whole))) : bodyOf(fields, data, item, parse, '')
-  if (problems.length === 0) return { body }
+  const sent = bodyOf(query, data, null, parse, '') as Record<string, unknown>
+  if (problems.length === 0) return { body, query: sent }
   const message = 'Please check the marked fields.'
   return { problem: { message, code: null, requestId: null, problems } }
 }
@@ -290,13 +354,24 @@ function bodyOf(fields: ConsoleField[], data: FormData, item: any, parse: Parse,
       if (Object.keys(inner).length > 0) body[field.name] = inner
       continue
     }
-    const value = valueOf(field, name, data, parse)
+    const value =
+      field.kind === 'objects' ? objectsOf(field, name, data, parse) : valueOf(field, name, data, parse)
     const isUnchanged = item !== null && JSON.stringify(value) === JSON.stringify(before)
     if (value === undefined && item !== null && field.nullable && before !== null && before !== undefined)
       body[field.name] = null
     else if (value !== undefined && !isUnchanged) body[field.name] = value
   }
   return body
+}
+
+function objectsOf(field: ConsoleField, name: string, data: FormData, parse: Parse): object[] | undefined {
+  const count = new Set(
+    [...data.keys()]
+      .filter((key) => key.startsWith(`${name}[`))
+      .map((key) => parseInt(key.slice(name.length + 1))),
+  ).size
+  if (count === 0 && !field.required) return undefined
+  return Array.from({ length: count }, (_, i) => bodyOf(field.fields!, data, null, parse, `${name}[${i}].`))
 }
 
 function valueOf(field: ConsoleField, name: string, data: FormData, parse: Parse): unknown {

@@ -3,10 +3,10 @@ import { useState } from 'preact/hooks'
 import { CreateDialog } from './form.tsx'
 import type { ConsoleField, ConsoleList } from './model-types.ts'
 import { pathOfItem } from './model.ts'
-import { href, navigate } from './router.ts'
+import { fill, href, navigate } from './router.ts'
 import { call, isAllowed } from './session.ts'
-import { Code, Problem, Skeleton, useLoaded } from './ui.tsx'
-import { Value } from './value.tsx'
+import { Code, Problem, Skeleton, useLoaded, usePolling, type Loaded } from './ui.tsx'
+import { isWaiting, Value, valueAt } from './value.tsx'
 
 interface Props {
   list: ConsoleList
@@ -17,7 +17,6 @@ interface Props {
 }
 
 export function ListPage({ list, values, path, query }: Props) {
-  const [creating, setCreating] = useState(false)
   // The newest first, also where the contract's default is the other way round.
   const sent = { ...(list.ordered && { order: 'desc' }), ...Object.fromEntries(query) }
   const input = { path: values, query: sent }
@@ -37,54 +36,84 @@ export function ListPage({ list, values, path, query }: Props) {
         <h1>
           {list.title} {total !== undefined && <small class="soft">{total}</small>}
         </h1>
-        {isAllowed(list.create) && (
-          <button type="button" class="main" onClick={() => setCreating(true)}>
-            Create
-          </button>
-        )}
+        <Create {...{ list, values }} reload={page.reload} />
       </header>
       <Filters filters={list.filters} query={query} go={go} />
-      {page.failure !== null ? (
-        <Problem failure={page.failure} retry={page.reload} />
-      ) : page.value === null ? (
-        <Skeleton />
-      ) : (
-        <>
-          <Table {...{ list, values, query, go }} rows={page.value.data} busy={page.loading} />
-          <nav class="pages" aria-label="Pages">
-            {query.has('cursor') && (
-              <button type="button" onClick={() => history.back()}>
-                Previous
-              </button>
-            )}
-            {typeof next === 'string' && page.value.has_more !== false && (
-              <button type="button" onClick={() => go({ cursor: next })}>
-                Next
-              </button>
-            )}
-          </nav>
-        </>
+      <Rows page={page} {...{ list, values, query, go }} />
+      {page.value !== null && (
+        <nav class="pages" aria-label="Pages">
+          {query.has('cursor') && (
+            <button type="button" onClick={() => history.back()}>
+              Previous
+            </button>
+          )}
+          {typeof next === 'string' && page.value.has_more !== false && (
+            <button type="button" onClick={() => go({ cursor: next })}>
+              Next
+            </button>
+          )}
+        </nav>
       )}
       <Code operation={list.operation} input={input} />
-      {creating && isAllowed(list.create) && (
-        <CreateDialog
-          operation={list.create}
-          values={values}
-          onClose={() => setCreating(false)}
-          onCreated={(created) => {
-            const item = created?.id === undefined ? null : pathOfItem(list, created.id, values)
-            if (item === null) page.reload()
-            else navigate(href(item))
-          }}
-        />
-      )}
     </section>
   )
 }
 
+/** The first items of a list inside of a resource. A change of `round` loads them again. */
+export function InnerList({ list, values, round }: Pick<Props, 'list' | 'values'> & { round: number }) {
+  const path = fill(list.path, values)
+  const query = { limit: 5, ...(list.ordered && { order: 'desc' }) }
+  const load = async (): Promise<any> => (await call(list.operation, { path: values, query })).data
+  const page = useLoaded(load, `${path}#${round}`)
+  usePolling(page.value?.data.some(({ status }: any) => isWaiting(status)) === true, page.reload)
+  return (
+    <section class="inner">
+      <header>
+        <h2>
+          <a href={href(path)}>{list.title}</a>
+        </h2>
+        <Create {...{ list, values }} reload={page.reload} />
+      </header>
+      <Rows page={page} {...{ list, values }} query={new URLSearchParams()} go={null} />
+    </section>
+  )
+}
+
+function Create({ list, values, reload }: Pick<Props, 'list' | 'values'> & { reload: () => void }) {
+  const [open, setOpen] = useState(false)
+  if (!isAllowed(list.create)) return null
+  return (
+    <>
+      <button type="button" class="main" onClick={() => setOpen(true)}>
+        Create
+      </button>
+      {open && (
+        <CreateDialog
+          operation={list.create}
+          values={values}
+          onClose={() => setOpen(false)}
+          onCreated={(created) => {
+            const item = created?.id === undefined ? null : pathOfItem(list, created.id, values)
+            if (item === null) reload()
+            else navigate(href(item))
+          }}
+        />
+      )}
+    </>
+  )
+}
+
+type RowsProps = Omit<TableProps, 'rows' | 'busy'> & { page: Loaded<any> }
+
+function Rows({ page, ...props }: RowsProps) {
+  if (page.failure !== null) return <Problem failure={page.failure} retry={page.reload} />
+  if (page.value === null) return <Skeleton />
+  return <Table {...props} rows={page.value.data} busy={page.loading} />
+}
+
 type Go = (changes: Record<string, string | null>) => void
 
-function Filters({ filters, query, go }: { filters: ConsoleField[]; query: URLSearchParams; go: Go }) {
+export function Filters({ filters, query, go }: { filters: ConsoleField[]; query: URLSearchParams; go: Go }) {
   if (filters.length === 0) return null
   return (
     <form
@@ -120,7 +149,8 @@ interface TableProps {
   list: ConsoleList
   values: Record<string, string>
   query: URLSearchParams
-  go: Go
+  /** Null if the list is not sorted by its columns. */
+  go: Go | null
   rows: any[]
   busy: boolean
 }
@@ -144,9 +174,9 @@ function Table({ list, values, query, go, rows, busy }: TableProps) {
                 key={column.name}
                 scope="col"
                 class={column.kind}
-                aria-sort={sortOf(list, query, column.name)}
+                aria-sort={go === null ? undefined : sortOf(list, query, column.name)}
               >
-                {list.sort.includes(column.name) ? (
+                {go !== null && list.sort.includes(column.name) ? (
                   <button type="button" class="plain" onClick={() => go(sorted(query, column.name))}>
                     {column.title}
                   </button>
@@ -165,7 +195,7 @@ function Table({ list, values, query, go, rows, busy }: TableProps) {
                   {n === 0 ? (
                     <Lead {...{ list, values, row, column }} />
                   ) : (
-                    <Value field={column} value={row[column.name]} item={row} />
+                    <Value field={column} value={valueAt(row, column.name)} item={row} />
                   )}
                 </td>
               ))}
@@ -190,7 +220,7 @@ function Lead({
   column: ConsoleField
 }) {
   const path = typeof row.id === 'string' ? pathOfItem(list, row.id, values) : null
-  const value = row[column.name]
+  const value = valueAt(row, column.name)
   if (path === null) return <Value field={column} value={value} item={row} />
   const text = value === null || value === '' || value === undefined ? row.id : String(value)
   return <a href={href(path)}>{text.length > 80 ? `${text.slice(0, 80)}…` : text}</a>

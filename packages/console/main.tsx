@@ -4,6 +4,7 @@ import { useEffect, useRef, useState } from 'preact/hooks'
 import { DetailPage } from './detail.tsx'
 import { ListPage } from './list.tsx'
 import { detailAt, listAt, model } from './model.ts'
+import { ClockBar } from './pages/payments.tsx'
 import { pageAt } from './pages/pages.ts'
 import { followLinks, href, useRoute } from './router.ts'
 import { failureOf, isAllowed, signIn, signOut, storedKey, type Failure } from './session.ts'
@@ -87,6 +88,7 @@ function Shell({ keyName }: { keyName: string }) {
         </details>
         <main ref={main} tabIndex={-1}>
           <Trail path={path} />
+          {path.startsWith('/payments/') && isAllowed('getTestClock') && <ClockBar />}
           <Page path={path} query={query} />
         </main>
       </div>

@@ -47,6 +47,8 @@ export interface ConsoleDetail {
   update: string | null
   remove: string | null
   actions: Array<{ title: string; operation: string }>
+  /** Operations below the path that answer with a file. */
+  downloads: Array<{ title: string; operation: string }>
   /** Lists inside of the resource, and lists that `filter` restricts to it. */
   related: Array<{ path: string; title: string; filter: string | null }>
 }
@@ -62,10 +64,14 @@ export interface ConsoleOperation {
   client: string | null
   /** The fields of the body; null without a body. */
   fields: ConsoleField[] | null
+  /** The query parameters of an operation that changes something. */
+  query: ConsoleField[]
   /** Whether the body is one of several schemas, which the form takes as JSON. */
   choice: boolean
   /** Whether the answer contains a secret that is shown once. */
   secret: boolean
+  /** The values of the resource's fields with which the operation is possible; null for any. */
+  when: Record<string, Array<string | number | boolean | null>> | null
 }
 
 export type FieldKind =
@@ -77,10 +83,12 @@ export type FieldKind =
   | 'boolean'
   | 'time'
   | 'id'
+  | 'url'
   | 'choice'
   | 'choices'
   | 'texts'
   | 'object'
+  | 'objects'
   | 'json'
   | 'file'
 
@@ -95,6 +103,6 @@ export interface ConsoleField {
   values?: Array<string | number | boolean>
   /** Of an ID. */
   prefix?: string
-  /** Of an object. */
+  /** Of an object, and of each of several objects. */
   fields?: ConsoleField[]
 }

@@ -16,7 +16,21 @@ export interface Answer {
   etag: string | null
 }
 
-type Call = (input: Input & { retries: number; timeout: number }) => {
+export interface StreamedEvent {
+  event: string
+  id: string | null
+  data: any
+}
+
+interface Limits {
+  retries: number
+  /** In milliseconds. */
+  timeout: number
+}
+
+const limits: Limits = { retries: 1, timeout: 30_000 }
+
+type Call = (input: Input & Limits) => {
   withResponse(): Promise<{ data: unknown; response: Response }>
 }
 
@@ -56,8 +70,25 @@ export const isAllowed = (operation: string | null): operation is string =>
   operation !== null && (current?.operations.includes(operation) ?? false)
 
 export async function call(operation: string, input: Input = {}): Promise<Answer> {
-  const { data, response } = await calls[operation]({ ...input, retries: 1, timeout: 30_000 }).withResponse()
+  const { data, response } = await calls[operation]({ ...input, ...limits }).withResponse()
   return { data, etag: response.headers.get('etag') }
+}
+
+/** The messages of an event stream. `return()` of the generator ends it. */
+export const stream = (operation: string, input: Input = {}): AsyncGenerator<StreamedEvent, void> =>
+  calls[operation](input as Input & Limits) as unknown as AsyncGenerator<StreamedEvent, void>
+
+/** Saves the file of an answer under the name that the server gives it. */
+export async function download(operation: string, input: Input = {}): Promise<void> {
+  const { response } = await calls[operation]({ ...input, ...limits }).withResponse()
+  const disposition = response.headers.get('content-disposition') ?? ''
+  const encoded = /filename\*=UTF-8''([^;]+)/i.exec(disposition)?.[1]
+  const link = document.createElement('a')
+  link.href = URL.createObjectURL(await response.blob())
+  link.download =
+    encoded !== undefined ? decodeURIComponent(encoded) : (/filename="([^"]+)"/.exec(disposition)?.[1] ?? '')
+  link.click()
+  URL.revokeObjectURL(link.href)
 }
 
 /** One problem of a request, at its field. */

@@ -5,6 +5,27 @@ import { model } from './model.ts'
 import { fill } from './router.ts'
 import { failureOf, type Failure, type Input } from './session.ts'
 
+const firstPollMs = 1_000
+const lastPollMs = 30_000
+
+/** Reloads while the page is visible and `active`: at first every second, then less and less often. */
+export function usePolling(active: boolean, reload: () => void): void {
+  const latest = useRef(reload)
+  latest.current = reload
+  useEffect(() => {
+    if (!active) return
+    let wait = firstPollMs
+    let timer: ReturnType<typeof setTimeout>
+    const poll = (): void => {
+      if (!document.hidden) latest.current()
+      wait = Math.min(lastPollMs, wait * 1.5)
+      timer = setTimeout(poll, wait)
+    }
+    timer = setTimeout(poll, wait)
+    return () => clearTimeout(timer)
+  }, [active])
+}
+
 export type Loaded<T> = { value: T | null; failure: Failure | null; loading: boolean; reload: () => void }
 
 /** Loads at once and whenever `key` changes; keeps the last value while it loads again. */

@@ -26,7 +26,19 @@ const bad = new Set([
   'past_due',
   'deleted',
 ])
-const waiting = new Set(['pending', 'processing', 'queued', 'open', 'running', 'incomplete', 'indexing'])
+const waiting = new Set([
+  'pending',
+  'processing',
+  'queued',
+  'open',
+  'running',
+  'incomplete',
+  'indexing',
+  'in_progress',
+])
+
+/** Whether a resource with this status is about to change by itself. */
+export const isWaiting = (status: unknown): boolean => waiting.has(status as string)
 
 /** @param item the resource, for values that need another field, such as the currency of an amount. */
 export function Value({ field, value, item }: { field: ConsoleField; value: any; item: any }) {
@@ -49,8 +61,12 @@ export function Value({ field, value, item }: { field: ConsoleField; value: any;
       return <>{value.length === 0 ? <span class="soft">–</span> : value.join(', ')}</>
     case 'id':
       return <Id value={value} />
+    case 'url':
+      return <Url value={value} />
     case 'object':
       return <Fields fields={field.fields ?? []} item={value} />
+    case 'objects':
+      return <Objects fields={field.fields ?? []} items={value} />
     case 'json':
       return typeof value === 'object' ? <Json value={value} /> : <>{String(value)}</>
     default:
@@ -73,6 +89,50 @@ export function Fields({ fields, item }: { fields: ConsoleField[]; item: any }) 
   )
 }
 
+/** The value of a field, which may be in an inner object: `user.name`. */
+export const valueAt = (item: any, path: string): any =>
+  path.split('.').reduce((value, name) => value?.[name], item)
+
+function Objects({ fields, items }: { fields: ConsoleField[]; items: any[] }) {
+  if (items.length === 0) return <span class="soft">–</span>
+  const shown = fields.filter(({ name }) => items.some((item) => (item[name] ?? null) !== null))
+  return (
+    <div class="scroll" tabIndex={0} role="region" aria-label={shown.map(({ title }) => title).join(', ')}>
+      <table>
+        <thead>
+          <tr>
+            {shown.map(({ name, title, kind }) => (
+              <th key={name} scope="col" class={kind}>
+                {title}
+              </th>
+            ))}
+          </tr>
+        </thead>
+        <tbody>
+          {items.map((item, i) => (
+            <tr key={i}>
+              {shown.map((field) => (
+                <td key={field.name} class={field.kind}>
+                  <Value field={field} value={item[field.name]} item={item} />
+                </td>
+              ))}
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </div>
+  )
+}
+
+function Url({ value }: { value: string }) {
+  if (!/^https?:/.test(value)) return <>{value}</>
+  return (
+    <a href={value} target="_blank" rel="noopener noreferrer">
+      {value}
+    </a>
+  )
+}
+
 function Json({ value }: { value: object }) {
   if (Object.keys(value).length === 0) return <span class="soft">–</span>
   return (
@@ -81,7 +141,7 @@ function Json({ value }: { value: object }) {
   )
 }
 
-function Id({ value }: { value: string }) {
+export function Id({ value }: { value: string }) {
   const path = pathOfId(value)
   return path === null ? (
     <code>{value}</code>
@@ -92,7 +152,7 @@ function Id({ value }: { value: string }) {
   )
 }
 
-function State({ value }: { value: string }) {
+export function State({ value }: { value: string }) {
   const kind = good.has(value) ? 'good' : bad.has(value) ? 'bad' : waiting.has(value) ? 'waiting' : ''
   return <span class={`state ${kind}`}>{value.replaceAll('_', ' ')}</span>
 }
@@ -133,7 +193,7 @@ export function bytes(value: number): string {
 }
 
 /** @param value in the smallest unit of the currency. */
-function money(value: number, currency: string | undefined): string {
+export function money(value: number, currency: string | undefined): string {
   if (currency === undefined) return numbers.format(value)
   const format = new Intl.NumberFormat(undefined, { style: 'currency', currency: currency.toUpperCase() })
   return format.format(value / 10 ** format.resolvedOptions().maximumFractionDigits!)

@@ -8,6 +8,7 @@ import type {
   ConsoleModel,
   ConsoleOperation,
 } from '../../packages/console/model-types.ts'
+import { GenerateError } from './error.ts'
 import type { Operation } from './model.ts'
 
 type Json = any
@@ -52,6 +53,30 @@ export function consoleModel(
   }
 }
 
+/** What the contract says of the console, for names that are not enough. */
+interface Hints {
+  title?: string
+  columns?: string[]
+  /** Of an action: the states of the resource, by field, in which it is possible. */
+  when?: ConsoleOperation['when']
+}
+
+const hintsOf = (document: Json, { path, method }: Operation): Hints =>
+  document.paths[path][method]['x-console'] ?? {}
+
+/** @throws GenerateError if the contract names a field that does not exist. */
+function fieldAt(operation: Operation, fields: ConsoleField[], path: string): ConsoleField {
+  const [name, ...inner] = path.split('.')
+  const field = fields.find((each) => each.name === name)
+  if (field === undefined)
+    throw new GenerateError(`x-console of ${operation.id}: the resource has no field \`${path}\`.`)
+  return inner.length === 0 ? field : fieldAt(operation, field.fields ?? [], inner.join('.'))
+}
+
+function declaredColumns(operation: Operation, { columns }: Hints, fields: ConsoleField[]): ConsoleField[] {
+  return columns!.map((path) => ({ ...withoutHelp(fieldAt(operation, fields, path)), name: path }))
+}
+
 const refersTo = (fields: ConsoleField[], prefix: string): boolean =>
   fields.some((field) => field.prefix === prefix)
 const parentOf = (path: string): string => path.slice(0, path.lastIndexOf('/'))
@@ -86,16 +111,19 @@ function listsOf(document: Json, operations: Operation[], details: ConsoleDetail
     const { path, query } = operation
     const fields = fieldsOf(document, resolve(document, items))
     const sort = query.find(({ name }) => name === 'sort')
+    const hints = hintsOf(document, operation)
     return [
       {
         path,
-        title: titleOf(lastOf(path)),
+        title: hints.title ?? titleOf(lastOf(path)),
         tag: operation.tag,
         operation: operation.id,
-        columns: columnsOf(fields),
+        columns: hints.columns === undefined ? columnsOf(fields) : declaredColumns(operation, hints, fields),
         filters: query
           .filter(({ name }) => !common.has(name))
-          .map(({ name, schema, required }) => fieldOf(document, name, schema, required === true)),
+          .map(({ name, schema, required }) =>
+            withoutHelp(fieldOf(document, name, schema, required === true)),
+          ),
         sort: resolve(document, sort?.schema)?.enum ?? [],
         ordered: query.some(({ name }) => name === 'order'),
         create: creationOf(operations, path, items),
@@ -144,26 +172,34 @@ function detailsOf(document: Json, operations: Operation[]): ConsoleDetail[] {
       operations.find((other) => other.path === path && other.method === verb)?.id ?? null
     const schema = resolve(document, answerOf(operation).schema)
     const fields = fieldsOf(document, schema)
+    const actions = operations
+      .filter(
+        (other) =>
+          other.method === 'post' && parentOf(other.path) === path && !isParameter(lastOf(other.path)),
+      )
+      .filter(
+        (other) => isJson(other) && !operations.some((o) => o.path === other.path && o.method === 'get'),
+      )
+    for (const action of actions)
+      for (const name of Object.keys(hintsOf(document, action).when ?? {})) fieldAt(action, fields, name)
     return [
       {
         path,
-        title: isItem ? titleOf(lastOf(parentOf(path))) : titleOf(path.slice(1).replaceAll('/', ' ')),
+        title:
+          hintsOf(document, operation).title ??
+          (isItem ? titleOf(lastOf(parentOf(path))) : titleOf(path.slice(1).replaceAll('/', ' '))),
         tag: operation.tag,
         operation: id,
         prefix:
           parametersIn(path).length === 1 ? (fields.find(({ name }) => name === 'id')?.prefix ?? null) : null,
-        fields,
+        fields: fields.map(withoutHelp),
         update: at('put'),
         remove: at('delete'),
-        actions: operations
-          .filter(
-            (other) =>
-              other.method === 'post' && parentOf(other.path) === path && !isParameter(lastOf(other.path)),
-          )
-          .filter(
-            (other) => isJson(other) && !operations.some((o) => o.path === other.path && o.method === 'get'),
-          )
-          .map((other) => ({ title: titleOf(lastOf(other.path)), operation: other.id })),
+        actions: actions.map((other) => ({ title: actionTitle(document, other), operation: other.id })),
+        downloads: operations
+          .filter((other) => other.method === 'get' && parentOf(other.path) === path)
+          .filter((other) => answerOf(other)?.binary)
+          .map((other) => ({ title: actionTitle(document, other), operation: other.id })),
         related: [],
       },
     ]
@@ -199,11 +235,21 @@ function operationOf(document: Json, operation: Operation, client: string | unde
     summary,
     client: client ?? null,
     fields: body === null ? null : [...file, ...fields],
+    query:
+      method === 'get'
+        ? []
+        : operation.query.map(({ name, schema, required }) =>
+            fieldOf(document, name, schema, required === true),
+          ),
     /** The body as JSON, for a schema that is no object with fields. */
     choice: schema !== null && fields.length === 0 && isChoice(resolve(document, schema)),
     secret: secretAnswer,
+    when: hintsOf(document, operation).when ?? null,
   }
 }
+
+const actionTitle = (document: Json, operation: Operation): string =>
+  hintsOf(document, operation).title ?? titleOf(lastOf(operation.path))
 
 const isChoice = (schema: Json): boolean => schema.oneOf !== undefined || schema.anyOf !== undefined
 const fileField = (name: string): ConsoleField => ({
@@ -242,6 +288,8 @@ function fieldOf(document: Json, name: string, declared: Json, required: boolean
   if (others.length > 0) return field
   if (types.includes('array')) {
     if (items?.enum !== undefined) return { ...field, kind: 'choices', values: items.enum }
+    if (items?.properties !== undefined && items.oneOf === undefined)
+      return { ...field, kind: 'objects', fields: fieldsOf(document, items) }
     return { ...field, kind: [items?.type].flat().includes('string') ? 'texts' : 'json' }
   }
   if (types.includes('object'))
@@ -253,6 +301,7 @@ function fieldOf(document: Json, name: string, declared: Json, required: boolean
   if (!types.includes('string')) return field
   if (prefix !== undefined) return { ...field, kind: 'id', prefix }
   if (schema.format === 'date-time') return { ...field, kind: 'time' }
+  if (schema.format === 'uri') return { ...field, kind: 'url' }
   return { ...field, kind: (schema.maxLength ?? 0) > longText ? 'long' : 'text' }
 }
 
@@ -262,13 +311,15 @@ function numberKind(name: string): 'bytes' | 'money' | 'number' {
 }
 
 function columnsOf(fields: ConsoleField[]): ConsoleField[] {
-  const flat = fields.filter(({ kind }) => !['json', 'object', 'texts', 'choices', 'file'].includes(kind))
+  const flat = fields.filter(
+    ({ kind }) => !['json', 'object', 'objects', 'texts', 'choices', 'file'].includes(kind),
+  )
   const lead = leads
     .map((name) => flat.find((field) => field.name === name))
     .find((field) => field !== undefined)
   const weight = ({ name, kind }: ConsoleField): number => {
     if (name === 'created_at') return 9
-    const order = ['choice', 'money', 'bytes', 'number', 'boolean', 'text', 'id', 'time', 'long']
+    const order = ['choice', 'money', 'bytes', 'number', 'boolean', 'text', 'url', 'id', 'time', 'long']
     return name === 'id' || name === 'project_id' ? 8 : order.indexOf(kind)
   }
   const rest = flat
@@ -279,5 +330,10 @@ function columnsOf(fields: ConsoleField[]): ConsoleField[] {
   const created = rest.find(({ name }) => name === 'created_at')
   const others = rest.filter((field) => field !== created)
   const columns = [lead, ...others.slice(0, maxColumns - 2), created].filter((field) => field !== undefined)
-  return columns.map(({ help: _, ...column }) => column)
+  return columns.map(withoutHelp)
+}
+
+/** Help is shown in forms only. */
+function withoutHelp({ help: _, fields, ...field }: ConsoleField): ConsoleField {
+  return fields === undefined ? field : { ...field, fields: fields.map(withoutHelp) }
 }

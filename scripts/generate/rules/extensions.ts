@@ -17,6 +17,20 @@ const groups: Check = (value) =>
     ? null
     : 'a list of groups, each with a `name` and its `tags`'
 
+const isListOfTexts = (value: any): boolean =>
+  Array.isArray(value) && value.length > 0 && value.every((each) => text(each) === null)
+const consoleHints: Check = (value) => {
+  const { title, columns, when, ...others } = Object(value)
+  const isRight =
+    (title === undefined || text(title) === null) &&
+    (columns === undefined || isListOfTexts(columns)) &&
+    Object.values(when ?? {}).every((values) => Array.isArray(values) && values.length > 0) &&
+    Object.keys(others).length === 0
+  return isRight
+    ? null
+    : 'an object with a `title`, a list of `columns`, or `when`, a list of values by field'
+}
+
 /** The extensions by Redocly's name of the node type. */
 const extensions: Record<string, Record<string, Check>> = {
   Root: {
@@ -45,6 +59,7 @@ const extensions: Record<string, Record<string, Check>> = {
     'x-replaces': yes,
     'x-client-method': (value) =>
       value === false || text(value) === null ? null : 'a name such as `projects.archive`, or `false`',
+    'x-console': consoleHints,
     'x-deprecated-at': anything,
     'x-sunset': anything,
     'x-successor': anything,

@@ -1,0 +1,149 @@
+// The event log with its live tail, and one event with what it changed.
+import { useEffect, useRef, useState } from 'preact/hooks'
+import { DetailPage } from '../detail.tsx'
+import { Filters, ListPage } from '../list.tsx'
+import { detailAt, listAt } from '../model.ts'
+import { href, navigate } from '../router.ts'
+import { failureOf, isAllowed, stream, type Failure } from '../session.ts'
+import { Problem } from '../ui.tsx'
+import { Id, Time } from '../value.tsx'
+import type { PageProps } from './pages.ts'
+
+const maxLive = 200
+const live = 'live'
+
+export function EventsPage({ path, query, values }: PageProps) {
+  const { page: list } = listAt(path)!
+  if (!isAllowed('streamEvents')) return <ListPage {...{ list, values, path, query }} />
+  if (query.has(live)) return <Live query={query} />
+  return (
+    <>
+      <ListPage {...{ list, values, path, query }} />
+      <p>
+        <a href={href(path, { ...withoutCursor(query), [live]: '1' })}>Watch new events</a>
+      </p>
+    </>
+  )
+}
+
+const withoutCursor = (query: URLSearchParams): Record<string, string> =>
+  Object.fromEntries([...query].filter(([name]) => name !== 'cursor'))
+
+/** The events that happen from now on, the newest first. */
+function Live({ query }: { query: URLSearchParams }) {
+  const [events, setEvents] = useState<any[]>([])
+  const [ended, setEnded] = useState<Failure | null>(null)
+  const [round, setRound] = useState(0)
+  // Where the stream goes on after an interruption.
+  const last = useRef<string | null>(null)
+  const { page: list } = listAt('/events')!
+  const filters = Object.fromEntries([...query].filter(([name]) => name !== live))
+  useEffect(() => {
+    const cursor = last.current === null ? {} : { cursor: last.current }
+    const messages = stream('streamEvents', { query: { ...filters, ...cursor } })
+    async function follow(): Promise<void> {
+      try {
+        for await (const { event, id, data } of messages) {
+          last.current = id ?? last.current
+          if (event === 'message') setEvents((before) => [data, ...before].slice(0, maxLive))
+          else setEnded({ message: `The server ended the stream: ${data.reason}.`, ...unknown })
+        }
+      } catch (error) {
+        setEnded(failureOf(error))
+      }
+    }
+    void follow()
+    return () => void messages.return()
+  }, [query.toString(), round])
+  return (
+    <section>
+      <header>
+        <h1>New events</h1>
+        <a href={href('/events', filters)}>All events</a>
+      </header>
+      <Filters
+        filters={list.filters}
+        query={query}
+        go={(changes) => {
+          const chosen = Object.entries(changes).filter(([, value]) => value !== null && value !== '')
+          navigate(
+            href('/events', { ...(Object.fromEntries(chosen) as Record<string, string>), [live]: '1' }),
+          )
+        }}
+      />
+      {ended !== null && (
+        <Problem
+          failure={ended}
+          retry={() => {
+            setEnded(null)
+            setRound(round + 1)
+          }}
+        />
+      )}
+      {events.length === 0 && ended === null && (
+        <p class="empty" role="status">
+          Waiting for events. Whatever happens now appears here.
+        </p>
+      )}
+      <ul class="events" role="log" aria-label="New events">
+        {events.map((event) => (
+          <li key={event.id}>
+            <a href={href(`/events/${event.id}`)}>{event.type}</a>
+            <Id value={String(event.data.object.id ?? '')} />
+            <Time value={event.created_at} />
+          </li>
+        ))}
+      </ul>
+    </section>
+  )
+}
+
+const unknown = { code: null, requestId: null, problems: [] }
+
+export function EventPage({ path, values }: PageProps) {
+  const { page: detail } = detailAt(path)!
+  return (
+    <DetailPage detail={detail} values={values} path={path} without={['data']}>
+      {({ data: { object, previous_attributes: previous } }) => (
+        <>
+          <h2>
+            Object <Id value={String(object.id ?? '')} />
+          </h2>
+          {Object.keys(previous).length > 0 && <Changes previous={previous} object={object} />}
+          <pre tabIndex={0}>{JSON.stringify(object, null, 2)}</pre>
+        </>
+      )}
+    </DetailPage>
+  )
+}
+
+function Changes({ previous, object }: { previous: Record<string, unknown>; object: any }) {
+  return (
+    <div class="scroll" tabIndex={0} role="region" aria-label="Changes">
+      <table>
+        <thead>
+          <tr>
+            <th scope="col">Field</th>
+            <th scope="col">Before</th>
+            <th scope="col">After</th>
+          </tr>
+        </thead>
+        <tbody>
+          {Object.entries(previous).map(([name, before]) => (
+            <tr key={name}>
+              <td>{name}</td>
+              <td>
+                <del>{textOf(before)}</del>
+              </td>
+              <td>
+                <ins>{textOf(object[name])}</ins>
+              </td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </div>
+  )
+}
+
+const textOf = (value: unknown): string => (typeof value === 'string' ? value : JSON.stringify(value))
