@@ -4,11 +4,11 @@ import { useState } from 'preact/hooks'
 import { FormDialog } from './form.tsx'
 import { InnerList } from './list.tsx'
 import type { ConsoleDetail, ConsoleField } from './model-types.ts'
-import { listAt, model } from './model.ts'
+import { isPossible, listAt, model } from './model.ts'
 import { fill, href, navigate } from './router.ts'
 import { call, download, failureOf, isAllowed, type Failure } from './session.ts'
 import { Code, Problem, Skeleton, useLoaded, usePolling } from './ui.tsx'
-import { Fields, isWaiting, valueAt } from './value.tsx'
+import { Fields, isWaiting } from './value.tsx'
 
 interface Props {
   detail: ConsoleDetail
@@ -76,7 +76,7 @@ export function DetailPage({ detail, values, path, without = [], children }: Pro
       {lists
         .filter(({ filter }) => filter === null)
         .map(({ list }) => (
-          <InnerList key={list.path} {...{ list, values, round }} />
+          <InnerList key={list.path} {...{ list, values, round }} owner={item} />
         ))}
       {lists.some(({ filter }) => filter !== null) && (
         <nav class="related" aria-label="Related">
@@ -128,11 +128,7 @@ function buttonsOf(detail: ConsoleDetail, item: any): Open[] {
     { title: 'Delete', operation: detail.remove, kind: 'remove' as const },
   ]
   return buttons.filter(
-    (button): button is Open =>
-      isAllowed(button.operation) &&
-      Object.entries(model.operations[button.operation].when ?? {}).every(([name, allowed]) =>
-        allowed.includes(valueAt(item, name)),
-      ),
+    (button): button is Open => isAllowed(button.operation) && isPossible(button.operation, item),
   )
 }
 

@@ -12,13 +12,24 @@ interface Props {
   values: Record<string, string>
   /** The resource that an update changes: only changed fields are sent. Else null. */
   item: any
+  /** What the fields of a creation have at first. */
+  defaults?: Record<string, unknown>
   /** For If-Match, so that a change that somebody made in the meantime is not overwritten. */
   etag?: string | null
   onClose: () => void
   onDone: (answer: any) => void
 }
 
-export function FormDialog({ title, operation, values, item, etag = null, onClose, onDone }: Props) {
+export function FormDialog({
+  title,
+  operation,
+  values,
+  item,
+  defaults,
+  etag = null,
+  onClose,
+  onDone,
+}: Props) {
   const { fields, query, choice, summary, secret, method } = model.operations[operation]
   const [failure, setFailure] = useState<Failure | null>(null)
   const [busy, setBusy] = useState(false)
@@ -76,7 +87,7 @@ export function FormDialog({ title, operation, values, item, etag = null, onClos
             <p class="error">{message}</p>
           ))}
         {choice && <Whole />}
-        <Inputs fields={shown} item={item} failure={failure} />
+        <Inputs fields={shown} item={item ?? defaults} failure={failure} />
         <Inputs fields={query} item={null} failure={failure} />
         <footer>
           <button type="submit" class={method === 'DELETE' ? 'remove' : 'main'} disabled={busy}>
@@ -92,6 +103,7 @@ export function FormDialog({ title, operation, values, item, etag = null, onClos
 export function CreateDialog(props: {
   operation: string
   values: Record<string, string>
+  defaults?: Record<string, unknown>
   onClose: () => void
   onCreated: (created: any) => void
 }) {
@@ -211,8 +223,13 @@ function Choices({ field, name, value, problem }: FieldProps) {
           <div key={group}>
             {options.map((option) => (
               <label key={option}>
-                <input type="checkbox" name={name} value={option} defaultChecked={value?.includes(option)} />{' '}
-                {option}
+                <input
+                  type="checkbox"
+                  {...{ name }}
+                  value={option}
+                  defaultChecked={value?.includes(option)}
+                />
+                {` ${option}`}
               </label>
             ))}
           </div>

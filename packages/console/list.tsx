@@ -2,11 +2,11 @@
 import { useState } from 'preact/hooks'
 import { CreateDialog } from './form.tsx'
 import type { ConsoleField, ConsoleList } from './model-types.ts'
-import { pathOfItem } from './model.ts'
+import { isPossible, pathOfItem, valueAt } from './model.ts'
 import { fill, href, navigate } from './router.ts'
 import { call, isAllowed } from './session.ts'
 import { Code, Problem, Skeleton, useLoaded, usePolling, type Loaded } from './ui.tsx'
-import { isWaiting, Value, valueAt } from './value.tsx'
+import { isWaiting, Value } from './value.tsx'
 
 interface Props {
   list: ConsoleList
@@ -36,7 +36,7 @@ export function ListPage({ list, values, path, query }: Props) {
         <h1>
           {list.title} {total !== undefined && <small class="soft">{total}</small>}
         </h1>
-        <Create {...{ list, values }} reload={page.reload} />
+        <Create {...{ list, values }} defaults={Object.fromEntries(query)} reload={page.reload} />
       </header>
       <Filters filters={list.filters} query={query} go={go} />
       <Rows page={page} {...{ list, values, query, go }} />
@@ -59,8 +59,15 @@ export function ListPage({ list, values, path, query }: Props) {
   )
 }
 
-/** The first items of a list inside of a resource. A change of `round` loads them again. */
-export function InnerList({ list, values, round }: Pick<Props, 'list' | 'values'> & { round: number }) {
+interface InnerProps extends Pick<Props, 'list' | 'values'> {
+  /** The resource. */
+  owner: any
+  /** A change loads the list again. */
+  round: number
+}
+
+/** The first items of a list inside of a resource. */
+export function InnerList({ list, values, owner, round }: InnerProps) {
   const path = fill(list.path, values)
   const query = { limit: 5, ...(list.ordered && { order: 'desc' }) }
   const load = async (): Promise<any> => (await call(list.operation, { path: values, query })).data
@@ -72,14 +79,22 @@ export function InnerList({ list, values, round }: Pick<Props, 'list' | 'values'
         <h2>
           <a href={href(path)}>{list.title}</a>
         </h2>
-        <Create {...{ list, values }} reload={page.reload} />
+        {(list.create === null || isPossible(list.create, owner)) && (
+          <Create {...{ list, values }} reload={page.reload} />
+        )}
       </header>
       <Rows page={page} {...{ list, values }} query={new URLSearchParams()} go={null} />
     </section>
   )
 }
 
-function Create({ list, values, reload }: Pick<Props, 'list' | 'values'> & { reload: () => void }) {
+interface CreateProps extends Pick<Props, 'list' | 'values'> {
+  /** The filters of the list are the first values of the form. */
+  defaults?: Record<string, string>
+  reload: () => void
+}
+
+function Create({ list, values, defaults, reload }: CreateProps) {
   const [open, setOpen] = useState(false)
   if (!isAllowed(list.create)) return null
   return (
@@ -91,6 +106,7 @@ function Create({ list, values, reload }: Pick<Props, 'list' | 'values'> & { rel
         <CreateDialog
           operation={list.create}
           values={values}
+          defaults={defaults}
           onClose={() => setOpen(false)}
           onCreated={(created) => {
             const item = created?.id === undefined ? null : pathOfItem(list, created.id, values)

@@ -15,6 +15,12 @@ const currentRoute = (): Route => ({
   query: new URLSearchParams(location.search),
 })
 
+/** What a page gets. */
+export interface PageProps extends Route {
+  /** The values of the path's parameters. */
+  values: Record<string, string>
+}
+
 export const href = (path: string, query: URLSearchParams | Record<string, string> = {}): string => {
   const search = new URLSearchParams(query).toString()
   return prefix + (path === '/' ? '' : path) + (search === '' ? '' : `?${search}`)

@@ -66,7 +66,7 @@ export function Value({ field, value, item }: { field: ConsoleField; value: any;
     case 'object':
       return <Fields fields={field.fields ?? []} item={value} />
     case 'objects':
-      return <Objects fields={field.fields ?? []} items={value} />
+      return <Objects field={field} items={value} />
     case 'json':
       return typeof value === 'object' ? <Json value={value} /> : <>{String(value)}</>
     default:
@@ -89,15 +89,11 @@ export function Fields({ fields, item }: { fields: ConsoleField[]; item: any }) 
   )
 }
 
-/** The value of a field, which may be in an inner object: `user.name`. */
-export const valueAt = (item: any, path: string): any =>
-  path.split('.').reduce((value, name) => value?.[name], item)
-
-function Objects({ fields, items }: { fields: ConsoleField[]; items: any[] }) {
+function Objects({ field, items }: { field: ConsoleField; items: any[] }) {
   if (items.length === 0) return <span class="soft">–</span>
-  const shown = fields.filter(({ name }) => items.some((item) => (item[name] ?? null) !== null))
+  const shown = field.fields!.filter(({ name }) => items.some((item) => (item[name] ?? null) !== null))
   return (
-    <div class="scroll" tabIndex={0} role="region" aria-label={shown.map(({ title }) => title).join(', ')}>
+    <div class="scroll" tabIndex={0} role="region" aria-label={field.title}>
       <table>
         <thead>
           <tr>
@@ -111,9 +107,9 @@ function Objects({ fields, items }: { fields: ConsoleField[]; items: any[] }) {
         <tbody>
           {items.map((item, i) => (
             <tr key={i}>
-              {shown.map((field) => (
-                <td key={field.name} class={field.kind}>
-                  <Value field={field} value={item[field.name]} item={item} />
+              {shown.map((inner) => (
+                <td key={inner.name} class={inner.kind}>
+                  <Value field={inner} value={item[inner.name]} item={item} />
                 </td>
               ))}
             </tr>

@@ -80,7 +80,7 @@ t.test('in a browser', { skip: skipWithoutBrowser }, async (t) => {
     await page.getByRole('dialog').getByRole('button', { name: 'Archive' }).click()
     await page.locator('.state', { hasText: 'archived' }).waitFor()
 
-    await page.getByRole('navigation', { name: 'Related' }).getByRole('link', { name: 'Members' }).click()
+    await page.getByRole('heading', { name: 'Members' }).getByRole('link').click()
     await page.getByRole('heading', { name: 'Members', level: 1 }).waitFor()
     t.match(await page.locator('tbody').textContent(), 'owner')
     await page.goBack()
@@ -95,7 +95,7 @@ t.test('in a browser', { skip: skipWithoutBrowser }, async (t) => {
     const { page, complaints } = await open(t, '/user/api-keys')
     await page.getByRole('button', { name: 'Create', exact: true }).click()
     await page.getByRole('dialog').getByLabel('Name').fill('reporting')
-    await page.getByRole('dialog').getByLabel('Scopes').selectOption(['projects:read'])
+    await page.getByRole('dialog').getByLabel('projects:read').check()
     await page.getByRole('dialog').getByRole('button', { name: 'Create' }).click()
     const secret = await page.locator('.secret').textContent()
     t.match(secret, /^plat_live_/)

@@ -123,6 +123,8 @@ t.test('its operations work', { timeout: 1_400_000 }, async (t) => {
     t.notMatch(said, /^ *not ok/m)
   }
   await passes('test/notes/notes.test.ts', /^1\.\.2$/m)
+  write('test/notes/console.test.ts', consoleTest)
+  await passes('test/notes/console.test.ts')
   const sqlOf = async (operation: string): Promise<string> => await node('scripts/sql/main.ts', operation)
   t.match(await sqlOf('createNote'), 'generated/resources/notes/insert.sql')
   t.match(await sqlOf('listNotes'), 'generated/resources/notes/list.sql')
@@ -226,6 +228,39 @@ t.test('a title is unique in its project', async (t) => {
   const of = { ...path, note_id: second.id }
   t.match(await apiErrorOf(editor.api.updateNote({ path: of, body: { title: first.title } })), taken)
   t.same(await viewer.api.getNote({ path: of }), second)
+})
+`
+
+const consoleTest = `import t from 'tap'
+import { launchBrowser, skipWithoutBrowser } from '../support/browser.ts'
+import { assertAccessible, openConsole } from '../support/console-browser.ts'
+import { startServer } from '../support/server.ts'
+import { team } from '../support/team.ts'
+
+t.test('the console has the resource', { skip: skipWithoutBrowser }, async (t) => {
+  const server = await startServer(t)
+  const { path, editor } = await team(server)
+  const browser = await launchBrowser(t)
+  const { page, complaints } = await openConsole(t, browser, server.url, '/projects/' + path.id, editor)
+  await page.getByRole('heading', { name: 'Notes' }).getByRole('link').click()
+  await page.getByRole('heading', { name: 'Notes', level: 1 }).waitFor()
+  const dialog = page.getByRole('dialog')
+  await page.getByRole('button', { name: 'Create' }).click()
+  await dialog.getByRole('button', { name: 'Create' }).click()
+  t.match(await dialog.locator('.error').first().textContent(), /title/)
+  await dialog.getByLabel('Title').fill('Hours')
+  await dialog.getByRole('button', { name: 'Create' }).click()
+  await page.getByRole('heading', { name: 'Hours' }).waitFor()
+  await assertAccessible(t, page, 'a note')
+  await page.getByRole('button', { name: 'Edit' }).click()
+  await dialog.getByLabel('Pinned').selectOption('Yes')
+  await dialog.getByRole('button', { name: 'Edit' }).click()
+  await page.locator('dd', { hasText: 'Yes' }).waitFor()
+  t.match((await editor.api.listNotes({ path })).data, [{ title: 'Hours', pinned: true }])
+  await page.getByRole('button', { name: 'Delete' }).click()
+  await dialog.getByRole('button', { name: 'Delete' }).click()
+  await page.getByText('There are no notes yet.').waitFor()
+  t.strictSame(complaints, [])
 })
 `
 

@@ -564,6 +564,11 @@ const mistakes: Record<string, Mistake> = {
     says: /unknown extension `x-implied-response`/,
     at: 'x-implied-response',
   },
+  'a hint for the console that does not exist': {
+    change: ['x-rate-limit: write', 'x-console: { name: Things }'],
+    says: /`x-console` must be an object with a `title`/,
+    at: 'x-console',
+  },
   'an extension with an invalid value': {
     change: ['x-rate-limit: write', 'x-idempotency: never'],
     says: /`x-idempotency` must be one of handler, none/,

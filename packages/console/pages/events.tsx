@@ -3,11 +3,10 @@ import { useEffect, useRef, useState } from 'preact/hooks'
 import { DetailPage } from '../detail.tsx'
 import { Filters, ListPage } from '../list.tsx'
 import { detailAt, listAt } from '../model.ts'
-import { href, navigate } from '../router.ts'
+import { href, navigate, type PageProps } from '../router.ts'
 import { failureOf, isAllowed, stream, type Failure } from '../session.ts'
 import { Problem } from '../ui.tsx'
 import { Id, Time } from '../value.tsx'
-import type { PageProps } from './pages.ts'
 
 const maxLive = 200
 const live = 'live'
@@ -85,15 +84,17 @@ function Live({ query }: { query: URLSearchParams }) {
           Waiting for events. Whatever happens now appears here.
         </p>
       )}
-      <ul class="events" role="log" aria-label="New events">
-        {events.map((event) => (
-          <li key={event.id}>
-            <a href={href(`/events/${event.id}`)}>{event.type}</a>
-            <Id value={String(event.data.object.id ?? '')} />
-            <Time value={event.created_at} />
-          </li>
-        ))}
-      </ul>
+      <div role="log" aria-label="New events">
+        <ul class="events">
+          {events.map((event) => (
+            <li key={event.id}>
+              <a href={href(`/events/${event.id}`)}>{event.type}</a>
+              <Id value={String(event.data.object.id ?? '')} />
+              <Time value={event.created_at} />
+            </li>
+          ))}
+        </ul>
+      </div>
     </section>
   )
 }

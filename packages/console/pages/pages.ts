@@ -1,17 +1,10 @@
 // The pages made by hand. Each takes the place of the page that the engine would make for its path.
 import type { ComponentType } from 'preact'
-import { match } from '../router.ts'
+import { match, type PageProps } from '../router.ts'
 import { EventPage, EventsPage } from './events.tsx'
 import { Overview } from './overview.tsx'
 import { SubscriptionPage } from './payments.tsx'
 import { DeliveryPage } from './webhooks.tsx'
-
-export interface PageProps {
-  /** The values of the path's parameters. */
-  values: Record<string, string>
-  path: string
-  query: URLSearchParams
-}
 
 const pages: Record<string, ComponentType<PageProps>> = {
   '/': Overview,

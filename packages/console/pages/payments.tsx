@@ -3,11 +3,10 @@ import { useState } from 'preact/hooks'
 import { DetailPage } from '../detail.tsx'
 import { FormDialog } from '../form.tsx'
 import { detailAt } from '../model.ts'
-import { href } from '../router.ts'
+import { href, type PageProps } from '../router.ts'
 import { call, isAllowed } from '../session.ts'
 import { Problem, Skeleton, useLoaded } from '../ui.tsx'
 import { money, State, Time } from '../value.tsx'
-import type { PageProps } from './pages.ts'
 
 export function SubscriptionPage({ path, values }: PageProps) {
   const { page: detail } = detailAt(path)!

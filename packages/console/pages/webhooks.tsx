@@ -1,8 +1,8 @@
 // One delivery of a webhook: the request, and what the endpoint answered to each attempt.
 import { DetailPage } from '../detail.tsx'
 import { detailAt } from '../model.ts'
+import type { PageProps } from '../router.ts'
 import { Time } from '../value.tsx'
-import type { PageProps } from './pages.ts'
 
 export function DeliveryPage({ path, values }: PageProps) {
   const { page: detail } = detailAt(path)!
