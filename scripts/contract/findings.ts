@@ -75,11 +75,13 @@ export function curlOf({ operation, method, url: sent, parts, key }: SentRequest
     if (parts.type !== undefined) header('Content-Type', parts.type)
     words.push('--data-binary', quoted(shortened(parts.raw.toString())))
   } else if (parts.type === 'multipart/form-data') {
-    for (const [name, value] of fieldsOf(parts.body))
+    for (const { name, value, type } of fieldsOf(parts.body, encodingOf(operation, parts.type)))
       words.push(
         ...(isAttachment(value)
           ? ['-F', quoted(`${name}=@${value.filename};type=${value.type}`)]
-          : ['--form-string', quoted(`${name}=${value}`)]),
+          : type === undefined
+            ? ['--form-string', quoted(`${name}=${value}`)]
+            : ['-F', quoted(`${name}="${value.replace(/["\\]/g, '\\$&')}";type=${type}`)]),
       )
   } else if (parts.body !== undefined) {
     header('Content-Type', parts.type ?? 'application/json')

@@ -1,6 +1,6 @@
 // Encodes request bodies: JSON, forms and files.
 import { crc32, deflateSync } from 'node:zlib'
-import type { Json } from '@platform-api/openapi/document.ts'
+import { isJson, separators, styleOf, type Encoding, type Json } from '@platform-api/openapi/document.ts'
 
 /** The value of a field of the format `binary`. */
 export interface Attachment {
@@ -17,28 +17,17 @@ const boundary = 'contract-tests-form'
 
 /**
  * In a form, objects are JSON and lists are repeated fields (OpenAPI 3.1, 4.8.15).
- * @param encoding the style `deepObject` of a property sends one field for each key: `address[city]`
+ * @param encoding says otherwise for a property, by its style or content type
  */
 export function encodeBody(
   type: string,
   body: Json,
-  encoding: Record<string, { style?: string }> = {},
+  encoding: Record<string, Encoding> = {},
 ): { contentType: string; bytes: Buffer } {
   if (type === 'multipart/form-data')
-    return { contentType: `${type}; boundary=${boundary}`, bytes: multipart(body) }
+    return { contentType: `${type}; boundary=${boundary}`, bytes: multipart(fieldsOf(body, encoding)) }
   if (type === 'application/x-www-form-urlencoded')
-    return {
-      contentType: type,
-      bytes: Buffer.from(
-        new URLSearchParams(
-          Object.entries<Json>(body).flatMap(([name, value]): Array<[string, string]> =>
-            encoding[name]?.style === 'deepObject'
-              ? deepFields(name, value)
-              : [value].flat().map((item): [string, string] => [name, plain(item)]),
-          ),
-        ).toString(),
-      ),
-    }
+    return { contentType: type, bytes: Buffer.from(urlEncoded(fieldsOf(body, encoding))) }
   if (isAttachment(body)) return { contentType: type, bytes: body.bytes }
   if (type.startsWith('text/')) return { contentType: type, bytes: Buffer.from(String(body)) }
   return { contentType: type, bytes: Buffer.from(JSON.stringify(body)) }
@@ -51,35 +40,72 @@ export function hasEmpty(value: Json): boolean {
   return items.length === 0 || items.some(hasEmpty)
 }
 
-function deepFields(name: string, value: Json): Array<[string, string]> {
-  if (typeof value !== 'object' || value === null) return [[name, plain(value ?? '')]]
-  return Object.entries(value).flatMap(([key, item]) => deepFields(`${name}[${key}]`, item))
+/** A field of a form. */
+export interface Field {
+  name: string
+  value: string | Attachment
+  /** The media type of its part, where it is not that of text. */
+  type?: string
 }
 
 /** The fields of a form in sending order; files come last. */
-export function fieldsOf(body: Json): Array<[name: string, value: string | Attachment]> {
+export function fieldsOf(body: Json, encoding: Record<string, Encoding> = {}): Field[] {
   return Object.entries<Json>(body)
-    .sort(([, a], [, b]) => Number(isAttachment(a)) - Number(isAttachment(b)))
-    .flatMap(([name, value]): Array<[string, string | Attachment]> =>
-      Array.isArray(value)
-        ? value.map((item) => [name, plain(item)])
-        : [[name, isAttachment(value) ? value : plain(value)]],
-    )
+    .flatMap(([name, value]) => fieldsFor(name, value, encoding[name]))
+    .sort((a, b) => Number(isAttachment(a.value)) - Number(isAttachment(b.value)))
 }
 
-function multipart(body: Json): Buffer {
-  const parts = fieldsOf(body).map(([name, value]) =>
-    isAttachment(value)
-      ? Buffer.concat([
-          Buffer.from(
-            `--${boundary}\r\ncontent-disposition: form-data; name="${name}"; ` +
-              `filename="${value.filename}"\r\ncontent-type: ${value.type}\r\n\r\n`,
-          ),
-          value.bytes,
-          Buffer.from('\r\n'),
-        ])
-      : Buffer.from(`--${boundary}\r\ncontent-disposition: form-data; name="${name}"\r\n\r\n${value}\r\n`),
-  )
+function fieldsFor(name: string, value: Json, encoding: Encoding = {}): Field[] {
+  const styled = styleOf(encoding)
+  if (styled?.style === 'deepObject') return deepFields(name, value)
+  if (styled !== null && typeof value === 'object' && value !== null && !isAttachment(value))
+    return styledFields(name, value, styled)
+  return [value].flat().map((item) => {
+    if (isAttachment(item)) return { name, value: item }
+    const type = encoding.contentType?.split(',')[0].trim()
+    const isText = typeof item !== 'object' || item === null
+    if (type !== undefined && isJson(type)) return { name, value: JSON.stringify(item), type }
+    return { name, value: plain(item), type: isText ? type : 'application/json' }
+  })
+}
+
+/** A list or an object by the style of its encoding. */
+function styledFields(
+  name: string,
+  value: Json,
+  { style, explode }: { style: string; explode: boolean },
+): Field[] {
+  if (Array.isArray(value) && explode) return value.map((item) => ({ name, value: plain(item) }))
+  if (explode) return Object.entries(value).map(([key, item]) => ({ name: key, value: plain(item) }))
+  const items: Json[] = Array.isArray(value) ? value : Object.entries(value).flat()
+  return [{ name, value: items.map(plain).join(separators[style] ?? ',') }]
+}
+
+function deepFields(name: string, value: Json): Field[] {
+  if (typeof value !== 'object' || value === null) return [{ name, value: plain(value ?? '') }]
+  return Object.entries(value).flatMap(([key, item]) => deepFields(`${name}[${key}]`, item))
+}
+
+/** Only text: a form of this type has no files. */
+function urlEncoded(fields: Field[]): string {
+  const text = ({ value }: Field): string => (isAttachment(value) ? value.bytes.toString() : value)
+  return new URLSearchParams(fields.map((field): [string, string] => [field.name, text(field)])).toString()
+}
+
+function multipart(fields: Field[]): Buffer {
+  const parts = fields.map(({ name, value, type }) => {
+    const quoted = name.replace(/["\r\n]/g, encodeURIComponent)
+    const file = isAttachment(value) ? `; filename="${value.filename}"` : ''
+    const own = isAttachment(value) ? value.type : type
+    const head =
+      `--${boundary}\r\ncontent-disposition: form-data; name="${quoted}"${file}\r\n` +
+      (own === undefined ? '\r\n' : `content-type: ${own}\r\n\r\n`)
+    return Buffer.concat([
+      Buffer.from(head),
+      isAttachment(value) ? value.bytes : Buffer.from(value),
+      Buffer.from('\r\n'),
+    ])
+  })
   return Buffer.concat([...parts, Buffer.from(`--${boundary}--\r\n`)])
 }
 

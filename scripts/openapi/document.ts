@@ -22,7 +22,15 @@ export interface Media {
   schema: Json
   pointer: string
   /** How the properties of a form are sent, by name. */
-  encoding: Record<string, { style?: string }>
+  encoding: Record<string, Encoding>
+}
+
+/** The Encoding Object of a property. One of `style`, `explode`, `allowReserved` replaces `contentType`. */
+export interface Encoding {
+  contentType?: string
+  style?: string
+  explode?: boolean
+  allowReserved?: boolean
 }
 
 export interface Response {
@@ -192,6 +200,18 @@ function segment(name: string): string {
 export function encodingOf({ body }: Operation, type: string): Media['encoding'] {
   return body?.media.find((each) => each.type === type)?.encoding ?? {}
 }
+
+/** The style of a property of a form and whether it is exploded; null if it is sent by its content type. */
+export function styleOf({ style, explode, allowReserved }: Encoding = {}): {
+  style: string
+  explode: boolean
+} | null {
+  if (style === undefined && explode === undefined && allowReserved === undefined) return null
+  return { style: style ?? 'form', explode: explode ?? (style ?? 'form') === 'form' }
+}
+
+/** What separates the values of a list in one field, by style. */
+export const separators: Record<string, string> = { spaceDelimited: ' ', pipeDelimited: '|' }
 
 /** Whether the media type is JSON: `application/json`, `application/problem+json`. */
 export function isJson(type: string): boolean {
