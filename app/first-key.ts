@@ -1,7 +1,8 @@
 // Hands the first API key to the operator: on a terminal, else in a file that only the account of the server
 // can read. A log would keep it for good, and others read logs.
-import { mkdirSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
+import { writePrivateFile } from './private-file.ts'
 
 /** Where the first key is: to be shown on the terminal, or in a file. */
 export type FirstKey = { secret: string } | { file: string }
@@ -9,12 +10,9 @@ export type FirstKey = { secret: string } | { file: string }
 /** Writes the first key to its file. @throws FirstKeyError */
 export function writeFirstKey(dataDir: string, secret: string): FirstKey {
   const file = join(dataDir, 'first-api-key')
-  const unfinished = `${file}.new`
   try {
     mkdirSync(dataDir, { recursive: true, mode: 0o700 })
-    rmSync(unfinished, { force: true })
-    writeFileSync(unfinished, `${secret}\n`, { mode: 0o600, flag: 'wx' })
-    renameSync(unfinished, file)
+    writePrivateFile(file, `${secret}\n`)
   } catch (error) {
     throw new FirstKeyError(
       `The first API key cannot be written to ${file} (${(error as Error).message}): let this user write ` +

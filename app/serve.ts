@@ -32,20 +32,15 @@ export async function serve(): Promise<void> {
   })
 }
 
-function printGreeting({ url, firstKey, services }: Server): void {
+function printGreeting({ url, firstKey, consoleKey, services }: Server): void {
   const bold = (text: string): string => (process.stderr.isTTY ? `\x1b[1m${text}\x1b[0m` : text)
   printLine('')
   printLine(`  ${bold('Platform API')} is serving at ${bold(url)}`)
   printLine(`  API reference: ${url}/docs`)
-  if (services.config.console) printLine(`  Console:       ${consoleUrl(url, firstKey)}`)
+  // The page takes the key out of the address at once.
+  const fragment = consoleKey === null ? '' : `#key=${consoleKey}`
+  if (services.config.console) printLine(`  Console:       ${url}/console${fragment}`)
   printLine('')
   if (firstKey === null) return
   for (const line of firstKeyLines(firstKey, url, bold)) printLine(line)
-}
-
-/** With the first key on a terminal, where it is shown anyway: the page takes it out of the address. */
-function consoleUrl(url: string, firstKey: Server['firstKey']): string {
-  return firstKey !== null && 'secret' in firstKey
-    ? `${url}/console#key=${firstKey.secret}`
-    : `${url}/console`
 }

@@ -15,6 +15,7 @@ import { claimAtStart } from '../services/storage/ownership.ts'
 import { storeLimits } from '../services/users/quotas.ts'
 import { claimSecretKey } from '../services/webhooks/secrets.ts'
 import { addressOf, buildApp } from './build.ts'
+import { consoleKey } from './console-key.ts'
 import { checkAndPrepare, checkReadReplica } from './database.ts'
 import { type FirstKey, writeFirstKey } from './first-key.ts'
 
@@ -24,6 +25,8 @@ export interface Server {
   url: string
   /** The first owner's API key, when this start made it. */
   firstKey: FirstKey | null
+  /** For the address of the console, on a terminal and with the PostgreSQL of this installation; else null. */
+  consoleKey: string | null
   /**
    * Serves for `shutdownDelay` seconds while it is not ready, finishes accepted requests within
    * `shutdownTimeout` seconds, then closes everything.
@@ -91,7 +94,15 @@ export async function startServer(
     const firstKey = await createFirstAdmin(services.database, config, (secret) =>
       isTerminal ? { secret } : writeFirstKey(config.dataDir, secret),
     )
-    return { app, services, url: config.publicUrl ?? addressOf(app), firstKey, stop }
+    const isOwnMachine = isTerminal && config.console && config.databaseUrl === null
+    return {
+      app,
+      services,
+      url: config.publicUrl ?? addressOf(app),
+      firstKey,
+      consoleKey: isOwnMachine ? await consoleKey(services.database, config) : null,
+      stop,
+    }
   } catch (error) {
     await stop()
     throw error

@@ -96,6 +96,18 @@ export interface FindApiKeyRow {
 }
 
 /**
+ * The first active admin of the installation.
+ * @see prisma/sql/users/find-oldest-admin.sql
+ */
+export const findOldestAdmin = optional<{}, FindOldestAdminRow>(
+  'users/find-oldest-admin',
+  `SELECT id FROM users WHERE role = 'admin' AND status = 'active' ORDER BY created_at, id LIMIT 1`,
+)
+export interface FindOldestAdminRow {
+  id: string
+}
+
+/**
  * A project that exists and has no owner besides the user.
  * @see prisma/sql/users/find-solely-owned-project.sql
  */

@@ -223,12 +223,7 @@ function Choices({ field, name, value, problem }: FieldProps) {
           <div key={group}>
             {options.map((option) => (
               <label key={option}>
-                <input
-                  type="checkbox"
-                  {...{ name }}
-                  value={option}
-                  defaultChecked={value?.includes(option)}
-                />
+                <input type="checkbox" name={name} value={option} defaultChecked={value?.includes(option)} />
                 {` ${option}`}
               </label>
             ))}

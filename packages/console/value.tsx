@@ -74,19 +74,34 @@ export function Value({ field, value, item }: { field: ConsoleField; value: any;
   }
 }
 
+/** The fields that are set, and the names of the others in one line. */
 export function Fields({ fields, item }: { fields: ConsoleField[]; item: any }) {
+  const unset = fields.filter(({ name }) => isEmpty(item[name]))
   return (
     <dl>
-      {fields.map((field) => (
-        <div key={field.name}>
-          <dt>{field.title}</dt>
-          <dd>
-            <Value field={field} value={item[field.name]} item={item} />
-          </dd>
+      {fields
+        .filter((field) => !unset.includes(field))
+        .map((field) => (
+          <div key={field.name}>
+            <dt>{field.title}</dt>
+            <dd>
+              <Value field={field} value={item[field.name]} item={item} />
+            </dd>
+          </div>
+        ))}
+      {unset.length > 0 && (
+        <div>
+          <dt>Not set</dt>
+          <dd class="soft">{unset.map(({ title }) => title).join(', ')}</dd>
         </div>
-      ))}
+      )}
     </dl>
   )
+}
+
+function isEmpty(value: unknown): boolean {
+  if (typeof value === 'object' && value !== null) return Object.keys(value).length === 0
+  return value === null || value === undefined || value === ''
 }
 
 function Objects({ field, items }: { field: ConsoleField; items: any[] }) {
@@ -130,7 +145,19 @@ function Url({ value }: { value: string }) {
 }
 
 function Json({ value }: { value: object }) {
-  if (Object.keys(value).length === 0) return <span class="soft">–</span>
+  const entries = Object.entries(value)
+  if (entries.length === 0) return <span class="soft">–</span>
+  const isFlat = !Array.isArray(value) && entries.every(([, each]) => typeof each !== 'object')
+  if (isFlat)
+    return (
+      <>
+        {entries.map(([name, each]) => (
+          <div key={name}>
+            <span class="soft">{name}:</span> {String(each)}
+          </div>
+        ))}
+      </>
+    )
   return (
     // The region scrolls, so the keyboard must reach it.
     <pre tabIndex={0}>{JSON.stringify(value, null, 2)}</pre>
@@ -150,7 +177,7 @@ export function Id({ value }: { value: string }) {
 
 export function State({ value }: { value: string }) {
   const kind = good.has(value) ? 'good' : bad.has(value) ? 'bad' : waiting.has(value) ? 'waiting' : ''
-  return <span class={`state ${kind}`}>{value.replaceAll('_', ' ')}</span>
+  return <span class={`state ${kind}`}>{value.includes('.') ? value : value.replaceAll('_', ' ')}</span>
 }
 
 export function Time({ value }: { value: string }) {

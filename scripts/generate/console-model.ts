@@ -90,6 +90,12 @@ function titleOf(name: string): string {
   return words[0].toUpperCase() + words.slice(1)
 }
 
+/** `Get an API key` becomes `API key`. */
+function itemTitle({ summary, path }: Operation): string {
+  const title = /^Get (?:an?|the) (.+)$/.exec(summary)?.[1]
+  return title === undefined ? titleOf(lastOf(parentOf(path))) : title[0].toUpperCase() + title.slice(1)
+}
+
 function answerOf({ responses }: Operation): Json {
   return responses.find(({ status }) => status >= 200 && status < 300 && status !== 206)
 }
@@ -187,7 +193,7 @@ function detailsOf(document: Json, operations: Operation[]): ConsoleDetail[] {
         path,
         title:
           hintsOf(document, operation).title ??
-          (isItem ? titleOf(lastOf(parentOf(path))) : titleOf(path.slice(1).replaceAll('/', ' '))),
+          (isItem ? itemTitle(operation) : titleOf(path.slice(1).replaceAll('/', ' '))),
         tag: operation.tag,
         operation: id,
         prefix:

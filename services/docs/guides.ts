@@ -19,6 +19,7 @@ export const guideNames = [
   'payments',
   'events-and-webhooks',
   'versioning',
+  'console',
   'typescript-client',
   'generated-clients',
 ] as const

@@ -19,12 +19,45 @@ export function Overview() {
       <header>
         <h1>Overview</h1>
       </header>
+      <Health />
       <Steps />
       <div class="columns">
         {isAllowed('getLimits') && <Limits />}
         {isAllowed('listEvents') && <Events />}
       </div>
     </section>
+  )
+}
+
+/** What does not work: parts of the server, and endpoints that the platform has disabled. */
+function Health() {
+  const isShown = isAllowed('listWebhookEndpoints')
+  const loaded = useLoaded(async () => {
+    const query = { enabled: false, limit: 100 }
+    const [readiness, endpoints] = await Promise.all([
+      fetch('/readyz').then(async (response) => await response.json()),
+      isShown ? call('listWebhookEndpoints', { query }) : { data: { data: [] } },
+    ])
+    const failing = endpoints.data.data.filter((each: any) => each.disabled_reason !== null)
+    const missing = Object.keys(readiness.checks).filter((name) => readiness.checks[name] !== 'ok')
+    return { missing, failing: failing as any[] }
+  }, 'health')
+  if (loaded.value === null) return null
+  const { missing, failing } = loaded.value
+  return (
+    <>
+      {missing.length > 0 && (
+        <p class="problem" role="alert">
+          The server is not whole: {missing.join(', ')}. <a href="/readyz">Its checks</a>
+        </p>
+      )}
+      {failing.map(({ id, url, disabled_reason: reason }) => (
+        <p key={id} class="problem" role="alert">
+          The platform disabled <a href={href(`/webhooks/endpoints/${id}`)}>{url}</a>:{' '}
+          {reason === 'gone' ? 'it answered 410.' : 'it failed for five days.'}
+        </p>
+      ))}
+    </>
   )
 }
 

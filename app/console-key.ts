@@ -1,0 +1,29 @@
+// The key in the address of the console that `npm start` prints on a terminal. It is kept in a private file, so
+// that a restart, as after each change in development, does not make another key.
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import type { Config } from '../infra/config/config.ts'
+import type { Database } from '../infra/database/database.ts'
+import { createConsoleKey, isConsoleKeyFresh } from '../services/users/console-key.ts'
+import { writePrivateFile } from './private-file.ts'
+
+/** @returns a key that is valid for 12 to 24 hours; null without an active admin. */
+export async function consoleKey(
+  db: Database,
+  { dataDir, keyMode }: Pick<Config, 'dataDir' | 'keyMode'>,
+): Promise<string | null> {
+  const file = join(dataDir, 'console-key')
+  const kept = readKept(file)
+  if (kept !== null && (await isConsoleKeyFresh(db, kept))) return kept
+  const secret = await createConsoleKey(db, keyMode)
+  if (secret !== null) writePrivateFile(file, `${secret}\n`)
+  return secret
+}
+
+function readKept(file: string): string | null {
+  try {
+    return readFileSync(file, 'utf8').trim()
+  } catch {
+    return null
+  }
+}
