@@ -25,7 +25,7 @@ export interface Server {
   url: string
   /** The first owner's API key, when this start made it. */
   firstKey: FirstKey | null
-  /** For the address of the console, on a terminal and with the PostgreSQL of this installation; else null. */
+  /** For the address of the console, on a terminal and with an embedded PostgreSQL; else null. */
   consoleKey: string | null
   /**
    * Serves for `shutdownDelay` seconds while it is not ready, finishes accepted requests within
