@@ -1,5 +1,5 @@
-// The key in the address of the console that `npm start` prints on a terminal. A private file keeps it, so that
-// a restart, as after each change in development, does not make another key.
+// The key in the address of the console that `npm start` prints on a terminal. A private file keeps it, so
+// that a restart, as after each change in development, does not make another key.
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Config } from '../infra/config/config.ts'
