@@ -8,7 +8,7 @@ import { isPossible, listAt, model } from './model.ts'
 import { fill, href, navigate } from './router.ts'
 import { call, download, failureOf, isAllowed, type Failure } from './session.ts'
 import { Code, Problem, Skeleton, useLoaded, usePolling } from './ui.tsx'
-import { Fields, isWaiting } from './value.tsx'
+import { Fields, isWaiting, Time } from './value.tsx'
 
 interface Props {
   detail: ConsoleDetail
@@ -89,6 +89,9 @@ export function DetailPage({ detail, values, path, without = [], children }: Pro
             ))}
         </nav>
       )}
+      {detail.events !== null && typeof item.id === 'string' && isAllowed('listEvents') && (
+        <ItsEvents key={round} type={detail.events} item={item} />
+      )}
       <details>
         <summary>JSON</summary>
         <pre tabIndex={0}>{JSON.stringify(item, null, 2)}</pre>
@@ -146,6 +149,50 @@ function Download(props: { title: string; operation: string; values: Record<stri
         {props.title}
       </button>
       {failure !== null && <Problem failure={failure} />}
+    </>
+  )
+}
+
+const searched = 100
+
+/** The events of the resource among the latest events of its type. They are loaded when they are opened. */
+function ItsEvents({ type, item }: { type: string; item: any }) {
+  const [isOpen, setIsOpen] = useState(false)
+  return (
+    <details onToggle={(event) => setIsOpen(event.currentTarget.open)}>
+      <summary>Events</summary>
+      {isOpen && <LatestEvents type={type} item={item} />}
+    </details>
+  )
+}
+
+function LatestEvents({ type, item }: { type: string; item: any }) {
+  const projectId = type === 'project.*' ? item.id : item.project_id
+  const filter = { type, order: 'desc', ...(typeof projectId === 'string' && { project_id: projectId }) }
+  const query = { ...filter, limit: searched }
+  const loaded = useLoaded(async () => (await call('listEvents', { query })).data.data as any[], item.id)
+  if (loaded.failure !== null) return <Problem failure={loaded.failure} retry={loaded.reload} />
+  if (loaded.value === null) return <Skeleton rows={3} />
+  const events = loaded.value.filter(({ data }) => data.object.id === item.id)
+  return (
+    <>
+      <ul class="events">
+        {events.map((event) => (
+          <li key={event.id}>
+            <a href={href(`/events/${event.id}`)}>{event.type}</a>
+            <span class="soft">{Object.keys(event.data.previous_attributes).join(', ')}</span>
+            <Time value={event.created_at} />
+          </li>
+        ))}
+      </ul>
+      {loaded.value.length === searched && (
+        <p>
+          Earlier events: <a href={href('/events', filter)}>all of {type}</a>
+        </p>
+      )}
+      {events.length === 0 && (
+        <p class="soft">None of the latest {loaded.value.length} events is about it.</p>
+      )}
     </>
   )
 }

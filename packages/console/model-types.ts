@@ -44,6 +44,8 @@ export interface ConsoleDetail {
   /** The prefix of the IDs that lead to this page. */
   prefix: string | null
   fields: ConsoleField[]
+  /** The types of events about such resources, as the filter of the event log: `order.*`. */
+  events: string | null
   update: string | null
   remove: string | null
   actions: Array<{ title: string; operation: string }>

@@ -53,6 +53,13 @@ export function consoleModel(
   }
 }
 
+/** The types of events about resources with the schema: `order.*`. */
+function eventsOf(document: Json, schema: Json): string | null {
+  const types = Object.entries<Json>(document['x-events'] ?? {})
+  const type = types.find(([, { object }]) => object.$ref !== undefined && object.$ref === schema.$ref)?.[0]
+  return type === undefined ? null : `${type.slice(0, type.indexOf('.'))}.*`
+}
+
 /** What the contract says of the console, for names that are not enough. */
 interface Hints {
   title?: string
@@ -199,6 +206,7 @@ function detailsOf(document: Json, operations: Operation[]): ConsoleDetail[] {
         prefix:
           parametersIn(path).length === 1 ? (fields.find(({ name }) => name === 'id')?.prefix ?? null) : null,
         fields: fields.map(withoutHelp),
+        events: eventsOf(document, answerOf(operation).schema),
         update: at('put'),
         remove: at('delete'),
         actions: actions.map((other) => ({ title: actionTitle(document, other), operation: other.id })),

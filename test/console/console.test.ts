@@ -76,6 +76,11 @@ t.test('in a browser', { skip: skipWithoutBrowser }, async (t) => {
     await page.getByRole('heading', { name: 'Start' }).waitFor()
     t.equal((await person.client.get(`/projects/${id}`)).body.name, 'Start')
 
+    await page.getByText('Events', { exact: true }).last().click()
+    const events = page.locator('details ul.events li')
+    await events.first().waitFor()
+    t.match(await events.allTextContents(), [/^project\.updated.*name/, /^project\.created/])
+
     await page.getByRole('button', { name: 'Archive', exact: true }).click()
     await page.getByRole('dialog').getByRole('button', { name: 'Archive' }).click()
     await page.locator('.state', { hasText: 'archived' }).waitFor()
@@ -133,6 +138,36 @@ t.test('in a browser', { skip: skipWithoutBrowser }, async (t) => {
     const { data } = (await person.client.get('/storage/files')).body
     t.match(data, [{ name: 'report.txt', bytes: 10, tags: ['q4', 'final'] }])
     t.strictSame(complaints, [])
+  })
+
+  t.test('a key that is limited to a project shows this project and its lists', async (t) => {
+    const [own, other] = await Promise.all(
+      ['Own', 'Other'].map(async (name) => (await person.client.post('/projects', { name })).body),
+    )
+    const limited = await person.client.post('/user/api-keys', {
+      name: 'limited',
+      scopes: ['projects:read', 'projects:write', 'user:read'],
+      project_ids: [own.id],
+    })
+    const { page } = await open(t, '/projects', { key: limited.body.key })
+    await page.locator('tbody tr').first().waitFor()
+    t.strictSame(await page.locator('tbody tr td:first-child').allTextContents(), ['Own'])
+    await page.goto(`${server.url}/console/projects/${other.id}`)
+    t.match(await page.getByRole('alert').textContent(), 'FORBIDDEN')
+    t.notMatch(await page.locator('main').textContent(), 'Other')
+  })
+
+  t.test('an expired key leads to the sign-in with the reason', async (t) => {
+    const { body } = await person.client.post('/user/api-keys', { name: 'short', scopes: ['projects:read'] })
+    await server.services.database.prisma.apiKey.update({
+      where: { id: body.id },
+      data: { expiresAt: new Date(Date.now() - 1000) },
+    })
+    const { page } = await open(t, '/projects', { key: body.key })
+    t.match(await page.getByRole('alert').textContent(), /expired.*UNAUTHORIZED/)
+    await page.getByLabel('API key').fill(person.key)
+    await page.getByRole('button', { name: 'Sign in' }).click()
+    await page.getByRole('heading', { name: 'Projects', level: 1 }).waitFor()
   })
 
   t.test("another person's project is not shown", async (t) => {
