@@ -1,6 +1,6 @@
 // The console: one page for all paths below /console, its script and its style sheet. They are not part of
 // the contract. Requests are limited by client network.
-import { readFile } from 'node:fs/promises'
+import { readFile, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { hash } from 'node:crypto'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
@@ -11,6 +11,7 @@ import { countRequest, type RateLimits } from './rate-limit.ts'
 import { sendStatic, staticContent, type StaticContent } from './static-content.ts'
 
 const folder = join(import.meta.dirname, '../../generated/console')
+const fileNames = ['main.js', 'style.css']
 
 /** The page may load this server's script and style sheet and call this server, and nothing else. */
 const pageHeaders = {
@@ -36,11 +37,23 @@ const fileHeaders = (type: string): Record<string, string> => ({
   'cache-control': 'public, max-age=31536000, immutable',
 })
 
+/** Reads the files again when the generator has written them, as `npm run dev` does while the server runs. */
+class Contents {
+  #version = ''
+  #files = new Lazy(loadConsole)
+
+  async get(): Promise<Map<string | null, StaticContent>> {
+    const stats = await Promise.all(fileNames.map((name) => stat(join(folder, name))))
+    const version = stats.map(({ mtimeMs }) => mtimeMs).join()
+    if (version !== this.#version) this.#files = new Lazy(loadConsole)
+    this.#version = version
+    return await this.#files.get()
+  }
+}
+
 /** @returns the page at null, and the files by their names in the address. */
 async function loadConsole(): Promise<Map<string | null, StaticContent>> {
-  const [script, style] = await Promise.all(
-    ['main.js', 'style.css'].map((name) => readFile(join(folder, name))),
-  )
+  const [script, style] = await Promise.all(fileNames.map((name) => readFile(join(folder, name))))
   const scriptName = `${hash('sha256', script).slice(0, 16)}.js`
   const styleName = `${hash('sha256', style).slice(0, 16)}.css`
   return new Map([
@@ -70,7 +83,7 @@ function pageOf(script: string, style: string): string {
 }
 
 export function serveConsole(app: FastifyInstance, limits: RateLimits): void {
-  const contents = new Lazy(loadConsole)
+  const contents = new Contents()
   const onRequest = async (request: FastifyRequest, reply: FastifyReply): Promise<void> =>
     await countRequest(limits, reply, 'address', networkOf(request.ip))
   const send = async (request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> => {

@@ -59,7 +59,7 @@ async function start(
     const rebuilder = createRebuilder({ folder, generator, servers, say })
     const watcher = watchFiles({
       root: folder,
-      folders: ['spec', 'handlers', 'services', 'infra', 'app', 'prisma'],
+      folders: ['spec', 'handlers', 'services', 'infra', 'app', 'prisma', 'packages'],
       onSave: rebuilder.save,
     })
     closers.unshift(() => watcher.close())
@@ -71,7 +71,8 @@ async function start(
     return {
       stop,
       deadline: config.shutdownTimeout * 1000 + 2_000,
-      ready: () => say('· watching spec/, handlers/, services/, infra/, app/ and prisma/; Ctrl-C stops'),
+      ready: () =>
+        say('· watching spec/, handlers/, services/, infra/, app/, prisma/ and packages/; Ctrl-C stops'),
     }
   } catch (error) {
     await stop()

@@ -72,7 +72,8 @@ export function createRebuilder({
       )
     else if (restart && any(/^prisma\/migrations\//))
       say('· the migration was applied; an applied migration must not change, so create a new one')
-    if (generated) await generateTypes()
+    // The client and the console are written with the types.
+    if (generated || any(/^packages\//)) await generateTypes()
   }
 
   function note(notes: string[]): void {
@@ -124,7 +125,7 @@ export function createRebuilder({
       })
       if (serving !== null) {
         const { url, firstKey } = serving
-        say(`✓ serving at ${url} (reference: ${url}/docs)`)
+        say(`✓ serving at ${url} (reference: ${url}/docs, console: ${url}/console)`)
         if (firstKey !== null) say(firstKeyLines(firstKey, url).join('\n'))
       }
       if ('wrote' in outcome) await generateTypes()

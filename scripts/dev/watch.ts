@@ -88,7 +88,7 @@ function visit(
   for (const entry of entries) {
     const name = `${at}/${entry.name}`
     if (entry.isDirectory()) visit(root, name, before, files, folders)
-    else if (/\.(ts|js|mjs|json|ya?ml|prisma|sql)$/.test(entry.name)) {
+    else if (/\.(tsx?|js|mjs|css|json|ya?ml|prisma|sql)$/.test(entry.name)) {
       const found = stateOf(join(root, name), before.get(name))
       if (found !== null) files.set(name, found)
     }

@@ -218,6 +218,24 @@ t.test('dev rebuilds on save, reports errors with their place, and answers every
     t.notMatch(said, /wrote|unchanged/)
   })
 
+  await t.test('a saved page of the console is served without a new server', async (t) => {
+    const page = async (): Promise<string> => await (await fetch(`${dev.url}/console`)).text()
+    const before = await page()
+    const said = await dev.says(/wrote console/, () =>
+      dev.save(['packages/console/pages/overview.tsx', (text) => text.replace('>Overview<', '>Home<')]),
+    )
+    t.notMatch(said, /serving/)
+    await waitUntil(async () => (await page()) !== before, 'the new script')
+    await dev.save(['packages/console/pages/overview.tsx', (text) => `${text}const broken = ;\n`])
+    await dev.says(/packages\/console does not compile/)
+    await dev.says(/wrote console/, () =>
+      dev.save([
+        'packages/console/pages/overview.tsx',
+        (text) => text.replace('const broken = ;\n', '').replace('>Home<', '>Start<'),
+      ]),
+    )
+  })
+
   const statement = 'prisma/sql/projects/find-member.sql'
   await t.test('a mistake in SQL prints its place and line, and the server keeps running', async (t) => {
     const said = await dev.says(/\^\n/, () =>
