@@ -30,9 +30,12 @@ type OperationId = keyof operations
 type ErrorBody = components['schemas']['ErrorResponse']
 type Content<R> = R extends { content: infer C } ? C[keyof C] : undefined
 type Declared<Id extends OperationId> = operations[Id]['responses']
-type Reply<S, B> = undefined extends B
-  ? { status: S; headers?: Record<string, string> }
-  : { status: S; body: B; headers?: Record<string, string> }
+type Reply<S, B, H> = undefined extends B ? { status: S } & H : { status: S; body: B } & H
+
+/** The header fields of an answer: `location` is required where the spec declares it. */
+type HeaderFields<R> = R extends { headers: { Location: unknown } }
+  ? { headers: { location: string; [name: string]: string } }
+  : { headers?: Record<string, string> }
 
 /** An event stream. The HTTP layer starts it, and aborts the signal when the client disconnects. */
 type Streamed<Events> = (signal: AbortSignal) => AsyncIterable<SentEvent<Events>>
@@ -53,7 +56,8 @@ export type Answer<Id extends OperationId> = {
             ? Id extends BinaryOperationId
               ? Bytes
               : Content<Declared<Id>[S]>
-            : Content<Declared<Id>[S]>
+            : Content<Declared<Id>[S]>,
+        HeaderFields<Declared<Id>[S]>
       >
     : never
 }[Exclude<keyof Declared<Id>, HttpLayerStatus>]

@@ -30,7 +30,7 @@ const steps: Step[] = [
   },
   {
     name: 'types',
-    summary: 'everything compiles, promises are awaited, and fields of requests are read',
+    summary: 'everything compiles, promises are awaited, and handlers do what the spec declares',
     command: ['scripts/check/types.ts'],
   },
   {

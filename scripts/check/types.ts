@@ -1,9 +1,10 @@
-// Reports the compiler's errors of the whole project, every field of a request body that no code reads, and
-// every promise that is not awaited: its rejection would end the process, or the response would be sent
-// before its work is done.
+// Reports the compiler's errors of the whole project, every field of a request body that no code reads, what
+// an operation declares and its handler never does, and every promise that is not awaited: its rejection
+// would end the process, or the response would be sent before its work is done.
 import { relative, resolve } from 'node:path'
 import ts from 'typescript'
 import { explained, formatDiagnostic, type CompilerError } from './compiler-errors.ts'
+import { unkeptDeclarations } from './unkept-declarations.ts'
 import { unreadFields } from './unread-fields.ts'
 
 /** @returns each problem in the project of `folder`: `file:line:column message` and the source line. */
@@ -29,7 +30,7 @@ export function typeProblems(folder: string): string[] {
       problems.push(placed(folder, { file, start: node.getStart(file), text }))
     }
   }
-  problems.push(...unreadFields(folder, program))
+  problems.push(...unreadFields(folder, program), ...unkeptDeclarations(folder, program))
   return problems
 }
 

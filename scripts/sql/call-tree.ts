@@ -22,12 +22,27 @@ export function callTree(root: string, operation: string): Call | null {
       .map((name) => join(root, folder, name)),
   )
   const program = ts.createProgram(files, options)
+  const handler = handlerOf(root, program, operation)
+  return handler === undefined
+    ? callTreeOfResource(root, program, operation)
+    : new Walk(root, program).call(operation, handler)
+}
+
+/** The handler of the operation in handlers/; undefined for one that x-crud makes. */
+export function handlerOf(root: string, program: ts.Program, operation: string): ts.Node | undefined {
   for (const name of readdirSync(join(root, 'handlers'))) {
     const source = program.getSourceFile(join(root, 'handlers', name))
     const handler = source === undefined ? undefined : memberNamed(source, operation)
-    if (handler !== undefined) return new Walk(root, program).call(operation, handler)
+    if (handler !== undefined) return handler
   }
-  return callTreeOfResource(root, program, operation)
+  return undefined
+}
+
+/** The handler and every function of handlers/ and services/ that it can reach. */
+export function reachedFrom(root: string, program: ts.Program, handler: ts.Node): ts.Node[] {
+  const walk = new Walk(root, program)
+  walk.call('', handler)
+  return walk.reached
 }
 
 /** The tree of a default handler of services/resources.ts, whose name is such as `create${resource}`. */
@@ -52,6 +67,9 @@ function memberNamed(source: ts.SourceFile, name: string): ts.Node | undefined {
   return search(source)
 }
 
+/** The methods of each program by name, which all walks share. */
+const methods = new WeakMap<ts.Program, Map<string, ts.MethodDeclaration[]>>()
+
 class Walk {
   #root: string
   #program: ts.Program
@@ -67,7 +85,13 @@ class Walk {
     this.#table = table
     this.#program = program
     this.#checker = program.getTypeChecker()
-    this.#methods = this.#methodsByName()
+    this.#methods = methods.get(program) ?? this.#methodsByName()
+    methods.set(program, this.#methods)
+  }
+
+  /** The functions that the calls so far have reached. */
+  get reached(): ts.Node[] {
+    return [...this.#seen]
   }
 
   call(name: string, node: ts.Node): Call {

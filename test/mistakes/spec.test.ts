@@ -91,6 +91,11 @@ const mistakes: Record<string, Mistake> = {
     change: ['  /projects: {', "  /others: { $ref: 'projects.yaml#/paths/projects' }\n  /projects: {"],
     says: /projects/,
   },
+  'a 201 without Location': {
+    file: 'spec/openapi.yaml',
+    change: ['  created: { Location: Location }\n', ''],
+    says: /a 201 must declare the header Location/,
+  },
   'a status that is no number': { change: ["'204': {", "'20O': {"], says: /three-digit status/ },
   'a minimum above the maximum': {
     file: 'spec/common.yaml',

@@ -31,7 +31,7 @@ const lines = {
     return { status: 200, body: { data: [], pagination: { page: query.page } } }
   },`,
   createThing: `  async createThing ({ body }) {
-    return { status: 201, body: { id: 't1', name: body.name } }
+    return { status: 201, body: { id: 't1', name: body.name }, headers: { location: '/things/t1' } }
   },`,
   getThing: `  async getThing ({ params }) {
     return { status: 200, body: { id: params.id, name: 'Lamp' } }
@@ -120,7 +120,7 @@ const spreading = await miniProject(join(folder, 'spreading'), {
     lines.watchThings,
     lines.useThing,
     `  async createThing () { const row = ${row}
-    return { status: 201, body: { ...row } } },`,
+    return { status: 201, body: { ...row }, headers: { location: '/things/t1' } } },`,
     `  async listThings () { const row = ${row}
     return { status: 200, body: { data: [{ ...row }], pagination: ${page}, hidden: row } } },`,
     `  async getThing (): Promise<Answer<'getThing'>> { const row = ${row}

@@ -1,0 +1,80 @@
+// Mistakes in the handlers of this project, and in the spec about them: the step `types` of `npm run check`
+// finds each, at its place. All are made at once, in a copy.
+import { cpSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import t from 'tap'
+import { typeProblems } from '../../scripts/check/types.ts'
+
+const root = join(import.meta.dirname, '../..')
+
+interface Mistake {
+  /** Default: handlers/invitations.ts. */
+  file?: string
+  change: [from: string | RegExp, to: string]
+  says: RegExp
+}
+
+const mistakes: Record<string, Mistake> = {
+  'a handler without the check of the role': {
+    change: [
+      /(getInvitation.*\n) .*openProject.*\n/,
+      '$1    const project = { id: request.params.id } as never\n',
+    ],
+    says: /^handlers\/invitations\.ts:19:3 getInvitation never checks the role/,
+  },
+  'a handler without If-Match': {
+    change: ['      request.ifMatch(previous)\n', ''],
+    says: /^handlers\/invitations\.ts:\d+:3 revokeInvitation never compares If-Match/,
+  },
+  'a handler without its event': {
+    change: [/ +await events\.emit\(tx, 'invitation\.declined'.*\n/, ''],
+    says: /^handlers\/invitations\.ts:\d+:3 declineInvitation writes, but never emits an event/,
+  },
+  'an answer without its Location': {
+    change: [/, headers: \{ location: `\/v1\/projects\/\$\{id\}\/members.*\} \}/, ' }'],
+    says: /^handlers\/invitations\.ts:\d+:9 acceptInvitation: Property 'headers' is missing/,
+  },
+  'an answer with a property that the spec does not declare': {
+    file: 'handlers/members.ts',
+    change: [/(async getMember[^]*?body: )(await .*) \}\n/, '$1{ ...($2), extra: 1 } }\n'],
+    says: /^handlers\/members\.ts:\d+:\d+ getMember: the answer has `extra`/,
+  },
+  'a status that no code answers': {
+    file: 'generated/openapi.json',
+    change: [/("operationId": "removeMember"[^]*?"responses": \{)/, '$1 "202": { "description": "Later." },'],
+    says: /^spec\/projects\.yaml:\d+:1 removeMember never answers 202/,
+  },
+  'a filter that the handler ignores': {
+    file: 'generated/types.ts',
+    change: ['export interface ListMembersQuery {', 'export interface ListMembersQuery { nick?: string'],
+    says: /^services\/projects\/members\.ts:\d+:\d+ nick: .*'UnknownParameter'/,
+  },
+  'a field of a request that the handler ignores': {
+    file: 'generated/types.ts',
+    change: ['export interface ProjectCreate {', 'export interface ProjectCreate { nick?: string'],
+    says: /^spec\/projects\.yaml:\d+:\d+ no code reads the field `nick` of ProjectCreate \(createProject\)/,
+  },
+}
+
+t.test('each mistake is found at its place, and nothing else', async (t) => {
+  const folder = t.testdir({})
+  for (const part of ['app', 'handlers', 'services', 'infra', 'spec', 'generated', 'package.json'])
+    cpSync(join(root, part), join(folder, part), { recursive: true })
+  symlinkSync(join(root, 'node_modules'), join(folder, 'node_modules'))
+  const { compilerOptions } = JSON.parse(readFileSync(join(root, 'tsconfig.json'), 'utf8'))
+  writeFileSync(
+    join(folder, 'tsconfig.json'),
+    JSON.stringify({ compilerOptions, include: ['app', 'handlers', 'services', 'infra'] }),
+  )
+  for (const { file = 'handlers/invitations.ts', change } of Object.values(mistakes)) {
+    const before = readFileSync(join(folder, file), 'utf8')
+    const after = before.replace(...(change as [string, string]))
+    if (after === before) throw new Error(`${file} has no ${change[0]}`)
+    writeFileSync(join(folder, file), after)
+  }
+  const problems = typeProblems(folder).filter((problem) => !problem.startsWith('generated/'))
+  for (const [name, { says }] of Object.entries(mistakes))
+    t.equal(problems.filter((problem) => says.test(problem)).length, 1, name)
+  const others = problems.filter((problem) => !Object.values(mistakes).some(({ says }) => says.test(problem)))
+  t.same(others, [])
+})
