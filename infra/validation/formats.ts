@@ -87,6 +87,18 @@ export function isShorter(text: string, limit: number): boolean {
   return charactersOf(text) < limit
 }
 
+/**
+ * The keywords for the length of a text, as Ajv gets them: for requests in generated code, for answers as
+ * functions. Of a text that is too long and has a wrong format, the length is reported first.
+ */
+export const lengthKeywords = [
+  { keyword: 'maxLength', isBroken: isLonger, words: 'more' },
+  { keyword: 'minLength', isBroken: isShorter, words: 'fewer' },
+].map(({ keyword, ...rest }) => ({
+  ...rest,
+  definition: { keyword, before: 'format', type: 'string', schemaType: 'number' } as const,
+}))
+
 function charactersOf(text: string): number {
   let characters = 0
   for (let i = 0; i < text.length; i++) {

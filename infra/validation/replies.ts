@@ -4,7 +4,7 @@ import { readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { join } from 'node:path'
 import type { ValidateFunction } from 'ajv'
-import { formats, isLonger, isShorter } from './formats.ts'
+import { formats, lengthKeywords } from './formats.ts'
 
 const require = createRequire(import.meta.url)
 
@@ -18,15 +18,11 @@ export function compileReplies(schemas: Record<string, object>): Record<string, 
   const { Ajv2020 } = require('ajv/dist/2020.js') as typeof import('ajv/dist/2020.js')
   const ajv = new Ajv2020({ allErrors: true, strict: false, validateSchema: false })
   for (const [name, format] of Object.entries(formats)) ajv.addFormat(name, format)
-  // Of a text that is too long and has a wrong format, the length is reported first, as for requests.
-  for (const [keyword, test] of [['maxLength', isLonger] as const, ['minLength', isShorter] as const]) {
-    ajv.removeKeyword(keyword)
+  for (const { definition, isBroken } of lengthKeywords) {
+    ajv.removeKeyword(definition.keyword)
     ajv.addKeyword({
-      keyword,
-      before: 'format',
-      type: 'string',
-      schemaType: 'number',
-      compile: (limit: number) => (text: string) => !test(text, limit),
+      ...definition,
+      compile: (limit: number) => (text: string) => !isBroken(text, limit),
       errors: false,
     })
   }

@@ -2,13 +2,13 @@
 // a new schema changes no other code. The schemas of responses stay JSON.
 import { createHash } from 'node:crypto'
 import { Ajv2020 } from 'ajv/dist/2020.js'
-import { _, str, stringify, type Name } from 'ajv'
+import { _, Name, str, stringify } from 'ajv'
 import standalone from 'ajv/dist/standalone/index.js'
 import ifThen from 'ajv/dist/vocabularies/applicator/if.js'
 import oneOf from 'ajv/dist/vocabularies/applicator/oneOf.js'
 import limitNumber from 'ajv/dist/vocabularies/validation/limitNumber.js'
 import pattern from 'ajv/dist/vocabularies/validation/pattern.js'
-import { formats } from '../../infra/validation/formats.ts'
+import { formats, lengthKeywords } from '../../infra/validation/formats.ts'
 import { keysOf } from '@platform-api/openapi/json-pointer.ts'
 import { GenerateError } from './error.ts'
 import { componentOf, lowercase, patternSays, plain } from './schemas.ts'
@@ -97,12 +97,6 @@ export function createKeywordCheck(): (schema: Json) => Array<{ keyword: string;
   }
 }
 
-/** The keywords for the length of a text, and the functions that test for a violation. */
-const lengthKeywords = [
-  ['maxLength', _`isLonger`, 'more'],
-  ['minLength', _`isShorter`, 'fewer'],
-] as const
-
 function createAjv(coerceTypes: false | 'array'): InstanceType<typeof Ajv2020> {
   const ajv = new Ajv2020({
     allErrors: true,
@@ -130,20 +124,16 @@ function createAjv(coerceTypes: false | 'array'): InstanceType<typeof Ajv2020> {
       if (cxt.schema === true) cxt.fail(_`!distinct(${cxt.data})`)
     },
   })
-  for (const [keyword, test, words] of lengthKeywords) {
-    ajv.removeKeyword(keyword)
+  for (const { definition, isBroken, words } of lengthKeywords) {
+    ajv.removeKeyword(definition.keyword)
     ajv.addKeyword({
-      keyword,
-      // Of a text that is too long and has a wrong format, the length is reported first.
-      before: 'format',
-      type: 'string',
-      schemaType: 'number',
+      ...definition,
       error: {
         message: ({ schemaCode }) => str`must NOT have ${words} than ${schemaCode} characters`,
         params: ({ schemaCode }) => _`{limit: ${schemaCode}}`,
       },
       code(cxt) {
-        cxt.fail(_`${test}(${cxt.data}, ${cxt.schemaCode})`)
+        cxt.fail(_`${new Name(isBroken.name)}(${cxt.data}, ${cxt.schemaCode})`)
       },
     })
   }
@@ -346,8 +336,9 @@ function withStableNames(code: string): string {
 }
 
 function asModule(code: string): string {
+  const lengthTests = lengthKeywords.map(({ isBroken }) => isBroken.name)
   return `import { createRequire } from 'node:module'
-import { distinct, formats, isLonger, isShorter, joined } from '../infra/validation/formats.ts'
+import { distinct, formats, ${lengthTests.join(', ')}, joined } from '../infra/validation/formats.ts'
 
 const require = createRequire(import.meta.url)
 const validators = {}
