@@ -30,7 +30,7 @@ export function FormDialog({
   onClose,
   onDone,
 }: Props) {
-  const { fields, query, choice, summary, secret, method } = model.operations[operation]
+  const { fields, query, choice, summary, secrets, method } = model.operations[operation]
   const [failure, setFailure] = useState<Failure | null>(null)
   const [busy, setBusy] = useState(false)
   const [answer, setAnswer] = useState<any>(null)
@@ -51,7 +51,7 @@ export function FormDialog({
     setBusy(true)
     try {
       const { data } = await call(operation, input)
-      if (secret) return setAnswer(data)
+      if (secrets.length > 0) return setAnswer(data)
       onClose()
       onDone(data)
     } catch (error) {
@@ -63,7 +63,7 @@ export function FormDialog({
   if (answer !== null)
     return (
       <Secrets
-        answer={answer}
+        found={secrets.flatMap((name) => textsIn(answer[name]))}
         onClose={() => {
           onClose()
           onDone(answer)
@@ -111,8 +111,7 @@ export function CreateDialog(props: {
 }
 
 /** What the server shows only once. */
-function Secrets({ answer, onClose }: { answer: any; onClose: () => void }) {
-  const found = secretsIn(answer)
+function Secrets({ found, onClose }: { found: string[]; onClose: () => void }) {
   return (
     <Dialog title="Copy this now" onClose={onClose}>
       <p>It is shown only once.</p>
@@ -128,10 +127,11 @@ function Secrets({ answer, onClose }: { answer: any; onClose: () => void }) {
   )
 }
 
-/** The texts of an answer that have the form of a key or of the secret of a webhook endpoint. */
-function secretsIn(value: unknown): string[] {
-  if (typeof value === 'string') return /^(plat_(live|test)_\w{40,}|whsec_.+)$/.test(value) ? [value] : []
-  return typeof value === 'object' && value !== null ? Object.values(value).flatMap(secretsIn) : []
+/** A secret, or the secret in a resource that was made with the other one. */
+function textsIn(value: unknown): string[] {
+  if (typeof value === 'string') return [value]
+  const { key } = Object(value)
+  return typeof key === 'string' ? [key] : []
 }
 
 /** The names of fields, of those in lists without the index. */

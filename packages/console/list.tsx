@@ -1,4 +1,5 @@
 // A list: its columns, filters, sorting and pages come from the contract; its state is in the address.
+import type { ComponentChildren } from 'preact'
 import { useState } from 'preact/hooks'
 import { CreateDialog } from './form.tsx'
 import type { ConsoleField, ConsoleList } from './model-types.ts'
@@ -14,13 +15,17 @@ interface Props {
   values: Record<string, string>
   path: string
   query: URLSearchParams
+  /** A change loads the list again. */
+  round?: number
+  /** What a page made by hand shows above the filters, of the shown items. */
+  children?: (rows: any[]) => ComponentChildren
 }
 
-export function ListPage({ list, values, path, query }: Props) {
+export function ListPage({ list, values, path, query, round = 0, children }: Props) {
   // The newest first, also where the contract's default is the other way round.
   const sent = { ...(list.ordered && { order: 'desc' }), ...Object.fromEntries(query) }
   const input = { path: values, query: sent }
-  const page = useLoaded(async () => (await call(list.operation, input)).data, `${path}?${query}`)
+  const page = useLoaded(async () => (await call(list.operation, input)).data, `${path}?${query}#${round}`)
   const total: number | undefined = page.value?.pagination?.total
   const next: string | null | undefined = page.value?.pagination?.next_cursor ?? page.value?.next_cursor
   const go = (changes: Record<string, string | null>): void => {
@@ -38,6 +43,7 @@ export function ListPage({ list, values, path, query }: Props) {
         </h1>
         <Create {...{ list, values }} defaults={Object.fromEntries(query)} reload={page.reload} />
       </header>
+      {children?.(page.value?.data ?? [])}
       <Filters filters={list.filters} query={query} go={go} />
       <Rows page={page} {...{ list, values, query, go }} />
       {page.value !== null && (

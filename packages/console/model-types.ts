@@ -70,8 +70,8 @@ export interface ConsoleOperation {
   query: ConsoleField[]
   /** Whether the body is one of several schemas, which the form takes as JSON. */
   choice: boolean
-  /** Whether the answer contains a secret that is shown once. */
-  secret: boolean
+  /** The fields of the answer that are shown only once. */
+  secrets: string[]
   /** The values of the resource's fields with which the operation is possible; null for any. */
   when: Record<string, Array<string | number | boolean | null>> | null
 }

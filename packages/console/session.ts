@@ -34,6 +34,12 @@ type Call = (input: Input & Limits) => {
   withResponse(): Promise<{ data: unknown; response: Response }>
 }
 
+type Client = ReturnType<typeof createPlatformClient>
+type ResumableOptions = Omit<NonNullable<Parameters<Client['resumableUpload']>[1]>, 'fields'> & {
+  fields: Record<string, string>
+}
+
+let client: Client | null = null
 let calls: Record<string, Call> = {}
 let current: CurrentApiKey | null = null
 
@@ -49,7 +55,7 @@ export function storedKey(): string | null {
 
 /** @throws PlatformError if the server does not accept the key. */
 export async function signIn(key: string): Promise<CurrentApiKey> {
-  const client = createPlatformClient({
+  client = createPlatformClient({
     baseUrl: location.origin,
     apiKey: key.trim(),
     dangerouslyAllowBrowser: true,
@@ -78,6 +84,13 @@ export async function call(operation: string, input: Input = {}): Promise<Answer
 export const stream = (operation: string, input: Input = {}): AsyncGenerator<StreamedEvent, void> =>
   calls[operation](input as Input & Limits) as unknown as AsyncGenerator<StreamedEvent, void>
 
+export const contentOf = async (operation: string, input: Input = {}): Promise<Blob> =>
+  await (await calls[operation]({ ...input, ...limits }).withResponse()).response.blob()
+
+/** Uploads a file in pieces. @returns the upload, with the `file_id`. */
+export const resumableUpload = async (file: File, options: ResumableOptions): Promise<{ file_id: string }> =>
+  (await client!.resumableUpload(file, options as any)) as { file_id: string }
+
 /** Saves the file of an answer under the name that the server gives it. */
 export async function download(operation: string, input: Input = {}): Promise<void> {
   const { response } = await calls[operation]({ ...input, ...limits }).withResponse()
@@ -86,7 +99,7 @@ export async function download(operation: string, input: Input = {}): Promise<vo
   const link = document.createElement('a')
   link.href = URL.createObjectURL(await response.blob())
   link.download =
-    encoded !== undefined ? decodeURIComponent(encoded) : (/filename="([^"]+)"/.exec(disposition)?.[1] ?? '')
+    encoded !== undefined ? decodeURIComponent(encoded) : (/filename="?([^";]+)/.exec(disposition)?.[1] ?? '')
   link.click()
   URL.revokeObjectURL(link.href)
 }

@@ -48,7 +48,13 @@ export function consoleModel(
     lists,
     details,
     operations: Object.fromEntries(
-      shown.map((operation) => [operation.id, operationOf(document, operation, names.get(operation.id))]),
+      shown.map((operation) => [
+        operation.id,
+        {
+          ...operationOf(document, operation, names.get(operation.id)),
+          secrets: secretsOf(document, operation, details),
+        },
+      ]),
     ),
   }
 }
@@ -236,8 +242,24 @@ function groupsOf(document: Json, lists: ConsoleList[], details: ConsoleDetail[]
     .filter((group) => group.pages.length > 0)
 }
 
-function operationOf(document: Json, operation: Operation, client: string | undefined): ConsoleOperation {
-  const { method, fullPath, summary, body, secretAnswer, path_ } = operation
+/** The fields of a secret answer that the resource does not have when it is read later. */
+function secretsOf(document: Json, operation: Operation, details: ConsoleDetail[]): string[] {
+  if (!operation.secretAnswer) return []
+  const prefixOf = (fields: ConsoleField[]): string | undefined =>
+    fields.find(({ name }) => name === 'id')?.prefix
+  const fields = fieldsOf(document, resolve(document, answerOf(operation).schema))
+  const known = details
+    .filter((detail) => prefixOf(detail.fields) === prefixOf(fields))
+    .flatMap((detail) => detail.fields.map(({ name }) => name))
+  return fields.map(({ name }) => name).filter((name) => !known.includes(name))
+}
+
+function operationOf(
+  document: Json,
+  operation: Operation,
+  client: string | undefined,
+): Omit<ConsoleOperation, 'secrets'> {
+  const { method, fullPath, summary, body, path_ } = operation
   const schema = body?.schema ?? body?.fields ?? null
   const fields = schema === null ? [] : fieldsOf(document, resolve(document, schema))
   const isForm = body?.schema === null && body.form !== null
@@ -257,7 +279,6 @@ function operationOf(document: Json, operation: Operation, client: string | unde
           ),
     /** The body as JSON, for a schema that is no object with fields. */
     choice: schema !== null && fields.length === 0 && isChoice(resolve(document, schema)),
-    secret: secretAnswer,
     when: hintsOf(document, operation).when ?? null,
   }
 }

@@ -123,23 +123,6 @@ t.test('in a browser', { skip: skipWithoutBrowser }, async (t) => {
     t.equal(await limited.page.getByRole('button', { name: 'Create', exact: true }).count(), 0)
   })
 
-  t.test('a file is uploaded and found', async (t) => {
-    const { page, complaints } = await open(t, '/storage/files')
-    await page.getByRole('button', { name: 'Create', exact: true }).click()
-    const dialog = page.getByRole('dialog')
-    await dialog.getByLabel('File').setInputFiles({
-      name: 'report.txt',
-      mimeType: 'text/plain',
-      buffer: Buffer.from('ten bytes.'),
-    })
-    await dialog.getByLabel('Tags').fill('q4\nfinal')
-    await dialog.getByRole('button', { name: 'Create', exact: true }).click()
-    await page.getByRole('heading', { name: 'report.txt' }).waitFor()
-    const { data } = (await person.client.get('/storage/files')).body
-    t.match(data, [{ name: 'report.txt', bytes: 10, tags: ['q4', 'final'] }])
-    t.strictSame(complaints, [])
-  })
-
   t.test('a key that is limited to a project shows this project and its lists', async (t) => {
     const [own, other] = await Promise.all(
       ['Own', 'Other'].map(async (name) => (await person.client.post('/projects', { name })).body),

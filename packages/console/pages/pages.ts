@@ -2,6 +2,7 @@
 import type { ComponentType } from 'preact'
 import { match, type PageProps } from '../router.ts'
 import { EventPage, EventsPage } from './events.tsx'
+import { FilePage, FilesPage } from './files.tsx'
 import { Overview } from './overview.tsx'
 import { SubscriptionPage } from './payments.tsx'
 import { DeliveryPage } from './webhooks.tsx'
@@ -11,6 +12,8 @@ const pages: Record<string, ComponentType<PageProps>> = {
   '/events': EventsPage,
   '/events/{id}': EventPage,
   '/payments/subscriptions/{id}': SubscriptionPage,
+  '/storage/files': FilesPage,
+  '/storage/files/{id}': FilePage,
   '/webhooks/deliveries/{id}': DeliveryPage,
 }
 
