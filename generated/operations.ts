@@ -141,6 +141,9 @@ export interface OperationsByTag {
     | 'getOpenapiJson'
     | 'getOpenapiYaml'
     | 'getDocs'
+  'usage':
+    | 'listRequests'
+    | 'getUsage'
   'user':
     | 'getProfile'
     | 'updateProfile'
@@ -488,6 +491,52 @@ export const operations: Record<OperationId, OperationInfo> = withErrorReplies<O
     etag: false,
     paged: false,
     projectAccess: null,
+    secretAnswer: false
+  },
+  listRequests: {
+    id: "listRequests",
+    method: "GET",
+    path: "/v1/requests",
+    url: "/v1/requests",
+    tag: "usage",
+    scopes: ["user:read"],
+    rateLimit: "default",
+    validators: {"query":"queryListRequests"},
+    body: null,
+    errors: [400,401,403,406,429,500,503],
+    replies: {
+      200: {"contentType":"application/json","serializer":"replyApiRequestList"}
+    },
+    produces: ["application/json"],
+    idempotent: false,
+    ifMatch: null,
+    etag: false,
+    paged: true,
+    projectAccess: null,
+    readReplica: true,
+    secretAnswer: false
+  },
+  getUsage: {
+    id: "getUsage",
+    method: "GET",
+    path: "/v1/usage",
+    url: "/v1/usage",
+    tag: "usage",
+    scopes: ["user:read"],
+    rateLimit: "default",
+    validators: {"query":"queryGetUsage"},
+    body: null,
+    errors: [400,401,403,406,429,500,503],
+    replies: {
+      200: {"contentType":"application/json","serializer":"replyUsageReport"}
+    },
+    produces: ["application/json"],
+    idempotent: false,
+    ifMatch: null,
+    etag: false,
+    paged: false,
+    projectAccess: null,
+    readReplica: true,
     secretAnswer: false
   },
   listApiKeys: {

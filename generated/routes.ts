@@ -22,6 +22,7 @@ import { storage } from '../handlers/storage.ts'
 import { storageLinks } from '../handlers/storage-links.ts'
 import { storageUploads } from '../handlers/storage-uploads.ts'
 import { system } from '../handlers/system.ts'
+import { usage } from '../handlers/usage.ts'
 import { user } from '../handlers/user.ts'
 import { users } from '../handlers/users.ts'
 import { webhooks } from '../handlers/webhooks.ts'
@@ -53,6 +54,7 @@ export const handlers: Operations = {
   ...storageLinks,
   ...storageUploads,
   ...system,
+  ...usage,
   ...user,
   ...users,
   ...webhooks,
@@ -71,6 +73,8 @@ export type ExactAnswers = [
   Holds<Exact<typeof avatar, 'getAvatarImage'>>,
   Holds<Exact<typeof invitations, 'listMyInvitations'>>,
   Holds<Exact<typeof apiKeys, 'getCurrentApiKey'>>,
+  Holds<Exact<typeof usage, 'listRequests'>>,
+  Holds<Exact<typeof usage, 'getUsage'>>,
   Holds<Exact<typeof apiKeys, 'listApiKeys'>>,
   Holds<Exact<typeof apiKeys, 'createApiKey'>>,
   Holds<Exact<typeof apiKeys, 'getApiKey'>>,
@@ -211,6 +215,8 @@ export const skeleton = {
     '/v1/avatars/{id}/{size}': { get: route('getAvatarImage') },
     '/v1/user/invitations': { get: route('listMyInvitations') },
     '/v1/key': { get: route('getCurrentApiKey') },
+    '/v1/requests': { get: route('listRequests') },
+    '/v1/usage': { get: route('getUsage') },
     '/v1/user/api-keys': { get: route('listApiKeys'), post: route('createApiKey') },
     '/v1/user/api-keys/{id}': { get: route('getApiKey'), delete: route('revokeApiKey') },
     '/v1/user/api-keys/{id}/rotate': { post: route('rotateApiKey') },

@@ -2286,6 +2286,599 @@ return json + JSON_STR_END_OBJECT
     
 }(validator, serializer)
   return module.exports }) },
+  get replyApiRequestList () { return define(this, 'replyApiRequestList', (module) => {'use strict'
+
+  const Serializer = require('fast-json-stringify/lib/serializer')
+  const serializerState = {"mode":"standalone"}
+  const serializer = Serializer.restoreFromState(serializerState)
+
+  const validator = null
+
+
+  module.exports = function anonymous(validator,serializer
+) {
+
+    
+const {
+  asString,
+  asNumber,
+  asBoolean,
+  asDateTime,
+  asDate,
+  asTime,
+  asUnsafeString,
+  asPlainStringArray
+} = serializer
+
+const asInteger = serializer.asInteger.bind(serializer)
+
+
+    const JSON_STR_BEGIN_OBJECT = '{'
+    const JSON_STR_END_OBJECT = '}'
+    const JSON_STR_BEGIN_ARRAY = '['
+    const JSON_STR_END_ARRAY = ']'
+    const JSON_STR_COMMA = ','
+    const JSON_STR_COLONS = ':'
+    const JSON_STR_QUOTE = '"'
+    const JSON_STR_EMPTY_OBJECT = JSON_STR_BEGIN_OBJECT + JSON_STR_END_OBJECT
+    const JSON_STR_EMPTY_ARRAY = JSON_STR_BEGIN_ARRAY + JSON_STR_END_ARRAY
+    const JSON_STR_EMPTY_STRING = JSON_STR_QUOTE + JSON_STR_QUOTE
+    const JSON_STR_NULL = 'null'
+    
+  
+    
+      // "spec#/$defs/ApiRequest"
+      function anonymous2 (input) {
+        const obj = (input && typeof input.toJSON === 'function')
+    ? input.toJSON()
+    : input
+  
+        if (obj === null) return JSON_STR_EMPTY_OBJECT
+        let json = ''
+
+        
+      const value_id_3 = obj["id"]
+      if (value_id_3 !== undefined) {
+        json += "{\"id\":"
+        
+        if (typeof value_id_3 !== 'string') {
+          if (value_id_3 === null) {
+            json += JSON_STR_EMPTY_STRING
+          } else if (value_id_3 instanceof Date) {
+            json += JSON_STR_QUOTE + value_id_3.toISOString() + JSON_STR_QUOTE
+          } else if (value_id_3 instanceof RegExp) {
+            json += asString(value_id_3.source)
+          } else {
+            json += asString(value_id_3.toString())
+          }
+        } else {
+          json += asString(value_id_3)
+        }
+        
+      } else {
+        throw new Error('"id" is required!')
+      }
+      
+      const value_created_at_4 = obj["created_at"]
+      if (value_created_at_4 !== undefined) {
+        json += ",\"created_at\":"
+        json += asDateTime(value_created_at_4)
+      } else {
+        throw new Error('"created_at" is required!')
+      }
+      
+      const value_operation_5 = obj["operation"]
+      if (value_operation_5 !== undefined) {
+        json += ",\"operation\":"
+        
+        if (typeof value_operation_5 !== 'string') {
+          if (value_operation_5 === null) {
+            json += JSON_STR_EMPTY_STRING
+          } else if (value_operation_5 instanceof Date) {
+            json += JSON_STR_QUOTE + value_operation_5.toISOString() + JSON_STR_QUOTE
+          } else if (value_operation_5 instanceof RegExp) {
+            json += asString(value_operation_5.source)
+          } else {
+            json += asString(value_operation_5.toString())
+          }
+        } else {
+          json += asString(value_operation_5)
+        }
+        
+      } else {
+        throw new Error('"operation" is required!')
+      }
+      
+      const value_method_6 = obj["method"]
+      if (value_method_6 !== undefined) {
+        json += ",\"method\":"
+        
+        if (typeof value_method_6 !== 'string') {
+          if (value_method_6 === null) {
+            json += JSON_STR_EMPTY_STRING
+          } else if (value_method_6 instanceof Date) {
+            json += JSON_STR_QUOTE + value_method_6.toISOString() + JSON_STR_QUOTE
+          } else if (value_method_6 instanceof RegExp) {
+            json += asString(value_method_6.source)
+          } else {
+            json += asString(value_method_6.toString())
+          }
+        } else {
+          json += asString(value_method_6)
+        }
+        
+      } else {
+        throw new Error('"method" is required!')
+      }
+      
+      const value_status_7 = obj["status"]
+      if (value_status_7 !== undefined) {
+        json += ",\"status\":"
+        json += asInteger(value_status_7)
+      } else {
+        throw new Error('"status" is required!')
+      }
+      
+      const value_duration_ms_8 = obj["duration_ms"]
+      if (value_duration_ms_8 !== undefined) {
+        json += ",\"duration_ms\":"
+        json += asInteger(value_duration_ms_8)
+      } else {
+        throw new Error('"duration_ms" is required!')
+      }
+      
+      const value_requests_9 = obj["requests"]
+      if (value_requests_9 !== undefined) {
+        json += ",\"requests\":"
+        json += asInteger(value_requests_9)
+      } else {
+        throw new Error('"requests" is required!')
+      }
+      
+      const value_request_id_10 = obj["request_id"]
+      if (value_request_id_10 !== undefined) {
+        json += ",\"request_id\":"
+        
+        if (typeof value_request_id_10 !== 'string') {
+          if (value_request_id_10 === null) {
+            json += JSON_STR_EMPTY_STRING
+          } else if (value_request_id_10 instanceof Date) {
+            json += JSON_STR_QUOTE + value_request_id_10.toISOString() + JSON_STR_QUOTE
+          } else if (value_request_id_10 instanceof RegExp) {
+            json += asString(value_request_id_10.source)
+          } else {
+            json += asString(value_request_id_10.toString())
+          }
+        } else {
+          json += asString(value_request_id_10)
+        }
+        
+      } else {
+        throw new Error('"request_id" is required!')
+      }
+      
+      const value_client_request_id_11 = obj["client_request_id"]
+      if (value_client_request_id_11 !== undefined) {
+        json += ",\"client_request_id\":"
+        
+          if (value_client_request_id_11 === null) {
+            json += JSON_STR_NULL
+          }
+          
+          else if(
+            typeof value_client_request_id_11 === "string" ||
+            value_client_request_id_11 === null ||
+            value_client_request_id_11 instanceof Date ||
+            value_client_request_id_11 instanceof RegExp ||
+            (
+              typeof value_client_request_id_11 === "object" &&
+              typeof value_client_request_id_11.toString === "function" &&
+              value_client_request_id_11.toString !== Object.prototype.toString
+            )
+          ) {
+            
+        if (typeof value_client_request_id_11 !== 'string') {
+          if (value_client_request_id_11 === null) {
+            json += JSON_STR_EMPTY_STRING
+          } else if (value_client_request_id_11 instanceof Date) {
+            json += JSON_STR_QUOTE + value_client_request_id_11.toISOString() + JSON_STR_QUOTE
+          } else if (value_client_request_id_11 instanceof RegExp) {
+            json += asString(value_client_request_id_11.source)
+          } else {
+            json += asString(value_client_request_id_11.toString())
+          }
+        } else {
+          json += asString(value_client_request_id_11)
+        }
+        
+          }
+        
+    else throw new TypeError("The value of 'spec#/$defs/ApiRequest/properties/client_request_id' does not match schema definition.")
+  
+      } else {
+        throw new Error('"client_request_id" is required!')
+      }
+      
+      const value_error_code_12 = obj["error_code"]
+      if (value_error_code_12 !== undefined) {
+        json += ",\"error_code\":"
+        
+          if (value_error_code_12 === null) {
+            json += JSON_STR_NULL
+          }
+          
+          else if(
+            typeof value_error_code_12 === "string" ||
+            value_error_code_12 === null ||
+            value_error_code_12 instanceof Date ||
+            value_error_code_12 instanceof RegExp ||
+            (
+              typeof value_error_code_12 === "object" &&
+              typeof value_error_code_12.toString === "function" &&
+              value_error_code_12.toString !== Object.prototype.toString
+            )
+          ) {
+            
+        if (typeof value_error_code_12 !== 'string') {
+          if (value_error_code_12 === null) {
+            json += JSON_STR_EMPTY_STRING
+          } else if (value_error_code_12 instanceof Date) {
+            json += JSON_STR_QUOTE + value_error_code_12.toISOString() + JSON_STR_QUOTE
+          } else if (value_error_code_12 instanceof RegExp) {
+            json += asString(value_error_code_12.source)
+          } else {
+            json += asString(value_error_code_12.toString())
+          }
+        } else {
+          json += asString(value_error_code_12)
+        }
+        
+          }
+        
+    else throw new TypeError("The value of 'spec#/$defs/ApiRequest/properties/error_code' does not match schema definition.")
+  
+      } else {
+        throw new Error('"error_code" is required!')
+      }
+      
+      const value_key_id_13 = obj["key_id"]
+      if (value_key_id_13 !== undefined) {
+        json += ",\"key_id\":"
+        
+        if (typeof value_key_id_13 !== 'string') {
+          if (value_key_id_13 === null) {
+            json += JSON_STR_EMPTY_STRING
+          } else if (value_key_id_13 instanceof Date) {
+            json += JSON_STR_QUOTE + value_key_id_13.toISOString() + JSON_STR_QUOTE
+          } else if (value_key_id_13 instanceof RegExp) {
+            json += asString(value_key_id_13.source)
+          } else {
+            json += asString(value_key_id_13.toString())
+          }
+        } else {
+          json += asString(value_key_id_13)
+        }
+        
+      } else {
+        throw new Error('"key_id" is required!')
+      }
+      
+return json + JSON_STR_END_OBJECT
+
+      }
+    
+
+    function anonymous1 (obj) {
+      // "spec#/$defs/ApiRequestList/properties/data"
+      let json = ''
+  
+    if (obj === null) return JSON_STR_EMPTY_ARRAY
+    if (!Array.isArray(obj)) {
+      throw new TypeError("The value of 'spec#/$defs/ApiRequestList/properties/data' does not match schema definition.")
+    }
+    const arrayLength = obj.length
+  
+    json += JSON_STR_BEGIN_ARRAY
+  
+      if (arrayLength > 0) {
+        const value = obj[0]
+        json += anonymous2(value)
+        for (let i = 1; i < arrayLength; i++) {
+          json += JSON_STR_COMMA
+          const value = obj[i]
+          json += anonymous2(value)
+        }
+      }
+      return json + JSON_STR_END_ARRAY
+    }
+
+      // "spec#/$defs/Pagination"
+      function anonymous3 (input) {
+        const obj = (input && typeof input.toJSON === 'function')
+    ? input.toJSON()
+    : input
+  
+        if (obj === null) return JSON_STR_EMPTY_OBJECT
+        let json = ''
+
+        
+      const value_page_16 = obj["page"]
+      if (value_page_16 !== undefined) {
+        json += "{\"page\":"
+        json += asInteger(value_page_16)
+      } else {
+        throw new Error('"page" is required!')
+      }
+      
+      const value_limit_17 = obj["limit"]
+      if (value_limit_17 !== undefined) {
+        json += ",\"limit\":"
+        json += asInteger(value_limit_17)
+      } else {
+        throw new Error('"limit" is required!')
+      }
+      
+      const value_total_18 = obj["total"]
+      if (value_total_18 !== undefined) {
+        json += ",\"total\":"
+        json += asInteger(value_total_18)
+      } else {
+        throw new Error('"total" is required!')
+      }
+      
+      const value_total_pages_19 = obj["total_pages"]
+      if (value_total_pages_19 !== undefined) {
+        json += ",\"total_pages\":"
+        json += asInteger(value_total_pages_19)
+      } else {
+        throw new Error('"total_pages" is required!')
+      }
+      
+      const value_next_cursor_20 = obj["next_cursor"]
+      if (value_next_cursor_20 !== undefined) {
+        json += ",\"next_cursor\":"
+        
+          if (value_next_cursor_20 === null) {
+            json += JSON_STR_NULL
+          }
+          
+          else if(
+            typeof value_next_cursor_20 === "string" ||
+            value_next_cursor_20 === null ||
+            value_next_cursor_20 instanceof Date ||
+            value_next_cursor_20 instanceof RegExp ||
+            (
+              typeof value_next_cursor_20 === "object" &&
+              typeof value_next_cursor_20.toString === "function" &&
+              value_next_cursor_20.toString !== Object.prototype.toString
+            )
+          ) {
+            
+        if (typeof value_next_cursor_20 !== 'string') {
+          if (value_next_cursor_20 === null) {
+            json += JSON_STR_EMPTY_STRING
+          } else if (value_next_cursor_20 instanceof Date) {
+            json += JSON_STR_QUOTE + value_next_cursor_20.toISOString() + JSON_STR_QUOTE
+          } else if (value_next_cursor_20 instanceof RegExp) {
+            json += asString(value_next_cursor_20.source)
+          } else {
+            json += asString(value_next_cursor_20.toString())
+          }
+        } else {
+          json += asString(value_next_cursor_20)
+        }
+        
+          }
+        
+    else throw new TypeError("The value of 'spec#/$defs/Pagination/properties/next_cursor' does not match schema definition.")
+  
+      } else {
+        throw new Error('"next_cursor" is required!')
+      }
+      
+return json + JSON_STR_END_OBJECT
+
+      }
+    
+
+      // "spec#/$defs/ApiRequestList"
+      function anonymous0 (input) {
+        const obj = (input && typeof input.toJSON === 'function')
+    ? input.toJSON()
+    : input
+  
+        if (obj === null) return JSON_STR_EMPTY_OBJECT
+        let json = ''
+
+        
+      const value_data_1 = obj["data"]
+      if (value_data_1 !== undefined) {
+        json += "{\"data\":"
+        json += anonymous1(value_data_1)
+      } else {
+        throw new Error('"data" is required!')
+      }
+      
+      const value_pagination_14 = obj["pagination"]
+      if (value_pagination_14 !== undefined) {
+        json += ",\"pagination\":"
+        json += anonymous3(value_pagination_14)
+      } else {
+        throw new Error('"pagination" is required!')
+      }
+      
+return json + JSON_STR_END_OBJECT
+
+      }
+    
+    const main = anonymous0
+    return main
+    
+}(validator, serializer)
+  return module.exports }) },
+  get replyUsageReport () { return define(this, 'replyUsageReport', (module) => {'use strict'
+
+  const Serializer = require('fast-json-stringify/lib/serializer')
+  const serializerState = {"mode":"standalone"}
+  const serializer = Serializer.restoreFromState(serializerState)
+
+  const validator = null
+
+
+  module.exports = function anonymous(validator,serializer
+) {
+
+    
+const {
+  asString,
+  asNumber,
+  asBoolean,
+  asDateTime,
+  asDate,
+  asTime,
+  asUnsafeString,
+  asPlainStringArray
+} = serializer
+
+const asInteger = serializer.asInteger.bind(serializer)
+
+
+    const JSON_STR_BEGIN_OBJECT = '{'
+    const JSON_STR_END_OBJECT = '}'
+    const JSON_STR_BEGIN_ARRAY = '['
+    const JSON_STR_END_ARRAY = ']'
+    const JSON_STR_COMMA = ','
+    const JSON_STR_COLONS = ':'
+    const JSON_STR_QUOTE = '"'
+    const JSON_STR_EMPTY_OBJECT = JSON_STR_BEGIN_OBJECT + JSON_STR_END_OBJECT
+    const JSON_STR_EMPTY_ARRAY = JSON_STR_BEGIN_ARRAY + JSON_STR_END_ARRAY
+    const JSON_STR_EMPTY_STRING = JSON_STR_QUOTE + JSON_STR_QUOTE
+    const JSON_STR_NULL = 'null'
+    
+  
+    
+      // "spec#/$defs/UsageDay"
+      function anonymous2 (input) {
+        const obj = (input && typeof input.toJSON === 'function')
+    ? input.toJSON()
+    : input
+  
+        if (obj === null) return JSON_STR_EMPTY_OBJECT
+        let json = ''
+
+        
+      const value_day_3 = obj["day"]
+      if (value_day_3 !== undefined) {
+        json += "{\"day\":"
+        json += asDate(value_day_3)
+      } else {
+        throw new Error('"day" is required!')
+      }
+      
+      const value_requests_4 = obj["requests"]
+      if (value_requests_4 !== undefined) {
+        json += ",\"requests\":"
+        json += asInteger(value_requests_4)
+      } else {
+        throw new Error('"requests" is required!')
+      }
+      
+      const value_errors_5 = obj["errors"]
+      if (value_errors_5 !== undefined) {
+        json += ",\"errors\":"
+        json += asInteger(value_errors_5)
+      } else {
+        throw new Error('"errors" is required!')
+      }
+      
+      const value_storage_bytes_6 = obj["storage_bytes"]
+      if (value_storage_bytes_6 !== undefined) {
+        json += ",\"storage_bytes\":"
+        json += asInteger(value_storage_bytes_6)
+      } else {
+        throw new Error('"storage_bytes" is required!')
+      }
+      
+      const value_downloaded_bytes_7 = obj["downloaded_bytes"]
+      if (value_downloaded_bytes_7 !== undefined) {
+        json += ",\"downloaded_bytes\":"
+        json += asInteger(value_downloaded_bytes_7)
+      } else {
+        throw new Error('"downloaded_bytes" is required!')
+      }
+      
+      const value_prompt_tokens_8 = obj["prompt_tokens"]
+      if (value_prompt_tokens_8 !== undefined) {
+        json += ",\"prompt_tokens\":"
+        json += asInteger(value_prompt_tokens_8)
+      } else {
+        throw new Error('"prompt_tokens" is required!')
+      }
+      
+      const value_completion_tokens_9 = obj["completion_tokens"]
+      if (value_completion_tokens_9 !== undefined) {
+        json += ",\"completion_tokens\":"
+        json += asInteger(value_completion_tokens_9)
+      } else {
+        throw new Error('"completion_tokens" is required!')
+      }
+      
+return json + JSON_STR_END_OBJECT
+
+      }
+    
+
+    function anonymous1 (obj) {
+      // "spec#/$defs/UsageReport/properties/days"
+      let json = ''
+  
+    if (obj === null) return JSON_STR_EMPTY_ARRAY
+    if (!Array.isArray(obj)) {
+      throw new TypeError("The value of 'spec#/$defs/UsageReport/properties/days' does not match schema definition.")
+    }
+    const arrayLength = obj.length
+  
+    json += JSON_STR_BEGIN_ARRAY
+  
+      if (arrayLength > 0) {
+        const value = obj[0]
+        json += anonymous2(value)
+        for (let i = 1; i < arrayLength; i++) {
+          json += JSON_STR_COMMA
+          const value = obj[i]
+          json += anonymous2(value)
+        }
+      }
+      return json + JSON_STR_END_ARRAY
+    }
+
+      // "spec#/$defs/UsageReport"
+      function anonymous0 (input) {
+        const obj = (input && typeof input.toJSON === 'function')
+    ? input.toJSON()
+    : input
+  
+        if (obj === null) return JSON_STR_EMPTY_OBJECT
+        let json = ''
+
+        
+      const value_days_1 = obj["days"]
+      if (value_days_1 !== undefined) {
+        json += "{\"days\":"
+        json += anonymous1(value_days_1)
+      } else {
+        throw new Error('"days" is required!')
+      }
+      
+return json + JSON_STR_END_OBJECT
+
+      }
+    
+    const main = anonymous0
+    return main
+    
+}(validator, serializer)
+  return module.exports }) },
   get replyApiKeyList () { return define(this, 'replyApiKeyList', (module) => {'use strict'
 
   const Serializer = require('fast-json-stringify/lib/serializer')

@@ -162,6 +162,59 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/requests": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List your API requests
+         * Returns your API requests of the last days, newest first. Requests without a valid API key are not
+         *     recorded, and neither bodies nor paths nor query strings are. A key that is limited to some projects
+         *     lists only the requests that it sent itself.
+         *
+         *     A request appears about a second after its answer. On each server, the first 10 requests of a user in
+         *     a second have a row each. Further ones share a row with those of the same key, operation, method,
+         *     status and error code: `requests` is their number, and the other fields are those of the first. A user
+         *     has at most 50 rows for a second; the requests beyond them count only in `GET /usage`.
+         *
+         *     Requests are written in batches. A server that crashes loses those of its last second, and one without
+         *     its database keeps a limited number of them for later.
+         *
+         *     Rows are kept for a number of days (by default 7), and only the newest of each user (by default
+         *     10,000).
+         */
+        get: operations["listRequests"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/usage": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get your usage by day
+         * Returns what you used on each of the last days (UTC), oldest first and with today. All your API keys count together. Days without requests have zeros, but keep the `storage_bytes` of the day before. What was used in the last second may be missing, and is lost if a server crashes.
+         */
+        get: operations["getUsage"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/user/api-keys": {
         parameters: {
             query?: never;
@@ -5247,6 +5300,24 @@ export interface components {
         Scope: Scope;
         /** The API key of a request, and what it may call. */
         CurrentApiKey: CurrentApiKey;
+        /**
+         * The error code.
+         * @enum {string}
+         */
+        ErrorCode: ErrorCode;
+        /**
+         * The ID of a row in the list of requests. It starts with `arq_`.
+         * @example arq_01jd6y8m5qe8btc4y5w1r0n3fz
+         */
+        ApiRequestId: ApiRequestId;
+        /** A request to the API, or several alike. */
+        ApiRequest: ApiRequest;
+        /** A page of API requests. */
+        ApiRequestList: ApiRequestList;
+        /** What a user used on a day. */
+        UsageDay: UsageDay;
+        /** What a user used on the last days. */
+        UsageReport: UsageReport;
         /** An API key, without its secret. */
         ApiKey: ApiKey;
         /** A page of API keys. */
@@ -7284,6 +7355,69 @@ export interface operations {
             };
             400: components["responses"]["InvalidRequest"];
             401: components["responses"]["Unauthorized"];
+            406: components["responses"]["NotAcceptable"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["ServerError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    listRequests: {
+        parameters: {
+            query?: ListRequestsQuery;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** A page of requests. */
+            200: {
+                headers: {
+                    "X-Request-ID": components["headers"]["RequestID"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                    Link: components["headers"]["Link"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /** A page of API requests. */
+                    "application/json": ApiRequestList;
+                };
+            };
+            400: components["responses"]["InvalidRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            406: components["responses"]["NotAcceptable"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["ServerError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    getUsage: {
+        parameters: {
+            query?: GetUsageQuery;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** The usage of each day. */
+            200: {
+                headers: {
+                    "X-Request-ID": components["headers"]["RequestID"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /** What a user used on the last days. */
+                    "application/json": UsageReport;
+                };
+            };
+            400: components["responses"]["InvalidRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
             406: components["responses"]["NotAcceptable"];
             429: components["responses"]["RateLimited"];
             500: components["responses"]["ServerError"];
@@ -12826,6 +12960,125 @@ export interface CurrentApiKey {
      *     ]
      */
     operations: string[];
+}
+/**
+ * The error code.
+ * @enum {string}
+ */
+export type ErrorCode = "INVALID_REQUEST" | "UNAUTHORIZED" | "PAYMENT_REQUIRED" | "FORBIDDEN" | "NOT_FOUND" | "METHOD_NOT_ALLOWED" | "NOT_ACCEPTABLE" | "REQUEST_TIMEOUT" | "CONFLICT" | "INVALID_STATE" | "GONE" | "PRECONDITION_FAILED" | "PAYLOAD_TOO_LARGE" | "UNSUPPORTED_MEDIA_TYPE" | "RANGE_NOT_SATISFIABLE" | "IDEMPOTENCY_MISMATCH" | "RATE_LIMITED" | "SERVER_ERROR" | "UNAVAILABLE";
+/**
+ * The ID of a row in the list of requests. It starts with `arq_`.
+ * @example arq_01jd6y8m5qe8btc4y5w1r0n3fz
+ */
+export type ApiRequestId = string;
+/** A request to the API, or several alike. */
+export interface ApiRequest {
+    /** The ID of a row in the list of requests. It starts with `arq_`. */
+    id: ApiRequestId;
+    /** When the request was answered. */
+    created_at: Timestamp;
+    /**
+     * The `operationId` of the operation.
+     * @example listProjects
+     */
+    operation: string;
+    /**
+     * The HTTP method.
+     * @example GET
+     */
+    method: string;
+    /**
+     * Format: int32
+     * The HTTP status of the response. 499 if the client left before it.
+     * @example 200
+     */
+    status: number;
+    /**
+     * Format: int32
+     * Milliseconds from the request to the end of the response.
+     * @example 12
+     */
+    duration_ms: number;
+    /**
+     * Format: int32
+     * The number of requests that the row stands for. More than 1 only for requests that were sent in the same second as others.
+     * @example 1
+     */
+    requests: number;
+    /**
+     * The ID that the server gave the request, as in its log and in events.
+     * @example req_1c8f0a5e7b7d4c0fb0a2c9a1e6f4d3b2
+     */
+    request_id: string;
+    /**
+     * The `X-Request-ID` that the client sent with the request. Null without one.
+     * @example null
+     */
+    client_request_id: string | null;
+    /**
+     * The error code of the response. Null without an error.
+     * @example null
+     */
+    error_code: string | null;
+    /** The API key of the request. It may have been revoked meanwhile. */
+    key_id: ApiKeyId;
+}
+/** A page of API requests. */
+export interface ApiRequestList {
+    /** The requests of this page. */
+    data: ApiRequest[];
+    /** The position of a page in the whole list. */
+    pagination: Pagination;
+}
+/** What a user used on a day. */
+export interface UsageDay {
+    /**
+     * Format: date
+     * The day, in UTC.
+     * @example 2026-11-21
+     */
+    day: string;
+    /**
+     * Format: int64
+     * Number of requests with a valid API key.
+     * @example 812
+     */
+    requests: number;
+    /**
+     * Format: int64
+     * Number of those with the status 400 or above.
+     * @example 7
+     */
+    errors: number;
+    /**
+     * Format: int64
+     * Bytes of your files outside any project: for today those of now, for an earlier day those after its last request.
+     * @example 1048576
+     */
+    storage_bytes: number;
+    /**
+     * Format: int64
+     * Bytes of files and other binary content that the server sent you completely. What a store sends you after a redirect, and downloads by links, do not count.
+     * @example 524288
+     */
+    downloaded_bytes: number;
+    /**
+     * Format: int64
+     * Number of prompt tokens, and of tokens for embeddings. As in `GET /ai/usage`.
+     * @example 444
+     */
+    prompt_tokens: number;
+    /**
+     * Format: int64
+     * Number of tokens that models generated. As in `GET /ai/usage`.
+     * @example 36
+     */
+    completion_tokens: number;
+}
+/** What a user used on the last days. */
+export interface UsageReport {
+    /** The days, oldest first. The last one is today. */
+    days: UsageDay[];
 }
 /** An API key, without its secret. */
 export interface ApiKey {
@@ -19614,6 +19867,36 @@ export interface ListMyInvitationsQuery {
     updated_before?: components["parameters"]["UpdatedBefore"];
     /** Only items whose `metadata` has this value, as `metadata[key]=value`. The match is exact. With several keys, all must match. */
     metadata?: components["parameters"]["MetadataFilter"];
+}
+export interface ListRequestsQuery {
+    /** The page number, starting at 1. A page after the last one is empty. */
+    page?: components["parameters"]["Page"];
+    /** The maximum number of items per page. */
+    limit?: components["parameters"]["Limit"];
+    /** The sort direction. Items with equal sort values are ordered by ID. */
+    order?: components["parameters"]["Order"];
+    /** Continues the list after a page: the `next_cursor` of that page. Send the same filters, `sort` and `order`, and no `page`. No item is repeated or skipped when others create or delete items meanwhile. */
+    cursor?: components["parameters"]["Cursor"];
+    /** The field to sort by. */
+    sort?: "created_at";
+    /** Returns only requests of the operation with this `operationId`. */
+    operation?: string;
+    /** Returns only requests that were answered with this status. */
+    status?: number;
+    /** Returns only requests that were answered with a status of this class. */
+    status_class?: "2xx" | "3xx" | "4xx" | "5xx";
+    /** Returns only requests that were answered with this error code. */
+    error_code?: ErrorCode;
+    /** Returns only requests that this API key sent. */
+    key_id?: ApiKeyId;
+    /** Only items that were created at or after this time. */
+    created_after?: components["parameters"]["CreatedAfter"];
+    /** Only items that were created before this time. */
+    created_before?: components["parameters"]["CreatedBefore"];
+}
+export interface GetUsageQuery {
+    /** The number of days. */
+    days?: number;
 }
 export interface ListApiKeysQuery {
     /** The page number, starting at 1. A page after the last one is empty. */

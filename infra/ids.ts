@@ -12,6 +12,7 @@ export type IdPrefix =
   | 'mem'
   | 'inv'
   | 'key'
+  | 'arq'
   | 'evt'
   | 'whe'
   | 'whd'

@@ -16,6 +16,7 @@ import { createStripeWorker, gatewayQueue } from './payments/stripe/worker.ts'
 import type { Services } from './services.ts'
 import { storageRetentionTasks } from './storage/retention.ts'
 import type { SweepLog } from './storage/sweep.ts'
+import { surplusRequestTasks, usageRetentionTasks } from './usage/usage.ts'
 import { encryptAllSecrets } from './webhooks/secrets.ts'
 import { deliveryQueue, WebhookWorker } from './webhooks/worker.ts'
 
@@ -181,6 +182,7 @@ function startRetentionRounds(
       ...knowledgeRetentionTasks(),
       ...chatRetentionTasks(),
       ...stripeEventRetentionTasks(),
+      ...usageRetentionTasks({ days: config.requestRetentionDays }),
     ],
     onError,
   })
@@ -191,6 +193,7 @@ function startRetentionRounds(
       ...removedChunkTasks(),
       ...salesCountTasks(),
       ...staleAnswerTasks(services),
+      ...surplusRequestTasks(config.requestsKeptPerUser),
     ],
     round: 'endings',
     interval: 60_000,

@@ -54,6 +54,8 @@ export async function deleteUser(
   await tx.prisma.invitation.deleteMany({ where: { OR: [{ email: row.email! }, { userId: id }] } })
   await tx.prisma.idempotencyRecord.deleteMany({ where: { ownerId: id } })
   await tx.prisma.apiKey.deleteMany({ where: { userId: id } })
+  await tx.prisma.apiRequest.deleteMany({ where: { userId: id } })
+  await tx.prisma.usageDay.deleteMany({ where: { userId: id } })
   await tx.prisma.webhookEndpoint.updateMany({
     where: { userId: id, deletedAt: null },
     data: deletedEndpoint(),

@@ -17,6 +17,7 @@ import { documentQueue } from './ai/knowledge/worker.ts'
 import { gatewayQueue } from './payments/stripe/worker.ts'
 import { type Queue, createJobQueues, type JobQueues, type QueueOptions } from '../infra/jobs/queue.ts'
 import { createLastUsed, type LastUsed } from './users/key-last-used.ts'
+import { RequestRecorder } from './usage/recorder.ts'
 import { OpenCounts } from '../infra/open-counts.ts'
 import { Leadership } from '../infra/database/leadership.ts'
 import type { Bus } from '../infra/bus/bus.ts'
@@ -60,6 +61,7 @@ export interface Services {
   readReplica: ReadReplica | null
   principals: Principals
   lastUsed: LastUsed
+  requestRecorder: RequestRecorder
   jobs: JobQueues
   /** The queue of webhook deliveries. */
   deliveries: Queue<DeliveryJob>
@@ -92,6 +94,8 @@ export interface ServicesOptions {
   /** `config.databaseUrl`, or the URL of the embedded PostgreSQL. */
   databaseUrl: string
   onError?: (error: Error) => void
+  /** Milliseconds between two writes of the recorded requests. */
+  recordInterval?: number
   /** Called with every SQL statement, for tests. */
   onStatement?: (text: string) => void
   /** Called with the rows of each statement of prisma/sql, for tests that check them. */
@@ -102,6 +106,7 @@ export function createServices({
   config,
   databaseUrl,
   onError = () => {},
+  recordInterval,
   onStatement,
   onRows,
 }: ServicesOptions): Services {
@@ -128,6 +133,7 @@ export function createServices({
   const readReplica = openReadReplica(config, { database, listener, onError })
   const principals = createPrincipals(database, listener)
   const lastUsed = createLastUsed(database, { onError })
+  const requestRecorder = new RequestRecorder(database, { interval: recordInterval, onError })
   const jobs = createJobQueues({ database, listener, onError })
   const deliveries = jobs.queue<DeliveryJob>(deliveryQueue)
   const documents = jobs.queue<ParsingJob>(documentQueue)
@@ -183,6 +189,7 @@ export function createServices({
     readReplica,
     principals,
     lastUsed,
+    requestRecorder,
     jobs,
     deliveries,
     documents,
@@ -221,6 +228,7 @@ export function createServices({
       await storage.close()
       await jobs.close()
       await lastUsed.close()
+      await requestRecorder.close()
       await readReplica?.close()
       await database.close()
     },

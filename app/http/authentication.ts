@@ -7,6 +7,7 @@ import { refusalOf, type Principal } from '../../services/users/authentication.t
 import type { Services } from '../../services/services.ts'
 import { networkOf } from './client-ip.ts'
 import { countRequest, requireAllowed, type RateLimits } from './rate-limit.ts'
+import { recordAtEnd } from './recorded-request.ts'
 
 declare module 'fastify' {
   interface FastifyRequest {
@@ -18,7 +19,11 @@ declare module 'fastify' {
  * The hook of an operation. Requests without a key are counted by client network, where the operation allows
  * them.
  */
-export function authenticate(info: OperationInfo, { principals, lastUsed }: Services, limits: RateLimits) {
+export function authenticate(
+  info: OperationInfo,
+  { principals, lastUsed, requestRecorder }: Services,
+  limits: RateLimits,
+) {
   return async function (request: FastifyRequest, reply: FastifyReply): Promise<void> {
     const { authorization } = request.headers
     if (info.scopes === null || (info.keyOptional === true && authorization === undefined)) {
@@ -28,6 +33,7 @@ export function authenticate(info: OperationInfo, { principals, lastUsed }: Serv
     const principal = await principalOf(request, reply)
     request.principal = principal
     lastUsed.touch(principal.keyId)
+    recordAtEnd(requestRecorder, info, principal, request, reply)
     // All keys of a user count together.
     await countRequest(limits, reply, info.rateLimit!, principal.userId)
     const refusal = refusalOf(principal, info)

@@ -23,6 +23,7 @@ export function createRegistry(services: Services): Registry {
   addJobs(registry, services)
   addEventLog(registry, services)
   addStreams(registry, services)
+  addRecorder(registry, services)
   return registry
 }
 
@@ -132,6 +133,18 @@ function addStreams(registry: Registry, { eventStreams, generations }: Services)
     registers: [registry],
     collect() {
       this.set(generations.size)
+    },
+  })
+}
+
+function addRecorder(registry: Registry, { requestRecorder }: Services): void {
+  new Counter({
+    name: 'requests_unrecorded_total',
+    help: 'Requests that GET /requests and GET /usage lack: they did not fit, or were refused.',
+    registers: [registry],
+    collect() {
+      this.reset()
+      this.inc(requestRecorder.dropped)
     },
   })
 }

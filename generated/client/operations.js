@@ -13,6 +13,8 @@ export const operationTable = {
   getAvatarImage: {"method":"GET","path":"/avatars/{id}/{size}","prefix":"/v1","name":"avatars.get","answer":"bytes"},
   listMyInvitations: {"method":"GET","path":"/user/invitations","prefix":"/v1","name":"user.invitations.list","query":true,"answer":"json","list":"pages"},
   getCurrentApiKey: {"method":"GET","path":"/key","prefix":"/v1","name":"user.apiKeys.current","answer":"json"},
+  listRequests: {"method":"GET","path":"/requests","prefix":"/v1","name":"requests.list","query":true,"answer":"json","list":"pages"},
+  getUsage: {"method":"GET","path":"/usage","prefix":"/v1","name":"usage.get","query":true,"answer":"json"},
   listApiKeys: {"method":"GET","path":"/user/api-keys","prefix":"/v1","name":"user.apiKeys.list","query":true,"answer":"json","list":"pages"},
   createApiKey: {"method":"POST","path":"/user/api-keys","prefix":"/v1","name":"user.apiKeys.create","body":true,"answer":"json","idempotent":true},
   getApiKey: {"method":"GET","path":"/user/api-keys/{id}","prefix":"/v1","name":"user.apiKeys.get","answer":"json"},

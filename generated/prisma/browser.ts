@@ -48,6 +48,16 @@ export type Settings = Prisma.SettingsModel
  */
 export type ApiKey = Prisma.ApiKeyModel
 /**
+ * Model ApiRequest
+ * An API request, or several alike of one second. Each server writes its requests together every second.
+ */
+export type ApiRequest = Prisma.ApiRequestModel
+/**
+ * Model UsageDay
+ * What a user used on a day (UTC), written together with the requests. The tokens are in `ai_usage`.
+ */
+export type UsageDay = Prisma.UsageDayModel
+/**
  * Model Project
  * A project. It always has an owner, a member with the role `owner`; a trigger checks this at commit.
  */

@@ -196,6 +196,20 @@ const operation = {
     default: '127.0.0.1',
     description: 'Address for METRICS_PORT.',
   }),
+  requestRetentionDays: integer('REQUEST_RETENTION_DAYS', {
+    min: 1,
+    max: 90,
+    default: 7,
+    description: 'Days for which the requests of GET /requests are kept.',
+  }),
+  requestsKeptPerUser: integer('REQUESTS_KEPT_PER_USER', {
+    min: 1,
+    max: 1_000_000,
+    default: 10_000,
+    description: `
+      Number of rows of GET /requests that are kept for each user. Every minute the oldest ones beyond it are
+      deleted.`,
+  }),
   validateResponses: boolean('VALIDATE_RESPONSES', {
     default: false,
     description: `

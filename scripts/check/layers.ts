@@ -23,7 +23,7 @@ const layers: Layer[][] = [
   [{ files: 'infra/' }],
   [{ files: 'generated/sql/' }],
   [{ files: 'services/users/' }],
-  [{ files: 'services/projects/' }],
+  [{ files: 'services/projects/' }, { files: 'services/usage/' }],
   [{ files: 'services/events/' }],
   [{ files: 'services/storage/' }, { files: 'services/webhooks/' }, { files: 'services/payments/' }],
   [

@@ -2,7 +2,7 @@
 import { setTimeout } from 'node:timers/promises'
 import t, { type Test } from 'tap'
 import type { OperationId } from '../../generated/operations.ts'
-import { newIdAt, timeOf } from '../../infra/ids.ts'
+import { newId, newIdAt, timeOf } from '../../infra/ids.ts'
 import { send, requestFor, operationInfos } from '../support/operation-fixtures.ts'
 import type { OperationRequest } from '../support/operation-fixture.ts'
 import {
@@ -15,6 +15,7 @@ import {
 } from '../support/db-fixtures-payments.ts'
 import {
   createApiKey,
+  createApiRequest,
   createDelivery,
   createDocument,
   createFile,
@@ -267,6 +268,28 @@ t.test('refunds, links, keys and endpoints are filtered by their state', async (
   await prisma.webhookEndpoint.update({ where: { id: off }, data: { enabled: false } })
   await assertFinds(t, { id: 'listWebhookEndpoints', server, caller }, { enabled: 'true' }, [on])
   await assertFinds(t, { id: 'listWebhookEndpoints', server, caller }, { enabled: 'false' }, [off])
+})
+
+t.test('requests are filtered by operation, status, class of status, error code and key', async (t) => {
+  const caller = await server.person()
+  const request: OperationRequest = { id: 'listRequests', server, caller }
+  const keyId = newId('key')
+  const made = await createApiRequest(server, caller.id, { operation: 'createProject', status: 201 })
+  const missing = await createApiRequest(server, caller.id, { status: 404, errorCode: 'NOT_FOUND', keyId })
+  const refused = await createApiRequest(server, caller.id, { status: 403, errorCode: 'FORBIDDEN' })
+  const failed = await createApiRequest(server, caller.id, { status: 500, errorCode: 'SERVER_ERROR' })
+  await createApiRequest(server, (await server.person()).id, { keyId })
+  await assertFinds(t, request, {}, [made, missing, refused, failed])
+  await assertFinds(t, request, { operation: 'createProject' }, [made])
+  await assertFinds(t, request, { operation: 'createproject' }, [])
+  await assertFinds(t, request, { status: '404' }, [missing])
+  await assertFinds(t, request, { status_class: '2xx' }, [made])
+  await assertFinds(t, request, { status_class: '4xx' }, [missing, refused])
+  await assertFinds(t, request, { status_class: '5xx' }, [failed])
+  await assertFinds(t, request, { status_class: '4xx', status: '500' }, [])
+  await assertFinds(t, request, { error_code: 'FORBIDDEN' }, [refused])
+  await assertFinds(t, request, { key_id: keyId }, [missing])
+  await assertFinds(t, request, { key_id: newId('key') }, [])
 })
 
 t.test('orders are filtered by number and price', async (t) => {

@@ -19,6 +19,7 @@ import {
   createFile,
   createInvitation,
   createApiKey,
+  createApiRequest,
   createKnowledgeBase,
   createFileLink,
   createMember,
@@ -69,6 +70,11 @@ const seeds: Partial<Record<OperationId, () => Promise<{ request: OperationReque
       data: { createdAt: new Date(), name: 'alike' },
     })
     return { request, ids }
+  },
+  async listRequests() {
+    const { caller } = await requestFor(server, 'listApiKeys')
+    const ids = await createMany(() => createApiRequest(server, caller.id))
+    return { request: { id: 'listRequests', server, caller }, ids }
   },
   async listUsers() {
     const at = new Date()

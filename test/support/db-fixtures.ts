@@ -7,7 +7,8 @@ import { insertKnowledgeBase } from '../../services/ai/knowledge/knowledge-bases
 import { insertSession, type NewSession } from '../../services/ai/chat/sessions.ts'
 import { countTokens } from '../../services/ai/chat/token-estimate.ts'
 import { numberEvents } from '../../services/events/log.ts'
-import { newId, timeOf } from '../../infra/ids.ts'
+import type { Prisma } from '../../generated/prisma/client.ts'
+import { newId, newRequestId, timeOf } from '../../infra/ids.ts'
 import { insertMember } from '../../services/projects/members.ts'
 import { insertProjectWithOwner, type Role } from '../../services/projects/projects.ts'
 import { renderAvatar, replaceAvatar } from '../../services/storage/avatars.ts'
@@ -118,6 +119,28 @@ export async function createApiKey(
   })
   if (revoked) await database.prisma.apiKey.update({ where: { id }, data: { revokedAt: new Date() } })
   return { id, secret: key }
+}
+
+export async function createApiRequest(
+  server: TestServer,
+  userId: string,
+  { id = newId('arq'), ...fields }: Partial<Prisma.ApiRequestUncheckedCreateInput> = {},
+): Promise<string> {
+  await server.services.database.prisma.apiRequest.create({
+    data: {
+      id,
+      userId,
+      keyId: newId('key'),
+      operation: 'listProjects',
+      method: 'GET',
+      status: 200,
+      durationMs: 3,
+      requestId: newRequestId(),
+      createdAt: timeOf(id),
+      ...fields,
+    },
+  })
+  return id
 }
 
 export async function createInvitation(

@@ -19,6 +19,7 @@ import {
   createFile,
   createInvitation,
   createApiKey,
+  createApiRequest,
   createFileLink,
   createMember,
   createProject,
@@ -322,6 +323,13 @@ export const fixtures: Record<OperationId, Fixture> = {
     },
   },
   getCurrentApiKey: noInput,
+  listRequests: {
+    build: async (context) => {
+      await createApiRequest(context.server, context.caller.id)
+      return {}
+    },
+  },
+  getUsage: noInput,
   listApiKeys: noInput,
   createApiKey: {
     build: async (context) => ({

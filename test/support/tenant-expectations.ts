@@ -94,6 +94,12 @@ export const exceptions: Exception[] = [
     reason: 'a filter of what the caller may read, which then matches nothing',
   },
   {
+    operations: ['listRequests'],
+    field: 'query key_id',
+    expected: 'own',
+    reason: 'a filter of what the caller may read, which then matches nothing',
+  },
+  {
     operations: ['listCheckouts', 'listAllRefunds'],
     field: 'query order_id',
     expected: 'own',

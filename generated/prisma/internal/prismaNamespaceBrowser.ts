@@ -57,6 +57,8 @@ export const ModelName = {
   QuotaLimit: 'QuotaLimit',
   Settings: 'Settings',
   ApiKey: 'ApiKey',
+  ApiRequest: 'ApiRequest',
+  UsageDay: 'UsageDay',
   Project: 'Project',
   Member: 'Member',
   Invitation: 'Invitation',
@@ -196,6 +198,36 @@ export const ApiKeyScalarFieldEnum = {
 } as const
 
 export type ApiKeyScalarFieldEnum = (typeof ApiKeyScalarFieldEnum)[keyof typeof ApiKeyScalarFieldEnum]
+
+
+export const ApiRequestScalarFieldEnum = {
+  id: 'id',
+  userId: 'userId',
+  keyId: 'keyId',
+  operation: 'operation',
+  method: 'method',
+  status: 'status',
+  errorCode: 'errorCode',
+  durationMs: 'durationMs',
+  requests: 'requests',
+  requestId: 'requestId',
+  clientRequestId: 'clientRequestId',
+  createdAt: 'createdAt'
+} as const
+
+export type ApiRequestScalarFieldEnum = (typeof ApiRequestScalarFieldEnum)[keyof typeof ApiRequestScalarFieldEnum]
+
+
+export const UsageDayScalarFieldEnum = {
+  userId: 'userId',
+  day: 'day',
+  requests: 'requests',
+  errors: 'errors',
+  downloadedBytes: 'downloadedBytes',
+  storageBytes: 'storageBytes'
+} as const
+
+export type UsageDayScalarFieldEnum = (typeof UsageDayScalarFieldEnum)[keyof typeof UsageDayScalarFieldEnum]
 
 
 export const ProjectScalarFieldEnum = {

@@ -1,0 +1,181 @@
+// Generated from prisma/sql by `npm run generate`. Do not edit.
+import { many, none, one } from '../../infra/database/queries.ts'
+import { page } from '../../infra/database/list.ts'
+
+/**
+ * Deletes a batch of the usage that is older than 400 days.
+ * @see prisma/sql/usage/delete-old-days.sql
+ */
+export const deleteOldDays = one<{ limit: number }, DeleteOldDaysRow>(
+  'usage/delete-old-days',
+  `WITH deleted AS (
+  DELETE FROM usage_days WHERE ctid = ANY(ARRAY(
+    SELECT ctid FROM usage_days WHERE day < now() - interval '400 days' LIMIT $1))
+  RETURNING 1
+)
+SELECT count(*)::int AS n FROM deleted`,
+  ['limit'],
+)
+export interface DeleteOldDaysRow {
+  n: number
+}
+
+/**
+ * Deletes a batch of the requests of earlier days.
+ * @see prisma/sql/usage/delete-old-requests.sql
+ */
+export const deleteOldRequests = one<{ days: number; limit: number }, DeleteOldRequestsRow>(
+  'usage/delete-old-requests',
+  `WITH deleted AS (
+  DELETE FROM api_requests WHERE id = ANY(ARRAY(
+    SELECT id FROM api_requests WHERE id < id_at('arq', now() - $1::int * interval '1 day')
+    ORDER BY id LIMIT $2))
+  RETURNING 1
+)
+SELECT count(*)::int AS n FROM deleted`,
+  ['days', 'limit'],
+)
+export interface DeleteOldRequestsRow {
+  n: number
+}
+
+/**
+ * Deletes a batch of the requests beyond the newest `:kept` of each user who sent one in the last
+ * hour.
+ * @see prisma/sql/usage/delete-surplus-requests.sql
+ */
+export const deleteSurplusRequests = one<{ kept: number; limit: number }, DeleteSurplusRequestsRow>(
+  'usage/delete-surplus-requests',
+  `WITH deleted AS (
+  DELETE FROM api_requests WHERE id = ANY(ARRAY(
+    SELECT r.id
+    FROM (SELECT DISTINCT user_id FROM api_requests WHERE id > id_at('arq', now() - interval '1 hour')) a
+    CROSS JOIN LATERAL (
+      SELECT id FROM api_requests WHERE user_id = a.user_id ORDER BY id DESC OFFSET $1 LIMIT $2
+    ) r
+    LIMIT $2))
+  RETURNING 1
+)
+SELECT count(*)::int AS n FROM deleted`,
+  ['kept', 'limit'],
+)
+export interface DeleteSurplusRequestsRow {
+  n: number
+}
+
+/**
+ * The API requests of a user.
+ * @see prisma/sql/usage/list-requests.sql
+ */
+export const listRequests = page<{ user_id: string }, { created_after: Date | string; created_before: Date | string; operation: string; status: number; status_class: string; error_code: string; key_id: string; sent_by: string }, 'created_at', ListRequestsRow>(
+  'usage/list-requests',
+  {
+    select: `SELECT r.id, r.created_at, r.operation, r.method, r.status, r.duration_ms, r.requests, r.request_id,
+  r.client_request_id, r.error_code, r.key_id
+FROM api_requests r
+WHERE r.user_id = $1`,
+    names: ['user_id', 'created_after', 'created_before', 'operation', 'status', 'status_class', 'error_code', 'key_id', 'sent_by'],
+    filters: {
+      created_after: { sql: `r.created_at >= $2`, searches: true },
+      created_before: { sql: `r.created_at < $3`, searches: true },
+      operation: { sql: `r.operation = $4` },
+      status: { sql: `r.status = $5` },
+      status_class: { sql: `(r.status / 100) || 'xx' = $6` },
+      error_code: { sql: `r.error_code = $7` },
+      key_id: { sql: `r.key_id = $8` },
+      sent_by: { sql: `r.key_id = $9` },
+    },
+    sorts: {
+      created_at: `r.id`,
+    },
+    id: `r.id`,
+    totals: {
+    },
+  },
+)
+export interface ListRequestsRow {
+  id: string
+  created_at: string
+  operation: string
+  method: string
+  status: number
+  duration_ms: number
+  requests: number
+  request_id: string
+  client_request_id: string | null
+  error_code: string | null
+  key_id: string
+}
+
+/**
+ * What a user used on each of the last days, with today.
+ * @see prisma/sql/usage/read-usage.sql
+ */
+export const readUsage = many<{ user_id: string; days: number }, ReadUsageRow>(
+  'usage/read-usage',
+  `SELECT d.day::date::text AS "day", coalesce(u.requests, 0) AS requests, coalesce(u.errors, 0) AS errors,
+  coalesce(u.downloaded_bytes, 0) AS downloaded_bytes,
+  CASE WHEN d.day = (now() AT TIME ZONE 'UTC')::date
+    THEN coalesce((SELECT bytes FROM storage_usage WHERE space_id = $1), 0)
+    ELSE coalesce((
+      SELECT storage_bytes FROM usage_days WHERE user_id = $1 AND day <= d.day ORDER BY day DESC LIMIT 1
+    ), 0)
+  END AS "storage_bytes",
+  coalesce(t.prompt_tokens, 0)::bigint AS prompt_tokens,
+  coalesce(t.completion_tokens, 0)::bigint AS completion_tokens
+FROM generate_series((now() AT TIME ZONE 'UTC')::date - ($2::int - 1), (now() AT TIME ZONE 'UTC')::date, interval '1 day') AS d(day)
+LEFT JOIN usage_days u ON u.user_id = $1 AND u.day = d.day
+LEFT JOIN (
+  SELECT day, sum(prompt_tokens) AS prompt_tokens, sum(completion_tokens) AS completion_tokens
+  FROM ai_usage WHERE user_id = $1 AND day > (now() AT TIME ZONE 'UTC')::date - $2::int GROUP BY day
+) t ON t.day = d.day
+ORDER BY d.day`,
+  ['user_id', 'days'],
+)
+export interface ReadUsageRow {
+  day: string
+  requests: number
+  errors: number
+  downloaded_bytes: number
+  storage_bytes: number
+  prompt_tokens: number
+  completion_tokens: number
+}
+
+/**
+ * Writes a batch of requests, and adds it to the days of their users. Of a batch that was written before,
+ * nothing is written again: a user's day counts only with the user's first request of the batch
+ * (`:first_ids`). Deleted users are left out.
+ * @see prisma/sql/usage/write-requests.sql
+ */
+export const writeRequests = none<{ day_users: readonly string[]; ids: readonly string[]; users: readonly string[]; keys: readonly string[]; operations: readonly string[]; methods: readonly string[]; statuses: readonly number[]; error_codes: readonly (string | null)[]; durations: readonly number[]; requests: readonly number[]; request_ids: readonly string[]; client_request_ids: readonly (string | null)[]; times: readonly (Date | string)[]; days: readonly string[]; day_requests: readonly number[]; day_errors: readonly number[]; day_downloads: readonly number[]; first_ids: readonly string[] }>(
+  'usage/write-requests',
+  `WITH living AS MATERIALIZED (
+  SELECT id, (SELECT bytes FROM storage_usage WHERE space_id = users.id) AS storage_bytes
+  FROM users WHERE id = ANY($1) AND status <> 'deleted'
+  ORDER BY id FOR KEY SHARE
+), written AS (
+  INSERT INTO api_requests (id, user_id, key_id, operation, method, status, error_code, duration_ms, requests,
+    request_id, client_request_id, created_at)
+  SELECT r.* FROM unnest($2::text[], $3::text[], $4::text[], $5::text[], $6::text[],
+    $7::int[], $8::text[], $9::int[], $10::int[], $11::text[],
+    $12::text[], $13::timestamptz[]) AS r(id, user_id)
+  JOIN living l ON l.id = r.user_id
+  ON CONFLICT (id) DO NOTHING
+  RETURNING id
+)
+INSERT INTO usage_days AS u (user_id, day, requests, errors, downloaded_bytes, storage_bytes)
+SELECT d.user_id, d.day::date, d.requests, d.errors, d.downloaded_bytes, coalesce(l.storage_bytes, 0)
+FROM unnest($1::text[], $14::text[], $15::bigint[], $16::bigint[],
+  $17::bigint[], $18::text[])
+  AS d(user_id, day, requests, errors, downloaded_bytes, first_id)
+JOIN living l ON l.id = d.user_id
+JOIN written w ON w.id = d.first_id
+ORDER BY 1, 2
+ON CONFLICT (user_id, day) DO UPDATE SET
+  requests = u.requests + excluded.requests,
+  errors = u.errors + excluded.errors,
+  downloaded_bytes = u.downloaded_bytes + excluded.downloaded_bytes,
+  storage_bytes = excluded.storage_bytes`,
+  ['day_users', 'ids', 'users', 'keys', 'operations', 'methods', 'statuses', 'error_codes', 'durations', 'requests', 'request_ids', 'client_request_ids', 'times', 'days', 'day_requests', 'day_errors', 'day_downloads', 'first_ids'],
+)

@@ -1,0 +1,32 @@
+-- Writes a batch of requests, and adds it to the days of their users. Of a batch that was written before,
+-- nothing is written again: a user's day counts only with the user's first request of the batch
+-- (`:first_ids`). Deleted users are left out.
+-- @none
+WITH living AS MATERIALIZED (
+  SELECT id, (SELECT bytes FROM storage_usage WHERE space_id = users.id) AS storage_bytes
+  FROM users WHERE id = ANY(:day_users) AND status <> 'deleted'
+  ORDER BY id FOR KEY SHARE
+), written AS (
+  INSERT INTO api_requests (id, user_id, key_id, operation, method, status, error_code, duration_ms, requests,
+    request_id, client_request_id, created_at)
+  SELECT r.* FROM unnest(:ids::text[], :users::text[], :keys::text[], :operations::text[], :methods::text[],
+    :statuses::int[], :error_codes[?]::text[], :durations::int[], :requests::int[], :request_ids::text[],
+    :client_request_ids[?]::text[], :times::timestamptz[]) AS r(id, user_id)
+  JOIN living l ON l.id = r.user_id
+  ON CONFLICT (id) DO NOTHING
+  RETURNING id
+)
+INSERT INTO usage_days AS u (user_id, day, requests, errors, downloaded_bytes, storage_bytes)
+SELECT d.user_id, d.day::date, d.requests, d.errors, d.downloaded_bytes, coalesce(l.storage_bytes, 0)
+FROM unnest(:day_users::text[], :days::text[], :day_requests::bigint[], :day_errors::bigint[],
+  :day_downloads::bigint[], :first_ids::text[])
+  AS d(user_id, day, requests, errors, downloaded_bytes, first_id)
+JOIN living l ON l.id = d.user_id
+JOIN written w ON w.id = d.first_id
+-- Processes that write at the same time lock the rows in the same order.
+ORDER BY 1, 2
+ON CONFLICT (user_id, day) DO UPDATE SET
+  requests = u.requests + excluded.requests,
+  errors = u.errors + excluded.errors,
+  downloaded_bytes = u.downloaded_bytes + excluded.downloaded_bytes,
+  storage_bytes = excluded.storage_bytes
