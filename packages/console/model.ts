@@ -24,8 +24,8 @@ export const detailAt = (path: string): At<ConsoleDetail> | null => at(model.det
 
 /** The path of the resource with an ID; null if the console has no page for it. */
 export function pathOfId(id: string): string | null {
-  const prefix = id.slice(0, id.indexOf('_'))
-  const detail = model.details.find((each) => each.prefix === prefix)
+  const prefix = /^([a-z]+)_[0-9a-z]{26}$/.exec(id)?.[1]
+  const detail = model.details.find((each) => prefix !== undefined && each.prefix === prefix)
   return detail === undefined ? null : fill(detail.path, { id, [parameterOf(detail.path)]: id })
 }
 

@@ -70,7 +70,7 @@ export function Value({ field, value, item }: { field: ConsoleField; value: any;
     case 'json':
       return typeof value === 'object' ? <Json value={value} /> : <>{String(value)}</>
     default:
-      return <>{String(value)}</>
+      return pathOfId(String(value)) === null ? <>{String(value)}</> : <Id value={value} />
   }
 }
 
@@ -210,7 +210,7 @@ export function bytes(value: number): string {
   return new Intl.NumberFormat(undefined, {
     style: 'unit',
     unit: names[i],
-    unitDisplay: 'short',
+    unitDisplay: i === 0 ? 'long' : 'short',
     maximumFractionDigits: 1,
   }).format(value / 1000 ** i)
 }

@@ -87,7 +87,11 @@ function fieldAt(operation: Operation, fields: ConsoleField[], path: string): Co
 }
 
 function declaredColumns(operation: Operation, { columns }: Hints, fields: ConsoleField[]): ConsoleField[] {
-  return columns!.map((path) => ({ ...withoutHelp(fieldAt(operation, fields, path)), name: path }))
+  return columns!.map((path) => ({
+    ...asShown(fieldAt(operation, fields, path)),
+    name: path,
+    title: titleOf(path.replace('.', ' ')),
+  }))
 }
 
 const refersTo = (fields: ConsoleField[], prefix: string): boolean =>
@@ -99,7 +103,12 @@ const parametersIn = (path: string): string[] => path.match(/\{\w+\}/g) ?? []
 
 /** `api-keys` and `created_at` become `API keys` and `Created at`. */
 function titleOf(name: string): string {
-  const words = name.replaceAll(/[-_]/g, ' ').replace(/\b(api|ai|id|url|ip)\b/g, (word) => word.toUpperCase())
+  if (name === 'q') return 'Search'
+  const words = name
+    .replaceAll(/[-_]/g, ' ')
+    .replace(/\b(api|ai|id|url|ip)(s?)\b/g, (_, word: string, plural: string) => word.toUpperCase() + plural)
+    .replace(/\bsha256\b/, 'SHA-256')
+    .replace(/\betag\b/, 'ETag')
   return words[0].toUpperCase() + words.slice(1)
 }
 
@@ -140,9 +149,9 @@ function listsOf(document: Json, operations: Operation[], details: ConsoleDetail
         columns: hints.columns === undefined ? columnsOf(fields) : declaredColumns(operation, hints, fields),
         filters: query
           .filter(({ name }) => !common.has(name))
-          .map(({ name, schema, required }) =>
-            withoutHelp(fieldOf(document, name, schema, required === true)),
-          ),
+          .sort((a, b) => Number(b.name === 'q') - Number(a.name === 'q'))
+          .map(({ name, schema, required }) => fieldOf(document, name, schema, required === true))
+          .map(({ help: _, ...field }) => field),
         sort: resolve(document, sort?.schema)?.enum ?? [],
         ordered: query.some(({ name }) => name === 'order'),
         create: creationOf(operations, path, items),
@@ -211,7 +220,7 @@ function detailsOf(document: Json, operations: Operation[]): ConsoleDetail[] {
         operation: id,
         prefix:
           parametersIn(path).length === 1 ? (fields.find(({ name }) => name === 'id')?.prefix ?? null) : null,
-        fields: fields.map(withoutHelp),
+        fields: fields.map(asShown),
         events: eventsOf(document, answerOf(operation).schema),
         update: at('put'),
         remove: at('delete'),
@@ -365,10 +374,10 @@ function columnsOf(fields: ConsoleField[]): ConsoleField[] {
   const created = rest.find(({ name }) => name === 'created_at')
   const others = rest.filter((field) => field !== created)
   const columns = [lead, ...others.slice(0, maxColumns - 2), created].filter((field) => field !== undefined)
-  return columns.map(withoutHelp)
+  return columns.map(asShown)
 }
 
-/** Help is shown in forms only. */
-function withoutHelp({ help: _, fields, ...field }: ConsoleField): ConsoleField {
-  return fields === undefined ? field : { ...field, fields: fields.map(withoutHelp) }
+/** A field where its value is shown: help and the possible values are for forms. */
+function asShown({ help: _, values: __, fields, ...field }: ConsoleField): ConsoleField {
+  return fields === undefined ? field : { ...field, fields: fields.map(asShown) }
 }

@@ -128,7 +128,7 @@ function Folders({ query, rows }: { query: URLSearchParams; rows: any[] }) {
       ))}
       {[...below].sort().map((name) => (
         <a key={name} href={to([...here, name])}>
-          📁 {name}
+          {name}/
         </a>
       ))}
     </nav>
