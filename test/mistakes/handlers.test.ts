@@ -39,6 +39,45 @@ const mistakes: Record<string, Mistake> = {
     change: [/(async getMember[^]*?body: )(await .*) \}\n/, '$1{ ...($2), extra: 1 } }\n'],
     says: /^handlers\/members\.ts:\d+:\d+ getMember: the answer has `extra`/,
   },
+  'a status that the spec does not declare': {
+    file: 'handlers/api-keys.ts',
+    change: [
+      'return { status: 200, body: currentApiKey(principal) }',
+      'const status = principal.keyId ? 200 : 202\n    return { status, body: currentApiKey(principal) }',
+    ],
+    says: /^handlers\/api-keys\.ts:\d+:\d+ getCurrentApiKey: .*202/,
+  },
+  'an answer without a required property': {
+    file: 'handlers/system.ts',
+    change: ["body: { status: 'ok' }", 'body: {}'],
+    says: /^handlers\/system\.ts:\d+:\d+ getHealth: .*'status' is missing/,
+  },
+  'a handler without an operation': {
+    file: 'handlers/avatar.ts',
+    change: [
+      '  async getAvatar(',
+      '  async getPicture() {\n    return { status: 204 }\n  },\n\n  async getAvatar(',
+    ],
+    says: /^handlers\/avatar\.ts:\d+:\d+ getPicture: .*'getPicture' does not exist/,
+  },
+  'an operation without a handler': {
+    file: 'handlers/ai.ts',
+    change: [/ {2}async getAiUsage[^]*?\n {2}\},\n/, ''],
+    says: /^handlers\/ai\.ts:\d+:\d+ .*'getAiUsage' is missing/,
+  },
+  'a promise that nobody awaits': {
+    file: 'handlers/projects.ts',
+    change: [
+      "      await update(tx, events, 'project.deleted'",
+      "      update(tx, events, 'project.deleted'",
+    ],
+    says: /^handlers\/projects\.ts:\d+:\d+ this promise is not awaited/,
+  },
+  'an order that the list does not know': {
+    file: 'generated/types.ts',
+    change: [/(export interface ListProjectsQuery \{[^]*?sort\?: )/, '$1"nick" | '],
+    says: /^(?:handlers|services)\/.*projects\.ts:\d+:\d+ .*"nick"/,
+  },
   'a status that no code answers': {
     file: 'generated/openapi.json',
     change: [/("operationId": "removeMember"[^]*?"responses": \{)/, '$1 "202": { "description": "Later." },'],
@@ -77,4 +116,10 @@ t.test('each mistake is found at its place, and nothing else', async (t) => {
     t.equal(problems.filter((problem) => says.test(problem)).length, 1, name)
   const others = problems.filter((problem) => !Object.values(mistakes).some(({ says }) => says.test(problem)))
   t.same(others, [])
+})
+
+t.test('docs/mistakes.md lists each', (t) => {
+  const lines = readFileSync(join(root, 'docs/mistakes.md'), 'utf8').split('\n')
+  for (const name of Object.keys(mistakes)) t.ok(lines.includes(`- ${name}`), name)
+  t.end()
 })

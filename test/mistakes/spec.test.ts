@@ -149,6 +149,52 @@ const mistakes: Record<string, Mistake> = {
     change: [/(ProjectCreate:[^]*?)      required: \[name\]\n/, '$1'],
     says: /name/,
   },
+  'no responses': {
+    change: [/(deleteProject[^]*?responses:)\n +'204': [^\n]+/, '$1 {}'],
+    says: /at least one success/,
+  },
+  'a schema that has to hold itself': {
+    change: [/(\n {8}owner_id:)\n +\$ref: [^\n]+/, "$1\n          $ref: '#/components/schemas/Project'"],
+    says: /requires itself/,
+  },
+  'an object that may have other properties': {
+    change: [/(ProjectCreate:[^]*?)      additionalProperties: false\n/, '$1'],
+    says: /additionalProperties: false/,
+  },
+  'a resource without ETag': {
+    file: 'spec/openapi.yaml',
+    change: ['  resource: { ETag: ETag }\n', ''],
+    says: /ETag/,
+  },
+  'an example of a time without its zone': {
+    file: 'spec/common.yaml',
+    change: ["'2026-11-21T09:30:00.000Z'", "'2026-11-21T09:30:00.000'"],
+    says: /date-time/,
+  },
+  'a value of an enum that YAML reads as another type': {
+    change: ['enum: [owner, admin, editor, viewer]', 'enum: [owner, admin, editor, true]'],
+    says: /type/,
+  },
+  'a property with another type than its column': {
+    change: [
+      /(\n {8}member_count:\n) +type: integer[^]*?(?=\n {8}\w)/,
+      "$1          type: string\n          examples: ['3']",
+    ],
+    says: /member_count is string/,
+  },
+  'an enum without a value that the column has': {
+    file: database,
+    change: [
+      'enum ProjectStatus {\n  active\n  archived\n  deleted',
+      'enum ProjectStatus {\n  active\n  archived',
+    ],
+    says: /deleted/,
+  },
+  'a text that may be longer than its column': {
+    file: database,
+    change: ['  bio           String?', '  bio           String?    @db.VarChar(20)'],
+    says: /1000.*20|20.*1000/,
+  },
   'a column with another name': {
     file: database,
     change: ['@map("avatar_url")', '@map("avatar_link")'],
@@ -186,3 +232,9 @@ for (const [name, mistake] of Object.entries(mistakes))
     t.match(message, mistake.says)
     t.match(message, /^(spec\/)?[\w.-]+\.(yaml|prisma):\d+:\d+ /m, 'with its place')
   })
+
+t.test('docs/mistakes.md lists each', (t) => {
+  const lines = readFileSync(join(root, 'docs/mistakes.md'), 'utf8').split('\n')
+  for (const name of Object.keys(mistakes)) t.ok(lines.includes(`- ${name}`), name)
+  t.end()
+})
