@@ -3,7 +3,7 @@ import type { ComponentChildren } from 'preact'
 import { useState } from 'preact/hooks'
 import { CreateDialog } from './form.tsx'
 import type { ConsoleField, ConsoleList } from './model-types.ts'
-import { isPossible, pathOfItem, valueAt } from './model.ts'
+import { isPossible, pathOfCreated, pathOfItem, valueAt } from './model.ts'
 import { fill, href, navigate } from './router.ts'
 import { call, isAllowed } from './session.ts'
 import { Code, Problem, Skeleton, useLoaded, usePolling, type Loaded } from './ui.tsx'
@@ -115,7 +115,7 @@ function Create({ list, values, defaults, reload }: CreateProps) {
           defaults={defaults}
           onClose={() => setOpen(false)}
           onCreated={(created) => {
-            const item = created?.id === undefined ? null : pathOfItem(list, created.id, values)
+            const item = pathOfCreated(list, created, values)
             if (item === null) reload()
             else navigate(href(item))
           }}
@@ -241,7 +241,7 @@ function Lead({
   row: any
   column: ConsoleField
 }) {
-  const path = typeof row.id === 'string' ? pathOfItem(list, row.id, values) : null
+  const path = pathOfItem(list, row, values)
   const value = valueAt(row, column.name)
   if (path === null) return <Value field={column} value={value} item={row} />
   const text = value === null || value === '' || value === undefined ? row.id : String(value)

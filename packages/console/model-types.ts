@@ -32,8 +32,12 @@ export interface ConsoleList {
   ordered: boolean
   /** The operation that creates an item. */
   create: string | null
+  /** The prefix of the IDs of the items. */
+  prefix: string | null
   /** The path of an item's detail. */
   item: string | null
+  /** The fields of an item with the values of this path's parameters; the others are those of the list. */
+  keys: Record<string, string>
 }
 
 export interface ConsoleDetail {

@@ -29,10 +29,26 @@ export function pathOfId(id: string): string | null {
   return detail === undefined ? null : fill(detail.path, { id, [parameterOf(detail.path)]: id })
 }
 
-/** The path of an item of a list: its ID is the last parameter, the others are those of the list. */
-export function pathOfItem({ item }: ConsoleList, id: string, values: Record<string, string>): string | null {
-  if (item === null) return null
-  return fill(item, { ...values, [parameterOf(item)]: id })
+/** The path of an item of a list; null if it has no page. */
+export function pathOfItem(
+  { item, keys }: ConsoleList,
+  row: any,
+  values: Record<string, string>,
+): string | null {
+  const own = Object.entries(keys).map(([name, field]): [string, unknown] => [name, row[field]])
+  if (item === null || own.some(([, value]) => typeof value !== 'string')) return null
+  return fill(item, { ...values, ...(Object.fromEntries(own) as Record<string, string>) })
+}
+
+/** The path of what an operation has created, which may be another resource: an invitation for a member. */
+export function pathOfCreated(
+  list: ConsoleList,
+  created: any,
+  values: Record<string, string>,
+): string | null {
+  const prefix = /^([a-z]+)_/.exec(created?.id)?.[1]
+  const its = list.prefix === prefix ? list : model.lists.find((each) => each.prefix === prefix)
+  return its === undefined ? null : pathOfItem(its, created, values)
 }
 
 export const parameterOf = (path: string): string => path.slice(path.lastIndexOf('{') + 1, -1)

@@ -155,7 +155,8 @@ function listsOf(document: Json, operations: Operation[], details: ConsoleDetail
         sort: resolve(document, sort?.schema)?.enum ?? [],
         ordered: query.some(({ name }) => name === 'order'),
         create: creationOf(operations, path, items),
-        item: itemPathOf(operations, details, path, items),
+        prefix: fields.find(({ name }) => name === 'id')?.prefix ?? null,
+        ...itemOfList(document, operations, details, path, items),
       },
     ]
   })
@@ -174,8 +175,29 @@ function creationOf(operations: Operation[], path: string, items: Json): string 
   return parametersIn(path).length === 0 ? (elsewhere?.id ?? null) : null
 }
 
-/** The path of an item: below the list, or where the same schema is found by its ID alone. */
+/** The path of an item and where its parameters come from, unless the list is inside the same resource. */
+function itemOfList(
+  document: Json,
+  operations: Operation[],
+  details: ConsoleDetail[],
+  path: string,
+  items: Json,
+): Pick<ConsoleList, 'item' | 'keys'> {
+  const item = itemPathOf(document, operations, details, path, items)
+  if (item === null) return { item, keys: {} }
+  const known = parametersIn(path)
+  const keys = Object.entries(keysOf(item))
+  return {
+    item,
+    keys: Object.fromEntries(
+      keys.filter(([name], i) => i === keys.length - 1 || !known.includes(`{${name}}`)),
+    ),
+  }
+}
+
+/** The path of an item: below the list, or where the same schema is found by the fields of the item. */
 function itemPathOf(
+  document: Json,
   operations: Operation[],
   details: ConsoleDetail[],
   path: string,
@@ -183,11 +205,28 @@ function itemPathOf(
 ): string | null {
   const below = details.find((detail) => parentOf(detail.path) === path)
   if (below !== undefined) return below.path
-  const same = operations.find((operation) => {
-    const isOne = operation.method === 'get' && parametersIn(operation.path).length === 1
-    return isOne && items.$ref !== undefined && answerOf(operation)?.schema?.$ref === items.$ref
-  })
+  const fields = fieldsOf(document, resolve(document, items)).map(({ name }) => name)
+  const same = operations.find(
+    (operation) =>
+      operation.method === 'get' &&
+      isParameter(lastOf(operation.path)) &&
+      items.$ref !== undefined &&
+      answerOf(operation)?.schema?.$ref === items.$ref &&
+      Object.values(keysOf(operation.path)).every((name) => fields.includes(name)),
+  )
   return same?.path ?? null
+}
+
+/**
+ * The fields of an item with the values of its path's parameters. An ID of a resource above is in the field
+ * that has its name: `/projects/{id}/notes/{note_id}` has `{ id: 'project_id', note_id: 'id' }`.
+ */
+function keysOf(path: string): Record<string, string> {
+  const segments = path.split('/')
+  const keys = segments.flatMap((segment, i) =>
+    isParameter(segment) ? [[segment.slice(1, -1), `${segments[i - 1].replace(/s$/, '')}_id`]] : [],
+  )
+  return { ...Object.fromEntries(keys), [keys.at(-1)![0]]: 'id' }
 }
 
 function detailsOf(document: Json, operations: Operation[]): ConsoleDetail[] {

