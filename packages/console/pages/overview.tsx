@@ -1,9 +1,10 @@
-// The first page: what to do first, what is used of the limits, and the latest events.
+// The first page: what to do first, what was used, what is used of the limits, and the latest events.
 import { href } from '../router.ts'
 import { model } from '../model.ts'
 import { call, isAllowed } from '../session.ts'
 import { Problem, Skeleton, useLoaded } from '../ui.tsx'
 import { bytes, Time } from '../value.tsx'
+import { Usage } from './usage.tsx'
 
 /** First steps: each is done when its list has an item. */
 const steps = [
@@ -21,6 +22,7 @@ export function Overview() {
       </header>
       <Health />
       <Steps />
+      {isAllowed('getUsage') && <Usage />}
       <div class="columns">
         {isAllowed('getLimits') && <Limits />}
         {isAllowed('listEvents') && <Events />}

@@ -1,0 +1,111 @@
+// The charts of the overview: what the user used on each of the last days.
+import { call } from '../session.ts'
+import { Problem, Skeleton, useLoaded } from '../ui.tsx'
+import { bytes } from '../value.tsx'
+
+type Column =
+  'requests' | 'errors' | 'storage_bytes' | 'downloaded_bytes' | 'prompt_tokens' | 'completion_tokens'
+type Day = { day: string } & Record<Column, number>
+
+const count = (value: number): string => new Intl.NumberFormat().format(value)
+const sum = (values: number[]): string => count(values.reduce((a, b) => a + b, 0))
+
+const columns: Record<Column, { title: string; text: (value: number) => string }> = {
+  requests: { title: 'Requests', text: count },
+  errors: { title: 'Errors', text: count },
+  storage_bytes: { title: 'Stored', text: bytes },
+  downloaded_bytes: { title: 'Downloaded', text: bytes },
+  prompt_tokens: { title: 'Prompt tokens', text: count },
+  completion_tokens: { title: 'Completion tokens', text: count },
+}
+const names = Object.keys(columns) as Column[]
+
+export function Usage() {
+  const loaded = useLoaded(async () => (await call('getUsage')).data.days as Day[], 'usage')
+  if (loaded.failure !== null) return <Problem failure={loaded.failure} retry={loaded.reload} />
+  const days = loaded.value
+  if (days === null) return <Skeleton />
+  const valuesOf = (name: Column): number[] => days.map((day) => day[name])
+  const [requests, errors, storage] = [valuesOf('requests'), valuesOf('errors'), valuesOf('storage_bytes')]
+  const tokens = days.map((day) => day.prompt_tokens + day.completion_tokens)
+  return (
+    <>
+      <h2>Last {days.length} days</h2>
+      <div class="charts">
+        <Chart
+          title="Requests"
+          text={`${sum(requests)}, ${sum(errors)} with errors`}
+          values={requests}
+          bad={errors}
+        />
+        <Chart title="Storage" text={`${bytes(storage.at(-1)!)} now`} values={storage} />
+        <Chart title="Tokens" text={sum(tokens)} values={tokens} />
+      </div>
+      <details>
+        <summary>Usage of each day</summary>
+        <div class="scroll" tabIndex={0} role="region" aria-label="Usage of each day">
+          <table>
+            <thead>
+              <tr>
+                <th scope="col">Day</th>
+                {names.map((name) => (
+                  <th key={name} scope="col" class="number">
+                    {columns[name].title}
+                  </th>
+                ))}
+              </tr>
+            </thead>
+            <tbody>
+              {days.toReversed().map((day) => (
+                <tr key={day.day}>
+                  <th scope="row">{day.day}</th>
+                  {names.map((name) => (
+                    <td key={name} class="number">
+                      {columns[name].text(day[name])}
+                    </td>
+                  ))}
+                </tr>
+              ))}
+            </tbody>
+          </table>
+        </div>
+      </details>
+    </>
+  )
+}
+
+/** Height and width of a day in the units of the drawing. */
+const [height, width] = [60, 10]
+
+function Chart({
+  title,
+  text,
+  values,
+  bad = [],
+}: {
+  title: string
+  text: string
+  values: number[]
+  bad?: number[]
+}) {
+  const unit = height / Math.max(1, ...values)
+  const bar = (value: number, i: number) => (
+    <rect key={i} x={i * width + 1} y={height - value * unit} width={width - 2} height={value * unit} />
+  )
+  return (
+    <figure>
+      <figcaption>
+        {title} <span class="soft">{text}</span>
+      </figcaption>
+      <svg
+        role="img"
+        aria-label={`${title} by day: ${text}`}
+        viewBox={`0 0 ${values.length * width} ${height}`}
+        preserveAspectRatio="none"
+      >
+        {values.map(bar)}
+        <g class="bad">{bad.map(bar)}</g>
+      </svg>
+    </figure>
+  )
+}
