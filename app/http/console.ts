@@ -13,7 +13,7 @@ import { sendStatic, staticContent, type StaticContent } from './static-content.
 const folder = join(import.meta.dirname, '../../generated/console')
 const fileNames = ['main.js', 'style.css']
 
-/** The page may load this server's script and style sheet and call this server, and nothing else. */
+/** The page may load this server's script and style sheet, call this server, and show files that it got. */
 const pageHeaders = {
   'content-type': 'text/html; charset=utf-8',
   'cache-control': 'no-cache',
@@ -23,6 +23,7 @@ const pageHeaders = {
     "style-src 'self'",
     "connect-src 'self'",
     "img-src 'self' data: blob:",
+    'frame-src blob:',
     "form-action 'none'",
     "base-uri 'none'",
     "frame-ancestors 'none'",

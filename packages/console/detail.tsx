@@ -123,12 +123,16 @@ function nameOf(fields: ConsoleField[], item: any): string | undefined {
   return named !== undefined && isField ? item[named] : item.user?.name
 }
 
+/** `Revoke` of `Revoke a link`. */
+const verbOf = (operation: string | null): string =>
+  operation === null ? '' : model.operations[operation].summary.split(' ')[0]
+
 /** The actions that the key may call and that the state of the resource allows. */
 function buttonsOf(detail: ConsoleDetail, item: any): Open[] {
   const buttons = [
     { title: 'Edit', operation: detail.update, kind: 'update' as const },
     ...detail.actions.map((action) => ({ ...action, kind: 'action' as const })),
-    { title: 'Delete', operation: detail.remove, kind: 'remove' as const },
+    { title: verbOf(detail.remove), operation: detail.remove, kind: 'remove' as const },
   ]
   return buttons.filter(
     (button): button is Open => isAllowed(button.operation) && isPossible(button.operation, item),

@@ -116,14 +116,25 @@ function Secrets({ found, onClose }: { found: string[]; onClose: () => void }) {
     <Dialog title="Copy this now" onClose={onClose}>
       <p>It is shown only once.</p>
       {found.map((value) => (
-        <p key={value}>
-          <code class="secret">{value}</code>{' '}
-          <button type="button" onClick={() => void navigator.clipboard?.writeText(value)}>
-            Copy
-          </button>
-        </p>
+        <Secret key={value} value={value} />
       ))}
     </Dialog>
+  )
+}
+
+function Secret({ value }: { value: string }) {
+  const [isCopied, setIsCopied] = useState(false)
+  const copy = async (): Promise<void> => {
+    await navigator.clipboard?.writeText(value)
+    setIsCopied(true)
+  }
+  return (
+    <p>
+      <code class="secret">{value}</code>{' '}
+      <button type="button" onClick={() => void copy()}>
+        {isCopied ? 'Copied' : 'Copy'}
+      </button>
+    </p>
   )
 }
 

@@ -26,6 +26,7 @@ export function ListPage({ list, values, path, query, round = 0, children }: Pro
   const sent = { ...(list.ordered && { order: 'desc' }), ...Object.fromEntries(query) }
   const input = { path: values, query: sent }
   const page = useLoaded(async () => (await call(list.operation, input)).data, `${path}?${query}#${round}`)
+  usePolling(page.value?.data.some(({ status }: any) => isWaiting(status)) === true, page.reload)
   const total: number | undefined = page.value?.pagination?.total
   const next: string | null | undefined = page.value?.pagination?.next_cursor ?? page.value?.next_cursor
   const go = (changes: Record<string, string | null>): void => {

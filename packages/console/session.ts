@@ -8,6 +8,10 @@ export interface Input {
   query?: Record<string, unknown>
   body?: unknown
   headers?: Record<string, string>
+  signal?: AbortSignal
+  /** In milliseconds; null for no limit. */
+  timeout?: number | null
+  onProgress?: (progress: { sent: number }) => void
 }
 
 export interface Answer {
@@ -24,8 +28,7 @@ export interface StreamedEvent {
 
 interface Limits {
   retries: number
-  /** In milliseconds. */
-  timeout: number
+  timeout: number | null
 }
 
 const limits: Limits = { retries: 1, timeout: 30_000 }
@@ -76,7 +79,7 @@ export const isAllowed = (operation: string | null): operation is string =>
   operation !== null && (current?.operations.includes(operation) ?? false)
 
 export async function call(operation: string, input: Input = {}): Promise<Answer> {
-  const { data, response } = await calls[operation]({ ...input, ...limits }).withResponse()
+  const { data, response } = await calls[operation]({ ...limits, ...input }).withResponse()
   return { data, etag: response.headers.get('etag') }
 }
 

@@ -1,4 +1,5 @@
 // Files: folders, uploads by drop or choice, and a preview.
+import type { ComponentChildren } from 'preact'
 import { useEffect, useState } from 'preact/hooks'
 import { DetailPage } from '../detail.tsx'
 import { ListPage } from '../list.tsx'
@@ -6,100 +7,30 @@ import { detailAt, listAt } from '../model.ts'
 import { href, type PageProps } from '../router.ts'
 import { contentOf, isAllowed } from '../session.ts'
 import { Problem, Skeleton, useLoaded } from '../ui.tsx'
-import { bytes } from '../value.tsx'
-import { addFiles, changes, dismiss, resume, uploads, type Upload } from './uploads.ts'
+import { UploadArea, useUploaded } from './upload-area.tsx'
+import { toFile, type Target } from './uploads.ts'
 
 export function FilesPage({ path, query, values }: PageProps) {
   const { page: list } = listAt(path)!
-  const [round, setRound] = useState(0)
-  const [isOver, setIsOver] = useState(false)
-  useEffect(() => {
-    const reload = (): void => setRound((n) => n + 1)
-    changes.addEventListener('done', reload)
-    return () => changes.removeEventListener('done', reload)
-  }, [])
-  const place = Object.fromEntries([...query].filter(([name]) => name === 'project_id' || name === 'path'))
-  if (!isAllowed('createUpload')) return <ListPage {...{ list, values, path, query, round }} />
+  const round = useUploaded()
+  const folder = (query.get('path') ?? '').split('/').filter(Boolean).join('/')
+  const targetIn = (inner: string): Target => {
+    const projectId = query.get('project_id')
+    const full = [folder, inner].filter(Boolean).join('/')
+    return toFile({ ...(projectId && { project_id: projectId }), ...(full && { path: full }) })
+  }
+  const canUpload = isAllowed('createUpload')
   return (
-    <div
-      class={isOver ? 'drop over' : 'drop'}
-      onDragOver={(event) => {
-        event.preventDefault()
-        setIsOver(true)
-      }}
-      onDragLeave={() => setIsOver(false)}
-      onDrop={(event) => {
-        event.preventDefault()
-        setIsOver(false)
-        addFiles(event.dataTransfer?.files ?? [], place)
-      }}
-    >
-      <ListPage {...{ list: { ...list, create: null }, values, path, query, round }}>
-        {(rows) => (
-          <>
-            <div class="field">
-              <label for="files">
-                Upload files{' '}
-                <small class="soft">or drop them here{place.path && `, into ${place.path}`}</small>
-              </label>
-              <input
-                id="files"
-                type="file"
-                multiple
-                onChange={(event) => {
-                  addFiles(event.currentTarget.files ?? [], place)
-                  event.currentTarget.value = ''
-                }}
-              />
-            </div>
-            <Uploads />
-            <Folders query={query} rows={rows} />
-          </>
-        )}
-      </ListPage>
-    </div>
-  )
-}
-
-function Uploads() {
-  const [shown, setShown] = useState(uploads)
-  useEffect(() => {
-    const update = (): void => setShown(uploads())
-    changes.addEventListener('change', update)
-    return () => changes.removeEventListener('change', update)
-  }, [])
-  if (shown.length === 0) return null
-  return (
-    <ul class="uploads" aria-label="Uploads">
-      {shown.map((upload) => (
-        <li key={upload.id}>
-          <UploadRow {...upload} />
-        </li>
-      ))}
-    </ul>
-  )
-}
-
-function UploadRow({ id, file, sent, state, failure, fileId }: Upload) {
-  const name = fileId === null ? file.name : <a href={href(`/storage/files/${fileId}`)}>{file.name}</a>
-  return (
-    <>
-      <div>
-        <label for={`upload-${id}`}>{name}</label>{' '}
-        <span class="soft" role="status">
-          {state === 'done' ? 'uploaded' : `${bytes(sent)} of ${bytes(file.size)}, ${state}`}
-        </span>
-        <button type="button" class="plain" aria-label={`Dismiss ${file.name}`} onClick={() => dismiss(id)}>
-          ✕
-        </button>
-      </div>
-      <progress
-        id={`upload-${id}`}
-        max={Math.max(1, file.size)}
-        value={state === 'done' ? file.size : sent}
-      />
-      {failure !== null && <Problem failure={failure} retry={() => resume(id)} />}
-    </>
+    <ListPage {...{ list: canUpload ? { ...list, create: null } : list, values, path, query, round }}>
+      {(rows) => (
+        <>
+          {canUpload && (
+            <UploadArea label="Upload files" hint={folder && `, into ${folder}`} targetIn={targetIn} />
+          )}
+          <Folders query={query} rows={rows} />
+        </>
+      )}
+    </ListPage>
   )
 }
 
@@ -145,6 +76,7 @@ export function FilePage({ path, values }: PageProps) {
 }
 
 const maxImageBytes = 10_000_000
+const maxPdfBytes = 20_000_000
 const maxTextBytes = 100_000
 const isImage = (type: string): boolean => /^image\/(png|jpeg|gif|webp|avif|bmp)$/.test(type)
 const isText = (type: string): boolean => /^text\/|^application\/(json|xml|yaml)\b/.test(type)
@@ -153,21 +85,42 @@ const isText = (type: string): boolean => /^text\/|^application\/(json|xml|yaml)
 function Preview({ file }: { file: any }) {
   const { id, name, content_type: type, bytes: size } = file
   if (isImage(type) && size <= maxImageBytes) return <Image id={id} name={name} />
+  if (type === 'application/pdf' && size <= maxPdfBytes) return <Pdf id={id} name={name} />
   if (isText(type) && size > 0) return <Text id={id} isWhole={size <= maxTextBytes} />
   return null
 }
 
 function Image({ id, name }: { id: string; name: string }) {
+  return <Loaded id={id}>{(url) => <img class="preview" src={url} alt={name} />}</Loaded>
+}
+
+/** The browser's viewer shows it: the type is fixed, so no content can become a page of the console. */
+function Pdf({ id, name }: { id: string; name: string }) {
+  return (
+    <Loaded id={id} type="application/pdf">
+      {(url) => <iframe class="preview" src={url} title={name} />}
+    </Loaded>
+  )
+}
+
+interface LoadedProps {
+  id: string
+  type?: string
+  /** Shows the content by its address. */
+  children: (url: string) => ComponentChildren
+}
+
+function Loaded({ id, type, children }: LoadedProps) {
   const loaded = useLoaded(async () => await contentOf('downloadFile', { path: { id } }), id)
   const [url, setUrl] = useState<string | null>(null)
   useEffect(() => {
     if (loaded.value === null) return
-    const made = URL.createObjectURL(loaded.value)
+    const made = URL.createObjectURL(type === undefined ? loaded.value : new Blob([loaded.value], { type }))
     setUrl(made)
     return () => URL.revokeObjectURL(made)
   }, [loaded.value])
   if (loaded.failure !== null) return <Problem failure={loaded.failure} retry={loaded.reload} />
-  return url === null ? <Skeleton /> : <img class="preview" src={url} alt={name} />
+  return url === null ? <Skeleton /> : <>{children(url)}</>
 }
 
 function Text({ id, isWhole }: { id: string; isWhole: boolean }) {

@@ -1,6 +1,7 @@
 // The pages made by hand. Each takes the place of the page that the engine would make for its path.
 import type { ComponentType } from 'preact'
 import { match, type PageProps } from '../router.ts'
+import { DocumentsPage } from './documents.tsx'
 import { EventPage, EventsPage } from './events.tsx'
 import { FilePage, FilesPage } from './files.tsx'
 import { Overview } from './overview.tsx'
@@ -9,6 +10,7 @@ import { DeliveryPage } from './webhooks.tsx'
 
 const pages: Record<string, ComponentType<PageProps>> = {
   '/': Overview,
+  '/ai/knowledge/{id}/documents': DocumentsPage,
   '/events': EventsPage,
   '/events/{id}': EventPage,
   '/payments/subscriptions/{id}': SubscriptionPage,

@@ -1,5 +1,7 @@
-// The uploads of this tab. They go on while other pages are shown, and resume after a broken connection.
-import { failureOf, resumableUpload, type Failure } from '../session.ts'
+// The uploads of this tab. They go on while other pages are shown, and resume after a pause, a broken
+// connection or, when the same file is chosen again, a reload of the page.
+import { PlatformError } from '../../../generated/client/index.js'
+import { call, failureOf, isAllowed, resumableUpload, type Failure } from '../session.ts'
 
 /** The bytes of one request: progress is reported after each. */
 const pieceBytes = 8 * 1024 * 1024
@@ -7,62 +9,138 @@ const pieceBytes = 8 * 1024 * 1024
 const attempts = 6
 const maxAtOnce = 3
 
+interface Sending {
+  signal: AbortSignal
+  onProgress: (progress: { sent: number }) => void
+}
+
+/** What a file becomes. */
+export interface Target {
+  /** The path of the list that gets the item. */
+  list: string
+  /** The same file for the same target is the same upload. */
+  key: string
+  /** @returns the path of the new item. */
+  send(file: File, sending: Sending): Promise<string>
+  /** Frees what an unfinished upload holds on the server. */
+  discard(file: File): void
+}
+
+/** @param fields of the new file, such as its folder. */
+export function toFile(fields: Record<string, string>): Target {
+  const key = `upload ${new URLSearchParams(fields)}`
+  const nameOf = ({ name, size, lastModified }: File): string => `${key} ${size} ${lastModified} ${name}`
+  return {
+    list: '/storage/files',
+    key,
+    async send(file, sending) {
+      const name = nameOf(file)
+      const known = sessionStorage.getItem(name)
+      try {
+        const upload = await resumableUpload(file, {
+          ...sending,
+          fields,
+          uploadId: known ?? undefined,
+          pieceSize: pieceBytes,
+          retries: attempts,
+          onCreated: (id) => sessionStorage.setItem(name, id),
+        })
+        sessionStorage.removeItem(name)
+        return `${this.list}/${upload.file_id}`
+      } catch (error) {
+        // The upload has expired, or the tab has the key of somebody else now.
+        const isLost = error instanceof PlatformError && [403, 404, 410].includes(error.status ?? 0)
+        if (known === null || !isLost) throw error
+        sessionStorage.removeItem(name)
+        return await this.send(file, sending)
+      }
+    },
+    discard(file) {
+      const id = sessionStorage.getItem(nameOf(file))
+      sessionStorage.removeItem(nameOf(file))
+      // It expires if this fails.
+      if (id !== null && isAllowed('deleteUpload')) call('deleteUpload', { path: { id } }).catch(() => {})
+    },
+  }
+}
+
+/** @param base the ID of a knowledge base. */
+export const toDocument = (base: string): Target => ({
+  list: `/ai/knowledge/${base}/documents`,
+  key: base,
+  async send(file, sending) {
+    const { data } = await call('createDocument', {
+      path: { id: base },
+      body: { file },
+      timeout: null,
+      ...sending,
+    })
+    return `${this.list}/${data.id}`
+  },
+  discard() {},
+})
+
 export interface Upload {
   id: number
   file: File
-  /** The fields of the new file, such as its folder. */
-  fields: Record<string, string>
+  target: Target
   sent: number
-  state: 'waiting' | 'sending' | 'done' | 'failed'
+  state: 'waiting' | 'sending' | 'paused' | 'done' | 'failed'
   failure: Failure | null
-  /** Of a finished upload. */
-  fileId: string | null
-}
-
-interface Kept extends Upload {
-  uploadId: string | undefined
+  /** Of the new item. */
+  path: string | null
   abort: AbortController
 }
 
-/** Dispatches `change` when an upload changes, and `done` when a file is there. */
+/** Dispatches `change` when an upload changes, and `done` when an item is there. */
 export const changes = new EventTarget()
 
-let kept: Kept[] = []
+let kept: Upload[] = []
 let lastId = 0
 
 export const uploads = (): readonly Upload[] => kept
 
-export function addFiles(files: Iterable<File>, fields: Record<string, string>): void {
-  for (const file of files)
-    kept.push({
-      id: ++lastId,
-      file,
-      fields,
-      sent: 0,
-      state: 'waiting',
-      failure: null,
-      fileId: null,
-      uploadId: undefined,
-      abort: new AbortController(),
-    })
+/** A file that is on its way already, or waits for a person, is continued and not sent twice. */
+export function addFile(file: File, target: Target): void {
+  const same = kept.find(
+    (upload) =>
+      upload.state !== 'done' &&
+      upload.target.key === target.key &&
+      upload.file.name === file.name &&
+      upload.file.size === file.size &&
+      upload.file.lastModified === file.lastModified,
+  )
+  if (same !== undefined) return resume(same.id)
+  const abort = new AbortController()
+  kept.push({ id: ++lastId, file, target, sent: 0, state: 'waiting', failure: null, path: null, abort })
   sendNext()
 }
 
-/** Sends the rest of an upload that failed. */
+/** Sends the rest of an upload that was paused or failed. */
 export function resume(id: number): void {
-  change(id, { state: 'waiting', failure: null })
+  const state = kept.find((upload) => upload.id === id)?.state
+  if (state !== 'paused' && state !== 'failed') return
+  change(id, { state: 'waiting', failure: null, abort: new AbortController() })
   sendNext()
 }
 
-/** Removes an upload from the list, and stops it. What was sent expires on the server. */
+export function pause(id: number): void {
+  kept.find((upload) => upload.id === id)!.abort.abort()
+  change(id, { state: 'paused' })
+  sendNext()
+}
+
+/** Removes an upload from the list, and stops it. */
 export function dismiss(id: number): void {
-  kept.find((upload) => upload.id === id)?.abort.abort()
-  kept = kept.filter((upload) => upload.id !== id)
+  const upload = kept.find((each) => each.id === id)!
+  upload.abort.abort()
+  if (upload.state !== 'done') upload.target.discard(upload.file)
+  kept = kept.filter((each) => each !== upload)
   changes.dispatchEvent(new Event('change'))
   sendNext()
 }
 
-function change(id: number, fields: Partial<Kept>): void {
+function change(id: number, fields: Partial<Upload>): void {
   kept = kept.map((upload) => (upload.id === id ? { ...upload, ...fields } : upload))
   changes.dispatchEvent(new Event('change'))
 }
@@ -73,23 +151,23 @@ function sendNext(): void {
   for (const upload of waiting) void send(upload)
 }
 
-async function send({ id, file, fields, uploadId, abort }: Kept): Promise<void> {
+async function send({ id, file, target, abort: { signal } }: Upload): Promise<void> {
   change(id, { state: 'sending' })
+  const onProgress = ({ sent }: { sent: number }): void => {
+    if (!signal.aborted) change(id, { sent })
+  }
   try {
-    const upload = await resumableUpload(file, {
-      fields,
-      uploadId,
-      pieceSize: pieceBytes,
-      retries: attempts,
-      signal: abort.signal,
-      onCreated: (uploadId) => change(id, { uploadId }),
-      onProgress: ({ sent }) => change(id, { sent }),
-    })
-    change(id, { state: 'done', sent: file.size, fileId: upload.file_id })
+    const path = await target.send(file, { signal, onProgress })
+    change(id, { state: 'done', sent: file.size, path })
     changes.dispatchEvent(new Event('done'))
   } catch (error) {
-    if (abort.signal.aborted) return
+    if (signal.aborted) return
     change(id, { state: 'failed', failure: failureOf(error) })
   }
   sendNext()
 }
+
+// What failed for want of a network goes on by itself.
+addEventListener('online', () => {
+  for (const { id, failure } of kept) if (failure?.code === null) resume(id)
+})
