@@ -14,10 +14,10 @@ interface Props {
   detail: ConsoleDetail
   values: Record<string, string>
   path: string
-  /** Fields that the page shows by itself. */
+  /** Fields, and paths of lists, that the page shows by itself. */
   without?: string[]
   /** What a page made by hand shows between the fields and the lists. */
-  children?: (item: any) => ComponentChildren
+  children?: (item: any, reload: () => void) => ComponentChildren
 }
 
 interface Open {
@@ -46,8 +46,9 @@ export function DetailPage({ detail, values, path, without = [], children }: Pro
   if (item === undefined) return <Skeleton rows={8} />
   const lists = detail.related.flatMap((related) => {
     const list = model.lists.find((each) => each.path === related.path)!
-    return isAllowed(list.operation) ? [{ ...related, list }] : []
+    return isAllowed(list.operation) && !without.includes(list.path) ? [{ ...related, list }] : []
   })
+  const fields = detail.fields.filter(({ name }) => !without.includes(name))
   return (
     <section aria-busy={loaded.loading && !isWaiting(item.status)}>
       <header>
@@ -65,14 +66,14 @@ export function DetailPage({ detail, values, path, without = [], children }: Pro
           ))}
         </div>
       </header>
-      <Fields fields={detail.fields.filter(({ name }) => !without.includes(name))} item={item} />
+      {fields.length > 0 && <Fields fields={fields} item={item} />}
       {answer !== null && (
         <>
           <h2>Answer</h2>
           <pre tabIndex={0}>{JSON.stringify(answer, null, 2)}</pre>
         </>
       )}
-      {children?.(item)}
+      {children?.(item, loaded.reload)}
       {lists
         .filter(({ filter }) => filter === null)
         .map(({ list }) => (

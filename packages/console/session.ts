@@ -84,7 +84,10 @@ export async function call(operation: string, input: Input = {}): Promise<Answer
 }
 
 /** The messages of an event stream. `return()` of the generator ends it. */
-export const stream = (operation: string, input: Input = {}): AsyncGenerator<StreamedEvent, void> =>
+export const stream = (
+  operation: string,
+  input: Input & Partial<Limits> = {},
+): AsyncGenerator<StreamedEvent, void> =>
   calls[operation](input as Input & Limits) as unknown as AsyncGenerator<StreamedEvent, void>
 
 export const contentOf = async (operation: string, input: Input = {}): Promise<Blob> =>

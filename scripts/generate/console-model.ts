@@ -310,8 +310,8 @@ function operationOf(
   const { method, fullPath, summary, body, path_ } = operation
   const schema = body?.schema ?? body?.fields ?? null
   const fields = schema === null ? [] : fieldsOf(document, resolve(document, schema))
-  const isForm = body?.schema === null && body.form !== null
-  const file = isForm ? [fileField(body.form!.file)] : []
+  // Where a body may also be JSON, the file is one of its alternatives.
+  const file = body?.form == null ? [] : [fileField(body.form.file, body.schema === null)]
   return {
     method: method.toUpperCase(),
     path: fullPath,
@@ -335,11 +335,11 @@ const actionTitle = (document: Json, operation: Operation): string =>
   hintsOf(document, operation).title ?? titleOf(lastOf(operation.path))
 
 const isChoice = (schema: Json): boolean => schema.oneOf !== undefined || schema.anyOf !== undefined
-const fileField = (name: string): ConsoleField => ({
+const fileField = (name: string, required: boolean): ConsoleField => ({
   name,
   title: titleOf(name),
   kind: 'file',
-  required: true,
+  required,
   nullable: false,
 })
 

@@ -1,6 +1,7 @@
 // The pages made by hand. Each takes the place of the page that the engine would make for its path.
 import type { ComponentType } from 'preact'
 import { match, type PageProps } from '../router.ts'
+import { ChatPage } from './chat.tsx'
 import { DocumentsPage } from './documents.tsx'
 import { EventPage, EventsPage } from './events.tsx'
 import { FilePage, FilesPage } from './files.tsx'
@@ -11,6 +12,7 @@ import { DeliveryPage } from './webhooks.tsx'
 const pages: Record<string, ComponentType<PageProps>> = {
   '/': Overview,
   '/ai/knowledge/{id}/documents': DocumentsPage,
+  '/ai/sessions/{id}': ChatPage,
   '/events': EventsPage,
   '/events/{id}': EventPage,
   '/payments/subscriptions/{id}': SubscriptionPage,
