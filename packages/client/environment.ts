@@ -9,3 +9,8 @@ export function fromEnvironment(name: string): string | undefined {
 export function isWebPage(): boolean {
   return 'document' in globalThis
 }
+
+/** Whether requests to the origin come from a web page of another one, so that CORS decides about them. */
+export function isOtherOrigin(origin: string): boolean {
+  return isWebPage() && (globalThis as { location?: { origin: string } }).location?.origin !== origin
+}

@@ -2,7 +2,7 @@
 // OPTIONS, PUT, DELETE, and any request with an Idempotency-Key. A body that can be read only once is not
 // retried.
 import { backOff, type Clock } from './clock.ts'
-import { isWebPage } from './environment.ts'
+import { isOtherOrigin } from './environment.ts'
 import { ConnectionError, secondsToWait } from './error.ts'
 
 export type Transport = (request: Request) => Promise<Response>
@@ -139,7 +139,7 @@ async function attemptOnce(
     const { origin, pathname } = new URL(request.url)
     return new ConnectionError(
       `${request.method} ${pathname} has no complete response from ${origin}: ${reasonOf(error)}.` +
-        (isWebPage() ? ' On a web page the server must allow its origin with CORS_ORIGINS.' : ''),
+        (isOtherOrigin(origin) ? ' On a web page the server must allow its origin with CORS_ORIGINS.' : ''),
       { operation, cause: error },
     )
   }

@@ -1,30 +1,34 @@
 // The first page: what to do first, what was used, what is used of the limits, and the latest events.
 import { href } from '../router.ts'
-import { model } from '../model.ts'
+import { listAt } from '../model.ts'
 import { call, isAllowed } from '../session.ts'
-import { Problem, Skeleton, useLoaded } from '../ui.tsx'
+import { Problem, Skeleton, useLoaded, type Loaded } from '../ui.tsx'
 import { bytes, Time } from '../value.tsx'
 import { Usage } from './usage.tsx'
 
-/** First steps: each is done when its list has an item. */
+/** First steps: each is done when something of the limit is used. */
 const steps = [
-  { operation: 'listProjects', text: 'Create a project', path: '/projects' },
-  { operation: 'listFiles', text: 'Upload a file', path: '/storage/files' },
-  { operation: 'listKnowledgeBases', text: 'Create a knowledge base', path: '/ai/knowledge' },
-  { operation: 'listWebhookEndpoints', text: 'Receive events by webhook', path: '/webhooks/endpoints' },
+  { limit: 'projects', text: 'Create a project', path: '/projects' },
+  { limit: 'files', text: 'Upload a file', path: '/storage/files' },
+  { limit: 'knowledge_bases', text: 'Create a knowledge base', path: '/ai/knowledge' },
+  { limit: 'webhook_endpoints', text: 'Receive events by webhook', path: '/webhooks/endpoints' },
 ]
 
 export function Overview() {
+  const limits = useLoaded(
+    async () => (isAllowed('getLimits') ? ((await call('getLimits')).data.limits as Limit[]) : []),
+    'limits',
+  )
   return (
     <section>
       <header>
         <h1>Overview</h1>
       </header>
       <Health />
-      <Steps />
+      {!limits.loading && <Steps limits={limits.value ?? []} />}
       {isAllowed('getUsage') && <Usage />}
       <div class="columns">
-        {isAllowed('getLimits') && <Limits />}
+        {isAllowed('getLimits') && <Limits limits={limits} />}
         {isAllowed('listEvents') && <Events />}
       </div>
     </section>
@@ -63,21 +67,20 @@ function Health() {
   )
 }
 
-function Steps() {
-  const shown = steps.filter(({ operation }) => operation in model.operations && isAllowed(operation))
-  const loaded = useLoaded(async () => {
-    const counts = shown.map(async ({ operation }) => (await call(operation, { query: { limit: 1 } })).data)
-    return (await Promise.all(counts)).map(({ data }) => data.length > 0)
-  }, 'steps')
-  if (shown.length === 0 || loaded.value?.every(Boolean)) return null
+function Steps({ limits }: { limits: Limit[] }) {
+  const shown = steps.flatMap((step) => {
+    const used = limits.find(({ name }) => name === step.limit)?.used ?? 0
+    return isAllowed(listAt(step.path)?.page.operation ?? null) ? [{ ...step, used }] : []
+  })
+  if (shown.every(({ used }) => used > 0)) return null
   return (
     <>
       <h2>First steps</h2>
       <ol class="steps">
-        {shown.map(({ text, path }, i) => (
-          <li key={path} class={loaded.value?.[i] ? 'done' : ''}>
+        {shown.map(({ text, path, used }) => (
+          <li key={path} class={used > 0 ? 'done' : ''}>
             <a href={href(path)}>{text}</a>
-            {loaded.value?.[i] && <span class="soft"> done</span>}
+            {used > 0 && <span class="soft"> done</span>}
           </li>
         ))}
       </ol>
@@ -92,8 +95,7 @@ interface Limit {
   used: number
 }
 
-function Limits() {
-  const loaded = useLoaded(async () => (await call('getLimits')).data.limits as Limit[], 'limits')
+function Limits({ limits: loaded }: { limits: Loaded<Limit[]> }) {
   return (
     <div>
       <h2>Limits</h2>
