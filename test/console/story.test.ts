@@ -1,6 +1,6 @@
 // A first day in the console, as one person does it, wide and light, then narrow and dark: a project, a file
-// over a broken connection, a knowledge base, an answer with a citation, an order that is paid and refunded, a
-// webhook that fails and is delivered again, and a key that is revoked. In each part the network is cut once.
+// over a broken connection, a knowledge base, an answer with a citation, an order that is paid and refunded,
+// a webhook that fails and is delivered again, and a key that is revoked.
 import type { Page } from 'playwright-core'
 import t from 'tap'
 import { launchBrowser, skipWithoutBrowser } from '../support/browser.ts'
