@@ -34,7 +34,7 @@ export function DetailPage({ detail, values, path, without = [], children }: Pro
   const loaded = useLoaded(async () => await call(detail.operation, input), `${path}#${round}`)
   const item = loaded.value?.data
   usePolling(isWaiting(item?.status), loaded.reload)
-  if (loaded.failure !== null)
+  if (loaded.failure !== null && item === undefined)
     return (
       <section>
         <header>
@@ -51,6 +51,7 @@ export function DetailPage({ detail, values, path, without = [], children }: Pro
   const fields = detail.fields.filter(({ name }) => !without.includes(name))
   return (
     <section aria-busy={loaded.loading && !isWaiting(item.status)}>
+      {loaded.failure !== null && <Problem failure={loaded.failure} retry={loaded.reload} />}
       <header>
         <h1>{nameOf(detail.fields, item) ?? detail.title}</h1>
         <div class="actions">

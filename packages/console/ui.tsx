@@ -36,7 +36,16 @@ export function useLoaded<T>(load: () => Promise<T>, key: string): Loaded<T> {
     let isCurrent = true
     load().then(
       (value) => isCurrent && setState({ key, value, failure: null }),
-      (error) => isCurrent && setState({ key, value: null, failure: failureOf(error) }),
+      (error) => {
+        if (!isCurrent) return
+        const failure = failureOf(error)
+        // Without an answer what is shown may still be right.
+        setState((before) => ({
+          key,
+          value: failure.code === null && before?.key === key ? before.value : null,
+          failure,
+        }))
+      },
     )
     return () => {
       isCurrent = false

@@ -35,16 +35,20 @@ t.test('in a browser', { skip: skipWithoutBrowser }, async (t) => {
         await fields()
         await dialog.getByRole('button', { name, exact: true }).click()
       }
+      /** Acts while the network is cut: the form says so and keeps what was typed, and works afterward. */
+      const actThroughCut: Act = async (name, fields) => {
+        await page.getByRole('button', { name, exact: true }).first().waitFor()
+        await page.context().setOffline(true)
+        await act(name, fields)
+        await dialog.getByRole('alert').waitFor()
+        await page.context().setOffline(false)
+        await dialog.getByRole('button', { name, exact: true }).click()
+      }
       const done = async (): Promise<void> => await dialog.waitFor({ state: 'detached' })
 
-      // A form survives a cut network: nothing that was typed is lost.
       await page.getByRole('link', { name: 'Create a project' }).click()
       await page.getByRole('heading', { name: 'Projects', level: 1 }).waitFor()
-      await page.context().setOffline(true)
-      await act('Create', async () => await dialog.getByLabel('Name').fill('Handbook'))
-      await dialog.getByRole('alert').waitFor()
-      await page.context().setOffline(false)
-      await dialog.getByRole('button', { name: 'Create', exact: true }).click()
+      await actThroughCut('Create', async () => await dialog.getByLabel('Name').fill('Handbook'))
       await page.getByRole('heading', { name: 'Handbook' }).waitFor()
       const project = page.url().split('/').at(-1)!
 
@@ -90,7 +94,7 @@ t.test('in a browser', { skip: skipWithoutBrowser }, async (t) => {
       await assertAccessible(t, page, 'a passage')
       await page.getByRole('button', { name: 'Close' }).click()
 
-      const order = await buy(page, server.url, go, act, catalog.price)
+      const order = await buy(page, server.url, go, actThroughCut, catalog.price)
       const operator = await openConsole(t, browser, server.url, `/payments/orders/${order}`, {
         key: server.key,
         width,
@@ -114,7 +118,7 @@ t.test('in a browser', { skip: skipWithoutBrowser }, async (t) => {
       await page.getByRole('link', { name: 'webhook_endpoint.tested' }).first().click()
       await page.getByText('The endpoint answered 500.').first().waitFor()
       receiver.answer = {}
-      await act('Redeliver')
+      await actThroughCut('Redeliver')
       await page.locator('dd .state', { hasText: 'succeeded' }).waitFor()
       t.ok(receiver.received.every(({ verified }) => verified))
 
@@ -125,7 +129,7 @@ t.test('in a browser', { skip: skipWithoutBrowser }, async (t) => {
       })
       const secret = await page.locator('.secret').textContent()
       await page.getByRole('button', { name: 'Close' }).click()
-      await act('Revoke')
+      await actThroughCut('Revoke')
       await page.getByRole('heading', { name: 'API keys', level: 1 }).waitFor()
       const headers = { authorization: `Bearer ${secret}` }
       t.equal((await fetch(`${server.url}/v1/projects`, { headers })).status, 401)
