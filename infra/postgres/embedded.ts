@@ -1,10 +1,11 @@
 // The embedded database: one server at a time runs PostgreSQL on a data folder and restarts it when it
 // crashes. A second server refuses to start or attaches to the running database.
-import { mkdirSync, readFileSync, realpathSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdirSync, readFileSync, realpathSync, rmSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import pg from 'pg'
 import { Client } from '../database/client.ts'
+import { writePrivateFile } from '../private-file.ts'
 import { accountFor } from './account.ts'
 import { type Address, databaseUrl, possibleAddresses, removeAddress } from './address.ts'
 import { findBinaries } from './binaries.ts'
@@ -301,10 +302,7 @@ interface RunningServer extends Address {
 }
 
 function writeRunning(dataDir: string, address: Address): void {
-  const unfinished = `${runningFile(dataDir)}.new`
-  rmSync(unfinished, { force: true })
-  writeFileSync(unfinished, JSON.stringify({ pid: process.pid, ...address }), { mode: 0o600, flag: 'wx' })
-  renameSync(unfinished, runningFile(dataDir))
+  writePrivateFile(runningFile(dataDir), JSON.stringify({ pid: process.pid, ...address }))
 }
 
 function readRunning(dataDir: string): RunningServer | undefined {
