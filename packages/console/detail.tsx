@@ -8,7 +8,7 @@ import { isPossible, listAt, model } from './model.ts'
 import { fill, href, navigate } from './router.ts'
 import { call, download, failureOf, isAllowed, type Failure } from './session.ts'
 import { Code, Problem, Skeleton, useLoaded, usePolling } from './ui.tsx'
-import { Fields, isWaiting, Time } from './value.tsx'
+import { EventList, Fields, isWaiting } from './value.tsx'
 
 interface Props {
   detail: ConsoleDetail
@@ -182,15 +182,10 @@ function LatestEvents({ type, item }: { type: string; item: any }) {
   const events = loaded.value.filter(({ data }) => data.object.id === item.id)
   return (
     <>
-      <ul class="events">
-        {events.map((event) => (
-          <li key={event.id}>
-            <a href={href(`/events/${event.id}`)}>{event.type}</a>
-            <span class="soft">{Object.keys(event.data.previous_attributes).join(', ')}</span>
-            <Time value={event.created_at} />
-          </li>
-        ))}
-      </ul>
+      <EventList
+        events={events}
+        about={({ data }) => <span class="soft">{Object.keys(data.previous_attributes).join(', ')}</span>}
+      />
       {loaded.value.length === searched && (
         <p>
           Earlier events: <a href={href('/events', filter)}>all of {type}</a>

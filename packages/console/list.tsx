@@ -5,7 +5,7 @@ import { CreateDialog } from './form.tsx'
 import type { ConsoleField, ConsoleList } from './model-types.ts'
 import { isPossible, pathOfCreated, pathOfItem, valueAt } from './model.ts'
 import { fill, href, navigate } from './router.ts'
-import { call, isAllowed } from './session.ts'
+import { call, isAllowed, type Input } from './session.ts'
 import { Code, Problem, Skeleton, useLoaded, usePolling, type Loaded } from './ui.tsx'
 import { isWaiting, Value } from './value.tsx'
 
@@ -21,12 +21,18 @@ interface Props {
   children?: (rows: any[]) => ComponentChildren
 }
 
+/** A page of the list, which is loaded again while one of its items is about to change by itself. */
+function useRows({ operation }: ConsoleList, input: Input, key: string): Loaded<any> {
+  const page = useLoaded<any>(async () => (await call(operation, input)).data, key)
+  usePolling(page.value?.data.some(({ status }: any) => isWaiting(status)) === true, page.reload)
+  return page
+}
+
 export function ListPage({ list, values, path, query, round = 0, children }: Props) {
   // The newest first, also where the contract's default is the other way round.
   const sent = { ...(list.ordered && { order: 'desc' }), ...Object.fromEntries(query) }
   const input = { path: values, query: sent }
-  const page = useLoaded(async () => (await call(list.operation, input)).data, `${path}?${query}#${round}`)
-  usePolling(page.value?.data.some(({ status }: any) => isWaiting(status)) === true, page.reload)
+  const page = useRows(list, input, `${path}?${query}#${round}`)
   const total: number | undefined = page.value?.pagination?.total
   const next: string | null | undefined = page.value?.pagination?.next_cursor ?? page.value?.next_cursor
   const go = (changes: Record<string, string | null>): void => {
@@ -77,9 +83,7 @@ interface InnerProps extends Pick<Props, 'list' | 'values'> {
 export function InnerList({ list, values, owner, round }: InnerProps) {
   const path = fill(list.path, values)
   const query = { limit: 5, ...(list.ordered && { order: 'desc' }) }
-  const load = async (): Promise<any> => (await call(list.operation, { path: values, query })).data
-  const page = useLoaded(load, `${path}#${round}`)
-  usePolling(page.value?.data.some(({ status }: any) => isWaiting(status)) === true, page.reload)
+  const page = useRows(list, { path: values, query }, `${path}#${round}`)
   return (
     <section class="inner">
       <header>

@@ -78,8 +78,11 @@ export function signOut(): void {
 export const isAllowed = (operation: string | null): operation is string =>
   operation !== null && (current?.operations.includes(operation) ?? false)
 
+const answerOf = async (operation: string, input: Input): Promise<{ data: unknown; response: Response }> =>
+  await calls[operation]({ ...limits, ...input }).withResponse()
+
 export async function call(operation: string, input: Input = {}): Promise<Answer> {
-  const { data, response } = await calls[operation]({ ...limits, ...input }).withResponse()
+  const { data, response } = await answerOf(operation, input)
   return { data, etag: response.headers.get('etag') }
 }
 
@@ -91,7 +94,7 @@ export const stream = (
   calls[operation](input as Input & Limits) as unknown as AsyncGenerator<StreamedEvent, void>
 
 export const contentOf = async (operation: string, input: Input = {}): Promise<Blob> =>
-  await (await calls[operation]({ ...input, ...limits }).withResponse()).response.blob()
+  await (await answerOf(operation, input)).response.blob()
 
 /** Uploads a file in pieces. @returns the upload, with the `file_id`. */
 export const resumableUpload = async (file: File, options: ResumableOptions): Promise<{ file_id: string }> =>
@@ -99,7 +102,7 @@ export const resumableUpload = async (file: File, options: ResumableOptions): Pr
 
 /** Saves the file of an answer under the name that the server gives it. */
 export async function download(operation: string, input: Input = {}): Promise<void> {
-  const { response } = await calls[operation]({ ...input, ...limits }).withResponse()
+  const { response } = await answerOf(operation, input)
   const disposition = response.headers.get('content-disposition') ?? ''
   const encoded = /filename\*=UTF-8''([^;]+)/i.exec(disposition)?.[1]
   const link = document.createElement('a')

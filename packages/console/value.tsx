@@ -1,4 +1,5 @@
 // How values look.
+import type { ComponentChildren } from 'preact'
 import type { ConsoleField } from './model-types.ts'
 import { pathOfId } from './model.ts'
 import { href } from './router.ts'
@@ -178,6 +179,21 @@ export function Id({ value }: { value: string }) {
 export function State({ value }: { value: string }) {
   const kind = good.has(value) ? 'good' : bad.has(value) ? 'bad' : waiting.has(value) ? 'waiting' : ''
   return <span class={`state ${kind}`}>{value.includes('.') ? value : value.replaceAll('_', ' ')}</span>
+}
+
+/** @param about what stands between the type and the time of an event. */
+export function EventList({ events, about }: { events: any[]; about?: (event: any) => ComponentChildren }) {
+  return (
+    <ul class="events">
+      {events.map((event) => (
+        <li key={event.id}>
+          <a href={href(`/events/${event.id}`)}>{event.type}</a>
+          {about?.(event)}
+          <Time value={event.created_at} />
+        </li>
+      ))}
+    </ul>
+  )
 }
 
 export function Time({ value }: { value: string }) {

@@ -96,6 +96,8 @@ function declaredColumns(operation: Operation, { columns }: Hints, fields: Conso
 
 const refersTo = (fields: ConsoleField[], prefix: string): boolean =>
   fields.some((field) => field.prefix === prefix)
+const idPrefixOf = (fields: ConsoleField[]): string | undefined =>
+  fields.find(({ name }) => name === 'id')?.prefix
 const parentOf = (path: string): string => path.slice(0, path.lastIndexOf('/'))
 const lastOf = (path: string): string => path.slice(path.lastIndexOf('/') + 1)
 const isParameter = (segment: string): boolean => segment.startsWith('{')
@@ -155,7 +157,7 @@ function listsOf(document: Json, operations: Operation[], details: ConsoleDetail
         sort: resolve(document, sort?.schema)?.enum ?? [],
         ordered: query.some(({ name }) => name === 'order'),
         create: creationOf(operations, path, items),
-        prefix: fields.find(({ name }) => name === 'id')?.prefix ?? null,
+        prefix: idPrefixOf(fields) ?? null,
         ...itemOfList(document, operations, details, path, items),
       },
     ]
@@ -257,8 +259,7 @@ function detailsOf(document: Json, operations: Operation[]): ConsoleDetail[] {
           (isItem ? itemTitle(operation) : titleOf(path.slice(1).replaceAll('/', ' '))),
         tag: operation.tag,
         operation: id,
-        prefix:
-          parametersIn(path).length === 1 ? (fields.find(({ name }) => name === 'id')?.prefix ?? null) : null,
+        prefix: parametersIn(path).length === 1 ? (idPrefixOf(fields) ?? null) : null,
         fields: fields.map(asShown),
         events: eventsOf(document, answerOf(operation).schema),
         update: at('put'),
@@ -293,11 +294,9 @@ function groupsOf(document: Json, lists: ConsoleList[], details: ConsoleDetail[]
 /** The fields of a secret answer that the resource does not have when it is read later. */
 function secretsOf(document: Json, operation: Operation, details: ConsoleDetail[]): string[] {
   if (!operation.secretAnswer) return []
-  const prefixOf = (fields: ConsoleField[]): string | undefined =>
-    fields.find(({ name }) => name === 'id')?.prefix
   const fields = fieldsOf(document, resolve(document, answerOf(operation).schema))
   const known = details
-    .filter((detail) => prefixOf(detail.fields) === prefixOf(fields))
+    .filter((detail) => idPrefixOf(detail.fields) === idPrefixOf(fields))
     .flatMap((detail) => detail.fields.map(({ name }) => name))
   return fields.map(({ name }) => name).filter((name) => !known.includes(name))
 }

@@ -103,7 +103,7 @@ t.test('in a browser', { skip: skipWithoutBrowser }, async (t) => {
     t.strictSame(complaints, [])
   })
 
-  t.test('a dismissed upload frees its place, and another key begins anew', async (t) => {
+  t.test('dismissing an upload deletes it on the server, and another key starts a new upload', async (t) => {
     const [person, other] = [await server.person(), await server.person()]
     const { page } = await openConsole(t, browser, server.url, '/storage/files', person)
     const path = join(t.testdir({ 'film.bin': '' }), 'film.bin')

@@ -57,7 +57,7 @@ t.test('in a browser', { skip: skipWithoutBrowser }, async (t) => {
     t.strictSame([...complaints, ...other.complaints], [])
   })
 
-  t.test('a change that somebody else made meanwhile is not overwritten', async (t) => {
+  t.test('a form does not overwrite a change that another client made meanwhile', async (t) => {
     const owner = await server.person()
     const { body: project } = await owner.client.post('/projects', { name: 'Handbook' })
     const { page } = await openConsole(t, browser, server.url, `/projects/${project.id}`, owner)

@@ -46,7 +46,7 @@ const requestOf = (userId: string): EndedRequest => ({
   downloadedBytes: 0,
 })
 
-/** A recorder that writes only when it is told to. */
+/** A recorder without a timer: it writes when a test calls `flush()`. */
 function recorderOn(db: Db, options: RecorderOptions = {}): RequestRecorder {
   return new RequestRecorder(db, { interval: 2 ** 31 - 1, ...options })
 }

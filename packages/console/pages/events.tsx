@@ -6,7 +6,7 @@ import { detailAt, listAt } from '../model.ts'
 import { href, navigate, type PageProps } from '../router.ts'
 import { failureOf, isAllowed, stream, type Failure } from '../session.ts'
 import { Problem } from '../ui.tsx'
-import { Id, Time } from '../value.tsx'
+import { EventList, Id } from '../value.tsx'
 
 const maxLive = 200
 const live = 'live'
@@ -81,19 +81,11 @@ function Live({ query }: { query: URLSearchParams }) {
       )}
       {events.length === 0 && ended === null && (
         <p class="empty" role="status">
-          Waiting for events. Whatever happens now appears here.
+          Waiting for events. New events appear here.
         </p>
       )}
       <div role="log" aria-label="New events">
-        <ul class="events">
-          {events.map((event) => (
-            <li key={event.id}>
-              <a href={href(`/events/${event.id}`)}>{event.type}</a>
-              <Id value={String(event.data.object.id ?? '')} />
-              <Time value={event.created_at} />
-            </li>
-          ))}
-        </ul>
+        <EventList events={events} about={({ data }) => <Id value={String(data.object.id ?? '')} />} />
       </div>
     </section>
   )

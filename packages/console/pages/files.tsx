@@ -13,7 +13,7 @@ import { toFile, type Target } from './uploads.ts'
 export function FilesPage({ path, query, values }: PageProps) {
   const { page: list } = listAt(path)!
   const round = useUploaded()
-  const folder = (query.get('path') ?? '').split('/').filter(Boolean).join('/')
+  const folder = foldersOf(query.get('path')).join('/')
   const targetIn = (inner: string): Target => {
     const projectId = query.get('project_id')
     const full = [folder, inner].filter(Boolean).join('/')
@@ -34,16 +34,18 @@ export function FilesPage({ path, query, values }: PageProps) {
   )
 }
 
+const foldersOf = (path: string | null): string[] => (path ?? '').split('/').filter(Boolean)
+
 /** The folders above, and those that the shown files are in. */
 function Folders({ query, rows }: { query: URLSearchParams; rows: any[] }) {
-  const here = (query.get('path') ?? '').split('/').filter(Boolean)
+  const here = foldersOf(query.get('path'))
   const to = (folders: string[]): string => {
     const { path: _, cursor: __, ...others } = Object.fromEntries(query)
     return href('/storage/files', folders.length === 0 ? others : { ...others, path: folders.join('/') })
   }
   const below = new Set(
     rows
-      .map(({ path }) => path.split('/').filter(Boolean))
+      .map(({ path }) => foldersOf(path))
       .filter((folders) => here.every((name, i) => folders[i] === name))
       .map((folders) => folders[here.length])
       .filter((name) => name !== undefined),

@@ -3,7 +3,7 @@ import { href } from '../router.ts'
 import { listAt } from '../model.ts'
 import { call, isAllowed } from '../session.ts'
 import { Problem, Skeleton, useLoaded, type Loaded } from '../ui.tsx'
-import { bytes, Time } from '../value.tsx'
+import { bytes, EventList } from '../value.tsx'
 import { Usage } from './usage.tsx'
 
 /** First steps: each is done when something of the limit is used. */
@@ -134,13 +134,7 @@ function Events() {
       {loaded.value?.length === 0 && (
         <p class="empty">Nothing has happened yet. Create a project to begin.</p>
       )}
-      <ul class="events">
-        {loaded.value?.map(({ id, type, created_at: at }) => (
-          <li key={id}>
-            <a href={href(`/events/${id}`)}>{type}</a> <Time value={at} />
-          </li>
-        ))}
-      </ul>
+      <EventList events={loaded.value ?? []} />
     </div>
   )
 }

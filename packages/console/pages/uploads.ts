@@ -48,7 +48,7 @@ export function toFile(fields: Record<string, string>): Target {
         sessionStorage.removeItem(name)
         return `${this.list}/${upload.file_id}`
       } catch (error) {
-        // The upload has expired, or the tab has the key of somebody else now.
+        // The upload has expired, or the tab now has the key of another user.
         const isLost = error instanceof PlatformError && [403, 404, 410].includes(error.status ?? 0)
         if (known === null || !isLost) throw error
         sessionStorage.removeItem(name)
