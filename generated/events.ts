@@ -6,6 +6,7 @@ export interface EventObjects {
   'profile.updated': components['schemas']['Profile']
   'settings.updated': components['schemas']['Settings']
   'api_key.created': components['schemas']['ApiKey']
+  'api_key.updated': components['schemas']['ApiKey']
   'api_key.rotated': components['schemas']['ApiKey']
   'api_key.revoked': components['schemas']['ApiKey']
   'user.created': components['schemas']['User']
@@ -92,6 +93,7 @@ export const eventTypes: Record<EventType, EventInfo> = {
   'profile.updated': { scope: 'user:read', audience: 'user', project: null, role: null, serializer: 'replyProfile', payload: 'payloadProfileUpdatedEvent' },
   'settings.updated': { scope: 'user:read', audience: 'user', project: null, role: null, serializer: 'replySettings', payload: 'payloadSettingsUpdatedEvent' },
   'api_key.created': { scope: 'user:read', audience: 'user', project: null, role: null, serializer: 'replyApiKey', payload: 'payloadApiKeyCreatedEvent' },
+  'api_key.updated': { scope: 'user:read', audience: 'user', project: null, role: null, serializer: 'replyApiKey', payload: 'payloadApiKeyUpdatedEvent' },
   'api_key.rotated': { scope: 'user:read', audience: 'user', project: null, role: null, serializer: 'replyApiKey', payload: 'payloadApiKeyRotatedEvent' },
   'api_key.revoked': { scope: 'user:read', audience: 'user', project: null, role: null, serializer: 'replyApiKey', payload: 'payloadApiKeyRevokedEvent' },
   'user.created': { scope: 'admin', audience: 'admins', project: null, role: null, serializer: 'replyUser', payload: 'payloadUserCreatedEvent' },

@@ -42,6 +42,7 @@ export interface OperationsByTag {
     | 'listApiKeys'
     | 'createApiKey'
     | 'getApiKey'
+    | 'updateApiKey'
     | 'revokeApiKey'
     | 'rotateApiKey'
   'avatar':
@@ -481,7 +482,7 @@ export const operations: Record<OperationId, OperationInfo> = withErrorReplies<O
     rateLimit: "default",
     validators: {"query":"queryNone"},
     body: null,
-    errors: [400,401,406,429,500,503],
+    errors: [400,401,403,406,429,500,503],
     replies: {
       200: {"contentType":"application/json","serializer":"replyCurrentApiKey"}
     },
@@ -574,7 +575,7 @@ export const operations: Record<OperationId, OperationInfo> = withErrorReplies<O
     body: {"required":true,"contentTypes":["application/json"]},
     errors: [400,401,403,404,406,409,413,415,422,429,500,503],
     replies: {
-      201: {"contentType":"application/json","serializer":"replyApiKeyWithSecret","volatile":["last_used_at"]}
+      201: {"contentType":"application/json","serializer":"replyApiKeyWithSecret","volatile":["last_used_at","last_used_ip"]}
     },
     produces: ["application/json"],
     idempotent: true,
@@ -596,12 +597,36 @@ export const operations: Record<OperationId, OperationInfo> = withErrorReplies<O
     body: null,
     errors: [400,401,403,404,406,429,500,503],
     replies: {
-      200: {"contentType":"application/json","serializer":"replyApiKey","volatile":["last_used_at"]},
+      200: {"contentType":"application/json","serializer":"replyApiKey","volatile":["last_used_at","last_used_ip"]},
       304: {"contentType":null}
     },
     produces: ["application/json"],
     idempotent: false,
     ifMatch: null,
+    etag: true,
+    paged: false,
+    projectAccess: null,
+    secretAnswer: false
+  },
+  updateApiKey: {
+    id: "updateApiKey",
+    method: "PUT",
+    acceptsPatch: true,
+    path: "/v1/user/api-keys/{id}",
+    url: "/v1/user/api-keys/:id",
+    tag: "api-keys",
+    scopes: ["keys:write"],
+    rateLimit: "write",
+    validators: {"path":"pathGetApiKey","query":"queryNone","header":"headerIfMatch","body":"bodyApiKeyUpdate"},
+    body: {"required":true,"contentTypes":["application/json"]},
+    fixedFields: ["id","start","project_ids","expires_at","last_used_at","last_used_ip","created_at","updated_at","revoked_at","replaced_by","created_by_key"],
+    errors: [400,401,403,404,406,409,412,413,415,429,500,503],
+    replies: {
+      200: {"contentType":"application/json","serializer":"replyApiKey","volatile":["last_used_at","last_used_ip"]}
+    },
+    produces: ["application/json"],
+    idempotent: false,
+    ifMatch: "getApiKey",
     etag: true,
     paged: false,
     projectAccess: null,
@@ -641,7 +666,7 @@ export const operations: Record<OperationId, OperationInfo> = withErrorReplies<O
     body: {"required":false,"contentTypes":["application/json"]},
     errors: [400,401,403,404,406,409,413,415,422,429,500,503],
     replies: {
-      201: {"contentType":"application/json","serializer":"replyApiKeyWithSecret","volatile":["last_used_at"]}
+      201: {"contentType":"application/json","serializer":"replyApiKeyWithSecret","volatile":["last_used_at","last_used_ip"]}
     },
     produces: ["application/json"],
     idempotent: true,

@@ -2084,6 +2084,62 @@ const asInteger = serializer.asInteger.bind(serializer)
     }
 
     function anonymous3 (obj) {
+      // "spec#/$defs/CurrentApiKey/properties/allowed_addresses"
+      let json = ''
+  
+    if (obj === null) return JSON_STR_EMPTY_ARRAY
+    if (!Array.isArray(obj)) {
+      throw new TypeError("The value of 'spec#/$defs/CurrentApiKey/properties/allowed_addresses' does not match schema definition.")
+    }
+    const arrayLength = obj.length
+  
+      if (typeof arrayLength === 'number' && arrayLength >= 8 && Number.isInteger(arrayLength) && arrayLength <= 0xffffffff) {
+        return asPlainStringArray(obj, arrayLength)
+      }
+      
+    json += JSON_STR_BEGIN_ARRAY
+  
+      if (arrayLength > 0) {
+        const value = obj[0]
+        
+        if (typeof value !== 'string') {
+          if (value === null) {
+            json += JSON_STR_EMPTY_STRING
+          } else if (value instanceof Date) {
+            json += JSON_STR_QUOTE + value.toISOString() + JSON_STR_QUOTE
+          } else if (value instanceof RegExp) {
+            json += asString(value.source)
+          } else {
+            json += asString(value.toString())
+          }
+        } else {
+          json += asString(value)
+        }
+        
+        for (let i = 1; i < arrayLength; i++) {
+          json += JSON_STR_COMMA
+          const value = obj[i]
+          
+        if (typeof value !== 'string') {
+          if (value === null) {
+            json += JSON_STR_EMPTY_STRING
+          } else if (value instanceof Date) {
+            json += JSON_STR_QUOTE + value.toISOString() + JSON_STR_QUOTE
+          } else if (value instanceof RegExp) {
+            json += asString(value.source)
+          } else {
+            json += asString(value.toString())
+          }
+        } else {
+          json += asString(value)
+        }
+        
+        }
+      }
+      return json + JSON_STR_END_ARRAY
+    }
+
+    function anonymous4 (obj) {
       // "spec#/$defs/CurrentApiKey/properties/operations"
       let json = ''
   
@@ -2241,26 +2297,44 @@ const asInteger = serializer.asInteger.bind(serializer)
         throw new Error('"project_ids" is required!')
       }
       
-      const value_expires_at_6 = obj["expires_at"]
-      if (value_expires_at_6 !== undefined) {
+      const value_allowed_addresses_6 = obj["allowed_addresses"]
+      if (value_allowed_addresses_6 !== undefined) {
+        json += ",\"allowed_addresses\":"
+        
+          if (value_allowed_addresses_6 === null) {
+            json += JSON_STR_NULL
+          }
+          
+          else if(Array.isArray(value_allowed_addresses_6)) {
+            json += anonymous3(value_allowed_addresses_6)
+          }
+        
+    else throw new TypeError("The value of 'spec#/$defs/CurrentApiKey/properties/allowed_addresses' does not match schema definition.")
+  
+      } else {
+        throw new Error('"allowed_addresses" is required!')
+      }
+      
+      const value_expires_at_7 = obj["expires_at"]
+      if (value_expires_at_7 !== undefined) {
         json += ",\"expires_at\":"
         
-          if (value_expires_at_6 === null) {
+          if (value_expires_at_7 === null) {
             json += JSON_STR_NULL
           }
           
           else if(
-            typeof value_expires_at_6 === "string" ||
-            value_expires_at_6 === null ||
-            value_expires_at_6 instanceof Date ||
-            value_expires_at_6 instanceof RegExp ||
+            typeof value_expires_at_7 === "string" ||
+            value_expires_at_7 === null ||
+            value_expires_at_7 instanceof Date ||
+            value_expires_at_7 instanceof RegExp ||
             (
-              typeof value_expires_at_6 === "object" &&
-              typeof value_expires_at_6.toString === "function" &&
-              value_expires_at_6.toString !== Object.prototype.toString
+              typeof value_expires_at_7 === "object" &&
+              typeof value_expires_at_7.toString === "function" &&
+              value_expires_at_7.toString !== Object.prototype.toString
             )
           ) {
-            json += asDateTime(value_expires_at_6)
+            json += asDateTime(value_expires_at_7)
           }
         
     else throw new TypeError("The value of 'spec#/$defs/CurrentApiKey/properties/expires_at' does not match schema definition.")
@@ -2269,10 +2343,10 @@ const asInteger = serializer.asInteger.bind(serializer)
         throw new Error('"expires_at" is required!')
       }
       
-      const value_operations_7 = obj["operations"]
-      if (value_operations_7 !== undefined) {
+      const value_operations_8 = obj["operations"]
+      if (value_operations_8 !== undefined) {
         json += ",\"operations\":"
-        json += anonymous3(value_operations_7)
+        json += anonymous4(value_operations_8)
       } else {
         throw new Error('"operations" is required!')
       }
@@ -2886,7 +2960,7 @@ return json + JSON_STR_END_OBJECT
   const serializer = Serializer.restoreFromState(serializerState)
 
   const Validator = require('fast-json-stringify/lib/validator')
-const validatorState = {"ajvOptions":{},"ajvSchemas":{"spec":{"$id":"spec","$defs":{"ApiKeyList":{"type":"object","required":["data","pagination"],"properties":{"data":{"type":"array","items":{"$ref":"spec#/$defs/ApiKey"}},"pagination":{"$ref":"spec#/$defs/Pagination"}},"additionalProperties":false},"ApiKey":{"type":"object","required":["id","name","start","scopes","project_ids","expires_at","last_used_at","metadata","created_at","updated_at","revoked_at","replaced_by","created_by_key"],"properties":{"id":{"$ref":"spec#/$defs/ApiKeyId"},"name":{"type":["string","object"],"fjs_type":"string"},"start":{"type":["string","object"],"fjs_type":"string"},"scopes":{"type":"array","items":{"$ref":"spec#/$defs/Scope"}},"project_ids":{"type":["array","null"],"items":{"$ref":"spec#/$defs/ProjectId"}},"expires_at":{"type":["string","null","object"],"format":"date-time","fjs_type":"string"},"last_used_at":{"type":["string","null","object"],"format":"date-time","fjs_type":"string"},"metadata":{"$ref":"spec#/$defs/Metadata"},"created_at":{"$ref":"spec#/$defs/Timestamp"},"updated_at":{"$ref":"spec#/$defs/Timestamp"},"revoked_at":{"type":["string","null","object"],"format":"date-time","fjs_type":"string"},"replaced_by":{"anyOf":[{"$ref":"spec#/$defs/ApiKeyId"},{"type":"null"}]},"created_by_key":{"anyOf":[{"$ref":"spec#/$defs/ApiKeyId"},{"type":"null"}]}},"additionalProperties":false},"Pagination":{"type":"object","required":["page","limit","total","total_pages","next_cursor"],"properties":{"page":{"type":"integer","minimum":1},"limit":{"type":"integer","minimum":1},"total":{"type":"integer","minimum":0},"total_pages":{"type":"integer","minimum":0},"next_cursor":{"type":["string","null","object"],"fjs_type":"string"}},"additionalProperties":false},"ApiKeyId":{"type":["string","object"],"pattern":"^key_[0-7][0-9a-hjkmnp-tv-z]{25}$","fjs_type":"string"},"Scope":{"type":["string","object"],"enum":["user:read","user:write","projects:read","projects:write","storage:read","storage:write","ai:read","ai:write","payments:read","payments:write","webhooks:read","webhooks:write","keys:write","admin"],"fjs_type":"string"},"ProjectId":{"type":["string","object"],"pattern":"^prj_[0-7][0-9a-hjkmnp-tv-z]{25}$","fjs_type":"string"},"Metadata":{"type":"object","maxProperties":16,"propertyNames":{"minLength":1,"maxLength":64},"additionalProperties":{"type":["string","object"],"maxLength":512,"fjs_type":"string"}},"Timestamp":{"type":["string","object"],"format":"date-time","fjs_type":"string"}}}}}
+const validatorState = {"ajvOptions":{},"ajvSchemas":{"spec":{"$id":"spec","$defs":{"ApiKeyList":{"type":"object","required":["data","pagination"],"properties":{"data":{"type":"array","items":{"$ref":"spec#/$defs/ApiKey"}},"pagination":{"$ref":"spec#/$defs/Pagination"}},"additionalProperties":false},"ApiKey":{"type":"object","required":["id","name","start","scopes","project_ids","allowed_addresses","expires_at","last_used_at","last_used_ip","metadata","created_at","updated_at","revoked_at","replaced_by","created_by_key"],"properties":{"id":{"$ref":"spec#/$defs/ApiKeyId"},"name":{"type":["string","object"],"fjs_type":"string"},"start":{"type":["string","object"],"fjs_type":"string"},"scopes":{"type":"array","items":{"$ref":"spec#/$defs/Scope"}},"project_ids":{"type":["array","null"],"items":{"$ref":"spec#/$defs/ProjectId"}},"allowed_addresses":{"type":["array","null"],"items":{"type":["string","object"],"fjs_type":"string"}},"expires_at":{"type":["string","null","object"],"format":"date-time","fjs_type":"string"},"last_used_at":{"type":["string","null","object"],"format":"date-time","fjs_type":"string"},"last_used_ip":{"type":["string","null","object"],"fjs_type":"string"},"metadata":{"$ref":"spec#/$defs/Metadata"},"created_at":{"$ref":"spec#/$defs/Timestamp"},"updated_at":{"$ref":"spec#/$defs/Timestamp"},"revoked_at":{"type":["string","null","object"],"format":"date-time","fjs_type":"string"},"replaced_by":{"anyOf":[{"$ref":"spec#/$defs/ApiKeyId"},{"type":"null"}]},"created_by_key":{"anyOf":[{"$ref":"spec#/$defs/ApiKeyId"},{"type":"null"}]}},"additionalProperties":false},"Pagination":{"type":"object","required":["page","limit","total","total_pages","next_cursor"],"properties":{"page":{"type":"integer","minimum":1},"limit":{"type":"integer","minimum":1},"total":{"type":"integer","minimum":0},"total_pages":{"type":"integer","minimum":0},"next_cursor":{"type":["string","null","object"],"fjs_type":"string"}},"additionalProperties":false},"ApiKeyId":{"type":["string","object"],"pattern":"^key_[0-7][0-9a-hjkmnp-tv-z]{25}$","fjs_type":"string"},"Scope":{"type":["string","object"],"enum":["user:read","user:write","projects:read","projects:write","storage:read","storage:write","ai:read","ai:write","payments:read","payments:write","webhooks:read","webhooks:write","keys:write","admin"],"fjs_type":"string"},"ProjectId":{"type":["string","object"],"pattern":"^prj_[0-7][0-9a-hjkmnp-tv-z]{25}$","fjs_type":"string"},"Metadata":{"type":"object","maxProperties":16,"propertyNames":{"minLength":1,"maxLength":64},"additionalProperties":{"type":["string","object"],"maxLength":512,"fjs_type":"string"}},"Timestamp":{"type":["string","object"],"format":"date-time","fjs_type":"string"}}}}}
 const validator = Validator.restoreFromState(validatorState)
 
 
@@ -3036,8 +3110,64 @@ const asInteger = serializer.asInteger.bind(serializer)
       return json + JSON_STR_END_ARRAY
     }
 
+    function anonymous5 (obj) {
+      // "spec#/$defs/ApiKey/properties/allowed_addresses"
+      let json = ''
+  
+    if (obj === null) return JSON_STR_EMPTY_ARRAY
+    if (!Array.isArray(obj)) {
+      throw new TypeError("The value of 'spec#/$defs/ApiKey/properties/allowed_addresses' does not match schema definition.")
+    }
+    const arrayLength = obj.length
+  
+      if (typeof arrayLength === 'number' && arrayLength >= 8 && Number.isInteger(arrayLength) && arrayLength <= 0xffffffff) {
+        return asPlainStringArray(obj, arrayLength)
+      }
+      
+    json += JSON_STR_BEGIN_ARRAY
+  
+      if (arrayLength > 0) {
+        const value = obj[0]
+        
+        if (typeof value !== 'string') {
+          if (value === null) {
+            json += JSON_STR_EMPTY_STRING
+          } else if (value instanceof Date) {
+            json += JSON_STR_QUOTE + value.toISOString() + JSON_STR_QUOTE
+          } else if (value instanceof RegExp) {
+            json += asString(value.source)
+          } else {
+            json += asString(value.toString())
+          }
+        } else {
+          json += asString(value)
+        }
+        
+        for (let i = 1; i < arrayLength; i++) {
+          json += JSON_STR_COMMA
+          const value = obj[i]
+          
+        if (typeof value !== 'string') {
+          if (value === null) {
+            json += JSON_STR_EMPTY_STRING
+          } else if (value instanceof Date) {
+            json += JSON_STR_QUOTE + value.toISOString() + JSON_STR_QUOTE
+          } else if (value instanceof RegExp) {
+            json += asString(value.source)
+          } else {
+            json += asString(value.toString())
+          }
+        } else {
+          json += asString(value)
+        }
+        
+        }
+      }
+      return json + JSON_STR_END_ARRAY
+    }
+
       // "spec#/$defs/Metadata"
-      function anonymous5 (input) {
+      function anonymous6 (input) {
         const obj = (input && typeof input.toJSON === 'function')
     ? input.toJSON()
     : input
@@ -3045,7 +3175,7 @@ const asInteger = serializer.asInteger.bind(serializer)
         if (obj === null) return JSON_STR_EMPTY_OBJECT
         let json = ''
 
-        let addComma_11 = false
+        let addComma_13 = false
 
     for (const key of Object.keys(obj)) {
       if (
@@ -3056,7 +3186,7 @@ const asInteger = serializer.asInteger.bind(serializer)
       ) continue
       const value = obj[key]
   
-        json += addComma_11 ? JSON_STR_COMMA : ((addComma_11 = true), JSON_STR_BEGIN_OBJECT)
+        json += addComma_13 ? JSON_STR_COMMA : ((addComma_13 = true), JSON_STR_BEGIN_OBJECT)
         json += asString(key) + JSON_STR_COLONS
         
         if (typeof value !== 'string') {
@@ -3075,7 +3205,7 @@ const asInteger = serializer.asInteger.bind(serializer)
         
       
     }
-  if (!addComma_11) json += JSON_STR_BEGIN_OBJECT
+  if (!addComma_13) json += JSON_STR_BEGIN_OBJECT
 
 return json + JSON_STR_END_OBJECT
 
@@ -3184,26 +3314,44 @@ return json + JSON_STR_END_OBJECT
         throw new Error('"project_ids" is required!')
       }
       
-      const value_expires_at_8 = obj["expires_at"]
-      if (value_expires_at_8 !== undefined) {
+      const value_allowed_addresses_8 = obj["allowed_addresses"]
+      if (value_allowed_addresses_8 !== undefined) {
+        json += ",\"allowed_addresses\":"
+        
+          if (value_allowed_addresses_8 === null) {
+            json += JSON_STR_NULL
+          }
+          
+          else if(Array.isArray(value_allowed_addresses_8)) {
+            json += anonymous5(value_allowed_addresses_8)
+          }
+        
+    else throw new TypeError("The value of 'spec#/$defs/ApiKey/properties/allowed_addresses' does not match schema definition.")
+  
+      } else {
+        throw new Error('"allowed_addresses" is required!')
+      }
+      
+      const value_expires_at_9 = obj["expires_at"]
+      if (value_expires_at_9 !== undefined) {
         json += ",\"expires_at\":"
         
-          if (value_expires_at_8 === null) {
+          if (value_expires_at_9 === null) {
             json += JSON_STR_NULL
           }
           
           else if(
-            typeof value_expires_at_8 === "string" ||
-            value_expires_at_8 === null ||
-            value_expires_at_8 instanceof Date ||
-            value_expires_at_8 instanceof RegExp ||
+            typeof value_expires_at_9 === "string" ||
+            value_expires_at_9 === null ||
+            value_expires_at_9 instanceof Date ||
+            value_expires_at_9 instanceof RegExp ||
             (
-              typeof value_expires_at_8 === "object" &&
-              typeof value_expires_at_8.toString === "function" &&
-              value_expires_at_8.toString !== Object.prototype.toString
+              typeof value_expires_at_9 === "object" &&
+              typeof value_expires_at_9.toString === "function" &&
+              value_expires_at_9.toString !== Object.prototype.toString
             )
           ) {
-            json += asDateTime(value_expires_at_8)
+            json += asDateTime(value_expires_at_9)
           }
         
     else throw new TypeError("The value of 'spec#/$defs/ApiKey/properties/expires_at' does not match schema definition.")
@@ -3212,26 +3360,26 @@ return json + JSON_STR_END_OBJECT
         throw new Error('"expires_at" is required!')
       }
       
-      const value_last_used_at_9 = obj["last_used_at"]
-      if (value_last_used_at_9 !== undefined) {
+      const value_last_used_at_10 = obj["last_used_at"]
+      if (value_last_used_at_10 !== undefined) {
         json += ",\"last_used_at\":"
         
-          if (value_last_used_at_9 === null) {
+          if (value_last_used_at_10 === null) {
             json += JSON_STR_NULL
           }
           
           else if(
-            typeof value_last_used_at_9 === "string" ||
-            value_last_used_at_9 === null ||
-            value_last_used_at_9 instanceof Date ||
-            value_last_used_at_9 instanceof RegExp ||
+            typeof value_last_used_at_10 === "string" ||
+            value_last_used_at_10 === null ||
+            value_last_used_at_10 instanceof Date ||
+            value_last_used_at_10 instanceof RegExp ||
             (
-              typeof value_last_used_at_9 === "object" &&
-              typeof value_last_used_at_9.toString === "function" &&
-              value_last_used_at_9.toString !== Object.prototype.toString
+              typeof value_last_used_at_10 === "object" &&
+              typeof value_last_used_at_10.toString === "function" &&
+              value_last_used_at_10.toString !== Object.prototype.toString
             )
           ) {
-            json += asDateTime(value_last_used_at_9)
+            json += asDateTime(value_last_used_at_10)
           }
         
     else throw new TypeError("The value of 'spec#/$defs/ApiKey/properties/last_used_at' does not match schema definition.")
@@ -3240,50 +3388,92 @@ return json + JSON_STR_END_OBJECT
         throw new Error('"last_used_at" is required!')
       }
       
-      const value_metadata_10 = obj["metadata"]
-      if (value_metadata_10 !== undefined) {
-        json += ",\"metadata\":"
-        json += anonymous5(value_metadata_10)
-      } else {
-        throw new Error('"metadata" is required!')
-      }
-      
-      const value_created_at_12 = obj["created_at"]
-      if (value_created_at_12 !== undefined) {
-        json += ",\"created_at\":"
-        json += asDateTime(value_created_at_12)
-      } else {
-        throw new Error('"created_at" is required!')
-      }
-      
-      const value_updated_at_13 = obj["updated_at"]
-      if (value_updated_at_13 !== undefined) {
-        json += ",\"updated_at\":"
-        json += asDateTime(value_updated_at_13)
-      } else {
-        throw new Error('"updated_at" is required!')
-      }
-      
-      const value_revoked_at_14 = obj["revoked_at"]
-      if (value_revoked_at_14 !== undefined) {
-        json += ",\"revoked_at\":"
+      const value_last_used_ip_11 = obj["last_used_ip"]
+      if (value_last_used_ip_11 !== undefined) {
+        json += ",\"last_used_ip\":"
         
-          if (value_revoked_at_14 === null) {
+          if (value_last_used_ip_11 === null) {
             json += JSON_STR_NULL
           }
           
           else if(
-            typeof value_revoked_at_14 === "string" ||
-            value_revoked_at_14 === null ||
-            value_revoked_at_14 instanceof Date ||
-            value_revoked_at_14 instanceof RegExp ||
+            typeof value_last_used_ip_11 === "string" ||
+            value_last_used_ip_11 === null ||
+            value_last_used_ip_11 instanceof Date ||
+            value_last_used_ip_11 instanceof RegExp ||
             (
-              typeof value_revoked_at_14 === "object" &&
-              typeof value_revoked_at_14.toString === "function" &&
-              value_revoked_at_14.toString !== Object.prototype.toString
+              typeof value_last_used_ip_11 === "object" &&
+              typeof value_last_used_ip_11.toString === "function" &&
+              value_last_used_ip_11.toString !== Object.prototype.toString
             )
           ) {
-            json += asDateTime(value_revoked_at_14)
+            
+        if (typeof value_last_used_ip_11 !== 'string') {
+          if (value_last_used_ip_11 === null) {
+            json += JSON_STR_EMPTY_STRING
+          } else if (value_last_used_ip_11 instanceof Date) {
+            json += JSON_STR_QUOTE + value_last_used_ip_11.toISOString() + JSON_STR_QUOTE
+          } else if (value_last_used_ip_11 instanceof RegExp) {
+            json += asString(value_last_used_ip_11.source)
+          } else {
+            json += asString(value_last_used_ip_11.toString())
+          }
+        } else {
+          json += asString(value_last_used_ip_11)
+        }
+        
+          }
+        
+    else throw new TypeError("The value of 'spec#/$defs/ApiKey/properties/last_used_ip' does not match schema definition.")
+  
+      } else {
+        throw new Error('"last_used_ip" is required!')
+      }
+      
+      const value_metadata_12 = obj["metadata"]
+      if (value_metadata_12 !== undefined) {
+        json += ",\"metadata\":"
+        json += anonymous6(value_metadata_12)
+      } else {
+        throw new Error('"metadata" is required!')
+      }
+      
+      const value_created_at_14 = obj["created_at"]
+      if (value_created_at_14 !== undefined) {
+        json += ",\"created_at\":"
+        json += asDateTime(value_created_at_14)
+      } else {
+        throw new Error('"created_at" is required!')
+      }
+      
+      const value_updated_at_15 = obj["updated_at"]
+      if (value_updated_at_15 !== undefined) {
+        json += ",\"updated_at\":"
+        json += asDateTime(value_updated_at_15)
+      } else {
+        throw new Error('"updated_at" is required!')
+      }
+      
+      const value_revoked_at_16 = obj["revoked_at"]
+      if (value_revoked_at_16 !== undefined) {
+        json += ",\"revoked_at\":"
+        
+          if (value_revoked_at_16 === null) {
+            json += JSON_STR_NULL
+          }
+          
+          else if(
+            typeof value_revoked_at_16 === "string" ||
+            value_revoked_at_16 === null ||
+            value_revoked_at_16 instanceof Date ||
+            value_revoked_at_16 instanceof RegExp ||
+            (
+              typeof value_revoked_at_16 === "object" &&
+              typeof value_revoked_at_16.toString === "function" &&
+              value_revoked_at_16.toString !== Object.prototype.toString
+            )
+          ) {
+            json += asDateTime(value_revoked_at_16)
           }
         
     else throw new TypeError("The value of 'spec#/$defs/ApiKey/properties/revoked_at' does not match schema definition.")
@@ -3292,29 +3482,29 @@ return json + JSON_STR_END_OBJECT
         throw new Error('"revoked_at" is required!')
       }
       
-      const value_replaced_by_15 = obj["replaced_by"]
-      if (value_replaced_by_15 !== undefined) {
+      const value_replaced_by_17 = obj["replaced_by"]
+      if (value_replaced_by_17 !== undefined) {
         json += ",\"replaced_by\":"
         
-      if((validate_0 || (validate_0 = validator.getSchemaValidator("spec#/$defs/ApiKeyId")))(value_replaced_by_15)) {
+      if((validate_0 || (validate_0 = validator.getSchemaValidator("spec#/$defs/ApiKeyId")))(value_replaced_by_17)) {
         
-        if (typeof value_replaced_by_15 !== 'string') {
-          if (value_replaced_by_15 === null) {
+        if (typeof value_replaced_by_17 !== 'string') {
+          if (value_replaced_by_17 === null) {
             json += JSON_STR_EMPTY_STRING
-          } else if (value_replaced_by_15 instanceof Date) {
-            json += JSON_STR_QUOTE + value_replaced_by_15.toISOString() + JSON_STR_QUOTE
-          } else if (value_replaced_by_15 instanceof RegExp) {
-            json += asString(value_replaced_by_15.source)
+          } else if (value_replaced_by_17 instanceof Date) {
+            json += JSON_STR_QUOTE + value_replaced_by_17.toISOString() + JSON_STR_QUOTE
+          } else if (value_replaced_by_17 instanceof RegExp) {
+            json += asString(value_replaced_by_17.source)
           } else {
-            json += asString(value_replaced_by_15.toString())
+            json += asString(value_replaced_by_17.toString())
           }
         } else {
-          json += asString(value_replaced_by_15)
+          json += asString(value_replaced_by_17)
         }
         
       }
     
-      else if((validate_1 || (validate_1 = validator.getSchemaValidator("spec#/$defs/ApiKey/properties/replaced_by/anyOf/1")))(value_replaced_by_15)) {
+      else if((validate_1 || (validate_1 = validator.getSchemaValidator("spec#/$defs/ApiKey/properties/replaced_by/anyOf/1")))(value_replaced_by_17)) {
         json += JSON_STR_NULL
       }
     
@@ -3324,29 +3514,29 @@ return json + JSON_STR_END_OBJECT
         throw new Error('"replaced_by" is required!')
       }
       
-      const value_created_by_key_16 = obj["created_by_key"]
-      if (value_created_by_key_16 !== undefined) {
+      const value_created_by_key_18 = obj["created_by_key"]
+      if (value_created_by_key_18 !== undefined) {
         json += ",\"created_by_key\":"
         
-      if((validate_0 || (validate_0 = validator.getSchemaValidator("spec#/$defs/ApiKeyId")))(value_created_by_key_16)) {
+      if((validate_0 || (validate_0 = validator.getSchemaValidator("spec#/$defs/ApiKeyId")))(value_created_by_key_18)) {
         
-        if (typeof value_created_by_key_16 !== 'string') {
-          if (value_created_by_key_16 === null) {
+        if (typeof value_created_by_key_18 !== 'string') {
+          if (value_created_by_key_18 === null) {
             json += JSON_STR_EMPTY_STRING
-          } else if (value_created_by_key_16 instanceof Date) {
-            json += JSON_STR_QUOTE + value_created_by_key_16.toISOString() + JSON_STR_QUOTE
-          } else if (value_created_by_key_16 instanceof RegExp) {
-            json += asString(value_created_by_key_16.source)
+          } else if (value_created_by_key_18 instanceof Date) {
+            json += JSON_STR_QUOTE + value_created_by_key_18.toISOString() + JSON_STR_QUOTE
+          } else if (value_created_by_key_18 instanceof RegExp) {
+            json += asString(value_created_by_key_18.source)
           } else {
-            json += asString(value_created_by_key_16.toString())
+            json += asString(value_created_by_key_18.toString())
           }
         } else {
-          json += asString(value_created_by_key_16)
+          json += asString(value_created_by_key_18)
         }
         
       }
     
-      else if((validate_2 || (validate_2 = validator.getSchemaValidator("spec#/$defs/ApiKey/properties/created_by_key/anyOf/1")))(value_created_by_key_16)) {
+      else if((validate_2 || (validate_2 = validator.getSchemaValidator("spec#/$defs/ApiKey/properties/created_by_key/anyOf/1")))(value_created_by_key_18)) {
         json += JSON_STR_NULL
       }
     
@@ -3386,7 +3576,7 @@ return json + JSON_STR_END_OBJECT
     }
 
       // "spec#/$defs/Pagination"
-      function anonymous6 (input) {
+      function anonymous7 (input) {
         const obj = (input && typeof input.toJSON === 'function')
     ? input.toJSON()
     : input
@@ -3395,70 +3585,70 @@ return json + JSON_STR_END_OBJECT
         let json = ''
 
         
-      const value_page_19 = obj["page"]
-      if (value_page_19 !== undefined) {
+      const value_page_21 = obj["page"]
+      if (value_page_21 !== undefined) {
         json += "{\"page\":"
-        json += asInteger(value_page_19)
+        json += asInteger(value_page_21)
       } else {
         throw new Error('"page" is required!')
       }
       
-      const value_limit_20 = obj["limit"]
-      if (value_limit_20 !== undefined) {
+      const value_limit_22 = obj["limit"]
+      if (value_limit_22 !== undefined) {
         json += ",\"limit\":"
-        json += asInteger(value_limit_20)
+        json += asInteger(value_limit_22)
       } else {
         throw new Error('"limit" is required!')
       }
       
-      const value_total_21 = obj["total"]
-      if (value_total_21 !== undefined) {
+      const value_total_23 = obj["total"]
+      if (value_total_23 !== undefined) {
         json += ",\"total\":"
-        json += asInteger(value_total_21)
+        json += asInteger(value_total_23)
       } else {
         throw new Error('"total" is required!')
       }
       
-      const value_total_pages_22 = obj["total_pages"]
-      if (value_total_pages_22 !== undefined) {
+      const value_total_pages_24 = obj["total_pages"]
+      if (value_total_pages_24 !== undefined) {
         json += ",\"total_pages\":"
-        json += asInteger(value_total_pages_22)
+        json += asInteger(value_total_pages_24)
       } else {
         throw new Error('"total_pages" is required!')
       }
       
-      const value_next_cursor_23 = obj["next_cursor"]
-      if (value_next_cursor_23 !== undefined) {
+      const value_next_cursor_25 = obj["next_cursor"]
+      if (value_next_cursor_25 !== undefined) {
         json += ",\"next_cursor\":"
         
-          if (value_next_cursor_23 === null) {
+          if (value_next_cursor_25 === null) {
             json += JSON_STR_NULL
           }
           
           else if(
-            typeof value_next_cursor_23 === "string" ||
-            value_next_cursor_23 === null ||
-            value_next_cursor_23 instanceof Date ||
-            value_next_cursor_23 instanceof RegExp ||
+            typeof value_next_cursor_25 === "string" ||
+            value_next_cursor_25 === null ||
+            value_next_cursor_25 instanceof Date ||
+            value_next_cursor_25 instanceof RegExp ||
             (
-              typeof value_next_cursor_23 === "object" &&
-              typeof value_next_cursor_23.toString === "function" &&
-              value_next_cursor_23.toString !== Object.prototype.toString
+              typeof value_next_cursor_25 === "object" &&
+              typeof value_next_cursor_25.toString === "function" &&
+              value_next_cursor_25.toString !== Object.prototype.toString
             )
           ) {
             
-        if (typeof value_next_cursor_23 !== 'string') {
-          if (value_next_cursor_23 === null) {
+        if (typeof value_next_cursor_25 !== 'string') {
+          if (value_next_cursor_25 === null) {
             json += JSON_STR_EMPTY_STRING
-          } else if (value_next_cursor_23 instanceof Date) {
-            json += JSON_STR_QUOTE + value_next_cursor_23.toISOString() + JSON_STR_QUOTE
-          } else if (value_next_cursor_23 instanceof RegExp) {
-            json += asString(value_next_cursor_23.source)
+          } else if (value_next_cursor_25 instanceof Date) {
+            json += JSON_STR_QUOTE + value_next_cursor_25.toISOString() + JSON_STR_QUOTE
+          } else if (value_next_cursor_25 instanceof RegExp) {
+            json += asString(value_next_cursor_25.source)
           } else {
-            json += asString(value_next_cursor_23.toString())
+            json += asString(value_next_cursor_25.toString())
           }
         } else {
-          json += asString(value_next_cursor_23)
+          json += asString(value_next_cursor_25)
         }
         
           }
@@ -3492,10 +3682,10 @@ return json + JSON_STR_END_OBJECT
         throw new Error('"data" is required!')
       }
       
-      const value_pagination_17 = obj["pagination"]
-      if (value_pagination_17 !== undefined) {
+      const value_pagination_19 = obj["pagination"]
+      if (value_pagination_19 !== undefined) {
         json += ",\"pagination\":"
-        json += anonymous6(value_pagination_17)
+        json += anonymous7(value_pagination_19)
       } else {
         throw new Error('"pagination" is required!')
       }
@@ -3516,7 +3706,7 @@ return json + JSON_STR_END_OBJECT
   const serializer = Serializer.restoreFromState(serializerState)
 
   const Validator = require('fast-json-stringify/lib/validator')
-const validatorState = {"ajvOptions":{},"ajvSchemas":{"spec":{"$id":"spec","$defs":{"ApiKeyWithSecret":{"type":"object","required":["id","name","start","scopes","project_ids","expires_at","last_used_at","metadata","created_at","updated_at","revoked_at","replaced_by","created_by_key","key"],"properties":{"id":{"$ref":"spec#/$defs/ApiKeyId"},"name":{"type":["string","object"],"fjs_type":"string"},"start":{"type":["string","object"],"fjs_type":"string"},"scopes":{"type":"array","items":{"$ref":"spec#/$defs/Scope"}},"project_ids":{"type":["array","null"],"items":{"$ref":"spec#/$defs/ProjectId"}},"expires_at":{"type":["string","null","object"],"format":"date-time","fjs_type":"string"},"last_used_at":{"type":["string","null","object"],"format":"date-time","fjs_type":"string"},"metadata":{"$ref":"spec#/$defs/Metadata"},"created_at":{"$ref":"spec#/$defs/Timestamp"},"updated_at":{"$ref":"spec#/$defs/Timestamp"},"revoked_at":{"type":["string","null","object"],"format":"date-time","fjs_type":"string"},"replaced_by":{"anyOf":[{"$ref":"spec#/$defs/ApiKeyId"},{"type":"null"}]},"created_by_key":{"anyOf":[{"$ref":"spec#/$defs/ApiKeyId"},{"type":"null"}]},"key":{"type":["string","object"],"pattern":"^plat_(live|test)_[0-9A-Za-z]{49}$","fjs_type":"string"}},"additionalProperties":false},"ApiKeyId":{"type":["string","object"],"pattern":"^key_[0-7][0-9a-hjkmnp-tv-z]{25}$","fjs_type":"string"},"Scope":{"type":["string","object"],"enum":["user:read","user:write","projects:read","projects:write","storage:read","storage:write","ai:read","ai:write","payments:read","payments:write","webhooks:read","webhooks:write","keys:write","admin"],"fjs_type":"string"},"ProjectId":{"type":["string","object"],"pattern":"^prj_[0-7][0-9a-hjkmnp-tv-z]{25}$","fjs_type":"string"},"Metadata":{"type":"object","maxProperties":16,"propertyNames":{"minLength":1,"maxLength":64},"additionalProperties":{"type":["string","object"],"maxLength":512,"fjs_type":"string"}},"Timestamp":{"type":["string","object"],"format":"date-time","fjs_type":"string"}}}}}
+const validatorState = {"ajvOptions":{},"ajvSchemas":{"spec":{"$id":"spec","$defs":{"ApiKeyWithSecret":{"type":"object","required":["id","name","start","scopes","project_ids","allowed_addresses","expires_at","last_used_at","last_used_ip","metadata","created_at","updated_at","revoked_at","replaced_by","created_by_key","key"],"properties":{"id":{"$ref":"spec#/$defs/ApiKeyId"},"name":{"type":["string","object"],"fjs_type":"string"},"start":{"type":["string","object"],"fjs_type":"string"},"scopes":{"type":"array","items":{"$ref":"spec#/$defs/Scope"}},"project_ids":{"type":["array","null"],"items":{"$ref":"spec#/$defs/ProjectId"}},"allowed_addresses":{"type":["array","null"],"items":{"type":["string","object"],"fjs_type":"string"}},"expires_at":{"type":["string","null","object"],"format":"date-time","fjs_type":"string"},"last_used_at":{"type":["string","null","object"],"format":"date-time","fjs_type":"string"},"last_used_ip":{"type":["string","null","object"],"fjs_type":"string"},"metadata":{"$ref":"spec#/$defs/Metadata"},"created_at":{"$ref":"spec#/$defs/Timestamp"},"updated_at":{"$ref":"spec#/$defs/Timestamp"},"revoked_at":{"type":["string","null","object"],"format":"date-time","fjs_type":"string"},"replaced_by":{"anyOf":[{"$ref":"spec#/$defs/ApiKeyId"},{"type":"null"}]},"created_by_key":{"anyOf":[{"$ref":"spec#/$defs/ApiKeyId"},{"type":"null"}]},"key":{"type":["string","object"],"pattern":"^plat_(live|test)_[0-9A-Za-z]{49}$","fjs_type":"string"}},"additionalProperties":false},"ApiKeyId":{"type":["string","object"],"pattern":"^key_[0-7][0-9a-hjkmnp-tv-z]{25}$","fjs_type":"string"},"Scope":{"type":["string","object"],"enum":["user:read","user:write","projects:read","projects:write","storage:read","storage:write","ai:read","ai:write","payments:read","payments:write","webhooks:read","webhooks:write","keys:write","admin"],"fjs_type":"string"},"ProjectId":{"type":["string","object"],"pattern":"^prj_[0-7][0-9a-hjkmnp-tv-z]{25}$","fjs_type":"string"},"Metadata":{"type":"object","maxProperties":16,"propertyNames":{"minLength":1,"maxLength":64},"additionalProperties":{"type":["string","object"],"maxLength":512,"fjs_type":"string"}},"Timestamp":{"type":["string","object"],"format":"date-time","fjs_type":"string"}}}}}
 const validator = Validator.restoreFromState(validatorState)
 
 
@@ -3666,8 +3856,64 @@ const asInteger = serializer.asInteger.bind(serializer)
       return json + JSON_STR_END_ARRAY
     }
 
+    function anonymous3 (obj) {
+      // "spec#/$defs/ApiKeyWithSecret/properties/allowed_addresses"
+      let json = ''
+  
+    if (obj === null) return JSON_STR_EMPTY_ARRAY
+    if (!Array.isArray(obj)) {
+      throw new TypeError("The value of 'spec#/$defs/ApiKeyWithSecret/properties/allowed_addresses' does not match schema definition.")
+    }
+    const arrayLength = obj.length
+  
+      if (typeof arrayLength === 'number' && arrayLength >= 8 && Number.isInteger(arrayLength) && arrayLength <= 0xffffffff) {
+        return asPlainStringArray(obj, arrayLength)
+      }
+      
+    json += JSON_STR_BEGIN_ARRAY
+  
+      if (arrayLength > 0) {
+        const value = obj[0]
+        
+        if (typeof value !== 'string') {
+          if (value === null) {
+            json += JSON_STR_EMPTY_STRING
+          } else if (value instanceof Date) {
+            json += JSON_STR_QUOTE + value.toISOString() + JSON_STR_QUOTE
+          } else if (value instanceof RegExp) {
+            json += asString(value.source)
+          } else {
+            json += asString(value.toString())
+          }
+        } else {
+          json += asString(value)
+        }
+        
+        for (let i = 1; i < arrayLength; i++) {
+          json += JSON_STR_COMMA
+          const value = obj[i]
+          
+        if (typeof value !== 'string') {
+          if (value === null) {
+            json += JSON_STR_EMPTY_STRING
+          } else if (value instanceof Date) {
+            json += JSON_STR_QUOTE + value.toISOString() + JSON_STR_QUOTE
+          } else if (value instanceof RegExp) {
+            json += asString(value.source)
+          } else {
+            json += asString(value.toString())
+          }
+        } else {
+          json += asString(value)
+        }
+        
+        }
+      }
+      return json + JSON_STR_END_ARRAY
+    }
+
       // "spec#/$defs/Metadata"
-      function anonymous3 (input) {
+      function anonymous4 (input) {
         const obj = (input && typeof input.toJSON === 'function')
     ? input.toJSON()
     : input
@@ -3675,7 +3921,7 @@ const asInteger = serializer.asInteger.bind(serializer)
         if (obj === null) return JSON_STR_EMPTY_OBJECT
         let json = ''
 
-        let addComma_9 = false
+        let addComma_11 = false
 
     for (const key of Object.keys(obj)) {
       if (
@@ -3686,7 +3932,7 @@ const asInteger = serializer.asInteger.bind(serializer)
       ) continue
       const value = obj[key]
   
-        json += addComma_9 ? JSON_STR_COMMA : ((addComma_9 = true), JSON_STR_BEGIN_OBJECT)
+        json += addComma_11 ? JSON_STR_COMMA : ((addComma_11 = true), JSON_STR_BEGIN_OBJECT)
         json += asString(key) + JSON_STR_COLONS
         
         if (typeof value !== 'string') {
@@ -3705,7 +3951,7 @@ const asInteger = serializer.asInteger.bind(serializer)
         
       
     }
-  if (!addComma_9) json += JSON_STR_BEGIN_OBJECT
+  if (!addComma_11) json += JSON_STR_BEGIN_OBJECT
 
 return json + JSON_STR_END_OBJECT
 
@@ -3814,26 +4060,44 @@ return json + JSON_STR_END_OBJECT
         throw new Error('"project_ids" is required!')
       }
       
-      const value_expires_at_6 = obj["expires_at"]
-      if (value_expires_at_6 !== undefined) {
+      const value_allowed_addresses_6 = obj["allowed_addresses"]
+      if (value_allowed_addresses_6 !== undefined) {
+        json += ",\"allowed_addresses\":"
+        
+          if (value_allowed_addresses_6 === null) {
+            json += JSON_STR_NULL
+          }
+          
+          else if(Array.isArray(value_allowed_addresses_6)) {
+            json += anonymous3(value_allowed_addresses_6)
+          }
+        
+    else throw new TypeError("The value of 'spec#/$defs/ApiKeyWithSecret/properties/allowed_addresses' does not match schema definition.")
+  
+      } else {
+        throw new Error('"allowed_addresses" is required!')
+      }
+      
+      const value_expires_at_7 = obj["expires_at"]
+      if (value_expires_at_7 !== undefined) {
         json += ",\"expires_at\":"
         
-          if (value_expires_at_6 === null) {
+          if (value_expires_at_7 === null) {
             json += JSON_STR_NULL
           }
           
           else if(
-            typeof value_expires_at_6 === "string" ||
-            value_expires_at_6 === null ||
-            value_expires_at_6 instanceof Date ||
-            value_expires_at_6 instanceof RegExp ||
+            typeof value_expires_at_7 === "string" ||
+            value_expires_at_7 === null ||
+            value_expires_at_7 instanceof Date ||
+            value_expires_at_7 instanceof RegExp ||
             (
-              typeof value_expires_at_6 === "object" &&
-              typeof value_expires_at_6.toString === "function" &&
-              value_expires_at_6.toString !== Object.prototype.toString
+              typeof value_expires_at_7 === "object" &&
+              typeof value_expires_at_7.toString === "function" &&
+              value_expires_at_7.toString !== Object.prototype.toString
             )
           ) {
-            json += asDateTime(value_expires_at_6)
+            json += asDateTime(value_expires_at_7)
           }
         
     else throw new TypeError("The value of 'spec#/$defs/ApiKeyWithSecret/properties/expires_at' does not match schema definition.")
@@ -3842,26 +4106,26 @@ return json + JSON_STR_END_OBJECT
         throw new Error('"expires_at" is required!')
       }
       
-      const value_last_used_at_7 = obj["last_used_at"]
-      if (value_last_used_at_7 !== undefined) {
+      const value_last_used_at_8 = obj["last_used_at"]
+      if (value_last_used_at_8 !== undefined) {
         json += ",\"last_used_at\":"
         
-          if (value_last_used_at_7 === null) {
+          if (value_last_used_at_8 === null) {
             json += JSON_STR_NULL
           }
           
           else if(
-            typeof value_last_used_at_7 === "string" ||
-            value_last_used_at_7 === null ||
-            value_last_used_at_7 instanceof Date ||
-            value_last_used_at_7 instanceof RegExp ||
+            typeof value_last_used_at_8 === "string" ||
+            value_last_used_at_8 === null ||
+            value_last_used_at_8 instanceof Date ||
+            value_last_used_at_8 instanceof RegExp ||
             (
-              typeof value_last_used_at_7 === "object" &&
-              typeof value_last_used_at_7.toString === "function" &&
-              value_last_used_at_7.toString !== Object.prototype.toString
+              typeof value_last_used_at_8 === "object" &&
+              typeof value_last_used_at_8.toString === "function" &&
+              value_last_used_at_8.toString !== Object.prototype.toString
             )
           ) {
-            json += asDateTime(value_last_used_at_7)
+            json += asDateTime(value_last_used_at_8)
           }
         
     else throw new TypeError("The value of 'spec#/$defs/ApiKeyWithSecret/properties/last_used_at' does not match schema definition.")
@@ -3870,50 +4134,92 @@ return json + JSON_STR_END_OBJECT
         throw new Error('"last_used_at" is required!')
       }
       
-      const value_metadata_8 = obj["metadata"]
-      if (value_metadata_8 !== undefined) {
-        json += ",\"metadata\":"
-        json += anonymous3(value_metadata_8)
-      } else {
-        throw new Error('"metadata" is required!')
-      }
-      
-      const value_created_at_10 = obj["created_at"]
-      if (value_created_at_10 !== undefined) {
-        json += ",\"created_at\":"
-        json += asDateTime(value_created_at_10)
-      } else {
-        throw new Error('"created_at" is required!')
-      }
-      
-      const value_updated_at_11 = obj["updated_at"]
-      if (value_updated_at_11 !== undefined) {
-        json += ",\"updated_at\":"
-        json += asDateTime(value_updated_at_11)
-      } else {
-        throw new Error('"updated_at" is required!')
-      }
-      
-      const value_revoked_at_12 = obj["revoked_at"]
-      if (value_revoked_at_12 !== undefined) {
-        json += ",\"revoked_at\":"
+      const value_last_used_ip_9 = obj["last_used_ip"]
+      if (value_last_used_ip_9 !== undefined) {
+        json += ",\"last_used_ip\":"
         
-          if (value_revoked_at_12 === null) {
+          if (value_last_used_ip_9 === null) {
             json += JSON_STR_NULL
           }
           
           else if(
-            typeof value_revoked_at_12 === "string" ||
-            value_revoked_at_12 === null ||
-            value_revoked_at_12 instanceof Date ||
-            value_revoked_at_12 instanceof RegExp ||
+            typeof value_last_used_ip_9 === "string" ||
+            value_last_used_ip_9 === null ||
+            value_last_used_ip_9 instanceof Date ||
+            value_last_used_ip_9 instanceof RegExp ||
             (
-              typeof value_revoked_at_12 === "object" &&
-              typeof value_revoked_at_12.toString === "function" &&
-              value_revoked_at_12.toString !== Object.prototype.toString
+              typeof value_last_used_ip_9 === "object" &&
+              typeof value_last_used_ip_9.toString === "function" &&
+              value_last_used_ip_9.toString !== Object.prototype.toString
             )
           ) {
-            json += asDateTime(value_revoked_at_12)
+            
+        if (typeof value_last_used_ip_9 !== 'string') {
+          if (value_last_used_ip_9 === null) {
+            json += JSON_STR_EMPTY_STRING
+          } else if (value_last_used_ip_9 instanceof Date) {
+            json += JSON_STR_QUOTE + value_last_used_ip_9.toISOString() + JSON_STR_QUOTE
+          } else if (value_last_used_ip_9 instanceof RegExp) {
+            json += asString(value_last_used_ip_9.source)
+          } else {
+            json += asString(value_last_used_ip_9.toString())
+          }
+        } else {
+          json += asString(value_last_used_ip_9)
+        }
+        
+          }
+        
+    else throw new TypeError("The value of 'spec#/$defs/ApiKeyWithSecret/properties/last_used_ip' does not match schema definition.")
+  
+      } else {
+        throw new Error('"last_used_ip" is required!')
+      }
+      
+      const value_metadata_10 = obj["metadata"]
+      if (value_metadata_10 !== undefined) {
+        json += ",\"metadata\":"
+        json += anonymous4(value_metadata_10)
+      } else {
+        throw new Error('"metadata" is required!')
+      }
+      
+      const value_created_at_12 = obj["created_at"]
+      if (value_created_at_12 !== undefined) {
+        json += ",\"created_at\":"
+        json += asDateTime(value_created_at_12)
+      } else {
+        throw new Error('"created_at" is required!')
+      }
+      
+      const value_updated_at_13 = obj["updated_at"]
+      if (value_updated_at_13 !== undefined) {
+        json += ",\"updated_at\":"
+        json += asDateTime(value_updated_at_13)
+      } else {
+        throw new Error('"updated_at" is required!')
+      }
+      
+      const value_revoked_at_14 = obj["revoked_at"]
+      if (value_revoked_at_14 !== undefined) {
+        json += ",\"revoked_at\":"
+        
+          if (value_revoked_at_14 === null) {
+            json += JSON_STR_NULL
+          }
+          
+          else if(
+            typeof value_revoked_at_14 === "string" ||
+            value_revoked_at_14 === null ||
+            value_revoked_at_14 instanceof Date ||
+            value_revoked_at_14 instanceof RegExp ||
+            (
+              typeof value_revoked_at_14 === "object" &&
+              typeof value_revoked_at_14.toString === "function" &&
+              value_revoked_at_14.toString !== Object.prototype.toString
+            )
+          ) {
+            json += asDateTime(value_revoked_at_14)
           }
         
     else throw new TypeError("The value of 'spec#/$defs/ApiKeyWithSecret/properties/revoked_at' does not match schema definition.")
@@ -3922,29 +4228,29 @@ return json + JSON_STR_END_OBJECT
         throw new Error('"revoked_at" is required!')
       }
       
-      const value_replaced_by_13 = obj["replaced_by"]
-      if (value_replaced_by_13 !== undefined) {
+      const value_replaced_by_15 = obj["replaced_by"]
+      if (value_replaced_by_15 !== undefined) {
         json += ",\"replaced_by\":"
         
-      if((validate_0 || (validate_0 = validator.getSchemaValidator("spec#/$defs/ApiKeyId")))(value_replaced_by_13)) {
+      if((validate_0 || (validate_0 = validator.getSchemaValidator("spec#/$defs/ApiKeyId")))(value_replaced_by_15)) {
         
-        if (typeof value_replaced_by_13 !== 'string') {
-          if (value_replaced_by_13 === null) {
+        if (typeof value_replaced_by_15 !== 'string') {
+          if (value_replaced_by_15 === null) {
             json += JSON_STR_EMPTY_STRING
-          } else if (value_replaced_by_13 instanceof Date) {
-            json += JSON_STR_QUOTE + value_replaced_by_13.toISOString() + JSON_STR_QUOTE
-          } else if (value_replaced_by_13 instanceof RegExp) {
-            json += asString(value_replaced_by_13.source)
+          } else if (value_replaced_by_15 instanceof Date) {
+            json += JSON_STR_QUOTE + value_replaced_by_15.toISOString() + JSON_STR_QUOTE
+          } else if (value_replaced_by_15 instanceof RegExp) {
+            json += asString(value_replaced_by_15.source)
           } else {
-            json += asString(value_replaced_by_13.toString())
+            json += asString(value_replaced_by_15.toString())
           }
         } else {
-          json += asString(value_replaced_by_13)
+          json += asString(value_replaced_by_15)
         }
         
       }
     
-      else if((validate_1 || (validate_1 = validator.getSchemaValidator("spec#/$defs/ApiKeyWithSecret/properties/replaced_by/anyOf/1")))(value_replaced_by_13)) {
+      else if((validate_1 || (validate_1 = validator.getSchemaValidator("spec#/$defs/ApiKeyWithSecret/properties/replaced_by/anyOf/1")))(value_replaced_by_15)) {
         json += JSON_STR_NULL
       }
     
@@ -3954,29 +4260,29 @@ return json + JSON_STR_END_OBJECT
         throw new Error('"replaced_by" is required!')
       }
       
-      const value_created_by_key_14 = obj["created_by_key"]
-      if (value_created_by_key_14 !== undefined) {
+      const value_created_by_key_16 = obj["created_by_key"]
+      if (value_created_by_key_16 !== undefined) {
         json += ",\"created_by_key\":"
         
-      if((validate_0 || (validate_0 = validator.getSchemaValidator("spec#/$defs/ApiKeyId")))(value_created_by_key_14)) {
+      if((validate_0 || (validate_0 = validator.getSchemaValidator("spec#/$defs/ApiKeyId")))(value_created_by_key_16)) {
         
-        if (typeof value_created_by_key_14 !== 'string') {
-          if (value_created_by_key_14 === null) {
+        if (typeof value_created_by_key_16 !== 'string') {
+          if (value_created_by_key_16 === null) {
             json += JSON_STR_EMPTY_STRING
-          } else if (value_created_by_key_14 instanceof Date) {
-            json += JSON_STR_QUOTE + value_created_by_key_14.toISOString() + JSON_STR_QUOTE
-          } else if (value_created_by_key_14 instanceof RegExp) {
-            json += asString(value_created_by_key_14.source)
+          } else if (value_created_by_key_16 instanceof Date) {
+            json += JSON_STR_QUOTE + value_created_by_key_16.toISOString() + JSON_STR_QUOTE
+          } else if (value_created_by_key_16 instanceof RegExp) {
+            json += asString(value_created_by_key_16.source)
           } else {
-            json += asString(value_created_by_key_14.toString())
+            json += asString(value_created_by_key_16.toString())
           }
         } else {
-          json += asString(value_created_by_key_14)
+          json += asString(value_created_by_key_16)
         }
         
       }
     
-      else if((validate_2 || (validate_2 = validator.getSchemaValidator("spec#/$defs/ApiKeyWithSecret/properties/created_by_key/anyOf/1")))(value_created_by_key_14)) {
+      else if((validate_2 || (validate_2 = validator.getSchemaValidator("spec#/$defs/ApiKeyWithSecret/properties/created_by_key/anyOf/1")))(value_created_by_key_16)) {
         json += JSON_STR_NULL
       }
     
@@ -3986,22 +4292,22 @@ return json + JSON_STR_END_OBJECT
         throw new Error('"created_by_key" is required!')
       }
       
-      const value_key_15 = obj["key"]
-      if (value_key_15 !== undefined) {
+      const value_key_17 = obj["key"]
+      if (value_key_17 !== undefined) {
         json += ",\"key\":"
         
-        if (typeof value_key_15 !== 'string') {
-          if (value_key_15 === null) {
+        if (typeof value_key_17 !== 'string') {
+          if (value_key_17 === null) {
             json += JSON_STR_EMPTY_STRING
-          } else if (value_key_15 instanceof Date) {
-            json += JSON_STR_QUOTE + value_key_15.toISOString() + JSON_STR_QUOTE
-          } else if (value_key_15 instanceof RegExp) {
-            json += asString(value_key_15.source)
+          } else if (value_key_17 instanceof Date) {
+            json += JSON_STR_QUOTE + value_key_17.toISOString() + JSON_STR_QUOTE
+          } else if (value_key_17 instanceof RegExp) {
+            json += asString(value_key_17.source)
           } else {
-            json += asString(value_key_15.toString())
+            json += asString(value_key_17.toString())
           }
         } else {
-          json += asString(value_key_15)
+          json += asString(value_key_17)
         }
         
       } else {
@@ -4024,7 +4330,7 @@ return json + JSON_STR_END_OBJECT
   const serializer = Serializer.restoreFromState(serializerState)
 
   const Validator = require('fast-json-stringify/lib/validator')
-const validatorState = {"ajvOptions":{},"ajvSchemas":{"spec":{"$id":"spec","$defs":{"ApiKey":{"type":"object","required":["id","name","start","scopes","project_ids","expires_at","last_used_at","metadata","created_at","updated_at","revoked_at","replaced_by","created_by_key"],"properties":{"id":{"$ref":"spec#/$defs/ApiKeyId"},"name":{"type":["string","object"],"fjs_type":"string"},"start":{"type":["string","object"],"fjs_type":"string"},"scopes":{"type":"array","items":{"$ref":"spec#/$defs/Scope"}},"project_ids":{"type":["array","null"],"items":{"$ref":"spec#/$defs/ProjectId"}},"expires_at":{"type":["string","null","object"],"format":"date-time","fjs_type":"string"},"last_used_at":{"type":["string","null","object"],"format":"date-time","fjs_type":"string"},"metadata":{"$ref":"spec#/$defs/Metadata"},"created_at":{"$ref":"spec#/$defs/Timestamp"},"updated_at":{"$ref":"spec#/$defs/Timestamp"},"revoked_at":{"type":["string","null","object"],"format":"date-time","fjs_type":"string"},"replaced_by":{"anyOf":[{"$ref":"spec#/$defs/ApiKeyId"},{"type":"null"}]},"created_by_key":{"anyOf":[{"$ref":"spec#/$defs/ApiKeyId"},{"type":"null"}]}},"additionalProperties":false},"ApiKeyId":{"type":["string","object"],"pattern":"^key_[0-7][0-9a-hjkmnp-tv-z]{25}$","fjs_type":"string"},"Scope":{"type":["string","object"],"enum":["user:read","user:write","projects:read","projects:write","storage:read","storage:write","ai:read","ai:write","payments:read","payments:write","webhooks:read","webhooks:write","keys:write","admin"],"fjs_type":"string"},"ProjectId":{"type":["string","object"],"pattern":"^prj_[0-7][0-9a-hjkmnp-tv-z]{25}$","fjs_type":"string"},"Metadata":{"type":"object","maxProperties":16,"propertyNames":{"minLength":1,"maxLength":64},"additionalProperties":{"type":["string","object"],"maxLength":512,"fjs_type":"string"}},"Timestamp":{"type":["string","object"],"format":"date-time","fjs_type":"string"}}}}}
+const validatorState = {"ajvOptions":{},"ajvSchemas":{"spec":{"$id":"spec","$defs":{"ApiKey":{"type":"object","required":["id","name","start","scopes","project_ids","allowed_addresses","expires_at","last_used_at","last_used_ip","metadata","created_at","updated_at","revoked_at","replaced_by","created_by_key"],"properties":{"id":{"$ref":"spec#/$defs/ApiKeyId"},"name":{"type":["string","object"],"fjs_type":"string"},"start":{"type":["string","object"],"fjs_type":"string"},"scopes":{"type":"array","items":{"$ref":"spec#/$defs/Scope"}},"project_ids":{"type":["array","null"],"items":{"$ref":"spec#/$defs/ProjectId"}},"allowed_addresses":{"type":["array","null"],"items":{"type":["string","object"],"fjs_type":"string"}},"expires_at":{"type":["string","null","object"],"format":"date-time","fjs_type":"string"},"last_used_at":{"type":["string","null","object"],"format":"date-time","fjs_type":"string"},"last_used_ip":{"type":["string","null","object"],"fjs_type":"string"},"metadata":{"$ref":"spec#/$defs/Metadata"},"created_at":{"$ref":"spec#/$defs/Timestamp"},"updated_at":{"$ref":"spec#/$defs/Timestamp"},"revoked_at":{"type":["string","null","object"],"format":"date-time","fjs_type":"string"},"replaced_by":{"anyOf":[{"$ref":"spec#/$defs/ApiKeyId"},{"type":"null"}]},"created_by_key":{"anyOf":[{"$ref":"spec#/$defs/ApiKeyId"},{"type":"null"}]}},"additionalProperties":false},"ApiKeyId":{"type":["string","object"],"pattern":"^key_[0-7][0-9a-hjkmnp-tv-z]{25}$","fjs_type":"string"},"Scope":{"type":["string","object"],"enum":["user:read","user:write","projects:read","projects:write","storage:read","storage:write","ai:read","ai:write","payments:read","payments:write","webhooks:read","webhooks:write","keys:write","admin"],"fjs_type":"string"},"ProjectId":{"type":["string","object"],"pattern":"^prj_[0-7][0-9a-hjkmnp-tv-z]{25}$","fjs_type":"string"},"Metadata":{"type":"object","maxProperties":16,"propertyNames":{"minLength":1,"maxLength":64},"additionalProperties":{"type":["string","object"],"maxLength":512,"fjs_type":"string"}},"Timestamp":{"type":["string","object"],"format":"date-time","fjs_type":"string"}}}}}
 const validator = Validator.restoreFromState(validatorState)
 
 
@@ -4174,8 +4480,64 @@ const asInteger = serializer.asInteger.bind(serializer)
       return json + JSON_STR_END_ARRAY
     }
 
+    function anonymous3 (obj) {
+      // "spec#/$defs/ApiKey/properties/allowed_addresses"
+      let json = ''
+  
+    if (obj === null) return JSON_STR_EMPTY_ARRAY
+    if (!Array.isArray(obj)) {
+      throw new TypeError("The value of 'spec#/$defs/ApiKey/properties/allowed_addresses' does not match schema definition.")
+    }
+    const arrayLength = obj.length
+  
+      if (typeof arrayLength === 'number' && arrayLength >= 8 && Number.isInteger(arrayLength) && arrayLength <= 0xffffffff) {
+        return asPlainStringArray(obj, arrayLength)
+      }
+      
+    json += JSON_STR_BEGIN_ARRAY
+  
+      if (arrayLength > 0) {
+        const value = obj[0]
+        
+        if (typeof value !== 'string') {
+          if (value === null) {
+            json += JSON_STR_EMPTY_STRING
+          } else if (value instanceof Date) {
+            json += JSON_STR_QUOTE + value.toISOString() + JSON_STR_QUOTE
+          } else if (value instanceof RegExp) {
+            json += asString(value.source)
+          } else {
+            json += asString(value.toString())
+          }
+        } else {
+          json += asString(value)
+        }
+        
+        for (let i = 1; i < arrayLength; i++) {
+          json += JSON_STR_COMMA
+          const value = obj[i]
+          
+        if (typeof value !== 'string') {
+          if (value === null) {
+            json += JSON_STR_EMPTY_STRING
+          } else if (value instanceof Date) {
+            json += JSON_STR_QUOTE + value.toISOString() + JSON_STR_QUOTE
+          } else if (value instanceof RegExp) {
+            json += asString(value.source)
+          } else {
+            json += asString(value.toString())
+          }
+        } else {
+          json += asString(value)
+        }
+        
+        }
+      }
+      return json + JSON_STR_END_ARRAY
+    }
+
       // "spec#/$defs/Metadata"
-      function anonymous3 (input) {
+      function anonymous4 (input) {
         const obj = (input && typeof input.toJSON === 'function')
     ? input.toJSON()
     : input
@@ -4183,7 +4545,7 @@ const asInteger = serializer.asInteger.bind(serializer)
         if (obj === null) return JSON_STR_EMPTY_OBJECT
         let json = ''
 
-        let addComma_9 = false
+        let addComma_11 = false
 
     for (const key of Object.keys(obj)) {
       if (
@@ -4194,7 +4556,7 @@ const asInteger = serializer.asInteger.bind(serializer)
       ) continue
       const value = obj[key]
   
-        json += addComma_9 ? JSON_STR_COMMA : ((addComma_9 = true), JSON_STR_BEGIN_OBJECT)
+        json += addComma_11 ? JSON_STR_COMMA : ((addComma_11 = true), JSON_STR_BEGIN_OBJECT)
         json += asString(key) + JSON_STR_COLONS
         
         if (typeof value !== 'string') {
@@ -4213,7 +4575,7 @@ const asInteger = serializer.asInteger.bind(serializer)
         
       
     }
-  if (!addComma_9) json += JSON_STR_BEGIN_OBJECT
+  if (!addComma_11) json += JSON_STR_BEGIN_OBJECT
 
 return json + JSON_STR_END_OBJECT
 
@@ -4322,26 +4684,44 @@ return json + JSON_STR_END_OBJECT
         throw new Error('"project_ids" is required!')
       }
       
-      const value_expires_at_6 = obj["expires_at"]
-      if (value_expires_at_6 !== undefined) {
+      const value_allowed_addresses_6 = obj["allowed_addresses"]
+      if (value_allowed_addresses_6 !== undefined) {
+        json += ",\"allowed_addresses\":"
+        
+          if (value_allowed_addresses_6 === null) {
+            json += JSON_STR_NULL
+          }
+          
+          else if(Array.isArray(value_allowed_addresses_6)) {
+            json += anonymous3(value_allowed_addresses_6)
+          }
+        
+    else throw new TypeError("The value of 'spec#/$defs/ApiKey/properties/allowed_addresses' does not match schema definition.")
+  
+      } else {
+        throw new Error('"allowed_addresses" is required!')
+      }
+      
+      const value_expires_at_7 = obj["expires_at"]
+      if (value_expires_at_7 !== undefined) {
         json += ",\"expires_at\":"
         
-          if (value_expires_at_6 === null) {
+          if (value_expires_at_7 === null) {
             json += JSON_STR_NULL
           }
           
           else if(
-            typeof value_expires_at_6 === "string" ||
-            value_expires_at_6 === null ||
-            value_expires_at_6 instanceof Date ||
-            value_expires_at_6 instanceof RegExp ||
+            typeof value_expires_at_7 === "string" ||
+            value_expires_at_7 === null ||
+            value_expires_at_7 instanceof Date ||
+            value_expires_at_7 instanceof RegExp ||
             (
-              typeof value_expires_at_6 === "object" &&
-              typeof value_expires_at_6.toString === "function" &&
-              value_expires_at_6.toString !== Object.prototype.toString
+              typeof value_expires_at_7 === "object" &&
+              typeof value_expires_at_7.toString === "function" &&
+              value_expires_at_7.toString !== Object.prototype.toString
             )
           ) {
-            json += asDateTime(value_expires_at_6)
+            json += asDateTime(value_expires_at_7)
           }
         
     else throw new TypeError("The value of 'spec#/$defs/ApiKey/properties/expires_at' does not match schema definition.")
@@ -4350,26 +4730,26 @@ return json + JSON_STR_END_OBJECT
         throw new Error('"expires_at" is required!')
       }
       
-      const value_last_used_at_7 = obj["last_used_at"]
-      if (value_last_used_at_7 !== undefined) {
+      const value_last_used_at_8 = obj["last_used_at"]
+      if (value_last_used_at_8 !== undefined) {
         json += ",\"last_used_at\":"
         
-          if (value_last_used_at_7 === null) {
+          if (value_last_used_at_8 === null) {
             json += JSON_STR_NULL
           }
           
           else if(
-            typeof value_last_used_at_7 === "string" ||
-            value_last_used_at_7 === null ||
-            value_last_used_at_7 instanceof Date ||
-            value_last_used_at_7 instanceof RegExp ||
+            typeof value_last_used_at_8 === "string" ||
+            value_last_used_at_8 === null ||
+            value_last_used_at_8 instanceof Date ||
+            value_last_used_at_8 instanceof RegExp ||
             (
-              typeof value_last_used_at_7 === "object" &&
-              typeof value_last_used_at_7.toString === "function" &&
-              value_last_used_at_7.toString !== Object.prototype.toString
+              typeof value_last_used_at_8 === "object" &&
+              typeof value_last_used_at_8.toString === "function" &&
+              value_last_used_at_8.toString !== Object.prototype.toString
             )
           ) {
-            json += asDateTime(value_last_used_at_7)
+            json += asDateTime(value_last_used_at_8)
           }
         
     else throw new TypeError("The value of 'spec#/$defs/ApiKey/properties/last_used_at' does not match schema definition.")
@@ -4378,50 +4758,92 @@ return json + JSON_STR_END_OBJECT
         throw new Error('"last_used_at" is required!')
       }
       
-      const value_metadata_8 = obj["metadata"]
-      if (value_metadata_8 !== undefined) {
-        json += ",\"metadata\":"
-        json += anonymous3(value_metadata_8)
-      } else {
-        throw new Error('"metadata" is required!')
-      }
-      
-      const value_created_at_10 = obj["created_at"]
-      if (value_created_at_10 !== undefined) {
-        json += ",\"created_at\":"
-        json += asDateTime(value_created_at_10)
-      } else {
-        throw new Error('"created_at" is required!')
-      }
-      
-      const value_updated_at_11 = obj["updated_at"]
-      if (value_updated_at_11 !== undefined) {
-        json += ",\"updated_at\":"
-        json += asDateTime(value_updated_at_11)
-      } else {
-        throw new Error('"updated_at" is required!')
-      }
-      
-      const value_revoked_at_12 = obj["revoked_at"]
-      if (value_revoked_at_12 !== undefined) {
-        json += ",\"revoked_at\":"
+      const value_last_used_ip_9 = obj["last_used_ip"]
+      if (value_last_used_ip_9 !== undefined) {
+        json += ",\"last_used_ip\":"
         
-          if (value_revoked_at_12 === null) {
+          if (value_last_used_ip_9 === null) {
             json += JSON_STR_NULL
           }
           
           else if(
-            typeof value_revoked_at_12 === "string" ||
-            value_revoked_at_12 === null ||
-            value_revoked_at_12 instanceof Date ||
-            value_revoked_at_12 instanceof RegExp ||
+            typeof value_last_used_ip_9 === "string" ||
+            value_last_used_ip_9 === null ||
+            value_last_used_ip_9 instanceof Date ||
+            value_last_used_ip_9 instanceof RegExp ||
             (
-              typeof value_revoked_at_12 === "object" &&
-              typeof value_revoked_at_12.toString === "function" &&
-              value_revoked_at_12.toString !== Object.prototype.toString
+              typeof value_last_used_ip_9 === "object" &&
+              typeof value_last_used_ip_9.toString === "function" &&
+              value_last_used_ip_9.toString !== Object.prototype.toString
             )
           ) {
-            json += asDateTime(value_revoked_at_12)
+            
+        if (typeof value_last_used_ip_9 !== 'string') {
+          if (value_last_used_ip_9 === null) {
+            json += JSON_STR_EMPTY_STRING
+          } else if (value_last_used_ip_9 instanceof Date) {
+            json += JSON_STR_QUOTE + value_last_used_ip_9.toISOString() + JSON_STR_QUOTE
+          } else if (value_last_used_ip_9 instanceof RegExp) {
+            json += asString(value_last_used_ip_9.source)
+          } else {
+            json += asString(value_last_used_ip_9.toString())
+          }
+        } else {
+          json += asString(value_last_used_ip_9)
+        }
+        
+          }
+        
+    else throw new TypeError("The value of 'spec#/$defs/ApiKey/properties/last_used_ip' does not match schema definition.")
+  
+      } else {
+        throw new Error('"last_used_ip" is required!')
+      }
+      
+      const value_metadata_10 = obj["metadata"]
+      if (value_metadata_10 !== undefined) {
+        json += ",\"metadata\":"
+        json += anonymous4(value_metadata_10)
+      } else {
+        throw new Error('"metadata" is required!')
+      }
+      
+      const value_created_at_12 = obj["created_at"]
+      if (value_created_at_12 !== undefined) {
+        json += ",\"created_at\":"
+        json += asDateTime(value_created_at_12)
+      } else {
+        throw new Error('"created_at" is required!')
+      }
+      
+      const value_updated_at_13 = obj["updated_at"]
+      if (value_updated_at_13 !== undefined) {
+        json += ",\"updated_at\":"
+        json += asDateTime(value_updated_at_13)
+      } else {
+        throw new Error('"updated_at" is required!')
+      }
+      
+      const value_revoked_at_14 = obj["revoked_at"]
+      if (value_revoked_at_14 !== undefined) {
+        json += ",\"revoked_at\":"
+        
+          if (value_revoked_at_14 === null) {
+            json += JSON_STR_NULL
+          }
+          
+          else if(
+            typeof value_revoked_at_14 === "string" ||
+            value_revoked_at_14 === null ||
+            value_revoked_at_14 instanceof Date ||
+            value_revoked_at_14 instanceof RegExp ||
+            (
+              typeof value_revoked_at_14 === "object" &&
+              typeof value_revoked_at_14.toString === "function" &&
+              value_revoked_at_14.toString !== Object.prototype.toString
+            )
+          ) {
+            json += asDateTime(value_revoked_at_14)
           }
         
     else throw new TypeError("The value of 'spec#/$defs/ApiKey/properties/revoked_at' does not match schema definition.")
@@ -4430,29 +4852,29 @@ return json + JSON_STR_END_OBJECT
         throw new Error('"revoked_at" is required!')
       }
       
-      const value_replaced_by_13 = obj["replaced_by"]
-      if (value_replaced_by_13 !== undefined) {
+      const value_replaced_by_15 = obj["replaced_by"]
+      if (value_replaced_by_15 !== undefined) {
         json += ",\"replaced_by\":"
         
-      if((validate_0 || (validate_0 = validator.getSchemaValidator("spec#/$defs/ApiKeyId")))(value_replaced_by_13)) {
+      if((validate_0 || (validate_0 = validator.getSchemaValidator("spec#/$defs/ApiKeyId")))(value_replaced_by_15)) {
         
-        if (typeof value_replaced_by_13 !== 'string') {
-          if (value_replaced_by_13 === null) {
+        if (typeof value_replaced_by_15 !== 'string') {
+          if (value_replaced_by_15 === null) {
             json += JSON_STR_EMPTY_STRING
-          } else if (value_replaced_by_13 instanceof Date) {
-            json += JSON_STR_QUOTE + value_replaced_by_13.toISOString() + JSON_STR_QUOTE
-          } else if (value_replaced_by_13 instanceof RegExp) {
-            json += asString(value_replaced_by_13.source)
+          } else if (value_replaced_by_15 instanceof Date) {
+            json += JSON_STR_QUOTE + value_replaced_by_15.toISOString() + JSON_STR_QUOTE
+          } else if (value_replaced_by_15 instanceof RegExp) {
+            json += asString(value_replaced_by_15.source)
           } else {
-            json += asString(value_replaced_by_13.toString())
+            json += asString(value_replaced_by_15.toString())
           }
         } else {
-          json += asString(value_replaced_by_13)
+          json += asString(value_replaced_by_15)
         }
         
       }
     
-      else if((validate_1 || (validate_1 = validator.getSchemaValidator("spec#/$defs/ApiKey/properties/replaced_by/anyOf/1")))(value_replaced_by_13)) {
+      else if((validate_1 || (validate_1 = validator.getSchemaValidator("spec#/$defs/ApiKey/properties/replaced_by/anyOf/1")))(value_replaced_by_15)) {
         json += JSON_STR_NULL
       }
     
@@ -4462,29 +4884,29 @@ return json + JSON_STR_END_OBJECT
         throw new Error('"replaced_by" is required!')
       }
       
-      const value_created_by_key_14 = obj["created_by_key"]
-      if (value_created_by_key_14 !== undefined) {
+      const value_created_by_key_16 = obj["created_by_key"]
+      if (value_created_by_key_16 !== undefined) {
         json += ",\"created_by_key\":"
         
-      if((validate_0 || (validate_0 = validator.getSchemaValidator("spec#/$defs/ApiKeyId")))(value_created_by_key_14)) {
+      if((validate_0 || (validate_0 = validator.getSchemaValidator("spec#/$defs/ApiKeyId")))(value_created_by_key_16)) {
         
-        if (typeof value_created_by_key_14 !== 'string') {
-          if (value_created_by_key_14 === null) {
+        if (typeof value_created_by_key_16 !== 'string') {
+          if (value_created_by_key_16 === null) {
             json += JSON_STR_EMPTY_STRING
-          } else if (value_created_by_key_14 instanceof Date) {
-            json += JSON_STR_QUOTE + value_created_by_key_14.toISOString() + JSON_STR_QUOTE
-          } else if (value_created_by_key_14 instanceof RegExp) {
-            json += asString(value_created_by_key_14.source)
+          } else if (value_created_by_key_16 instanceof Date) {
+            json += JSON_STR_QUOTE + value_created_by_key_16.toISOString() + JSON_STR_QUOTE
+          } else if (value_created_by_key_16 instanceof RegExp) {
+            json += asString(value_created_by_key_16.source)
           } else {
-            json += asString(value_created_by_key_14.toString())
+            json += asString(value_created_by_key_16.toString())
           }
         } else {
-          json += asString(value_created_by_key_14)
+          json += asString(value_created_by_key_16)
         }
         
       }
     
-      else if((validate_2 || (validate_2 = validator.getSchemaValidator("spec#/$defs/ApiKey/properties/created_by_key/anyOf/1")))(value_created_by_key_14)) {
+      else if((validate_2 || (validate_2 = validator.getSchemaValidator("spec#/$defs/ApiKey/properties/created_by_key/anyOf/1")))(value_created_by_key_16)) {
         json += JSON_STR_NULL
       }
     
@@ -5030,7 +5452,7 @@ return json + JSON_STR_END_OBJECT
   const serializer = Serializer.restoreFromState(serializerState)
 
   const Validator = require('fast-json-stringify/lib/validator')
-const validatorState = {"ajvOptions":{},"ajvSchemas":{"spec":{"$id":"spec","$defs":{"UserWithApiKey":{"type":"object","required":["id","email","email_verified","name","bio","locale","timezone","avatar_url","status","role","metadata","created_at","updated_at","api_key"],"properties":{"id":{"$ref":"spec#/$defs/UserId"},"email":{"$ref":"spec#/$defs/Email"},"email_verified":{"type":"boolean"},"name":{"$ref":"spec#/$defs/PersonName"},"bio":{"type":["string","null","object"],"maxLength":1000,"fjs_type":"string"},"locale":{"$ref":"spec#/$defs/Locale"},"timezone":{"$ref":"spec#/$defs/Timezone"},"avatar_url":{"type":["string","null","object"],"format":"uri","fjs_type":"string"},"status":{"type":["string","object"],"enum":["active","disabled"],"fjs_type":"string"},"role":{"type":["string","object"],"enum":["user","admin"],"fjs_type":"string"},"metadata":{"$ref":"spec#/$defs/Metadata"},"created_at":{"$ref":"spec#/$defs/Timestamp"},"updated_at":{"$ref":"spec#/$defs/Timestamp"},"api_key":{"$ref":"spec#/$defs/ApiKeyWithSecret"}},"additionalProperties":false},"UserId":{"type":["string","object"],"pattern":"^usr_[0-7][0-9a-hjkmnp-tv-z]{25}$","fjs_type":"string"},"Email":{"type":["string","object"],"format":"email","maxLength":254,"fjs_type":"string"},"PersonName":{"type":["string","object"],"minLength":1,"maxLength":120,"pattern":"\\S","fjs_type":"string"},"Locale":{"type":["string","object"],"pattern":"^[a-z]{2,3}(-[A-Z][a-z]{3})?(-([A-Z]{2}|[0-9]{3}))?$","fjs_type":"string"},"Timezone":{"type":["string","object"],"format":"timezone","maxLength":64,"fjs_type":"string"},"Metadata":{"type":"object","maxProperties":16,"propertyNames":{"minLength":1,"maxLength":64},"additionalProperties":{"type":["string","object"],"maxLength":512,"fjs_type":"string"}},"Timestamp":{"type":["string","object"],"format":"date-time","fjs_type":"string"},"ApiKeyWithSecret":{"type":"object","required":["id","name","start","scopes","project_ids","expires_at","last_used_at","metadata","created_at","updated_at","revoked_at","replaced_by","created_by_key","key"],"properties":{"id":{"$ref":"spec#/$defs/ApiKeyId"},"name":{"type":["string","object"],"fjs_type":"string"},"start":{"type":["string","object"],"fjs_type":"string"},"scopes":{"type":"array","items":{"$ref":"spec#/$defs/Scope"}},"project_ids":{"type":["array","null"],"items":{"$ref":"spec#/$defs/ProjectId"}},"expires_at":{"type":["string","null","object"],"format":"date-time","fjs_type":"string"},"last_used_at":{"type":["string","null","object"],"format":"date-time","fjs_type":"string"},"metadata":{"$ref":"spec#/$defs/Metadata"},"created_at":{"$ref":"spec#/$defs/Timestamp"},"updated_at":{"$ref":"spec#/$defs/Timestamp"},"revoked_at":{"type":["string","null","object"],"format":"date-time","fjs_type":"string"},"replaced_by":{"anyOf":[{"$ref":"spec#/$defs/ApiKeyId"},{"type":"null"}]},"created_by_key":{"anyOf":[{"$ref":"spec#/$defs/ApiKeyId"},{"type":"null"}]},"key":{"type":["string","object"],"pattern":"^plat_(live|test)_[0-9A-Za-z]{49}$","fjs_type":"string"}},"additionalProperties":false},"ApiKeyId":{"type":["string","object"],"pattern":"^key_[0-7][0-9a-hjkmnp-tv-z]{25}$","fjs_type":"string"},"Scope":{"type":["string","object"],"enum":["user:read","user:write","projects:read","projects:write","storage:read","storage:write","ai:read","ai:write","payments:read","payments:write","webhooks:read","webhooks:write","keys:write","admin"],"fjs_type":"string"},"ProjectId":{"type":["string","object"],"pattern":"^prj_[0-7][0-9a-hjkmnp-tv-z]{25}$","fjs_type":"string"}}}}}
+const validatorState = {"ajvOptions":{},"ajvSchemas":{"spec":{"$id":"spec","$defs":{"UserWithApiKey":{"type":"object","required":["id","email","email_verified","name","bio","locale","timezone","avatar_url","status","role","metadata","created_at","updated_at","api_key"],"properties":{"id":{"$ref":"spec#/$defs/UserId"},"email":{"$ref":"spec#/$defs/Email"},"email_verified":{"type":"boolean"},"name":{"$ref":"spec#/$defs/PersonName"},"bio":{"type":["string","null","object"],"maxLength":1000,"fjs_type":"string"},"locale":{"$ref":"spec#/$defs/Locale"},"timezone":{"$ref":"spec#/$defs/Timezone"},"avatar_url":{"type":["string","null","object"],"format":"uri","fjs_type":"string"},"status":{"type":["string","object"],"enum":["active","disabled"],"fjs_type":"string"},"role":{"type":["string","object"],"enum":["user","admin"],"fjs_type":"string"},"metadata":{"$ref":"spec#/$defs/Metadata"},"created_at":{"$ref":"spec#/$defs/Timestamp"},"updated_at":{"$ref":"spec#/$defs/Timestamp"},"api_key":{"$ref":"spec#/$defs/ApiKeyWithSecret"}},"additionalProperties":false},"UserId":{"type":["string","object"],"pattern":"^usr_[0-7][0-9a-hjkmnp-tv-z]{25}$","fjs_type":"string"},"Email":{"type":["string","object"],"format":"email","maxLength":254,"fjs_type":"string"},"PersonName":{"type":["string","object"],"minLength":1,"maxLength":120,"pattern":"\\S","fjs_type":"string"},"Locale":{"type":["string","object"],"pattern":"^[a-z]{2,3}(-[A-Z][a-z]{3})?(-([A-Z]{2}|[0-9]{3}))?$","fjs_type":"string"},"Timezone":{"type":["string","object"],"format":"timezone","maxLength":64,"fjs_type":"string"},"Metadata":{"type":"object","maxProperties":16,"propertyNames":{"minLength":1,"maxLength":64},"additionalProperties":{"type":["string","object"],"maxLength":512,"fjs_type":"string"}},"Timestamp":{"type":["string","object"],"format":"date-time","fjs_type":"string"},"ApiKeyWithSecret":{"type":"object","required":["id","name","start","scopes","project_ids","allowed_addresses","expires_at","last_used_at","last_used_ip","metadata","created_at","updated_at","revoked_at","replaced_by","created_by_key","key"],"properties":{"id":{"$ref":"spec#/$defs/ApiKeyId"},"name":{"type":["string","object"],"fjs_type":"string"},"start":{"type":["string","object"],"fjs_type":"string"},"scopes":{"type":"array","items":{"$ref":"spec#/$defs/Scope"}},"project_ids":{"type":["array","null"],"items":{"$ref":"spec#/$defs/ProjectId"}},"allowed_addresses":{"type":["array","null"],"items":{"type":["string","object"],"fjs_type":"string"}},"expires_at":{"type":["string","null","object"],"format":"date-time","fjs_type":"string"},"last_used_at":{"type":["string","null","object"],"format":"date-time","fjs_type":"string"},"last_used_ip":{"type":["string","null","object"],"fjs_type":"string"},"metadata":{"$ref":"spec#/$defs/Metadata"},"created_at":{"$ref":"spec#/$defs/Timestamp"},"updated_at":{"$ref":"spec#/$defs/Timestamp"},"revoked_at":{"type":["string","null","object"],"format":"date-time","fjs_type":"string"},"replaced_by":{"anyOf":[{"$ref":"spec#/$defs/ApiKeyId"},{"type":"null"}]},"created_by_key":{"anyOf":[{"$ref":"spec#/$defs/ApiKeyId"},{"type":"null"}]},"key":{"type":["string","object"],"pattern":"^plat_(live|test)_[0-9A-Za-z]{49}$","fjs_type":"string"}},"additionalProperties":false},"ApiKeyId":{"type":["string","object"],"pattern":"^key_[0-7][0-9a-hjkmnp-tv-z]{25}$","fjs_type":"string"},"Scope":{"type":["string","object"],"enum":["user:read","user:write","projects:read","projects:write","storage:read","storage:write","ai:read","ai:write","payments:read","payments:write","webhooks:read","webhooks:write","keys:write","admin"],"fjs_type":"string"},"ProjectId":{"type":["string","object"],"pattern":"^prj_[0-7][0-9a-hjkmnp-tv-z]{25}$","fjs_type":"string"}}}}}
 const validator = Validator.restoreFromState(validatorState)
 
 
@@ -5226,6 +5648,62 @@ return json + JSON_STR_END_OBJECT
       return json + JSON_STR_END_ARRAY
     }
 
+    function anonymous5 (obj) {
+      // "spec#/$defs/ApiKeyWithSecret/properties/allowed_addresses"
+      let json = ''
+  
+    if (obj === null) return JSON_STR_EMPTY_ARRAY
+    if (!Array.isArray(obj)) {
+      throw new TypeError("The value of 'spec#/$defs/ApiKeyWithSecret/properties/allowed_addresses' does not match schema definition.")
+    }
+    const arrayLength = obj.length
+  
+      if (typeof arrayLength === 'number' && arrayLength >= 8 && Number.isInteger(arrayLength) && arrayLength <= 0xffffffff) {
+        return asPlainStringArray(obj, arrayLength)
+      }
+      
+    json += JSON_STR_BEGIN_ARRAY
+  
+      if (arrayLength > 0) {
+        const value = obj[0]
+        
+        if (typeof value !== 'string') {
+          if (value === null) {
+            json += JSON_STR_EMPTY_STRING
+          } else if (value instanceof Date) {
+            json += JSON_STR_QUOTE + value.toISOString() + JSON_STR_QUOTE
+          } else if (value instanceof RegExp) {
+            json += asString(value.source)
+          } else {
+            json += asString(value.toString())
+          }
+        } else {
+          json += asString(value)
+        }
+        
+        for (let i = 1; i < arrayLength; i++) {
+          json += JSON_STR_COMMA
+          const value = obj[i]
+          
+        if (typeof value !== 'string') {
+          if (value === null) {
+            json += JSON_STR_EMPTY_STRING
+          } else if (value instanceof Date) {
+            json += JSON_STR_QUOTE + value.toISOString() + JSON_STR_QUOTE
+          } else if (value instanceof RegExp) {
+            json += asString(value.source)
+          } else {
+            json += asString(value.toString())
+          }
+        } else {
+          json += asString(value)
+        }
+        
+        }
+      }
+      return json + JSON_STR_END_ARRAY
+    }
+
       // "spec#/$defs/ApiKeyWithSecret"
       function anonymous2 (input) {
         const obj = (input && typeof input.toJSON === 'function')
@@ -5328,26 +5806,44 @@ return json + JSON_STR_END_OBJECT
         throw new Error('"project_ids" is required!')
       }
       
-      const value_expires_at_22 = obj["expires_at"]
-      if (value_expires_at_22 !== undefined) {
+      const value_allowed_addresses_22 = obj["allowed_addresses"]
+      if (value_allowed_addresses_22 !== undefined) {
+        json += ",\"allowed_addresses\":"
+        
+          if (value_allowed_addresses_22 === null) {
+            json += JSON_STR_NULL
+          }
+          
+          else if(Array.isArray(value_allowed_addresses_22)) {
+            json += anonymous5(value_allowed_addresses_22)
+          }
+        
+    else throw new TypeError("The value of 'spec#/$defs/ApiKeyWithSecret/properties/allowed_addresses' does not match schema definition.")
+  
+      } else {
+        throw new Error('"allowed_addresses" is required!')
+      }
+      
+      const value_expires_at_23 = obj["expires_at"]
+      if (value_expires_at_23 !== undefined) {
         json += ",\"expires_at\":"
         
-          if (value_expires_at_22 === null) {
+          if (value_expires_at_23 === null) {
             json += JSON_STR_NULL
           }
           
           else if(
-            typeof value_expires_at_22 === "string" ||
-            value_expires_at_22 === null ||
-            value_expires_at_22 instanceof Date ||
-            value_expires_at_22 instanceof RegExp ||
+            typeof value_expires_at_23 === "string" ||
+            value_expires_at_23 === null ||
+            value_expires_at_23 instanceof Date ||
+            value_expires_at_23 instanceof RegExp ||
             (
-              typeof value_expires_at_22 === "object" &&
-              typeof value_expires_at_22.toString === "function" &&
-              value_expires_at_22.toString !== Object.prototype.toString
+              typeof value_expires_at_23 === "object" &&
+              typeof value_expires_at_23.toString === "function" &&
+              value_expires_at_23.toString !== Object.prototype.toString
             )
           ) {
-            json += asDateTime(value_expires_at_22)
+            json += asDateTime(value_expires_at_23)
           }
         
     else throw new TypeError("The value of 'spec#/$defs/ApiKeyWithSecret/properties/expires_at' does not match schema definition.")
@@ -5356,26 +5852,26 @@ return json + JSON_STR_END_OBJECT
         throw new Error('"expires_at" is required!')
       }
       
-      const value_last_used_at_23 = obj["last_used_at"]
-      if (value_last_used_at_23 !== undefined) {
+      const value_last_used_at_24 = obj["last_used_at"]
+      if (value_last_used_at_24 !== undefined) {
         json += ",\"last_used_at\":"
         
-          if (value_last_used_at_23 === null) {
+          if (value_last_used_at_24 === null) {
             json += JSON_STR_NULL
           }
           
           else if(
-            typeof value_last_used_at_23 === "string" ||
-            value_last_used_at_23 === null ||
-            value_last_used_at_23 instanceof Date ||
-            value_last_used_at_23 instanceof RegExp ||
+            typeof value_last_used_at_24 === "string" ||
+            value_last_used_at_24 === null ||
+            value_last_used_at_24 instanceof Date ||
+            value_last_used_at_24 instanceof RegExp ||
             (
-              typeof value_last_used_at_23 === "object" &&
-              typeof value_last_used_at_23.toString === "function" &&
-              value_last_used_at_23.toString !== Object.prototype.toString
+              typeof value_last_used_at_24 === "object" &&
+              typeof value_last_used_at_24.toString === "function" &&
+              value_last_used_at_24.toString !== Object.prototype.toString
             )
           ) {
-            json += asDateTime(value_last_used_at_23)
+            json += asDateTime(value_last_used_at_24)
           }
         
     else throw new TypeError("The value of 'spec#/$defs/ApiKeyWithSecret/properties/last_used_at' does not match schema definition.")
@@ -5384,50 +5880,92 @@ return json + JSON_STR_END_OBJECT
         throw new Error('"last_used_at" is required!')
       }
       
-      const value_metadata_24 = obj["metadata"]
-      if (value_metadata_24 !== undefined) {
-        json += ",\"metadata\":"
-        json += anonymous1(value_metadata_24)
-      } else {
-        throw new Error('"metadata" is required!')
-      }
-      
-      const value_created_at_25 = obj["created_at"]
-      if (value_created_at_25 !== undefined) {
-        json += ",\"created_at\":"
-        json += asDateTime(value_created_at_25)
-      } else {
-        throw new Error('"created_at" is required!')
-      }
-      
-      const value_updated_at_26 = obj["updated_at"]
-      if (value_updated_at_26 !== undefined) {
-        json += ",\"updated_at\":"
-        json += asDateTime(value_updated_at_26)
-      } else {
-        throw new Error('"updated_at" is required!')
-      }
-      
-      const value_revoked_at_27 = obj["revoked_at"]
-      if (value_revoked_at_27 !== undefined) {
-        json += ",\"revoked_at\":"
+      const value_last_used_ip_25 = obj["last_used_ip"]
+      if (value_last_used_ip_25 !== undefined) {
+        json += ",\"last_used_ip\":"
         
-          if (value_revoked_at_27 === null) {
+          if (value_last_used_ip_25 === null) {
             json += JSON_STR_NULL
           }
           
           else if(
-            typeof value_revoked_at_27 === "string" ||
-            value_revoked_at_27 === null ||
-            value_revoked_at_27 instanceof Date ||
-            value_revoked_at_27 instanceof RegExp ||
+            typeof value_last_used_ip_25 === "string" ||
+            value_last_used_ip_25 === null ||
+            value_last_used_ip_25 instanceof Date ||
+            value_last_used_ip_25 instanceof RegExp ||
             (
-              typeof value_revoked_at_27 === "object" &&
-              typeof value_revoked_at_27.toString === "function" &&
-              value_revoked_at_27.toString !== Object.prototype.toString
+              typeof value_last_used_ip_25 === "object" &&
+              typeof value_last_used_ip_25.toString === "function" &&
+              value_last_used_ip_25.toString !== Object.prototype.toString
             )
           ) {
-            json += asDateTime(value_revoked_at_27)
+            
+        if (typeof value_last_used_ip_25 !== 'string') {
+          if (value_last_used_ip_25 === null) {
+            json += JSON_STR_EMPTY_STRING
+          } else if (value_last_used_ip_25 instanceof Date) {
+            json += JSON_STR_QUOTE + value_last_used_ip_25.toISOString() + JSON_STR_QUOTE
+          } else if (value_last_used_ip_25 instanceof RegExp) {
+            json += asString(value_last_used_ip_25.source)
+          } else {
+            json += asString(value_last_used_ip_25.toString())
+          }
+        } else {
+          json += asString(value_last_used_ip_25)
+        }
+        
+          }
+        
+    else throw new TypeError("The value of 'spec#/$defs/ApiKeyWithSecret/properties/last_used_ip' does not match schema definition.")
+  
+      } else {
+        throw new Error('"last_used_ip" is required!')
+      }
+      
+      const value_metadata_26 = obj["metadata"]
+      if (value_metadata_26 !== undefined) {
+        json += ",\"metadata\":"
+        json += anonymous1(value_metadata_26)
+      } else {
+        throw new Error('"metadata" is required!')
+      }
+      
+      const value_created_at_27 = obj["created_at"]
+      if (value_created_at_27 !== undefined) {
+        json += ",\"created_at\":"
+        json += asDateTime(value_created_at_27)
+      } else {
+        throw new Error('"created_at" is required!')
+      }
+      
+      const value_updated_at_28 = obj["updated_at"]
+      if (value_updated_at_28 !== undefined) {
+        json += ",\"updated_at\":"
+        json += asDateTime(value_updated_at_28)
+      } else {
+        throw new Error('"updated_at" is required!')
+      }
+      
+      const value_revoked_at_29 = obj["revoked_at"]
+      if (value_revoked_at_29 !== undefined) {
+        json += ",\"revoked_at\":"
+        
+          if (value_revoked_at_29 === null) {
+            json += JSON_STR_NULL
+          }
+          
+          else if(
+            typeof value_revoked_at_29 === "string" ||
+            value_revoked_at_29 === null ||
+            value_revoked_at_29 instanceof Date ||
+            value_revoked_at_29 instanceof RegExp ||
+            (
+              typeof value_revoked_at_29 === "object" &&
+              typeof value_revoked_at_29.toString === "function" &&
+              value_revoked_at_29.toString !== Object.prototype.toString
+            )
+          ) {
+            json += asDateTime(value_revoked_at_29)
           }
         
     else throw new TypeError("The value of 'spec#/$defs/ApiKeyWithSecret/properties/revoked_at' does not match schema definition.")
@@ -5436,29 +5974,29 @@ return json + JSON_STR_END_OBJECT
         throw new Error('"revoked_at" is required!')
       }
       
-      const value_replaced_by_28 = obj["replaced_by"]
-      if (value_replaced_by_28 !== undefined) {
+      const value_replaced_by_30 = obj["replaced_by"]
+      if (value_replaced_by_30 !== undefined) {
         json += ",\"replaced_by\":"
         
-      if((validate_0 || (validate_0 = validator.getSchemaValidator("spec#/$defs/ApiKeyId")))(value_replaced_by_28)) {
+      if((validate_0 || (validate_0 = validator.getSchemaValidator("spec#/$defs/ApiKeyId")))(value_replaced_by_30)) {
         
-        if (typeof value_replaced_by_28 !== 'string') {
-          if (value_replaced_by_28 === null) {
+        if (typeof value_replaced_by_30 !== 'string') {
+          if (value_replaced_by_30 === null) {
             json += JSON_STR_EMPTY_STRING
-          } else if (value_replaced_by_28 instanceof Date) {
-            json += JSON_STR_QUOTE + value_replaced_by_28.toISOString() + JSON_STR_QUOTE
-          } else if (value_replaced_by_28 instanceof RegExp) {
-            json += asString(value_replaced_by_28.source)
+          } else if (value_replaced_by_30 instanceof Date) {
+            json += JSON_STR_QUOTE + value_replaced_by_30.toISOString() + JSON_STR_QUOTE
+          } else if (value_replaced_by_30 instanceof RegExp) {
+            json += asString(value_replaced_by_30.source)
           } else {
-            json += asString(value_replaced_by_28.toString())
+            json += asString(value_replaced_by_30.toString())
           }
         } else {
-          json += asString(value_replaced_by_28)
+          json += asString(value_replaced_by_30)
         }
         
       }
     
-      else if((validate_1 || (validate_1 = validator.getSchemaValidator("spec#/$defs/ApiKeyWithSecret/properties/replaced_by/anyOf/1")))(value_replaced_by_28)) {
+      else if((validate_1 || (validate_1 = validator.getSchemaValidator("spec#/$defs/ApiKeyWithSecret/properties/replaced_by/anyOf/1")))(value_replaced_by_30)) {
         json += JSON_STR_NULL
       }
     
@@ -5468,29 +6006,29 @@ return json + JSON_STR_END_OBJECT
         throw new Error('"replaced_by" is required!')
       }
       
-      const value_created_by_key_29 = obj["created_by_key"]
-      if (value_created_by_key_29 !== undefined) {
+      const value_created_by_key_31 = obj["created_by_key"]
+      if (value_created_by_key_31 !== undefined) {
         json += ",\"created_by_key\":"
         
-      if((validate_0 || (validate_0 = validator.getSchemaValidator("spec#/$defs/ApiKeyId")))(value_created_by_key_29)) {
+      if((validate_0 || (validate_0 = validator.getSchemaValidator("spec#/$defs/ApiKeyId")))(value_created_by_key_31)) {
         
-        if (typeof value_created_by_key_29 !== 'string') {
-          if (value_created_by_key_29 === null) {
+        if (typeof value_created_by_key_31 !== 'string') {
+          if (value_created_by_key_31 === null) {
             json += JSON_STR_EMPTY_STRING
-          } else if (value_created_by_key_29 instanceof Date) {
-            json += JSON_STR_QUOTE + value_created_by_key_29.toISOString() + JSON_STR_QUOTE
-          } else if (value_created_by_key_29 instanceof RegExp) {
-            json += asString(value_created_by_key_29.source)
+          } else if (value_created_by_key_31 instanceof Date) {
+            json += JSON_STR_QUOTE + value_created_by_key_31.toISOString() + JSON_STR_QUOTE
+          } else if (value_created_by_key_31 instanceof RegExp) {
+            json += asString(value_created_by_key_31.source)
           } else {
-            json += asString(value_created_by_key_29.toString())
+            json += asString(value_created_by_key_31.toString())
           }
         } else {
-          json += asString(value_created_by_key_29)
+          json += asString(value_created_by_key_31)
         }
         
       }
     
-      else if((validate_2 || (validate_2 = validator.getSchemaValidator("spec#/$defs/ApiKeyWithSecret/properties/created_by_key/anyOf/1")))(value_created_by_key_29)) {
+      else if((validate_2 || (validate_2 = validator.getSchemaValidator("spec#/$defs/ApiKeyWithSecret/properties/created_by_key/anyOf/1")))(value_created_by_key_31)) {
         json += JSON_STR_NULL
       }
     
@@ -5500,22 +6038,22 @@ return json + JSON_STR_END_OBJECT
         throw new Error('"created_by_key" is required!')
       }
       
-      const value_key_30 = obj["key"]
-      if (value_key_30 !== undefined) {
+      const value_key_32 = obj["key"]
+      if (value_key_32 !== undefined) {
         json += ",\"key\":"
         
-        if (typeof value_key_30 !== 'string') {
-          if (value_key_30 === null) {
+        if (typeof value_key_32 !== 'string') {
+          if (value_key_32 === null) {
             json += JSON_STR_EMPTY_STRING
-          } else if (value_key_30 instanceof Date) {
-            json += JSON_STR_QUOTE + value_key_30.toISOString() + JSON_STR_QUOTE
-          } else if (value_key_30 instanceof RegExp) {
-            json += asString(value_key_30.source)
+          } else if (value_key_32 instanceof Date) {
+            json += JSON_STR_QUOTE + value_key_32.toISOString() + JSON_STR_QUOTE
+          } else if (value_key_32 instanceof RegExp) {
+            json += asString(value_key_32.source)
           } else {
-            json += asString(value_key_30.toString())
+            json += asString(value_key_32.toString())
           }
         } else {
-          json += asString(value_key_30)
+          json += asString(value_key_32)
         }
         
       } else {
@@ -23499,7 +24037,7 @@ return json + JSON_STR_END_OBJECT
   const serializer = Serializer.restoreFromState(serializerState)
 
   const Validator = require('fast-json-stringify/lib/validator')
-const validatorState = {"ajvOptions":{},"ajvSchemas":{"spec":{"$id":"spec","$defs":{"PlatformEventList":{"type":"object","required":["data","has_more","next_cursor"],"properties":{"data":{"type":"array","items":{"$ref":"spec#/$defs/PlatformEvent"}},"has_more":{"type":"boolean"},"next_cursor":{"type":["string","object"],"fjs_type":"string"}},"additionalProperties":false},"PlatformEvent":{"type":"object","required":["id","type","created_at","api_version","project_id","request_id","client_request_id","actor","data"],"properties":{"id":{"$ref":"spec#/$defs/EventId"},"type":{"$ref":"spec#/$defs/EventType"},"created_at":{"$ref":"spec#/$defs/Timestamp"},"api_version":{"type":["string","object"],"enum":["v1"],"fjs_type":"string"},"project_id":{"type":["string","null","object"],"fjs_type":"string"},"request_id":{"type":["string","null","object"],"fjs_type":"string"},"client_request_id":{"type":["string","null","object"],"fjs_type":"string"},"actor":{"anyOf":[{"$ref":"spec#/$defs/Actor"},{"type":"null"}]},"data":{"type":"object","required":["object","previous_attributes"],"properties":{"object":{"type":"object","additionalProperties":true},"previous_attributes":{"type":"object","additionalProperties":true}},"additionalProperties":false}},"additionalProperties":false},"EventId":{"type":["string","object"],"pattern":"^evt_[0-7][0-9a-hjkmnp-tv-z]{25}$","fjs_type":"string"},"EventType":{"type":["string","object"],"enum":["profile.updated","settings.updated","api_key.created","api_key.rotated","api_key.revoked","user.created","user.updated","user.deleted","project.created","project.updated","project.archived","project.unarchived","project.deleted","project.restored","member.added","member.updated","member.removed","invitation.created","invitation.revoked","invitation.declined","avatar.updated","avatar.deleted","file.created","file.updated","file.deleted","upload.created","upload.deleted","file_link.created","file_link.revoked","session.created","session.updated","session.deleted","message.updated","chat.completed","chat.failed","chat.canceled","knowledge_base.created","knowledge_base.updated","knowledge_base.deleted","document.created","document.updated","document.ready","document.failed","document.deleted","product.created","product.updated","price.created","price.updated","order.created","order.paid","order.canceled","order.refunded","refund.created","refund.updated","checkout.created","checkout.completed","checkout.expired","subscription.created","subscription.updated","subscription.canceled","webhook_endpoint.created","webhook_endpoint.updated","webhook_endpoint.deleted","webhook_endpoint.secret_rotated","webhook_endpoint.tested","webhook_endpoint.recovered","webhook_endpoint.disabled","webhook_delivery.redelivered"],"fjs_type":"string"},"Timestamp":{"type":["string","object"],"format":"date-time","fjs_type":"string"},"Actor":{"type":"object","required":["type","id","name","user_id"],"properties":{"type":{"type":["string","object"],"enum":["api_key","system"],"fjs_type":"string"},"id":{"anyOf":[{"$ref":"spec#/$defs/ApiKeyId"},{"type":"null"}]},"name":{"type":["string","null","object"],"fjs_type":"string"},"user_id":{"anyOf":[{"$ref":"spec#/$defs/UserId"},{"type":"null"}]}},"additionalProperties":false},"ApiKeyId":{"type":["string","object"],"pattern":"^key_[0-7][0-9a-hjkmnp-tv-z]{25}$","fjs_type":"string"},"UserId":{"type":["string","object"],"pattern":"^usr_[0-7][0-9a-hjkmnp-tv-z]{25}$","fjs_type":"string"}}}}}
+const validatorState = {"ajvOptions":{},"ajvSchemas":{"spec":{"$id":"spec","$defs":{"PlatformEventList":{"type":"object","required":["data","has_more","next_cursor"],"properties":{"data":{"type":"array","items":{"$ref":"spec#/$defs/PlatformEvent"}},"has_more":{"type":"boolean"},"next_cursor":{"type":["string","object"],"fjs_type":"string"}},"additionalProperties":false},"PlatformEvent":{"type":"object","required":["id","type","created_at","api_version","project_id","request_id","client_request_id","actor","data"],"properties":{"id":{"$ref":"spec#/$defs/EventId"},"type":{"$ref":"spec#/$defs/EventType"},"created_at":{"$ref":"spec#/$defs/Timestamp"},"api_version":{"type":["string","object"],"enum":["v1"],"fjs_type":"string"},"project_id":{"type":["string","null","object"],"fjs_type":"string"},"request_id":{"type":["string","null","object"],"fjs_type":"string"},"client_request_id":{"type":["string","null","object"],"fjs_type":"string"},"actor":{"anyOf":[{"$ref":"spec#/$defs/Actor"},{"type":"null"}]},"data":{"type":"object","required":["object","previous_attributes"],"properties":{"object":{"type":"object","additionalProperties":true},"previous_attributes":{"type":"object","additionalProperties":true}},"additionalProperties":false}},"additionalProperties":false},"EventId":{"type":["string","object"],"pattern":"^evt_[0-7][0-9a-hjkmnp-tv-z]{25}$","fjs_type":"string"},"EventType":{"type":["string","object"],"enum":["profile.updated","settings.updated","api_key.created","api_key.updated","api_key.rotated","api_key.revoked","user.created","user.updated","user.deleted","project.created","project.updated","project.archived","project.unarchived","project.deleted","project.restored","member.added","member.updated","member.removed","invitation.created","invitation.revoked","invitation.declined","avatar.updated","avatar.deleted","file.created","file.updated","file.deleted","upload.created","upload.deleted","file_link.created","file_link.revoked","session.created","session.updated","session.deleted","message.updated","chat.completed","chat.failed","chat.canceled","knowledge_base.created","knowledge_base.updated","knowledge_base.deleted","document.created","document.updated","document.ready","document.failed","document.deleted","product.created","product.updated","price.created","price.updated","order.created","order.paid","order.canceled","order.refunded","refund.created","refund.updated","checkout.created","checkout.completed","checkout.expired","subscription.created","subscription.updated","subscription.canceled","webhook_endpoint.created","webhook_endpoint.updated","webhook_endpoint.deleted","webhook_endpoint.secret_rotated","webhook_endpoint.tested","webhook_endpoint.recovered","webhook_endpoint.disabled","webhook_delivery.redelivered"],"fjs_type":"string"},"Timestamp":{"type":["string","object"],"format":"date-time","fjs_type":"string"},"Actor":{"type":"object","required":["type","id","name","user_id"],"properties":{"type":{"type":["string","object"],"enum":["api_key","system"],"fjs_type":"string"},"id":{"anyOf":[{"$ref":"spec#/$defs/ApiKeyId"},{"type":"null"}]},"name":{"type":["string","null","object"],"fjs_type":"string"},"user_id":{"anyOf":[{"$ref":"spec#/$defs/UserId"},{"type":"null"}]}},"additionalProperties":false},"ApiKeyId":{"type":["string","object"],"pattern":"^key_[0-7][0-9a-hjkmnp-tv-z]{25}$","fjs_type":"string"},"UserId":{"type":["string","object"],"pattern":"^usr_[0-7][0-9a-hjkmnp-tv-z]{25}$","fjs_type":"string"}}}}}
 const validator = Validator.restoreFromState(validatorState)
 
 
@@ -24105,7 +24643,7 @@ return json + JSON_STR_END_OBJECT
   const serializer = Serializer.restoreFromState(serializerState)
 
   const Validator = require('fast-json-stringify/lib/validator')
-const validatorState = {"ajvOptions":{},"ajvSchemas":{"spec":{"$id":"spec","$defs":{"PlatformEvent":{"type":"object","required":["id","type","created_at","api_version","project_id","request_id","client_request_id","actor","data"],"properties":{"id":{"$ref":"spec#/$defs/EventId"},"type":{"$ref":"spec#/$defs/EventType"},"created_at":{"$ref":"spec#/$defs/Timestamp"},"api_version":{"type":["string","object"],"enum":["v1"],"fjs_type":"string"},"project_id":{"type":["string","null","object"],"fjs_type":"string"},"request_id":{"type":["string","null","object"],"fjs_type":"string"},"client_request_id":{"type":["string","null","object"],"fjs_type":"string"},"actor":{"anyOf":[{"$ref":"spec#/$defs/Actor"},{"type":"null"}]},"data":{"type":"object","required":["object","previous_attributes"],"properties":{"object":{"type":"object","additionalProperties":true},"previous_attributes":{"type":"object","additionalProperties":true}},"additionalProperties":false}},"additionalProperties":false},"EventId":{"type":["string","object"],"pattern":"^evt_[0-7][0-9a-hjkmnp-tv-z]{25}$","fjs_type":"string"},"EventType":{"type":["string","object"],"enum":["profile.updated","settings.updated","api_key.created","api_key.rotated","api_key.revoked","user.created","user.updated","user.deleted","project.created","project.updated","project.archived","project.unarchived","project.deleted","project.restored","member.added","member.updated","member.removed","invitation.created","invitation.revoked","invitation.declined","avatar.updated","avatar.deleted","file.created","file.updated","file.deleted","upload.created","upload.deleted","file_link.created","file_link.revoked","session.created","session.updated","session.deleted","message.updated","chat.completed","chat.failed","chat.canceled","knowledge_base.created","knowledge_base.updated","knowledge_base.deleted","document.created","document.updated","document.ready","document.failed","document.deleted","product.created","product.updated","price.created","price.updated","order.created","order.paid","order.canceled","order.refunded","refund.created","refund.updated","checkout.created","checkout.completed","checkout.expired","subscription.created","subscription.updated","subscription.canceled","webhook_endpoint.created","webhook_endpoint.updated","webhook_endpoint.deleted","webhook_endpoint.secret_rotated","webhook_endpoint.tested","webhook_endpoint.recovered","webhook_endpoint.disabled","webhook_delivery.redelivered"],"fjs_type":"string"},"Timestamp":{"type":["string","object"],"format":"date-time","fjs_type":"string"},"Actor":{"type":"object","required":["type","id","name","user_id"],"properties":{"type":{"type":["string","object"],"enum":["api_key","system"],"fjs_type":"string"},"id":{"anyOf":[{"$ref":"spec#/$defs/ApiKeyId"},{"type":"null"}]},"name":{"type":["string","null","object"],"fjs_type":"string"},"user_id":{"anyOf":[{"$ref":"spec#/$defs/UserId"},{"type":"null"}]}},"additionalProperties":false},"ApiKeyId":{"type":["string","object"],"pattern":"^key_[0-7][0-9a-hjkmnp-tv-z]{25}$","fjs_type":"string"},"UserId":{"type":["string","object"],"pattern":"^usr_[0-7][0-9a-hjkmnp-tv-z]{25}$","fjs_type":"string"}}}}}
+const validatorState = {"ajvOptions":{},"ajvSchemas":{"spec":{"$id":"spec","$defs":{"PlatformEvent":{"type":"object","required":["id","type","created_at","api_version","project_id","request_id","client_request_id","actor","data"],"properties":{"id":{"$ref":"spec#/$defs/EventId"},"type":{"$ref":"spec#/$defs/EventType"},"created_at":{"$ref":"spec#/$defs/Timestamp"},"api_version":{"type":["string","object"],"enum":["v1"],"fjs_type":"string"},"project_id":{"type":["string","null","object"],"fjs_type":"string"},"request_id":{"type":["string","null","object"],"fjs_type":"string"},"client_request_id":{"type":["string","null","object"],"fjs_type":"string"},"actor":{"anyOf":[{"$ref":"spec#/$defs/Actor"},{"type":"null"}]},"data":{"type":"object","required":["object","previous_attributes"],"properties":{"object":{"type":"object","additionalProperties":true},"previous_attributes":{"type":"object","additionalProperties":true}},"additionalProperties":false}},"additionalProperties":false},"EventId":{"type":["string","object"],"pattern":"^evt_[0-7][0-9a-hjkmnp-tv-z]{25}$","fjs_type":"string"},"EventType":{"type":["string","object"],"enum":["profile.updated","settings.updated","api_key.created","api_key.updated","api_key.rotated","api_key.revoked","user.created","user.updated","user.deleted","project.created","project.updated","project.archived","project.unarchived","project.deleted","project.restored","member.added","member.updated","member.removed","invitation.created","invitation.revoked","invitation.declined","avatar.updated","avatar.deleted","file.created","file.updated","file.deleted","upload.created","upload.deleted","file_link.created","file_link.revoked","session.created","session.updated","session.deleted","message.updated","chat.completed","chat.failed","chat.canceled","knowledge_base.created","knowledge_base.updated","knowledge_base.deleted","document.created","document.updated","document.ready","document.failed","document.deleted","product.created","product.updated","price.created","price.updated","order.created","order.paid","order.canceled","order.refunded","refund.created","refund.updated","checkout.created","checkout.completed","checkout.expired","subscription.created","subscription.updated","subscription.canceled","webhook_endpoint.created","webhook_endpoint.updated","webhook_endpoint.deleted","webhook_endpoint.secret_rotated","webhook_endpoint.tested","webhook_endpoint.recovered","webhook_endpoint.disabled","webhook_delivery.redelivered"],"fjs_type":"string"},"Timestamp":{"type":["string","object"],"format":"date-time","fjs_type":"string"},"Actor":{"type":"object","required":["type","id","name","user_id"],"properties":{"type":{"type":["string","object"],"enum":["api_key","system"],"fjs_type":"string"},"id":{"anyOf":[{"$ref":"spec#/$defs/ApiKeyId"},{"type":"null"}]},"name":{"type":["string","null","object"],"fjs_type":"string"},"user_id":{"anyOf":[{"$ref":"spec#/$defs/UserId"},{"type":"null"}]}},"additionalProperties":false},"ApiKeyId":{"type":["string","object"],"pattern":"^key_[0-7][0-9a-hjkmnp-tv-z]{25}$","fjs_type":"string"},"UserId":{"type":["string","object"],"pattern":"^usr_[0-7][0-9a-hjkmnp-tv-z]{25}$","fjs_type":"string"}}}}}
 const validator = Validator.restoreFromState(validatorState)
 
 
@@ -26094,7 +26632,7 @@ return json + JSON_STR_END_OBJECT
   const serializer = Serializer.restoreFromState(serializerState)
 
   const Validator = require('fast-json-stringify/lib/validator')
-const validatorState = {"ajvOptions":{},"ajvSchemas":{"spec":{"$id":"spec","$defs":{"WebhookDelivery":{"type":"object","required":["id","endpoint_id","event_id","event_type","status","attempts","next_attempt_at","request","created_at","updated_at"],"properties":{"id":{"$ref":"spec#/$defs/WebhookDeliveryId"},"endpoint_id":{"$ref":"spec#/$defs/WebhookEndpointId"},"event_id":{"$ref":"spec#/$defs/EventId"},"event_type":{"$ref":"spec#/$defs/EventType"},"status":{"$ref":"spec#/$defs/WebhookDeliveryStatus"},"attempts":{"type":"array","items":{"$ref":"spec#/$defs/WebhookAttempt"}},"next_attempt_at":{"type":["string","null","object"],"format":"date-time","fjs_type":"string"},"request":{"type":["object","null"],"required":["url","headers","body"],"properties":{"url":{"type":["string","object"],"fjs_type":"string"},"headers":{"type":"object","additionalProperties":{"type":["string","object"],"fjs_type":"string"}},"body":{"$ref":"spec#/$defs/PlatformEvent"}},"additionalProperties":false},"created_at":{"$ref":"spec#/$defs/Timestamp"},"updated_at":{"$ref":"spec#/$defs/Timestamp"}},"additionalProperties":false},"WebhookDeliveryId":{"type":["string","object"],"pattern":"^whd_[0-7][0-9a-hjkmnp-tv-z]{25}$","fjs_type":"string"},"WebhookEndpointId":{"type":["string","object"],"pattern":"^whe_[0-7][0-9a-hjkmnp-tv-z]{25}$","fjs_type":"string"},"EventId":{"type":["string","object"],"pattern":"^evt_[0-7][0-9a-hjkmnp-tv-z]{25}$","fjs_type":"string"},"EventType":{"type":["string","object"],"enum":["profile.updated","settings.updated","api_key.created","api_key.rotated","api_key.revoked","user.created","user.updated","user.deleted","project.created","project.updated","project.archived","project.unarchived","project.deleted","project.restored","member.added","member.updated","member.removed","invitation.created","invitation.revoked","invitation.declined","avatar.updated","avatar.deleted","file.created","file.updated","file.deleted","upload.created","upload.deleted","file_link.created","file_link.revoked","session.created","session.updated","session.deleted","message.updated","chat.completed","chat.failed","chat.canceled","knowledge_base.created","knowledge_base.updated","knowledge_base.deleted","document.created","document.updated","document.ready","document.failed","document.deleted","product.created","product.updated","price.created","price.updated","order.created","order.paid","order.canceled","order.refunded","refund.created","refund.updated","checkout.created","checkout.completed","checkout.expired","subscription.created","subscription.updated","subscription.canceled","webhook_endpoint.created","webhook_endpoint.updated","webhook_endpoint.deleted","webhook_endpoint.secret_rotated","webhook_endpoint.tested","webhook_endpoint.recovered","webhook_endpoint.disabled","webhook_delivery.redelivered"],"fjs_type":"string"},"WebhookDeliveryStatus":{"type":["string","object"],"enum":["pending","succeeded","failed"],"fjs_type":"string"},"WebhookAttempt":{"type":"object","required":["started_at","duration_ms","response_status","response_body","error"],"properties":{"started_at":{"$ref":"spec#/$defs/Timestamp"},"duration_ms":{"type":"integer","minimum":0},"response_status":{"type":["integer","null"]},"response_body":{"type":["string","null","object"],"fjs_type":"string"},"error":{"type":["string","null","object"],"fjs_type":"string"}},"additionalProperties":false},"PlatformEvent":{"type":"object","required":["id","type","created_at","api_version","project_id","request_id","client_request_id","actor","data"],"properties":{"id":{"$ref":"spec#/$defs/EventId"},"type":{"$ref":"spec#/$defs/EventType"},"created_at":{"$ref":"spec#/$defs/Timestamp"},"api_version":{"type":["string","object"],"enum":["v1"],"fjs_type":"string"},"project_id":{"type":["string","null","object"],"fjs_type":"string"},"request_id":{"type":["string","null","object"],"fjs_type":"string"},"client_request_id":{"type":["string","null","object"],"fjs_type":"string"},"actor":{"anyOf":[{"$ref":"spec#/$defs/Actor"},{"type":"null"}]},"data":{"type":"object","required":["object","previous_attributes"],"properties":{"object":{"type":"object","additionalProperties":true},"previous_attributes":{"type":"object","additionalProperties":true}},"additionalProperties":false}},"additionalProperties":false},"Timestamp":{"type":["string","object"],"format":"date-time","fjs_type":"string"},"Actor":{"type":"object","required":["type","id","name","user_id"],"properties":{"type":{"type":["string","object"],"enum":["api_key","system"],"fjs_type":"string"},"id":{"anyOf":[{"$ref":"spec#/$defs/ApiKeyId"},{"type":"null"}]},"name":{"type":["string","null","object"],"fjs_type":"string"},"user_id":{"anyOf":[{"$ref":"spec#/$defs/UserId"},{"type":"null"}]}},"additionalProperties":false},"ApiKeyId":{"type":["string","object"],"pattern":"^key_[0-7][0-9a-hjkmnp-tv-z]{25}$","fjs_type":"string"},"UserId":{"type":["string","object"],"pattern":"^usr_[0-7][0-9a-hjkmnp-tv-z]{25}$","fjs_type":"string"}}}}}
+const validatorState = {"ajvOptions":{},"ajvSchemas":{"spec":{"$id":"spec","$defs":{"WebhookDelivery":{"type":"object","required":["id","endpoint_id","event_id","event_type","status","attempts","next_attempt_at","request","created_at","updated_at"],"properties":{"id":{"$ref":"spec#/$defs/WebhookDeliveryId"},"endpoint_id":{"$ref":"spec#/$defs/WebhookEndpointId"},"event_id":{"$ref":"spec#/$defs/EventId"},"event_type":{"$ref":"spec#/$defs/EventType"},"status":{"$ref":"spec#/$defs/WebhookDeliveryStatus"},"attempts":{"type":"array","items":{"$ref":"spec#/$defs/WebhookAttempt"}},"next_attempt_at":{"type":["string","null","object"],"format":"date-time","fjs_type":"string"},"request":{"type":["object","null"],"required":["url","headers","body"],"properties":{"url":{"type":["string","object"],"fjs_type":"string"},"headers":{"type":"object","additionalProperties":{"type":["string","object"],"fjs_type":"string"}},"body":{"$ref":"spec#/$defs/PlatformEvent"}},"additionalProperties":false},"created_at":{"$ref":"spec#/$defs/Timestamp"},"updated_at":{"$ref":"spec#/$defs/Timestamp"}},"additionalProperties":false},"WebhookDeliveryId":{"type":["string","object"],"pattern":"^whd_[0-7][0-9a-hjkmnp-tv-z]{25}$","fjs_type":"string"},"WebhookEndpointId":{"type":["string","object"],"pattern":"^whe_[0-7][0-9a-hjkmnp-tv-z]{25}$","fjs_type":"string"},"EventId":{"type":["string","object"],"pattern":"^evt_[0-7][0-9a-hjkmnp-tv-z]{25}$","fjs_type":"string"},"EventType":{"type":["string","object"],"enum":["profile.updated","settings.updated","api_key.created","api_key.updated","api_key.rotated","api_key.revoked","user.created","user.updated","user.deleted","project.created","project.updated","project.archived","project.unarchived","project.deleted","project.restored","member.added","member.updated","member.removed","invitation.created","invitation.revoked","invitation.declined","avatar.updated","avatar.deleted","file.created","file.updated","file.deleted","upload.created","upload.deleted","file_link.created","file_link.revoked","session.created","session.updated","session.deleted","message.updated","chat.completed","chat.failed","chat.canceled","knowledge_base.created","knowledge_base.updated","knowledge_base.deleted","document.created","document.updated","document.ready","document.failed","document.deleted","product.created","product.updated","price.created","price.updated","order.created","order.paid","order.canceled","order.refunded","refund.created","refund.updated","checkout.created","checkout.completed","checkout.expired","subscription.created","subscription.updated","subscription.canceled","webhook_endpoint.created","webhook_endpoint.updated","webhook_endpoint.deleted","webhook_endpoint.secret_rotated","webhook_endpoint.tested","webhook_endpoint.recovered","webhook_endpoint.disabled","webhook_delivery.redelivered"],"fjs_type":"string"},"WebhookDeliveryStatus":{"type":["string","object"],"enum":["pending","succeeded","failed"],"fjs_type":"string"},"WebhookAttempt":{"type":"object","required":["started_at","duration_ms","response_status","response_body","error"],"properties":{"started_at":{"$ref":"spec#/$defs/Timestamp"},"duration_ms":{"type":"integer","minimum":0},"response_status":{"type":["integer","null"]},"response_body":{"type":["string","null","object"],"fjs_type":"string"},"error":{"type":["string","null","object"],"fjs_type":"string"}},"additionalProperties":false},"PlatformEvent":{"type":"object","required":["id","type","created_at","api_version","project_id","request_id","client_request_id","actor","data"],"properties":{"id":{"$ref":"spec#/$defs/EventId"},"type":{"$ref":"spec#/$defs/EventType"},"created_at":{"$ref":"spec#/$defs/Timestamp"},"api_version":{"type":["string","object"],"enum":["v1"],"fjs_type":"string"},"project_id":{"type":["string","null","object"],"fjs_type":"string"},"request_id":{"type":["string","null","object"],"fjs_type":"string"},"client_request_id":{"type":["string","null","object"],"fjs_type":"string"},"actor":{"anyOf":[{"$ref":"spec#/$defs/Actor"},{"type":"null"}]},"data":{"type":"object","required":["object","previous_attributes"],"properties":{"object":{"type":"object","additionalProperties":true},"previous_attributes":{"type":"object","additionalProperties":true}},"additionalProperties":false}},"additionalProperties":false},"Timestamp":{"type":["string","object"],"format":"date-time","fjs_type":"string"},"Actor":{"type":"object","required":["type","id","name","user_id"],"properties":{"type":{"type":["string","object"],"enum":["api_key","system"],"fjs_type":"string"},"id":{"anyOf":[{"$ref":"spec#/$defs/ApiKeyId"},{"type":"null"}]},"name":{"type":["string","null","object"],"fjs_type":"string"},"user_id":{"anyOf":[{"$ref":"spec#/$defs/UserId"},{"type":"null"}]}},"additionalProperties":false},"ApiKeyId":{"type":["string","object"],"pattern":"^key_[0-7][0-9a-hjkmnp-tv-z]{25}$","fjs_type":"string"},"UserId":{"type":["string","object"],"pattern":"^usr_[0-7][0-9a-hjkmnp-tv-z]{25}$","fjs_type":"string"}}}}}
 const validator = Validator.restoreFromState(validatorState)
 
 
@@ -27180,7 +27718,7 @@ return json + JSON_STR_END_OBJECT
   const serializer = Serializer.restoreFromState(serializerState)
 
   const Validator = require('fast-json-stringify/lib/validator')
-const validatorState = {"ajvOptions":{},"ajvSchemas":{"spec":{"$id":"spec","$defs":{"WebhookDeliveryList":{"type":"object","required":["data","pagination"],"properties":{"data":{"type":"array","items":{"$ref":"spec#/$defs/WebhookDelivery"}},"pagination":{"$ref":"spec#/$defs/Pagination"}},"additionalProperties":false},"WebhookDelivery":{"type":"object","required":["id","endpoint_id","event_id","event_type","status","attempts","next_attempt_at","request","created_at","updated_at"],"properties":{"id":{"$ref":"spec#/$defs/WebhookDeliveryId"},"endpoint_id":{"$ref":"spec#/$defs/WebhookEndpointId"},"event_id":{"$ref":"spec#/$defs/EventId"},"event_type":{"$ref":"spec#/$defs/EventType"},"status":{"$ref":"spec#/$defs/WebhookDeliveryStatus"},"attempts":{"type":"array","items":{"$ref":"spec#/$defs/WebhookAttempt"}},"next_attempt_at":{"type":["string","null","object"],"format":"date-time","fjs_type":"string"},"request":{"type":["object","null"],"required":["url","headers","body"],"properties":{"url":{"type":["string","object"],"fjs_type":"string"},"headers":{"type":"object","additionalProperties":{"type":["string","object"],"fjs_type":"string"}},"body":{"$ref":"spec#/$defs/PlatformEvent"}},"additionalProperties":false},"created_at":{"$ref":"spec#/$defs/Timestamp"},"updated_at":{"$ref":"spec#/$defs/Timestamp"}},"additionalProperties":false},"Pagination":{"type":"object","required":["page","limit","total","total_pages","next_cursor"],"properties":{"page":{"type":"integer","minimum":1},"limit":{"type":"integer","minimum":1},"total":{"type":"integer","minimum":0},"total_pages":{"type":"integer","minimum":0},"next_cursor":{"type":["string","null","object"],"fjs_type":"string"}},"additionalProperties":false},"WebhookDeliveryId":{"type":["string","object"],"pattern":"^whd_[0-7][0-9a-hjkmnp-tv-z]{25}$","fjs_type":"string"},"WebhookEndpointId":{"type":["string","object"],"pattern":"^whe_[0-7][0-9a-hjkmnp-tv-z]{25}$","fjs_type":"string"},"EventId":{"type":["string","object"],"pattern":"^evt_[0-7][0-9a-hjkmnp-tv-z]{25}$","fjs_type":"string"},"EventType":{"type":["string","object"],"enum":["profile.updated","settings.updated","api_key.created","api_key.rotated","api_key.revoked","user.created","user.updated","user.deleted","project.created","project.updated","project.archived","project.unarchived","project.deleted","project.restored","member.added","member.updated","member.removed","invitation.created","invitation.revoked","invitation.declined","avatar.updated","avatar.deleted","file.created","file.updated","file.deleted","upload.created","upload.deleted","file_link.created","file_link.revoked","session.created","session.updated","session.deleted","message.updated","chat.completed","chat.failed","chat.canceled","knowledge_base.created","knowledge_base.updated","knowledge_base.deleted","document.created","document.updated","document.ready","document.failed","document.deleted","product.created","product.updated","price.created","price.updated","order.created","order.paid","order.canceled","order.refunded","refund.created","refund.updated","checkout.created","checkout.completed","checkout.expired","subscription.created","subscription.updated","subscription.canceled","webhook_endpoint.created","webhook_endpoint.updated","webhook_endpoint.deleted","webhook_endpoint.secret_rotated","webhook_endpoint.tested","webhook_endpoint.recovered","webhook_endpoint.disabled","webhook_delivery.redelivered"],"fjs_type":"string"},"WebhookDeliveryStatus":{"type":["string","object"],"enum":["pending","succeeded","failed"],"fjs_type":"string"},"WebhookAttempt":{"type":"object","required":["started_at","duration_ms","response_status","response_body","error"],"properties":{"started_at":{"$ref":"spec#/$defs/Timestamp"},"duration_ms":{"type":"integer","minimum":0},"response_status":{"type":["integer","null"]},"response_body":{"type":["string","null","object"],"fjs_type":"string"},"error":{"type":["string","null","object"],"fjs_type":"string"}},"additionalProperties":false},"PlatformEvent":{"type":"object","required":["id","type","created_at","api_version","project_id","request_id","client_request_id","actor","data"],"properties":{"id":{"$ref":"spec#/$defs/EventId"},"type":{"$ref":"spec#/$defs/EventType"},"created_at":{"$ref":"spec#/$defs/Timestamp"},"api_version":{"type":["string","object"],"enum":["v1"],"fjs_type":"string"},"project_id":{"type":["string","null","object"],"fjs_type":"string"},"request_id":{"type":["string","null","object"],"fjs_type":"string"},"client_request_id":{"type":["string","null","object"],"fjs_type":"string"},"actor":{"anyOf":[{"$ref":"spec#/$defs/Actor"},{"type":"null"}]},"data":{"type":"object","required":["object","previous_attributes"],"properties":{"object":{"type":"object","additionalProperties":true},"previous_attributes":{"type":"object","additionalProperties":true}},"additionalProperties":false}},"additionalProperties":false},"Timestamp":{"type":["string","object"],"format":"date-time","fjs_type":"string"},"Actor":{"type":"object","required":["type","id","name","user_id"],"properties":{"type":{"type":["string","object"],"enum":["api_key","system"],"fjs_type":"string"},"id":{"anyOf":[{"$ref":"spec#/$defs/ApiKeyId"},{"type":"null"}]},"name":{"type":["string","null","object"],"fjs_type":"string"},"user_id":{"anyOf":[{"$ref":"spec#/$defs/UserId"},{"type":"null"}]}},"additionalProperties":false},"ApiKeyId":{"type":["string","object"],"pattern":"^key_[0-7][0-9a-hjkmnp-tv-z]{25}$","fjs_type":"string"},"UserId":{"type":["string","object"],"pattern":"^usr_[0-7][0-9a-hjkmnp-tv-z]{25}$","fjs_type":"string"}}}}}
+const validatorState = {"ajvOptions":{},"ajvSchemas":{"spec":{"$id":"spec","$defs":{"WebhookDeliveryList":{"type":"object","required":["data","pagination"],"properties":{"data":{"type":"array","items":{"$ref":"spec#/$defs/WebhookDelivery"}},"pagination":{"$ref":"spec#/$defs/Pagination"}},"additionalProperties":false},"WebhookDelivery":{"type":"object","required":["id","endpoint_id","event_id","event_type","status","attempts","next_attempt_at","request","created_at","updated_at"],"properties":{"id":{"$ref":"spec#/$defs/WebhookDeliveryId"},"endpoint_id":{"$ref":"spec#/$defs/WebhookEndpointId"},"event_id":{"$ref":"spec#/$defs/EventId"},"event_type":{"$ref":"spec#/$defs/EventType"},"status":{"$ref":"spec#/$defs/WebhookDeliveryStatus"},"attempts":{"type":"array","items":{"$ref":"spec#/$defs/WebhookAttempt"}},"next_attempt_at":{"type":["string","null","object"],"format":"date-time","fjs_type":"string"},"request":{"type":["object","null"],"required":["url","headers","body"],"properties":{"url":{"type":["string","object"],"fjs_type":"string"},"headers":{"type":"object","additionalProperties":{"type":["string","object"],"fjs_type":"string"}},"body":{"$ref":"spec#/$defs/PlatformEvent"}},"additionalProperties":false},"created_at":{"$ref":"spec#/$defs/Timestamp"},"updated_at":{"$ref":"spec#/$defs/Timestamp"}},"additionalProperties":false},"Pagination":{"type":"object","required":["page","limit","total","total_pages","next_cursor"],"properties":{"page":{"type":"integer","minimum":1},"limit":{"type":"integer","minimum":1},"total":{"type":"integer","minimum":0},"total_pages":{"type":"integer","minimum":0},"next_cursor":{"type":["string","null","object"],"fjs_type":"string"}},"additionalProperties":false},"WebhookDeliveryId":{"type":["string","object"],"pattern":"^whd_[0-7][0-9a-hjkmnp-tv-z]{25}$","fjs_type":"string"},"WebhookEndpointId":{"type":["string","object"],"pattern":"^whe_[0-7][0-9a-hjkmnp-tv-z]{25}$","fjs_type":"string"},"EventId":{"type":["string","object"],"pattern":"^evt_[0-7][0-9a-hjkmnp-tv-z]{25}$","fjs_type":"string"},"EventType":{"type":["string","object"],"enum":["profile.updated","settings.updated","api_key.created","api_key.updated","api_key.rotated","api_key.revoked","user.created","user.updated","user.deleted","project.created","project.updated","project.archived","project.unarchived","project.deleted","project.restored","member.added","member.updated","member.removed","invitation.created","invitation.revoked","invitation.declined","avatar.updated","avatar.deleted","file.created","file.updated","file.deleted","upload.created","upload.deleted","file_link.created","file_link.revoked","session.created","session.updated","session.deleted","message.updated","chat.completed","chat.failed","chat.canceled","knowledge_base.created","knowledge_base.updated","knowledge_base.deleted","document.created","document.updated","document.ready","document.failed","document.deleted","product.created","product.updated","price.created","price.updated","order.created","order.paid","order.canceled","order.refunded","refund.created","refund.updated","checkout.created","checkout.completed","checkout.expired","subscription.created","subscription.updated","subscription.canceled","webhook_endpoint.created","webhook_endpoint.updated","webhook_endpoint.deleted","webhook_endpoint.secret_rotated","webhook_endpoint.tested","webhook_endpoint.recovered","webhook_endpoint.disabled","webhook_delivery.redelivered"],"fjs_type":"string"},"WebhookDeliveryStatus":{"type":["string","object"],"enum":["pending","succeeded","failed"],"fjs_type":"string"},"WebhookAttempt":{"type":"object","required":["started_at","duration_ms","response_status","response_body","error"],"properties":{"started_at":{"$ref":"spec#/$defs/Timestamp"},"duration_ms":{"type":"integer","minimum":0},"response_status":{"type":["integer","null"]},"response_body":{"type":["string","null","object"],"fjs_type":"string"},"error":{"type":["string","null","object"],"fjs_type":"string"}},"additionalProperties":false},"PlatformEvent":{"type":"object","required":["id","type","created_at","api_version","project_id","request_id","client_request_id","actor","data"],"properties":{"id":{"$ref":"spec#/$defs/EventId"},"type":{"$ref":"spec#/$defs/EventType"},"created_at":{"$ref":"spec#/$defs/Timestamp"},"api_version":{"type":["string","object"],"enum":["v1"],"fjs_type":"string"},"project_id":{"type":["string","null","object"],"fjs_type":"string"},"request_id":{"type":["string","null","object"],"fjs_type":"string"},"client_request_id":{"type":["string","null","object"],"fjs_type":"string"},"actor":{"anyOf":[{"$ref":"spec#/$defs/Actor"},{"type":"null"}]},"data":{"type":"object","required":["object","previous_attributes"],"properties":{"object":{"type":"object","additionalProperties":true},"previous_attributes":{"type":"object","additionalProperties":true}},"additionalProperties":false}},"additionalProperties":false},"Timestamp":{"type":["string","object"],"format":"date-time","fjs_type":"string"},"Actor":{"type":"object","required":["type","id","name","user_id"],"properties":{"type":{"type":["string","object"],"enum":["api_key","system"],"fjs_type":"string"},"id":{"anyOf":[{"$ref":"spec#/$defs/ApiKeyId"},{"type":"null"}]},"name":{"type":["string","null","object"],"fjs_type":"string"},"user_id":{"anyOf":[{"$ref":"spec#/$defs/UserId"},{"type":"null"}]}},"additionalProperties":false},"ApiKeyId":{"type":["string","object"],"pattern":"^key_[0-7][0-9a-hjkmnp-tv-z]{25}$","fjs_type":"string"},"UserId":{"type":["string","object"],"pattern":"^usr_[0-7][0-9a-hjkmnp-tv-z]{25}$","fjs_type":"string"}}}}}
 const validator = Validator.restoreFromState(validatorState)
 
 

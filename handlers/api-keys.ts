@@ -1,7 +1,10 @@
 // The caller's own API keys. The secret of a key is in the response that creates it, and nowhere else.
+import { invalidState } from '../infra/errors.ts'
 import type { Handlers } from '../services/handler.ts'
 import { requireMembership } from '../services/projects/access.ts'
+import { requireNetworks } from '../services/users/networks.ts'
 import {
+  changesOfApiKey,
   currentApiKey,
   findOwnApiKey,
   insertApiKey,
@@ -12,6 +15,7 @@ import {
   requireGrantable,
   revokeApiKeys,
   toApiKey,
+  type NewApiKey,
 } from '../services/users/api-keys.ts'
 
 export const apiKeys = {
@@ -25,10 +29,21 @@ export const apiKeys = {
 
   async createApiKey({ principal, body }, { db, config, events }) {
     const { name, scopes, metadata, project_ids: projectIds = null } = body
-    const { userId, keyId: createdByKey } = principal
+    const { userId, keyId: createdByKey, networks } = principal
+    const { allowed_addresses: allowedAddresses = networks && [...networks.texts] } = body
+    requireNetworks(allowedAddresses ?? [])
     const asked = parseExpiresAt(body.expires_at)
     const expiresAt = asked === undefined ? principal.expiresAt : asked
-    const fields = { userId, name, scopes, projectIds, expiresAt, metadata, createdByKey }
+    const fields: NewApiKey = {
+      userId,
+      name,
+      scopes,
+      projectIds,
+      allowedAddresses,
+      expiresAt,
+      metadata,
+      createdByKey,
+    }
     requireGrantable(principal, fields)
     return await db.transaction(async (tx) => {
       await lockKeys(tx, principal)
@@ -41,6 +56,28 @@ export const apiKeys = {
 
   async getApiKey({ principal, params: { id } }, { db }) {
     return { status: 200, body: toApiKey(await findOwnApiKey(db, id, principal)) }
+  },
+
+  async updateApiKey({ principal, params: { id }, body, ifMatch }, { db, events, principals }) {
+    const { userId } = principal
+    requireNetworks(body.allowed_addresses ?? [])
+    return await db.transaction(async (tx) => {
+      await lockKeys(tx, principal)
+      const row = await findOwnApiKey(tx, id, principal)
+      const previous = toApiKey(row)
+      ifMatch(previous)
+      if (row.revokedAt !== null) throw invalidState('key', 'revoked', undefined, 'revoked_at')
+      const changes = changesOfApiKey(principal, previous, body)
+      if (changes === null) return { status: 200, body: previous }
+      const { name, scopes, metadata, allowed_addresses: allowedAddresses } = changes
+      const addresses = allowedAddresses === undefined ? {} : { allowedAddresses: allowedAddresses ?? [] }
+      const key = toApiKey(
+        await tx.prisma.apiKey.update({ where: { id }, data: { name, scopes, metadata, ...addresses } }),
+      )
+      await events.emit(tx, 'api_key.updated', key, { previous, userId })
+      tx.afterCommit(() => principals.waitForInvalidation(userId))
+      return { status: 200, body: key }
+    })
   },
 
   async revokeApiKey({ principal, params: { id }, query, ifMatch }, { db, events, principals }) {

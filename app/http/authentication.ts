@@ -1,9 +1,9 @@
-// Runs before the body is read: identifies the API key (401), counts the request (429), checks its scopes
-// (403).
+// Runs before the body is read: identifies the API key (401), counts the request (429), checks its
+// addresses and scopes (403).
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { OperationInfo } from '../../infra/contract/operation.ts'
 import { ApiError } from '../../infra/errors.ts'
-import { refusalOf, type Principal } from '../../services/users/authentication.ts'
+import { addressRefusalOf, refusalOf, type Principal } from '../../services/users/authentication.ts'
 import type { Services } from '../../services/services.ts'
 import { networkOf } from './client-ip.ts'
 import { countRequest, requireAllowed, type RateLimits } from './rate-limit.ts'
@@ -32,11 +32,11 @@ export function authenticate(
     }
     const principal = await principalOf(request, reply)
     request.principal = principal
-    lastUsed.touch(principal.keyId)
+    lastUsed.touch(principal.keyId, request.ip)
     recordAtEnd(requestRecorder, info, principal, request, reply)
     // All keys of a user count together.
     await countRequest(limits, reply, info.rateLimit!, principal.userId)
-    const refusal = refusalOf(principal, info)
+    const refusal = addressRefusalOf(principal, request.ip) ?? refusalOf(principal, info)
     if (refusal !== null) throw refusal
   }
 

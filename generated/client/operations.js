@@ -18,6 +18,7 @@ export const operationTable = {
   listApiKeys: {"method":"GET","path":"/user/api-keys","prefix":"/v1","name":"user.apiKeys.list","query":true,"answer":"json","list":"pages"},
   createApiKey: {"method":"POST","path":"/user/api-keys","prefix":"/v1","name":"user.apiKeys.create","body":true,"answer":"json","idempotent":true},
   getApiKey: {"method":"GET","path":"/user/api-keys/{id}","prefix":"/v1","name":"user.apiKeys.get","answer":"json"},
+  updateApiKey: {"method":"PUT","path":"/user/api-keys/{id}","prefix":"/v1","name":"user.apiKeys.update","body":true,"answer":"json"},
   revokeApiKey: {"method":"DELETE","path":"/user/api-keys/{id}","prefix":"/v1","name":"user.apiKeys.revoke","query":true,"answer":null},
   rotateApiKey: {"method":"POST","path":"/user/api-keys/{id}/rotate","prefix":"/v1","name":"user.apiKeys.rotate","body":true,"answer":"json","idempotent":true},
   listUsers: {"method":"GET","path":"/users","prefix":"/v1","name":"users.list","query":true,"answer":"json","list":"pages"},

@@ -151,7 +151,7 @@ export interface paths {
         };
         /**
          * Get the API key of this request
-         * Returns which key this is and what it may call. Every key may call this operation, whatever its scopes and projects are.
+         * Returns which key this is and what it may call. Every key may call this operation, whatever its scopes and projects are, from its allowed addresses.
          */
         get: operations["getCurrentApiKey"];
         put?: never;
@@ -254,7 +254,11 @@ export interface paths {
          * Returns one of your API keys without its secret. Returns 403 if the key belongs to another user, or if the calling key is limited to some projects and the key was not made with it.
          */
         get: operations["getApiKey"];
-        put?: never;
+        /**
+         * Update an API key
+         * Updates only the fields that you send. Scopes can be removed, but not added: create a new key for more scopes (403). The calling key must be allowed to make the key as it is afterwards. The change applies from the next request on. Returns 409 if the key is revoked.
+         */
+        put: operations["updateApiKey"];
         post?: never;
         /**
          * Revoke an API key
@@ -2392,6 +2396,48 @@ export interface webhooks {
                 content: {
                     /** One of your API keys was created. */
                     "application/json": ApiKeyCreatedEvent;
+                };
+            };
+            responses: {
+                /** The delivery succeeded. 410 disables the endpoint; any other status is a failure and is retried. */
+                "2XX": {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content?: never;
+                };
+            };
+        };
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "api_key.updated": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * api_key.updated
+         * The name, scopes, allowed addresses or metadata of one of your API keys were changed. Requires the scope `user:read`.
+         */
+        post: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path?: never;
+                cookie?: never;
+            };
+            requestBody: {
+                content: {
+                    /** The name, scopes, allowed addresses or metadata of one of your API keys were changed. */
+                    "application/json": ApiKeyUpdatedEvent;
                 };
             };
             responses: {
@@ -5335,6 +5381,19 @@ export interface components {
         /** An API key with its secret, which is shown only once. */
         ApiKeyWithSecret: ApiKeyWithSecret;
         /**
+         * The fields of an API key to change.
+         * @example {
+         *       "name": "reports",
+         *       "scopes": [
+         *         "projects:read"
+         *       ],
+         *       "allowed_addresses": [
+         *         "203.0.113.7"
+         *       ]
+         *     }
+         */
+        ApiKeyUpdate: ApiKeyUpdate;
+        /**
          * Options for the rotation.
          * @example {
          *       "overlap_seconds": 3600
@@ -6087,6 +6146,8 @@ export interface components {
         ApiKeyBefore: ApiKeyBefore;
         /** One of your API keys was created. */
         ApiKeyCreatedEvent: ApiKeyCreatedEvent;
+        /** The name, scopes, allowed addresses or metadata of one of your API keys were changed. */
+        ApiKeyUpdatedEvent: ApiKeyUpdatedEvent;
         /** One of your API keys was replaced by a new key. `previous_attributes` has the ID of the old key. */
         ApiKeyRotatedEvent: ApiKeyRotatedEvent;
         /** One of your API keys was revoked. */
@@ -7517,6 +7578,7 @@ export interface operations {
             };
             400: components["responses"]["InvalidRequest"];
             401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
             406: components["responses"]["NotAcceptable"];
             429: components["responses"]["RateLimited"];
             500: components["responses"]["ServerError"];
@@ -7691,6 +7753,48 @@ export interface operations {
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
             406: components["responses"]["NotAcceptable"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["ServerError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    updateApiKey: {
+        parameters: {
+            query?: never;
+            header?: UpdateApiKeyHeaders;
+            path: UpdateApiKeyPath;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /** The fields of an API key to change. */
+                "application/json": ApiKeyUpdate;
+            };
+        };
+        responses: {
+            /** The updated API key. */
+            200: {
+                headers: {
+                    "X-Request-ID": components["headers"]["RequestID"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                    ETag: components["headers"]["ETag"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /** An API key, without its secret. */
+                    "application/json": ApiKey;
+                };
+            };
+            400: components["responses"]["InvalidRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            406: components["responses"]["NotAcceptable"];
+            409: components["responses"]["Conflict"];
+            412: components["responses"]["PreconditionFailed"];
+            413: components["responses"]["PayloadTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
             429: components["responses"]["RateLimited"];
             500: components["responses"]["ServerError"];
             503: components["responses"]["Unavailable"];
@@ -13303,6 +13407,14 @@ export interface CurrentApiKey {
      */
     project_ids: ProjectId[] | null;
     /**
+     * The IP addresses and networks that the key can be used from. Null if it can be used from everywhere.
+     * @example [
+     *       "203.0.113.7",
+     *       "2001:db8::/32"
+     *     ]
+     */
+    allowed_addresses: string[] | null;
+    /**
      * Format: date-time
      * When the key expires. Null if it does not expire.
      * @example null
@@ -13463,6 +13575,14 @@ export interface ApiKey {
      */
     project_ids: ProjectId[] | null;
     /**
+     * The IP addresses and networks that the key can be used from. Null if it can be used from everywhere.
+     * @example [
+     *       "203.0.113.7",
+     *       "2001:db8::/32"
+     *     ]
+     */
+    allowed_addresses: string[] | null;
+    /**
      * Format: date-time
      * When the key expires. Null if it does not expire.
      * @example null
@@ -13474,6 +13594,11 @@ export interface ApiKey {
      * @example null
      */
     last_used_at: string | null;
+    /**
+     * The IP address of the last request with the key. Null if it was never used. Not part of the `ETag`.
+     * @example 203.0.113.7
+     */
+    last_used_ip: string | null;
     /** Key-value pairs for your own use: up to 16 keys of up to 64 characters, with text values of up to 512 characters. */
     metadata: Metadata;
     /** When the key was created. */
@@ -13517,6 +13642,8 @@ export interface ApiKeyCreate {
     scopes: Scope[];
     /** The projects that the key can access. Null, or omitted, for all of your projects. */
     project_ids?: ProjectId[] | null;
+    /** The IP addresses and networks (CIDR) that the key can be used from; requests from elsewhere get 403. Null for all addresses. The default is that of the calling key; no key makes one that can be used from more addresses than itself. */
+    allowed_addresses?: string[] | null;
     /**
      * Format: date-time
      * When the key expires. It must be in the future, and not after the calling key expires. Null for a key that does not expire. The default is the expiration of the calling key.
@@ -13552,6 +13679,14 @@ export interface ApiKeyWithSecret {
      */
     project_ids: ProjectId[] | null;
     /**
+     * The IP addresses and networks that the key can be used from. Null if it can be used from everywhere.
+     * @example [
+     *       "203.0.113.7",
+     *       "2001:db8::/32"
+     *     ]
+     */
+    allowed_addresses: string[] | null;
+    /**
      * Format: date-time
      * When the key expires. Null if it does not expire.
      * @example null
@@ -13563,6 +13698,11 @@ export interface ApiKeyWithSecret {
      * @example null
      */
     last_used_at: string | null;
+    /**
+     * The IP address of the last request with the key. Null if it was never used. Not part of the `ETag`.
+     * @example 203.0.113.7
+     */
+    last_used_ip: string | null;
     /** Key-value pairs for your own use: up to 16 keys of up to 64 characters, with text values of up to 512 characters. */
     metadata: Metadata;
     /** When the key was created. */
@@ -13590,6 +13730,28 @@ export interface ApiKeyWithSecret {
      * @example plat_live_4eC39HqLyjWDarjtT1zdp7dcTYooMQauvdEDq54NiTphI7jx0
      */
     key: string;
+}
+/**
+ * The fields of an API key to change.
+ * @example {
+ *       "name": "reports",
+ *       "scopes": [
+ *         "projects:read"
+ *       ],
+ *       "allowed_addresses": [
+ *         "203.0.113.7"
+ *       ]
+ *     }
+ */
+export interface ApiKeyUpdate {
+    /** The name of the key, for your own reference. */
+    name?: string;
+    /** The permissions of the key. They must be a subset of its scopes now. */
+    scopes?: Scope[];
+    /** The IP addresses and networks (CIDR) that the key can be used from; requests from elsewhere get 403. Null for all addresses. */
+    allowed_addresses?: string[] | null;
+    /** Changes of the key-value pairs. Omitted keys keep their value, and `null` removes a key. A resource has at most 16 keys. */
+    metadata?: MetadataUpdate;
 }
 /**
  * Options for the rotation.
@@ -15895,7 +16057,7 @@ export interface ConfirmationForm {
  * @example project.created
  * @enum {string}
  */
-export type EventSelector = "*" | "profile.*" | "settings.*" | "api_key.*" | "user.*" | "project.*" | "member.*" | "invitation.*" | "avatar.*" | "file.*" | "upload.*" | "file_link.*" | "session.*" | "message.*" | "chat.*" | "knowledge_base.*" | "document.*" | "product.*" | "price.*" | "order.*" | "refund.*" | "checkout.*" | "subscription.*" | "webhook_endpoint.*" | "webhook_delivery.*" | "profile.updated" | "settings.updated" | "api_key.created" | "api_key.rotated" | "api_key.revoked" | "user.created" | "user.updated" | "user.deleted" | "project.created" | "project.updated" | "project.archived" | "project.unarchived" | "project.deleted" | "project.restored" | "member.added" | "member.updated" | "member.removed" | "invitation.created" | "invitation.revoked" | "invitation.declined" | "avatar.updated" | "avatar.deleted" | "file.created" | "file.updated" | "file.deleted" | "upload.created" | "upload.deleted" | "file_link.created" | "file_link.revoked" | "session.created" | "session.updated" | "session.deleted" | "message.updated" | "chat.completed" | "chat.failed" | "chat.canceled" | "knowledge_base.created" | "knowledge_base.updated" | "knowledge_base.deleted" | "document.created" | "document.updated" | "document.ready" | "document.failed" | "document.deleted" | "product.created" | "product.updated" | "price.created" | "price.updated" | "order.created" | "order.paid" | "order.canceled" | "order.refunded" | "refund.created" | "refund.updated" | "checkout.created" | "checkout.completed" | "checkout.expired" | "subscription.created" | "subscription.updated" | "subscription.canceled" | "webhook_endpoint.created" | "webhook_endpoint.updated" | "webhook_endpoint.deleted" | "webhook_endpoint.secret_rotated" | "webhook_endpoint.tested" | "webhook_endpoint.recovered" | "webhook_endpoint.disabled" | "webhook_delivery.redelivered";
+export type EventSelector = "*" | "profile.*" | "settings.*" | "api_key.*" | "user.*" | "project.*" | "member.*" | "invitation.*" | "avatar.*" | "file.*" | "upload.*" | "file_link.*" | "session.*" | "message.*" | "chat.*" | "knowledge_base.*" | "document.*" | "product.*" | "price.*" | "order.*" | "refund.*" | "checkout.*" | "subscription.*" | "webhook_endpoint.*" | "webhook_delivery.*" | "profile.updated" | "settings.updated" | "api_key.created" | "api_key.updated" | "api_key.rotated" | "api_key.revoked" | "user.created" | "user.updated" | "user.deleted" | "project.created" | "project.updated" | "project.archived" | "project.unarchived" | "project.deleted" | "project.restored" | "member.added" | "member.updated" | "member.removed" | "invitation.created" | "invitation.revoked" | "invitation.declined" | "avatar.updated" | "avatar.deleted" | "file.created" | "file.updated" | "file.deleted" | "upload.created" | "upload.deleted" | "file_link.created" | "file_link.revoked" | "session.created" | "session.updated" | "session.deleted" | "message.updated" | "chat.completed" | "chat.failed" | "chat.canceled" | "knowledge_base.created" | "knowledge_base.updated" | "knowledge_base.deleted" | "document.created" | "document.updated" | "document.ready" | "document.failed" | "document.deleted" | "product.created" | "product.updated" | "price.created" | "price.updated" | "order.created" | "order.paid" | "order.canceled" | "order.refunded" | "refund.created" | "refund.updated" | "checkout.created" | "checkout.completed" | "checkout.expired" | "subscription.created" | "subscription.updated" | "subscription.canceled" | "webhook_endpoint.created" | "webhook_endpoint.updated" | "webhook_endpoint.deleted" | "webhook_endpoint.secret_rotated" | "webhook_endpoint.tested" | "webhook_endpoint.recovered" | "webhook_endpoint.disabled" | "webhook_delivery.redelivered";
 /**
  * The ID of an event. It starts with `evt_`.
  * @example evt_01jd6y8m5qe8btc4y5w1r0n3fz
@@ -15906,7 +16068,7 @@ export type EventId = string;
  * @example member.updated
  * @enum {string}
  */
-export type EventType = "profile.updated" | "settings.updated" | "api_key.created" | "api_key.rotated" | "api_key.revoked" | "user.created" | "user.updated" | "user.deleted" | "project.created" | "project.updated" | "project.archived" | "project.unarchived" | "project.deleted" | "project.restored" | "member.added" | "member.updated" | "member.removed" | "invitation.created" | "invitation.revoked" | "invitation.declined" | "avatar.updated" | "avatar.deleted" | "file.created" | "file.updated" | "file.deleted" | "upload.created" | "upload.deleted" | "file_link.created" | "file_link.revoked" | "session.created" | "session.updated" | "session.deleted" | "message.updated" | "chat.completed" | "chat.failed" | "chat.canceled" | "knowledge_base.created" | "knowledge_base.updated" | "knowledge_base.deleted" | "document.created" | "document.updated" | "document.ready" | "document.failed" | "document.deleted" | "product.created" | "product.updated" | "price.created" | "price.updated" | "order.created" | "order.paid" | "order.canceled" | "order.refunded" | "refund.created" | "refund.updated" | "checkout.created" | "checkout.completed" | "checkout.expired" | "subscription.created" | "subscription.updated" | "subscription.canceled" | "webhook_endpoint.created" | "webhook_endpoint.updated" | "webhook_endpoint.deleted" | "webhook_endpoint.secret_rotated" | "webhook_endpoint.tested" | "webhook_endpoint.recovered" | "webhook_endpoint.disabled" | "webhook_delivery.redelivered";
+export type EventType = "profile.updated" | "settings.updated" | "api_key.created" | "api_key.updated" | "api_key.rotated" | "api_key.revoked" | "user.created" | "user.updated" | "user.deleted" | "project.created" | "project.updated" | "project.archived" | "project.unarchived" | "project.deleted" | "project.restored" | "member.added" | "member.updated" | "member.removed" | "invitation.created" | "invitation.revoked" | "invitation.declined" | "avatar.updated" | "avatar.deleted" | "file.created" | "file.updated" | "file.deleted" | "upload.created" | "upload.deleted" | "file_link.created" | "file_link.revoked" | "session.created" | "session.updated" | "session.deleted" | "message.updated" | "chat.completed" | "chat.failed" | "chat.canceled" | "knowledge_base.created" | "knowledge_base.updated" | "knowledge_base.deleted" | "document.created" | "document.updated" | "document.ready" | "document.failed" | "document.deleted" | "product.created" | "product.updated" | "price.created" | "price.updated" | "order.created" | "order.paid" | "order.canceled" | "order.refunded" | "refund.created" | "refund.updated" | "checkout.created" | "checkout.completed" | "checkout.expired" | "subscription.created" | "subscription.updated" | "subscription.canceled" | "webhook_endpoint.created" | "webhook_endpoint.updated" | "webhook_endpoint.deleted" | "webhook_endpoint.secret_rotated" | "webhook_endpoint.tested" | "webhook_endpoint.recovered" | "webhook_endpoint.disabled" | "webhook_delivery.redelivered";
 /** Who caused an event, as it was then: an API key of a user, or the platform itself. The platform renews subscriptions, deletes what expired, and records payments on the payment page. */
 export interface Actor {
     /**
@@ -15925,7 +16087,7 @@ export interface Actor {
     user_id: UserId | null;
 }
 /** Something that happened. `data` depends on `type`; see the webhooks of this document. */
-export type PlatformEvent = ProfileUpdatedEvent | SettingsUpdatedEvent | ApiKeyCreatedEvent | ApiKeyRotatedEvent | ApiKeyRevokedEvent | UserCreatedEvent | UserUpdatedEvent | UserDeletedEvent | ProjectCreatedEvent | ProjectUpdatedEvent | ProjectArchivedEvent | ProjectUnarchivedEvent | ProjectDeletedEvent | ProjectRestoredEvent | MemberAddedEvent | MemberUpdatedEvent | MemberRemovedEvent | InvitationCreatedEvent | InvitationRevokedEvent | InvitationDeclinedEvent | AvatarUpdatedEvent | AvatarDeletedEvent | FileCreatedEvent | FileUpdatedEvent | FileDeletedEvent | UploadCreatedEvent | UploadDeletedEvent | FileLinkCreatedEvent | FileLinkRevokedEvent | SessionCreatedEvent | SessionUpdatedEvent | SessionDeletedEvent | MessageUpdatedEvent | ChatCompletedEvent | ChatFailedEvent | ChatCanceledEvent | KnowledgeBaseCreatedEvent | KnowledgeBaseUpdatedEvent | KnowledgeBaseDeletedEvent | DocumentCreatedEvent | DocumentUpdatedEvent | DocumentReadyEvent | DocumentFailedEvent | DocumentDeletedEvent | ProductCreatedEvent | ProductUpdatedEvent | PriceCreatedEvent | PriceUpdatedEvent | OrderCreatedEvent | OrderPaidEvent | OrderCanceledEvent | OrderRefundedEvent | RefundCreatedEvent | RefundUpdatedEvent | CheckoutCreatedEvent | CheckoutCompletedEvent | CheckoutExpiredEvent | SubscriptionCreatedEvent | SubscriptionUpdatedEvent | SubscriptionCanceledEvent | WebhookEndpointCreatedEvent | WebhookEndpointUpdatedEvent | WebhookEndpointDeletedEvent | WebhookEndpointSecretRotatedEvent | WebhookEndpointTestedEvent | WebhookEndpointRecoveredEvent | WebhookEndpointDisabledEvent | WebhookDeliveryRedeliveredEvent;
+export type PlatformEvent = ProfileUpdatedEvent | SettingsUpdatedEvent | ApiKeyCreatedEvent | ApiKeyUpdatedEvent | ApiKeyRotatedEvent | ApiKeyRevokedEvent | UserCreatedEvent | UserUpdatedEvent | UserDeletedEvent | ProjectCreatedEvent | ProjectUpdatedEvent | ProjectArchivedEvent | ProjectUnarchivedEvent | ProjectDeletedEvent | ProjectRestoredEvent | MemberAddedEvent | MemberUpdatedEvent | MemberRemovedEvent | InvitationCreatedEvent | InvitationRevokedEvent | InvitationDeclinedEvent | AvatarUpdatedEvent | AvatarDeletedEvent | FileCreatedEvent | FileUpdatedEvent | FileDeletedEvent | UploadCreatedEvent | UploadDeletedEvent | FileLinkCreatedEvent | FileLinkRevokedEvent | SessionCreatedEvent | SessionUpdatedEvent | SessionDeletedEvent | MessageUpdatedEvent | ChatCompletedEvent | ChatFailedEvent | ChatCanceledEvent | KnowledgeBaseCreatedEvent | KnowledgeBaseUpdatedEvent | KnowledgeBaseDeletedEvent | DocumentCreatedEvent | DocumentUpdatedEvent | DocumentReadyEvent | DocumentFailedEvent | DocumentDeletedEvent | ProductCreatedEvent | ProductUpdatedEvent | PriceCreatedEvent | PriceUpdatedEvent | OrderCreatedEvent | OrderPaidEvent | OrderCanceledEvent | OrderRefundedEvent | RefundCreatedEvent | RefundUpdatedEvent | CheckoutCreatedEvent | CheckoutCompletedEvent | CheckoutExpiredEvent | SubscriptionCreatedEvent | SubscriptionUpdatedEvent | SubscriptionCanceledEvent | WebhookEndpointCreatedEvent | WebhookEndpointUpdatedEvent | WebhookEndpointDeletedEvent | WebhookEndpointSecretRotatedEvent | WebhookEndpointTestedEvent | WebhookEndpointRecoveredEvent | WebhookEndpointDisabledEvent | WebhookDeliveryRedeliveredEvent;
 /** A page of the event log. */
 export interface PlatformEventList {
     /** The events, oldest first. */
@@ -16407,6 +16569,14 @@ export interface ApiKeyBefore {
      */
     project_ids?: ProjectId[] | null;
     /**
+     * The IP addresses and networks that the key can be used from. Null if it can be used from everywhere.
+     * @example [
+     *       "203.0.113.7",
+     *       "2001:db8::/32"
+     *     ]
+     */
+    allowed_addresses?: string[] | null;
+    /**
      * Format: date-time
      * When the key expires. Null if it does not expire.
      * @example null
@@ -16418,6 +16588,11 @@ export interface ApiKeyBefore {
      * @example null
      */
     last_used_at?: string | null;
+    /**
+     * The IP address of the last request with the key. Null if it was never used. Not part of the `ETag`.
+     * @example 203.0.113.7
+     */
+    last_used_ip?: string | null;
     /** Key-value pairs for your own use: up to 16 keys of up to 64 characters, with text values of up to 512 characters. */
     metadata?: Metadata;
     /** When the key was created. */
@@ -16447,6 +16622,44 @@ export interface ApiKeyCreatedEvent {
      * @constant
      */
     type: "api_key.created";
+    /** When the event happened. */
+    created_at: Timestamp;
+    /** The API version that defines the format of `data`. */
+    api_version: "v1" | (string & {});
+    /**
+     * The project in which the event happened. `null` outside projects.
+     * @example prj_01jd6y8m5qe8btc4y5w1r0n3fz
+     */
+    project_id: string | null;
+    /**
+     * The ID that the server gave the request that caused the event, as in its log. `null` for automatic events. Older events have the client's `X-Request-ID`, if it sent one.
+     * @example req_1c8f0a5e7b7d4c0fb0a2c9a1e6f4d3b2
+     */
+    request_id: string | null;
+    /**
+     * The `X-Request-ID` that the client sent with the request. Clients choose it, so it proves nothing. `null` without one.
+     * @example null
+     */
+    client_request_id: string | null;
+    /** Who caused the event. `null` for events that are older than this field. */
+    actor: Actor | null;
+    /** The resource that the event is about. */
+    data: {
+        /** The resource after the change. */
+        object: ApiKey;
+        /** The previous values of the changed fields. Empty unless the event reports an update. */
+        previous_attributes: ApiKeyBefore;
+    };
+}
+/** The name, scopes, allowed addresses or metadata of one of your API keys were changed. */
+export interface ApiKeyUpdatedEvent {
+    /** The id of the event. Also the `webhook-id` of its deliveries. */
+    id: EventId;
+    /**
+     * The type of the event.
+     * @constant
+     */
+    type: "api_key.updated";
     /** When the event happened. */
     created_at: Timestamp;
     /** The API version that defines the format of `data`. */
@@ -20009,6 +20222,14 @@ export interface GetApiKeyHeaders {
     "If-None-Match"?: components["parameters"]["IfNoneMatch"];
 }
 export interface GetApiKeyPath {
+    /** The ID of the API key. */
+    id: ApiKeyId;
+}
+export interface UpdateApiKeyHeaders {
+    /** The `ETag` of the version that you want to change, or `*`. Returns 412 if the resource has changed since. */
+    "If-Match"?: components["parameters"]["IfMatch"];
+}
+export interface UpdateApiKeyPath {
     /** The ID of the API key. */
     id: ApiKeyId;
 }

@@ -76,8 +76,8 @@ DELETE FROM members WHERE project_id IN (SELECT id FROM expired)`,
  */
 export const findApiKey = optional<{ digest: string }, FindApiKeyRow>(
   'users/find-api-key',
-  `SELECT k.id, k.name, k.user_id, k.scopes, k.project_ids, k.all_projects, k.expires_at, k.revoked_at, u.status,
-  u.role
+  `SELECT k.id, k.name, k.user_id, k.scopes, k.project_ids, k.all_projects, k.allowed_addresses,
+  k.expires_at, k.revoked_at, u.status, u.role
 FROM api_keys k JOIN users u ON u.id = k.user_id
 WHERE k.digest = decode($1, 'hex')`,
   ['digest'],
@@ -89,6 +89,7 @@ export interface FindApiKeyRow {
   scopes: string[]
   project_ids: string[]
   all_projects: boolean
+  allowed_addresses: string[]
   expires_at: string | null
   revoked_at: string | null
   status: 'active' | 'disabled' | 'deleted'
@@ -191,7 +192,8 @@ export const listApiKeys = page<{ user_id: string }, { created_after: Date | str
   {
     select: `SELECT k.id, k.name, k.start, k.scopes AS "scopes",
 CASE WHEN NOT k.all_projects THEN k.project_ids END AS project_ids,
-k.expires_at, k.last_used_at, k.metadata, k.created_at, k.updated_at, k.revoked_at, k.replaced_by,
+nullif(k.allowed_addresses, '{}') AS allowed_addresses, k.expires_at,
+k.last_used_at, k.last_used_ip, k.metadata, k.created_at, k.updated_at, k.revoked_at, k.replaced_by,
 k.created_by_key
 FROM api_keys k
 WHERE k.user_id = $1`,
@@ -227,8 +229,10 @@ export interface ListApiKeysRow {
   start: string
   scopes: Schemas['ApiKey']['scopes']
   project_ids: string[] | null
+  allowed_addresses: string[] | null
   expires_at: string | null
   last_used_at: string | null
+  last_used_ip: string | null
   metadata: Record<string, string>
   created_at: string
   updated_at: string
@@ -334,7 +338,8 @@ export const lockKeyFamily = many<{ family_of: string }, LockKeyFamilyRow>(
   'users/lock-key-family',
   `SELECT k.id, k.name, k.start, k.scopes AS "scopes",
 CASE WHEN NOT k.all_projects THEN k.project_ids END AS project_ids,
-k.expires_at, k.last_used_at, k.metadata, k.created_at, k.updated_at, k.revoked_at, k.replaced_by,
+nullif(k.allowed_addresses, '{}') AS allowed_addresses, k.expires_at,
+k.last_used_at, k.last_used_ip, k.metadata, k.created_at, k.updated_at, k.revoked_at, k.replaced_by,
 k.created_by_key FROM api_keys k
 WHERE k.id IN (WITH RECURSIVE family AS (
   SELECT id, replaced_by FROM api_keys WHERE id = $1
@@ -352,8 +357,10 @@ export interface LockKeyFamilyRow {
   start: string
   scopes: Schemas['ApiKey']['scopes']
   project_ids: string[] | null
+  allowed_addresses: string[] | null
   expires_at: string | null
   last_used_at: string | null
+  last_used_ip: string | null
   metadata: Record<string, string>
   created_at: string
   updated_at: string
@@ -467,7 +474,8 @@ export const revokeKeys = many<{ ids: readonly string[] }, RevokeKeysRow>(
   `UPDATE api_keys k SET revoked_at = now() WHERE k.id = ANY($1) AND k.revoked_at IS NULL
 RETURNING k.id, k.name, k.start, k.scopes AS "scopes",
 CASE WHEN NOT k.all_projects THEN k.project_ids END AS project_ids,
-k.expires_at, k.last_used_at, k.metadata, k.created_at, k.updated_at, k.revoked_at, k.replaced_by,
+nullif(k.allowed_addresses, '{}') AS allowed_addresses, k.expires_at,
+k.last_used_at, k.last_used_ip, k.metadata, k.created_at, k.updated_at, k.revoked_at, k.replaced_by,
 k.created_by_key`,
   ['ids'],
 )
@@ -477,8 +485,10 @@ export interface RevokeKeysRow {
   start: string
   scopes: Schemas['ApiKey']['scopes']
   project_ids: string[] | null
+  allowed_addresses: string[] | null
   expires_at: string | null
   last_used_at: string | null
+  last_used_ip: string | null
   metadata: Record<string, string>
   created_at: string
   updated_at: string
@@ -518,13 +528,13 @@ WHERE o.project_id = p.id`,
 )
 
 /**
- * Records when API keys were last used.
+ * Records when, and from which addresses, API keys were last used.
  * @see prisma/sql/users/update-last-used.sql
  */
-export const updateLastUsed = none<{ ids: readonly string[]; times: readonly (Date | string)[] }>(
+export const updateLastUsed = none<{ ids: readonly string[]; times: readonly (Date | string)[]; ips: readonly string[] }>(
   'users/update-last-used',
-  `UPDATE api_keys k SET last_used_at = u.at
-FROM unnest($1::text[], $2::timestamptz[]) AS u(id, at)
+  `UPDATE api_keys k SET last_used_at = u.at, last_used_ip = u.ip
+FROM unnest($1::text[], $2::timestamptz[], $3::text[]) AS u(id, at, ip)
 WHERE k.id = u.id AND (k.last_used_at IS NULL OR k.last_used_at < u.at)`,
-  ['ids', 'times'],
+  ['ids', 'times', 'ips'],
 )

@@ -9,10 +9,12 @@ import { digestOf, newSecret, keyPrefix, type KeyMode } from '../../infra/api-ke
 import type { ListQuery } from '../../infra/contract/query.ts'
 import type { Db } from '../../infra/database/database.ts'
 import { forbidden, invalidField, invalidState, notFound, unauthorized } from '../../infra/errors.ts'
+import { changesOf, type Changes } from '../../infra/changes.ts'
 import type { Page } from '../../infra/database/pagination.ts'
 import type { OperationInfo } from '../../infra/contract/operation.ts'
 import { newId, timeOf } from '../../infra/ids.ts'
 import { refusalOf, type Principal } from './authentication.ts'
+import { Networks } from './networks.ts'
 
 export type Scope = components['schemas']['Scope']
 export type ApiKey = components['schemas']['ApiKey']
@@ -48,8 +50,10 @@ export function toApiKey(row: Omit<ApiKeyRow, 'digest'>): ApiKey {
     start: row.start,
     scopes: row.scopes as Scope[],
     project_ids: row.allProjects ? null : row.projectIds,
+    allowed_addresses: nullIfEmpty(row.allowedAddresses),
     expires_at: row.expiresAt?.toISOString() ?? null,
     last_used_at: row.lastUsedAt?.toISOString() ?? null,
+    last_used_ip: row.lastUsedIp,
     metadata: row.metadata as Record<string, string>,
     created_at: row.createdAt.toISOString(),
     updated_at: row.updatedAt.toISOString(),
@@ -59,19 +63,24 @@ export function toApiKey(row: Omit<ApiKeyRow, 'digest'>): ApiKey {
   }
 }
 
+function nullIfEmpty(addresses: string[]): string[] | null {
+  return addresses.length === 0 ? null : addresses
+}
+
 const operationsByName: readonly OperationInfo[] = Object.values<OperationInfo>(operations).sort((a, b) =>
   a.id < b.id ? -1 : 1,
 )
 
 /** The key of a request, from what is cached of it: no statement runs. */
 export function currentApiKey(principal: Principal): CurrentApiKey {
-  const { keyId, userId, keyName, scopes, projectIds, expiresAt } = principal
+  const { keyId, userId, keyName, scopes, projectIds, networks, expiresAt } = principal
   return {
     id: keyId,
     user_id: userId,
     name: keyName,
     scopes: allScopes.filter((scope) => scopes.has(scope)),
     project_ids: projectIds === null ? null : [...projectIds],
+    allowed_addresses: networks === null ? null : [...networks.texts],
     expires_at: expiresAt?.toISOString() ?? null,
     operations: operationsByName
       .filter((operation) => refusalOf(principal, operation) === null)
@@ -94,6 +103,8 @@ export interface NewApiKey {
   scopes: Scope[]
   /** null for all projects of the user. */
   projectIds: string[] | null
+  /** null for all addresses; default: null. */
+  allowedAddresses?: string[] | null
   /** null for a key that does not expire. */
   expiresAt: Date | null
   metadata?: Record<string, string>
@@ -108,7 +119,7 @@ export interface NewApiKey {
 export async function insertApiKey(
   tx: Db,
   mode: KeyMode,
-  { userId, name, scopes, projectIds, expiresAt, metadata, createdByKey }: NewApiKey,
+  { userId, name, scopes, projectIds, allowedAddresses, expiresAt, metadata, createdByKey }: NewApiKey,
   secret = newSecret(mode),
 ): Promise<ApiKeyWithSecret> {
   const id = newId('key')
@@ -120,6 +131,7 @@ export async function insertApiKey(
       scopes,
       projectIds: projectIds ?? [],
       allProjects: projectIds === null,
+      allowedAddresses: allowedAddresses ?? [],
       expiresAt,
       metadata,
       createdByKey,
@@ -176,6 +188,33 @@ export async function revokeApiKeys(
   return revoked.map((key) => ({ key, previous: byId.get(key.id)! }))
 }
 
+export type ApiKeyUpdate = components['schemas']['ApiKeyUpdate']
+
+/**
+ * The fields of the key after the update; null if nothing changes.
+ * @throws 403 when the key would get scopes, or when the calling key may not make a key with these fields.
+ */
+export function changesOfApiKey(
+  principal: Principal,
+  key: ApiKey,
+  update: ApiKeyUpdate,
+): Changes<ApiKeyUpdate> | null {
+  const changes = changesOf(key, update)
+  if (changes === null) return null
+  const scopes = changes.scopes ?? key.scopes
+  const added = scopes.find((scope) => !key.scopes.includes(scope))
+  if (added !== undefined)
+    throw forbidden(`This API key does not have the scope ${added}; scopes can only be removed.`, 'scope')
+  requireGrantable(principal, {
+    scopes,
+    projectIds: key.project_ids,
+    allowedAddresses:
+      changes.allowed_addresses === undefined ? key.allowed_addresses : changes.allowed_addresses,
+    expiresAt: key.expires_at === null ? null : new Date(key.expires_at),
+  })
+  return changes
+}
+
 export interface Rotation {
   /** When the new key expires; undefined: when the old key would have expired. */
   expiresAt: Date | null | undefined
@@ -207,6 +246,7 @@ export async function replaceApiKey(
     name: old.name,
     scopes: old.scopes as Scope[],
     projectIds: old.allProjects ? null : old.projectIds,
+    allowedAddresses: nullIfEmpty(old.allowedAddresses),
     expiresAt: expiresAt === undefined ? old.expiresAt : expiresAt,
     metadata: old.metadata as Record<string, string>,
     createdByKey: old.createdByKey,
@@ -228,16 +268,27 @@ export async function replaceApiKey(
 }
 
 /**
- * Throws 403 when a new key would have scopes or projects that the calling key does not have, or would
- * outlive the calling key.
+ * Throws 403 when a key would have scopes or projects that the calling key does not have, would be usable
+ * from more addresses, or would outlive the calling key.
  */
 export function requireGrantable(
   principal: Principal,
-  { scopes, projectIds, expiresAt }: Pick<NewApiKey, 'scopes' | 'projectIds' | 'expiresAt'>,
+  {
+    scopes,
+    projectIds,
+    allowedAddresses = null,
+    expiresAt,
+  }: Pick<NewApiKey, 'scopes' | 'projectIds' | 'allowedAddresses' | 'expiresAt'>,
 ): void {
   const missing = scopes.find((scope) => !principal.scopes.has(scope))
   if (missing !== undefined)
     throw forbidden(`This API key does not have the scope ${missing}, so it cannot grant it.`, 'scope')
+  const { networks } = principal
+  if (networks !== null && (allowedAddresses === null || !networks.includes(new Networks(allowedAddresses))))
+    throw forbidden(
+      'This API key is limited to some IP addresses; allowed_addresses must name only those.',
+      'allowed_addresses',
+    )
   const end = principal.expiresAt
   if (end !== null && (expiresAt === null || expiresAt > end))
     throw forbidden(

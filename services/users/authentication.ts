@@ -8,17 +8,19 @@ import type { OperationInfo } from '../../infra/contract/operation.ts'
 import { forbidden, unauthorized, type ApiError } from '../../infra/errors.ts'
 import { digestOf, isWellFormed } from '../../infra/api-key-format.ts'
 import type { Bus } from '../../infra/bus/bus.ts'
+import { Networks } from './networks.ts'
 
 /** The API key that made a request, and its owner. */
 export interface Principal {
   userId: string
   keyId: string
-  /** The name never changes. */
   keyName: string
   /** The scopes that the key has now. `admin` is left out when the owner is no longer an admin. */
   scopes: ReadonlySet<string>
   /** The projects that the key is limited to; null for all projects of its owner. */
   projectIds: ReadonlySet<string> | null
+  /** The networks that the key can be used from; null for all. */
+  networks: Networks | null
   /** Null for a key that does not expire. */
   expiresAt: Date | null
 }
@@ -49,6 +51,12 @@ export function refusalOf(
   if (operation.unlimitedKey === true && projectIds !== null)
     return forbidden('This operation requires an API key that is not limited to projects.', 'project_ids')
   return null
+}
+
+/** Why a key may not be used from an address: 403. Null if it may. */
+export function addressRefusalOf({ networks }: Principal, address: string): ApiError | null {
+  if (networks === null || networks.has(address)) return null
+  return forbidden('This API key cannot be used from your IP address.', 'allowed_addresses')
 }
 
 /** The API key as the actor of the events that its request causes; null for a request without a key. */
@@ -154,6 +162,7 @@ export function createPrincipals(db: Db, listener: Bus): Principals {
       keyName: row.name,
       scopes: new Set(row.scopes.filter((scope) => scope !== 'admin' || row.role === 'admin')),
       projectIds: row.all_projects ? null : new Set(row.project_ids),
+      networks: row.allowed_addresses.length === 0 ? null : new Networks(row.allowed_addresses),
       expiresAt: row.expires_at === null ? null : new Date(expiresAt),
     }
     digests.set(principal, digest)

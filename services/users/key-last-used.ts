@@ -1,19 +1,19 @@
-// Records when each API key was last used. The times are collected in memory and written together every few
-// seconds, so a request costs no write.
+// Records when, and from which address, each API key was last used. The uses are collected in memory and
+// written together every few seconds, so a request costs no write.
 import type { Db } from '../../infra/database/database.ts'
 import * as sql from '../../generated/sql/users.ts'
 
 export interface LastUsed {
-  touch(keyId: string): void
-  /** Writes the pending times now. */
+  touch(keyId: string, ip: string): void
+  /** Writes the pending uses now. */
   flush(): Promise<void>
-  /** Stops the timer and writes the pending times. */
+  /** Stops the timer and writes the pending uses. */
   close(): Promise<void>
 }
 
 /** @param interval milliseconds between two writes. */
 export function createLastUsed(db: Db, { interval = 5_000, onError = (_error: Error) => {} } = {}): LastUsed {
-  let pending = new Map<string, number>()
+  let pending = new Map<string, { at: number; ip: string }>()
   const timer = setInterval(() => {
     flush().catch(onError)
   }, interval)
@@ -26,13 +26,14 @@ export function createLastUsed(db: Db, { interval = 5_000, onError = (_error: Er
     pending = new Map()
     await sql.updateLastUsed(db, {
       ids: batch.map(([id]) => id),
-      times: batch.map(([, at]) => new Date(at).toISOString()),
+      times: batch.map(([, { at }]) => new Date(at).toISOString()),
+      ips: batch.map(([, { ip }]) => ip),
     })
   }
 
   return {
-    touch(keyId) {
-      pending.set(keyId, Date.now())
+    touch(keyId, ip) {
+      pending.set(keyId, { at: Date.now(), ip })
     },
     flush,
     async close() {

@@ -162,7 +162,10 @@ for (const { id } of operationInfos.filter((info) => info.replies[200]?.binary =
 /** Changes the volatile fields of a resource, as other requests would. */
 const changeVolatileFields: Partial<Record<OperationId, (id: string) => Promise<unknown>>> = {
   getApiKey: (id) =>
-    server.services.database.prisma.apiKey.update({ where: { id }, data: { lastUsedAt: new Date() } }),
+    server.services.database.prisma.apiKey.update({
+      where: { id },
+      data: { lastUsedAt: new Date(), lastUsedIp: '192.0.2.1' },
+    }),
   getFile: (id) =>
     server.services.database.prisma.file.update({ where: { id }, data: { downloadCount: { increment: 1 } } }),
   getFileLink: (id) =>

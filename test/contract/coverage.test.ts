@@ -113,12 +113,20 @@ t.test('every operation has a fixture', async (t) => {
 })
 
 testStatus(401, 'there is no key', async (id) => await send(await sharedRequest(id), { key: null }))
-testStatus(403, 'the key lacks the scope, or the resource belongs to another user', async (id) => {
-  if (fixtures[id].byStatus?.[403] !== undefined) return await sendForStatus(403)(id)
-  const request = await sharedRequest(id)
-  const { secret } = await createApiKey(server, request.caller.id, { scopes: [unrelatedScope(id)] })
-  return await send(request, { key: secret })
-})
+testStatus(
+  403,
+  'the key lacks the scope or is for other addresses, or the resource belongs to another user',
+  async (id) => {
+    if (fixtures[id].byStatus?.[403] !== undefined) return await sendForStatus(403)(id)
+    const request = await sharedRequest(id)
+    const limit =
+      operations[id].scopes?.length === 0
+        ? { allowedAddresses: ['192.0.2.1'] }
+        : { scopes: [unrelatedScope(id)] }
+    const { secret } = await createApiKey(server, request.caller.id, limit)
+    return await send(request, { key: secret })
+  },
+)
 testStatus(400, 'a query parameter is unknown', async (id) => {
   const request = await sharedRequest(id)
   return await send({ ...request, query: { ...request.query, surprise: '1' } })

@@ -34,6 +34,7 @@ const eventTypeOf: Partial<Record<OperationId, EventType>> = {
   updateProfile: 'profile.updated',
   updateSettings: 'settings.updated',
   createApiKey: 'api_key.created',
+  updateApiKey: 'api_key.updated',
   revokeApiKey: 'api_key.revoked',
   rotateApiKey: 'api_key.rotated',
   createUser: 'user.created',

@@ -7,7 +7,7 @@ import type { TestServer } from './server.ts'
 export type Changes = Record<string, number>
 
 /** Columns that are written in the background, some time after the request that caused it. */
-const backgroundColumns = ['last_used_at', 'download_count', 'sequence', 'last_sequence']
+const backgroundColumns = ['last_used_at', 'last_used_ip', 'download_count', 'sequence', 'last_sequence']
 /** The lease of a resumable upload, which a rejected request takes and gives back. */
 const leaseColumns = ['holder', 'held_until', 'lease_requested_at', 'temp_name']
 /** A change of these columns alone is not counted. */

@@ -15,7 +15,7 @@ import { renderAvatar, replaceAvatar } from '../../services/storage/avatars.ts'
 import { insertFile, newFileId, type NewFile } from '../../services/storage/files.ts'
 import { insertLink } from '../../services/storage/links.ts'
 import { insertUser, toProfile } from '../../services/users/users.ts'
-import { insertApiKey, defaultScopes, type Scope } from '../../services/users/api-keys.ts'
+import { insertApiKey, defaultScopes, type NewApiKey } from '../../services/users/api-keys.ts'
 import { newWebhookSecret } from '../../services/webhooks/signature.ts'
 import type { Person, TestServer } from './server.ts'
 
@@ -106,8 +106,9 @@ export async function createApiKey(
     scopes = defaultScopes('user'),
     expiresAt = null,
     projectIds = null,
+    allowedAddresses = null,
     revoked = false,
-  }: { scopes?: Scope[]; expiresAt?: Date | null; projectIds?: string[] | null; revoked?: boolean } = {},
+  }: Partial<NewApiKey> & { revoked?: boolean } = {},
 ): Promise<{ id: string; secret: string }> {
   const { database } = server.services
   const { id, key } = await insertApiKey(database, 'test', {
@@ -115,6 +116,7 @@ export async function createApiKey(
     name: 'spare',
     scopes,
     projectIds,
+    allowedAddresses,
     expiresAt,
   })
   if (revoked) await database.prisma.apiKey.update({ where: { id }, data: { revokedAt: new Date() } })

@@ -91,6 +91,13 @@ const onKey =
     return { params: { id }, body: body?.() }
   }
 
+const keyUpdate = () => ({
+  name: 'reports',
+  scopes: ['projects:read'],
+  allowed_addresses: ['127.0.0.0/8', '::1'],
+  metadata: { team: 'data' },
+})
+
 const onUser =
   (body?: () => Record<string, unknown>): RequestBuilder =>
   async ({ server }) => ({ params: { id: await createUser(server) }, body: body?.() })
@@ -337,6 +344,7 @@ export const fixtures: Record<OperationId, Fixture> = {
         name: 'reporting',
         scopes: ['projects:read'],
         project_ids: [await createProject(context)],
+        allowed_addresses: ['127.0.0.0/8', '::1'],
         expires_at: inAWeek(),
       },
     }),
@@ -351,6 +359,7 @@ export const fixtures: Record<OperationId, Fixture> = {
     },
   },
   getApiKey: { build: onKey() },
+  updateApiKey: { build: onKey(keyUpdate), byStatus: { 409: onKey(keyUpdate, true) } },
   revokeApiKey: { build: onKey() },
   rotateApiKey: { build: onKey(rotation), byStatus: { 409: onKey(rotation, true) } },
   listUsers: noInput,

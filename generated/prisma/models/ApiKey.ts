@@ -33,6 +33,7 @@ export type ApiKeyMinAggregateOutputType = {
   allProjects: boolean | null
   expiresAt: Date | null
   lastUsedAt: Date | null
+  lastUsedIp: string | null
   createdAt: Date | null
   updatedAt: Date | null
   revokedAt: Date | null
@@ -49,6 +50,7 @@ export type ApiKeyMaxAggregateOutputType = {
   allProjects: boolean | null
   expiresAt: Date | null
   lastUsedAt: Date | null
+  lastUsedIp: string | null
   createdAt: Date | null
   updatedAt: Date | null
   revokedAt: Date | null
@@ -66,7 +68,9 @@ export type ApiKeyCountAggregateOutputType = {
   projectIds: number
   allProjects: number
   expiresAt: number
+  allowedAddresses: number
   lastUsedAt: number
+  lastUsedIp: number
   metadata: number
   createdAt: number
   updatedAt: number
@@ -86,6 +90,7 @@ export type ApiKeyMinAggregateInputType = {
   allProjects?: true
   expiresAt?: true
   lastUsedAt?: true
+  lastUsedIp?: true
   createdAt?: true
   updatedAt?: true
   revokedAt?: true
@@ -102,6 +107,7 @@ export type ApiKeyMaxAggregateInputType = {
   allProjects?: true
   expiresAt?: true
   lastUsedAt?: true
+  lastUsedIp?: true
   createdAt?: true
   updatedAt?: true
   revokedAt?: true
@@ -119,7 +125,9 @@ export type ApiKeyCountAggregateInputType = {
   projectIds?: true
   allProjects?: true
   expiresAt?: true
+  allowedAddresses?: true
   lastUsedAt?: true
+  lastUsedIp?: true
   metadata?: true
   createdAt?: true
   updatedAt?: true
@@ -211,7 +219,9 @@ export type ApiKeyGroupByOutputType = {
   projectIds: string[]
   allProjects: boolean
   expiresAt: Date | null
+  allowedAddresses: string[]
   lastUsedAt: Date | null
+  lastUsedIp: string | null
   metadata: runtime.JsonValue
   createdAt: Date
   updatedAt: Date
@@ -251,7 +261,9 @@ export type ApiKeyWhereInput = {
   projectIds?: Prisma.StringNullableListFilter<"ApiKey">
   allProjects?: Prisma.BoolFilter<"ApiKey"> | boolean
   expiresAt?: Prisma.DateTimeNullableFilter<"ApiKey"> | Date | string | null
+  allowedAddresses?: Prisma.StringNullableListFilter<"ApiKey">
   lastUsedAt?: Prisma.DateTimeNullableFilter<"ApiKey"> | Date | string | null
+  lastUsedIp?: Prisma.StringNullableFilter<"ApiKey"> | string | null
   metadata?: Prisma.JsonFilter<"ApiKey">
   createdAt?: Prisma.DateTimeFilter<"ApiKey"> | Date | string
   updatedAt?: Prisma.DateTimeFilter<"ApiKey"> | Date | string
@@ -271,7 +283,9 @@ export type ApiKeyOrderByWithRelationInput = {
   projectIds?: Prisma.SortOrder
   allProjects?: Prisma.SortOrder
   expiresAt?: Prisma.SortOrderInput | Prisma.SortOrder
+  allowedAddresses?: Prisma.SortOrder
   lastUsedAt?: Prisma.SortOrderInput | Prisma.SortOrder
+  lastUsedIp?: Prisma.SortOrderInput | Prisma.SortOrder
   metadata?: Prisma.SortOrder
   createdAt?: Prisma.SortOrder
   updatedAt?: Prisma.SortOrder
@@ -294,7 +308,9 @@ export type ApiKeyWhereUniqueInput = Prisma.AtLeast<{
   projectIds?: Prisma.StringNullableListFilter<"ApiKey">
   allProjects?: Prisma.BoolFilter<"ApiKey"> | boolean
   expiresAt?: Prisma.DateTimeNullableFilter<"ApiKey"> | Date | string | null
+  allowedAddresses?: Prisma.StringNullableListFilter<"ApiKey">
   lastUsedAt?: Prisma.DateTimeNullableFilter<"ApiKey"> | Date | string | null
+  lastUsedIp?: Prisma.StringNullableFilter<"ApiKey"> | string | null
   metadata?: Prisma.JsonFilter<"ApiKey">
   createdAt?: Prisma.DateTimeFilter<"ApiKey"> | Date | string
   updatedAt?: Prisma.DateTimeFilter<"ApiKey"> | Date | string
@@ -314,7 +330,9 @@ export type ApiKeyOrderByWithAggregationInput = {
   projectIds?: Prisma.SortOrder
   allProjects?: Prisma.SortOrder
   expiresAt?: Prisma.SortOrderInput | Prisma.SortOrder
+  allowedAddresses?: Prisma.SortOrder
   lastUsedAt?: Prisma.SortOrderInput | Prisma.SortOrder
+  lastUsedIp?: Prisma.SortOrderInput | Prisma.SortOrder
   metadata?: Prisma.SortOrder
   createdAt?: Prisma.SortOrder
   updatedAt?: Prisma.SortOrder
@@ -339,7 +357,9 @@ export type ApiKeyScalarWhereWithAggregatesInput = {
   projectIds?: Prisma.StringNullableListFilter<"ApiKey">
   allProjects?: Prisma.BoolWithAggregatesFilter<"ApiKey"> | boolean
   expiresAt?: Prisma.DateTimeNullableWithAggregatesFilter<"ApiKey"> | Date | string | null
+  allowedAddresses?: Prisma.StringNullableListFilter<"ApiKey">
   lastUsedAt?: Prisma.DateTimeNullableWithAggregatesFilter<"ApiKey"> | Date | string | null
+  lastUsedIp?: Prisma.StringNullableWithAggregatesFilter<"ApiKey"> | string | null
   metadata?: Prisma.JsonWithAggregatesFilter<"ApiKey">
   createdAt?: Prisma.DateTimeWithAggregatesFilter<"ApiKey"> | Date | string
   updatedAt?: Prisma.DateTimeWithAggregatesFilter<"ApiKey"> | Date | string
@@ -357,7 +377,9 @@ export type ApiKeyCreateInput = {
   projectIds?: Prisma.ApiKeyCreateprojectIdsInput | string[]
   allProjects?: boolean
   expiresAt?: Date | string | null
+  allowedAddresses?: Prisma.ApiKeyCreateallowedAddressesInput | string[]
   lastUsedAt?: Date | string | null
+  lastUsedIp?: string | null
   metadata?: Prisma.JsonNullValueInput | runtime.InputJsonValue
   createdAt?: Date | string
   updatedAt?: Date | string
@@ -377,7 +399,9 @@ export type ApiKeyUncheckedCreateInput = {
   projectIds?: Prisma.ApiKeyCreateprojectIdsInput | string[]
   allProjects?: boolean
   expiresAt?: Date | string | null
+  allowedAddresses?: Prisma.ApiKeyCreateallowedAddressesInput | string[]
   lastUsedAt?: Date | string | null
+  lastUsedIp?: string | null
   metadata?: Prisma.JsonNullValueInput | runtime.InputJsonValue
   createdAt?: Date | string
   updatedAt?: Date | string
@@ -395,7 +419,9 @@ export type ApiKeyUpdateInput = {
   projectIds?: Prisma.ApiKeyUpdateprojectIdsInput | string[]
   allProjects?: Prisma.BoolFieldUpdateOperationsInput | boolean
   expiresAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  allowedAddresses?: Prisma.ApiKeyUpdateallowedAddressesInput | string[]
   lastUsedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  lastUsedIp?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   metadata?: Prisma.JsonNullValueInput | runtime.InputJsonValue
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   updatedAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
@@ -415,7 +441,9 @@ export type ApiKeyUncheckedUpdateInput = {
   projectIds?: Prisma.ApiKeyUpdateprojectIdsInput | string[]
   allProjects?: Prisma.BoolFieldUpdateOperationsInput | boolean
   expiresAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  allowedAddresses?: Prisma.ApiKeyUpdateallowedAddressesInput | string[]
   lastUsedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  lastUsedIp?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   metadata?: Prisma.JsonNullValueInput | runtime.InputJsonValue
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   updatedAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
@@ -434,7 +462,9 @@ export type ApiKeyCreateManyInput = {
   projectIds?: Prisma.ApiKeyCreateprojectIdsInput | string[]
   allProjects?: boolean
   expiresAt?: Date | string | null
+  allowedAddresses?: Prisma.ApiKeyCreateallowedAddressesInput | string[]
   lastUsedAt?: Date | string | null
+  lastUsedIp?: string | null
   metadata?: Prisma.JsonNullValueInput | runtime.InputJsonValue
   createdAt?: Date | string
   updatedAt?: Date | string
@@ -452,7 +482,9 @@ export type ApiKeyUpdateManyMutationInput = {
   projectIds?: Prisma.ApiKeyUpdateprojectIdsInput | string[]
   allProjects?: Prisma.BoolFieldUpdateOperationsInput | boolean
   expiresAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  allowedAddresses?: Prisma.ApiKeyUpdateallowedAddressesInput | string[]
   lastUsedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  lastUsedIp?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   metadata?: Prisma.JsonNullValueInput | runtime.InputJsonValue
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   updatedAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
@@ -471,7 +503,9 @@ export type ApiKeyUncheckedUpdateManyInput = {
   projectIds?: Prisma.ApiKeyUpdateprojectIdsInput | string[]
   allProjects?: Prisma.BoolFieldUpdateOperationsInput | boolean
   expiresAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  allowedAddresses?: Prisma.ApiKeyUpdateallowedAddressesInput | string[]
   lastUsedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  lastUsedIp?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   metadata?: Prisma.JsonNullValueInput | runtime.InputJsonValue
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   updatedAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
@@ -508,7 +542,9 @@ export type ApiKeyCountOrderByAggregateInput = {
   projectIds?: Prisma.SortOrder
   allProjects?: Prisma.SortOrder
   expiresAt?: Prisma.SortOrder
+  allowedAddresses?: Prisma.SortOrder
   lastUsedAt?: Prisma.SortOrder
+  lastUsedIp?: Prisma.SortOrder
   metadata?: Prisma.SortOrder
   createdAt?: Prisma.SortOrder
   updatedAt?: Prisma.SortOrder
@@ -526,6 +562,7 @@ export type ApiKeyMaxOrderByAggregateInput = {
   allProjects?: Prisma.SortOrder
   expiresAt?: Prisma.SortOrder
   lastUsedAt?: Prisma.SortOrder
+  lastUsedIp?: Prisma.SortOrder
   createdAt?: Prisma.SortOrder
   updatedAt?: Prisma.SortOrder
   revokedAt?: Prisma.SortOrder
@@ -542,6 +579,7 @@ export type ApiKeyMinOrderByAggregateInput = {
   allProjects?: Prisma.SortOrder
   expiresAt?: Prisma.SortOrder
   lastUsedAt?: Prisma.SortOrder
+  lastUsedIp?: Prisma.SortOrder
   createdAt?: Prisma.SortOrder
   updatedAt?: Prisma.SortOrder
   revokedAt?: Prisma.SortOrder
@@ -599,6 +637,10 @@ export type ApiKeyCreateprojectIdsInput = {
   set: string[]
 }
 
+export type ApiKeyCreateallowedAddressesInput = {
+  set: string[]
+}
+
 export type BytesFieldUpdateOperationsInput = {
   set?: runtime.Bytes
 }
@@ -617,6 +659,11 @@ export type NullableDateTimeFieldUpdateOperationsInput = {
   set?: Date | string | null
 }
 
+export type ApiKeyUpdateallowedAddressesInput = {
+  set?: string[]
+  push?: string | string[]
+}
+
 export type ApiKeyCreateWithoutUserInput = {
   id: string
   name: string
@@ -626,7 +673,9 @@ export type ApiKeyCreateWithoutUserInput = {
   projectIds?: Prisma.ApiKeyCreateprojectIdsInput | string[]
   allProjects?: boolean
   expiresAt?: Date | string | null
+  allowedAddresses?: Prisma.ApiKeyCreateallowedAddressesInput | string[]
   lastUsedAt?: Date | string | null
+  lastUsedIp?: string | null
   metadata?: Prisma.JsonNullValueInput | runtime.InputJsonValue
   createdAt?: Date | string
   updatedAt?: Date | string
@@ -644,7 +693,9 @@ export type ApiKeyUncheckedCreateWithoutUserInput = {
   projectIds?: Prisma.ApiKeyCreateprojectIdsInput | string[]
   allProjects?: boolean
   expiresAt?: Date | string | null
+  allowedAddresses?: Prisma.ApiKeyCreateallowedAddressesInput | string[]
   lastUsedAt?: Date | string | null
+  lastUsedIp?: string | null
   metadata?: Prisma.JsonNullValueInput | runtime.InputJsonValue
   createdAt?: Date | string
   updatedAt?: Date | string
@@ -692,7 +743,9 @@ export type ApiKeyScalarWhereInput = {
   projectIds?: Prisma.StringNullableListFilter<"ApiKey">
   allProjects?: Prisma.BoolFilter<"ApiKey"> | boolean
   expiresAt?: Prisma.DateTimeNullableFilter<"ApiKey"> | Date | string | null
+  allowedAddresses?: Prisma.StringNullableListFilter<"ApiKey">
   lastUsedAt?: Prisma.DateTimeNullableFilter<"ApiKey"> | Date | string | null
+  lastUsedIp?: Prisma.StringNullableFilter<"ApiKey"> | string | null
   metadata?: Prisma.JsonFilter<"ApiKey">
   createdAt?: Prisma.DateTimeFilter<"ApiKey"> | Date | string
   updatedAt?: Prisma.DateTimeFilter<"ApiKey"> | Date | string
@@ -710,7 +763,9 @@ export type ApiKeyCreateManyUserInput = {
   projectIds?: Prisma.ApiKeyCreateprojectIdsInput | string[]
   allProjects?: boolean
   expiresAt?: Date | string | null
+  allowedAddresses?: Prisma.ApiKeyCreateallowedAddressesInput | string[]
   lastUsedAt?: Date | string | null
+  lastUsedIp?: string | null
   metadata?: Prisma.JsonNullValueInput | runtime.InputJsonValue
   createdAt?: Date | string
   updatedAt?: Date | string
@@ -728,7 +783,9 @@ export type ApiKeyUpdateWithoutUserInput = {
   projectIds?: Prisma.ApiKeyUpdateprojectIdsInput | string[]
   allProjects?: Prisma.BoolFieldUpdateOperationsInput | boolean
   expiresAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  allowedAddresses?: Prisma.ApiKeyUpdateallowedAddressesInput | string[]
   lastUsedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  lastUsedIp?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   metadata?: Prisma.JsonNullValueInput | runtime.InputJsonValue
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   updatedAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
@@ -746,7 +803,9 @@ export type ApiKeyUncheckedUpdateWithoutUserInput = {
   projectIds?: Prisma.ApiKeyUpdateprojectIdsInput | string[]
   allProjects?: Prisma.BoolFieldUpdateOperationsInput | boolean
   expiresAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  allowedAddresses?: Prisma.ApiKeyUpdateallowedAddressesInput | string[]
   lastUsedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  lastUsedIp?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   metadata?: Prisma.JsonNullValueInput | runtime.InputJsonValue
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   updatedAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
@@ -764,7 +823,9 @@ export type ApiKeyUncheckedUpdateManyWithoutUserInput = {
   projectIds?: Prisma.ApiKeyUpdateprojectIdsInput | string[]
   allProjects?: Prisma.BoolFieldUpdateOperationsInput | boolean
   expiresAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  allowedAddresses?: Prisma.ApiKeyUpdateallowedAddressesInput | string[]
   lastUsedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  lastUsedIp?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   metadata?: Prisma.JsonNullValueInput | runtime.InputJsonValue
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   updatedAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
@@ -785,7 +846,9 @@ export type ApiKeySelect<ExtArgs extends runtime.Types.Extensions.InternalArgs =
   projectIds?: boolean
   allProjects?: boolean
   expiresAt?: boolean
+  allowedAddresses?: boolean
   lastUsedAt?: boolean
+  lastUsedIp?: boolean
   metadata?: boolean
   createdAt?: boolean
   updatedAt?: boolean
@@ -805,7 +868,9 @@ export type ApiKeySelectCreateManyAndReturn<ExtArgs extends runtime.Types.Extens
   projectIds?: boolean
   allProjects?: boolean
   expiresAt?: boolean
+  allowedAddresses?: boolean
   lastUsedAt?: boolean
+  lastUsedIp?: boolean
   metadata?: boolean
   createdAt?: boolean
   updatedAt?: boolean
@@ -825,7 +890,9 @@ export type ApiKeySelectUpdateManyAndReturn<ExtArgs extends runtime.Types.Extens
   projectIds?: boolean
   allProjects?: boolean
   expiresAt?: boolean
+  allowedAddresses?: boolean
   lastUsedAt?: boolean
+  lastUsedIp?: boolean
   metadata?: boolean
   createdAt?: boolean
   updatedAt?: boolean
@@ -845,7 +912,9 @@ export type ApiKeySelectScalar = {
   projectIds?: boolean
   allProjects?: boolean
   expiresAt?: boolean
+  allowedAddresses?: boolean
   lastUsedAt?: boolean
+  lastUsedIp?: boolean
   metadata?: boolean
   createdAt?: boolean
   updatedAt?: boolean
@@ -854,7 +923,7 @@ export type ApiKeySelectScalar = {
   createdByKey?: boolean
 }
 
-export type ApiKeyOmit<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = runtime.Types.Extensions.GetOmit<"id" | "userId" | "name" | "start" | "digest" | "scopes" | "projectIds" | "allProjects" | "expiresAt" | "lastUsedAt" | "metadata" | "createdAt" | "updatedAt" | "revokedAt" | "replacedBy" | "createdByKey", ExtArgs["result"]["apiKey"]>
+export type ApiKeyOmit<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = runtime.Types.Extensions.GetOmit<"id" | "userId" | "name" | "start" | "digest" | "scopes" | "projectIds" | "allProjects" | "expiresAt" | "allowedAddresses" | "lastUsedAt" | "lastUsedIp" | "metadata" | "createdAt" | "updatedAt" | "revokedAt" | "replacedBy" | "createdByKey", ExtArgs["result"]["apiKey"]>
 export type ApiKeyInclude<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = {
   user?: boolean | Prisma.UserDefaultArgs<ExtArgs>
 }
@@ -893,9 +962,17 @@ export type $ApiKeyPayload<ExtArgs extends runtime.Types.Extensions.InternalArgs
     allProjects: boolean
     expiresAt: Date | null
     /**
+     * IP addresses and networks that the key can be used from. Empty for all.
+     */
+    allowedAddresses: string[]
+    /**
      * Collected in memory and written every few seconds.
      */
     lastUsedAt: Date | null
+    /**
+     * The address of that request.
+     */
+    lastUsedIp: string | null
     metadata: runtime.JsonValue
     createdAt: Date
     updatedAt: Date
@@ -1341,7 +1418,9 @@ export interface ApiKeyFieldRefs {
   readonly projectIds: Prisma.FieldRef<"ApiKey", 'String[]'>
   readonly allProjects: Prisma.FieldRef<"ApiKey", 'Boolean'>
   readonly expiresAt: Prisma.FieldRef<"ApiKey", 'DateTime'>
+  readonly allowedAddresses: Prisma.FieldRef<"ApiKey", 'String[]'>
   readonly lastUsedAt: Prisma.FieldRef<"ApiKey", 'DateTime'>
+  readonly lastUsedIp: Prisma.FieldRef<"ApiKey", 'String'>
   readonly metadata: Prisma.FieldRef<"ApiKey", 'Json'>
   readonly createdAt: Prisma.FieldRef<"ApiKey", 'DateTime'>
   readonly updatedAt: Prisma.FieldRef<"ApiKey", 'DateTime'>

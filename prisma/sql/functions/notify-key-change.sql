@@ -8,6 +8,6 @@ BEGIN
   RETURN NULL;
 END $function$;
 
-CREATE OR REPLACE TRIGGER api_keys_notify_change AFTER DELETE OR UPDATE OF scopes, project_ids,
-    all_projects, expires_at, revoked_at ON api_keys
+CREATE OR REPLACE TRIGGER api_keys_notify_change AFTER DELETE OR UPDATE OF name, scopes, project_ids,
+    all_projects, allowed_addresses, expires_at, revoked_at ON api_keys
   FOR EACH ROW EXECUTE FUNCTION notify_key_change();

@@ -22,7 +22,7 @@ CREATE OR REPLACE TRIGGER ai_messages_set_updated_at BEFORE INSERT OR UPDATE OF 
   FOR EACH ROW EXECUTE FUNCTION set_updated_at();
 
 CREATE OR REPLACE TRIGGER api_keys_set_updated_at BEFORE INSERT OR UPDATE OF name, scopes, project_ids,
-    all_projects, expires_at, revoked_at, replaced_by, metadata ON api_keys
+    all_projects, allowed_addresses, expires_at, revoked_at, replaced_by, metadata ON api_keys
   FOR EACH ROW EXECUTE FUNCTION set_updated_at();
 
 CREATE OR REPLACE TRIGGER checkouts_set_updated_at BEFORE INSERT OR UPDATE OF project_id, status, url,

@@ -26,6 +26,7 @@ export async function addUser(db: Db): Promise<Principal> {
     keyName: 'Key',
     scopes: new Set(['ai:read']),
     projectIds: null,
+    networks: null,
     expiresAt: null,
   }
 }
