@@ -12225,7 +12225,7 @@ export interface operations {
                             };
                         };
                     } | {
-                        /** `shutdown`: reconnect. `unauthorized`: the API key is no longer valid. `removed`: the next events are no longer stored. */
+                        /** `shutdown`: reconnect. `unauthorized`: the API key is no longer valid, or can be used from fewer addresses. `removed`: the next events are no longer stored. */
                         reason: ("shutdown" | "unauthorized" | "removed") | (string & {});
                     };
                 };
@@ -16105,7 +16105,7 @@ export interface PlatformEventList {
 }
 /** The last message of an event stream that the server ends. */
 export interface StreamEnd {
-    /** `shutdown`: reconnect. `unauthorized`: the API key is no longer valid. `removed`: the next events are no longer stored. */
+    /** `shutdown`: reconnect. `unauthorized`: the API key is no longer valid, or can be used from fewer addresses. `removed`: the next events are no longer stored. */
     reason: ("shutdown" | "unauthorized" | "removed") | (string & {});
 }
 /**

@@ -328,8 +328,8 @@ export class EventStreams {
       if (this.#closed) yield endEvent('shutdown')
     } catch (error) {
       const status = error instanceof ApiError ? error.status : 500
-      if (status !== 401 && status !== 410) throw error
-      yield endEvent(status === 401 ? 'unauthorized' : 'removed')
+      if (status !== 401 && status !== 403 && status !== 410) throw error
+      yield endEvent(status === 410 ? 'removed' : 'unauthorized')
     } finally {
       this.#remove(subscriber, userId)
     }

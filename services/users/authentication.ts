@@ -66,6 +66,11 @@ export function actorOf(principal: Principal | null): RequestOrigin['actor'] {
   return { type: 'api_key', id: keyId, name: keyName, user_id: userId }
 }
 
+function requireAddressesOf({ networks: before }: Principal, { networks }: Principal): void {
+  if (networks !== null && (before === null || !networks.includes(before)))
+    throw forbidden('The IP addresses that this API key can be used from have changed.', 'allowed_addresses')
+}
+
 interface CachedKey {
   principal: Principal
   /** When the key expires or must be read again, in milliseconds since 1970. */
@@ -82,7 +87,7 @@ export interface Principals {
   /**
    * The current principal of the same key, for work that outlives a request, such as a stream. Runs no
    * statement while the key is cached.
-   * @throws 401 with the reason.
+   * @throws 401 with the reason; 403 when the key lost addresses: the work may come from one of them.
    */
   refresh(principal: Principal): Promise<Principal>
   /**
@@ -129,7 +134,9 @@ export function createPrincipals(db: Db, listener: Bus): Principals {
     async refresh(principal) {
       const digest = digests.get(principal)
       if (digest === undefined) throw unauthorized('unknown')
-      return findCached(digest) ?? (await load(digest))
+      const current = findCached(digest) ?? (await load(digest))
+      requireAddressesOf(principal, current)
+      return current
     },
     async waitForInvalidation(digestOrUserId) {
       invalidate(digestOrUserId)

@@ -69,6 +69,29 @@ t.test('a key makes and changes no key that can be used from more addresses than
   t.same(rotated.body.allowed_addresses, parent.allowed_addresses, 'a rotation keeps the list')
 })
 
+t.test('an open stream ends when its key loses addresses, and goes on when it gets more', async (t) => {
+  const { client } = await server.person()
+  const key = await make(client, { allowed_addresses: ['127.0.0.1'] })
+  const aborted = new AbortController()
+  const { body } = await fetch(`${server.url}/v1/events/stream`, {
+    headers: { authorization: `Bearer ${key.key}` },
+    signal: aborted.signal,
+  })
+  let text = ''
+  const reading = (async () => {
+    for await (const chunk of body!.pipeThrough(new TextDecoderStream())) text += chunk
+  })()
+  const path = `/user/api-keys/${key.id}`
+  await client.put(path, { allowed_addresses: ['127.0.0.0/8'] })
+  await waitUntil(() => text.includes('api_key.updated'), 'the event of the first change')
+  await client.put(path, { allowed_addresses: ['127.0.0.2'] })
+  await waitUntil(() => text.includes('event: end'), 'the stream to end')
+  await reading
+  t.match(text, /"reason":"unauthorized"/)
+  t.notMatch(text, /127\.0\.0\.2/, 'it does not show what came after')
+  aborted.abort()
+})
+
 t.test('text that is no address and no network is refused by name', async (t) => {
   const { client } = await server.person()
   for (const wrong of [
