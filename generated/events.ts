@@ -22,6 +22,7 @@ export interface EventObjects {
   'member.updated': components['schemas']['Member']
   'member.removed': components['schemas']['Member']
   'invitation.created': components['schemas']['Invitation']
+  'invitation.resent': components['schemas']['Invitation']
   'invitation.revoked': components['schemas']['Invitation']
   'invitation.declined': components['schemas']['Invitation']
   'avatar.updated': components['schemas']['Avatar']
@@ -109,6 +110,7 @@ export const eventTypes: Record<EventType, EventInfo> = {
   'member.updated': { scope: 'projects:read', audience: 'project', project: 'project_id', role: 'viewer', serializer: 'replyMember', payload: 'payloadMemberUpdatedEvent' },
   'member.removed': { scope: 'projects:read', audience: 'project', project: 'project_id', role: 'viewer', serializer: 'replyMember', payload: 'payloadMemberRemovedEvent' },
   'invitation.created': { scope: 'projects:read', audience: 'project', project: 'project_id', role: 'admin', serializer: 'replyInvitation', payload: 'payloadInvitationCreatedEvent' },
+  'invitation.resent': { scope: 'projects:read', audience: 'project', project: 'project_id', role: 'admin', serializer: 'replyInvitation', payload: 'payloadInvitationResentEvent' },
   'invitation.revoked': { scope: 'projects:read', audience: 'project', project: 'project_id', role: 'admin', serializer: 'replyInvitation', payload: 'payloadInvitationRevokedEvent' },
   'invitation.declined': { scope: 'projects:read', audience: 'project', project: 'project_id', role: 'admin', serializer: 'replyInvitation', payload: 'payloadInvitationDeclinedEvent' },
   'avatar.updated': { scope: 'user:read', audience: 'user', project: null, role: null, serializer: 'replyAvatar', payload: 'payloadAvatarUpdatedEvent' },

@@ -60,6 +60,7 @@ export interface OperationsByTag {
     | 'getInvitation'
     | 'revokeInvitation'
     | 'acceptInvitation'
+    | 'resendInvitation'
     | 'declineInvitation'
   'members':
     | 'listMembers'
@@ -1181,6 +1182,28 @@ export const operations: Record<OperationId, OperationInfo> = withErrorReplies<O
     etag: true,
     paged: false,
     projectAccess: {"role":"none","states":["active"]},
+    secretAnswer: false
+  },
+  resendInvitation: {
+    id: "resendInvitation",
+    method: "POST",
+    path: "/v1/projects/{id}/invitations/{invitation_id}/resend",
+    url: "/v1/projects/:id/invitations/:invitation_id/resend",
+    tag: "invitations",
+    scopes: ["projects:write"],
+    rateLimit: "write",
+    validators: {"path":"pathGetInvitation","query":"queryNone","header":"headerIdempotencyKey"},
+    body: null,
+    errors: [400,401,403,404,406,409,413,415,429,500,503],
+    replies: {
+      200: {"contentType":"application/json","serializer":"replyInvitation"}
+    },
+    produces: ["application/json"],
+    idempotent: true,
+    ifMatch: null,
+    etag: true,
+    paged: false,
+    projectAccess: {"role":"admin","states":["active"]},
     secretAnswer: false
   },
   declineInvitation: {

@@ -1,6 +1,7 @@
 // Invitations to join a project, sent to an email address that no user has yet.
 import type { Handlers } from '../services/handler.ts'
 import { findProject, openProject, requireProjectStatus } from '../services/projects/access.ts'
+import { requireOwnerForOwnerRole } from '../services/projects/members.ts'
 import {
   acceptInvitation,
   closeInvitation,
@@ -8,6 +9,7 @@ import {
   findOwnInvitation,
   listInvitations,
   listMyInvitations,
+  renewInvitation,
 } from '../services/projects/invitations.ts'
 
 export const invitations = {
@@ -55,6 +57,18 @@ export const invitations = {
       const previous = await findOwnInvitation(tx, project, request)
       const invitation = await closeInvitation(tx, previous, 'declined')
       await events.emit(tx, 'invitation.declined', invitation, { previous })
+      return { status: 200, body: invitation }
+    })
+  },
+
+  async resendInvitation(request, { db, events }) {
+    return await db.transaction(async (tx) => {
+      const project = await findProject(tx, request, { lock: true })
+      const { invitation: previous } = await findInvitation(tx, project, request)
+      requireOwnerForOwnerRole(project, [previous.role])
+      requireProjectStatus(project, request)
+      const invitation = await renewInvitation(tx, previous)
+      await events.emit(tx, 'invitation.resent', invitation, { previous })
       return { status: 200, body: invitation }
     })
   },

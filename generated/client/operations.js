@@ -43,6 +43,7 @@ export const operationTable = {
   getInvitation: {"method":"GET","path":"/projects/{id}/invitations/{invitation_id}","prefix":"/v1","name":"projects.invitations.get","answer":"json"},
   revokeInvitation: {"method":"DELETE","path":"/projects/{id}/invitations/{invitation_id}","prefix":"/v1","name":"projects.invitations.revoke","answer":null},
   acceptInvitation: {"method":"POST","path":"/projects/{id}/invitations/{invitation_id}/accept","prefix":"/v1","name":"projects.invitations.accept","answer":"json","idempotent":true},
+  resendInvitation: {"method":"POST","path":"/projects/{id}/invitations/{invitation_id}/resend","prefix":"/v1","name":"projects.invitations.resend","answer":"json","idempotent":true},
   declineInvitation: {"method":"POST","path":"/projects/{id}/invitations/{invitation_id}/decline","prefix":"/v1","name":"projects.invitations.decline","answer":"json","idempotent":true},
   listFiles: {"method":"GET","path":"/storage/files","prefix":"/v1","name":"storage.files.list","query":true,"answer":"json","list":"pages"},
   uploadFile: {"method":"POST","path":"/storage/upload","prefix":"/v1","name":"storage.files.upload","body":true,"answer":"json","form":{"file":"file","json":["metadata"]},"idempotent":true},

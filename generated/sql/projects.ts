@@ -600,6 +600,41 @@ export interface LockProjectRow {
 }
 
 /**
+ * Sets when an invitation expires.
+ * @see prisma/sql/projects/renew-invitation.sql
+ */
+export const renewInvitation = one<{ expires_at: Date | string; id: string }, RenewInvitationRow>(
+  'projects/renew-invitation',
+  `WITH i AS (UPDATE invitations SET expires_at = $1 WHERE id = $2 RETURNING *)
+SELECT i.id, i.project_id, p.name AS project_name, nullif(i.email, '') AS email, i.user_id, i.role,
+CASE WHEN i.status <> 'pending' THEN i.status::text
+  WHEN NOT EXISTS (
+    SELECT FROM members a WHERE a.project_id = i.project_id AND a.user_id = i.created_by
+      AND a.role <= (CASE WHEN i.role = 'owner' THEN 'owner' ELSE 'admin' END)::"MemberRole"
+      AND a.created_at <= i.created_at
+  ) THEN 'revoked'
+  WHEN i.expires_at <= now() THEN 'expired' ELSE 'pending' END AS status, i.created_by, inviter.name AS created_by_name,
+i.metadata, i.created_at, i.updated_at, i.expires_at FROM i JOIN projects p ON p.id = i.project_id
+JOIN users inviter ON inviter.id = i.created_by`,
+  ['expires_at', 'id'],
+)
+export interface RenewInvitationRow {
+  id: string
+  project_id: string
+  project_name: string
+  email: string | null
+  user_id: string | null
+  role: 'owner' | 'admin' | 'editor' | 'viewer'
+  status: Schemas['Invitation']['status']
+  created_by: string
+  created_by_name: string
+  metadata: Record<string, string>
+  created_at: string
+  updated_at: string
+  expires_at: string
+}
+
+/**
  * Changes the `owner_id` of a project if it is this user.
  * @see prisma/sql/projects/transfer-project.sql
  */

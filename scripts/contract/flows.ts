@@ -86,6 +86,7 @@ const all: Flow[] = [
       'addMember',
       'acceptInvitation',
       'declineInvitation',
+      'resendInvitation',
       'createProject',
       'getProfile',
     ],
@@ -99,7 +100,9 @@ const all: Flow[] = [
         })
         return { id, invitation_id: body.id }
       }
-      await call('declineInvitation', { as: 'other', path: await invite() })
+      const invitation = await invite()
+      await call('resendInvitation', { path: invitation })
+      await call('declineInvitation', { as: 'other', path: invitation })
       const { body: member } = await call('acceptInvitation', { as: 'other', path: await invite() })
       const path = { id, member_id: member.id }
       await call('patchMember', { path, body: { role: 'editor' } })

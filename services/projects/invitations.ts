@@ -122,7 +122,7 @@ export async function insertInvitation(
     created_by: createdById,
     metadata,
     created_at: createdAt,
-    expires_at: new Date(createdAt.getTime() + invitationDays * 86_400_000),
+    expires_at: expiryFrom(createdAt),
   })
 }
 
@@ -134,6 +134,16 @@ export async function closeInvitation(
 ): Promise<Invitation> {
   if (current !== 'pending') throw invalidState('invitation', current)
   return await sql.updateInvitation(tx, { id, status })
+}
+
+/** Makes an invitation to a locked project valid from now. Throws 409 for one that has ended. */
+export async function renewInvitation(tx: Db, { id, status }: Invitation): Promise<Invitation> {
+  if (status !== 'pending' && status !== 'expired') throw invalidState('invitation', status)
+  return await sql.renewInvitation(tx, { id, expires_at: expiryFrom(new Date()) })
+}
+
+function expiryFrom(start: Date): Date {
+  return new Date(start.getTime() + invitationDays * 86_400_000)
 }
 
 /**

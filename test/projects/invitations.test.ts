@@ -183,6 +183,48 @@ t.test('a revoked or expired invitation cannot be accepted', async (t) => {
   t.equal((await owner.api.addMember({ path, body: { user_id: person.id, role: 'viewer' } })).role, 'viewer')
 })
 
+t.test('an invitation is sent again: an expired one can be accepted then', async (t) => {
+  const expire = async (id: string): Promise<unknown> =>
+    await server.services.database.prisma.invitation.update({
+      where: { id },
+      data: { expiresAt: new Date(Date.now() - 1000) },
+    })
+  const invitation = await invite(owner, 'latecomer@example.com')
+  await expire(invitation.id)
+  for (const person of [viewer, stranger])
+    t.match(await apiErrorOf(person.api.resendInvitation({ path: of(invitation) })), forbidden)
+  const person = await server.person({ email: 'latecomer@example.com' })
+  t.match(
+    await apiErrorOf(person.api.resendInvitation({ path: of(invitation) })),
+    forbidden,
+    'the invited user',
+  )
+  t.equal((await owner.api.getInvitation({ path: of(invitation) })).status, 'expired')
+  const sent = await admin.api.resendInvitation({ path: of(invitation) })
+  t.match(sent, { id: invitation.id, status: 'pending', created_by: owner.id })
+  t.ok(Date.parse(sent.expires_at) > Date.now() + 13 * 86_400_000)
+  t.equal((await person.api.acceptInvitation({ path: of(invitation) })).role, 'viewer')
+  t.match(await apiErrorOf(admin.api.resendInvitation({ path: of(invitation) })), invalidState('accepted'))
+})
+
+t.test('only an owner sends the invitation of an owner again', async (t) => {
+  const invitation = await invite(owner, 'owner-to-be@example.com', 'owner')
+  t.match(await apiErrorOf(admin.api.resendInvitation({ path: of(invitation) })), forbidden)
+  t.equal((await owner.api.resendInvitation({ path: of(invitation) })).status, 'pending')
+})
+
+t.test('an invitation that is revoked and sent again at once ends revoked', async (t) => {
+  for (let round = 0; round < 5; round++) {
+    const invitation = { path: of(await invite(owner, `again-${round}@example.com`)) }
+    await Promise.allSettled([
+      owner.api.revokeInvitation(invitation),
+      owner.api.resendInvitation(invitation),
+      admin.api.resendInvitation(invitation),
+    ])
+    t.equal((await owner.api.getInvitation(invitation)).status, 'revoked')
+  }
+})
+
 t.test('an invitation to one project returns 404 in another', async (t) => {
   const other = await owner.api.createProject({ body: { name: 'other' } })
   const invitation = await invite(owner, 'z@example.com')

@@ -432,6 +432,7 @@ export const fixtures: Record<OperationId, Fixture> = {
   listInvitations: { build: onProject() },
   getInvitation: { build: onInvitation({ email: 'caller' }), role: 'none' },
   revokeInvitation: { build: onInvitation(), byStatus: { 409: onInvitation({ state: 'revoked' }) } },
+  resendInvitation: { build: onInvitation(), byStatus: { 409: onInvitation({ state: 'revoked' }) } },
   acceptInvitation: {
     build: onInvitation({ email: 'caller' }),
     byStatus: { 409: onInvitation({ email: 'caller', state: 'revoked' }) },
