@@ -36,7 +36,7 @@ export function requireNetworks(texts: readonly string[]): void {
   const wrong = texts.findIndex((text) => parseNetwork(text) === null)
   if (wrong === -1) return
   const field = `allowed_addresses[${wrong}]`
-  throw invalidField(field, 'pattern', `${field} must be an IP address or a network such as 203.0.113.0/24`)
+  throw invalidField(field, 'network', `${field} must be an IP address or a network such as 203.0.113.0/24`)
 }
 
 /** Null for a text that is neither; `10.1` and other short forms of IPv4 are not accepted. */
