@@ -480,7 +480,7 @@ export interface ProjectsInvitationsResource {
   /**
    * Resend an invitation: `POST /v1/projects/{id}/invitations/{invitation_id}/resend`
    *
-   * Makes a pending or expired invitation valid for 14 days from now, and emits `invitation.resent` for the program that sends your e-mails. Requires the role `admin`; for an invitation of an owner, `owner`. Returns 409 if the invitation was accepted, declined or revoked.
+   * Makes a pending or expired invitation valid for 14 days from now, and emits `invitation.resent` for the program that sends your e-mails. Requires the role `admin`, or `owner` for the invitation of an owner. Returns 409 if the invitation was accepted, declined or revoked.
    *
    * @param id The ID of the project.
    * @param invitationId The ID of the invitation.
