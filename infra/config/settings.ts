@@ -288,8 +288,8 @@ const rateLimits = {
     default: 200,
     description: `
       Maximum number of requests that a user may have open at once on one server, besides uploads, streams
-      and AI answers. A server works on some of them at once, with at most 40 % of its database connections
-      and fewer on a machine with few CPUs; the others wait.`,
+      and AI answers. A server works on some of them at once, with at most 40 % of its database connections;
+      the others wait.`,
   }),
   addressRateLimit: rateLimit(
     'RATE_LIMIT_ADDRESS',
