@@ -3442,4 +3442,4 @@ export const operations: Record<OperationId, OperationInfo> = withErrorReplies<O
 })
 
 /** The requests per minute of each policy. */
-export const rateLimits: Record<string, number> = {"default":600,"write":120,"upload":60,"ai":60,"page":120,"gateway":6000,"health":600,"address":120}
+export const rateLimits: Record<string, number> = {"default":600,"write":120,"upload":60,"ai":60,"page":120,"gateway":1200,"health":600,"address":120}

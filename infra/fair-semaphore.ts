@@ -1,5 +1,6 @@
 // A semaphore that is fair between users: how many tasks run at once, in total and for each user.
 import { tooManyOpen, unavailable } from './errors.ts'
+import { OpenCounts } from './open-counts.ts'
 
 export interface FairSemaphoreOptions {
   /** Tasks that run at once, and those of one user. */
@@ -18,6 +19,7 @@ type Start = () => void
 export class FairSemaphore {
   readonly #options: FairSemaphoreOptions
   readonly #runningByUser = new Map<string, number>()
+  readonly #away = new OpenCounts('tasks', Infinity)
   /** The user who waits the longest for a turn comes first. */
   readonly #waitingByUser = new Map<string, Set<Start>>()
   #running = 0
@@ -41,9 +43,26 @@ export class FairSemaphore {
     }
   }
 
-  /** The tasks of the user that run or wait. */
+  /**
+   * Gives up the turn of a running task of the user while `work`, which only waits, is under way. After the
+   * maximum wait for another turn the task goes on without one.
+   */
+  async leave<T>(user: string, work: () => Promise<T>): Promise<T> {
+    this.#count(user, -1)
+    this.#away.add(user)
+    this.#startNext()
+    try {
+      return await work()
+    } finally {
+      this.#away.remove(user)
+      if (this.#hasSpace(user)) this.#count(user, 1)
+      else await this.#queue(user).catch(() => this.#count(user, 1))
+    }
+  }
+
+  /** The tasks of the user that run, wait, or have left their turn. */
   countOpen(user: string): number {
-    return this.#runningOf(user) + (this.#waitingByUser.get(user)?.size ?? 0)
+    return this.#runningOf(user) + this.#waitingOf(user) + this.#away.countOpen(user)
   }
 
   #hasSpace(user: string): boolean {
@@ -52,6 +71,10 @@ export class FairSemaphore {
 
   #runningOf(user: string): number {
     return this.#runningByUser.get(user) ?? 0
+  }
+
+  #waitingOf(user: string): number {
+    return this.#waitingByUser.get(user)?.size ?? 0
   }
 
   #count(user: string, change: 1 | -1): void {
@@ -63,16 +86,21 @@ export class FairSemaphore {
 
   /** Waits for the user's turn, which counts as running from then on. */
   async #wait(user: string, signal?: AbortSignal): Promise<void> {
-    const { maxWaiting, maxWaitMs, name } = this.#options
-    const waiting = this.#waitingByUser.get(user) ?? new Set()
-    if (waiting.size >= maxWaiting) throw tooManyOpen(name, this.#options.perUser + maxWaiting)
+    const { maxWaiting, perUser, name } = this.#options
+    if (this.#waitingOf(user) + this.#away.countOpen(user) >= maxWaiting)
+      throw tooManyOpen(name, perUser + maxWaiting)
     signal?.throwIfAborted()
+    await this.#queue(user, signal)
+  }
+
+  async #queue(user: string, signal?: AbortSignal): Promise<void> {
+    const waiting = this.#waitingByUser.get(user) ?? new Set()
     const turn = Promise.withResolvers<void>()
     const giveUp = (error: unknown): void => {
       this.#removeWaiting(user, turn.resolve)
       turn.reject(error)
     }
-    const timer = setTimeout(() => giveUp(unavailable()), maxWaitMs)
+    const timer = setTimeout(() => giveUp(unavailable()), this.#options.maxWaitMs)
     const onAbort = (): void => giveUp(signal?.reason)
     signal?.addEventListener('abort', onAbort, { once: true })
     this.#waitingByUser.set(user, waiting.add(turn.resolve))

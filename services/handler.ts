@@ -1,6 +1,7 @@
 // The types of handlers: the request that a handler gets, and the responses that it may return. They are
 // derived from generated/types.ts, so an undeclared status or a wrong body does not compile.
 import type { RateLimitReader } from '../infra/contract/rate-limits.ts'
+import type { FairSemaphore } from '../infra/fair-semaphore.ts'
 import type { components, operations } from '../generated/types.ts'
 import type {
   BinaryOperationId,
@@ -136,7 +137,7 @@ export type HandlerServices = Services & {
   publicUrl: () => string
   rateLimits: RateLimitReader
   /** The requests that run and wait. */
-  turns: { countOpen(userId: string): number }
+  turns: Pick<FairSemaphore, 'countOpen' | 'leave'>
   /** The URL at which clients reach files, links and avatars; `publicUrl` unless FILES_URL is set. */
   filesUrl: () => string
 }

@@ -9,6 +9,7 @@ import {
   type RateLimiterAbstract,
 } from 'rate-limiter-flexible'
 import { rateLimited } from '../../infra/errors.ts'
+import { Pace } from './pace.ts'
 import { RedisConnection } from './redis.ts'
 
 /** These policies limit addresses. All others limit users. */
@@ -34,6 +35,8 @@ const windowSeconds = 60
 export interface RateLimits extends RateLimitReader {
   /** Counts one request of a client (a user id or a network) against the policy. */
   consume(policy: string, client: string): Promise<RateLimitResult>
+  /** Waits until an allowed request of the client may start (see pace.ts). */
+  pace(policy: string, client: string): Promise<void>
   /** Whether a request of the client would be allowed, without counting it. */
   peek(policy: string, client: string): Promise<RateLimitResult>
   /** Throws when Redis does not answer; null without Redis. */
@@ -55,7 +58,7 @@ export function createRateLimits({ policies, redisUrl, onError = () => {} }: Rat
       const options = { keyPrefix: `limit:${name}`, points: limit, duration: windowSeconds }
       const memory = new RateLimiterMemory(options)
       const shared = redis === null ? null : new RateLimiterRedis({ ...options, storeClient: redis.client })
-      return [name, { policy: { name, limit }, memory, shared }]
+      return [name, { policy: { name, limit }, pace: new Pace(limit), memory, shared }]
     }),
   )
   const limiterOf = (name: string) => {
@@ -77,6 +80,7 @@ export function createRateLimits({ policies, redisUrl, onError = () => {} }: Rat
       const { allowed, counted } = await use(name, (limiter) => consume(limiter, client))
       return resultOf(allowed, policy, counted)
     },
+    pace: (name, client) => limiterOf(name).pace.wait(client),
     async peek(name, client) {
       const { policy } = limiterOf(name)
       const counted =
@@ -127,7 +131,10 @@ function resultOf(allowed: boolean, policy: Policy, result: RateLimiterRes): Rat
   }
 }
 
-/** Counts a request, and adds the limit to its response. Throws 429 when the limit is used up. */
+/**
+ * Counts a request, adds the limit to its response, and waits until it may start. Throws 429 when the limit is
+ * used up.
+ */
 export async function countRequest(
   limits: RateLimits,
   reply: FastifyReply,
@@ -135,6 +142,7 @@ export async function countRequest(
   client: string,
 ): Promise<void> {
   await requireAllowed(reply, await limits.consume(policy, client))
+  await limits.pace(policy, client)
 }
 
 /** The refusals in a window that are sent at once, and the milliseconds that each further one waits. */

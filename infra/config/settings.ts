@@ -280,7 +280,7 @@ const rateLimits = {
   uploadRateLimit: rateLimit('RATE_LIMIT_UPLOAD', 60, 'new uploads, by user'),
   aiRateLimit: rateLimit('RATE_LIMIT_AI', 60, 'AI answers and searches, by user'),
   pageRateLimit: rateLimit('RATE_LIMIT_PAGE', 120, 'payment pages, by IP address'),
-  gatewayRateLimit: rateLimit('RATE_LIMIT_GATEWAY', 6000, 'webhooks of payment gateways, by IP address'),
+  gatewayRateLimit: rateLimit('RATE_LIMIT_GATEWAY', 1200, 'webhooks of payment gateways, by IP address'),
   healthRateLimit: rateLimit('RATE_LIMIT_HEALTH', 600, 'readiness checks, by IP address'),
   requestsPerUser: integer('REQUESTS_PER_USER', {
     min: 1,
@@ -288,8 +288,8 @@ const rateLimits = {
     default: 200,
     description: `
       Maximum number of requests that a user may have open at once on one server, besides uploads, streams
-      and AI answers. A server works on some of them at once, with at most 40 % of its database connections;
-      the others wait.`,
+      and AI answers. A server works on some of them at once, with at most 40 % of its database connections
+      and fewer on a machine with few CPUs; the others wait.`,
   }),
   addressRateLimit: rateLimit(
     'RATE_LIMIT_ADDRESS',

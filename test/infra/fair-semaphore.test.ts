@@ -68,3 +68,45 @@ t.test('a task that fails makes space', async (t) => {
   )
   t.equal(await semaphore.run('ada', async () => 1), 1)
 })
+
+t.test('a task that only waits leaves its turn, still counts as open, and takes another turn', async (t) => {
+  const semaphore = new FairSemaphore({ ...limits, total: 1, perUser: 1, maxWaiting: 1 })
+  const steps: string[] = []
+  const mayReturn = Promise.withResolvers<string>()
+  const mayEnd = Promise.withResolvers<void>()
+  const first = semaphore.run('ada', async () => {
+    steps.push(await semaphore.leave('ada', () => mayReturn.promise))
+  })
+  await tick()
+  t.equal(semaphore.countOpen('ada'), 1)
+  const second = semaphore.run('ada', async () => {
+    steps.push('second')
+    await mayEnd.promise
+  })
+  await tick()
+  t.same(steps, ['second'])
+  await t.rejects(
+    semaphore.run('ada', async () => {}),
+    { code: 'RATE_LIMITED' },
+    'the one that left counts',
+  )
+  mayReturn.resolve('returned')
+  await tick()
+  t.same(steps, ['second'], 'it waits for a turn')
+  mayEnd.resolve()
+  await Promise.all([first, second])
+  t.same(steps, ['second', 'returned'])
+  t.equal(semaphore.countOpen('ada'), 0)
+})
+
+t.test('a task that gets no turn again in time goes on without one', async (t) => {
+  const semaphore = new FairSemaphore({ ...limits, total: 1, perUser: 1, maxWaitMs: 20 })
+  const mayEnd = Promise.withResolvers<void>()
+  const first = semaphore.run('ada', () => semaphore.leave('ada', () => Promise.reject(new Error('gone'))))
+  const failed = t.rejects(first, { message: 'gone' })
+  const second = semaphore.run('ada', () => mayEnd.promise)
+  await failed
+  mayEnd.resolve()
+  await second
+  t.equal(semaphore.countOpen('ada'), 0)
+})

@@ -27,7 +27,8 @@ t.test(
         running--
       })
     })
-    await waitUntil(() => running === 2, 'two transactions to run')
+    const atOnce = connectionsPerUser(5)
+    await waitUntil(() => running === atOnce, 'the first transactions to run')
     const one = statement<{ one: number }>('SELECT 1 AS one')
     let isAnswered = false
     const waiting = busy.sql(one, []).then(() => {
@@ -38,10 +39,14 @@ t.test(
     t.equal(isAnswered, false, 'a statement waits, too')
     mayEnd.resolve()
     await Promise.all([...transactions, waiting])
-    t.equal(most, 2)
+    t.equal(most, atOnce)
   },
 )
 
-t.test('a user has at least one connection', async (t) => {
-  t.same([1, 2, 5, 10, 100].map(connectionsPerUser), [1, 1, 2, 4, 40])
+t.test('a user has at least one connection, and no more than the CPUs can serve', async (t) => {
+  const connections = (cpus: number): number[] =>
+    [1, 2, 5, 10, 100].map((poolSize) => connectionsPerUser(poolSize, cpus))
+  t.same(connections(64), [1, 1, 2, 4, 40])
+  t.same(connections(2), [1, 1, 2, 2, 2])
+  t.same(connections(1), [1, 1, 1, 1, 1])
 })
