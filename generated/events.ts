@@ -3,6 +3,8 @@ import type { components } from './types.ts'
 
 /** The type of `data.object` for each event type. */
 export interface EventObjects {
+  'sign_in.created': components['schemas']['SignInSession']
+  'sign_in.ended': components['schemas']['SignInSession']
   'profile.updated': components['schemas']['Profile']
   'settings.updated': components['schemas']['Settings']
   'api_key.created': components['schemas']['ApiKey']
@@ -91,6 +93,8 @@ export interface EventInfo {
 }
 
 export const eventTypes: Record<EventType, EventInfo> = {
+  'sign_in.created': { scope: 'user:read', audience: 'user', project: null, role: null, serializer: 'replySignInSession', payload: 'payloadSignInCreatedEvent' },
+  'sign_in.ended': { scope: 'user:read', audience: 'user', project: null, role: null, serializer: 'replySignInSession', payload: 'payloadSignInEndedEvent' },
   'profile.updated': { scope: 'user:read', audience: 'user', project: null, role: null, serializer: 'replyProfile', payload: 'payloadProfileUpdatedEvent' },
   'settings.updated': { scope: 'user:read', audience: 'user', project: null, role: null, serializer: 'replySettings', payload: 'payloadSettingsUpdatedEvent' },
   'api_key.created': { scope: 'user:read', audience: 'user', project: null, role: null, serializer: 'replyApiKey', payload: 'payloadApiKeyCreatedEvent' },

@@ -45,6 +45,21 @@ export interface OperationsByTag {
     | 'updateApiKey'
     | 'revokeApiKey'
     | 'rotateApiKey'
+  'auth':
+    | 'signUp'
+    | 'confirmEmail'
+    | 'signIn'
+    | 'refreshSession'
+    | 'getCurrentSession'
+    | 'signOut'
+    | 'requestMagicLink'
+    | 'requestPasswordReset'
+    | 'resetPassword'
+    | 'listSignIns'
+    | 'getSignIn'
+    | 'endSignIn'
+    | 'changePassword'
+    | 'requestEmailChange'
   'avatar':
     | 'getAvatar'
     | 'uploadAvatar'
@@ -177,6 +192,13 @@ export type OperationId = OperationsByTag[Tag]
 
 /** The operations that need no API key. */
 export type PublicOperationId =
+  | 'signUp'
+  | 'confirmEmail'
+  | 'signIn'
+  | 'refreshSession'
+  | 'requestMagicLink'
+  | 'requestPasswordReset'
+  | 'resetPassword'
   | 'getAvatarImage'
   | 'getUploadOptions'
   | 'downloadByLink'
@@ -237,6 +259,325 @@ function withErrorReplies<Id extends string>(rows: Record<Id, Row>): Record<Id, 
 
 /** What the spec declares for each operation. */
 export const operations: Record<OperationId, OperationInfo> = withErrorReplies<OperationId>({
+  signUp: {
+    id: "signUp",
+    method: "POST",
+    path: "/v1/auth/sign-up",
+    url: "/v1/auth/sign-up",
+    tag: "auth",
+    scopes: null,
+    rateLimit: "mail",
+    validators: {"query":"queryNone","body":"bodySignUp"},
+    body: {"required":true,"contentTypes":["application/json"]},
+    errors: [400,403,406,413,415,429,500,503],
+    replies: {
+      202: {"contentType":"application/json","serializer":"replyQueuedMail"}
+    },
+    produces: ["application/json"],
+    idempotent: false,
+    ifMatch: null,
+    etag: false,
+    paged: false,
+    projectAccess: null,
+    secretAnswer: false
+  },
+  confirmEmail: {
+    id: "confirmEmail",
+    method: "POST",
+    path: "/v1/auth/confirmations",
+    url: "/v1/auth/confirmations",
+    tag: "auth",
+    scopes: null,
+    rateLimit: "auth",
+    validators: {"query":"queryNone","body":"bodyMailedToken"},
+    body: {"required":true,"contentTypes":["application/json"]},
+    errors: [400,401,406,409,413,415,429,500,503],
+    replies: {
+      201: {"contentType":"application/json","serializer":"replySessionTokens","volatile":["ip","current","last_used_at"]}
+    },
+    produces: ["application/json"],
+    idempotent: false,
+    ifMatch: null,
+    etag: true,
+    paged: false,
+    projectAccess: null,
+    secretAnswer: true
+  },
+  signIn: {
+    id: "signIn",
+    method: "POST",
+    path: "/v1/auth/sessions",
+    url: "/v1/auth/sessions",
+    tag: "auth",
+    scopes: null,
+    rateLimit: "auth",
+    validators: {"query":"queryNone","body":"bodySignIn"},
+    body: {"required":true,"contentTypes":["application/json"]},
+    errors: [400,401,406,413,415,429,500,503],
+    replies: {
+      201: {"contentType":"application/json","serializer":"replySessionTokens","volatile":["ip","current","last_used_at"]}
+    },
+    produces: ["application/json"],
+    idempotent: false,
+    ifMatch: null,
+    etag: true,
+    paged: false,
+    projectAccess: null,
+    secretAnswer: true
+  },
+  refreshSession: {
+    id: "refreshSession",
+    method: "POST",
+    path: "/v1/auth/sessions/refresh",
+    url: "/v1/auth/sessions/refresh",
+    tag: "auth",
+    scopes: null,
+    rateLimit: "auth",
+    validators: {"query":"queryNone","body":"bodySessionRefresh"},
+    body: {"required":true,"contentTypes":["application/json"]},
+    errors: [400,401,406,413,415,429,500,503],
+    replies: {
+      200: {"contentType":"application/json","serializer":"replySessionTokens","volatile":["ip","current","last_used_at"]}
+    },
+    produces: ["application/json"],
+    idempotent: false,
+    ifMatch: null,
+    etag: false,
+    paged: false,
+    projectAccess: null,
+    secretAnswer: true
+  },
+  getCurrentSession: {
+    id: "getCurrentSession",
+    method: "GET",
+    path: "/v1/auth/sessions/current",
+    url: "/v1/auth/sessions/current",
+    tag: "auth",
+    scopes: [],
+    rateLimit: "default",
+    validators: {"query":"queryNone","header":"headerIfNoneMatch"},
+    body: null,
+    errors: [400,401,403,406,429,500,503],
+    replies: {
+      200: {"contentType":"application/json","serializer":"replySignInSession","volatile":["ip","current","last_used_at"]},
+      304: {"contentType":null}
+    },
+    produces: ["application/json"],
+    idempotent: false,
+    ifMatch: null,
+    etag: true,
+    paged: false,
+    projectAccess: null,
+    secretAnswer: false,
+    needsSession: true
+  },
+  signOut: {
+    id: "signOut",
+    method: "DELETE",
+    path: "/v1/auth/sessions/current",
+    url: "/v1/auth/sessions/current",
+    tag: "auth",
+    scopes: [],
+    rateLimit: "write",
+    validators: {"query":"queryNone","header":"headerIfMatch"},
+    body: null,
+    errors: [400,401,403,412,413,415,429,500,503],
+    replies: {
+      204: {"contentType":null}
+    },
+    produces: [],
+    idempotent: false,
+    ifMatch: "getCurrentSession",
+    etag: false,
+    paged: false,
+    projectAccess: null,
+    secretAnswer: false,
+    needsSession: true
+  },
+  requestMagicLink: {
+    id: "requestMagicLink",
+    method: "POST",
+    path: "/v1/auth/magic-links",
+    url: "/v1/auth/magic-links",
+    tag: "auth",
+    scopes: null,
+    rateLimit: "mail",
+    validators: {"query":"queryNone","body":"bodyMailRequest"},
+    body: {"required":true,"contentTypes":["application/json"]},
+    errors: [400,406,413,415,429,500,503],
+    replies: {
+      202: {"contentType":"application/json","serializer":"replyQueuedMail"}
+    },
+    produces: ["application/json"],
+    idempotent: false,
+    ifMatch: null,
+    etag: false,
+    paged: false,
+    projectAccess: null,
+    secretAnswer: false
+  },
+  requestPasswordReset: {
+    id: "requestPasswordReset",
+    method: "POST",
+    path: "/v1/auth/password-resets",
+    url: "/v1/auth/password-resets",
+    tag: "auth",
+    scopes: null,
+    rateLimit: "mail",
+    validators: {"query":"queryNone","body":"bodyMailRequest"},
+    body: {"required":true,"contentTypes":["application/json"]},
+    errors: [400,406,413,415,429,500,503],
+    replies: {
+      202: {"contentType":"application/json","serializer":"replyQueuedMail"}
+    },
+    produces: ["application/json"],
+    idempotent: false,
+    ifMatch: null,
+    etag: false,
+    paged: false,
+    projectAccess: null,
+    secretAnswer: false
+  },
+  resetPassword: {
+    id: "resetPassword",
+    method: "POST",
+    path: "/v1/auth/password-resets/confirm",
+    url: "/v1/auth/password-resets/confirm",
+    tag: "auth",
+    scopes: null,
+    rateLimit: "auth",
+    validators: {"query":"queryNone","body":"bodyPasswordReset"},
+    body: {"required":true,"contentTypes":["application/json"]},
+    errors: [400,401,406,413,415,429,500,503],
+    replies: {
+      201: {"contentType":"application/json","serializer":"replySessionTokens","volatile":["ip","current","last_used_at"]}
+    },
+    produces: ["application/json"],
+    idempotent: false,
+    ifMatch: null,
+    etag: true,
+    paged: false,
+    projectAccess: null,
+    secretAnswer: true
+  },
+  listSignIns: {
+    id: "listSignIns",
+    method: "GET",
+    path: "/v1/user/sessions",
+    url: "/v1/user/sessions",
+    tag: "auth",
+    scopes: ["user:read"],
+    rateLimit: "default",
+    validators: {"query":"queryListSignIns"},
+    body: null,
+    errors: [400,401,403,406,429,500,503],
+    replies: {
+      200: {"contentType":"application/json","serializer":"replySignInSessionList"}
+    },
+    produces: ["application/json"],
+    idempotent: false,
+    ifMatch: null,
+    etag: false,
+    paged: true,
+    projectAccess: null,
+    secretAnswer: false,
+    unlimitedKey: true
+  },
+  getSignIn: {
+    id: "getSignIn",
+    method: "GET",
+    path: "/v1/user/sessions/{id}",
+    url: "/v1/user/sessions/:id",
+    tag: "auth",
+    scopes: ["user:read"],
+    rateLimit: "default",
+    validators: {"path":"pathGetSignIn","query":"queryNone","header":"headerIfNoneMatch"},
+    body: null,
+    errors: [400,401,403,404,406,429,500,503],
+    replies: {
+      200: {"contentType":"application/json","serializer":"replySignInSession","volatile":["ip","current","last_used_at"]},
+      304: {"contentType":null}
+    },
+    produces: ["application/json"],
+    idempotent: false,
+    ifMatch: null,
+    etag: true,
+    paged: false,
+    projectAccess: null,
+    secretAnswer: false,
+    unlimitedKey: true
+  },
+  endSignIn: {
+    id: "endSignIn",
+    method: "DELETE",
+    path: "/v1/user/sessions/{id}",
+    url: "/v1/user/sessions/:id",
+    tag: "auth",
+    scopes: ["user:write"],
+    rateLimit: "write",
+    validators: {"path":"pathGetSignIn","query":"queryNone","header":"headerIfMatch"},
+    body: null,
+    errors: [400,401,403,404,412,413,415,429,500,503],
+    replies: {
+      204: {"contentType":null}
+    },
+    produces: [],
+    idempotent: false,
+    ifMatch: "getSignIn",
+    etag: false,
+    paged: false,
+    projectAccess: null,
+    secretAnswer: false,
+    unlimitedKey: true
+  },
+  changePassword: {
+    id: "changePassword",
+    method: "POST",
+    path: "/v1/user/password",
+    url: "/v1/user/password",
+    tag: "auth",
+    scopes: ["user:write"],
+    rateLimit: "password",
+    validators: {"query":"queryNone","header":"headerIdempotencyKey","body":"bodyPasswordChange"},
+    body: {"required":true,"contentTypes":["application/json"]},
+    errors: [400,401,403,413,415,429,500,503],
+    replies: {
+      204: {"contentType":null}
+    },
+    produces: [],
+    idempotent: false,
+    ifMatch: null,
+    etag: false,
+    paged: false,
+    projectAccess: null,
+    secretAnswer: false,
+    unlimitedKey: true,
+    needsSession: true
+  },
+  requestEmailChange: {
+    id: "requestEmailChange",
+    method: "POST",
+    path: "/v1/user/email",
+    url: "/v1/user/email",
+    tag: "auth",
+    scopes: ["user:write"],
+    rateLimit: "password",
+    validators: {"query":"queryNone","header":"headerIdempotencyKey","body":"bodyEmailChange"},
+    body: {"required":true,"contentTypes":["application/json"]},
+    errors: [400,401,403,406,413,415,429,500,503],
+    replies: {
+      202: {"contentType":"application/json","serializer":"replyQueuedMail"}
+    },
+    produces: ["application/json"],
+    idempotent: false,
+    ifMatch: null,
+    etag: false,
+    paged: false,
+    projectAccess: null,
+    secretAnswer: false,
+    unlimitedKey: true,
+    needsSession: true
+  },
   getProfile: {
     id: "getProfile",
     method: "GET",
@@ -3442,4 +3783,4 @@ export const operations: Record<OperationId, OperationInfo> = withErrorReplies<O
 })
 
 /** The requests per minute of each policy. */
-export const rateLimits: Record<string, number> = {"default":600,"write":120,"upload":60,"ai":60,"page":120,"gateway":1200,"health":600,"address":120}
+export const rateLimits: Record<string, number> = {"default":600,"write":120,"upload":60,"ai":60,"page":120,"gateway":1200,"health":600,"auth":30,"mail":10,"password":10,"address":120}

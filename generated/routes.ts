@@ -5,6 +5,7 @@ import { aiKnowledge } from '../handlers/ai-knowledge.ts'
 import { aiMessages } from '../handlers/ai-messages.ts'
 import { aiSessions } from '../handlers/ai-sessions.ts'
 import { apiKeys } from '../handlers/api-keys.ts'
+import { auth } from '../handlers/auth.ts'
 import { avatar } from '../handlers/avatar.ts'
 import { events } from '../handlers/events.ts'
 import { invitations } from '../handlers/invitations.ts'
@@ -37,6 +38,7 @@ export const handlers: Operations = {
   ...aiMessages,
   ...aiSessions,
   ...apiKeys,
+  ...auth,
   ...avatar,
   ...events,
   ...invitations,
@@ -62,6 +64,20 @@ export const handlers: Operations = {
 
 /** An answer with a property that the spec does not declare is a type error here, also one of a spread. */
 export type ExactAnswers = [
+  Holds<Exact<typeof auth, 'signUp'>>,
+  Holds<Exact<typeof auth, 'confirmEmail'>>,
+  Holds<Exact<typeof auth, 'signIn'>>,
+  Holds<Exact<typeof auth, 'refreshSession'>>,
+  Holds<Exact<typeof auth, 'getCurrentSession'>>,
+  Holds<Exact<typeof auth, 'signOut'>>,
+  Holds<Exact<typeof auth, 'requestMagicLink'>>,
+  Holds<Exact<typeof auth, 'requestPasswordReset'>>,
+  Holds<Exact<typeof auth, 'resetPassword'>>,
+  Holds<Exact<typeof auth, 'listSignIns'>>,
+  Holds<Exact<typeof auth, 'getSignIn'>>,
+  Holds<Exact<typeof auth, 'endSignIn'>>,
+  Holds<Exact<typeof auth, 'changePassword'>>,
+  Holds<Exact<typeof auth, 'requestEmailChange'>>,
   Holds<Exact<typeof user, 'getProfile'>>,
   Holds<Exact<typeof user, 'updateProfile'>>,
   Holds<Exact<typeof user, 'getSettings'>>,
@@ -210,6 +226,18 @@ export const skeleton = {
   openapi: '3.1.0',
   info: { title: 'skeleton', version: '1' },
   paths: {
+    '/v1/auth/sign-up': { post: route('signUp') },
+    '/v1/auth/confirmations': { post: route('confirmEmail') },
+    '/v1/auth/sessions': { post: route('signIn') },
+    '/v1/auth/sessions/refresh': { post: route('refreshSession') },
+    '/v1/auth/sessions/current': { get: route('getCurrentSession'), delete: route('signOut') },
+    '/v1/auth/magic-links': { post: route('requestMagicLink') },
+    '/v1/auth/password-resets': { post: route('requestPasswordReset') },
+    '/v1/auth/password-resets/confirm': { post: route('resetPassword') },
+    '/v1/user/sessions': { get: route('listSignIns') },
+    '/v1/user/sessions/{id}': { get: route('getSignIn'), delete: route('endSignIn') },
+    '/v1/user/password': { post: route('changePassword') },
+    '/v1/user/email': { post: route('requestEmailChange') },
     '/v1/user/profile': { get: route('getProfile'), put: route('updateProfile') },
     '/v1/user/settings': { get: route('getSettings'), put: route('updateSettings') },
     '/v1/user/limits': { get: route('getLimits') },

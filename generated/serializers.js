@@ -9,7 +9,7 @@ const define = (target, name, build) => {
   return value
 }
 export default {
-  get replyProfile () { return define(this, 'replyProfile', (module) => {'use strict'
+  get replyQueuedMail () { return define(this, 'replyQueuedMail', (module) => {'use strict'
 
   const Serializer = require('fast-json-stringify/lib/serializer')
   const serializerState = {"mode":"standalone"}
@@ -50,53 +50,7 @@ const asInteger = serializer.asInteger.bind(serializer)
     
   
     
-      // "spec#/$defs/Metadata"
-      function anonymous1 (input) {
-        const obj = (input && typeof input.toJSON === 'function')
-    ? input.toJSON()
-    : input
-  
-        if (obj === null) return JSON_STR_EMPTY_OBJECT
-        let json = ''
-
-        let addComma_11 = false
-
-    for (const key of Object.keys(obj)) {
-      if (
-        
-        obj[key] === undefined ||
-        typeof obj[key] === 'function' ||
-        typeof obj[key] === 'symbol'
-      ) continue
-      const value = obj[key]
-  
-        json += addComma_11 ? JSON_STR_COMMA : ((addComma_11 = true), JSON_STR_BEGIN_OBJECT)
-        json += asString(key) + JSON_STR_COLONS
-        
-        if (typeof value !== 'string') {
-          if (value === null) {
-            json += JSON_STR_EMPTY_STRING
-          } else if (value instanceof Date) {
-            json += JSON_STR_QUOTE + value.toISOString() + JSON_STR_QUOTE
-          } else if (value instanceof RegExp) {
-            json += asString(value.source)
-          } else {
-            json += asString(value.toString())
-          }
-        } else {
-          json += asString(value)
-        }
-        
-      
-    }
-  if (!addComma_11) json += JSON_STR_BEGIN_OBJECT
-
-return json + JSON_STR_END_OBJECT
-
-      }
-    
-
-      // "spec#/$defs/Profile"
+      // "spec#/$defs/QueuedMail"
       function anonymous0 (input) {
         const obj = (input && typeof input.toJSON === 'function')
     ? input.toJSON()
@@ -106,252 +60,26 @@ return json + JSON_STR_END_OBJECT
         let json = ''
 
         
-      const value_id_1 = obj["id"]
-      if (value_id_1 !== undefined) {
-        json += "{\"id\":"
+      const value_email_1 = obj["email"]
+      if (value_email_1 !== undefined) {
+        json += "{\"email\":"
         
-        if (typeof value_id_1 !== 'string') {
-          if (value_id_1 === null) {
+        if (typeof value_email_1 !== 'string') {
+          if (value_email_1 === null) {
             json += JSON_STR_EMPTY_STRING
-          } else if (value_id_1 instanceof Date) {
-            json += JSON_STR_QUOTE + value_id_1.toISOString() + JSON_STR_QUOTE
-          } else if (value_id_1 instanceof RegExp) {
-            json += asString(value_id_1.source)
+          } else if (value_email_1 instanceof Date) {
+            json += JSON_STR_QUOTE + value_email_1.toISOString() + JSON_STR_QUOTE
+          } else if (value_email_1 instanceof RegExp) {
+            json += asString(value_email_1.source)
           } else {
-            json += asString(value_id_1.toString())
+            json += asString(value_email_1.toString())
           }
         } else {
-          json += asString(value_id_1)
-        }
-        
-      } else {
-        throw new Error('"id" is required!')
-      }
-      
-      const value_email_2 = obj["email"]
-      if (value_email_2 !== undefined) {
-        json += ",\"email\":"
-        
-        if (typeof value_email_2 !== 'string') {
-          if (value_email_2 === null) {
-            json += JSON_STR_EMPTY_STRING
-          } else if (value_email_2 instanceof Date) {
-            json += JSON_STR_QUOTE + value_email_2.toISOString() + JSON_STR_QUOTE
-          } else if (value_email_2 instanceof RegExp) {
-            json += asString(value_email_2.source)
-          } else {
-            json += asString(value_email_2.toString())
-          }
-        } else {
-          json += asString(value_email_2)
+          json += asString(value_email_1)
         }
         
       } else {
         throw new Error('"email" is required!')
-      }
-      
-      const value_email_verified_3 = obj["email_verified"]
-      if (value_email_verified_3 !== undefined) {
-        json += ",\"email_verified\":"
-        json += asBoolean(value_email_verified_3)
-      } else {
-        throw new Error('"email_verified" is required!')
-      }
-      
-      const value_name_4 = obj["name"]
-      if (value_name_4 !== undefined) {
-        json += ",\"name\":"
-        
-        if (typeof value_name_4 !== 'string') {
-          if (value_name_4 === null) {
-            json += JSON_STR_EMPTY_STRING
-          } else if (value_name_4 instanceof Date) {
-            json += JSON_STR_QUOTE + value_name_4.toISOString() + JSON_STR_QUOTE
-          } else if (value_name_4 instanceof RegExp) {
-            json += asString(value_name_4.source)
-          } else {
-            json += asString(value_name_4.toString())
-          }
-        } else {
-          json += asString(value_name_4)
-        }
-        
-      } else {
-        throw new Error('"name" is required!')
-      }
-      
-      const value_bio_5 = obj["bio"]
-      if (value_bio_5 !== undefined) {
-        json += ",\"bio\":"
-        
-          if (value_bio_5 === null) {
-            json += JSON_STR_NULL
-          }
-          
-          else if(
-            typeof value_bio_5 === "string" ||
-            value_bio_5 === null ||
-            value_bio_5 instanceof Date ||
-            value_bio_5 instanceof RegExp ||
-            (
-              typeof value_bio_5 === "object" &&
-              typeof value_bio_5.toString === "function" &&
-              value_bio_5.toString !== Object.prototype.toString
-            )
-          ) {
-            
-        if (typeof value_bio_5 !== 'string') {
-          if (value_bio_5 === null) {
-            json += JSON_STR_EMPTY_STRING
-          } else if (value_bio_5 instanceof Date) {
-            json += JSON_STR_QUOTE + value_bio_5.toISOString() + JSON_STR_QUOTE
-          } else if (value_bio_5 instanceof RegExp) {
-            json += asString(value_bio_5.source)
-          } else {
-            json += asString(value_bio_5.toString())
-          }
-        } else {
-          json += asString(value_bio_5)
-        }
-        
-          }
-        
-    else throw new TypeError("The value of 'spec#/$defs/Profile/properties/bio' does not match schema definition.")
-  
-      } else {
-        throw new Error('"bio" is required!')
-      }
-      
-      const value_locale_6 = obj["locale"]
-      if (value_locale_6 !== undefined) {
-        json += ",\"locale\":"
-        
-        if (typeof value_locale_6 !== 'string') {
-          if (value_locale_6 === null) {
-            json += JSON_STR_EMPTY_STRING
-          } else if (value_locale_6 instanceof Date) {
-            json += JSON_STR_QUOTE + value_locale_6.toISOString() + JSON_STR_QUOTE
-          } else if (value_locale_6 instanceof RegExp) {
-            json += asString(value_locale_6.source)
-          } else {
-            json += asString(value_locale_6.toString())
-          }
-        } else {
-          json += asString(value_locale_6)
-        }
-        
-      } else {
-        throw new Error('"locale" is required!')
-      }
-      
-      const value_timezone_7 = obj["timezone"]
-      if (value_timezone_7 !== undefined) {
-        json += ",\"timezone\":"
-        
-        if (typeof value_timezone_7 !== 'string') {
-          if (value_timezone_7 === null) {
-            json += JSON_STR_EMPTY_STRING
-          } else if (value_timezone_7 instanceof Date) {
-            json += JSON_STR_QUOTE + value_timezone_7.toISOString() + JSON_STR_QUOTE
-          } else if (value_timezone_7 instanceof RegExp) {
-            json += asString(value_timezone_7.source)
-          } else {
-            json += asString(value_timezone_7.toString())
-          }
-        } else {
-          json += asString(value_timezone_7)
-        }
-        
-      } else {
-        throw new Error('"timezone" is required!')
-      }
-      
-      const value_avatar_url_8 = obj["avatar_url"]
-      if (value_avatar_url_8 !== undefined) {
-        json += ",\"avatar_url\":"
-        
-          if (value_avatar_url_8 === null) {
-            json += JSON_STR_NULL
-          }
-          
-          else if(
-            typeof value_avatar_url_8 === "string" ||
-            value_avatar_url_8 === null ||
-            value_avatar_url_8 instanceof Date ||
-            value_avatar_url_8 instanceof RegExp ||
-            (
-              typeof value_avatar_url_8 === "object" &&
-              typeof value_avatar_url_8.toString === "function" &&
-              value_avatar_url_8.toString !== Object.prototype.toString
-            )
-          ) {
-            
-        if (typeof value_avatar_url_8 !== 'string') {
-          if (value_avatar_url_8 === null) {
-            json += JSON_STR_EMPTY_STRING
-          } else if (value_avatar_url_8 instanceof Date) {
-            json += JSON_STR_QUOTE + value_avatar_url_8.toISOString() + JSON_STR_QUOTE
-          } else if (value_avatar_url_8 instanceof RegExp) {
-            json += asString(value_avatar_url_8.source)
-          } else {
-            json += asString(value_avatar_url_8.toString())
-          }
-        } else {
-          json += asString(value_avatar_url_8)
-        }
-        
-          }
-        
-    else throw new TypeError("The value of 'spec#/$defs/Profile/properties/avatar_url' does not match schema definition.")
-  
-      } else {
-        throw new Error('"avatar_url" is required!')
-      }
-      
-      const value_status_9 = obj["status"]
-      if (value_status_9 !== undefined) {
-        json += ",\"status\":"
-        
-        if (typeof value_status_9 !== 'string') {
-          if (value_status_9 === null) {
-            json += JSON_STR_EMPTY_STRING
-          } else if (value_status_9 instanceof Date) {
-            json += JSON_STR_QUOTE + value_status_9.toISOString() + JSON_STR_QUOTE
-          } else if (value_status_9 instanceof RegExp) {
-            json += asString(value_status_9.source)
-          } else {
-            json += asString(value_status_9.toString())
-          }
-        } else {
-          json += asString(value_status_9)
-        }
-        
-      } else {
-        throw new Error('"status" is required!')
-      }
-      
-      const value_metadata_10 = obj["metadata"]
-      if (value_metadata_10 !== undefined) {
-        json += ",\"metadata\":"
-        json += anonymous1(value_metadata_10)
-      } else {
-        throw new Error('"metadata" is required!')
-      }
-      
-      const value_created_at_12 = obj["created_at"]
-      if (value_created_at_12 !== undefined) {
-        json += ",\"created_at\":"
-        json += asDateTime(value_created_at_12)
-      } else {
-        throw new Error('"created_at" is required!')
-      }
-      
-      const value_updated_at_13 = obj["updated_at"]
-      if (value_updated_at_13 !== undefined) {
-        json += ",\"updated_at\":"
-        json += asDateTime(value_updated_at_13)
-      } else {
-        throw new Error('"updated_at" is required!')
       }
       
 return json + JSON_STR_END_OBJECT
@@ -717,6 +445,1440 @@ return json + JSON_STR_END_OBJECT
         json += anonymous1(value_error_1)
       } else {
         throw new Error('"error" is required!')
+      }
+      
+return json + JSON_STR_END_OBJECT
+
+      }
+    
+    const main = anonymous0
+    return main
+    
+}(validator, serializer)
+  return module.exports }) },
+  get replySessionTokens () { return define(this, 'replySessionTokens', (module) => {'use strict'
+
+  const Serializer = require('fast-json-stringify/lib/serializer')
+  const serializerState = {"mode":"standalone"}
+  const serializer = Serializer.restoreFromState(serializerState)
+
+  const validator = null
+
+
+  module.exports = function anonymous(validator,serializer
+) {
+
+    
+const {
+  asString,
+  asNumber,
+  asBoolean,
+  asDateTime,
+  asDate,
+  asTime,
+  asUnsafeString,
+  asPlainStringArray
+} = serializer
+
+const asInteger = serializer.asInteger.bind(serializer)
+
+
+    const JSON_STR_BEGIN_OBJECT = '{'
+    const JSON_STR_END_OBJECT = '}'
+    const JSON_STR_BEGIN_ARRAY = '['
+    const JSON_STR_END_ARRAY = ']'
+    const JSON_STR_COMMA = ','
+    const JSON_STR_COLONS = ':'
+    const JSON_STR_QUOTE = '"'
+    const JSON_STR_EMPTY_OBJECT = JSON_STR_BEGIN_OBJECT + JSON_STR_END_OBJECT
+    const JSON_STR_EMPTY_ARRAY = JSON_STR_BEGIN_ARRAY + JSON_STR_END_ARRAY
+    const JSON_STR_EMPTY_STRING = JSON_STR_QUOTE + JSON_STR_QUOTE
+    const JSON_STR_NULL = 'null'
+    
+  
+    
+    function anonymous1 (obj) {
+      // "spec#/$defs/SessionTokens/properties/methods"
+      let json = ''
+  
+    if (obj === null) return JSON_STR_EMPTY_ARRAY
+    if (!Array.isArray(obj)) {
+      throw new TypeError("The value of 'spec#/$defs/SessionTokens/properties/methods' does not match schema definition.")
+    }
+    const arrayLength = obj.length
+  
+      if (typeof arrayLength === 'number' && arrayLength >= 8 && Number.isInteger(arrayLength) && arrayLength <= 0xffffffff) {
+        return asPlainStringArray(obj, arrayLength)
+      }
+      
+    json += JSON_STR_BEGIN_ARRAY
+  
+      if (arrayLength > 0) {
+        const value = obj[0]
+        
+        if (typeof value !== 'string') {
+          if (value === null) {
+            json += JSON_STR_EMPTY_STRING
+          } else if (value instanceof Date) {
+            json += JSON_STR_QUOTE + value.toISOString() + JSON_STR_QUOTE
+          } else if (value instanceof RegExp) {
+            json += asString(value.source)
+          } else {
+            json += asString(value.toString())
+          }
+        } else {
+          json += asString(value)
+        }
+        
+        for (let i = 1; i < arrayLength; i++) {
+          json += JSON_STR_COMMA
+          const value = obj[i]
+          
+        if (typeof value !== 'string') {
+          if (value === null) {
+            json += JSON_STR_EMPTY_STRING
+          } else if (value instanceof Date) {
+            json += JSON_STR_QUOTE + value.toISOString() + JSON_STR_QUOTE
+          } else if (value instanceof RegExp) {
+            json += asString(value.source)
+          } else {
+            json += asString(value.toString())
+          }
+        } else {
+          json += asString(value)
+        }
+        
+        }
+      }
+      return json + JSON_STR_END_ARRAY
+    }
+
+      // "spec#/$defs/SessionTokens"
+      function anonymous0 (input) {
+        const obj = (input && typeof input.toJSON === 'function')
+    ? input.toJSON()
+    : input
+  
+        if (obj === null) return JSON_STR_EMPTY_OBJECT
+        let json = ''
+
+        
+      const value_id_1 = obj["id"]
+      if (value_id_1 !== undefined) {
+        json += "{\"id\":"
+        
+        if (typeof value_id_1 !== 'string') {
+          if (value_id_1 === null) {
+            json += JSON_STR_EMPTY_STRING
+          } else if (value_id_1 instanceof Date) {
+            json += JSON_STR_QUOTE + value_id_1.toISOString() + JSON_STR_QUOTE
+          } else if (value_id_1 instanceof RegExp) {
+            json += asString(value_id_1.source)
+          } else {
+            json += asString(value_id_1.toString())
+          }
+        } else {
+          json += asString(value_id_1)
+        }
+        
+      } else {
+        throw new Error('"id" is required!')
+      }
+      
+      const value_user_id_2 = obj["user_id"]
+      if (value_user_id_2 !== undefined) {
+        json += ",\"user_id\":"
+        
+        if (typeof value_user_id_2 !== 'string') {
+          if (value_user_id_2 === null) {
+            json += JSON_STR_EMPTY_STRING
+          } else if (value_user_id_2 instanceof Date) {
+            json += JSON_STR_QUOTE + value_user_id_2.toISOString() + JSON_STR_QUOTE
+          } else if (value_user_id_2 instanceof RegExp) {
+            json += asString(value_user_id_2.source)
+          } else {
+            json += asString(value_user_id_2.toString())
+          }
+        } else {
+          json += asString(value_user_id_2)
+        }
+        
+      } else {
+        throw new Error('"user_id" is required!')
+      }
+      
+      const value_methods_3 = obj["methods"]
+      if (value_methods_3 !== undefined) {
+        json += ",\"methods\":"
+        json += anonymous1(value_methods_3)
+      } else {
+        throw new Error('"methods" is required!')
+      }
+      
+      const value_ip_4 = obj["ip"]
+      if (value_ip_4 !== undefined) {
+        json += ",\"ip\":"
+        
+          if (value_ip_4 === null) {
+            json += JSON_STR_NULL
+          }
+          
+          else if(
+            typeof value_ip_4 === "string" ||
+            value_ip_4 === null ||
+            value_ip_4 instanceof Date ||
+            value_ip_4 instanceof RegExp ||
+            (
+              typeof value_ip_4 === "object" &&
+              typeof value_ip_4.toString === "function" &&
+              value_ip_4.toString !== Object.prototype.toString
+            )
+          ) {
+            
+        if (typeof value_ip_4 !== 'string') {
+          if (value_ip_4 === null) {
+            json += JSON_STR_EMPTY_STRING
+          } else if (value_ip_4 instanceof Date) {
+            json += JSON_STR_QUOTE + value_ip_4.toISOString() + JSON_STR_QUOTE
+          } else if (value_ip_4 instanceof RegExp) {
+            json += asString(value_ip_4.source)
+          } else {
+            json += asString(value_ip_4.toString())
+          }
+        } else {
+          json += asString(value_ip_4)
+        }
+        
+          }
+        
+    else throw new TypeError("The value of 'spec#/$defs/SessionTokens/properties/ip' does not match schema definition.")
+  
+      } else {
+        throw new Error('"ip" is required!')
+      }
+      
+      const value_device_5 = obj["device"]
+      if (value_device_5 !== undefined) {
+        json += ",\"device\":"
+        
+          if (value_device_5 === null) {
+            json += JSON_STR_NULL
+          }
+          
+          else if(
+            typeof value_device_5 === "string" ||
+            value_device_5 === null ||
+            value_device_5 instanceof Date ||
+            value_device_5 instanceof RegExp ||
+            (
+              typeof value_device_5 === "object" &&
+              typeof value_device_5.toString === "function" &&
+              value_device_5.toString !== Object.prototype.toString
+            )
+          ) {
+            
+        if (typeof value_device_5 !== 'string') {
+          if (value_device_5 === null) {
+            json += JSON_STR_EMPTY_STRING
+          } else if (value_device_5 instanceof Date) {
+            json += JSON_STR_QUOTE + value_device_5.toISOString() + JSON_STR_QUOTE
+          } else if (value_device_5 instanceof RegExp) {
+            json += asString(value_device_5.source)
+          } else {
+            json += asString(value_device_5.toString())
+          }
+        } else {
+          json += asString(value_device_5)
+        }
+        
+          }
+        
+    else throw new TypeError("The value of 'spec#/$defs/SessionTokens/properties/device' does not match schema definition.")
+  
+      } else {
+        throw new Error('"device" is required!')
+      }
+      
+      const value_current_6 = obj["current"]
+      if (value_current_6 !== undefined) {
+        json += ",\"current\":"
+        json += asBoolean(value_current_6)
+      } else {
+        throw new Error('"current" is required!')
+      }
+      
+      const value_created_at_7 = obj["created_at"]
+      if (value_created_at_7 !== undefined) {
+        json += ",\"created_at\":"
+        json += asDateTime(value_created_at_7)
+      } else {
+        throw new Error('"created_at" is required!')
+      }
+      
+      const value_updated_at_8 = obj["updated_at"]
+      if (value_updated_at_8 !== undefined) {
+        json += ",\"updated_at\":"
+        json += asDateTime(value_updated_at_8)
+      } else {
+        throw new Error('"updated_at" is required!')
+      }
+      
+      const value_last_used_at_9 = obj["last_used_at"]
+      if (value_last_used_at_9 !== undefined) {
+        json += ",\"last_used_at\":"
+        json += asDateTime(value_last_used_at_9)
+      } else {
+        throw new Error('"last_used_at" is required!')
+      }
+      
+      const value_expires_at_10 = obj["expires_at"]
+      if (value_expires_at_10 !== undefined) {
+        json += ",\"expires_at\":"
+        json += asDateTime(value_expires_at_10)
+      } else {
+        throw new Error('"expires_at" is required!')
+      }
+      
+      const value_access_token_11 = obj["access_token"]
+      if (value_access_token_11 !== undefined) {
+        json += ",\"access_token\":"
+        
+        if (typeof value_access_token_11 !== 'string') {
+          if (value_access_token_11 === null) {
+            json += JSON_STR_EMPTY_STRING
+          } else if (value_access_token_11 instanceof Date) {
+            json += JSON_STR_QUOTE + value_access_token_11.toISOString() + JSON_STR_QUOTE
+          } else if (value_access_token_11 instanceof RegExp) {
+            json += asString(value_access_token_11.source)
+          } else {
+            json += asString(value_access_token_11.toString())
+          }
+        } else {
+          json += asString(value_access_token_11)
+        }
+        
+      } else {
+        throw new Error('"access_token" is required!')
+      }
+      
+      const value_token_type_12 = obj["token_type"]
+      if (value_token_type_12 !== undefined) {
+        json += ",\"token_type\":"
+        json += "\"Bearer\""
+      } else {
+        throw new Error('"token_type" is required!')
+      }
+      
+      const value_expires_in_13 = obj["expires_in"]
+      if (value_expires_in_13 !== undefined) {
+        json += ",\"expires_in\":"
+        json += asInteger(value_expires_in_13)
+      } else {
+        throw new Error('"expires_in" is required!')
+      }
+      
+      const value_refresh_token_14 = obj["refresh_token"]
+      if (value_refresh_token_14 !== undefined) {
+        json += ",\"refresh_token\":"
+        
+        if (typeof value_refresh_token_14 !== 'string') {
+          if (value_refresh_token_14 === null) {
+            json += JSON_STR_EMPTY_STRING
+          } else if (value_refresh_token_14 instanceof Date) {
+            json += JSON_STR_QUOTE + value_refresh_token_14.toISOString() + JSON_STR_QUOTE
+          } else if (value_refresh_token_14 instanceof RegExp) {
+            json += asString(value_refresh_token_14.source)
+          } else {
+            json += asString(value_refresh_token_14.toString())
+          }
+        } else {
+          json += asString(value_refresh_token_14)
+        }
+        
+      } else {
+        throw new Error('"refresh_token" is required!')
+      }
+      
+return json + JSON_STR_END_OBJECT
+
+      }
+    
+    const main = anonymous0
+    return main
+    
+}(validator, serializer)
+  return module.exports }) },
+  get replySignInSession () { return define(this, 'replySignInSession', (module) => {'use strict'
+
+  const Serializer = require('fast-json-stringify/lib/serializer')
+  const serializerState = {"mode":"standalone"}
+  const serializer = Serializer.restoreFromState(serializerState)
+
+  const validator = null
+
+
+  module.exports = function anonymous(validator,serializer
+) {
+
+    
+const {
+  asString,
+  asNumber,
+  asBoolean,
+  asDateTime,
+  asDate,
+  asTime,
+  asUnsafeString,
+  asPlainStringArray
+} = serializer
+
+const asInteger = serializer.asInteger.bind(serializer)
+
+
+    const JSON_STR_BEGIN_OBJECT = '{'
+    const JSON_STR_END_OBJECT = '}'
+    const JSON_STR_BEGIN_ARRAY = '['
+    const JSON_STR_END_ARRAY = ']'
+    const JSON_STR_COMMA = ','
+    const JSON_STR_COLONS = ':'
+    const JSON_STR_QUOTE = '"'
+    const JSON_STR_EMPTY_OBJECT = JSON_STR_BEGIN_OBJECT + JSON_STR_END_OBJECT
+    const JSON_STR_EMPTY_ARRAY = JSON_STR_BEGIN_ARRAY + JSON_STR_END_ARRAY
+    const JSON_STR_EMPTY_STRING = JSON_STR_QUOTE + JSON_STR_QUOTE
+    const JSON_STR_NULL = 'null'
+    
+  
+    
+    function anonymous1 (obj) {
+      // "spec#/$defs/SignInSession/properties/methods"
+      let json = ''
+  
+    if (obj === null) return JSON_STR_EMPTY_ARRAY
+    if (!Array.isArray(obj)) {
+      throw new TypeError("The value of 'spec#/$defs/SignInSession/properties/methods' does not match schema definition.")
+    }
+    const arrayLength = obj.length
+  
+      if (typeof arrayLength === 'number' && arrayLength >= 8 && Number.isInteger(arrayLength) && arrayLength <= 0xffffffff) {
+        return asPlainStringArray(obj, arrayLength)
+      }
+      
+    json += JSON_STR_BEGIN_ARRAY
+  
+      if (arrayLength > 0) {
+        const value = obj[0]
+        
+        if (typeof value !== 'string') {
+          if (value === null) {
+            json += JSON_STR_EMPTY_STRING
+          } else if (value instanceof Date) {
+            json += JSON_STR_QUOTE + value.toISOString() + JSON_STR_QUOTE
+          } else if (value instanceof RegExp) {
+            json += asString(value.source)
+          } else {
+            json += asString(value.toString())
+          }
+        } else {
+          json += asString(value)
+        }
+        
+        for (let i = 1; i < arrayLength; i++) {
+          json += JSON_STR_COMMA
+          const value = obj[i]
+          
+        if (typeof value !== 'string') {
+          if (value === null) {
+            json += JSON_STR_EMPTY_STRING
+          } else if (value instanceof Date) {
+            json += JSON_STR_QUOTE + value.toISOString() + JSON_STR_QUOTE
+          } else if (value instanceof RegExp) {
+            json += asString(value.source)
+          } else {
+            json += asString(value.toString())
+          }
+        } else {
+          json += asString(value)
+        }
+        
+        }
+      }
+      return json + JSON_STR_END_ARRAY
+    }
+
+      // "spec#/$defs/SignInSession"
+      function anonymous0 (input) {
+        const obj = (input && typeof input.toJSON === 'function')
+    ? input.toJSON()
+    : input
+  
+        if (obj === null) return JSON_STR_EMPTY_OBJECT
+        let json = ''
+
+        
+      const value_id_1 = obj["id"]
+      if (value_id_1 !== undefined) {
+        json += "{\"id\":"
+        
+        if (typeof value_id_1 !== 'string') {
+          if (value_id_1 === null) {
+            json += JSON_STR_EMPTY_STRING
+          } else if (value_id_1 instanceof Date) {
+            json += JSON_STR_QUOTE + value_id_1.toISOString() + JSON_STR_QUOTE
+          } else if (value_id_1 instanceof RegExp) {
+            json += asString(value_id_1.source)
+          } else {
+            json += asString(value_id_1.toString())
+          }
+        } else {
+          json += asString(value_id_1)
+        }
+        
+      } else {
+        throw new Error('"id" is required!')
+      }
+      
+      const value_user_id_2 = obj["user_id"]
+      if (value_user_id_2 !== undefined) {
+        json += ",\"user_id\":"
+        
+        if (typeof value_user_id_2 !== 'string') {
+          if (value_user_id_2 === null) {
+            json += JSON_STR_EMPTY_STRING
+          } else if (value_user_id_2 instanceof Date) {
+            json += JSON_STR_QUOTE + value_user_id_2.toISOString() + JSON_STR_QUOTE
+          } else if (value_user_id_2 instanceof RegExp) {
+            json += asString(value_user_id_2.source)
+          } else {
+            json += asString(value_user_id_2.toString())
+          }
+        } else {
+          json += asString(value_user_id_2)
+        }
+        
+      } else {
+        throw new Error('"user_id" is required!')
+      }
+      
+      const value_methods_3 = obj["methods"]
+      if (value_methods_3 !== undefined) {
+        json += ",\"methods\":"
+        json += anonymous1(value_methods_3)
+      } else {
+        throw new Error('"methods" is required!')
+      }
+      
+      const value_ip_4 = obj["ip"]
+      if (value_ip_4 !== undefined) {
+        json += ",\"ip\":"
+        
+          if (value_ip_4 === null) {
+            json += JSON_STR_NULL
+          }
+          
+          else if(
+            typeof value_ip_4 === "string" ||
+            value_ip_4 === null ||
+            value_ip_4 instanceof Date ||
+            value_ip_4 instanceof RegExp ||
+            (
+              typeof value_ip_4 === "object" &&
+              typeof value_ip_4.toString === "function" &&
+              value_ip_4.toString !== Object.prototype.toString
+            )
+          ) {
+            
+        if (typeof value_ip_4 !== 'string') {
+          if (value_ip_4 === null) {
+            json += JSON_STR_EMPTY_STRING
+          } else if (value_ip_4 instanceof Date) {
+            json += JSON_STR_QUOTE + value_ip_4.toISOString() + JSON_STR_QUOTE
+          } else if (value_ip_4 instanceof RegExp) {
+            json += asString(value_ip_4.source)
+          } else {
+            json += asString(value_ip_4.toString())
+          }
+        } else {
+          json += asString(value_ip_4)
+        }
+        
+          }
+        
+    else throw new TypeError("The value of 'spec#/$defs/SignInSession/properties/ip' does not match schema definition.")
+  
+      } else {
+        throw new Error('"ip" is required!')
+      }
+      
+      const value_device_5 = obj["device"]
+      if (value_device_5 !== undefined) {
+        json += ",\"device\":"
+        
+          if (value_device_5 === null) {
+            json += JSON_STR_NULL
+          }
+          
+          else if(
+            typeof value_device_5 === "string" ||
+            value_device_5 === null ||
+            value_device_5 instanceof Date ||
+            value_device_5 instanceof RegExp ||
+            (
+              typeof value_device_5 === "object" &&
+              typeof value_device_5.toString === "function" &&
+              value_device_5.toString !== Object.prototype.toString
+            )
+          ) {
+            
+        if (typeof value_device_5 !== 'string') {
+          if (value_device_5 === null) {
+            json += JSON_STR_EMPTY_STRING
+          } else if (value_device_5 instanceof Date) {
+            json += JSON_STR_QUOTE + value_device_5.toISOString() + JSON_STR_QUOTE
+          } else if (value_device_5 instanceof RegExp) {
+            json += asString(value_device_5.source)
+          } else {
+            json += asString(value_device_5.toString())
+          }
+        } else {
+          json += asString(value_device_5)
+        }
+        
+          }
+        
+    else throw new TypeError("The value of 'spec#/$defs/SignInSession/properties/device' does not match schema definition.")
+  
+      } else {
+        throw new Error('"device" is required!')
+      }
+      
+      const value_current_6 = obj["current"]
+      if (value_current_6 !== undefined) {
+        json += ",\"current\":"
+        json += asBoolean(value_current_6)
+      } else {
+        throw new Error('"current" is required!')
+      }
+      
+      const value_created_at_7 = obj["created_at"]
+      if (value_created_at_7 !== undefined) {
+        json += ",\"created_at\":"
+        json += asDateTime(value_created_at_7)
+      } else {
+        throw new Error('"created_at" is required!')
+      }
+      
+      const value_updated_at_8 = obj["updated_at"]
+      if (value_updated_at_8 !== undefined) {
+        json += ",\"updated_at\":"
+        json += asDateTime(value_updated_at_8)
+      } else {
+        throw new Error('"updated_at" is required!')
+      }
+      
+      const value_last_used_at_9 = obj["last_used_at"]
+      if (value_last_used_at_9 !== undefined) {
+        json += ",\"last_used_at\":"
+        json += asDateTime(value_last_used_at_9)
+      } else {
+        throw new Error('"last_used_at" is required!')
+      }
+      
+      const value_expires_at_10 = obj["expires_at"]
+      if (value_expires_at_10 !== undefined) {
+        json += ",\"expires_at\":"
+        json += asDateTime(value_expires_at_10)
+      } else {
+        throw new Error('"expires_at" is required!')
+      }
+      
+return json + JSON_STR_END_OBJECT
+
+      }
+    
+    const main = anonymous0
+    return main
+    
+}(validator, serializer)
+  return module.exports }) },
+  get replySignInSessionList () { return define(this, 'replySignInSessionList', (module) => {'use strict'
+
+  const Serializer = require('fast-json-stringify/lib/serializer')
+  const serializerState = {"mode":"standalone"}
+  const serializer = Serializer.restoreFromState(serializerState)
+
+  const validator = null
+
+
+  module.exports = function anonymous(validator,serializer
+) {
+
+    
+const {
+  asString,
+  asNumber,
+  asBoolean,
+  asDateTime,
+  asDate,
+  asTime,
+  asUnsafeString,
+  asPlainStringArray
+} = serializer
+
+const asInteger = serializer.asInteger.bind(serializer)
+
+
+    const JSON_STR_BEGIN_OBJECT = '{'
+    const JSON_STR_END_OBJECT = '}'
+    const JSON_STR_BEGIN_ARRAY = '['
+    const JSON_STR_END_ARRAY = ']'
+    const JSON_STR_COMMA = ','
+    const JSON_STR_COLONS = ':'
+    const JSON_STR_QUOTE = '"'
+    const JSON_STR_EMPTY_OBJECT = JSON_STR_BEGIN_OBJECT + JSON_STR_END_OBJECT
+    const JSON_STR_EMPTY_ARRAY = JSON_STR_BEGIN_ARRAY + JSON_STR_END_ARRAY
+    const JSON_STR_EMPTY_STRING = JSON_STR_QUOTE + JSON_STR_QUOTE
+    const JSON_STR_NULL = 'null'
+    
+  
+    
+    function anonymous3 (obj) {
+      // "spec#/$defs/SignInSession/properties/methods"
+      let json = ''
+  
+    if (obj === null) return JSON_STR_EMPTY_ARRAY
+    if (!Array.isArray(obj)) {
+      throw new TypeError("The value of 'spec#/$defs/SignInSession/properties/methods' does not match schema definition.")
+    }
+    const arrayLength = obj.length
+  
+      if (typeof arrayLength === 'number' && arrayLength >= 8 && Number.isInteger(arrayLength) && arrayLength <= 0xffffffff) {
+        return asPlainStringArray(obj, arrayLength)
+      }
+      
+    json += JSON_STR_BEGIN_ARRAY
+  
+      if (arrayLength > 0) {
+        const value = obj[0]
+        
+        if (typeof value !== 'string') {
+          if (value === null) {
+            json += JSON_STR_EMPTY_STRING
+          } else if (value instanceof Date) {
+            json += JSON_STR_QUOTE + value.toISOString() + JSON_STR_QUOTE
+          } else if (value instanceof RegExp) {
+            json += asString(value.source)
+          } else {
+            json += asString(value.toString())
+          }
+        } else {
+          json += asString(value)
+        }
+        
+        for (let i = 1; i < arrayLength; i++) {
+          json += JSON_STR_COMMA
+          const value = obj[i]
+          
+        if (typeof value !== 'string') {
+          if (value === null) {
+            json += JSON_STR_EMPTY_STRING
+          } else if (value instanceof Date) {
+            json += JSON_STR_QUOTE + value.toISOString() + JSON_STR_QUOTE
+          } else if (value instanceof RegExp) {
+            json += asString(value.source)
+          } else {
+            json += asString(value.toString())
+          }
+        } else {
+          json += asString(value)
+        }
+        
+        }
+      }
+      return json + JSON_STR_END_ARRAY
+    }
+
+      // "spec#/$defs/SignInSession"
+      function anonymous2 (input) {
+        const obj = (input && typeof input.toJSON === 'function')
+    ? input.toJSON()
+    : input
+  
+        if (obj === null) return JSON_STR_EMPTY_OBJECT
+        let json = ''
+
+        
+      const value_id_3 = obj["id"]
+      if (value_id_3 !== undefined) {
+        json += "{\"id\":"
+        
+        if (typeof value_id_3 !== 'string') {
+          if (value_id_3 === null) {
+            json += JSON_STR_EMPTY_STRING
+          } else if (value_id_3 instanceof Date) {
+            json += JSON_STR_QUOTE + value_id_3.toISOString() + JSON_STR_QUOTE
+          } else if (value_id_3 instanceof RegExp) {
+            json += asString(value_id_3.source)
+          } else {
+            json += asString(value_id_3.toString())
+          }
+        } else {
+          json += asString(value_id_3)
+        }
+        
+      } else {
+        throw new Error('"id" is required!')
+      }
+      
+      const value_user_id_4 = obj["user_id"]
+      if (value_user_id_4 !== undefined) {
+        json += ",\"user_id\":"
+        
+        if (typeof value_user_id_4 !== 'string') {
+          if (value_user_id_4 === null) {
+            json += JSON_STR_EMPTY_STRING
+          } else if (value_user_id_4 instanceof Date) {
+            json += JSON_STR_QUOTE + value_user_id_4.toISOString() + JSON_STR_QUOTE
+          } else if (value_user_id_4 instanceof RegExp) {
+            json += asString(value_user_id_4.source)
+          } else {
+            json += asString(value_user_id_4.toString())
+          }
+        } else {
+          json += asString(value_user_id_4)
+        }
+        
+      } else {
+        throw new Error('"user_id" is required!')
+      }
+      
+      const value_methods_5 = obj["methods"]
+      if (value_methods_5 !== undefined) {
+        json += ",\"methods\":"
+        json += anonymous3(value_methods_5)
+      } else {
+        throw new Error('"methods" is required!')
+      }
+      
+      const value_ip_6 = obj["ip"]
+      if (value_ip_6 !== undefined) {
+        json += ",\"ip\":"
+        
+          if (value_ip_6 === null) {
+            json += JSON_STR_NULL
+          }
+          
+          else if(
+            typeof value_ip_6 === "string" ||
+            value_ip_6 === null ||
+            value_ip_6 instanceof Date ||
+            value_ip_6 instanceof RegExp ||
+            (
+              typeof value_ip_6 === "object" &&
+              typeof value_ip_6.toString === "function" &&
+              value_ip_6.toString !== Object.prototype.toString
+            )
+          ) {
+            
+        if (typeof value_ip_6 !== 'string') {
+          if (value_ip_6 === null) {
+            json += JSON_STR_EMPTY_STRING
+          } else if (value_ip_6 instanceof Date) {
+            json += JSON_STR_QUOTE + value_ip_6.toISOString() + JSON_STR_QUOTE
+          } else if (value_ip_6 instanceof RegExp) {
+            json += asString(value_ip_6.source)
+          } else {
+            json += asString(value_ip_6.toString())
+          }
+        } else {
+          json += asString(value_ip_6)
+        }
+        
+          }
+        
+    else throw new TypeError("The value of 'spec#/$defs/SignInSession/properties/ip' does not match schema definition.")
+  
+      } else {
+        throw new Error('"ip" is required!')
+      }
+      
+      const value_device_7 = obj["device"]
+      if (value_device_7 !== undefined) {
+        json += ",\"device\":"
+        
+          if (value_device_7 === null) {
+            json += JSON_STR_NULL
+          }
+          
+          else if(
+            typeof value_device_7 === "string" ||
+            value_device_7 === null ||
+            value_device_7 instanceof Date ||
+            value_device_7 instanceof RegExp ||
+            (
+              typeof value_device_7 === "object" &&
+              typeof value_device_7.toString === "function" &&
+              value_device_7.toString !== Object.prototype.toString
+            )
+          ) {
+            
+        if (typeof value_device_7 !== 'string') {
+          if (value_device_7 === null) {
+            json += JSON_STR_EMPTY_STRING
+          } else if (value_device_7 instanceof Date) {
+            json += JSON_STR_QUOTE + value_device_7.toISOString() + JSON_STR_QUOTE
+          } else if (value_device_7 instanceof RegExp) {
+            json += asString(value_device_7.source)
+          } else {
+            json += asString(value_device_7.toString())
+          }
+        } else {
+          json += asString(value_device_7)
+        }
+        
+          }
+        
+    else throw new TypeError("The value of 'spec#/$defs/SignInSession/properties/device' does not match schema definition.")
+  
+      } else {
+        throw new Error('"device" is required!')
+      }
+      
+      const value_current_8 = obj["current"]
+      if (value_current_8 !== undefined) {
+        json += ",\"current\":"
+        json += asBoolean(value_current_8)
+      } else {
+        throw new Error('"current" is required!')
+      }
+      
+      const value_created_at_9 = obj["created_at"]
+      if (value_created_at_9 !== undefined) {
+        json += ",\"created_at\":"
+        json += asDateTime(value_created_at_9)
+      } else {
+        throw new Error('"created_at" is required!')
+      }
+      
+      const value_updated_at_10 = obj["updated_at"]
+      if (value_updated_at_10 !== undefined) {
+        json += ",\"updated_at\":"
+        json += asDateTime(value_updated_at_10)
+      } else {
+        throw new Error('"updated_at" is required!')
+      }
+      
+      const value_last_used_at_11 = obj["last_used_at"]
+      if (value_last_used_at_11 !== undefined) {
+        json += ",\"last_used_at\":"
+        json += asDateTime(value_last_used_at_11)
+      } else {
+        throw new Error('"last_used_at" is required!')
+      }
+      
+      const value_expires_at_12 = obj["expires_at"]
+      if (value_expires_at_12 !== undefined) {
+        json += ",\"expires_at\":"
+        json += asDateTime(value_expires_at_12)
+      } else {
+        throw new Error('"expires_at" is required!')
+      }
+      
+return json + JSON_STR_END_OBJECT
+
+      }
+    
+
+    function anonymous1 (obj) {
+      // "spec#/$defs/SignInSessionList/properties/data"
+      let json = ''
+  
+    if (obj === null) return JSON_STR_EMPTY_ARRAY
+    if (!Array.isArray(obj)) {
+      throw new TypeError("The value of 'spec#/$defs/SignInSessionList/properties/data' does not match schema definition.")
+    }
+    const arrayLength = obj.length
+  
+    json += JSON_STR_BEGIN_ARRAY
+  
+      if (arrayLength > 0) {
+        const value = obj[0]
+        json += anonymous2(value)
+        for (let i = 1; i < arrayLength; i++) {
+          json += JSON_STR_COMMA
+          const value = obj[i]
+          json += anonymous2(value)
+        }
+      }
+      return json + JSON_STR_END_ARRAY
+    }
+
+      // "spec#/$defs/Pagination"
+      function anonymous4 (input) {
+        const obj = (input && typeof input.toJSON === 'function')
+    ? input.toJSON()
+    : input
+  
+        if (obj === null) return JSON_STR_EMPTY_OBJECT
+        let json = ''
+
+        
+      const value_page_15 = obj["page"]
+      if (value_page_15 !== undefined) {
+        json += "{\"page\":"
+        json += asInteger(value_page_15)
+      } else {
+        throw new Error('"page" is required!')
+      }
+      
+      const value_limit_16 = obj["limit"]
+      if (value_limit_16 !== undefined) {
+        json += ",\"limit\":"
+        json += asInteger(value_limit_16)
+      } else {
+        throw new Error('"limit" is required!')
+      }
+      
+      const value_total_17 = obj["total"]
+      if (value_total_17 !== undefined) {
+        json += ",\"total\":"
+        json += asInteger(value_total_17)
+      } else {
+        throw new Error('"total" is required!')
+      }
+      
+      const value_total_pages_18 = obj["total_pages"]
+      if (value_total_pages_18 !== undefined) {
+        json += ",\"total_pages\":"
+        json += asInteger(value_total_pages_18)
+      } else {
+        throw new Error('"total_pages" is required!')
+      }
+      
+      const value_next_cursor_19 = obj["next_cursor"]
+      if (value_next_cursor_19 !== undefined) {
+        json += ",\"next_cursor\":"
+        
+          if (value_next_cursor_19 === null) {
+            json += JSON_STR_NULL
+          }
+          
+          else if(
+            typeof value_next_cursor_19 === "string" ||
+            value_next_cursor_19 === null ||
+            value_next_cursor_19 instanceof Date ||
+            value_next_cursor_19 instanceof RegExp ||
+            (
+              typeof value_next_cursor_19 === "object" &&
+              typeof value_next_cursor_19.toString === "function" &&
+              value_next_cursor_19.toString !== Object.prototype.toString
+            )
+          ) {
+            
+        if (typeof value_next_cursor_19 !== 'string') {
+          if (value_next_cursor_19 === null) {
+            json += JSON_STR_EMPTY_STRING
+          } else if (value_next_cursor_19 instanceof Date) {
+            json += JSON_STR_QUOTE + value_next_cursor_19.toISOString() + JSON_STR_QUOTE
+          } else if (value_next_cursor_19 instanceof RegExp) {
+            json += asString(value_next_cursor_19.source)
+          } else {
+            json += asString(value_next_cursor_19.toString())
+          }
+        } else {
+          json += asString(value_next_cursor_19)
+        }
+        
+          }
+        
+    else throw new TypeError("The value of 'spec#/$defs/Pagination/properties/next_cursor' does not match schema definition.")
+  
+      } else {
+        throw new Error('"next_cursor" is required!')
+      }
+      
+return json + JSON_STR_END_OBJECT
+
+      }
+    
+
+      // "spec#/$defs/SignInSessionList"
+      function anonymous0 (input) {
+        const obj = (input && typeof input.toJSON === 'function')
+    ? input.toJSON()
+    : input
+  
+        if (obj === null) return JSON_STR_EMPTY_OBJECT
+        let json = ''
+
+        
+      const value_data_1 = obj["data"]
+      if (value_data_1 !== undefined) {
+        json += "{\"data\":"
+        json += anonymous1(value_data_1)
+      } else {
+        throw new Error('"data" is required!')
+      }
+      
+      const value_pagination_13 = obj["pagination"]
+      if (value_pagination_13 !== undefined) {
+        json += ",\"pagination\":"
+        json += anonymous4(value_pagination_13)
+      } else {
+        throw new Error('"pagination" is required!')
+      }
+      
+return json + JSON_STR_END_OBJECT
+
+      }
+    
+    const main = anonymous0
+    return main
+    
+}(validator, serializer)
+  return module.exports }) },
+  get replyProfile () { return define(this, 'replyProfile', (module) => {'use strict'
+
+  const Serializer = require('fast-json-stringify/lib/serializer')
+  const serializerState = {"mode":"standalone"}
+  const serializer = Serializer.restoreFromState(serializerState)
+
+  const validator = null
+
+
+  module.exports = function anonymous(validator,serializer
+) {
+
+    
+const {
+  asString,
+  asNumber,
+  asBoolean,
+  asDateTime,
+  asDate,
+  asTime,
+  asUnsafeString,
+  asPlainStringArray
+} = serializer
+
+const asInteger = serializer.asInteger.bind(serializer)
+
+
+    const JSON_STR_BEGIN_OBJECT = '{'
+    const JSON_STR_END_OBJECT = '}'
+    const JSON_STR_BEGIN_ARRAY = '['
+    const JSON_STR_END_ARRAY = ']'
+    const JSON_STR_COMMA = ','
+    const JSON_STR_COLONS = ':'
+    const JSON_STR_QUOTE = '"'
+    const JSON_STR_EMPTY_OBJECT = JSON_STR_BEGIN_OBJECT + JSON_STR_END_OBJECT
+    const JSON_STR_EMPTY_ARRAY = JSON_STR_BEGIN_ARRAY + JSON_STR_END_ARRAY
+    const JSON_STR_EMPTY_STRING = JSON_STR_QUOTE + JSON_STR_QUOTE
+    const JSON_STR_NULL = 'null'
+    
+  
+    
+      // "spec#/$defs/Metadata"
+      function anonymous1 (input) {
+        const obj = (input && typeof input.toJSON === 'function')
+    ? input.toJSON()
+    : input
+  
+        if (obj === null) return JSON_STR_EMPTY_OBJECT
+        let json = ''
+
+        let addComma_11 = false
+
+    for (const key of Object.keys(obj)) {
+      if (
+        
+        obj[key] === undefined ||
+        typeof obj[key] === 'function' ||
+        typeof obj[key] === 'symbol'
+      ) continue
+      const value = obj[key]
+  
+        json += addComma_11 ? JSON_STR_COMMA : ((addComma_11 = true), JSON_STR_BEGIN_OBJECT)
+        json += asString(key) + JSON_STR_COLONS
+        
+        if (typeof value !== 'string') {
+          if (value === null) {
+            json += JSON_STR_EMPTY_STRING
+          } else if (value instanceof Date) {
+            json += JSON_STR_QUOTE + value.toISOString() + JSON_STR_QUOTE
+          } else if (value instanceof RegExp) {
+            json += asString(value.source)
+          } else {
+            json += asString(value.toString())
+          }
+        } else {
+          json += asString(value)
+        }
+        
+      
+    }
+  if (!addComma_11) json += JSON_STR_BEGIN_OBJECT
+
+return json + JSON_STR_END_OBJECT
+
+      }
+    
+
+      // "spec#/$defs/Profile"
+      function anonymous0 (input) {
+        const obj = (input && typeof input.toJSON === 'function')
+    ? input.toJSON()
+    : input
+  
+        if (obj === null) return JSON_STR_EMPTY_OBJECT
+        let json = ''
+
+        
+      const value_id_1 = obj["id"]
+      if (value_id_1 !== undefined) {
+        json += "{\"id\":"
+        
+        if (typeof value_id_1 !== 'string') {
+          if (value_id_1 === null) {
+            json += JSON_STR_EMPTY_STRING
+          } else if (value_id_1 instanceof Date) {
+            json += JSON_STR_QUOTE + value_id_1.toISOString() + JSON_STR_QUOTE
+          } else if (value_id_1 instanceof RegExp) {
+            json += asString(value_id_1.source)
+          } else {
+            json += asString(value_id_1.toString())
+          }
+        } else {
+          json += asString(value_id_1)
+        }
+        
+      } else {
+        throw new Error('"id" is required!')
+      }
+      
+      const value_email_2 = obj["email"]
+      if (value_email_2 !== undefined) {
+        json += ",\"email\":"
+        
+        if (typeof value_email_2 !== 'string') {
+          if (value_email_2 === null) {
+            json += JSON_STR_EMPTY_STRING
+          } else if (value_email_2 instanceof Date) {
+            json += JSON_STR_QUOTE + value_email_2.toISOString() + JSON_STR_QUOTE
+          } else if (value_email_2 instanceof RegExp) {
+            json += asString(value_email_2.source)
+          } else {
+            json += asString(value_email_2.toString())
+          }
+        } else {
+          json += asString(value_email_2)
+        }
+        
+      } else {
+        throw new Error('"email" is required!')
+      }
+      
+      const value_email_verified_3 = obj["email_verified"]
+      if (value_email_verified_3 !== undefined) {
+        json += ",\"email_verified\":"
+        json += asBoolean(value_email_verified_3)
+      } else {
+        throw new Error('"email_verified" is required!')
+      }
+      
+      const value_name_4 = obj["name"]
+      if (value_name_4 !== undefined) {
+        json += ",\"name\":"
+        
+        if (typeof value_name_4 !== 'string') {
+          if (value_name_4 === null) {
+            json += JSON_STR_EMPTY_STRING
+          } else if (value_name_4 instanceof Date) {
+            json += JSON_STR_QUOTE + value_name_4.toISOString() + JSON_STR_QUOTE
+          } else if (value_name_4 instanceof RegExp) {
+            json += asString(value_name_4.source)
+          } else {
+            json += asString(value_name_4.toString())
+          }
+        } else {
+          json += asString(value_name_4)
+        }
+        
+      } else {
+        throw new Error('"name" is required!')
+      }
+      
+      const value_bio_5 = obj["bio"]
+      if (value_bio_5 !== undefined) {
+        json += ",\"bio\":"
+        
+          if (value_bio_5 === null) {
+            json += JSON_STR_NULL
+          }
+          
+          else if(
+            typeof value_bio_5 === "string" ||
+            value_bio_5 === null ||
+            value_bio_5 instanceof Date ||
+            value_bio_5 instanceof RegExp ||
+            (
+              typeof value_bio_5 === "object" &&
+              typeof value_bio_5.toString === "function" &&
+              value_bio_5.toString !== Object.prototype.toString
+            )
+          ) {
+            
+        if (typeof value_bio_5 !== 'string') {
+          if (value_bio_5 === null) {
+            json += JSON_STR_EMPTY_STRING
+          } else if (value_bio_5 instanceof Date) {
+            json += JSON_STR_QUOTE + value_bio_5.toISOString() + JSON_STR_QUOTE
+          } else if (value_bio_5 instanceof RegExp) {
+            json += asString(value_bio_5.source)
+          } else {
+            json += asString(value_bio_5.toString())
+          }
+        } else {
+          json += asString(value_bio_5)
+        }
+        
+          }
+        
+    else throw new TypeError("The value of 'spec#/$defs/Profile/properties/bio' does not match schema definition.")
+  
+      } else {
+        throw new Error('"bio" is required!')
+      }
+      
+      const value_locale_6 = obj["locale"]
+      if (value_locale_6 !== undefined) {
+        json += ",\"locale\":"
+        
+        if (typeof value_locale_6 !== 'string') {
+          if (value_locale_6 === null) {
+            json += JSON_STR_EMPTY_STRING
+          } else if (value_locale_6 instanceof Date) {
+            json += JSON_STR_QUOTE + value_locale_6.toISOString() + JSON_STR_QUOTE
+          } else if (value_locale_6 instanceof RegExp) {
+            json += asString(value_locale_6.source)
+          } else {
+            json += asString(value_locale_6.toString())
+          }
+        } else {
+          json += asString(value_locale_6)
+        }
+        
+      } else {
+        throw new Error('"locale" is required!')
+      }
+      
+      const value_timezone_7 = obj["timezone"]
+      if (value_timezone_7 !== undefined) {
+        json += ",\"timezone\":"
+        
+        if (typeof value_timezone_7 !== 'string') {
+          if (value_timezone_7 === null) {
+            json += JSON_STR_EMPTY_STRING
+          } else if (value_timezone_7 instanceof Date) {
+            json += JSON_STR_QUOTE + value_timezone_7.toISOString() + JSON_STR_QUOTE
+          } else if (value_timezone_7 instanceof RegExp) {
+            json += asString(value_timezone_7.source)
+          } else {
+            json += asString(value_timezone_7.toString())
+          }
+        } else {
+          json += asString(value_timezone_7)
+        }
+        
+      } else {
+        throw new Error('"timezone" is required!')
+      }
+      
+      const value_avatar_url_8 = obj["avatar_url"]
+      if (value_avatar_url_8 !== undefined) {
+        json += ",\"avatar_url\":"
+        
+          if (value_avatar_url_8 === null) {
+            json += JSON_STR_NULL
+          }
+          
+          else if(
+            typeof value_avatar_url_8 === "string" ||
+            value_avatar_url_8 === null ||
+            value_avatar_url_8 instanceof Date ||
+            value_avatar_url_8 instanceof RegExp ||
+            (
+              typeof value_avatar_url_8 === "object" &&
+              typeof value_avatar_url_8.toString === "function" &&
+              value_avatar_url_8.toString !== Object.prototype.toString
+            )
+          ) {
+            
+        if (typeof value_avatar_url_8 !== 'string') {
+          if (value_avatar_url_8 === null) {
+            json += JSON_STR_EMPTY_STRING
+          } else if (value_avatar_url_8 instanceof Date) {
+            json += JSON_STR_QUOTE + value_avatar_url_8.toISOString() + JSON_STR_QUOTE
+          } else if (value_avatar_url_8 instanceof RegExp) {
+            json += asString(value_avatar_url_8.source)
+          } else {
+            json += asString(value_avatar_url_8.toString())
+          }
+        } else {
+          json += asString(value_avatar_url_8)
+        }
+        
+          }
+        
+    else throw new TypeError("The value of 'spec#/$defs/Profile/properties/avatar_url' does not match schema definition.")
+  
+      } else {
+        throw new Error('"avatar_url" is required!')
+      }
+      
+      const value_status_9 = obj["status"]
+      if (value_status_9 !== undefined) {
+        json += ",\"status\":"
+        
+        if (typeof value_status_9 !== 'string') {
+          if (value_status_9 === null) {
+            json += JSON_STR_EMPTY_STRING
+          } else if (value_status_9 instanceof Date) {
+            json += JSON_STR_QUOTE + value_status_9.toISOString() + JSON_STR_QUOTE
+          } else if (value_status_9 instanceof RegExp) {
+            json += asString(value_status_9.source)
+          } else {
+            json += asString(value_status_9.toString())
+          }
+        } else {
+          json += asString(value_status_9)
+        }
+        
+      } else {
+        throw new Error('"status" is required!')
+      }
+      
+      const value_metadata_10 = obj["metadata"]
+      if (value_metadata_10 !== undefined) {
+        json += ",\"metadata\":"
+        json += anonymous1(value_metadata_10)
+      } else {
+        throw new Error('"metadata" is required!')
+      }
+      
+      const value_created_at_12 = obj["created_at"]
+      if (value_created_at_12 !== undefined) {
+        json += ",\"created_at\":"
+        json += asDateTime(value_created_at_12)
+      } else {
+        throw new Error('"created_at" is required!')
+      }
+      
+      const value_updated_at_13 = obj["updated_at"]
+      if (value_updated_at_13 !== undefined) {
+        json += ",\"updated_at\":"
+        json += asDateTime(value_updated_at_13)
+      } else {
+        throw new Error('"updated_at" is required!')
       }
       
 return json + JSON_STR_END_OBJECT
@@ -2205,90 +3367,112 @@ const asInteger = serializer.asInteger.bind(serializer)
         let json = ''
 
         
-      const value_id_1 = obj["id"]
-      if (value_id_1 !== undefined) {
-        json += "{\"id\":"
+      const value_type_1 = obj["type"]
+      if (value_type_1 !== undefined) {
+        json += "{\"type\":"
         
-        if (typeof value_id_1 !== 'string') {
-          if (value_id_1 === null) {
+        if (typeof value_type_1 !== 'string') {
+          if (value_type_1 === null) {
             json += JSON_STR_EMPTY_STRING
-          } else if (value_id_1 instanceof Date) {
-            json += JSON_STR_QUOTE + value_id_1.toISOString() + JSON_STR_QUOTE
-          } else if (value_id_1 instanceof RegExp) {
-            json += asString(value_id_1.source)
+          } else if (value_type_1 instanceof Date) {
+            json += JSON_STR_QUOTE + value_type_1.toISOString() + JSON_STR_QUOTE
+          } else if (value_type_1 instanceof RegExp) {
+            json += asString(value_type_1.source)
           } else {
-            json += asString(value_id_1.toString())
+            json += asString(value_type_1.toString())
           }
         } else {
-          json += asString(value_id_1)
+          json += asString(value_type_1)
+        }
+        
+      } else {
+        throw new Error('"type" is required!')
+      }
+      
+      const value_id_2 = obj["id"]
+      if (value_id_2 !== undefined) {
+        json += ",\"id\":"
+        
+        if (typeof value_id_2 !== 'string') {
+          if (value_id_2 === null) {
+            json += JSON_STR_EMPTY_STRING
+          } else if (value_id_2 instanceof Date) {
+            json += JSON_STR_QUOTE + value_id_2.toISOString() + JSON_STR_QUOTE
+          } else if (value_id_2 instanceof RegExp) {
+            json += asString(value_id_2.source)
+          } else {
+            json += asString(value_id_2.toString())
+          }
+        } else {
+          json += asString(value_id_2)
         }
         
       } else {
         throw new Error('"id" is required!')
       }
       
-      const value_user_id_2 = obj["user_id"]
-      if (value_user_id_2 !== undefined) {
+      const value_user_id_3 = obj["user_id"]
+      if (value_user_id_3 !== undefined) {
         json += ",\"user_id\":"
         
-        if (typeof value_user_id_2 !== 'string') {
-          if (value_user_id_2 === null) {
+        if (typeof value_user_id_3 !== 'string') {
+          if (value_user_id_3 === null) {
             json += JSON_STR_EMPTY_STRING
-          } else if (value_user_id_2 instanceof Date) {
-            json += JSON_STR_QUOTE + value_user_id_2.toISOString() + JSON_STR_QUOTE
-          } else if (value_user_id_2 instanceof RegExp) {
-            json += asString(value_user_id_2.source)
+          } else if (value_user_id_3 instanceof Date) {
+            json += JSON_STR_QUOTE + value_user_id_3.toISOString() + JSON_STR_QUOTE
+          } else if (value_user_id_3 instanceof RegExp) {
+            json += asString(value_user_id_3.source)
           } else {
-            json += asString(value_user_id_2.toString())
+            json += asString(value_user_id_3.toString())
           }
         } else {
-          json += asString(value_user_id_2)
+          json += asString(value_user_id_3)
         }
         
       } else {
         throw new Error('"user_id" is required!')
       }
       
-      const value_name_3 = obj["name"]
-      if (value_name_3 !== undefined) {
+      const value_name_4 = obj["name"]
+      if (value_name_4 !== undefined) {
         json += ",\"name\":"
         
-        if (typeof value_name_3 !== 'string') {
-          if (value_name_3 === null) {
+        if (typeof value_name_4 !== 'string') {
+          if (value_name_4 === null) {
             json += JSON_STR_EMPTY_STRING
-          } else if (value_name_3 instanceof Date) {
-            json += JSON_STR_QUOTE + value_name_3.toISOString() + JSON_STR_QUOTE
-          } else if (value_name_3 instanceof RegExp) {
-            json += asString(value_name_3.source)
+          } else if (value_name_4 instanceof Date) {
+            json += JSON_STR_QUOTE + value_name_4.toISOString() + JSON_STR_QUOTE
+          } else if (value_name_4 instanceof RegExp) {
+            json += asString(value_name_4.source)
           } else {
-            json += asString(value_name_3.toString())
+            json += asString(value_name_4.toString())
           }
         } else {
-          json += asString(value_name_3)
+          json += asString(value_name_4)
         }
         
       } else {
         throw new Error('"name" is required!')
       }
       
-      const value_scopes_4 = obj["scopes"]
-      if (value_scopes_4 !== undefined) {
+      const value_scopes_5 = obj["scopes"]
+      if (value_scopes_5 !== undefined) {
         json += ",\"scopes\":"
-        json += anonymous1(value_scopes_4)
+        json += anonymous1(value_scopes_5)
       } else {
         throw new Error('"scopes" is required!')
       }
       
-      const value_project_ids_5 = obj["project_ids"]
-      if (value_project_ids_5 !== undefined) {
+      const value_project_ids_6 = obj["project_ids"]
+      if (value_project_ids_6 !== undefined) {
         json += ",\"project_ids\":"
         
-          if (value_project_ids_5 === null) {
+          if (value_project_ids_6 === null) {
             json += JSON_STR_NULL
           }
           
-          else if(Array.isArray(value_project_ids_5)) {
-            json += anonymous2(value_project_ids_5)
+          else if(Array.isArray(value_project_ids_6)) {
+            json += anonymous2(value_project_ids_6)
           }
         
     else throw new TypeError("The value of 'spec#/$defs/CurrentApiKey/properties/project_ids' does not match schema definition.")
@@ -2297,16 +3481,16 @@ const asInteger = serializer.asInteger.bind(serializer)
         throw new Error('"project_ids" is required!')
       }
       
-      const value_allowed_addresses_6 = obj["allowed_addresses"]
-      if (value_allowed_addresses_6 !== undefined) {
+      const value_allowed_addresses_7 = obj["allowed_addresses"]
+      if (value_allowed_addresses_7 !== undefined) {
         json += ",\"allowed_addresses\":"
         
-          if (value_allowed_addresses_6 === null) {
+          if (value_allowed_addresses_7 === null) {
             json += JSON_STR_NULL
           }
           
-          else if(Array.isArray(value_allowed_addresses_6)) {
-            json += anonymous3(value_allowed_addresses_6)
+          else if(Array.isArray(value_allowed_addresses_7)) {
+            json += anonymous3(value_allowed_addresses_7)
           }
         
     else throw new TypeError("The value of 'spec#/$defs/CurrentApiKey/properties/allowed_addresses' does not match schema definition.")
@@ -2315,26 +3499,26 @@ const asInteger = serializer.asInteger.bind(serializer)
         throw new Error('"allowed_addresses" is required!')
       }
       
-      const value_expires_at_7 = obj["expires_at"]
-      if (value_expires_at_7 !== undefined) {
+      const value_expires_at_8 = obj["expires_at"]
+      if (value_expires_at_8 !== undefined) {
         json += ",\"expires_at\":"
         
-          if (value_expires_at_7 === null) {
+          if (value_expires_at_8 === null) {
             json += JSON_STR_NULL
           }
           
           else if(
-            typeof value_expires_at_7 === "string" ||
-            value_expires_at_7 === null ||
-            value_expires_at_7 instanceof Date ||
-            value_expires_at_7 instanceof RegExp ||
+            typeof value_expires_at_8 === "string" ||
+            value_expires_at_8 === null ||
+            value_expires_at_8 instanceof Date ||
+            value_expires_at_8 instanceof RegExp ||
             (
-              typeof value_expires_at_7 === "object" &&
-              typeof value_expires_at_7.toString === "function" &&
-              value_expires_at_7.toString !== Object.prototype.toString
+              typeof value_expires_at_8 === "object" &&
+              typeof value_expires_at_8.toString === "function" &&
+              value_expires_at_8.toString !== Object.prototype.toString
             )
           ) {
-            json += asDateTime(value_expires_at_7)
+            json += asDateTime(value_expires_at_8)
           }
         
     else throw new TypeError("The value of 'spec#/$defs/CurrentApiKey/properties/expires_at' does not match schema definition.")
@@ -2343,10 +3527,10 @@ const asInteger = serializer.asInteger.bind(serializer)
         throw new Error('"expires_at" is required!')
       }
       
-      const value_operations_8 = obj["operations"]
-      if (value_operations_8 !== undefined) {
+      const value_operations_9 = obj["operations"]
+      if (value_operations_9 !== undefined) {
         json += ",\"operations\":"
-        json += anonymous4(value_operations_8)
+        json += anonymous4(value_operations_9)
       } else {
         throw new Error('"operations" is required!')
       }
@@ -24037,7 +25221,7 @@ return json + JSON_STR_END_OBJECT
   const serializer = Serializer.restoreFromState(serializerState)
 
   const Validator = require('fast-json-stringify/lib/validator')
-const validatorState = {"ajvOptions":{},"ajvSchemas":{"spec":{"$id":"spec","$defs":{"PlatformEventList":{"type":"object","required":["data","has_more","next_cursor"],"properties":{"data":{"type":"array","items":{"$ref":"spec#/$defs/PlatformEvent"}},"has_more":{"type":"boolean"},"next_cursor":{"type":["string","object"],"fjs_type":"string"}},"additionalProperties":false},"PlatformEvent":{"type":"object","required":["id","type","created_at","api_version","project_id","request_id","client_request_id","actor","data"],"properties":{"id":{"$ref":"spec#/$defs/EventId"},"type":{"$ref":"spec#/$defs/EventType"},"created_at":{"$ref":"spec#/$defs/Timestamp"},"api_version":{"type":["string","object"],"enum":["v1"],"fjs_type":"string"},"project_id":{"type":["string","null","object"],"fjs_type":"string"},"request_id":{"type":["string","null","object"],"fjs_type":"string"},"client_request_id":{"type":["string","null","object"],"fjs_type":"string"},"actor":{"anyOf":[{"$ref":"spec#/$defs/Actor"},{"type":"null"}]},"data":{"type":"object","required":["object","previous_attributes"],"properties":{"object":{"type":"object","additionalProperties":true},"previous_attributes":{"type":"object","additionalProperties":true}},"additionalProperties":false}},"additionalProperties":false},"EventId":{"type":["string","object"],"pattern":"^evt_[0-7][0-9a-hjkmnp-tv-z]{25}$","fjs_type":"string"},"EventType":{"type":["string","object"],"enum":["profile.updated","settings.updated","api_key.created","api_key.updated","api_key.rotated","api_key.revoked","user.created","user.updated","user.deleted","project.created","project.updated","project.archived","project.unarchived","project.deleted","project.restored","member.added","member.updated","member.removed","invitation.created","invitation.resent","invitation.revoked","invitation.declined","avatar.updated","avatar.deleted","file.created","file.updated","file.deleted","upload.created","upload.deleted","file_link.created","file_link.revoked","session.created","session.updated","session.deleted","message.updated","chat.completed","chat.failed","chat.canceled","knowledge_base.created","knowledge_base.updated","knowledge_base.deleted","document.created","document.updated","document.ready","document.failed","document.deleted","product.created","product.updated","price.created","price.updated","order.created","order.paid","order.canceled","order.refunded","refund.created","refund.updated","checkout.created","checkout.completed","checkout.expired","subscription.created","subscription.updated","subscription.canceled","webhook_endpoint.created","webhook_endpoint.updated","webhook_endpoint.deleted","webhook_endpoint.secret_rotated","webhook_endpoint.tested","webhook_endpoint.recovered","webhook_endpoint.disabled","webhook_delivery.redelivered"],"fjs_type":"string"},"Timestamp":{"type":["string","object"],"format":"date-time","fjs_type":"string"},"Actor":{"type":"object","required":["type","id","name","user_id"],"properties":{"type":{"type":["string","object"],"enum":["api_key","system"],"fjs_type":"string"},"id":{"anyOf":[{"$ref":"spec#/$defs/ApiKeyId"},{"type":"null"}]},"name":{"type":["string","null","object"],"fjs_type":"string"},"user_id":{"anyOf":[{"$ref":"spec#/$defs/UserId"},{"type":"null"}]}},"additionalProperties":false},"ApiKeyId":{"type":["string","object"],"pattern":"^key_[0-7][0-9a-hjkmnp-tv-z]{25}$","fjs_type":"string"},"UserId":{"type":["string","object"],"pattern":"^usr_[0-7][0-9a-hjkmnp-tv-z]{25}$","fjs_type":"string"}}}}}
+const validatorState = {"ajvOptions":{},"ajvSchemas":{"spec":{"$id":"spec","$defs":{"PlatformEventList":{"type":"object","required":["data","has_more","next_cursor"],"properties":{"data":{"type":"array","items":{"$ref":"spec#/$defs/PlatformEvent"}},"has_more":{"type":"boolean"},"next_cursor":{"type":["string","object"],"fjs_type":"string"}},"additionalProperties":false},"PlatformEvent":{"type":"object","required":["id","type","created_at","api_version","project_id","request_id","client_request_id","actor","data"],"properties":{"id":{"$ref":"spec#/$defs/EventId"},"type":{"$ref":"spec#/$defs/EventType"},"created_at":{"$ref":"spec#/$defs/Timestamp"},"api_version":{"type":["string","object"],"enum":["v1"],"fjs_type":"string"},"project_id":{"type":["string","null","object"],"fjs_type":"string"},"request_id":{"type":["string","null","object"],"fjs_type":"string"},"client_request_id":{"type":["string","null","object"],"fjs_type":"string"},"actor":{"anyOf":[{"$ref":"spec#/$defs/Actor"},{"type":"null"}]},"data":{"type":"object","required":["object","previous_attributes"],"properties":{"object":{"type":"object","additionalProperties":true},"previous_attributes":{"type":"object","additionalProperties":true}},"additionalProperties":false}},"additionalProperties":false},"EventId":{"type":["string","object"],"pattern":"^evt_[0-7][0-9a-hjkmnp-tv-z]{25}$","fjs_type":"string"},"EventType":{"type":["string","object"],"enum":["sign_in.created","sign_in.ended","profile.updated","settings.updated","api_key.created","api_key.updated","api_key.rotated","api_key.revoked","user.created","user.updated","user.deleted","project.created","project.updated","project.archived","project.unarchived","project.deleted","project.restored","member.added","member.updated","member.removed","invitation.created","invitation.resent","invitation.revoked","invitation.declined","avatar.updated","avatar.deleted","file.created","file.updated","file.deleted","upload.created","upload.deleted","file_link.created","file_link.revoked","session.created","session.updated","session.deleted","message.updated","chat.completed","chat.failed","chat.canceled","knowledge_base.created","knowledge_base.updated","knowledge_base.deleted","document.created","document.updated","document.ready","document.failed","document.deleted","product.created","product.updated","price.created","price.updated","order.created","order.paid","order.canceled","order.refunded","refund.created","refund.updated","checkout.created","checkout.completed","checkout.expired","subscription.created","subscription.updated","subscription.canceled","webhook_endpoint.created","webhook_endpoint.updated","webhook_endpoint.deleted","webhook_endpoint.secret_rotated","webhook_endpoint.tested","webhook_endpoint.recovered","webhook_endpoint.disabled","webhook_delivery.redelivered"],"fjs_type":"string"},"Timestamp":{"type":["string","object"],"format":"date-time","fjs_type":"string"},"Actor":{"type":"object","required":["type","id","name","user_id"],"properties":{"type":{"type":["string","object"],"enum":["api_key","session","system"],"fjs_type":"string"},"id":{"anyOf":[{"$ref":"spec#/$defs/CredentialId"},{"type":"null"}]},"name":{"type":["string","null","object"],"fjs_type":"string"},"user_id":{"anyOf":[{"$ref":"spec#/$defs/UserId"},{"type":"null"}]}},"additionalProperties":false},"CredentialId":{"type":["string","object"],"pattern":"^(key|ses)_[0-7][0-9a-hjkmnp-tv-z]{25}$","fjs_type":"string"},"UserId":{"type":["string","object"],"pattern":"^usr_[0-7][0-9a-hjkmnp-tv-z]{25}$","fjs_type":"string"}}}}}
 const validator = Validator.restoreFromState(validatorState)
 
 
@@ -24114,7 +25298,7 @@ const asInteger = serializer.asInteger.bind(serializer)
       if (value_id_13 !== undefined) {
         json += ",\"id\":"
         
-      if((validate_0 || (validate_0 = validator.getSchemaValidator("spec#/$defs/ApiKeyId")))(value_id_13)) {
+      if((validate_0 || (validate_0 = validator.getSchemaValidator("spec#/$defs/CredentialId")))(value_id_13)) {
         
         if (typeof value_id_13 !== 'string') {
           if (value_id_13 === null) {
@@ -24643,7 +25827,7 @@ return json + JSON_STR_END_OBJECT
   const serializer = Serializer.restoreFromState(serializerState)
 
   const Validator = require('fast-json-stringify/lib/validator')
-const validatorState = {"ajvOptions":{},"ajvSchemas":{"spec":{"$id":"spec","$defs":{"PlatformEvent":{"type":"object","required":["id","type","created_at","api_version","project_id","request_id","client_request_id","actor","data"],"properties":{"id":{"$ref":"spec#/$defs/EventId"},"type":{"$ref":"spec#/$defs/EventType"},"created_at":{"$ref":"spec#/$defs/Timestamp"},"api_version":{"type":["string","object"],"enum":["v1"],"fjs_type":"string"},"project_id":{"type":["string","null","object"],"fjs_type":"string"},"request_id":{"type":["string","null","object"],"fjs_type":"string"},"client_request_id":{"type":["string","null","object"],"fjs_type":"string"},"actor":{"anyOf":[{"$ref":"spec#/$defs/Actor"},{"type":"null"}]},"data":{"type":"object","required":["object","previous_attributes"],"properties":{"object":{"type":"object","additionalProperties":true},"previous_attributes":{"type":"object","additionalProperties":true}},"additionalProperties":false}},"additionalProperties":false},"EventId":{"type":["string","object"],"pattern":"^evt_[0-7][0-9a-hjkmnp-tv-z]{25}$","fjs_type":"string"},"EventType":{"type":["string","object"],"enum":["profile.updated","settings.updated","api_key.created","api_key.updated","api_key.rotated","api_key.revoked","user.created","user.updated","user.deleted","project.created","project.updated","project.archived","project.unarchived","project.deleted","project.restored","member.added","member.updated","member.removed","invitation.created","invitation.resent","invitation.revoked","invitation.declined","avatar.updated","avatar.deleted","file.created","file.updated","file.deleted","upload.created","upload.deleted","file_link.created","file_link.revoked","session.created","session.updated","session.deleted","message.updated","chat.completed","chat.failed","chat.canceled","knowledge_base.created","knowledge_base.updated","knowledge_base.deleted","document.created","document.updated","document.ready","document.failed","document.deleted","product.created","product.updated","price.created","price.updated","order.created","order.paid","order.canceled","order.refunded","refund.created","refund.updated","checkout.created","checkout.completed","checkout.expired","subscription.created","subscription.updated","subscription.canceled","webhook_endpoint.created","webhook_endpoint.updated","webhook_endpoint.deleted","webhook_endpoint.secret_rotated","webhook_endpoint.tested","webhook_endpoint.recovered","webhook_endpoint.disabled","webhook_delivery.redelivered"],"fjs_type":"string"},"Timestamp":{"type":["string","object"],"format":"date-time","fjs_type":"string"},"Actor":{"type":"object","required":["type","id","name","user_id"],"properties":{"type":{"type":["string","object"],"enum":["api_key","system"],"fjs_type":"string"},"id":{"anyOf":[{"$ref":"spec#/$defs/ApiKeyId"},{"type":"null"}]},"name":{"type":["string","null","object"],"fjs_type":"string"},"user_id":{"anyOf":[{"$ref":"spec#/$defs/UserId"},{"type":"null"}]}},"additionalProperties":false},"ApiKeyId":{"type":["string","object"],"pattern":"^key_[0-7][0-9a-hjkmnp-tv-z]{25}$","fjs_type":"string"},"UserId":{"type":["string","object"],"pattern":"^usr_[0-7][0-9a-hjkmnp-tv-z]{25}$","fjs_type":"string"}}}}}
+const validatorState = {"ajvOptions":{},"ajvSchemas":{"spec":{"$id":"spec","$defs":{"PlatformEvent":{"type":"object","required":["id","type","created_at","api_version","project_id","request_id","client_request_id","actor","data"],"properties":{"id":{"$ref":"spec#/$defs/EventId"},"type":{"$ref":"spec#/$defs/EventType"},"created_at":{"$ref":"spec#/$defs/Timestamp"},"api_version":{"type":["string","object"],"enum":["v1"],"fjs_type":"string"},"project_id":{"type":["string","null","object"],"fjs_type":"string"},"request_id":{"type":["string","null","object"],"fjs_type":"string"},"client_request_id":{"type":["string","null","object"],"fjs_type":"string"},"actor":{"anyOf":[{"$ref":"spec#/$defs/Actor"},{"type":"null"}]},"data":{"type":"object","required":["object","previous_attributes"],"properties":{"object":{"type":"object","additionalProperties":true},"previous_attributes":{"type":"object","additionalProperties":true}},"additionalProperties":false}},"additionalProperties":false},"EventId":{"type":["string","object"],"pattern":"^evt_[0-7][0-9a-hjkmnp-tv-z]{25}$","fjs_type":"string"},"EventType":{"type":["string","object"],"enum":["sign_in.created","sign_in.ended","profile.updated","settings.updated","api_key.created","api_key.updated","api_key.rotated","api_key.revoked","user.created","user.updated","user.deleted","project.created","project.updated","project.archived","project.unarchived","project.deleted","project.restored","member.added","member.updated","member.removed","invitation.created","invitation.resent","invitation.revoked","invitation.declined","avatar.updated","avatar.deleted","file.created","file.updated","file.deleted","upload.created","upload.deleted","file_link.created","file_link.revoked","session.created","session.updated","session.deleted","message.updated","chat.completed","chat.failed","chat.canceled","knowledge_base.created","knowledge_base.updated","knowledge_base.deleted","document.created","document.updated","document.ready","document.failed","document.deleted","product.created","product.updated","price.created","price.updated","order.created","order.paid","order.canceled","order.refunded","refund.created","refund.updated","checkout.created","checkout.completed","checkout.expired","subscription.created","subscription.updated","subscription.canceled","webhook_endpoint.created","webhook_endpoint.updated","webhook_endpoint.deleted","webhook_endpoint.secret_rotated","webhook_endpoint.tested","webhook_endpoint.recovered","webhook_endpoint.disabled","webhook_delivery.redelivered"],"fjs_type":"string"},"Timestamp":{"type":["string","object"],"format":"date-time","fjs_type":"string"},"Actor":{"type":"object","required":["type","id","name","user_id"],"properties":{"type":{"type":["string","object"],"enum":["api_key","session","system"],"fjs_type":"string"},"id":{"anyOf":[{"$ref":"spec#/$defs/CredentialId"},{"type":"null"}]},"name":{"type":["string","null","object"],"fjs_type":"string"},"user_id":{"anyOf":[{"$ref":"spec#/$defs/UserId"},{"type":"null"}]}},"additionalProperties":false},"CredentialId":{"type":["string","object"],"pattern":"^(key|ses)_[0-7][0-9a-hjkmnp-tv-z]{25}$","fjs_type":"string"},"UserId":{"type":["string","object"],"pattern":"^usr_[0-7][0-9a-hjkmnp-tv-z]{25}$","fjs_type":"string"}}}}}
 const validator = Validator.restoreFromState(validatorState)
 
 
@@ -24720,7 +25904,7 @@ const asInteger = serializer.asInteger.bind(serializer)
       if (value_id_11 !== undefined) {
         json += ",\"id\":"
         
-      if((validate_0 || (validate_0 = validator.getSchemaValidator("spec#/$defs/ApiKeyId")))(value_id_11)) {
+      if((validate_0 || (validate_0 = validator.getSchemaValidator("spec#/$defs/CredentialId")))(value_id_11)) {
         
         if (typeof value_id_11 !== 'string') {
           if (value_id_11 === null) {
@@ -26632,7 +27816,7 @@ return json + JSON_STR_END_OBJECT
   const serializer = Serializer.restoreFromState(serializerState)
 
   const Validator = require('fast-json-stringify/lib/validator')
-const validatorState = {"ajvOptions":{},"ajvSchemas":{"spec":{"$id":"spec","$defs":{"WebhookDelivery":{"type":"object","required":["id","endpoint_id","event_id","event_type","status","attempts","next_attempt_at","request","created_at","updated_at"],"properties":{"id":{"$ref":"spec#/$defs/WebhookDeliveryId"},"endpoint_id":{"$ref":"spec#/$defs/WebhookEndpointId"},"event_id":{"$ref":"spec#/$defs/EventId"},"event_type":{"$ref":"spec#/$defs/EventType"},"status":{"$ref":"spec#/$defs/WebhookDeliveryStatus"},"attempts":{"type":"array","items":{"$ref":"spec#/$defs/WebhookAttempt"}},"next_attempt_at":{"type":["string","null","object"],"format":"date-time","fjs_type":"string"},"request":{"type":["object","null"],"required":["url","headers","body"],"properties":{"url":{"type":["string","object"],"fjs_type":"string"},"headers":{"type":"object","additionalProperties":{"type":["string","object"],"fjs_type":"string"}},"body":{"$ref":"spec#/$defs/PlatformEvent"}},"additionalProperties":false},"created_at":{"$ref":"spec#/$defs/Timestamp"},"updated_at":{"$ref":"spec#/$defs/Timestamp"}},"additionalProperties":false},"WebhookDeliveryId":{"type":["string","object"],"pattern":"^whd_[0-7][0-9a-hjkmnp-tv-z]{25}$","fjs_type":"string"},"WebhookEndpointId":{"type":["string","object"],"pattern":"^whe_[0-7][0-9a-hjkmnp-tv-z]{25}$","fjs_type":"string"},"EventId":{"type":["string","object"],"pattern":"^evt_[0-7][0-9a-hjkmnp-tv-z]{25}$","fjs_type":"string"},"EventType":{"type":["string","object"],"enum":["profile.updated","settings.updated","api_key.created","api_key.updated","api_key.rotated","api_key.revoked","user.created","user.updated","user.deleted","project.created","project.updated","project.archived","project.unarchived","project.deleted","project.restored","member.added","member.updated","member.removed","invitation.created","invitation.resent","invitation.revoked","invitation.declined","avatar.updated","avatar.deleted","file.created","file.updated","file.deleted","upload.created","upload.deleted","file_link.created","file_link.revoked","session.created","session.updated","session.deleted","message.updated","chat.completed","chat.failed","chat.canceled","knowledge_base.created","knowledge_base.updated","knowledge_base.deleted","document.created","document.updated","document.ready","document.failed","document.deleted","product.created","product.updated","price.created","price.updated","order.created","order.paid","order.canceled","order.refunded","refund.created","refund.updated","checkout.created","checkout.completed","checkout.expired","subscription.created","subscription.updated","subscription.canceled","webhook_endpoint.created","webhook_endpoint.updated","webhook_endpoint.deleted","webhook_endpoint.secret_rotated","webhook_endpoint.tested","webhook_endpoint.recovered","webhook_endpoint.disabled","webhook_delivery.redelivered"],"fjs_type":"string"},"WebhookDeliveryStatus":{"type":["string","object"],"enum":["pending","succeeded","failed"],"fjs_type":"string"},"WebhookAttempt":{"type":"object","required":["started_at","duration_ms","response_status","response_body","error"],"properties":{"started_at":{"$ref":"spec#/$defs/Timestamp"},"duration_ms":{"type":"integer","minimum":0},"response_status":{"type":["integer","null"]},"response_body":{"type":["string","null","object"],"fjs_type":"string"},"error":{"type":["string","null","object"],"fjs_type":"string"}},"additionalProperties":false},"PlatformEvent":{"type":"object","required":["id","type","created_at","api_version","project_id","request_id","client_request_id","actor","data"],"properties":{"id":{"$ref":"spec#/$defs/EventId"},"type":{"$ref":"spec#/$defs/EventType"},"created_at":{"$ref":"spec#/$defs/Timestamp"},"api_version":{"type":["string","object"],"enum":["v1"],"fjs_type":"string"},"project_id":{"type":["string","null","object"],"fjs_type":"string"},"request_id":{"type":["string","null","object"],"fjs_type":"string"},"client_request_id":{"type":["string","null","object"],"fjs_type":"string"},"actor":{"anyOf":[{"$ref":"spec#/$defs/Actor"},{"type":"null"}]},"data":{"type":"object","required":["object","previous_attributes"],"properties":{"object":{"type":"object","additionalProperties":true},"previous_attributes":{"type":"object","additionalProperties":true}},"additionalProperties":false}},"additionalProperties":false},"Timestamp":{"type":["string","object"],"format":"date-time","fjs_type":"string"},"Actor":{"type":"object","required":["type","id","name","user_id"],"properties":{"type":{"type":["string","object"],"enum":["api_key","system"],"fjs_type":"string"},"id":{"anyOf":[{"$ref":"spec#/$defs/ApiKeyId"},{"type":"null"}]},"name":{"type":["string","null","object"],"fjs_type":"string"},"user_id":{"anyOf":[{"$ref":"spec#/$defs/UserId"},{"type":"null"}]}},"additionalProperties":false},"ApiKeyId":{"type":["string","object"],"pattern":"^key_[0-7][0-9a-hjkmnp-tv-z]{25}$","fjs_type":"string"},"UserId":{"type":["string","object"],"pattern":"^usr_[0-7][0-9a-hjkmnp-tv-z]{25}$","fjs_type":"string"}}}}}
+const validatorState = {"ajvOptions":{},"ajvSchemas":{"spec":{"$id":"spec","$defs":{"WebhookDelivery":{"type":"object","required":["id","endpoint_id","event_id","event_type","status","attempts","next_attempt_at","request","created_at","updated_at"],"properties":{"id":{"$ref":"spec#/$defs/WebhookDeliveryId"},"endpoint_id":{"$ref":"spec#/$defs/WebhookEndpointId"},"event_id":{"$ref":"spec#/$defs/EventId"},"event_type":{"$ref":"spec#/$defs/EventType"},"status":{"$ref":"spec#/$defs/WebhookDeliveryStatus"},"attempts":{"type":"array","items":{"$ref":"spec#/$defs/WebhookAttempt"}},"next_attempt_at":{"type":["string","null","object"],"format":"date-time","fjs_type":"string"},"request":{"type":["object","null"],"required":["url","headers","body"],"properties":{"url":{"type":["string","object"],"fjs_type":"string"},"headers":{"type":"object","additionalProperties":{"type":["string","object"],"fjs_type":"string"}},"body":{"$ref":"spec#/$defs/PlatformEvent"}},"additionalProperties":false},"created_at":{"$ref":"spec#/$defs/Timestamp"},"updated_at":{"$ref":"spec#/$defs/Timestamp"}},"additionalProperties":false},"WebhookDeliveryId":{"type":["string","object"],"pattern":"^whd_[0-7][0-9a-hjkmnp-tv-z]{25}$","fjs_type":"string"},"WebhookEndpointId":{"type":["string","object"],"pattern":"^whe_[0-7][0-9a-hjkmnp-tv-z]{25}$","fjs_type":"string"},"EventId":{"type":["string","object"],"pattern":"^evt_[0-7][0-9a-hjkmnp-tv-z]{25}$","fjs_type":"string"},"EventType":{"type":["string","object"],"enum":["sign_in.created","sign_in.ended","profile.updated","settings.updated","api_key.created","api_key.updated","api_key.rotated","api_key.revoked","user.created","user.updated","user.deleted","project.created","project.updated","project.archived","project.unarchived","project.deleted","project.restored","member.added","member.updated","member.removed","invitation.created","invitation.resent","invitation.revoked","invitation.declined","avatar.updated","avatar.deleted","file.created","file.updated","file.deleted","upload.created","upload.deleted","file_link.created","file_link.revoked","session.created","session.updated","session.deleted","message.updated","chat.completed","chat.failed","chat.canceled","knowledge_base.created","knowledge_base.updated","knowledge_base.deleted","document.created","document.updated","document.ready","document.failed","document.deleted","product.created","product.updated","price.created","price.updated","order.created","order.paid","order.canceled","order.refunded","refund.created","refund.updated","checkout.created","checkout.completed","checkout.expired","subscription.created","subscription.updated","subscription.canceled","webhook_endpoint.created","webhook_endpoint.updated","webhook_endpoint.deleted","webhook_endpoint.secret_rotated","webhook_endpoint.tested","webhook_endpoint.recovered","webhook_endpoint.disabled","webhook_delivery.redelivered"],"fjs_type":"string"},"WebhookDeliveryStatus":{"type":["string","object"],"enum":["pending","succeeded","failed"],"fjs_type":"string"},"WebhookAttempt":{"type":"object","required":["started_at","duration_ms","response_status","response_body","error"],"properties":{"started_at":{"$ref":"spec#/$defs/Timestamp"},"duration_ms":{"type":"integer","minimum":0},"response_status":{"type":["integer","null"]},"response_body":{"type":["string","null","object"],"fjs_type":"string"},"error":{"type":["string","null","object"],"fjs_type":"string"}},"additionalProperties":false},"PlatformEvent":{"type":"object","required":["id","type","created_at","api_version","project_id","request_id","client_request_id","actor","data"],"properties":{"id":{"$ref":"spec#/$defs/EventId"},"type":{"$ref":"spec#/$defs/EventType"},"created_at":{"$ref":"spec#/$defs/Timestamp"},"api_version":{"type":["string","object"],"enum":["v1"],"fjs_type":"string"},"project_id":{"type":["string","null","object"],"fjs_type":"string"},"request_id":{"type":["string","null","object"],"fjs_type":"string"},"client_request_id":{"type":["string","null","object"],"fjs_type":"string"},"actor":{"anyOf":[{"$ref":"spec#/$defs/Actor"},{"type":"null"}]},"data":{"type":"object","required":["object","previous_attributes"],"properties":{"object":{"type":"object","additionalProperties":true},"previous_attributes":{"type":"object","additionalProperties":true}},"additionalProperties":false}},"additionalProperties":false},"Timestamp":{"type":["string","object"],"format":"date-time","fjs_type":"string"},"Actor":{"type":"object","required":["type","id","name","user_id"],"properties":{"type":{"type":["string","object"],"enum":["api_key","session","system"],"fjs_type":"string"},"id":{"anyOf":[{"$ref":"spec#/$defs/CredentialId"},{"type":"null"}]},"name":{"type":["string","null","object"],"fjs_type":"string"},"user_id":{"anyOf":[{"$ref":"spec#/$defs/UserId"},{"type":"null"}]}},"additionalProperties":false},"CredentialId":{"type":["string","object"],"pattern":"^(key|ses)_[0-7][0-9a-hjkmnp-tv-z]{25}$","fjs_type":"string"},"UserId":{"type":["string","object"],"pattern":"^usr_[0-7][0-9a-hjkmnp-tv-z]{25}$","fjs_type":"string"}}}}}
 const validator = Validator.restoreFromState(validatorState)
 
 
@@ -26912,7 +28096,7 @@ return json + JSON_STR_END_OBJECT
       if (value_id_31 !== undefined) {
         json += ",\"id\":"
         
-      if((validate_0 || (validate_0 = validator.getSchemaValidator("spec#/$defs/ApiKeyId")))(value_id_31)) {
+      if((validate_0 || (validate_0 = validator.getSchemaValidator("spec#/$defs/CredentialId")))(value_id_31)) {
         
         if (typeof value_id_31 !== 'string') {
           if (value_id_31 === null) {
@@ -27718,7 +28902,7 @@ return json + JSON_STR_END_OBJECT
   const serializer = Serializer.restoreFromState(serializerState)
 
   const Validator = require('fast-json-stringify/lib/validator')
-const validatorState = {"ajvOptions":{},"ajvSchemas":{"spec":{"$id":"spec","$defs":{"WebhookDeliveryList":{"type":"object","required":["data","pagination"],"properties":{"data":{"type":"array","items":{"$ref":"spec#/$defs/WebhookDelivery"}},"pagination":{"$ref":"spec#/$defs/Pagination"}},"additionalProperties":false},"WebhookDelivery":{"type":"object","required":["id","endpoint_id","event_id","event_type","status","attempts","next_attempt_at","request","created_at","updated_at"],"properties":{"id":{"$ref":"spec#/$defs/WebhookDeliveryId"},"endpoint_id":{"$ref":"spec#/$defs/WebhookEndpointId"},"event_id":{"$ref":"spec#/$defs/EventId"},"event_type":{"$ref":"spec#/$defs/EventType"},"status":{"$ref":"spec#/$defs/WebhookDeliveryStatus"},"attempts":{"type":"array","items":{"$ref":"spec#/$defs/WebhookAttempt"}},"next_attempt_at":{"type":["string","null","object"],"format":"date-time","fjs_type":"string"},"request":{"type":["object","null"],"required":["url","headers","body"],"properties":{"url":{"type":["string","object"],"fjs_type":"string"},"headers":{"type":"object","additionalProperties":{"type":["string","object"],"fjs_type":"string"}},"body":{"$ref":"spec#/$defs/PlatformEvent"}},"additionalProperties":false},"created_at":{"$ref":"spec#/$defs/Timestamp"},"updated_at":{"$ref":"spec#/$defs/Timestamp"}},"additionalProperties":false},"Pagination":{"type":"object","required":["page","limit","total","total_pages","next_cursor"],"properties":{"page":{"type":"integer","minimum":1},"limit":{"type":"integer","minimum":1},"total":{"type":"integer","minimum":0},"total_pages":{"type":"integer","minimum":0},"next_cursor":{"type":["string","null","object"],"fjs_type":"string"}},"additionalProperties":false},"WebhookDeliveryId":{"type":["string","object"],"pattern":"^whd_[0-7][0-9a-hjkmnp-tv-z]{25}$","fjs_type":"string"},"WebhookEndpointId":{"type":["string","object"],"pattern":"^whe_[0-7][0-9a-hjkmnp-tv-z]{25}$","fjs_type":"string"},"EventId":{"type":["string","object"],"pattern":"^evt_[0-7][0-9a-hjkmnp-tv-z]{25}$","fjs_type":"string"},"EventType":{"type":["string","object"],"enum":["profile.updated","settings.updated","api_key.created","api_key.updated","api_key.rotated","api_key.revoked","user.created","user.updated","user.deleted","project.created","project.updated","project.archived","project.unarchived","project.deleted","project.restored","member.added","member.updated","member.removed","invitation.created","invitation.resent","invitation.revoked","invitation.declined","avatar.updated","avatar.deleted","file.created","file.updated","file.deleted","upload.created","upload.deleted","file_link.created","file_link.revoked","session.created","session.updated","session.deleted","message.updated","chat.completed","chat.failed","chat.canceled","knowledge_base.created","knowledge_base.updated","knowledge_base.deleted","document.created","document.updated","document.ready","document.failed","document.deleted","product.created","product.updated","price.created","price.updated","order.created","order.paid","order.canceled","order.refunded","refund.created","refund.updated","checkout.created","checkout.completed","checkout.expired","subscription.created","subscription.updated","subscription.canceled","webhook_endpoint.created","webhook_endpoint.updated","webhook_endpoint.deleted","webhook_endpoint.secret_rotated","webhook_endpoint.tested","webhook_endpoint.recovered","webhook_endpoint.disabled","webhook_delivery.redelivered"],"fjs_type":"string"},"WebhookDeliveryStatus":{"type":["string","object"],"enum":["pending","succeeded","failed"],"fjs_type":"string"},"WebhookAttempt":{"type":"object","required":["started_at","duration_ms","response_status","response_body","error"],"properties":{"started_at":{"$ref":"spec#/$defs/Timestamp"},"duration_ms":{"type":"integer","minimum":0},"response_status":{"type":["integer","null"]},"response_body":{"type":["string","null","object"],"fjs_type":"string"},"error":{"type":["string","null","object"],"fjs_type":"string"}},"additionalProperties":false},"PlatformEvent":{"type":"object","required":["id","type","created_at","api_version","project_id","request_id","client_request_id","actor","data"],"properties":{"id":{"$ref":"spec#/$defs/EventId"},"type":{"$ref":"spec#/$defs/EventType"},"created_at":{"$ref":"spec#/$defs/Timestamp"},"api_version":{"type":["string","object"],"enum":["v1"],"fjs_type":"string"},"project_id":{"type":["string","null","object"],"fjs_type":"string"},"request_id":{"type":["string","null","object"],"fjs_type":"string"},"client_request_id":{"type":["string","null","object"],"fjs_type":"string"},"actor":{"anyOf":[{"$ref":"spec#/$defs/Actor"},{"type":"null"}]},"data":{"type":"object","required":["object","previous_attributes"],"properties":{"object":{"type":"object","additionalProperties":true},"previous_attributes":{"type":"object","additionalProperties":true}},"additionalProperties":false}},"additionalProperties":false},"Timestamp":{"type":["string","object"],"format":"date-time","fjs_type":"string"},"Actor":{"type":"object","required":["type","id","name","user_id"],"properties":{"type":{"type":["string","object"],"enum":["api_key","system"],"fjs_type":"string"},"id":{"anyOf":[{"$ref":"spec#/$defs/ApiKeyId"},{"type":"null"}]},"name":{"type":["string","null","object"],"fjs_type":"string"},"user_id":{"anyOf":[{"$ref":"spec#/$defs/UserId"},{"type":"null"}]}},"additionalProperties":false},"ApiKeyId":{"type":["string","object"],"pattern":"^key_[0-7][0-9a-hjkmnp-tv-z]{25}$","fjs_type":"string"},"UserId":{"type":["string","object"],"pattern":"^usr_[0-7][0-9a-hjkmnp-tv-z]{25}$","fjs_type":"string"}}}}}
+const validatorState = {"ajvOptions":{},"ajvSchemas":{"spec":{"$id":"spec","$defs":{"WebhookDeliveryList":{"type":"object","required":["data","pagination"],"properties":{"data":{"type":"array","items":{"$ref":"spec#/$defs/WebhookDelivery"}},"pagination":{"$ref":"spec#/$defs/Pagination"}},"additionalProperties":false},"WebhookDelivery":{"type":"object","required":["id","endpoint_id","event_id","event_type","status","attempts","next_attempt_at","request","created_at","updated_at"],"properties":{"id":{"$ref":"spec#/$defs/WebhookDeliveryId"},"endpoint_id":{"$ref":"spec#/$defs/WebhookEndpointId"},"event_id":{"$ref":"spec#/$defs/EventId"},"event_type":{"$ref":"spec#/$defs/EventType"},"status":{"$ref":"spec#/$defs/WebhookDeliveryStatus"},"attempts":{"type":"array","items":{"$ref":"spec#/$defs/WebhookAttempt"}},"next_attempt_at":{"type":["string","null","object"],"format":"date-time","fjs_type":"string"},"request":{"type":["object","null"],"required":["url","headers","body"],"properties":{"url":{"type":["string","object"],"fjs_type":"string"},"headers":{"type":"object","additionalProperties":{"type":["string","object"],"fjs_type":"string"}},"body":{"$ref":"spec#/$defs/PlatformEvent"}},"additionalProperties":false},"created_at":{"$ref":"spec#/$defs/Timestamp"},"updated_at":{"$ref":"spec#/$defs/Timestamp"}},"additionalProperties":false},"Pagination":{"type":"object","required":["page","limit","total","total_pages","next_cursor"],"properties":{"page":{"type":"integer","minimum":1},"limit":{"type":"integer","minimum":1},"total":{"type":"integer","minimum":0},"total_pages":{"type":"integer","minimum":0},"next_cursor":{"type":["string","null","object"],"fjs_type":"string"}},"additionalProperties":false},"WebhookDeliveryId":{"type":["string","object"],"pattern":"^whd_[0-7][0-9a-hjkmnp-tv-z]{25}$","fjs_type":"string"},"WebhookEndpointId":{"type":["string","object"],"pattern":"^whe_[0-7][0-9a-hjkmnp-tv-z]{25}$","fjs_type":"string"},"EventId":{"type":["string","object"],"pattern":"^evt_[0-7][0-9a-hjkmnp-tv-z]{25}$","fjs_type":"string"},"EventType":{"type":["string","object"],"enum":["sign_in.created","sign_in.ended","profile.updated","settings.updated","api_key.created","api_key.updated","api_key.rotated","api_key.revoked","user.created","user.updated","user.deleted","project.created","project.updated","project.archived","project.unarchived","project.deleted","project.restored","member.added","member.updated","member.removed","invitation.created","invitation.resent","invitation.revoked","invitation.declined","avatar.updated","avatar.deleted","file.created","file.updated","file.deleted","upload.created","upload.deleted","file_link.created","file_link.revoked","session.created","session.updated","session.deleted","message.updated","chat.completed","chat.failed","chat.canceled","knowledge_base.created","knowledge_base.updated","knowledge_base.deleted","document.created","document.updated","document.ready","document.failed","document.deleted","product.created","product.updated","price.created","price.updated","order.created","order.paid","order.canceled","order.refunded","refund.created","refund.updated","checkout.created","checkout.completed","checkout.expired","subscription.created","subscription.updated","subscription.canceled","webhook_endpoint.created","webhook_endpoint.updated","webhook_endpoint.deleted","webhook_endpoint.secret_rotated","webhook_endpoint.tested","webhook_endpoint.recovered","webhook_endpoint.disabled","webhook_delivery.redelivered"],"fjs_type":"string"},"WebhookDeliveryStatus":{"type":["string","object"],"enum":["pending","succeeded","failed"],"fjs_type":"string"},"WebhookAttempt":{"type":"object","required":["started_at","duration_ms","response_status","response_body","error"],"properties":{"started_at":{"$ref":"spec#/$defs/Timestamp"},"duration_ms":{"type":"integer","minimum":0},"response_status":{"type":["integer","null"]},"response_body":{"type":["string","null","object"],"fjs_type":"string"},"error":{"type":["string","null","object"],"fjs_type":"string"}},"additionalProperties":false},"PlatformEvent":{"type":"object","required":["id","type","created_at","api_version","project_id","request_id","client_request_id","actor","data"],"properties":{"id":{"$ref":"spec#/$defs/EventId"},"type":{"$ref":"spec#/$defs/EventType"},"created_at":{"$ref":"spec#/$defs/Timestamp"},"api_version":{"type":["string","object"],"enum":["v1"],"fjs_type":"string"},"project_id":{"type":["string","null","object"],"fjs_type":"string"},"request_id":{"type":["string","null","object"],"fjs_type":"string"},"client_request_id":{"type":["string","null","object"],"fjs_type":"string"},"actor":{"anyOf":[{"$ref":"spec#/$defs/Actor"},{"type":"null"}]},"data":{"type":"object","required":["object","previous_attributes"],"properties":{"object":{"type":"object","additionalProperties":true},"previous_attributes":{"type":"object","additionalProperties":true}},"additionalProperties":false}},"additionalProperties":false},"Timestamp":{"type":["string","object"],"format":"date-time","fjs_type":"string"},"Actor":{"type":"object","required":["type","id","name","user_id"],"properties":{"type":{"type":["string","object"],"enum":["api_key","session","system"],"fjs_type":"string"},"id":{"anyOf":[{"$ref":"spec#/$defs/CredentialId"},{"type":"null"}]},"name":{"type":["string","null","object"],"fjs_type":"string"},"user_id":{"anyOf":[{"$ref":"spec#/$defs/UserId"},{"type":"null"}]}},"additionalProperties":false},"CredentialId":{"type":["string","object"],"pattern":"^(key|ses)_[0-7][0-9a-hjkmnp-tv-z]{25}$","fjs_type":"string"},"UserId":{"type":["string","object"],"pattern":"^usr_[0-7][0-9a-hjkmnp-tv-z]{25}$","fjs_type":"string"}}}}}
 const validator = Validator.restoreFromState(validatorState)
 
 
@@ -27998,7 +29182,7 @@ return json + JSON_STR_END_OBJECT
       if (value_id_33 !== undefined) {
         json += ",\"id\":"
         
-      if((validate_0 || (validate_0 = validator.getSchemaValidator("spec#/$defs/ApiKeyId")))(value_id_33)) {
+      if((validate_0 || (validate_0 = validator.getSchemaValidator("spec#/$defs/CredentialId")))(value_id_33)) {
         
         if (typeof value_id_33 !== 'string') {
           if (value_id_33 === null) {

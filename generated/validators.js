@@ -6,6 +6,131 @@ const require = createRequire(import.meta.url)
 const validators = {}
 ;(function (exports) {
 
+exports.pathGetSignIn = validate_pathGetSignIn;
+const schema_pathGetSignIn = {"type":"object","additionalProperties":false,"properties":{"id":{"$ref":"spec:SignInSessionId"}},"required":["id"],"$id":"pathGetSignIn"};
+const schema_spec_SignInSessionId = {"type":"string","pattern":"^ses_[0-7][0-9a-hjkmnp-tv-z]{25}$","$id":"spec:SignInSessionId"};
+const pattern_587a659b = new RegExp("^ses_[0-7][0-9a-hjkmnp-tv-z]{25}$", "u");
+
+function validate_spec_SignInSessionId(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
+/*# sourceURL="spec:SignInSessionId" */;
+let vErrors = null;
+let errors = 0;
+const evaluated0 = validate_spec_SignInSessionId.evaluated;
+if(evaluated0.dynamicProps){
+evaluated0.props = undefined;
+}
+if(evaluated0.dynamicItems){
+evaluated0.items = undefined;
+}
+if(typeof data !== "string"){
+let dataType0 = typeof data;
+let coerced0 = undefined;
+if(dataType0 == 'object' && Array.isArray(data) && data.length == 1){
+data = data[0];
+dataType0 = typeof data;
+if(typeof data === "string"){
+coerced0 = data;
+}
+}
+if(!(coerced0 !== undefined)){
+if(dataType0 == "number" || dataType0 == "boolean"){
+coerced0 = "" + data;
+}
+else if(data === null){
+coerced0 = "";
+}
+else {
+const err0 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "string"},message:"must be string"};
+if(vErrors === null){
+vErrors = [err0];
+}
+else {
+vErrors.push(err0);
+}
+errors++;
+}
+}
+if(coerced0 !== undefined){
+data = coerced0;
+if(parentData !== undefined){
+parentData[parentDataProperty] = coerced0;
+}
+}
+}
+if(typeof data === "string"){
+if(!pattern_587a659b.test(data)){
+const err1 = {instancePath,schemaPath:"#/pattern",keyword:"pattern",params:{pattern: "^ses_[0-7][0-9a-hjkmnp-tv-z]{25}$"},message:"must match pattern \""+"^ses_[0-7][0-9a-hjkmnp-tv-z]{25}$"+"\""};
+if(vErrors === null){
+vErrors = [err1];
+}
+else {
+vErrors.push(err1);
+}
+errors++;
+}
+}
+validate_spec_SignInSessionId.errors = vErrors;
+return errors === 0;
+}
+validate_spec_SignInSessionId.evaluated = {"dynamicProps":false,"dynamicItems":false};
+
+
+function validate_pathGetSignIn(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
+/*# sourceURL="pathGetSignIn" */;
+let vErrors = null;
+let errors = 0;
+const evaluated0 = validate_pathGetSignIn.evaluated;
+if(evaluated0.dynamicProps){
+evaluated0.props = undefined;
+}
+if(evaluated0.dynamicItems){
+evaluated0.items = undefined;
+}
+if(data && typeof data == "object" && !Array.isArray(data)){
+if(data.id === undefined){
+const err0 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "id"},message:"must have required property '"+"id"+"'"};
+if(vErrors === null){
+vErrors = [err0];
+}
+else {
+vErrors.push(err0);
+}
+errors++;
+}
+for(const key0 in data){
+if(!(key0 === "id")){
+const err1 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties"};
+if(vErrors === null){
+vErrors = [err1];
+}
+else {
+vErrors.push(err1);
+}
+errors++;
+}
+}
+if(data.id !== undefined){
+if(!(validate_spec_SignInSessionId(data.id, {instancePath:instancePath+"/id",parentData:data,parentDataProperty:"id",rootData,dynamicAnchors}))){
+vErrors = joined(vErrors, validate_spec_SignInSessionId.errors);
+errors = vErrors.length;
+}
+}
+}
+else {
+const err2 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object"};
+if(vErrors === null){
+vErrors = [err2];
+}
+else {
+vErrors.push(err2);
+}
+errors++;
+}
+validate_pathGetSignIn.errors = vErrors;
+return errors === 0;
+}
+validate_pathGetSignIn.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
+
 exports.pathGetAvatarImage = validate_pathGetAvatarImage;
 const schema_pathGetAvatarImage = {"type":"object","additionalProperties":false,"properties":{"id":{"$ref":"spec:AvatarId"},"size":{"type":"integer","enum":[64,128,256]}},"required":["id","size"],"$id":"pathGetAvatarImage"};
 const schema_spec_AvatarId = {"type":"string","pattern":"^avt_[0-7][0-9a-hjkmnp-tv-z]{25}$","$id":"spec:AvatarId"};
@@ -3037,8 +3162,8 @@ return errors === 0;
 }
 validate_queryNone.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
 
-exports.queryListMyInvitations = validate_queryListMyInvitations;
-const schema_queryListMyInvitations = {"type":"object","additionalProperties":false,"properties":{"page":{"type":"integer","minimum":1,"maximum":1000000,"default":1},"limit":{"type":"integer","minimum":1,"maximum":100,"default":20},"order":{"type":"string","enum":["asc","desc"],"default":"desc"},"cursor":{"type":"string","minLength":1,"maxLength":4000},"sort":{"type":"string","enum":["created_at","updated_at"],"default":"created_at"},"created_after":{"$ref":"spec:Timestamp"},"created_before":{"$ref":"spec:Timestamp"},"updated_after":{"$ref":"spec:Timestamp"},"updated_before":{"$ref":"spec:Timestamp"},"metadata":{"type":"object","maxProperties":8,"propertyNames":{"minLength":1,"maxLength":64},"additionalProperties":{"type":"string","maxLength":512}}},"required":[],"$id":"queryListMyInvitations"};
+exports.queryListSignIns = validate_queryListSignIns;
+const schema_queryListSignIns = {"type":"object","additionalProperties":false,"properties":{"page":{"type":"integer","minimum":1,"maximum":1000000,"default":1},"limit":{"type":"integer","minimum":1,"maximum":100,"default":20},"order":{"type":"string","enum":["asc","desc"],"default":"desc"},"cursor":{"type":"string","minLength":1,"maxLength":4000},"sort":{"type":"string","enum":["created_at"],"default":"created_at"},"created_after":{"$ref":"spec:Timestamp"},"created_before":{"$ref":"spec:Timestamp"},"updated_after":{"$ref":"spec:Timestamp"},"updated_before":{"$ref":"spec:Timestamp"}},"required":[],"$id":"queryListSignIns"};
 const func_191f75b3 = Object.prototype.hasOwnProperty;
 const schema_spec_Timestamp = {"type":"string","format":"date-time","$id":"spec:Timestamp"};
 const formats_5c6cf1d7 = formats["date-time"];
@@ -3106,6 +3231,349 @@ return errors === 0;
 }
 validate_spec_Timestamp.evaluated = {"dynamicProps":false,"dynamicItems":false};
 
+
+function validate_queryListSignIns(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
+/*# sourceURL="queryListSignIns" */;
+let vErrors = null;
+let errors = 0;
+const evaluated0 = validate_queryListSignIns.evaluated;
+if(evaluated0.dynamicProps){
+evaluated0.props = undefined;
+}
+if(evaluated0.dynamicItems){
+evaluated0.items = undefined;
+}
+if(data && typeof data == "object" && !Array.isArray(data)){
+if(data.page === undefined){
+data.page = 1;
+}
+if(data.limit === undefined){
+data.limit = 20;
+}
+if(data.order === undefined){
+data.order = "desc";
+}
+if(data.sort === undefined){
+data.sort = "created_at";
+}
+for(const key0 in data){
+if(!(func_191f75b3.call(schema_queryListSignIns.properties, key0))){
+const err0 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties"};
+if(vErrors === null){
+vErrors = [err0];
+}
+else {
+vErrors.push(err0);
+}
+errors++;
+}
+}
+let data0 = data.page;
+if(!(((typeof data0 == "number") && (!(data0 % 1) && !isNaN(data0))) && (isFinite(data0)))){
+let dataType0 = typeof data0;
+let coerced0 = undefined;
+if(dataType0 == 'object' && Array.isArray(data0) && data0.length == 1){
+data0 = data0[0];
+dataType0 = typeof data0;
+if(((typeof data0 == "number") && (!(data0 % 1) && !isNaN(data0))) && (isFinite(data0))){
+coerced0 = data0;
+}
+}
+if(!(coerced0 !== undefined)){
+if(dataType0 === "boolean" || data0 === null
+              || (dataType0 === "string" && data0 && data0 == +data0 && !(data0 % 1))){
+coerced0 = +data0;
+}
+else {
+const err1 = {instancePath:instancePath+"/page",schemaPath:"#/properties/page/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
+if(vErrors === null){
+vErrors = [err1];
+}
+else {
+vErrors.push(err1);
+}
+errors++;
+}
+}
+if(coerced0 !== undefined){
+data0 = coerced0;
+if(data !== undefined){
+data["page"] = coerced0;
+}
+}
+}
+if((typeof data0 == "number") && (isFinite(data0))){
+if(data0 > 1000000 || isNaN(data0)){
+const err2 = {instancePath:instancePath+"/page",schemaPath:"#/properties/page/maximum",keyword:"maximum",params:{limit: 1000000, range: [1,1000000]},message:"must be <= 1000000"};
+if(vErrors === null){
+vErrors = [err2];
+}
+else {
+vErrors.push(err2);
+}
+errors++;
+}
+if(data0 < 1 || isNaN(data0)){
+const err3 = {instancePath:instancePath+"/page",schemaPath:"#/properties/page/minimum",keyword:"minimum",params:{limit: 1, range: [1,1000000]},message:"must be >= 1"};
+if(vErrors === null){
+vErrors = [err3];
+}
+else {
+vErrors.push(err3);
+}
+errors++;
+}
+}
+let data1 = data.limit;
+if(!(((typeof data1 == "number") && (!(data1 % 1) && !isNaN(data1))) && (isFinite(data1)))){
+let dataType1 = typeof data1;
+let coerced1 = undefined;
+if(dataType1 == 'object' && Array.isArray(data1) && data1.length == 1){
+data1 = data1[0];
+dataType1 = typeof data1;
+if(((typeof data1 == "number") && (!(data1 % 1) && !isNaN(data1))) && (isFinite(data1))){
+coerced1 = data1;
+}
+}
+if(!(coerced1 !== undefined)){
+if(dataType1 === "boolean" || data1 === null
+              || (dataType1 === "string" && data1 && data1 == +data1 && !(data1 % 1))){
+coerced1 = +data1;
+}
+else {
+const err4 = {instancePath:instancePath+"/limit",schemaPath:"#/properties/limit/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
+if(vErrors === null){
+vErrors = [err4];
+}
+else {
+vErrors.push(err4);
+}
+errors++;
+}
+}
+if(coerced1 !== undefined){
+data1 = coerced1;
+if(data !== undefined){
+data["limit"] = coerced1;
+}
+}
+}
+if((typeof data1 == "number") && (isFinite(data1))){
+if(data1 > 100 || isNaN(data1)){
+const err5 = {instancePath:instancePath+"/limit",schemaPath:"#/properties/limit/maximum",keyword:"maximum",params:{limit: 100, range: [1,100]},message:"must be <= 100"};
+if(vErrors === null){
+vErrors = [err5];
+}
+else {
+vErrors.push(err5);
+}
+errors++;
+}
+if(data1 < 1 || isNaN(data1)){
+const err6 = {instancePath:instancePath+"/limit",schemaPath:"#/properties/limit/minimum",keyword:"minimum",params:{limit: 1, range: [1,100]},message:"must be >= 1"};
+if(vErrors === null){
+vErrors = [err6];
+}
+else {
+vErrors.push(err6);
+}
+errors++;
+}
+}
+let data2 = data.order;
+if(typeof data2 !== "string"){
+let dataType2 = typeof data2;
+let coerced2 = undefined;
+if(dataType2 == 'object' && Array.isArray(data2) && data2.length == 1){
+data2 = data2[0];
+dataType2 = typeof data2;
+if(typeof data2 === "string"){
+coerced2 = data2;
+}
+}
+if(!(coerced2 !== undefined)){
+if(dataType2 == "number" || dataType2 == "boolean"){
+coerced2 = "" + data2;
+}
+else if(data2 === null){
+coerced2 = "";
+}
+else {
+const err7 = {instancePath:instancePath+"/order",schemaPath:"#/properties/order/type",keyword:"type",params:{type: "string"},message:"must be string"};
+if(vErrors === null){
+vErrors = [err7];
+}
+else {
+vErrors.push(err7);
+}
+errors++;
+}
+}
+if(coerced2 !== undefined){
+data2 = coerced2;
+if(data !== undefined){
+data["order"] = coerced2;
+}
+}
+}
+if(!((data2 === "asc") || (data2 === "desc"))){
+const err8 = {instancePath:instancePath+"/order",schemaPath:"#/properties/order/enum",keyword:"enum",params:{allowedValues: schema_queryListSignIns.properties.order.enum},message:"must be equal to one of the allowed values"};
+if(vErrors === null){
+vErrors = [err8];
+}
+else {
+vErrors.push(err8);
+}
+errors++;
+}
+if(data.cursor !== undefined){
+let data3 = data.cursor;
+if(typeof data3 !== "string"){
+let dataType3 = typeof data3;
+let coerced3 = undefined;
+if(dataType3 == 'object' && Array.isArray(data3) && data3.length == 1){
+data3 = data3[0];
+dataType3 = typeof data3;
+if(typeof data3 === "string"){
+coerced3 = data3;
+}
+}
+if(!(coerced3 !== undefined)){
+if(dataType3 == "number" || dataType3 == "boolean"){
+coerced3 = "" + data3;
+}
+else if(data3 === null){
+coerced3 = "";
+}
+else {
+const err9 = {instancePath:instancePath+"/cursor",schemaPath:"#/properties/cursor/type",keyword:"type",params:{type: "string"},message:"must be string"};
+if(vErrors === null){
+vErrors = [err9];
+}
+else {
+vErrors.push(err9);
+}
+errors++;
+}
+}
+if(coerced3 !== undefined){
+data3 = coerced3;
+if(data !== undefined){
+data["cursor"] = coerced3;
+}
+}
+}
+if(typeof data3 === "string"){
+if(isLonger(data3, 4000)){
+const err10 = {instancePath:instancePath+"/cursor",schemaPath:"#/properties/cursor/maxLength",keyword:"maxLength",params:{limit: 4000},message:"must NOT have more than 4000 characters"};
+if(vErrors === null){
+vErrors = [err10];
+}
+else {
+vErrors.push(err10);
+}
+errors++;
+}
+if(isShorter(data3, 1)){
+const err11 = {instancePath:instancePath+"/cursor",schemaPath:"#/properties/cursor/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters"};
+if(vErrors === null){
+vErrors = [err11];
+}
+else {
+vErrors.push(err11);
+}
+errors++;
+}
+}
+}
+let data4 = data.sort;
+if(typeof data4 !== "string"){
+let dataType4 = typeof data4;
+let coerced4 = undefined;
+if(dataType4 == 'object' && Array.isArray(data4) && data4.length == 1){
+data4 = data4[0];
+dataType4 = typeof data4;
+if(typeof data4 === "string"){
+coerced4 = data4;
+}
+}
+if(!(coerced4 !== undefined)){
+if(dataType4 == "number" || dataType4 == "boolean"){
+coerced4 = "" + data4;
+}
+else if(data4 === null){
+coerced4 = "";
+}
+else {
+const err12 = {instancePath:instancePath+"/sort",schemaPath:"#/properties/sort/type",keyword:"type",params:{type: "string"},message:"must be string"};
+if(vErrors === null){
+vErrors = [err12];
+}
+else {
+vErrors.push(err12);
+}
+errors++;
+}
+}
+if(coerced4 !== undefined){
+data4 = coerced4;
+if(data !== undefined){
+data["sort"] = coerced4;
+}
+}
+}
+if(!(data4 === "created_at")){
+const err13 = {instancePath:instancePath+"/sort",schemaPath:"#/properties/sort/enum",keyword:"enum",params:{allowedValues: schema_queryListSignIns.properties.sort.enum},message:"must be equal to one of the allowed values"};
+if(vErrors === null){
+vErrors = [err13];
+}
+else {
+vErrors.push(err13);
+}
+errors++;
+}
+if(data.created_after !== undefined){
+if(!(validate_spec_Timestamp(data.created_after, {instancePath:instancePath+"/created_after",parentData:data,parentDataProperty:"created_after",rootData,dynamicAnchors}))){
+vErrors = joined(vErrors, validate_spec_Timestamp.errors);
+errors = vErrors.length;
+}
+}
+if(data.created_before !== undefined){
+if(!(validate_spec_Timestamp(data.created_before, {instancePath:instancePath+"/created_before",parentData:data,parentDataProperty:"created_before",rootData,dynamicAnchors}))){
+vErrors = joined(vErrors, validate_spec_Timestamp.errors);
+errors = vErrors.length;
+}
+}
+if(data.updated_after !== undefined){
+if(!(validate_spec_Timestamp(data.updated_after, {instancePath:instancePath+"/updated_after",parentData:data,parentDataProperty:"updated_after",rootData,dynamicAnchors}))){
+vErrors = joined(vErrors, validate_spec_Timestamp.errors);
+errors = vErrors.length;
+}
+}
+if(data.updated_before !== undefined){
+if(!(validate_spec_Timestamp(data.updated_before, {instancePath:instancePath+"/updated_before",parentData:data,parentDataProperty:"updated_before",rootData,dynamicAnchors}))){
+vErrors = joined(vErrors, validate_spec_Timestamp.errors);
+errors = vErrors.length;
+}
+}
+}
+else {
+const err14 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object"};
+if(vErrors === null){
+vErrors = [err14];
+}
+else {
+vErrors.push(err14);
+}
+errors++;
+}
+validate_queryListSignIns.errors = vErrors;
+return errors === 0;
+}
+validate_queryListSignIns.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
+
+exports.queryListMyInvitations = validate_queryListMyInvitations;
+const schema_queryListMyInvitations = {"type":"object","additionalProperties":false,"properties":{"page":{"type":"integer","minimum":1,"maximum":1000000,"default":1},"limit":{"type":"integer","minimum":1,"maximum":100,"default":20},"order":{"type":"string","enum":["asc","desc"],"default":"desc"},"cursor":{"type":"string","minLength":1,"maxLength":4000},"sort":{"type":"string","enum":["created_at","updated_at"],"default":"created_at"},"created_after":{"$ref":"spec:Timestamp"},"created_before":{"$ref":"spec:Timestamp"},"updated_after":{"$ref":"spec:Timestamp"},"updated_before":{"$ref":"spec:Timestamp"},"metadata":{"type":"object","maxProperties":8,"propertyNames":{"minLength":1,"maxLength":64},"additionalProperties":{"type":"string","maxLength":512}}},"required":[],"$id":"queryListMyInvitations"};
 
 function validate_queryListMyInvitations(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
 /*# sourceURL="queryListMyInvitations" */;
@@ -3559,7 +4027,7 @@ return errors === 0;
 validate_queryListMyInvitations.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
 
 exports.queryListRequests = validate_queryListRequests;
-const schema_queryListRequests = {"type":"object","additionalProperties":false,"properties":{"page":{"type":"integer","minimum":1,"maximum":1000000,"default":1},"limit":{"type":"integer","minimum":1,"maximum":100,"default":20},"order":{"type":"string","enum":["asc","desc"],"default":"desc"},"cursor":{"type":"string","minLength":1,"maxLength":4000},"sort":{"type":"string","enum":["created_at"],"default":"created_at"},"operation":{"type":"string","minLength":1,"maxLength":100},"status":{"type":"integer","minimum":100,"maximum":599},"status_class":{"type":"string","enum":["2xx","3xx","4xx","5xx"]},"error_code":{"$ref":"spec:ErrorCode"},"key_id":{"$ref":"spec:ApiKeyId"},"created_after":{"$ref":"spec:Timestamp"},"created_before":{"$ref":"spec:Timestamp"}},"required":[],"$id":"queryListRequests"};
+const schema_queryListRequests = {"type":"object","additionalProperties":false,"properties":{"page":{"type":"integer","minimum":1,"maximum":1000000,"default":1},"limit":{"type":"integer","minimum":1,"maximum":100,"default":20},"order":{"type":"string","enum":["asc","desc"],"default":"desc"},"cursor":{"type":"string","minLength":1,"maxLength":4000},"sort":{"type":"string","enum":["created_at"],"default":"created_at"},"operation":{"type":"string","minLength":1,"maxLength":100},"status":{"type":"integer","minimum":100,"maximum":599},"status_class":{"type":"string","enum":["2xx","3xx","4xx","5xx"]},"error_code":{"$ref":"spec:ErrorCode"},"key_id":{"$ref":"spec:CredentialId"},"created_after":{"$ref":"spec:Timestamp"},"created_before":{"$ref":"spec:Timestamp"}},"required":[],"$id":"queryListRequests"};
 const schema_spec_ErrorCode = {"type":"string","enum":["INVALID_REQUEST","UNAUTHORIZED","PAYMENT_REQUIRED","FORBIDDEN","NOT_FOUND","METHOD_NOT_ALLOWED","NOT_ACCEPTABLE","REQUEST_TIMEOUT","CONFLICT","INVALID_STATE","GONE","PRECONDITION_FAILED","PAYLOAD_TOO_LARGE","UNSUPPORTED_MEDIA_TYPE","RANGE_NOT_SATISFIABLE","IDEMPOTENCY_MISMATCH","RATE_LIMITED","SERVER_ERROR","UNAVAILABLE"],"$id":"spec:ErrorCode"};
 
 function validate_spec_ErrorCode(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
@@ -3622,6 +4090,72 @@ validate_spec_ErrorCode.errors = vErrors;
 return errors === 0;
 }
 validate_spec_ErrorCode.evaluated = {"dynamicProps":false,"dynamicItems":false};
+
+const schema_spec_CredentialId = {"type":"string","pattern":"^(key|ses)_[0-7][0-9a-hjkmnp-tv-z]{25}$","$id":"spec:CredentialId"};
+const pattern_b7ac95de = new RegExp("^(key|ses)_[0-7][0-9a-hjkmnp-tv-z]{25}$", "u");
+
+function validate_spec_CredentialId(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
+/*# sourceURL="spec:CredentialId" */;
+let vErrors = null;
+let errors = 0;
+const evaluated0 = validate_spec_CredentialId.evaluated;
+if(evaluated0.dynamicProps){
+evaluated0.props = undefined;
+}
+if(evaluated0.dynamicItems){
+evaluated0.items = undefined;
+}
+if(typeof data !== "string"){
+let dataType0 = typeof data;
+let coerced0 = undefined;
+if(dataType0 == 'object' && Array.isArray(data) && data.length == 1){
+data = data[0];
+dataType0 = typeof data;
+if(typeof data === "string"){
+coerced0 = data;
+}
+}
+if(!(coerced0 !== undefined)){
+if(dataType0 == "number" || dataType0 == "boolean"){
+coerced0 = "" + data;
+}
+else if(data === null){
+coerced0 = "";
+}
+else {
+const err0 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "string"},message:"must be string"};
+if(vErrors === null){
+vErrors = [err0];
+}
+else {
+vErrors.push(err0);
+}
+errors++;
+}
+}
+if(coerced0 !== undefined){
+data = coerced0;
+if(parentData !== undefined){
+parentData[parentDataProperty] = coerced0;
+}
+}
+}
+if(typeof data === "string"){
+if(!pattern_b7ac95de.test(data)){
+const err1 = {instancePath,schemaPath:"#/pattern",keyword:"pattern",params:{pattern: "^(key|ses)_[0-7][0-9a-hjkmnp-tv-z]{25}$"},message:"must match pattern \""+"^(key|ses)_[0-7][0-9a-hjkmnp-tv-z]{25}$"+"\""};
+if(vErrors === null){
+vErrors = [err1];
+}
+else {
+vErrors.push(err1);
+}
+errors++;
+}
+}
+validate_spec_CredentialId.errors = vErrors;
+return errors === 0;
+}
+validate_spec_CredentialId.evaluated = {"dynamicProps":false,"dynamicItems":false};
 
 
 function validate_queryListRequests(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
@@ -4097,8 +4631,8 @@ errors = vErrors.length;
 }
 }
 if(data.key_id !== undefined){
-if(!(validate_spec_ApiKeyId(data.key_id, {instancePath:instancePath+"/key_id",parentData:data,parentDataProperty:"key_id",rootData,dynamicAnchors}))){
-vErrors = joined(vErrors, validate_spec_ApiKeyId.errors);
+if(!(validate_spec_CredentialId(data.key_id, {instancePath:instancePath+"/key_id",parentData:data,parentDataProperty:"key_id",rootData,dynamicAnchors}))){
+vErrors = joined(vErrors, validate_spec_CredentialId.errors);
 errors = vErrors.length;
 }
 }
@@ -15876,7 +16410,7 @@ validate_queryListSubscriptions.evaluated = {"props":true,"dynamicProps":false,"
 
 exports.queryListEvents = validate_queryListEvents;
 const schema_queryListEvents = {"type":"object","additionalProperties":false,"properties":{"cursor":{"type":"string","minLength":1,"maxLength":100},"order":{"type":"string","enum":["asc","desc"],"default":"asc"},"limit":{"type":"integer","minimum":1,"maximum":100,"default":20},"type":{"type":"array","maxItems":100,"items":{"$ref":"spec:EventSelector"}},"project_id":{"$ref":"spec:ProjectId"}},"required":[],"$id":"queryListEvents"};
-const schema_spec_EventSelector = {"type":"string","enum":["*","profile.*","settings.*","api_key.*","user.*","project.*","member.*","invitation.*","avatar.*","file.*","upload.*","file_link.*","session.*","message.*","chat.*","knowledge_base.*","document.*","product.*","price.*","order.*","refund.*","checkout.*","subscription.*","webhook_endpoint.*","webhook_delivery.*","profile.updated","settings.updated","api_key.created","api_key.updated","api_key.rotated","api_key.revoked","user.created","user.updated","user.deleted","project.created","project.updated","project.archived","project.unarchived","project.deleted","project.restored","member.added","member.updated","member.removed","invitation.created","invitation.resent","invitation.revoked","invitation.declined","avatar.updated","avatar.deleted","file.created","file.updated","file.deleted","upload.created","upload.deleted","file_link.created","file_link.revoked","session.created","session.updated","session.deleted","message.updated","chat.completed","chat.failed","chat.canceled","knowledge_base.created","knowledge_base.updated","knowledge_base.deleted","document.created","document.updated","document.ready","document.failed","document.deleted","product.created","product.updated","price.created","price.updated","order.created","order.paid","order.canceled","order.refunded","refund.created","refund.updated","checkout.created","checkout.completed","checkout.expired","subscription.created","subscription.updated","subscription.canceled","webhook_endpoint.created","webhook_endpoint.updated","webhook_endpoint.deleted","webhook_endpoint.secret_rotated","webhook_endpoint.tested","webhook_endpoint.recovered","webhook_endpoint.disabled","webhook_delivery.redelivered"],"$id":"spec:EventSelector"};
+const schema_spec_EventSelector = {"type":"string","enum":["*","sign_in.*","profile.*","settings.*","api_key.*","user.*","project.*","member.*","invitation.*","avatar.*","file.*","upload.*","file_link.*","session.*","message.*","chat.*","knowledge_base.*","document.*","product.*","price.*","order.*","refund.*","checkout.*","subscription.*","webhook_endpoint.*","webhook_delivery.*","sign_in.created","sign_in.ended","profile.updated","settings.updated","api_key.created","api_key.updated","api_key.rotated","api_key.revoked","user.created","user.updated","user.deleted","project.created","project.updated","project.archived","project.unarchived","project.deleted","project.restored","member.added","member.updated","member.removed","invitation.created","invitation.resent","invitation.revoked","invitation.declined","avatar.updated","avatar.deleted","file.created","file.updated","file.deleted","upload.created","upload.deleted","file_link.created","file_link.revoked","session.created","session.updated","session.deleted","message.updated","chat.completed","chat.failed","chat.canceled","knowledge_base.created","knowledge_base.updated","knowledge_base.deleted","document.created","document.updated","document.ready","document.failed","document.deleted","product.created","product.updated","price.created","price.updated","order.created","order.paid","order.canceled","order.refunded","refund.created","refund.updated","checkout.created","checkout.completed","checkout.expired","subscription.created","subscription.updated","subscription.canceled","webhook_endpoint.created","webhook_endpoint.updated","webhook_endpoint.deleted","webhook_endpoint.secret_rotated","webhook_endpoint.tested","webhook_endpoint.recovered","webhook_endpoint.disabled","webhook_delivery.redelivered"],"$id":"spec:EventSelector"};
 
 function validate_spec_EventSelector(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
 /*# sourceURL="spec:EventSelector" */;
@@ -15924,7 +16458,7 @@ parentData[parentDataProperty] = coerced0;
 }
 }
 }
-if(!(((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((data === "*") || (data === "profile.*")) || (data === "settings.*")) || (data === "api_key.*")) || (data === "user.*")) || (data === "project.*")) || (data === "member.*")) || (data === "invitation.*")) || (data === "avatar.*")) || (data === "file.*")) || (data === "upload.*")) || (data === "file_link.*")) || (data === "session.*")) || (data === "message.*")) || (data === "chat.*")) || (data === "knowledge_base.*")) || (data === "document.*")) || (data === "product.*")) || (data === "price.*")) || (data === "order.*")) || (data === "refund.*")) || (data === "checkout.*")) || (data === "subscription.*")) || (data === "webhook_endpoint.*")) || (data === "webhook_delivery.*")) || (data === "profile.updated")) || (data === "settings.updated")) || (data === "api_key.created")) || (data === "api_key.updated")) || (data === "api_key.rotated")) || (data === "api_key.revoked")) || (data === "user.created")) || (data === "user.updated")) || (data === "user.deleted")) || (data === "project.created")) || (data === "project.updated")) || (data === "project.archived")) || (data === "project.unarchived")) || (data === "project.deleted")) || (data === "project.restored")) || (data === "member.added")) || (data === "member.updated")) || (data === "member.removed")) || (data === "invitation.created")) || (data === "invitation.resent")) || (data === "invitation.revoked")) || (data === "invitation.declined")) || (data === "avatar.updated")) || (data === "avatar.deleted")) || (data === "file.created")) || (data === "file.updated")) || (data === "file.deleted")) || (data === "upload.created")) || (data === "upload.deleted")) || (data === "file_link.created")) || (data === "file_link.revoked")) || (data === "session.created")) || (data === "session.updated")) || (data === "session.deleted")) || (data === "message.updated")) || (data === "chat.completed")) || (data === "chat.failed")) || (data === "chat.canceled")) || (data === "knowledge_base.created")) || (data === "knowledge_base.updated")) || (data === "knowledge_base.deleted")) || (data === "document.created")) || (data === "document.updated")) || (data === "document.ready")) || (data === "document.failed")) || (data === "document.deleted")) || (data === "product.created")) || (data === "product.updated")) || (data === "price.created")) || (data === "price.updated")) || (data === "order.created")) || (data === "order.paid")) || (data === "order.canceled")) || (data === "order.refunded")) || (data === "refund.created")) || (data === "refund.updated")) || (data === "checkout.created")) || (data === "checkout.completed")) || (data === "checkout.expired")) || (data === "subscription.created")) || (data === "subscription.updated")) || (data === "subscription.canceled")) || (data === "webhook_endpoint.created")) || (data === "webhook_endpoint.updated")) || (data === "webhook_endpoint.deleted")) || (data === "webhook_endpoint.secret_rotated")) || (data === "webhook_endpoint.tested")) || (data === "webhook_endpoint.recovered")) || (data === "webhook_endpoint.disabled")) || (data === "webhook_delivery.redelivered"))){
+if(!((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((data === "*") || (data === "sign_in.*")) || (data === "profile.*")) || (data === "settings.*")) || (data === "api_key.*")) || (data === "user.*")) || (data === "project.*")) || (data === "member.*")) || (data === "invitation.*")) || (data === "avatar.*")) || (data === "file.*")) || (data === "upload.*")) || (data === "file_link.*")) || (data === "session.*")) || (data === "message.*")) || (data === "chat.*")) || (data === "knowledge_base.*")) || (data === "document.*")) || (data === "product.*")) || (data === "price.*")) || (data === "order.*")) || (data === "refund.*")) || (data === "checkout.*")) || (data === "subscription.*")) || (data === "webhook_endpoint.*")) || (data === "webhook_delivery.*")) || (data === "sign_in.created")) || (data === "sign_in.ended")) || (data === "profile.updated")) || (data === "settings.updated")) || (data === "api_key.created")) || (data === "api_key.updated")) || (data === "api_key.rotated")) || (data === "api_key.revoked")) || (data === "user.created")) || (data === "user.updated")) || (data === "user.deleted")) || (data === "project.created")) || (data === "project.updated")) || (data === "project.archived")) || (data === "project.unarchived")) || (data === "project.deleted")) || (data === "project.restored")) || (data === "member.added")) || (data === "member.updated")) || (data === "member.removed")) || (data === "invitation.created")) || (data === "invitation.resent")) || (data === "invitation.revoked")) || (data === "invitation.declined")) || (data === "avatar.updated")) || (data === "avatar.deleted")) || (data === "file.created")) || (data === "file.updated")) || (data === "file.deleted")) || (data === "upload.created")) || (data === "upload.deleted")) || (data === "file_link.created")) || (data === "file_link.revoked")) || (data === "session.created")) || (data === "session.updated")) || (data === "session.deleted")) || (data === "message.updated")) || (data === "chat.completed")) || (data === "chat.failed")) || (data === "chat.canceled")) || (data === "knowledge_base.created")) || (data === "knowledge_base.updated")) || (data === "knowledge_base.deleted")) || (data === "document.created")) || (data === "document.updated")) || (data === "document.ready")) || (data === "document.failed")) || (data === "document.deleted")) || (data === "product.created")) || (data === "product.updated")) || (data === "price.created")) || (data === "price.updated")) || (data === "order.created")) || (data === "order.paid")) || (data === "order.canceled")) || (data === "order.refunded")) || (data === "refund.created")) || (data === "refund.updated")) || (data === "checkout.created")) || (data === "checkout.completed")) || (data === "checkout.expired")) || (data === "subscription.created")) || (data === "subscription.updated")) || (data === "subscription.canceled")) || (data === "webhook_endpoint.created")) || (data === "webhook_endpoint.updated")) || (data === "webhook_endpoint.deleted")) || (data === "webhook_endpoint.secret_rotated")) || (data === "webhook_endpoint.tested")) || (data === "webhook_endpoint.recovered")) || (data === "webhook_endpoint.disabled")) || (data === "webhook_delivery.redelivered"))){
 const err1 = {instancePath,schemaPath:"#/enum",keyword:"enum",params:{allowedValues: schema_spec_EventSelector.enum},message:"must be equal to one of the allowed values"};
 if(vErrors === null){
 vErrors = [err1];
@@ -19405,8 +19939,59 @@ validate_headerStreamEvents.evaluated = {"props":{"last-event-id":true},"dynamic
 })(validators);
 ;(function (exports) {
 
-exports.bodyProfileUpdate = validate_spec_ProfileUpdate;
-const schema_spec_ProfileUpdate = {"type":"object","additionalProperties":false,"properties":{"name":{"$ref":"spec:PersonName"},"bio":{"type":["string","null"],"maxLength":1000},"locale":{"$ref":"spec:Locale"},"timezone":{"$ref":"spec:Timezone"},"metadata":{"$ref":"spec:MetadataUpdate"}},"$id":"spec:ProfileUpdate"};
+exports.bodySignUp = validate_spec_SignUp;
+const schema_spec_SignUp = {"type":"object","additionalProperties":false,"required":["email","name"],"properties":{"email":{"$ref":"spec:Email"},"name":{"$ref":"spec:PersonName"},"password":{"$ref":"spec:Password"}},"$id":"spec:SignUp"};
+const schema_spec_Email = {"type":"string","format":"email","maxLength":254,"$id":"spec:Email"};
+const formats_fef6b18b = formats.email;
+
+function validate_spec_Email(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
+/*# sourceURL="spec:Email" */;
+let vErrors = null;
+let errors = 0;
+const evaluated0 = validate_spec_Email.evaluated;
+if(evaluated0.dynamicProps){
+evaluated0.props = undefined;
+}
+if(evaluated0.dynamicItems){
+evaluated0.items = undefined;
+}
+if(typeof data === "string"){
+if(isLonger(data, 254)){
+const err0 = {instancePath,schemaPath:"#/maxLength",keyword:"maxLength",params:{limit: 254},message:"must NOT have more than 254 characters"};
+if(vErrors === null){
+vErrors = [err0];
+}
+else {
+vErrors.push(err0);
+}
+errors++;
+}
+if(!(formats_fef6b18b(data))){
+const err1 = {instancePath,schemaPath:"#/format",keyword:"format",params:{format: "email"},message:"must match format \""+"email"+"\""};
+if(vErrors === null){
+vErrors = [err1];
+}
+else {
+vErrors.push(err1);
+}
+errors++;
+}
+}
+else {
+const err2 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "string"},message:"must be string"};
+if(vErrors === null){
+vErrors = [err2];
+}
+else {
+vErrors.push(err2);
+}
+errors++;
+}
+validate_spec_Email.errors = vErrors;
+return errors === 0;
+}
+validate_spec_Email.evaluated = {"dynamicProps":false,"dynamicItems":false};
+
 const schema_spec_PersonName = {"type":"string","minLength":1,"maxLength":120,"pattern":"\\S","$id":"spec:PersonName"};
 const pattern_6301c483 = new RegExp("\\S", "u");
 
@@ -19468,6 +20053,1084 @@ return errors === 0;
 }
 validate_spec_PersonName.evaluated = {"dynamicProps":false,"dynamicItems":false};
 
+const schema_spec_Password = {"type":"string","minLength":8,"maxLength":256,"$id":"spec:Password"};
+
+function validate_spec_Password(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
+/*# sourceURL="spec:Password" */;
+let vErrors = null;
+let errors = 0;
+const evaluated0 = validate_spec_Password.evaluated;
+if(evaluated0.dynamicProps){
+evaluated0.props = undefined;
+}
+if(evaluated0.dynamicItems){
+evaluated0.items = undefined;
+}
+if(typeof data === "string"){
+if(isLonger(data, 256)){
+const err0 = {instancePath,schemaPath:"#/maxLength",keyword:"maxLength",params:{limit: 256},message:"must NOT have more than 256 characters"};
+if(vErrors === null){
+vErrors = [err0];
+}
+else {
+vErrors.push(err0);
+}
+errors++;
+}
+if(isShorter(data, 8)){
+const err1 = {instancePath,schemaPath:"#/minLength",keyword:"minLength",params:{limit: 8},message:"must NOT have fewer than 8 characters"};
+if(vErrors === null){
+vErrors = [err1];
+}
+else {
+vErrors.push(err1);
+}
+errors++;
+}
+}
+else {
+const err2 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "string"},message:"must be string"};
+if(vErrors === null){
+vErrors = [err2];
+}
+else {
+vErrors.push(err2);
+}
+errors++;
+}
+validate_spec_Password.errors = vErrors;
+return errors === 0;
+}
+validate_spec_Password.evaluated = {"dynamicProps":false,"dynamicItems":false};
+
+
+function validate_spec_SignUp(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
+/*# sourceURL="spec:SignUp" */;
+let vErrors = null;
+let errors = 0;
+const evaluated0 = validate_spec_SignUp.evaluated;
+if(evaluated0.dynamicProps){
+evaluated0.props = undefined;
+}
+if(evaluated0.dynamicItems){
+evaluated0.items = undefined;
+}
+if(data && typeof data == "object" && !Array.isArray(data)){
+if(data.email === undefined){
+const err0 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "email"},message:"must have required property '"+"email"+"'"};
+if(vErrors === null){
+vErrors = [err0];
+}
+else {
+vErrors.push(err0);
+}
+errors++;
+}
+if(data.name === undefined){
+const err1 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "name"},message:"must have required property '"+"name"+"'"};
+if(vErrors === null){
+vErrors = [err1];
+}
+else {
+vErrors.push(err1);
+}
+errors++;
+}
+for(const key0 in data){
+if(!(((key0 === "email") || (key0 === "name")) || (key0 === "password"))){
+const err2 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties"};
+if(vErrors === null){
+vErrors = [err2];
+}
+else {
+vErrors.push(err2);
+}
+errors++;
+}
+}
+if(data.email !== undefined){
+if(!(validate_spec_Email(data.email, {instancePath:instancePath+"/email",parentData:data,parentDataProperty:"email",rootData,dynamicAnchors}))){
+vErrors = joined(vErrors, validate_spec_Email.errors);
+errors = vErrors.length;
+}
+}
+if(data.name !== undefined){
+if(!(validate_spec_PersonName(data.name, {instancePath:instancePath+"/name",parentData:data,parentDataProperty:"name",rootData,dynamicAnchors}))){
+vErrors = joined(vErrors, validate_spec_PersonName.errors);
+errors = vErrors.length;
+}
+}
+if(data.password !== undefined){
+if(!(validate_spec_Password(data.password, {instancePath:instancePath+"/password",parentData:data,parentDataProperty:"password",rootData,dynamicAnchors}))){
+vErrors = joined(vErrors, validate_spec_Password.errors);
+errors = vErrors.length;
+}
+}
+}
+else {
+const err3 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object"};
+if(vErrors === null){
+vErrors = [err3];
+}
+else {
+vErrors.push(err3);
+}
+errors++;
+}
+validate_spec_SignUp.errors = vErrors;
+return errors === 0;
+}
+validate_spec_SignUp.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
+
+exports.bodyMailedToken = validate_spec_MailedToken;
+const schema_spec_MailedToken = {"type":"object","additionalProperties":false,"required":["token"],"properties":{"token":{"$ref":"spec:OneTimeToken"}},"$id":"spec:MailedToken"};
+const schema_spec_OneTimeToken = {"type":"string","pattern":"^plat_once_[0-9A-Za-z_-]{43}$","$id":"spec:OneTimeToken"};
+const pattern_4dd4fbb3 = new RegExp("^plat_once_[0-9A-Za-z_-]{43}$", "u");
+
+function validate_spec_OneTimeToken(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
+/*# sourceURL="spec:OneTimeToken" */;
+let vErrors = null;
+let errors = 0;
+const evaluated0 = validate_spec_OneTimeToken.evaluated;
+if(evaluated0.dynamicProps){
+evaluated0.props = undefined;
+}
+if(evaluated0.dynamicItems){
+evaluated0.items = undefined;
+}
+if(typeof data === "string"){
+if(!pattern_4dd4fbb3.test(data)){
+const err0 = {instancePath,schemaPath:"#/pattern",keyword:"pattern",params:{pattern: "^plat_once_[0-9A-Za-z_-]{43}$"},message:"must match pattern \""+"^plat_once_[0-9A-Za-z_-]{43}$"+"\""};
+if(vErrors === null){
+vErrors = [err0];
+}
+else {
+vErrors.push(err0);
+}
+errors++;
+}
+}
+else {
+const err1 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "string"},message:"must be string"};
+if(vErrors === null){
+vErrors = [err1];
+}
+else {
+vErrors.push(err1);
+}
+errors++;
+}
+validate_spec_OneTimeToken.errors = vErrors;
+return errors === 0;
+}
+validate_spec_OneTimeToken.evaluated = {"dynamicProps":false,"dynamicItems":false};
+
+
+function validate_spec_MailedToken(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
+/*# sourceURL="spec:MailedToken" */;
+let vErrors = null;
+let errors = 0;
+const evaluated0 = validate_spec_MailedToken.evaluated;
+if(evaluated0.dynamicProps){
+evaluated0.props = undefined;
+}
+if(evaluated0.dynamicItems){
+evaluated0.items = undefined;
+}
+if(data && typeof data == "object" && !Array.isArray(data)){
+if(data.token === undefined){
+const err0 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "token"},message:"must have required property '"+"token"+"'"};
+if(vErrors === null){
+vErrors = [err0];
+}
+else {
+vErrors.push(err0);
+}
+errors++;
+}
+for(const key0 in data){
+if(!(key0 === "token")){
+const err1 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties"};
+if(vErrors === null){
+vErrors = [err1];
+}
+else {
+vErrors.push(err1);
+}
+errors++;
+}
+}
+if(data.token !== undefined){
+if(!(validate_spec_OneTimeToken(data.token, {instancePath:instancePath+"/token",parentData:data,parentDataProperty:"token",rootData,dynamicAnchors}))){
+vErrors = joined(vErrors, validate_spec_OneTimeToken.errors);
+errors = vErrors.length;
+}
+}
+}
+else {
+const err2 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object"};
+if(vErrors === null){
+vErrors = [err2];
+}
+else {
+vErrors.push(err2);
+}
+errors++;
+}
+validate_spec_MailedToken.errors = vErrors;
+return errors === 0;
+}
+validate_spec_MailedToken.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
+
+exports.bodySignIn = validate_spec_SignIn;
+const schema_spec_SignIn = {"allOf":[{"type":"object","required":["method"],"properties":{"method":{"enum":["password","link"]}}},{"if":{"type":"object","required":["method"],"properties":{"method":{"enum":["password"]}}},"then":{"$ref":"spec:PasswordSignIn"}},{"if":{"type":"object","required":["method"],"properties":{"method":{"enum":["link"]}}},"then":{"$ref":"spec:LinkSignIn"}}],"$id":"spec:SignIn"};
+const schema_spec_PasswordSignIn = {"type":"object","additionalProperties":false,"required":["method","email","password"],"properties":{"method":{"type":"string","const":"password"},"email":{"$ref":"spec:Email"},"password":{"type":"string","minLength":1,"maxLength":256}},"$id":"spec:PasswordSignIn"};
+
+function validate_spec_PasswordSignIn(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
+/*# sourceURL="spec:PasswordSignIn" */;
+let vErrors = null;
+let errors = 0;
+const evaluated0 = validate_spec_PasswordSignIn.evaluated;
+if(evaluated0.dynamicProps){
+evaluated0.props = undefined;
+}
+if(evaluated0.dynamicItems){
+evaluated0.items = undefined;
+}
+if(data && typeof data == "object" && !Array.isArray(data)){
+if(data.method === undefined){
+const err0 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "method"},message:"must have required property '"+"method"+"'"};
+if(vErrors === null){
+vErrors = [err0];
+}
+else {
+vErrors.push(err0);
+}
+errors++;
+}
+if(data.email === undefined){
+const err1 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "email"},message:"must have required property '"+"email"+"'"};
+if(vErrors === null){
+vErrors = [err1];
+}
+else {
+vErrors.push(err1);
+}
+errors++;
+}
+if(data.password === undefined){
+const err2 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "password"},message:"must have required property '"+"password"+"'"};
+if(vErrors === null){
+vErrors = [err2];
+}
+else {
+vErrors.push(err2);
+}
+errors++;
+}
+for(const key0 in data){
+if(!(((key0 === "method") || (key0 === "email")) || (key0 === "password"))){
+const err3 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties"};
+if(vErrors === null){
+vErrors = [err3];
+}
+else {
+vErrors.push(err3);
+}
+errors++;
+}
+}
+if(data.method !== undefined){
+let data0 = data.method;
+if(typeof data0 !== "string"){
+const err4 = {instancePath:instancePath+"/method",schemaPath:"#/properties/method/type",keyword:"type",params:{type: "string"},message:"must be string"};
+if(vErrors === null){
+vErrors = [err4];
+}
+else {
+vErrors.push(err4);
+}
+errors++;
+}
+if("password" !== data0){
+const err5 = {instancePath:instancePath+"/method",schemaPath:"#/properties/method/const",keyword:"const",params:{allowedValue: "password"},message:"must be equal to constant"};
+if(vErrors === null){
+vErrors = [err5];
+}
+else {
+vErrors.push(err5);
+}
+errors++;
+}
+}
+if(data.email !== undefined){
+if(!(validate_spec_Email(data.email, {instancePath:instancePath+"/email",parentData:data,parentDataProperty:"email",rootData,dynamicAnchors}))){
+vErrors = joined(vErrors, validate_spec_Email.errors);
+errors = vErrors.length;
+}
+}
+if(data.password !== undefined){
+let data2 = data.password;
+if(typeof data2 === "string"){
+if(isLonger(data2, 256)){
+const err6 = {instancePath:instancePath+"/password",schemaPath:"#/properties/password/maxLength",keyword:"maxLength",params:{limit: 256},message:"must NOT have more than 256 characters"};
+if(vErrors === null){
+vErrors = [err6];
+}
+else {
+vErrors.push(err6);
+}
+errors++;
+}
+if(isShorter(data2, 1)){
+const err7 = {instancePath:instancePath+"/password",schemaPath:"#/properties/password/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters"};
+if(vErrors === null){
+vErrors = [err7];
+}
+else {
+vErrors.push(err7);
+}
+errors++;
+}
+}
+else {
+const err8 = {instancePath:instancePath+"/password",schemaPath:"#/properties/password/type",keyword:"type",params:{type: "string"},message:"must be string"};
+if(vErrors === null){
+vErrors = [err8];
+}
+else {
+vErrors.push(err8);
+}
+errors++;
+}
+}
+}
+else {
+const err9 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object"};
+if(vErrors === null){
+vErrors = [err9];
+}
+else {
+vErrors.push(err9);
+}
+errors++;
+}
+validate_spec_PasswordSignIn.errors = vErrors;
+return errors === 0;
+}
+validate_spec_PasswordSignIn.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
+
+const schema_spec_LinkSignIn = {"type":"object","additionalProperties":false,"required":["method","token"],"properties":{"method":{"type":"string","const":"link"},"token":{"$ref":"spec:OneTimeToken"}},"$id":"spec:LinkSignIn"};
+
+function validate_spec_LinkSignIn(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
+/*# sourceURL="spec:LinkSignIn" */;
+let vErrors = null;
+let errors = 0;
+const evaluated0 = validate_spec_LinkSignIn.evaluated;
+if(evaluated0.dynamicProps){
+evaluated0.props = undefined;
+}
+if(evaluated0.dynamicItems){
+evaluated0.items = undefined;
+}
+if(data && typeof data == "object" && !Array.isArray(data)){
+if(data.method === undefined){
+const err0 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "method"},message:"must have required property '"+"method"+"'"};
+if(vErrors === null){
+vErrors = [err0];
+}
+else {
+vErrors.push(err0);
+}
+errors++;
+}
+if(data.token === undefined){
+const err1 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "token"},message:"must have required property '"+"token"+"'"};
+if(vErrors === null){
+vErrors = [err1];
+}
+else {
+vErrors.push(err1);
+}
+errors++;
+}
+for(const key0 in data){
+if(!((key0 === "method") || (key0 === "token"))){
+const err2 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties"};
+if(vErrors === null){
+vErrors = [err2];
+}
+else {
+vErrors.push(err2);
+}
+errors++;
+}
+}
+if(data.method !== undefined){
+let data0 = data.method;
+if(typeof data0 !== "string"){
+const err3 = {instancePath:instancePath+"/method",schemaPath:"#/properties/method/type",keyword:"type",params:{type: "string"},message:"must be string"};
+if(vErrors === null){
+vErrors = [err3];
+}
+else {
+vErrors.push(err3);
+}
+errors++;
+}
+if("link" !== data0){
+const err4 = {instancePath:instancePath+"/method",schemaPath:"#/properties/method/const",keyword:"const",params:{allowedValue: "link"},message:"must be equal to constant"};
+if(vErrors === null){
+vErrors = [err4];
+}
+else {
+vErrors.push(err4);
+}
+errors++;
+}
+}
+if(data.token !== undefined){
+if(!(validate_spec_OneTimeToken(data.token, {instancePath:instancePath+"/token",parentData:data,parentDataProperty:"token",rootData,dynamicAnchors}))){
+vErrors = joined(vErrors, validate_spec_OneTimeToken.errors);
+errors = vErrors.length;
+}
+}
+}
+else {
+const err5 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object"};
+if(vErrors === null){
+vErrors = [err5];
+}
+else {
+vErrors.push(err5);
+}
+errors++;
+}
+validate_spec_LinkSignIn.errors = vErrors;
+return errors === 0;
+}
+validate_spec_LinkSignIn.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
+
+
+function validate_spec_SignIn(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
+/*# sourceURL="spec:SignIn" */;
+let vErrors = null;
+let errors = 0;
+const evaluated0 = validate_spec_SignIn.evaluated;
+if(evaluated0.dynamicProps){
+evaluated0.props = undefined;
+}
+if(evaluated0.dynamicItems){
+evaluated0.items = undefined;
+}
+if(data && typeof data == "object" && !Array.isArray(data)){
+if(data.method === undefined){
+const err0 = {instancePath,schemaPath:"#/allOf/0/required",keyword:"required",params:{missingProperty: "method"},message:"must have required property '"+"method"+"'"};
+if(vErrors === null){
+vErrors = [err0];
+}
+else {
+vErrors.push(err0);
+}
+errors++;
+}
+if(data.method !== undefined){
+let data0 = data.method;
+if(!((data0 === "password") || (data0 === "link"))){
+const err1 = {instancePath:instancePath+"/method",schemaPath:"#/allOf/0/properties/method/enum",keyword:"enum",params:{allowedValues: schema_spec_SignIn.allOf[0].properties.method.enum},message:"must be equal to one of the allowed values"};
+if(vErrors === null){
+vErrors = [err1];
+}
+else {
+vErrors.push(err1);
+}
+errors++;
+}
+}
+}
+else {
+const err2 = {instancePath,schemaPath:"#/allOf/0/type",keyword:"type",params:{type: "object"},message:"must be object"};
+if(vErrors === null){
+vErrors = [err2];
+}
+else {
+vErrors.push(err2);
+}
+errors++;
+}
+const _errs4 = errors;
+let valid2 = true;
+const _errs5 = errors;
+if(errors === _errs5){
+if(data && typeof data == "object" && !Array.isArray(data)){
+let missing0;
+if((data.method === undefined) && (missing0 = "method")){
+const err3 = {};
+if(vErrors === null){
+vErrors = [err3];
+}
+else {
+vErrors.push(err3);
+}
+errors++;
+}
+else {
+if(data.method !== undefined){
+if(!(data.method === "password")){
+const err4 = {};
+if(vErrors === null){
+vErrors = [err4];
+}
+else {
+vErrors.push(err4);
+}
+errors++;
+}
+}
+}
+}
+else {
+const err5 = {};
+if(vErrors === null){
+vErrors = [err5];
+}
+else {
+vErrors.push(err5);
+}
+errors++;
+}
+}
+var _valid0 = _errs5 === errors;
+errors = _errs4;
+if(vErrors !== null){
+if(_errs4){
+vErrors.length = _errs4;
+}
+else {
+vErrors = null;
+}
+}
+if(_valid0){
+const _errs8 = errors;
+if(!(validate_spec_PasswordSignIn(data, {instancePath,parentData,parentDataProperty,rootData,dynamicAnchors}))){
+vErrors = joined(vErrors, validate_spec_PasswordSignIn.errors);
+errors = vErrors.length;
+}
+var _valid0 = _errs8 === errors;
+valid2 = _valid0;
+if(valid2){
+var props0 = true;
+}
+}
+if(props0 !== true){
+props0 = props0 || {};
+props0.method = true;
+}
+const _errs10 = errors;
+let valid4 = true;
+const _errs11 = errors;
+if(errors === _errs11){
+if(data && typeof data == "object" && !Array.isArray(data)){
+let missing1;
+if((data.method === undefined) && (missing1 = "method")){
+const err6 = {};
+if(vErrors === null){
+vErrors = [err6];
+}
+else {
+vErrors.push(err6);
+}
+errors++;
+}
+else {
+if(data.method !== undefined){
+if(!(data.method === "link")){
+const err7 = {};
+if(vErrors === null){
+vErrors = [err7];
+}
+else {
+vErrors.push(err7);
+}
+errors++;
+}
+}
+}
+}
+else {
+const err8 = {};
+if(vErrors === null){
+vErrors = [err8];
+}
+else {
+vErrors.push(err8);
+}
+errors++;
+}
+}
+var _valid1 = _errs11 === errors;
+errors = _errs10;
+if(vErrors !== null){
+if(_errs10){
+vErrors.length = _errs10;
+}
+else {
+vErrors = null;
+}
+}
+if(_valid1){
+const _errs14 = errors;
+if(!(validate_spec_LinkSignIn(data, {instancePath,parentData,parentDataProperty,rootData,dynamicAnchors}))){
+vErrors = joined(vErrors, validate_spec_LinkSignIn.errors);
+errors = vErrors.length;
+}
+var _valid1 = _errs14 === errors;
+valid4 = _valid1;
+if(valid4){
+var props1 = true;
+}
+}
+if(props0 !== true && props1 !== undefined){
+if(props1 === true){
+props0 = true;
+}
+else {
+props0 = props0 || {};
+Object.assign(props0, props1);
+}
+}
+validate_spec_SignIn.errors = vErrors;
+evaluated0.props = props0;
+return errors === 0;
+}
+validate_spec_SignIn.evaluated = {"dynamicProps":true,"dynamicItems":false};
+
+exports.bodySessionRefresh = validate_spec_SessionRefresh;
+const schema_spec_SessionRefresh = {"type":"object","additionalProperties":false,"required":["refresh_token"],"properties":{"refresh_token":{"$ref":"spec:RefreshToken"}},"$id":"spec:SessionRefresh"};
+const schema_spec_RefreshToken = {"type":"string","maxLength":200,"pattern":"^plat_refresh_[0-9a-z_]+\\.[0-9]+\\.[0-9A-Za-z_-]{43}$","$id":"spec:RefreshToken"};
+const pattern_fc9dc707 = new RegExp("^plat_refresh_[0-9a-z_]+\\.[0-9]+\\.[0-9A-Za-z_-]{43}$", "u");
+
+function validate_spec_RefreshToken(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
+/*# sourceURL="spec:RefreshToken" */;
+let vErrors = null;
+let errors = 0;
+const evaluated0 = validate_spec_RefreshToken.evaluated;
+if(evaluated0.dynamicProps){
+evaluated0.props = undefined;
+}
+if(evaluated0.dynamicItems){
+evaluated0.items = undefined;
+}
+if(typeof data === "string"){
+if(isLonger(data, 200)){
+const err0 = {instancePath,schemaPath:"#/maxLength",keyword:"maxLength",params:{limit: 200},message:"must NOT have more than 200 characters"};
+if(vErrors === null){
+vErrors = [err0];
+}
+else {
+vErrors.push(err0);
+}
+errors++;
+}
+if(!pattern_fc9dc707.test(data)){
+const err1 = {instancePath,schemaPath:"#/pattern",keyword:"pattern",params:{pattern: "^plat_refresh_[0-9a-z_]+\\.[0-9]+\\.[0-9A-Za-z_-]{43}$"},message:"must match pattern \""+"^plat_refresh_[0-9a-z_]+\\.[0-9]+\\.[0-9A-Za-z_-]{43}$"+"\""};
+if(vErrors === null){
+vErrors = [err1];
+}
+else {
+vErrors.push(err1);
+}
+errors++;
+}
+}
+else {
+const err2 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "string"},message:"must be string"};
+if(vErrors === null){
+vErrors = [err2];
+}
+else {
+vErrors.push(err2);
+}
+errors++;
+}
+validate_spec_RefreshToken.errors = vErrors;
+return errors === 0;
+}
+validate_spec_RefreshToken.evaluated = {"dynamicProps":false,"dynamicItems":false};
+
+
+function validate_spec_SessionRefresh(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
+/*# sourceURL="spec:SessionRefresh" */;
+let vErrors = null;
+let errors = 0;
+const evaluated0 = validate_spec_SessionRefresh.evaluated;
+if(evaluated0.dynamicProps){
+evaluated0.props = undefined;
+}
+if(evaluated0.dynamicItems){
+evaluated0.items = undefined;
+}
+if(data && typeof data == "object" && !Array.isArray(data)){
+if(data.refresh_token === undefined){
+const err0 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "refresh_token"},message:"must have required property '"+"refresh_token"+"'"};
+if(vErrors === null){
+vErrors = [err0];
+}
+else {
+vErrors.push(err0);
+}
+errors++;
+}
+for(const key0 in data){
+if(!(key0 === "refresh_token")){
+const err1 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties"};
+if(vErrors === null){
+vErrors = [err1];
+}
+else {
+vErrors.push(err1);
+}
+errors++;
+}
+}
+if(data.refresh_token !== undefined){
+if(!(validate_spec_RefreshToken(data.refresh_token, {instancePath:instancePath+"/refresh_token",parentData:data,parentDataProperty:"refresh_token",rootData,dynamicAnchors}))){
+vErrors = joined(vErrors, validate_spec_RefreshToken.errors);
+errors = vErrors.length;
+}
+}
+}
+else {
+const err2 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object"};
+if(vErrors === null){
+vErrors = [err2];
+}
+else {
+vErrors.push(err2);
+}
+errors++;
+}
+validate_spec_SessionRefresh.errors = vErrors;
+return errors === 0;
+}
+validate_spec_SessionRefresh.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
+
+exports.bodyMailRequest = validate_spec_MailRequest;
+const schema_spec_MailRequest = {"type":"object","additionalProperties":false,"required":["email"],"properties":{"email":{"$ref":"spec:Email"}},"$id":"spec:MailRequest"};
+
+function validate_spec_MailRequest(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
+/*# sourceURL="spec:MailRequest" */;
+let vErrors = null;
+let errors = 0;
+const evaluated0 = validate_spec_MailRequest.evaluated;
+if(evaluated0.dynamicProps){
+evaluated0.props = undefined;
+}
+if(evaluated0.dynamicItems){
+evaluated0.items = undefined;
+}
+if(data && typeof data == "object" && !Array.isArray(data)){
+if(data.email === undefined){
+const err0 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "email"},message:"must have required property '"+"email"+"'"};
+if(vErrors === null){
+vErrors = [err0];
+}
+else {
+vErrors.push(err0);
+}
+errors++;
+}
+for(const key0 in data){
+if(!(key0 === "email")){
+const err1 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties"};
+if(vErrors === null){
+vErrors = [err1];
+}
+else {
+vErrors.push(err1);
+}
+errors++;
+}
+}
+if(data.email !== undefined){
+if(!(validate_spec_Email(data.email, {instancePath:instancePath+"/email",parentData:data,parentDataProperty:"email",rootData,dynamicAnchors}))){
+vErrors = joined(vErrors, validate_spec_Email.errors);
+errors = vErrors.length;
+}
+}
+}
+else {
+const err2 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object"};
+if(vErrors === null){
+vErrors = [err2];
+}
+else {
+vErrors.push(err2);
+}
+errors++;
+}
+validate_spec_MailRequest.errors = vErrors;
+return errors === 0;
+}
+validate_spec_MailRequest.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
+
+exports.bodyPasswordReset = validate_spec_PasswordReset;
+const schema_spec_PasswordReset = {"type":"object","additionalProperties":false,"required":["token","password"],"properties":{"token":{"$ref":"spec:OneTimeToken"},"password":{"$ref":"spec:Password"}},"$id":"spec:PasswordReset"};
+
+function validate_spec_PasswordReset(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
+/*# sourceURL="spec:PasswordReset" */;
+let vErrors = null;
+let errors = 0;
+const evaluated0 = validate_spec_PasswordReset.evaluated;
+if(evaluated0.dynamicProps){
+evaluated0.props = undefined;
+}
+if(evaluated0.dynamicItems){
+evaluated0.items = undefined;
+}
+if(data && typeof data == "object" && !Array.isArray(data)){
+if(data.token === undefined){
+const err0 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "token"},message:"must have required property '"+"token"+"'"};
+if(vErrors === null){
+vErrors = [err0];
+}
+else {
+vErrors.push(err0);
+}
+errors++;
+}
+if(data.password === undefined){
+const err1 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "password"},message:"must have required property '"+"password"+"'"};
+if(vErrors === null){
+vErrors = [err1];
+}
+else {
+vErrors.push(err1);
+}
+errors++;
+}
+for(const key0 in data){
+if(!((key0 === "token") || (key0 === "password"))){
+const err2 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties"};
+if(vErrors === null){
+vErrors = [err2];
+}
+else {
+vErrors.push(err2);
+}
+errors++;
+}
+}
+if(data.token !== undefined){
+if(!(validate_spec_OneTimeToken(data.token, {instancePath:instancePath+"/token",parentData:data,parentDataProperty:"token",rootData,dynamicAnchors}))){
+vErrors = joined(vErrors, validate_spec_OneTimeToken.errors);
+errors = vErrors.length;
+}
+}
+if(data.password !== undefined){
+if(!(validate_spec_Password(data.password, {instancePath:instancePath+"/password",parentData:data,parentDataProperty:"password",rootData,dynamicAnchors}))){
+vErrors = joined(vErrors, validate_spec_Password.errors);
+errors = vErrors.length;
+}
+}
+}
+else {
+const err3 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object"};
+if(vErrors === null){
+vErrors = [err3];
+}
+else {
+vErrors.push(err3);
+}
+errors++;
+}
+validate_spec_PasswordReset.errors = vErrors;
+return errors === 0;
+}
+validate_spec_PasswordReset.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
+
+exports.bodyPasswordChange = validate_spec_PasswordChange;
+const schema_spec_PasswordChange = {"type":"object","additionalProperties":false,"required":["password"],"properties":{"password":{"$ref":"spec:Password"},"current_password":{"$ref":"spec:CurrentPassword"}},"$id":"spec:PasswordChange"};
+const schema_spec_CurrentPassword = {"type":"string","minLength":1,"maxLength":256,"$id":"spec:CurrentPassword"};
+
+function validate_spec_CurrentPassword(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
+/*# sourceURL="spec:CurrentPassword" */;
+let vErrors = null;
+let errors = 0;
+const evaluated0 = validate_spec_CurrentPassword.evaluated;
+if(evaluated0.dynamicProps){
+evaluated0.props = undefined;
+}
+if(evaluated0.dynamicItems){
+evaluated0.items = undefined;
+}
+if(typeof data === "string"){
+if(isLonger(data, 256)){
+const err0 = {instancePath,schemaPath:"#/maxLength",keyword:"maxLength",params:{limit: 256},message:"must NOT have more than 256 characters"};
+if(vErrors === null){
+vErrors = [err0];
+}
+else {
+vErrors.push(err0);
+}
+errors++;
+}
+if(isShorter(data, 1)){
+const err1 = {instancePath,schemaPath:"#/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters"};
+if(vErrors === null){
+vErrors = [err1];
+}
+else {
+vErrors.push(err1);
+}
+errors++;
+}
+}
+else {
+const err2 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "string"},message:"must be string"};
+if(vErrors === null){
+vErrors = [err2];
+}
+else {
+vErrors.push(err2);
+}
+errors++;
+}
+validate_spec_CurrentPassword.errors = vErrors;
+return errors === 0;
+}
+validate_spec_CurrentPassword.evaluated = {"dynamicProps":false,"dynamicItems":false};
+
+
+function validate_spec_PasswordChange(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
+/*# sourceURL="spec:PasswordChange" */;
+let vErrors = null;
+let errors = 0;
+const evaluated0 = validate_spec_PasswordChange.evaluated;
+if(evaluated0.dynamicProps){
+evaluated0.props = undefined;
+}
+if(evaluated0.dynamicItems){
+evaluated0.items = undefined;
+}
+if(data && typeof data == "object" && !Array.isArray(data)){
+if(data.password === undefined){
+const err0 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "password"},message:"must have required property '"+"password"+"'"};
+if(vErrors === null){
+vErrors = [err0];
+}
+else {
+vErrors.push(err0);
+}
+errors++;
+}
+for(const key0 in data){
+if(!((key0 === "password") || (key0 === "current_password"))){
+const err1 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties"};
+if(vErrors === null){
+vErrors = [err1];
+}
+else {
+vErrors.push(err1);
+}
+errors++;
+}
+}
+if(data.password !== undefined){
+if(!(validate_spec_Password(data.password, {instancePath:instancePath+"/password",parentData:data,parentDataProperty:"password",rootData,dynamicAnchors}))){
+vErrors = joined(vErrors, validate_spec_Password.errors);
+errors = vErrors.length;
+}
+}
+if(data.current_password !== undefined){
+if(!(validate_spec_CurrentPassword(data.current_password, {instancePath:instancePath+"/current_password",parentData:data,parentDataProperty:"current_password",rootData,dynamicAnchors}))){
+vErrors = joined(vErrors, validate_spec_CurrentPassword.errors);
+errors = vErrors.length;
+}
+}
+}
+else {
+const err2 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object"};
+if(vErrors === null){
+vErrors = [err2];
+}
+else {
+vErrors.push(err2);
+}
+errors++;
+}
+validate_spec_PasswordChange.errors = vErrors;
+return errors === 0;
+}
+validate_spec_PasswordChange.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
+
+exports.bodyEmailChange = validate_spec_EmailChange;
+const schema_spec_EmailChange = {"type":"object","additionalProperties":false,"required":["email"],"properties":{"email":{"$ref":"spec:Email"},"current_password":{"$ref":"spec:CurrentPassword"}},"$id":"spec:EmailChange"};
+
+function validate_spec_EmailChange(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
+/*# sourceURL="spec:EmailChange" */;
+let vErrors = null;
+let errors = 0;
+const evaluated0 = validate_spec_EmailChange.evaluated;
+if(evaluated0.dynamicProps){
+evaluated0.props = undefined;
+}
+if(evaluated0.dynamicItems){
+evaluated0.items = undefined;
+}
+if(data && typeof data == "object" && !Array.isArray(data)){
+if(data.email === undefined){
+const err0 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "email"},message:"must have required property '"+"email"+"'"};
+if(vErrors === null){
+vErrors = [err0];
+}
+else {
+vErrors.push(err0);
+}
+errors++;
+}
+for(const key0 in data){
+if(!((key0 === "email") || (key0 === "current_password"))){
+const err1 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties"};
+if(vErrors === null){
+vErrors = [err1];
+}
+else {
+vErrors.push(err1);
+}
+errors++;
+}
+}
+if(data.email !== undefined){
+if(!(validate_spec_Email(data.email, {instancePath:instancePath+"/email",parentData:data,parentDataProperty:"email",rootData,dynamicAnchors}))){
+vErrors = joined(vErrors, validate_spec_Email.errors);
+errors = vErrors.length;
+}
+}
+if(data.current_password !== undefined){
+if(!(validate_spec_CurrentPassword(data.current_password, {instancePath:instancePath+"/current_password",parentData:data,parentDataProperty:"current_password",rootData,dynamicAnchors}))){
+vErrors = joined(vErrors, validate_spec_CurrentPassword.errors);
+errors = vErrors.length;
+}
+}
+}
+else {
+const err2 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object"};
+if(vErrors === null){
+vErrors = [err2];
+}
+else {
+vErrors.push(err2);
+}
+errors++;
+}
+validate_spec_EmailChange.errors = vErrors;
+return errors === 0;
+}
+validate_spec_EmailChange.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
+
+exports.bodyProfileUpdate = validate_spec_ProfileUpdate;
+const schema_spec_ProfileUpdate = {"type":"object","additionalProperties":false,"properties":{"name":{"$ref":"spec:PersonName"},"bio":{"type":["string","null"],"maxLength":1000},"locale":{"$ref":"spec:Locale"},"timezone":{"$ref":"spec:Timezone"},"metadata":{"$ref":"spec:MetadataUpdate"}},"$id":"spec:ProfileUpdate"};
 const schema_spec_Locale = {"type":"string","pattern":"^[a-z]{2,3}(-[A-Z][a-z]{3})?(-([A-Z]{2}|[0-9]{3}))?$","x-pattern-says":"a language tag such as en or pt-BR","$id":"spec:Locale"};
 const pattern_f1009f85 = new RegExp("^[a-z]{2,3}(-[A-Z][a-z]{3})?(-([A-Z]{2}|[0-9]{3}))?$", "u");
 
@@ -21038,57 +22701,6 @@ validate_spec_ApiKeyRotate.evaluated = {"props":true,"dynamicProps":false,"dynam
 
 exports.bodyUserCreate = validate_spec_UserCreate;
 const schema_spec_UserCreate = {"type":"object","additionalProperties":false,"required":["email","name"],"properties":{"email":{"$ref":"spec:Email"},"email_verified":{"type":"boolean","default":true},"name":{"$ref":"spec:PersonName"},"bio":{"type":["string","null"],"maxLength":1000},"locale":{"$ref":"spec:Locale"},"timezone":{"$ref":"spec:Timezone"},"role":{"type":"string","enum":["user","admin"],"default":"user"},"metadata":{"$ref":"spec:Metadata"}},"$id":"spec:UserCreate"};
-const schema_spec_Email = {"type":"string","format":"email","maxLength":254,"$id":"spec:Email"};
-const formats_fef6b18b = formats.email;
-
-function validate_spec_Email(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
-/*# sourceURL="spec:Email" */;
-let vErrors = null;
-let errors = 0;
-const evaluated0 = validate_spec_Email.evaluated;
-if(evaluated0.dynamicProps){
-evaluated0.props = undefined;
-}
-if(evaluated0.dynamicItems){
-evaluated0.items = undefined;
-}
-if(typeof data === "string"){
-if(isLonger(data, 254)){
-const err0 = {instancePath,schemaPath:"#/maxLength",keyword:"maxLength",params:{limit: 254},message:"must NOT have more than 254 characters"};
-if(vErrors === null){
-vErrors = [err0];
-}
-else {
-vErrors.push(err0);
-}
-errors++;
-}
-if(!(formats_fef6b18b(data))){
-const err1 = {instancePath,schemaPath:"#/format",keyword:"format",params:{format: "email"},message:"must match format \""+"email"+"\""};
-if(vErrors === null){
-vErrors = [err1];
-}
-else {
-vErrors.push(err1);
-}
-errors++;
-}
-}
-else {
-const err2 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "string"},message:"must be string"};
-if(vErrors === null){
-vErrors = [err2];
-}
-else {
-vErrors.push(err2);
-}
-errors++;
-}
-validate_spec_Email.errors = vErrors;
-return errors === 0;
-}
-validate_spec_Email.evaluated = {"dynamicProps":false,"dynamicItems":false};
-
 
 function validate_spec_UserCreate(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
 /*# sourceURL="spec:UserCreate" */;
@@ -27421,7 +29033,7 @@ return errors === 0;
 validate_spec_WebhookUrl.evaluated = {"dynamicProps":false,"dynamicItems":false};
 
 const schema_spec_EventSelectors = {"type":"array","minItems":1,"maxItems":100,"if":{"maxItems":100},"then":{"items":{"$ref":"spec:EventSelector"},"uniqueItems":true},"$id":"spec:EventSelectors"};
-const schema_spec_EventSelector = {"type":"string","enum":["*","profile.*","settings.*","api_key.*","user.*","project.*","member.*","invitation.*","avatar.*","file.*","upload.*","file_link.*","session.*","message.*","chat.*","knowledge_base.*","document.*","product.*","price.*","order.*","refund.*","checkout.*","subscription.*","webhook_endpoint.*","webhook_delivery.*","profile.updated","settings.updated","api_key.created","api_key.updated","api_key.rotated","api_key.revoked","user.created","user.updated","user.deleted","project.created","project.updated","project.archived","project.unarchived","project.deleted","project.restored","member.added","member.updated","member.removed","invitation.created","invitation.resent","invitation.revoked","invitation.declined","avatar.updated","avatar.deleted","file.created","file.updated","file.deleted","upload.created","upload.deleted","file_link.created","file_link.revoked","session.created","session.updated","session.deleted","message.updated","chat.completed","chat.failed","chat.canceled","knowledge_base.created","knowledge_base.updated","knowledge_base.deleted","document.created","document.updated","document.ready","document.failed","document.deleted","product.created","product.updated","price.created","price.updated","order.created","order.paid","order.canceled","order.refunded","refund.created","refund.updated","checkout.created","checkout.completed","checkout.expired","subscription.created","subscription.updated","subscription.canceled","webhook_endpoint.created","webhook_endpoint.updated","webhook_endpoint.deleted","webhook_endpoint.secret_rotated","webhook_endpoint.tested","webhook_endpoint.recovered","webhook_endpoint.disabled","webhook_delivery.redelivered"],"$id":"spec:EventSelector"};
+const schema_spec_EventSelector = {"type":"string","enum":["*","sign_in.*","profile.*","settings.*","api_key.*","user.*","project.*","member.*","invitation.*","avatar.*","file.*","upload.*","file_link.*","session.*","message.*","chat.*","knowledge_base.*","document.*","product.*","price.*","order.*","refund.*","checkout.*","subscription.*","webhook_endpoint.*","webhook_delivery.*","sign_in.created","sign_in.ended","profile.updated","settings.updated","api_key.created","api_key.updated","api_key.rotated","api_key.revoked","user.created","user.updated","user.deleted","project.created","project.updated","project.archived","project.unarchived","project.deleted","project.restored","member.added","member.updated","member.removed","invitation.created","invitation.resent","invitation.revoked","invitation.declined","avatar.updated","avatar.deleted","file.created","file.updated","file.deleted","upload.created","upload.deleted","file_link.created","file_link.revoked","session.created","session.updated","session.deleted","message.updated","chat.completed","chat.failed","chat.canceled","knowledge_base.created","knowledge_base.updated","knowledge_base.deleted","document.created","document.updated","document.ready","document.failed","document.deleted","product.created","product.updated","price.created","price.updated","order.created","order.paid","order.canceled","order.refunded","refund.created","refund.updated","checkout.created","checkout.completed","checkout.expired","subscription.created","subscription.updated","subscription.canceled","webhook_endpoint.created","webhook_endpoint.updated","webhook_endpoint.deleted","webhook_endpoint.secret_rotated","webhook_endpoint.tested","webhook_endpoint.recovered","webhook_endpoint.disabled","webhook_delivery.redelivered"],"$id":"spec:EventSelector"};
 
 function validate_spec_EventSelector(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
 /*# sourceURL="spec:EventSelector" */;
@@ -27444,7 +29056,7 @@ vErrors.push(err0);
 }
 errors++;
 }
-if(!(((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((data === "*") || (data === "profile.*")) || (data === "settings.*")) || (data === "api_key.*")) || (data === "user.*")) || (data === "project.*")) || (data === "member.*")) || (data === "invitation.*")) || (data === "avatar.*")) || (data === "file.*")) || (data === "upload.*")) || (data === "file_link.*")) || (data === "session.*")) || (data === "message.*")) || (data === "chat.*")) || (data === "knowledge_base.*")) || (data === "document.*")) || (data === "product.*")) || (data === "price.*")) || (data === "order.*")) || (data === "refund.*")) || (data === "checkout.*")) || (data === "subscription.*")) || (data === "webhook_endpoint.*")) || (data === "webhook_delivery.*")) || (data === "profile.updated")) || (data === "settings.updated")) || (data === "api_key.created")) || (data === "api_key.updated")) || (data === "api_key.rotated")) || (data === "api_key.revoked")) || (data === "user.created")) || (data === "user.updated")) || (data === "user.deleted")) || (data === "project.created")) || (data === "project.updated")) || (data === "project.archived")) || (data === "project.unarchived")) || (data === "project.deleted")) || (data === "project.restored")) || (data === "member.added")) || (data === "member.updated")) || (data === "member.removed")) || (data === "invitation.created")) || (data === "invitation.resent")) || (data === "invitation.revoked")) || (data === "invitation.declined")) || (data === "avatar.updated")) || (data === "avatar.deleted")) || (data === "file.created")) || (data === "file.updated")) || (data === "file.deleted")) || (data === "upload.created")) || (data === "upload.deleted")) || (data === "file_link.created")) || (data === "file_link.revoked")) || (data === "session.created")) || (data === "session.updated")) || (data === "session.deleted")) || (data === "message.updated")) || (data === "chat.completed")) || (data === "chat.failed")) || (data === "chat.canceled")) || (data === "knowledge_base.created")) || (data === "knowledge_base.updated")) || (data === "knowledge_base.deleted")) || (data === "document.created")) || (data === "document.updated")) || (data === "document.ready")) || (data === "document.failed")) || (data === "document.deleted")) || (data === "product.created")) || (data === "product.updated")) || (data === "price.created")) || (data === "price.updated")) || (data === "order.created")) || (data === "order.paid")) || (data === "order.canceled")) || (data === "order.refunded")) || (data === "refund.created")) || (data === "refund.updated")) || (data === "checkout.created")) || (data === "checkout.completed")) || (data === "checkout.expired")) || (data === "subscription.created")) || (data === "subscription.updated")) || (data === "subscription.canceled")) || (data === "webhook_endpoint.created")) || (data === "webhook_endpoint.updated")) || (data === "webhook_endpoint.deleted")) || (data === "webhook_endpoint.secret_rotated")) || (data === "webhook_endpoint.tested")) || (data === "webhook_endpoint.recovered")) || (data === "webhook_endpoint.disabled")) || (data === "webhook_delivery.redelivered"))){
+if(!((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((data === "*") || (data === "sign_in.*")) || (data === "profile.*")) || (data === "settings.*")) || (data === "api_key.*")) || (data === "user.*")) || (data === "project.*")) || (data === "member.*")) || (data === "invitation.*")) || (data === "avatar.*")) || (data === "file.*")) || (data === "upload.*")) || (data === "file_link.*")) || (data === "session.*")) || (data === "message.*")) || (data === "chat.*")) || (data === "knowledge_base.*")) || (data === "document.*")) || (data === "product.*")) || (data === "price.*")) || (data === "order.*")) || (data === "refund.*")) || (data === "checkout.*")) || (data === "subscription.*")) || (data === "webhook_endpoint.*")) || (data === "webhook_delivery.*")) || (data === "sign_in.created")) || (data === "sign_in.ended")) || (data === "profile.updated")) || (data === "settings.updated")) || (data === "api_key.created")) || (data === "api_key.updated")) || (data === "api_key.rotated")) || (data === "api_key.revoked")) || (data === "user.created")) || (data === "user.updated")) || (data === "user.deleted")) || (data === "project.created")) || (data === "project.updated")) || (data === "project.archived")) || (data === "project.unarchived")) || (data === "project.deleted")) || (data === "project.restored")) || (data === "member.added")) || (data === "member.updated")) || (data === "member.removed")) || (data === "invitation.created")) || (data === "invitation.resent")) || (data === "invitation.revoked")) || (data === "invitation.declined")) || (data === "avatar.updated")) || (data === "avatar.deleted")) || (data === "file.created")) || (data === "file.updated")) || (data === "file.deleted")) || (data === "upload.created")) || (data === "upload.deleted")) || (data === "file_link.created")) || (data === "file_link.revoked")) || (data === "session.created")) || (data === "session.updated")) || (data === "session.deleted")) || (data === "message.updated")) || (data === "chat.completed")) || (data === "chat.failed")) || (data === "chat.canceled")) || (data === "knowledge_base.created")) || (data === "knowledge_base.updated")) || (data === "knowledge_base.deleted")) || (data === "document.created")) || (data === "document.updated")) || (data === "document.ready")) || (data === "document.failed")) || (data === "document.deleted")) || (data === "product.created")) || (data === "product.updated")) || (data === "price.created")) || (data === "price.updated")) || (data === "order.created")) || (data === "order.paid")) || (data === "order.canceled")) || (data === "order.refunded")) || (data === "refund.created")) || (data === "refund.updated")) || (data === "checkout.created")) || (data === "checkout.completed")) || (data === "checkout.expired")) || (data === "subscription.created")) || (data === "subscription.updated")) || (data === "subscription.canceled")) || (data === "webhook_endpoint.created")) || (data === "webhook_endpoint.updated")) || (data === "webhook_endpoint.deleted")) || (data === "webhook_endpoint.secret_rotated")) || (data === "webhook_endpoint.tested")) || (data === "webhook_endpoint.recovered")) || (data === "webhook_endpoint.disabled")) || (data === "webhook_delivery.redelivered"))){
 const err1 = {instancePath,schemaPath:"#/enum",keyword:"enum",params:{allowedValues: schema_spec_EventSelector.enum},message:"must be equal to one of the allowed values"};
 if(vErrors === null){
 vErrors = [err1];

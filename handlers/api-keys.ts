@@ -29,7 +29,7 @@ export const apiKeys = {
 
   async createApiKey({ principal, body }, { db, config, events }) {
     const { name, scopes, metadata, project_ids: projectIds = null } = body
-    const { userId, keyId: createdByKey, networks } = principal
+    const { type, userId, keyId, networks } = principal
     const { allowed_addresses: allowedAddresses = networks && [...networks.texts] } = body
     requireNetworks(allowedAddresses ?? [])
     const asked = parseExpiresAt(body.expires_at)
@@ -42,7 +42,7 @@ export const apiKeys = {
       allowedAddresses,
       expiresAt,
       metadata,
-      createdByKey,
+      createdByKey: type === 'api_key' ? keyId : null,
     }
     requireGrantable(principal, fields)
     return await db.transaction(async (tx) => {

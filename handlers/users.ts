@@ -3,7 +3,8 @@ import { changesOf } from '../infra/changes.ts'
 import type { Handlers } from '../services/handler.ts'
 import { notFound } from '../infra/errors.ts'
 import { deleteUser } from '../services/delete-user.ts'
-import { defaultScopes, insertApiKey } from '../services/users/api-keys.ts'
+import { insertApiKey } from '../services/users/api-keys.ts'
+import { defaultScopes } from '../services/users/scopes.ts'
 import {
   insertUser,
   listUsers,

@@ -12,7 +12,16 @@ export interface Problem {
   message: string
   location: Location
 }
-export type Reason = 'missing' | 'malformed' | 'unknown' | 'expired' | 'revoked' | 'disabled'
+export type Reason =
+  | 'missing'
+  | 'malformed'
+  | 'unknown'
+  | 'expired'
+  | 'revoked'
+  | 'disabled'
+  | 'credentials'
+  | 'reused'
+
 
 export interface Details {
   field?: string
@@ -72,11 +81,14 @@ export function invalidHeader(field: string, constraint: string, message: string
 const authenticationErrors: Record<Reason, string> = {
   missing: 'An API key is required: Authorization: Bearer <API_KEY>.',
   malformed:
-    'Invalid API key: send Authorization: Bearer plat_live_… or plat_test_…, complete and unchanged.',
+    'Invalid API key: send Authorization: Bearer plat_live_…, plat_test_… or plat_access_…, complete and ' +
+    'unchanged.',
   unknown: 'Unknown API key.',
   expired: 'The API key has expired.',
   revoked: 'The API key was revoked.',
   disabled: 'The owner of the API key is disabled.',
+  credentials: 'The email address or the password is wrong.',
+  reused: 'The refresh token was used before. The session has ended: sign in again.',
 }
 
 export function unauthorized(reason: Reason, message = authenticationErrors[reason]): ApiError {

@@ -12,6 +12,10 @@ export interface FairSemaphoreOptions {
   maxWaitMs: number
   /** What the tasks are, for error messages. */
   name: string
+  /**
+   * Milliseconds until the next waiting task of the user may start, after a task of so many. Default: at once.
+   */
+  restAfter?: (milliseconds: number) => number
 }
 
 type Start = () => void
@@ -35,12 +39,23 @@ export class FairSemaphore {
   async run<T>(user: string, work: () => Promise<T>, signal?: AbortSignal): Promise<T> {
     if (!this.#hasSpace(user)) await this.#wait(user, signal)
     else this.#count(user, 1)
+    const startedAt = performance.now()
     try {
       return await work()
     } finally {
-      this.#count(user, -1)
-      this.#startNext()
+      const rest = this.#waitingOf(user) === 0 ? 0 : this.#restAfter(performance.now() - startedAt)
+      if (rest > 0) setTimeout(() => this.#end(user), rest)
+      else this.#end(user)
     }
+  }
+
+  #restAfter(milliseconds: number): number {
+    return this.#options.restAfter?.(milliseconds) ?? 0
+  }
+
+  #end(user: string): void {
+    this.#count(user, -1)
+    this.#startNext()
   }
 
   /**
@@ -48,9 +63,8 @@ export class FairSemaphore {
    * maximum wait for another turn the task goes on without one.
    */
   async leave<T>(user: string, work: () => Promise<T>): Promise<T> {
-    this.#count(user, -1)
     this.#away.add(user)
-    this.#startNext()
+    this.#end(user)
     try {
       return await work()
     } finally {

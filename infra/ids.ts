@@ -12,6 +12,8 @@ export type IdPrefix =
   | 'mem'
   | 'inv'
   | 'key'
+  | 'ses'
+  | 'mail'
   | 'arq'
   | 'evt'
   | 'whe'

@@ -18,6 +18,9 @@ import { storageRetentionTasks } from './storage/retention.ts'
 import type { SweepLog } from './storage/sweep.ts'
 import { surplusRequestTasks, usageRetentionTasks } from './usage/usage.ts'
 import { encryptAllSecrets } from './webhooks/secrets.ts'
+import { mailQueue } from './mail/mails.ts'
+import { createMailWorker } from './mail/worker.ts'
+import { signInRetentionTasks } from './auth/retention.ts'
 import { deliveryQueue, WebhookWorker } from './webhooks/worker.ts'
 
 export interface BackgroundWorkers {
@@ -54,6 +57,8 @@ export async function startBackgroundWorkers(
     jobs,
     storage,
     providers,
+    mails,
+    mailTransport,
   } = services
   const drainTimeoutMs = Math.min(5_000, config.shutdownTimeout * 1000)
   const webhookWorker = new WebhookWorker({
@@ -96,9 +101,21 @@ export async function startBackgroundWorkers(
           drainTimeoutMs,
         })
   const stripeWorkers = stripeWorker === null ? [] : [stripeWorker]
-  const outwardWorkers = [webhookWorker, documentWorker, paymentWorker, ...stripeWorkers]
+  const mailWorker = createMailWorker({
+    database,
+    mails,
+    cipher,
+    transport: mailTransport,
+    signUp: config.signUp,
+    page: config.signInUrl,
+    onError,
+    interval,
+    drainTimeoutMs,
+  })
+  const outwardWorkers = [webhookWorker, documentWorker, paymentWorker, mailWorker, ...stripeWorkers]
   jobs.onAdded(deliveryQueue.name, webhookWorker.wake)
   jobs.onAdded(documentQueue.name, documentWorker.wake)
+  jobs.onAdded(mailQueue.name, mailWorker.wake)
   if (stripeWorker !== null) jobs.onAdded(gatewayQueue.name, stripeWorker.wake)
   await jobs.supervise()
   const outward = await startWhenConfirmed(database, outwardWorkers, { onError, log })
@@ -183,6 +200,7 @@ function startRetentionRounds(
       ...chatRetentionTasks(),
       ...stripeEventRetentionTasks(),
       ...usageRetentionTasks({ days: config.requestRetentionDays }),
+      ...signInRetentionTasks(),
     ],
     onError,
   })

@@ -54,6 +54,10 @@ export async function deleteUser(
   await tx.prisma.invitation.deleteMany({ where: { OR: [{ email: row.email! }, { userId: id }] } })
   await tx.prisma.idempotencyRecord.deleteMany({ where: { ownerId: id } })
   await tx.prisma.apiKey.deleteMany({ where: { userId: id } })
+  await tx.prisma.signIn.deleteMany({ where: { userId: id } })
+  await tx.prisma.userPassword.deleteMany({ where: { userId: id } })
+  await tx.prisma.oneTimeToken.deleteMany({ where: { OR: [{ email: row.email! }, { userId: id }] } })
+  await tx.prisma.mail.deleteMany({ where: { OR: [{ recipient: row.email! }, { userId: id }] } })
   await tx.prisma.apiRequest.deleteMany({ where: { userId: id } })
   await tx.prisma.usageDay.deleteMany({ where: { userId: id } })
   await tx.prisma.webhookEndpoint.updateMany({

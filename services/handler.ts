@@ -116,6 +116,8 @@ export interface Request<Id extends OperationId> {
     : Id extends KeyOptionalOperationId
       ? Principal | null
       : Principal
+  /** The address of the client. */
+  ip: string
   /** Digests of the Idempotency-Key and of the body; null unless the operation has `handlesIdempotency`. */
   idempotency: IdempotencyFingerprint | null
   /** Aborts when the client disconnects before it has the response. */

@@ -15,6 +15,8 @@ import { requireMonths } from './events/retention.ts'
 import { deliveryQueue } from './webhooks/worker.ts'
 import { documentQueue } from './ai/knowledge/worker.ts'
 import { gatewayQueue } from './payments/stripe/worker.ts'
+import { mailQueue, type MailJob, type Mails } from './mail/mails.ts'
+import { createTransport, type MailTransport } from './mail/transport.ts'
 import { type Queue, createJobQueues, type JobQueues, type QueueOptions } from '../infra/jobs/queue.ts'
 import { createLastUsed, type LastUsed } from './users/key-last-used.ts'
 import { RequestRecorder } from './usage/recorder.ts'
@@ -47,7 +49,7 @@ function searchConnections(poolSize: number): number {
 }
 
 /** Every job queue that the services use. */
-export const jobQueues: QueueOptions[] = [deliveryQueue, documentQueue, gatewayQueue]
+export const jobQueues: QueueOptions[] = [deliveryQueue, documentQueue, gatewayQueue, mailQueue]
 
 /** The services that handlers and background workers use. */
 export interface Services {
@@ -71,6 +73,10 @@ export interface Services {
   eventCursors: () => Promise<EventCursors>
   eventStreams: EventStreams
   webhookClient: WebhookClient
+  /** The queue of e-mails. */
+  mails: Mails
+  /** Null without SMTP_URL: e-mails stay in the outbox. */
+  mailTransport: MailTransport | null
   /** Encrypts the secrets that the database must give back. */
   cipher: Cipher
   storage: Storage
@@ -131,12 +137,14 @@ export function createServices({
       ? openListener()
       : new NatsBus({ database, url: config.busUrl, leadership, openListener, channels, onError })
   const readReplica = openReadReplica(config, { database, listener, onError })
-  const principals = createPrincipals(database, listener)
+  const principals = createPrincipals(database, listener, cipher)
   const lastUsed = createLastUsed(database, { onError })
   const requestRecorder = new RequestRecorder(database, { interval: recordInterval, onError })
   const jobs = createJobQueues({ database, listener, onError })
   const deliveries = jobs.queue<DeliveryJob>(deliveryQueue)
   const documents = jobs.queue<ParsingJob>(documentQueue)
+  const mails = jobs.queue<MailJob>(mailQueue)
+  const mailTransport = createTransport(config.smtpUrl, config.mailFrom)
   const eventCursors = createEventCursors(database)
   const eventStreams = new EventStreams({
     db: database,
@@ -197,6 +205,8 @@ export function createServices({
     eventCursors,
     eventStreams,
     webhookClient,
+    mails,
+    mailTransport,
     cipher,
     storage,
     openUploads: new OpenCounts('uploads', config.uploadsPerUser),
@@ -224,6 +234,7 @@ export function createServices({
       await providers.close()
       await listener.close()
       await webhookClient.close()
+      await mailTransport?.close()
       gateways.stripe?.disconnect()
       await storage.close()
       await jobs.close()

@@ -5,7 +5,7 @@ import type { OperationInfo } from '../../infra/contract/operation.ts'
 import { ApiError } from '../../infra/errors.ts'
 import { addressRefusalOf, refusalOf, type Principal } from '../../services/users/authentication.ts'
 import type { Services } from '../../services/services.ts'
-import { networkOf } from './client-ip.ts'
+import { networkOf } from '../../infra/network.ts'
 import { countRequest, requireAllowed, type RateLimits } from './rate-limit.ts'
 import { recordAtEnd } from './recorded-request.ts'
 

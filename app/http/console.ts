@@ -6,7 +6,7 @@ import { hash } from 'node:crypto'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { html } from '../../infra/html/html.ts'
 import { Lazy } from '../../infra/lazy.ts'
-import { networkOf } from './client-ip.ts'
+import { networkOf } from '../../infra/network.ts'
 import { countRequest, type RateLimits } from './rate-limit.ts'
 import { sendStatic, staticContent, type StaticContent } from './static-content.ts'
 

@@ -3,47 +3,52 @@
 // early waits, and is not refused.
 import { setTimeout as sleep } from 'node:timers/promises'
 
-/** Requests of a client that start at once. */
-const burst = 12
+/** Requests of a client that start at once: fewer of the policies whose requests cost more. */
+const burstOf = (limitPerMinute: number): number => Math.min(12, Math.max(2, Math.floor(limitPerMinute / 20)))
 /** The rate lets a client use its limit of a minute in so many seconds. */
 const spreadSeconds = 6
+
+/** Milliseconds between two looks for clients that need no entry. */
+const cleanupMs = 60_000
 
 export class Pace {
   /** Milliseconds between two starts. */
   readonly #interval: number
-  /** When the next request of a client may start. The client of the latest request is the last. */
-  readonly #next = new Map<string, number>()
+  readonly #burstMs: number
+  /** When the next request of a client may start. */
+  readonly #clients = new Map<string, { next: number }>()
+  #cleanupAt = 0
 
   constructor(limitPerMinute: number) {
     this.#interval = (spreadSeconds * 1_000) / limitPerMinute
+    this.#burstMs = (burstOf(limitPerMinute) - 1) * this.#interval
+  }
+
+  /** The clients that may not send a whole burst, and some that may. */
+  get size(): number {
+    return this.#clients.size
   }
 
   /** Counts a request of the client. @returns the milliseconds until it may start. */
   delay(client: string, now = performance.now()): number {
-    const earliest = now - (burst - 1) * this.#interval
-    const start = Math.max(this.#next.get(client) ?? 0, earliest)
-    this.#forgetBefore(earliest)
-    this.#next.delete(client)
-    this.#next.set(client, start + this.#interval)
+    if (now >= this.#cleanupAt) this.#cleanUp(now)
+    const earliest = now - this.#burstMs
+    const known = this.#clients.get(client)
+    const start = Math.max(known?.next ?? earliest, earliest)
+    if (known === undefined) this.#clients.set(client, { next: start + this.#interval })
+    else known.next = start + this.#interval
     return Math.max(0, start - now)
   }
 
-  /** The clients that may not send a whole burst. */
-  get size(): number {
-    return this.#next.size
-  }
-
-  /** Waits until the client's next request may start. */
-  async wait(client: string): Promise<void> {
+  /** Waits until the client's next request may start. Null if it may start now. */
+  wait(client: string): Promise<void> | null {
     const ms = this.delay(client)
-    if (ms >= 1) await sleep(ms)
+    return ms < 1 ? null : sleep(ms)
   }
 
-  /** Clients that may send a whole burst again need no entry. */
-  #forgetBefore(earliest: number): void {
-    for (const [client, next] of this.#next) {
-      if (next > earliest) return
-      this.#next.delete(client)
-    }
+  #cleanUp(now: number): void {
+    this.#cleanupAt = now + cleanupMs
+    for (const [client, { next }] of this.#clients)
+      if (next <= now - this.#burstMs) this.#clients.delete(client)
   }
 }

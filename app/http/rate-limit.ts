@@ -13,7 +13,7 @@ import { Pace } from './pace.ts'
 import { RedisConnection } from './redis.ts'
 
 /** These policies limit addresses. All others limit users. */
-const addressPolicies = new Set(['address', 'page', 'gateway', 'health'])
+const addressPolicies = new Set(['address', 'page', 'gateway', 'health', 'auth', 'mail'])
 
 export interface Policy {
   name: string
@@ -35,8 +35,8 @@ const windowSeconds = 60
 export interface RateLimits extends RateLimitReader {
   /** Counts one request of a client (a user id or a network) against the policy. */
   consume(policy: string, client: string): Promise<RateLimitResult>
-  /** Waits until an allowed request of the client may start (see pace.ts). */
-  pace(policy: string, client: string): Promise<void>
+  /** Waits until an allowed request of the client may start. Null if it may start now. */
+  pace(policy: string, client: string): Promise<void> | null
   /** Whether a request of the client would be allowed, without counting it. */
   peek(policy: string, client: string): Promise<RateLimitResult>
   /** Throws when Redis does not answer; null without Redis. */
@@ -142,7 +142,8 @@ export async function countRequest(
   client: string,
 ): Promise<void> {
   await requireAllowed(reply, await limits.consume(policy, client))
-  await limits.pace(policy, client)
+  const wait = limits.pace(policy, client)
+  if (wait !== null) await wait
 }
 
 /** The refusals in a window that are sent at once, and the milliseconds that each further one waits. */

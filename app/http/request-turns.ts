@@ -7,6 +7,13 @@ import { FairSemaphore } from '../../infra/fair-semaphore.ts'
 const maxWaitMs = 15_000
 
 /**
+ * After a longer request the next waiting one of the user starts as much later, up to the maximum: slow
+ * requests of one user take half of the time of its turns, and leave the other half to other users.
+ */
+const shortMs = 4
+const maxRestMs = 50
+
+/**
  * Other requests may last for minutes, and have limits of their own: uploads, answers of AI models. Their
  * transactions take turns (user-share.ts).
  */
@@ -31,5 +38,6 @@ export function createRequestTurns({ perUser, connections }: RequestTurnsOptions
     perUser: running,
     maxWaiting: perUser - running,
     maxWaitMs,
+    restAfter: (milliseconds) => (milliseconds < shortMs ? 0 : Math.min(milliseconds, maxRestMs)),
   })
 }

@@ -316,6 +316,7 @@ class OperationCall {
         body,
         acceptedType: preferredType(request.headers.accept, info.produces),
         principal: request.principal,
+        ip: request.ip,
         idempotency: this.#handlerFingerprint(),
         get signal() {
           return abortOnDisconnect(reply)

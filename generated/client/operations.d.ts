@@ -3,7 +3,99 @@ import type { OperationRow } from './operation-row.js'
 import type { AnswerStream } from './answer-stream.js'
 import type { Uploadable } from './files.js'
 import type { Answer, BytesBody, CallOptions, EventStream, ListMethod, OptionalListMethod, StreamEvent, StreamOptions, UploadOptions } from './method.js'
-import type { AcceptInvitationHeaders, AcceptInvitationPath, AddMemberHeaders, AddMemberPath, AdvanceTestClockHeaders, AiUsage, ApiKey, ApiKeyCreate, ApiKeyList, ApiKeyRotate, ApiKeyUpdate, ApiKeyWithSecret, ApiRequest, ApiRequestList, AppendUploadHeaders, AppendUploadPath, ArchiveProjectHeaders, ArchiveProjectPath, Avatar, AvatarUpload, CancelMessageHeaders, CancelMessagePath, CancelOrderHeaders, CancelOrderPath, CancelSubscriptionHeaders, CancelSubscriptionPath, CardForm, ChatRequest, ChatResponse, Checkout, CheckoutCreate, CheckoutList, Citation, ConfirmPaymentPath, ConfirmationForm, CreateApiKeyHeaders, CreateChatHeaders, CreateCheckoutHeaders, CreateDocumentHeaders, CreateDocumentPath, CreateFileLinkHeaders, CreateFileLinkPath, CreateKnowledgeBaseHeaders, CreateOrderHeaders, CreatePriceHeaders, CreateProductHeaders, CreateProjectHeaders, CreateRefundHeaders, CreateRefundPath, CreateSessionHeaders, CreateUploadHeaders, CreateUserHeaders, CreateWebhookEndpointHeaders, CurrentApiKey, DeclineInvitationHeaders, DeclineInvitationPath, DeleteAvatarHeaders, DeleteDocumentHeaders, DeleteDocumentPath, DeleteFileHeaders, DeleteFilePath, DeleteKnowledgeBaseHeaders, DeleteKnowledgeBasePath, DeleteProjectHeaders, DeleteProjectPath, DeleteSessionHeaders, DeleteSessionPath, DeleteUploadHeaders, DeleteUploadPath, DeleteUserHeaders, DeleteUserPath, DeleteWebhookEndpointHeaders, DeleteWebhookEndpointPath, DocumentCreate, DocumentText, DocumentUpdate, DocumentUpload, DownloadByLinkHeaders, DownloadByLinkPath, DownloadByLinkQuery, DownloadFileHeaders, DownloadFilePath, DownloadFileQuery, ErrorResponse, ExpireCheckoutHeaders, ExpireCheckoutPath, FileLink, FileLinkCreate, FileLinkList, FileLinkWithUrl, FileUpdate, FileUpload, GatewayReceipt, GetAiUsageHeaders, GetApiKeyHeaders, GetApiKeyPath, GetAvatarHeaders, GetAvatarImageHeaders, GetAvatarImagePath, GetCheckoutHeaders, GetCheckoutPath, GetDocsHeaders, GetDocumentHeaders, GetDocumentPath, GetDocumentTextHeaders, GetDocumentTextPath, GetEventHeaders, GetEventPath, GetFileHeaders, GetFileLinkHeaders, GetFileLinkPath, GetFilePath, GetInvitationHeaders, GetInvitationPath, GetKnowledgeBaseHeaders, GetKnowledgeBasePath, GetMemberHeaders, GetMemberPath, GetMessageHeaders, GetMessagePath, GetOpenapiJsonHeaders, GetOpenapiYamlHeaders, GetOrderHeaders, GetOrderPath, GetPriceHeaders, GetPricePath, GetProductHeaders, GetProductPath, GetProfileHeaders, GetProjectHeaders, GetProjectPath, GetReceiptHeaders, GetReceiptPath, GetReceiptQuery, GetRefundHeaders, GetRefundPath, GetSessionHeaders, GetSessionPath, GetSettingsHeaders, GetStorageUsageHeaders, GetStorageUsageQuery, GetSubscriptionHeaders, GetSubscriptionPath, GetTestClockHeaders, GetUploadHeaders, GetUploadPath, GetUsageQuery, GetUserHeaders, GetUserPath, GetWebhookDeliveryHeaders, GetWebhookDeliveryPath, GetWebhookEndpointHeaders, GetWebhookEndpointPath, Health, Invitation, InvitationList, KnowledgeBase, KnowledgeBaseCreate, KnowledgeBaseList, KnowledgeBaseUpdate, KnowledgeDocument, KnowledgeDocumentList, KnowledgeSearch, Limits, ListAllRefundsQuery, ListApiKeysQuery, ListCheckoutsQuery, ListDocumentsPath, ListDocumentsQuery, ListEventsQuery, ListFileLinksPath, ListFileLinksQuery, ListFilesQuery, ListInvitationsPath, ListInvitationsQuery, ListKnowledgeBasesQuery, ListMembersPath, ListMembersQuery, ListModelsQuery, ListMyInvitationsQuery, ListOrdersQuery, ListPricesQuery, ListProductsQuery, ListProjectsQuery, ListRefundsPath, ListRefundsQuery, ListRequestsQuery, ListSessionMessagesPath, ListSessionMessagesQuery, ListSessionsQuery, ListSubscriptionsQuery, ListUsersQuery, ListWebhookDeliveriesPath, ListWebhookDeliveriesQuery, ListWebhookEndpointsQuery, Member, MemberAdd, MemberList, MemberUpdate, Message, MessageDelta, MessageList, MessageUpdate, Model, ModelList, Order, OrderCreate, OrderList, PassageList, PayCheckoutPath, PlatformEvent, PlatformEventList, Price, PriceCreate, PriceList, PriceUpdate, Product, ProductCreate, ProductList, ProductUpdate, Profile, ProfileUpdate, Project, ProjectCreate, ProjectList, ProjectUpdate, Readiness, ReceiveStripeEventHeaders, RecoverWebhookEndpointHeaders, RecoverWebhookEndpointPath, RedeliverWebhookDeliveryHeaders, RedeliverWebhookDeliveryPath, Refund, RefundCreate, RefundList, RegenerateMessageHeaders, RegenerateMessagePath, RegenerateRequest, RemoveMemberHeaders, RemoveMemberPath, ResendInvitationHeaders, ResendInvitationPath, RestoreProjectHeaders, RestoreProjectPath, ResumeSubscriptionHeaders, ResumeSubscriptionPath, RetryDocumentHeaders, RetryDocumentPath, ReturnFromGatewayPath, RevokeApiKeyHeaders, RevokeApiKeyPath, RevokeApiKeyQuery, RevokeFileLinkHeaders, RevokeFileLinkPath, RevokeInvitationHeaders, RevokeInvitationPath, RotateApiKeyHeaders, RotateApiKeyPath, RotateWebhookSecretHeaders, RotateWebhookSecretPath, SearchKnowledgeBaseHeaders, SearchKnowledgeBasePath, Session, SessionCreate, SessionList, SessionUpdate, Settings, SettingsUpdate, ShowPayPagePath, StorageUsage, StoredFile, StoredFileList, StreamChatHeaders, StreamEnd, StreamEventsHeaders, StreamEventsQuery, StreamMessageHeaders, StreamMessagePath, Subscription, SubscriptionCancel, SubscriptionList, TestClock, TestClockAdvance, TestWebhookEndpointHeaders, TestWebhookEndpointPath, UnarchiveProjectHeaders, UnarchiveProjectPath, UpdateApiKeyHeaders, UpdateApiKeyPath, UpdateDocumentHeaders, UpdateDocumentPath, UpdateFileHeaders, UpdateFilePath, UpdateKnowledgeBaseHeaders, UpdateKnowledgeBasePath, UpdateMemberHeaders, UpdateMemberPath, UpdateMessageHeaders, UpdateMessagePath, UpdatePriceHeaders, UpdatePricePath, UpdateProductHeaders, UpdateProductPath, UpdateProfileHeaders, UpdateProjectHeaders, UpdateProjectPath, UpdateSessionHeaders, UpdateSessionPath, UpdateSettingsHeaders, UpdateUserHeaders, UpdateUserPath, UpdateWebhookEndpointHeaders, UpdateWebhookEndpointPath, Upload, UploadAvatarHeaders, UploadFileHeaders, UsageReport, User, UserCreate, UserList, UserUpdate, UserWithApiKey, WebhookDelivery, WebhookDeliveryList, WebhookEndpoint, WebhookEndpointCreate, WebhookEndpointList, WebhookEndpointUpdate, WebhookEndpointWithSecret, WebhookRecover, WebhookRecovery, WebhookSecretRotation, operations } from './types.js'
+import type { AcceptInvitationHeaders, AcceptInvitationPath, AddMemberHeaders, AddMemberPath, AdvanceTestClockHeaders, AiUsage, ApiKey, ApiKeyCreate, ApiKeyList, ApiKeyRotate, ApiKeyUpdate, ApiKeyWithSecret, ApiRequest, ApiRequestList, AppendUploadHeaders, AppendUploadPath, ArchiveProjectHeaders, ArchiveProjectPath, Avatar, AvatarUpload, CancelMessageHeaders, CancelMessagePath, CancelOrderHeaders, CancelOrderPath, CancelSubscriptionHeaders, CancelSubscriptionPath, CardForm, ChangePasswordHeaders, ChatRequest, ChatResponse, Checkout, CheckoutCreate, CheckoutList, Citation, ConfirmPaymentPath, ConfirmationForm, CreateApiKeyHeaders, CreateChatHeaders, CreateCheckoutHeaders, CreateDocumentHeaders, CreateDocumentPath, CreateFileLinkHeaders, CreateFileLinkPath, CreateKnowledgeBaseHeaders, CreateOrderHeaders, CreatePriceHeaders, CreateProductHeaders, CreateProjectHeaders, CreateRefundHeaders, CreateRefundPath, CreateSessionHeaders, CreateUploadHeaders, CreateUserHeaders, CreateWebhookEndpointHeaders, CurrentApiKey, DeclineInvitationHeaders, DeclineInvitationPath, DeleteAvatarHeaders, DeleteDocumentHeaders, DeleteDocumentPath, DeleteFileHeaders, DeleteFilePath, DeleteKnowledgeBaseHeaders, DeleteKnowledgeBasePath, DeleteProjectHeaders, DeleteProjectPath, DeleteSessionHeaders, DeleteSessionPath, DeleteUploadHeaders, DeleteUploadPath, DeleteUserHeaders, DeleteUserPath, DeleteWebhookEndpointHeaders, DeleteWebhookEndpointPath, DocumentCreate, DocumentText, DocumentUpdate, DocumentUpload, DownloadByLinkHeaders, DownloadByLinkPath, DownloadByLinkQuery, DownloadFileHeaders, DownloadFilePath, DownloadFileQuery, EmailChange, EndSignInHeaders, EndSignInPath, ErrorResponse, ExpireCheckoutHeaders, ExpireCheckoutPath, FileLink, FileLinkCreate, FileLinkList, FileLinkWithUrl, FileUpdate, FileUpload, GatewayReceipt, GetAiUsageHeaders, GetApiKeyHeaders, GetApiKeyPath, GetAvatarHeaders, GetAvatarImageHeaders, GetAvatarImagePath, GetCheckoutHeaders, GetCheckoutPath, GetCurrentSessionHeaders, GetDocsHeaders, GetDocumentHeaders, GetDocumentPath, GetDocumentTextHeaders, GetDocumentTextPath, GetEventHeaders, GetEventPath, GetFileHeaders, GetFileLinkHeaders, GetFileLinkPath, GetFilePath, GetInvitationHeaders, GetInvitationPath, GetKnowledgeBaseHeaders, GetKnowledgeBasePath, GetMemberHeaders, GetMemberPath, GetMessageHeaders, GetMessagePath, GetOpenapiJsonHeaders, GetOpenapiYamlHeaders, GetOrderHeaders, GetOrderPath, GetPriceHeaders, GetPricePath, GetProductHeaders, GetProductPath, GetProfileHeaders, GetProjectHeaders, GetProjectPath, GetReceiptHeaders, GetReceiptPath, GetReceiptQuery, GetRefundHeaders, GetRefundPath, GetSessionHeaders, GetSessionPath, GetSettingsHeaders, GetSignInHeaders, GetSignInPath, GetStorageUsageHeaders, GetStorageUsageQuery, GetSubscriptionHeaders, GetSubscriptionPath, GetTestClockHeaders, GetUploadHeaders, GetUploadPath, GetUsageQuery, GetUserHeaders, GetUserPath, GetWebhookDeliveryHeaders, GetWebhookDeliveryPath, GetWebhookEndpointHeaders, GetWebhookEndpointPath, Health, Invitation, InvitationList, KnowledgeBase, KnowledgeBaseCreate, KnowledgeBaseList, KnowledgeBaseUpdate, KnowledgeDocument, KnowledgeDocumentList, KnowledgeSearch, Limits, ListAllRefundsQuery, ListApiKeysQuery, ListCheckoutsQuery, ListDocumentsPath, ListDocumentsQuery, ListEventsQuery, ListFileLinksPath, ListFileLinksQuery, ListFilesQuery, ListInvitationsPath, ListInvitationsQuery, ListKnowledgeBasesQuery, ListMembersPath, ListMembersQuery, ListModelsQuery, ListMyInvitationsQuery, ListOrdersQuery, ListPricesQuery, ListProductsQuery, ListProjectsQuery, ListRefundsPath, ListRefundsQuery, ListRequestsQuery, ListSessionMessagesPath, ListSessionMessagesQuery, ListSessionsQuery, ListSignInsQuery, ListSubscriptionsQuery, ListUsersQuery, ListWebhookDeliveriesPath, ListWebhookDeliveriesQuery, ListWebhookEndpointsQuery, MailRequest, MailedToken, Member, MemberAdd, MemberList, MemberUpdate, Message, MessageDelta, MessageList, MessageUpdate, Model, ModelList, Order, OrderCreate, OrderList, PassageList, PasswordChange, PasswordReset, PayCheckoutPath, PlatformEvent, PlatformEventList, Price, PriceCreate, PriceList, PriceUpdate, Product, ProductCreate, ProductList, ProductUpdate, Profile, ProfileUpdate, Project, ProjectCreate, ProjectList, ProjectUpdate, QueuedMail, Readiness, ReceiveStripeEventHeaders, RecoverWebhookEndpointHeaders, RecoverWebhookEndpointPath, RedeliverWebhookDeliveryHeaders, RedeliverWebhookDeliveryPath, Refund, RefundCreate, RefundList, RegenerateMessageHeaders, RegenerateMessagePath, RegenerateRequest, RemoveMemberHeaders, RemoveMemberPath, RequestEmailChangeHeaders, ResendInvitationHeaders, ResendInvitationPath, RestoreProjectHeaders, RestoreProjectPath, ResumeSubscriptionHeaders, ResumeSubscriptionPath, RetryDocumentHeaders, RetryDocumentPath, ReturnFromGatewayPath, RevokeApiKeyHeaders, RevokeApiKeyPath, RevokeApiKeyQuery, RevokeFileLinkHeaders, RevokeFileLinkPath, RevokeInvitationHeaders, RevokeInvitationPath, RotateApiKeyHeaders, RotateApiKeyPath, RotateWebhookSecretHeaders, RotateWebhookSecretPath, SearchKnowledgeBaseHeaders, SearchKnowledgeBasePath, Session, SessionCreate, SessionList, SessionRefresh, SessionTokens, SessionUpdate, Settings, SettingsUpdate, ShowPayPagePath, SignIn, SignInSession, SignInSessionList, SignOutHeaders, SignUp, StorageUsage, StoredFile, StoredFileList, StreamChatHeaders, StreamEnd, StreamEventsHeaders, StreamEventsQuery, StreamMessageHeaders, StreamMessagePath, Subscription, SubscriptionCancel, SubscriptionList, TestClock, TestClockAdvance, TestWebhookEndpointHeaders, TestWebhookEndpointPath, UnarchiveProjectHeaders, UnarchiveProjectPath, UpdateApiKeyHeaders, UpdateApiKeyPath, UpdateDocumentHeaders, UpdateDocumentPath, UpdateFileHeaders, UpdateFilePath, UpdateKnowledgeBaseHeaders, UpdateKnowledgeBasePath, UpdateMemberHeaders, UpdateMemberPath, UpdateMessageHeaders, UpdateMessagePath, UpdatePriceHeaders, UpdatePricePath, UpdateProductHeaders, UpdateProductPath, UpdateProfileHeaders, UpdateProjectHeaders, UpdateProjectPath, UpdateSessionHeaders, UpdateSessionPath, UpdateSettingsHeaders, UpdateUserHeaders, UpdateUserPath, UpdateWebhookEndpointHeaders, UpdateWebhookEndpointPath, Upload, UploadAvatarHeaders, UploadFileHeaders, UsageReport, User, UserCreate, UserList, UserUpdate, UserWithApiKey, WebhookDelivery, WebhookDeliveryList, WebhookEndpoint, WebhookEndpointCreate, WebhookEndpointList, WebhookEndpointUpdate, WebhookEndpointWithSecret, WebhookRecover, WebhookRecovery, WebhookSecretRotation, operations } from './types.js'
+
+/** The input of `signUp`. */
+export interface SignUpInput extends CallOptions {
+  /** A new account. */
+  body: SignUp
+}
+
+/** The input of `confirmEmail`. */
+export interface ConfirmEmailInput extends CallOptions {
+  /** The token of a link that was sent by e-mail. */
+  body: MailedToken
+}
+
+/** The input of `signIn`. */
+export interface SignInInput extends CallOptions {
+  /** How to sign in. `method` chooses the other fields. */
+  body: SignIn
+}
+
+/** The input of `refreshSession`. */
+export interface RefreshSessionInput extends CallOptions {
+  /** A refresh of a session. */
+  body: SessionRefresh
+}
+
+/** The input of `getCurrentSession`. */
+export interface GetCurrentSessionInput extends CallOptions {
+  /** Header fields of the request. */
+  headers?: GetCurrentSessionHeaders
+}
+
+/** The input of `signOut`. */
+export interface SignOutInput extends CallOptions {
+  /** Header fields of the request. */
+  headers?: SignOutHeaders
+}
+
+/** The input of `requestMagicLink`. */
+export interface RequestMagicLinkInput extends CallOptions {
+  /** A request for an e-mail. */
+  body: MailRequest
+}
+
+/** The input of `requestPasswordReset`. */
+export interface RequestPasswordResetInput extends CallOptions {
+  /** A request for an e-mail. */
+  body: MailRequest
+}
+
+/** The input of `resetPassword`. */
+export interface ResetPasswordInput extends CallOptions {
+  /** A new password, with the token of a link. */
+  body: PasswordReset
+}
+
+/** The input of `listSignIns`. */
+export interface ListSignInsInput extends CallOptions {
+  /** The query parameters. */
+  query?: ListSignInsQuery
+}
+
+/** The input of `getSignIn`. */
+export interface GetSignInInput extends CallOptions {
+  /** The parameters in the path. */
+  path: GetSignInPath
+  /** Header fields of the request. */
+  headers?: GetSignInHeaders
+}
+
+/** The input of `endSignIn`. */
+export interface EndSignInInput extends CallOptions {
+  /** The parameters in the path. */
+  path: EndSignInPath
+  /** Header fields of the request. */
+  headers?: EndSignInHeaders
+}
+
+/** The input of `changePassword`. */
+export interface ChangePasswordInput extends CallOptions {
+  /** Header fields of the request. */
+  headers?: ChangePasswordHeaders
+  /** A new password. */
+  body: PasswordChange
+}
+
+/** The input of `requestEmailChange`. */
+export interface RequestEmailChangeInput extends CallOptions {
+  /** Header fields of the request. */
+  headers?: RequestEmailChangeHeaders
+  /** A new email address. */
+  body: EmailChange
+}
 
 /** The input of `getProfile`. */
 export interface GetProfileInput extends CallOptions {
@@ -1117,6 +1209,90 @@ export interface GetDocsInput extends CallOptions {
 /** One method per operation, named by its operationId. */
 export interface Methods {
   /**
+   * Sign up: `POST /v1/auth/sign-up`
+   *
+   * Sends a link to the address. `POST /auth/confirmations` with its token creates the account. The answer is the same if the address has an account already; its owner gets an e-mail that says so. Returns 403 if the platform does not allow it (`SIGN_UP`: off by default, open, by invitation to a project, or for some domains). Without `password`, the account signs in with links.
+   */
+  signUp (input: SignUpInput): Answer<QueuedMail>
+  /**
+   * Confirm an email address: `POST /v1/auth/confirmations`
+   *
+   * Uses the token of a link that was sent to confirm an address. After a sign-up it creates the account and signs in. After a change of address the account has the new address, all its sessions end, and this one begins. Returns 401 if the token is unknown, used or expired, and 409 if another account has the address meanwhile (constraint `email_taken`).
+   */
+  confirmEmail (input: ConfirmEmailInput): Answer<SessionTokens>
+  /**
+   * Sign in: `POST /v1/auth/sessions`
+   *
+   * Creates a session with a password, or with the token of a link that was sent by e-mail. Send its `access_token` as an API key is sent: `Authorization: Bearer plat_access_…`. It may do what its user may do, in all projects. Returns 401 if the address, the password or the token is wrong, or if there were too many wrong passwords from the network: a link by e-mail works then, too. The answer and its time do not show whether the address has an account.
+   */
+  signIn (input: SignInInput): Answer<SessionTokens>
+  /**
+   * Refresh a session: `POST /v1/auth/sessions/refresh`
+   *
+   * Returns a new access token and a new refresh token. The old refresh token works once: if it is sent again, somebody else may have it, and the session ends (401 with the reason `reused`). Access tokens that were returned before stay valid until they expire.
+   */
+  refreshSession (input: RefreshSessionInput): Answer<SessionTokens>
+  /**
+   * Get the session of this request: `GET /v1/auth/sessions/current`
+   *
+   * Returns the session whose access token the request has. Returns 403 for an API key.
+   */
+  getCurrentSession (input?: GetCurrentSessionInput): Answer<SignInSession>
+  /**
+   * Sign out: `DELETE /v1/auth/sessions/current`
+   *
+   * Ends the session of this request: its tokens are rejected from the next request on, by all servers. Returns 403 for a request with an API key.
+   */
+  signOut (input?: SignOutInput): Answer<undefined>
+  /**
+   * Send a link to sign in: `POST /v1/auth/magic-links`
+   *
+   * Sends a link whose token signs in once, within 15 minutes. The answer is the same if the address has no account. An address gets at most five e-mails of a kind in an hour.
+   */
+  requestMagicLink (input: RequestMagicLinkInput): Answer<QueuedMail>
+  /**
+   * Send a link to reset a password: `POST /v1/auth/password-resets`
+   *
+   * Sends a link whose token sets a new password once, within an hour. The answer is the same if the address has no account.
+   */
+  requestPasswordReset (input: RequestPasswordResetInput): Answer<QueuedMail>
+  /**
+   * Reset a password: `POST /v1/auth/password-resets/confirm`
+   *
+   * Sets the password with the token of a link, ends all sessions of the user, and signs in. API keys stay valid. Returns 401 if the token is unknown, used or expired.
+   */
+  resetPassword (input: ResetPasswordInput): Answer<SessionTokens>
+  /**
+   * List where you are signed in: `GET /v1/user/sessions`
+   *
+   * Returns your sessions that have not ended.
+   */
+  listSignIns: OptionalListMethod<ListSignInsInput, SignInSessionList, SignInSession>
+  /**
+   * Get one of your sessions: `GET /v1/user/sessions/{id}`
+   *
+   * Returns a session that has not ended. Returns 403 if it belongs to another user.
+   */
+  getSignIn (input: GetSignInInput): Answer<SignInSession>
+  /**
+   * Sign out a device: `DELETE /v1/user/sessions/{id}`
+   *
+   * Ends one of your sessions: its tokens are rejected from the next request on. Returns 404 if it has ended, and 403 if it belongs to another user.
+   */
+  endSignIn (input: EndSignInInput): Answer<undefined>
+  /**
+   * Change your password: `POST /v1/user/password`
+   *
+   * Sets your password and ends your other sessions. Needs a session, not an API key (403), and `current_password` (401 if it is wrong or missing) unless you have no password yet or signed in with a link in the last ten minutes.
+   */
+  changePassword (input: ChangePasswordInput): Answer<undefined>
+  /**
+   * Change your email address: `POST /v1/user/email`
+   *
+   * Sends a link to the new address. `POST /auth/confirmations` with its token changes the address. The old address gets an e-mail, too. Needs a session, and `current_password` as a change of the password does. The answer is the same if the new address has an account.
+   */
+  requestEmailChange (input: RequestEmailChangeInput): Answer<QueuedMail>
+  /**
    * Get your profile: `GET /v1/user/profile`
    *
    * Returns the profile of the user who owns the API key.
@@ -1179,7 +1355,7 @@ export interface Methods {
   /**
    * Get the API key of this request: `GET /v1/key`
    *
-   * Returns which key this is and what it may call. Every key may call this operation, whatever its scopes and projects are, from its allowed addresses.
+   * Returns which key or session this is and what it may call. Every key may call this operation, whatever its scopes and projects are, from its allowed addresses.
    */
   getCurrentApiKey (input?: GetCurrentApiKeyInput): Answer<CurrentApiKey>
   /**

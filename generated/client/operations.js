@@ -2,6 +2,20 @@
 
 /** What the client's methods need for each operation. */
 export const operationTable = {
+  signUp: {"method":"POST","path":"/auth/sign-up","prefix":"/v1","name":"auth.signUp","body":true,"answer":"json"},
+  confirmEmail: {"method":"POST","path":"/auth/confirmations","prefix":"/v1","name":"auth.confirmations.confirm","body":true,"answer":"json"},
+  signIn: {"method":"POST","path":"/auth/sessions","prefix":"/v1","name":"auth.sessions.sign","body":true,"answer":"json"},
+  refreshSession: {"method":"POST","path":"/auth/sessions/refresh","prefix":"/v1","name":"auth.sessions.refresh","body":true,"answer":"json"},
+  getCurrentSession: {"method":"GET","path":"/auth/sessions/current","prefix":"/v1","name":"auth.sessions.current.get","answer":"json"},
+  signOut: {"method":"DELETE","path":"/auth/sessions/current","prefix":"/v1","name":"auth.sessions.current.sign","answer":null},
+  requestMagicLink: {"method":"POST","path":"/auth/magic-links","prefix":"/v1","name":"auth.magicLinks.request","body":true,"answer":"json"},
+  requestPasswordReset: {"method":"POST","path":"/auth/password-resets","prefix":"/v1","name":"auth.passwordResets.request","body":true,"answer":"json"},
+  resetPassword: {"method":"POST","path":"/auth/password-resets/confirm","prefix":"/v1","name":"auth.passwordResets.confirm.reset","body":true,"answer":"json"},
+  listSignIns: {"method":"GET","path":"/user/sessions","prefix":"/v1","name":"user.sessions.list","query":true,"answer":"json","list":"pages"},
+  getSignIn: {"method":"GET","path":"/user/sessions/{id}","prefix":"/v1","name":"user.sessions.get","answer":"json"},
+  endSignIn: {"method":"DELETE","path":"/user/sessions/{id}","prefix":"/v1","name":"user.sessions.end","answer":null},
+  changePassword: {"method":"POST","path":"/user/password","prefix":"/v1","name":"user.password.change","body":true,"answer":null,"idempotent":true},
+  requestEmailChange: {"method":"POST","path":"/user/email","prefix":"/v1","name":"user.email.request","body":true,"answer":"json","idempotent":true},
   getProfile: {"method":"GET","path":"/user/profile","prefix":"/v1","name":"user.profile.get","answer":"json"},
   updateProfile: {"method":"PUT","path":"/user/profile","prefix":"/v1","name":"user.profile.update","body":true,"answer":"json"},
   getSettings: {"method":"GET","path":"/user/settings","prefix":"/v1","name":"user.settings.get","answer":"json"},

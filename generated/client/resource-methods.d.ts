@@ -5,10 +5,11 @@ import type { Answer, BytesBody, CallOptions, EventStream, ListAnswer, StreamOpt
 import type { WebhookRequest } from './webhooks.js'
 import type { ResumableOptions } from './resumable.js'
 import type { CreateDocumentForm, StreamChatEvent, StreamEventsEvent, StreamMessageEvent, UploadAvatarForm, UploadFileForm } from './operations.js'
-import type { AcceptInvitationHeaders, AcceptInvitationPath, AddMemberHeaders, AddMemberPath, AdvanceTestClockHeaders, AiUsage, ApiKey, ApiKeyCreate, ApiKeyList, ApiKeyRotate, ApiKeyUpdate, ApiKeyWithSecret, ApiRequest, ApiRequestList, AppendUploadHeaders, AppendUploadPath, ArchiveProjectHeaders, ArchiveProjectPath, Avatar, CancelMessageHeaders, CancelMessagePath, CancelOrderHeaders, CancelOrderPath, CancelSubscriptionHeaders, CancelSubscriptionPath, ChatRequest, ChatResponse, Checkout, CheckoutCreate, CheckoutList, CreateApiKeyHeaders, CreateChatHeaders, CreateCheckoutHeaders, CreateDocumentHeaders, CreateDocumentPath, CreateFileLinkHeaders, CreateFileLinkPath, CreateKnowledgeBaseHeaders, CreateOrderHeaders, CreatePriceHeaders, CreateProductHeaders, CreateProjectHeaders, CreateRefundHeaders, CreateRefundPath, CreateSessionHeaders, CreateUploadHeaders, CreateUserHeaders, CreateWebhookEndpointHeaders, CurrentApiKey, DeclineInvitationHeaders, DeclineInvitationPath, DeleteAvatarHeaders, DeleteDocumentHeaders, DeleteDocumentPath, DeleteFileHeaders, DeleteFilePath, DeleteKnowledgeBaseHeaders, DeleteKnowledgeBasePath, DeleteProjectHeaders, DeleteProjectPath, DeleteSessionHeaders, DeleteSessionPath, DeleteUploadHeaders, DeleteUploadPath, DeleteUserHeaders, DeleteUserPath, DeleteWebhookEndpointHeaders, DeleteWebhookEndpointPath, DocumentCreate, DocumentText, DocumentUpdate, DownloadByLinkHeaders, DownloadByLinkPath, DownloadByLinkQuery, DownloadFileHeaders, DownloadFilePath, DownloadFileQuery, ExpireCheckoutHeaders, ExpireCheckoutPath, FileLink, FileLinkCreate, FileLinkList, FileLinkWithUrl, FileUpdate, FileUpload, GetAiUsageHeaders, GetApiKeyHeaders, GetApiKeyPath, GetAvatarHeaders, GetAvatarImageHeaders, GetAvatarImagePath, GetCheckoutHeaders, GetCheckoutPath, GetDocumentHeaders, GetDocumentPath, GetDocumentTextHeaders, GetDocumentTextPath, GetEventHeaders, GetEventPath, GetFileHeaders, GetFileLinkHeaders, GetFileLinkPath, GetFilePath, GetInvitationHeaders, GetInvitationPath, GetKnowledgeBaseHeaders, GetKnowledgeBasePath, GetMemberHeaders, GetMemberPath, GetMessageHeaders, GetMessagePath, GetOpenapiJsonHeaders, GetOpenapiYamlHeaders, GetOrderHeaders, GetOrderPath, GetPriceHeaders, GetPricePath, GetProductHeaders, GetProductPath, GetProfileHeaders, GetProjectHeaders, GetProjectPath, GetReceiptHeaders, GetReceiptPath, GetReceiptQuery, GetRefundHeaders, GetRefundPath, GetSessionHeaders, GetSessionPath, GetSettingsHeaders, GetStorageUsageHeaders, GetStorageUsageQuery, GetSubscriptionHeaders, GetSubscriptionPath, GetTestClockHeaders, GetUploadHeaders, GetUploadPath, GetUsageQuery, GetUserHeaders, GetUserPath, GetWebhookDeliveryHeaders, GetWebhookDeliveryPath, GetWebhookEndpointHeaders, GetWebhookEndpointPath, Health, Invitation, InvitationList, KnowledgeBase, KnowledgeBaseCreate, KnowledgeBaseList, KnowledgeBaseUpdate, KnowledgeDocument, KnowledgeDocumentList, KnowledgeSearch, Limits, ListAllRefundsQuery, ListApiKeysQuery, ListCheckoutsQuery, ListDocumentsPath, ListDocumentsQuery, ListEventsQuery, ListFileLinksPath, ListFileLinksQuery, ListFilesQuery, ListInvitationsPath, ListInvitationsQuery, ListKnowledgeBasesQuery, ListMembersPath, ListMembersQuery, ListModelsQuery, ListMyInvitationsQuery, ListOrdersQuery, ListPricesQuery, ListProductsQuery, ListProjectsQuery, ListRefundsPath, ListRefundsQuery, ListRequestsQuery, ListSessionMessagesPath, ListSessionMessagesQuery, ListSessionsQuery, ListSubscriptionsQuery, ListUsersQuery, ListWebhookDeliveriesPath, ListWebhookDeliveriesQuery, ListWebhookEndpointsQuery, Member, MemberAdd, MemberList, MemberUpdate, Message, MessageList, MessageUpdate, Model, ModelList, Order, OrderCreate, OrderList, PassageList, PlatformEvent, PlatformEventList, Price, PriceCreate, PriceList, PriceUpdate, Product, ProductCreate, ProductList, ProductUpdate, Profile, ProfileUpdate, Project, ProjectCreate, ProjectList, ProjectUpdate, Readiness, RecoverWebhookEndpointHeaders, RecoverWebhookEndpointPath, RedeliverWebhookDeliveryHeaders, RedeliverWebhookDeliveryPath, Refund, RefundCreate, RefundList, RegenerateMessageHeaders, RegenerateMessagePath, RegenerateRequest, RemoveMemberHeaders, RemoveMemberPath, ResendInvitationHeaders, ResendInvitationPath, RestoreProjectHeaders, RestoreProjectPath, ResumeSubscriptionHeaders, ResumeSubscriptionPath, RetryDocumentHeaders, RetryDocumentPath, RevokeApiKeyHeaders, RevokeApiKeyPath, RevokeApiKeyQuery, RevokeFileLinkHeaders, RevokeFileLinkPath, RevokeInvitationHeaders, RevokeInvitationPath, RotateApiKeyHeaders, RotateApiKeyPath, RotateWebhookSecretHeaders, RotateWebhookSecretPath, SearchKnowledgeBaseHeaders, SearchKnowledgeBasePath, Session, SessionCreate, SessionList, SessionUpdate, Settings, SettingsUpdate, StorageUsage, StoredFile, StoredFileList, StreamChatHeaders, StreamEventsHeaders, StreamEventsQuery, StreamMessageHeaders, StreamMessagePath, Subscription, SubscriptionCancel, SubscriptionList, TestClock, TestClockAdvance, TestWebhookEndpointHeaders, TestWebhookEndpointPath, UnarchiveProjectHeaders, UnarchiveProjectPath, UpdateApiKeyHeaders, UpdateApiKeyPath, UpdateDocumentHeaders, UpdateDocumentPath, UpdateFileHeaders, UpdateFilePath, UpdateKnowledgeBaseHeaders, UpdateKnowledgeBasePath, UpdateMemberHeaders, UpdateMemberPath, UpdateMessageHeaders, UpdateMessagePath, UpdatePriceHeaders, UpdatePricePath, UpdateProductHeaders, UpdateProductPath, UpdateProfileHeaders, UpdateProjectHeaders, UpdateProjectPath, UpdateSessionHeaders, UpdateSessionPath, UpdateSettingsHeaders, UpdateUserHeaders, UpdateUserPath, UpdateWebhookEndpointHeaders, UpdateWebhookEndpointPath, Upload, UploadAvatarHeaders, UploadFileHeaders, UsageReport, User, UserCreate, UserList, UserUpdate, UserWithApiKey, WebhookDelivery, WebhookDeliveryList, WebhookEndpoint, WebhookEndpointCreate, WebhookEndpointList, WebhookEndpointUpdate, WebhookEndpointWithSecret, WebhookRecover, WebhookRecovery, WebhookSecretRotation, operations, webhooks } from './types.js'
+import type { AcceptInvitationHeaders, AcceptInvitationPath, AddMemberHeaders, AddMemberPath, AdvanceTestClockHeaders, AiUsage, ApiKey, ApiKeyCreate, ApiKeyList, ApiKeyRotate, ApiKeyUpdate, ApiKeyWithSecret, ApiRequest, ApiRequestList, AppendUploadHeaders, AppendUploadPath, ArchiveProjectHeaders, ArchiveProjectPath, Avatar, CancelMessageHeaders, CancelMessagePath, CancelOrderHeaders, CancelOrderPath, CancelSubscriptionHeaders, CancelSubscriptionPath, ChangePasswordHeaders, ChatRequest, ChatResponse, Checkout, CheckoutCreate, CheckoutList, CreateApiKeyHeaders, CreateChatHeaders, CreateCheckoutHeaders, CreateDocumentHeaders, CreateDocumentPath, CreateFileLinkHeaders, CreateFileLinkPath, CreateKnowledgeBaseHeaders, CreateOrderHeaders, CreatePriceHeaders, CreateProductHeaders, CreateProjectHeaders, CreateRefundHeaders, CreateRefundPath, CreateSessionHeaders, CreateUploadHeaders, CreateUserHeaders, CreateWebhookEndpointHeaders, CurrentApiKey, DeclineInvitationHeaders, DeclineInvitationPath, DeleteAvatarHeaders, DeleteDocumentHeaders, DeleteDocumentPath, DeleteFileHeaders, DeleteFilePath, DeleteKnowledgeBaseHeaders, DeleteKnowledgeBasePath, DeleteProjectHeaders, DeleteProjectPath, DeleteSessionHeaders, DeleteSessionPath, DeleteUploadHeaders, DeleteUploadPath, DeleteUserHeaders, DeleteUserPath, DeleteWebhookEndpointHeaders, DeleteWebhookEndpointPath, DocumentCreate, DocumentText, DocumentUpdate, DownloadByLinkHeaders, DownloadByLinkPath, DownloadByLinkQuery, DownloadFileHeaders, DownloadFilePath, DownloadFileQuery, EmailChange, EndSignInHeaders, EndSignInPath, ExpireCheckoutHeaders, ExpireCheckoutPath, FileLink, FileLinkCreate, FileLinkList, FileLinkWithUrl, FileUpdate, FileUpload, GetAiUsageHeaders, GetApiKeyHeaders, GetApiKeyPath, GetAvatarHeaders, GetAvatarImageHeaders, GetAvatarImagePath, GetCheckoutHeaders, GetCheckoutPath, GetCurrentSessionHeaders, GetDocumentHeaders, GetDocumentPath, GetDocumentTextHeaders, GetDocumentTextPath, GetEventHeaders, GetEventPath, GetFileHeaders, GetFileLinkHeaders, GetFileLinkPath, GetFilePath, GetInvitationHeaders, GetInvitationPath, GetKnowledgeBaseHeaders, GetKnowledgeBasePath, GetMemberHeaders, GetMemberPath, GetMessageHeaders, GetMessagePath, GetOpenapiJsonHeaders, GetOpenapiYamlHeaders, GetOrderHeaders, GetOrderPath, GetPriceHeaders, GetPricePath, GetProductHeaders, GetProductPath, GetProfileHeaders, GetProjectHeaders, GetProjectPath, GetReceiptHeaders, GetReceiptPath, GetReceiptQuery, GetRefundHeaders, GetRefundPath, GetSessionHeaders, GetSessionPath, GetSettingsHeaders, GetSignInHeaders, GetSignInPath, GetStorageUsageHeaders, GetStorageUsageQuery, GetSubscriptionHeaders, GetSubscriptionPath, GetTestClockHeaders, GetUploadHeaders, GetUploadPath, GetUsageQuery, GetUserHeaders, GetUserPath, GetWebhookDeliveryHeaders, GetWebhookDeliveryPath, GetWebhookEndpointHeaders, GetWebhookEndpointPath, Health, Invitation, InvitationList, KnowledgeBase, KnowledgeBaseCreate, KnowledgeBaseList, KnowledgeBaseUpdate, KnowledgeDocument, KnowledgeDocumentList, KnowledgeSearch, Limits, ListAllRefundsQuery, ListApiKeysQuery, ListCheckoutsQuery, ListDocumentsPath, ListDocumentsQuery, ListEventsQuery, ListFileLinksPath, ListFileLinksQuery, ListFilesQuery, ListInvitationsPath, ListInvitationsQuery, ListKnowledgeBasesQuery, ListMembersPath, ListMembersQuery, ListModelsQuery, ListMyInvitationsQuery, ListOrdersQuery, ListPricesQuery, ListProductsQuery, ListProjectsQuery, ListRefundsPath, ListRefundsQuery, ListRequestsQuery, ListSessionMessagesPath, ListSessionMessagesQuery, ListSessionsQuery, ListSignInsQuery, ListSubscriptionsQuery, ListUsersQuery, ListWebhookDeliveriesPath, ListWebhookDeliveriesQuery, ListWebhookEndpointsQuery, MailRequest, MailedToken, Member, MemberAdd, MemberList, MemberUpdate, Message, MessageList, MessageUpdate, Model, ModelList, Order, OrderCreate, OrderList, PassageList, PasswordChange, PasswordReset, PlatformEvent, PlatformEventList, Price, PriceCreate, PriceList, PriceUpdate, Product, ProductCreate, ProductList, ProductUpdate, Profile, ProfileUpdate, Project, ProjectCreate, ProjectList, ProjectUpdate, QueuedMail, Readiness, RecoverWebhookEndpointHeaders, RecoverWebhookEndpointPath, RedeliverWebhookDeliveryHeaders, RedeliverWebhookDeliveryPath, Refund, RefundCreate, RefundList, RegenerateMessageHeaders, RegenerateMessagePath, RegenerateRequest, RemoveMemberHeaders, RemoveMemberPath, RequestEmailChangeHeaders, ResendInvitationHeaders, ResendInvitationPath, RestoreProjectHeaders, RestoreProjectPath, ResumeSubscriptionHeaders, ResumeSubscriptionPath, RetryDocumentHeaders, RetryDocumentPath, RevokeApiKeyHeaders, RevokeApiKeyPath, RevokeApiKeyQuery, RevokeFileLinkHeaders, RevokeFileLinkPath, RevokeInvitationHeaders, RevokeInvitationPath, RotateApiKeyHeaders, RotateApiKeyPath, RotateWebhookSecretHeaders, RotateWebhookSecretPath, SearchKnowledgeBaseHeaders, SearchKnowledgeBasePath, Session, SessionCreate, SessionList, SessionRefresh, SessionTokens, SessionUpdate, Settings, SettingsUpdate, SignIn, SignInSession, SignInSessionList, SignOutHeaders, SignUp, StorageUsage, StoredFile, StoredFileList, StreamChatHeaders, StreamEventsHeaders, StreamEventsQuery, StreamMessageHeaders, StreamMessagePath, Subscription, SubscriptionCancel, SubscriptionList, TestClock, TestClockAdvance, TestWebhookEndpointHeaders, TestWebhookEndpointPath, UnarchiveProjectHeaders, UnarchiveProjectPath, UpdateApiKeyHeaders, UpdateApiKeyPath, UpdateDocumentHeaders, UpdateDocumentPath, UpdateFileHeaders, UpdateFilePath, UpdateKnowledgeBaseHeaders, UpdateKnowledgeBasePath, UpdateMemberHeaders, UpdateMemberPath, UpdateMessageHeaders, UpdateMessagePath, UpdatePriceHeaders, UpdatePricePath, UpdateProductHeaders, UpdateProductPath, UpdateProfileHeaders, UpdateProjectHeaders, UpdateProjectPath, UpdateSessionHeaders, UpdateSessionPath, UpdateSettingsHeaders, UpdateUserHeaders, UpdateUserPath, UpdateWebhookEndpointHeaders, UpdateWebhookEndpointPath, Upload, UploadAvatarHeaders, UploadFileHeaders, UsageReport, User, UserCreate, UserList, UserUpdate, UserWithApiKey, WebhookDelivery, WebhookDeliveryList, WebhookEndpoint, WebhookEndpointCreate, WebhookEndpointList, WebhookEndpointUpdate, WebhookEndpointWithSecret, WebhookRecover, WebhookRecovery, WebhookSecretRotation, operations, webhooks } from './types.js'
 
 /** The methods of `client`. */
 export interface Resources {
+  auth: AuthResource
   user: UserResource
   avatars: AvatarsResource
   requests: RequestsResource
@@ -23,14 +24,187 @@ export interface Resources {
   system: SystemResource
 }
 
+/** The methods of `client.auth`. */
+export interface AuthResource {
+  /**
+   * Sign up: `POST /v1/auth/sign-up`
+   *
+   * Sends a link to the address. `POST /auth/confirmations` with its token creates the account. The answer is the same if the address has an account already; its owner gets an e-mail that says so. Returns 403 if the platform does not allow it (`SIGN_UP`: off by default, open, by invitation to a project, or for some domains). Without `password`, the account signs in with links.
+   *
+   * @param body A new account.
+   * @param options The signal, the time limit and more.
+   */
+  signUp (body: SignUp, options?: CallOptions): Answer<QueuedMail>
+  confirmations: AuthConfirmationsResource
+  sessions: AuthSessionsResource
+  magicLinks: AuthMagicLinksResource
+  passwordResets: AuthPasswordResetsResource
+}
+
+/** The methods of `client.auth.confirmations`. */
+export interface AuthConfirmationsResource {
+  /**
+   * Confirm an email address: `POST /v1/auth/confirmations`
+   *
+   * Uses the token of a link that was sent to confirm an address. After a sign-up it creates the account and signs in. After a change of address the account has the new address, all its sessions end, and this one begins. Returns 401 if the token is unknown, used or expired, and 409 if another account has the address meanwhile (constraint `email_taken`).
+   *
+   * @param body The token of a link that was sent by e-mail.
+   * @param options The signal, the time limit and more.
+   */
+  confirm (body: MailedToken, options?: CallOptions): Answer<SessionTokens>
+}
+
+/** The methods of `client.auth.sessions`. */
+export interface AuthSessionsResource {
+  /**
+   * Sign in: `POST /v1/auth/sessions`
+   *
+   * Creates a session with a password, or with the token of a link that was sent by e-mail. Send its `access_token` as an API key is sent: `Authorization: Bearer plat_access_…`. It may do what its user may do, in all projects. Returns 401 if the address, the password or the token is wrong, or if there were too many wrong passwords from the network: a link by e-mail works then, too. The answer and its time do not show whether the address has an account.
+   *
+   * @param body How to sign in. `method` chooses the other fields.
+   * @param options The signal, the time limit and more.
+   */
+  sign (body: SignIn, options?: CallOptions): Answer<SessionTokens>
+  /**
+   * Refresh a session: `POST /v1/auth/sessions/refresh`
+   *
+   * Returns a new access token and a new refresh token. The old refresh token works once: if it is sent again, somebody else may have it, and the session ends (401 with the reason `reused`). Access tokens that were returned before stay valid until they expire.
+   *
+   * @param body A refresh of a session.
+   * @param options The signal, the time limit and more.
+   */
+  refresh (body: SessionRefresh, options?: CallOptions): Answer<SessionTokens>
+  current: AuthSessionsCurrentResource
+}
+
+/** The methods of `client.auth.sessions.current`. */
+export interface AuthSessionsCurrentResource {
+  /**
+   * Get the session of this request: `GET /v1/auth/sessions/current`
+   *
+   * Returns the session whose access token the request has. Returns 403 for an API key.
+   *
+   * @param options The signal, the time limit and more.
+   */
+  get (options?: WithHeaders<CallOptions, GetCurrentSessionHeaders>): Answer<SignInSession>
+  /**
+   * Sign out: `DELETE /v1/auth/sessions/current`
+   *
+   * Ends the session of this request: its tokens are rejected from the next request on, by all servers. Returns 403 for a request with an API key.
+   *
+   * @param options The signal, the time limit and more.
+   */
+  sign (options?: WithHeaders<CallOptions, SignOutHeaders>): Answer<undefined>
+}
+
+/** The methods of `client.auth.magicLinks`. */
+export interface AuthMagicLinksResource {
+  /**
+   * Send a link to sign in: `POST /v1/auth/magic-links`
+   *
+   * Sends a link whose token signs in once, within 15 minutes. The answer is the same if the address has no account. An address gets at most five e-mails of a kind in an hour.
+   *
+   * @param body A request for an e-mail.
+   * @param options The signal, the time limit and more.
+   */
+  request (body: MailRequest, options?: CallOptions): Answer<QueuedMail>
+}
+
+/** The methods of `client.auth.passwordResets`. */
+export interface AuthPasswordResetsResource {
+  /**
+   * Send a link to reset a password: `POST /v1/auth/password-resets`
+   *
+   * Sends a link whose token sets a new password once, within an hour. The answer is the same if the address has no account.
+   *
+   * @param body A request for an e-mail.
+   * @param options The signal, the time limit and more.
+   */
+  request (body: MailRequest, options?: CallOptions): Answer<QueuedMail>
+  confirm: AuthPasswordResetsConfirmResource
+}
+
+/** The methods of `client.auth.passwordResets.confirm`. */
+export interface AuthPasswordResetsConfirmResource {
+  /**
+   * Reset a password: `POST /v1/auth/password-resets/confirm`
+   *
+   * Sets the password with the token of a link, ends all sessions of the user, and signs in. API keys stay valid. Returns 401 if the token is unknown, used or expired.
+   *
+   * @param body A new password, with the token of a link.
+   * @param options The signal, the time limit and more.
+   */
+  reset (body: PasswordReset, options?: CallOptions): Answer<SessionTokens>
+}
+
 /** The methods of `client.user`. */
 export interface UserResource {
+  sessions: UserSessionsResource
+  password: UserPasswordResource
+  email: UserEmailResource
   profile: UserProfileResource
   settings: UserSettingsResource
   limits: UserLimitsResource
   avatar: UserAvatarResource
   invitations: UserInvitationsResource
   apiKeys: UserApiKeysResource
+}
+
+/** The methods of `client.user.sessions`. */
+export interface UserSessionsResource {
+  /**
+   * List where you are signed in: `GET /v1/user/sessions`
+   *
+   * Returns your sessions that have not ended.
+   *
+   * @param query The query parameters.
+   * @param options The signal, the time limit and more.
+   */
+  list (query?: ListSignInsQuery, options?: CallOptions): ListAnswer<SignInSessionList, SignInSession>
+  /**
+   * Get one of your sessions: `GET /v1/user/sessions/{id}`
+   *
+   * Returns a session that has not ended. Returns 403 if it belongs to another user.
+   *
+   * @param id The ID of the session.
+   * @param options The signal, the time limit and more.
+   */
+  get (id: GetSignInPath['id'], options?: WithHeaders<CallOptions, GetSignInHeaders>): Answer<SignInSession>
+  /**
+   * Sign out a device: `DELETE /v1/user/sessions/{id}`
+   *
+   * Ends one of your sessions: its tokens are rejected from the next request on. Returns 404 if it has ended, and 403 if it belongs to another user.
+   *
+   * @param id The ID of the session.
+   * @param options The signal, the time limit and more.
+   */
+  end (id: EndSignInPath['id'], options?: WithHeaders<CallOptions, EndSignInHeaders>): Answer<undefined>
+}
+
+/** The methods of `client.user.password`. */
+export interface UserPasswordResource {
+  /**
+   * Change your password: `POST /v1/user/password`
+   *
+   * Sets your password and ends your other sessions. Needs a session, not an API key (403), and `current_password` (401 if it is wrong or missing) unless you have no password yet or signed in with a link in the last ten minutes.
+   *
+   * @param body A new password.
+   * @param options The signal, the time limit and more.
+   */
+  change (body: PasswordChange, options?: WithHeaders<CallOptions, ChangePasswordHeaders>): Answer<undefined>
+}
+
+/** The methods of `client.user.email`. */
+export interface UserEmailResource {
+  /**
+   * Change your email address: `POST /v1/user/email`
+   *
+   * Sends a link to the new address. `POST /auth/confirmations` with its token changes the address. The old address gets an e-mail, too. Needs a session, and `current_password` as a change of the password does. The answer is the same if the new address has an account.
+   *
+   * @param body A new email address.
+   * @param options The signal, the time limit and more.
+   */
+  request (body: EmailChange, options?: WithHeaders<CallOptions, RequestEmailChangeHeaders>): Answer<QueuedMail>
 }
 
 /** The methods of `client.user.profile`. */
@@ -134,7 +308,7 @@ export interface UserApiKeysResource {
   /**
    * Get the API key of this request: `GET /v1/key`
    *
-   * Returns which key this is and what it may call. Every key may call this operation, whatever its scopes and projects are, from its allowed addresses.
+   * Returns which key or session this is and what it may call. Every key may call this operation, whatever its scopes and projects are, from its allowed addresses.
    *
    * @param options The signal, the time limit and more.
    */

@@ -47,6 +47,32 @@ export { Prisma }
  */
 export type User = Prisma.UserModel
 /**
+ * Model UserPassword
+ * The password of a user who has one.
+ */
+export type UserPassword = Prisma.UserPasswordModel
+/**
+ * Model SignIn
+ * A session of a user who has signed in. The row is deleted when the session ends, and a trigger notifies all
+ * servers. Its tokens are signed, not stored.
+ */
+export type SignIn = Prisma.SignInModel
+/**
+ * Model OneTimeToken
+ * A token that was sent by e-mail, by its SHA-256. It is deleted when it is used.
+ */
+export type OneTimeToken = Prisma.OneTimeTokenModel
+/**
+ * Model SignInFailure
+ * The wrong passwords for an address from a network. Rows exist for addresses without an account, too.
+ */
+export type SignInFailure = Prisma.SignInFailureModel
+/**
+ * Model Mail
+ * An e-mail. A job sends it, or keeps it in the outbox.
+ */
+export type Mail = Prisma.MailModel
+/**
  * Model QuotaTotal
  * What a user has of a limited resource, without `quota_changes`. The view `quota_usage` has both.
  */

@@ -9,6 +9,11 @@
  * 🟢 You can import this file directly.
  */
 export type * from './models/User.ts'
+export type * from './models/UserPassword.ts'
+export type * from './models/SignIn.ts'
+export type * from './models/OneTimeToken.ts'
+export type * from './models/SignInFailure.ts'
+export type * from './models/Mail.ts'
 export type * from './models/QuotaTotal.ts'
 export type * from './models/QuotaChange.ts'
 export type * from './models/QuotaLimit.ts'

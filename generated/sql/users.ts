@@ -528,13 +528,18 @@ WHERE o.project_id = p.id`,
 )
 
 /**
- * Records when, and from which addresses, API keys were last used.
+ * Records when, and from which addresses, API keys and sessions were last used.
  * @see prisma/sql/users/update-last-used.sql
  */
 export const updateLastUsed = none<{ ids: readonly string[]; times: readonly (Date | string)[]; ips: readonly string[] }>(
   'users/update-last-used',
-  `UPDATE api_keys k SET last_used_at = u.at, last_used_ip = u.ip
-FROM unnest($1::text[], $2::timestamptz[], $3::text[]) AS u(id, at, ip)
+  `WITH used AS (
+  SELECT u.id, u.at, u.ip FROM unnest($1::text[], $2::timestamptz[], $3::text[]) AS u(id, at, ip)
+), sessions AS (
+  UPDATE sign_ins s SET last_used_at = u.at, ip = u.ip FROM used u WHERE s.id = u.id AND s.last_used_at < u.at
+)
+UPDATE api_keys k SET last_used_at = u.at, last_used_ip = u.ip
+FROM used u
 WHERE k.id = u.id AND (k.last_used_at IS NULL OR k.last_used_at < u.at)`,
   ['ids', 'times', 'ips'],
 )

@@ -265,6 +265,64 @@ const access = {
   }),
 }
 
+const signIn = {
+  signUp: text('SIGN_UP', {
+    isValid: (value) =>
+      /^(off|open|invited|[a-z0-9-]+(\.[a-z0-9-]+)+(,[a-z0-9-]+(\.[a-z0-9-]+)+)*)$/.test(value),
+    rule: 'be off, open, invited, or domains separated by commas',
+    default: 'off',
+    example: 'example.com,example.org',
+    description: `
+      Who can sign up: nobody (off), everybody (open), whoever has an invitation to a project (invited), or
+      people with an address of these domains.`,
+  }),
+  signInUrl: optional(
+    url('SIGN_IN_URL', {
+      schemes: ['https', 'http'],
+      defaultText: 'none: e-mails show the token',
+      example: 'https://app.example.com/sign-in',
+      description: `
+        Page of your application that links in e-mails lead to. Its fragment has the kind of the e-mail and
+        the token: \`#kind=link&token=plat_once_…\`.`,
+    }),
+  ),
+  accessTokenMinutes: integer('ACCESS_TOKEN_MINUTES', {
+    min: 1,
+    max: 1_440,
+    default: 15,
+    description: 'Minutes that an access token is valid. The end of its session ends it at once.',
+  }),
+  sessionIdleDays: integer('SESSION_IDLE_DAYS', {
+    min: 1,
+    max: 365,
+    default: 14,
+    description: 'Days after which a session ends that is not refreshed.',
+  }),
+  sessionMaxDays: integer('SESSION_MAX_DAYS', {
+    min: 1,
+    max: 3_650,
+    default: 90,
+    description: 'Days after which a session ends in any case.',
+  }),
+  smtpUrl: optional(
+    url('SMTP_URL', {
+      schemes: ['smtp', 'smtps'],
+      defaultText: 'none: e-mails stay in the outbox',
+      example: 'smtps://user:password@smtp.example.com',
+      secret: true,
+      description: `
+        SMTP server that sends e-mails. Without it they stay in the outbox, which \`npm run admin -- outbox\`
+        shows.`,
+    }),
+  ),
+  mailFrom: text('MAIL_FROM', {
+    isValid: (value) => /^[^\r\n]*[^@\s]+@[^@\s]+$/.test(value),
+    rule: 'be an email address, with a name before it if you like: Platform <no-reply@example.com>',
+    default: 'Platform <no-reply@localhost.localdomain>',
+    description: 'Sender of e-mails.',
+  }),
+}
+
 const rateLimits = {
   redisUrl: optional(
     url('REDIS_URL', {
@@ -282,6 +340,9 @@ const rateLimits = {
   pageRateLimit: rateLimit('RATE_LIMIT_PAGE', 120, 'payment pages, by IP address'),
   gatewayRateLimit: rateLimit('RATE_LIMIT_GATEWAY', 1200, 'webhooks of payment gateways, by IP address'),
   healthRateLimit: rateLimit('RATE_LIMIT_HEALTH', 600, 'readiness checks, by IP address'),
+  authRateLimit: rateLimit('RATE_LIMIT_AUTH', 30, 'sign-ins and tokens of e-mails, by IP address'),
+  mailRateLimit: rateLimit('RATE_LIMIT_MAIL', 10, 'requests that send an e-mail, by IP address'),
+  passwordRateLimit: rateLimit('RATE_LIMIT_PASSWORD', 10, 'changes that need the password, by user'),
   requestsPerUser: integer('REQUESTS_PER_USER', {
     min: 1,
     max: 1_000_000,
@@ -650,6 +711,7 @@ export const settings = {
   ...quotas,
   ...storage,
   ...events,
+  ...signIn,
   ...workers,
   ...payments,
   ...ai,
@@ -666,6 +728,7 @@ export const groups: Array<{ title: string; settings: Record<string, Setting<unk
   { title: 'Files', settings: storage },
   { title: 'S3, with STORAGE=s3', settings: s3Settings },
   { title: 'Events and streams', settings: events },
+  { title: 'Sign-in and e-mail', settings: signIn },
   { title: 'Background workers and webhooks', settings: workers },
   { title: 'Payments', settings: payments },
   { title: 'Stripe, with PAYMENT_GATEWAY=stripe', settings: stripeSettings },

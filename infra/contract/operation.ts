@@ -141,4 +141,6 @@ export interface OperationInfo {
   secretAnswer: boolean
   /** Whether API keys that are limited to some projects get 403. */
   unlimitedKey?: boolean
+  /** API keys get 403: only the session of a user who has signed in may call it. */
+  needsSession?: boolean
 }

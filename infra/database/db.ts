@@ -9,7 +9,7 @@ export interface RequestOrigin {
   /** The `X-Request-ID` of the client. It is not unique: clients choose it. */
   clientRequestId?: string
   /** The API key that sent the request, with its name and its user; null for a request without a key. */
-  actor: { type: 'api_key'; id: string; name: string; user_id: string } | null
+  actor: { type: 'api_key' | 'session'; id: string; name: string | null; user_id: string } | null
 }
 
 /** The database or a transaction. Services run their queries on it. */

@@ -1,6 +1,14 @@
-// Encrypts the secrets that the database must give back, with AES-256-GCM. The key is derived from
-// SECRET_KEY; its id is in each ciphertext, so that two keys can be in use while one replaces the other.
-import { createCipheriv, createDecipheriv, hkdfSync, randomBytes } from 'node:crypto'
+// Encrypts the secrets that the database must give back, with AES-256-GCM, and signs tokens with HMAC-SHA256.
+// The keys are derived from SECRET_KEY. The id of a key is in each ciphertext, so that two keys can be in use
+// while one replaces the other.
+import {
+  createCipheriv,
+  createDecipheriv,
+  createHmac,
+  hkdfSync,
+  randomBytes,
+  timingSafeEqual,
+} from 'node:crypto'
 
 export interface Cipher {
   /** The id of the key that encrypts. It reveals nothing about the key. */
@@ -13,11 +21,16 @@ export interface Cipher {
   encrypt(plaintext: string, context: string): string
   /** @throws when the text was encrypted with another key or for another context, or was changed. */
   decrypt(ciphertext: string, context: string): string
+  /** @param purpose a signature is valid for one purpose only. @returns base64url, 43 characters. */
+  sign(text: string, purpose: string): string
+  /** Whether the signature was made with the present key or a previous one. */
+  verify(text: string, purpose: string, signature: string): boolean
 }
 
 interface Key {
   id: string
   bytes: Buffer
+  signing: Buffer
 }
 
 const ALGORITHM = 'aes-256-gcm'
@@ -38,13 +51,30 @@ export function createCipher(current: string, previous: string[] = []): Cipher {
       if (used === undefined) throw new Error('The secret was encrypted with an unknown key.')
       return open(used, ciphertext.slice(prefixOf(used).length), context)
     },
+    sign: (text, purpose) => signatureOf(key!, text, purpose),
+    verify(text, purpose, signature) {
+      // The texts are compared, because several texts decode to the same bytes.
+      const given = Buffer.from(signature)
+      return [key!, ...others].some((one) => {
+        const right = Buffer.from(signatureOf(one, text, purpose))
+        return given.length === right.length && timingSafeEqual(given, right)
+      })
+    },
   }
 }
 
 function derive(secret: string): Key {
   const bytes = (length: number, purpose: string) =>
     Buffer.from(hkdfSync('sha256', secret, '', purpose, length))
-  return { id: bytes(6, 'key id').toString('hex'), bytes: bytes(32, ALGORITHM) }
+  return {
+    id: bytes(6, 'key id').toString('hex'),
+    bytes: bytes(32, ALGORITHM),
+    signing: bytes(32, 'signatures'),
+  }
+}
+
+function signatureOf({ signing }: Key, text: string, purpose: string): string {
+  return createHmac('sha256', signing).update(`${purpose}\n${text}`).digest('base64url')
 }
 
 function prefixOf({ id }: Key): string {

@@ -5,7 +5,8 @@ import { join } from 'node:path'
 import { openDatabase, type Database } from '../../infra/database/database.ts'
 import { createDatabase } from '../bench/population.ts'
 import type { Program, Stage } from '../bench/stage.ts'
-import { defaultScopes, insertApiKey } from '../../services/users/api-keys.ts'
+import { insertApiKey } from '../../services/users/api-keys.ts'
+import { defaultScopes } from '../../services/users/scopes.ts'
 import { insertUser } from '../../services/users/users.ts'
 
 export interface Person {

@@ -12,15 +12,11 @@ import { newSecret } from '../../infra/api-key-format.ts'
 import { openCipher, SecretKeyError } from '../../infra/encryption/secret-key.ts'
 import { EmbeddedPostgresError } from '../../infra/postgres/embedded.ts'
 import { MigrationError, readMigrations } from '../../infra/postgres/migrations.ts'
+import { readOutbox } from '../../services/mail/outbox.ts'
 import { confirmCopy } from '../../services/backup/restored-copy.ts'
 import { insertUser, toUser } from '../../services/users/users.ts'
-import {
-  allScopes,
-  insertApiKey,
-  defaultScopes,
-  toApiKey,
-  type Scope,
-} from '../../services/users/api-keys.ts'
+import { insertApiKey, toApiKey } from '../../services/users/api-keys.ts'
+import { allScopes, defaultScopes, type Scope } from '../../services/users/scopes.ts'
 import { replaceLostSecrets } from '../../services/webhooks/secrets.ts'
 import { StoreOwnershipError } from '../../services/storage/ownership.ts'
 import { runDoctor } from './doctor.ts'
@@ -36,6 +32,7 @@ npm run admin -- create-user --email E --name N [--role user|admin]
 npm run admin -- create-key --user ID|EMAIL --name N [--scopes a,b] [--days N]
                                                         creates an API key and prints it
 npm run admin -- revoke-key --id KEY_ID                 revokes an API key at once
+npm run admin -- outbox                                 shows the e-mails that were not sent
 npm run admin -- new-key                                prints a new random key for BOOTSTRAP_API_KEY
 npm run admin -- store                                  shows which database the file store belongs to
 npm run admin -- store adopt                            makes the file store that of this database
@@ -53,6 +50,7 @@ const names = [
   'create-user',
   'create-key',
   'revoke-key',
+  'outbox',
   'new-key',
   'store',
   'confirm-restore',
@@ -101,6 +99,16 @@ const commands: Record<string, (db: Database, events: Emitter) => Promise<void>>
     console.error(
       'Start the servers again. The owners of these endpoints must rotate the secret to learn it.',
     )
+  },
+
+  async outbox(db) {
+    const mails = await readOutbox(db, openCipher(readConfig()))
+    if (mails.length === 0) console.error('The outbox is empty.')
+    for (const { createdAt, recipient, subject, status, error, text } of mails)
+      console.log(
+        `${createdAt}  ${status}${error === null ? '' : ` (${error})`}\nTo: ${recipient}\n` +
+          `Subject: ${subject ?? ''}\n\n${text ?? ''}`,
+      )
   },
 
   async store(db) {

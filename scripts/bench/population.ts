@@ -7,7 +7,8 @@ import { newId } from '../../infra/ids.ts'
 import { ADMINISTRATOR, passwordFile } from '../../infra/postgres/cluster.ts'
 import { prepareDatabase } from '../../infra/prepare-database.ts'
 import { insertUser } from '../../services/users/users.ts'
-import { insertApiKey, defaultScopes } from '../../services/users/api-keys.ts'
+import { insertApiKey } from '../../services/users/api-keys.ts'
+import { defaultScopes } from '../../services/users/scopes.ts'
 import { jobQueues } from '../../services/services.ts'
 
 export interface Person {

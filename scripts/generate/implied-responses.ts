@@ -32,6 +32,7 @@ function isRestricted({ document, operation }: Declared): boolean {
   return (
     operation['x-project-access'] !== undefined ||
     operation['x-unlimited-key'] === true ||
+    operation['x-needs-session'] === true ||
     security.some((schemes) => Object.values(schemes).some((scopes) => scopes.length > 0))
   )
 }

@@ -84,6 +84,7 @@ export interface Operation {
   static: boolean
   /** Whether API keys that are limited to some projects get 403. */
   unlimitedKey: boolean
+  needsSession: boolean
   filesOrigin: boolean
   /** Whether the lists of the operation may be read from a read replica. */
   readReplica: boolean
@@ -147,6 +148,7 @@ export function operationsOf(document: Json): Operation[] {
         secretAnswer: operation['x-secret-answer'] === true,
         static: operation['x-static'] === true,
         unlimitedKey: operation['x-unlimited-key'] ?? scopes?.includes('admin') ?? false,
+        needsSession: operation['x-needs-session'] === true,
         filesOrigin: operation['x-files-origin'] === true,
         readReplica: operation['x-read-replica'] === true,
         handlesIdempotency: operation['x-idempotency'] === 'handler',

@@ -250,6 +250,7 @@ function tableRow(o: Operation, names: ValidatorNames): object {
     readReplica: o.readReplica ? true : undefined,
     secretAnswer: o.secretAnswer,
     unlimitedKey: o.unlimitedKey ? true : undefined,
+    needsSession: o.needsSession ? true : undefined,
   }
 }
 

@@ -28,12 +28,12 @@ export interface EventAudience {
 
 /**
  * Whether an event of this type that is in no project needs a key for all projects: it is about a user's own
- * resource outside all projects, an API key, a webhook endpoint, or for operators.
+ * resource outside all projects, an API key, a session, a webhook endpoint, or for operators.
  */
 const needsUnlimitedKey = (type: EventType): boolean =>
   eventTypes[type].project !== null ||
   eventTypes[type].audience === 'admins' ||
-  /^(api_key|webhook_endpoint|webhook_delivery)\./.test(type)
+  /^(api_key|sign_in|webhook_endpoint|webhook_delivery)\./.test(type)
 
 /** The event types for which `needsUnlimitedKey` is true. */
 export const unlimitedKeyTypes: string[] = Object.keys(eventTypes).filter((type) =>

@@ -4,6 +4,7 @@
 import { operations } from '../../generated/operations.ts'
 import type { components } from '../../generated/types.ts'
 import * as sql from '../../generated/sql/users.ts'
+import { lockSessionOfCaller } from '../../generated/sql/auth.ts'
 import type { ApiKey as ApiKeyRow } from '../../generated/prisma/client.ts'
 import { digestOf, newSecret, keyPrefix, type KeyMode } from '../../infra/api-key-format.ts'
 import type { ListQuery } from '../../infra/contract/query.ts'
@@ -15,33 +16,11 @@ import type { OperationInfo } from '../../infra/contract/operation.ts'
 import { newId, timeOf } from '../../infra/ids.ts'
 import { refusalOf, type Principal } from './authentication.ts'
 import { Networks } from './networks.ts'
+import { allScopes, type Scope } from './scopes.ts'
 
-export type Scope = components['schemas']['Scope']
 export type ApiKey = components['schemas']['ApiKey']
 export type CurrentApiKey = components['schemas']['CurrentApiKey']
 export type ApiKeyWithSecret = components['schemas']['ApiKeyWithSecret']
-
-export const allScopes: readonly Scope[] = [
-  'user:read',
-  'user:write',
-  'projects:read',
-  'projects:write',
-  'storage:read',
-  'storage:write',
-  'ai:read',
-  'ai:write',
-  'payments:read',
-  'payments:write',
-  'webhooks:read',
-  'webhooks:write',
-  'keys:write',
-  'admin',
-]
-
-/** The scopes of a new user's first key: all scopes, `admin` only for an admin. */
-export function defaultScopes(role: 'user' | 'admin'): Scope[] {
-  return allScopes.filter((scope) => scope !== 'admin' || role === 'admin')
-}
 
 export function toApiKey(row: Omit<ApiKeyRow, 'digest'>): ApiKey {
   return {
@@ -73,11 +52,12 @@ const operationsByName: readonly OperationInfo[] = Object.values<OperationInfo>(
 
 /** The key of a request, from what is cached of it: no statement runs. */
 export function currentApiKey(principal: Principal): CurrentApiKey {
-  const { keyId, userId, keyName, scopes, projectIds, networks, expiresAt } = principal
+  const { type, keyId, userId, keyName, scopes, projectIds, networks, expiresAt } = principal
   return {
+    type,
     id: keyId,
     user_id: userId,
-    name: keyName,
+    name: keyName ?? 'session',
     scopes: allScopes.filter((scope) => scopes.has(scope)),
     project_ids: projectIds === null ? null : [...projectIds],
     allowed_addresses: networks === null ? null : [...networks.texts],
@@ -163,10 +143,11 @@ export async function findOwnApiKey(db: Db, id: string, { userId, keyId, project
 
 /**
  * Locks the keys of the caller against other changes until the transaction ends. Throws 401 when the calling
- * key was revoked since it was authenticated: a revoked key must not leave a new key behind.
+ * key was revoked, or the session has ended, since it was authenticated: it must not leave a new key behind.
  */
-export async function lockKeys(tx: Db, { keyId }: Principal): Promise<void> {
-  if ((await sql.lockKeysOfCaller(tx, { id: keyId })) === undefined) throw unauthorized('revoked')
+export async function lockKeys(tx: Db, { type, keyId }: Principal): Promise<void> {
+  const lock = type === 'session' ? lockSessionOfCaller : sql.lockKeysOfCaller
+  if ((await lock(tx, { id: keyId })) === undefined) throw unauthorized('revoked')
 }
 
 /**

@@ -1,27 +1,35 @@
-// Authenticates API keys. Active keys are cached in memory. PostgreSQL notifies every process when a key or
-// its owner changes, and a process that cannot receive notifications caches nothing. A request that changes a
-// key answers only after every process has dropped the key from its cache, so a revocation applies to the
-// next request everywhere.
+// Authenticates API keys, and the access tokens of users who have signed in. Active keys and sessions are
+// cached in memory. PostgreSQL notifies every process when one of them or its owner changes, and a process
+// that cannot receive notifications caches nothing. A request that changes a key or ends a session answers
+// only after every process has dropped it from its cache, so a revocation applies to the next request
+// everywhere.
 import type { Db, RequestOrigin } from '../../infra/database/database.ts'
 import * as sql from '../../generated/sql/users.ts'
+import { findSession } from '../../generated/sql/auth.ts'
 import type { OperationInfo } from '../../infra/contract/operation.ts'
 import { forbidden, unauthorized, type ApiError } from '../../infra/errors.ts'
 import { digestOf, isWellFormed } from '../../infra/api-key-format.ts'
 import type { Bus } from '../../infra/bus/bus.ts'
+import type { Cipher } from '../../infra/encryption/cipher.ts'
+import { isAccessToken, readAccessToken } from '../auth/tokens.ts'
+import { defaultScopes } from './scopes.ts'
 import { Networks } from './networks.ts'
 
-/** The API key that made a request, and its owner. */
+/** The API key or the session that made a request, and its owner. */
 export interface Principal {
+  type: 'api_key' | 'session'
   userId: string
+  /** The id of the API key, or of the session. */
   keyId: string
-  keyName: string
+  /** Null for a session. */
+  keyName: string | null
   /** The scopes that the key has now. `admin` is left out when the owner is no longer an admin. */
   scopes: ReadonlySet<string>
   /** The projects that the key is limited to; null for all projects of its owner. */
   projectIds: ReadonlySet<string> | null
   /** The networks that the key can be used from; null for all. */
   networks: Networks | null
-  /** Null for a key that does not expire. */
+  /** Null for a key that does not expire, and for a session: its keys may outlive it. */
   expiresAt: Date | null
 }
 
@@ -42,12 +50,14 @@ export function mayActAsOperator(principal: Principal): boolean {
 
 /** Why a key may not call an operation, whatever it is called with: 403. Null if it may. */
 export function refusalOf(
-  { scopes, projectIds }: Principal,
-  operation: Pick<OperationInfo, 'scopes' | 'unlimitedKey'>,
+  { type, scopes, projectIds }: Principal,
+  operation: Pick<OperationInfo, 'scopes' | 'unlimitedKey' | 'needsSession'>,
 ): ApiError | null {
   const missing = operation.scopes?.find((scope) => !scopes.has(scope))
   if (missing !== undefined)
     return forbidden(`This operation requires an API key with the scope ${missing}.`, 'scope')
+  if (operation.needsSession === true && type !== 'session')
+    return forbidden('This operation requires a session: sign in. An API key is not enough.', 'session')
   if (operation.unlimitedKey === true && projectIds !== null)
     return forbidden('This operation requires an API key that is not limited to projects.', 'project_ids')
   return null
@@ -59,11 +69,11 @@ export function addressRefusalOf({ networks }: Principal, address: string): ApiE
   return forbidden('This API key cannot be used from your IP address.', 'allowed_addresses')
 }
 
-/** The API key as the actor of the events that its request causes; null for a request without a key. */
+/** Who caused the events of a request; null for a request without a key. */
 export function actorOf(principal: Principal | null): RequestOrigin['actor'] {
   if (principal === null) return null
-  const { keyId, keyName, userId } = principal
-  return { type: 'api_key', id: keyId, name: keyName, user_id: userId }
+  const { type, keyId, keyName, userId } = principal
+  return { type, id: keyId, name: keyName, user_id: userId }
 }
 
 function requireAddressesOf({ networks: before }: Principal, { networks }: Principal): void {
@@ -71,9 +81,9 @@ function requireAddressesOf({ networks: before }: Principal, { networks }: Princ
     throw forbidden('The IP addresses that this API key can be used from have changed.', 'allowed_addresses')
 }
 
-interface CachedKey {
+interface Cached {
   principal: Principal
-  /** When the key expires or must be read again, in milliseconds since 1970. */
+  /** When it expires or must be read again, in milliseconds since 1970. */
   until: number
 }
 
@@ -91,11 +101,12 @@ export interface Principals {
    */
   refresh(principal: Principal): Promise<Principal>
   /**
-   * Call this after the commit of a change to a key (pass its digest in hex) or to a user (pass the user's
-   * id). Removes the key, or all keys of the user, from the cache of this process. Then waits until every
-   * other process has received the change, or has been disconnected for so long that it caches nothing.
+   * Call this after the commit of a change to a key (pass its digest in hex), to a session (its id) or to a
+   * user (the user's id, for all keys and sessions). Removes them from the cache of this process. Then waits
+   * until every other process has received the change, or has been disconnected for so long that it caches
+   * nothing.
    */
-  waitForInvalidation(digestOrUserId: string): Promise<void>
+  waitForInvalidation(digestOrId: string): Promise<void>
   /** Whether this process receives changes, and therefore caches keys. */
   readonly listening: boolean
 }
@@ -105,10 +116,10 @@ const maxCachedKeys = 10_000
 /** Milliseconds after which a cached key is read again, even if no change of it was received. */
 const maxAge = 60_000
 
-export function createPrincipals(db: Db, listener: Bus): Principals {
-  /** By digest. */
-  const cache = new Map<string, CachedKey>()
-  const digests = new WeakMap<Principal, string>()
+export function createPrincipals(db: Db, listener: Bus, cipher: Pick<Cipher, 'verify'>): Principals {
+  /** By the digest of the key, or the id of the session. */
+  const cache = new Map<string, Cached>()
+  const cacheKeys = new WeakMap<Principal, string>()
   // A key that was read while a change arrived is not cached, because the row may be older than the change.
   let changes = 0
   listener.on('key_change', invalidate)
@@ -124,22 +135,22 @@ export function createPrincipals(db: Db, listener: Bus): Principals {
         throw unauthorized('malformed', 'Use the Bearer scheme: Authorization: Bearer <API_KEY>.')
       const secret = /^bearer +([^ ]+)$/i.exec(authorization.trim())?.[1]
       if (secret === undefined) throw unauthorized('malformed')
-      const digest = digestOf(secret)
-      const cached = findCached(digest)
+      const cacheKey = isAccessToken(secret) ? sessionOf(secret) : digestOf(secret)
+      const cached = findCached(cacheKey)
       if (cached !== null) return cached
-      if (!isWellFormed(secret)) throw unauthorized('malformed')
+      if (!isAccessToken(secret) && !isWellFormed(secret)) throw unauthorized('malformed')
       await beforeLookUp?.()
-      return await load(digest)
+      return await load(cacheKey)
     },
     async refresh(principal) {
-      const digest = digests.get(principal)
-      if (digest === undefined) throw unauthorized('unknown')
-      const current = findCached(digest) ?? (await load(digest))
+      const cacheKey = cacheKeys.get(principal)
+      if (cacheKey === undefined) throw unauthorized('unknown')
+      const current = findCached(cacheKey) ?? (await load(cacheKey))
       requireAddressesOf(principal, current)
       return current
     },
-    async waitForInvalidation(digestOrUserId) {
-      invalidate(digestOrUserId)
+    async waitForInvalidation(digestOrId) {
+      invalidate(digestOrId)
       await listener.waitForListeners()
     },
     get listening() {
@@ -147,16 +158,56 @@ export function createPrincipals(db: Db, listener: Bus): Principals {
     },
   }
 
-  function findCached(digest: string): Principal | null {
-    const cached = cache.get(digest)
+  /** The id of the session of an access token. */
+  function sessionOf(token: string): string {
+    const claims = readAccessToken(cipher, token)
+    if (claims === null) throw unauthorized('malformed')
+    if (claims.expiresAt * 1000 <= Date.now())
+      throw unauthorized('expired', 'The access token has expired: refresh the session.')
+    return claims.sessionId
+  }
+
+  function findCached(cacheKey: string): Principal | null {
+    const cached = cache.get(cacheKey)
     if (cached === undefined) return null
     if (cached.until > Date.now()) return cached.principal
-    cache.delete(digest)
+    cache.delete(cacheKey)
     return null
   }
 
-  async function load(digest: string): Promise<Principal> {
+  async function load(cacheKey: string): Promise<Principal> {
     const changesBefore = changes
+    const { principal, expiresAt } = await (cacheKey.startsWith('ses_')
+      ? loadSession(cacheKey)
+      : loadKey(cacheKey))
+    cacheKeys.set(principal, cacheKey)
+    if (listener.listening && changesBefore === changes) {
+      if (cache.size >= maxCachedKeys) cache.delete(cache.keys().next().value!)
+      cache.set(cacheKey, { principal, until: Math.min(expiresAt, Date.now() + maxAge) })
+    }
+    return principal
+  }
+
+  async function loadSession(id: string): Promise<Loaded> {
+    const row = await findSession(db, { id })
+    if (row === undefined) throw unauthorized('revoked', 'The session has ended: sign in again.')
+    const expiresAt = Date.parse(row.expires_at)
+    if (expiresAt <= Date.now()) throw unauthorized('expired', 'The session has expired: sign in again.')
+    if (row.status !== 'active') throw unauthorized('disabled', 'The user is disabled.')
+    const principal: Principal = {
+      type: 'session',
+      userId: row.user_id,
+      keyId: row.id,
+      keyName: null,
+      scopes: new Set(defaultScopes(row.role)),
+      projectIds: null,
+      networks: null,
+      expiresAt: null,
+    }
+    return { principal, expiresAt }
+  }
+
+  async function loadKey(digest: string): Promise<Loaded> {
     const row = await sql.findApiKey(db, { digest })
     if (row === undefined) throw unauthorized('unknown')
     if (row.revoked_at !== null) throw unauthorized('revoked')
@@ -164,6 +215,7 @@ export function createPrincipals(db: Db, listener: Bus): Principals {
     if (expiresAt <= Date.now()) throw unauthorized('expired')
     if (row.status !== 'active') throw unauthorized('disabled')
     const principal: Principal = {
+      type: 'api_key',
       userId: row.user_id,
       keyId: row.id,
       keyName: row.name,
@@ -172,19 +224,20 @@ export function createPrincipals(db: Db, listener: Bus): Principals {
       networks: row.allowed_addresses.length === 0 ? null : new Networks(row.allowed_addresses),
       expiresAt: row.expires_at === null ? null : new Date(expiresAt),
     }
-    digests.set(principal, digest)
-    if (listener.listening && changesBefore === changes) {
-      if (cache.size >= maxCachedKeys) cache.delete(cache.keys().next().value!)
-      cache.set(digest, { principal, until: Math.min(expiresAt, Date.now() + maxAge) })
-    }
-    return principal
+    return { principal, expiresAt }
   }
 
-  function invalidate(digestOrUserId: string): void {
+  function invalidate(digestOrId: string): void {
     changes++
-    if (cache.delete(digestOrUserId)) return
-    for (const [digest, { principal }] of cache) {
-      if (principal.userId === digestOrUserId) cache.delete(digest)
+    if (cache.delete(digestOrId)) return
+    for (const [cacheKey, { principal }] of cache) {
+      if (principal.userId === digestOrId) cache.delete(cacheKey)
     }
   }
+}
+
+interface Loaded {
+  principal: Principal
+  /** Milliseconds since 1970. */
+  expiresAt: number
 }

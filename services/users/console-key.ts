@@ -2,7 +2,8 @@
 import type { Database } from '../../infra/database/database.ts'
 import * as sql from '../../generated/sql/users.ts'
 import { digestOf, type KeyMode } from '../../infra/api-key-format.ts'
-import { defaultScopes, insertApiKey } from './api-keys.ts'
+import { insertApiKey } from './api-keys.ts'
+import { defaultScopes } from './scopes.ts'
 
 const lifetime = 24 * 60 * 60 * 1000
 

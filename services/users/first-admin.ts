@@ -3,7 +3,8 @@
 import type { Database } from '../../infra/database/database.ts'
 import * as sql from '../../generated/sql/users.ts'
 import type { Config } from '../../infra/config/config.ts'
-import { defaultScopes, insertApiKey } from './api-keys.ts'
+import { insertApiKey } from './api-keys.ts'
+import { defaultScopes } from './scopes.ts'
 import { insertUser } from './users.ts'
 
 /**

@@ -1,7 +1,8 @@
 // Chats that are repeated with their Idempotency-Key: after a disconnect, a cancel, a regeneration, a crash
 // of the server, and by a caller who may no longer read the answer.
 import t from 'tap'
-import { insertApiKey, defaultScopes } from '../../services/users/api-keys.ts'
+import { insertApiKey } from '../../services/users/api-keys.ts'
+import { defaultScopes } from '../../services/users/scopes.ts'
 import { createMember } from '../support/db-fixtures.ts'
 import { createClient } from '../support/client.ts'
 import { collect, waitUntilIdle, startChatFixture, streamChat, textOf } from '../support/chat.ts'

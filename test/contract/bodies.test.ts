@@ -81,8 +81,12 @@ for (const { id, body: declared, form } of withBody) {
 
   t.test(`${name} reports all problems at once`, async (t) => {
     const request = await requestFor(server, id, { form })
-    const { properties = {} } = bodyOf(id, { form })
-    const fields = Object.entries(properties).filter(([, schema]) => !isFile(schema))
+    const { properties = {}, discriminator } = bodyOf(id, { form })
+    const chosen = discriminator?.propertyName
+    const fields = Object.entries(properties).filter(
+      // The other fields depend on the value of this one.
+      ([name, schema]) => !isFile(schema) && (chosen === undefined || name === chosen),
+    )
     const typed = !form && !withFields.some((info) => info.id === id)
     const wrong = Object.fromEntries(
       fields.map(([name, schema]) => [
@@ -108,9 +112,10 @@ for (const { id, body: declared, form } of withBody) {
         `${name} is reported`,
       )
     t.ok(
-      errors.some(
-        (e) => e.field === 'surprise' && e.constraint === 'additionalProperties' && e.location === 'body',
-      ),
+      chosen !== undefined ||
+        errors.some(
+          (e) => e.field === 'surprise' && e.constraint === 'additionalProperties' && e.location === 'body',
+        ),
       'an unknown field',
     )
     t.ok(

@@ -1,7 +1,7 @@
 // Idempotency: a POST repeated with the same key and body takes effect once and gets the same answer.
 import t from 'tap'
 import type { OperationId } from '../../generated/operations.ts'
-import { allScopes, type Scope } from '../../services/users/api-keys.ts'
+import { allScopes, type Scope } from '../../services/users/scopes.ts'
 import {
   send,
   requestFor,

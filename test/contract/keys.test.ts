@@ -3,7 +3,7 @@ import t, { type Test } from 'tap'
 import { operations } from '../../generated/operations.ts'
 import { newSecret } from '../../infra/api-key-format.ts'
 import type { OperationInfo } from '../../infra/contract/operation.ts'
-import { allScopes, type Scope } from '../../services/users/api-keys.ts'
+import { allScopes, type Scope } from '../../services/users/scopes.ts'
 import { fixtures, secured, send, requestFor, successStatus } from '../support/operation-fixtures.ts'
 import type { Fixture, OperationRequest } from '../support/operation-fixture.ts'
 import { recordChanges } from '../support/changes.ts'
@@ -13,7 +13,9 @@ import { startServer } from '../support/server.ts'
 const server = await startServer(t)
 const changes = await recordChanges(t, server)
 const requests: OperationRequest[] = []
-for (const { id } of secured) requests.push(await requestFor(server, id))
+/** The operations that an API key may call. */
+const withKey = secured.filter(({ needsSession }) => needsSession !== true)
+for (const { id } of withKey) requests.push(await requestFor(server, id))
 const sentStatements = () =>
   server.statements.filter((text) => !/last_used_at = u\.at|number_events/.test(text))
 const scopesOf = (id: string) => secured.find((info) => info.id === id)!.scopes!
@@ -139,7 +141,7 @@ t.test('the scope admin gives no rights to a user who is not an admin', async (t
 t.test(
   "a key with the operation's own scopes, and those of the resource it is about, is enough",
   async (t) => {
-    for (const { id, scopes: declared } of secured) {
+    for (const { id, scopes: declared } of withKey) {
       const caller = declared!.includes('admin') ? server.admin : await server.person()
       const { extraScopes: reads = [] }: Fixture = fixtures[id]
       const scopes = [...(declared as Scope[]), ...reads]
@@ -161,6 +163,20 @@ t.test(
     }
   },
 )
+
+t.test('an operation that needs a session refuses every API key', async (t) => {
+  const ids = secured.filter(({ needsSession }) => needsSession === true).map(({ id }) => id)
+  t.same(ids, ['getCurrentSession', 'signOut', 'changePassword', 'requestEmailChange'])
+  for (const id of ids) {
+    const request = await requestFor(server, id)
+    const { secret } = await createApiKey(server, request.caller.id)
+    const before = await changes()
+    const reply = await send(request, { key: secret })
+    t.match(reply, { status: 403, body: { error: { details: { constraint: 'session' } } } }, id)
+    t.same(await changes(), before, 'nothing is written to the database')
+    t.equal((await send(request)).status, successStatus(id), id)
+  }
+})
 
 t.test('a key stops working with the next request after it is revoked', async (t) => {
   const get = requests.find(({ id }) => id === 'getProject')!

@@ -28,6 +28,7 @@ import {
   createSession,
   createUser,
 } from '../support/db-fixtures.ts'
+import { createSignIn } from '../support/operation-fixtures-auth.ts'
 import { cursorLists, queryOf } from '../support/contract-schema.ts'
 import { createClient, type Reply } from '../support/client.ts'
 import { startServer, type Person } from '../support/server.ts'
@@ -49,6 +50,11 @@ const createMany = <T>(make: (i: number) => Promise<T>): Promise<T[]> =>
 
 /** Creates seven items that are equal in every sortable field, and the request that lists them. */
 const seeds: Partial<Record<OperationId, () => Promise<{ request: OperationRequest; ids: string[] }>>> = {
+  async listSignIns() {
+    const request = await requestFor(server, 'listProjects')
+    const ids = await createMany(async () => (await createSignIn(server, request.caller.id)).id)
+    return { request: { ...request, id: 'listSignIns' }, ids }
+  },
   async listMyInvitations() {
     const request = await requestFor(server, 'listProjects')
     const ids = await createMany(

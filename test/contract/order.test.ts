@@ -21,7 +21,7 @@ import { startServer } from '../support/server.ts'
 const server = await startServer(t)
 const changes = await recordChanges(t, server)
 const policies = Object.fromEntries(
-  ['DEFAULT', 'WRITE', 'UPLOAD', 'AI'].map((name) => [`RATE_LIMIT_${name}`, '1']),
+  ['DEFAULT', 'WRITE', 'UPLOAD', 'AI', 'PASSWORD'].map((name) => [`RATE_LIMIT_${name}`, '1']),
 )
 const withUnknownParameter = (request: OperationRequest): OperationRequest => ({
   ...request,

@@ -66,7 +66,12 @@ for (const { id } of served) {
     const created = await send(request)
     const location = created.headers.get('location') ?? ''
     t.ok(location.startsWith(`${server.url}/v1/`), location)
-    const read = await request.caller.client.get(location)
+    // A sign-in creates a session of the user whose token was sent.
+    const client =
+      created.body.access_token === undefined
+        ? request.caller.client
+        : createClient(server.url, created.body.access_token)
+    const read = await client.get(location)
     t.equal(read.status, 200, read.text)
     t.equal(created.headers.get('etag'), read.headers.get('etag'))
   })

@@ -4,7 +4,7 @@
 import t, { type Test } from 'tap'
 import { operations, type OperationId } from '../../generated/operations.ts'
 import type { OperationInfo } from '../../infra/contract/operation.ts'
-import { allScopes, defaultScopes } from '../../services/users/api-keys.ts'
+import { allScopes, defaultScopes } from '../../services/users/scopes.ts'
 import { createSender } from '../support/constraint-requests.ts'
 import { recordChanges } from '../support/changes.ts'
 import { createApiKey, createProject } from '../support/db-fixtures.ts'

@@ -1,7 +1,7 @@
 // Who can read which event. The list, a single event and the stream, live or resumed, apply the same rules.
 import t, { type Test } from 'tap'
 import type { EventType } from '../../generated/events.ts'
-import type { Scope } from '../../services/users/api-keys.ts'
+import type { Scope } from '../../services/users/scopes.ts'
 import { createClient } from '../support/client.ts'
 import { catalogFor, insertedOrder, pages } from '../support/db-fixtures-payments.ts'
 import { acquaint, createApiKey, createMember } from '../support/db-fixtures.ts'

@@ -3,6 +3,7 @@ import contract from '../../generated/openapi.json' with { type: 'json' }
 import { operations, type OperationId } from '../../generated/operations.ts'
 
 export interface Schema {
+  discriminator?: { propertyName: string }
   type?: string | string[]
   properties?: Record<string, Schema>
   required?: string[]

@@ -1,7 +1,7 @@
 // The example requests of the contract with ids of existing resources, so that they can be sent.
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import type { OperationId } from '../../generated/operations.ts'
+import { operations, type OperationId } from '../../generated/operations.ts'
 import { requestFor } from './operation-fixtures.ts'
 import type { OperationRequest } from './operation-fixture.ts'
 import type { Attachment } from './form-body.ts'
@@ -57,6 +57,11 @@ export async function exampleFixtureFor(server: TestServer, id: OperationId): Pr
       real.set(`${kind}_${exampleSuffix}`, value)
   }
   if (ask.params?.token !== undefined) real.set(exampleToken, ask.params.token)
+  const example = examples[id].request.body?.value
+  // Tokens that were sent by e-mail, and the address and password of a sign-in.
+  if (operations[id].tag === 'auth')
+    for (const [name, value] of Object.entries(ask.body ?? {}))
+      if (typeof example?.[name] === 'string') real.set(example[name], value as string)
   const attached = Object.values(ask.body ?? {}).find(
     (value): value is Attachment => (value as Attachment | null)?.bytes instanceof Uint8Array,
   )

@@ -1,7 +1,19 @@
 // Settings of servers whose limits no ordinary test reaches.
 import { quotaNames } from '../../services/users/quotas.ts'
 
-const policies = ['DEFAULT', 'WRITE', 'UPLOAD', 'AI', 'PAGE', 'GATEWAY', 'HEALTH', 'ADDRESS']
+const policies = [
+  'DEFAULT',
+  'WRITE',
+  'UPLOAD',
+  'AI',
+  'PAGE',
+  'GATEWAY',
+  'HEALTH',
+  'ADDRESS',
+  'AUTH',
+  'MAIL',
+  'PASSWORD',
+]
 const quotas = quotaNames.filter((name) => name !== 'webhook_endpoints').map((name) => name.toUpperCase())
 
 export const highLimits: Record<string, string> = Object.fromEntries([

@@ -1,7 +1,7 @@
 // The types of the operation fixtures: what a contract test needs to call one operation.
 import type { OperationId } from '../../generated/operations.ts'
 import type { Role } from '../../services/projects/projects.ts'
-import type { Scope } from '../../services/users/api-keys.ts'
+import type { Scope } from '../../services/users/scopes.ts'
 import type { Person, TestServer } from './server.ts'
 
 export type ProjectRole = 'none' | Role
@@ -16,6 +16,8 @@ export interface FixtureContext {
  * `Attachment`.
  */
 export interface RequestParts {
+  /** The access token, where the operation needs a session: it takes the place of the caller's API key. */
+  key?: string
   params?: Record<string, string>
   query?: Record<string, string | string[]>
   body?: Record<string, unknown>
@@ -29,7 +31,7 @@ export interface RequestParts {
   form?: boolean
 }
 /** A valid request, unless a test changes it. */
-export interface OperationRequest extends RequestParts {
+export interface OperationRequest extends Omit<RequestParts, 'key'> {
   id: OperationId
   server: TestServer
   caller: Person

@@ -4,9 +4,10 @@ import { flattened } from '../../infra/validation/query-objects.ts'
 import { hash, randomBytes, randomInt } from 'node:crypto'
 import { operations, type OperationId } from '../../generated/operations.ts'
 import type { OperationInfo } from '../../infra/contract/operation.ts'
-import { allScopes, type Scope } from '../../services/users/api-keys.ts'
+import { allScopes, type Scope } from '../../services/users/scopes.ts'
 import { createClient, type Reply, type CallOptions } from './client.ts'
 import { cursorAt } from './event-cursors.ts'
+import { authFixtures } from './operation-fixtures-auth.ts'
 import { aiFixtures } from './operation-fixtures-ai.ts'
 import { fieldsOf, fieldsType, formOf, formType, type Attachment } from './form-body.ts'
 import { paymentsFixtures, unconfiguredOperations } from './operation-fixtures-payments.ts'
@@ -588,6 +589,7 @@ export const fixtures: Record<OperationId, Fixture> = {
   getStorageUsage: { build: inProject, withoutProject: () => ({}), byStatus: { 404: inUnknownProject } },
   ...aiFixtures,
   ...paymentsFixtures,
+  ...authFixtures,
   getHealth: noInput,
   getReadiness: noInput,
   getOpenapiJson: noInput,
@@ -644,7 +646,9 @@ export async function requestFor(
       : form
         ? (fixture.form ?? fixture.build)
         : fixture.build
-  return { id, server, caller: person, form, ...(await build(context)) }
+  const { key, ...parts } = await build(context)
+  const client = key === undefined ? person.client : createClient(server.url, key)
+  return { id, server, caller: key === undefined ? person : { ...person, key, client }, form, ...parts }
 }
 
 /** The options that start another server on the same database and files. */

@@ -16,7 +16,7 @@ import { openBlobStore } from '../../services/storage/storage.ts'
 import { adoptStore, claimAtStart } from '../../services/storage/ownership.ts'
 import { storeLimits } from '../../services/users/quotas.ts'
 import { createServices, type Services } from '../../services/services.ts'
-import { defaultScopes, type Scope } from '../../services/users/api-keys.ts'
+import { defaultScopes, type Scope } from '../../services/users/scopes.ts'
 import { createTestDatabase, testSecretKey } from './database.ts'
 import { createClient, type Client } from './client.ts'
 import { requireRowTypes } from './row-types.ts'
@@ -72,6 +72,7 @@ const testSettings = {
   WEBHOOK_ALLOWED_NETWORKS: '127.0.0.0/8,::1/128',
   WEBHOOK_ALLOWED_PORTS: '1-65535',
   SECRET_KEY: testSecretKey,
+  SIGN_UP: 'example.com',
 }
 
 /** The rows that `insertUser` and `insertApiKey` write, in one statement: most fixtures begin with a user. */

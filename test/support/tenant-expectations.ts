@@ -57,6 +57,23 @@ export const exceptions: Exception[] = [
     expected: 'allowed',
     reason: 'the id or token is the secret that gives access',
   },
+  {
+    operations: [
+      'signUp',
+      'confirmEmail',
+      'signIn',
+      'refreshSession',
+      'requestMagicLink',
+      'requestPasswordReset',
+      'resetPassword',
+      'getCurrentSession',
+      'signOut',
+      'changePassword',
+      'requestEmailChange',
+    ],
+    expected: 'allowed',
+    reason: 'the token or password is the secret that gives access',
+  },
   { operations: ['receiveStripeEvent'], expected: 404, reason: 'the gateway is not configured' },
   {
     operations: ['getProduct', 'getPrice', 'listProducts', 'listPrices', 'listModels'],

@@ -52,6 +52,11 @@ export const AnyNull = runtime.AnyNull
 
 export const ModelName = {
   User: 'User',
+  UserPassword: 'UserPassword',
+  SignIn: 'SignIn',
+  OneTimeToken: 'OneTimeToken',
+  SignInFailure: 'SignInFailure',
+  Mail: 'Mail',
   QuotaTotal: 'QuotaTotal',
   QuotaChange: 'QuotaChange',
   QuotaLimit: 'QuotaLimit',
@@ -137,6 +142,73 @@ export const UserScalarFieldEnum = {
 } as const
 
 export type UserScalarFieldEnum = (typeof UserScalarFieldEnum)[keyof typeof UserScalarFieldEnum]
+
+
+export const UserPasswordScalarFieldEnum = {
+  userId: 'userId',
+  hash: 'hash',
+  changedAt: 'changedAt'
+} as const
+
+export type UserPasswordScalarFieldEnum = (typeof UserPasswordScalarFieldEnum)[keyof typeof UserPasswordScalarFieldEnum]
+
+
+export const SignInScalarFieldEnum = {
+  id: 'id',
+  userId: 'userId',
+  methods: 'methods',
+  ip: 'ip',
+  network: 'network',
+  device: 'device',
+  generation: 'generation',
+  createdAt: 'createdAt',
+  updatedAt: 'updatedAt',
+  lastUsedAt: 'lastUsedAt',
+  expiresAt: 'expiresAt'
+} as const
+
+export type SignInScalarFieldEnum = (typeof SignInScalarFieldEnum)[keyof typeof SignInScalarFieldEnum]
+
+
+export const OneTimeTokenScalarFieldEnum = {
+  digest: 'digest',
+  purpose: 'purpose',
+  email: 'email',
+  userId: 'userId',
+  name: 'name',
+  passwordHash: 'passwordHash',
+  expiresAt: 'expiresAt'
+} as const
+
+export type OneTimeTokenScalarFieldEnum = (typeof OneTimeTokenScalarFieldEnum)[keyof typeof OneTimeTokenScalarFieldEnum]
+
+
+export const SignInFailureScalarFieldEnum = {
+  account: 'account',
+  network: 'network',
+  failures: 'failures',
+  failedAt: 'failedAt'
+} as const
+
+export type SignInFailureScalarFieldEnum = (typeof SignInFailureScalarFieldEnum)[keyof typeof SignInFailureScalarFieldEnum]
+
+
+export const MailScalarFieldEnum = {
+  id: 'id',
+  kind: 'kind',
+  recipient: 'recipient',
+  userId: 'userId',
+  secret: 'secret',
+  subject: 'subject',
+  content: 'content',
+  status: 'status',
+  attempts: 'attempts',
+  error: 'error',
+  createdAt: 'createdAt',
+  sentAt: 'sentAt'
+} as const
+
+export type MailScalarFieldEnum = (typeof MailScalarFieldEnum)[keyof typeof MailScalarFieldEnum]
 
 
 export const QuotaTotalScalarFieldEnum = {

@@ -262,6 +262,9 @@ export type UserWhereInput = {
   checkouts?: Prisma.CheckoutListRelationFilter
   subscriptions?: Prisma.SubscriptionListRelationFilter
   refunds?: Prisma.RefundListRelationFilter
+  password?: Prisma.XOR<Prisma.UserPasswordNullableScalarRelationFilter, Prisma.UserPasswordWhereInput> | null
+  signIns?: Prisma.SignInListRelationFilter
+  oneTimeTokens?: Prisma.OneTimeTokenListRelationFilter
 }
 
 export type UserOrderByWithRelationInput = {
@@ -298,6 +301,9 @@ export type UserOrderByWithRelationInput = {
   checkouts?: Prisma.CheckoutOrderByRelationAggregateInput
   subscriptions?: Prisma.SubscriptionOrderByRelationAggregateInput
   refunds?: Prisma.RefundOrderByRelationAggregateInput
+  password?: Prisma.UserPasswordOrderByWithRelationInput
+  signIns?: Prisma.SignInOrderByRelationAggregateInput
+  oneTimeTokens?: Prisma.OneTimeTokenOrderByRelationAggregateInput
 }
 
 export type UserWhereUniqueInput = Prisma.AtLeast<{
@@ -337,6 +343,9 @@ export type UserWhereUniqueInput = Prisma.AtLeast<{
   checkouts?: Prisma.CheckoutListRelationFilter
   subscriptions?: Prisma.SubscriptionListRelationFilter
   refunds?: Prisma.RefundListRelationFilter
+  password?: Prisma.XOR<Prisma.UserPasswordNullableScalarRelationFilter, Prisma.UserPasswordWhereInput> | null
+  signIns?: Prisma.SignInListRelationFilter
+  oneTimeTokens?: Prisma.OneTimeTokenListRelationFilter
 }, "id" | "email">
 
 export type UserOrderByWithAggregationInput = {
@@ -411,6 +420,9 @@ export type UserCreateInput = {
   checkouts?: Prisma.CheckoutCreateNestedManyWithoutOwnerInput
   subscriptions?: Prisma.SubscriptionCreateNestedManyWithoutOwnerInput
   refunds?: Prisma.RefundCreateNestedManyWithoutOwnerInput
+  password?: Prisma.UserPasswordCreateNestedOneWithoutUserInput
+  signIns?: Prisma.SignInCreateNestedManyWithoutUserInput
+  oneTimeTokens?: Prisma.OneTimeTokenCreateNestedManyWithoutUserInput
 }
 
 export type UserUncheckedCreateInput = {
@@ -447,6 +459,9 @@ export type UserUncheckedCreateInput = {
   checkouts?: Prisma.CheckoutUncheckedCreateNestedManyWithoutOwnerInput
   subscriptions?: Prisma.SubscriptionUncheckedCreateNestedManyWithoutOwnerInput
   refunds?: Prisma.RefundUncheckedCreateNestedManyWithoutOwnerInput
+  password?: Prisma.UserPasswordUncheckedCreateNestedOneWithoutUserInput
+  signIns?: Prisma.SignInUncheckedCreateNestedManyWithoutUserInput
+  oneTimeTokens?: Prisma.OneTimeTokenUncheckedCreateNestedManyWithoutUserInput
 }
 
 export type UserUpdateInput = {
@@ -483,6 +498,9 @@ export type UserUpdateInput = {
   checkouts?: Prisma.CheckoutUpdateManyWithoutOwnerNestedInput
   subscriptions?: Prisma.SubscriptionUpdateManyWithoutOwnerNestedInput
   refunds?: Prisma.RefundUpdateManyWithoutOwnerNestedInput
+  password?: Prisma.UserPasswordUpdateOneWithoutUserNestedInput
+  signIns?: Prisma.SignInUpdateManyWithoutUserNestedInput
+  oneTimeTokens?: Prisma.OneTimeTokenUpdateManyWithoutUserNestedInput
 }
 
 export type UserUncheckedUpdateInput = {
@@ -519,6 +537,9 @@ export type UserUncheckedUpdateInput = {
   checkouts?: Prisma.CheckoutUncheckedUpdateManyWithoutOwnerNestedInput
   subscriptions?: Prisma.SubscriptionUncheckedUpdateManyWithoutOwnerNestedInput
   refunds?: Prisma.RefundUncheckedUpdateManyWithoutOwnerNestedInput
+  password?: Prisma.UserPasswordUncheckedUpdateOneWithoutUserNestedInput
+  signIns?: Prisma.SignInUncheckedUpdateManyWithoutUserNestedInput
+  oneTimeTokens?: Prisma.OneTimeTokenUncheckedUpdateManyWithoutUserNestedInput
 }
 
 export type UserCreateManyInput = {
@@ -647,6 +668,50 @@ export type EnumUserRoleFieldUpdateOperationsInput = {
 
 export type DateTimeFieldUpdateOperationsInput = {
   set?: Date | string
+}
+
+export type UserCreateNestedOneWithoutPasswordInput = {
+  create?: Prisma.XOR<Prisma.UserCreateWithoutPasswordInput, Prisma.UserUncheckedCreateWithoutPasswordInput>
+  connectOrCreate?: Prisma.UserCreateOrConnectWithoutPasswordInput
+  connect?: Prisma.UserWhereUniqueInput
+}
+
+export type UserUpdateOneRequiredWithoutPasswordNestedInput = {
+  create?: Prisma.XOR<Prisma.UserCreateWithoutPasswordInput, Prisma.UserUncheckedCreateWithoutPasswordInput>
+  connectOrCreate?: Prisma.UserCreateOrConnectWithoutPasswordInput
+  upsert?: Prisma.UserUpsertWithoutPasswordInput
+  connect?: Prisma.UserWhereUniqueInput
+  update?: Prisma.XOR<Prisma.XOR<Prisma.UserUpdateToOneWithWhereWithoutPasswordInput, Prisma.UserUpdateWithoutPasswordInput>, Prisma.UserUncheckedUpdateWithoutPasswordInput>
+}
+
+export type UserCreateNestedOneWithoutSignInsInput = {
+  create?: Prisma.XOR<Prisma.UserCreateWithoutSignInsInput, Prisma.UserUncheckedCreateWithoutSignInsInput>
+  connectOrCreate?: Prisma.UserCreateOrConnectWithoutSignInsInput
+  connect?: Prisma.UserWhereUniqueInput
+}
+
+export type UserUpdateOneRequiredWithoutSignInsNestedInput = {
+  create?: Prisma.XOR<Prisma.UserCreateWithoutSignInsInput, Prisma.UserUncheckedCreateWithoutSignInsInput>
+  connectOrCreate?: Prisma.UserCreateOrConnectWithoutSignInsInput
+  upsert?: Prisma.UserUpsertWithoutSignInsInput
+  connect?: Prisma.UserWhereUniqueInput
+  update?: Prisma.XOR<Prisma.XOR<Prisma.UserUpdateToOneWithWhereWithoutSignInsInput, Prisma.UserUpdateWithoutSignInsInput>, Prisma.UserUncheckedUpdateWithoutSignInsInput>
+}
+
+export type UserCreateNestedOneWithoutOneTimeTokensInput = {
+  create?: Prisma.XOR<Prisma.UserCreateWithoutOneTimeTokensInput, Prisma.UserUncheckedCreateWithoutOneTimeTokensInput>
+  connectOrCreate?: Prisma.UserCreateOrConnectWithoutOneTimeTokensInput
+  connect?: Prisma.UserWhereUniqueInput
+}
+
+export type UserUpdateOneWithoutOneTimeTokensNestedInput = {
+  create?: Prisma.XOR<Prisma.UserCreateWithoutOneTimeTokensInput, Prisma.UserUncheckedCreateWithoutOneTimeTokensInput>
+  connectOrCreate?: Prisma.UserCreateOrConnectWithoutOneTimeTokensInput
+  upsert?: Prisma.UserUpsertWithoutOneTimeTokensInput
+  disconnect?: Prisma.UserWhereInput | boolean
+  delete?: Prisma.UserWhereInput | boolean
+  connect?: Prisma.UserWhereUniqueInput
+  update?: Prisma.XOR<Prisma.XOR<Prisma.UserUpdateToOneWithWhereWithoutOneTimeTokensInput, Prisma.UserUpdateWithoutOneTimeTokensInput>, Prisma.UserUncheckedUpdateWithoutOneTimeTokensInput>
 }
 
 export type UserCreateNestedOneWithoutSettingsInput = {
@@ -933,6 +998,510 @@ export type UserUpdateOneRequiredWithoutSubscriptionsNestedInput = {
   update?: Prisma.XOR<Prisma.XOR<Prisma.UserUpdateToOneWithWhereWithoutSubscriptionsInput, Prisma.UserUpdateWithoutSubscriptionsInput>, Prisma.UserUncheckedUpdateWithoutSubscriptionsInput>
 }
 
+export type UserCreateWithoutPasswordInput = {
+  id: string
+  email?: string | null
+  emailVerified?: boolean
+  name: string
+  bio?: string | null
+  locale?: string
+  timezone?: string
+  avatarUrl?: string | null
+  status?: $Enums.UserStatus
+  role?: $Enums.UserRole
+  metadata?: Prisma.JsonNullValueInput | runtime.InputJsonValue
+  createdAt?: Date | string
+  updatedAt?: Date | string
+  settings?: Prisma.SettingsCreateNestedOneWithoutUserInput
+  apiKeys?: Prisma.ApiKeyCreateNestedManyWithoutUserInput
+  owned?: Prisma.ProjectCreateNestedManyWithoutOwnerInput
+  memberships?: Prisma.MemberCreateNestedManyWithoutUserInput
+  added?: Prisma.MemberCreateNestedManyWithoutCreatedByInput
+  invitations?: Prisma.InvitationCreateNestedManyWithoutCreatedByInput
+  invited?: Prisma.InvitationCreateNestedManyWithoutUserInput
+  counts?: Prisma.ProjectCountTotalCreateNestedManyWithoutUserInput
+  endpoints?: Prisma.WebhookEndpointCreateNestedManyWithoutUserInput
+  files?: Prisma.FileCreateNestedManyWithoutOwnerInput
+  links?: Prisma.FileLinkCreateNestedManyWithoutCreatedByInput
+  uploads?: Prisma.UploadCreateNestedManyWithoutUserInput
+  avatar?: Prisma.AvatarCreateNestedOneWithoutUserInput
+  knowledgeBases?: Prisma.KnowledgeBaseCreateNestedManyWithoutOwnerInput
+  sessions?: Prisma.SessionCreateNestedManyWithoutOwnerInput
+  messages?: Prisma.MessageCreateNestedManyWithoutUserInput
+  orders?: Prisma.OrderCreateNestedManyWithoutOwnerInput
+  checkouts?: Prisma.CheckoutCreateNestedManyWithoutOwnerInput
+  subscriptions?: Prisma.SubscriptionCreateNestedManyWithoutOwnerInput
+  refunds?: Prisma.RefundCreateNestedManyWithoutOwnerInput
+  signIns?: Prisma.SignInCreateNestedManyWithoutUserInput
+  oneTimeTokens?: Prisma.OneTimeTokenCreateNestedManyWithoutUserInput
+}
+
+export type UserUncheckedCreateWithoutPasswordInput = {
+  id: string
+  email?: string | null
+  emailVerified?: boolean
+  name: string
+  bio?: string | null
+  locale?: string
+  timezone?: string
+  avatarUrl?: string | null
+  status?: $Enums.UserStatus
+  role?: $Enums.UserRole
+  metadata?: Prisma.JsonNullValueInput | runtime.InputJsonValue
+  createdAt?: Date | string
+  updatedAt?: Date | string
+  settings?: Prisma.SettingsUncheckedCreateNestedOneWithoutUserInput
+  apiKeys?: Prisma.ApiKeyUncheckedCreateNestedManyWithoutUserInput
+  owned?: Prisma.ProjectUncheckedCreateNestedManyWithoutOwnerInput
+  memberships?: Prisma.MemberUncheckedCreateNestedManyWithoutUserInput
+  added?: Prisma.MemberUncheckedCreateNestedManyWithoutCreatedByInput
+  invitations?: Prisma.InvitationUncheckedCreateNestedManyWithoutCreatedByInput
+  invited?: Prisma.InvitationUncheckedCreateNestedManyWithoutUserInput
+  counts?: Prisma.ProjectCountTotalUncheckedCreateNestedManyWithoutUserInput
+  endpoints?: Prisma.WebhookEndpointUncheckedCreateNestedManyWithoutUserInput
+  files?: Prisma.FileUncheckedCreateNestedManyWithoutOwnerInput
+  links?: Prisma.FileLinkUncheckedCreateNestedManyWithoutCreatedByInput
+  uploads?: Prisma.UploadUncheckedCreateNestedManyWithoutUserInput
+  avatar?: Prisma.AvatarUncheckedCreateNestedOneWithoutUserInput
+  knowledgeBases?: Prisma.KnowledgeBaseUncheckedCreateNestedManyWithoutOwnerInput
+  sessions?: Prisma.SessionUncheckedCreateNestedManyWithoutOwnerInput
+  messages?: Prisma.MessageUncheckedCreateNestedManyWithoutUserInput
+  orders?: Prisma.OrderUncheckedCreateNestedManyWithoutOwnerInput
+  checkouts?: Prisma.CheckoutUncheckedCreateNestedManyWithoutOwnerInput
+  subscriptions?: Prisma.SubscriptionUncheckedCreateNestedManyWithoutOwnerInput
+  refunds?: Prisma.RefundUncheckedCreateNestedManyWithoutOwnerInput
+  signIns?: Prisma.SignInUncheckedCreateNestedManyWithoutUserInput
+  oneTimeTokens?: Prisma.OneTimeTokenUncheckedCreateNestedManyWithoutUserInput
+}
+
+export type UserCreateOrConnectWithoutPasswordInput = {
+  where: Prisma.UserWhereUniqueInput
+  create: Prisma.XOR<Prisma.UserCreateWithoutPasswordInput, Prisma.UserUncheckedCreateWithoutPasswordInput>
+}
+
+export type UserUpsertWithoutPasswordInput = {
+  update: Prisma.XOR<Prisma.UserUpdateWithoutPasswordInput, Prisma.UserUncheckedUpdateWithoutPasswordInput>
+  create: Prisma.XOR<Prisma.UserCreateWithoutPasswordInput, Prisma.UserUncheckedCreateWithoutPasswordInput>
+  where?: Prisma.UserWhereInput
+}
+
+export type UserUpdateToOneWithWhereWithoutPasswordInput = {
+  where?: Prisma.UserWhereInput
+  data: Prisma.XOR<Prisma.UserUpdateWithoutPasswordInput, Prisma.UserUncheckedUpdateWithoutPasswordInput>
+}
+
+export type UserUpdateWithoutPasswordInput = {
+  id?: Prisma.StringFieldUpdateOperationsInput | string
+  email?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  emailVerified?: Prisma.BoolFieldUpdateOperationsInput | boolean
+  name?: Prisma.StringFieldUpdateOperationsInput | string
+  bio?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  locale?: Prisma.StringFieldUpdateOperationsInput | string
+  timezone?: Prisma.StringFieldUpdateOperationsInput | string
+  avatarUrl?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  status?: Prisma.EnumUserStatusFieldUpdateOperationsInput | $Enums.UserStatus
+  role?: Prisma.EnumUserRoleFieldUpdateOperationsInput | $Enums.UserRole
+  metadata?: Prisma.JsonNullValueInput | runtime.InputJsonValue
+  createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
+  updatedAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
+  settings?: Prisma.SettingsUpdateOneWithoutUserNestedInput
+  apiKeys?: Prisma.ApiKeyUpdateManyWithoutUserNestedInput
+  owned?: Prisma.ProjectUpdateManyWithoutOwnerNestedInput
+  memberships?: Prisma.MemberUpdateManyWithoutUserNestedInput
+  added?: Prisma.MemberUpdateManyWithoutCreatedByNestedInput
+  invitations?: Prisma.InvitationUpdateManyWithoutCreatedByNestedInput
+  invited?: Prisma.InvitationUpdateManyWithoutUserNestedInput
+  counts?: Prisma.ProjectCountTotalUpdateManyWithoutUserNestedInput
+  endpoints?: Prisma.WebhookEndpointUpdateManyWithoutUserNestedInput
+  files?: Prisma.FileUpdateManyWithoutOwnerNestedInput
+  links?: Prisma.FileLinkUpdateManyWithoutCreatedByNestedInput
+  uploads?: Prisma.UploadUpdateManyWithoutUserNestedInput
+  avatar?: Prisma.AvatarUpdateOneWithoutUserNestedInput
+  knowledgeBases?: Prisma.KnowledgeBaseUpdateManyWithoutOwnerNestedInput
+  sessions?: Prisma.SessionUpdateManyWithoutOwnerNestedInput
+  messages?: Prisma.MessageUpdateManyWithoutUserNestedInput
+  orders?: Prisma.OrderUpdateManyWithoutOwnerNestedInput
+  checkouts?: Prisma.CheckoutUpdateManyWithoutOwnerNestedInput
+  subscriptions?: Prisma.SubscriptionUpdateManyWithoutOwnerNestedInput
+  refunds?: Prisma.RefundUpdateManyWithoutOwnerNestedInput
+  signIns?: Prisma.SignInUpdateManyWithoutUserNestedInput
+  oneTimeTokens?: Prisma.OneTimeTokenUpdateManyWithoutUserNestedInput
+}
+
+export type UserUncheckedUpdateWithoutPasswordInput = {
+  id?: Prisma.StringFieldUpdateOperationsInput | string
+  email?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  emailVerified?: Prisma.BoolFieldUpdateOperationsInput | boolean
+  name?: Prisma.StringFieldUpdateOperationsInput | string
+  bio?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  locale?: Prisma.StringFieldUpdateOperationsInput | string
+  timezone?: Prisma.StringFieldUpdateOperationsInput | string
+  avatarUrl?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  status?: Prisma.EnumUserStatusFieldUpdateOperationsInput | $Enums.UserStatus
+  role?: Prisma.EnumUserRoleFieldUpdateOperationsInput | $Enums.UserRole
+  metadata?: Prisma.JsonNullValueInput | runtime.InputJsonValue
+  createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
+  updatedAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
+  settings?: Prisma.SettingsUncheckedUpdateOneWithoutUserNestedInput
+  apiKeys?: Prisma.ApiKeyUncheckedUpdateManyWithoutUserNestedInput
+  owned?: Prisma.ProjectUncheckedUpdateManyWithoutOwnerNestedInput
+  memberships?: Prisma.MemberUncheckedUpdateManyWithoutUserNestedInput
+  added?: Prisma.MemberUncheckedUpdateManyWithoutCreatedByNestedInput
+  invitations?: Prisma.InvitationUncheckedUpdateManyWithoutCreatedByNestedInput
+  invited?: Prisma.InvitationUncheckedUpdateManyWithoutUserNestedInput
+  counts?: Prisma.ProjectCountTotalUncheckedUpdateManyWithoutUserNestedInput
+  endpoints?: Prisma.WebhookEndpointUncheckedUpdateManyWithoutUserNestedInput
+  files?: Prisma.FileUncheckedUpdateManyWithoutOwnerNestedInput
+  links?: Prisma.FileLinkUncheckedUpdateManyWithoutCreatedByNestedInput
+  uploads?: Prisma.UploadUncheckedUpdateManyWithoutUserNestedInput
+  avatar?: Prisma.AvatarUncheckedUpdateOneWithoutUserNestedInput
+  knowledgeBases?: Prisma.KnowledgeBaseUncheckedUpdateManyWithoutOwnerNestedInput
+  sessions?: Prisma.SessionUncheckedUpdateManyWithoutOwnerNestedInput
+  messages?: Prisma.MessageUncheckedUpdateManyWithoutUserNestedInput
+  orders?: Prisma.OrderUncheckedUpdateManyWithoutOwnerNestedInput
+  checkouts?: Prisma.CheckoutUncheckedUpdateManyWithoutOwnerNestedInput
+  subscriptions?: Prisma.SubscriptionUncheckedUpdateManyWithoutOwnerNestedInput
+  refunds?: Prisma.RefundUncheckedUpdateManyWithoutOwnerNestedInput
+  signIns?: Prisma.SignInUncheckedUpdateManyWithoutUserNestedInput
+  oneTimeTokens?: Prisma.OneTimeTokenUncheckedUpdateManyWithoutUserNestedInput
+}
+
+export type UserCreateWithoutSignInsInput = {
+  id: string
+  email?: string | null
+  emailVerified?: boolean
+  name: string
+  bio?: string | null
+  locale?: string
+  timezone?: string
+  avatarUrl?: string | null
+  status?: $Enums.UserStatus
+  role?: $Enums.UserRole
+  metadata?: Prisma.JsonNullValueInput | runtime.InputJsonValue
+  createdAt?: Date | string
+  updatedAt?: Date | string
+  settings?: Prisma.SettingsCreateNestedOneWithoutUserInput
+  apiKeys?: Prisma.ApiKeyCreateNestedManyWithoutUserInput
+  owned?: Prisma.ProjectCreateNestedManyWithoutOwnerInput
+  memberships?: Prisma.MemberCreateNestedManyWithoutUserInput
+  added?: Prisma.MemberCreateNestedManyWithoutCreatedByInput
+  invitations?: Prisma.InvitationCreateNestedManyWithoutCreatedByInput
+  invited?: Prisma.InvitationCreateNestedManyWithoutUserInput
+  counts?: Prisma.ProjectCountTotalCreateNestedManyWithoutUserInput
+  endpoints?: Prisma.WebhookEndpointCreateNestedManyWithoutUserInput
+  files?: Prisma.FileCreateNestedManyWithoutOwnerInput
+  links?: Prisma.FileLinkCreateNestedManyWithoutCreatedByInput
+  uploads?: Prisma.UploadCreateNestedManyWithoutUserInput
+  avatar?: Prisma.AvatarCreateNestedOneWithoutUserInput
+  knowledgeBases?: Prisma.KnowledgeBaseCreateNestedManyWithoutOwnerInput
+  sessions?: Prisma.SessionCreateNestedManyWithoutOwnerInput
+  messages?: Prisma.MessageCreateNestedManyWithoutUserInput
+  orders?: Prisma.OrderCreateNestedManyWithoutOwnerInput
+  checkouts?: Prisma.CheckoutCreateNestedManyWithoutOwnerInput
+  subscriptions?: Prisma.SubscriptionCreateNestedManyWithoutOwnerInput
+  refunds?: Prisma.RefundCreateNestedManyWithoutOwnerInput
+  password?: Prisma.UserPasswordCreateNestedOneWithoutUserInput
+  oneTimeTokens?: Prisma.OneTimeTokenCreateNestedManyWithoutUserInput
+}
+
+export type UserUncheckedCreateWithoutSignInsInput = {
+  id: string
+  email?: string | null
+  emailVerified?: boolean
+  name: string
+  bio?: string | null
+  locale?: string
+  timezone?: string
+  avatarUrl?: string | null
+  status?: $Enums.UserStatus
+  role?: $Enums.UserRole
+  metadata?: Prisma.JsonNullValueInput | runtime.InputJsonValue
+  createdAt?: Date | string
+  updatedAt?: Date | string
+  settings?: Prisma.SettingsUncheckedCreateNestedOneWithoutUserInput
+  apiKeys?: Prisma.ApiKeyUncheckedCreateNestedManyWithoutUserInput
+  owned?: Prisma.ProjectUncheckedCreateNestedManyWithoutOwnerInput
+  memberships?: Prisma.MemberUncheckedCreateNestedManyWithoutUserInput
+  added?: Prisma.MemberUncheckedCreateNestedManyWithoutCreatedByInput
+  invitations?: Prisma.InvitationUncheckedCreateNestedManyWithoutCreatedByInput
+  invited?: Prisma.InvitationUncheckedCreateNestedManyWithoutUserInput
+  counts?: Prisma.ProjectCountTotalUncheckedCreateNestedManyWithoutUserInput
+  endpoints?: Prisma.WebhookEndpointUncheckedCreateNestedManyWithoutUserInput
+  files?: Prisma.FileUncheckedCreateNestedManyWithoutOwnerInput
+  links?: Prisma.FileLinkUncheckedCreateNestedManyWithoutCreatedByInput
+  uploads?: Prisma.UploadUncheckedCreateNestedManyWithoutUserInput
+  avatar?: Prisma.AvatarUncheckedCreateNestedOneWithoutUserInput
+  knowledgeBases?: Prisma.KnowledgeBaseUncheckedCreateNestedManyWithoutOwnerInput
+  sessions?: Prisma.SessionUncheckedCreateNestedManyWithoutOwnerInput
+  messages?: Prisma.MessageUncheckedCreateNestedManyWithoutUserInput
+  orders?: Prisma.OrderUncheckedCreateNestedManyWithoutOwnerInput
+  checkouts?: Prisma.CheckoutUncheckedCreateNestedManyWithoutOwnerInput
+  subscriptions?: Prisma.SubscriptionUncheckedCreateNestedManyWithoutOwnerInput
+  refunds?: Prisma.RefundUncheckedCreateNestedManyWithoutOwnerInput
+  password?: Prisma.UserPasswordUncheckedCreateNestedOneWithoutUserInput
+  oneTimeTokens?: Prisma.OneTimeTokenUncheckedCreateNestedManyWithoutUserInput
+}
+
+export type UserCreateOrConnectWithoutSignInsInput = {
+  where: Prisma.UserWhereUniqueInput
+  create: Prisma.XOR<Prisma.UserCreateWithoutSignInsInput, Prisma.UserUncheckedCreateWithoutSignInsInput>
+}
+
+export type UserUpsertWithoutSignInsInput = {
+  update: Prisma.XOR<Prisma.UserUpdateWithoutSignInsInput, Prisma.UserUncheckedUpdateWithoutSignInsInput>
+  create: Prisma.XOR<Prisma.UserCreateWithoutSignInsInput, Prisma.UserUncheckedCreateWithoutSignInsInput>
+  where?: Prisma.UserWhereInput
+}
+
+export type UserUpdateToOneWithWhereWithoutSignInsInput = {
+  where?: Prisma.UserWhereInput
+  data: Prisma.XOR<Prisma.UserUpdateWithoutSignInsInput, Prisma.UserUncheckedUpdateWithoutSignInsInput>
+}
+
+export type UserUpdateWithoutSignInsInput = {
+  id?: Prisma.StringFieldUpdateOperationsInput | string
+  email?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  emailVerified?: Prisma.BoolFieldUpdateOperationsInput | boolean
+  name?: Prisma.StringFieldUpdateOperationsInput | string
+  bio?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  locale?: Prisma.StringFieldUpdateOperationsInput | string
+  timezone?: Prisma.StringFieldUpdateOperationsInput | string
+  avatarUrl?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  status?: Prisma.EnumUserStatusFieldUpdateOperationsInput | $Enums.UserStatus
+  role?: Prisma.EnumUserRoleFieldUpdateOperationsInput | $Enums.UserRole
+  metadata?: Prisma.JsonNullValueInput | runtime.InputJsonValue
+  createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
+  updatedAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
+  settings?: Prisma.SettingsUpdateOneWithoutUserNestedInput
+  apiKeys?: Prisma.ApiKeyUpdateManyWithoutUserNestedInput
+  owned?: Prisma.ProjectUpdateManyWithoutOwnerNestedInput
+  memberships?: Prisma.MemberUpdateManyWithoutUserNestedInput
+  added?: Prisma.MemberUpdateManyWithoutCreatedByNestedInput
+  invitations?: Prisma.InvitationUpdateManyWithoutCreatedByNestedInput
+  invited?: Prisma.InvitationUpdateManyWithoutUserNestedInput
+  counts?: Prisma.ProjectCountTotalUpdateManyWithoutUserNestedInput
+  endpoints?: Prisma.WebhookEndpointUpdateManyWithoutUserNestedInput
+  files?: Prisma.FileUpdateManyWithoutOwnerNestedInput
+  links?: Prisma.FileLinkUpdateManyWithoutCreatedByNestedInput
+  uploads?: Prisma.UploadUpdateManyWithoutUserNestedInput
+  avatar?: Prisma.AvatarUpdateOneWithoutUserNestedInput
+  knowledgeBases?: Prisma.KnowledgeBaseUpdateManyWithoutOwnerNestedInput
+  sessions?: Prisma.SessionUpdateManyWithoutOwnerNestedInput
+  messages?: Prisma.MessageUpdateManyWithoutUserNestedInput
+  orders?: Prisma.OrderUpdateManyWithoutOwnerNestedInput
+  checkouts?: Prisma.CheckoutUpdateManyWithoutOwnerNestedInput
+  subscriptions?: Prisma.SubscriptionUpdateManyWithoutOwnerNestedInput
+  refunds?: Prisma.RefundUpdateManyWithoutOwnerNestedInput
+  password?: Prisma.UserPasswordUpdateOneWithoutUserNestedInput
+  oneTimeTokens?: Prisma.OneTimeTokenUpdateManyWithoutUserNestedInput
+}
+
+export type UserUncheckedUpdateWithoutSignInsInput = {
+  id?: Prisma.StringFieldUpdateOperationsInput | string
+  email?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  emailVerified?: Prisma.BoolFieldUpdateOperationsInput | boolean
+  name?: Prisma.StringFieldUpdateOperationsInput | string
+  bio?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  locale?: Prisma.StringFieldUpdateOperationsInput | string
+  timezone?: Prisma.StringFieldUpdateOperationsInput | string
+  avatarUrl?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  status?: Prisma.EnumUserStatusFieldUpdateOperationsInput | $Enums.UserStatus
+  role?: Prisma.EnumUserRoleFieldUpdateOperationsInput | $Enums.UserRole
+  metadata?: Prisma.JsonNullValueInput | runtime.InputJsonValue
+  createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
+  updatedAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
+  settings?: Prisma.SettingsUncheckedUpdateOneWithoutUserNestedInput
+  apiKeys?: Prisma.ApiKeyUncheckedUpdateManyWithoutUserNestedInput
+  owned?: Prisma.ProjectUncheckedUpdateManyWithoutOwnerNestedInput
+  memberships?: Prisma.MemberUncheckedUpdateManyWithoutUserNestedInput
+  added?: Prisma.MemberUncheckedUpdateManyWithoutCreatedByNestedInput
+  invitations?: Prisma.InvitationUncheckedUpdateManyWithoutCreatedByNestedInput
+  invited?: Prisma.InvitationUncheckedUpdateManyWithoutUserNestedInput
+  counts?: Prisma.ProjectCountTotalUncheckedUpdateManyWithoutUserNestedInput
+  endpoints?: Prisma.WebhookEndpointUncheckedUpdateManyWithoutUserNestedInput
+  files?: Prisma.FileUncheckedUpdateManyWithoutOwnerNestedInput
+  links?: Prisma.FileLinkUncheckedUpdateManyWithoutCreatedByNestedInput
+  uploads?: Prisma.UploadUncheckedUpdateManyWithoutUserNestedInput
+  avatar?: Prisma.AvatarUncheckedUpdateOneWithoutUserNestedInput
+  knowledgeBases?: Prisma.KnowledgeBaseUncheckedUpdateManyWithoutOwnerNestedInput
+  sessions?: Prisma.SessionUncheckedUpdateManyWithoutOwnerNestedInput
+  messages?: Prisma.MessageUncheckedUpdateManyWithoutUserNestedInput
+  orders?: Prisma.OrderUncheckedUpdateManyWithoutOwnerNestedInput
+  checkouts?: Prisma.CheckoutUncheckedUpdateManyWithoutOwnerNestedInput
+  subscriptions?: Prisma.SubscriptionUncheckedUpdateManyWithoutOwnerNestedInput
+  refunds?: Prisma.RefundUncheckedUpdateManyWithoutOwnerNestedInput
+  password?: Prisma.UserPasswordUncheckedUpdateOneWithoutUserNestedInput
+  oneTimeTokens?: Prisma.OneTimeTokenUncheckedUpdateManyWithoutUserNestedInput
+}
+
+export type UserCreateWithoutOneTimeTokensInput = {
+  id: string
+  email?: string | null
+  emailVerified?: boolean
+  name: string
+  bio?: string | null
+  locale?: string
+  timezone?: string
+  avatarUrl?: string | null
+  status?: $Enums.UserStatus
+  role?: $Enums.UserRole
+  metadata?: Prisma.JsonNullValueInput | runtime.InputJsonValue
+  createdAt?: Date | string
+  updatedAt?: Date | string
+  settings?: Prisma.SettingsCreateNestedOneWithoutUserInput
+  apiKeys?: Prisma.ApiKeyCreateNestedManyWithoutUserInput
+  owned?: Prisma.ProjectCreateNestedManyWithoutOwnerInput
+  memberships?: Prisma.MemberCreateNestedManyWithoutUserInput
+  added?: Prisma.MemberCreateNestedManyWithoutCreatedByInput
+  invitations?: Prisma.InvitationCreateNestedManyWithoutCreatedByInput
+  invited?: Prisma.InvitationCreateNestedManyWithoutUserInput
+  counts?: Prisma.ProjectCountTotalCreateNestedManyWithoutUserInput
+  endpoints?: Prisma.WebhookEndpointCreateNestedManyWithoutUserInput
+  files?: Prisma.FileCreateNestedManyWithoutOwnerInput
+  links?: Prisma.FileLinkCreateNestedManyWithoutCreatedByInput
+  uploads?: Prisma.UploadCreateNestedManyWithoutUserInput
+  avatar?: Prisma.AvatarCreateNestedOneWithoutUserInput
+  knowledgeBases?: Prisma.KnowledgeBaseCreateNestedManyWithoutOwnerInput
+  sessions?: Prisma.SessionCreateNestedManyWithoutOwnerInput
+  messages?: Prisma.MessageCreateNestedManyWithoutUserInput
+  orders?: Prisma.OrderCreateNestedManyWithoutOwnerInput
+  checkouts?: Prisma.CheckoutCreateNestedManyWithoutOwnerInput
+  subscriptions?: Prisma.SubscriptionCreateNestedManyWithoutOwnerInput
+  refunds?: Prisma.RefundCreateNestedManyWithoutOwnerInput
+  password?: Prisma.UserPasswordCreateNestedOneWithoutUserInput
+  signIns?: Prisma.SignInCreateNestedManyWithoutUserInput
+}
+
+export type UserUncheckedCreateWithoutOneTimeTokensInput = {
+  id: string
+  email?: string | null
+  emailVerified?: boolean
+  name: string
+  bio?: string | null
+  locale?: string
+  timezone?: string
+  avatarUrl?: string | null
+  status?: $Enums.UserStatus
+  role?: $Enums.UserRole
+  metadata?: Prisma.JsonNullValueInput | runtime.InputJsonValue
+  createdAt?: Date | string
+  updatedAt?: Date | string
+  settings?: Prisma.SettingsUncheckedCreateNestedOneWithoutUserInput
+  apiKeys?: Prisma.ApiKeyUncheckedCreateNestedManyWithoutUserInput
+  owned?: Prisma.ProjectUncheckedCreateNestedManyWithoutOwnerInput
+  memberships?: Prisma.MemberUncheckedCreateNestedManyWithoutUserInput
+  added?: Prisma.MemberUncheckedCreateNestedManyWithoutCreatedByInput
+  invitations?: Prisma.InvitationUncheckedCreateNestedManyWithoutCreatedByInput
+  invited?: Prisma.InvitationUncheckedCreateNestedManyWithoutUserInput
+  counts?: Prisma.ProjectCountTotalUncheckedCreateNestedManyWithoutUserInput
+  endpoints?: Prisma.WebhookEndpointUncheckedCreateNestedManyWithoutUserInput
+  files?: Prisma.FileUncheckedCreateNestedManyWithoutOwnerInput
+  links?: Prisma.FileLinkUncheckedCreateNestedManyWithoutCreatedByInput
+  uploads?: Prisma.UploadUncheckedCreateNestedManyWithoutUserInput
+  avatar?: Prisma.AvatarUncheckedCreateNestedOneWithoutUserInput
+  knowledgeBases?: Prisma.KnowledgeBaseUncheckedCreateNestedManyWithoutOwnerInput
+  sessions?: Prisma.SessionUncheckedCreateNestedManyWithoutOwnerInput
+  messages?: Prisma.MessageUncheckedCreateNestedManyWithoutUserInput
+  orders?: Prisma.OrderUncheckedCreateNestedManyWithoutOwnerInput
+  checkouts?: Prisma.CheckoutUncheckedCreateNestedManyWithoutOwnerInput
+  subscriptions?: Prisma.SubscriptionUncheckedCreateNestedManyWithoutOwnerInput
+  refunds?: Prisma.RefundUncheckedCreateNestedManyWithoutOwnerInput
+  password?: Prisma.UserPasswordUncheckedCreateNestedOneWithoutUserInput
+  signIns?: Prisma.SignInUncheckedCreateNestedManyWithoutUserInput
+}
+
+export type UserCreateOrConnectWithoutOneTimeTokensInput = {
+  where: Prisma.UserWhereUniqueInput
+  create: Prisma.XOR<Prisma.UserCreateWithoutOneTimeTokensInput, Prisma.UserUncheckedCreateWithoutOneTimeTokensInput>
+}
+
+export type UserUpsertWithoutOneTimeTokensInput = {
+  update: Prisma.XOR<Prisma.UserUpdateWithoutOneTimeTokensInput, Prisma.UserUncheckedUpdateWithoutOneTimeTokensInput>
+  create: Prisma.XOR<Prisma.UserCreateWithoutOneTimeTokensInput, Prisma.UserUncheckedCreateWithoutOneTimeTokensInput>
+  where?: Prisma.UserWhereInput
+}
+
+export type UserUpdateToOneWithWhereWithoutOneTimeTokensInput = {
+  where?: Prisma.UserWhereInput
+  data: Prisma.XOR<Prisma.UserUpdateWithoutOneTimeTokensInput, Prisma.UserUncheckedUpdateWithoutOneTimeTokensInput>
+}
+
+export type UserUpdateWithoutOneTimeTokensInput = {
+  id?: Prisma.StringFieldUpdateOperationsInput | string
+  email?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  emailVerified?: Prisma.BoolFieldUpdateOperationsInput | boolean
+  name?: Prisma.StringFieldUpdateOperationsInput | string
+  bio?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  locale?: Prisma.StringFieldUpdateOperationsInput | string
+  timezone?: Prisma.StringFieldUpdateOperationsInput | string
+  avatarUrl?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  status?: Prisma.EnumUserStatusFieldUpdateOperationsInput | $Enums.UserStatus
+  role?: Prisma.EnumUserRoleFieldUpdateOperationsInput | $Enums.UserRole
+  metadata?: Prisma.JsonNullValueInput | runtime.InputJsonValue
+  createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
+  updatedAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
+  settings?: Prisma.SettingsUpdateOneWithoutUserNestedInput
+  apiKeys?: Prisma.ApiKeyUpdateManyWithoutUserNestedInput
+  owned?: Prisma.ProjectUpdateManyWithoutOwnerNestedInput
+  memberships?: Prisma.MemberUpdateManyWithoutUserNestedInput
+  added?: Prisma.MemberUpdateManyWithoutCreatedByNestedInput
+  invitations?: Prisma.InvitationUpdateManyWithoutCreatedByNestedInput
+  invited?: Prisma.InvitationUpdateManyWithoutUserNestedInput
+  counts?: Prisma.ProjectCountTotalUpdateManyWithoutUserNestedInput
+  endpoints?: Prisma.WebhookEndpointUpdateManyWithoutUserNestedInput
+  files?: Prisma.FileUpdateManyWithoutOwnerNestedInput
+  links?: Prisma.FileLinkUpdateManyWithoutCreatedByNestedInput
+  uploads?: Prisma.UploadUpdateManyWithoutUserNestedInput
+  avatar?: Prisma.AvatarUpdateOneWithoutUserNestedInput
+  knowledgeBases?: Prisma.KnowledgeBaseUpdateManyWithoutOwnerNestedInput
+  sessions?: Prisma.SessionUpdateManyWithoutOwnerNestedInput
+  messages?: Prisma.MessageUpdateManyWithoutUserNestedInput
+  orders?: Prisma.OrderUpdateManyWithoutOwnerNestedInput
+  checkouts?: Prisma.CheckoutUpdateManyWithoutOwnerNestedInput
+  subscriptions?: Prisma.SubscriptionUpdateManyWithoutOwnerNestedInput
+  refunds?: Prisma.RefundUpdateManyWithoutOwnerNestedInput
+  password?: Prisma.UserPasswordUpdateOneWithoutUserNestedInput
+  signIns?: Prisma.SignInUpdateManyWithoutUserNestedInput
+}
+
+export type UserUncheckedUpdateWithoutOneTimeTokensInput = {
+  id?: Prisma.StringFieldUpdateOperationsInput | string
+  email?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  emailVerified?: Prisma.BoolFieldUpdateOperationsInput | boolean
+  name?: Prisma.StringFieldUpdateOperationsInput | string
+  bio?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  locale?: Prisma.StringFieldUpdateOperationsInput | string
+  timezone?: Prisma.StringFieldUpdateOperationsInput | string
+  avatarUrl?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  status?: Prisma.EnumUserStatusFieldUpdateOperationsInput | $Enums.UserStatus
+  role?: Prisma.EnumUserRoleFieldUpdateOperationsInput | $Enums.UserRole
+  metadata?: Prisma.JsonNullValueInput | runtime.InputJsonValue
+  createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
+  updatedAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
+  settings?: Prisma.SettingsUncheckedUpdateOneWithoutUserNestedInput
+  apiKeys?: Prisma.ApiKeyUncheckedUpdateManyWithoutUserNestedInput
+  owned?: Prisma.ProjectUncheckedUpdateManyWithoutOwnerNestedInput
+  memberships?: Prisma.MemberUncheckedUpdateManyWithoutUserNestedInput
+  added?: Prisma.MemberUncheckedUpdateManyWithoutCreatedByNestedInput
+  invitations?: Prisma.InvitationUncheckedUpdateManyWithoutCreatedByNestedInput
+  invited?: Prisma.InvitationUncheckedUpdateManyWithoutUserNestedInput
+  counts?: Prisma.ProjectCountTotalUncheckedUpdateManyWithoutUserNestedInput
+  endpoints?: Prisma.WebhookEndpointUncheckedUpdateManyWithoutUserNestedInput
+  files?: Prisma.FileUncheckedUpdateManyWithoutOwnerNestedInput
+  links?: Prisma.FileLinkUncheckedUpdateManyWithoutCreatedByNestedInput
+  uploads?: Prisma.UploadUncheckedUpdateManyWithoutUserNestedInput
+  avatar?: Prisma.AvatarUncheckedUpdateOneWithoutUserNestedInput
+  knowledgeBases?: Prisma.KnowledgeBaseUncheckedUpdateManyWithoutOwnerNestedInput
+  sessions?: Prisma.SessionUncheckedUpdateManyWithoutOwnerNestedInput
+  messages?: Prisma.MessageUncheckedUpdateManyWithoutUserNestedInput
+  orders?: Prisma.OrderUncheckedUpdateManyWithoutOwnerNestedInput
+  checkouts?: Prisma.CheckoutUncheckedUpdateManyWithoutOwnerNestedInput
+  subscriptions?: Prisma.SubscriptionUncheckedUpdateManyWithoutOwnerNestedInput
+  refunds?: Prisma.RefundUncheckedUpdateManyWithoutOwnerNestedInput
+  password?: Prisma.UserPasswordUncheckedUpdateOneWithoutUserNestedInput
+  signIns?: Prisma.SignInUncheckedUpdateManyWithoutUserNestedInput
+}
+
 export type UserCreateWithoutSettingsInput = {
   id: string
   email?: string | null
@@ -966,6 +1535,9 @@ export type UserCreateWithoutSettingsInput = {
   checkouts?: Prisma.CheckoutCreateNestedManyWithoutOwnerInput
   subscriptions?: Prisma.SubscriptionCreateNestedManyWithoutOwnerInput
   refunds?: Prisma.RefundCreateNestedManyWithoutOwnerInput
+  password?: Prisma.UserPasswordCreateNestedOneWithoutUserInput
+  signIns?: Prisma.SignInCreateNestedManyWithoutUserInput
+  oneTimeTokens?: Prisma.OneTimeTokenCreateNestedManyWithoutUserInput
 }
 
 export type UserUncheckedCreateWithoutSettingsInput = {
@@ -1001,6 +1573,9 @@ export type UserUncheckedCreateWithoutSettingsInput = {
   checkouts?: Prisma.CheckoutUncheckedCreateNestedManyWithoutOwnerInput
   subscriptions?: Prisma.SubscriptionUncheckedCreateNestedManyWithoutOwnerInput
   refunds?: Prisma.RefundUncheckedCreateNestedManyWithoutOwnerInput
+  password?: Prisma.UserPasswordUncheckedCreateNestedOneWithoutUserInput
+  signIns?: Prisma.SignInUncheckedCreateNestedManyWithoutUserInput
+  oneTimeTokens?: Prisma.OneTimeTokenUncheckedCreateNestedManyWithoutUserInput
 }
 
 export type UserCreateOrConnectWithoutSettingsInput = {
@@ -1052,6 +1627,9 @@ export type UserUpdateWithoutSettingsInput = {
   checkouts?: Prisma.CheckoutUpdateManyWithoutOwnerNestedInput
   subscriptions?: Prisma.SubscriptionUpdateManyWithoutOwnerNestedInput
   refunds?: Prisma.RefundUpdateManyWithoutOwnerNestedInput
+  password?: Prisma.UserPasswordUpdateOneWithoutUserNestedInput
+  signIns?: Prisma.SignInUpdateManyWithoutUserNestedInput
+  oneTimeTokens?: Prisma.OneTimeTokenUpdateManyWithoutUserNestedInput
 }
 
 export type UserUncheckedUpdateWithoutSettingsInput = {
@@ -1087,6 +1665,9 @@ export type UserUncheckedUpdateWithoutSettingsInput = {
   checkouts?: Prisma.CheckoutUncheckedUpdateManyWithoutOwnerNestedInput
   subscriptions?: Prisma.SubscriptionUncheckedUpdateManyWithoutOwnerNestedInput
   refunds?: Prisma.RefundUncheckedUpdateManyWithoutOwnerNestedInput
+  password?: Prisma.UserPasswordUncheckedUpdateOneWithoutUserNestedInput
+  signIns?: Prisma.SignInUncheckedUpdateManyWithoutUserNestedInput
+  oneTimeTokens?: Prisma.OneTimeTokenUncheckedUpdateManyWithoutUserNestedInput
 }
 
 export type UserCreateWithoutApiKeysInput = {
@@ -1122,6 +1703,9 @@ export type UserCreateWithoutApiKeysInput = {
   checkouts?: Prisma.CheckoutCreateNestedManyWithoutOwnerInput
   subscriptions?: Prisma.SubscriptionCreateNestedManyWithoutOwnerInput
   refunds?: Prisma.RefundCreateNestedManyWithoutOwnerInput
+  password?: Prisma.UserPasswordCreateNestedOneWithoutUserInput
+  signIns?: Prisma.SignInCreateNestedManyWithoutUserInput
+  oneTimeTokens?: Prisma.OneTimeTokenCreateNestedManyWithoutUserInput
 }
 
 export type UserUncheckedCreateWithoutApiKeysInput = {
@@ -1157,6 +1741,9 @@ export type UserUncheckedCreateWithoutApiKeysInput = {
   checkouts?: Prisma.CheckoutUncheckedCreateNestedManyWithoutOwnerInput
   subscriptions?: Prisma.SubscriptionUncheckedCreateNestedManyWithoutOwnerInput
   refunds?: Prisma.RefundUncheckedCreateNestedManyWithoutOwnerInput
+  password?: Prisma.UserPasswordUncheckedCreateNestedOneWithoutUserInput
+  signIns?: Prisma.SignInUncheckedCreateNestedManyWithoutUserInput
+  oneTimeTokens?: Prisma.OneTimeTokenUncheckedCreateNestedManyWithoutUserInput
 }
 
 export type UserCreateOrConnectWithoutApiKeysInput = {
@@ -1208,6 +1795,9 @@ export type UserUpdateWithoutApiKeysInput = {
   checkouts?: Prisma.CheckoutUpdateManyWithoutOwnerNestedInput
   subscriptions?: Prisma.SubscriptionUpdateManyWithoutOwnerNestedInput
   refunds?: Prisma.RefundUpdateManyWithoutOwnerNestedInput
+  password?: Prisma.UserPasswordUpdateOneWithoutUserNestedInput
+  signIns?: Prisma.SignInUpdateManyWithoutUserNestedInput
+  oneTimeTokens?: Prisma.OneTimeTokenUpdateManyWithoutUserNestedInput
 }
 
 export type UserUncheckedUpdateWithoutApiKeysInput = {
@@ -1243,6 +1833,9 @@ export type UserUncheckedUpdateWithoutApiKeysInput = {
   checkouts?: Prisma.CheckoutUncheckedUpdateManyWithoutOwnerNestedInput
   subscriptions?: Prisma.SubscriptionUncheckedUpdateManyWithoutOwnerNestedInput
   refunds?: Prisma.RefundUncheckedUpdateManyWithoutOwnerNestedInput
+  password?: Prisma.UserPasswordUncheckedUpdateOneWithoutUserNestedInput
+  signIns?: Prisma.SignInUncheckedUpdateManyWithoutUserNestedInput
+  oneTimeTokens?: Prisma.OneTimeTokenUncheckedUpdateManyWithoutUserNestedInput
 }
 
 export type UserCreateWithoutOwnedInput = {
@@ -1278,6 +1871,9 @@ export type UserCreateWithoutOwnedInput = {
   checkouts?: Prisma.CheckoutCreateNestedManyWithoutOwnerInput
   subscriptions?: Prisma.SubscriptionCreateNestedManyWithoutOwnerInput
   refunds?: Prisma.RefundCreateNestedManyWithoutOwnerInput
+  password?: Prisma.UserPasswordCreateNestedOneWithoutUserInput
+  signIns?: Prisma.SignInCreateNestedManyWithoutUserInput
+  oneTimeTokens?: Prisma.OneTimeTokenCreateNestedManyWithoutUserInput
 }
 
 export type UserUncheckedCreateWithoutOwnedInput = {
@@ -1313,6 +1909,9 @@ export type UserUncheckedCreateWithoutOwnedInput = {
   checkouts?: Prisma.CheckoutUncheckedCreateNestedManyWithoutOwnerInput
   subscriptions?: Prisma.SubscriptionUncheckedCreateNestedManyWithoutOwnerInput
   refunds?: Prisma.RefundUncheckedCreateNestedManyWithoutOwnerInput
+  password?: Prisma.UserPasswordUncheckedCreateNestedOneWithoutUserInput
+  signIns?: Prisma.SignInUncheckedCreateNestedManyWithoutUserInput
+  oneTimeTokens?: Prisma.OneTimeTokenUncheckedCreateNestedManyWithoutUserInput
 }
 
 export type UserCreateOrConnectWithoutOwnedInput = {
@@ -1364,6 +1963,9 @@ export type UserUpdateWithoutOwnedInput = {
   checkouts?: Prisma.CheckoutUpdateManyWithoutOwnerNestedInput
   subscriptions?: Prisma.SubscriptionUpdateManyWithoutOwnerNestedInput
   refunds?: Prisma.RefundUpdateManyWithoutOwnerNestedInput
+  password?: Prisma.UserPasswordUpdateOneWithoutUserNestedInput
+  signIns?: Prisma.SignInUpdateManyWithoutUserNestedInput
+  oneTimeTokens?: Prisma.OneTimeTokenUpdateManyWithoutUserNestedInput
 }
 
 export type UserUncheckedUpdateWithoutOwnedInput = {
@@ -1399,6 +2001,9 @@ export type UserUncheckedUpdateWithoutOwnedInput = {
   checkouts?: Prisma.CheckoutUncheckedUpdateManyWithoutOwnerNestedInput
   subscriptions?: Prisma.SubscriptionUncheckedUpdateManyWithoutOwnerNestedInput
   refunds?: Prisma.RefundUncheckedUpdateManyWithoutOwnerNestedInput
+  password?: Prisma.UserPasswordUncheckedUpdateOneWithoutUserNestedInput
+  signIns?: Prisma.SignInUncheckedUpdateManyWithoutUserNestedInput
+  oneTimeTokens?: Prisma.OneTimeTokenUncheckedUpdateManyWithoutUserNestedInput
 }
 
 export type UserCreateWithoutMembershipsInput = {
@@ -1434,6 +2039,9 @@ export type UserCreateWithoutMembershipsInput = {
   checkouts?: Prisma.CheckoutCreateNestedManyWithoutOwnerInput
   subscriptions?: Prisma.SubscriptionCreateNestedManyWithoutOwnerInput
   refunds?: Prisma.RefundCreateNestedManyWithoutOwnerInput
+  password?: Prisma.UserPasswordCreateNestedOneWithoutUserInput
+  signIns?: Prisma.SignInCreateNestedManyWithoutUserInput
+  oneTimeTokens?: Prisma.OneTimeTokenCreateNestedManyWithoutUserInput
 }
 
 export type UserUncheckedCreateWithoutMembershipsInput = {
@@ -1469,6 +2077,9 @@ export type UserUncheckedCreateWithoutMembershipsInput = {
   checkouts?: Prisma.CheckoutUncheckedCreateNestedManyWithoutOwnerInput
   subscriptions?: Prisma.SubscriptionUncheckedCreateNestedManyWithoutOwnerInput
   refunds?: Prisma.RefundUncheckedCreateNestedManyWithoutOwnerInput
+  password?: Prisma.UserPasswordUncheckedCreateNestedOneWithoutUserInput
+  signIns?: Prisma.SignInUncheckedCreateNestedManyWithoutUserInput
+  oneTimeTokens?: Prisma.OneTimeTokenUncheckedCreateNestedManyWithoutUserInput
 }
 
 export type UserCreateOrConnectWithoutMembershipsInput = {
@@ -1509,6 +2120,9 @@ export type UserCreateWithoutAddedInput = {
   checkouts?: Prisma.CheckoutCreateNestedManyWithoutOwnerInput
   subscriptions?: Prisma.SubscriptionCreateNestedManyWithoutOwnerInput
   refunds?: Prisma.RefundCreateNestedManyWithoutOwnerInput
+  password?: Prisma.UserPasswordCreateNestedOneWithoutUserInput
+  signIns?: Prisma.SignInCreateNestedManyWithoutUserInput
+  oneTimeTokens?: Prisma.OneTimeTokenCreateNestedManyWithoutUserInput
 }
 
 export type UserUncheckedCreateWithoutAddedInput = {
@@ -1544,6 +2158,9 @@ export type UserUncheckedCreateWithoutAddedInput = {
   checkouts?: Prisma.CheckoutUncheckedCreateNestedManyWithoutOwnerInput
   subscriptions?: Prisma.SubscriptionUncheckedCreateNestedManyWithoutOwnerInput
   refunds?: Prisma.RefundUncheckedCreateNestedManyWithoutOwnerInput
+  password?: Prisma.UserPasswordUncheckedCreateNestedOneWithoutUserInput
+  signIns?: Prisma.SignInUncheckedCreateNestedManyWithoutUserInput
+  oneTimeTokens?: Prisma.OneTimeTokenUncheckedCreateNestedManyWithoutUserInput
 }
 
 export type UserCreateOrConnectWithoutAddedInput = {
@@ -1595,6 +2212,9 @@ export type UserUpdateWithoutMembershipsInput = {
   checkouts?: Prisma.CheckoutUpdateManyWithoutOwnerNestedInput
   subscriptions?: Prisma.SubscriptionUpdateManyWithoutOwnerNestedInput
   refunds?: Prisma.RefundUpdateManyWithoutOwnerNestedInput
+  password?: Prisma.UserPasswordUpdateOneWithoutUserNestedInput
+  signIns?: Prisma.SignInUpdateManyWithoutUserNestedInput
+  oneTimeTokens?: Prisma.OneTimeTokenUpdateManyWithoutUserNestedInput
 }
 
 export type UserUncheckedUpdateWithoutMembershipsInput = {
@@ -1630,6 +2250,9 @@ export type UserUncheckedUpdateWithoutMembershipsInput = {
   checkouts?: Prisma.CheckoutUncheckedUpdateManyWithoutOwnerNestedInput
   subscriptions?: Prisma.SubscriptionUncheckedUpdateManyWithoutOwnerNestedInput
   refunds?: Prisma.RefundUncheckedUpdateManyWithoutOwnerNestedInput
+  password?: Prisma.UserPasswordUncheckedUpdateOneWithoutUserNestedInput
+  signIns?: Prisma.SignInUncheckedUpdateManyWithoutUserNestedInput
+  oneTimeTokens?: Prisma.OneTimeTokenUncheckedUpdateManyWithoutUserNestedInput
 }
 
 export type UserUpsertWithoutAddedInput = {
@@ -1676,6 +2299,9 @@ export type UserUpdateWithoutAddedInput = {
   checkouts?: Prisma.CheckoutUpdateManyWithoutOwnerNestedInput
   subscriptions?: Prisma.SubscriptionUpdateManyWithoutOwnerNestedInput
   refunds?: Prisma.RefundUpdateManyWithoutOwnerNestedInput
+  password?: Prisma.UserPasswordUpdateOneWithoutUserNestedInput
+  signIns?: Prisma.SignInUpdateManyWithoutUserNestedInput
+  oneTimeTokens?: Prisma.OneTimeTokenUpdateManyWithoutUserNestedInput
 }
 
 export type UserUncheckedUpdateWithoutAddedInput = {
@@ -1711,6 +2337,9 @@ export type UserUncheckedUpdateWithoutAddedInput = {
   checkouts?: Prisma.CheckoutUncheckedUpdateManyWithoutOwnerNestedInput
   subscriptions?: Prisma.SubscriptionUncheckedUpdateManyWithoutOwnerNestedInput
   refunds?: Prisma.RefundUncheckedUpdateManyWithoutOwnerNestedInput
+  password?: Prisma.UserPasswordUncheckedUpdateOneWithoutUserNestedInput
+  signIns?: Prisma.SignInUncheckedUpdateManyWithoutUserNestedInput
+  oneTimeTokens?: Prisma.OneTimeTokenUncheckedUpdateManyWithoutUserNestedInput
 }
 
 export type UserCreateWithoutInvitationsInput = {
@@ -1746,6 +2375,9 @@ export type UserCreateWithoutInvitationsInput = {
   checkouts?: Prisma.CheckoutCreateNestedManyWithoutOwnerInput
   subscriptions?: Prisma.SubscriptionCreateNestedManyWithoutOwnerInput
   refunds?: Prisma.RefundCreateNestedManyWithoutOwnerInput
+  password?: Prisma.UserPasswordCreateNestedOneWithoutUserInput
+  signIns?: Prisma.SignInCreateNestedManyWithoutUserInput
+  oneTimeTokens?: Prisma.OneTimeTokenCreateNestedManyWithoutUserInput
 }
 
 export type UserUncheckedCreateWithoutInvitationsInput = {
@@ -1781,6 +2413,9 @@ export type UserUncheckedCreateWithoutInvitationsInput = {
   checkouts?: Prisma.CheckoutUncheckedCreateNestedManyWithoutOwnerInput
   subscriptions?: Prisma.SubscriptionUncheckedCreateNestedManyWithoutOwnerInput
   refunds?: Prisma.RefundUncheckedCreateNestedManyWithoutOwnerInput
+  password?: Prisma.UserPasswordUncheckedCreateNestedOneWithoutUserInput
+  signIns?: Prisma.SignInUncheckedCreateNestedManyWithoutUserInput
+  oneTimeTokens?: Prisma.OneTimeTokenUncheckedCreateNestedManyWithoutUserInput
 }
 
 export type UserCreateOrConnectWithoutInvitationsInput = {
@@ -1821,6 +2456,9 @@ export type UserCreateWithoutInvitedInput = {
   checkouts?: Prisma.CheckoutCreateNestedManyWithoutOwnerInput
   subscriptions?: Prisma.SubscriptionCreateNestedManyWithoutOwnerInput
   refunds?: Prisma.RefundCreateNestedManyWithoutOwnerInput
+  password?: Prisma.UserPasswordCreateNestedOneWithoutUserInput
+  signIns?: Prisma.SignInCreateNestedManyWithoutUserInput
+  oneTimeTokens?: Prisma.OneTimeTokenCreateNestedManyWithoutUserInput
 }
 
 export type UserUncheckedCreateWithoutInvitedInput = {
@@ -1856,6 +2494,9 @@ export type UserUncheckedCreateWithoutInvitedInput = {
   checkouts?: Prisma.CheckoutUncheckedCreateNestedManyWithoutOwnerInput
   subscriptions?: Prisma.SubscriptionUncheckedCreateNestedManyWithoutOwnerInput
   refunds?: Prisma.RefundUncheckedCreateNestedManyWithoutOwnerInput
+  password?: Prisma.UserPasswordUncheckedCreateNestedOneWithoutUserInput
+  signIns?: Prisma.SignInUncheckedCreateNestedManyWithoutUserInput
+  oneTimeTokens?: Prisma.OneTimeTokenUncheckedCreateNestedManyWithoutUserInput
 }
 
 export type UserCreateOrConnectWithoutInvitedInput = {
@@ -1907,6 +2548,9 @@ export type UserUpdateWithoutInvitationsInput = {
   checkouts?: Prisma.CheckoutUpdateManyWithoutOwnerNestedInput
   subscriptions?: Prisma.SubscriptionUpdateManyWithoutOwnerNestedInput
   refunds?: Prisma.RefundUpdateManyWithoutOwnerNestedInput
+  password?: Prisma.UserPasswordUpdateOneWithoutUserNestedInput
+  signIns?: Prisma.SignInUpdateManyWithoutUserNestedInput
+  oneTimeTokens?: Prisma.OneTimeTokenUpdateManyWithoutUserNestedInput
 }
 
 export type UserUncheckedUpdateWithoutInvitationsInput = {
@@ -1942,6 +2586,9 @@ export type UserUncheckedUpdateWithoutInvitationsInput = {
   checkouts?: Prisma.CheckoutUncheckedUpdateManyWithoutOwnerNestedInput
   subscriptions?: Prisma.SubscriptionUncheckedUpdateManyWithoutOwnerNestedInput
   refunds?: Prisma.RefundUncheckedUpdateManyWithoutOwnerNestedInput
+  password?: Prisma.UserPasswordUncheckedUpdateOneWithoutUserNestedInput
+  signIns?: Prisma.SignInUncheckedUpdateManyWithoutUserNestedInput
+  oneTimeTokens?: Prisma.OneTimeTokenUncheckedUpdateManyWithoutUserNestedInput
 }
 
 export type UserUpsertWithoutInvitedInput = {
@@ -1988,6 +2635,9 @@ export type UserUpdateWithoutInvitedInput = {
   checkouts?: Prisma.CheckoutUpdateManyWithoutOwnerNestedInput
   subscriptions?: Prisma.SubscriptionUpdateManyWithoutOwnerNestedInput
   refunds?: Prisma.RefundUpdateManyWithoutOwnerNestedInput
+  password?: Prisma.UserPasswordUpdateOneWithoutUserNestedInput
+  signIns?: Prisma.SignInUpdateManyWithoutUserNestedInput
+  oneTimeTokens?: Prisma.OneTimeTokenUpdateManyWithoutUserNestedInput
 }
 
 export type UserUncheckedUpdateWithoutInvitedInput = {
@@ -2023,6 +2673,9 @@ export type UserUncheckedUpdateWithoutInvitedInput = {
   checkouts?: Prisma.CheckoutUncheckedUpdateManyWithoutOwnerNestedInput
   subscriptions?: Prisma.SubscriptionUncheckedUpdateManyWithoutOwnerNestedInput
   refunds?: Prisma.RefundUncheckedUpdateManyWithoutOwnerNestedInput
+  password?: Prisma.UserPasswordUncheckedUpdateOneWithoutUserNestedInput
+  signIns?: Prisma.SignInUncheckedUpdateManyWithoutUserNestedInput
+  oneTimeTokens?: Prisma.OneTimeTokenUncheckedUpdateManyWithoutUserNestedInput
 }
 
 export type UserCreateWithoutCountsInput = {
@@ -2058,6 +2711,9 @@ export type UserCreateWithoutCountsInput = {
   checkouts?: Prisma.CheckoutCreateNestedManyWithoutOwnerInput
   subscriptions?: Prisma.SubscriptionCreateNestedManyWithoutOwnerInput
   refunds?: Prisma.RefundCreateNestedManyWithoutOwnerInput
+  password?: Prisma.UserPasswordCreateNestedOneWithoutUserInput
+  signIns?: Prisma.SignInCreateNestedManyWithoutUserInput
+  oneTimeTokens?: Prisma.OneTimeTokenCreateNestedManyWithoutUserInput
 }
 
 export type UserUncheckedCreateWithoutCountsInput = {
@@ -2093,6 +2749,9 @@ export type UserUncheckedCreateWithoutCountsInput = {
   checkouts?: Prisma.CheckoutUncheckedCreateNestedManyWithoutOwnerInput
   subscriptions?: Prisma.SubscriptionUncheckedCreateNestedManyWithoutOwnerInput
   refunds?: Prisma.RefundUncheckedCreateNestedManyWithoutOwnerInput
+  password?: Prisma.UserPasswordUncheckedCreateNestedOneWithoutUserInput
+  signIns?: Prisma.SignInUncheckedCreateNestedManyWithoutUserInput
+  oneTimeTokens?: Prisma.OneTimeTokenUncheckedCreateNestedManyWithoutUserInput
 }
 
 export type UserCreateOrConnectWithoutCountsInput = {
@@ -2144,6 +2803,9 @@ export type UserUpdateWithoutCountsInput = {
   checkouts?: Prisma.CheckoutUpdateManyWithoutOwnerNestedInput
   subscriptions?: Prisma.SubscriptionUpdateManyWithoutOwnerNestedInput
   refunds?: Prisma.RefundUpdateManyWithoutOwnerNestedInput
+  password?: Prisma.UserPasswordUpdateOneWithoutUserNestedInput
+  signIns?: Prisma.SignInUpdateManyWithoutUserNestedInput
+  oneTimeTokens?: Prisma.OneTimeTokenUpdateManyWithoutUserNestedInput
 }
 
 export type UserUncheckedUpdateWithoutCountsInput = {
@@ -2179,6 +2841,9 @@ export type UserUncheckedUpdateWithoutCountsInput = {
   checkouts?: Prisma.CheckoutUncheckedUpdateManyWithoutOwnerNestedInput
   subscriptions?: Prisma.SubscriptionUncheckedUpdateManyWithoutOwnerNestedInput
   refunds?: Prisma.RefundUncheckedUpdateManyWithoutOwnerNestedInput
+  password?: Prisma.UserPasswordUncheckedUpdateOneWithoutUserNestedInput
+  signIns?: Prisma.SignInUncheckedUpdateManyWithoutUserNestedInput
+  oneTimeTokens?: Prisma.OneTimeTokenUncheckedUpdateManyWithoutUserNestedInput
 }
 
 export type UserCreateWithoutEndpointsInput = {
@@ -2214,6 +2879,9 @@ export type UserCreateWithoutEndpointsInput = {
   checkouts?: Prisma.CheckoutCreateNestedManyWithoutOwnerInput
   subscriptions?: Prisma.SubscriptionCreateNestedManyWithoutOwnerInput
   refunds?: Prisma.RefundCreateNestedManyWithoutOwnerInput
+  password?: Prisma.UserPasswordCreateNestedOneWithoutUserInput
+  signIns?: Prisma.SignInCreateNestedManyWithoutUserInput
+  oneTimeTokens?: Prisma.OneTimeTokenCreateNestedManyWithoutUserInput
 }
 
 export type UserUncheckedCreateWithoutEndpointsInput = {
@@ -2249,6 +2917,9 @@ export type UserUncheckedCreateWithoutEndpointsInput = {
   checkouts?: Prisma.CheckoutUncheckedCreateNestedManyWithoutOwnerInput
   subscriptions?: Prisma.SubscriptionUncheckedCreateNestedManyWithoutOwnerInput
   refunds?: Prisma.RefundUncheckedCreateNestedManyWithoutOwnerInput
+  password?: Prisma.UserPasswordUncheckedCreateNestedOneWithoutUserInput
+  signIns?: Prisma.SignInUncheckedCreateNestedManyWithoutUserInput
+  oneTimeTokens?: Prisma.OneTimeTokenUncheckedCreateNestedManyWithoutUserInput
 }
 
 export type UserCreateOrConnectWithoutEndpointsInput = {
@@ -2300,6 +2971,9 @@ export type UserUpdateWithoutEndpointsInput = {
   checkouts?: Prisma.CheckoutUpdateManyWithoutOwnerNestedInput
   subscriptions?: Prisma.SubscriptionUpdateManyWithoutOwnerNestedInput
   refunds?: Prisma.RefundUpdateManyWithoutOwnerNestedInput
+  password?: Prisma.UserPasswordUpdateOneWithoutUserNestedInput
+  signIns?: Prisma.SignInUpdateManyWithoutUserNestedInput
+  oneTimeTokens?: Prisma.OneTimeTokenUpdateManyWithoutUserNestedInput
 }
 
 export type UserUncheckedUpdateWithoutEndpointsInput = {
@@ -2335,6 +3009,9 @@ export type UserUncheckedUpdateWithoutEndpointsInput = {
   checkouts?: Prisma.CheckoutUncheckedUpdateManyWithoutOwnerNestedInput
   subscriptions?: Prisma.SubscriptionUncheckedUpdateManyWithoutOwnerNestedInput
   refunds?: Prisma.RefundUncheckedUpdateManyWithoutOwnerNestedInput
+  password?: Prisma.UserPasswordUncheckedUpdateOneWithoutUserNestedInput
+  signIns?: Prisma.SignInUncheckedUpdateManyWithoutUserNestedInput
+  oneTimeTokens?: Prisma.OneTimeTokenUncheckedUpdateManyWithoutUserNestedInput
 }
 
 export type UserCreateWithoutFilesInput = {
@@ -2370,6 +3047,9 @@ export type UserCreateWithoutFilesInput = {
   checkouts?: Prisma.CheckoutCreateNestedManyWithoutOwnerInput
   subscriptions?: Prisma.SubscriptionCreateNestedManyWithoutOwnerInput
   refunds?: Prisma.RefundCreateNestedManyWithoutOwnerInput
+  password?: Prisma.UserPasswordCreateNestedOneWithoutUserInput
+  signIns?: Prisma.SignInCreateNestedManyWithoutUserInput
+  oneTimeTokens?: Prisma.OneTimeTokenCreateNestedManyWithoutUserInput
 }
 
 export type UserUncheckedCreateWithoutFilesInput = {
@@ -2405,6 +3085,9 @@ export type UserUncheckedCreateWithoutFilesInput = {
   checkouts?: Prisma.CheckoutUncheckedCreateNestedManyWithoutOwnerInput
   subscriptions?: Prisma.SubscriptionUncheckedCreateNestedManyWithoutOwnerInput
   refunds?: Prisma.RefundUncheckedCreateNestedManyWithoutOwnerInput
+  password?: Prisma.UserPasswordUncheckedCreateNestedOneWithoutUserInput
+  signIns?: Prisma.SignInUncheckedCreateNestedManyWithoutUserInput
+  oneTimeTokens?: Prisma.OneTimeTokenUncheckedCreateNestedManyWithoutUserInput
 }
 
 export type UserCreateOrConnectWithoutFilesInput = {
@@ -2456,6 +3139,9 @@ export type UserUpdateWithoutFilesInput = {
   checkouts?: Prisma.CheckoutUpdateManyWithoutOwnerNestedInput
   subscriptions?: Prisma.SubscriptionUpdateManyWithoutOwnerNestedInput
   refunds?: Prisma.RefundUpdateManyWithoutOwnerNestedInput
+  password?: Prisma.UserPasswordUpdateOneWithoutUserNestedInput
+  signIns?: Prisma.SignInUpdateManyWithoutUserNestedInput
+  oneTimeTokens?: Prisma.OneTimeTokenUpdateManyWithoutUserNestedInput
 }
 
 export type UserUncheckedUpdateWithoutFilesInput = {
@@ -2491,6 +3177,9 @@ export type UserUncheckedUpdateWithoutFilesInput = {
   checkouts?: Prisma.CheckoutUncheckedUpdateManyWithoutOwnerNestedInput
   subscriptions?: Prisma.SubscriptionUncheckedUpdateManyWithoutOwnerNestedInput
   refunds?: Prisma.RefundUncheckedUpdateManyWithoutOwnerNestedInput
+  password?: Prisma.UserPasswordUncheckedUpdateOneWithoutUserNestedInput
+  signIns?: Prisma.SignInUncheckedUpdateManyWithoutUserNestedInput
+  oneTimeTokens?: Prisma.OneTimeTokenUncheckedUpdateManyWithoutUserNestedInput
 }
 
 export type UserCreateWithoutLinksInput = {
@@ -2526,6 +3215,9 @@ export type UserCreateWithoutLinksInput = {
   checkouts?: Prisma.CheckoutCreateNestedManyWithoutOwnerInput
   subscriptions?: Prisma.SubscriptionCreateNestedManyWithoutOwnerInput
   refunds?: Prisma.RefundCreateNestedManyWithoutOwnerInput
+  password?: Prisma.UserPasswordCreateNestedOneWithoutUserInput
+  signIns?: Prisma.SignInCreateNestedManyWithoutUserInput
+  oneTimeTokens?: Prisma.OneTimeTokenCreateNestedManyWithoutUserInput
 }
 
 export type UserUncheckedCreateWithoutLinksInput = {
@@ -2561,6 +3253,9 @@ export type UserUncheckedCreateWithoutLinksInput = {
   checkouts?: Prisma.CheckoutUncheckedCreateNestedManyWithoutOwnerInput
   subscriptions?: Prisma.SubscriptionUncheckedCreateNestedManyWithoutOwnerInput
   refunds?: Prisma.RefundUncheckedCreateNestedManyWithoutOwnerInput
+  password?: Prisma.UserPasswordUncheckedCreateNestedOneWithoutUserInput
+  signIns?: Prisma.SignInUncheckedCreateNestedManyWithoutUserInput
+  oneTimeTokens?: Prisma.OneTimeTokenUncheckedCreateNestedManyWithoutUserInput
 }
 
 export type UserCreateOrConnectWithoutLinksInput = {
@@ -2612,6 +3307,9 @@ export type UserUpdateWithoutLinksInput = {
   checkouts?: Prisma.CheckoutUpdateManyWithoutOwnerNestedInput
   subscriptions?: Prisma.SubscriptionUpdateManyWithoutOwnerNestedInput
   refunds?: Prisma.RefundUpdateManyWithoutOwnerNestedInput
+  password?: Prisma.UserPasswordUpdateOneWithoutUserNestedInput
+  signIns?: Prisma.SignInUpdateManyWithoutUserNestedInput
+  oneTimeTokens?: Prisma.OneTimeTokenUpdateManyWithoutUserNestedInput
 }
 
 export type UserUncheckedUpdateWithoutLinksInput = {
@@ -2647,6 +3345,9 @@ export type UserUncheckedUpdateWithoutLinksInput = {
   checkouts?: Prisma.CheckoutUncheckedUpdateManyWithoutOwnerNestedInput
   subscriptions?: Prisma.SubscriptionUncheckedUpdateManyWithoutOwnerNestedInput
   refunds?: Prisma.RefundUncheckedUpdateManyWithoutOwnerNestedInput
+  password?: Prisma.UserPasswordUncheckedUpdateOneWithoutUserNestedInput
+  signIns?: Prisma.SignInUncheckedUpdateManyWithoutUserNestedInput
+  oneTimeTokens?: Prisma.OneTimeTokenUncheckedUpdateManyWithoutUserNestedInput
 }
 
 export type UserCreateWithoutUploadsInput = {
@@ -2682,6 +3383,9 @@ export type UserCreateWithoutUploadsInput = {
   checkouts?: Prisma.CheckoutCreateNestedManyWithoutOwnerInput
   subscriptions?: Prisma.SubscriptionCreateNestedManyWithoutOwnerInput
   refunds?: Prisma.RefundCreateNestedManyWithoutOwnerInput
+  password?: Prisma.UserPasswordCreateNestedOneWithoutUserInput
+  signIns?: Prisma.SignInCreateNestedManyWithoutUserInput
+  oneTimeTokens?: Prisma.OneTimeTokenCreateNestedManyWithoutUserInput
 }
 
 export type UserUncheckedCreateWithoutUploadsInput = {
@@ -2717,6 +3421,9 @@ export type UserUncheckedCreateWithoutUploadsInput = {
   checkouts?: Prisma.CheckoutUncheckedCreateNestedManyWithoutOwnerInput
   subscriptions?: Prisma.SubscriptionUncheckedCreateNestedManyWithoutOwnerInput
   refunds?: Prisma.RefundUncheckedCreateNestedManyWithoutOwnerInput
+  password?: Prisma.UserPasswordUncheckedCreateNestedOneWithoutUserInput
+  signIns?: Prisma.SignInUncheckedCreateNestedManyWithoutUserInput
+  oneTimeTokens?: Prisma.OneTimeTokenUncheckedCreateNestedManyWithoutUserInput
 }
 
 export type UserCreateOrConnectWithoutUploadsInput = {
@@ -2768,6 +3475,9 @@ export type UserUpdateWithoutUploadsInput = {
   checkouts?: Prisma.CheckoutUpdateManyWithoutOwnerNestedInput
   subscriptions?: Prisma.SubscriptionUpdateManyWithoutOwnerNestedInput
   refunds?: Prisma.RefundUpdateManyWithoutOwnerNestedInput
+  password?: Prisma.UserPasswordUpdateOneWithoutUserNestedInput
+  signIns?: Prisma.SignInUpdateManyWithoutUserNestedInput
+  oneTimeTokens?: Prisma.OneTimeTokenUpdateManyWithoutUserNestedInput
 }
 
 export type UserUncheckedUpdateWithoutUploadsInput = {
@@ -2803,6 +3513,9 @@ export type UserUncheckedUpdateWithoutUploadsInput = {
   checkouts?: Prisma.CheckoutUncheckedUpdateManyWithoutOwnerNestedInput
   subscriptions?: Prisma.SubscriptionUncheckedUpdateManyWithoutOwnerNestedInput
   refunds?: Prisma.RefundUncheckedUpdateManyWithoutOwnerNestedInput
+  password?: Prisma.UserPasswordUncheckedUpdateOneWithoutUserNestedInput
+  signIns?: Prisma.SignInUncheckedUpdateManyWithoutUserNestedInput
+  oneTimeTokens?: Prisma.OneTimeTokenUncheckedUpdateManyWithoutUserNestedInput
 }
 
 export type UserCreateWithoutAvatarInput = {
@@ -2838,6 +3551,9 @@ export type UserCreateWithoutAvatarInput = {
   checkouts?: Prisma.CheckoutCreateNestedManyWithoutOwnerInput
   subscriptions?: Prisma.SubscriptionCreateNestedManyWithoutOwnerInput
   refunds?: Prisma.RefundCreateNestedManyWithoutOwnerInput
+  password?: Prisma.UserPasswordCreateNestedOneWithoutUserInput
+  signIns?: Prisma.SignInCreateNestedManyWithoutUserInput
+  oneTimeTokens?: Prisma.OneTimeTokenCreateNestedManyWithoutUserInput
 }
 
 export type UserUncheckedCreateWithoutAvatarInput = {
@@ -2873,6 +3589,9 @@ export type UserUncheckedCreateWithoutAvatarInput = {
   checkouts?: Prisma.CheckoutUncheckedCreateNestedManyWithoutOwnerInput
   subscriptions?: Prisma.SubscriptionUncheckedCreateNestedManyWithoutOwnerInput
   refunds?: Prisma.RefundUncheckedCreateNestedManyWithoutOwnerInput
+  password?: Prisma.UserPasswordUncheckedCreateNestedOneWithoutUserInput
+  signIns?: Prisma.SignInUncheckedCreateNestedManyWithoutUserInput
+  oneTimeTokens?: Prisma.OneTimeTokenUncheckedCreateNestedManyWithoutUserInput
 }
 
 export type UserCreateOrConnectWithoutAvatarInput = {
@@ -2924,6 +3643,9 @@ export type UserUpdateWithoutAvatarInput = {
   checkouts?: Prisma.CheckoutUpdateManyWithoutOwnerNestedInput
   subscriptions?: Prisma.SubscriptionUpdateManyWithoutOwnerNestedInput
   refunds?: Prisma.RefundUpdateManyWithoutOwnerNestedInput
+  password?: Prisma.UserPasswordUpdateOneWithoutUserNestedInput
+  signIns?: Prisma.SignInUpdateManyWithoutUserNestedInput
+  oneTimeTokens?: Prisma.OneTimeTokenUpdateManyWithoutUserNestedInput
 }
 
 export type UserUncheckedUpdateWithoutAvatarInput = {
@@ -2959,6 +3681,9 @@ export type UserUncheckedUpdateWithoutAvatarInput = {
   checkouts?: Prisma.CheckoutUncheckedUpdateManyWithoutOwnerNestedInput
   subscriptions?: Prisma.SubscriptionUncheckedUpdateManyWithoutOwnerNestedInput
   refunds?: Prisma.RefundUncheckedUpdateManyWithoutOwnerNestedInput
+  password?: Prisma.UserPasswordUncheckedUpdateOneWithoutUserNestedInput
+  signIns?: Prisma.SignInUncheckedUpdateManyWithoutUserNestedInput
+  oneTimeTokens?: Prisma.OneTimeTokenUncheckedUpdateManyWithoutUserNestedInput
 }
 
 export type UserCreateWithoutKnowledgeBasesInput = {
@@ -2994,6 +3719,9 @@ export type UserCreateWithoutKnowledgeBasesInput = {
   checkouts?: Prisma.CheckoutCreateNestedManyWithoutOwnerInput
   subscriptions?: Prisma.SubscriptionCreateNestedManyWithoutOwnerInput
   refunds?: Prisma.RefundCreateNestedManyWithoutOwnerInput
+  password?: Prisma.UserPasswordCreateNestedOneWithoutUserInput
+  signIns?: Prisma.SignInCreateNestedManyWithoutUserInput
+  oneTimeTokens?: Prisma.OneTimeTokenCreateNestedManyWithoutUserInput
 }
 
 export type UserUncheckedCreateWithoutKnowledgeBasesInput = {
@@ -3029,6 +3757,9 @@ export type UserUncheckedCreateWithoutKnowledgeBasesInput = {
   checkouts?: Prisma.CheckoutUncheckedCreateNestedManyWithoutOwnerInput
   subscriptions?: Prisma.SubscriptionUncheckedCreateNestedManyWithoutOwnerInput
   refunds?: Prisma.RefundUncheckedCreateNestedManyWithoutOwnerInput
+  password?: Prisma.UserPasswordUncheckedCreateNestedOneWithoutUserInput
+  signIns?: Prisma.SignInUncheckedCreateNestedManyWithoutUserInput
+  oneTimeTokens?: Prisma.OneTimeTokenUncheckedCreateNestedManyWithoutUserInput
 }
 
 export type UserCreateOrConnectWithoutKnowledgeBasesInput = {
@@ -3080,6 +3811,9 @@ export type UserUpdateWithoutKnowledgeBasesInput = {
   checkouts?: Prisma.CheckoutUpdateManyWithoutOwnerNestedInput
   subscriptions?: Prisma.SubscriptionUpdateManyWithoutOwnerNestedInput
   refunds?: Prisma.RefundUpdateManyWithoutOwnerNestedInput
+  password?: Prisma.UserPasswordUpdateOneWithoutUserNestedInput
+  signIns?: Prisma.SignInUpdateManyWithoutUserNestedInput
+  oneTimeTokens?: Prisma.OneTimeTokenUpdateManyWithoutUserNestedInput
 }
 
 export type UserUncheckedUpdateWithoutKnowledgeBasesInput = {
@@ -3115,6 +3849,9 @@ export type UserUncheckedUpdateWithoutKnowledgeBasesInput = {
   checkouts?: Prisma.CheckoutUncheckedUpdateManyWithoutOwnerNestedInput
   subscriptions?: Prisma.SubscriptionUncheckedUpdateManyWithoutOwnerNestedInput
   refunds?: Prisma.RefundUncheckedUpdateManyWithoutOwnerNestedInput
+  password?: Prisma.UserPasswordUncheckedUpdateOneWithoutUserNestedInput
+  signIns?: Prisma.SignInUncheckedUpdateManyWithoutUserNestedInput
+  oneTimeTokens?: Prisma.OneTimeTokenUncheckedUpdateManyWithoutUserNestedInput
 }
 
 export type UserCreateWithoutSessionsInput = {
@@ -3150,6 +3887,9 @@ export type UserCreateWithoutSessionsInput = {
   checkouts?: Prisma.CheckoutCreateNestedManyWithoutOwnerInput
   subscriptions?: Prisma.SubscriptionCreateNestedManyWithoutOwnerInput
   refunds?: Prisma.RefundCreateNestedManyWithoutOwnerInput
+  password?: Prisma.UserPasswordCreateNestedOneWithoutUserInput
+  signIns?: Prisma.SignInCreateNestedManyWithoutUserInput
+  oneTimeTokens?: Prisma.OneTimeTokenCreateNestedManyWithoutUserInput
 }
 
 export type UserUncheckedCreateWithoutSessionsInput = {
@@ -3185,6 +3925,9 @@ export type UserUncheckedCreateWithoutSessionsInput = {
   checkouts?: Prisma.CheckoutUncheckedCreateNestedManyWithoutOwnerInput
   subscriptions?: Prisma.SubscriptionUncheckedCreateNestedManyWithoutOwnerInput
   refunds?: Prisma.RefundUncheckedCreateNestedManyWithoutOwnerInput
+  password?: Prisma.UserPasswordUncheckedCreateNestedOneWithoutUserInput
+  signIns?: Prisma.SignInUncheckedCreateNestedManyWithoutUserInput
+  oneTimeTokens?: Prisma.OneTimeTokenUncheckedCreateNestedManyWithoutUserInput
 }
 
 export type UserCreateOrConnectWithoutSessionsInput = {
@@ -3236,6 +3979,9 @@ export type UserUpdateWithoutSessionsInput = {
   checkouts?: Prisma.CheckoutUpdateManyWithoutOwnerNestedInput
   subscriptions?: Prisma.SubscriptionUpdateManyWithoutOwnerNestedInput
   refunds?: Prisma.RefundUpdateManyWithoutOwnerNestedInput
+  password?: Prisma.UserPasswordUpdateOneWithoutUserNestedInput
+  signIns?: Prisma.SignInUpdateManyWithoutUserNestedInput
+  oneTimeTokens?: Prisma.OneTimeTokenUpdateManyWithoutUserNestedInput
 }
 
 export type UserUncheckedUpdateWithoutSessionsInput = {
@@ -3271,6 +4017,9 @@ export type UserUncheckedUpdateWithoutSessionsInput = {
   checkouts?: Prisma.CheckoutUncheckedUpdateManyWithoutOwnerNestedInput
   subscriptions?: Prisma.SubscriptionUncheckedUpdateManyWithoutOwnerNestedInput
   refunds?: Prisma.RefundUncheckedUpdateManyWithoutOwnerNestedInput
+  password?: Prisma.UserPasswordUncheckedUpdateOneWithoutUserNestedInput
+  signIns?: Prisma.SignInUncheckedUpdateManyWithoutUserNestedInput
+  oneTimeTokens?: Prisma.OneTimeTokenUncheckedUpdateManyWithoutUserNestedInput
 }
 
 export type UserCreateWithoutMessagesInput = {
@@ -3306,6 +4055,9 @@ export type UserCreateWithoutMessagesInput = {
   checkouts?: Prisma.CheckoutCreateNestedManyWithoutOwnerInput
   subscriptions?: Prisma.SubscriptionCreateNestedManyWithoutOwnerInput
   refunds?: Prisma.RefundCreateNestedManyWithoutOwnerInput
+  password?: Prisma.UserPasswordCreateNestedOneWithoutUserInput
+  signIns?: Prisma.SignInCreateNestedManyWithoutUserInput
+  oneTimeTokens?: Prisma.OneTimeTokenCreateNestedManyWithoutUserInput
 }
 
 export type UserUncheckedCreateWithoutMessagesInput = {
@@ -3341,6 +4093,9 @@ export type UserUncheckedCreateWithoutMessagesInput = {
   checkouts?: Prisma.CheckoutUncheckedCreateNestedManyWithoutOwnerInput
   subscriptions?: Prisma.SubscriptionUncheckedCreateNestedManyWithoutOwnerInput
   refunds?: Prisma.RefundUncheckedCreateNestedManyWithoutOwnerInput
+  password?: Prisma.UserPasswordUncheckedCreateNestedOneWithoutUserInput
+  signIns?: Prisma.SignInUncheckedCreateNestedManyWithoutUserInput
+  oneTimeTokens?: Prisma.OneTimeTokenUncheckedCreateNestedManyWithoutUserInput
 }
 
 export type UserCreateOrConnectWithoutMessagesInput = {
@@ -3392,6 +4147,9 @@ export type UserUpdateWithoutMessagesInput = {
   checkouts?: Prisma.CheckoutUpdateManyWithoutOwnerNestedInput
   subscriptions?: Prisma.SubscriptionUpdateManyWithoutOwnerNestedInput
   refunds?: Prisma.RefundUpdateManyWithoutOwnerNestedInput
+  password?: Prisma.UserPasswordUpdateOneWithoutUserNestedInput
+  signIns?: Prisma.SignInUpdateManyWithoutUserNestedInput
+  oneTimeTokens?: Prisma.OneTimeTokenUpdateManyWithoutUserNestedInput
 }
 
 export type UserUncheckedUpdateWithoutMessagesInput = {
@@ -3427,6 +4185,9 @@ export type UserUncheckedUpdateWithoutMessagesInput = {
   checkouts?: Prisma.CheckoutUncheckedUpdateManyWithoutOwnerNestedInput
   subscriptions?: Prisma.SubscriptionUncheckedUpdateManyWithoutOwnerNestedInput
   refunds?: Prisma.RefundUncheckedUpdateManyWithoutOwnerNestedInput
+  password?: Prisma.UserPasswordUncheckedUpdateOneWithoutUserNestedInput
+  signIns?: Prisma.SignInUncheckedUpdateManyWithoutUserNestedInput
+  oneTimeTokens?: Prisma.OneTimeTokenUncheckedUpdateManyWithoutUserNestedInput
 }
 
 export type UserCreateWithoutOrdersInput = {
@@ -3462,6 +4223,9 @@ export type UserCreateWithoutOrdersInput = {
   checkouts?: Prisma.CheckoutCreateNestedManyWithoutOwnerInput
   subscriptions?: Prisma.SubscriptionCreateNestedManyWithoutOwnerInput
   refunds?: Prisma.RefundCreateNestedManyWithoutOwnerInput
+  password?: Prisma.UserPasswordCreateNestedOneWithoutUserInput
+  signIns?: Prisma.SignInCreateNestedManyWithoutUserInput
+  oneTimeTokens?: Prisma.OneTimeTokenCreateNestedManyWithoutUserInput
 }
 
 export type UserUncheckedCreateWithoutOrdersInput = {
@@ -3497,6 +4261,9 @@ export type UserUncheckedCreateWithoutOrdersInput = {
   checkouts?: Prisma.CheckoutUncheckedCreateNestedManyWithoutOwnerInput
   subscriptions?: Prisma.SubscriptionUncheckedCreateNestedManyWithoutOwnerInput
   refunds?: Prisma.RefundUncheckedCreateNestedManyWithoutOwnerInput
+  password?: Prisma.UserPasswordUncheckedCreateNestedOneWithoutUserInput
+  signIns?: Prisma.SignInUncheckedCreateNestedManyWithoutUserInput
+  oneTimeTokens?: Prisma.OneTimeTokenUncheckedCreateNestedManyWithoutUserInput
 }
 
 export type UserCreateOrConnectWithoutOrdersInput = {
@@ -3548,6 +4315,9 @@ export type UserUpdateWithoutOrdersInput = {
   checkouts?: Prisma.CheckoutUpdateManyWithoutOwnerNestedInput
   subscriptions?: Prisma.SubscriptionUpdateManyWithoutOwnerNestedInput
   refunds?: Prisma.RefundUpdateManyWithoutOwnerNestedInput
+  password?: Prisma.UserPasswordUpdateOneWithoutUserNestedInput
+  signIns?: Prisma.SignInUpdateManyWithoutUserNestedInput
+  oneTimeTokens?: Prisma.OneTimeTokenUpdateManyWithoutUserNestedInput
 }
 
 export type UserUncheckedUpdateWithoutOrdersInput = {
@@ -3583,6 +4353,9 @@ export type UserUncheckedUpdateWithoutOrdersInput = {
   checkouts?: Prisma.CheckoutUncheckedUpdateManyWithoutOwnerNestedInput
   subscriptions?: Prisma.SubscriptionUncheckedUpdateManyWithoutOwnerNestedInput
   refunds?: Prisma.RefundUncheckedUpdateManyWithoutOwnerNestedInput
+  password?: Prisma.UserPasswordUncheckedUpdateOneWithoutUserNestedInput
+  signIns?: Prisma.SignInUncheckedUpdateManyWithoutUserNestedInput
+  oneTimeTokens?: Prisma.OneTimeTokenUncheckedUpdateManyWithoutUserNestedInput
 }
 
 export type UserCreateWithoutCheckoutsInput = {
@@ -3618,6 +4391,9 @@ export type UserCreateWithoutCheckoutsInput = {
   orders?: Prisma.OrderCreateNestedManyWithoutOwnerInput
   subscriptions?: Prisma.SubscriptionCreateNestedManyWithoutOwnerInput
   refunds?: Prisma.RefundCreateNestedManyWithoutOwnerInput
+  password?: Prisma.UserPasswordCreateNestedOneWithoutUserInput
+  signIns?: Prisma.SignInCreateNestedManyWithoutUserInput
+  oneTimeTokens?: Prisma.OneTimeTokenCreateNestedManyWithoutUserInput
 }
 
 export type UserUncheckedCreateWithoutCheckoutsInput = {
@@ -3653,6 +4429,9 @@ export type UserUncheckedCreateWithoutCheckoutsInput = {
   orders?: Prisma.OrderUncheckedCreateNestedManyWithoutOwnerInput
   subscriptions?: Prisma.SubscriptionUncheckedCreateNestedManyWithoutOwnerInput
   refunds?: Prisma.RefundUncheckedCreateNestedManyWithoutOwnerInput
+  password?: Prisma.UserPasswordUncheckedCreateNestedOneWithoutUserInput
+  signIns?: Prisma.SignInUncheckedCreateNestedManyWithoutUserInput
+  oneTimeTokens?: Prisma.OneTimeTokenUncheckedCreateNestedManyWithoutUserInput
 }
 
 export type UserCreateOrConnectWithoutCheckoutsInput = {
@@ -3704,6 +4483,9 @@ export type UserUpdateWithoutCheckoutsInput = {
   orders?: Prisma.OrderUpdateManyWithoutOwnerNestedInput
   subscriptions?: Prisma.SubscriptionUpdateManyWithoutOwnerNestedInput
   refunds?: Prisma.RefundUpdateManyWithoutOwnerNestedInput
+  password?: Prisma.UserPasswordUpdateOneWithoutUserNestedInput
+  signIns?: Prisma.SignInUpdateManyWithoutUserNestedInput
+  oneTimeTokens?: Prisma.OneTimeTokenUpdateManyWithoutUserNestedInput
 }
 
 export type UserUncheckedUpdateWithoutCheckoutsInput = {
@@ -3739,6 +4521,9 @@ export type UserUncheckedUpdateWithoutCheckoutsInput = {
   orders?: Prisma.OrderUncheckedUpdateManyWithoutOwnerNestedInput
   subscriptions?: Prisma.SubscriptionUncheckedUpdateManyWithoutOwnerNestedInput
   refunds?: Prisma.RefundUncheckedUpdateManyWithoutOwnerNestedInput
+  password?: Prisma.UserPasswordUncheckedUpdateOneWithoutUserNestedInput
+  signIns?: Prisma.SignInUncheckedUpdateManyWithoutUserNestedInput
+  oneTimeTokens?: Prisma.OneTimeTokenUncheckedUpdateManyWithoutUserNestedInput
 }
 
 export type UserCreateWithoutRefundsInput = {
@@ -3774,6 +4559,9 @@ export type UserCreateWithoutRefundsInput = {
   orders?: Prisma.OrderCreateNestedManyWithoutOwnerInput
   checkouts?: Prisma.CheckoutCreateNestedManyWithoutOwnerInput
   subscriptions?: Prisma.SubscriptionCreateNestedManyWithoutOwnerInput
+  password?: Prisma.UserPasswordCreateNestedOneWithoutUserInput
+  signIns?: Prisma.SignInCreateNestedManyWithoutUserInput
+  oneTimeTokens?: Prisma.OneTimeTokenCreateNestedManyWithoutUserInput
 }
 
 export type UserUncheckedCreateWithoutRefundsInput = {
@@ -3809,6 +4597,9 @@ export type UserUncheckedCreateWithoutRefundsInput = {
   orders?: Prisma.OrderUncheckedCreateNestedManyWithoutOwnerInput
   checkouts?: Prisma.CheckoutUncheckedCreateNestedManyWithoutOwnerInput
   subscriptions?: Prisma.SubscriptionUncheckedCreateNestedManyWithoutOwnerInput
+  password?: Prisma.UserPasswordUncheckedCreateNestedOneWithoutUserInput
+  signIns?: Prisma.SignInUncheckedCreateNestedManyWithoutUserInput
+  oneTimeTokens?: Prisma.OneTimeTokenUncheckedCreateNestedManyWithoutUserInput
 }
 
 export type UserCreateOrConnectWithoutRefundsInput = {
@@ -3860,6 +4651,9 @@ export type UserUpdateWithoutRefundsInput = {
   orders?: Prisma.OrderUpdateManyWithoutOwnerNestedInput
   checkouts?: Prisma.CheckoutUpdateManyWithoutOwnerNestedInput
   subscriptions?: Prisma.SubscriptionUpdateManyWithoutOwnerNestedInput
+  password?: Prisma.UserPasswordUpdateOneWithoutUserNestedInput
+  signIns?: Prisma.SignInUpdateManyWithoutUserNestedInput
+  oneTimeTokens?: Prisma.OneTimeTokenUpdateManyWithoutUserNestedInput
 }
 
 export type UserUncheckedUpdateWithoutRefundsInput = {
@@ -3895,6 +4689,9 @@ export type UserUncheckedUpdateWithoutRefundsInput = {
   orders?: Prisma.OrderUncheckedUpdateManyWithoutOwnerNestedInput
   checkouts?: Prisma.CheckoutUncheckedUpdateManyWithoutOwnerNestedInput
   subscriptions?: Prisma.SubscriptionUncheckedUpdateManyWithoutOwnerNestedInput
+  password?: Prisma.UserPasswordUncheckedUpdateOneWithoutUserNestedInput
+  signIns?: Prisma.SignInUncheckedUpdateManyWithoutUserNestedInput
+  oneTimeTokens?: Prisma.OneTimeTokenUncheckedUpdateManyWithoutUserNestedInput
 }
 
 export type UserCreateWithoutSubscriptionsInput = {
@@ -3930,6 +4727,9 @@ export type UserCreateWithoutSubscriptionsInput = {
   orders?: Prisma.OrderCreateNestedManyWithoutOwnerInput
   checkouts?: Prisma.CheckoutCreateNestedManyWithoutOwnerInput
   refunds?: Prisma.RefundCreateNestedManyWithoutOwnerInput
+  password?: Prisma.UserPasswordCreateNestedOneWithoutUserInput
+  signIns?: Prisma.SignInCreateNestedManyWithoutUserInput
+  oneTimeTokens?: Prisma.OneTimeTokenCreateNestedManyWithoutUserInput
 }
 
 export type UserUncheckedCreateWithoutSubscriptionsInput = {
@@ -3965,6 +4765,9 @@ export type UserUncheckedCreateWithoutSubscriptionsInput = {
   orders?: Prisma.OrderUncheckedCreateNestedManyWithoutOwnerInput
   checkouts?: Prisma.CheckoutUncheckedCreateNestedManyWithoutOwnerInput
   refunds?: Prisma.RefundUncheckedCreateNestedManyWithoutOwnerInput
+  password?: Prisma.UserPasswordUncheckedCreateNestedOneWithoutUserInput
+  signIns?: Prisma.SignInUncheckedCreateNestedManyWithoutUserInput
+  oneTimeTokens?: Prisma.OneTimeTokenUncheckedCreateNestedManyWithoutUserInput
 }
 
 export type UserCreateOrConnectWithoutSubscriptionsInput = {
@@ -4016,6 +4819,9 @@ export type UserUpdateWithoutSubscriptionsInput = {
   orders?: Prisma.OrderUpdateManyWithoutOwnerNestedInput
   checkouts?: Prisma.CheckoutUpdateManyWithoutOwnerNestedInput
   refunds?: Prisma.RefundUpdateManyWithoutOwnerNestedInput
+  password?: Prisma.UserPasswordUpdateOneWithoutUserNestedInput
+  signIns?: Prisma.SignInUpdateManyWithoutUserNestedInput
+  oneTimeTokens?: Prisma.OneTimeTokenUpdateManyWithoutUserNestedInput
 }
 
 export type UserUncheckedUpdateWithoutSubscriptionsInput = {
@@ -4051,6 +4857,9 @@ export type UserUncheckedUpdateWithoutSubscriptionsInput = {
   orders?: Prisma.OrderUncheckedUpdateManyWithoutOwnerNestedInput
   checkouts?: Prisma.CheckoutUncheckedUpdateManyWithoutOwnerNestedInput
   refunds?: Prisma.RefundUncheckedUpdateManyWithoutOwnerNestedInput
+  password?: Prisma.UserPasswordUncheckedUpdateOneWithoutUserNestedInput
+  signIns?: Prisma.SignInUncheckedUpdateManyWithoutUserNestedInput
+  oneTimeTokens?: Prisma.OneTimeTokenUncheckedUpdateManyWithoutUserNestedInput
 }
 
 
@@ -4077,6 +4886,8 @@ export type UserCountOutputType = {
   checkouts: number
   subscriptions: number
   refunds: number
+  signIns: number
+  oneTimeTokens: number
 }
 
 export type UserCountOutputTypeSelect<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = {
@@ -4098,6 +4909,8 @@ export type UserCountOutputTypeSelect<ExtArgs extends runtime.Types.Extensions.I
   checkouts?: boolean | UserCountOutputTypeCountCheckoutsArgs
   subscriptions?: boolean | UserCountOutputTypeCountSubscriptionsArgs
   refunds?: boolean | UserCountOutputTypeCountRefundsArgs
+  signIns?: boolean | UserCountOutputTypeCountSignInsArgs
+  oneTimeTokens?: boolean | UserCountOutputTypeCountOneTimeTokensArgs
 }
 
 /**
@@ -4236,6 +5049,20 @@ export type UserCountOutputTypeCountRefundsArgs<ExtArgs extends runtime.Types.Ex
   where?: Prisma.RefundWhereInput
 }
 
+/**
+ * UserCountOutputType without action
+ */
+export type UserCountOutputTypeCountSignInsArgs<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = {
+  where?: Prisma.SignInWhereInput
+}
+
+/**
+ * UserCountOutputType without action
+ */
+export type UserCountOutputTypeCountOneTimeTokensArgs<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = {
+  where?: Prisma.OneTimeTokenWhereInput
+}
+
 
 export type UserSelect<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = runtime.Types.Extensions.GetSelect<{
   id?: boolean
@@ -4271,6 +5098,9 @@ export type UserSelect<ExtArgs extends runtime.Types.Extensions.InternalArgs = r
   checkouts?: boolean | Prisma.User$checkoutsArgs<ExtArgs>
   subscriptions?: boolean | Prisma.User$subscriptionsArgs<ExtArgs>
   refunds?: boolean | Prisma.User$refundsArgs<ExtArgs>
+  password?: boolean | Prisma.User$passwordArgs<ExtArgs>
+  signIns?: boolean | Prisma.User$signInsArgs<ExtArgs>
+  oneTimeTokens?: boolean | Prisma.User$oneTimeTokensArgs<ExtArgs>
   _count?: boolean | Prisma.UserCountOutputTypeDefaultArgs<ExtArgs>
 }, ExtArgs["result"]["user"]>
 
@@ -4344,6 +5174,9 @@ export type UserInclude<ExtArgs extends runtime.Types.Extensions.InternalArgs = 
   checkouts?: boolean | Prisma.User$checkoutsArgs<ExtArgs>
   subscriptions?: boolean | Prisma.User$subscriptionsArgs<ExtArgs>
   refunds?: boolean | Prisma.User$refundsArgs<ExtArgs>
+  password?: boolean | Prisma.User$passwordArgs<ExtArgs>
+  signIns?: boolean | Prisma.User$signInsArgs<ExtArgs>
+  oneTimeTokens?: boolean | Prisma.User$oneTimeTokensArgs<ExtArgs>
   _count?: boolean | Prisma.UserCountOutputTypeDefaultArgs<ExtArgs>
 }
 export type UserIncludeCreateManyAndReturn<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = {}
@@ -4372,6 +5205,9 @@ export type $UserPayload<ExtArgs extends runtime.Types.Extensions.InternalArgs =
     checkouts: Prisma.$CheckoutPayload<ExtArgs>[]
     subscriptions: Prisma.$SubscriptionPayload<ExtArgs>[]
     refunds: Prisma.$RefundPayload<ExtArgs>[]
+    password: Prisma.$UserPasswordPayload<ExtArgs> | null
+    signIns: Prisma.$SignInPayload<ExtArgs>[]
+    oneTimeTokens: Prisma.$OneTimeTokenPayload<ExtArgs>[]
   }
   scalars: runtime.Types.Extensions.GetPayloadResult<{
     id: string
@@ -4810,6 +5646,9 @@ export interface Prisma__UserClient<T, Null = never, ExtArgs extends runtime.Typ
   checkouts<T extends Prisma.User$checkoutsArgs<ExtArgs> = {}>(args?: Prisma.Subset<T, Prisma.User$checkoutsArgs<ExtArgs>>): Prisma.PrismaPromise<runtime.Types.Result.GetResult<Prisma.$CheckoutPayload<ExtArgs>, T, "findMany", GlobalOmitOptions> | Null>
   subscriptions<T extends Prisma.User$subscriptionsArgs<ExtArgs> = {}>(args?: Prisma.Subset<T, Prisma.User$subscriptionsArgs<ExtArgs>>): Prisma.PrismaPromise<runtime.Types.Result.GetResult<Prisma.$SubscriptionPayload<ExtArgs>, T, "findMany", GlobalOmitOptions> | Null>
   refunds<T extends Prisma.User$refundsArgs<ExtArgs> = {}>(args?: Prisma.Subset<T, Prisma.User$refundsArgs<ExtArgs>>): Prisma.PrismaPromise<runtime.Types.Result.GetResult<Prisma.$RefundPayload<ExtArgs>, T, "findMany", GlobalOmitOptions> | Null>
+  password<T extends Prisma.User$passwordArgs<ExtArgs> = {}>(args?: Prisma.Subset<T, Prisma.User$passwordArgs<ExtArgs>>): Prisma.Prisma__UserPasswordClient<runtime.Types.Result.GetResult<Prisma.$UserPasswordPayload<ExtArgs>, T, "findUniqueOrThrow", GlobalOmitOptions> | null, null, ExtArgs, GlobalOmitOptions>
+  signIns<T extends Prisma.User$signInsArgs<ExtArgs> = {}>(args?: Prisma.Subset<T, Prisma.User$signInsArgs<ExtArgs>>): Prisma.PrismaPromise<runtime.Types.Result.GetResult<Prisma.$SignInPayload<ExtArgs>, T, "findMany", GlobalOmitOptions> | Null>
+  oneTimeTokens<T extends Prisma.User$oneTimeTokensArgs<ExtArgs> = {}>(args?: Prisma.Subset<T, Prisma.User$oneTimeTokensArgs<ExtArgs>>): Prisma.PrismaPromise<runtime.Types.Result.GetResult<Prisma.$OneTimeTokenPayload<ExtArgs>, T, "findMany", GlobalOmitOptions> | Null>
   /**
    * Attaches callbacks for the resolution and/or rejection of the Promise.
    * @param onfulfilled The callback to execute when the Promise is resolved.
@@ -5712,6 +6551,73 @@ export type User$refundsArgs<ExtArgs extends runtime.Types.Extensions.InternalAr
   take?: number
   skip?: number
   distinct?: Prisma.RefundScalarFieldEnum | Prisma.RefundScalarFieldEnum[]
+}
+
+/**
+ * User.password
+ */
+export type User$passwordArgs<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = {
+  /**
+   * Select specific fields to fetch from the UserPassword
+   */
+  select?: Prisma.UserPasswordSelect<ExtArgs> | null
+  /**
+   * Omit specific fields from the UserPassword
+   */
+  omit?: Prisma.UserPasswordOmit<ExtArgs> | null
+  /**
+   * Choose, which related nodes to fetch as well
+   */
+  include?: Prisma.UserPasswordInclude<ExtArgs> | null
+  where?: Prisma.UserPasswordWhereInput
+}
+
+/**
+ * User.signIns
+ */
+export type User$signInsArgs<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = {
+  /**
+   * Select specific fields to fetch from the SignIn
+   */
+  select?: Prisma.SignInSelect<ExtArgs> | null
+  /**
+   * Omit specific fields from the SignIn
+   */
+  omit?: Prisma.SignInOmit<ExtArgs> | null
+  /**
+   * Choose, which related nodes to fetch as well
+   */
+  include?: Prisma.SignInInclude<ExtArgs> | null
+  where?: Prisma.SignInWhereInput
+  orderBy?: Prisma.SignInOrderByWithRelationInput | Prisma.SignInOrderByWithRelationInput[]
+  cursor?: Prisma.SignInWhereUniqueInput
+  take?: number
+  skip?: number
+  distinct?: Prisma.SignInScalarFieldEnum | Prisma.SignInScalarFieldEnum[]
+}
+
+/**
+ * User.oneTimeTokens
+ */
+export type User$oneTimeTokensArgs<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = {
+  /**
+   * Select specific fields to fetch from the OneTimeToken
+   */
+  select?: Prisma.OneTimeTokenSelect<ExtArgs> | null
+  /**
+   * Omit specific fields from the OneTimeToken
+   */
+  omit?: Prisma.OneTimeTokenOmit<ExtArgs> | null
+  /**
+   * Choose, which related nodes to fetch as well
+   */
+  include?: Prisma.OneTimeTokenInclude<ExtArgs> | null
+  where?: Prisma.OneTimeTokenWhereInput
+  orderBy?: Prisma.OneTimeTokenOrderByWithRelationInput | Prisma.OneTimeTokenOrderByWithRelationInput[]
+  cursor?: Prisma.OneTimeTokenWhereUniqueInput
+  take?: number
+  skip?: number
+  distinct?: Prisma.OneTimeTokenScalarFieldEnum | Prisma.OneTimeTokenScalarFieldEnum[]
 }
 
 /**

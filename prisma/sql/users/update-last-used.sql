@@ -1,5 +1,10 @@
--- Records when, and from which addresses, API keys were last used.
+-- Records when, and from which addresses, API keys and sessions were last used.
 -- @none
+WITH used AS (
+  SELECT u.id, u.at, u.ip FROM unnest(:ids::text[], :times::timestamptz[], :ips::text[]) AS u(id, at, ip)
+), sessions AS (
+  UPDATE sign_ins s SET last_used_at = u.at, ip = u.ip FROM used u WHERE s.id = u.id AND s.last_used_at < u.at
+)
 UPDATE api_keys k SET last_used_at = u.at, last_used_ip = u.ip
-FROM unnest(:ids::text[], :times::timestamptz[], :ips::text[]) AS u(id, at, ip)
+FROM used u
 WHERE k.id = u.id AND (k.last_used_at IS NULL OR k.last_used_at < u.at)

@@ -21,6 +21,7 @@ export async function addUser(db: Db): Promise<Principal> {
     role: 'user',
   })
   return {
+    type: 'api_key',
     userId: id,
     keyId: newId('key'),
     keyName: 'Key',

@@ -1,0 +1,547 @@
+// Generated from prisma/sql by `npm run generate`. Do not edit.
+import { many, none, one, optional } from '../../infra/database/queries.ts'
+import { page } from '../../infra/database/list.ts'
+import type { components } from '../types.ts'
+
+type Schemas = components['schemas']
+
+/**
+ * Forgets the wrong passwords of a network, after the right one.
+ * @see prisma/sql/auth/clear-attempts.sql
+ */
+export const clearAttempts = none<{ account: string; network: string }>(
+  'auth/clear-attempts',
+  `DELETE FROM sign_in_failures WHERE account = decode($1, 'hex') AND network = $2`,
+  ['account', 'network'],
+)
+
+/**
+ * Counts an attempt to sign in with a password, before the password is checked. The row is written whether or
+ * not the address has an account. No row if the network must wait: after five wrong passwords a second, then
+ * twice as long each time, up to 15 minutes.
+ * @see prisma/sql/auth/count-attempt.sql
+ */
+export const countAttempt = optional<{ account: string; network: string }, CountAttemptRow>(
+  'auth/count-attempt',
+  `INSERT INTO sign_in_failures AS f (account, network, failures, failed_at)
+VALUES (decode($1, 'hex'), $2, 1, now())
+ON CONFLICT (account, network) DO UPDATE SET
+  failures = CASE WHEN f.failed_at < now() - interval '1 day' THEN 1 ELSE f.failures + 1 END,
+  failed_at = now()
+WHERE f.failures < 5
+  OR f.failed_at <= now() - least(interval '15 minutes', interval '1 second' * power(2, least(f.failures - 5, 10)))
+RETURNING f.failures`,
+  ['account', 'network'],
+)
+export interface CountAttemptRow {
+  failures: number
+}
+
+/**
+ * Deletes a batch of wrong passwords of more than a day ago.
+ * @see prisma/sql/auth/delete-old-failures.sql
+ */
+export const deleteOldFailures = one<{ limit: number }, DeleteOldFailuresRow>(
+  'auth/delete-old-failures',
+  `WITH deleted AS (
+  DELETE FROM sign_in_failures WHERE ctid = ANY(ARRAY(
+    SELECT ctid FROM sign_in_failures WHERE failed_at < now() - interval '1 day'
+    LIMIT $1 FOR UPDATE SKIP LOCKED
+  ))
+  RETURNING 1
+)
+SELECT count(*)::int AS n FROM deleted`,
+  ['limit'],
+)
+export interface DeleteOldFailuresRow {
+  n: number
+}
+
+/**
+ * Deletes a batch of e-mails of more than seven days ago.
+ * @see prisma/sql/auth/delete-old-mails.sql
+ */
+export const deleteOldMails = one<{ limit: number }, DeleteOldMailsRow>(
+  'auth/delete-old-mails',
+  `WITH deleted AS (
+  DELETE FROM mails WHERE ctid = ANY(ARRAY(
+    SELECT ctid FROM mails WHERE created_at < now() - interval '7 days' LIMIT $1 FOR UPDATE SKIP LOCKED
+  ))
+  RETURNING 1
+)
+SELECT count(*)::int AS n FROM deleted`,
+  ['limit'],
+)
+export interface DeleteOldMailsRow {
+  n: number
+}
+
+/**
+ * Deletes a batch of sessions that have expired.
+ * @see prisma/sql/auth/delete-old-sessions.sql
+ */
+export const deleteOldSessions = one<{ limit: number }, DeleteOldSessionsRow>(
+  'auth/delete-old-sessions',
+  `WITH deleted AS (
+  DELETE FROM sign_ins WHERE ctid = ANY(ARRAY(
+    SELECT ctid FROM sign_ins WHERE expires_at < now() LIMIT $1 FOR UPDATE SKIP LOCKED
+  ))
+  RETURNING 1
+)
+SELECT count(*)::int AS n FROM deleted`,
+  ['limit'],
+)
+export interface DeleteOldSessionsRow {
+  n: number
+}
+
+/**
+ * Deletes a batch of expired one-time tokens.
+ * @see prisma/sql/auth/delete-old-tokens.sql
+ */
+export const deleteOldTokens = one<{ limit: number }, DeleteOldTokensRow>(
+  'auth/delete-old-tokens',
+  `WITH deleted AS (
+  DELETE FROM one_time_tokens WHERE ctid = ANY(ARRAY(
+    SELECT ctid FROM one_time_tokens WHERE expires_at < now() LIMIT $1 FOR UPDATE SKIP LOCKED
+  ))
+  RETURNING 1
+)
+SELECT count(*)::int AS n FROM deleted`,
+  ['limit'],
+)
+export interface DeleteOldTokensRow {
+  n: number
+}
+
+/**
+ * Deletes a one-time token that nobody gets.
+ * @see prisma/sql/auth/delete-token.sql
+ */
+export const deleteToken = none<{ digest: string }>(
+  'auth/delete-token',
+  `DELETE FROM one_time_tokens WHERE digest = decode($1, 'hex')`,
+  ['digest'],
+)
+
+/**
+ * Ends a session.
+ * @see prisma/sql/auth/end-session.sql
+ */
+export const endSession = optional<{ id: string }, EndSessionRow>(
+  'auth/end-session',
+  `DELETE FROM sign_ins s WHERE s.id = $1 RETURNING s.id, s.user_id, s.methods AS "methods", s.ip, s.device, s.created_at, s.updated_at, s.last_used_at, s.expires_at`,
+  ['id'],
+)
+export interface EndSessionRow {
+  id: string
+  user_id: string
+  methods: Schemas['SignInSession']['methods']
+  ip: string | null
+  device: string | null
+  created_at: string
+  updated_at: string
+  last_used_at: string
+  expires_at: string
+}
+
+/**
+ * Ends the sessions of a user, all but one if it is named.
+ * @see prisma/sql/auth/end-sessions.sql
+ */
+export const endSessions = many<{ user_id: string; except: string | null }, EndSessionsRow>(
+  'auth/end-sessions',
+  `DELETE FROM sign_ins s WHERE s.user_id = $1 AND s.id IS DISTINCT FROM $2
+RETURNING s.id, s.user_id, s.methods AS "methods", s.ip, s.device, s.created_at, s.updated_at, s.last_used_at, s.expires_at`,
+  ['user_id', 'except'],
+)
+export interface EndSessionsRow {
+  id: string
+  user_id: string
+  methods: Schemas['SignInSession']['methods']
+  ip: string | null
+  device: string | null
+  created_at: string
+  updated_at: string
+  last_used_at: string
+  expires_at: string
+}
+
+/**
+ * An active user by email address; an invitation to a project that waits for the address counts, too.
+ * @see prisma/sql/auth/find-account.sql
+ */
+export const findAccount = one<{ email: string }, FindAccountRow>(
+  'auth/find-account',
+  `SELECT (SELECT id FROM users WHERE email = $1 AND status = 'active') AS "user_id",
+  EXISTS (SELECT 1 FROM users WHERE email = $1) AS "is_taken",
+  EXISTS (SELECT 1 FROM invitations WHERE email = $1 AND status = 'pending'
+    AND expires_at > now()) AS "is_invited"`,
+  ['email'],
+)
+export interface FindAccountRow {
+  user_id: string | null
+  is_taken: boolean
+  is_invited: boolean
+}
+
+/**
+ * An active user by email address, with the hash of the password. `failures` are the wrong passwords of the
+ * last day from all networks. `is_known` tells whether the user has a session from the network.
+ * @see prisma/sql/auth/find-password.sql
+ */
+export const findPassword = optional<{ account: string; network: string; email: string }, FindPasswordRow>(
+  'auth/find-password',
+  `SELECT u.id, p.hash,
+  (SELECT coalesce(sum(f.failures), 0) FROM sign_in_failures f
+    WHERE f.account = decode($1, 'hex') AND f.failed_at > now() - interval '1 day')::int AS "failures",
+  EXISTS (SELECT 1 FROM sign_ins s WHERE s.user_id = u.id AND s.network = $2) AS "is_known"
+FROM users u JOIN user_passwords p ON p.user_id = u.id
+WHERE u.email = $3 AND u.status = 'active'`,
+  ['account', 'network', 'email'],
+)
+export interface FindPasswordRow {
+  id: string
+  hash: string
+  failures: number
+  is_known: boolean
+}
+
+/**
+ * A session with what decides about its user.
+ * @see prisma/sql/auth/find-session.sql
+ */
+export const findSession = optional<{ id: string }, FindSessionRow>(
+  'auth/find-session',
+  `SELECT s.id, s.user_id, s.expires_at, u.name, u.status, u.role
+FROM sign_ins s JOIN users u ON u.id = s.user_id
+WHERE s.id = $1`,
+  ['id'],
+)
+export interface FindSessionRow {
+  id: string
+  user_id: string
+  expires_at: string
+  name: string
+  status: 'active' | 'disabled' | 'deleted'
+  role: 'user' | 'admin'
+}
+
+/**
+ * Ends the work on an e-mail. What was sent is not stored.
+ * @see prisma/sql/auth/finish-mail.sql
+ */
+export const finishMail = none<{ status: string; error: string | null; id: string }>(
+  'auth/finish-mail',
+  `UPDATE mails SET status = $1, error = $2, attempts = attempts + 1, secret = NULL,
+  content = CASE WHEN $1 = 'kept' THEN content END,
+  sent_at = CASE WHEN $1 = 'sent' THEN now() END
+WHERE id = $3`,
+  ['status', 'error', 'id'],
+)
+
+/**
+ * Locks the password of a user against a change. No row if it has another hash meanwhile.
+ * @see prisma/sql/auth/hold-password.sql
+ */
+export const holdPassword = optional<{ user_id: string; hash: string }, HoldPasswordRow>(
+  'auth/hold-password',
+  `SELECT user_id FROM user_passwords WHERE user_id = $1 AND hash = $2 FOR SHARE`,
+  ['user_id', 'hash'],
+)
+export interface HoldPasswordRow {
+  user_id: string
+}
+
+/**
+ * Queues an e-mail.
+ * @see prisma/sql/auth/insert-mail.sql
+ */
+export const insertMail = none<{ id: string; kind: string; recipient: string; user_id: string | null; secret: string | null; created_at: Date | string }>(
+  'auth/insert-mail',
+  `INSERT INTO mails (id, kind, recipient, user_id, secret, created_at)
+VALUES ($1, $2, $3, $4, $5, $6::timestamptz)`,
+  ['id', 'kind', 'recipient', 'user_id', 'secret', 'created_at'],
+)
+
+/**
+ * Creates a session. The oldest sessions of the user beyond a hundred end.
+ * @see prisma/sql/auth/insert-session.sql
+ */
+export const insertSession = one<{ user_id: string; id: string; methods: readonly string[]; ip: string | null; network: string; device: string | null; created_at: Date | string; idle_seconds: number }, InsertSessionRow>(
+  'auth/insert-session',
+  `WITH surplus AS (
+  DELETE FROM sign_ins WHERE id IN (
+    SELECT id FROM sign_ins WHERE user_id = $1 ORDER BY last_used_at DESC, id DESC OFFSET 99
+  )
+)
+INSERT INTO sign_ins AS s (id, user_id, methods, ip, network, device, created_at, updated_at, last_used_at,
+  expires_at)
+VALUES ($2, $1, $3::text[], $4, $5, $6, $7::timestamptz,
+  $7::timestamptz, $7::timestamptz, $7::timestamptz + interval '1 second' * $8)
+RETURNING s.id, s.user_id, s.methods AS "methods", s.ip, s.device, s.created_at, s.updated_at, s.last_used_at, s.expires_at`,
+  ['user_id', 'id', 'methods', 'ip', 'network', 'device', 'created_at', 'idle_seconds'],
+)
+export interface InsertSessionRow {
+  id: string
+  user_id: string
+  methods: Schemas['SignInSession']['methods']
+  ip: string | null
+  device: string | null
+  created_at: string
+  updated_at: string
+  last_used_at: string
+  expires_at: string
+}
+
+/**
+ * Stores a one-time token, by its SHA-256.
+ * @see prisma/sql/auth/insert-token.sql
+ */
+export const insertToken = none<{ digest: string; purpose: string; email: string; user_id: string | null; name: string | null; password_hash: string | null; seconds: number }>(
+  'auth/insert-token',
+  `INSERT INTO one_time_tokens (digest, purpose, email, user_id, name, password_hash, expires_at)
+VALUES (decode($1, 'hex'), $2, $3, $4, $5, $6,
+  now() + interval '1 second' * $7)`,
+  ['digest', 'purpose', 'email', 'user_id', 'name', 'password_hash', 'seconds'],
+)
+
+/**
+ * The latest e-mails of the outbox.
+ * @see prisma/sql/auth/list-outbox.sql
+ */
+export const listOutbox = many<{ limit: number }, ListOutboxRow>(
+  'auth/list-outbox',
+  `SELECT m.id, m.recipient, m.subject, m.content, m.status, m.error, m.created_at
+FROM mails m WHERE m.status IN ('kept', 'queued', 'failed') ORDER BY m.id DESC LIMIT $1`,
+  ['limit'],
+)
+export interface ListOutboxRow {
+  id: string
+  recipient: string
+  subject: string | null
+  content: string | null
+  status: string
+  error: string | null
+  created_at: string
+}
+
+/**
+ * The sessions of a user that have not ended.
+ * @see prisma/sql/auth/list-sessions.sql
+ */
+export const listSessions = page<{ current: string; user_id: string }, { created_after: Date | string; created_before: Date | string; updated_after: Date | string; updated_before: Date | string }, 'created_at', ListSessionsRow>(
+  'auth/list-sessions',
+  {
+    select: `SELECT s.id, s.user_id, s.methods AS "methods", s.ip, s.device, s.created_at, s.updated_at, s.last_used_at, s.expires_at, s.id = $1 AS "current"
+FROM sign_ins s
+WHERE s.user_id = $2 AND s.expires_at > now()`,
+    names: ['current', 'user_id', 'created_after', 'created_before', 'updated_after', 'updated_before'],
+    filters: {
+      created_after: { sql: `s.id >= id_at('ses', $3)`, searches: true },
+      created_before: { sql: `s.id < id_at('ses', $4)`, searches: true },
+      updated_after: { sql: `s.updated_at >= $5`, searches: true },
+      updated_before: { sql: `s.updated_at < $6`, searches: true },
+    },
+    sorts: {
+      created_at: `s.id`,
+    },
+    id: `s.id`,
+    totals: {
+    },
+  },
+)
+export interface ListSessionsRow {
+  id: string
+  user_id: string
+  methods: Schemas['SignInSession']['methods']
+  ip: string | null
+  device: string | null
+  created_at: string
+  updated_at: string
+  last_used_at: string
+  expires_at: string
+  current: boolean
+}
+
+/**
+ * Locks an e-mail that is to be sent. `sent_lately` are those of its kind to the same address in the last
+ * hour.
+ * @see prisma/sql/auth/lock-mail.sql
+ */
+export const lockMail = optional<{ id: string }, LockMailRow>(
+  'auth/lock-mail',
+  `SELECT m.id, m.kind, m.recipient, m.user_id, m.secret, m.subject, m.content, m.attempts, m.created_at,
+  (SELECT count(*) FROM mails o WHERE o.recipient = m.recipient AND o.kind = m.kind
+    AND o.created_at > m.created_at - interval '1 hour' AND o.status IN ('sent', 'kept'))::int
+    AS "sent_lately"
+FROM mails m WHERE m.id = $1 AND m.status = 'queued' FOR NO KEY UPDATE OF m`,
+  ['id'],
+)
+export interface LockMailRow {
+  id: string
+  kind: string
+  recipient: string
+  user_id: string | null
+  secret: string | null
+  subject: string | null
+  content: string | null
+  attempts: number
+  created_at: string
+  sent_lately: number
+}
+
+/**
+ * Locks a user, so that no other request changes the user's keys, and a session of the user. No row if the
+ * session has ended meanwhile.
+ * @see prisma/sql/auth/lock-session-of-caller.sql
+ */
+export const lockSessionOfCaller = optional<{ id: string }, LockSessionOfCallerRow>(
+  'auth/lock-session-of-caller',
+  `SELECT s.id FROM users u JOIN sign_ins s ON s.user_id = u.id
+WHERE s.id = $1 AND s.expires_at > now()
+FOR NO KEY UPDATE OF u, s`,
+  ['id'],
+)
+export interface LockSessionOfCallerRow {
+  id: string
+}
+
+/**
+ * The same, locked until the transaction ends.
+ * @see prisma/sql/auth/lock-session.sql
+ */
+export const lockSession = optional<{ id: string }, LockSessionRow>(
+  'auth/lock-session',
+  `SELECT s.id, s.user_id, s.methods AS "methods", s.ip, s.device, s.created_at, s.updated_at, s.last_used_at, s.expires_at FROM sign_ins s WHERE s.id = $1 AND s.expires_at > now()
+FOR NO KEY UPDATE OF s`,
+  ['id'],
+)
+export interface LockSessionRow {
+  id: string
+  user_id: string
+  methods: Schemas['SignInSession']['methods']
+  ip: string | null
+  device: string | null
+  created_at: string
+  updated_at: string
+  last_used_at: string
+  expires_at: string
+}
+
+/**
+ * Notes that an e-mail could not be sent yet.
+ * @see prisma/sql/auth/note-failed-attempt.sql
+ */
+export const noteFailedAttempt = none<{ error: string; id: string }>(
+  'auth/note-failed-attempt',
+  `UPDATE mails SET attempts = attempts + 1, error = $1 WHERE id = $2`,
+  ['error', 'id'],
+)
+
+/**
+ * A session that has not expired.
+ * @see prisma/sql/auth/read-session.sql
+ */
+export const readSession = optional<{ id: string }, ReadSessionRow>(
+  'auth/read-session',
+  `SELECT s.id, s.user_id, s.methods AS "methods", s.ip, s.device, s.created_at, s.updated_at, s.last_used_at, s.expires_at FROM sign_ins s WHERE s.id = $1 AND s.expires_at > now()`,
+  ['id'],
+)
+export interface ReadSessionRow {
+  id: string
+  user_id: string
+  methods: Schemas['SignInSession']['methods']
+  ip: string | null
+  device: string | null
+  created_at: string
+  updated_at: string
+  last_used_at: string
+  expires_at: string
+}
+
+/**
+ * What decides whether a user who has signed in must give the password again.
+ * @see prisma/sql/auth/read-sign-in.sql
+ */
+export const readSignIn = optional<{ session_id: string; user_id: string }, ReadSignInRow>(
+  'auth/read-sign-in',
+  `SELECT u.email AS "email", EXISTS (SELECT 1 FROM user_passwords p WHERE p.user_id = u.id) AS "has_password",
+  (s.methods && ARRAY['link'] AND s.created_at > now() - interval '10 minutes') AS "used_link_lately"
+FROM sign_ins s JOIN users u ON u.id = s.user_id
+WHERE s.id = $1 AND s.user_id = $2 AND s.expires_at > now()`,
+  ['session_id', 'user_id'],
+)
+export interface ReadSignInRow {
+  email: string
+  has_password: boolean
+  used_link_lately: boolean
+}
+
+/**
+ * Moves a session to its next refresh token. No row if the token is not the latest one, or if the session or
+ * its user has ended.
+ * @see prisma/sql/auth/refresh-session.sql
+ */
+export const refreshSession = optional<{ ip: string | null; network: string; idle_seconds: number; max_seconds: number; id: string; generation: number }, RefreshSessionRow>(
+  'auth/refresh-session',
+  `UPDATE sign_ins s SET generation = s.generation + 1, updated_at = now(), last_used_at = now(), ip = $1, network = $2,
+  expires_at = least(now() + interval '1 second' * $3,
+    s.created_at + interval '1 second' * $4)
+FROM users u
+WHERE s.id = $5 AND s.generation = $6 AND s.expires_at > now()
+  AND u.id = s.user_id AND u.status = 'active'
+RETURNING s.id, s.user_id, s.methods AS "methods", s.ip, s.device, s.created_at, s.updated_at, s.last_used_at, s.expires_at`,
+  ['ip', 'network', 'idle_seconds', 'max_seconds', 'id', 'generation'],
+)
+export interface RefreshSessionRow {
+  id: string
+  user_id: string
+  methods: Schemas['SignInSession']['methods']
+  ip: string | null
+  device: string | null
+  created_at: string
+  updated_at: string
+  last_used_at: string
+  expires_at: string
+}
+
+/**
+ * Stores what an e-mail says, before it is sent: each attempt sends the same.
+ * @see prisma/sql/auth/store-content.sql
+ */
+export const storeContent = none<{ subject: string; content: string; id: string }>(
+  'auth/store-content',
+  `UPDATE mails SET subject = $1, content = $2, secret = NULL WHERE id = $3`,
+  ['subject', 'content', 'id'],
+)
+
+/**
+ * Sets the password of a user.
+ * @see prisma/sql/auth/store-password.sql
+ */
+export const storePassword = none<{ user_id: string; hash: string }>(
+  'auth/store-password',
+  `INSERT INTO user_passwords (user_id, hash, changed_at) VALUES ($1, $2, now())
+ON CONFLICT (user_id) DO UPDATE SET hash = excluded.hash, changed_at = excluded.changed_at`,
+  ['user_id', 'hash'],
+)
+
+/**
+ * Uses a one-time token of one of these purposes. Of several requests, one gets the row.
+ * @see prisma/sql/auth/use-token.sql
+ */
+export const useToken = optional<{ digest: string; purposes: readonly string[] }, UseTokenRow>(
+  'auth/use-token',
+  `DELETE FROM one_time_tokens t
+WHERE t.digest = decode($1, 'hex') AND t.purpose = ANY($2) AND t.expires_at > now()
+RETURNING t.purpose, t.email, t.user_id, t.name, t.password_hash`,
+  ['digest', 'purposes'],
+)
+export interface UseTokenRow {
+  purpose: string
+  email: string
+  user_id: string | null
+  name: string | null
+  password_hash: string | null
+}

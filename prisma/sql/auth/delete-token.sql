@@ -1,0 +1,3 @@
+-- Deletes a one-time token that nobody gets.
+-- @none
+DELETE FROM one_time_tokens WHERE digest = decode(:digest, 'hex')

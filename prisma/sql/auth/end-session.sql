@@ -1,0 +1,3 @@
+-- Ends a session.
+-- @optional
+DELETE FROM sign_ins s WHERE s.id = :id RETURNING {session-columns}

@@ -1,0 +1,155 @@
+// Sessions of users who have signed in. A session has short-lived access tokens and one valid refresh token.
+import * as sql from '../../generated/sql/auth.ts'
+import type { components } from '../../generated/types.ts'
+import type { Config } from '../../infra/config/config.ts'
+import type { ListQuery } from '../../infra/contract/query.ts'
+import type { Db } from '../../infra/database/database.ts'
+import type { Page } from '../../infra/database/pagination.ts'
+import type { Cipher } from '../../infra/encryption/cipher.ts'
+import { forbidden, notFound, unauthorized } from '../../infra/errors.ts'
+import { newId, timeOf } from '../../infra/ids.ts'
+import type { Emitter } from '../events/emit.ts'
+import type { Principal, Principals } from '../users/authentication.ts'
+import { networkOf } from '../../infra/network.ts'
+import { newAccessToken, newRefreshToken, readRefreshToken } from './tokens.ts'
+
+export type Session = components['schemas']['SignInSession']
+export type SessionTokens = components['schemas']['SessionTokens']
+export type Method = Session['methods'][number]
+
+/** What a session needs of the request that signs in. */
+export interface Device {
+  ip: string
+  userAgent: string | null
+}
+
+interface SessionServices {
+  config: Readonly<Config>
+  cipher: Cipher
+  events: Emitter
+  principals: Principals
+}
+
+const maxDeviceLength = 200
+const day = 86_400
+
+/** Creates a session in the transaction `tx`. A user has at most 100: beyond that, the least used ends. */
+export async function createSession(
+  tx: Db,
+  { config, cipher, events }: SessionServices,
+  { userId, method, ip, userAgent }: Device & { userId: string; method: Method },
+): Promise<SessionTokens> {
+  const id = newId('ses')
+  const row = await sql.insertSession(tx, {
+    id,
+    user_id: userId,
+    methods: [method],
+    ip,
+    network: networkOf(ip),
+    device: userAgent?.slice(0, maxDeviceLength) ?? null,
+    created_at: timeOf(id).toISOString(),
+    idle_seconds: config.sessionIdleDays * day,
+  })
+  await events.emit(tx, 'sign_in.created', { ...row, current: false }, { userId })
+  return tokensOf({ config, cipher }, { ...row, current: true }, 0)
+}
+
+/**
+ * Uses a refresh token. One that was used before ends the session: of its two users, one is not the owner.
+ * @throws 401
+ */
+export async function refreshSession(
+  db: Db,
+  services: SessionServices,
+  token: string,
+  { ip }: Device,
+): Promise<SessionTokens> {
+  const { config, cipher } = services
+  const claims = readRefreshToken(cipher, token)
+  if (claims === null) throw unauthorized('unknown', 'Unknown refresh token.')
+  const { sessionId: id, generation } = claims
+  const row = await sql.refreshSession(db, {
+    id,
+    generation,
+    ip,
+    network: networkOf(ip),
+    idle_seconds: config.sessionIdleDays * day,
+    max_seconds: config.sessionMaxDays * day,
+  })
+  if (row !== undefined) return tokensOf({ config, cipher }, { ...row, current: true }, generation + 1)
+  const session = await sql.findSession(db, { id })
+  if (session === undefined) throw unauthorized('revoked', 'The session has ended: sign in again.')
+  if (session.status !== 'active') throw unauthorized('disabled', 'The user is disabled.')
+  if (Date.parse(session.expires_at) <= Date.now())
+    throw unauthorized('expired', 'The session has expired: sign in again.')
+  await db.transaction((tx) => endSession(tx, services, id))
+  throw unauthorized('reused')
+}
+
+/** Ends a session, if it has not ended yet. Its tokens are rejected from the next request on. */
+export async function endSession(
+  tx: Db,
+  { events, principals }: Pick<SessionServices, 'events' | 'principals'>,
+  id: string,
+): Promise<void> {
+  const row = await sql.endSession(tx, { id })
+  if (row !== undefined)
+    await events.emit(tx, 'sign_in.ended', { ...row, current: false }, { userId: row.user_id })
+  tx.afterCommit(() => principals.waitForInvalidation(id))
+}
+
+/** Ends the sessions of a user. @param except the id of one that goes on. */
+export async function endSessions(
+  tx: Db,
+  { events, principals }: Pick<SessionServices, 'events' | 'principals'>,
+  userId: string,
+  except: string | null = null,
+): Promise<void> {
+  for (const row of await sql.endSessions(tx, { user_id: userId, except }))
+    await events.emit(tx, 'sign_in.ended', { ...row, current: false }, { userId })
+  tx.afterCommit(() => principals.waitForInvalidation(userId))
+}
+
+export async function listSignIns(
+  db: Db,
+  principal: Principal,
+  query: ListQuery<'listSignIns'>,
+): Promise<Page<Session>> {
+  const { userId, keyId } = principal
+  return await sql.listSessions(db, { user_id: userId, current: keyId, ...query })
+}
+
+/** Throws 403 for a session of another user, and 404 for one that has ended. */
+export async function findOwnSession(db: Db, id: string, principal: Principal): Promise<Session> {
+  return requireOwn(await sql.readSession(db, { id }), id, principal)
+}
+
+/** The same, locked until the transaction ends. Throws 401 if the session of the request has ended. */
+export async function lockOwnSession(tx: Db, id: string, principal: Principal): Promise<Session> {
+  const row = await sql.lockSession(tx, { id })
+  if (row === undefined && id === principal.keyId) throw unauthorized('revoked')
+  return requireOwn(row, id, principal)
+}
+
+function requireOwn(row: sql.ReadSessionRow | undefined, id: string, { userId, keyId }: Principal): Session {
+  if (row === undefined) throw notFound('session', id)
+  if (row.user_id !== userId) throw forbidden('This session belongs to another user.', 'owner', id)
+  return { ...row, current: id === keyId }
+}
+
+function tokensOf(
+  { config, cipher }: Pick<SessionServices, 'config' | 'cipher'>,
+  session: Session,
+  generation: number,
+): SessionTokens {
+  const end = Math.floor(Date.parse(session.expires_at) / 1000)
+  const now = Math.floor(Date.now() / 1000)
+  const expiresAt = Math.min(now + config.accessTokenMinutes * 60, end)
+  return {
+    ...session,
+    access_token: newAccessToken(cipher, session.id, expiresAt),
+    token_type: 'Bearer',
+    expires_in: Math.max(1, expiresAt - now),
+    refresh_token: newRefreshToken(cipher, session.id, generation),
+  }
+}

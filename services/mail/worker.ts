@@ -1,0 +1,128 @@
+// The mail worker: looks for the account of an e-mail, writes what it says and sends it. A failed attempt is
+// repeated with growing delays for a day.
+import * as sql from '../../generated/sql/auth.ts'
+import type { Database, Db } from '../../infra/database/database.ts'
+import type { Cipher } from '../../infra/encryption/cipher.ts'
+import type { Job } from '../../infra/jobs/queue.ts'
+import type { JobOutcome } from '../../infra/jobs/job-runs.ts'
+import { WorkerLoop, type BackgroundWorker } from '../../infra/jobs/worker-loop.ts'
+import { tokenDigest } from '../auth/tokens.ts'
+import type { MailJob, Mails } from './mails.ts'
+import { renderMail, type MailContent, type MailKind } from './templates.ts'
+import type { MailTransport } from './transport.ts'
+
+export interface MailWorkerOptions {
+  database: Database
+  mails: Mails
+  cipher: Cipher
+  /** Null keeps the e-mails in the outbox. */
+  transport: MailTransport | null
+  /** SIGN_UP. */
+  signUp: string
+  /** SIGN_IN_URL. */
+  page: string | null
+  onError: (error: Error) => void
+  interval?: number
+  drainTimeoutMs?: number
+}
+
+const atOnce = 8
+/** E-mails of a kind that an address gets in an hour. */
+const maxPerHour = 5
+const minute = 60_000
+/** Milliseconds before each retry. */
+const retryDelays = [minute, 5 * minute, 30 * minute, 120 * minute, 300 * minute, 720 * minute]
+
+export function createMailWorker({
+  database,
+  mails,
+  cipher,
+  transport,
+  signUp,
+  page,
+  onError,
+  interval,
+  drainTimeoutMs,
+}: MailWorkerOptions): BackgroundWorker {
+  const loop = new WorkerLoop({ poll, onError, interval, drainTimeoutMs })
+  return loop
+
+  async function poll(): Promise<boolean> {
+    const free = atOnce - loop.running
+    const fetched = free > 0 ? await mails.fetch(free) : []
+    for (const job of fetched) loop.track(mails.run(job, () => run(job)))
+    return fetched.length > 0
+  }
+
+  async function run(job: Job<MailJob>): Promise<JobOutcome> {
+    const { id } = job.data
+    const mail = await database.transaction((tx) => prepare(tx, id))
+    if (mail === null) return void (await finish(job, 'skipped'))
+    if (transport === null) return void (await finish(job, 'kept'))
+    try {
+      await transport.send(mail)
+    } catch (error) {
+      await retryLater(job, mail, error as Error)
+      return 'failed'
+    }
+    await finish(job, 'sent')
+  }
+
+  /** What an e-mail says, and to whom. Null if it is not to be sent. */
+  async function prepare(tx: Db, id: string): Promise<Prepared | null> {
+    const row = await sql.lockMail(tx, { id })
+    if (row === undefined) return null
+    const { recipient, attempts } = row
+    if (row.content !== null)
+      return { id, recipient, attempts, ...(JSON.parse(cipher.decrypt(row.content, id)) as MailContent) }
+    const token = row.secret === null ? null : cipher.decrypt(row.secret, id)
+    const kind = row.sent_lately >= maxPerHour ? null : await kindFor(tx, row.kind as MailKind, recipient)
+    if (token !== null && kind !== row.kind) await sql.deleteToken(tx, { digest: tokenDigest(token) })
+    if (kind === null) return null
+    const content = renderMail(kind, kind === row.kind ? token : null, page)
+    await sql.storeContent(tx, {
+      id,
+      subject: content.subject,
+      content: cipher.encrypt(JSON.stringify(content), id),
+    })
+    return { id, recipient, attempts, ...content }
+  }
+
+  /** The kind of e-mail that the address gets, because it has an account or none. */
+  async function kindFor(tx: Db, kind: MailKind, email: string): Promise<MailKind | null> {
+    const account = await sql.findAccount(tx, { email })
+    if (kind === 'sign_up') {
+      if (account.is_taken) return 'account_exists'
+      return signUp === 'invited' && !account.is_invited ? null : kind
+    }
+    if (kind === 'email_change') return account.is_taken ? null : kind
+    return account.user_id === null ? null : kind
+  }
+
+  async function finish(job: Job<MailJob>, status: 'sent' | 'kept' | 'skipped'): Promise<void> {
+    await database.transaction(async (tx) => {
+      await sql.finishMail(tx, { id: job.data.id, status, error: null })
+      await mails.complete(tx, [job])
+    })
+  }
+
+  async function retryLater(
+    job: Job<MailJob>,
+    { id, recipient, attempts }: Prepared,
+    error: Error,
+  ): Promise<void> {
+    const delay = retryDelays[attempts]
+    const consequence = delay === undefined ? 'is given up' : `is repeated in ${delay / minute} minutes`
+    onError(new Error(`the e-mail ${id} could not be sent and ${consequence}`, { cause: error }))
+    await database.transaction(async (tx) => {
+      const completed = await mails.complete(tx, [job])
+      if (!completed.has(job.id)) return
+      if (delay === undefined)
+        return void (await sql.finishMail(tx, { id, status: 'failed', error: error.message }))
+      await sql.noteFailedAttempt(tx, { id, error: error.message })
+      await mails.add(tx, [{ data: { id }, group: recipient, startAfter: new Date(Date.now() + delay) }])
+    })
+  }
+}
+
+type Prepared = { id: string; recipient: string; attempts: number } & MailContent
