@@ -106,7 +106,7 @@ for (const { id, body: declared, form } of withBody) {
         errors.some(
           (e) =>
             e.field.replace('[0]', '') === name &&
-            (!typed || e.constraint === 'type') &&
+            (!typed || chosen !== undefined || e.constraint === 'type') &&
             e.location === 'body',
         ),
         `${name} is reported`,

@@ -160,12 +160,18 @@ for (const { id } of operationInfos.filter((info) => info.replies[200]?.binary =
 }
 
 /** Changes the volatile fields of a resource, as other requests would. */
+const useSessions = () =>
+  server.services.database.prisma.signIn.updateMany({
+    data: { lastUsedAt: new Date(), ip: '192.0.2.1' },
+  })
 const changeVolatileFields: Partial<Record<OperationId, (id: string) => Promise<unknown>>> = {
   getApiKey: (id) =>
     server.services.database.prisma.apiKey.update({
       where: { id },
       data: { lastUsedAt: new Date(), lastUsedIp: '192.0.2.1' },
     }),
+  getCurrentSession: () => useSessions(),
+  getSignIn: () => useSessions(),
   getFile: (id) =>
     server.services.database.prisma.file.update({ where: { id }, data: { downloadCount: { increment: 1 } } }),
   getFileLink: (id) =>

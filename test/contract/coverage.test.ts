@@ -344,14 +344,27 @@ t.test('408: the body stops arriving', async (t) => {
 })
 
 t.test('429: the rate limit of the key is used up', async (t) => {
-  const names = ['DEFAULT', 'WRITE', 'UPLOAD', 'AI', 'PAGE', 'GATEWAY', 'HEALTH', 'ADDRESS', 'AUTH', 'MAIL']
+  const names = [
+    'DEFAULT',
+    'WRITE',
+    'UPLOAD',
+    'AI',
+    'PAGE',
+    'GATEWAY',
+    'HEALTH',
+    'ADDRESS',
+    'AUTH',
+    'MAIL',
+    'PASSWORD',
+  ]
   const policies = names.map((name) => [`RATE_LIMIT_${name}`, '1'])
   const limited = await startServer(t, { env: Object.fromEntries(policies) })
   for (const { id } of declares(429)) {
     const request = await requestFor(limited, id)
     const { secret } = await createApiKey(limited, request.caller.id)
-    await send(request, { key: secret, headers: { accept: 'image/png' } })
-    const reply = await send(request, { key: secret })
+    const key = (operations[id] as OperationInfo).needsSession === true ? request.caller.key : secret
+    await send(request, { key, headers: { accept: 'image/png' } })
+    const reply = await send(request, { key })
     t.equal(reply.status, 429, `${id} ${reply.text}`)
     t.equal(reply.body.error.code, 'RATE_LIMITED', id)
     t.ok(Number(reply.headers.get('retry-after')) > 0, `${id} has a Retry-After`)

@@ -20,15 +20,21 @@ const posts = operationInfos.filter(({ method, scopes }) => method === 'POST' &&
 const readOnlyPosts: OperationId[] = ['searchKnowledgeBase']
 /** Takes longer than one transaction, so a repeated request runs again. */
 const repeatedPosts: OperationId[] = ['advanceTestClock']
-const idempotentPosts = posts.filter(({ id }) => ![...readOnlyPosts, ...repeatedPosts].includes(id))
+/** No digest of a password is stored to recognise a repeated request. */
+const passwordPosts: OperationId[] = ['changePassword', 'requestEmailChange']
+const neverReplayed = [...readOnlyPosts, ...repeatedPosts, ...passwordPosts]
+const idempotentPosts = posts.filter(({ id }) => !neverReplayed.includes(id))
 const withIdempotencyKey = (key: string) => ({ headers: { 'idempotency-key': key } })
 
 t.test('every authenticated POST accepts an Idempotency-Key', async (t) => {
   t.same(
-    posts.filter(({ idempotent }) => !idempotent).map(({ id }) => id),
-    [...readOnlyPosts, ...repeatedPosts],
+    posts
+      .filter(({ idempotent }) => !idempotent)
+      .map(({ id }) => id)
+      .sort(),
+    [...neverReplayed].sort(),
   )
-  for (const id of [...readOnlyPosts, ...repeatedPosts])
+  for (const id of neverReplayed)
     t.equal((await send(await requestFor(server, id), withIdempotencyKey('two words'))).status, 400, id)
 })
 

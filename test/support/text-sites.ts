@@ -81,5 +81,6 @@ export function valueAtSite(body: Json, { steps }: TextSite): unknown {
 
 /** The prefix of the ids that a schema accepts, such as `prj`; undefined for other texts. */
 export function idPrefixOf({ pattern }: Json): string | undefined {
-  return /^\^([a-z]+)_\[0-7\]/.exec(pattern ?? '')?.[1]
+  // Of several prefixes, the first: `(key|ses)`.
+  return /^\^\(?([a-z]+)[|a-z]*\)?_\[0-7\]/.exec(pattern ?? '')?.[1]
 }

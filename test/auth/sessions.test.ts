@@ -1,0 +1,216 @@
+// Sessions: what their tokens may do, how they are refreshed, and how they end on every server at once.
+import t from 'tap'
+import { createClient } from '../support/client.ts'
+import {
+  createOneTimeToken,
+  createSignIn,
+  password,
+  setPassword,
+} from '../support/operation-fixtures-auth.ts'
+import { startServer, type Person } from '../support/server.ts'
+import { waitUntil } from '../support/wait.ts'
+
+const server = await startServer(t, { env: { TRUST_PROXY: '127.0.0.1' } })
+const { services } = server
+const anyone = createClient(server.url, null)
+const refusal = (reason: string) => ({ status: 401, body: { error: { details: { reason } } } })
+const withToken = (token: string, url = server.url) => createClient(url, token)
+
+async function signIn(person: Person) {
+  await setPassword(server, person.id)
+  const reply = await anyone.post('/auth/sessions', { method: 'password', email: person.email, password })
+  t.equal(reply.status, 201, reply.text)
+  return { ...reply.body, client: withToken(reply.body.access_token) }
+}
+
+t.test('a session has all scopes of its user, and no key', async (t) => {
+  const person = await server.person()
+  const session = await signIn(person)
+  t.match(session, { token_type: 'Bearer', expires_in: 900, methods: ['password'], current: true })
+  const { body: current } = await session.client.get('/key')
+  t.match(current, { type: 'session', id: session.id, user_id: person.id, project_ids: null })
+  t.notOk(current.scopes.includes('admin'))
+  t.equal((await session.client.get('/users')).status, 403)
+  const project = await session.client.post('/projects', { name: 'Mine' })
+  t.equal(project.status, 201)
+  t.equal((await session.client.get('/auth/sessions/current')).body.id, session.id)
+  const { body: events } = await session.client.get('/events?type=project.created')
+  t.match(events.data.at(-1).actor, { type: 'session', id: session.id, name: null, user_id: person.id })
+  const admin = await signIn(await server.person({ role: 'admin' }))
+  t.equal((await admin.client.get('/users')).status, 200)
+})
+
+t.test('a key that is made with a session outlives it', async (t) => {
+  const session = await signIn(await server.person())
+  const key = await session.client.post('/user/api-keys', { name: 'CI', scopes: ['projects:read'] })
+  t.match(key, { status: 201, body: { expires_at: null, created_by_key: null } })
+  t.equal((await session.client.delete('/auth/sessions/current')).status, 204)
+  t.equal((await createClient(server.url, key.body.key).get('/projects')).status, 200)
+  t.match(await session.client.post('/user/api-keys', { name: 'late', scopes: [] }), refusal('revoked'))
+})
+
+t.test('a refresh token works once, and its reuse ends the session', async (t) => {
+  const first = await signIn(await server.person())
+  const refresh = (token: string) => anyone.post('/auth/sessions/refresh', { refresh_token: token })
+  const second = await refresh(first.refresh_token)
+  t.equal(second.status, 200)
+  t.equal(second.body.id, first.id)
+  t.not(second.body.refresh_token, first.refresh_token)
+  t.equal((await first.client.get('/key')).status, 200, 'the first access token stays valid')
+  const third = await refresh(second.body.refresh_token)
+  t.equal(third.status, 200)
+  t.match(await refresh(first.refresh_token), refusal('reused'))
+  for (const token of [first.access_token, third.body.access_token])
+    t.match(await withToken(token).get('/key'), refusal('revoked'))
+  t.match(await refresh(third.body.refresh_token), refusal('revoked'))
+})
+
+t.test('of ten refreshes at once one succeeds, and the session ends', async (t) => {
+  for (let round = 0; round < 5; round++) {
+    const { refresh_token, client } = await signIn(await server.person())
+    const replies = await Promise.all(
+      Array.from({ length: 10 }, () => anyone.post('/auth/sessions/refresh', { refresh_token })),
+    )
+    t.equal(replies.filter(({ status }) => status === 200).length, 1)
+    t.equal(replies.filter(({ status }) => status === 401).length, 9)
+    t.match(await client.get('/key'), refusal('revoked'))
+  }
+})
+
+t.test('after a sign-out, another server refuses the token with the next request', async (t) => {
+  const second = await startServer(t, { databaseUrl: server.databaseUrl })
+  await waitUntil(() => services.principals.listening && second.services.principals.listening)
+  const person = await server.person()
+  let refused = 0
+  for (let i = 0; i < 100; i++) {
+    const { access_token: token } = await createSignIn(server, person.id)
+    t.equal((await withToken(token, second.url).get('/key')).status, 200)
+    t.equal((await withToken(token).delete('/auth/sessions/current')).status, 204)
+    if ((await withToken(token, second.url).get('/key')).status === 401) refused++
+  }
+  t.equal(refused, 100)
+})
+
+t.test('a user sees the sessions and ends one of them', async (t) => {
+  const person = await server.person()
+  const [mine, other] = [await signIn(person), await createSignIn(server, person.id)]
+  const { body: list } = await mine.client.get('/user/sessions')
+  t.same(
+    list.data.map(({ id, current }: { id: string; current: boolean }) => [id, current]),
+    [
+      [other.id, false],
+      [mine.id, true],
+    ],
+  )
+  const stranger = await signIn(await server.person())
+  t.equal((await stranger.client.delete(`/user/sessions/${other.id}`)).status, 403)
+  t.equal((await stranger.client.get(`/user/sessions/${other.id}`)).status, 403)
+  t.equal((await mine.client.delete(`/user/sessions/${other.id}`)).status, 204)
+  t.match(await withToken(other.access_token).get('/key'), refusal('revoked'))
+  t.equal((await mine.client.delete(`/user/sessions/${other.id}`)).status, 404)
+  const { body: events } = await mine.client.get('/events?type=sign_in.ended')
+  t.equal(events.data.at(-1).data.object.id, other.id)
+})
+
+t.test('a session of a disabled or deleted user is refused', async (t) => {
+  for (const [change, reason] of [
+    [(id: string) => server.admin.client.put(`/users/${id}`, { status: 'disabled' }), 'disabled'],
+    [(id: string) => server.admin.client.delete(`/users/${id}`), 'revoked'],
+  ] as const) {
+    const person = await server.person()
+    const { client, refresh_token } = await signIn(person)
+    t.equal((await client.get('/key')).status, 200)
+    t.ok((await change(person.id)).status < 300)
+    t.match(await client.get('/key'), refusal(reason))
+    t.match(await anyone.post('/auth/sessions/refresh', { refresh_token }), refusal(reason))
+    t.match(
+      await anyone.post('/auth/sessions', { method: 'password', email: person.email, password }),
+      refusal('credentials'),
+    )
+  }
+})
+
+t.test('tokens that were changed, or made with another key, are refused', async (t) => {
+  const session = await signIn(await server.person())
+  const other = await createSignIn(server, (await server.person()).id)
+  const [start, expiry, signature] = session.access_token.split('.')
+  const forged = [
+    `${start}.${Number(expiry) + 1}.${signature}`,
+    `${other.access_token.split('.')[0]}.${expiry}.${signature}`,
+    `${start}.${expiry}.${session.refresh_token.split('.')[2]}`,
+    `${start}.${expiry}.${signature.slice(0, -1)}${signature.endsWith('A') ? 'B' : 'A'}`,
+    `${start}.${expiry}.${'A'.repeat(43)}`,
+    `${start}.${expiry}`,
+    session.refresh_token,
+  ]
+  server.statements.length = 0
+  for (const token of forged) t.match(await withToken(token).get('/key'), refusal('malformed'), token)
+  t.same(server.statements, [], 'without a look-up')
+  const refresh = session.access_token.replace('access', 'refresh')
+  t.match(await anyone.post('/auth/sessions/refresh', { refresh_token: refresh }), refusal('unknown'))
+})
+
+t.test('access tokens and sessions expire', async (t) => {
+  const { id, access_token: token, refresh_token } = await signIn(await server.person())
+  const expired = services.cipher.sign(`${id}.1600000000`, 'access token')
+  t.match(await withToken(`plat_access_${id}.1600000000.${expired}`).get('/key'), refusal('expired'))
+  const data = { expiresAt: new Date(Date.now() - 1_000) }
+  await services.database.prisma.signIn.update({ where: { id }, data })
+  await services.principals.waitForInvalidation(id)
+  t.match(await withToken(token).get('/key'), refusal('expired'))
+  t.match(await anyone.post('/auth/sessions/refresh', { refresh_token }), refusal('expired'))
+})
+
+t.test('a user has at most 100 sessions: the least used ends', async (t) => {
+  const person = await server.person()
+  const first = await createSignIn(server, person.id)
+  for (let i = 0; i < 100; i++) await createSignIn(server, person.id)
+  t.equal((await person.client.get('/user/sessions?limit=1')).body.pagination.total, 100)
+  t.match(await withToken(first.access_token).get('/key'), refusal('revoked'))
+})
+
+t.test('the sessions of a user end when the password changes, all but that of the request', async (t) => {
+  const person = await server.person()
+  const [mine, other] = [await signIn(person), await createSignIn(server, person.id)]
+  const next = 'an entirely new password'
+  const change = (body: object) => mine.client.post('/user/password', { password: next, ...body })
+  t.match(await change({}), refusal('credentials'), 'the present password is needed')
+  t.match(await change({ current_password: 'wrong' }), refusal('credentials'))
+  t.match(await change({ current_password: password, password: 'Password123' }), {
+    status: 400,
+    body: { error: { details: { field: 'password', constraint: 'common_password' } } },
+  })
+  t.equal((await change({ current_password: password })).status, 204)
+  t.equal((await mine.client.get('/key')).status, 200)
+  t.match(await withToken(other.access_token).get('/key'), refusal('revoked'))
+  const method = { method: 'password', email: person.email }
+  t.match(await anyone.post('/auth/sessions', { ...method, password }), refusal('credentials'))
+  t.equal((await anyone.post('/auth/sessions', { ...method, password: next })).status, 201)
+})
+
+t.test('a sign-in and a reset at once leave no session with the old password', async (t) => {
+  for (let i = 0; i < 10; i++) {
+    const person = await server.person()
+    await setPassword(server, person.id)
+    const token = await createOneTimeToken(server, 'password_reset', { email: person.email })
+    const [signedIn, reset] = await Promise.all([
+      anyone.post('/auth/sessions', { method: 'password', email: person.email, password }),
+      anyone.post('/auth/password-resets/confirm', { token, password: 'an entirely new password' }),
+    ])
+    t.equal(reset.status, 201)
+    const old = signedIn.body.access_token
+    if (old !== undefined) t.match(await withToken(old).get('/key'), refusal('revoked'))
+    t.equal((await withToken(reset.body.access_token).get('/key')).status, 200)
+  }
+})
+
+t.test('an open event stream ends with its session', async (t) => {
+  const session = await signIn(await server.person())
+  const stream = await fetch(`${server.url}/v1/events/stream`, {
+    headers: { authorization: `Bearer ${session.access_token}` },
+  })
+  t.equal(stream.status, 200)
+  const text = stream.text()
+  await session.client.delete('/auth/sessions/current')
+  t.match(await text, /event: error|unauthorized/i)
+})
