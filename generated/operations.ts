@@ -560,7 +560,7 @@ export const operations: Record<OperationId, OperationInfo> = withErrorReplies<O
     path: "/v1/user/email",
     url: "/v1/user/email",
     tag: "auth",
-    scopes: ["user:write"],
+    scopes: [],
     rateLimit: "password",
     validators: {"query":"queryNone","header":"headerIdempotencyKey","body":"bodyEmailChange"},
     body: {"required":true,"contentTypes":["application/json"]},
@@ -575,7 +575,6 @@ export const operations: Record<OperationId, OperationInfo> = withErrorReplies<O
     paged: false,
     projectAccess: null,
     secretAnswer: false,
-    unlimitedKey: true,
     needsSession: true
   },
   getProfile: {

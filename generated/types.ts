@@ -13734,7 +13734,7 @@ export interface SessionTokens {
     expires_at: Timestamp;
     /**
      * The value for `Authorization: Bearer`.
-     * @example plat_access_ses_01jd6y8m5qe8btc4y5w1r0n3fz.1795599000.6rJm3o5m8kLh1TtWcEg2cV1V1b9bX2rN0o7QfJdYzv4
+     * @example plat_access_ses_01jd6y8m5qe8btc4y5w1r0n3fz.1795599000.6rJm3o5m8kLh1TtWcEg2cV…
      */
     access_token: string;
     /**

@@ -5,7 +5,6 @@ import { hashPassword, requireUncommon } from '../services/auth/passwords.ts'
 import {
   createSession,
   endSession,
-  endSessions,
   listSignIns,
   refreshSession,
   findOwnSession,

@@ -13,15 +13,7 @@ export interface Problem {
   location: Location
 }
 export type Reason =
-  | 'missing'
-  | 'malformed'
-  | 'unknown'
-  | 'expired'
-  | 'revoked'
-  | 'disabled'
-  | 'credentials'
-  | 'reused'
-
+  'missing' | 'malformed' | 'unknown' | 'expired' | 'revoked' | 'disabled' | 'credentials' | 'reused'
 
 export interface Details {
   field?: string

@@ -13,7 +13,7 @@ export interface FairSemaphoreOptions {
   /** What the tasks are, for error messages. */
   name: string
   /**
-   * Milliseconds until the next waiting task of the user may start, after a task of so many. Default: at once.
+   * Milliseconds until the next waiting task of the user may start, after a task of so many. Default: none.
    */
   restAfter?: (milliseconds: number) => number
 }

@@ -1,5 +1,5 @@
-// How fast the requests of a client start. A few start at once; further ones start at a steady rate, so that the
-// requests of a minute do not arrive in a second and take the CPU from other clients. A request that comes too
+// How fast the requests of a client start. A few start at once; further ones start at a steady rate, so that
+// the requests of a minute do not arrive in a second and take the CPU from others. A request that comes too
 // early waits, and is not refused.
 import { setTimeout as sleep } from 'node:timers/promises'
 

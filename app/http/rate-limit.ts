@@ -132,8 +132,8 @@ function resultOf(allowed: boolean, policy: Policy, result: RateLimiterRes): Rat
 }
 
 /**
- * Counts a request, adds the limit to its response, and waits until it may start. Throws 429 when the limit is
- * used up.
+ * Counts a request, adds the limit to its response, and waits until it may start. Throws 429 when the limit
+ * is used up.
  */
 export async function countRequest(
   limits: RateLimits,

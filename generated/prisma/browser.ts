@@ -29,8 +29,8 @@ export type User = Prisma.UserModel
 export type UserPassword = Prisma.UserPasswordModel
 /**
  * Model SignIn
- * A session of a user who has signed in. The row is deleted when the session ends, and a trigger notifies all
- * servers. Its tokens are signed, not stored.
+ * A session of a user who has signed in. The row is deleted when the session ends, and a trigger notifies
+ * all servers. Its tokens are signed, not stored.
  */
 export type SignIn = Prisma.SignInModel
 /**

@@ -29,7 +29,8 @@ ON CONFLICT (account, network) DO UPDATE SET
   failures = CASE WHEN f.failed_at < now() - interval '1 day' THEN 1 ELSE f.failures + 1 END,
   failed_at = now()
 WHERE f.failures < 5
-  OR f.failed_at <= now() - least(interval '15 minutes', interval '1 second' * power(2, least(f.failures - 5, 10)))
+  OR f.failed_at <= now() - least(interval '15 minutes',
+    interval '1 second' * power(2, least(f.failures - 5, 10)))
 RETURNING f.failures`,
   ['account', 'network'],
 )
@@ -130,7 +131,8 @@ export const deleteToken = none<{ digest: string }>(
  */
 export const endSession = optional<{ id: string }, EndSessionRow>(
   'auth/end-session',
-  `DELETE FROM sign_ins s WHERE s.id = $1 RETURNING s.id, s.user_id, s.methods AS "methods", s.ip, s.device, s.created_at, s.updated_at, s.last_used_at, s.expires_at`,
+  `DELETE FROM sign_ins s WHERE s.id = $1 RETURNING s.id, s.user_id, s.methods AS "methods", s.ip, s.device, s.created_at, s.updated_at,
+s.last_used_at, s.expires_at`,
   ['id'],
 )
 export interface EndSessionRow {
@@ -152,7 +154,8 @@ export interface EndSessionRow {
 export const endSessions = many<{ user_id: string; except: string | null }, EndSessionsRow>(
   'auth/end-sessions',
   `DELETE FROM sign_ins s WHERE s.user_id = $1 AND s.id IS DISTINCT FROM $2
-RETURNING s.id, s.user_id, s.methods AS "methods", s.ip, s.device, s.created_at, s.updated_at, s.last_used_at, s.expires_at`,
+RETURNING s.id, s.user_id, s.methods AS "methods", s.ip, s.device, s.created_at, s.updated_at,
+s.last_used_at, s.expires_at`,
   ['user_id', 'except'],
 )
 export interface EndSessionsRow {
@@ -278,8 +281,10 @@ export const insertSession = one<{ user_id: string; id: string; methods: readonl
 INSERT INTO sign_ins AS s (id, user_id, methods, ip, network, device, created_at, updated_at, last_used_at,
   expires_at)
 VALUES ($2, $1, $3::text[], $4, $5, $6, $7::timestamptz,
-  $7::timestamptz, $7::timestamptz, $7::timestamptz + interval '1 second' * $8)
-RETURNING s.id, s.user_id, s.methods AS "methods", s.ip, s.device, s.created_at, s.updated_at, s.last_used_at, s.expires_at`,
+  $7::timestamptz, $7::timestamptz,
+  $7::timestamptz + interval '1 second' * $8)
+RETURNING s.id, s.user_id, s.methods AS "methods", s.ip, s.device, s.created_at, s.updated_at,
+s.last_used_at, s.expires_at`,
   ['user_id', 'id', 'methods', 'ip', 'network', 'device', 'created_at', 'idle_seconds'],
 )
 export interface InsertSessionRow {
@@ -333,7 +338,8 @@ export interface ListOutboxRow {
 export const listSessions = page<{ current: string; user_id: string }, { created_after: Date | string; created_before: Date | string; updated_after: Date | string; updated_before: Date | string }, 'created_at', ListSessionsRow>(
   'auth/list-sessions',
   {
-    select: `SELECT s.id, s.user_id, s.methods AS "methods", s.ip, s.device, s.created_at, s.updated_at, s.last_used_at, s.expires_at, s.id = $1 AS "current"
+    select: `SELECT s.id, s.user_id, s.methods AS "methods", s.ip, s.device, s.created_at, s.updated_at,
+s.last_used_at, s.expires_at, s.id = $1 AS "current"
 FROM sign_ins s
 WHERE s.user_id = $2 AND s.expires_at > now()`,
     names: ['current', 'user_id', 'created_after', 'created_before', 'updated_after', 'updated_before'],
@@ -413,7 +419,8 @@ export interface LockSessionOfCallerRow {
  */
 export const lockSession = optional<{ id: string }, LockSessionRow>(
   'auth/lock-session',
-  `SELECT s.id, s.user_id, s.methods AS "methods", s.ip, s.device, s.created_at, s.updated_at, s.last_used_at, s.expires_at FROM sign_ins s WHERE s.id = $1 AND s.expires_at > now()
+  `SELECT s.id, s.user_id, s.methods AS "methods", s.ip, s.device, s.created_at, s.updated_at,
+s.last_used_at, s.expires_at FROM sign_ins s WHERE s.id = $1 AND s.expires_at > now()
 FOR NO KEY UPDATE OF s`,
   ['id'],
 )
@@ -445,7 +452,8 @@ export const noteFailedAttempt = none<{ error: string; id: string }>(
  */
 export const readSession = optional<{ id: string }, ReadSessionRow>(
   'auth/read-session',
-  `SELECT s.id, s.user_id, s.methods AS "methods", s.ip, s.device, s.created_at, s.updated_at, s.last_used_at, s.expires_at FROM sign_ins s WHERE s.id = $1 AND s.expires_at > now()`,
+  `SELECT s.id, s.user_id, s.methods AS "methods", s.ip, s.device, s.created_at, s.updated_at,
+s.last_used_at, s.expires_at FROM sign_ins s WHERE s.id = $1 AND s.expires_at > now()`,
   ['id'],
 )
 export interface ReadSessionRow {
@@ -485,13 +493,15 @@ export interface ReadSignInRow {
  */
 export const refreshSession = optional<{ ip: string | null; network: string; idle_seconds: number; max_seconds: number; id: string; generation: number }, RefreshSessionRow>(
   'auth/refresh-session',
-  `UPDATE sign_ins s SET generation = s.generation + 1, updated_at = now(), last_used_at = now(), ip = $1, network = $2,
+  `UPDATE sign_ins s SET generation = s.generation + 1, updated_at = now(), last_used_at = now(), ip = $1,
+  network = $2,
   expires_at = least(now() + interval '1 second' * $3,
     s.created_at + interval '1 second' * $4)
 FROM users u
 WHERE s.id = $5 AND s.generation = $6 AND s.expires_at > now()
   AND u.id = s.user_id AND u.status = 'active'
-RETURNING s.id, s.user_id, s.methods AS "methods", s.ip, s.device, s.created_at, s.updated_at, s.last_used_at, s.expires_at`,
+RETURNING s.id, s.user_id, s.methods AS "methods", s.ip, s.device, s.created_at, s.updated_at,
+s.last_used_at, s.expires_at`,
   ['ip', 'network', 'idle_seconds', 'max_seconds', 'id', 'generation'],
 )
 export interface RefreshSessionRow {

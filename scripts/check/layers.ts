@@ -23,9 +23,14 @@ const layers: Layer[][] = [
   [{ files: 'infra/' }],
   [{ files: 'generated/sql/' }],
   [{ files: 'services/users/' }],
-  [{ files: 'services/projects/' }, { files: 'services/usage/' }],
+  [{ files: 'services/projects/' }, { files: 'services/usage/' }, { files: 'services/mail/' }],
   [{ files: 'services/events/' }],
-  [{ files: 'services/storage/' }, { files: 'services/webhooks/' }, { files: 'services/payments/' }],
+  [
+    { files: 'services/auth/' },
+    { files: 'services/storage/' },
+    { files: 'services/webhooks/' },
+    { files: 'services/payments/' },
+  ],
   [
     { files: 'services/ai/' },
     { files: 'services/backup/' },

@@ -1,10 +1,10 @@
-// Requests for an e-mail with a one-time token. A request stores the token and queues the e-mail, and does the
-// same work whether or not the address has an account: the job that sends the e-mail looks for the account.
+// Requests for an e-mail with a one-time token. A request stores the token and queues the e-mail, and does
+// the same work whether or not the address has an account: the job that sends the e-mail looks for it.
 import * as sql from '../../generated/sql/auth.ts'
 import type { Db } from '../../infra/database/database.ts'
 import type { Cipher } from '../../infra/encryption/cipher.ts'
 import { queueMail, type Mails } from '../mail/mails.ts'
-import { newOneTimeToken, tokenDigest } from './tokens.ts'
+import { newOneTimeToken, tokenDigest } from '../../infra/encryption/tokens.ts'
 
 export type Mailed = 'sign_up' | 'link' | 'password_reset' | 'email_change'
 

@@ -11,7 +11,7 @@ import { newId, timeOf } from '../../infra/ids.ts'
 import type { Emitter } from '../events/emit.ts'
 import type { Principal, Principals } from '../users/authentication.ts'
 import { networkOf } from '../../infra/network.ts'
-import { newAccessToken, newRefreshToken, readRefreshToken } from './tokens.ts'
+import { newAccessToken, newRefreshToken, readRefreshToken } from '../../infra/encryption/tokens.ts'
 
 export type Session = components['schemas']['SignInSession']
 export type SessionTokens = components['schemas']['SessionTokens']

@@ -13,7 +13,7 @@ import { insertUser, lockUser, toUser, updateUserRow } from '../users/users.ts'
 import type { Mailed } from './mailed-tokens.ts'
 import { verifyPassword } from './passwords.ts'
 import { endSessions } from './sessions.ts'
-import { tokenDigest } from './tokens.ts'
+import { tokenDigest } from '../../infra/encryption/tokens.ts'
 
 export interface SignInServices {
   cipher: Cipher
@@ -136,7 +136,10 @@ export async function confirmAddress(
   return user.id
 }
 
-/** Sets the password of a user, ends the sessions, and tells the user. @param except a session that goes on. */
+/**
+ * Sets the password of a user, ends the sessions, and tells the user.
+ * @param except a session that goes on.
+ */
 export async function setPassword(
   tx: Db,
   services: SignInServices,

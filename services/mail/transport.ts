@@ -4,19 +4,22 @@ import { Lazy } from '../../infra/lazy.ts'
 import type { MailContent } from './templates.ts'
 
 export interface MailTransport {
-  /** Throws when the server did not accept the e-mail. `id` makes the Message-ID: the same for each attempt. */
+  /**
+   * Throws when the server did not accept the e-mail. `id` makes the Message-ID: the same for each attempt.
+   */
   send(mail: { id: string; recipient: string } & MailContent): Promise<void>
   close(): Promise<void>
 }
 
-const timeoutMs = 30_000
+/** Less than a job of an e-mail may take. */
+const timeouts = { connectionTimeout: 20_000, greetingTimeout: 20_000, socketTimeout: 60_000 }
 
 /** Null without SMTP_URL: e-mails stay in the outbox. */
 export function createTransport(smtpUrl: string | null, from: string): MailTransport | null {
   if (smtpUrl === null) return null
   const smtp = new Lazy<Transporter>(async () => {
     const { createTransport: connect } = await import('nodemailer')
-    return connect(smtpUrl, { from })
+    return connect({ url: smtpUrl, ...timeouts }, { from })
   })
   return {
     async send({ id, recipient, subject, text, html }) {

@@ -4,7 +4,7 @@
 import { operations } from '../../generated/operations.ts'
 import type { components } from '../../generated/types.ts'
 import * as sql from '../../generated/sql/users.ts'
-import { lockSessionOfCaller } from '../../generated/sql/auth.ts'
+import * as authSql from '../../generated/sql/auth.ts'
 import type { ApiKey as ApiKeyRow } from '../../generated/prisma/client.ts'
 import { digestOf, newSecret, keyPrefix, type KeyMode } from '../../infra/api-key-format.ts'
 import type { ListQuery } from '../../infra/contract/query.ts'
@@ -146,8 +146,11 @@ export async function findOwnApiKey(db: Db, id: string, { userId, keyId, project
  * key was revoked, or the session has ended, since it was authenticated: it must not leave a new key behind.
  */
 export async function lockKeys(tx: Db, { type, keyId }: Principal): Promise<void> {
-  const lock = type === 'session' ? lockSessionOfCaller : sql.lockKeysOfCaller
-  if ((await lock(tx, { id: keyId })) === undefined) throw unauthorized('revoked')
+  const locked =
+    type === 'session'
+      ? await authSql.lockSessionOfCaller(tx, { id: keyId })
+      : await sql.lockKeysOfCaller(tx, { id: keyId })
+  if (locked === undefined) throw unauthorized('revoked')
 }
 
 /**

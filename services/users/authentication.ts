@@ -5,13 +5,13 @@
 // everywhere.
 import type { Db, RequestOrigin } from '../../infra/database/database.ts'
 import * as sql from '../../generated/sql/users.ts'
-import { findSession } from '../../generated/sql/auth.ts'
+import * as authSql from '../../generated/sql/auth.ts'
 import type { OperationInfo } from '../../infra/contract/operation.ts'
 import { forbidden, unauthorized, type ApiError } from '../../infra/errors.ts'
 import { digestOf, isWellFormed } from '../../infra/api-key-format.ts'
 import type { Bus } from '../../infra/bus/bus.ts'
 import type { Cipher } from '../../infra/encryption/cipher.ts'
-import { isAccessToken, readAccessToken } from '../auth/tokens.ts'
+import { isAccessToken, readAccessToken } from '../../infra/encryption/tokens.ts'
 import { defaultScopes } from './scopes.ts'
 import { Networks } from './networks.ts'
 
@@ -189,7 +189,7 @@ export function createPrincipals(db: Db, listener: Bus, cipher: Pick<Cipher, 've
   }
 
   async function loadSession(id: string): Promise<Loaded> {
-    const row = await findSession(db, { id })
+    const row = await authSql.findSession(db, { id })
     if (row === undefined) throw unauthorized('revoked', 'The session has ended: sign in again.')
     const expiresAt = Date.parse(row.expires_at)
     if (expiresAt <= Date.now()) throw unauthorized('expired', 'The session has expired: sign in again.')

@@ -1,5 +1,5 @@
-// Records when, and from which address, each API key and session was last used. The uses are collected in memory and
-// written together every few seconds, so a request costs no write.
+// Records when, and from which address, each API key and session was last used. The uses are collected in
+// memory and written together every few seconds, so a request costs no write.
 import type { Db } from '../../infra/database/database.ts'
 import * as sql from '../../generated/sql/users.ts'
 

@@ -145,7 +145,10 @@ t.test('tokens that were changed, or made with another key, are refused', async 
   ]
   server.statements.length = 0
   for (const token of forged) t.match(await withToken(token).get('/key'), refusal('malformed'), token)
-  t.same(server.statements, [], 'without a look-up')
+  t.notOk(
+    server.statements.some((text) => /sign_ins|api_keys/.test(text)),
+    'without a look-up',
+  )
   const refresh = session.access_token.replace('access', 'refresh')
   t.match(await anyone.post('/auth/sessions/refresh', { refresh_token: refresh }), refusal('unknown'))
 })

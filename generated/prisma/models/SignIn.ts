@@ -14,8 +14,8 @@ import type * as Prisma from "../internal/prismaNamespace.ts"
 
 /**
  * Model SignIn
- * A session of a user who has signed in. The row is deleted when the session ends, and a trigger notifies all
- * servers. Its tokens are signed, not stored.
+ * A session of a user who has signed in. The row is deleted when the session ends, and a trigger notifies
+ * all servers. Its tokens are signed, not stored.
  */
 export type SignInModel = runtime.Types.Result.DefaultSelection<Prisma.$SignInPayload>
 

@@ -68,9 +68,12 @@ CREATE TABLE "mails" (
 CREATE INDEX "mails_recipient_kind_created_at_idx" ON "mails"("recipient", "kind", "created_at");
 CREATE INDEX "mails_created_at_idx" ON "mails"("created_at");
 
-ALTER TABLE "user_passwords" ADD CONSTRAINT "user_passwords_user_id_fkey" FOREIGN KEY ("user_id") REFERENCES "users"("id") ON DELETE CASCADE ON UPDATE CASCADE;
-ALTER TABLE "sign_ins" ADD CONSTRAINT "sign_ins_user_id_fkey" FOREIGN KEY ("user_id") REFERENCES "users"("id") ON DELETE CASCADE ON UPDATE CASCADE;
-ALTER TABLE "one_time_tokens" ADD CONSTRAINT "one_time_tokens_user_id_fkey" FOREIGN KEY ("user_id") REFERENCES "users"("id") ON DELETE CASCADE ON UPDATE CASCADE;
+ALTER TABLE "user_passwords" ADD CONSTRAINT "user_passwords_user_id_fkey"
+    FOREIGN KEY ("user_id") REFERENCES "users"("id") ON DELETE CASCADE ON UPDATE CASCADE;
+ALTER TABLE "sign_ins" ADD CONSTRAINT "sign_ins_user_id_fkey"
+    FOREIGN KEY ("user_id") REFERENCES "users"("id") ON DELETE CASCADE ON UPDATE CASCADE;
+ALTER TABLE "one_time_tokens" ADD CONSTRAINT "one_time_tokens_user_id_fkey"
+    FOREIGN KEY ("user_id") REFERENCES "users"("id") ON DELETE CASCADE ON UPDATE CASCADE;
 
 -- A session that ends is dropped from the cache of every server.
 CREATE OR REPLACE FUNCTION notify_sign_in_change()

@@ -8,5 +8,6 @@ ON CONFLICT (account, network) DO UPDATE SET
   failures = CASE WHEN f.failed_at < now() - interval '1 day' THEN 1 ELSE f.failures + 1 END,
   failed_at = now()
 WHERE f.failures < 5
-  OR f.failed_at <= now() - least(interval '15 minutes', interval '1 second' * power(2, least(f.failures - 5, 10)))
+  OR f.failed_at <= now() - least(interval '15 minutes',
+    interval '1 second' * power(2, least(f.failures - 5, 10)))
 RETURNING f.failures

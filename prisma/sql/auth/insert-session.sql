@@ -8,5 +8,6 @@ WITH surplus AS (
 INSERT INTO sign_ins AS s (id, user_id, methods, ip, network, device, created_at, updated_at, last_used_at,
   expires_at)
 VALUES (:id, :user_id, :methods::text[], :ip?, :network, :device?, :created_at::timestamptz,
-  :created_at::timestamptz, :created_at::timestamptz, :created_at::timestamptz + interval '1 second' * :idle_seconds)
+  :created_at::timestamptz, :created_at::timestamptz,
+  :created_at::timestamptz + interval '1 second' * :idle_seconds)
 RETURNING {session-columns}

@@ -1,7 +1,7 @@
-// The tokens of sessions and of e-mails. Those of sessions are signed with SECRET_KEY and stored nowhere. Those
-// of e-mails are random, and stored as SHA-256.
+// The tokens of sessions and of e-mails. Those of sessions are signed with SECRET_KEY and stored nowhere.
+// Those of e-mails are random, and stored as SHA-256.
 import { hash, randomBytes } from 'node:crypto'
-import type { Cipher } from '../../infra/encryption/cipher.ts'
+import type { Cipher } from './cipher.ts'
 
 const accessStart = 'plat_access_'
 const refreshStart = 'plat_refresh_'

@@ -1,0 +1,245 @@
+// What is done by e-mail: sign-up, links to sign in, resets, a new address. The server has no SMTP server, so
+// the e-mails stay in the outbox, unless a test starts one.
+import t, { type Test } from 'tap'
+import { SMTPServer } from 'smtp-server'
+import type { AddressInfo } from 'node:net'
+import { readOutbox, type OutboxMail } from '../../services/mail/outbox.ts'
+import { createClient } from '../support/client.ts'
+import { newEmail, password, setPassword } from '../support/operation-fixtures-auth.ts'
+import { createInvitation, createProject } from '../support/db-fixtures.ts'
+import { startWorkingServer, type WorkingServer } from '../support/working-server.ts'
+import { waitUntil } from '../support/wait.ts'
+
+const page = 'https://app.example.com/sign-in'
+const server = await startWorkingServer(t, { env: { SIGN_IN_URL: page } })
+const anyone = createClient(server.url, null)
+const refusal = (reason: string) => ({ status: 401, body: { error: { details: { reason } } } })
+
+/** The e-mails to an address, the latest first, once there are so many that the worker is done with. */
+async function mailsTo(recipient: string, count: number, on: WorkingServer = server): Promise<OutboxMail[]> {
+  const { database, cipher } = on.services
+  let mails: OutboxMail[] = []
+  await waitUntil(async () => {
+    mails = (await readOutbox(database, cipher, 1_000)).filter((mail) => mail.recipient === recipient)
+    return mails.filter(({ status }) => status === 'kept').length === count
+  }, `${count} e-mails to ${recipient}`)
+  return mails
+}
+
+/** Waits until the worker has decided about all e-mails to an address. */
+async function untilDecided(recipient: string): Promise<Array<{ kind: string; status: string }>> {
+  const find = () => server.services.database.prisma.mail.findMany({ where: { recipient } })
+  await waitUntil(async () => {
+    const rows = await find()
+    return rows.length > 0 && rows.every(({ status }) => status !== 'queued')
+  }, 'the decision')
+  return (await find()).map(({ kind, status }) => ({ kind, status }))
+}
+
+function tokenIn({ text }: OutboxMail, kind: string): string {
+  const [, found, token] = /https:\/\/app\.example\.com\/sign-in#kind=(\w+)&token=(\S+)/.exec(text!) ?? []
+  t.equal(found, kind)
+  return token
+}
+
+t.test('a person signs up, confirms the address, and signs in', async (t) => {
+  const email = newEmail()
+  const asked = await anyone.post('/auth/sign-up', { email: email.toUpperCase(), name: 'Ada', password })
+  t.equal(asked.status, 202)
+  const signIn = () => anyone.post('/auth/sessions', { method: 'password', email, password })
+  t.match(await signIn(), refusal('credentials'), 'not before the confirmation')
+  const [mail] = await mailsTo(email, 1)
+  t.equal(mail.subject, 'Confirm your email address')
+  const token = tokenIn(mail, 'sign_up')
+  t.match(
+    await anyone.post('/auth/sessions', { method: 'link', token }),
+    refusal('unknown'),
+    'another purpose',
+  )
+  const confirmed = await anyone.post('/auth/confirmations', { token })
+  t.equal(confirmed.status, 201, confirmed.text)
+  const { body: profile } = await createClient(server.url, confirmed.body.access_token).get('/user/profile')
+  t.match(profile, { email, email_verified: true, name: 'Ada' })
+  t.match(await anyone.post('/auth/confirmations', { token }), refusal('unknown'), 'the token works once')
+  t.equal((await signIn()).status, 201)
+  const { body: events } = await server.admin.client.get('/events?type=user.created')
+  t.match(events.data.at(-1), { actor: { type: 'system' }, data: { object: { id: profile.id } } })
+})
+
+t.test('of ten confirmations at once one succeeds', async (t) => {
+  const email = newEmail()
+  await anyone.post('/auth/sign-up', { email, name: 'Ada' })
+  const token = tokenIn((await mailsTo(email, 1))[0], 'sign_up')
+  const replies = await Promise.all(
+    Array.from({ length: 10 }, () => anyone.post('/auth/confirmations', { token })),
+  )
+  t.same(replies.map(({ status }) => status).toSorted(), [201, ...Array(9).fill(401)])
+})
+
+t.test('the owner of an address learns of a sign-up with it, and nobody else does', async (t) => {
+  const person = await server.person({ email: newEmail() })
+  const asked = await anyone.post('/auth/sign-up', { email: person.email, name: 'Eve', password })
+  t.match(asked, { status: 202, body: { email: person.email } })
+  const [mail] = await mailsTo(person.email, 1)
+  t.equal(mail.subject, 'You have an account already')
+  t.notMatch(mail.text, /plat_once_|https:/)
+  t.equal(await server.services.database.prisma.oneTimeToken.count({ where: { email: person.email } }), 0)
+})
+
+t.test('two people who sign up with one address do not both get it', async (t) => {
+  const email = newEmail()
+  for (const name of ['One', 'Two']) await anyone.post('/auth/sign-up', { email, name })
+  const mails = await mailsTo(email, 2)
+  const replies = await Promise.all(
+    mails.map((mail) => anyone.post('/auth/confirmations', { token: tokenIn(mail, 'sign_up') })),
+  )
+  t.same(replies.map(({ status }) => status).toSorted(), [201, 409])
+})
+
+t.test('a link signs in once, and only who has an account gets one', async (t) => {
+  const person = await server.person({ email: newEmail() })
+  const nobody = newEmail()
+  for (const email of [person.email, nobody])
+    t.match(await anyone.post('/auth/magic-links', { email }), { status: 202, body: { email } })
+  const token = tokenIn((await mailsTo(person.email, 1))[0], 'link')
+  const replies = await Promise.all(
+    Array.from({ length: 5 }, () => anyone.post('/auth/sessions', { method: 'link', token })),
+  )
+  t.same(replies.map(({ status }) => status).toSorted(), [201, 401, 401, 401, 401])
+  t.match(replies.find(({ status }) => status === 201)!.body, { methods: ['link'], user_id: person.id })
+  t.same(await untilDecided(nobody), [{ kind: 'link', status: 'skipped' }])
+  t.equal(await server.services.database.prisma.oneTimeToken.count({ where: { email: nobody } }), 0)
+})
+
+t.test('a reset sets the password, ends the sessions and is told to the user', async (t) => {
+  const person = await server.person({ email: newEmail() })
+  await setPassword(server, person.id)
+  const before = await anyone.post('/auth/sessions', { method: 'password', email: person.email, password })
+  await anyone.post('/auth/password-resets', { email: person.email })
+  const token = tokenIn((await mailsTo(person.email, 1))[0], 'password_reset')
+  const confirm = (body: object) => anyone.post('/auth/password-resets/confirm', { token, ...body })
+  t.equal((await confirm({ password: 'qwertyuiop' })).status, 400, 'a common password')
+  const reset = await confirm({ password: 'an entirely new password' })
+  t.equal(reset.status, 201)
+  t.match(await createClient(server.url, before.body.access_token).get('/key'), refusal('revoked'))
+  t.equal((await person.client.get('/key')).status, 200, 'API keys stay')
+  t.match(await confirm({ password: 'yet another password' }), refusal('unknown'))
+  const [told] = await mailsTo(person.email, 2)
+  t.equal(told.subject, 'Your password was changed')
+})
+
+t.test('a user changes the address by a link to the new one', async (t) => {
+  const person = await server.person({ email: newEmail() })
+  await setPassword(server, person.id)
+  const { body } = await anyone.post('/auth/sessions', { method: 'password', email: person.email, password })
+  const client = createClient(server.url, body.access_token)
+  const email = newEmail()
+  const ask = (fields: object) => client.post('/user/email', { email, ...fields })
+  t.match(await ask({}), refusal('credentials'))
+  t.equal((await ask({ current_password: password })).status, 202)
+  const token = tokenIn((await mailsTo(email, 1))[0], 'email_change')
+  t.equal((await mailsTo(person.email, 1))[0].subject, 'A new email address was asked for')
+  t.equal((await client.get('/user/profile')).body.email, person.email, 'not before the confirmation')
+  const confirmed = await anyone.post('/auth/confirmations', { token })
+  t.equal(confirmed.status, 201)
+  t.match(await client.get('/key'), refusal('revoked'), 'the sessions have ended')
+  const { body: profile } = await createClient(server.url, confirmed.body.access_token).get('/user/profile')
+  t.match(profile, { id: person.id, email, email_verified: true })
+  const other = await server.person({ email: newEmail() })
+  const again = createClient(server.url, confirmed.body.access_token)
+  t.equal((await again.post('/user/email', { email: other.email, current_password: password })).status, 202)
+  t.same(await untilDecided(other.email), [{ kind: 'email_change', status: 'skipped' }], 'it is taken')
+})
+
+t.test('an address gets at most five e-mails of a kind in an hour', async (t) => {
+  const person = await server.person({ email: newEmail() })
+  for (let i = 0; i < 8; i++) await anyone.post('/auth/magic-links', { email: person.email })
+  const decided = await untilDecided(person.email)
+  t.equal(decided.length, 8)
+  // Jobs of one address run at the same time, so a few more may be sent.
+  const sent = decided.filter(({ status }) => status === 'kept').length
+  t.ok(sent >= 5 && sent < 8, `${sent}`)
+})
+
+t.test('who may sign up', async (t) => {
+  for (const [policy, expected] of [
+    ['off', [403, 403]],
+    ['open', [202, 202]],
+    ['invited', [202, 202]],
+    ['example.com,example.org', [202, 403]],
+  ] as const) {
+    const other = await startWorkingServer(t, { env: { SIGN_UP: policy }, sends: false })
+    const client = createClient(other.url, null)
+    const statuses = []
+    for (const email of [newEmail(), newEmail('elsewhere.example')])
+      statuses.push((await client.post('/auth/sign-up', { email, name: 'Ada' })).status)
+    t.same(statuses, expected, policy)
+  }
+})
+
+t.test('with `invited`, whoever has an invitation gets the e-mail', async (t) => {
+  const other = await startWorkingServer(t, { env: { SIGN_UP: 'invited' } })
+  const client = createClient(other.url, null)
+  const [invited, stranger] = [newEmail(), newEmail()]
+  const project = await createProject({ server: other, caller: other.admin, role: 'owner' })
+  await createInvitation(other, project, invited)
+  for (const email of [stranger, invited]) await client.post('/auth/sign-up', { email, name: 'Ada' })
+  const [mail] = await mailsTo(invited, 1, other)
+  t.match(mail.text, /Enter this code:\nplat_once_/, 'without SIGN_IN_URL the e-mail has the token')
+  const find = () => other.services.database.prisma.mail.findFirstOrThrow({ where: { recipient: stranger } })
+  await waitUntil(async () => (await find()).status === 'skipped', 'the decision')
+})
+
+interface Received {
+  from: string
+  to: string[]
+  text: string
+}
+
+/** An SMTP server that refuses the first e-mails. */
+async function openSmtp(t: Test, { refusals = 0 } = {}): Promise<{ url: string; received: Received[] }> {
+  const received: Received[] = []
+  let left = refusals
+  const smtp = new SMTPServer({
+    authOptional: true,
+    disabledCommands: ['STARTTLS'],
+    onData(stream, { envelope }, callback) {
+      let text = ''
+      stream.on('data', (chunk: Buffer) => (text += chunk.toString()))
+      stream.on('end', () => {
+        if (left-- > 0) return callback(Object.assign(new Error('later'), { responseCode: 451 }))
+        const from = envelope.mailFrom === false ? '' : envelope.mailFrom.address
+        received.push({ from, to: envelope.rcptTo.map(({ address }) => address), text })
+        callback()
+      })
+    },
+  })
+  await new Promise<void>((resolve) => smtp.listen(0, '127.0.0.1', resolve))
+  t.teardown(() => smtp.close())
+  const { port } = smtp.server.address() as AddressInfo
+  return { url: `smtp://127.0.0.1:${port}`, received }
+}
+
+t.test('e-mails are sent by SMTP, and again after a failure, with the same Message-ID', async (t) => {
+  const smtp = await openSmtp(t, { refusals: 1 })
+  const env = { SMTP_URL: smtp.url, MAIL_FROM: 'Platform <no-reply@example.com>', SIGN_IN_URL: page }
+  const other = await startWorkingServer(t, { env })
+  const person = await other.person({ email: newEmail() })
+  await createClient(other.url, null).post('/auth/magic-links', { email: person.email })
+  const { prisma } = other.services.database
+  const find = () => prisma.mail.findFirstOrThrow({ where: { recipient: person.email } })
+  await waitUntil(async () => (await find()).attempts === 1, 'the first attempt')
+  t.match(await find(), { status: 'queued', error: /later/ })
+  t.match(other.errors[0].message, /could not be sent and is repeated in 1 minutes/)
+  t.equal(smtp.received.length, 0)
+  await prisma.$executeRawUnsafe(`UPDATE pgboss.job SET start_after = now() WHERE name = 'mails'`)
+  await waitUntil(async () => (await find()).status === 'sent', 'the second attempt')
+  const [mail] = smtp.received
+  t.match(mail, { from: 'no-reply@example.com', to: [person.email] })
+  const { id, content, secret } = await find()
+  t.same([content, secret], [null, null], 'what was sent is not stored')
+  for (const header of [`Message-ID: <${id}@example.com>`, 'Auto-Submitted: auto-generated'])
+    t.ok(mail.text.toLowerCase().includes(header.toLowerCase()), header)
+  t.match(mail.text, /multipart\/alternative/)
+  t.match(mail.text.replaceAll('=\r\n', ''), /token=3D?plat_once_|token=plat_once_/)
+})
