@@ -5,6 +5,8 @@ import type { components } from './types.ts'
 export interface EventObjects {
   'sign_in.created': components['schemas']['SignInSession']
   'sign_in.ended': components['schemas']['SignInSession']
+  'totp.enabled': components['schemas']['Totp']
+  'totp.removed': components['schemas']['Totp']
   'profile.updated': components['schemas']['Profile']
   'settings.updated': components['schemas']['Settings']
   'api_key.created': components['schemas']['ApiKey']
@@ -95,6 +97,8 @@ export interface EventInfo {
 export const eventTypes: Record<EventType, EventInfo> = {
   'sign_in.created': { scope: 'user:read', audience: 'user', project: null, role: null, serializer: 'replySignInSession', payload: 'payloadSignInCreatedEvent' },
   'sign_in.ended': { scope: 'user:read', audience: 'user', project: null, role: null, serializer: 'replySignInSession', payload: 'payloadSignInEndedEvent' },
+  'totp.enabled': { scope: 'user:read', audience: 'user', project: null, role: null, serializer: 'replyTotp', payload: 'payloadTotpEnabledEvent' },
+  'totp.removed': { scope: 'user:read', audience: 'user', project: null, role: null, serializer: 'replyTotp', payload: 'payloadTotpRemovedEvent' },
   'profile.updated': { scope: 'user:read', audience: 'user', project: null, role: null, serializer: 'replyProfile', payload: 'payloadProfileUpdatedEvent' },
   'settings.updated': { scope: 'user:read', audience: 'user', project: null, role: null, serializer: 'replySettings', payload: 'payloadSettingsUpdatedEvent' },
   'api_key.created': { scope: 'user:read', audience: 'user', project: null, role: null, serializer: 'replyApiKey', payload: 'payloadApiKeyCreatedEvent' },

@@ -60,6 +60,10 @@ export interface OperationsByTag {
     | 'endSignIn'
     | 'changePassword'
     | 'requestEmailChange'
+    | 'getTotp'
+    | 'startTotp'
+    | 'removeTotp'
+    | 'confirmTotp'
   'avatar':
     | 'getAvatar'
     | 'uploadAvatar'
@@ -575,6 +579,101 @@ export const operations: Record<OperationId, OperationInfo> = withErrorReplies<O
     paged: false,
     projectAccess: null,
     secretAnswer: false,
+    needsSession: true
+  },
+  getTotp: {
+    id: "getTotp",
+    method: "GET",
+    path: "/v1/user/totp",
+    url: "/v1/user/totp",
+    tag: "auth",
+    scopes: ["user:read"],
+    rateLimit: "default",
+    validators: {"query":"queryNone","header":"headerIfNoneMatch"},
+    body: null,
+    errors: [400,401,403,406,429,500,503],
+    replies: {
+      200: {"contentType":"application/json","serializer":"replyTotp"},
+      304: {"contentType":null}
+    },
+    produces: ["application/json"],
+    idempotent: false,
+    ifMatch: null,
+    etag: true,
+    paged: false,
+    projectAccess: null,
+    secretAnswer: false,
+    unlimitedKey: true
+  },
+  startTotp: {
+    id: "startTotp",
+    method: "POST",
+    path: "/v1/user/totp",
+    url: "/v1/user/totp",
+    tag: "auth",
+    scopes: [],
+    rateLimit: "password",
+    validators: {"query":"queryNone","header":"headerIdempotencyKey"},
+    body: null,
+    errors: [400,401,403,406,409,413,415,429,500,503],
+    replies: {
+      200: {"contentType":"application/json","serializer":"replyTotpSecret"}
+    },
+    produces: ["application/json"],
+    idempotent: false,
+    ifMatch: null,
+    etag: false,
+    paged: false,
+    projectAccess: null,
+    secretAnswer: true,
+    needsSession: true
+  },
+  removeTotp: {
+    id: "removeTotp",
+    method: "DELETE",
+    path: "/v1/user/totp",
+    url: "/v1/user/totp",
+    tag: "auth",
+    scopes: ["user:write"],
+    rateLimit: "write",
+    validators: {"query":"queryNone","header":"headerIfMatch"},
+    body: null,
+    errors: [400,401,403,412,413,415,429,500,503],
+    replies: {
+      204: {"contentType":null}
+    },
+    produces: [],
+    idempotent: false,
+    ifMatch: "getTotp",
+    etag: false,
+    paged: false,
+    projectAccess: null,
+    secretAnswer: false,
+    unlimitedKey: true,
+    needsSession: true
+  },
+  confirmTotp: {
+    id: "confirmTotp",
+    method: "POST",
+    path: "/v1/user/totp/confirm",
+    url: "/v1/user/totp/confirm",
+    tag: "auth",
+    scopes: ["user:write"],
+    rateLimit: "password",
+    validators: {"query":"queryNone","header":"headerIdempotencyKey","body":"bodyTotpConfirmation"},
+    body: {"required":true,"contentTypes":["application/json"]},
+    errors: [400,401,403,406,409,413,415,429,500,503],
+    replies: {
+      200: {"contentType":"application/json","serializer":"replyRecoveryCodes"}
+    },
+    produces: ["application/json"],
+    idempotent: false,
+    ifMatch: null,
+    etag: false,
+    paged: false,
+    projectAccess: null,
+    secretAnswer: true,
+    unlimitedKey: true,
     needsSession: true
   },
   getProfile: {

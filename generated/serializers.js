@@ -1536,6 +1536,338 @@ return json + JSON_STR_END_OBJECT
     
 }(validator, serializer)
   return module.exports }) },
+  get replyTotp () { return define(this, 'replyTotp', (module) => {'use strict'
+
+  const Serializer = require('fast-json-stringify/lib/serializer')
+  const serializerState = {"mode":"standalone"}
+  const serializer = Serializer.restoreFromState(serializerState)
+
+  const validator = null
+
+
+  module.exports = function anonymous(validator,serializer
+) {
+
+    
+const {
+  asString,
+  asNumber,
+  asBoolean,
+  asDateTime,
+  asDate,
+  asTime,
+  asUnsafeString,
+  asPlainStringArray
+} = serializer
+
+const asInteger = serializer.asInteger.bind(serializer)
+
+
+    const JSON_STR_BEGIN_OBJECT = '{'
+    const JSON_STR_END_OBJECT = '}'
+    const JSON_STR_BEGIN_ARRAY = '['
+    const JSON_STR_END_ARRAY = ']'
+    const JSON_STR_COMMA = ','
+    const JSON_STR_COLONS = ':'
+    const JSON_STR_QUOTE = '"'
+    const JSON_STR_EMPTY_OBJECT = JSON_STR_BEGIN_OBJECT + JSON_STR_END_OBJECT
+    const JSON_STR_EMPTY_ARRAY = JSON_STR_BEGIN_ARRAY + JSON_STR_END_ARRAY
+    const JSON_STR_EMPTY_STRING = JSON_STR_QUOTE + JSON_STR_QUOTE
+    const JSON_STR_NULL = 'null'
+    
+  
+    
+      // "spec#/$defs/Totp"
+      function anonymous0 (input) {
+        const obj = (input && typeof input.toJSON === 'function')
+    ? input.toJSON()
+    : input
+  
+        if (obj === null) return JSON_STR_EMPTY_OBJECT
+        let json = ''
+
+        
+      const value_enabled_1 = obj["enabled"]
+      if (value_enabled_1 !== undefined) {
+        json += "{\"enabled\":"
+        json += asBoolean(value_enabled_1)
+      } else {
+        throw new Error('"enabled" is required!')
+      }
+      
+      const value_enabled_at_2 = obj["enabled_at"]
+      if (value_enabled_at_2 !== undefined) {
+        json += ",\"enabled_at\":"
+        
+          if (value_enabled_at_2 === null) {
+            json += JSON_STR_NULL
+          }
+          
+          else if(
+            typeof value_enabled_at_2 === "string" ||
+            value_enabled_at_2 === null ||
+            value_enabled_at_2 instanceof Date ||
+            value_enabled_at_2 instanceof RegExp ||
+            (
+              typeof value_enabled_at_2 === "object" &&
+              typeof value_enabled_at_2.toString === "function" &&
+              value_enabled_at_2.toString !== Object.prototype.toString
+            )
+          ) {
+            json += asDateTime(value_enabled_at_2)
+          }
+        
+    else throw new TypeError("The value of 'spec#/$defs/Totp/properties/enabled_at' does not match schema definition.")
+  
+      } else {
+        throw new Error('"enabled_at" is required!')
+      }
+      
+      const value_recovery_codes_left_3 = obj["recovery_codes_left"]
+      if (value_recovery_codes_left_3 !== undefined) {
+        json += ",\"recovery_codes_left\":"
+        json += asInteger(value_recovery_codes_left_3)
+      } else {
+        throw new Error('"recovery_codes_left" is required!')
+      }
+      
+return json + JSON_STR_END_OBJECT
+
+      }
+    
+    const main = anonymous0
+    return main
+    
+}(validator, serializer)
+  return module.exports }) },
+  get replyTotpSecret () { return define(this, 'replyTotpSecret', (module) => {'use strict'
+
+  const Serializer = require('fast-json-stringify/lib/serializer')
+  const serializerState = {"mode":"standalone"}
+  const serializer = Serializer.restoreFromState(serializerState)
+
+  const validator = null
+
+
+  module.exports = function anonymous(validator,serializer
+) {
+
+    
+const {
+  asString,
+  asNumber,
+  asBoolean,
+  asDateTime,
+  asDate,
+  asTime,
+  asUnsafeString,
+  asPlainStringArray
+} = serializer
+
+const asInteger = serializer.asInteger.bind(serializer)
+
+
+    const JSON_STR_BEGIN_OBJECT = '{'
+    const JSON_STR_END_OBJECT = '}'
+    const JSON_STR_BEGIN_ARRAY = '['
+    const JSON_STR_END_ARRAY = ']'
+    const JSON_STR_COMMA = ','
+    const JSON_STR_COLONS = ':'
+    const JSON_STR_QUOTE = '"'
+    const JSON_STR_EMPTY_OBJECT = JSON_STR_BEGIN_OBJECT + JSON_STR_END_OBJECT
+    const JSON_STR_EMPTY_ARRAY = JSON_STR_BEGIN_ARRAY + JSON_STR_END_ARRAY
+    const JSON_STR_EMPTY_STRING = JSON_STR_QUOTE + JSON_STR_QUOTE
+    const JSON_STR_NULL = 'null'
+    
+  
+    
+      // "spec#/$defs/TotpSecret"
+      function anonymous0 (input) {
+        const obj = (input && typeof input.toJSON === 'function')
+    ? input.toJSON()
+    : input
+  
+        if (obj === null) return JSON_STR_EMPTY_OBJECT
+        let json = ''
+
+        
+      const value_secret_1 = obj["secret"]
+      if (value_secret_1 !== undefined) {
+        json += "{\"secret\":"
+        
+        if (typeof value_secret_1 !== 'string') {
+          if (value_secret_1 === null) {
+            json += JSON_STR_EMPTY_STRING
+          } else if (value_secret_1 instanceof Date) {
+            json += JSON_STR_QUOTE + value_secret_1.toISOString() + JSON_STR_QUOTE
+          } else if (value_secret_1 instanceof RegExp) {
+            json += asString(value_secret_1.source)
+          } else {
+            json += asString(value_secret_1.toString())
+          }
+        } else {
+          json += asString(value_secret_1)
+        }
+        
+      } else {
+        throw new Error('"secret" is required!')
+      }
+      
+      const value_uri_2 = obj["uri"]
+      if (value_uri_2 !== undefined) {
+        json += ",\"uri\":"
+        
+        if (typeof value_uri_2 !== 'string') {
+          if (value_uri_2 === null) {
+            json += JSON_STR_EMPTY_STRING
+          } else if (value_uri_2 instanceof Date) {
+            json += JSON_STR_QUOTE + value_uri_2.toISOString() + JSON_STR_QUOTE
+          } else if (value_uri_2 instanceof RegExp) {
+            json += asString(value_uri_2.source)
+          } else {
+            json += asString(value_uri_2.toString())
+          }
+        } else {
+          json += asString(value_uri_2)
+        }
+        
+      } else {
+        throw new Error('"uri" is required!')
+      }
+      
+return json + JSON_STR_END_OBJECT
+
+      }
+    
+    const main = anonymous0
+    return main
+    
+}(validator, serializer)
+  return module.exports }) },
+  get replyRecoveryCodes () { return define(this, 'replyRecoveryCodes', (module) => {'use strict'
+
+  const Serializer = require('fast-json-stringify/lib/serializer')
+  const serializerState = {"mode":"standalone"}
+  const serializer = Serializer.restoreFromState(serializerState)
+
+  const validator = null
+
+
+  module.exports = function anonymous(validator,serializer
+) {
+
+    
+const {
+  asString,
+  asNumber,
+  asBoolean,
+  asDateTime,
+  asDate,
+  asTime,
+  asUnsafeString,
+  asPlainStringArray
+} = serializer
+
+const asInteger = serializer.asInteger.bind(serializer)
+
+
+    const JSON_STR_BEGIN_OBJECT = '{'
+    const JSON_STR_END_OBJECT = '}'
+    const JSON_STR_BEGIN_ARRAY = '['
+    const JSON_STR_END_ARRAY = ']'
+    const JSON_STR_COMMA = ','
+    const JSON_STR_COLONS = ':'
+    const JSON_STR_QUOTE = '"'
+    const JSON_STR_EMPTY_OBJECT = JSON_STR_BEGIN_OBJECT + JSON_STR_END_OBJECT
+    const JSON_STR_EMPTY_ARRAY = JSON_STR_BEGIN_ARRAY + JSON_STR_END_ARRAY
+    const JSON_STR_EMPTY_STRING = JSON_STR_QUOTE + JSON_STR_QUOTE
+    const JSON_STR_NULL = 'null'
+    
+  
+    
+    function anonymous1 (obj) {
+      // "spec#/$defs/RecoveryCodes/properties/recovery_codes"
+      let json = ''
+  
+    if (obj === null) return JSON_STR_EMPTY_ARRAY
+    if (!Array.isArray(obj)) {
+      throw new TypeError("The value of 'spec#/$defs/RecoveryCodes/properties/recovery_codes' does not match schema definition.")
+    }
+    const arrayLength = obj.length
+  
+      if (typeof arrayLength === 'number' && arrayLength >= 8 && Number.isInteger(arrayLength) && arrayLength <= 0xffffffff) {
+        return asPlainStringArray(obj, arrayLength)
+      }
+      
+    json += JSON_STR_BEGIN_ARRAY
+  
+      if (arrayLength > 0) {
+        const value = obj[0]
+        
+        if (typeof value !== 'string') {
+          if (value === null) {
+            json += JSON_STR_EMPTY_STRING
+          } else if (value instanceof Date) {
+            json += JSON_STR_QUOTE + value.toISOString() + JSON_STR_QUOTE
+          } else if (value instanceof RegExp) {
+            json += asString(value.source)
+          } else {
+            json += asString(value.toString())
+          }
+        } else {
+          json += asString(value)
+        }
+        
+        for (let i = 1; i < arrayLength; i++) {
+          json += JSON_STR_COMMA
+          const value = obj[i]
+          
+        if (typeof value !== 'string') {
+          if (value === null) {
+            json += JSON_STR_EMPTY_STRING
+          } else if (value instanceof Date) {
+            json += JSON_STR_QUOTE + value.toISOString() + JSON_STR_QUOTE
+          } else if (value instanceof RegExp) {
+            json += asString(value.source)
+          } else {
+            json += asString(value.toString())
+          }
+        } else {
+          json += asString(value)
+        }
+        
+        }
+      }
+      return json + JSON_STR_END_ARRAY
+    }
+
+      // "spec#/$defs/RecoveryCodes"
+      function anonymous0 (input) {
+        const obj = (input && typeof input.toJSON === 'function')
+    ? input.toJSON()
+    : input
+  
+        if (obj === null) return JSON_STR_EMPTY_OBJECT
+        let json = ''
+
+        
+      const value_recovery_codes_1 = obj["recovery_codes"]
+      if (value_recovery_codes_1 !== undefined) {
+        json += "{\"recovery_codes\":"
+        json += anonymous1(value_recovery_codes_1)
+      } else {
+        throw new Error('"recovery_codes" is required!')
+      }
+      
+return json + JSON_STR_END_OBJECT
+
+      }
+    
+    const main = anonymous0
+    return main
+    
+}(validator, serializer)
+  return module.exports }) },
   get replyProfile () { return define(this, 'replyProfile', (module) => {'use strict'
 
   const Serializer = require('fast-json-stringify/lib/serializer')
@@ -25221,7 +25553,7 @@ return json + JSON_STR_END_OBJECT
   const serializer = Serializer.restoreFromState(serializerState)
 
   const Validator = require('fast-json-stringify/lib/validator')
-const validatorState = {"ajvOptions":{},"ajvSchemas":{"spec":{"$id":"spec","$defs":{"PlatformEventList":{"type":"object","required":["data","has_more","next_cursor"],"properties":{"data":{"type":"array","items":{"$ref":"spec#/$defs/PlatformEvent"}},"has_more":{"type":"boolean"},"next_cursor":{"type":["string","object"],"fjs_type":"string"}},"additionalProperties":false},"PlatformEvent":{"type":"object","required":["id","type","created_at","api_version","project_id","request_id","client_request_id","actor","data"],"properties":{"id":{"$ref":"spec#/$defs/EventId"},"type":{"$ref":"spec#/$defs/EventType"},"created_at":{"$ref":"spec#/$defs/Timestamp"},"api_version":{"type":["string","object"],"enum":["v1"],"fjs_type":"string"},"project_id":{"type":["string","null","object"],"fjs_type":"string"},"request_id":{"type":["string","null","object"],"fjs_type":"string"},"client_request_id":{"type":["string","null","object"],"fjs_type":"string"},"actor":{"anyOf":[{"$ref":"spec#/$defs/Actor"},{"type":"null"}]},"data":{"type":"object","required":["object","previous_attributes"],"properties":{"object":{"type":"object","additionalProperties":true},"previous_attributes":{"type":"object","additionalProperties":true}},"additionalProperties":false}},"additionalProperties":false},"EventId":{"type":["string","object"],"pattern":"^evt_[0-7][0-9a-hjkmnp-tv-z]{25}$","fjs_type":"string"},"EventType":{"type":["string","object"],"enum":["sign_in.created","sign_in.ended","profile.updated","settings.updated","api_key.created","api_key.updated","api_key.rotated","api_key.revoked","user.created","user.updated","user.deleted","project.created","project.updated","project.archived","project.unarchived","project.deleted","project.restored","member.added","member.updated","member.removed","invitation.created","invitation.resent","invitation.revoked","invitation.declined","avatar.updated","avatar.deleted","file.created","file.updated","file.deleted","upload.created","upload.deleted","file_link.created","file_link.revoked","session.created","session.updated","session.deleted","message.updated","chat.completed","chat.failed","chat.canceled","knowledge_base.created","knowledge_base.updated","knowledge_base.deleted","document.created","document.updated","document.ready","document.failed","document.deleted","product.created","product.updated","price.created","price.updated","order.created","order.paid","order.canceled","order.refunded","refund.created","refund.updated","checkout.created","checkout.completed","checkout.expired","subscription.created","subscription.updated","subscription.canceled","webhook_endpoint.created","webhook_endpoint.updated","webhook_endpoint.deleted","webhook_endpoint.secret_rotated","webhook_endpoint.tested","webhook_endpoint.recovered","webhook_endpoint.disabled","webhook_delivery.redelivered"],"fjs_type":"string"},"Timestamp":{"type":["string","object"],"format":"date-time","fjs_type":"string"},"Actor":{"type":"object","required":["type","id","name","user_id"],"properties":{"type":{"type":["string","object"],"enum":["api_key","session","system"],"fjs_type":"string"},"id":{"anyOf":[{"$ref":"spec#/$defs/CredentialId"},{"type":"null"}]},"name":{"type":["string","null","object"],"fjs_type":"string"},"user_id":{"anyOf":[{"$ref":"spec#/$defs/UserId"},{"type":"null"}]}},"additionalProperties":false},"CredentialId":{"type":["string","object"],"pattern":"^(key|ses)_[0-7][0-9a-hjkmnp-tv-z]{25}$","fjs_type":"string"},"UserId":{"type":["string","object"],"pattern":"^usr_[0-7][0-9a-hjkmnp-tv-z]{25}$","fjs_type":"string"}}}}}
+const validatorState = {"ajvOptions":{},"ajvSchemas":{"spec":{"$id":"spec","$defs":{"PlatformEventList":{"type":"object","required":["data","has_more","next_cursor"],"properties":{"data":{"type":"array","items":{"$ref":"spec#/$defs/PlatformEvent"}},"has_more":{"type":"boolean"},"next_cursor":{"type":["string","object"],"fjs_type":"string"}},"additionalProperties":false},"PlatformEvent":{"type":"object","required":["id","type","created_at","api_version","project_id","request_id","client_request_id","actor","data"],"properties":{"id":{"$ref":"spec#/$defs/EventId"},"type":{"$ref":"spec#/$defs/EventType"},"created_at":{"$ref":"spec#/$defs/Timestamp"},"api_version":{"type":["string","object"],"enum":["v1"],"fjs_type":"string"},"project_id":{"type":["string","null","object"],"fjs_type":"string"},"request_id":{"type":["string","null","object"],"fjs_type":"string"},"client_request_id":{"type":["string","null","object"],"fjs_type":"string"},"actor":{"anyOf":[{"$ref":"spec#/$defs/Actor"},{"type":"null"}]},"data":{"type":"object","required":["object","previous_attributes"],"properties":{"object":{"type":"object","additionalProperties":true},"previous_attributes":{"type":"object","additionalProperties":true}},"additionalProperties":false}},"additionalProperties":false},"EventId":{"type":["string","object"],"pattern":"^evt_[0-7][0-9a-hjkmnp-tv-z]{25}$","fjs_type":"string"},"EventType":{"type":["string","object"],"enum":["sign_in.created","sign_in.ended","totp.enabled","totp.removed","profile.updated","settings.updated","api_key.created","api_key.updated","api_key.rotated","api_key.revoked","user.created","user.updated","user.deleted","project.created","project.updated","project.archived","project.unarchived","project.deleted","project.restored","member.added","member.updated","member.removed","invitation.created","invitation.resent","invitation.revoked","invitation.declined","avatar.updated","avatar.deleted","file.created","file.updated","file.deleted","upload.created","upload.deleted","file_link.created","file_link.revoked","session.created","session.updated","session.deleted","message.updated","chat.completed","chat.failed","chat.canceled","knowledge_base.created","knowledge_base.updated","knowledge_base.deleted","document.created","document.updated","document.ready","document.failed","document.deleted","product.created","product.updated","price.created","price.updated","order.created","order.paid","order.canceled","order.refunded","refund.created","refund.updated","checkout.created","checkout.completed","checkout.expired","subscription.created","subscription.updated","subscription.canceled","webhook_endpoint.created","webhook_endpoint.updated","webhook_endpoint.deleted","webhook_endpoint.secret_rotated","webhook_endpoint.tested","webhook_endpoint.recovered","webhook_endpoint.disabled","webhook_delivery.redelivered"],"fjs_type":"string"},"Timestamp":{"type":["string","object"],"format":"date-time","fjs_type":"string"},"Actor":{"type":"object","required":["type","id","name","user_id"],"properties":{"type":{"type":["string","object"],"enum":["api_key","session","system"],"fjs_type":"string"},"id":{"anyOf":[{"$ref":"spec#/$defs/CredentialId"},{"type":"null"}]},"name":{"type":["string","null","object"],"fjs_type":"string"},"user_id":{"anyOf":[{"$ref":"spec#/$defs/UserId"},{"type":"null"}]}},"additionalProperties":false},"CredentialId":{"type":["string","object"],"pattern":"^(key|ses)_[0-7][0-9a-hjkmnp-tv-z]{25}$","fjs_type":"string"},"UserId":{"type":["string","object"],"pattern":"^usr_[0-7][0-9a-hjkmnp-tv-z]{25}$","fjs_type":"string"}}}}}
 const validator = Validator.restoreFromState(validatorState)
 
 
@@ -25827,7 +26159,7 @@ return json + JSON_STR_END_OBJECT
   const serializer = Serializer.restoreFromState(serializerState)
 
   const Validator = require('fast-json-stringify/lib/validator')
-const validatorState = {"ajvOptions":{},"ajvSchemas":{"spec":{"$id":"spec","$defs":{"PlatformEvent":{"type":"object","required":["id","type","created_at","api_version","project_id","request_id","client_request_id","actor","data"],"properties":{"id":{"$ref":"spec#/$defs/EventId"},"type":{"$ref":"spec#/$defs/EventType"},"created_at":{"$ref":"spec#/$defs/Timestamp"},"api_version":{"type":["string","object"],"enum":["v1"],"fjs_type":"string"},"project_id":{"type":["string","null","object"],"fjs_type":"string"},"request_id":{"type":["string","null","object"],"fjs_type":"string"},"client_request_id":{"type":["string","null","object"],"fjs_type":"string"},"actor":{"anyOf":[{"$ref":"spec#/$defs/Actor"},{"type":"null"}]},"data":{"type":"object","required":["object","previous_attributes"],"properties":{"object":{"type":"object","additionalProperties":true},"previous_attributes":{"type":"object","additionalProperties":true}},"additionalProperties":false}},"additionalProperties":false},"EventId":{"type":["string","object"],"pattern":"^evt_[0-7][0-9a-hjkmnp-tv-z]{25}$","fjs_type":"string"},"EventType":{"type":["string","object"],"enum":["sign_in.created","sign_in.ended","profile.updated","settings.updated","api_key.created","api_key.updated","api_key.rotated","api_key.revoked","user.created","user.updated","user.deleted","project.created","project.updated","project.archived","project.unarchived","project.deleted","project.restored","member.added","member.updated","member.removed","invitation.created","invitation.resent","invitation.revoked","invitation.declined","avatar.updated","avatar.deleted","file.created","file.updated","file.deleted","upload.created","upload.deleted","file_link.created","file_link.revoked","session.created","session.updated","session.deleted","message.updated","chat.completed","chat.failed","chat.canceled","knowledge_base.created","knowledge_base.updated","knowledge_base.deleted","document.created","document.updated","document.ready","document.failed","document.deleted","product.created","product.updated","price.created","price.updated","order.created","order.paid","order.canceled","order.refunded","refund.created","refund.updated","checkout.created","checkout.completed","checkout.expired","subscription.created","subscription.updated","subscription.canceled","webhook_endpoint.created","webhook_endpoint.updated","webhook_endpoint.deleted","webhook_endpoint.secret_rotated","webhook_endpoint.tested","webhook_endpoint.recovered","webhook_endpoint.disabled","webhook_delivery.redelivered"],"fjs_type":"string"},"Timestamp":{"type":["string","object"],"format":"date-time","fjs_type":"string"},"Actor":{"type":"object","required":["type","id","name","user_id"],"properties":{"type":{"type":["string","object"],"enum":["api_key","session","system"],"fjs_type":"string"},"id":{"anyOf":[{"$ref":"spec#/$defs/CredentialId"},{"type":"null"}]},"name":{"type":["string","null","object"],"fjs_type":"string"},"user_id":{"anyOf":[{"$ref":"spec#/$defs/UserId"},{"type":"null"}]}},"additionalProperties":false},"CredentialId":{"type":["string","object"],"pattern":"^(key|ses)_[0-7][0-9a-hjkmnp-tv-z]{25}$","fjs_type":"string"},"UserId":{"type":["string","object"],"pattern":"^usr_[0-7][0-9a-hjkmnp-tv-z]{25}$","fjs_type":"string"}}}}}
+const validatorState = {"ajvOptions":{},"ajvSchemas":{"spec":{"$id":"spec","$defs":{"PlatformEvent":{"type":"object","required":["id","type","created_at","api_version","project_id","request_id","client_request_id","actor","data"],"properties":{"id":{"$ref":"spec#/$defs/EventId"},"type":{"$ref":"spec#/$defs/EventType"},"created_at":{"$ref":"spec#/$defs/Timestamp"},"api_version":{"type":["string","object"],"enum":["v1"],"fjs_type":"string"},"project_id":{"type":["string","null","object"],"fjs_type":"string"},"request_id":{"type":["string","null","object"],"fjs_type":"string"},"client_request_id":{"type":["string","null","object"],"fjs_type":"string"},"actor":{"anyOf":[{"$ref":"spec#/$defs/Actor"},{"type":"null"}]},"data":{"type":"object","required":["object","previous_attributes"],"properties":{"object":{"type":"object","additionalProperties":true},"previous_attributes":{"type":"object","additionalProperties":true}},"additionalProperties":false}},"additionalProperties":false},"EventId":{"type":["string","object"],"pattern":"^evt_[0-7][0-9a-hjkmnp-tv-z]{25}$","fjs_type":"string"},"EventType":{"type":["string","object"],"enum":["sign_in.created","sign_in.ended","totp.enabled","totp.removed","profile.updated","settings.updated","api_key.created","api_key.updated","api_key.rotated","api_key.revoked","user.created","user.updated","user.deleted","project.created","project.updated","project.archived","project.unarchived","project.deleted","project.restored","member.added","member.updated","member.removed","invitation.created","invitation.resent","invitation.revoked","invitation.declined","avatar.updated","avatar.deleted","file.created","file.updated","file.deleted","upload.created","upload.deleted","file_link.created","file_link.revoked","session.created","session.updated","session.deleted","message.updated","chat.completed","chat.failed","chat.canceled","knowledge_base.created","knowledge_base.updated","knowledge_base.deleted","document.created","document.updated","document.ready","document.failed","document.deleted","product.created","product.updated","price.created","price.updated","order.created","order.paid","order.canceled","order.refunded","refund.created","refund.updated","checkout.created","checkout.completed","checkout.expired","subscription.created","subscription.updated","subscription.canceled","webhook_endpoint.created","webhook_endpoint.updated","webhook_endpoint.deleted","webhook_endpoint.secret_rotated","webhook_endpoint.tested","webhook_endpoint.recovered","webhook_endpoint.disabled","webhook_delivery.redelivered"],"fjs_type":"string"},"Timestamp":{"type":["string","object"],"format":"date-time","fjs_type":"string"},"Actor":{"type":"object","required":["type","id","name","user_id"],"properties":{"type":{"type":["string","object"],"enum":["api_key","session","system"],"fjs_type":"string"},"id":{"anyOf":[{"$ref":"spec#/$defs/CredentialId"},{"type":"null"}]},"name":{"type":["string","null","object"],"fjs_type":"string"},"user_id":{"anyOf":[{"$ref":"spec#/$defs/UserId"},{"type":"null"}]}},"additionalProperties":false},"CredentialId":{"type":["string","object"],"pattern":"^(key|ses)_[0-7][0-9a-hjkmnp-tv-z]{25}$","fjs_type":"string"},"UserId":{"type":["string","object"],"pattern":"^usr_[0-7][0-9a-hjkmnp-tv-z]{25}$","fjs_type":"string"}}}}}
 const validator = Validator.restoreFromState(validatorState)
 
 
@@ -27816,7 +28148,7 @@ return json + JSON_STR_END_OBJECT
   const serializer = Serializer.restoreFromState(serializerState)
 
   const Validator = require('fast-json-stringify/lib/validator')
-const validatorState = {"ajvOptions":{},"ajvSchemas":{"spec":{"$id":"spec","$defs":{"WebhookDelivery":{"type":"object","required":["id","endpoint_id","event_id","event_type","status","attempts","next_attempt_at","request","created_at","updated_at"],"properties":{"id":{"$ref":"spec#/$defs/WebhookDeliveryId"},"endpoint_id":{"$ref":"spec#/$defs/WebhookEndpointId"},"event_id":{"$ref":"spec#/$defs/EventId"},"event_type":{"$ref":"spec#/$defs/EventType"},"status":{"$ref":"spec#/$defs/WebhookDeliveryStatus"},"attempts":{"type":"array","items":{"$ref":"spec#/$defs/WebhookAttempt"}},"next_attempt_at":{"type":["string","null","object"],"format":"date-time","fjs_type":"string"},"request":{"type":["object","null"],"required":["url","headers","body"],"properties":{"url":{"type":["string","object"],"fjs_type":"string"},"headers":{"type":"object","additionalProperties":{"type":["string","object"],"fjs_type":"string"}},"body":{"$ref":"spec#/$defs/PlatformEvent"}},"additionalProperties":false},"created_at":{"$ref":"spec#/$defs/Timestamp"},"updated_at":{"$ref":"spec#/$defs/Timestamp"}},"additionalProperties":false},"WebhookDeliveryId":{"type":["string","object"],"pattern":"^whd_[0-7][0-9a-hjkmnp-tv-z]{25}$","fjs_type":"string"},"WebhookEndpointId":{"type":["string","object"],"pattern":"^whe_[0-7][0-9a-hjkmnp-tv-z]{25}$","fjs_type":"string"},"EventId":{"type":["string","object"],"pattern":"^evt_[0-7][0-9a-hjkmnp-tv-z]{25}$","fjs_type":"string"},"EventType":{"type":["string","object"],"enum":["sign_in.created","sign_in.ended","profile.updated","settings.updated","api_key.created","api_key.updated","api_key.rotated","api_key.revoked","user.created","user.updated","user.deleted","project.created","project.updated","project.archived","project.unarchived","project.deleted","project.restored","member.added","member.updated","member.removed","invitation.created","invitation.resent","invitation.revoked","invitation.declined","avatar.updated","avatar.deleted","file.created","file.updated","file.deleted","upload.created","upload.deleted","file_link.created","file_link.revoked","session.created","session.updated","session.deleted","message.updated","chat.completed","chat.failed","chat.canceled","knowledge_base.created","knowledge_base.updated","knowledge_base.deleted","document.created","document.updated","document.ready","document.failed","document.deleted","product.created","product.updated","price.created","price.updated","order.created","order.paid","order.canceled","order.refunded","refund.created","refund.updated","checkout.created","checkout.completed","checkout.expired","subscription.created","subscription.updated","subscription.canceled","webhook_endpoint.created","webhook_endpoint.updated","webhook_endpoint.deleted","webhook_endpoint.secret_rotated","webhook_endpoint.tested","webhook_endpoint.recovered","webhook_endpoint.disabled","webhook_delivery.redelivered"],"fjs_type":"string"},"WebhookDeliveryStatus":{"type":["string","object"],"enum":["pending","succeeded","failed"],"fjs_type":"string"},"WebhookAttempt":{"type":"object","required":["started_at","duration_ms","response_status","response_body","error"],"properties":{"started_at":{"$ref":"spec#/$defs/Timestamp"},"duration_ms":{"type":"integer","minimum":0},"response_status":{"type":["integer","null"]},"response_body":{"type":["string","null","object"],"fjs_type":"string"},"error":{"type":["string","null","object"],"fjs_type":"string"}},"additionalProperties":false},"PlatformEvent":{"type":"object","required":["id","type","created_at","api_version","project_id","request_id","client_request_id","actor","data"],"properties":{"id":{"$ref":"spec#/$defs/EventId"},"type":{"$ref":"spec#/$defs/EventType"},"created_at":{"$ref":"spec#/$defs/Timestamp"},"api_version":{"type":["string","object"],"enum":["v1"],"fjs_type":"string"},"project_id":{"type":["string","null","object"],"fjs_type":"string"},"request_id":{"type":["string","null","object"],"fjs_type":"string"},"client_request_id":{"type":["string","null","object"],"fjs_type":"string"},"actor":{"anyOf":[{"$ref":"spec#/$defs/Actor"},{"type":"null"}]},"data":{"type":"object","required":["object","previous_attributes"],"properties":{"object":{"type":"object","additionalProperties":true},"previous_attributes":{"type":"object","additionalProperties":true}},"additionalProperties":false}},"additionalProperties":false},"Timestamp":{"type":["string","object"],"format":"date-time","fjs_type":"string"},"Actor":{"type":"object","required":["type","id","name","user_id"],"properties":{"type":{"type":["string","object"],"enum":["api_key","session","system"],"fjs_type":"string"},"id":{"anyOf":[{"$ref":"spec#/$defs/CredentialId"},{"type":"null"}]},"name":{"type":["string","null","object"],"fjs_type":"string"},"user_id":{"anyOf":[{"$ref":"spec#/$defs/UserId"},{"type":"null"}]}},"additionalProperties":false},"CredentialId":{"type":["string","object"],"pattern":"^(key|ses)_[0-7][0-9a-hjkmnp-tv-z]{25}$","fjs_type":"string"},"UserId":{"type":["string","object"],"pattern":"^usr_[0-7][0-9a-hjkmnp-tv-z]{25}$","fjs_type":"string"}}}}}
+const validatorState = {"ajvOptions":{},"ajvSchemas":{"spec":{"$id":"spec","$defs":{"WebhookDelivery":{"type":"object","required":["id","endpoint_id","event_id","event_type","status","attempts","next_attempt_at","request","created_at","updated_at"],"properties":{"id":{"$ref":"spec#/$defs/WebhookDeliveryId"},"endpoint_id":{"$ref":"spec#/$defs/WebhookEndpointId"},"event_id":{"$ref":"spec#/$defs/EventId"},"event_type":{"$ref":"spec#/$defs/EventType"},"status":{"$ref":"spec#/$defs/WebhookDeliveryStatus"},"attempts":{"type":"array","items":{"$ref":"spec#/$defs/WebhookAttempt"}},"next_attempt_at":{"type":["string","null","object"],"format":"date-time","fjs_type":"string"},"request":{"type":["object","null"],"required":["url","headers","body"],"properties":{"url":{"type":["string","object"],"fjs_type":"string"},"headers":{"type":"object","additionalProperties":{"type":["string","object"],"fjs_type":"string"}},"body":{"$ref":"spec#/$defs/PlatformEvent"}},"additionalProperties":false},"created_at":{"$ref":"spec#/$defs/Timestamp"},"updated_at":{"$ref":"spec#/$defs/Timestamp"}},"additionalProperties":false},"WebhookDeliveryId":{"type":["string","object"],"pattern":"^whd_[0-7][0-9a-hjkmnp-tv-z]{25}$","fjs_type":"string"},"WebhookEndpointId":{"type":["string","object"],"pattern":"^whe_[0-7][0-9a-hjkmnp-tv-z]{25}$","fjs_type":"string"},"EventId":{"type":["string","object"],"pattern":"^evt_[0-7][0-9a-hjkmnp-tv-z]{25}$","fjs_type":"string"},"EventType":{"type":["string","object"],"enum":["sign_in.created","sign_in.ended","totp.enabled","totp.removed","profile.updated","settings.updated","api_key.created","api_key.updated","api_key.rotated","api_key.revoked","user.created","user.updated","user.deleted","project.created","project.updated","project.archived","project.unarchived","project.deleted","project.restored","member.added","member.updated","member.removed","invitation.created","invitation.resent","invitation.revoked","invitation.declined","avatar.updated","avatar.deleted","file.created","file.updated","file.deleted","upload.created","upload.deleted","file_link.created","file_link.revoked","session.created","session.updated","session.deleted","message.updated","chat.completed","chat.failed","chat.canceled","knowledge_base.created","knowledge_base.updated","knowledge_base.deleted","document.created","document.updated","document.ready","document.failed","document.deleted","product.created","product.updated","price.created","price.updated","order.created","order.paid","order.canceled","order.refunded","refund.created","refund.updated","checkout.created","checkout.completed","checkout.expired","subscription.created","subscription.updated","subscription.canceled","webhook_endpoint.created","webhook_endpoint.updated","webhook_endpoint.deleted","webhook_endpoint.secret_rotated","webhook_endpoint.tested","webhook_endpoint.recovered","webhook_endpoint.disabled","webhook_delivery.redelivered"],"fjs_type":"string"},"WebhookDeliveryStatus":{"type":["string","object"],"enum":["pending","succeeded","failed"],"fjs_type":"string"},"WebhookAttempt":{"type":"object","required":["started_at","duration_ms","response_status","response_body","error"],"properties":{"started_at":{"$ref":"spec#/$defs/Timestamp"},"duration_ms":{"type":"integer","minimum":0},"response_status":{"type":["integer","null"]},"response_body":{"type":["string","null","object"],"fjs_type":"string"},"error":{"type":["string","null","object"],"fjs_type":"string"}},"additionalProperties":false},"PlatformEvent":{"type":"object","required":["id","type","created_at","api_version","project_id","request_id","client_request_id","actor","data"],"properties":{"id":{"$ref":"spec#/$defs/EventId"},"type":{"$ref":"spec#/$defs/EventType"},"created_at":{"$ref":"spec#/$defs/Timestamp"},"api_version":{"type":["string","object"],"enum":["v1"],"fjs_type":"string"},"project_id":{"type":["string","null","object"],"fjs_type":"string"},"request_id":{"type":["string","null","object"],"fjs_type":"string"},"client_request_id":{"type":["string","null","object"],"fjs_type":"string"},"actor":{"anyOf":[{"$ref":"spec#/$defs/Actor"},{"type":"null"}]},"data":{"type":"object","required":["object","previous_attributes"],"properties":{"object":{"type":"object","additionalProperties":true},"previous_attributes":{"type":"object","additionalProperties":true}},"additionalProperties":false}},"additionalProperties":false},"Timestamp":{"type":["string","object"],"format":"date-time","fjs_type":"string"},"Actor":{"type":"object","required":["type","id","name","user_id"],"properties":{"type":{"type":["string","object"],"enum":["api_key","session","system"],"fjs_type":"string"},"id":{"anyOf":[{"$ref":"spec#/$defs/CredentialId"},{"type":"null"}]},"name":{"type":["string","null","object"],"fjs_type":"string"},"user_id":{"anyOf":[{"$ref":"spec#/$defs/UserId"},{"type":"null"}]}},"additionalProperties":false},"CredentialId":{"type":["string","object"],"pattern":"^(key|ses)_[0-7][0-9a-hjkmnp-tv-z]{25}$","fjs_type":"string"},"UserId":{"type":["string","object"],"pattern":"^usr_[0-7][0-9a-hjkmnp-tv-z]{25}$","fjs_type":"string"}}}}}
 const validator = Validator.restoreFromState(validatorState)
 
 
@@ -28902,7 +29234,7 @@ return json + JSON_STR_END_OBJECT
   const serializer = Serializer.restoreFromState(serializerState)
 
   const Validator = require('fast-json-stringify/lib/validator')
-const validatorState = {"ajvOptions":{},"ajvSchemas":{"spec":{"$id":"spec","$defs":{"WebhookDeliveryList":{"type":"object","required":["data","pagination"],"properties":{"data":{"type":"array","items":{"$ref":"spec#/$defs/WebhookDelivery"}},"pagination":{"$ref":"spec#/$defs/Pagination"}},"additionalProperties":false},"WebhookDelivery":{"type":"object","required":["id","endpoint_id","event_id","event_type","status","attempts","next_attempt_at","request","created_at","updated_at"],"properties":{"id":{"$ref":"spec#/$defs/WebhookDeliveryId"},"endpoint_id":{"$ref":"spec#/$defs/WebhookEndpointId"},"event_id":{"$ref":"spec#/$defs/EventId"},"event_type":{"$ref":"spec#/$defs/EventType"},"status":{"$ref":"spec#/$defs/WebhookDeliveryStatus"},"attempts":{"type":"array","items":{"$ref":"spec#/$defs/WebhookAttempt"}},"next_attempt_at":{"type":["string","null","object"],"format":"date-time","fjs_type":"string"},"request":{"type":["object","null"],"required":["url","headers","body"],"properties":{"url":{"type":["string","object"],"fjs_type":"string"},"headers":{"type":"object","additionalProperties":{"type":["string","object"],"fjs_type":"string"}},"body":{"$ref":"spec#/$defs/PlatformEvent"}},"additionalProperties":false},"created_at":{"$ref":"spec#/$defs/Timestamp"},"updated_at":{"$ref":"spec#/$defs/Timestamp"}},"additionalProperties":false},"Pagination":{"type":"object","required":["page","limit","total","total_pages","next_cursor"],"properties":{"page":{"type":"integer","minimum":1},"limit":{"type":"integer","minimum":1},"total":{"type":"integer","minimum":0},"total_pages":{"type":"integer","minimum":0},"next_cursor":{"type":["string","null","object"],"fjs_type":"string"}},"additionalProperties":false},"WebhookDeliveryId":{"type":["string","object"],"pattern":"^whd_[0-7][0-9a-hjkmnp-tv-z]{25}$","fjs_type":"string"},"WebhookEndpointId":{"type":["string","object"],"pattern":"^whe_[0-7][0-9a-hjkmnp-tv-z]{25}$","fjs_type":"string"},"EventId":{"type":["string","object"],"pattern":"^evt_[0-7][0-9a-hjkmnp-tv-z]{25}$","fjs_type":"string"},"EventType":{"type":["string","object"],"enum":["sign_in.created","sign_in.ended","profile.updated","settings.updated","api_key.created","api_key.updated","api_key.rotated","api_key.revoked","user.created","user.updated","user.deleted","project.created","project.updated","project.archived","project.unarchived","project.deleted","project.restored","member.added","member.updated","member.removed","invitation.created","invitation.resent","invitation.revoked","invitation.declined","avatar.updated","avatar.deleted","file.created","file.updated","file.deleted","upload.created","upload.deleted","file_link.created","file_link.revoked","session.created","session.updated","session.deleted","message.updated","chat.completed","chat.failed","chat.canceled","knowledge_base.created","knowledge_base.updated","knowledge_base.deleted","document.created","document.updated","document.ready","document.failed","document.deleted","product.created","product.updated","price.created","price.updated","order.created","order.paid","order.canceled","order.refunded","refund.created","refund.updated","checkout.created","checkout.completed","checkout.expired","subscription.created","subscription.updated","subscription.canceled","webhook_endpoint.created","webhook_endpoint.updated","webhook_endpoint.deleted","webhook_endpoint.secret_rotated","webhook_endpoint.tested","webhook_endpoint.recovered","webhook_endpoint.disabled","webhook_delivery.redelivered"],"fjs_type":"string"},"WebhookDeliveryStatus":{"type":["string","object"],"enum":["pending","succeeded","failed"],"fjs_type":"string"},"WebhookAttempt":{"type":"object","required":["started_at","duration_ms","response_status","response_body","error"],"properties":{"started_at":{"$ref":"spec#/$defs/Timestamp"},"duration_ms":{"type":"integer","minimum":0},"response_status":{"type":["integer","null"]},"response_body":{"type":["string","null","object"],"fjs_type":"string"},"error":{"type":["string","null","object"],"fjs_type":"string"}},"additionalProperties":false},"PlatformEvent":{"type":"object","required":["id","type","created_at","api_version","project_id","request_id","client_request_id","actor","data"],"properties":{"id":{"$ref":"spec#/$defs/EventId"},"type":{"$ref":"spec#/$defs/EventType"},"created_at":{"$ref":"spec#/$defs/Timestamp"},"api_version":{"type":["string","object"],"enum":["v1"],"fjs_type":"string"},"project_id":{"type":["string","null","object"],"fjs_type":"string"},"request_id":{"type":["string","null","object"],"fjs_type":"string"},"client_request_id":{"type":["string","null","object"],"fjs_type":"string"},"actor":{"anyOf":[{"$ref":"spec#/$defs/Actor"},{"type":"null"}]},"data":{"type":"object","required":["object","previous_attributes"],"properties":{"object":{"type":"object","additionalProperties":true},"previous_attributes":{"type":"object","additionalProperties":true}},"additionalProperties":false}},"additionalProperties":false},"Timestamp":{"type":["string","object"],"format":"date-time","fjs_type":"string"},"Actor":{"type":"object","required":["type","id","name","user_id"],"properties":{"type":{"type":["string","object"],"enum":["api_key","session","system"],"fjs_type":"string"},"id":{"anyOf":[{"$ref":"spec#/$defs/CredentialId"},{"type":"null"}]},"name":{"type":["string","null","object"],"fjs_type":"string"},"user_id":{"anyOf":[{"$ref":"spec#/$defs/UserId"},{"type":"null"}]}},"additionalProperties":false},"CredentialId":{"type":["string","object"],"pattern":"^(key|ses)_[0-7][0-9a-hjkmnp-tv-z]{25}$","fjs_type":"string"},"UserId":{"type":["string","object"],"pattern":"^usr_[0-7][0-9a-hjkmnp-tv-z]{25}$","fjs_type":"string"}}}}}
+const validatorState = {"ajvOptions":{},"ajvSchemas":{"spec":{"$id":"spec","$defs":{"WebhookDeliveryList":{"type":"object","required":["data","pagination"],"properties":{"data":{"type":"array","items":{"$ref":"spec#/$defs/WebhookDelivery"}},"pagination":{"$ref":"spec#/$defs/Pagination"}},"additionalProperties":false},"WebhookDelivery":{"type":"object","required":["id","endpoint_id","event_id","event_type","status","attempts","next_attempt_at","request","created_at","updated_at"],"properties":{"id":{"$ref":"spec#/$defs/WebhookDeliveryId"},"endpoint_id":{"$ref":"spec#/$defs/WebhookEndpointId"},"event_id":{"$ref":"spec#/$defs/EventId"},"event_type":{"$ref":"spec#/$defs/EventType"},"status":{"$ref":"spec#/$defs/WebhookDeliveryStatus"},"attempts":{"type":"array","items":{"$ref":"spec#/$defs/WebhookAttempt"}},"next_attempt_at":{"type":["string","null","object"],"format":"date-time","fjs_type":"string"},"request":{"type":["object","null"],"required":["url","headers","body"],"properties":{"url":{"type":["string","object"],"fjs_type":"string"},"headers":{"type":"object","additionalProperties":{"type":["string","object"],"fjs_type":"string"}},"body":{"$ref":"spec#/$defs/PlatformEvent"}},"additionalProperties":false},"created_at":{"$ref":"spec#/$defs/Timestamp"},"updated_at":{"$ref":"spec#/$defs/Timestamp"}},"additionalProperties":false},"Pagination":{"type":"object","required":["page","limit","total","total_pages","next_cursor"],"properties":{"page":{"type":"integer","minimum":1},"limit":{"type":"integer","minimum":1},"total":{"type":"integer","minimum":0},"total_pages":{"type":"integer","minimum":0},"next_cursor":{"type":["string","null","object"],"fjs_type":"string"}},"additionalProperties":false},"WebhookDeliveryId":{"type":["string","object"],"pattern":"^whd_[0-7][0-9a-hjkmnp-tv-z]{25}$","fjs_type":"string"},"WebhookEndpointId":{"type":["string","object"],"pattern":"^whe_[0-7][0-9a-hjkmnp-tv-z]{25}$","fjs_type":"string"},"EventId":{"type":["string","object"],"pattern":"^evt_[0-7][0-9a-hjkmnp-tv-z]{25}$","fjs_type":"string"},"EventType":{"type":["string","object"],"enum":["sign_in.created","sign_in.ended","totp.enabled","totp.removed","profile.updated","settings.updated","api_key.created","api_key.updated","api_key.rotated","api_key.revoked","user.created","user.updated","user.deleted","project.created","project.updated","project.archived","project.unarchived","project.deleted","project.restored","member.added","member.updated","member.removed","invitation.created","invitation.resent","invitation.revoked","invitation.declined","avatar.updated","avatar.deleted","file.created","file.updated","file.deleted","upload.created","upload.deleted","file_link.created","file_link.revoked","session.created","session.updated","session.deleted","message.updated","chat.completed","chat.failed","chat.canceled","knowledge_base.created","knowledge_base.updated","knowledge_base.deleted","document.created","document.updated","document.ready","document.failed","document.deleted","product.created","product.updated","price.created","price.updated","order.created","order.paid","order.canceled","order.refunded","refund.created","refund.updated","checkout.created","checkout.completed","checkout.expired","subscription.created","subscription.updated","subscription.canceled","webhook_endpoint.created","webhook_endpoint.updated","webhook_endpoint.deleted","webhook_endpoint.secret_rotated","webhook_endpoint.tested","webhook_endpoint.recovered","webhook_endpoint.disabled","webhook_delivery.redelivered"],"fjs_type":"string"},"WebhookDeliveryStatus":{"type":["string","object"],"enum":["pending","succeeded","failed"],"fjs_type":"string"},"WebhookAttempt":{"type":"object","required":["started_at","duration_ms","response_status","response_body","error"],"properties":{"started_at":{"$ref":"spec#/$defs/Timestamp"},"duration_ms":{"type":"integer","minimum":0},"response_status":{"type":["integer","null"]},"response_body":{"type":["string","null","object"],"fjs_type":"string"},"error":{"type":["string","null","object"],"fjs_type":"string"}},"additionalProperties":false},"PlatformEvent":{"type":"object","required":["id","type","created_at","api_version","project_id","request_id","client_request_id","actor","data"],"properties":{"id":{"$ref":"spec#/$defs/EventId"},"type":{"$ref":"spec#/$defs/EventType"},"created_at":{"$ref":"spec#/$defs/Timestamp"},"api_version":{"type":["string","object"],"enum":["v1"],"fjs_type":"string"},"project_id":{"type":["string","null","object"],"fjs_type":"string"},"request_id":{"type":["string","null","object"],"fjs_type":"string"},"client_request_id":{"type":["string","null","object"],"fjs_type":"string"},"actor":{"anyOf":[{"$ref":"spec#/$defs/Actor"},{"type":"null"}]},"data":{"type":"object","required":["object","previous_attributes"],"properties":{"object":{"type":"object","additionalProperties":true},"previous_attributes":{"type":"object","additionalProperties":true}},"additionalProperties":false}},"additionalProperties":false},"Timestamp":{"type":["string","object"],"format":"date-time","fjs_type":"string"},"Actor":{"type":"object","required":["type","id","name","user_id"],"properties":{"type":{"type":["string","object"],"enum":["api_key","session","system"],"fjs_type":"string"},"id":{"anyOf":[{"$ref":"spec#/$defs/CredentialId"},{"type":"null"}]},"name":{"type":["string","null","object"],"fjs_type":"string"},"user_id":{"anyOf":[{"$ref":"spec#/$defs/UserId"},{"type":"null"}]}},"additionalProperties":false},"CredentialId":{"type":["string","object"],"pattern":"^(key|ses)_[0-7][0-9a-hjkmnp-tv-z]{25}$","fjs_type":"string"},"UserId":{"type":["string","object"],"pattern":"^usr_[0-7][0-9a-hjkmnp-tv-z]{25}$","fjs_type":"string"}}}}}
 const validator = Validator.restoreFromState(validatorState)
 
 

@@ -223,7 +223,7 @@ export interface paths {
         put?: never;
         /**
          * Change your password
-         * Sets your password and ends your other sessions. Needs a session, not an API key (403), and `current_password` (401 if it is wrong or missing) unless you have no password yet or signed in with a link in the last ten minutes.
+         * Sets your password and ends your other sessions. Needs a session, not an API key (403), and `current_password`, unless you signed in with a link in the last ten minutes (401).
          */
         post: operations["changePassword"];
         delete?: never;
@@ -246,6 +246,54 @@ export interface paths {
          * Sends a link to the new address. `POST /auth/confirmations` with its token changes the address. The old address gets an e-mail, too. Needs a session, and `current_password` as a change of the password does. The answer is the same if the new address has an account.
          */
         post: operations["requestEmailChange"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/user/totp": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get your second factor
+         * Returns whether a sign-in needs a code of your authenticator app.
+         */
+        get: operations["getTotp"];
+        put?: never;
+        /**
+         * Set up a second factor
+         * Returns a new secret for an authenticator app. Sign-ins need a code as soon as `POST /user/totp/confirm` has got the first one. Returns 403 if you signed in more than ten minutes ago (constraint `recent_sign_in`), and 409 if you have a second factor.
+         */
+        post: operations["startTotp"];
+        /**
+         * Remove your second factor
+         * Sign-ins need no code any more, and the recovery codes are deleted. Returns 403 if you signed in more than ten minutes ago (constraint `recent_sign_in`).
+         */
+        delete: operations["removeTotp"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/user/totp/confirm": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Confirm your second factor
+         * Turns the second factor on with the first code of the app, and returns ten recovery codes: each replaces a code of the app once. Your other sessions end. Returns 400 if the code is wrong, and 409 if there is nothing to confirm.
+         */
+        post: operations["confirmTotp"];
         delete?: never;
         options?: never;
         head?: never;
@@ -2630,6 +2678,90 @@ export interface webhooks {
                 content: {
                     /** One of your sessions ended: you signed out, or its refresh token was used twice. */
                     "application/json": SignInEndedEvent;
+                };
+            };
+            responses: {
+                /** The delivery succeeded. 410 disables the endpoint; any other status is a failure and is retried. */
+                "2XX": {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content?: never;
+                };
+            };
+        };
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "totp.enabled": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * totp.enabled
+         * You turned your second factor on. Requires the scope `user:read`.
+         */
+        post: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path?: never;
+                cookie?: never;
+            };
+            requestBody: {
+                content: {
+                    /** You turned your second factor on. */
+                    "application/json": TotpEnabledEvent;
+                };
+            };
+            responses: {
+                /** The delivery succeeded. 410 disables the endpoint; any other status is a failure and is retried. */
+                "2XX": {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content?: never;
+                };
+            };
+        };
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "totp.removed": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * totp.removed
+         * You removed your second factor. Requires the scope `user:read`.
+         */
+        post: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path?: never;
+                cookie?: never;
+            };
+            requestBody: {
+                content: {
+                    /** You removed your second factor. */
+                    "application/json": TotpRemovedEvent;
                 };
             };
             responses: {
@@ -5641,6 +5773,11 @@ export interface components {
          * @example plat_once_b0r3aXlqcW1vZ0J2ZmU1d1kyNHVtQ3pEa0pXcVhUbHc
          */
         OneTimeToken: OneTimeToken;
+        /**
+         * A code of the authenticator app, or a recovery code, for a user who has a second factor. It works once. Without it the answer is 401 with the reason `second_factor`, and nothing is used up.
+         * @example 123456
+         */
+        SecondFactorCode: SecondFactorCode;
         /** The token of a link that was sent by e-mail. */
         MailedToken: MailedToken;
         /**
@@ -5653,6 +5790,12 @@ export interface components {
          * @example usr_01jd6y8m5qe8btc4y5w1r0n3fz
          */
         UserId: UserId;
+        /**
+         * A way to sign in.
+         * @example password
+         * @enum {string}
+         */
+        SignInMethod: SignInMethod;
         /**
          * Format: date-time
          * A date and time in UTC with milliseconds (RFC 3339).
@@ -5693,6 +5836,14 @@ export interface components {
         PasswordChange: PasswordChange;
         /** A new email address. */
         EmailChange: EmailChange;
+        /** The second factor of a user. */
+        Totp: Totp;
+        /** What an authenticator app needs. */
+        TotpSecret: TotpSecret;
+        /** The first code of an authenticator app. */
+        TotpConfirmation: TotpConfirmation;
+        /** Codes that replace a code of the authenticator app. */
+        RecoveryCodes: RecoveryCodes;
         /**
          * A BCP 47 language tag such as `en` or `pt-BR`.
          * @example en
@@ -6600,6 +6751,12 @@ export interface components {
         SignInCreatedEvent: SignInCreatedEvent;
         /** One of your sessions ended: you signed out, or its refresh token was used twice. */
         SignInEndedEvent: SignInEndedEvent;
+        /** The previous values of the changed fields. Empty unless the event reports an update. */
+        TotpBefore: TotpBefore;
+        /** You turned your second factor on. */
+        TotpEnabledEvent: TotpEnabledEvent;
+        /** You removed your second factor. */
+        TotpRemovedEvent: TotpRemovedEvent;
         /** The previous values of the changed fields. Empty unless the event reports an update. */
         ProfileBefore: ProfileBefore;
         /** Your profile was updated. */
@@ -7977,6 +8134,142 @@ export interface operations {
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
             406: components["responses"]["NotAcceptable"];
+            413: components["responses"]["PayloadTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["ServerError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    getTotp: {
+        parameters: {
+            query?: never;
+            header?: GetTotpHeaders;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** Your second factor. */
+            200: {
+                headers: {
+                    "X-Request-ID": components["headers"]["RequestID"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                    ETag: components["headers"]["ETag"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /** The second factor of a user. */
+                    "application/json": Totp;
+                };
+            };
+            304: components["responses"]["NotModified"];
+            400: components["responses"]["InvalidRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            406: components["responses"]["NotAcceptable"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["ServerError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    startTotp: {
+        parameters: {
+            query?: never;
+            header?: StartTotpHeaders;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** The secret. It is shown only once. */
+            200: {
+                headers: {
+                    "X-Request-ID": components["headers"]["RequestID"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /** What an authenticator app needs. */
+                    "application/json": TotpSecret;
+                };
+            };
+            400: components["responses"]["InvalidRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            406: components["responses"]["NotAcceptable"];
+            409: components["responses"]["Conflict"];
+            413: components["responses"]["PayloadTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["ServerError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    removeTotp: {
+        parameters: {
+            query?: never;
+            header?: RemoveTotpHeaders;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** The second factor was removed. */
+            204: {
+                headers: {
+                    "X-Request-ID": components["headers"]["RequestID"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["InvalidRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            412: components["responses"]["PreconditionFailed"];
+            413: components["responses"]["PayloadTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["ServerError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    confirmTotp: {
+        parameters: {
+            query?: never;
+            header?: ConfirmTotpHeaders;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /** The first code of an authenticator app. */
+                "application/json": TotpConfirmation;
+            };
+        };
+        responses: {
+            /** The recovery codes. They are shown only once. */
+            200: {
+                headers: {
+                    "X-Request-ID": components["headers"]["RequestID"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /** Codes that replace a code of the authenticator app. */
+                    "application/json": RecoveryCodes;
+                };
+            };
+            400: components["responses"]["InvalidRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            406: components["responses"]["NotAcceptable"];
+            409: components["responses"]["Conflict"];
             413: components["responses"]["PayloadTooLarge"];
             415: components["responses"]["UnsupportedMediaType"];
             429: components["responses"]["RateLimited"];
@@ -13657,7 +13950,7 @@ export interface ErrorResponse {
              * The reason why the API key or token was rejected. Only with status 401.
              * @enum {string}
              */
-            reason?: "missing" | "malformed" | "unknown" | "expired" | "revoked" | "disabled" | "credentials" | "reused";
+            reason?: "missing" | "malformed" | "unknown" | "expired" | "revoked" | "disabled" | "credentials" | "second_factor" | "reused";
             /** The ID of the request, as in the `X-Request-ID` header. Quote it in problem reports. */
             request_id: string;
             /** All problems of an invalid request. */
@@ -13670,10 +13963,17 @@ export interface ErrorResponse {
  * @example plat_once_b0r3aXlqcW1vZ0J2ZmU1d1kyNHVtQ3pEa0pXcVhUbHc
  */
 export type OneTimeToken = string;
+/**
+ * A code of the authenticator app, or a recovery code, for a user who has a second factor. It works once. Without it the answer is 401 with the reason `second_factor`, and nothing is used up.
+ * @example 123456
+ */
+export type SecondFactorCode = string;
 /** The token of a link that was sent by e-mail. */
 export interface MailedToken {
     /** A token that was sent by e-mail. It works once. */
     token: OneTimeToken;
+    /** A code of the authenticator app, or a recovery code, for a user who has a second factor. It works once. Without it the answer is 401 with the reason `second_factor`, and nothing is used up. */
+    code?: SecondFactorCode;
 }
 /**
  * The ID of a session of a user who has signed in. It starts with `ses_`.
@@ -13685,6 +13985,12 @@ export type SignInSessionId = string;
  * @example usr_01jd6y8m5qe8btc4y5w1r0n3fz
  */
 export type UserId = string;
+/**
+ * A way to sign in.
+ * @example password
+ * @enum {string}
+ */
+export type SignInMethod = "password" | "link" | "totp" | "recovery_code";
 /**
  * Format: date-time
  * A date and time in UTC with milliseconds (RFC 3339).
@@ -13708,7 +14014,7 @@ export interface SessionTokens {
      *       "password"
      *     ]
      */
-    methods: ("password" | "link")[];
+    methods: SignInMethod[];
     /**
      * The IP address of the last request. `null` if it is not known.
      * @example 203.0.113.7
@@ -13765,6 +14071,8 @@ export interface PasswordSignIn {
      * @example correct horse battery staple
      */
     password: string;
+    /** A code of the authenticator app, or a recovery code, for a user who has a second factor. It works once. Without it the answer is 401 with the reason `second_factor`, and nothing is used up. */
+    code?: SecondFactorCode;
 }
 /** A sign-in with the token of a link that was sent by e-mail. */
 export interface LinkSignIn {
@@ -13775,6 +14083,8 @@ export interface LinkSignIn {
     method: "link";
     /** A token that was sent by e-mail. It works once. */
     token: OneTimeToken;
+    /** A code of the authenticator app, or a recovery code, for a user who has a second factor. It works once. Without it the answer is 401 with the reason `second_factor`, and nothing is used up. */
+    code?: SecondFactorCode;
 }
 /** How to sign in. `method` chooses the other fields. */
 export type SignIn = PasswordSignIn | LinkSignIn;
@@ -13795,7 +14105,7 @@ export interface SignInSession {
      *       "password"
      *     ]
      */
-    methods: ("password" | "link")[];
+    methods: SignInMethod[];
     /**
      * The IP address of the last request. `null` if it is not known.
      * @example 203.0.113.7
@@ -13831,6 +14141,8 @@ export interface PasswordReset {
     token: OneTimeToken;
     /** A password. Any characters; no common password (400 with the constraint `common_password`). It is compared in Unicode NFC. */
     password: Password;
+    /** A code of the authenticator app, or a recovery code, for a user who has a second factor. It works once. Without it the answer is 401 with the reason `second_factor`, and nothing is used up. */
+    code?: SecondFactorCode;
 }
 /** The position of a page in the whole list. */
 export interface Pagination {
@@ -13889,6 +14201,58 @@ export interface EmailChange {
     email: Email;
     /** Your present password. */
     current_password?: CurrentPassword;
+}
+/** The second factor of a user. */
+export interface Totp {
+    /**
+     * Whether a sign-in needs a code.
+     * @example true
+     */
+    enabled: boolean;
+    /**
+     * Format: date-time
+     * When it was turned on. `null` if it is off.
+     * @example 2026-11-21T09:30:00.000Z
+     */
+    enabled_at: string | null;
+    /**
+     * Format: int32
+     * How many recovery codes were not used yet.
+     * @example 10
+     */
+    recovery_codes_left: number;
+}
+/** What an authenticator app needs. */
+export interface TotpSecret {
+    /**
+     * The secret in base32: 160 bits, SHA-1, six digits, 30 seconds (RFC 6238).
+     * @example JBSWY3DPEHPK3PXPJBSWY3DPEHPK3PXP
+     */
+    secret: string;
+    /**
+     * The same as a URI, to be shown as a QR code.
+     * @example otpauth://totp/Platform:ada%40example.com?issuer=Platform&secret=JBSWY3DPEHPK3PXP
+     */
+    uri: string;
+}
+/** The first code of an authenticator app. */
+export interface TotpConfirmation {
+    /**
+     * The code that the app shows.
+     * @example 123456
+     */
+    code: string;
+}
+/** Codes that replace a code of the authenticator app. */
+export interface RecoveryCodes {
+    /**
+     * Ten codes. Each works once.
+     * @example [
+     *       "7k2mq-x9fd3",
+     *       "p4tz8-w1c6n"
+     *     ]
+     */
+    recovery_codes: string[];
 }
 /**
  * A BCP 47 language tag such as `en` or `pt-BR`.
@@ -16948,7 +17312,7 @@ export interface ConfirmationForm {
  * @example project.created
  * @enum {string}
  */
-export type EventSelector = "*" | "sign_in.*" | "profile.*" | "settings.*" | "api_key.*" | "user.*" | "project.*" | "member.*" | "invitation.*" | "avatar.*" | "file.*" | "upload.*" | "file_link.*" | "session.*" | "message.*" | "chat.*" | "knowledge_base.*" | "document.*" | "product.*" | "price.*" | "order.*" | "refund.*" | "checkout.*" | "subscription.*" | "webhook_endpoint.*" | "webhook_delivery.*" | "sign_in.created" | "sign_in.ended" | "profile.updated" | "settings.updated" | "api_key.created" | "api_key.updated" | "api_key.rotated" | "api_key.revoked" | "user.created" | "user.updated" | "user.deleted" | "project.created" | "project.updated" | "project.archived" | "project.unarchived" | "project.deleted" | "project.restored" | "member.added" | "member.updated" | "member.removed" | "invitation.created" | "invitation.resent" | "invitation.revoked" | "invitation.declined" | "avatar.updated" | "avatar.deleted" | "file.created" | "file.updated" | "file.deleted" | "upload.created" | "upload.deleted" | "file_link.created" | "file_link.revoked" | "session.created" | "session.updated" | "session.deleted" | "message.updated" | "chat.completed" | "chat.failed" | "chat.canceled" | "knowledge_base.created" | "knowledge_base.updated" | "knowledge_base.deleted" | "document.created" | "document.updated" | "document.ready" | "document.failed" | "document.deleted" | "product.created" | "product.updated" | "price.created" | "price.updated" | "order.created" | "order.paid" | "order.canceled" | "order.refunded" | "refund.created" | "refund.updated" | "checkout.created" | "checkout.completed" | "checkout.expired" | "subscription.created" | "subscription.updated" | "subscription.canceled" | "webhook_endpoint.created" | "webhook_endpoint.updated" | "webhook_endpoint.deleted" | "webhook_endpoint.secret_rotated" | "webhook_endpoint.tested" | "webhook_endpoint.recovered" | "webhook_endpoint.disabled" | "webhook_delivery.redelivered";
+export type EventSelector = "*" | "sign_in.*" | "totp.*" | "profile.*" | "settings.*" | "api_key.*" | "user.*" | "project.*" | "member.*" | "invitation.*" | "avatar.*" | "file.*" | "upload.*" | "file_link.*" | "session.*" | "message.*" | "chat.*" | "knowledge_base.*" | "document.*" | "product.*" | "price.*" | "order.*" | "refund.*" | "checkout.*" | "subscription.*" | "webhook_endpoint.*" | "webhook_delivery.*" | "sign_in.created" | "sign_in.ended" | "totp.enabled" | "totp.removed" | "profile.updated" | "settings.updated" | "api_key.created" | "api_key.updated" | "api_key.rotated" | "api_key.revoked" | "user.created" | "user.updated" | "user.deleted" | "project.created" | "project.updated" | "project.archived" | "project.unarchived" | "project.deleted" | "project.restored" | "member.added" | "member.updated" | "member.removed" | "invitation.created" | "invitation.resent" | "invitation.revoked" | "invitation.declined" | "avatar.updated" | "avatar.deleted" | "file.created" | "file.updated" | "file.deleted" | "upload.created" | "upload.deleted" | "file_link.created" | "file_link.revoked" | "session.created" | "session.updated" | "session.deleted" | "message.updated" | "chat.completed" | "chat.failed" | "chat.canceled" | "knowledge_base.created" | "knowledge_base.updated" | "knowledge_base.deleted" | "document.created" | "document.updated" | "document.ready" | "document.failed" | "document.deleted" | "product.created" | "product.updated" | "price.created" | "price.updated" | "order.created" | "order.paid" | "order.canceled" | "order.refunded" | "refund.created" | "refund.updated" | "checkout.created" | "checkout.completed" | "checkout.expired" | "subscription.created" | "subscription.updated" | "subscription.canceled" | "webhook_endpoint.created" | "webhook_endpoint.updated" | "webhook_endpoint.deleted" | "webhook_endpoint.secret_rotated" | "webhook_endpoint.tested" | "webhook_endpoint.recovered" | "webhook_endpoint.disabled" | "webhook_delivery.redelivered";
 /**
  * The ID of an event. It starts with `evt_`.
  * @example evt_01jd6y8m5qe8btc4y5w1r0n3fz
@@ -16959,7 +17323,7 @@ export type EventId = string;
  * @example member.updated
  * @enum {string}
  */
-export type EventType = "sign_in.created" | "sign_in.ended" | "profile.updated" | "settings.updated" | "api_key.created" | "api_key.updated" | "api_key.rotated" | "api_key.revoked" | "user.created" | "user.updated" | "user.deleted" | "project.created" | "project.updated" | "project.archived" | "project.unarchived" | "project.deleted" | "project.restored" | "member.added" | "member.updated" | "member.removed" | "invitation.created" | "invitation.resent" | "invitation.revoked" | "invitation.declined" | "avatar.updated" | "avatar.deleted" | "file.created" | "file.updated" | "file.deleted" | "upload.created" | "upload.deleted" | "file_link.created" | "file_link.revoked" | "session.created" | "session.updated" | "session.deleted" | "message.updated" | "chat.completed" | "chat.failed" | "chat.canceled" | "knowledge_base.created" | "knowledge_base.updated" | "knowledge_base.deleted" | "document.created" | "document.updated" | "document.ready" | "document.failed" | "document.deleted" | "product.created" | "product.updated" | "price.created" | "price.updated" | "order.created" | "order.paid" | "order.canceled" | "order.refunded" | "refund.created" | "refund.updated" | "checkout.created" | "checkout.completed" | "checkout.expired" | "subscription.created" | "subscription.updated" | "subscription.canceled" | "webhook_endpoint.created" | "webhook_endpoint.updated" | "webhook_endpoint.deleted" | "webhook_endpoint.secret_rotated" | "webhook_endpoint.tested" | "webhook_endpoint.recovered" | "webhook_endpoint.disabled" | "webhook_delivery.redelivered";
+export type EventType = "sign_in.created" | "sign_in.ended" | "totp.enabled" | "totp.removed" | "profile.updated" | "settings.updated" | "api_key.created" | "api_key.updated" | "api_key.rotated" | "api_key.revoked" | "user.created" | "user.updated" | "user.deleted" | "project.created" | "project.updated" | "project.archived" | "project.unarchived" | "project.deleted" | "project.restored" | "member.added" | "member.updated" | "member.removed" | "invitation.created" | "invitation.resent" | "invitation.revoked" | "invitation.declined" | "avatar.updated" | "avatar.deleted" | "file.created" | "file.updated" | "file.deleted" | "upload.created" | "upload.deleted" | "file_link.created" | "file_link.revoked" | "session.created" | "session.updated" | "session.deleted" | "message.updated" | "chat.completed" | "chat.failed" | "chat.canceled" | "knowledge_base.created" | "knowledge_base.updated" | "knowledge_base.deleted" | "document.created" | "document.updated" | "document.ready" | "document.failed" | "document.deleted" | "product.created" | "product.updated" | "price.created" | "price.updated" | "order.created" | "order.paid" | "order.canceled" | "order.refunded" | "refund.created" | "refund.updated" | "checkout.created" | "checkout.completed" | "checkout.expired" | "subscription.created" | "subscription.updated" | "subscription.canceled" | "webhook_endpoint.created" | "webhook_endpoint.updated" | "webhook_endpoint.deleted" | "webhook_endpoint.secret_rotated" | "webhook_endpoint.tested" | "webhook_endpoint.recovered" | "webhook_endpoint.disabled" | "webhook_delivery.redelivered";
 /** Who caused an event, as it was then: an API key of a user, the session of a user who has signed in, or the platform itself. The platform renews subscriptions, deletes what expired, and records payments on the payment page. */
 export interface Actor {
     /**
@@ -16979,7 +17343,7 @@ export interface Actor {
     user_id: UserId | null;
 }
 /** Something that happened. `data` depends on `type`; see the webhooks of this document. */
-export type PlatformEvent = SignInCreatedEvent | SignInEndedEvent | ProfileUpdatedEvent | SettingsUpdatedEvent | ApiKeyCreatedEvent | ApiKeyUpdatedEvent | ApiKeyRotatedEvent | ApiKeyRevokedEvent | UserCreatedEvent | UserUpdatedEvent | UserDeletedEvent | ProjectCreatedEvent | ProjectUpdatedEvent | ProjectArchivedEvent | ProjectUnarchivedEvent | ProjectDeletedEvent | ProjectRestoredEvent | MemberAddedEvent | MemberUpdatedEvent | MemberRemovedEvent | InvitationCreatedEvent | InvitationResentEvent | InvitationRevokedEvent | InvitationDeclinedEvent | AvatarUpdatedEvent | AvatarDeletedEvent | FileCreatedEvent | FileUpdatedEvent | FileDeletedEvent | UploadCreatedEvent | UploadDeletedEvent | FileLinkCreatedEvent | FileLinkRevokedEvent | SessionCreatedEvent | SessionUpdatedEvent | SessionDeletedEvent | MessageUpdatedEvent | ChatCompletedEvent | ChatFailedEvent | ChatCanceledEvent | KnowledgeBaseCreatedEvent | KnowledgeBaseUpdatedEvent | KnowledgeBaseDeletedEvent | DocumentCreatedEvent | DocumentUpdatedEvent | DocumentReadyEvent | DocumentFailedEvent | DocumentDeletedEvent | ProductCreatedEvent | ProductUpdatedEvent | PriceCreatedEvent | PriceUpdatedEvent | OrderCreatedEvent | OrderPaidEvent | OrderCanceledEvent | OrderRefundedEvent | RefundCreatedEvent | RefundUpdatedEvent | CheckoutCreatedEvent | CheckoutCompletedEvent | CheckoutExpiredEvent | SubscriptionCreatedEvent | SubscriptionUpdatedEvent | SubscriptionCanceledEvent | WebhookEndpointCreatedEvent | WebhookEndpointUpdatedEvent | WebhookEndpointDeletedEvent | WebhookEndpointSecretRotatedEvent | WebhookEndpointTestedEvent | WebhookEndpointRecoveredEvent | WebhookEndpointDisabledEvent | WebhookDeliveryRedeliveredEvent;
+export type PlatformEvent = SignInCreatedEvent | SignInEndedEvent | TotpEnabledEvent | TotpRemovedEvent | ProfileUpdatedEvent | SettingsUpdatedEvent | ApiKeyCreatedEvent | ApiKeyUpdatedEvent | ApiKeyRotatedEvent | ApiKeyRevokedEvent | UserCreatedEvent | UserUpdatedEvent | UserDeletedEvent | ProjectCreatedEvent | ProjectUpdatedEvent | ProjectArchivedEvent | ProjectUnarchivedEvent | ProjectDeletedEvent | ProjectRestoredEvent | MemberAddedEvent | MemberUpdatedEvent | MemberRemovedEvent | InvitationCreatedEvent | InvitationResentEvent | InvitationRevokedEvent | InvitationDeclinedEvent | AvatarUpdatedEvent | AvatarDeletedEvent | FileCreatedEvent | FileUpdatedEvent | FileDeletedEvent | UploadCreatedEvent | UploadDeletedEvent | FileLinkCreatedEvent | FileLinkRevokedEvent | SessionCreatedEvent | SessionUpdatedEvent | SessionDeletedEvent | MessageUpdatedEvent | ChatCompletedEvent | ChatFailedEvent | ChatCanceledEvent | KnowledgeBaseCreatedEvent | KnowledgeBaseUpdatedEvent | KnowledgeBaseDeletedEvent | DocumentCreatedEvent | DocumentUpdatedEvent | DocumentReadyEvent | DocumentFailedEvent | DocumentDeletedEvent | ProductCreatedEvent | ProductUpdatedEvent | PriceCreatedEvent | PriceUpdatedEvent | OrderCreatedEvent | OrderPaidEvent | OrderCanceledEvent | OrderRefundedEvent | RefundCreatedEvent | RefundUpdatedEvent | CheckoutCreatedEvent | CheckoutCompletedEvent | CheckoutExpiredEvent | SubscriptionCreatedEvent | SubscriptionUpdatedEvent | SubscriptionCanceledEvent | WebhookEndpointCreatedEvent | WebhookEndpointUpdatedEvent | WebhookEndpointDeletedEvent | WebhookEndpointSecretRotatedEvent | WebhookEndpointTestedEvent | WebhookEndpointRecoveredEvent | WebhookEndpointDisabledEvent | WebhookDeliveryRedeliveredEvent;
 /** A page of the event log. */
 export interface PlatformEventList {
     /** The events, oldest first. */
@@ -17322,7 +17686,7 @@ export interface SignInSessionBefore {
      *       "password"
      *     ]
      */
-    methods?: ("password" | "link")[];
+    methods?: SignInMethod[];
     /**
      * The IP address of the last request. `null` if it is not known.
      * @example 203.0.113.7
@@ -17427,6 +17791,108 @@ export interface SignInEndedEvent {
         object: SignInSession;
         /** The previous values of the changed fields. Empty unless the event reports an update. */
         previous_attributes: SignInSessionBefore;
+    };
+}
+/** The previous values of the changed fields. Empty unless the event reports an update. */
+export interface TotpBefore {
+    /**
+     * Whether a sign-in needs a code.
+     * @example true
+     */
+    enabled?: boolean;
+    /**
+     * Format: date-time
+     * When it was turned on. `null` if it is off.
+     * @example 2026-11-21T09:30:00.000Z
+     */
+    enabled_at?: string | null;
+    /**
+     * Format: int32
+     * How many recovery codes were not used yet.
+     * @example 10
+     */
+    recovery_codes_left?: number;
+}
+/** You turned your second factor on. */
+export interface TotpEnabledEvent {
+    /** The id of the event. Also the `webhook-id` of its deliveries. */
+    id: EventId;
+    /**
+     * The type of the event.
+     * @constant
+     */
+    type: "totp.enabled";
+    /** When the event happened. */
+    created_at: Timestamp;
+    /**
+     * The API version that defines the format of `data`.
+     * @enum {string}
+     */
+    api_version: "v1";
+    /**
+     * The project in which the event happened. `null` outside projects.
+     * @example prj_01jd6y8m5qe8btc4y5w1r0n3fz
+     */
+    project_id: string | null;
+    /**
+     * The ID that the server gave the request that caused the event, as in its log. `null` for automatic events. Older events have the client's `X-Request-ID`, if it sent one.
+     * @example req_1c8f0a5e7b7d4c0fb0a2c9a1e6f4d3b2
+     */
+    request_id: string | null;
+    /**
+     * The `X-Request-ID` that the client sent with the request. Clients choose it, so it proves nothing. `null` without one.
+     * @example null
+     */
+    client_request_id: string | null;
+    /** Who caused the event. `null` for events that are older than this field. */
+    actor: Actor | null;
+    /** The resource that the event is about. */
+    data: {
+        /** The resource after the change. */
+        object: Totp;
+        /** The previous values of the changed fields. Empty unless the event reports an update. */
+        previous_attributes: TotpBefore;
+    };
+}
+/** You removed your second factor. */
+export interface TotpRemovedEvent {
+    /** The id of the event. Also the `webhook-id` of its deliveries. */
+    id: EventId;
+    /**
+     * The type of the event.
+     * @constant
+     */
+    type: "totp.removed";
+    /** When the event happened. */
+    created_at: Timestamp;
+    /**
+     * The API version that defines the format of `data`.
+     * @enum {string}
+     */
+    api_version: "v1";
+    /**
+     * The project in which the event happened. `null` outside projects.
+     * @example prj_01jd6y8m5qe8btc4y5w1r0n3fz
+     */
+    project_id: string | null;
+    /**
+     * The ID that the server gave the request that caused the event, as in its log. `null` for automatic events. Older events have the client's `X-Request-ID`, if it sent one.
+     * @example req_1c8f0a5e7b7d4c0fb0a2c9a1e6f4d3b2
+     */
+    request_id: string | null;
+    /**
+     * The `X-Request-ID` that the client sent with the request. Clients choose it, so it proves nothing. `null` without one.
+     * @example null
+     */
+    client_request_id: string | null;
+    /** Who caused the event. `null` for events that are older than this field. */
+    actor: Actor | null;
+    /** The resource that the event is about. */
+    data: {
+        /** The resource after the change. */
+        object: Totp;
+        /** The previous values of the changed fields. Empty unless the event reports an update. */
+        previous_attributes: TotpBefore;
     };
 }
 /** The previous values of the changed fields. Empty unless the event reports an update. */
@@ -21440,6 +21906,22 @@ export interface ChangePasswordHeaders {
     "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
 }
 export interface RequestEmailChangeHeaders {
+    /** A unique key that makes the request safe to retry. A successful response is stored for 24 hours per user, method and path. A retry with the same key and body returns the stored response with `Idempotent-Replayed: true`. Returns 409 while the first request is still in progress, and 422 if the body differs. */
+    "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+}
+export interface GetTotpHeaders {
+    /** The `ETag` of the version that you already have. Returns 304 without a body if the resource has not changed. */
+    "If-None-Match"?: components["parameters"]["IfNoneMatch"];
+}
+export interface StartTotpHeaders {
+    /** A unique key that makes the request safe to retry. A successful response is stored for 24 hours per user, method and path. A retry with the same key and body returns the stored response with `Idempotent-Replayed: true`. Returns 409 while the first request is still in progress, and 422 if the body differs. */
+    "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+}
+export interface RemoveTotpHeaders {
+    /** The `ETag` of the version that you want to change, or `*`. Returns 412 if the resource has changed since. */
+    "If-Match"?: components["parameters"]["IfMatch"];
+}
+export interface ConfirmTotpHeaders {
     /** A unique key that makes the request safe to retry. A successful response is stored for 24 hours per user, method and path. A retry with the same key and body returns the stored response with `Idempotent-Replayed: true`. Returns 409 while the first request is still in progress, and 422 if the body differs. */
     "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
 }

@@ -16410,7 +16410,7 @@ validate_queryListSubscriptions.evaluated = {"props":true,"dynamicProps":false,"
 
 exports.queryListEvents = validate_queryListEvents;
 const schema_queryListEvents = {"type":"object","additionalProperties":false,"properties":{"cursor":{"type":"string","minLength":1,"maxLength":100},"order":{"type":"string","enum":["asc","desc"],"default":"asc"},"limit":{"type":"integer","minimum":1,"maximum":100,"default":20},"type":{"type":"array","maxItems":100,"items":{"$ref":"spec:EventSelector"}},"project_id":{"$ref":"spec:ProjectId"}},"required":[],"$id":"queryListEvents"};
-const schema_spec_EventSelector = {"type":"string","enum":["*","sign_in.*","profile.*","settings.*","api_key.*","user.*","project.*","member.*","invitation.*","avatar.*","file.*","upload.*","file_link.*","session.*","message.*","chat.*","knowledge_base.*","document.*","product.*","price.*","order.*","refund.*","checkout.*","subscription.*","webhook_endpoint.*","webhook_delivery.*","sign_in.created","sign_in.ended","profile.updated","settings.updated","api_key.created","api_key.updated","api_key.rotated","api_key.revoked","user.created","user.updated","user.deleted","project.created","project.updated","project.archived","project.unarchived","project.deleted","project.restored","member.added","member.updated","member.removed","invitation.created","invitation.resent","invitation.revoked","invitation.declined","avatar.updated","avatar.deleted","file.created","file.updated","file.deleted","upload.created","upload.deleted","file_link.created","file_link.revoked","session.created","session.updated","session.deleted","message.updated","chat.completed","chat.failed","chat.canceled","knowledge_base.created","knowledge_base.updated","knowledge_base.deleted","document.created","document.updated","document.ready","document.failed","document.deleted","product.created","product.updated","price.created","price.updated","order.created","order.paid","order.canceled","order.refunded","refund.created","refund.updated","checkout.created","checkout.completed","checkout.expired","subscription.created","subscription.updated","subscription.canceled","webhook_endpoint.created","webhook_endpoint.updated","webhook_endpoint.deleted","webhook_endpoint.secret_rotated","webhook_endpoint.tested","webhook_endpoint.recovered","webhook_endpoint.disabled","webhook_delivery.redelivered"],"$id":"spec:EventSelector"};
+const schema_spec_EventSelector = {"type":"string","enum":["*","sign_in.*","totp.*","profile.*","settings.*","api_key.*","user.*","project.*","member.*","invitation.*","avatar.*","file.*","upload.*","file_link.*","session.*","message.*","chat.*","knowledge_base.*","document.*","product.*","price.*","order.*","refund.*","checkout.*","subscription.*","webhook_endpoint.*","webhook_delivery.*","sign_in.created","sign_in.ended","totp.enabled","totp.removed","profile.updated","settings.updated","api_key.created","api_key.updated","api_key.rotated","api_key.revoked","user.created","user.updated","user.deleted","project.created","project.updated","project.archived","project.unarchived","project.deleted","project.restored","member.added","member.updated","member.removed","invitation.created","invitation.resent","invitation.revoked","invitation.declined","avatar.updated","avatar.deleted","file.created","file.updated","file.deleted","upload.created","upload.deleted","file_link.created","file_link.revoked","session.created","session.updated","session.deleted","message.updated","chat.completed","chat.failed","chat.canceled","knowledge_base.created","knowledge_base.updated","knowledge_base.deleted","document.created","document.updated","document.ready","document.failed","document.deleted","product.created","product.updated","price.created","price.updated","order.created","order.paid","order.canceled","order.refunded","refund.created","refund.updated","checkout.created","checkout.completed","checkout.expired","subscription.created","subscription.updated","subscription.canceled","webhook_endpoint.created","webhook_endpoint.updated","webhook_endpoint.deleted","webhook_endpoint.secret_rotated","webhook_endpoint.tested","webhook_endpoint.recovered","webhook_endpoint.disabled","webhook_delivery.redelivered"],"$id":"spec:EventSelector"};
 
 function validate_spec_EventSelector(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
 /*# sourceURL="spec:EventSelector" */;
@@ -16458,7 +16458,7 @@ parentData[parentDataProperty] = coerced0;
 }
 }
 }
-if(!((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((data === "*") || (data === "sign_in.*")) || (data === "profile.*")) || (data === "settings.*")) || (data === "api_key.*")) || (data === "user.*")) || (data === "project.*")) || (data === "member.*")) || (data === "invitation.*")) || (data === "avatar.*")) || (data === "file.*")) || (data === "upload.*")) || (data === "file_link.*")) || (data === "session.*")) || (data === "message.*")) || (data === "chat.*")) || (data === "knowledge_base.*")) || (data === "document.*")) || (data === "product.*")) || (data === "price.*")) || (data === "order.*")) || (data === "refund.*")) || (data === "checkout.*")) || (data === "subscription.*")) || (data === "webhook_endpoint.*")) || (data === "webhook_delivery.*")) || (data === "sign_in.created")) || (data === "sign_in.ended")) || (data === "profile.updated")) || (data === "settings.updated")) || (data === "api_key.created")) || (data === "api_key.updated")) || (data === "api_key.rotated")) || (data === "api_key.revoked")) || (data === "user.created")) || (data === "user.updated")) || (data === "user.deleted")) || (data === "project.created")) || (data === "project.updated")) || (data === "project.archived")) || (data === "project.unarchived")) || (data === "project.deleted")) || (data === "project.restored")) || (data === "member.added")) || (data === "member.updated")) || (data === "member.removed")) || (data === "invitation.created")) || (data === "invitation.resent")) || (data === "invitation.revoked")) || (data === "invitation.declined")) || (data === "avatar.updated")) || (data === "avatar.deleted")) || (data === "file.created")) || (data === "file.updated")) || (data === "file.deleted")) || (data === "upload.created")) || (data === "upload.deleted")) || (data === "file_link.created")) || (data === "file_link.revoked")) || (data === "session.created")) || (data === "session.updated")) || (data === "session.deleted")) || (data === "message.updated")) || (data === "chat.completed")) || (data === "chat.failed")) || (data === "chat.canceled")) || (data === "knowledge_base.created")) || (data === "knowledge_base.updated")) || (data === "knowledge_base.deleted")) || (data === "document.created")) || (data === "document.updated")) || (data === "document.ready")) || (data === "document.failed")) || (data === "document.deleted")) || (data === "product.created")) || (data === "product.updated")) || (data === "price.created")) || (data === "price.updated")) || (data === "order.created")) || (data === "order.paid")) || (data === "order.canceled")) || (data === "order.refunded")) || (data === "refund.created")) || (data === "refund.updated")) || (data === "checkout.created")) || (data === "checkout.completed")) || (data === "checkout.expired")) || (data === "subscription.created")) || (data === "subscription.updated")) || (data === "subscription.canceled")) || (data === "webhook_endpoint.created")) || (data === "webhook_endpoint.updated")) || (data === "webhook_endpoint.deleted")) || (data === "webhook_endpoint.secret_rotated")) || (data === "webhook_endpoint.tested")) || (data === "webhook_endpoint.recovered")) || (data === "webhook_endpoint.disabled")) || (data === "webhook_delivery.redelivered"))){
+if(!(((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((data === "*") || (data === "sign_in.*")) || (data === "totp.*")) || (data === "profile.*")) || (data === "settings.*")) || (data === "api_key.*")) || (data === "user.*")) || (data === "project.*")) || (data === "member.*")) || (data === "invitation.*")) || (data === "avatar.*")) || (data === "file.*")) || (data === "upload.*")) || (data === "file_link.*")) || (data === "session.*")) || (data === "message.*")) || (data === "chat.*")) || (data === "knowledge_base.*")) || (data === "document.*")) || (data === "product.*")) || (data === "price.*")) || (data === "order.*")) || (data === "refund.*")) || (data === "checkout.*")) || (data === "subscription.*")) || (data === "webhook_endpoint.*")) || (data === "webhook_delivery.*")) || (data === "sign_in.created")) || (data === "sign_in.ended")) || (data === "totp.enabled")) || (data === "totp.removed")) || (data === "profile.updated")) || (data === "settings.updated")) || (data === "api_key.created")) || (data === "api_key.updated")) || (data === "api_key.rotated")) || (data === "api_key.revoked")) || (data === "user.created")) || (data === "user.updated")) || (data === "user.deleted")) || (data === "project.created")) || (data === "project.updated")) || (data === "project.archived")) || (data === "project.unarchived")) || (data === "project.deleted")) || (data === "project.restored")) || (data === "member.added")) || (data === "member.updated")) || (data === "member.removed")) || (data === "invitation.created")) || (data === "invitation.resent")) || (data === "invitation.revoked")) || (data === "invitation.declined")) || (data === "avatar.updated")) || (data === "avatar.deleted")) || (data === "file.created")) || (data === "file.updated")) || (data === "file.deleted")) || (data === "upload.created")) || (data === "upload.deleted")) || (data === "file_link.created")) || (data === "file_link.revoked")) || (data === "session.created")) || (data === "session.updated")) || (data === "session.deleted")) || (data === "message.updated")) || (data === "chat.completed")) || (data === "chat.failed")) || (data === "chat.canceled")) || (data === "knowledge_base.created")) || (data === "knowledge_base.updated")) || (data === "knowledge_base.deleted")) || (data === "document.created")) || (data === "document.updated")) || (data === "document.ready")) || (data === "document.failed")) || (data === "document.deleted")) || (data === "product.created")) || (data === "product.updated")) || (data === "price.created")) || (data === "price.updated")) || (data === "order.created")) || (data === "order.paid")) || (data === "order.canceled")) || (data === "order.refunded")) || (data === "refund.created")) || (data === "refund.updated")) || (data === "checkout.created")) || (data === "checkout.completed")) || (data === "checkout.expired")) || (data === "subscription.created")) || (data === "subscription.updated")) || (data === "subscription.canceled")) || (data === "webhook_endpoint.created")) || (data === "webhook_endpoint.updated")) || (data === "webhook_endpoint.deleted")) || (data === "webhook_endpoint.secret_rotated")) || (data === "webhook_endpoint.tested")) || (data === "webhook_endpoint.recovered")) || (data === "webhook_endpoint.disabled")) || (data === "webhook_delivery.redelivered"))){
 const err1 = {instancePath,schemaPath:"#/enum",keyword:"enum",params:{allowedValues: schema_spec_EventSelector.enum},message:"must be equal to one of the allowed values"};
 if(vErrors === null){
 vErrors = [err1];
@@ -20183,7 +20183,7 @@ return errors === 0;
 validate_spec_SignUp.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
 
 exports.bodyMailedToken = validate_spec_MailedToken;
-const schema_spec_MailedToken = {"type":"object","additionalProperties":false,"required":["token"],"properties":{"token":{"$ref":"spec:OneTimeToken"}},"$id":"spec:MailedToken"};
+const schema_spec_MailedToken = {"type":"object","additionalProperties":false,"required":["token"],"properties":{"token":{"$ref":"spec:OneTimeToken"},"code":{"$ref":"spec:SecondFactorCode"}},"$id":"spec:MailedToken"};
 const schema_spec_OneTimeToken = {"type":"string","pattern":"^plat_once_[0-9A-Za-z_-]{43}$","$id":"spec:OneTimeToken"};
 const pattern_4dd4fbb3 = new RegExp("^plat_once_[0-9A-Za-z_-]{43}$", "u");
 
@@ -20225,6 +20225,47 @@ return errors === 0;
 }
 validate_spec_OneTimeToken.evaluated = {"dynamicProps":false,"dynamicItems":false};
 
+const schema_spec_SecondFactorCode = {"type":"string","pattern":"^([0-9]{6}|[0-9a-z]{5}-[0-9a-z]{5})$","$id":"spec:SecondFactorCode"};
+const pattern_c60aab6c = new RegExp("^([0-9]{6}|[0-9a-z]{5}-[0-9a-z]{5})$", "u");
+
+function validate_spec_SecondFactorCode(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
+/*# sourceURL="spec:SecondFactorCode" */;
+let vErrors = null;
+let errors = 0;
+const evaluated0 = validate_spec_SecondFactorCode.evaluated;
+if(evaluated0.dynamicProps){
+evaluated0.props = undefined;
+}
+if(evaluated0.dynamicItems){
+evaluated0.items = undefined;
+}
+if(typeof data === "string"){
+if(!pattern_c60aab6c.test(data)){
+const err0 = {instancePath,schemaPath:"#/pattern",keyword:"pattern",params:{pattern: "^([0-9]{6}|[0-9a-z]{5}-[0-9a-z]{5})$"},message:"must match pattern \""+"^([0-9]{6}|[0-9a-z]{5}-[0-9a-z]{5})$"+"\""};
+if(vErrors === null){
+vErrors = [err0];
+}
+else {
+vErrors.push(err0);
+}
+errors++;
+}
+}
+else {
+const err1 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "string"},message:"must be string"};
+if(vErrors === null){
+vErrors = [err1];
+}
+else {
+vErrors.push(err1);
+}
+errors++;
+}
+validate_spec_SecondFactorCode.errors = vErrors;
+return errors === 0;
+}
+validate_spec_SecondFactorCode.evaluated = {"dynamicProps":false,"dynamicItems":false};
+
 
 function validate_spec_MailedToken(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
 /*# sourceURL="spec:MailedToken" */;
@@ -20249,7 +20290,7 @@ vErrors.push(err0);
 errors++;
 }
 for(const key0 in data){
-if(!(key0 === "token")){
+if(!((key0 === "token") || (key0 === "code"))){
 const err1 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties"};
 if(vErrors === null){
 vErrors = [err1];
@@ -20263,6 +20304,12 @@ errors++;
 if(data.token !== undefined){
 if(!(validate_spec_OneTimeToken(data.token, {instancePath:instancePath+"/token",parentData:data,parentDataProperty:"token",rootData,dynamicAnchors}))){
 vErrors = joined(vErrors, validate_spec_OneTimeToken.errors);
+errors = vErrors.length;
+}
+}
+if(data.code !== undefined){
+if(!(validate_spec_SecondFactorCode(data.code, {instancePath:instancePath+"/code",parentData:data,parentDataProperty:"code",rootData,dynamicAnchors}))){
+vErrors = joined(vErrors, validate_spec_SecondFactorCode.errors);
 errors = vErrors.length;
 }
 }
@@ -20284,7 +20331,7 @@ validate_spec_MailedToken.evaluated = {"props":true,"dynamicProps":false,"dynami
 
 exports.bodySignIn = validate_spec_SignIn;
 const schema_spec_SignIn = {"allOf":[{"type":"object","required":["method"],"properties":{"method":{"enum":["password","link"]}}},{"if":{"type":"object","required":["method"],"properties":{"method":{"enum":["password"]}}},"then":{"$ref":"spec:PasswordSignIn"}},{"if":{"type":"object","required":["method"],"properties":{"method":{"enum":["link"]}}},"then":{"$ref":"spec:LinkSignIn"}}],"$id":"spec:SignIn"};
-const schema_spec_PasswordSignIn = {"type":"object","additionalProperties":false,"required":["method","email","password"],"properties":{"method":{"type":"string","const":"password"},"email":{"$ref":"spec:Email"},"password":{"type":"string","minLength":1,"maxLength":256}},"$id":"spec:PasswordSignIn"};
+const schema_spec_PasswordSignIn = {"type":"object","additionalProperties":false,"required":["method","email","password"],"properties":{"method":{"type":"string","const":"password"},"email":{"$ref":"spec:Email"},"password":{"type":"string","minLength":1,"maxLength":256},"code":{"$ref":"spec:SecondFactorCode"}},"$id":"spec:PasswordSignIn"};
 
 function validate_spec_PasswordSignIn(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
 /*# sourceURL="spec:PasswordSignIn" */;
@@ -20329,7 +20376,7 @@ vErrors.push(err2);
 errors++;
 }
 for(const key0 in data){
-if(!(((key0 === "method") || (key0 === "email")) || (key0 === "password"))){
+if(!((((key0 === "method") || (key0 === "email")) || (key0 === "password")) || (key0 === "code"))){
 const err3 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties"};
 if(vErrors === null){
 vErrors = [err3];
@@ -20404,6 +20451,12 @@ vErrors.push(err8);
 errors++;
 }
 }
+if(data.code !== undefined){
+if(!(validate_spec_SecondFactorCode(data.code, {instancePath:instancePath+"/code",parentData:data,parentDataProperty:"code",rootData,dynamicAnchors}))){
+vErrors = joined(vErrors, validate_spec_SecondFactorCode.errors);
+errors = vErrors.length;
+}
+}
 }
 else {
 const err9 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object"};
@@ -20420,7 +20473,7 @@ return errors === 0;
 }
 validate_spec_PasswordSignIn.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
 
-const schema_spec_LinkSignIn = {"type":"object","additionalProperties":false,"required":["method","token"],"properties":{"method":{"type":"string","const":"link"},"token":{"$ref":"spec:OneTimeToken"}},"$id":"spec:LinkSignIn"};
+const schema_spec_LinkSignIn = {"type":"object","additionalProperties":false,"required":["method","token"],"properties":{"method":{"type":"string","const":"link"},"token":{"$ref":"spec:OneTimeToken"},"code":{"$ref":"spec:SecondFactorCode"}},"$id":"spec:LinkSignIn"};
 
 function validate_spec_LinkSignIn(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
 /*# sourceURL="spec:LinkSignIn" */;
@@ -20455,7 +20508,7 @@ vErrors.push(err1);
 errors++;
 }
 for(const key0 in data){
-if(!((key0 === "method") || (key0 === "token"))){
+if(!(((key0 === "method") || (key0 === "token")) || (key0 === "code"))){
 const err2 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties"};
 if(vErrors === null){
 vErrors = [err2];
@@ -20492,6 +20545,12 @@ errors++;
 if(data.token !== undefined){
 if(!(validate_spec_OneTimeToken(data.token, {instancePath:instancePath+"/token",parentData:data,parentDataProperty:"token",rootData,dynamicAnchors}))){
 vErrors = joined(vErrors, validate_spec_OneTimeToken.errors);
+errors = vErrors.length;
+}
+}
+if(data.code !== undefined){
+if(!(validate_spec_SecondFactorCode(data.code, {instancePath:instancePath+"/code",parentData:data,parentDataProperty:"code",rootData,dynamicAnchors}))){
+vErrors = joined(vErrors, validate_spec_SecondFactorCode.errors);
 errors = vErrors.length;
 }
 }
@@ -20875,7 +20934,7 @@ return errors === 0;
 validate_spec_MailRequest.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
 
 exports.bodyPasswordReset = validate_spec_PasswordReset;
-const schema_spec_PasswordReset = {"type":"object","additionalProperties":false,"required":["token","password"],"properties":{"token":{"$ref":"spec:OneTimeToken"},"password":{"$ref":"spec:Password"}},"$id":"spec:PasswordReset"};
+const schema_spec_PasswordReset = {"type":"object","additionalProperties":false,"required":["token","password"],"properties":{"token":{"$ref":"spec:OneTimeToken"},"password":{"$ref":"spec:Password"},"code":{"$ref":"spec:SecondFactorCode"}},"$id":"spec:PasswordReset"};
 
 function validate_spec_PasswordReset(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
 /*# sourceURL="spec:PasswordReset" */;
@@ -20910,7 +20969,7 @@ vErrors.push(err1);
 errors++;
 }
 for(const key0 in data){
-if(!((key0 === "token") || (key0 === "password"))){
+if(!(((key0 === "token") || (key0 === "password")) || (key0 === "code"))){
 const err2 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties"};
 if(vErrors === null){
 vErrors = [err2];
@@ -20930,6 +20989,12 @@ errors = vErrors.length;
 if(data.password !== undefined){
 if(!(validate_spec_Password(data.password, {instancePath:instancePath+"/password",parentData:data,parentDataProperty:"password",rootData,dynamicAnchors}))){
 vErrors = joined(vErrors, validate_spec_Password.errors);
+errors = vErrors.length;
+}
+}
+if(data.code !== undefined){
+if(!(validate_spec_SecondFactorCode(data.code, {instancePath:instancePath+"/code",parentData:data,parentDataProperty:"code",rootData,dynamicAnchors}))){
+vErrors = joined(vErrors, validate_spec_SecondFactorCode.errors);
 errors = vErrors.length;
 }
 }
@@ -21128,6 +21193,85 @@ validate_spec_EmailChange.errors = vErrors;
 return errors === 0;
 }
 validate_spec_EmailChange.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
+
+exports.bodyTotpConfirmation = validate_spec_TotpConfirmation;
+const schema_spec_TotpConfirmation = {"type":"object","additionalProperties":false,"required":["code"],"properties":{"code":{"type":"string","pattern":"^[0-9]{6}$"}},"$id":"spec:TotpConfirmation"};
+const pattern_73ff6bcd = new RegExp("^[0-9]{6}$", "u");
+
+function validate_spec_TotpConfirmation(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
+/*# sourceURL="spec:TotpConfirmation" */;
+let vErrors = null;
+let errors = 0;
+const evaluated0 = validate_spec_TotpConfirmation.evaluated;
+if(evaluated0.dynamicProps){
+evaluated0.props = undefined;
+}
+if(evaluated0.dynamicItems){
+evaluated0.items = undefined;
+}
+if(data && typeof data == "object" && !Array.isArray(data)){
+if(data.code === undefined){
+const err0 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "code"},message:"must have required property '"+"code"+"'"};
+if(vErrors === null){
+vErrors = [err0];
+}
+else {
+vErrors.push(err0);
+}
+errors++;
+}
+for(const key0 in data){
+if(!(key0 === "code")){
+const err1 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties"};
+if(vErrors === null){
+vErrors = [err1];
+}
+else {
+vErrors.push(err1);
+}
+errors++;
+}
+}
+if(data.code !== undefined){
+let data0 = data.code;
+if(typeof data0 === "string"){
+if(!pattern_73ff6bcd.test(data0)){
+const err2 = {instancePath:instancePath+"/code",schemaPath:"#/properties/code/pattern",keyword:"pattern",params:{pattern: "^[0-9]{6}$"},message:"must match pattern \""+"^[0-9]{6}$"+"\""};
+if(vErrors === null){
+vErrors = [err2];
+}
+else {
+vErrors.push(err2);
+}
+errors++;
+}
+}
+else {
+const err3 = {instancePath:instancePath+"/code",schemaPath:"#/properties/code/type",keyword:"type",params:{type: "string"},message:"must be string"};
+if(vErrors === null){
+vErrors = [err3];
+}
+else {
+vErrors.push(err3);
+}
+errors++;
+}
+}
+}
+else {
+const err4 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object"};
+if(vErrors === null){
+vErrors = [err4];
+}
+else {
+vErrors.push(err4);
+}
+errors++;
+}
+validate_spec_TotpConfirmation.errors = vErrors;
+return errors === 0;
+}
+validate_spec_TotpConfirmation.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
 
 exports.bodyProfileUpdate = validate_spec_ProfileUpdate;
 const schema_spec_ProfileUpdate = {"type":"object","additionalProperties":false,"properties":{"name":{"$ref":"spec:PersonName"},"bio":{"type":["string","null"],"maxLength":1000},"locale":{"$ref":"spec:Locale"},"timezone":{"$ref":"spec:Timezone"},"metadata":{"$ref":"spec:MetadataUpdate"}},"$id":"spec:ProfileUpdate"};
@@ -29033,7 +29177,7 @@ return errors === 0;
 validate_spec_WebhookUrl.evaluated = {"dynamicProps":false,"dynamicItems":false};
 
 const schema_spec_EventSelectors = {"type":"array","minItems":1,"maxItems":100,"if":{"maxItems":100},"then":{"items":{"$ref":"spec:EventSelector"},"uniqueItems":true},"$id":"spec:EventSelectors"};
-const schema_spec_EventSelector = {"type":"string","enum":["*","sign_in.*","profile.*","settings.*","api_key.*","user.*","project.*","member.*","invitation.*","avatar.*","file.*","upload.*","file_link.*","session.*","message.*","chat.*","knowledge_base.*","document.*","product.*","price.*","order.*","refund.*","checkout.*","subscription.*","webhook_endpoint.*","webhook_delivery.*","sign_in.created","sign_in.ended","profile.updated","settings.updated","api_key.created","api_key.updated","api_key.rotated","api_key.revoked","user.created","user.updated","user.deleted","project.created","project.updated","project.archived","project.unarchived","project.deleted","project.restored","member.added","member.updated","member.removed","invitation.created","invitation.resent","invitation.revoked","invitation.declined","avatar.updated","avatar.deleted","file.created","file.updated","file.deleted","upload.created","upload.deleted","file_link.created","file_link.revoked","session.created","session.updated","session.deleted","message.updated","chat.completed","chat.failed","chat.canceled","knowledge_base.created","knowledge_base.updated","knowledge_base.deleted","document.created","document.updated","document.ready","document.failed","document.deleted","product.created","product.updated","price.created","price.updated","order.created","order.paid","order.canceled","order.refunded","refund.created","refund.updated","checkout.created","checkout.completed","checkout.expired","subscription.created","subscription.updated","subscription.canceled","webhook_endpoint.created","webhook_endpoint.updated","webhook_endpoint.deleted","webhook_endpoint.secret_rotated","webhook_endpoint.tested","webhook_endpoint.recovered","webhook_endpoint.disabled","webhook_delivery.redelivered"],"$id":"spec:EventSelector"};
+const schema_spec_EventSelector = {"type":"string","enum":["*","sign_in.*","totp.*","profile.*","settings.*","api_key.*","user.*","project.*","member.*","invitation.*","avatar.*","file.*","upload.*","file_link.*","session.*","message.*","chat.*","knowledge_base.*","document.*","product.*","price.*","order.*","refund.*","checkout.*","subscription.*","webhook_endpoint.*","webhook_delivery.*","sign_in.created","sign_in.ended","totp.enabled","totp.removed","profile.updated","settings.updated","api_key.created","api_key.updated","api_key.rotated","api_key.revoked","user.created","user.updated","user.deleted","project.created","project.updated","project.archived","project.unarchived","project.deleted","project.restored","member.added","member.updated","member.removed","invitation.created","invitation.resent","invitation.revoked","invitation.declined","avatar.updated","avatar.deleted","file.created","file.updated","file.deleted","upload.created","upload.deleted","file_link.created","file_link.revoked","session.created","session.updated","session.deleted","message.updated","chat.completed","chat.failed","chat.canceled","knowledge_base.created","knowledge_base.updated","knowledge_base.deleted","document.created","document.updated","document.ready","document.failed","document.deleted","product.created","product.updated","price.created","price.updated","order.created","order.paid","order.canceled","order.refunded","refund.created","refund.updated","checkout.created","checkout.completed","checkout.expired","subscription.created","subscription.updated","subscription.canceled","webhook_endpoint.created","webhook_endpoint.updated","webhook_endpoint.deleted","webhook_endpoint.secret_rotated","webhook_endpoint.tested","webhook_endpoint.recovered","webhook_endpoint.disabled","webhook_delivery.redelivered"],"$id":"spec:EventSelector"};
 
 function validate_spec_EventSelector(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
 /*# sourceURL="spec:EventSelector" */;
@@ -29056,7 +29200,7 @@ vErrors.push(err0);
 }
 errors++;
 }
-if(!((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((data === "*") || (data === "sign_in.*")) || (data === "profile.*")) || (data === "settings.*")) || (data === "api_key.*")) || (data === "user.*")) || (data === "project.*")) || (data === "member.*")) || (data === "invitation.*")) || (data === "avatar.*")) || (data === "file.*")) || (data === "upload.*")) || (data === "file_link.*")) || (data === "session.*")) || (data === "message.*")) || (data === "chat.*")) || (data === "knowledge_base.*")) || (data === "document.*")) || (data === "product.*")) || (data === "price.*")) || (data === "order.*")) || (data === "refund.*")) || (data === "checkout.*")) || (data === "subscription.*")) || (data === "webhook_endpoint.*")) || (data === "webhook_delivery.*")) || (data === "sign_in.created")) || (data === "sign_in.ended")) || (data === "profile.updated")) || (data === "settings.updated")) || (data === "api_key.created")) || (data === "api_key.updated")) || (data === "api_key.rotated")) || (data === "api_key.revoked")) || (data === "user.created")) || (data === "user.updated")) || (data === "user.deleted")) || (data === "project.created")) || (data === "project.updated")) || (data === "project.archived")) || (data === "project.unarchived")) || (data === "project.deleted")) || (data === "project.restored")) || (data === "member.added")) || (data === "member.updated")) || (data === "member.removed")) || (data === "invitation.created")) || (data === "invitation.resent")) || (data === "invitation.revoked")) || (data === "invitation.declined")) || (data === "avatar.updated")) || (data === "avatar.deleted")) || (data === "file.created")) || (data === "file.updated")) || (data === "file.deleted")) || (data === "upload.created")) || (data === "upload.deleted")) || (data === "file_link.created")) || (data === "file_link.revoked")) || (data === "session.created")) || (data === "session.updated")) || (data === "session.deleted")) || (data === "message.updated")) || (data === "chat.completed")) || (data === "chat.failed")) || (data === "chat.canceled")) || (data === "knowledge_base.created")) || (data === "knowledge_base.updated")) || (data === "knowledge_base.deleted")) || (data === "document.created")) || (data === "document.updated")) || (data === "document.ready")) || (data === "document.failed")) || (data === "document.deleted")) || (data === "product.created")) || (data === "product.updated")) || (data === "price.created")) || (data === "price.updated")) || (data === "order.created")) || (data === "order.paid")) || (data === "order.canceled")) || (data === "order.refunded")) || (data === "refund.created")) || (data === "refund.updated")) || (data === "checkout.created")) || (data === "checkout.completed")) || (data === "checkout.expired")) || (data === "subscription.created")) || (data === "subscription.updated")) || (data === "subscription.canceled")) || (data === "webhook_endpoint.created")) || (data === "webhook_endpoint.updated")) || (data === "webhook_endpoint.deleted")) || (data === "webhook_endpoint.secret_rotated")) || (data === "webhook_endpoint.tested")) || (data === "webhook_endpoint.recovered")) || (data === "webhook_endpoint.disabled")) || (data === "webhook_delivery.redelivered"))){
+if(!(((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((data === "*") || (data === "sign_in.*")) || (data === "totp.*")) || (data === "profile.*")) || (data === "settings.*")) || (data === "api_key.*")) || (data === "user.*")) || (data === "project.*")) || (data === "member.*")) || (data === "invitation.*")) || (data === "avatar.*")) || (data === "file.*")) || (data === "upload.*")) || (data === "file_link.*")) || (data === "session.*")) || (data === "message.*")) || (data === "chat.*")) || (data === "knowledge_base.*")) || (data === "document.*")) || (data === "product.*")) || (data === "price.*")) || (data === "order.*")) || (data === "refund.*")) || (data === "checkout.*")) || (data === "subscription.*")) || (data === "webhook_endpoint.*")) || (data === "webhook_delivery.*")) || (data === "sign_in.created")) || (data === "sign_in.ended")) || (data === "totp.enabled")) || (data === "totp.removed")) || (data === "profile.updated")) || (data === "settings.updated")) || (data === "api_key.created")) || (data === "api_key.updated")) || (data === "api_key.rotated")) || (data === "api_key.revoked")) || (data === "user.created")) || (data === "user.updated")) || (data === "user.deleted")) || (data === "project.created")) || (data === "project.updated")) || (data === "project.archived")) || (data === "project.unarchived")) || (data === "project.deleted")) || (data === "project.restored")) || (data === "member.added")) || (data === "member.updated")) || (data === "member.removed")) || (data === "invitation.created")) || (data === "invitation.resent")) || (data === "invitation.revoked")) || (data === "invitation.declined")) || (data === "avatar.updated")) || (data === "avatar.deleted")) || (data === "file.created")) || (data === "file.updated")) || (data === "file.deleted")) || (data === "upload.created")) || (data === "upload.deleted")) || (data === "file_link.created")) || (data === "file_link.revoked")) || (data === "session.created")) || (data === "session.updated")) || (data === "session.deleted")) || (data === "message.updated")) || (data === "chat.completed")) || (data === "chat.failed")) || (data === "chat.canceled")) || (data === "knowledge_base.created")) || (data === "knowledge_base.updated")) || (data === "knowledge_base.deleted")) || (data === "document.created")) || (data === "document.updated")) || (data === "document.ready")) || (data === "document.failed")) || (data === "document.deleted")) || (data === "product.created")) || (data === "product.updated")) || (data === "price.created")) || (data === "price.updated")) || (data === "order.created")) || (data === "order.paid")) || (data === "order.canceled")) || (data === "order.refunded")) || (data === "refund.created")) || (data === "refund.updated")) || (data === "checkout.created")) || (data === "checkout.completed")) || (data === "checkout.expired")) || (data === "subscription.created")) || (data === "subscription.updated")) || (data === "subscription.canceled")) || (data === "webhook_endpoint.created")) || (data === "webhook_endpoint.updated")) || (data === "webhook_endpoint.deleted")) || (data === "webhook_endpoint.secret_rotated")) || (data === "webhook_endpoint.tested")) || (data === "webhook_endpoint.recovered")) || (data === "webhook_endpoint.disabled")) || (data === "webhook_delivery.redelivered"))){
 const err1 = {instancePath,schemaPath:"#/enum",keyword:"enum",params:{allowedValues: schema_spec_EventSelector.enum},message:"must be equal to one of the allowed values"};
 if(vErrors === null){
 vErrors = [err1];

@@ -1,14 +1,18 @@
 // Sign-up, sign-in and the sessions of a user.
-import type { Handlers } from '../services/handler.ts'
-import { mailToken } from '../services/auth/mailed-tokens.ts'
+import type { Db } from '../infra/database/database.ts'
+import type { Handlers, HandlerServices } from '../services/handler.ts'
+import { mailToken, type Mailed } from '../services/auth/mailed-tokens.ts'
 import { hashPassword, requireUncommon } from '../services/auth/passwords.ts'
 import {
   createSession,
   endSession,
+  endSessions,
   listSignIns,
   refreshSession,
   findOwnSession,
   lockOwnSession,
+  type Method,
+  type SessionTokens,
 } from '../services/auth/sessions.ts'
 import {
   checkPassword,
@@ -17,9 +21,20 @@ import {
   requirePassword,
   requireSignUp,
   setPassword,
+  userBeforeUse,
   userOfToken,
   useToken,
 } from '../services/auth/sign-in.ts'
+import {
+  checkSecondFactor,
+  confirmTotp,
+  readTotp,
+  removeTotp,
+  requireRecentSignIn,
+  startTotp,
+  useSecondFactor,
+  type SecondFactor,
+} from '../services/auth/totp.ts'
 import { queueMail } from '../services/mail/mails.ts'
 import { networkOf } from '../infra/network.ts'
 
@@ -36,29 +51,31 @@ export const auth = {
   },
 
   async confirmEmail({ body, ip, headers }, services) {
+    const purposes: Mailed[] = ['sign_up', 'email_change']
+    const user = await userBeforeUse(services.db, body.token, purposes)
+    const factor = await secondFactor(services, user, body.code, ip)
     return await services.db.transaction(async (tx) => {
-      const token = await useToken(tx, body.token, ['sign_up', 'email_change'])
-      const userId = await confirmAddress(tx, services, token)
-      const device = { ip, userAgent: userAgentOf(headers) }
-      return created(await createSession(tx, services, { userId, method: 'link', ...device }))
+      const userId = await confirmAddress(tx, services, await useToken(tx, body.token, purposes))
+      return await signedIn(tx, services, { userId, method: 'link', factor, ip, headers })
     })
   },
 
   async signIn({ body, ip, headers }, services) {
     const { db } = services
-    const device = { ip, userAgent: userAgentOf(headers) }
     if (body.method === 'password') {
       const checked = await checkPassword(db, body.email, body.password, ip)
+      const { userId } = checked
+      const factor = await secondFactor(services, userId, body.code, ip)
       return await db.transaction(async (tx) => {
         await holdPassword(tx, checked)
-        const { userId } = checked
-        return created(await createSession(tx, services, { userId, method: 'password', ...device }))
+        return await signedIn(tx, services, { userId, method: 'password', factor, ip, headers })
       })
     }
     const { token } = body
+    const factor = await secondFactor(services, await userBeforeUse(db, token, ['link']), body.code, ip)
     return await db.transaction(async (tx) => {
       const userId = await userOfToken(tx, await useToken(tx, token, ['link']))
-      return created(await createSession(tx, services, { userId, method: 'link', ...device }))
+      return await signedIn(tx, services, { userId, method: 'link', factor, ip, headers })
     })
   },
 
@@ -91,13 +108,15 @@ export const auth = {
   },
 
   async resetPassword({ body, ip, headers }, services) {
+    const { db } = services
     await requireUncommon(body.password)
+    const user = await userBeforeUse(db, body.token, ['password_reset'])
+    const factor = await secondFactor(services, user, body.code, ip)
     const hash = await hashPassword(body.password, networkOf(ip))
-    return await services.db.transaction(async (tx) => {
+    return await db.transaction(async (tx) => {
       const userId = await userOfToken(tx, await useToken(tx, body.token, ['password_reset']))
       await setPassword(tx, services, { userId, hash, except: null })
-      const device = { ip, userAgent: userAgentOf(headers) }
-      return created(await createSession(tx, services, { userId, method: 'link', ...device }))
+      return await signedIn(tx, services, { userId, method: 'link', factor, ip, headers })
     })
   },
 
@@ -138,14 +157,78 @@ export const auth = {
     })
     return { status: 202, body: { email } }
   },
+
+  async getTotp({ principal }, { db }) {
+    return { status: 200, body: await readTotp(db, principal.userId) }
+  },
+
+  async startTotp({ principal }, { db, cipher, config }) {
+    const { userId, keyId } = principal
+    await requireRecentSignIn(db, keyId)
+    const { email } = await db.prisma.user.findUniqueOrThrow({ where: { id: userId } })
+    const issuer = nameOf(config.mailFrom)
+    return { status: 200, body: await startTotp(db, cipher, { userId, email: email!, issuer }) }
+  },
+
+  async confirmTotp({ principal, body }, services) {
+    const { userId, keyId } = principal
+    return await services.db.transaction(async (tx) => {
+      const codes = await confirmTotp(tx, services.cipher, userId, body.code)
+      await services.events.emit(tx, 'totp.enabled', await readTotp(tx, userId), { userId })
+      await endSessions(tx, services, userId, keyId)
+      return { status: 200, body: { recovery_codes: codes } }
+    })
+  },
+
+  async removeTotp({ principal, ifMatch }, { db, events }) {
+    const { userId, keyId } = principal
+    await requireRecentSignIn(db, keyId)
+    return await db.transaction(async (tx) => {
+      const totp = await readTotp(tx, userId)
+      ifMatch(totp)
+      await removeTotp(tx, userId)
+      if (totp.enabled) await events.emit(tx, 'totp.removed', await readTotp(tx, userId), { userId })
+      return { status: 204 }
+    })
+  },
 } satisfies Handlers<'auth'>
 
-type Tokens = Awaited<ReturnType<typeof createSession>>
+/** The second factor of a user who has one. A new account has none. */
+async function secondFactor(
+  { db, cipher }: Pick<HandlerServices, 'db' | 'cipher'>,
+  userId: string | null,
+  code: string | undefined,
+  ip: string,
+): Promise<SecondFactor | null> {
+  return userId === null ? null : await checkSecondFactor(db, cipher, { userId, code, ip })
+}
 
-function created(body: Tokens): { status: 201; body: Tokens; headers: { location: string } } {
+interface SignedIn {
+  userId: string
+  method: 'password' | 'link'
+  factor: SecondFactor | null
+  ip: string
+  headers: object
+}
+
+/** Creates the session at the end of a sign-in. */
+async function signedIn(
+  tx: Db,
+  services: HandlerServices,
+  { userId, method, factor, ip, headers }: SignedIn,
+): Promise<{ status: 201; body: SessionTokens; headers: { location: string } }> {
+  if (factor !== null) await useSecondFactor(tx, factor, ip)
+  const methods: Method[] = factor === null ? [method] : [method, factor.method]
+  const userAgent = userAgentOf(headers)
+  const body = await createSession(tx, services, { userId, methods, ip, userAgent })
   return { status: 201, body, headers: { location: `/v1/user/sessions/${body.id}` } }
 }
 
 function userAgentOf(headers: object): string | null {
   return (headers as Record<string, string | undefined>)['user-agent'] ?? null
+}
+
+/** The name in MAIL_FROM, by which people know the platform. */
+function nameOf(sender: string): string {
+  return sender.replace(/<.*/, '').trim() || 'Platform'
 }

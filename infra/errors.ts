@@ -13,7 +13,15 @@ export interface Problem {
   location: Location
 }
 export type Reason =
-  'missing' | 'malformed' | 'unknown' | 'expired' | 'revoked' | 'disabled' | 'credentials' | 'reused'
+  | 'missing'
+  | 'malformed'
+  | 'unknown'
+  | 'expired'
+  | 'revoked'
+  | 'disabled'
+  | 'credentials'
+  | 'second_factor'
+  | 'reused'
 
 export interface Details {
   field?: string
@@ -80,6 +88,7 @@ const authenticationErrors: Record<Reason, string> = {
   revoked: 'The API key was revoked.',
   disabled: 'The owner of the API key is disabled.',
   credentials: 'The email address or the password is wrong.',
+  second_factor: 'A code of your authenticator app, or a recovery code, is required.',
   reused: 'The refresh token was used before. The session has ended: sign in again.',
 }
 

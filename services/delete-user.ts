@@ -56,6 +56,8 @@ export async function deleteUser(
   await tx.prisma.apiKey.deleteMany({ where: { userId: id } })
   await tx.prisma.signIn.deleteMany({ where: { userId: id } })
   await tx.prisma.userPassword.deleteMany({ where: { userId: id } })
+  await tx.prisma.userTotp.deleteMany({ where: { userId: id } })
+  await tx.prisma.recoveryCode.deleteMany({ where: { userId: id } })
   await tx.prisma.oneTimeToken.deleteMany({ where: { OR: [{ email: row.email! }, { userId: id }] } })
   await tx.prisma.mail.deleteMany({ where: { OR: [{ recipient: row.email! }, { userId: id }] } })
   await tx.prisma.apiRequest.deleteMany({ where: { userId: id } })

@@ -52,6 +52,16 @@ export type User = Prisma.UserModel
  */
 export type UserPassword = Prisma.UserPasswordModel
 /**
+ * Model UserTotp
+ * The second factor of a user: codes of an authenticator app (RFC 6238).
+ */
+export type UserTotp = Prisma.UserTotpModel
+/**
+ * Model RecoveryCode
+ * A code that replaces a code of the app once, by its SHA-256.
+ */
+export type RecoveryCode = Prisma.RecoveryCodeModel
+/**
  * Model SignIn
  * A session of a user who has signed in. The row is deleted when the session ends, and a trigger notifies
  * all servers. Its tokens are signed, not stored.

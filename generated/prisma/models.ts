@@ -10,6 +10,8 @@
  */
 export type * from './models/User.ts'
 export type * from './models/UserPassword.ts'
+export type * from './models/UserTotp.ts'
+export type * from './models/RecoveryCode.ts'
 export type * from './models/SignIn.ts'
 export type * from './models/OneTimeToken.ts'
 export type * from './models/SignInFailure.ts'

@@ -16,6 +16,22 @@ export const clearAttempts = none<{ account: string; network: string }>(
 )
 
 /**
+ * Confirms the secret that a code was made with, and notes the time step of the code. No row if it was replaced
+ * or confirmed meanwhile.
+ * @see prisma/sql/auth/confirm-totp.sql
+ */
+export const confirmTotp = optional<{ step: number; user_id: string; secret: string }, ConfirmTotpRow>(
+  'auth/confirm-totp',
+  `UPDATE user_totp SET confirmed_at = now(), last_step = $1
+WHERE user_id = $2 AND secret = $3 AND confirmed_at IS NULL
+RETURNING confirmed_at AS "confirmed_at"`,
+  ['step', 'user_id', 'secret'],
+)
+export interface ConfirmTotpRow {
+  confirmed_at: string
+}
+
+/**
  * Counts an attempt to sign in with a password, before the password is checked. The row is written whether or
  * not the address has an account. No row if the network must wait: after five wrong passwords a second, then
  * twice as long each time, up to 15 minutes.
@@ -126,6 +142,17 @@ export const deleteToken = none<{ digest: string }>(
 )
 
 /**
+ * Removes the second factor of a user with its recovery codes.
+ * @see prisma/sql/auth/delete-totp.sql
+ */
+export const deleteTotp = none<{ user_id: string }>(
+  'auth/delete-totp',
+  `WITH codes AS (DELETE FROM recovery_codes WHERE user_id = $1)
+DELETE FROM user_totp WHERE user_id = $1`,
+  ['user_id'],
+)
+
+/**
  * Ends a session.
  * @see prisma/sql/auth/end-session.sql
  */
@@ -171,12 +198,12 @@ export interface EndSessionsRow {
 }
 
 /**
- * An active user by email address; an invitation to a project that waits for the address counts, too.
+ * An active user by verified email address, and whether an invitation to a project waits for the address.
  * @see prisma/sql/auth/find-account.sql
  */
 export const findAccount = one<{ email: string }, FindAccountRow>(
   'auth/find-account',
-  `SELECT (SELECT id FROM users WHERE email = $1 AND status = 'active') AS "user_id",
+  `SELECT (SELECT id FROM users WHERE email = $1 AND status = 'active' AND email_verified) AS "user_id",
   EXISTS (SELECT 1 FROM users WHERE email = $1) AS "is_taken",
   EXISTS (SELECT 1 FROM invitations WHERE email = $1 AND status = 'pending'
     AND expires_at > now()) AS "is_invited"`,
@@ -228,6 +255,22 @@ export interface FindSessionRow {
   name: string
   status: 'active' | 'disabled' | 'deleted'
   role: 'user' | 'admin'
+}
+
+/**
+ * The address of a one-time token of one of these purposes.
+ * @see prisma/sql/auth/find-token.sql
+ */
+export const findToken = optional<{ digest: string; purposes: readonly string[] }, FindTokenRow>(
+  'auth/find-token',
+  `SELECT t.purpose, t.email, t.user_id FROM one_time_tokens t
+WHERE t.digest = decode($1, 'hex') AND t.purpose = ANY($2) AND t.expires_at > now()`,
+  ['digest', 'purposes'],
+)
+export interface FindTokenRow {
+  purpose: string
+  email: string
+  user_id: string | null
 }
 
 /**
@@ -310,6 +353,19 @@ VALUES (decode($1, 'hex'), $2, $3, $4, $5, $6,
   now() + interval '1 second' * $7)`,
   ['digest', 'purpose', 'email', 'user_id', 'name', 'password_hash', 'seconds'],
 )
+
+/**
+ * A session whose user signed in during the last ten minutes.
+ * @see prisma/sql/auth/is-recent.sql
+ */
+export const isRecent = optional<{ id: string }, IsRecentRow>(
+  'auth/is-recent',
+  `SELECT id FROM sign_ins WHERE id = $1 AND created_at > now() - interval '10 minutes' AND expires_at > now()`,
+  ['id'],
+)
+export interface IsRecentRow {
+  id: string
+}
 
 /**
  * The latest e-mails of the outbox.
@@ -398,22 +454,6 @@ export interface LockMailRow {
 }
 
 /**
- * Locks a user, so that no other request changes the user's keys, and a session of the user. No row if the
- * session has ended meanwhile.
- * @see prisma/sql/auth/lock-session-of-caller.sql
- */
-export const lockSessionOfCaller = optional<{ id: string }, LockSessionOfCallerRow>(
-  'auth/lock-session-of-caller',
-  `SELECT s.id FROM users u JOIN sign_ins s ON s.user_id = u.id
-WHERE s.id = $1 AND s.expires_at > now()
-FOR NO KEY UPDATE OF u, s`,
-  ['id'],
-)
-export interface LockSessionOfCallerRow {
-  id: string
-}
-
-/**
  * The same, locked until the transaction ends.
  * @see prisma/sql/auth/lock-session.sql
  */
@@ -487,6 +527,24 @@ export interface ReadSignInRow {
 }
 
 /**
+ * The second factor of a user, and how many recovery codes are left.
+ * @see prisma/sql/auth/read-totp.sql
+ */
+export const readTotp = optional<{ user_id: string }, ReadTotpRow>(
+  'auth/read-totp',
+  `SELECT t.secret, t.confirmed_at, t.last_step,
+  (SELECT count(*) FROM recovery_codes r WHERE r.user_id = t.user_id)::int AS "recovery_codes_left"
+FROM user_totp t WHERE t.user_id = $1`,
+  ['user_id'],
+)
+export interface ReadTotpRow {
+  secret: string
+  confirmed_at: string | null
+  last_step: number
+  recovery_codes_left: number
+}
+
+/**
  * Moves a session to its next refresh token. No row if the token is not the latest one, or if the session or
  * its user has ended.
  * @see prisma/sql/auth/refresh-session.sql
@@ -517,6 +575,34 @@ export interface RefreshSessionRow {
 }
 
 /**
+ * Replaces the recovery codes of a user.
+ * @see prisma/sql/auth/replace-recovery-codes.sql
+ */
+export const replaceRecoveryCodes = none<{ user_id: string; digests: readonly string[] }>(
+  'auth/replace-recovery-codes',
+  `WITH removed AS (
+  DELETE FROM recovery_codes WHERE user_id = $1 AND NOT encode(digest, 'hex') = ANY($2)
+)
+INSERT INTO recovery_codes (user_id, digest) SELECT $1, decode(d, 'hex') FROM unnest($2::text[]) d`,
+  ['user_id', 'digests'],
+)
+
+/**
+ * Stores a new secret that is not confirmed yet. No row if the user has a confirmed one.
+ * @see prisma/sql/auth/start-totp.sql
+ */
+export const startTotp = optional<{ user_id: string; secret: string }, StartTotpRow>(
+  'auth/start-totp',
+  `INSERT INTO user_totp AS t (user_id, secret) VALUES ($1, $2)
+ON CONFLICT (user_id) DO UPDATE SET secret = excluded.secret WHERE t.confirmed_at IS NULL
+RETURNING t.user_id`,
+  ['user_id', 'secret'],
+)
+export interface StartTotpRow {
+  user_id: string
+}
+
+/**
  * Stores what an e-mail says, before it is sent: each attempt sends the same.
  * @see prisma/sql/auth/store-content.sql
  */
@@ -538,6 +624,19 @@ ON CONFLICT (user_id) DO UPDATE SET hash = excluded.hash, changed_at = excluded.
 )
 
 /**
+ * Uses a recovery code. Of several requests, one gets the row.
+ * @see prisma/sql/auth/use-recovery-code.sql
+ */
+export const useRecoveryCode = optional<{ user_id: string; digest: string }, UseRecoveryCodeRow>(
+  'auth/use-recovery-code',
+  `DELETE FROM recovery_codes WHERE user_id = $1 AND digest = decode($2, 'hex') RETURNING user_id`,
+  ['user_id', 'digest'],
+)
+export interface UseRecoveryCodeRow {
+  user_id: string
+}
+
+/**
  * Uses a one-time token of one of these purposes. Of several requests, one gets the row.
  * @see prisma/sql/auth/use-token.sql
  */
@@ -554,4 +653,19 @@ export interface UseTokenRow {
   user_id: string | null
   name: string | null
   password_hash: string | null
+}
+
+/**
+ * Notes that a code was used. No row for a code of this or a later time step that was used before.
+ * @see prisma/sql/auth/use-totp-step.sql
+ */
+export const useTotpStep = optional<{ step: number; user_id: string }, UseTotpStepRow>(
+  'auth/use-totp-step',
+  `UPDATE user_totp SET last_step = $1
+WHERE user_id = $2 AND confirmed_at IS NOT NULL AND last_step < $1
+RETURNING user_id`,
+  ['step', 'user_id'],
+)
+export interface UseTotpStepRow {
+  user_id: string
 }

@@ -400,6 +400,22 @@ export interface LockProjectsRow {
 }
 
 /**
+ * Locks a user, so that no other request changes the user's keys, and a session of the user. No row if the
+ * session has ended meanwhile.
+ * @see prisma/sql/users/lock-session-of-caller.sql
+ */
+export const lockSessionOfCaller = optional<{ id: string }, LockSessionOfCallerRow>(
+  'users/lock-session-of-caller',
+  `SELECT s.id FROM users u JOIN sign_ins s ON s.user_id = u.id
+WHERE s.id = $1 AND s.expires_at > now()
+FOR NO KEY UPDATE OF u, s`,
+  ['id'],
+)
+export interface LockSessionOfCallerRow {
+  id: string
+}
+
+/**
  * Locks a user that is not deleted.
  * @see prisma/sql/users/lock-user.sql
  */

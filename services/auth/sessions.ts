@@ -37,13 +37,13 @@ const day = 86_400
 export async function createSession(
   tx: Db,
   { config, cipher, events }: SessionServices,
-  { userId, method, ip, userAgent }: Device & { userId: string; method: Method },
+  { userId, methods, ip, userAgent }: Device & { userId: string; methods: Method[] },
 ): Promise<SessionTokens> {
   const id = newId('ses')
   const row = await sql.insertSession(tx, {
     id,
     user_id: userId,
-    methods: [method],
+    methods,
     ip,
     network: networkOf(ip),
     device: userAgent?.slice(0, maxDeviceLength) ?? null,

@@ -63,8 +63,7 @@ export async function holdPassword(tx: Db, { userId, hash }: CheckedPassword): P
 }
 
 /**
- * Throws 401 unless the password is the user's, or the user needs none: without a password yet, or after a
- * sign-in by a link in the last ten minutes.
+ * Throws 401 unless the password is the user's, or the user signed in with a link in the last ten minutes.
  * @returns the address of the user.
  */
 export async function requirePassword(
@@ -73,8 +72,9 @@ export async function requirePassword(
 ): Promise<string> {
   const found = await sql.readSignIn(db, { user_id: userId, session_id: sessionId })
   if (found === undefined) throw unauthorized('revoked', 'The session has ended: sign in again.')
-  if (!found.has_password || (password === undefined && found.used_link_lately)) return found.email
-  if (password === undefined) throw unauthorized('credentials', 'current_password is required.')
+  if (password === undefined && found.used_link_lately) return found.email
+  if (password === undefined || !found.has_password)
+    throw unauthorized('credentials', 'Send current_password, or sign in with a link before.')
   await checkPassword(db, found.email, password, ip).catch((error) => {
     throw error.status === 401 ? unauthorized('credentials', 'current_password is wrong.') : error
   })
@@ -87,9 +87,20 @@ export async function requirePassword(
  */
 export async function useToken(tx: Db, token: string, purposes: Mailed[]): Promise<sql.UseTokenRow> {
   const row = await sql.useToken(tx, { digest: tokenDigest(token), purposes })
-  if (row === undefined)
-    throw unauthorized('unknown', 'The link is unknown, expired or was used before: ask for a new one.')
+  if (row === undefined) throw unknownToken()
   return row
+}
+
+/** The user whom a token belongs to, before it is used. Null for a new account. Throws 401 as `useToken`. */
+export async function userBeforeUse(db: Db, token: string, purposes: Mailed[]): Promise<string | null> {
+  const row = await sql.findToken(db, { digest: tokenDigest(token), purposes })
+  if (row === undefined) throw unknownToken()
+  if (row.purpose === 'sign_up') return null
+  return row.user_id ?? (await userOfToken(db, row))
+}
+
+function unknownToken(): Error {
+  return unauthorized('unknown', 'The link is unknown, expired or was used before: ask for a new one.')
 }
 
 /** The id of the active user with the address that a token was sent to. */

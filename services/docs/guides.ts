@@ -11,6 +11,7 @@ const folder = join(import.meta.dirname, '../../docs/guides')
 export const guideNames = [
   'quickstart',
   'authentication',
+  'sign-in',
   'errors',
   'pagination',
   'idempotency',

@@ -4,7 +4,6 @@
 import { operations } from '../../generated/operations.ts'
 import type { components } from '../../generated/types.ts'
 import * as sql from '../../generated/sql/users.ts'
-import * as authSql from '../../generated/sql/auth.ts'
 import type { ApiKey as ApiKeyRow } from '../../generated/prisma/client.ts'
 import { digestOf, newSecret, keyPrefix, type KeyMode } from '../../infra/api-key-format.ts'
 import type { ListQuery } from '../../infra/contract/query.ts'
@@ -148,7 +147,7 @@ export async function findOwnApiKey(db: Db, id: string, { userId, keyId, project
 export async function lockKeys(tx: Db, { type, keyId }: Principal): Promise<void> {
   const locked =
     type === 'session'
-      ? await authSql.lockSessionOfCaller(tx, { id: keyId })
+      ? await sql.lockSessionOfCaller(tx, { id: keyId })
       : await sql.lockKeysOfCaller(tx, { id: keyId })
   if (locked === undefined) throw unauthorized('revoked')
 }

@@ -20,8 +20,8 @@ const posts = operationInfos.filter(({ method, scopes }) => method === 'POST' &&
 const readOnlyPosts: OperationId[] = ['searchKnowledgeBase']
 /** Takes longer than one transaction, so a repeated request runs again. */
 const repeatedPosts: OperationId[] = ['advanceTestClock']
-/** No digest of a password is stored to recognise a repeated request. */
-const passwordPosts: OperationId[] = ['changePassword', 'requestEmailChange']
+/** No digest of a password, and no secret, is stored for a repeated request. */
+const passwordPosts: OperationId[] = ['changePassword', 'requestEmailChange', 'startTotp', 'confirmTotp']
 const neverReplayed = [...readOnlyPosts, ...repeatedPosts, ...passwordPosts]
 const idempotentPosts = posts.filter(({ id }) => !neverReplayed.includes(id))
 const withIdempotencyKey = (key: string) => ({ headers: { 'idempotency-key': key } })

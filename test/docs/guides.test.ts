@@ -6,6 +6,7 @@ import { promisify } from 'node:util'
 import t, { type Test } from 'tap'
 import { guideNames } from '../../services/docs/guides.ts'
 import { blocksOf, differences, readGuide } from '../support/guides.ts'
+import { testSecretKey } from '../support/database.ts'
 import { startServer } from '../support/server.ts'
 import { startWorkingServer } from '../support/working-server.ts'
 
@@ -74,6 +75,9 @@ for (const name of guideNames) {
     const shell = {
       ...process.env,
       API: server.url,
+      PLATFORM: root,
+      DATABASE_URL: server.databaseUrl,
+      SECRET_KEY: testSecretKey,
       KEY: person.key,
       PLATFORM_BASE_URL: server.url,
       PLATFORM_API_KEY: person.key,

@@ -1,6 +1,8 @@
 // Fixtures of the operations of sign-in.
 import { randomBytes } from 'node:crypto'
 import type { OperationId } from '../../generated/operations.ts'
+import { Secret, TOTP } from 'otpauth'
+import { confirmTotp, startTotp } from '../../services/auth/totp.ts'
 import { createSession, type SessionTokens } from '../../services/auth/sessions.ts'
 import { hashPassword } from '../../services/auth/passwords.ts'
 import { newOneTimeToken, tokenDigest } from '../../infra/encryption/tokens.ts'
@@ -24,7 +26,7 @@ export async function setPassword({ services }: TestServer, userId: string): Pro
 export async function createSignIn({ services }: TestServer, userId: string): Promise<SessionTokens> {
   const device = { ip: '127.0.0.1', userAgent: 'test' }
   return await services.database.transaction((tx) =>
-    createSession(tx, services, { userId, method: 'password', ...device }),
+    createSession(tx, services, { userId, methods: ['password'], ...device }),
   )
 }
 
@@ -64,6 +66,32 @@ const withPassword =
     await setPassword(context.server, context.caller.id)
     return await withSession(body)(context)
   }
+
+/** The code that the app shows, `steps` of 30 seconds later. */
+export function codeOf(secret: string, steps = 0): string {
+  return new TOTP({ secret: Secret.fromBase32(secret) }).generate({ timestamp: Date.now() + steps * 30_000 })
+}
+
+/** Turns the second factor on. @returns its secret and the recovery codes. */
+export async function enableTotp(
+  { services }: TestServer,
+  userId: string,
+): Promise<{ secret: string; codes: string[] }> {
+  return await services.database.transaction(async (tx) => {
+    const { secret } = await startTotp(tx, services.cipher, {
+      userId,
+      email: 'x@example.com',
+      issuer: 'Test',
+    })
+    return { secret, codes: await confirmTotp(tx, services.cipher, userId, codeOf(secret, -1)) }
+  })
+}
+
+/** A caller with a second factor. */
+const withTotp: RequestBuilder = async (context) => {
+  await enableTotp(context.server, context.caller.id)
+  return await withSession()(context)
+}
 
 const onSignIn: RequestBuilder = async ({ server, caller }) => ({
   params: { id: (await createSignIn(server, caller.id)).id },
@@ -120,6 +148,19 @@ export const authFixtures = {
     build: withPassword(() => ({ password, current_password: password })),
   },
   requestEmailChange: { build: withPassword(() => ({ email: newEmail(), current_password: password })) },
+  getTotp: { build: withTotp },
+  startTotp: { build: withSession(), byStatus: { 409: withTotp } },
+  removeTotp: { build: withTotp },
+  confirmTotp: {
+    build: async (context) => {
+      const { server, caller } = context
+      const { secret } = await server.services.database.transaction((tx) =>
+        startTotp(tx, server.services.cipher, { userId: caller.id, email: caller.email, issuer: 'Test' }),
+      )
+      return await withSession(() => ({ code: codeOf(secret) }))(context)
+    },
+    byStatus: { 409: withSession(() => ({ code: '123456' })) },
+  },
   listSignIns: {
     build: async ({ server, caller }) => {
       await createSignIn(server, caller.id)

@@ -399,6 +399,8 @@ type FieldRefInputType<Model, FieldType> = Model extends never ? never : FieldRe
 export const ModelName = {
   User: 'User',
   UserPassword: 'UserPassword',
+  UserTotp: 'UserTotp',
+  RecoveryCode: 'RecoveryCode',
   SignIn: 'SignIn',
   OneTimeToken: 'OneTimeToken',
   SignInFailure: 'SignInFailure',
@@ -468,7 +470,7 @@ export type TypeMap<ExtArgs extends runtime.Types.Extensions.InternalArgs = runt
     omit: GlobalOmitOptions
   }
   meta: {
-    modelProps: "user" | "userPassword" | "signIn" | "oneTimeToken" | "signInFailure" | "mail" | "quotaTotal" | "quotaChange" | "quotaLimit" | "settings" | "apiKey" | "apiRequest" | "usageDay" | "project" | "member" | "invitation" | "projectCountTotal" | "projectCountChange" | "idempotencyRecord" | "event" | "eventLog" | "webhookEndpoint" | "schemaRequirement" | "secretKey" | "webhookDelivery" | "file" | "storageUsage" | "storageReservation" | "databaseIdentity" | "restoredCopy" | "quarantinedBlob" | "fileLink" | "upload" | "avatar" | "knowledgeBase" | "document" | "documentCount" | "documentText" | "chunk" | "lexeme" | "removedChunk" | "chunkCount" | "session" | "message" | "aiUsage" | "product" | "price" | "order" | "orderItem" | "checkout" | "payment" | "refund" | "subscription" | "gatewayEvent" | "salesCount" | "paymentClock"
+    modelProps: "user" | "userPassword" | "userTotp" | "recoveryCode" | "signIn" | "oneTimeToken" | "signInFailure" | "mail" | "quotaTotal" | "quotaChange" | "quotaLimit" | "settings" | "apiKey" | "apiRequest" | "usageDay" | "project" | "member" | "invitation" | "projectCountTotal" | "projectCountChange" | "idempotencyRecord" | "event" | "eventLog" | "webhookEndpoint" | "schemaRequirement" | "secretKey" | "webhookDelivery" | "file" | "storageUsage" | "storageReservation" | "databaseIdentity" | "restoredCopy" | "quarantinedBlob" | "fileLink" | "upload" | "avatar" | "knowledgeBase" | "document" | "documentCount" | "documentText" | "chunk" | "lexeme" | "removedChunk" | "chunkCount" | "session" | "message" | "aiUsage" | "product" | "price" | "order" | "orderItem" | "checkout" | "payment" | "refund" | "subscription" | "gatewayEvent" | "salesCount" | "paymentClock"
     txIsolationLevel: TransactionIsolationLevel
   }
   model: {
@@ -617,6 +619,154 @@ export type TypeMap<ExtArgs extends runtime.Types.Extensions.InternalArgs = runt
         count: {
           args: Prisma.UserPasswordCountArgs<ExtArgs>
           result: runtime.Types.Utils.Optional<Prisma.UserPasswordCountAggregateOutputType> | number
+        }
+      }
+    }
+    UserTotp: {
+      payload: Prisma.$UserTotpPayload<ExtArgs>
+      fields: Prisma.UserTotpFieldRefs
+      operations: {
+        findUnique: {
+          args: Prisma.UserTotpFindUniqueArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$UserTotpPayload> | null
+        }
+        findUniqueOrThrow: {
+          args: Prisma.UserTotpFindUniqueOrThrowArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$UserTotpPayload>
+        }
+        findFirst: {
+          args: Prisma.UserTotpFindFirstArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$UserTotpPayload> | null
+        }
+        findFirstOrThrow: {
+          args: Prisma.UserTotpFindFirstOrThrowArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$UserTotpPayload>
+        }
+        findMany: {
+          args: Prisma.UserTotpFindManyArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$UserTotpPayload>[]
+        }
+        create: {
+          args: Prisma.UserTotpCreateArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$UserTotpPayload>
+        }
+        createMany: {
+          args: Prisma.UserTotpCreateManyArgs<ExtArgs>
+          result: BatchPayload
+        }
+        createManyAndReturn: {
+          args: Prisma.UserTotpCreateManyAndReturnArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$UserTotpPayload>[]
+        }
+        delete: {
+          args: Prisma.UserTotpDeleteArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$UserTotpPayload>
+        }
+        update: {
+          args: Prisma.UserTotpUpdateArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$UserTotpPayload>
+        }
+        deleteMany: {
+          args: Prisma.UserTotpDeleteManyArgs<ExtArgs>
+          result: BatchPayload
+        }
+        updateMany: {
+          args: Prisma.UserTotpUpdateManyArgs<ExtArgs>
+          result: BatchPayload
+        }
+        updateManyAndReturn: {
+          args: Prisma.UserTotpUpdateManyAndReturnArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$UserTotpPayload>[]
+        }
+        upsert: {
+          args: Prisma.UserTotpUpsertArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$UserTotpPayload>
+        }
+        aggregate: {
+          args: Prisma.UserTotpAggregateArgs<ExtArgs>
+          result: runtime.Types.Utils.Optional<Prisma.AggregateUserTotp>
+        }
+        groupBy: {
+          args: Prisma.UserTotpGroupByArgs<ExtArgs>
+          result: runtime.Types.Utils.Optional<Prisma.UserTotpGroupByOutputType>[]
+        }
+        count: {
+          args: Prisma.UserTotpCountArgs<ExtArgs>
+          result: runtime.Types.Utils.Optional<Prisma.UserTotpCountAggregateOutputType> | number
+        }
+      }
+    }
+    RecoveryCode: {
+      payload: Prisma.$RecoveryCodePayload<ExtArgs>
+      fields: Prisma.RecoveryCodeFieldRefs
+      operations: {
+        findUnique: {
+          args: Prisma.RecoveryCodeFindUniqueArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$RecoveryCodePayload> | null
+        }
+        findUniqueOrThrow: {
+          args: Prisma.RecoveryCodeFindUniqueOrThrowArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$RecoveryCodePayload>
+        }
+        findFirst: {
+          args: Prisma.RecoveryCodeFindFirstArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$RecoveryCodePayload> | null
+        }
+        findFirstOrThrow: {
+          args: Prisma.RecoveryCodeFindFirstOrThrowArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$RecoveryCodePayload>
+        }
+        findMany: {
+          args: Prisma.RecoveryCodeFindManyArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$RecoveryCodePayload>[]
+        }
+        create: {
+          args: Prisma.RecoveryCodeCreateArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$RecoveryCodePayload>
+        }
+        createMany: {
+          args: Prisma.RecoveryCodeCreateManyArgs<ExtArgs>
+          result: BatchPayload
+        }
+        createManyAndReturn: {
+          args: Prisma.RecoveryCodeCreateManyAndReturnArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$RecoveryCodePayload>[]
+        }
+        delete: {
+          args: Prisma.RecoveryCodeDeleteArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$RecoveryCodePayload>
+        }
+        update: {
+          args: Prisma.RecoveryCodeUpdateArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$RecoveryCodePayload>
+        }
+        deleteMany: {
+          args: Prisma.RecoveryCodeDeleteManyArgs<ExtArgs>
+          result: BatchPayload
+        }
+        updateMany: {
+          args: Prisma.RecoveryCodeUpdateManyArgs<ExtArgs>
+          result: BatchPayload
+        }
+        updateManyAndReturn: {
+          args: Prisma.RecoveryCodeUpdateManyAndReturnArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$RecoveryCodePayload>[]
+        }
+        upsert: {
+          args: Prisma.RecoveryCodeUpsertArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$RecoveryCodePayload>
+        }
+        aggregate: {
+          args: Prisma.RecoveryCodeAggregateArgs<ExtArgs>
+          result: runtime.Types.Utils.Optional<Prisma.AggregateRecoveryCode>
+        }
+        groupBy: {
+          args: Prisma.RecoveryCodeGroupByArgs<ExtArgs>
+          result: runtime.Types.Utils.Optional<Prisma.RecoveryCodeGroupByOutputType>[]
+        }
+        count: {
+          args: Prisma.RecoveryCodeCountArgs<ExtArgs>
+          result: runtime.Types.Utils.Optional<Prisma.RecoveryCodeCountAggregateOutputType> | number
         }
       }
     }
@@ -4683,6 +4833,24 @@ export const UserPasswordScalarFieldEnum = {
 export type UserPasswordScalarFieldEnum = (typeof UserPasswordScalarFieldEnum)[keyof typeof UserPasswordScalarFieldEnum]
 
 
+export const UserTotpScalarFieldEnum = {
+  userId: 'userId',
+  secret: 'secret',
+  confirmedAt: 'confirmedAt',
+  lastStep: 'lastStep'
+} as const
+
+export type UserTotpScalarFieldEnum = (typeof UserTotpScalarFieldEnum)[keyof typeof UserTotpScalarFieldEnum]
+
+
+export const RecoveryCodeScalarFieldEnum = {
+  userId: 'userId',
+  digest: 'digest'
+} as const
+
+export type RecoveryCodeScalarFieldEnum = (typeof RecoveryCodeScalarFieldEnum)[keyof typeof RecoveryCodeScalarFieldEnum]
+
+
 export const SignInScalarFieldEnum = {
   id: 'id',
   userId: 'userId',
@@ -6090,6 +6258,8 @@ export type PrismaClientOptions = PrismaClientOptionsWithAccelerateUrl | PrismaC
 export type GlobalOmitConfig = {
   user?: Prisma.UserOmit
   userPassword?: Prisma.UserPasswordOmit
+  userTotp?: Prisma.UserTotpOmit
+  recoveryCode?: Prisma.RecoveryCodeOmit
   signIn?: Prisma.SignInOmit
   oneTimeToken?: Prisma.OneTimeTokenOmit
   signInFailure?: Prisma.SignInFailureOmit

@@ -53,6 +53,8 @@ export const AnyNull = runtime.AnyNull
 export const ModelName = {
   User: 'User',
   UserPassword: 'UserPassword',
+  UserTotp: 'UserTotp',
+  RecoveryCode: 'RecoveryCode',
   SignIn: 'SignIn',
   OneTimeToken: 'OneTimeToken',
   SignInFailure: 'SignInFailure',
@@ -151,6 +153,24 @@ export const UserPasswordScalarFieldEnum = {
 } as const
 
 export type UserPasswordScalarFieldEnum = (typeof UserPasswordScalarFieldEnum)[keyof typeof UserPasswordScalarFieldEnum]
+
+
+export const UserTotpScalarFieldEnum = {
+  userId: 'userId',
+  secret: 'secret',
+  confirmedAt: 'confirmedAt',
+  lastStep: 'lastStep'
+} as const
+
+export type UserTotpScalarFieldEnum = (typeof UserTotpScalarFieldEnum)[keyof typeof UserTotpScalarFieldEnum]
+
+
+export const RecoveryCodeScalarFieldEnum = {
+  userId: 'userId',
+  digest: 'digest'
+} as const
+
+export type RecoveryCodeScalarFieldEnum = (typeof RecoveryCodeScalarFieldEnum)[keyof typeof RecoveryCodeScalarFieldEnum]
 
 
 export const SignInScalarFieldEnum = {

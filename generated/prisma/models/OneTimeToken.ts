@@ -403,10 +403,6 @@ export type OneTimeTokenUncheckedUpdateManyWithoutUserNestedInput = {
   deleteMany?: Prisma.OneTimeTokenScalarWhereInput | Prisma.OneTimeTokenScalarWhereInput[]
 }
 
-export type BytesFieldUpdateOperationsInput = {
-  set?: runtime.Bytes
-}
-
 export type OneTimeTokenCreateWithoutUserInput = {
   digest: runtime.Bytes
   purpose: string

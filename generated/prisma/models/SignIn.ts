@@ -547,14 +547,6 @@ export type SignInUpdatemethodsInput = {
   push?: string | string[]
 }
 
-export type IntFieldUpdateOperationsInput = {
-  set?: number
-  increment?: number
-  decrement?: number
-  multiply?: number
-  divide?: number
-}
-
 export type SignInCreateWithoutUserInput = {
   id: string
   methods?: Prisma.SignInCreatemethodsInput | string[]

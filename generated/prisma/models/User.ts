@@ -263,6 +263,8 @@ export type UserWhereInput = {
   subscriptions?: Prisma.SubscriptionListRelationFilter
   refunds?: Prisma.RefundListRelationFilter
   password?: Prisma.XOR<Prisma.UserPasswordNullableScalarRelationFilter, Prisma.UserPasswordWhereInput> | null
+  totp?: Prisma.XOR<Prisma.UserTotpNullableScalarRelationFilter, Prisma.UserTotpWhereInput> | null
+  recoveryCodes?: Prisma.RecoveryCodeListRelationFilter
   signIns?: Prisma.SignInListRelationFilter
   oneTimeTokens?: Prisma.OneTimeTokenListRelationFilter
 }
@@ -302,6 +304,8 @@ export type UserOrderByWithRelationInput = {
   subscriptions?: Prisma.SubscriptionOrderByRelationAggregateInput
   refunds?: Prisma.RefundOrderByRelationAggregateInput
   password?: Prisma.UserPasswordOrderByWithRelationInput
+  totp?: Prisma.UserTotpOrderByWithRelationInput
+  recoveryCodes?: Prisma.RecoveryCodeOrderByRelationAggregateInput
   signIns?: Prisma.SignInOrderByRelationAggregateInput
   oneTimeTokens?: Prisma.OneTimeTokenOrderByRelationAggregateInput
 }
@@ -344,6 +348,8 @@ export type UserWhereUniqueInput = Prisma.AtLeast<{
   subscriptions?: Prisma.SubscriptionListRelationFilter
   refunds?: Prisma.RefundListRelationFilter
   password?: Prisma.XOR<Prisma.UserPasswordNullableScalarRelationFilter, Prisma.UserPasswordWhereInput> | null
+  totp?: Prisma.XOR<Prisma.UserTotpNullableScalarRelationFilter, Prisma.UserTotpWhereInput> | null
+  recoveryCodes?: Prisma.RecoveryCodeListRelationFilter
   signIns?: Prisma.SignInListRelationFilter
   oneTimeTokens?: Prisma.OneTimeTokenListRelationFilter
 }, "id" | "email">
@@ -421,6 +427,8 @@ export type UserCreateInput = {
   subscriptions?: Prisma.SubscriptionCreateNestedManyWithoutOwnerInput
   refunds?: Prisma.RefundCreateNestedManyWithoutOwnerInput
   password?: Prisma.UserPasswordCreateNestedOneWithoutUserInput
+  totp?: Prisma.UserTotpCreateNestedOneWithoutUserInput
+  recoveryCodes?: Prisma.RecoveryCodeCreateNestedManyWithoutUserInput
   signIns?: Prisma.SignInCreateNestedManyWithoutUserInput
   oneTimeTokens?: Prisma.OneTimeTokenCreateNestedManyWithoutUserInput
 }
@@ -460,6 +468,8 @@ export type UserUncheckedCreateInput = {
   subscriptions?: Prisma.SubscriptionUncheckedCreateNestedManyWithoutOwnerInput
   refunds?: Prisma.RefundUncheckedCreateNestedManyWithoutOwnerInput
   password?: Prisma.UserPasswordUncheckedCreateNestedOneWithoutUserInput
+  totp?: Prisma.UserTotpUncheckedCreateNestedOneWithoutUserInput
+  recoveryCodes?: Prisma.RecoveryCodeUncheckedCreateNestedManyWithoutUserInput
   signIns?: Prisma.SignInUncheckedCreateNestedManyWithoutUserInput
   oneTimeTokens?: Prisma.OneTimeTokenUncheckedCreateNestedManyWithoutUserInput
 }
@@ -499,6 +509,8 @@ export type UserUpdateInput = {
   subscriptions?: Prisma.SubscriptionUpdateManyWithoutOwnerNestedInput
   refunds?: Prisma.RefundUpdateManyWithoutOwnerNestedInput
   password?: Prisma.UserPasswordUpdateOneWithoutUserNestedInput
+  totp?: Prisma.UserTotpUpdateOneWithoutUserNestedInput
+  recoveryCodes?: Prisma.RecoveryCodeUpdateManyWithoutUserNestedInput
   signIns?: Prisma.SignInUpdateManyWithoutUserNestedInput
   oneTimeTokens?: Prisma.OneTimeTokenUpdateManyWithoutUserNestedInput
 }
@@ -538,6 +550,8 @@ export type UserUncheckedUpdateInput = {
   subscriptions?: Prisma.SubscriptionUncheckedUpdateManyWithoutOwnerNestedInput
   refunds?: Prisma.RefundUncheckedUpdateManyWithoutOwnerNestedInput
   password?: Prisma.UserPasswordUncheckedUpdateOneWithoutUserNestedInput
+  totp?: Prisma.UserTotpUncheckedUpdateOneWithoutUserNestedInput
+  recoveryCodes?: Prisma.RecoveryCodeUncheckedUpdateManyWithoutUserNestedInput
   signIns?: Prisma.SignInUncheckedUpdateManyWithoutUserNestedInput
   oneTimeTokens?: Prisma.OneTimeTokenUncheckedUpdateManyWithoutUserNestedInput
 }
@@ -682,6 +696,34 @@ export type UserUpdateOneRequiredWithoutPasswordNestedInput = {
   upsert?: Prisma.UserUpsertWithoutPasswordInput
   connect?: Prisma.UserWhereUniqueInput
   update?: Prisma.XOR<Prisma.XOR<Prisma.UserUpdateToOneWithWhereWithoutPasswordInput, Prisma.UserUpdateWithoutPasswordInput>, Prisma.UserUncheckedUpdateWithoutPasswordInput>
+}
+
+export type UserCreateNestedOneWithoutTotpInput = {
+  create?: Prisma.XOR<Prisma.UserCreateWithoutTotpInput, Prisma.UserUncheckedCreateWithoutTotpInput>
+  connectOrCreate?: Prisma.UserCreateOrConnectWithoutTotpInput
+  connect?: Prisma.UserWhereUniqueInput
+}
+
+export type UserUpdateOneRequiredWithoutTotpNestedInput = {
+  create?: Prisma.XOR<Prisma.UserCreateWithoutTotpInput, Prisma.UserUncheckedCreateWithoutTotpInput>
+  connectOrCreate?: Prisma.UserCreateOrConnectWithoutTotpInput
+  upsert?: Prisma.UserUpsertWithoutTotpInput
+  connect?: Prisma.UserWhereUniqueInput
+  update?: Prisma.XOR<Prisma.XOR<Prisma.UserUpdateToOneWithWhereWithoutTotpInput, Prisma.UserUpdateWithoutTotpInput>, Prisma.UserUncheckedUpdateWithoutTotpInput>
+}
+
+export type UserCreateNestedOneWithoutRecoveryCodesInput = {
+  create?: Prisma.XOR<Prisma.UserCreateWithoutRecoveryCodesInput, Prisma.UserUncheckedCreateWithoutRecoveryCodesInput>
+  connectOrCreate?: Prisma.UserCreateOrConnectWithoutRecoveryCodesInput
+  connect?: Prisma.UserWhereUniqueInput
+}
+
+export type UserUpdateOneRequiredWithoutRecoveryCodesNestedInput = {
+  create?: Prisma.XOR<Prisma.UserCreateWithoutRecoveryCodesInput, Prisma.UserUncheckedCreateWithoutRecoveryCodesInput>
+  connectOrCreate?: Prisma.UserCreateOrConnectWithoutRecoveryCodesInput
+  upsert?: Prisma.UserUpsertWithoutRecoveryCodesInput
+  connect?: Prisma.UserWhereUniqueInput
+  update?: Prisma.XOR<Prisma.XOR<Prisma.UserUpdateToOneWithWhereWithoutRecoveryCodesInput, Prisma.UserUpdateWithoutRecoveryCodesInput>, Prisma.UserUncheckedUpdateWithoutRecoveryCodesInput>
 }
 
 export type UserCreateNestedOneWithoutSignInsInput = {
@@ -1032,6 +1074,8 @@ export type UserCreateWithoutPasswordInput = {
   checkouts?: Prisma.CheckoutCreateNestedManyWithoutOwnerInput
   subscriptions?: Prisma.SubscriptionCreateNestedManyWithoutOwnerInput
   refunds?: Prisma.RefundCreateNestedManyWithoutOwnerInput
+  totp?: Prisma.UserTotpCreateNestedOneWithoutUserInput
+  recoveryCodes?: Prisma.RecoveryCodeCreateNestedManyWithoutUserInput
   signIns?: Prisma.SignInCreateNestedManyWithoutUserInput
   oneTimeTokens?: Prisma.OneTimeTokenCreateNestedManyWithoutUserInput
 }
@@ -1070,6 +1114,8 @@ export type UserUncheckedCreateWithoutPasswordInput = {
   checkouts?: Prisma.CheckoutUncheckedCreateNestedManyWithoutOwnerInput
   subscriptions?: Prisma.SubscriptionUncheckedCreateNestedManyWithoutOwnerInput
   refunds?: Prisma.RefundUncheckedCreateNestedManyWithoutOwnerInput
+  totp?: Prisma.UserTotpUncheckedCreateNestedOneWithoutUserInput
+  recoveryCodes?: Prisma.RecoveryCodeUncheckedCreateNestedManyWithoutUserInput
   signIns?: Prisma.SignInUncheckedCreateNestedManyWithoutUserInput
   oneTimeTokens?: Prisma.OneTimeTokenUncheckedCreateNestedManyWithoutUserInput
 }
@@ -1124,6 +1170,8 @@ export type UserUpdateWithoutPasswordInput = {
   checkouts?: Prisma.CheckoutUpdateManyWithoutOwnerNestedInput
   subscriptions?: Prisma.SubscriptionUpdateManyWithoutOwnerNestedInput
   refunds?: Prisma.RefundUpdateManyWithoutOwnerNestedInput
+  totp?: Prisma.UserTotpUpdateOneWithoutUserNestedInput
+  recoveryCodes?: Prisma.RecoveryCodeUpdateManyWithoutUserNestedInput
   signIns?: Prisma.SignInUpdateManyWithoutUserNestedInput
   oneTimeTokens?: Prisma.OneTimeTokenUpdateManyWithoutUserNestedInput
 }
@@ -1162,6 +1210,360 @@ export type UserUncheckedUpdateWithoutPasswordInput = {
   checkouts?: Prisma.CheckoutUncheckedUpdateManyWithoutOwnerNestedInput
   subscriptions?: Prisma.SubscriptionUncheckedUpdateManyWithoutOwnerNestedInput
   refunds?: Prisma.RefundUncheckedUpdateManyWithoutOwnerNestedInput
+  totp?: Prisma.UserTotpUncheckedUpdateOneWithoutUserNestedInput
+  recoveryCodes?: Prisma.RecoveryCodeUncheckedUpdateManyWithoutUserNestedInput
+  signIns?: Prisma.SignInUncheckedUpdateManyWithoutUserNestedInput
+  oneTimeTokens?: Prisma.OneTimeTokenUncheckedUpdateManyWithoutUserNestedInput
+}
+
+export type UserCreateWithoutTotpInput = {
+  id: string
+  email?: string | null
+  emailVerified?: boolean
+  name: string
+  bio?: string | null
+  locale?: string
+  timezone?: string
+  avatarUrl?: string | null
+  status?: $Enums.UserStatus
+  role?: $Enums.UserRole
+  metadata?: Prisma.JsonNullValueInput | runtime.InputJsonValue
+  createdAt?: Date | string
+  updatedAt?: Date | string
+  settings?: Prisma.SettingsCreateNestedOneWithoutUserInput
+  apiKeys?: Prisma.ApiKeyCreateNestedManyWithoutUserInput
+  owned?: Prisma.ProjectCreateNestedManyWithoutOwnerInput
+  memberships?: Prisma.MemberCreateNestedManyWithoutUserInput
+  added?: Prisma.MemberCreateNestedManyWithoutCreatedByInput
+  invitations?: Prisma.InvitationCreateNestedManyWithoutCreatedByInput
+  invited?: Prisma.InvitationCreateNestedManyWithoutUserInput
+  counts?: Prisma.ProjectCountTotalCreateNestedManyWithoutUserInput
+  endpoints?: Prisma.WebhookEndpointCreateNestedManyWithoutUserInput
+  files?: Prisma.FileCreateNestedManyWithoutOwnerInput
+  links?: Prisma.FileLinkCreateNestedManyWithoutCreatedByInput
+  uploads?: Prisma.UploadCreateNestedManyWithoutUserInput
+  avatar?: Prisma.AvatarCreateNestedOneWithoutUserInput
+  knowledgeBases?: Prisma.KnowledgeBaseCreateNestedManyWithoutOwnerInput
+  sessions?: Prisma.SessionCreateNestedManyWithoutOwnerInput
+  messages?: Prisma.MessageCreateNestedManyWithoutUserInput
+  orders?: Prisma.OrderCreateNestedManyWithoutOwnerInput
+  checkouts?: Prisma.CheckoutCreateNestedManyWithoutOwnerInput
+  subscriptions?: Prisma.SubscriptionCreateNestedManyWithoutOwnerInput
+  refunds?: Prisma.RefundCreateNestedManyWithoutOwnerInput
+  password?: Prisma.UserPasswordCreateNestedOneWithoutUserInput
+  recoveryCodes?: Prisma.RecoveryCodeCreateNestedManyWithoutUserInput
+  signIns?: Prisma.SignInCreateNestedManyWithoutUserInput
+  oneTimeTokens?: Prisma.OneTimeTokenCreateNestedManyWithoutUserInput
+}
+
+export type UserUncheckedCreateWithoutTotpInput = {
+  id: string
+  email?: string | null
+  emailVerified?: boolean
+  name: string
+  bio?: string | null
+  locale?: string
+  timezone?: string
+  avatarUrl?: string | null
+  status?: $Enums.UserStatus
+  role?: $Enums.UserRole
+  metadata?: Prisma.JsonNullValueInput | runtime.InputJsonValue
+  createdAt?: Date | string
+  updatedAt?: Date | string
+  settings?: Prisma.SettingsUncheckedCreateNestedOneWithoutUserInput
+  apiKeys?: Prisma.ApiKeyUncheckedCreateNestedManyWithoutUserInput
+  owned?: Prisma.ProjectUncheckedCreateNestedManyWithoutOwnerInput
+  memberships?: Prisma.MemberUncheckedCreateNestedManyWithoutUserInput
+  added?: Prisma.MemberUncheckedCreateNestedManyWithoutCreatedByInput
+  invitations?: Prisma.InvitationUncheckedCreateNestedManyWithoutCreatedByInput
+  invited?: Prisma.InvitationUncheckedCreateNestedManyWithoutUserInput
+  counts?: Prisma.ProjectCountTotalUncheckedCreateNestedManyWithoutUserInput
+  endpoints?: Prisma.WebhookEndpointUncheckedCreateNestedManyWithoutUserInput
+  files?: Prisma.FileUncheckedCreateNestedManyWithoutOwnerInput
+  links?: Prisma.FileLinkUncheckedCreateNestedManyWithoutCreatedByInput
+  uploads?: Prisma.UploadUncheckedCreateNestedManyWithoutUserInput
+  avatar?: Prisma.AvatarUncheckedCreateNestedOneWithoutUserInput
+  knowledgeBases?: Prisma.KnowledgeBaseUncheckedCreateNestedManyWithoutOwnerInput
+  sessions?: Prisma.SessionUncheckedCreateNestedManyWithoutOwnerInput
+  messages?: Prisma.MessageUncheckedCreateNestedManyWithoutUserInput
+  orders?: Prisma.OrderUncheckedCreateNestedManyWithoutOwnerInput
+  checkouts?: Prisma.CheckoutUncheckedCreateNestedManyWithoutOwnerInput
+  subscriptions?: Prisma.SubscriptionUncheckedCreateNestedManyWithoutOwnerInput
+  refunds?: Prisma.RefundUncheckedCreateNestedManyWithoutOwnerInput
+  password?: Prisma.UserPasswordUncheckedCreateNestedOneWithoutUserInput
+  recoveryCodes?: Prisma.RecoveryCodeUncheckedCreateNestedManyWithoutUserInput
+  signIns?: Prisma.SignInUncheckedCreateNestedManyWithoutUserInput
+  oneTimeTokens?: Prisma.OneTimeTokenUncheckedCreateNestedManyWithoutUserInput
+}
+
+export type UserCreateOrConnectWithoutTotpInput = {
+  where: Prisma.UserWhereUniqueInput
+  create: Prisma.XOR<Prisma.UserCreateWithoutTotpInput, Prisma.UserUncheckedCreateWithoutTotpInput>
+}
+
+export type UserUpsertWithoutTotpInput = {
+  update: Prisma.XOR<Prisma.UserUpdateWithoutTotpInput, Prisma.UserUncheckedUpdateWithoutTotpInput>
+  create: Prisma.XOR<Prisma.UserCreateWithoutTotpInput, Prisma.UserUncheckedCreateWithoutTotpInput>
+  where?: Prisma.UserWhereInput
+}
+
+export type UserUpdateToOneWithWhereWithoutTotpInput = {
+  where?: Prisma.UserWhereInput
+  data: Prisma.XOR<Prisma.UserUpdateWithoutTotpInput, Prisma.UserUncheckedUpdateWithoutTotpInput>
+}
+
+export type UserUpdateWithoutTotpInput = {
+  id?: Prisma.StringFieldUpdateOperationsInput | string
+  email?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  emailVerified?: Prisma.BoolFieldUpdateOperationsInput | boolean
+  name?: Prisma.StringFieldUpdateOperationsInput | string
+  bio?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  locale?: Prisma.StringFieldUpdateOperationsInput | string
+  timezone?: Prisma.StringFieldUpdateOperationsInput | string
+  avatarUrl?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  status?: Prisma.EnumUserStatusFieldUpdateOperationsInput | $Enums.UserStatus
+  role?: Prisma.EnumUserRoleFieldUpdateOperationsInput | $Enums.UserRole
+  metadata?: Prisma.JsonNullValueInput | runtime.InputJsonValue
+  createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
+  updatedAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
+  settings?: Prisma.SettingsUpdateOneWithoutUserNestedInput
+  apiKeys?: Prisma.ApiKeyUpdateManyWithoutUserNestedInput
+  owned?: Prisma.ProjectUpdateManyWithoutOwnerNestedInput
+  memberships?: Prisma.MemberUpdateManyWithoutUserNestedInput
+  added?: Prisma.MemberUpdateManyWithoutCreatedByNestedInput
+  invitations?: Prisma.InvitationUpdateManyWithoutCreatedByNestedInput
+  invited?: Prisma.InvitationUpdateManyWithoutUserNestedInput
+  counts?: Prisma.ProjectCountTotalUpdateManyWithoutUserNestedInput
+  endpoints?: Prisma.WebhookEndpointUpdateManyWithoutUserNestedInput
+  files?: Prisma.FileUpdateManyWithoutOwnerNestedInput
+  links?: Prisma.FileLinkUpdateManyWithoutCreatedByNestedInput
+  uploads?: Prisma.UploadUpdateManyWithoutUserNestedInput
+  avatar?: Prisma.AvatarUpdateOneWithoutUserNestedInput
+  knowledgeBases?: Prisma.KnowledgeBaseUpdateManyWithoutOwnerNestedInput
+  sessions?: Prisma.SessionUpdateManyWithoutOwnerNestedInput
+  messages?: Prisma.MessageUpdateManyWithoutUserNestedInput
+  orders?: Prisma.OrderUpdateManyWithoutOwnerNestedInput
+  checkouts?: Prisma.CheckoutUpdateManyWithoutOwnerNestedInput
+  subscriptions?: Prisma.SubscriptionUpdateManyWithoutOwnerNestedInput
+  refunds?: Prisma.RefundUpdateManyWithoutOwnerNestedInput
+  password?: Prisma.UserPasswordUpdateOneWithoutUserNestedInput
+  recoveryCodes?: Prisma.RecoveryCodeUpdateManyWithoutUserNestedInput
+  signIns?: Prisma.SignInUpdateManyWithoutUserNestedInput
+  oneTimeTokens?: Prisma.OneTimeTokenUpdateManyWithoutUserNestedInput
+}
+
+export type UserUncheckedUpdateWithoutTotpInput = {
+  id?: Prisma.StringFieldUpdateOperationsInput | string
+  email?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  emailVerified?: Prisma.BoolFieldUpdateOperationsInput | boolean
+  name?: Prisma.StringFieldUpdateOperationsInput | string
+  bio?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  locale?: Prisma.StringFieldUpdateOperationsInput | string
+  timezone?: Prisma.StringFieldUpdateOperationsInput | string
+  avatarUrl?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  status?: Prisma.EnumUserStatusFieldUpdateOperationsInput | $Enums.UserStatus
+  role?: Prisma.EnumUserRoleFieldUpdateOperationsInput | $Enums.UserRole
+  metadata?: Prisma.JsonNullValueInput | runtime.InputJsonValue
+  createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
+  updatedAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
+  settings?: Prisma.SettingsUncheckedUpdateOneWithoutUserNestedInput
+  apiKeys?: Prisma.ApiKeyUncheckedUpdateManyWithoutUserNestedInput
+  owned?: Prisma.ProjectUncheckedUpdateManyWithoutOwnerNestedInput
+  memberships?: Prisma.MemberUncheckedUpdateManyWithoutUserNestedInput
+  added?: Prisma.MemberUncheckedUpdateManyWithoutCreatedByNestedInput
+  invitations?: Prisma.InvitationUncheckedUpdateManyWithoutCreatedByNestedInput
+  invited?: Prisma.InvitationUncheckedUpdateManyWithoutUserNestedInput
+  counts?: Prisma.ProjectCountTotalUncheckedUpdateManyWithoutUserNestedInput
+  endpoints?: Prisma.WebhookEndpointUncheckedUpdateManyWithoutUserNestedInput
+  files?: Prisma.FileUncheckedUpdateManyWithoutOwnerNestedInput
+  links?: Prisma.FileLinkUncheckedUpdateManyWithoutCreatedByNestedInput
+  uploads?: Prisma.UploadUncheckedUpdateManyWithoutUserNestedInput
+  avatar?: Prisma.AvatarUncheckedUpdateOneWithoutUserNestedInput
+  knowledgeBases?: Prisma.KnowledgeBaseUncheckedUpdateManyWithoutOwnerNestedInput
+  sessions?: Prisma.SessionUncheckedUpdateManyWithoutOwnerNestedInput
+  messages?: Prisma.MessageUncheckedUpdateManyWithoutUserNestedInput
+  orders?: Prisma.OrderUncheckedUpdateManyWithoutOwnerNestedInput
+  checkouts?: Prisma.CheckoutUncheckedUpdateManyWithoutOwnerNestedInput
+  subscriptions?: Prisma.SubscriptionUncheckedUpdateManyWithoutOwnerNestedInput
+  refunds?: Prisma.RefundUncheckedUpdateManyWithoutOwnerNestedInput
+  password?: Prisma.UserPasswordUncheckedUpdateOneWithoutUserNestedInput
+  recoveryCodes?: Prisma.RecoveryCodeUncheckedUpdateManyWithoutUserNestedInput
+  signIns?: Prisma.SignInUncheckedUpdateManyWithoutUserNestedInput
+  oneTimeTokens?: Prisma.OneTimeTokenUncheckedUpdateManyWithoutUserNestedInput
+}
+
+export type UserCreateWithoutRecoveryCodesInput = {
+  id: string
+  email?: string | null
+  emailVerified?: boolean
+  name: string
+  bio?: string | null
+  locale?: string
+  timezone?: string
+  avatarUrl?: string | null
+  status?: $Enums.UserStatus
+  role?: $Enums.UserRole
+  metadata?: Prisma.JsonNullValueInput | runtime.InputJsonValue
+  createdAt?: Date | string
+  updatedAt?: Date | string
+  settings?: Prisma.SettingsCreateNestedOneWithoutUserInput
+  apiKeys?: Prisma.ApiKeyCreateNestedManyWithoutUserInput
+  owned?: Prisma.ProjectCreateNestedManyWithoutOwnerInput
+  memberships?: Prisma.MemberCreateNestedManyWithoutUserInput
+  added?: Prisma.MemberCreateNestedManyWithoutCreatedByInput
+  invitations?: Prisma.InvitationCreateNestedManyWithoutCreatedByInput
+  invited?: Prisma.InvitationCreateNestedManyWithoutUserInput
+  counts?: Prisma.ProjectCountTotalCreateNestedManyWithoutUserInput
+  endpoints?: Prisma.WebhookEndpointCreateNestedManyWithoutUserInput
+  files?: Prisma.FileCreateNestedManyWithoutOwnerInput
+  links?: Prisma.FileLinkCreateNestedManyWithoutCreatedByInput
+  uploads?: Prisma.UploadCreateNestedManyWithoutUserInput
+  avatar?: Prisma.AvatarCreateNestedOneWithoutUserInput
+  knowledgeBases?: Prisma.KnowledgeBaseCreateNestedManyWithoutOwnerInput
+  sessions?: Prisma.SessionCreateNestedManyWithoutOwnerInput
+  messages?: Prisma.MessageCreateNestedManyWithoutUserInput
+  orders?: Prisma.OrderCreateNestedManyWithoutOwnerInput
+  checkouts?: Prisma.CheckoutCreateNestedManyWithoutOwnerInput
+  subscriptions?: Prisma.SubscriptionCreateNestedManyWithoutOwnerInput
+  refunds?: Prisma.RefundCreateNestedManyWithoutOwnerInput
+  password?: Prisma.UserPasswordCreateNestedOneWithoutUserInput
+  totp?: Prisma.UserTotpCreateNestedOneWithoutUserInput
+  signIns?: Prisma.SignInCreateNestedManyWithoutUserInput
+  oneTimeTokens?: Prisma.OneTimeTokenCreateNestedManyWithoutUserInput
+}
+
+export type UserUncheckedCreateWithoutRecoveryCodesInput = {
+  id: string
+  email?: string | null
+  emailVerified?: boolean
+  name: string
+  bio?: string | null
+  locale?: string
+  timezone?: string
+  avatarUrl?: string | null
+  status?: $Enums.UserStatus
+  role?: $Enums.UserRole
+  metadata?: Prisma.JsonNullValueInput | runtime.InputJsonValue
+  createdAt?: Date | string
+  updatedAt?: Date | string
+  settings?: Prisma.SettingsUncheckedCreateNestedOneWithoutUserInput
+  apiKeys?: Prisma.ApiKeyUncheckedCreateNestedManyWithoutUserInput
+  owned?: Prisma.ProjectUncheckedCreateNestedManyWithoutOwnerInput
+  memberships?: Prisma.MemberUncheckedCreateNestedManyWithoutUserInput
+  added?: Prisma.MemberUncheckedCreateNestedManyWithoutCreatedByInput
+  invitations?: Prisma.InvitationUncheckedCreateNestedManyWithoutCreatedByInput
+  invited?: Prisma.InvitationUncheckedCreateNestedManyWithoutUserInput
+  counts?: Prisma.ProjectCountTotalUncheckedCreateNestedManyWithoutUserInput
+  endpoints?: Prisma.WebhookEndpointUncheckedCreateNestedManyWithoutUserInput
+  files?: Prisma.FileUncheckedCreateNestedManyWithoutOwnerInput
+  links?: Prisma.FileLinkUncheckedCreateNestedManyWithoutCreatedByInput
+  uploads?: Prisma.UploadUncheckedCreateNestedManyWithoutUserInput
+  avatar?: Prisma.AvatarUncheckedCreateNestedOneWithoutUserInput
+  knowledgeBases?: Prisma.KnowledgeBaseUncheckedCreateNestedManyWithoutOwnerInput
+  sessions?: Prisma.SessionUncheckedCreateNestedManyWithoutOwnerInput
+  messages?: Prisma.MessageUncheckedCreateNestedManyWithoutUserInput
+  orders?: Prisma.OrderUncheckedCreateNestedManyWithoutOwnerInput
+  checkouts?: Prisma.CheckoutUncheckedCreateNestedManyWithoutOwnerInput
+  subscriptions?: Prisma.SubscriptionUncheckedCreateNestedManyWithoutOwnerInput
+  refunds?: Prisma.RefundUncheckedCreateNestedManyWithoutOwnerInput
+  password?: Prisma.UserPasswordUncheckedCreateNestedOneWithoutUserInput
+  totp?: Prisma.UserTotpUncheckedCreateNestedOneWithoutUserInput
+  signIns?: Prisma.SignInUncheckedCreateNestedManyWithoutUserInput
+  oneTimeTokens?: Prisma.OneTimeTokenUncheckedCreateNestedManyWithoutUserInput
+}
+
+export type UserCreateOrConnectWithoutRecoveryCodesInput = {
+  where: Prisma.UserWhereUniqueInput
+  create: Prisma.XOR<Prisma.UserCreateWithoutRecoveryCodesInput, Prisma.UserUncheckedCreateWithoutRecoveryCodesInput>
+}
+
+export type UserUpsertWithoutRecoveryCodesInput = {
+  update: Prisma.XOR<Prisma.UserUpdateWithoutRecoveryCodesInput, Prisma.UserUncheckedUpdateWithoutRecoveryCodesInput>
+  create: Prisma.XOR<Prisma.UserCreateWithoutRecoveryCodesInput, Prisma.UserUncheckedCreateWithoutRecoveryCodesInput>
+  where?: Prisma.UserWhereInput
+}
+
+export type UserUpdateToOneWithWhereWithoutRecoveryCodesInput = {
+  where?: Prisma.UserWhereInput
+  data: Prisma.XOR<Prisma.UserUpdateWithoutRecoveryCodesInput, Prisma.UserUncheckedUpdateWithoutRecoveryCodesInput>
+}
+
+export type UserUpdateWithoutRecoveryCodesInput = {
+  id?: Prisma.StringFieldUpdateOperationsInput | string
+  email?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  emailVerified?: Prisma.BoolFieldUpdateOperationsInput | boolean
+  name?: Prisma.StringFieldUpdateOperationsInput | string
+  bio?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  locale?: Prisma.StringFieldUpdateOperationsInput | string
+  timezone?: Prisma.StringFieldUpdateOperationsInput | string
+  avatarUrl?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  status?: Prisma.EnumUserStatusFieldUpdateOperationsInput | $Enums.UserStatus
+  role?: Prisma.EnumUserRoleFieldUpdateOperationsInput | $Enums.UserRole
+  metadata?: Prisma.JsonNullValueInput | runtime.InputJsonValue
+  createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
+  updatedAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
+  settings?: Prisma.SettingsUpdateOneWithoutUserNestedInput
+  apiKeys?: Prisma.ApiKeyUpdateManyWithoutUserNestedInput
+  owned?: Prisma.ProjectUpdateManyWithoutOwnerNestedInput
+  memberships?: Prisma.MemberUpdateManyWithoutUserNestedInput
+  added?: Prisma.MemberUpdateManyWithoutCreatedByNestedInput
+  invitations?: Prisma.InvitationUpdateManyWithoutCreatedByNestedInput
+  invited?: Prisma.InvitationUpdateManyWithoutUserNestedInput
+  counts?: Prisma.ProjectCountTotalUpdateManyWithoutUserNestedInput
+  endpoints?: Prisma.WebhookEndpointUpdateManyWithoutUserNestedInput
+  files?: Prisma.FileUpdateManyWithoutOwnerNestedInput
+  links?: Prisma.FileLinkUpdateManyWithoutCreatedByNestedInput
+  uploads?: Prisma.UploadUpdateManyWithoutUserNestedInput
+  avatar?: Prisma.AvatarUpdateOneWithoutUserNestedInput
+  knowledgeBases?: Prisma.KnowledgeBaseUpdateManyWithoutOwnerNestedInput
+  sessions?: Prisma.SessionUpdateManyWithoutOwnerNestedInput
+  messages?: Prisma.MessageUpdateManyWithoutUserNestedInput
+  orders?: Prisma.OrderUpdateManyWithoutOwnerNestedInput
+  checkouts?: Prisma.CheckoutUpdateManyWithoutOwnerNestedInput
+  subscriptions?: Prisma.SubscriptionUpdateManyWithoutOwnerNestedInput
+  refunds?: Prisma.RefundUpdateManyWithoutOwnerNestedInput
+  password?: Prisma.UserPasswordUpdateOneWithoutUserNestedInput
+  totp?: Prisma.UserTotpUpdateOneWithoutUserNestedInput
+  signIns?: Prisma.SignInUpdateManyWithoutUserNestedInput
+  oneTimeTokens?: Prisma.OneTimeTokenUpdateManyWithoutUserNestedInput
+}
+
+export type UserUncheckedUpdateWithoutRecoveryCodesInput = {
+  id?: Prisma.StringFieldUpdateOperationsInput | string
+  email?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  emailVerified?: Prisma.BoolFieldUpdateOperationsInput | boolean
+  name?: Prisma.StringFieldUpdateOperationsInput | string
+  bio?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  locale?: Prisma.StringFieldUpdateOperationsInput | string
+  timezone?: Prisma.StringFieldUpdateOperationsInput | string
+  avatarUrl?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  status?: Prisma.EnumUserStatusFieldUpdateOperationsInput | $Enums.UserStatus
+  role?: Prisma.EnumUserRoleFieldUpdateOperationsInput | $Enums.UserRole
+  metadata?: Prisma.JsonNullValueInput | runtime.InputJsonValue
+  createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
+  updatedAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
+  settings?: Prisma.SettingsUncheckedUpdateOneWithoutUserNestedInput
+  apiKeys?: Prisma.ApiKeyUncheckedUpdateManyWithoutUserNestedInput
+  owned?: Prisma.ProjectUncheckedUpdateManyWithoutOwnerNestedInput
+  memberships?: Prisma.MemberUncheckedUpdateManyWithoutUserNestedInput
+  added?: Prisma.MemberUncheckedUpdateManyWithoutCreatedByNestedInput
+  invitations?: Prisma.InvitationUncheckedUpdateManyWithoutCreatedByNestedInput
+  invited?: Prisma.InvitationUncheckedUpdateManyWithoutUserNestedInput
+  counts?: Prisma.ProjectCountTotalUncheckedUpdateManyWithoutUserNestedInput
+  endpoints?: Prisma.WebhookEndpointUncheckedUpdateManyWithoutUserNestedInput
+  files?: Prisma.FileUncheckedUpdateManyWithoutOwnerNestedInput
+  links?: Prisma.FileLinkUncheckedUpdateManyWithoutCreatedByNestedInput
+  uploads?: Prisma.UploadUncheckedUpdateManyWithoutUserNestedInput
+  avatar?: Prisma.AvatarUncheckedUpdateOneWithoutUserNestedInput
+  knowledgeBases?: Prisma.KnowledgeBaseUncheckedUpdateManyWithoutOwnerNestedInput
+  sessions?: Prisma.SessionUncheckedUpdateManyWithoutOwnerNestedInput
+  messages?: Prisma.MessageUncheckedUpdateManyWithoutUserNestedInput
+  orders?: Prisma.OrderUncheckedUpdateManyWithoutOwnerNestedInput
+  checkouts?: Prisma.CheckoutUncheckedUpdateManyWithoutOwnerNestedInput
+  subscriptions?: Prisma.SubscriptionUncheckedUpdateManyWithoutOwnerNestedInput
+  refunds?: Prisma.RefundUncheckedUpdateManyWithoutOwnerNestedInput
+  password?: Prisma.UserPasswordUncheckedUpdateOneWithoutUserNestedInput
+  totp?: Prisma.UserTotpUncheckedUpdateOneWithoutUserNestedInput
   signIns?: Prisma.SignInUncheckedUpdateManyWithoutUserNestedInput
   oneTimeTokens?: Prisma.OneTimeTokenUncheckedUpdateManyWithoutUserNestedInput
 }
@@ -1201,6 +1603,8 @@ export type UserCreateWithoutSignInsInput = {
   subscriptions?: Prisma.SubscriptionCreateNestedManyWithoutOwnerInput
   refunds?: Prisma.RefundCreateNestedManyWithoutOwnerInput
   password?: Prisma.UserPasswordCreateNestedOneWithoutUserInput
+  totp?: Prisma.UserTotpCreateNestedOneWithoutUserInput
+  recoveryCodes?: Prisma.RecoveryCodeCreateNestedManyWithoutUserInput
   oneTimeTokens?: Prisma.OneTimeTokenCreateNestedManyWithoutUserInput
 }
 
@@ -1239,6 +1643,8 @@ export type UserUncheckedCreateWithoutSignInsInput = {
   subscriptions?: Prisma.SubscriptionUncheckedCreateNestedManyWithoutOwnerInput
   refunds?: Prisma.RefundUncheckedCreateNestedManyWithoutOwnerInput
   password?: Prisma.UserPasswordUncheckedCreateNestedOneWithoutUserInput
+  totp?: Prisma.UserTotpUncheckedCreateNestedOneWithoutUserInput
+  recoveryCodes?: Prisma.RecoveryCodeUncheckedCreateNestedManyWithoutUserInput
   oneTimeTokens?: Prisma.OneTimeTokenUncheckedCreateNestedManyWithoutUserInput
 }
 
@@ -1293,6 +1699,8 @@ export type UserUpdateWithoutSignInsInput = {
   subscriptions?: Prisma.SubscriptionUpdateManyWithoutOwnerNestedInput
   refunds?: Prisma.RefundUpdateManyWithoutOwnerNestedInput
   password?: Prisma.UserPasswordUpdateOneWithoutUserNestedInput
+  totp?: Prisma.UserTotpUpdateOneWithoutUserNestedInput
+  recoveryCodes?: Prisma.RecoveryCodeUpdateManyWithoutUserNestedInput
   oneTimeTokens?: Prisma.OneTimeTokenUpdateManyWithoutUserNestedInput
 }
 
@@ -1331,6 +1739,8 @@ export type UserUncheckedUpdateWithoutSignInsInput = {
   subscriptions?: Prisma.SubscriptionUncheckedUpdateManyWithoutOwnerNestedInput
   refunds?: Prisma.RefundUncheckedUpdateManyWithoutOwnerNestedInput
   password?: Prisma.UserPasswordUncheckedUpdateOneWithoutUserNestedInput
+  totp?: Prisma.UserTotpUncheckedUpdateOneWithoutUserNestedInput
+  recoveryCodes?: Prisma.RecoveryCodeUncheckedUpdateManyWithoutUserNestedInput
   oneTimeTokens?: Prisma.OneTimeTokenUncheckedUpdateManyWithoutUserNestedInput
 }
 
@@ -1369,6 +1779,8 @@ export type UserCreateWithoutOneTimeTokensInput = {
   subscriptions?: Prisma.SubscriptionCreateNestedManyWithoutOwnerInput
   refunds?: Prisma.RefundCreateNestedManyWithoutOwnerInput
   password?: Prisma.UserPasswordCreateNestedOneWithoutUserInput
+  totp?: Prisma.UserTotpCreateNestedOneWithoutUserInput
+  recoveryCodes?: Prisma.RecoveryCodeCreateNestedManyWithoutUserInput
   signIns?: Prisma.SignInCreateNestedManyWithoutUserInput
 }
 
@@ -1407,6 +1819,8 @@ export type UserUncheckedCreateWithoutOneTimeTokensInput = {
   subscriptions?: Prisma.SubscriptionUncheckedCreateNestedManyWithoutOwnerInput
   refunds?: Prisma.RefundUncheckedCreateNestedManyWithoutOwnerInput
   password?: Prisma.UserPasswordUncheckedCreateNestedOneWithoutUserInput
+  totp?: Prisma.UserTotpUncheckedCreateNestedOneWithoutUserInput
+  recoveryCodes?: Prisma.RecoveryCodeUncheckedCreateNestedManyWithoutUserInput
   signIns?: Prisma.SignInUncheckedCreateNestedManyWithoutUserInput
 }
 
@@ -1461,6 +1875,8 @@ export type UserUpdateWithoutOneTimeTokensInput = {
   subscriptions?: Prisma.SubscriptionUpdateManyWithoutOwnerNestedInput
   refunds?: Prisma.RefundUpdateManyWithoutOwnerNestedInput
   password?: Prisma.UserPasswordUpdateOneWithoutUserNestedInput
+  totp?: Prisma.UserTotpUpdateOneWithoutUserNestedInput
+  recoveryCodes?: Prisma.RecoveryCodeUpdateManyWithoutUserNestedInput
   signIns?: Prisma.SignInUpdateManyWithoutUserNestedInput
 }
 
@@ -1499,6 +1915,8 @@ export type UserUncheckedUpdateWithoutOneTimeTokensInput = {
   subscriptions?: Prisma.SubscriptionUncheckedUpdateManyWithoutOwnerNestedInput
   refunds?: Prisma.RefundUncheckedUpdateManyWithoutOwnerNestedInput
   password?: Prisma.UserPasswordUncheckedUpdateOneWithoutUserNestedInput
+  totp?: Prisma.UserTotpUncheckedUpdateOneWithoutUserNestedInput
+  recoveryCodes?: Prisma.RecoveryCodeUncheckedUpdateManyWithoutUserNestedInput
   signIns?: Prisma.SignInUncheckedUpdateManyWithoutUserNestedInput
 }
 
@@ -1536,6 +1954,8 @@ export type UserCreateWithoutSettingsInput = {
   subscriptions?: Prisma.SubscriptionCreateNestedManyWithoutOwnerInput
   refunds?: Prisma.RefundCreateNestedManyWithoutOwnerInput
   password?: Prisma.UserPasswordCreateNestedOneWithoutUserInput
+  totp?: Prisma.UserTotpCreateNestedOneWithoutUserInput
+  recoveryCodes?: Prisma.RecoveryCodeCreateNestedManyWithoutUserInput
   signIns?: Prisma.SignInCreateNestedManyWithoutUserInput
   oneTimeTokens?: Prisma.OneTimeTokenCreateNestedManyWithoutUserInput
 }
@@ -1574,6 +1994,8 @@ export type UserUncheckedCreateWithoutSettingsInput = {
   subscriptions?: Prisma.SubscriptionUncheckedCreateNestedManyWithoutOwnerInput
   refunds?: Prisma.RefundUncheckedCreateNestedManyWithoutOwnerInput
   password?: Prisma.UserPasswordUncheckedCreateNestedOneWithoutUserInput
+  totp?: Prisma.UserTotpUncheckedCreateNestedOneWithoutUserInput
+  recoveryCodes?: Prisma.RecoveryCodeUncheckedCreateNestedManyWithoutUserInput
   signIns?: Prisma.SignInUncheckedCreateNestedManyWithoutUserInput
   oneTimeTokens?: Prisma.OneTimeTokenUncheckedCreateNestedManyWithoutUserInput
 }
@@ -1628,6 +2050,8 @@ export type UserUpdateWithoutSettingsInput = {
   subscriptions?: Prisma.SubscriptionUpdateManyWithoutOwnerNestedInput
   refunds?: Prisma.RefundUpdateManyWithoutOwnerNestedInput
   password?: Prisma.UserPasswordUpdateOneWithoutUserNestedInput
+  totp?: Prisma.UserTotpUpdateOneWithoutUserNestedInput
+  recoveryCodes?: Prisma.RecoveryCodeUpdateManyWithoutUserNestedInput
   signIns?: Prisma.SignInUpdateManyWithoutUserNestedInput
   oneTimeTokens?: Prisma.OneTimeTokenUpdateManyWithoutUserNestedInput
 }
@@ -1666,6 +2090,8 @@ export type UserUncheckedUpdateWithoutSettingsInput = {
   subscriptions?: Prisma.SubscriptionUncheckedUpdateManyWithoutOwnerNestedInput
   refunds?: Prisma.RefundUncheckedUpdateManyWithoutOwnerNestedInput
   password?: Prisma.UserPasswordUncheckedUpdateOneWithoutUserNestedInput
+  totp?: Prisma.UserTotpUncheckedUpdateOneWithoutUserNestedInput
+  recoveryCodes?: Prisma.RecoveryCodeUncheckedUpdateManyWithoutUserNestedInput
   signIns?: Prisma.SignInUncheckedUpdateManyWithoutUserNestedInput
   oneTimeTokens?: Prisma.OneTimeTokenUncheckedUpdateManyWithoutUserNestedInput
 }
@@ -1704,6 +2130,8 @@ export type UserCreateWithoutApiKeysInput = {
   subscriptions?: Prisma.SubscriptionCreateNestedManyWithoutOwnerInput
   refunds?: Prisma.RefundCreateNestedManyWithoutOwnerInput
   password?: Prisma.UserPasswordCreateNestedOneWithoutUserInput
+  totp?: Prisma.UserTotpCreateNestedOneWithoutUserInput
+  recoveryCodes?: Prisma.RecoveryCodeCreateNestedManyWithoutUserInput
   signIns?: Prisma.SignInCreateNestedManyWithoutUserInput
   oneTimeTokens?: Prisma.OneTimeTokenCreateNestedManyWithoutUserInput
 }
@@ -1742,6 +2170,8 @@ export type UserUncheckedCreateWithoutApiKeysInput = {
   subscriptions?: Prisma.SubscriptionUncheckedCreateNestedManyWithoutOwnerInput
   refunds?: Prisma.RefundUncheckedCreateNestedManyWithoutOwnerInput
   password?: Prisma.UserPasswordUncheckedCreateNestedOneWithoutUserInput
+  totp?: Prisma.UserTotpUncheckedCreateNestedOneWithoutUserInput
+  recoveryCodes?: Prisma.RecoveryCodeUncheckedCreateNestedManyWithoutUserInput
   signIns?: Prisma.SignInUncheckedCreateNestedManyWithoutUserInput
   oneTimeTokens?: Prisma.OneTimeTokenUncheckedCreateNestedManyWithoutUserInput
 }
@@ -1796,6 +2226,8 @@ export type UserUpdateWithoutApiKeysInput = {
   subscriptions?: Prisma.SubscriptionUpdateManyWithoutOwnerNestedInput
   refunds?: Prisma.RefundUpdateManyWithoutOwnerNestedInput
   password?: Prisma.UserPasswordUpdateOneWithoutUserNestedInput
+  totp?: Prisma.UserTotpUpdateOneWithoutUserNestedInput
+  recoveryCodes?: Prisma.RecoveryCodeUpdateManyWithoutUserNestedInput
   signIns?: Prisma.SignInUpdateManyWithoutUserNestedInput
   oneTimeTokens?: Prisma.OneTimeTokenUpdateManyWithoutUserNestedInput
 }
@@ -1834,6 +2266,8 @@ export type UserUncheckedUpdateWithoutApiKeysInput = {
   subscriptions?: Prisma.SubscriptionUncheckedUpdateManyWithoutOwnerNestedInput
   refunds?: Prisma.RefundUncheckedUpdateManyWithoutOwnerNestedInput
   password?: Prisma.UserPasswordUncheckedUpdateOneWithoutUserNestedInput
+  totp?: Prisma.UserTotpUncheckedUpdateOneWithoutUserNestedInput
+  recoveryCodes?: Prisma.RecoveryCodeUncheckedUpdateManyWithoutUserNestedInput
   signIns?: Prisma.SignInUncheckedUpdateManyWithoutUserNestedInput
   oneTimeTokens?: Prisma.OneTimeTokenUncheckedUpdateManyWithoutUserNestedInput
 }
@@ -1872,6 +2306,8 @@ export type UserCreateWithoutOwnedInput = {
   subscriptions?: Prisma.SubscriptionCreateNestedManyWithoutOwnerInput
   refunds?: Prisma.RefundCreateNestedManyWithoutOwnerInput
   password?: Prisma.UserPasswordCreateNestedOneWithoutUserInput
+  totp?: Prisma.UserTotpCreateNestedOneWithoutUserInput
+  recoveryCodes?: Prisma.RecoveryCodeCreateNestedManyWithoutUserInput
   signIns?: Prisma.SignInCreateNestedManyWithoutUserInput
   oneTimeTokens?: Prisma.OneTimeTokenCreateNestedManyWithoutUserInput
 }
@@ -1910,6 +2346,8 @@ export type UserUncheckedCreateWithoutOwnedInput = {
   subscriptions?: Prisma.SubscriptionUncheckedCreateNestedManyWithoutOwnerInput
   refunds?: Prisma.RefundUncheckedCreateNestedManyWithoutOwnerInput
   password?: Prisma.UserPasswordUncheckedCreateNestedOneWithoutUserInput
+  totp?: Prisma.UserTotpUncheckedCreateNestedOneWithoutUserInput
+  recoveryCodes?: Prisma.RecoveryCodeUncheckedCreateNestedManyWithoutUserInput
   signIns?: Prisma.SignInUncheckedCreateNestedManyWithoutUserInput
   oneTimeTokens?: Prisma.OneTimeTokenUncheckedCreateNestedManyWithoutUserInput
 }
@@ -1964,6 +2402,8 @@ export type UserUpdateWithoutOwnedInput = {
   subscriptions?: Prisma.SubscriptionUpdateManyWithoutOwnerNestedInput
   refunds?: Prisma.RefundUpdateManyWithoutOwnerNestedInput
   password?: Prisma.UserPasswordUpdateOneWithoutUserNestedInput
+  totp?: Prisma.UserTotpUpdateOneWithoutUserNestedInput
+  recoveryCodes?: Prisma.RecoveryCodeUpdateManyWithoutUserNestedInput
   signIns?: Prisma.SignInUpdateManyWithoutUserNestedInput
   oneTimeTokens?: Prisma.OneTimeTokenUpdateManyWithoutUserNestedInput
 }
@@ -2002,6 +2442,8 @@ export type UserUncheckedUpdateWithoutOwnedInput = {
   subscriptions?: Prisma.SubscriptionUncheckedUpdateManyWithoutOwnerNestedInput
   refunds?: Prisma.RefundUncheckedUpdateManyWithoutOwnerNestedInput
   password?: Prisma.UserPasswordUncheckedUpdateOneWithoutUserNestedInput
+  totp?: Prisma.UserTotpUncheckedUpdateOneWithoutUserNestedInput
+  recoveryCodes?: Prisma.RecoveryCodeUncheckedUpdateManyWithoutUserNestedInput
   signIns?: Prisma.SignInUncheckedUpdateManyWithoutUserNestedInput
   oneTimeTokens?: Prisma.OneTimeTokenUncheckedUpdateManyWithoutUserNestedInput
 }
@@ -2040,6 +2482,8 @@ export type UserCreateWithoutMembershipsInput = {
   subscriptions?: Prisma.SubscriptionCreateNestedManyWithoutOwnerInput
   refunds?: Prisma.RefundCreateNestedManyWithoutOwnerInput
   password?: Prisma.UserPasswordCreateNestedOneWithoutUserInput
+  totp?: Prisma.UserTotpCreateNestedOneWithoutUserInput
+  recoveryCodes?: Prisma.RecoveryCodeCreateNestedManyWithoutUserInput
   signIns?: Prisma.SignInCreateNestedManyWithoutUserInput
   oneTimeTokens?: Prisma.OneTimeTokenCreateNestedManyWithoutUserInput
 }
@@ -2078,6 +2522,8 @@ export type UserUncheckedCreateWithoutMembershipsInput = {
   subscriptions?: Prisma.SubscriptionUncheckedCreateNestedManyWithoutOwnerInput
   refunds?: Prisma.RefundUncheckedCreateNestedManyWithoutOwnerInput
   password?: Prisma.UserPasswordUncheckedCreateNestedOneWithoutUserInput
+  totp?: Prisma.UserTotpUncheckedCreateNestedOneWithoutUserInput
+  recoveryCodes?: Prisma.RecoveryCodeUncheckedCreateNestedManyWithoutUserInput
   signIns?: Prisma.SignInUncheckedCreateNestedManyWithoutUserInput
   oneTimeTokens?: Prisma.OneTimeTokenUncheckedCreateNestedManyWithoutUserInput
 }
@@ -2121,6 +2567,8 @@ export type UserCreateWithoutAddedInput = {
   subscriptions?: Prisma.SubscriptionCreateNestedManyWithoutOwnerInput
   refunds?: Prisma.RefundCreateNestedManyWithoutOwnerInput
   password?: Prisma.UserPasswordCreateNestedOneWithoutUserInput
+  totp?: Prisma.UserTotpCreateNestedOneWithoutUserInput
+  recoveryCodes?: Prisma.RecoveryCodeCreateNestedManyWithoutUserInput
   signIns?: Prisma.SignInCreateNestedManyWithoutUserInput
   oneTimeTokens?: Prisma.OneTimeTokenCreateNestedManyWithoutUserInput
 }
@@ -2159,6 +2607,8 @@ export type UserUncheckedCreateWithoutAddedInput = {
   subscriptions?: Prisma.SubscriptionUncheckedCreateNestedManyWithoutOwnerInput
   refunds?: Prisma.RefundUncheckedCreateNestedManyWithoutOwnerInput
   password?: Prisma.UserPasswordUncheckedCreateNestedOneWithoutUserInput
+  totp?: Prisma.UserTotpUncheckedCreateNestedOneWithoutUserInput
+  recoveryCodes?: Prisma.RecoveryCodeUncheckedCreateNestedManyWithoutUserInput
   signIns?: Prisma.SignInUncheckedCreateNestedManyWithoutUserInput
   oneTimeTokens?: Prisma.OneTimeTokenUncheckedCreateNestedManyWithoutUserInput
 }
@@ -2213,6 +2663,8 @@ export type UserUpdateWithoutMembershipsInput = {
   subscriptions?: Prisma.SubscriptionUpdateManyWithoutOwnerNestedInput
   refunds?: Prisma.RefundUpdateManyWithoutOwnerNestedInput
   password?: Prisma.UserPasswordUpdateOneWithoutUserNestedInput
+  totp?: Prisma.UserTotpUpdateOneWithoutUserNestedInput
+  recoveryCodes?: Prisma.RecoveryCodeUpdateManyWithoutUserNestedInput
   signIns?: Prisma.SignInUpdateManyWithoutUserNestedInput
   oneTimeTokens?: Prisma.OneTimeTokenUpdateManyWithoutUserNestedInput
 }
@@ -2251,6 +2703,8 @@ export type UserUncheckedUpdateWithoutMembershipsInput = {
   subscriptions?: Prisma.SubscriptionUncheckedUpdateManyWithoutOwnerNestedInput
   refunds?: Prisma.RefundUncheckedUpdateManyWithoutOwnerNestedInput
   password?: Prisma.UserPasswordUncheckedUpdateOneWithoutUserNestedInput
+  totp?: Prisma.UserTotpUncheckedUpdateOneWithoutUserNestedInput
+  recoveryCodes?: Prisma.RecoveryCodeUncheckedUpdateManyWithoutUserNestedInput
   signIns?: Prisma.SignInUncheckedUpdateManyWithoutUserNestedInput
   oneTimeTokens?: Prisma.OneTimeTokenUncheckedUpdateManyWithoutUserNestedInput
 }
@@ -2300,6 +2754,8 @@ export type UserUpdateWithoutAddedInput = {
   subscriptions?: Prisma.SubscriptionUpdateManyWithoutOwnerNestedInput
   refunds?: Prisma.RefundUpdateManyWithoutOwnerNestedInput
   password?: Prisma.UserPasswordUpdateOneWithoutUserNestedInput
+  totp?: Prisma.UserTotpUpdateOneWithoutUserNestedInput
+  recoveryCodes?: Prisma.RecoveryCodeUpdateManyWithoutUserNestedInput
   signIns?: Prisma.SignInUpdateManyWithoutUserNestedInput
   oneTimeTokens?: Prisma.OneTimeTokenUpdateManyWithoutUserNestedInput
 }
@@ -2338,6 +2794,8 @@ export type UserUncheckedUpdateWithoutAddedInput = {
   subscriptions?: Prisma.SubscriptionUncheckedUpdateManyWithoutOwnerNestedInput
   refunds?: Prisma.RefundUncheckedUpdateManyWithoutOwnerNestedInput
   password?: Prisma.UserPasswordUncheckedUpdateOneWithoutUserNestedInput
+  totp?: Prisma.UserTotpUncheckedUpdateOneWithoutUserNestedInput
+  recoveryCodes?: Prisma.RecoveryCodeUncheckedUpdateManyWithoutUserNestedInput
   signIns?: Prisma.SignInUncheckedUpdateManyWithoutUserNestedInput
   oneTimeTokens?: Prisma.OneTimeTokenUncheckedUpdateManyWithoutUserNestedInput
 }
@@ -2376,6 +2834,8 @@ export type UserCreateWithoutInvitationsInput = {
   subscriptions?: Prisma.SubscriptionCreateNestedManyWithoutOwnerInput
   refunds?: Prisma.RefundCreateNestedManyWithoutOwnerInput
   password?: Prisma.UserPasswordCreateNestedOneWithoutUserInput
+  totp?: Prisma.UserTotpCreateNestedOneWithoutUserInput
+  recoveryCodes?: Prisma.RecoveryCodeCreateNestedManyWithoutUserInput
   signIns?: Prisma.SignInCreateNestedManyWithoutUserInput
   oneTimeTokens?: Prisma.OneTimeTokenCreateNestedManyWithoutUserInput
 }
@@ -2414,6 +2874,8 @@ export type UserUncheckedCreateWithoutInvitationsInput = {
   subscriptions?: Prisma.SubscriptionUncheckedCreateNestedManyWithoutOwnerInput
   refunds?: Prisma.RefundUncheckedCreateNestedManyWithoutOwnerInput
   password?: Prisma.UserPasswordUncheckedCreateNestedOneWithoutUserInput
+  totp?: Prisma.UserTotpUncheckedCreateNestedOneWithoutUserInput
+  recoveryCodes?: Prisma.RecoveryCodeUncheckedCreateNestedManyWithoutUserInput
   signIns?: Prisma.SignInUncheckedCreateNestedManyWithoutUserInput
   oneTimeTokens?: Prisma.OneTimeTokenUncheckedCreateNestedManyWithoutUserInput
 }
@@ -2457,6 +2919,8 @@ export type UserCreateWithoutInvitedInput = {
   subscriptions?: Prisma.SubscriptionCreateNestedManyWithoutOwnerInput
   refunds?: Prisma.RefundCreateNestedManyWithoutOwnerInput
   password?: Prisma.UserPasswordCreateNestedOneWithoutUserInput
+  totp?: Prisma.UserTotpCreateNestedOneWithoutUserInput
+  recoveryCodes?: Prisma.RecoveryCodeCreateNestedManyWithoutUserInput
   signIns?: Prisma.SignInCreateNestedManyWithoutUserInput
   oneTimeTokens?: Prisma.OneTimeTokenCreateNestedManyWithoutUserInput
 }
@@ -2495,6 +2959,8 @@ export type UserUncheckedCreateWithoutInvitedInput = {
   subscriptions?: Prisma.SubscriptionUncheckedCreateNestedManyWithoutOwnerInput
   refunds?: Prisma.RefundUncheckedCreateNestedManyWithoutOwnerInput
   password?: Prisma.UserPasswordUncheckedCreateNestedOneWithoutUserInput
+  totp?: Prisma.UserTotpUncheckedCreateNestedOneWithoutUserInput
+  recoveryCodes?: Prisma.RecoveryCodeUncheckedCreateNestedManyWithoutUserInput
   signIns?: Prisma.SignInUncheckedCreateNestedManyWithoutUserInput
   oneTimeTokens?: Prisma.OneTimeTokenUncheckedCreateNestedManyWithoutUserInput
 }
@@ -2549,6 +3015,8 @@ export type UserUpdateWithoutInvitationsInput = {
   subscriptions?: Prisma.SubscriptionUpdateManyWithoutOwnerNestedInput
   refunds?: Prisma.RefundUpdateManyWithoutOwnerNestedInput
   password?: Prisma.UserPasswordUpdateOneWithoutUserNestedInput
+  totp?: Prisma.UserTotpUpdateOneWithoutUserNestedInput
+  recoveryCodes?: Prisma.RecoveryCodeUpdateManyWithoutUserNestedInput
   signIns?: Prisma.SignInUpdateManyWithoutUserNestedInput
   oneTimeTokens?: Prisma.OneTimeTokenUpdateManyWithoutUserNestedInput
 }
@@ -2587,6 +3055,8 @@ export type UserUncheckedUpdateWithoutInvitationsInput = {
   subscriptions?: Prisma.SubscriptionUncheckedUpdateManyWithoutOwnerNestedInput
   refunds?: Prisma.RefundUncheckedUpdateManyWithoutOwnerNestedInput
   password?: Prisma.UserPasswordUncheckedUpdateOneWithoutUserNestedInput
+  totp?: Prisma.UserTotpUncheckedUpdateOneWithoutUserNestedInput
+  recoveryCodes?: Prisma.RecoveryCodeUncheckedUpdateManyWithoutUserNestedInput
   signIns?: Prisma.SignInUncheckedUpdateManyWithoutUserNestedInput
   oneTimeTokens?: Prisma.OneTimeTokenUncheckedUpdateManyWithoutUserNestedInput
 }
@@ -2636,6 +3106,8 @@ export type UserUpdateWithoutInvitedInput = {
   subscriptions?: Prisma.SubscriptionUpdateManyWithoutOwnerNestedInput
   refunds?: Prisma.RefundUpdateManyWithoutOwnerNestedInput
   password?: Prisma.UserPasswordUpdateOneWithoutUserNestedInput
+  totp?: Prisma.UserTotpUpdateOneWithoutUserNestedInput
+  recoveryCodes?: Prisma.RecoveryCodeUpdateManyWithoutUserNestedInput
   signIns?: Prisma.SignInUpdateManyWithoutUserNestedInput
   oneTimeTokens?: Prisma.OneTimeTokenUpdateManyWithoutUserNestedInput
 }
@@ -2674,6 +3146,8 @@ export type UserUncheckedUpdateWithoutInvitedInput = {
   subscriptions?: Prisma.SubscriptionUncheckedUpdateManyWithoutOwnerNestedInput
   refunds?: Prisma.RefundUncheckedUpdateManyWithoutOwnerNestedInput
   password?: Prisma.UserPasswordUncheckedUpdateOneWithoutUserNestedInput
+  totp?: Prisma.UserTotpUncheckedUpdateOneWithoutUserNestedInput
+  recoveryCodes?: Prisma.RecoveryCodeUncheckedUpdateManyWithoutUserNestedInput
   signIns?: Prisma.SignInUncheckedUpdateManyWithoutUserNestedInput
   oneTimeTokens?: Prisma.OneTimeTokenUncheckedUpdateManyWithoutUserNestedInput
 }
@@ -2712,6 +3186,8 @@ export type UserCreateWithoutCountsInput = {
   subscriptions?: Prisma.SubscriptionCreateNestedManyWithoutOwnerInput
   refunds?: Prisma.RefundCreateNestedManyWithoutOwnerInput
   password?: Prisma.UserPasswordCreateNestedOneWithoutUserInput
+  totp?: Prisma.UserTotpCreateNestedOneWithoutUserInput
+  recoveryCodes?: Prisma.RecoveryCodeCreateNestedManyWithoutUserInput
   signIns?: Prisma.SignInCreateNestedManyWithoutUserInput
   oneTimeTokens?: Prisma.OneTimeTokenCreateNestedManyWithoutUserInput
 }
@@ -2750,6 +3226,8 @@ export type UserUncheckedCreateWithoutCountsInput = {
   subscriptions?: Prisma.SubscriptionUncheckedCreateNestedManyWithoutOwnerInput
   refunds?: Prisma.RefundUncheckedCreateNestedManyWithoutOwnerInput
   password?: Prisma.UserPasswordUncheckedCreateNestedOneWithoutUserInput
+  totp?: Prisma.UserTotpUncheckedCreateNestedOneWithoutUserInput
+  recoveryCodes?: Prisma.RecoveryCodeUncheckedCreateNestedManyWithoutUserInput
   signIns?: Prisma.SignInUncheckedCreateNestedManyWithoutUserInput
   oneTimeTokens?: Prisma.OneTimeTokenUncheckedCreateNestedManyWithoutUserInput
 }
@@ -2804,6 +3282,8 @@ export type UserUpdateWithoutCountsInput = {
   subscriptions?: Prisma.SubscriptionUpdateManyWithoutOwnerNestedInput
   refunds?: Prisma.RefundUpdateManyWithoutOwnerNestedInput
   password?: Prisma.UserPasswordUpdateOneWithoutUserNestedInput
+  totp?: Prisma.UserTotpUpdateOneWithoutUserNestedInput
+  recoveryCodes?: Prisma.RecoveryCodeUpdateManyWithoutUserNestedInput
   signIns?: Prisma.SignInUpdateManyWithoutUserNestedInput
   oneTimeTokens?: Prisma.OneTimeTokenUpdateManyWithoutUserNestedInput
 }
@@ -2842,6 +3322,8 @@ export type UserUncheckedUpdateWithoutCountsInput = {
   subscriptions?: Prisma.SubscriptionUncheckedUpdateManyWithoutOwnerNestedInput
   refunds?: Prisma.RefundUncheckedUpdateManyWithoutOwnerNestedInput
   password?: Prisma.UserPasswordUncheckedUpdateOneWithoutUserNestedInput
+  totp?: Prisma.UserTotpUncheckedUpdateOneWithoutUserNestedInput
+  recoveryCodes?: Prisma.RecoveryCodeUncheckedUpdateManyWithoutUserNestedInput
   signIns?: Prisma.SignInUncheckedUpdateManyWithoutUserNestedInput
   oneTimeTokens?: Prisma.OneTimeTokenUncheckedUpdateManyWithoutUserNestedInput
 }
@@ -2880,6 +3362,8 @@ export type UserCreateWithoutEndpointsInput = {
   subscriptions?: Prisma.SubscriptionCreateNestedManyWithoutOwnerInput
   refunds?: Prisma.RefundCreateNestedManyWithoutOwnerInput
   password?: Prisma.UserPasswordCreateNestedOneWithoutUserInput
+  totp?: Prisma.UserTotpCreateNestedOneWithoutUserInput
+  recoveryCodes?: Prisma.RecoveryCodeCreateNestedManyWithoutUserInput
   signIns?: Prisma.SignInCreateNestedManyWithoutUserInput
   oneTimeTokens?: Prisma.OneTimeTokenCreateNestedManyWithoutUserInput
 }
@@ -2918,6 +3402,8 @@ export type UserUncheckedCreateWithoutEndpointsInput = {
   subscriptions?: Prisma.SubscriptionUncheckedCreateNestedManyWithoutOwnerInput
   refunds?: Prisma.RefundUncheckedCreateNestedManyWithoutOwnerInput
   password?: Prisma.UserPasswordUncheckedCreateNestedOneWithoutUserInput
+  totp?: Prisma.UserTotpUncheckedCreateNestedOneWithoutUserInput
+  recoveryCodes?: Prisma.RecoveryCodeUncheckedCreateNestedManyWithoutUserInput
   signIns?: Prisma.SignInUncheckedCreateNestedManyWithoutUserInput
   oneTimeTokens?: Prisma.OneTimeTokenUncheckedCreateNestedManyWithoutUserInput
 }
@@ -2972,6 +3458,8 @@ export type UserUpdateWithoutEndpointsInput = {
   subscriptions?: Prisma.SubscriptionUpdateManyWithoutOwnerNestedInput
   refunds?: Prisma.RefundUpdateManyWithoutOwnerNestedInput
   password?: Prisma.UserPasswordUpdateOneWithoutUserNestedInput
+  totp?: Prisma.UserTotpUpdateOneWithoutUserNestedInput
+  recoveryCodes?: Prisma.RecoveryCodeUpdateManyWithoutUserNestedInput
   signIns?: Prisma.SignInUpdateManyWithoutUserNestedInput
   oneTimeTokens?: Prisma.OneTimeTokenUpdateManyWithoutUserNestedInput
 }
@@ -3010,6 +3498,8 @@ export type UserUncheckedUpdateWithoutEndpointsInput = {
   subscriptions?: Prisma.SubscriptionUncheckedUpdateManyWithoutOwnerNestedInput
   refunds?: Prisma.RefundUncheckedUpdateManyWithoutOwnerNestedInput
   password?: Prisma.UserPasswordUncheckedUpdateOneWithoutUserNestedInput
+  totp?: Prisma.UserTotpUncheckedUpdateOneWithoutUserNestedInput
+  recoveryCodes?: Prisma.RecoveryCodeUncheckedUpdateManyWithoutUserNestedInput
   signIns?: Prisma.SignInUncheckedUpdateManyWithoutUserNestedInput
   oneTimeTokens?: Prisma.OneTimeTokenUncheckedUpdateManyWithoutUserNestedInput
 }
@@ -3048,6 +3538,8 @@ export type UserCreateWithoutFilesInput = {
   subscriptions?: Prisma.SubscriptionCreateNestedManyWithoutOwnerInput
   refunds?: Prisma.RefundCreateNestedManyWithoutOwnerInput
   password?: Prisma.UserPasswordCreateNestedOneWithoutUserInput
+  totp?: Prisma.UserTotpCreateNestedOneWithoutUserInput
+  recoveryCodes?: Prisma.RecoveryCodeCreateNestedManyWithoutUserInput
   signIns?: Prisma.SignInCreateNestedManyWithoutUserInput
   oneTimeTokens?: Prisma.OneTimeTokenCreateNestedManyWithoutUserInput
 }
@@ -3086,6 +3578,8 @@ export type UserUncheckedCreateWithoutFilesInput = {
   subscriptions?: Prisma.SubscriptionUncheckedCreateNestedManyWithoutOwnerInput
   refunds?: Prisma.RefundUncheckedCreateNestedManyWithoutOwnerInput
   password?: Prisma.UserPasswordUncheckedCreateNestedOneWithoutUserInput
+  totp?: Prisma.UserTotpUncheckedCreateNestedOneWithoutUserInput
+  recoveryCodes?: Prisma.RecoveryCodeUncheckedCreateNestedManyWithoutUserInput
   signIns?: Prisma.SignInUncheckedCreateNestedManyWithoutUserInput
   oneTimeTokens?: Prisma.OneTimeTokenUncheckedCreateNestedManyWithoutUserInput
 }
@@ -3140,6 +3634,8 @@ export type UserUpdateWithoutFilesInput = {
   subscriptions?: Prisma.SubscriptionUpdateManyWithoutOwnerNestedInput
   refunds?: Prisma.RefundUpdateManyWithoutOwnerNestedInput
   password?: Prisma.UserPasswordUpdateOneWithoutUserNestedInput
+  totp?: Prisma.UserTotpUpdateOneWithoutUserNestedInput
+  recoveryCodes?: Prisma.RecoveryCodeUpdateManyWithoutUserNestedInput
   signIns?: Prisma.SignInUpdateManyWithoutUserNestedInput
   oneTimeTokens?: Prisma.OneTimeTokenUpdateManyWithoutUserNestedInput
 }
@@ -3178,6 +3674,8 @@ export type UserUncheckedUpdateWithoutFilesInput = {
   subscriptions?: Prisma.SubscriptionUncheckedUpdateManyWithoutOwnerNestedInput
   refunds?: Prisma.RefundUncheckedUpdateManyWithoutOwnerNestedInput
   password?: Prisma.UserPasswordUncheckedUpdateOneWithoutUserNestedInput
+  totp?: Prisma.UserTotpUncheckedUpdateOneWithoutUserNestedInput
+  recoveryCodes?: Prisma.RecoveryCodeUncheckedUpdateManyWithoutUserNestedInput
   signIns?: Prisma.SignInUncheckedUpdateManyWithoutUserNestedInput
   oneTimeTokens?: Prisma.OneTimeTokenUncheckedUpdateManyWithoutUserNestedInput
 }
@@ -3216,6 +3714,8 @@ export type UserCreateWithoutLinksInput = {
   subscriptions?: Prisma.SubscriptionCreateNestedManyWithoutOwnerInput
   refunds?: Prisma.RefundCreateNestedManyWithoutOwnerInput
   password?: Prisma.UserPasswordCreateNestedOneWithoutUserInput
+  totp?: Prisma.UserTotpCreateNestedOneWithoutUserInput
+  recoveryCodes?: Prisma.RecoveryCodeCreateNestedManyWithoutUserInput
   signIns?: Prisma.SignInCreateNestedManyWithoutUserInput
   oneTimeTokens?: Prisma.OneTimeTokenCreateNestedManyWithoutUserInput
 }
@@ -3254,6 +3754,8 @@ export type UserUncheckedCreateWithoutLinksInput = {
   subscriptions?: Prisma.SubscriptionUncheckedCreateNestedManyWithoutOwnerInput
   refunds?: Prisma.RefundUncheckedCreateNestedManyWithoutOwnerInput
   password?: Prisma.UserPasswordUncheckedCreateNestedOneWithoutUserInput
+  totp?: Prisma.UserTotpUncheckedCreateNestedOneWithoutUserInput
+  recoveryCodes?: Prisma.RecoveryCodeUncheckedCreateNestedManyWithoutUserInput
   signIns?: Prisma.SignInUncheckedCreateNestedManyWithoutUserInput
   oneTimeTokens?: Prisma.OneTimeTokenUncheckedCreateNestedManyWithoutUserInput
 }
@@ -3308,6 +3810,8 @@ export type UserUpdateWithoutLinksInput = {
   subscriptions?: Prisma.SubscriptionUpdateManyWithoutOwnerNestedInput
   refunds?: Prisma.RefundUpdateManyWithoutOwnerNestedInput
   password?: Prisma.UserPasswordUpdateOneWithoutUserNestedInput
+  totp?: Prisma.UserTotpUpdateOneWithoutUserNestedInput
+  recoveryCodes?: Prisma.RecoveryCodeUpdateManyWithoutUserNestedInput
   signIns?: Prisma.SignInUpdateManyWithoutUserNestedInput
   oneTimeTokens?: Prisma.OneTimeTokenUpdateManyWithoutUserNestedInput
 }
@@ -3346,6 +3850,8 @@ export type UserUncheckedUpdateWithoutLinksInput = {
   subscriptions?: Prisma.SubscriptionUncheckedUpdateManyWithoutOwnerNestedInput
   refunds?: Prisma.RefundUncheckedUpdateManyWithoutOwnerNestedInput
   password?: Prisma.UserPasswordUncheckedUpdateOneWithoutUserNestedInput
+  totp?: Prisma.UserTotpUncheckedUpdateOneWithoutUserNestedInput
+  recoveryCodes?: Prisma.RecoveryCodeUncheckedUpdateManyWithoutUserNestedInput
   signIns?: Prisma.SignInUncheckedUpdateManyWithoutUserNestedInput
   oneTimeTokens?: Prisma.OneTimeTokenUncheckedUpdateManyWithoutUserNestedInput
 }
@@ -3384,6 +3890,8 @@ export type UserCreateWithoutUploadsInput = {
   subscriptions?: Prisma.SubscriptionCreateNestedManyWithoutOwnerInput
   refunds?: Prisma.RefundCreateNestedManyWithoutOwnerInput
   password?: Prisma.UserPasswordCreateNestedOneWithoutUserInput
+  totp?: Prisma.UserTotpCreateNestedOneWithoutUserInput
+  recoveryCodes?: Prisma.RecoveryCodeCreateNestedManyWithoutUserInput
   signIns?: Prisma.SignInCreateNestedManyWithoutUserInput
   oneTimeTokens?: Prisma.OneTimeTokenCreateNestedManyWithoutUserInput
 }
@@ -3422,6 +3930,8 @@ export type UserUncheckedCreateWithoutUploadsInput = {
   subscriptions?: Prisma.SubscriptionUncheckedCreateNestedManyWithoutOwnerInput
   refunds?: Prisma.RefundUncheckedCreateNestedManyWithoutOwnerInput
   password?: Prisma.UserPasswordUncheckedCreateNestedOneWithoutUserInput
+  totp?: Prisma.UserTotpUncheckedCreateNestedOneWithoutUserInput
+  recoveryCodes?: Prisma.RecoveryCodeUncheckedCreateNestedManyWithoutUserInput
   signIns?: Prisma.SignInUncheckedCreateNestedManyWithoutUserInput
   oneTimeTokens?: Prisma.OneTimeTokenUncheckedCreateNestedManyWithoutUserInput
 }
@@ -3476,6 +3986,8 @@ export type UserUpdateWithoutUploadsInput = {
   subscriptions?: Prisma.SubscriptionUpdateManyWithoutOwnerNestedInput
   refunds?: Prisma.RefundUpdateManyWithoutOwnerNestedInput
   password?: Prisma.UserPasswordUpdateOneWithoutUserNestedInput
+  totp?: Prisma.UserTotpUpdateOneWithoutUserNestedInput
+  recoveryCodes?: Prisma.RecoveryCodeUpdateManyWithoutUserNestedInput
   signIns?: Prisma.SignInUpdateManyWithoutUserNestedInput
   oneTimeTokens?: Prisma.OneTimeTokenUpdateManyWithoutUserNestedInput
 }
@@ -3514,6 +4026,8 @@ export type UserUncheckedUpdateWithoutUploadsInput = {
   subscriptions?: Prisma.SubscriptionUncheckedUpdateManyWithoutOwnerNestedInput
   refunds?: Prisma.RefundUncheckedUpdateManyWithoutOwnerNestedInput
   password?: Prisma.UserPasswordUncheckedUpdateOneWithoutUserNestedInput
+  totp?: Prisma.UserTotpUncheckedUpdateOneWithoutUserNestedInput
+  recoveryCodes?: Prisma.RecoveryCodeUncheckedUpdateManyWithoutUserNestedInput
   signIns?: Prisma.SignInUncheckedUpdateManyWithoutUserNestedInput
   oneTimeTokens?: Prisma.OneTimeTokenUncheckedUpdateManyWithoutUserNestedInput
 }
@@ -3552,6 +4066,8 @@ export type UserCreateWithoutAvatarInput = {
   subscriptions?: Prisma.SubscriptionCreateNestedManyWithoutOwnerInput
   refunds?: Prisma.RefundCreateNestedManyWithoutOwnerInput
   password?: Prisma.UserPasswordCreateNestedOneWithoutUserInput
+  totp?: Prisma.UserTotpCreateNestedOneWithoutUserInput
+  recoveryCodes?: Prisma.RecoveryCodeCreateNestedManyWithoutUserInput
   signIns?: Prisma.SignInCreateNestedManyWithoutUserInput
   oneTimeTokens?: Prisma.OneTimeTokenCreateNestedManyWithoutUserInput
 }
@@ -3590,6 +4106,8 @@ export type UserUncheckedCreateWithoutAvatarInput = {
   subscriptions?: Prisma.SubscriptionUncheckedCreateNestedManyWithoutOwnerInput
   refunds?: Prisma.RefundUncheckedCreateNestedManyWithoutOwnerInput
   password?: Prisma.UserPasswordUncheckedCreateNestedOneWithoutUserInput
+  totp?: Prisma.UserTotpUncheckedCreateNestedOneWithoutUserInput
+  recoveryCodes?: Prisma.RecoveryCodeUncheckedCreateNestedManyWithoutUserInput
   signIns?: Prisma.SignInUncheckedCreateNestedManyWithoutUserInput
   oneTimeTokens?: Prisma.OneTimeTokenUncheckedCreateNestedManyWithoutUserInput
 }
@@ -3644,6 +4162,8 @@ export type UserUpdateWithoutAvatarInput = {
   subscriptions?: Prisma.SubscriptionUpdateManyWithoutOwnerNestedInput
   refunds?: Prisma.RefundUpdateManyWithoutOwnerNestedInput
   password?: Prisma.UserPasswordUpdateOneWithoutUserNestedInput
+  totp?: Prisma.UserTotpUpdateOneWithoutUserNestedInput
+  recoveryCodes?: Prisma.RecoveryCodeUpdateManyWithoutUserNestedInput
   signIns?: Prisma.SignInUpdateManyWithoutUserNestedInput
   oneTimeTokens?: Prisma.OneTimeTokenUpdateManyWithoutUserNestedInput
 }
@@ -3682,6 +4202,8 @@ export type UserUncheckedUpdateWithoutAvatarInput = {
   subscriptions?: Prisma.SubscriptionUncheckedUpdateManyWithoutOwnerNestedInput
   refunds?: Prisma.RefundUncheckedUpdateManyWithoutOwnerNestedInput
   password?: Prisma.UserPasswordUncheckedUpdateOneWithoutUserNestedInput
+  totp?: Prisma.UserTotpUncheckedUpdateOneWithoutUserNestedInput
+  recoveryCodes?: Prisma.RecoveryCodeUncheckedUpdateManyWithoutUserNestedInput
   signIns?: Prisma.SignInUncheckedUpdateManyWithoutUserNestedInput
   oneTimeTokens?: Prisma.OneTimeTokenUncheckedUpdateManyWithoutUserNestedInput
 }
@@ -3720,6 +4242,8 @@ export type UserCreateWithoutKnowledgeBasesInput = {
   subscriptions?: Prisma.SubscriptionCreateNestedManyWithoutOwnerInput
   refunds?: Prisma.RefundCreateNestedManyWithoutOwnerInput
   password?: Prisma.UserPasswordCreateNestedOneWithoutUserInput
+  totp?: Prisma.UserTotpCreateNestedOneWithoutUserInput
+  recoveryCodes?: Prisma.RecoveryCodeCreateNestedManyWithoutUserInput
   signIns?: Prisma.SignInCreateNestedManyWithoutUserInput
   oneTimeTokens?: Prisma.OneTimeTokenCreateNestedManyWithoutUserInput
 }
@@ -3758,6 +4282,8 @@ export type UserUncheckedCreateWithoutKnowledgeBasesInput = {
   subscriptions?: Prisma.SubscriptionUncheckedCreateNestedManyWithoutOwnerInput
   refunds?: Prisma.RefundUncheckedCreateNestedManyWithoutOwnerInput
   password?: Prisma.UserPasswordUncheckedCreateNestedOneWithoutUserInput
+  totp?: Prisma.UserTotpUncheckedCreateNestedOneWithoutUserInput
+  recoveryCodes?: Prisma.RecoveryCodeUncheckedCreateNestedManyWithoutUserInput
   signIns?: Prisma.SignInUncheckedCreateNestedManyWithoutUserInput
   oneTimeTokens?: Prisma.OneTimeTokenUncheckedCreateNestedManyWithoutUserInput
 }
@@ -3812,6 +4338,8 @@ export type UserUpdateWithoutKnowledgeBasesInput = {
   subscriptions?: Prisma.SubscriptionUpdateManyWithoutOwnerNestedInput
   refunds?: Prisma.RefundUpdateManyWithoutOwnerNestedInput
   password?: Prisma.UserPasswordUpdateOneWithoutUserNestedInput
+  totp?: Prisma.UserTotpUpdateOneWithoutUserNestedInput
+  recoveryCodes?: Prisma.RecoveryCodeUpdateManyWithoutUserNestedInput
   signIns?: Prisma.SignInUpdateManyWithoutUserNestedInput
   oneTimeTokens?: Prisma.OneTimeTokenUpdateManyWithoutUserNestedInput
 }
@@ -3850,6 +4378,8 @@ export type UserUncheckedUpdateWithoutKnowledgeBasesInput = {
   subscriptions?: Prisma.SubscriptionUncheckedUpdateManyWithoutOwnerNestedInput
   refunds?: Prisma.RefundUncheckedUpdateManyWithoutOwnerNestedInput
   password?: Prisma.UserPasswordUncheckedUpdateOneWithoutUserNestedInput
+  totp?: Prisma.UserTotpUncheckedUpdateOneWithoutUserNestedInput
+  recoveryCodes?: Prisma.RecoveryCodeUncheckedUpdateManyWithoutUserNestedInput
   signIns?: Prisma.SignInUncheckedUpdateManyWithoutUserNestedInput
   oneTimeTokens?: Prisma.OneTimeTokenUncheckedUpdateManyWithoutUserNestedInput
 }
@@ -3888,6 +4418,8 @@ export type UserCreateWithoutSessionsInput = {
   subscriptions?: Prisma.SubscriptionCreateNestedManyWithoutOwnerInput
   refunds?: Prisma.RefundCreateNestedManyWithoutOwnerInput
   password?: Prisma.UserPasswordCreateNestedOneWithoutUserInput
+  totp?: Prisma.UserTotpCreateNestedOneWithoutUserInput
+  recoveryCodes?: Prisma.RecoveryCodeCreateNestedManyWithoutUserInput
   signIns?: Prisma.SignInCreateNestedManyWithoutUserInput
   oneTimeTokens?: Prisma.OneTimeTokenCreateNestedManyWithoutUserInput
 }
@@ -3926,6 +4458,8 @@ export type UserUncheckedCreateWithoutSessionsInput = {
   subscriptions?: Prisma.SubscriptionUncheckedCreateNestedManyWithoutOwnerInput
   refunds?: Prisma.RefundUncheckedCreateNestedManyWithoutOwnerInput
   password?: Prisma.UserPasswordUncheckedCreateNestedOneWithoutUserInput
+  totp?: Prisma.UserTotpUncheckedCreateNestedOneWithoutUserInput
+  recoveryCodes?: Prisma.RecoveryCodeUncheckedCreateNestedManyWithoutUserInput
   signIns?: Prisma.SignInUncheckedCreateNestedManyWithoutUserInput
   oneTimeTokens?: Prisma.OneTimeTokenUncheckedCreateNestedManyWithoutUserInput
 }
@@ -3980,6 +4514,8 @@ export type UserUpdateWithoutSessionsInput = {
   subscriptions?: Prisma.SubscriptionUpdateManyWithoutOwnerNestedInput
   refunds?: Prisma.RefundUpdateManyWithoutOwnerNestedInput
   password?: Prisma.UserPasswordUpdateOneWithoutUserNestedInput
+  totp?: Prisma.UserTotpUpdateOneWithoutUserNestedInput
+  recoveryCodes?: Prisma.RecoveryCodeUpdateManyWithoutUserNestedInput
   signIns?: Prisma.SignInUpdateManyWithoutUserNestedInput
   oneTimeTokens?: Prisma.OneTimeTokenUpdateManyWithoutUserNestedInput
 }
@@ -4018,6 +4554,8 @@ export type UserUncheckedUpdateWithoutSessionsInput = {
   subscriptions?: Prisma.SubscriptionUncheckedUpdateManyWithoutOwnerNestedInput
   refunds?: Prisma.RefundUncheckedUpdateManyWithoutOwnerNestedInput
   password?: Prisma.UserPasswordUncheckedUpdateOneWithoutUserNestedInput
+  totp?: Prisma.UserTotpUncheckedUpdateOneWithoutUserNestedInput
+  recoveryCodes?: Prisma.RecoveryCodeUncheckedUpdateManyWithoutUserNestedInput
   signIns?: Prisma.SignInUncheckedUpdateManyWithoutUserNestedInput
   oneTimeTokens?: Prisma.OneTimeTokenUncheckedUpdateManyWithoutUserNestedInput
 }
@@ -4056,6 +4594,8 @@ export type UserCreateWithoutMessagesInput = {
   subscriptions?: Prisma.SubscriptionCreateNestedManyWithoutOwnerInput
   refunds?: Prisma.RefundCreateNestedManyWithoutOwnerInput
   password?: Prisma.UserPasswordCreateNestedOneWithoutUserInput
+  totp?: Prisma.UserTotpCreateNestedOneWithoutUserInput
+  recoveryCodes?: Prisma.RecoveryCodeCreateNestedManyWithoutUserInput
   signIns?: Prisma.SignInCreateNestedManyWithoutUserInput
   oneTimeTokens?: Prisma.OneTimeTokenCreateNestedManyWithoutUserInput
 }
@@ -4094,6 +4634,8 @@ export type UserUncheckedCreateWithoutMessagesInput = {
   subscriptions?: Prisma.SubscriptionUncheckedCreateNestedManyWithoutOwnerInput
   refunds?: Prisma.RefundUncheckedCreateNestedManyWithoutOwnerInput
   password?: Prisma.UserPasswordUncheckedCreateNestedOneWithoutUserInput
+  totp?: Prisma.UserTotpUncheckedCreateNestedOneWithoutUserInput
+  recoveryCodes?: Prisma.RecoveryCodeUncheckedCreateNestedManyWithoutUserInput
   signIns?: Prisma.SignInUncheckedCreateNestedManyWithoutUserInput
   oneTimeTokens?: Prisma.OneTimeTokenUncheckedCreateNestedManyWithoutUserInput
 }
@@ -4148,6 +4690,8 @@ export type UserUpdateWithoutMessagesInput = {
   subscriptions?: Prisma.SubscriptionUpdateManyWithoutOwnerNestedInput
   refunds?: Prisma.RefundUpdateManyWithoutOwnerNestedInput
   password?: Prisma.UserPasswordUpdateOneWithoutUserNestedInput
+  totp?: Prisma.UserTotpUpdateOneWithoutUserNestedInput
+  recoveryCodes?: Prisma.RecoveryCodeUpdateManyWithoutUserNestedInput
   signIns?: Prisma.SignInUpdateManyWithoutUserNestedInput
   oneTimeTokens?: Prisma.OneTimeTokenUpdateManyWithoutUserNestedInput
 }
@@ -4186,6 +4730,8 @@ export type UserUncheckedUpdateWithoutMessagesInput = {
   subscriptions?: Prisma.SubscriptionUncheckedUpdateManyWithoutOwnerNestedInput
   refunds?: Prisma.RefundUncheckedUpdateManyWithoutOwnerNestedInput
   password?: Prisma.UserPasswordUncheckedUpdateOneWithoutUserNestedInput
+  totp?: Prisma.UserTotpUncheckedUpdateOneWithoutUserNestedInput
+  recoveryCodes?: Prisma.RecoveryCodeUncheckedUpdateManyWithoutUserNestedInput
   signIns?: Prisma.SignInUncheckedUpdateManyWithoutUserNestedInput
   oneTimeTokens?: Prisma.OneTimeTokenUncheckedUpdateManyWithoutUserNestedInput
 }
@@ -4224,6 +4770,8 @@ export type UserCreateWithoutOrdersInput = {
   subscriptions?: Prisma.SubscriptionCreateNestedManyWithoutOwnerInput
   refunds?: Prisma.RefundCreateNestedManyWithoutOwnerInput
   password?: Prisma.UserPasswordCreateNestedOneWithoutUserInput
+  totp?: Prisma.UserTotpCreateNestedOneWithoutUserInput
+  recoveryCodes?: Prisma.RecoveryCodeCreateNestedManyWithoutUserInput
   signIns?: Prisma.SignInCreateNestedManyWithoutUserInput
   oneTimeTokens?: Prisma.OneTimeTokenCreateNestedManyWithoutUserInput
 }
@@ -4262,6 +4810,8 @@ export type UserUncheckedCreateWithoutOrdersInput = {
   subscriptions?: Prisma.SubscriptionUncheckedCreateNestedManyWithoutOwnerInput
   refunds?: Prisma.RefundUncheckedCreateNestedManyWithoutOwnerInput
   password?: Prisma.UserPasswordUncheckedCreateNestedOneWithoutUserInput
+  totp?: Prisma.UserTotpUncheckedCreateNestedOneWithoutUserInput
+  recoveryCodes?: Prisma.RecoveryCodeUncheckedCreateNestedManyWithoutUserInput
   signIns?: Prisma.SignInUncheckedCreateNestedManyWithoutUserInput
   oneTimeTokens?: Prisma.OneTimeTokenUncheckedCreateNestedManyWithoutUserInput
 }
@@ -4316,6 +4866,8 @@ export type UserUpdateWithoutOrdersInput = {
   subscriptions?: Prisma.SubscriptionUpdateManyWithoutOwnerNestedInput
   refunds?: Prisma.RefundUpdateManyWithoutOwnerNestedInput
   password?: Prisma.UserPasswordUpdateOneWithoutUserNestedInput
+  totp?: Prisma.UserTotpUpdateOneWithoutUserNestedInput
+  recoveryCodes?: Prisma.RecoveryCodeUpdateManyWithoutUserNestedInput
   signIns?: Prisma.SignInUpdateManyWithoutUserNestedInput
   oneTimeTokens?: Prisma.OneTimeTokenUpdateManyWithoutUserNestedInput
 }
@@ -4354,6 +4906,8 @@ export type UserUncheckedUpdateWithoutOrdersInput = {
   subscriptions?: Prisma.SubscriptionUncheckedUpdateManyWithoutOwnerNestedInput
   refunds?: Prisma.RefundUncheckedUpdateManyWithoutOwnerNestedInput
   password?: Prisma.UserPasswordUncheckedUpdateOneWithoutUserNestedInput
+  totp?: Prisma.UserTotpUncheckedUpdateOneWithoutUserNestedInput
+  recoveryCodes?: Prisma.RecoveryCodeUncheckedUpdateManyWithoutUserNestedInput
   signIns?: Prisma.SignInUncheckedUpdateManyWithoutUserNestedInput
   oneTimeTokens?: Prisma.OneTimeTokenUncheckedUpdateManyWithoutUserNestedInput
 }
@@ -4392,6 +4946,8 @@ export type UserCreateWithoutCheckoutsInput = {
   subscriptions?: Prisma.SubscriptionCreateNestedManyWithoutOwnerInput
   refunds?: Prisma.RefundCreateNestedManyWithoutOwnerInput
   password?: Prisma.UserPasswordCreateNestedOneWithoutUserInput
+  totp?: Prisma.UserTotpCreateNestedOneWithoutUserInput
+  recoveryCodes?: Prisma.RecoveryCodeCreateNestedManyWithoutUserInput
   signIns?: Prisma.SignInCreateNestedManyWithoutUserInput
   oneTimeTokens?: Prisma.OneTimeTokenCreateNestedManyWithoutUserInput
 }
@@ -4430,6 +4986,8 @@ export type UserUncheckedCreateWithoutCheckoutsInput = {
   subscriptions?: Prisma.SubscriptionUncheckedCreateNestedManyWithoutOwnerInput
   refunds?: Prisma.RefundUncheckedCreateNestedManyWithoutOwnerInput
   password?: Prisma.UserPasswordUncheckedCreateNestedOneWithoutUserInput
+  totp?: Prisma.UserTotpUncheckedCreateNestedOneWithoutUserInput
+  recoveryCodes?: Prisma.RecoveryCodeUncheckedCreateNestedManyWithoutUserInput
   signIns?: Prisma.SignInUncheckedCreateNestedManyWithoutUserInput
   oneTimeTokens?: Prisma.OneTimeTokenUncheckedCreateNestedManyWithoutUserInput
 }
@@ -4484,6 +5042,8 @@ export type UserUpdateWithoutCheckoutsInput = {
   subscriptions?: Prisma.SubscriptionUpdateManyWithoutOwnerNestedInput
   refunds?: Prisma.RefundUpdateManyWithoutOwnerNestedInput
   password?: Prisma.UserPasswordUpdateOneWithoutUserNestedInput
+  totp?: Prisma.UserTotpUpdateOneWithoutUserNestedInput
+  recoveryCodes?: Prisma.RecoveryCodeUpdateManyWithoutUserNestedInput
   signIns?: Prisma.SignInUpdateManyWithoutUserNestedInput
   oneTimeTokens?: Prisma.OneTimeTokenUpdateManyWithoutUserNestedInput
 }
@@ -4522,6 +5082,8 @@ export type UserUncheckedUpdateWithoutCheckoutsInput = {
   subscriptions?: Prisma.SubscriptionUncheckedUpdateManyWithoutOwnerNestedInput
   refunds?: Prisma.RefundUncheckedUpdateManyWithoutOwnerNestedInput
   password?: Prisma.UserPasswordUncheckedUpdateOneWithoutUserNestedInput
+  totp?: Prisma.UserTotpUncheckedUpdateOneWithoutUserNestedInput
+  recoveryCodes?: Prisma.RecoveryCodeUncheckedUpdateManyWithoutUserNestedInput
   signIns?: Prisma.SignInUncheckedUpdateManyWithoutUserNestedInput
   oneTimeTokens?: Prisma.OneTimeTokenUncheckedUpdateManyWithoutUserNestedInput
 }
@@ -4560,6 +5122,8 @@ export type UserCreateWithoutRefundsInput = {
   checkouts?: Prisma.CheckoutCreateNestedManyWithoutOwnerInput
   subscriptions?: Prisma.SubscriptionCreateNestedManyWithoutOwnerInput
   password?: Prisma.UserPasswordCreateNestedOneWithoutUserInput
+  totp?: Prisma.UserTotpCreateNestedOneWithoutUserInput
+  recoveryCodes?: Prisma.RecoveryCodeCreateNestedManyWithoutUserInput
   signIns?: Prisma.SignInCreateNestedManyWithoutUserInput
   oneTimeTokens?: Prisma.OneTimeTokenCreateNestedManyWithoutUserInput
 }
@@ -4598,6 +5162,8 @@ export type UserUncheckedCreateWithoutRefundsInput = {
   checkouts?: Prisma.CheckoutUncheckedCreateNestedManyWithoutOwnerInput
   subscriptions?: Prisma.SubscriptionUncheckedCreateNestedManyWithoutOwnerInput
   password?: Prisma.UserPasswordUncheckedCreateNestedOneWithoutUserInput
+  totp?: Prisma.UserTotpUncheckedCreateNestedOneWithoutUserInput
+  recoveryCodes?: Prisma.RecoveryCodeUncheckedCreateNestedManyWithoutUserInput
   signIns?: Prisma.SignInUncheckedCreateNestedManyWithoutUserInput
   oneTimeTokens?: Prisma.OneTimeTokenUncheckedCreateNestedManyWithoutUserInput
 }
@@ -4652,6 +5218,8 @@ export type UserUpdateWithoutRefundsInput = {
   checkouts?: Prisma.CheckoutUpdateManyWithoutOwnerNestedInput
   subscriptions?: Prisma.SubscriptionUpdateManyWithoutOwnerNestedInput
   password?: Prisma.UserPasswordUpdateOneWithoutUserNestedInput
+  totp?: Prisma.UserTotpUpdateOneWithoutUserNestedInput
+  recoveryCodes?: Prisma.RecoveryCodeUpdateManyWithoutUserNestedInput
   signIns?: Prisma.SignInUpdateManyWithoutUserNestedInput
   oneTimeTokens?: Prisma.OneTimeTokenUpdateManyWithoutUserNestedInput
 }
@@ -4690,6 +5258,8 @@ export type UserUncheckedUpdateWithoutRefundsInput = {
   checkouts?: Prisma.CheckoutUncheckedUpdateManyWithoutOwnerNestedInput
   subscriptions?: Prisma.SubscriptionUncheckedUpdateManyWithoutOwnerNestedInput
   password?: Prisma.UserPasswordUncheckedUpdateOneWithoutUserNestedInput
+  totp?: Prisma.UserTotpUncheckedUpdateOneWithoutUserNestedInput
+  recoveryCodes?: Prisma.RecoveryCodeUncheckedUpdateManyWithoutUserNestedInput
   signIns?: Prisma.SignInUncheckedUpdateManyWithoutUserNestedInput
   oneTimeTokens?: Prisma.OneTimeTokenUncheckedUpdateManyWithoutUserNestedInput
 }
@@ -4728,6 +5298,8 @@ export type UserCreateWithoutSubscriptionsInput = {
   checkouts?: Prisma.CheckoutCreateNestedManyWithoutOwnerInput
   refunds?: Prisma.RefundCreateNestedManyWithoutOwnerInput
   password?: Prisma.UserPasswordCreateNestedOneWithoutUserInput
+  totp?: Prisma.UserTotpCreateNestedOneWithoutUserInput
+  recoveryCodes?: Prisma.RecoveryCodeCreateNestedManyWithoutUserInput
   signIns?: Prisma.SignInCreateNestedManyWithoutUserInput
   oneTimeTokens?: Prisma.OneTimeTokenCreateNestedManyWithoutUserInput
 }
@@ -4766,6 +5338,8 @@ export type UserUncheckedCreateWithoutSubscriptionsInput = {
   checkouts?: Prisma.CheckoutUncheckedCreateNestedManyWithoutOwnerInput
   refunds?: Prisma.RefundUncheckedCreateNestedManyWithoutOwnerInput
   password?: Prisma.UserPasswordUncheckedCreateNestedOneWithoutUserInput
+  totp?: Prisma.UserTotpUncheckedCreateNestedOneWithoutUserInput
+  recoveryCodes?: Prisma.RecoveryCodeUncheckedCreateNestedManyWithoutUserInput
   signIns?: Prisma.SignInUncheckedCreateNestedManyWithoutUserInput
   oneTimeTokens?: Prisma.OneTimeTokenUncheckedCreateNestedManyWithoutUserInput
 }
@@ -4820,6 +5394,8 @@ export type UserUpdateWithoutSubscriptionsInput = {
   checkouts?: Prisma.CheckoutUpdateManyWithoutOwnerNestedInput
   refunds?: Prisma.RefundUpdateManyWithoutOwnerNestedInput
   password?: Prisma.UserPasswordUpdateOneWithoutUserNestedInput
+  totp?: Prisma.UserTotpUpdateOneWithoutUserNestedInput
+  recoveryCodes?: Prisma.RecoveryCodeUpdateManyWithoutUserNestedInput
   signIns?: Prisma.SignInUpdateManyWithoutUserNestedInput
   oneTimeTokens?: Prisma.OneTimeTokenUpdateManyWithoutUserNestedInput
 }
@@ -4858,6 +5434,8 @@ export type UserUncheckedUpdateWithoutSubscriptionsInput = {
   checkouts?: Prisma.CheckoutUncheckedUpdateManyWithoutOwnerNestedInput
   refunds?: Prisma.RefundUncheckedUpdateManyWithoutOwnerNestedInput
   password?: Prisma.UserPasswordUncheckedUpdateOneWithoutUserNestedInput
+  totp?: Prisma.UserTotpUncheckedUpdateOneWithoutUserNestedInput
+  recoveryCodes?: Prisma.RecoveryCodeUncheckedUpdateManyWithoutUserNestedInput
   signIns?: Prisma.SignInUncheckedUpdateManyWithoutUserNestedInput
   oneTimeTokens?: Prisma.OneTimeTokenUncheckedUpdateManyWithoutUserNestedInput
 }
@@ -4886,6 +5464,7 @@ export type UserCountOutputType = {
   checkouts: number
   subscriptions: number
   refunds: number
+  recoveryCodes: number
   signIns: number
   oneTimeTokens: number
 }
@@ -4909,6 +5488,7 @@ export type UserCountOutputTypeSelect<ExtArgs extends runtime.Types.Extensions.I
   checkouts?: boolean | UserCountOutputTypeCountCheckoutsArgs
   subscriptions?: boolean | UserCountOutputTypeCountSubscriptionsArgs
   refunds?: boolean | UserCountOutputTypeCountRefundsArgs
+  recoveryCodes?: boolean | UserCountOutputTypeCountRecoveryCodesArgs
   signIns?: boolean | UserCountOutputTypeCountSignInsArgs
   oneTimeTokens?: boolean | UserCountOutputTypeCountOneTimeTokensArgs
 }
@@ -5052,6 +5632,13 @@ export type UserCountOutputTypeCountRefundsArgs<ExtArgs extends runtime.Types.Ex
 /**
  * UserCountOutputType without action
  */
+export type UserCountOutputTypeCountRecoveryCodesArgs<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = {
+  where?: Prisma.RecoveryCodeWhereInput
+}
+
+/**
+ * UserCountOutputType without action
+ */
 export type UserCountOutputTypeCountSignInsArgs<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = {
   where?: Prisma.SignInWhereInput
 }
@@ -5099,6 +5686,8 @@ export type UserSelect<ExtArgs extends runtime.Types.Extensions.InternalArgs = r
   subscriptions?: boolean | Prisma.User$subscriptionsArgs<ExtArgs>
   refunds?: boolean | Prisma.User$refundsArgs<ExtArgs>
   password?: boolean | Prisma.User$passwordArgs<ExtArgs>
+  totp?: boolean | Prisma.User$totpArgs<ExtArgs>
+  recoveryCodes?: boolean | Prisma.User$recoveryCodesArgs<ExtArgs>
   signIns?: boolean | Prisma.User$signInsArgs<ExtArgs>
   oneTimeTokens?: boolean | Prisma.User$oneTimeTokensArgs<ExtArgs>
   _count?: boolean | Prisma.UserCountOutputTypeDefaultArgs<ExtArgs>
@@ -5175,6 +5764,8 @@ export type UserInclude<ExtArgs extends runtime.Types.Extensions.InternalArgs = 
   subscriptions?: boolean | Prisma.User$subscriptionsArgs<ExtArgs>
   refunds?: boolean | Prisma.User$refundsArgs<ExtArgs>
   password?: boolean | Prisma.User$passwordArgs<ExtArgs>
+  totp?: boolean | Prisma.User$totpArgs<ExtArgs>
+  recoveryCodes?: boolean | Prisma.User$recoveryCodesArgs<ExtArgs>
   signIns?: boolean | Prisma.User$signInsArgs<ExtArgs>
   oneTimeTokens?: boolean | Prisma.User$oneTimeTokensArgs<ExtArgs>
   _count?: boolean | Prisma.UserCountOutputTypeDefaultArgs<ExtArgs>
@@ -5206,6 +5797,8 @@ export type $UserPayload<ExtArgs extends runtime.Types.Extensions.InternalArgs =
     subscriptions: Prisma.$SubscriptionPayload<ExtArgs>[]
     refunds: Prisma.$RefundPayload<ExtArgs>[]
     password: Prisma.$UserPasswordPayload<ExtArgs> | null
+    totp: Prisma.$UserTotpPayload<ExtArgs> | null
+    recoveryCodes: Prisma.$RecoveryCodePayload<ExtArgs>[]
     signIns: Prisma.$SignInPayload<ExtArgs>[]
     oneTimeTokens: Prisma.$OneTimeTokenPayload<ExtArgs>[]
   }
@@ -5647,6 +6240,8 @@ export interface Prisma__UserClient<T, Null = never, ExtArgs extends runtime.Typ
   subscriptions<T extends Prisma.User$subscriptionsArgs<ExtArgs> = {}>(args?: Prisma.Subset<T, Prisma.User$subscriptionsArgs<ExtArgs>>): Prisma.PrismaPromise<runtime.Types.Result.GetResult<Prisma.$SubscriptionPayload<ExtArgs>, T, "findMany", GlobalOmitOptions> | Null>
   refunds<T extends Prisma.User$refundsArgs<ExtArgs> = {}>(args?: Prisma.Subset<T, Prisma.User$refundsArgs<ExtArgs>>): Prisma.PrismaPromise<runtime.Types.Result.GetResult<Prisma.$RefundPayload<ExtArgs>, T, "findMany", GlobalOmitOptions> | Null>
   password<T extends Prisma.User$passwordArgs<ExtArgs> = {}>(args?: Prisma.Subset<T, Prisma.User$passwordArgs<ExtArgs>>): Prisma.Prisma__UserPasswordClient<runtime.Types.Result.GetResult<Prisma.$UserPasswordPayload<ExtArgs>, T, "findUniqueOrThrow", GlobalOmitOptions> | null, null, ExtArgs, GlobalOmitOptions>
+  totp<T extends Prisma.User$totpArgs<ExtArgs> = {}>(args?: Prisma.Subset<T, Prisma.User$totpArgs<ExtArgs>>): Prisma.Prisma__UserTotpClient<runtime.Types.Result.GetResult<Prisma.$UserTotpPayload<ExtArgs>, T, "findUniqueOrThrow", GlobalOmitOptions> | null, null, ExtArgs, GlobalOmitOptions>
+  recoveryCodes<T extends Prisma.User$recoveryCodesArgs<ExtArgs> = {}>(args?: Prisma.Subset<T, Prisma.User$recoveryCodesArgs<ExtArgs>>): Prisma.PrismaPromise<runtime.Types.Result.GetResult<Prisma.$RecoveryCodePayload<ExtArgs>, T, "findMany", GlobalOmitOptions> | Null>
   signIns<T extends Prisma.User$signInsArgs<ExtArgs> = {}>(args?: Prisma.Subset<T, Prisma.User$signInsArgs<ExtArgs>>): Prisma.PrismaPromise<runtime.Types.Result.GetResult<Prisma.$SignInPayload<ExtArgs>, T, "findMany", GlobalOmitOptions> | Null>
   oneTimeTokens<T extends Prisma.User$oneTimeTokensArgs<ExtArgs> = {}>(args?: Prisma.Subset<T, Prisma.User$oneTimeTokensArgs<ExtArgs>>): Prisma.PrismaPromise<runtime.Types.Result.GetResult<Prisma.$OneTimeTokenPayload<ExtArgs>, T, "findMany", GlobalOmitOptions> | Null>
   /**
@@ -6570,6 +7165,49 @@ export type User$passwordArgs<ExtArgs extends runtime.Types.Extensions.InternalA
    */
   include?: Prisma.UserPasswordInclude<ExtArgs> | null
   where?: Prisma.UserPasswordWhereInput
+}
+
+/**
+ * User.totp
+ */
+export type User$totpArgs<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = {
+  /**
+   * Select specific fields to fetch from the UserTotp
+   */
+  select?: Prisma.UserTotpSelect<ExtArgs> | null
+  /**
+   * Omit specific fields from the UserTotp
+   */
+  omit?: Prisma.UserTotpOmit<ExtArgs> | null
+  /**
+   * Choose, which related nodes to fetch as well
+   */
+  include?: Prisma.UserTotpInclude<ExtArgs> | null
+  where?: Prisma.UserTotpWhereInput
+}
+
+/**
+ * User.recoveryCodes
+ */
+export type User$recoveryCodesArgs<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = {
+  /**
+   * Select specific fields to fetch from the RecoveryCode
+   */
+  select?: Prisma.RecoveryCodeSelect<ExtArgs> | null
+  /**
+   * Omit specific fields from the RecoveryCode
+   */
+  omit?: Prisma.RecoveryCodeOmit<ExtArgs> | null
+  /**
+   * Choose, which related nodes to fetch as well
+   */
+  include?: Prisma.RecoveryCodeInclude<ExtArgs> | null
+  where?: Prisma.RecoveryCodeWhereInput
+  orderBy?: Prisma.RecoveryCodeOrderByWithRelationInput | Prisma.RecoveryCodeOrderByWithRelationInput[]
+  cursor?: Prisma.RecoveryCodeWhereUniqueInput
+  take?: number
+  skip?: number
+  distinct?: Prisma.RecoveryCodeScalarFieldEnum | Prisma.RecoveryCodeScalarFieldEnum[]
 }
 
 /**

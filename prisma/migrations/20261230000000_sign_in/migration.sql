@@ -39,6 +39,22 @@ CREATE TABLE "one_time_tokens" (
 CREATE INDEX "one_time_tokens_expires_at_idx" ON "one_time_tokens"("expires_at");
 CREATE INDEX "one_time_tokens_user_id_idx" ON "one_time_tokens"("user_id");
 
+CREATE TABLE "user_totp" (
+    "user_id" TEXT NOT NULL,
+    "secret" TEXT NOT NULL,
+    "confirmed_at" TIMESTAMPTZ(3),
+    "last_step" INTEGER NOT NULL DEFAULT 0,
+
+    CONSTRAINT "user_totp_pkey" PRIMARY KEY ("user_id")
+);
+
+CREATE TABLE "recovery_codes" (
+    "user_id" TEXT NOT NULL,
+    "digest" BYTEA NOT NULL,
+
+    CONSTRAINT "recovery_codes_pkey" PRIMARY KEY ("user_id","digest")
+);
+
 CREATE TABLE "sign_in_failures" (
     "account" BYTEA NOT NULL,
     "network" TEXT NOT NULL,
@@ -69,6 +85,10 @@ CREATE INDEX "mails_recipient_kind_created_at_idx" ON "mails"("recipient", "kind
 CREATE INDEX "mails_created_at_idx" ON "mails"("created_at");
 
 ALTER TABLE "user_passwords" ADD CONSTRAINT "user_passwords_user_id_fkey"
+    FOREIGN KEY ("user_id") REFERENCES "users"("id") ON DELETE CASCADE ON UPDATE CASCADE;
+ALTER TABLE "user_totp" ADD CONSTRAINT "user_totp_user_id_fkey"
+    FOREIGN KEY ("user_id") REFERENCES "users"("id") ON DELETE CASCADE ON UPDATE CASCADE;
+ALTER TABLE "recovery_codes" ADD CONSTRAINT "recovery_codes_user_id_fkey"
     FOREIGN KEY ("user_id") REFERENCES "users"("id") ON DELETE CASCADE ON UPDATE CASCADE;
 ALTER TABLE "sign_ins" ADD CONSTRAINT "sign_ins_user_id_fkey"
     FOREIGN KEY ("user_id") REFERENCES "users"("id") ON DELETE CASCADE ON UPDATE CASCADE;

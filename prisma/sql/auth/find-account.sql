@@ -1,6 +1,6 @@
--- An active user by email address; an invitation to a project that waits for the address counts, too.
+-- An active user by verified email address, and whether an invitation to a project waits for the address.
 -- @one
-SELECT (SELECT id FROM users WHERE email = :email AND status = 'active') AS "user_id?",
+SELECT (SELECT id FROM users WHERE email = :email AND status = 'active' AND email_verified) AS "user_id?",
   EXISTS (SELECT 1 FROM users WHERE email = :email) AS "is_taken!",
   EXISTS (SELECT 1 FROM invitations WHERE email = :email AND status = 'pending'
     AND expires_at > now()) AS "is_invited!"

@@ -1,0 +1,130 @@
+// The second factor: codes of an authenticator app (TOTP, RFC 6238) and recovery codes. Each code works once.
+import { randomInt } from 'node:crypto'
+import { Secret, TOTP } from 'otpauth'
+import * as sql from '../../generated/sql/auth.ts'
+import type { components } from '../../generated/types.ts'
+import type { Db } from '../../infra/database/database.ts'
+import type { Cipher } from '../../infra/encryption/cipher.ts'
+import { tokenDigest } from '../../infra/encryption/tokens.ts'
+import { forbidden, invalidField, invalidState, unauthorized } from '../../infra/errors.ts'
+import { networkOf } from '../../infra/network.ts'
+
+export type Totp = components['schemas']['Totp']
+export type TotpSecret = components['schemas']['TotpSecret']
+
+/** A code that was checked, and is used in the transaction of the sign-in. */
+export type SecondFactor =
+  | { userId: string; method: 'totp'; step: number }
+  | { userId: string; method: 'recovery_code'; digest: string }
+
+const period = 30
+/** The codes of the time step before and after the present one are right, too. */
+const window = 1
+const recoveryCodes = 10
+const secretBytes = 20
+
+export async function readTotp(db: Db, userId: string): Promise<Totp> {
+  const row = await sql.readTotp(db, { user_id: userId })
+  const isEnabled = row !== undefined && row.confirmed_at !== null
+  return {
+    enabled: isEnabled,
+    enabled_at: isEnabled ? row.confirmed_at : null,
+    recovery_codes_left: isEnabled ? row.recovery_codes_left : 0,
+  }
+}
+
+/** Stores a new secret. Throws 409 if the user has a second factor. */
+export async function startTotp(
+  tx: Db,
+  cipher: Cipher,
+  { userId, email, issuer }: { userId: string; email: string; issuer: string },
+): Promise<TotpSecret> {
+  const secret = new Secret({ size: secretBytes })
+  const stored = await sql.startTotp(tx, {
+    user_id: userId,
+    secret: cipher.encrypt(secret.base32, userId),
+  })
+  if (stored === undefined) throw invalidState('second factor', 'enabled', undefined, 'enabled')
+  return { secret: secret.base32, uri: new TOTP({ issuer, label: email, secret }).toString() }
+}
+
+/**
+ * Turns the second factor on. Throws 400 for a wrong code, and 409 if there is nothing to confirm.
+ * @returns new recovery codes.
+ */
+export async function confirmTotp(tx: Db, cipher: Cipher, userId: string, code: string): Promise<string[]> {
+  const row = await sql.readTotp(tx, { user_id: userId })
+  if (row === undefined) throw invalidState('second factor', 'not started', undefined, 'enabled')
+  if (row.confirmed_at !== null) throw invalidState('second factor', 'enabled', undefined, 'enabled')
+  const step = stepOf(cipher.decrypt(row.secret, userId), code)
+  if (step === null) throw invalidField('code', 'code', 'code is not the code that the app shows')
+  const confirmed = await sql.confirmTotp(tx, { user_id: userId, secret: row.secret, step })
+  if (confirmed === undefined) throw invalidState('second factor', 'enabled', undefined, 'enabled')
+  const codes = Array.from({ length: recoveryCodes }, newRecoveryCode)
+  await sql.replaceRecoveryCodes(tx, { user_id: userId, digests: codes.map(tokenDigest) })
+  return codes
+}
+
+/**
+ * Checks the code of a sign-in, and uses nothing up yet. Null for a user without a second factor.
+ * @throws 401 without a code, or for a wrong one. Wrong codes of a network are counted as wrong passwords are.
+ */
+export async function checkSecondFactor(
+  db: Db,
+  cipher: Cipher,
+  { userId, code, ip }: { userId: string; code: string | undefined; ip: string },
+): Promise<SecondFactor | null> {
+  const row = await sql.readTotp(db, { user_id: userId })
+  if (row === undefined || row.confirmed_at === null) return null
+  if (code === undefined) throw unauthorized('second_factor')
+  const attempts = { account: attemptsOf(userId), network: networkOf(ip) }
+  if ((await sql.countAttempt(db, attempts)) === undefined) throw wrongCode()
+  if (code.includes('-')) return { userId, method: 'recovery_code', digest: tokenDigest(code) }
+  const step = stepOf(cipher.decrypt(row.secret, userId), code)
+  if (step === null || step <= row.last_step) throw wrongCode()
+  return { userId, method: 'totp', step }
+}
+
+/** Uses a checked code, so that of several requests one succeeds. Throws 401 if it was used meanwhile. */
+export async function useSecondFactor(tx: Db, factor: SecondFactor, ip: string): Promise<void> {
+  const { userId } = factor
+  const used =
+    factor.method === 'totp'
+      ? await sql.useTotpStep(tx, { user_id: userId, step: factor.step })
+      : await sql.useRecoveryCode(tx, { user_id: userId, digest: factor.digest })
+  if (used === undefined) throw wrongCode()
+  await sql.clearAttempts(tx, { account: attemptsOf(userId), network: networkOf(ip) })
+}
+
+export async function removeTotp(tx: Db, userId: string): Promise<void> {
+  await sql.deleteTotp(tx, { user_id: userId })
+}
+
+/** Throws 403 unless the user of the session signed in during the last ten minutes. */
+export async function requireRecentSignIn(db: Db, sessionId: string): Promise<void> {
+  if ((await sql.isRecent(db, { id: sessionId })) === undefined)
+    throw forbidden('You signed in more than ten minutes ago: sign in again.', 'recent_sign_in')
+}
+
+function attemptsOf(userId: string): string {
+  return tokenDigest(`second factor ${userId}`)
+}
+
+function wrongCode(): Error {
+  return unauthorized('second_factor', 'The code is wrong, or was used before.')
+}
+
+/** The time step of a right code, else null. */
+function stepOf(secret: string, code: string): number | null {
+  const now = Date.now()
+  const totp = new TOTP({ secret: Secret.fromBase32(secret), period })
+  const delta = totp.validate({ token: code, window, timestamp: now })
+  return delta === null ? null : Math.floor(now / 1000 / period) + delta
+}
+
+/** About 50 random bits, without letters that look alike. */
+function newRecoveryCode(): string {
+  const alphabet = '23456789abcdefghjkmnpqrstvwxyz'
+  const part = (): string => Array.from({ length: 5 }, () => alphabet[randomInt(alphabet.length)]).join('')
+  return `${part()}-${part()}`
+}
