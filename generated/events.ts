@@ -5,6 +5,7 @@ import type { components } from './types.ts'
 export interface EventObjects {
   'sign_in.created': components['schemas']['SignInSession']
   'sign_in.ended': components['schemas']['SignInSession']
+  'password.changed': components['schemas']['Profile']
   'totp.enabled': components['schemas']['Totp']
   'totp.removed': components['schemas']['Totp']
   'profile.updated': components['schemas']['Profile']
@@ -97,6 +98,7 @@ export interface EventInfo {
 export const eventTypes: Record<EventType, EventInfo> = {
   'sign_in.created': { scope: 'user:read', audience: 'user', project: null, role: null, serializer: 'replySignInSession', payload: 'payloadSignInCreatedEvent' },
   'sign_in.ended': { scope: 'user:read', audience: 'user', project: null, role: null, serializer: 'replySignInSession', payload: 'payloadSignInEndedEvent' },
+  'password.changed': { scope: 'user:read', audience: 'user', project: null, role: null, serializer: 'replyProfile', payload: 'payloadPasswordChangedEvent' },
   'totp.enabled': { scope: 'user:read', audience: 'user', project: null, role: null, serializer: 'replyTotp', payload: 'payloadTotpEnabledEvent' },
   'totp.removed': { scope: 'user:read', audience: 'user', project: null, role: null, serializer: 'replyTotp', payload: 'payloadTotpRemovedEvent' },
   'profile.updated': { scope: 'user:read', audience: 'user', project: null, role: null, serializer: 'replyProfile', payload: 'payloadProfileUpdatedEvent' },

@@ -173,8 +173,9 @@ export const auth = {
   async confirmTotp({ principal, body }, services) {
     const { userId, keyId } = principal
     return await services.db.transaction(async (tx) => {
+      const previous = await readTotp(tx, userId)
       const codes = await confirmTotp(tx, services.cipher, userId, body.code)
-      await services.events.emit(tx, 'totp.enabled', await readTotp(tx, userId), { userId })
+      await services.events.emit(tx, 'totp.enabled', await readTotp(tx, userId), { previous, userId })
       await endSessions(tx, services, userId, keyId)
       return { status: 200, body: { recovery_codes: codes } }
     })
@@ -184,10 +185,11 @@ export const auth = {
     const { userId, keyId } = principal
     await requireRecentSignIn(db, keyId)
     return await db.transaction(async (tx) => {
-      const totp = await readTotp(tx, userId)
-      ifMatch(totp)
+      const previous = await readTotp(tx, userId)
+      ifMatch(previous)
       await removeTotp(tx, userId)
-      if (totp.enabled) await events.emit(tx, 'totp.removed', await readTotp(tx, userId), { userId })
+      const totp = await readTotp(tx, userId)
+      if (previous.enabled) await events.emit(tx, 'totp.removed', totp, { previous, userId })
       return { status: 204 }
     })
   },

@@ -21,6 +21,7 @@ import { encryptAllSecrets } from './webhooks/secrets.ts'
 import { mailQueue } from './mail/mails.ts'
 import { createMailWorker } from './mail/worker.ts'
 import { signInRetentionTasks } from './auth/retention.ts'
+import { reencryptTotp } from './auth/totp.ts'
 import { deliveryQueue, WebhookWorker } from './webhooks/worker.ts'
 
 export interface BackgroundWorkers {
@@ -166,13 +167,17 @@ async function stopAll(workers: BackgroundWorkers[]): Promise<void> {
   await Promise.all(workers.map((worker) => worker.stop()))
 }
 
-/** Encrypts the webhook secrets that an earlier version or a previous key has left. */
+/** Encrypts the secrets that an earlier version or a previous key has left. */
 function startEncryption(
   { database, cipher }: Services,
   onError: BackgroundWorkersOptions['onError'],
 ): BackgroundWorkers {
   const stopping = new AbortController()
-  const done = encryptAllSecrets(database, cipher, { signal: stopping.signal }).catch((error) => {
+  const encrypt = async (): Promise<void> => {
+    await reencryptTotp(database, cipher, stopping.signal)
+    await encryptAllSecrets(database, cipher, { signal: stopping.signal })
+  }
+  const done = encrypt().catch((error) => {
     if (!stopping.signal.aborted) onError(error as Error)
   })
   return {

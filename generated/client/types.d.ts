@@ -2696,6 +2696,48 @@ export interface webhooks {
         patch?: never;
         trace?: never;
     };
+    "password.changed": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * password.changed
+         * Your password was changed, or reset with a link. Requires the scope `user:read`.
+         */
+        post: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path?: never;
+                cookie?: never;
+            };
+            requestBody: {
+                content: {
+                    /** Your password was changed, or reset with a link. */
+                    "application/json": PasswordChangedEvent;
+                };
+            };
+            responses: {
+                /** The delivery succeeded. 410 disables the endpoint; any other status is a failure and is retried. */
+                "2XX": {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content?: never;
+                };
+            };
+        };
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "totp.enabled": {
         parameters: {
             query?: never;
@@ -6752,13 +6794,15 @@ export interface components {
         /** One of your sessions ended: you signed out, or its refresh token was used twice. */
         SignInEndedEvent: SignInEndedEvent;
         /** The previous values of the changed fields. Empty unless the event reports an update. */
+        ProfileBefore: ProfileBefore;
+        /** Your password was changed, or reset with a link. */
+        PasswordChangedEvent: PasswordChangedEvent;
+        /** The previous values of the changed fields. Empty unless the event reports an update. */
         TotpBefore: TotpBefore;
         /** You turned your second factor on. */
         TotpEnabledEvent: TotpEnabledEvent;
         /** You removed your second factor. */
         TotpRemovedEvent: TotpRemovedEvent;
-        /** The previous values of the changed fields. Empty unless the event reports an update. */
-        ProfileBefore: ProfileBefore;
         /** Your profile was updated. */
         ProfileUpdatedEvent: ProfileUpdatedEvent;
         /** The previous values of the changed fields. Empty unless the event reports an update. */
@@ -17633,7 +17677,7 @@ export interface ConfirmationForm {
  * @example project.created
  * @enum {string}
  */
-export type EventSelector = "*" | "sign_in.*" | "totp.*" | "profile.*" | "settings.*" | "api_key.*" | "user.*" | "project.*" | "member.*" | "invitation.*" | "avatar.*" | "file.*" | "upload.*" | "file_link.*" | "session.*" | "message.*" | "chat.*" | "knowledge_base.*" | "document.*" | "product.*" | "price.*" | "order.*" | "refund.*" | "checkout.*" | "subscription.*" | "webhook_endpoint.*" | "webhook_delivery.*" | "sign_in.created" | "sign_in.ended" | "totp.enabled" | "totp.removed" | "profile.updated" | "settings.updated" | "api_key.created" | "api_key.updated" | "api_key.rotated" | "api_key.revoked" | "user.created" | "user.updated" | "user.deleted" | "project.created" | "project.updated" | "project.archived" | "project.unarchived" | "project.deleted" | "project.restored" | "member.added" | "member.updated" | "member.removed" | "invitation.created" | "invitation.resent" | "invitation.revoked" | "invitation.declined" | "avatar.updated" | "avatar.deleted" | "file.created" | "file.updated" | "file.deleted" | "upload.created" | "upload.deleted" | "file_link.created" | "file_link.revoked" | "session.created" | "session.updated" | "session.deleted" | "message.updated" | "chat.completed" | "chat.failed" | "chat.canceled" | "knowledge_base.created" | "knowledge_base.updated" | "knowledge_base.deleted" | "document.created" | "document.updated" | "document.ready" | "document.failed" | "document.deleted" | "product.created" | "product.updated" | "price.created" | "price.updated" | "order.created" | "order.paid" | "order.canceled" | "order.refunded" | "refund.created" | "refund.updated" | "checkout.created" | "checkout.completed" | "checkout.expired" | "subscription.created" | "subscription.updated" | "subscription.canceled" | "webhook_endpoint.created" | "webhook_endpoint.updated" | "webhook_endpoint.deleted" | "webhook_endpoint.secret_rotated" | "webhook_endpoint.tested" | "webhook_endpoint.recovered" | "webhook_endpoint.disabled" | "webhook_delivery.redelivered";
+export type EventSelector = "*" | "sign_in.*" | "password.*" | "totp.*" | "profile.*" | "settings.*" | "api_key.*" | "user.*" | "project.*" | "member.*" | "invitation.*" | "avatar.*" | "file.*" | "upload.*" | "file_link.*" | "session.*" | "message.*" | "chat.*" | "knowledge_base.*" | "document.*" | "product.*" | "price.*" | "order.*" | "refund.*" | "checkout.*" | "subscription.*" | "webhook_endpoint.*" | "webhook_delivery.*" | "sign_in.created" | "sign_in.ended" | "password.changed" | "totp.enabled" | "totp.removed" | "profile.updated" | "settings.updated" | "api_key.created" | "api_key.updated" | "api_key.rotated" | "api_key.revoked" | "user.created" | "user.updated" | "user.deleted" | "project.created" | "project.updated" | "project.archived" | "project.unarchived" | "project.deleted" | "project.restored" | "member.added" | "member.updated" | "member.removed" | "invitation.created" | "invitation.resent" | "invitation.revoked" | "invitation.declined" | "avatar.updated" | "avatar.deleted" | "file.created" | "file.updated" | "file.deleted" | "upload.created" | "upload.deleted" | "file_link.created" | "file_link.revoked" | "session.created" | "session.updated" | "session.deleted" | "message.updated" | "chat.completed" | "chat.failed" | "chat.canceled" | "knowledge_base.created" | "knowledge_base.updated" | "knowledge_base.deleted" | "document.created" | "document.updated" | "document.ready" | "document.failed" | "document.deleted" | "product.created" | "product.updated" | "price.created" | "price.updated" | "order.created" | "order.paid" | "order.canceled" | "order.refunded" | "refund.created" | "refund.updated" | "checkout.created" | "checkout.completed" | "checkout.expired" | "subscription.created" | "subscription.updated" | "subscription.canceled" | "webhook_endpoint.created" | "webhook_endpoint.updated" | "webhook_endpoint.deleted" | "webhook_endpoint.secret_rotated" | "webhook_endpoint.tested" | "webhook_endpoint.recovered" | "webhook_endpoint.disabled" | "webhook_delivery.redelivered";
 /**
  * The ID of an event. It starts with `evt_`.
  * @example evt_01jd6y8m5qe8btc4y5w1r0n3fz
@@ -17644,7 +17688,7 @@ export type EventId = string;
  * @example member.updated
  * @enum {string}
  */
-export type EventType = "sign_in.created" | "sign_in.ended" | "totp.enabled" | "totp.removed" | "profile.updated" | "settings.updated" | "api_key.created" | "api_key.updated" | "api_key.rotated" | "api_key.revoked" | "user.created" | "user.updated" | "user.deleted" | "project.created" | "project.updated" | "project.archived" | "project.unarchived" | "project.deleted" | "project.restored" | "member.added" | "member.updated" | "member.removed" | "invitation.created" | "invitation.resent" | "invitation.revoked" | "invitation.declined" | "avatar.updated" | "avatar.deleted" | "file.created" | "file.updated" | "file.deleted" | "upload.created" | "upload.deleted" | "file_link.created" | "file_link.revoked" | "session.created" | "session.updated" | "session.deleted" | "message.updated" | "chat.completed" | "chat.failed" | "chat.canceled" | "knowledge_base.created" | "knowledge_base.updated" | "knowledge_base.deleted" | "document.created" | "document.updated" | "document.ready" | "document.failed" | "document.deleted" | "product.created" | "product.updated" | "price.created" | "price.updated" | "order.created" | "order.paid" | "order.canceled" | "order.refunded" | "refund.created" | "refund.updated" | "checkout.created" | "checkout.completed" | "checkout.expired" | "subscription.created" | "subscription.updated" | "subscription.canceled" | "webhook_endpoint.created" | "webhook_endpoint.updated" | "webhook_endpoint.deleted" | "webhook_endpoint.secret_rotated" | "webhook_endpoint.tested" | "webhook_endpoint.recovered" | "webhook_endpoint.disabled" | "webhook_delivery.redelivered";
+export type EventType = "sign_in.created" | "sign_in.ended" | "password.changed" | "totp.enabled" | "totp.removed" | "profile.updated" | "settings.updated" | "api_key.created" | "api_key.updated" | "api_key.rotated" | "api_key.revoked" | "user.created" | "user.updated" | "user.deleted" | "project.created" | "project.updated" | "project.archived" | "project.unarchived" | "project.deleted" | "project.restored" | "member.added" | "member.updated" | "member.removed" | "invitation.created" | "invitation.resent" | "invitation.revoked" | "invitation.declined" | "avatar.updated" | "avatar.deleted" | "file.created" | "file.updated" | "file.deleted" | "upload.created" | "upload.deleted" | "file_link.created" | "file_link.revoked" | "session.created" | "session.updated" | "session.deleted" | "message.updated" | "chat.completed" | "chat.failed" | "chat.canceled" | "knowledge_base.created" | "knowledge_base.updated" | "knowledge_base.deleted" | "document.created" | "document.updated" | "document.ready" | "document.failed" | "document.deleted" | "product.created" | "product.updated" | "price.created" | "price.updated" | "order.created" | "order.paid" | "order.canceled" | "order.refunded" | "refund.created" | "refund.updated" | "checkout.created" | "checkout.completed" | "checkout.expired" | "subscription.created" | "subscription.updated" | "subscription.canceled" | "webhook_endpoint.created" | "webhook_endpoint.updated" | "webhook_endpoint.deleted" | "webhook_endpoint.secret_rotated" | "webhook_endpoint.tested" | "webhook_endpoint.recovered" | "webhook_endpoint.disabled" | "webhook_delivery.redelivered";
 /** Who caused an event, as it was then: an API key of a user, the session of a user who has signed in, or the platform itself. The platform renews subscriptions, deletes what expired, and records payments on the payment page. */
 export interface Actor {
     /**
@@ -17663,7 +17707,7 @@ export interface Actor {
     user_id: UserId | null;
 }
 /** Something that happened. `data` depends on `type`; see the webhooks of this document. */
-export type PlatformEvent = SignInCreatedEvent | SignInEndedEvent | TotpEnabledEvent | TotpRemovedEvent | ProfileUpdatedEvent | SettingsUpdatedEvent | ApiKeyCreatedEvent | ApiKeyUpdatedEvent | ApiKeyRotatedEvent | ApiKeyRevokedEvent | UserCreatedEvent | UserUpdatedEvent | UserDeletedEvent | ProjectCreatedEvent | ProjectUpdatedEvent | ProjectArchivedEvent | ProjectUnarchivedEvent | ProjectDeletedEvent | ProjectRestoredEvent | MemberAddedEvent | MemberUpdatedEvent | MemberRemovedEvent | InvitationCreatedEvent | InvitationResentEvent | InvitationRevokedEvent | InvitationDeclinedEvent | AvatarUpdatedEvent | AvatarDeletedEvent | FileCreatedEvent | FileUpdatedEvent | FileDeletedEvent | UploadCreatedEvent | UploadDeletedEvent | FileLinkCreatedEvent | FileLinkRevokedEvent | SessionCreatedEvent | SessionUpdatedEvent | SessionDeletedEvent | MessageUpdatedEvent | ChatCompletedEvent | ChatFailedEvent | ChatCanceledEvent | KnowledgeBaseCreatedEvent | KnowledgeBaseUpdatedEvent | KnowledgeBaseDeletedEvent | DocumentCreatedEvent | DocumentUpdatedEvent | DocumentReadyEvent | DocumentFailedEvent | DocumentDeletedEvent | ProductCreatedEvent | ProductUpdatedEvent | PriceCreatedEvent | PriceUpdatedEvent | OrderCreatedEvent | OrderPaidEvent | OrderCanceledEvent | OrderRefundedEvent | RefundCreatedEvent | RefundUpdatedEvent | CheckoutCreatedEvent | CheckoutCompletedEvent | CheckoutExpiredEvent | SubscriptionCreatedEvent | SubscriptionUpdatedEvent | SubscriptionCanceledEvent | WebhookEndpointCreatedEvent | WebhookEndpointUpdatedEvent | WebhookEndpointDeletedEvent | WebhookEndpointSecretRotatedEvent | WebhookEndpointTestedEvent | WebhookEndpointRecoveredEvent | WebhookEndpointDisabledEvent | WebhookDeliveryRedeliveredEvent;
+export type PlatformEvent = SignInCreatedEvent | SignInEndedEvent | PasswordChangedEvent | TotpEnabledEvent | TotpRemovedEvent | ProfileUpdatedEvent | SettingsUpdatedEvent | ApiKeyCreatedEvent | ApiKeyUpdatedEvent | ApiKeyRotatedEvent | ApiKeyRevokedEvent | UserCreatedEvent | UserUpdatedEvent | UserDeletedEvent | ProjectCreatedEvent | ProjectUpdatedEvent | ProjectArchivedEvent | ProjectUnarchivedEvent | ProjectDeletedEvent | ProjectRestoredEvent | MemberAddedEvent | MemberUpdatedEvent | MemberRemovedEvent | InvitationCreatedEvent | InvitationResentEvent | InvitationRevokedEvent | InvitationDeclinedEvent | AvatarUpdatedEvent | AvatarDeletedEvent | FileCreatedEvent | FileUpdatedEvent | FileDeletedEvent | UploadCreatedEvent | UploadDeletedEvent | FileLinkCreatedEvent | FileLinkRevokedEvent | SessionCreatedEvent | SessionUpdatedEvent | SessionDeletedEvent | MessageUpdatedEvent | ChatCompletedEvent | ChatFailedEvent | ChatCanceledEvent | KnowledgeBaseCreatedEvent | KnowledgeBaseUpdatedEvent | KnowledgeBaseDeletedEvent | DocumentCreatedEvent | DocumentUpdatedEvent | DocumentReadyEvent | DocumentFailedEvent | DocumentDeletedEvent | ProductCreatedEvent | ProductUpdatedEvent | PriceCreatedEvent | PriceUpdatedEvent | OrderCreatedEvent | OrderPaidEvent | OrderCanceledEvent | OrderRefundedEvent | RefundCreatedEvent | RefundUpdatedEvent | CheckoutCreatedEvent | CheckoutCompletedEvent | CheckoutExpiredEvent | SubscriptionCreatedEvent | SubscriptionUpdatedEvent | SubscriptionCanceledEvent | WebhookEndpointCreatedEvent | WebhookEndpointUpdatedEvent | WebhookEndpointDeletedEvent | WebhookEndpointSecretRotatedEvent | WebhookEndpointTestedEvent | WebhookEndpointRecoveredEvent | WebhookEndpointDisabledEvent | WebhookDeliveryRedeliveredEvent;
 /** A page of the event log. */
 export interface PlatformEventList {
     /** The events, oldest first. */
@@ -18100,6 +18144,78 @@ export interface SignInEndedEvent {
     };
 }
 /** The previous values of the changed fields. Empty unless the event reports an update. */
+export interface ProfileBefore {
+    /** The ID of a user. It starts with `usr_`. */
+    id?: UserId;
+    /** The email address. It is unique and stored in lower case. */
+    email?: Email;
+    /** Whether the address is verified. Users with an unverified address cannot accept invitations. */
+    email_verified?: boolean;
+    /** The full name of the user. */
+    name?: PersonName;
+    /**
+     * A short biography, or null.
+     * @example Wrote the first program.
+     */
+    bio?: string | null;
+    /** The language of the user, as a BCP 47 tag such as `en` or `pt-BR`, for user interfaces. */
+    locale?: Locale;
+    /** The time zone of the user, as an IANA name. */
+    timezone?: Timezone;
+    /**
+     * Format: uri
+     * The URL of the largest avatar image. Null if the user has no avatar.
+     * @example https://api.example.com/v1/avatars/avt_01jd6y8m5qe8btc4y5w1r0n3fz/256
+     */
+    avatar_url?: string | null;
+    /** The API keys of a `disabled` user are rejected. */
+    status?: ("active" | "disabled") | (string & {});
+    /** Key-value pairs for your own use: up to 16 keys of up to 64 characters, with text values of up to 512 characters. */
+    metadata?: Metadata;
+    /** When the user was created. */
+    created_at?: Timestamp;
+    /** When the user was last updated. */
+    updated_at?: Timestamp;
+}
+/** Your password was changed, or reset with a link. */
+export interface PasswordChangedEvent {
+    /** The id of the event. Also the `webhook-id` of its deliveries. */
+    id: EventId;
+    /**
+     * The type of the event.
+     * @constant
+     */
+    type: "password.changed";
+    /** When the event happened. */
+    created_at: Timestamp;
+    /** The API version that defines the format of `data`. */
+    api_version: "v1" | (string & {});
+    /**
+     * The project in which the event happened. `null` outside projects.
+     * @example prj_01jd6y8m5qe8btc4y5w1r0n3fz
+     */
+    project_id: string | null;
+    /**
+     * The ID that the server gave the request that caused the event, as in its log. `null` for automatic events. Older events have the client's `X-Request-ID`, if it sent one.
+     * @example req_1c8f0a5e7b7d4c0fb0a2c9a1e6f4d3b2
+     */
+    request_id: string | null;
+    /**
+     * The `X-Request-ID` that the client sent with the request. Clients choose it, so it proves nothing. `null` without one.
+     * @example null
+     */
+    client_request_id: string | null;
+    /** Who caused the event. `null` for events that are older than this field. */
+    actor: Actor | null;
+    /** The resource that the event is about. */
+    data: {
+        /** The resource after the change. */
+        object: Profile;
+        /** The previous values of the changed fields. Empty unless the event reports an update. */
+        previous_attributes: ProfileBefore;
+    };
+}
+/** The previous values of the changed fields. Empty unless the event reports an update. */
 export interface TotpBefore {
     /**
      * Whether a sign-in needs a code.
@@ -18194,40 +18310,6 @@ export interface TotpRemovedEvent {
         /** The previous values of the changed fields. Empty unless the event reports an update. */
         previous_attributes: TotpBefore;
     };
-}
-/** The previous values of the changed fields. Empty unless the event reports an update. */
-export interface ProfileBefore {
-    /** The ID of a user. It starts with `usr_`. */
-    id?: UserId;
-    /** The email address. It is unique and stored in lower case. */
-    email?: Email;
-    /** Whether the address is verified. Users with an unverified address cannot accept invitations. */
-    email_verified?: boolean;
-    /** The full name of the user. */
-    name?: PersonName;
-    /**
-     * A short biography, or null.
-     * @example Wrote the first program.
-     */
-    bio?: string | null;
-    /** The language of the user, as a BCP 47 tag such as `en` or `pt-BR`, for user interfaces. */
-    locale?: Locale;
-    /** The time zone of the user, as an IANA name. */
-    timezone?: Timezone;
-    /**
-     * Format: uri
-     * The URL of the largest avatar image. Null if the user has no avatar.
-     * @example https://api.example.com/v1/avatars/avt_01jd6y8m5qe8btc4y5w1r0n3fz/256
-     */
-    avatar_url?: string | null;
-    /** The API keys of a `disabled` user are rejected. */
-    status?: ("active" | "disabled") | (string & {});
-    /** Key-value pairs for your own use: up to 16 keys of up to 64 characters, with text values of up to 512 characters. */
-    metadata?: Metadata;
-    /** When the user was created. */
-    created_at?: Timestamp;
-    /** When the user was last updated. */
-    updated_at?: Timestamp;
 }
 /** Your profile was updated. */
 export interface ProfileUpdatedEvent {

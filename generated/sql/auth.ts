@@ -274,6 +274,23 @@ export interface FindTokenRow {
 }
 
 /**
+ * Second factors after `after` with a secret that was not encrypted with the current key. `pattern` fits the
+ * secrets that were.
+ * @see prisma/sql/auth/find-totp-of-other-keys.sql
+ */
+export const findTotpOfOtherKeys = many<{ after: string; pattern: string; count: number }, FindTotpOfOtherKeysRow>(
+  'auth/find-totp-of-other-keys',
+  `SELECT user_id, secret FROM user_totp
+WHERE user_id > $1 AND secret NOT LIKE $2
+ORDER BY user_id LIMIT $3`,
+  ['after', 'pattern', 'count'],
+)
+export interface FindTotpOfOtherKeysRow {
+  user_id: string
+  secret: string
+}
+
+/**
  * Ends the work on an e-mail. What was sent is not stored.
  * @see prisma/sql/auth/finish-mail.sql
  */
@@ -585,6 +602,18 @@ export const replaceRecoveryCodes = none<{ user_id: string; digests: readonly st
 )
 INSERT INTO recovery_codes (user_id, digest) SELECT $1, decode(d, 'hex') FROM unnest($2::text[]) d`,
   ['user_id', 'digests'],
+)
+
+/**
+ * Stores the re-encrypted secrets of second factors, unless a new set-up has replaced them.
+ * @see prisma/sql/auth/replace-totp-secrets.sql
+ */
+export const replaceTotpSecrets = none<{ ids: readonly string[]; known: readonly string[]; secrets: readonly string[] }>(
+  'auth/replace-totp-secrets',
+  `UPDATE user_totp t SET secret = n.secret
+FROM unnest($1::text[], $2::text[], $3::text[]) AS n (id, known, secret)
+WHERE t.user_id = n.id AND t.secret = n.known`,
+  ['ids', 'known', 'secrets'],
 )
 
 /**

@@ -9,7 +9,7 @@ import type { Cipher } from '../../infra/encryption/cipher.ts'
 import type { Emitter } from '../events/emit.ts'
 import { queueMail, type Mails } from '../mail/mails.ts'
 import type { Principals } from '../users/authentication.ts'
-import { insertUser, lockUser, toUser, updateUserRow } from '../users/users.ts'
+import { insertUser, lockUser, toProfile, toUser, updateUserRow } from '../users/users.ts'
 import type { Mailed } from './mailed-tokens.ts'
 import { verifyPassword } from './passwords.ts'
 import { endSessions } from './sessions.ts'
@@ -159,6 +159,7 @@ export async function setPassword(
   const row = await lockUser(tx, userId)
   if (row === null || row.status !== 'active') throw unauthorized('disabled', 'The user is disabled.')
   await sql.storePassword(tx, { user_id: userId, hash })
+  await services.events.emit(tx, 'password.changed', toProfile(row, services.filesUrl()), { userId })
   await endSessions(tx, services, userId, except)
   await queueMail(tx, services, { kind: 'password_changed', recipient: row.email!, userId })
 }

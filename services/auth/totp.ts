@@ -80,7 +80,8 @@ export async function checkSecondFactor(
   const attempts = { account: attemptsOf(userId), network: networkOf(ip) }
   if ((await sql.countAttempt(db, attempts)) === undefined) throw wrongCode()
   if (code.includes('-')) return { userId, method: 'recovery_code', digest: tokenDigest(code) }
-  const step = stepOf(cipher.decrypt(row.secret, userId), code)
+  const secret = readSecret(cipher, userId, row.secret)
+  const step = secret === null ? null : stepOf(secret, code)
   if (step === null || step <= row.last_step) throw wrongCode()
   return { userId, method: 'totp', step }
 }
@@ -98,6 +99,36 @@ export async function useSecondFactor(tx: Db, factor: SecondFactor, ip: string):
 
 export async function removeTotp(tx: Db, userId: string): Promise<void> {
   await sql.deleteTotp(tx, { user_id: userId })
+}
+
+const BATCH = 500
+
+/** Encrypts the secrets that were encrypted with a previous key, in batches. Unreadable ones stay. */
+export async function reencryptTotp(db: Db, cipher: Cipher, signal?: AbortSignal): Promise<void> {
+  const pattern = `${cipher.prefix}%`
+  for (let after = ''; signal?.aborted !== true;) {
+    const rows = await sql.findTotpOfOtherKeys(db, { after, pattern, count: BATCH })
+    if (rows.length === 0) return
+    after = rows.at(-1)!.user_id
+    const readable = rows.flatMap(({ user_id: id, secret: known }) => {
+      const secret = readSecret(cipher, id, known)
+      return secret === null ? [] : [{ id, known, secret: cipher.encrypt(secret, id) }]
+    })
+    await sql.replaceTotpSecrets(db, {
+      ids: readable.map(({ id }) => id),
+      known: readable.map(({ known }) => known),
+      secrets: readable.map(({ secret }) => secret),
+    })
+  }
+}
+
+/** Null if SECRET_KEY was lost: then only recovery codes work. */
+function readSecret(cipher: Cipher, userId: string, stored: string): string | null {
+  try {
+    return cipher.decrypt(stored, userId)
+  } catch {
+    return null
+  }
 }
 
 /** Throws 403 unless the user of the session signed in during the last ten minutes. */

@@ -33,7 +33,7 @@ export interface EventAudience {
 const needsUnlimitedKey = (type: EventType): boolean =>
   eventTypes[type].project !== null ||
   eventTypes[type].audience === 'admins' ||
-  /^(api_key|sign_in|totp|webhook_endpoint|webhook_delivery)\./.test(type)
+  /^(api_key|sign_in|password|totp|webhook_endpoint|webhook_delivery)\./.test(type)
 
 /** The event types for which `needsUnlimitedKey` is true. */
 export const unlimitedKeyTypes: string[] = Object.keys(eventTypes).filter((type) =>

@@ -10,6 +10,9 @@ import {
   password,
   setPassword,
 } from '../support/operation-fixtures-auth.ts'
+import { createCipher } from '../../infra/encryption/cipher.ts'
+import { reencryptTotp } from '../../services/auth/totp.ts'
+import { testSecretKey } from '../support/database.ts'
 import { startServer, type Person } from '../support/server.ts'
 
 const server = await startServer(t, { env: { TRUST_PROXY: '127.0.0.1', MAIL_FROM: 'Acme <a@example.com>' } })
@@ -133,4 +136,19 @@ t.test('the second factor is set up and removed soon after a sign-in only', asyn
   t.equal((await client.delete('/user/totp')).status, 204)
   t.notOk((await client.get('/user/totp')).body.enabled)
   t.equal(await server.services.database.prisma.recoveryCode.count({ where: { userId: person.id } }), 0)
+})
+
+t.test('a new SECRET_KEY reads the secret with the previous one, and encrypts it again', async (t) => {
+  const { person, signIn, secret, codes } = await personWithTotp()
+  const { database, cipher } = server.services
+  const next = createCipher('n'.repeat(40), [testSecretKey])
+  const read = () => database.prisma.userTotp.findUniqueOrThrow({ where: { userId: person.id } })
+  await reencryptTotp(database, next)
+  t.ok((await read()).secret.startsWith(next.prefix))
+  t.match(await signIn({ code: codeOf(secret) }), refusal('second_factor'), 'this server lacks the key')
+  t.equal((await signIn({ code: codes[0] })).status, 201, 'a recovery code needs no key')
+  await reencryptTotp(database, cipher)
+  t.ok((await read()).secret.startsWith(next.prefix), 'what cannot be read stays')
+  await reencryptTotp(database, createCipher(testSecretKey, ['n'.repeat(40)]))
+  t.equal((await signIn({ code: codeOf(secret) })).status, 201)
 })

@@ -31,6 +31,10 @@ const { prisma } = server.services.database
 const changes = await recordChanges(t, server)
 
 const eventTypeOf: Partial<Record<OperationId, EventType>> = {
+  endSignIn: 'sign_in.ended',
+  changePassword: 'password.changed',
+  removeTotp: 'totp.removed',
+  confirmTotp: 'totp.enabled',
   updateProfile: 'profile.updated',
   updateSettings: 'settings.updated',
   createApiKey: 'api_key.created',
@@ -99,6 +103,10 @@ const eventTypeOf: Partial<Record<OperationId, EventType>> = {
 }
 /** The additional events of a write, emitted after the main event. */
 const further: Partial<Record<OperationId, EventType[]>> = { createRefund: ['order.refunded'] }
+/** Operations whose change is not complete: an e-mail or a code confirms it, with an event. */
+const unconfirmed: OperationId[] = ['requestEmailChange', 'startTotp']
+/** Ends the session that this test would read with. `endSignIn` leaves the same event. */
+const ending: OperationId[] = ['signOut']
 /** POST operations that only read. */
 const questions: OperationId[] = ['searchKnowledgeBase']
 /** Operations that move the test clock: the changes that become due emit the events. */
@@ -111,14 +119,19 @@ const apart: OperationId[] = ['createChat', 'streamChat', 'regenerateMessage']
 /** Operations whose response is another object than their event's object, and how to read that object. */
 const otherAnswers: Partial<Record<OperationId, (object: { id: string }) => string | null>> = {
   testWebhookEndpoint: () => null,
+  confirmTotp: () => '/user/totp',
   createChat: ({ id }) => `/ai/messages/${id}`,
   streamChat: ({ id }) => `/ai/messages/${id}`,
   regenerateMessage: ({ id }) => `/ai/messages/${id}`,
 }
-const writes = secured.filter(({ id, method }) => method !== 'GET' && ![...questions, ...moving].includes(id))
+const writes = secured.filter(
+  ({ id, method }) => method !== 'GET' && ![...questions, ...moving, ...unconfirmed, ...ending].includes(id),
+)
 /** How to read the object of a write that takes no If-Match. */
 const reads: Partial<Record<OperationId, OperationId>> = {
   rotateApiKey: 'getApiKey',
+  changePassword: 'getProfile',
+  confirmTotp: 'getTotp',
   archiveProject: 'getProject',
   unarchiveProject: 'getProject',
   declineInvitation: 'getInvitation',
@@ -273,6 +286,7 @@ t.test('every write operation has an event type in this test', async (t) => {
   t.same(
     others,
     [
+      'sign_in.created',
       'invitation.created',
       'chat.failed',
       'document.ready',
@@ -333,8 +347,12 @@ for (const info of writes) {
     const system = { type: 'system', id: null, name: null, user_id: null }
     t.match(
       event.actor,
-      info.scopes === null ? system : { type: 'api_key', id: /^key_/, name: String, user_id: caller.id },
-      'its actor is the API key of the request',
+      info.scopes === null
+        ? system
+        : info.needsSession === true
+          ? { type: 'session', id: /^ses_/, name: null, user_id: caller.id }
+          : { type: 'api_key', id: /^key_/, name: String, user_id: caller.id },
+      'its actor is the API key or the session of the request',
     )
 
     const { object, previous_attributes: previous } = event.data
@@ -357,7 +375,7 @@ for (const info of writes) {
     const now =
       place === undefined ? reply.body : place === null ? undefined : (await caller.client.get(place)).body
     if (now !== undefined) t.same(object, only(now, object), 'the event contains the object of the response')
-    if (typeof place === 'string')
+    if (typeof place === 'string' && object.id !== undefined)
       t.ok(reply.text.includes(object.id), 'the event is about the object of the response')
 
     for (const row of rows) {
