@@ -60,6 +60,7 @@ export interface OperationsByTag {
     | 'endSignIn'
     | 'changePassword'
     | 'requestEmailChange'
+    | 'confirmEmailChange'
     | 'getTotp'
     | 'startTotp'
     | 'removeTotp'
@@ -293,7 +294,7 @@ export const operations: Record<OperationId, OperationInfo> = withErrorReplies<O
     tag: "auth",
     scopes: null,
     rateLimit: "auth",
-    validators: {"query":"queryNone","body":"bodyMailedToken"},
+    validators: {"query":"queryNone","body":"bodySignUpConfirmation"},
     body: {"required":true,"contentTypes":["application/json"]},
     errors: [400,401,406,409,413,415,429,500,503],
     replies: {
@@ -336,7 +337,7 @@ export const operations: Record<OperationId, OperationInfo> = withErrorReplies<O
     url: "/v1/auth/sessions/refresh",
     tag: "auth",
     scopes: null,
-    rateLimit: "auth",
+    rateLimit: "refresh",
     validators: {"query":"queryNone","body":"bodySessionRefresh"},
     body: {"required":true,"contentTypes":["application/json"]},
     errors: [400,401,406,413,415,429,500,503],
@@ -579,6 +580,30 @@ export const operations: Record<OperationId, OperationInfo> = withErrorReplies<O
     paged: false,
     projectAccess: null,
     secretAnswer: false,
+    needsSession: true
+  },
+  confirmEmailChange: {
+    id: "confirmEmailChange",
+    method: "POST",
+    path: "/v1/user/email/confirm",
+    url: "/v1/user/email/confirm",
+    tag: "auth",
+    scopes: ["user:write"],
+    rateLimit: "password",
+    validators: {"query":"queryNone","header":"headerIdempotencyKey","body":"bodyMailedToken"},
+    body: {"required":true,"contentTypes":["application/json"]},
+    errors: [400,401,403,406,409,413,415,429,500,503],
+    replies: {
+      200: {"contentType":"application/json","serializer":"replyProfile"}
+    },
+    produces: ["application/json"],
+    idempotent: false,
+    ifMatch: null,
+    etag: true,
+    paged: false,
+    projectAccess: null,
+    secretAnswer: false,
+    unlimitedKey: true,
     needsSession: true
   },
   getTotp: {
@@ -3881,4 +3906,4 @@ export const operations: Record<OperationId, OperationInfo> = withErrorReplies<O
 })
 
 /** The requests per minute of each policy. */
-export const rateLimits: Record<string, number> = {"default":600,"write":120,"upload":60,"ai":60,"page":120,"gateway":1200,"health":600,"auth":30,"mail":10,"password":10,"address":120}
+export const rateLimits: Record<string, number> = {"default":600,"write":120,"upload":60,"ai":60,"page":120,"gateway":1200,"health":600,"auth":30,"mail":10,"refresh":600,"password":10,"address":120}

@@ -1536,338 +1536,6 @@ return json + JSON_STR_END_OBJECT
     
 }(validator, serializer)
   return module.exports }) },
-  get replyTotp () { return define(this, 'replyTotp', (module) => {'use strict'
-
-  const Serializer = require('fast-json-stringify/lib/serializer')
-  const serializerState = {"mode":"standalone"}
-  const serializer = Serializer.restoreFromState(serializerState)
-
-  const validator = null
-
-
-  module.exports = function anonymous(validator,serializer
-) {
-
-    
-const {
-  asString,
-  asNumber,
-  asBoolean,
-  asDateTime,
-  asDate,
-  asTime,
-  asUnsafeString,
-  asPlainStringArray
-} = serializer
-
-const asInteger = serializer.asInteger.bind(serializer)
-
-
-    const JSON_STR_BEGIN_OBJECT = '{'
-    const JSON_STR_END_OBJECT = '}'
-    const JSON_STR_BEGIN_ARRAY = '['
-    const JSON_STR_END_ARRAY = ']'
-    const JSON_STR_COMMA = ','
-    const JSON_STR_COLONS = ':'
-    const JSON_STR_QUOTE = '"'
-    const JSON_STR_EMPTY_OBJECT = JSON_STR_BEGIN_OBJECT + JSON_STR_END_OBJECT
-    const JSON_STR_EMPTY_ARRAY = JSON_STR_BEGIN_ARRAY + JSON_STR_END_ARRAY
-    const JSON_STR_EMPTY_STRING = JSON_STR_QUOTE + JSON_STR_QUOTE
-    const JSON_STR_NULL = 'null'
-    
-  
-    
-      // "spec#/$defs/Totp"
-      function anonymous0 (input) {
-        const obj = (input && typeof input.toJSON === 'function')
-    ? input.toJSON()
-    : input
-  
-        if (obj === null) return JSON_STR_EMPTY_OBJECT
-        let json = ''
-
-        
-      const value_enabled_1 = obj["enabled"]
-      if (value_enabled_1 !== undefined) {
-        json += "{\"enabled\":"
-        json += asBoolean(value_enabled_1)
-      } else {
-        throw new Error('"enabled" is required!')
-      }
-      
-      const value_enabled_at_2 = obj["enabled_at"]
-      if (value_enabled_at_2 !== undefined) {
-        json += ",\"enabled_at\":"
-        
-          if (value_enabled_at_2 === null) {
-            json += JSON_STR_NULL
-          }
-          
-          else if(
-            typeof value_enabled_at_2 === "string" ||
-            value_enabled_at_2 === null ||
-            value_enabled_at_2 instanceof Date ||
-            value_enabled_at_2 instanceof RegExp ||
-            (
-              typeof value_enabled_at_2 === "object" &&
-              typeof value_enabled_at_2.toString === "function" &&
-              value_enabled_at_2.toString !== Object.prototype.toString
-            )
-          ) {
-            json += asDateTime(value_enabled_at_2)
-          }
-        
-    else throw new TypeError("The value of 'spec#/$defs/Totp/properties/enabled_at' does not match schema definition.")
-  
-      } else {
-        throw new Error('"enabled_at" is required!')
-      }
-      
-      const value_recovery_codes_left_3 = obj["recovery_codes_left"]
-      if (value_recovery_codes_left_3 !== undefined) {
-        json += ",\"recovery_codes_left\":"
-        json += asInteger(value_recovery_codes_left_3)
-      } else {
-        throw new Error('"recovery_codes_left" is required!')
-      }
-      
-return json + JSON_STR_END_OBJECT
-
-      }
-    
-    const main = anonymous0
-    return main
-    
-}(validator, serializer)
-  return module.exports }) },
-  get replyTotpSecret () { return define(this, 'replyTotpSecret', (module) => {'use strict'
-
-  const Serializer = require('fast-json-stringify/lib/serializer')
-  const serializerState = {"mode":"standalone"}
-  const serializer = Serializer.restoreFromState(serializerState)
-
-  const validator = null
-
-
-  module.exports = function anonymous(validator,serializer
-) {
-
-    
-const {
-  asString,
-  asNumber,
-  asBoolean,
-  asDateTime,
-  asDate,
-  asTime,
-  asUnsafeString,
-  asPlainStringArray
-} = serializer
-
-const asInteger = serializer.asInteger.bind(serializer)
-
-
-    const JSON_STR_BEGIN_OBJECT = '{'
-    const JSON_STR_END_OBJECT = '}'
-    const JSON_STR_BEGIN_ARRAY = '['
-    const JSON_STR_END_ARRAY = ']'
-    const JSON_STR_COMMA = ','
-    const JSON_STR_COLONS = ':'
-    const JSON_STR_QUOTE = '"'
-    const JSON_STR_EMPTY_OBJECT = JSON_STR_BEGIN_OBJECT + JSON_STR_END_OBJECT
-    const JSON_STR_EMPTY_ARRAY = JSON_STR_BEGIN_ARRAY + JSON_STR_END_ARRAY
-    const JSON_STR_EMPTY_STRING = JSON_STR_QUOTE + JSON_STR_QUOTE
-    const JSON_STR_NULL = 'null'
-    
-  
-    
-      // "spec#/$defs/TotpSecret"
-      function anonymous0 (input) {
-        const obj = (input && typeof input.toJSON === 'function')
-    ? input.toJSON()
-    : input
-  
-        if (obj === null) return JSON_STR_EMPTY_OBJECT
-        let json = ''
-
-        
-      const value_secret_1 = obj["secret"]
-      if (value_secret_1 !== undefined) {
-        json += "{\"secret\":"
-        
-        if (typeof value_secret_1 !== 'string') {
-          if (value_secret_1 === null) {
-            json += JSON_STR_EMPTY_STRING
-          } else if (value_secret_1 instanceof Date) {
-            json += JSON_STR_QUOTE + value_secret_1.toISOString() + JSON_STR_QUOTE
-          } else if (value_secret_1 instanceof RegExp) {
-            json += asString(value_secret_1.source)
-          } else {
-            json += asString(value_secret_1.toString())
-          }
-        } else {
-          json += asString(value_secret_1)
-        }
-        
-      } else {
-        throw new Error('"secret" is required!')
-      }
-      
-      const value_uri_2 = obj["uri"]
-      if (value_uri_2 !== undefined) {
-        json += ",\"uri\":"
-        
-        if (typeof value_uri_2 !== 'string') {
-          if (value_uri_2 === null) {
-            json += JSON_STR_EMPTY_STRING
-          } else if (value_uri_2 instanceof Date) {
-            json += JSON_STR_QUOTE + value_uri_2.toISOString() + JSON_STR_QUOTE
-          } else if (value_uri_2 instanceof RegExp) {
-            json += asString(value_uri_2.source)
-          } else {
-            json += asString(value_uri_2.toString())
-          }
-        } else {
-          json += asString(value_uri_2)
-        }
-        
-      } else {
-        throw new Error('"uri" is required!')
-      }
-      
-return json + JSON_STR_END_OBJECT
-
-      }
-    
-    const main = anonymous0
-    return main
-    
-}(validator, serializer)
-  return module.exports }) },
-  get replyRecoveryCodes () { return define(this, 'replyRecoveryCodes', (module) => {'use strict'
-
-  const Serializer = require('fast-json-stringify/lib/serializer')
-  const serializerState = {"mode":"standalone"}
-  const serializer = Serializer.restoreFromState(serializerState)
-
-  const validator = null
-
-
-  module.exports = function anonymous(validator,serializer
-) {
-
-    
-const {
-  asString,
-  asNumber,
-  asBoolean,
-  asDateTime,
-  asDate,
-  asTime,
-  asUnsafeString,
-  asPlainStringArray
-} = serializer
-
-const asInteger = serializer.asInteger.bind(serializer)
-
-
-    const JSON_STR_BEGIN_OBJECT = '{'
-    const JSON_STR_END_OBJECT = '}'
-    const JSON_STR_BEGIN_ARRAY = '['
-    const JSON_STR_END_ARRAY = ']'
-    const JSON_STR_COMMA = ','
-    const JSON_STR_COLONS = ':'
-    const JSON_STR_QUOTE = '"'
-    const JSON_STR_EMPTY_OBJECT = JSON_STR_BEGIN_OBJECT + JSON_STR_END_OBJECT
-    const JSON_STR_EMPTY_ARRAY = JSON_STR_BEGIN_ARRAY + JSON_STR_END_ARRAY
-    const JSON_STR_EMPTY_STRING = JSON_STR_QUOTE + JSON_STR_QUOTE
-    const JSON_STR_NULL = 'null'
-    
-  
-    
-    function anonymous1 (obj) {
-      // "spec#/$defs/RecoveryCodes/properties/recovery_codes"
-      let json = ''
-  
-    if (obj === null) return JSON_STR_EMPTY_ARRAY
-    if (!Array.isArray(obj)) {
-      throw new TypeError("The value of 'spec#/$defs/RecoveryCodes/properties/recovery_codes' does not match schema definition.")
-    }
-    const arrayLength = obj.length
-  
-      if (typeof arrayLength === 'number' && arrayLength >= 8 && Number.isInteger(arrayLength) && arrayLength <= 0xffffffff) {
-        return asPlainStringArray(obj, arrayLength)
-      }
-      
-    json += JSON_STR_BEGIN_ARRAY
-  
-      if (arrayLength > 0) {
-        const value = obj[0]
-        
-        if (typeof value !== 'string') {
-          if (value === null) {
-            json += JSON_STR_EMPTY_STRING
-          } else if (value instanceof Date) {
-            json += JSON_STR_QUOTE + value.toISOString() + JSON_STR_QUOTE
-          } else if (value instanceof RegExp) {
-            json += asString(value.source)
-          } else {
-            json += asString(value.toString())
-          }
-        } else {
-          json += asString(value)
-        }
-        
-        for (let i = 1; i < arrayLength; i++) {
-          json += JSON_STR_COMMA
-          const value = obj[i]
-          
-        if (typeof value !== 'string') {
-          if (value === null) {
-            json += JSON_STR_EMPTY_STRING
-          } else if (value instanceof Date) {
-            json += JSON_STR_QUOTE + value.toISOString() + JSON_STR_QUOTE
-          } else if (value instanceof RegExp) {
-            json += asString(value.source)
-          } else {
-            json += asString(value.toString())
-          }
-        } else {
-          json += asString(value)
-        }
-        
-        }
-      }
-      return json + JSON_STR_END_ARRAY
-    }
-
-      // "spec#/$defs/RecoveryCodes"
-      function anonymous0 (input) {
-        const obj = (input && typeof input.toJSON === 'function')
-    ? input.toJSON()
-    : input
-  
-        if (obj === null) return JSON_STR_EMPTY_OBJECT
-        let json = ''
-
-        
-      const value_recovery_codes_1 = obj["recovery_codes"]
-      if (value_recovery_codes_1 !== undefined) {
-        json += "{\"recovery_codes\":"
-        json += anonymous1(value_recovery_codes_1)
-      } else {
-        throw new Error('"recovery_codes" is required!')
-      }
-      
-return json + JSON_STR_END_OBJECT
-
-      }
-    
-    const main = anonymous0
-    return main
-    
-}(validator, serializer)
-  return module.exports }) },
   get replyProfile () { return define(this, 'replyProfile', (module) => {'use strict'
 
   const Serializer = require('fast-json-stringify/lib/serializer')
@@ -2211,6 +1879,338 @@ return json + JSON_STR_END_OBJECT
         json += asDateTime(value_updated_at_13)
       } else {
         throw new Error('"updated_at" is required!')
+      }
+      
+return json + JSON_STR_END_OBJECT
+
+      }
+    
+    const main = anonymous0
+    return main
+    
+}(validator, serializer)
+  return module.exports }) },
+  get replyTotp () { return define(this, 'replyTotp', (module) => {'use strict'
+
+  const Serializer = require('fast-json-stringify/lib/serializer')
+  const serializerState = {"mode":"standalone"}
+  const serializer = Serializer.restoreFromState(serializerState)
+
+  const validator = null
+
+
+  module.exports = function anonymous(validator,serializer
+) {
+
+    
+const {
+  asString,
+  asNumber,
+  asBoolean,
+  asDateTime,
+  asDate,
+  asTime,
+  asUnsafeString,
+  asPlainStringArray
+} = serializer
+
+const asInteger = serializer.asInteger.bind(serializer)
+
+
+    const JSON_STR_BEGIN_OBJECT = '{'
+    const JSON_STR_END_OBJECT = '}'
+    const JSON_STR_BEGIN_ARRAY = '['
+    const JSON_STR_END_ARRAY = ']'
+    const JSON_STR_COMMA = ','
+    const JSON_STR_COLONS = ':'
+    const JSON_STR_QUOTE = '"'
+    const JSON_STR_EMPTY_OBJECT = JSON_STR_BEGIN_OBJECT + JSON_STR_END_OBJECT
+    const JSON_STR_EMPTY_ARRAY = JSON_STR_BEGIN_ARRAY + JSON_STR_END_ARRAY
+    const JSON_STR_EMPTY_STRING = JSON_STR_QUOTE + JSON_STR_QUOTE
+    const JSON_STR_NULL = 'null'
+    
+  
+    
+      // "spec#/$defs/Totp"
+      function anonymous0 (input) {
+        const obj = (input && typeof input.toJSON === 'function')
+    ? input.toJSON()
+    : input
+  
+        if (obj === null) return JSON_STR_EMPTY_OBJECT
+        let json = ''
+
+        
+      const value_enabled_1 = obj["enabled"]
+      if (value_enabled_1 !== undefined) {
+        json += "{\"enabled\":"
+        json += asBoolean(value_enabled_1)
+      } else {
+        throw new Error('"enabled" is required!')
+      }
+      
+      const value_enabled_at_2 = obj["enabled_at"]
+      if (value_enabled_at_2 !== undefined) {
+        json += ",\"enabled_at\":"
+        
+          if (value_enabled_at_2 === null) {
+            json += JSON_STR_NULL
+          }
+          
+          else if(
+            typeof value_enabled_at_2 === "string" ||
+            value_enabled_at_2 === null ||
+            value_enabled_at_2 instanceof Date ||
+            value_enabled_at_2 instanceof RegExp ||
+            (
+              typeof value_enabled_at_2 === "object" &&
+              typeof value_enabled_at_2.toString === "function" &&
+              value_enabled_at_2.toString !== Object.prototype.toString
+            )
+          ) {
+            json += asDateTime(value_enabled_at_2)
+          }
+        
+    else throw new TypeError("The value of 'spec#/$defs/Totp/properties/enabled_at' does not match schema definition.")
+  
+      } else {
+        throw new Error('"enabled_at" is required!')
+      }
+      
+      const value_recovery_codes_left_3 = obj["recovery_codes_left"]
+      if (value_recovery_codes_left_3 !== undefined) {
+        json += ",\"recovery_codes_left\":"
+        json += asInteger(value_recovery_codes_left_3)
+      } else {
+        throw new Error('"recovery_codes_left" is required!')
+      }
+      
+return json + JSON_STR_END_OBJECT
+
+      }
+    
+    const main = anonymous0
+    return main
+    
+}(validator, serializer)
+  return module.exports }) },
+  get replyTotpSecret () { return define(this, 'replyTotpSecret', (module) => {'use strict'
+
+  const Serializer = require('fast-json-stringify/lib/serializer')
+  const serializerState = {"mode":"standalone"}
+  const serializer = Serializer.restoreFromState(serializerState)
+
+  const validator = null
+
+
+  module.exports = function anonymous(validator,serializer
+) {
+
+    
+const {
+  asString,
+  asNumber,
+  asBoolean,
+  asDateTime,
+  asDate,
+  asTime,
+  asUnsafeString,
+  asPlainStringArray
+} = serializer
+
+const asInteger = serializer.asInteger.bind(serializer)
+
+
+    const JSON_STR_BEGIN_OBJECT = '{'
+    const JSON_STR_END_OBJECT = '}'
+    const JSON_STR_BEGIN_ARRAY = '['
+    const JSON_STR_END_ARRAY = ']'
+    const JSON_STR_COMMA = ','
+    const JSON_STR_COLONS = ':'
+    const JSON_STR_QUOTE = '"'
+    const JSON_STR_EMPTY_OBJECT = JSON_STR_BEGIN_OBJECT + JSON_STR_END_OBJECT
+    const JSON_STR_EMPTY_ARRAY = JSON_STR_BEGIN_ARRAY + JSON_STR_END_ARRAY
+    const JSON_STR_EMPTY_STRING = JSON_STR_QUOTE + JSON_STR_QUOTE
+    const JSON_STR_NULL = 'null'
+    
+  
+    
+      // "spec#/$defs/TotpSecret"
+      function anonymous0 (input) {
+        const obj = (input && typeof input.toJSON === 'function')
+    ? input.toJSON()
+    : input
+  
+        if (obj === null) return JSON_STR_EMPTY_OBJECT
+        let json = ''
+
+        
+      const value_secret_1 = obj["secret"]
+      if (value_secret_1 !== undefined) {
+        json += "{\"secret\":"
+        
+        if (typeof value_secret_1 !== 'string') {
+          if (value_secret_1 === null) {
+            json += JSON_STR_EMPTY_STRING
+          } else if (value_secret_1 instanceof Date) {
+            json += JSON_STR_QUOTE + value_secret_1.toISOString() + JSON_STR_QUOTE
+          } else if (value_secret_1 instanceof RegExp) {
+            json += asString(value_secret_1.source)
+          } else {
+            json += asString(value_secret_1.toString())
+          }
+        } else {
+          json += asString(value_secret_1)
+        }
+        
+      } else {
+        throw new Error('"secret" is required!')
+      }
+      
+      const value_uri_2 = obj["uri"]
+      if (value_uri_2 !== undefined) {
+        json += ",\"uri\":"
+        
+        if (typeof value_uri_2 !== 'string') {
+          if (value_uri_2 === null) {
+            json += JSON_STR_EMPTY_STRING
+          } else if (value_uri_2 instanceof Date) {
+            json += JSON_STR_QUOTE + value_uri_2.toISOString() + JSON_STR_QUOTE
+          } else if (value_uri_2 instanceof RegExp) {
+            json += asString(value_uri_2.source)
+          } else {
+            json += asString(value_uri_2.toString())
+          }
+        } else {
+          json += asString(value_uri_2)
+        }
+        
+      } else {
+        throw new Error('"uri" is required!')
+      }
+      
+return json + JSON_STR_END_OBJECT
+
+      }
+    
+    const main = anonymous0
+    return main
+    
+}(validator, serializer)
+  return module.exports }) },
+  get replyRecoveryCodes () { return define(this, 'replyRecoveryCodes', (module) => {'use strict'
+
+  const Serializer = require('fast-json-stringify/lib/serializer')
+  const serializerState = {"mode":"standalone"}
+  const serializer = Serializer.restoreFromState(serializerState)
+
+  const validator = null
+
+
+  module.exports = function anonymous(validator,serializer
+) {
+
+    
+const {
+  asString,
+  asNumber,
+  asBoolean,
+  asDateTime,
+  asDate,
+  asTime,
+  asUnsafeString,
+  asPlainStringArray
+} = serializer
+
+const asInteger = serializer.asInteger.bind(serializer)
+
+
+    const JSON_STR_BEGIN_OBJECT = '{'
+    const JSON_STR_END_OBJECT = '}'
+    const JSON_STR_BEGIN_ARRAY = '['
+    const JSON_STR_END_ARRAY = ']'
+    const JSON_STR_COMMA = ','
+    const JSON_STR_COLONS = ':'
+    const JSON_STR_QUOTE = '"'
+    const JSON_STR_EMPTY_OBJECT = JSON_STR_BEGIN_OBJECT + JSON_STR_END_OBJECT
+    const JSON_STR_EMPTY_ARRAY = JSON_STR_BEGIN_ARRAY + JSON_STR_END_ARRAY
+    const JSON_STR_EMPTY_STRING = JSON_STR_QUOTE + JSON_STR_QUOTE
+    const JSON_STR_NULL = 'null'
+    
+  
+    
+    function anonymous1 (obj) {
+      // "spec#/$defs/RecoveryCodes/properties/recovery_codes"
+      let json = ''
+  
+    if (obj === null) return JSON_STR_EMPTY_ARRAY
+    if (!Array.isArray(obj)) {
+      throw new TypeError("The value of 'spec#/$defs/RecoveryCodes/properties/recovery_codes' does not match schema definition.")
+    }
+    const arrayLength = obj.length
+  
+      if (typeof arrayLength === 'number' && arrayLength >= 8 && Number.isInteger(arrayLength) && arrayLength <= 0xffffffff) {
+        return asPlainStringArray(obj, arrayLength)
+      }
+      
+    json += JSON_STR_BEGIN_ARRAY
+  
+      if (arrayLength > 0) {
+        const value = obj[0]
+        
+        if (typeof value !== 'string') {
+          if (value === null) {
+            json += JSON_STR_EMPTY_STRING
+          } else if (value instanceof Date) {
+            json += JSON_STR_QUOTE + value.toISOString() + JSON_STR_QUOTE
+          } else if (value instanceof RegExp) {
+            json += asString(value.source)
+          } else {
+            json += asString(value.toString())
+          }
+        } else {
+          json += asString(value)
+        }
+        
+        for (let i = 1; i < arrayLength; i++) {
+          json += JSON_STR_COMMA
+          const value = obj[i]
+          
+        if (typeof value !== 'string') {
+          if (value === null) {
+            json += JSON_STR_EMPTY_STRING
+          } else if (value instanceof Date) {
+            json += JSON_STR_QUOTE + value.toISOString() + JSON_STR_QUOTE
+          } else if (value instanceof RegExp) {
+            json += asString(value.source)
+          } else {
+            json += asString(value.toString())
+          }
+        } else {
+          json += asString(value)
+        }
+        
+        }
+      }
+      return json + JSON_STR_END_ARRAY
+    }
+
+      // "spec#/$defs/RecoveryCodes"
+      function anonymous0 (input) {
+        const obj = (input && typeof input.toJSON === 'function')
+    ? input.toJSON()
+    : input
+  
+        if (obj === null) return JSON_STR_EMPTY_OBJECT
+        let json = ''
+
+        
+      const value_recovery_codes_1 = obj["recovery_codes"]
+      if (value_recovery_codes_1 !== undefined) {
+        json += "{\"recovery_codes\":"
+        json += anonymous1(value_recovery_codes_1)
+      } else {
+        throw new Error('"recovery_codes" is required!')
       }
       
 return json + JSON_STR_END_OBJECT

@@ -12,7 +12,7 @@ export interface paths {
         put?: never;
         /**
          * Sign up
-         * Sends a link to the address. `POST /auth/confirmations` with its token creates the account. The answer is the same if the address has an account already; its owner gets an e-mail that says so. Returns 403 if the platform does not allow it (`SIGN_UP`: off by default, open, by invitation to a project, or for some domains). Without `password`, the account signs in with links.
+         * Sends a link to the address. `POST /auth/confirmations` with its token creates the account. The answer is the same if the address has an account already; its owner gets an e-mail that says so. Returns 403 if the platform does not allow it (`SIGN_UP`: off by default, open, by invitation to a project, or for some domains).
          */
         post: operations["signUp"];
         delete?: never;
@@ -31,8 +31,8 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Confirm an email address
-         * Uses the token of a link that was sent to confirm an address. After a sign-up it creates the account and signs in. After a change of address the account has the new address, all its sessions end, and this one begins. Returns 401 if the token is unknown, used or expired, and 409 if another account has the address meanwhile (constraint `email_taken`).
+         * Confirm a sign-up
+         * Creates the account with the token that was sent to its address, and signs in. `password` sets its password: only who reads the e-mail chooses it. Without one the account signs in with links. Returns 401 if the token is unknown, used or expired, and 409 if the address has an account meanwhile (constraint `email_taken`).
          */
         post: operations["confirmEmail"];
         delete?: never;
@@ -223,7 +223,7 @@ export interface paths {
         put?: never;
         /**
          * Change your password
-         * Sets your password and ends your other sessions. Needs a session, not an API key (403), and `current_password`, unless you signed in with a link in the last ten minutes (401).
+         * Sets your password and ends your other sessions. Needs a session, not an API key (403), and `current_password`, unless you signed in with a link in the last ten minutes (403, constraint `current_password`).
          */
         post: operations["changePassword"];
         delete?: never;
@@ -243,9 +243,29 @@ export interface paths {
         put?: never;
         /**
          * Change your email address
-         * Sends a link to the new address. `POST /auth/confirmations` with its token changes the address. The old address gets an e-mail, too. Needs a session, and `current_password` as a change of the password does. The answer is the same if the new address has an account.
+         * Sends a link to the new address. `POST /user/email/confirm` with its token changes the address. The old address gets an e-mail, too. An earlier link no longer works. Needs a session, and `current_password` as a change of the password does. The answer is the same if the new address has an account.
          */
         post: operations["requestEmailChange"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/user/email/confirm": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Confirm your new email address
+         * Gives your account the address that the token was sent to, and ends your other sessions. Returns 403 if the token is of another user's account, 401 if it is unknown, used or expired, and 409 if another account has the address meanwhile (constraint `email_taken`).
+         */
+        post: operations["confirmEmailChange"];
         delete?: never;
         options?: never;
         head?: never;
@@ -529,7 +549,7 @@ export interface paths {
         put?: never;
         /**
          * Create an API key
-         * Returns the secret in `key`. It is shown only once. The scopes and projects of the new key must be a subset of those of the calling key, and the new key must not expire later; otherwise the request fails with 403.
+         * Returns the secret in `key`. It is shown only once. The scopes and projects of the new key must be a subset of those of the calling key, and the new key must not expire later; otherwise the request fails with 403. A session makes keys in the first ten minutes after its sign-in (constraint `recent_sign_in`).
          */
         post: operations["createApiKey"];
         delete?: never;
@@ -633,7 +653,7 @@ export interface paths {
         get: operations["getUser"];
         /**
          * Update a user
-         * Updates only the fields that you send. The API keys of a disabled user are rejected from the next request on. Returns 409 if the email address is taken, or if the last active admin would be disabled or demoted (constraint `last_admin`). Only admins can call this operation.
+         * Updates only the fields that you send. The API keys of a disabled user are rejected from the next request on, and the sessions end. After a change of the email address the sessions end, and the old address gets an e-mail. Returns 409 if the email address is taken, or if the last active admin would be disabled or demoted (constraint `last_admin`). Only admins can call this operation.
          */
         put: operations["updateUser"];
         post?: never;
@@ -5776,11 +5796,6 @@ export interface components {
          * @example Ada Lovelace
          */
         PersonName: PersonName;
-        /**
-         * A password. Any characters; no common password (400 with the constraint `common_password`). It is compared in Unicode NFC.
-         * @example correct horse battery staple
-         */
-        Password: Password;
         /** A new account. */
         SignUp: SignUp;
         /** The address that gets an e-mail. */
@@ -5816,12 +5831,12 @@ export interface components {
          */
         OneTimeToken: OneTimeToken;
         /**
-         * A code of the authenticator app, or a recovery code, for a user who has a second factor. It works once. Without it the answer is 401 with the reason `second_factor`, and nothing is used up.
-         * @example 123456
+         * A password. Any characters; no common password (400 with the constraint `common_password`). It is compared in Unicode NFC.
+         * @example correct horse battery staple
          */
-        SecondFactorCode: SecondFactorCode;
-        /** The token of a link that was sent by e-mail. */
-        MailedToken: MailedToken;
+        Password: Password;
+        /** The token of a sign-up, and the password of the account. */
+        SignUpConfirmation: SignUpConfirmation;
         /**
          * The ID of a session of a user who has signed in. It starts with `ses_`.
          * @example ses_01jd6y8m5qe8btc4y5w1r0n3fz
@@ -5851,6 +5866,11 @@ export interface components {
         RefreshToken: RefreshToken;
         /** A session with its tokens. Keep the refresh token where only your program reads it. Refresh one at a time: a refresh token that is sent twice ends the session. */
         SessionTokens: SessionTokens;
+        /**
+         * A code of the authenticator app, or a recovery code, for a user who has a second factor. It works once. Without it the answer is 401 with the reason `second_factor`, and nothing is used up.
+         * @example 123456
+         */
+        SecondFactorCode: SecondFactorCode;
         /** A sign-in with a password. */
         PasswordSignIn: PasswordSignIn;
         /** A sign-in with the token of a link that was sent by e-mail. */
@@ -5878,14 +5898,8 @@ export interface components {
         PasswordChange: PasswordChange;
         /** A new email address. */
         EmailChange: EmailChange;
-        /** The second factor of a user. */
-        Totp: Totp;
-        /** What an authenticator app needs. */
-        TotpSecret: TotpSecret;
-        /** The first code of an authenticator app. */
-        TotpConfirmation: TotpConfirmation;
-        /** Codes that replace a code of the authenticator app. */
-        RecoveryCodes: RecoveryCodes;
+        /** The token of a link that was sent by e-mail. */
+        MailedToken: MailedToken;
         /**
          * A BCP 47 language tag such as `en` or `pt-BR`.
          * @example en
@@ -5906,6 +5920,14 @@ export interface components {
         Metadata: Metadata;
         /** Your profile. */
         Profile: Profile;
+        /** The second factor of a user. */
+        Totp: Totp;
+        /** What an authenticator app needs. */
+        TotpSecret: TotpSecret;
+        /** The first code of an authenticator app. */
+        TotpConfirmation: TotpConfirmation;
+        /** Codes that replace a code of the authenticator app. */
+        RecoveryCodes: RecoveryCodes;
         /**
          * Changes of the key-value pairs. Omitted keys keep their value, and `null` removes a key. A resource has at most 16 keys.
          * @example {
@@ -7735,8 +7757,8 @@ export interface operations {
         };
         requestBody: {
             content: {
-                /** The token of a link that was sent by e-mail. */
-                "application/json": MailedToken;
+                /** The token of a sign-up, and the password of the account. */
+                "application/json": SignUpConfirmation;
             };
         };
         responses: {
@@ -8178,6 +8200,46 @@ export interface operations {
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
             406: components["responses"]["NotAcceptable"];
+            413: components["responses"]["PayloadTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["ServerError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    confirmEmailChange: {
+        parameters: {
+            query?: never;
+            header?: ConfirmEmailChangeHeaders;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /** The token of a link that was sent by e-mail. */
+                "application/json": MailedToken;
+            };
+        };
+        responses: {
+            /** Your profile. */
+            200: {
+                headers: {
+                    "X-Request-ID": components["headers"]["RequestID"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                    ETag: components["headers"]["ETag"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /** Your profile. */
+                    "application/json": Profile;
+                };
+            };
+            400: components["responses"]["InvalidRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            406: components["responses"]["NotAcceptable"];
+            409: components["responses"]["Conflict"];
             413: components["responses"]["PayloadTooLarge"];
             415: components["responses"]["UnsupportedMediaType"];
             429: components["responses"]["RateLimited"];
@@ -13919,19 +13981,12 @@ export type Email = string;
  * @example Ada Lovelace
  */
 export type PersonName = string;
-/**
- * A password. Any characters; no common password (400 with the constraint `common_password`). It is compared in Unicode NFC.
- * @example correct horse battery staple
- */
-export type Password = string;
 /** A new account. */
 export interface SignUp {
     /** An email address. It is stored in lower case. */
     email: Email;
     /** The full name of the user. */
     name: PersonName;
-    /** A password. Any characters; no common password (400 with the constraint `common_password`). It is compared in Unicode NFC. */
-    password?: Password;
 }
 /** The address that gets an e-mail. */
 export interface QueuedMail {
@@ -14008,16 +14063,16 @@ export interface ErrorResponse {
  */
 export type OneTimeToken = string;
 /**
- * A code of the authenticator app, or a recovery code, for a user who has a second factor. It works once. Without it the answer is 401 with the reason `second_factor`, and nothing is used up.
- * @example 123456
+ * A password. Any characters; no common password (400 with the constraint `common_password`). It is compared in Unicode NFC.
+ * @example correct horse battery staple
  */
-export type SecondFactorCode = string;
-/** The token of a link that was sent by e-mail. */
-export interface MailedToken {
+export type Password = string;
+/** The token of a sign-up, and the password of the account. */
+export interface SignUpConfirmation {
     /** A token that was sent by e-mail. It works once. */
     token: OneTimeToken;
-    /** A code of the authenticator app, or a recovery code, for a user who has a second factor. It works once. Without it the answer is 401 with the reason `second_factor`, and nothing is used up. */
-    code?: SecondFactorCode;
+    /** A password. Any characters; no common password (400 with the constraint `common_password`). It is compared in Unicode NFC. */
+    password?: Password;
 }
 /**
  * The ID of a session of a user who has signed in. It starts with `ses_`.
@@ -14101,6 +14156,11 @@ export interface SessionTokens {
     /** Gets new tokens, once. */
     refresh_token: RefreshToken;
 }
+/**
+ * A code of the authenticator app, or a recovery code, for a user who has a second factor. It works once. Without it the answer is 401 with the reason `second_factor`, and nothing is used up.
+ * @example 123456
+ */
+export type SecondFactorCode = string;
 /** A sign-in with a password. */
 export interface PasswordSignIn {
     /**
@@ -14246,57 +14306,10 @@ export interface EmailChange {
     /** Your present password. */
     current_password?: CurrentPassword;
 }
-/** The second factor of a user. */
-export interface Totp {
-    /**
-     * Whether a sign-in needs a code.
-     * @example true
-     */
-    enabled: boolean;
-    /**
-     * Format: date-time
-     * When it was turned on. `null` if it is off.
-     * @example 2026-11-21T09:30:00.000Z
-     */
-    enabled_at: string | null;
-    /**
-     * Format: int32
-     * How many recovery codes were not used yet.
-     * @example 10
-     */
-    recovery_codes_left: number;
-}
-/** What an authenticator app needs. */
-export interface TotpSecret {
-    /**
-     * The secret in base32: 160 bits, SHA-1, six digits, 30 seconds (RFC 6238).
-     * @example JBSWY3DPEHPK3PXPJBSWY3DPEHPK3PXP
-     */
-    secret: string;
-    /**
-     * The same as a URI, to be shown as a QR code.
-     * @example otpauth://totp/Platform:ada%40example.com?issuer=Platform&secret=JBSWY3DPEHPK3PXP
-     */
-    uri: string;
-}
-/** The first code of an authenticator app. */
-export interface TotpConfirmation {
-    /**
-     * The code that the app shows.
-     * @example 123456
-     */
-    code: string;
-}
-/** Codes that replace a code of the authenticator app. */
-export interface RecoveryCodes {
-    /**
-     * Ten codes. Each works once.
-     * @example [
-     *       "7k2mq-x9fd3",
-     *       "p4tz8-w1c6n"
-     *     ]
-     */
-    recovery_codes: string[];
+/** The token of a link that was sent by e-mail. */
+export interface MailedToken {
+    /** A token that was sent by e-mail. It works once. */
+    token: OneTimeToken;
 }
 /**
  * A BCP 47 language tag such as `en` or `pt-BR`.
@@ -14354,6 +14367,58 @@ export interface Profile {
     created_at: Timestamp;
     /** When the user was last updated. */
     updated_at: Timestamp;
+}
+/** The second factor of a user. */
+export interface Totp {
+    /**
+     * Whether a sign-in needs a code.
+     * @example true
+     */
+    enabled: boolean;
+    /**
+     * Format: date-time
+     * When it was turned on. `null` if it is off.
+     * @example 2026-11-21T09:30:00.000Z
+     */
+    enabled_at: string | null;
+    /**
+     * Format: int32
+     * How many recovery codes were not used yet.
+     * @example 10
+     */
+    recovery_codes_left: number;
+}
+/** What an authenticator app needs. */
+export interface TotpSecret {
+    /**
+     * The secret in base32: 160 bits, SHA-1, six digits, 30 seconds (RFC 6238).
+     * @example JBSWY3DPEHPK3PXPJBSWY3DPEHPK3PXP
+     */
+    secret: string;
+    /**
+     * The same as a URI, to be shown as a QR code.
+     * @example otpauth://totp/Platform:ada%40example.com?issuer=Platform&secret=JBSWY3DPEHPK3PXP
+     */
+    uri: string;
+}
+/** The first code of an authenticator app. */
+export interface TotpConfirmation {
+    /**
+     * The code that the app shows.
+     * @example 123456
+     */
+    code: string;
+}
+/** Codes that replace a code of the authenticator app. */
+export interface RecoveryCodes {
+    /**
+     * Ten codes. Each works once.
+     * @example [
+     *       "7k2mq-x9fd3",
+     *       "p4tz8-w1c6n"
+     *     ]
+     */
+    recovery_codes: string[];
 }
 /**
  * Changes of the key-value pairs. Omitted keys keep their value, and `null` removes a key. A resource has at most 16 keys.
@@ -21991,6 +22056,10 @@ export interface ChangePasswordHeaders {
     "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
 }
 export interface RequestEmailChangeHeaders {
+    /** A unique key that makes the request safe to retry. A successful response is stored for 24 hours per user, method and path. A retry with the same key and body returns the stored response with `Idempotent-Replayed: true`. Returns 409 while the first request is still in progress, and 422 if the body differs. */
+    "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+}
+export interface ConfirmEmailChangeHeaders {
     /** A unique key that makes the request safe to retry. A successful response is stored for 24 hours per user, method and path. A retry with the same key and body returns the stored response with `Idempotent-Replayed: true`. Returns 409 while the first request is still in progress, and 422 if the body differs. */
     "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
 }

@@ -19940,7 +19940,7 @@ validate_headerStreamEvents.evaluated = {"props":{"last-event-id":true},"dynamic
 ;(function (exports) {
 
 exports.bodySignUp = validate_spec_SignUp;
-const schema_spec_SignUp = {"type":"object","additionalProperties":false,"required":["email","name"],"properties":{"email":{"$ref":"spec:Email"},"name":{"$ref":"spec:PersonName"},"password":{"$ref":"spec:Password"}},"$id":"spec:SignUp"};
+const schema_spec_SignUp = {"type":"object","additionalProperties":false,"required":["email","name"],"properties":{"email":{"$ref":"spec:Email"},"name":{"$ref":"spec:PersonName"}},"$id":"spec:SignUp"};
 const schema_spec_Email = {"type":"string","format":"email","maxLength":254,"$id":"spec:Email"};
 const formats_fef6b18b = formats.email;
 
@@ -20053,6 +20053,122 @@ return errors === 0;
 }
 validate_spec_PersonName.evaluated = {"dynamicProps":false,"dynamicItems":false};
 
+
+function validate_spec_SignUp(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
+/*# sourceURL="spec:SignUp" */;
+let vErrors = null;
+let errors = 0;
+const evaluated0 = validate_spec_SignUp.evaluated;
+if(evaluated0.dynamicProps){
+evaluated0.props = undefined;
+}
+if(evaluated0.dynamicItems){
+evaluated0.items = undefined;
+}
+if(data && typeof data == "object" && !Array.isArray(data)){
+if(data.email === undefined){
+const err0 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "email"},message:"must have required property '"+"email"+"'"};
+if(vErrors === null){
+vErrors = [err0];
+}
+else {
+vErrors.push(err0);
+}
+errors++;
+}
+if(data.name === undefined){
+const err1 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "name"},message:"must have required property '"+"name"+"'"};
+if(vErrors === null){
+vErrors = [err1];
+}
+else {
+vErrors.push(err1);
+}
+errors++;
+}
+for(const key0 in data){
+if(!((key0 === "email") || (key0 === "name"))){
+const err2 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties"};
+if(vErrors === null){
+vErrors = [err2];
+}
+else {
+vErrors.push(err2);
+}
+errors++;
+}
+}
+if(data.email !== undefined){
+if(!(validate_spec_Email(data.email, {instancePath:instancePath+"/email",parentData:data,parentDataProperty:"email",rootData,dynamicAnchors}))){
+vErrors = joined(vErrors, validate_spec_Email.errors);
+errors = vErrors.length;
+}
+}
+if(data.name !== undefined){
+if(!(validate_spec_PersonName(data.name, {instancePath:instancePath+"/name",parentData:data,parentDataProperty:"name",rootData,dynamicAnchors}))){
+vErrors = joined(vErrors, validate_spec_PersonName.errors);
+errors = vErrors.length;
+}
+}
+}
+else {
+const err3 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object"};
+if(vErrors === null){
+vErrors = [err3];
+}
+else {
+vErrors.push(err3);
+}
+errors++;
+}
+validate_spec_SignUp.errors = vErrors;
+return errors === 0;
+}
+validate_spec_SignUp.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
+
+exports.bodySignUpConfirmation = validate_spec_SignUpConfirmation;
+const schema_spec_SignUpConfirmation = {"type":"object","additionalProperties":false,"required":["token"],"properties":{"token":{"$ref":"spec:OneTimeToken"},"password":{"$ref":"spec:Password"}},"$id":"spec:SignUpConfirmation"};
+const schema_spec_OneTimeToken = {"type":"string","pattern":"^plat_once_[0-9A-Za-z_-]{43}$","$id":"spec:OneTimeToken"};
+const pattern_4dd4fbb3 = new RegExp("^plat_once_[0-9A-Za-z_-]{43}$", "u");
+
+function validate_spec_OneTimeToken(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
+/*# sourceURL="spec:OneTimeToken" */;
+let vErrors = null;
+let errors = 0;
+const evaluated0 = validate_spec_OneTimeToken.evaluated;
+if(evaluated0.dynamicProps){
+evaluated0.props = undefined;
+}
+if(evaluated0.dynamicItems){
+evaluated0.items = undefined;
+}
+if(typeof data === "string"){
+if(!pattern_4dd4fbb3.test(data)){
+const err0 = {instancePath,schemaPath:"#/pattern",keyword:"pattern",params:{pattern: "^plat_once_[0-9A-Za-z_-]{43}$"},message:"must match pattern \""+"^plat_once_[0-9A-Za-z_-]{43}$"+"\""};
+if(vErrors === null){
+vErrors = [err0];
+}
+else {
+vErrors.push(err0);
+}
+errors++;
+}
+}
+else {
+const err1 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "string"},message:"must be string"};
+if(vErrors === null){
+vErrors = [err1];
+}
+else {
+vErrors.push(err1);
+}
+errors++;
+}
+validate_spec_OneTimeToken.errors = vErrors;
+return errors === 0;
+}
+validate_spec_OneTimeToken.evaluated = {"dynamicProps":false,"dynamicItems":false};
+
 const schema_spec_Password = {"type":"string","minLength":8,"maxLength":256,"$id":"spec:Password"};
 
 function validate_spec_Password(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
@@ -20104,11 +20220,11 @@ return errors === 0;
 validate_spec_Password.evaluated = {"dynamicProps":false,"dynamicItems":false};
 
 
-function validate_spec_SignUp(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
-/*# sourceURL="spec:SignUp" */;
+function validate_spec_SignUpConfirmation(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
+/*# sourceURL="spec:SignUpConfirmation" */;
 let vErrors = null;
 let errors = 0;
-const evaluated0 = validate_spec_SignUp.evaluated;
+const evaluated0 = validate_spec_SignUpConfirmation.evaluated;
 if(evaluated0.dynamicProps){
 evaluated0.props = undefined;
 }
@@ -20116,8 +20232,8 @@ if(evaluated0.dynamicItems){
 evaluated0.items = undefined;
 }
 if(data && typeof data == "object" && !Array.isArray(data)){
-if(data.email === undefined){
-const err0 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "email"},message:"must have required property '"+"email"+"'"};
+if(data.token === undefined){
+const err0 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "token"},message:"must have required property '"+"token"+"'"};
 if(vErrors === null){
 vErrors = [err0];
 }
@@ -20126,8 +20242,9 @@ vErrors.push(err0);
 }
 errors++;
 }
-if(data.name === undefined){
-const err1 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "name"},message:"must have required property '"+"name"+"'"};
+for(const key0 in data){
+if(!((key0 === "token") || (key0 === "password"))){
+const err1 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties"};
 if(vErrors === null){
 vErrors = [err1];
 }
@@ -20136,27 +20253,10 @@ vErrors.push(err1);
 }
 errors++;
 }
-for(const key0 in data){
-if(!(((key0 === "email") || (key0 === "name")) || (key0 === "password"))){
-const err2 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties"};
-if(vErrors === null){
-vErrors = [err2];
 }
-else {
-vErrors.push(err2);
-}
-errors++;
-}
-}
-if(data.email !== undefined){
-if(!(validate_spec_Email(data.email, {instancePath:instancePath+"/email",parentData:data,parentDataProperty:"email",rootData,dynamicAnchors}))){
-vErrors = joined(vErrors, validate_spec_Email.errors);
-errors = vErrors.length;
-}
-}
-if(data.name !== undefined){
-if(!(validate_spec_PersonName(data.name, {instancePath:instancePath+"/name",parentData:data,parentDataProperty:"name",rootData,dynamicAnchors}))){
-vErrors = joined(vErrors, validate_spec_PersonName.errors);
+if(data.token !== undefined){
+if(!(validate_spec_OneTimeToken(data.token, {instancePath:instancePath+"/token",parentData:data,parentDataProperty:"token",rootData,dynamicAnchors}))){
+vErrors = joined(vErrors, validate_spec_OneTimeToken.errors);
 errors = vErrors.length;
 }
 }
@@ -20168,63 +20268,23 @@ errors = vErrors.length;
 }
 }
 else {
-const err3 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object"};
+const err2 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object"};
 if(vErrors === null){
-vErrors = [err3];
+vErrors = [err2];
 }
 else {
-vErrors.push(err3);
+vErrors.push(err2);
 }
 errors++;
 }
-validate_spec_SignUp.errors = vErrors;
+validate_spec_SignUpConfirmation.errors = vErrors;
 return errors === 0;
 }
-validate_spec_SignUp.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
+validate_spec_SignUpConfirmation.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
 
-exports.bodyMailedToken = validate_spec_MailedToken;
-const schema_spec_MailedToken = {"type":"object","additionalProperties":false,"required":["token"],"properties":{"token":{"$ref":"spec:OneTimeToken"},"code":{"$ref":"spec:SecondFactorCode"}},"$id":"spec:MailedToken"};
-const schema_spec_OneTimeToken = {"type":"string","pattern":"^plat_once_[0-9A-Za-z_-]{43}$","$id":"spec:OneTimeToken"};
-const pattern_4dd4fbb3 = new RegExp("^plat_once_[0-9A-Za-z_-]{43}$", "u");
-
-function validate_spec_OneTimeToken(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
-/*# sourceURL="spec:OneTimeToken" */;
-let vErrors = null;
-let errors = 0;
-const evaluated0 = validate_spec_OneTimeToken.evaluated;
-if(evaluated0.dynamicProps){
-evaluated0.props = undefined;
-}
-if(evaluated0.dynamicItems){
-evaluated0.items = undefined;
-}
-if(typeof data === "string"){
-if(!pattern_4dd4fbb3.test(data)){
-const err0 = {instancePath,schemaPath:"#/pattern",keyword:"pattern",params:{pattern: "^plat_once_[0-9A-Za-z_-]{43}$"},message:"must match pattern \""+"^plat_once_[0-9A-Za-z_-]{43}$"+"\""};
-if(vErrors === null){
-vErrors = [err0];
-}
-else {
-vErrors.push(err0);
-}
-errors++;
-}
-}
-else {
-const err1 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "string"},message:"must be string"};
-if(vErrors === null){
-vErrors = [err1];
-}
-else {
-vErrors.push(err1);
-}
-errors++;
-}
-validate_spec_OneTimeToken.errors = vErrors;
-return errors === 0;
-}
-validate_spec_OneTimeToken.evaluated = {"dynamicProps":false,"dynamicItems":false};
-
+exports.bodySignIn = validate_spec_SignIn;
+const schema_spec_SignIn = {"allOf":[{"type":"object","required":["method"],"properties":{"method":{"enum":["password","link"]}}},{"if":{"type":"object","required":["method"],"properties":{"method":{"enum":["password"]}}},"then":{"$ref":"spec:PasswordSignIn"}},{"if":{"type":"object","required":["method"],"properties":{"method":{"enum":["link"]}}},"then":{"$ref":"spec:LinkSignIn"}}],"$id":"spec:SignIn"};
+const schema_spec_PasswordSignIn = {"type":"object","additionalProperties":false,"required":["method","email","password"],"properties":{"method":{"type":"string","const":"password"},"email":{"$ref":"spec:Email"},"password":{"type":"string","minLength":1,"maxLength":256},"code":{"$ref":"spec:SecondFactorCode"}},"$id":"spec:PasswordSignIn"};
 const schema_spec_SecondFactorCode = {"type":"string","pattern":"^([0-9]{6}|[0-9a-z]{5}-[0-9a-z]{5})$","$id":"spec:SecondFactorCode"};
 const pattern_c60aab6c = new RegExp("^([0-9]{6}|[0-9a-z]{5}-[0-9a-z]{5})$", "u");
 
@@ -20266,72 +20326,6 @@ return errors === 0;
 }
 validate_spec_SecondFactorCode.evaluated = {"dynamicProps":false,"dynamicItems":false};
 
-
-function validate_spec_MailedToken(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
-/*# sourceURL="spec:MailedToken" */;
-let vErrors = null;
-let errors = 0;
-const evaluated0 = validate_spec_MailedToken.evaluated;
-if(evaluated0.dynamicProps){
-evaluated0.props = undefined;
-}
-if(evaluated0.dynamicItems){
-evaluated0.items = undefined;
-}
-if(data && typeof data == "object" && !Array.isArray(data)){
-if(data.token === undefined){
-const err0 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "token"},message:"must have required property '"+"token"+"'"};
-if(vErrors === null){
-vErrors = [err0];
-}
-else {
-vErrors.push(err0);
-}
-errors++;
-}
-for(const key0 in data){
-if(!((key0 === "token") || (key0 === "code"))){
-const err1 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties"};
-if(vErrors === null){
-vErrors = [err1];
-}
-else {
-vErrors.push(err1);
-}
-errors++;
-}
-}
-if(data.token !== undefined){
-if(!(validate_spec_OneTimeToken(data.token, {instancePath:instancePath+"/token",parentData:data,parentDataProperty:"token",rootData,dynamicAnchors}))){
-vErrors = joined(vErrors, validate_spec_OneTimeToken.errors);
-errors = vErrors.length;
-}
-}
-if(data.code !== undefined){
-if(!(validate_spec_SecondFactorCode(data.code, {instancePath:instancePath+"/code",parentData:data,parentDataProperty:"code",rootData,dynamicAnchors}))){
-vErrors = joined(vErrors, validate_spec_SecondFactorCode.errors);
-errors = vErrors.length;
-}
-}
-}
-else {
-const err2 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object"};
-if(vErrors === null){
-vErrors = [err2];
-}
-else {
-vErrors.push(err2);
-}
-errors++;
-}
-validate_spec_MailedToken.errors = vErrors;
-return errors === 0;
-}
-validate_spec_MailedToken.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
-
-exports.bodySignIn = validate_spec_SignIn;
-const schema_spec_SignIn = {"allOf":[{"type":"object","required":["method"],"properties":{"method":{"enum":["password","link"]}}},{"if":{"type":"object","required":["method"],"properties":{"method":{"enum":["password"]}}},"then":{"$ref":"spec:PasswordSignIn"}},{"if":{"type":"object","required":["method"],"properties":{"method":{"enum":["link"]}}},"then":{"$ref":"spec:LinkSignIn"}}],"$id":"spec:SignIn"};
-const schema_spec_PasswordSignIn = {"type":"object","additionalProperties":false,"required":["method","email","password"],"properties":{"method":{"type":"string","const":"password"},"email":{"$ref":"spec:Email"},"password":{"type":"string","minLength":1,"maxLength":256},"code":{"$ref":"spec:SecondFactorCode"}},"$id":"spec:PasswordSignIn"};
 
 function validate_spec_PasswordSignIn(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
 /*# sourceURL="spec:PasswordSignIn" */;
@@ -21193,6 +21187,65 @@ validate_spec_EmailChange.errors = vErrors;
 return errors === 0;
 }
 validate_spec_EmailChange.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
+
+exports.bodyMailedToken = validate_spec_MailedToken;
+const schema_spec_MailedToken = {"type":"object","additionalProperties":false,"required":["token"],"properties":{"token":{"$ref":"spec:OneTimeToken"}},"$id":"spec:MailedToken"};
+
+function validate_spec_MailedToken(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
+/*# sourceURL="spec:MailedToken" */;
+let vErrors = null;
+let errors = 0;
+const evaluated0 = validate_spec_MailedToken.evaluated;
+if(evaluated0.dynamicProps){
+evaluated0.props = undefined;
+}
+if(evaluated0.dynamicItems){
+evaluated0.items = undefined;
+}
+if(data && typeof data == "object" && !Array.isArray(data)){
+if(data.token === undefined){
+const err0 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "token"},message:"must have required property '"+"token"+"'"};
+if(vErrors === null){
+vErrors = [err0];
+}
+else {
+vErrors.push(err0);
+}
+errors++;
+}
+for(const key0 in data){
+if(!(key0 === "token")){
+const err1 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties"};
+if(vErrors === null){
+vErrors = [err1];
+}
+else {
+vErrors.push(err1);
+}
+errors++;
+}
+}
+if(data.token !== undefined){
+if(!(validate_spec_OneTimeToken(data.token, {instancePath:instancePath+"/token",parentData:data,parentDataProperty:"token",rootData,dynamicAnchors}))){
+vErrors = joined(vErrors, validate_spec_OneTimeToken.errors);
+errors = vErrors.length;
+}
+}
+}
+else {
+const err2 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object"};
+if(vErrors === null){
+vErrors = [err2];
+}
+else {
+vErrors.push(err2);
+}
+errors++;
+}
+validate_spec_MailedToken.errors = vErrors;
+return errors === 0;
+}
+validate_spec_MailedToken.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
 
 exports.bodyTotpConfirmation = validate_spec_TotpConfirmation;
 const schema_spec_TotpConfirmation = {"type":"object","additionalProperties":false,"required":["code"],"properties":{"code":{"type":"string","pattern":"^[0-9]{6}$"}},"$id":"spec:TotpConfirmation"};

@@ -13,6 +13,7 @@ import {
   parseExpiresAt,
   replaceApiKey,
   requireGrantable,
+  requireRecentSignIn,
   revokeApiKeys,
   toApiKey,
   type NewApiKey,
@@ -47,6 +48,7 @@ export const apiKeys = {
     requireGrantable(principal, fields)
     return await db.transaction(async (tx) => {
       await lockKeys(tx, principal)
+      await requireRecentSignIn(tx, principal)
       for (const id of projectIds ?? []) await requireMembership(tx, id, principal)
       const key = await insertApiKey(tx, config.keyMode, fields)
       await events.emit(tx, 'api_key.created', key, { userId })
@@ -101,6 +103,7 @@ export const apiKeys = {
     const { userId } = principal
     return await db.transaction(async (tx) => {
       await lockKeys(tx, principal)
+      await requireRecentSignIn(tx, principal)
       const { key, previous } = await replaceApiKey(tx, config.keyMode, principal, id, rotation)
       await events.emit(tx, 'api_key.rotated', key, { previous, userId })
       tx.afterCommit(() => principals.waitForInvalidation(userId))

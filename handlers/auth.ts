@@ -1,80 +1,81 @@
-// Sign-up, sign-in and the sessions of a user.
+// Sign-up, sign-in, the second factor, and the sessions of a user.
 import type { Db } from '../infra/database/database.ts'
+import { networkOf } from '../infra/network.ts'
 import type { Handlers, HandlerServices } from '../services/handler.ts'
-import { mailToken, type Mailed } from '../services/auth/mailed-tokens.ts'
+import { mailToken, replaceEmailChange } from '../services/auth/mailed-tokens.ts'
 import { hashPassword, requireUncommon } from '../services/auth/passwords.ts'
 import {
   createSession,
   endSession,
   endSessions,
-  listSignIns,
-  refreshSession,
   findOwnSession,
+  listSignIns,
   lockOwnSession,
+  refreshSession,
   type Method,
   type SessionTokens,
 } from '../services/auth/sessions.ts'
 import {
+  changeAddress,
   checkPassword,
-  confirmAddress,
+  createConfirmedUser,
   holdPassword,
-  requirePassword,
+  holdProof,
+  lockActiveUser,
+  lockUserOfToken,
+  requireProof,
   requireSignUp,
   setPassword,
   userBeforeUse,
-  userOfToken,
   useToken,
 } from '../services/auth/sign-in.ts'
 import {
   checkSecondFactor,
   confirmTotp,
+  makeRecoveryCodes,
   readTotp,
   removeTotp,
-  requireRecentSignIn,
   startTotp,
   useSecondFactor,
   type SecondFactor,
 } from '../services/auth/totp.ts'
 import { queueMail } from '../services/mail/mails.ts'
-import { networkOf } from '../infra/network.ts'
+import { requireRecentSignIn } from '../services/users/api-keys.ts'
 
 export const auth = {
-  async signUp({ body, ip }, { db, config, cipher, mails }) {
-    const { email, name, password } = body
+  async signUp({ body: { email, name } }, { db, config, cipher, mails }) {
     requireSignUp(config.signUp, email)
-    if (password !== undefined) await requireUncommon(password)
-    const passwordHash = password === undefined ? null : await hashPassword(password, networkOf(ip))
-    await db.transaction((tx) =>
-      mailToken(tx, { cipher, mails }, { kind: 'sign_up', email, name, passwordHash }),
-    )
+    await db.transaction((tx) => mailToken(tx, { cipher, mails }, { kind: 'sign_up', email, name }))
     return { status: 202, body: { email } }
   },
 
-  async confirmEmail({ body, ip, headers }, services) {
-    const purposes: Mailed[] = ['sign_up', 'email_change']
-    const user = await userBeforeUse(services.db, body.token, purposes)
-    const factor = await secondFactor(services, user, body.code, ip)
+  async confirmEmail({ body: { token, password }, ip, headers }, services) {
+    if (password !== undefined) await requireUncommon(password)
+    const hash = password === undefined ? null : await hashPassword(password, networkOf(ip))
     return await services.db.transaction(async (tx) => {
-      const userId = await confirmAddress(tx, services, await useToken(tx, body.token, purposes))
-      return await signedIn(tx, services, { userId, method: 'link', factor, ip, headers })
+      const row = await useToken(tx, token, 'sign_up')
+      const userId = await createConfirmedUser(tx, services, row, hash)
+      return await signedIn(tx, services, { userId, method: 'link', factor: null, ip, headers })
     })
   },
 
   async signIn({ body, ip, headers }, services) {
-    const { db } = services
+    const { db, cipher } = services
+    const { code } = body
     if (body.method === 'password') {
       const checked = await checkPassword(db, body.email, body.password, ip)
       const { userId } = checked
-      const factor = await secondFactor(services, userId, body.code, ip)
+      const factor = await checkSecondFactor(db, cipher, { userId, code, ip })
       return await db.transaction(async (tx) => {
         await holdPassword(tx, checked)
         return await signedIn(tx, services, { userId, method: 'password', factor, ip, headers })
       })
     }
     const { token } = body
-    const factor = await secondFactor(services, await userBeforeUse(db, token, ['link']), body.code, ip)
+    const asked = await userBeforeUse(db, token, 'link')
+    const factor = await checkSecondFactor(db, cipher, { userId: asked, code, ip })
     return await db.transaction(async (tx) => {
-      const userId = await userOfToken(tx, await useToken(tx, token, ['link']))
+      const userId = await lockUserOfToken(tx, await useToken(tx, token, 'link'))
       return await signedIn(tx, services, { userId, method: 'link', factor, ip, headers })
     })
   },
@@ -107,15 +108,15 @@ export const auth = {
     return { status: 202, body: { email } }
   },
 
-  async resetPassword({ body, ip, headers }, services) {
-    const { db } = services
-    await requireUncommon(body.password)
-    const user = await userBeforeUse(db, body.token, ['password_reset'])
-    const factor = await secondFactor(services, user, body.code, ip)
-    const hash = await hashPassword(body.password, networkOf(ip))
+  async resetPassword({ body: { token, password, code }, ip, headers }, services) {
+    const { db, cipher } = services
+    await requireUncommon(password)
+    const asked = await userBeforeUse(db, token, 'password_reset')
+    const factor = await checkSecondFactor(db, cipher, { userId: asked, code, ip })
+    const hash = await hashPassword(password, networkOf(ip))
     return await db.transaction(async (tx) => {
-      const userId = await userOfToken(tx, await useToken(tx, body.token, ['password_reset']))
-      await setPassword(tx, services, { userId, hash, except: null })
+      const userId = await lockUserOfToken(tx, await useToken(tx, token, 'password_reset'))
+      await setPassword(tx, services, await lockActiveUser(tx, userId), { hash, except: null })
       return await signedIn(tx, services, { userId, method: 'link', factor, ip, headers })
     })
   },
@@ -137,25 +138,33 @@ export const auth = {
   },
 
   async changePassword({ principal, body, ip }, services) {
-    const { db } = services
-    const { userId, keyId: sessionId } = principal
-    await requirePassword(db, { userId, sessionId, password: body.current_password, ip })
+    const proof = await requireProof(services.db, principal, body.current_password, ip)
     await requireUncommon(body.password)
     const hash = await hashPassword(body.password, networkOf(ip))
-    await db.transaction((tx) => setPassword(tx, services, { userId, hash, except: sessionId }))
+    await services.db.transaction(async (tx) => {
+      const user = await holdProof(tx, principal, proof)
+      await setPassword(tx, services, user, { hash, except: principal.keyId })
+    })
     return { status: 204 }
   },
 
   async requestEmailChange({ principal, body, ip }, services) {
     const { db, cipher, mails } = services
-    const { userId, keyId: sessionId } = principal
-    const { email, current_password: password } = body
-    const address = await requirePassword(db, { userId, sessionId, password, ip })
+    const { userId } = principal
+    const proof = await requireProof(db, principal, body.current_password, ip)
     await db.transaction(async (tx) => {
-      await mailToken(tx, { cipher, mails }, { kind: 'email_change', email, userId })
-      await queueMail(tx, { cipher, mails }, { kind: 'email_changed', recipient: address, userId })
+      const { email } = await holdProof(tx, principal, proof)
+      await replaceEmailChange(tx, { cipher, mails }, { email: body.email, userId })
+      await queueMail(tx, { cipher, mails }, { kind: 'email_changed', recipient: email!, userId })
     })
-    return { status: 202, body: { email } }
+    return { status: 202, body: { email: body.email } }
+  },
+
+  async confirmEmailChange({ principal, body }, services) {
+    return await services.db.transaction(async (tx) => {
+      const token = await useToken(tx, body.token, 'email_change')
+      return { status: 200, body: await changeAddress(tx, services, principal, token) }
+    })
   },
 
   async getTotp({ principal }, { db }) {
@@ -163,51 +172,46 @@ export const auth = {
   },
 
   async startTotp({ principal }, { db, cipher, config }) {
-    const { userId, keyId } = principal
-    await requireRecentSignIn(db, keyId)
-    const { email } = await db.prisma.user.findUniqueOrThrow({ where: { id: userId } })
+    const { userId } = principal
     const issuer = nameOf(config.mailFrom)
-    return { status: 200, body: await startTotp(db, cipher, { userId, email: email!, issuer }) }
+    return await db.transaction(async (tx) => {
+      const { email } = await lockActiveUser(tx, userId)
+      await requireRecentSignIn(tx, principal)
+      return { status: 200, body: await startTotp(tx, cipher, { userId, email: email!, issuer }) }
+    })
   },
 
-  async confirmTotp({ principal, body }, services) {
+  async confirmTotp({ principal, body: { code }, ip }, services) {
     const { userId, keyId } = principal
-    return await services.db.transaction(async (tx) => {
+    const { db, cipher, events } = services
+    const { codes, hashes } = await makeRecoveryCodes(userId, ip)
+    return await db.transaction(async (tx) => {
+      const { email } = await lockActiveUser(tx, userId)
       const previous = await readTotp(tx, userId)
-      const codes = await confirmTotp(tx, services.cipher, userId, body.code)
-      await services.events.emit(tx, 'totp.enabled', await readTotp(tx, userId), { previous, userId })
+      await confirmTotp(tx, cipher, userId, { code, hashes })
+      await events.emit(tx, 'totp.enabled', await readTotp(tx, userId), { previous, userId })
       await endSessions(tx, services, userId, keyId)
+      await queueMail(tx, services, { kind: 'second_factor_on', recipient: email!, userId })
       return { status: 200, body: { recovery_codes: codes } }
     })
   },
 
-  async removeTotp({ principal, ifMatch }, { db, events }) {
-    const { userId, keyId } = principal
-    await requireRecentSignIn(db, keyId)
-    return await db.transaction(async (tx) => {
-      const previous = await readTotp(tx, userId)
-      ifMatch(previous)
-      await removeTotp(tx, userId)
-      const totp = await readTotp(tx, userId)
-      if (previous.enabled) await events.emit(tx, 'totp.removed', totp, { previous, userId })
+  async removeTotp({ principal, ifMatch }, services) {
+    const { userId } = principal
+    return await services.db.transaction(async (tx) => {
+      const user = await lockActiveUser(tx, userId)
+      await requireRecentSignIn(tx, principal)
+      ifMatch(await readTotp(tx, userId))
+      await removeTotp(tx, services, user)
       return { status: 204 }
     })
   },
 } satisfies Handlers<'auth'>
 
-/** The second factor of a user who has one. A new account has none. */
-async function secondFactor(
-  { db, cipher }: Pick<HandlerServices, 'db' | 'cipher'>,
-  userId: string | null,
-  code: string | undefined,
-  ip: string,
-): Promise<SecondFactor | null> {
-  return userId === null ? null : await checkSecondFactor(db, cipher, { userId, code, ip })
-}
-
 interface SignedIn {
   userId: string
   method: 'password' | 'link'
+  /** Checked before the transaction; null for a user who had no second factor then. */
   factor: SecondFactor | null
   ip: string
   headers: object
@@ -219,7 +223,7 @@ async function signedIn(
   services: HandlerServices,
   { userId, method, factor, ip, headers }: SignedIn,
 ): Promise<{ status: 201; body: SessionTokens; headers: { location: string } }> {
-  if (factor !== null) await useSecondFactor(tx, factor, ip)
+  await useSecondFactor(tx, services, await lockActiveUser(tx, userId), factor, ip)
   const methods: Method[] = factor === null ? [method] : [method, factor.method]
   const userAgent = userAgentOf(headers)
   const body = await createSession(tx, services, { userId, methods, ip, userAgent })

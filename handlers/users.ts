@@ -2,6 +2,7 @@
 import { changesOf } from '../infra/changes.ts'
 import type { Handlers } from '../services/handler.ts'
 import { notFound } from '../infra/errors.ts'
+import { endAccess } from '../services/auth/sign-in.ts'
 import { deleteUser } from '../services/delete-user.ts'
 import { insertApiKey } from '../services/users/api-keys.ts'
 import { defaultScopes } from '../services/users/scopes.ts'
@@ -42,7 +43,8 @@ export const users = {
     return { status: 200, body: toUser(row, filesUrl()) }
   },
 
-  async updateUser({ params: { id }, body, ifMatch }, { db, events, principals, filesUrl }) {
+  async updateUser({ params: { id }, body, ifMatch }, services) {
+    const { db, events, principals, filesUrl } = services
     return await db.transaction(async (tx) => {
       const row = await lockAdminsAndUser(tx, id)
       const previous = toUser(row, filesUrl())
@@ -52,6 +54,9 @@ export const users = {
       if (body.status === 'disabled' || body.role === 'user') await requireNotLastAdmin(tx, id)
       const user = toUser(await updateUserRow(tx, row, changes), filesUrl())
       await events.emit(tx, 'user.updated', user, { previous })
+      const hasNewAddress = changes.email !== undefined
+      if (hasNewAddress || changes.status === 'disabled')
+        await endAccess(tx, services, row, { hasNewAddress })
       tx.afterCommit(() => principals.waitForInvalidation(id))
       return { status: 200, body: user }
     })

@@ -93,12 +93,14 @@ const authenticationErrors: Record<Reason, string> = {
 }
 
 export function unauthorized(reason: Reason, message = authenticationErrors[reason]): ApiError {
-  const challenge = reason === 'missing' ? 'Bearer' : 'Bearer error="invalid_token"'
+  // A refused sign-in says nothing about a token of the request.
+  const isSignIn = reason === 'credentials' || reason === 'second_factor'
+  const challenge = reason === 'missing' || isSignIn ? 'Bearer' : 'Bearer error="invalid_token"'
   return new ApiError(
     401,
     'UNAUTHORIZED',
     message,
-    { constraint: 'api_key', reason },
+    { constraint: isSignIn ? 'credentials' : 'api_key', reason },
     { 'www-authenticate': challenge },
   )
 }

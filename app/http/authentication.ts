@@ -42,10 +42,12 @@ export function authenticate(
 
   /** Without a valid key only the client's address can be limited. */
   async function principalOf(request: FastifyRequest, reply: FastifyReply): Promise<Principal> {
+    let isLookedUp = false
     try {
       // Failed look-ups have a limit of their own, which is asked before the database. Requests without a key
       // do not use it up, so that they cannot lock out the valid keys of the same address.
       const beforeLookUp = async () => {
+        isLookedUp = true
         const network = networkOf(request.ip)
         const lookUp = await limits.peek('address', `look-ups ${network}`)
         if (!lookUp.allowed) await countRequest(limits, reply, 'address', network)
@@ -54,10 +56,8 @@ export function authenticate(
       return await principals.authenticate(request.headers.authorization, beforeLookUp)
     } catch (error) {
       if (!(error instanceof ApiError) || error.status !== 401) throw error
-      const { reason } = error.details
       const network = networkOf(request.ip)
-      if (reason !== 'missing' && reason !== 'malformed')
-        await limits.consume('address', `look-ups ${network}`)
+      if (isLookedUp) await limits.consume('address', `look-ups ${network}`)
       await countRequest(limits, reply, 'address', network)
       throw error
     }

@@ -13,7 +13,7 @@ import { Pace } from './pace.ts'
 import { RedisConnection } from './redis.ts'
 
 /** These policies limit addresses. All others limit users. */
-const addressPolicies = new Set(['address', 'page', 'gateway', 'health', 'auth', 'mail'])
+const addressPolicies = new Set(['address', 'page', 'gateway', 'health', 'auth', 'mail', 'refresh'])
 
 export interface Policy {
   name: string

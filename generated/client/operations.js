@@ -16,6 +16,7 @@ export const operationTable = {
   endSignIn: {"method":"DELETE","path":"/user/sessions/{id}","prefix":"/v1","name":"user.sessions.end","answer":null},
   changePassword: {"method":"POST","path":"/user/password","prefix":"/v1","name":"user.password.change","body":true,"answer":null,"idempotent":true},
   requestEmailChange: {"method":"POST","path":"/user/email","prefix":"/v1","name":"user.email.request","body":true,"answer":"json","idempotent":true},
+  confirmEmailChange: {"method":"POST","path":"/user/email/confirm","prefix":"/v1","name":"user.email.confirm","body":true,"answer":"json","idempotent":true},
   getTotp: {"method":"GET","path":"/user/totp","prefix":"/v1","name":"user.totp.get","answer":"json"},
   startTotp: {"method":"POST","path":"/user/totp","prefix":"/v1","name":"user.totp.start","answer":"json","idempotent":true},
   removeTotp: {"method":"DELETE","path":"/user/totp","prefix":"/v1","name":"user.totp.remove","answer":null},

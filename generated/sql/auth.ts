@@ -55,6 +55,26 @@ export interface CountAttemptRow {
 }
 
 /**
+ * Deletes the tokens of earlier changes of a user's address.
+ * @see prisma/sql/auth/delete-email-changes.sql
+ */
+export const deleteEmailChanges = none<{ user_id: string }>(
+  'auth/delete-email-changes',
+  `DELETE FROM one_time_tokens WHERE user_id = $1 AND purpose = 'email_change'`,
+  ['user_id'],
+)
+
+/**
+ * Deletes an e-mail that nobody gets.
+ * @see prisma/sql/auth/delete-mail.sql
+ */
+export const deleteMail = none<{ id: string }>(
+  'auth/delete-mail',
+  `DELETE FROM mails WHERE id = $1`,
+  ['id'],
+)
+
+/**
  * Deletes a batch of wrong passwords of more than a day ago.
  * @see prisma/sql/auth/delete-old-failures.sql
  */
@@ -142,6 +162,16 @@ export const deleteToken = none<{ digest: string }>(
 )
 
 /**
+ * Deletes the one-time tokens of a user: those that were sent to the address, and those that change it.
+ * @see prisma/sql/auth/delete-tokens-of-user.sql
+ */
+export const deleteTokensOfUser = none<{ user_id: string; email: string }>(
+  'auth/delete-tokens-of-user',
+  `DELETE FROM one_time_tokens WHERE user_id = $1 OR email = $2`,
+  ['user_id', 'email'],
+)
+
+/**
  * Removes the second factor of a user with its recovery codes.
  * @see prisma/sql/auth/delete-totp.sql
  */
@@ -198,6 +228,31 @@ export interface EndSessionsRow {
 }
 
 /**
+ * Ends the least used sessions of a user beyond the 99 that may stay beside a new one.
+ * @see prisma/sql/auth/end-surplus-sessions.sql
+ */
+export const endSurplusSessions = many<{ user_id: string }, EndSurplusSessionsRow>(
+  'auth/end-surplus-sessions',
+  `DELETE FROM sign_ins s WHERE s.id IN (
+  SELECT id FROM sign_ins WHERE user_id = $1 ORDER BY last_used_at DESC, id DESC OFFSET 99
+)
+RETURNING s.id, s.user_id, s.methods AS "methods", s.ip, s.device, s.created_at, s.updated_at,
+s.last_used_at, s.expires_at`,
+  ['user_id'],
+)
+export interface EndSurplusSessionsRow {
+  id: string
+  user_id: string
+  methods: Schemas['SignInSession']['methods']
+  ip: string | null
+  device: string | null
+  created_at: string
+  updated_at: string
+  last_used_at: string
+  expires_at: string
+}
+
+/**
  * An active user by verified email address, and whether an invitation to a project waits for the address.
  * @see prisma/sql/auth/find-account.sql
  */
@@ -216,16 +271,14 @@ export interface FindAccountRow {
 }
 
 /**
- * An active user by email address, with the hash of the password. `failures` are the wrong passwords of the
- * last day from all networks. `is_known` tells whether the user has a session from the network.
+ * An active user by email address, with the hash of the password. `failures` are the wrong passwords from all
+ * networks that had one in the last day. `is_known` tells whether the user has a session from the network.
  * @see prisma/sql/auth/find-password.sql
  */
 export const findPassword = optional<{ account: string; network: string; email: string }, FindPasswordRow>(
   'auth/find-password',
-  `SELECT u.id, p.hash,
-  (SELECT coalesce(sum(f.failures), 0) FROM sign_in_failures f
-    WHERE f.account = decode($1, 'hex') AND f.failed_at > now() - interval '1 day')::int AS "failures",
-  EXISTS (SELECT 1 FROM sign_ins s WHERE s.user_id = u.id AND s.network = $2) AS "is_known"
+  `SELECT u.id, p.hash, (SELECT coalesce(sum(f.failures), 0) FROM sign_in_failures f
+  WHERE f.account = decode($1, 'hex') AND f.failed_at > now() - interval '1 day')::int AS "failures", EXISTS (SELECT 1 FROM sign_ins s WHERE s.user_id = u.id AND s.network = $2) AS "is_known"
 FROM users u JOIN user_passwords p ON p.user_id = u.id
 WHERE u.email = $3 AND u.status = 'active'`,
   ['account', 'network', 'email'],
@@ -258,19 +311,17 @@ export interface FindSessionRow {
 }
 
 /**
- * The address of a one-time token of one of these purposes.
+ * The address of a one-time token of a purpose.
  * @see prisma/sql/auth/find-token.sql
  */
-export const findToken = optional<{ digest: string; purposes: readonly string[] }, FindTokenRow>(
+export const findToken = optional<{ digest: string; purpose: string }, FindTokenRow>(
   'auth/find-token',
-  `SELECT t.purpose, t.email, t.user_id FROM one_time_tokens t
-WHERE t.digest = decode($1, 'hex') AND t.purpose = ANY($2) AND t.expires_at > now()`,
-  ['digest', 'purposes'],
+  `SELECT t.email FROM one_time_tokens t
+WHERE t.digest = decode($1, 'hex') AND t.purpose = $2 AND t.expires_at > now()`,
+  ['digest', 'purpose'],
 )
 export interface FindTokenRow {
-  purpose: string
   email: string
-  user_id: string | null
 }
 
 /**
@@ -328,24 +379,19 @@ VALUES ($1, $2, $3, $4, $5, $6::timestamptz)`,
 )
 
 /**
- * Creates a session. The oldest sessions of the user beyond a hundred end.
+ * Creates a session.
  * @see prisma/sql/auth/insert-session.sql
  */
-export const insertSession = one<{ user_id: string; id: string; methods: readonly string[]; ip: string | null; network: string; device: string | null; created_at: Date | string; idle_seconds: number }, InsertSessionRow>(
+export const insertSession = one<{ id: string; user_id: string; methods: readonly string[]; ip: string | null; network: string; device: string | null; created_at: Date | string; idle_seconds: number; max_seconds: number }, InsertSessionRow>(
   'auth/insert-session',
-  `WITH surplus AS (
-  DELETE FROM sign_ins WHERE id IN (
-    SELECT id FROM sign_ins WHERE user_id = $1 ORDER BY last_used_at DESC, id DESC OFFSET 99
-  )
-)
-INSERT INTO sign_ins AS s (id, user_id, methods, ip, network, device, created_at, updated_at, last_used_at,
+  `INSERT INTO sign_ins AS s (id, user_id, methods, ip, network, device, created_at, updated_at, last_used_at,
   expires_at)
-VALUES ($2, $1, $3::text[], $4, $5, $6, $7::timestamptz,
+VALUES ($1, $2, $3::text[], $4, $5, $6, $7::timestamptz,
   $7::timestamptz, $7::timestamptz,
-  $7::timestamptz + interval '1 second' * $8)
+  $7::timestamptz + interval '1 second' * least($8::int, $9::int))
 RETURNING s.id, s.user_id, s.methods AS "methods", s.ip, s.device, s.created_at, s.updated_at,
 s.last_used_at, s.expires_at`,
-  ['user_id', 'id', 'methods', 'ip', 'network', 'device', 'created_at', 'idle_seconds'],
+  ['id', 'user_id', 'methods', 'ip', 'network', 'device', 'created_at', 'idle_seconds', 'max_seconds'],
 )
 export interface InsertSessionRow {
   id: string
@@ -363,26 +409,13 @@ export interface InsertSessionRow {
  * Stores a one-time token, by its SHA-256.
  * @see prisma/sql/auth/insert-token.sql
  */
-export const insertToken = none<{ digest: string; purpose: string; email: string; user_id: string | null; name: string | null; password_hash: string | null; seconds: number }>(
+export const insertToken = none<{ digest: string; purpose: string; email: string; user_id: string | null; name: string | null; seconds: number }>(
   'auth/insert-token',
-  `INSERT INTO one_time_tokens (digest, purpose, email, user_id, name, password_hash, expires_at)
-VALUES (decode($1, 'hex'), $2, $3, $4, $5, $6,
-  now() + interval '1 second' * $7)`,
-  ['digest', 'purpose', 'email', 'user_id', 'name', 'password_hash', 'seconds'],
+  `INSERT INTO one_time_tokens (digest, purpose, email, user_id, name, expires_at)
+VALUES (decode($1, 'hex'), $2, $3, $4, $5,
+  now() + interval '1 second' * $6)`,
+  ['digest', 'purpose', 'email', 'user_id', 'name', 'seconds'],
 )
-
-/**
- * A session whose user signed in during the last ten minutes.
- * @see prisma/sql/auth/is-recent.sql
- */
-export const isRecent = optional<{ id: string }, IsRecentRow>(
-  'auth/is-recent',
-  `SELECT id FROM sign_ins WHERE id = $1 AND created_at > now() - interval '10 minutes' AND expires_at > now()`,
-  ['id'],
-)
-export interface IsRecentRow {
-  id: string
-}
 
 /**
  * The latest e-mails of the outbox.
@@ -444,16 +477,16 @@ export interface ListSessionsRow {
 }
 
 /**
- * Locks an e-mail that is to be sent. `sent_lately` are those of its kind to the same address in the last
- * hour.
+ * Locks an e-mail that is to be sent. `sent_lately` are those of its kind to the same address in the 15
+ * minutes before, also those that are still being sent.
  * @see prisma/sql/auth/lock-mail.sql
  */
 export const lockMail = optional<{ id: string }, LockMailRow>(
   'auth/lock-mail',
-  `SELECT m.id, m.kind, m.recipient, m.user_id, m.secret, m.subject, m.content, m.attempts, m.created_at,
-  (SELECT count(*) FROM mails o WHERE o.recipient = m.recipient AND o.kind = m.kind
-    AND o.created_at > m.created_at - interval '1 hour' AND o.status IN ('sent', 'kept'))::int
-    AS "sent_lately"
+  `SELECT m.id, m.kind, m.recipient, m.secret, m.content, m.attempts, m.created_at,
+  (SELECT count(*) FROM mails o WHERE o.recipient = m.recipient AND o.kind = m.kind AND o.id <> m.id
+    AND o.created_at > m.created_at - interval '15 minutes'
+    AND (o.status = 'sent' OR o.content IS NOT NULL))::int AS "sent_lately"
 FROM mails m WHERE m.id = $1 AND m.status = 'queued' FOR NO KEY UPDATE OF m`,
   ['id'],
 )
@@ -461,9 +494,7 @@ export interface LockMailRow {
   id: string
   kind: string
   recipient: string
-  user_id: string | null
   secret: string | null
-  subject: string | null
   content: string | null
   attempts: number
   created_at: string
@@ -502,6 +533,21 @@ export const noteFailedAttempt = none<{ error: string; id: string }>(
   `UPDATE mails SET attempts = attempts + 1, error = $1 WHERE id = $2`,
   ['error', 'id'],
 )
+
+/**
+ * The wrong codes of a user from all networks, and whether the user has a session from this one.
+ * @see prisma/sql/auth/read-failures.sql
+ */
+export const readFailures = optional<{ account: string; network: string; user_id: string }, ReadFailuresRow>(
+  'auth/read-failures',
+  `SELECT (SELECT coalesce(sum(f.failures), 0) FROM sign_in_failures f
+  WHERE f.account = decode($1, 'hex') AND f.failed_at > now() - interval '1 day')::int AS "failures", EXISTS (SELECT 1 FROM sign_ins s WHERE s.user_id = u.id AND s.network = $2) AS "is_known" FROM users u WHERE u.id = $3`,
+  ['account', 'network', 'user_id'],
+)
+export interface ReadFailuresRow {
+  failures: number
+  is_known: boolean
+}
 
 /**
  * A session that has not expired.
@@ -666,22 +712,20 @@ export interface UseRecoveryCodeRow {
 }
 
 /**
- * Uses a one-time token of one of these purposes. Of several requests, one gets the row.
+ * Uses a one-time token of a purpose. Of several requests, one gets the row.
  * @see prisma/sql/auth/use-token.sql
  */
-export const useToken = optional<{ digest: string; purposes: readonly string[] }, UseTokenRow>(
+export const useToken = optional<{ digest: string; purpose: string }, UseTokenRow>(
   'auth/use-token',
   `DELETE FROM one_time_tokens t
-WHERE t.digest = decode($1, 'hex') AND t.purpose = ANY($2) AND t.expires_at > now()
-RETURNING t.purpose, t.email, t.user_id, t.name, t.password_hash`,
-  ['digest', 'purposes'],
+WHERE t.digest = decode($1, 'hex') AND t.purpose = $2 AND t.expires_at > now()
+RETURNING t.email, t.user_id, t.name`,
+  ['digest', 'purpose'],
 )
 export interface UseTokenRow {
-  purpose: string
   email: string
   user_id: string | null
   name: string | null
-  password_hash: string | null
 }
 
 /**

@@ -184,6 +184,19 @@ export interface IsInKeyFamilyRow {
 }
 
 /**
+ * A session whose user signed in during the last ten minutes.
+ * @see prisma/sql/users/is-recent-sign-in.sql
+ */
+export const isRecentSignIn = optional<{ id: string }, IsRecentSignInRow>(
+  'users/is-recent-sign-in',
+  `SELECT id FROM sign_ins WHERE id = $1 AND created_at > now() - interval '10 minutes' AND expires_at > now()`,
+  ['id'],
+)
+export interface IsRecentSignInRow {
+  id: string
+}
+
+/**
  * The API keys of a user.
  * @see prisma/sql/users/list-api-keys.sql
  */

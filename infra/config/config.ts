@@ -101,6 +101,7 @@ export function readConfig(env: Environment = process.env): Readonly<Config> {
       health: values.healthRateLimit,
       auth: values.authRateLimit,
       mail: values.mailRateLimit,
+      refresh: values.refreshRateLimit,
       password: values.passwordRateLimit,
       address: values.addressRateLimit,
     },

@@ -343,6 +343,7 @@ const rateLimits = {
   healthRateLimit: rateLimit('RATE_LIMIT_HEALTH', 600, 'readiness checks, by IP address'),
   authRateLimit: rateLimit('RATE_LIMIT_AUTH', 30, 'sign-ins and tokens of e-mails, by IP address'),
   mailRateLimit: rateLimit('RATE_LIMIT_MAIL', 10, 'requests that send an e-mail, by IP address'),
+  refreshRateLimit: rateLimit('RATE_LIMIT_REFRESH', 600, 'refreshes of sessions, by IP address'),
   passwordRateLimit: rateLimit('RATE_LIMIT_PASSWORD', 10, 'changes that need the password, by user'),
   requestsPerUser: integer('REQUESTS_PER_USER', {
     min: 1,

@@ -12,6 +12,8 @@ import { newSecret } from '../../infra/api-key-format.ts'
 import { openCipher, SecretKeyError } from '../../infra/encryption/secret-key.ts'
 import { EmbeddedPostgresError } from '../../infra/postgres/embedded.ts'
 import { MigrationError, readMigrations } from '../../infra/postgres/migrations.ts'
+import { removeTotp } from '../../services/auth/totp.ts'
+import { mailQueue, type MailJob } from '../../services/mail/mails.ts'
 import { readOutbox } from '../../services/mail/outbox.ts'
 import { confirmCopy } from '../../services/backup/restored-copy.ts'
 import { insertUser, toUser } from '../../services/users/users.ts'
@@ -33,6 +35,7 @@ npm run admin -- create-key --user ID|EMAIL --name N [--scopes a,b] [--days N]
                                                         creates an API key and prints it
 npm run admin -- revoke-key --id KEY_ID                 revokes an API key at once
 npm run admin -- outbox                                 shows the e-mails that were not sent
+npm run admin -- remove-second-factor --user ID|EMAIL   lets a user who has lost the app sign in without it
 npm run admin -- new-key                                prints a new random key for BOOTSTRAP_API_KEY
 npm run admin -- store                                  shows which database the file store belongs to
 npm run admin -- store adopt                            makes the file store that of this database
@@ -51,6 +54,7 @@ const names = [
   'create-key',
   'revoke-key',
   'outbox',
+  'remove-second-factor',
   'new-key',
   'store',
   'confirm-restore',
@@ -109,6 +113,14 @@ const commands: Record<string, (db: Database, events: Emitter) => Promise<void>>
         `${createdAt}  ${status}${error === null ? '' : ` (${error})`}\nTo: ${recipient}\n` +
           `Subject: ${subject ?? ''}\n\n${text ?? ''}`,
       )
+  },
+
+  async 'remove-second-factor'(db, events) {
+    const user = await findUser(db, required('user'))
+    const mails = createJobQueues({ database: db }).queue<MailJob>(mailQueue)
+    const cipher = openCipher(readConfig())
+    await db.transaction((tx) => removeTotp(tx, { cipher, mails, events }, user))
+    console.log(`${user.id} signs in without a second factor now.`)
   },
 
   async store(db) {

@@ -4,32 +4,24 @@ import * as sql from '../../generated/sql/auth.ts'
 import type { Db } from '../../infra/database/database.ts'
 import type { Cipher } from '../../infra/encryption/cipher.ts'
 import { queueMail, type Mails } from '../mail/mails.ts'
+import { lifetimes, type Mailed } from '../mail/templates.ts'
 import { newOneTimeToken, tokenDigest } from '../../infra/encryption/tokens.ts'
 
-export type Mailed = 'sign_up' | 'link' | 'password_reset' | 'email_change'
-
-/** Seconds that the token of each kind of e-mail is valid. */
-const lifetimes: Record<Mailed, number> = {
-  sign_up: 86_400,
-  link: 15 * 60,
-  password_reset: 3_600,
-  email_change: 3_600,
-}
+export type { Mailed }
 
 export interface MailedToken {
   kind: Mailed
   email: string
   /** The user whose address changes. */
   userId?: string | null
-  /** The name and the password of a new account. */
+  /** The name of a new account. */
   name?: string | null
-  passwordHash?: string | null
 }
 
 export async function mailToken(
   tx: Db,
   services: { cipher: Cipher; mails: Mails },
-  { kind, email, userId = null, name = null, passwordHash = null }: MailedToken,
+  { kind, email, userId = null, name = null }: MailedToken,
 ): Promise<void> {
   const token = newOneTimeToken()
   const recipient = email.toLowerCase()
@@ -39,8 +31,17 @@ export async function mailToken(
     email: recipient,
     user_id: userId,
     name,
-    password_hash: passwordHash,
     seconds: lifetimes[kind],
   })
   await queueMail(tx, services, { kind, recipient, userId, secret: token })
+}
+
+/** The same for a change of a locked user's address. Tokens of earlier changes no longer work. */
+export async function replaceEmailChange(
+  tx: Db,
+  services: { cipher: Cipher; mails: Mails },
+  { email, userId }: { email: string; userId: string },
+): Promise<void> {
+  await sql.deleteEmailChanges(tx, { user_id: userId })
+  await mailToken(tx, services, { kind: 'email_change', email, userId })
 }

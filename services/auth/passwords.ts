@@ -1,5 +1,5 @@
 // Passwords: hashed with Argon2id (RFC 9106) outside of the main thread, a few at once, in turns by network.
-import { argon2, randomBytes, timingSafeEqual, type Argon2Parameters } from 'node:crypto'
+import { argon2, createHash, randomBytes, timingSafeEqual, type Argon2Parameters } from 'node:crypto'
 import { availableParallelism } from 'node:os'
 import { promisify } from 'node:util'
 import { invalidField } from '../../infra/errors.ts'
@@ -12,10 +12,10 @@ const derive = promisify(argon2)
 const cost = { memory: 19_456, passes: 2, parallelism: 1, tagLength: 32 }
 const saltBytes = 16
 
-/** A CPU stays free for other requests. */
+/** A CPU, and half of the threads that also read files, stay free for other requests. */
 const turns = new FairSemaphore({
   name: 'sign-ins',
-  total: Math.max(1, Math.min(3, availableParallelism() - 1)),
+  total: Math.max(1, Math.min(2, availableParallelism() - 1)),
   perUser: Infinity,
   maxWaiting: 1_000,
   maxWaitMs: 60_000,
@@ -27,6 +27,16 @@ export async function hashPassword(password: string, network: string): Promise<s
   const hash = await turns.run(network, () => derive('argon2id', parametersOf(password, nonce)))
   const { memory, passes, parallelism } = cost
   return `$argon2id$v=19$m=${memory},t=${passes},p=${parallelism}$${base64(nonce)}$${base64(hash)}`
+}
+
+/**
+ * Argon2id of a code that is too short for a plain hash, in hex. The salt is that of its user, so that a code
+ * is found by its hash.
+ */
+export async function hashCode(code: string, userId: string, network: string): Promise<string> {
+  const nonce = createHash('sha256').update(`recovery codes of ${userId}`).digest().subarray(0, saltBytes)
+  const hash = await turns.run(network, () => derive('argon2id', parametersOf(code, nonce)))
+  return hash.toString('hex')
 }
 
 /** Whether the password has the hash. Without a hash the answer is no, and takes as long. */

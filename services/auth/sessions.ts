@@ -33,12 +33,14 @@ interface SessionServices {
 const maxDeviceLength = 200
 const day = 86_400
 
-/** Creates a session in the transaction `tx`. A user has at most 100: beyond that, the least used ends. */
+/** Creates a session in the transaction `tx`. A user has at most 100: the least used ones end. */
 export async function createSession(
   tx: Db,
   { config, cipher, events }: SessionServices,
   { userId, methods, ip, userAgent }: Device & { userId: string; methods: Method[] },
 ): Promise<SessionTokens> {
+  for (const ended of await sql.endSurplusSessions(tx, { user_id: userId }))
+    await events.emit(tx, 'sign_in.ended', { ...ended, current: false }, { userId })
   const id = newId('ses')
   const row = await sql.insertSession(tx, {
     id,
@@ -49,6 +51,7 @@ export async function createSession(
     device: userAgent?.slice(0, maxDeviceLength) ?? null,
     created_at: timeOf(id).toISOString(),
     idle_seconds: config.sessionIdleDays * day,
+    max_seconds: config.sessionMaxDays * day,
   })
   await events.emit(tx, 'sign_in.created', { ...row, current: false }, { userId })
   return tokensOf({ config, cipher }, { ...row, current: true }, 0)

@@ -2,18 +2,19 @@
 // time show whether an address has an account.
 import * as sql from '../../generated/sql/auth.ts'
 import type { components } from '../../generated/types.ts'
+import type { User as UserRow } from '../../generated/prisma/client.ts'
 import type { Db } from '../../infra/database/database.ts'
+import type { Cipher } from '../../infra/encryption/cipher.ts'
+import { tokenDigest } from '../../infra/encryption/tokens.ts'
 import { forbidden, unauthorized } from '../../infra/errors.ts'
 import { networkOf } from '../../infra/network.ts'
-import type { Cipher } from '../../infra/encryption/cipher.ts'
 import type { Emitter } from '../events/emit.ts'
 import { queueMail, type Mails } from '../mail/mails.ts'
-import type { Principals } from '../users/authentication.ts'
+import type { Principal, Principals } from '../users/authentication.ts'
 import { insertUser, lockUser, toProfile, toUser, updateUserRow } from '../users/users.ts'
 import type { Mailed } from './mailed-tokens.ts'
 import { verifyPassword } from './passwords.ts'
-import { endSessions } from './sessions.ts'
-import { tokenDigest } from '../../infra/encryption/tokens.ts'
+import { endSessions, lockOwnSession } from './sessions.ts'
 
 export interface SignInServices {
   cipher: Cipher
@@ -23,8 +24,8 @@ export interface SignInServices {
   filesUrl: () => string
 }
 
-/** Wrong passwords in a day from which on only networks are served where the user has a session. */
-const maxFailures = 100
+/** Wrong passwords or codes in a day from which on only networks are served where the user has a session. */
+export const maxFailures = 100
 
 export interface CheckedPassword {
   userId: string
@@ -62,55 +63,83 @@ export async function holdPassword(tx: Db, { userId, hash }: CheckedPassword): P
   if ((await sql.holdPassword(tx, { user_id: userId, hash })) === undefined) throw unauthorized('credentials')
 }
 
-/**
- * Throws 401 unless the password is the user's, or the user signed in with a link in the last ten minutes.
- * @returns the address of the user.
- */
-export async function requirePassword(
+/** What shows that the owner is there: the password, or a sign-in by a link in the last ten minutes (null). */
+export type Proof = CheckedPassword | null
+
+/** Throws 403 for a wrong password, or without one unless the user signed in with a link lately. */
+export async function requireProof(
   db: Db,
-  { userId, sessionId, password, ip }: { userId: string; sessionId: string; password?: string; ip: string },
-): Promise<string> {
+  { userId, keyId: sessionId }: Principal,
+  password: string | undefined,
+  ip: string,
+): Promise<Proof> {
   const found = await sql.readSignIn(db, { user_id: userId, session_id: sessionId })
   if (found === undefined) throw unauthorized('revoked', 'The session has ended: sign in again.')
-  if (password === undefined && found.used_link_lately) return found.email
+  if (password === undefined && found.used_link_lately) return null
   if (password === undefined || !found.has_password)
-    throw unauthorized('credentials', 'Send current_password, or sign in with a link before.')
-  await checkPassword(db, found.email, password, ip).catch((error) => {
-    throw error.status === 401 ? unauthorized('credentials', 'current_password is wrong.') : error
+    throw wrongPassword('Send current_password, or sign in with a link before.')
+  return await checkPassword(db, found.email, password, ip).catch((error) => {
+    throw error.status === 401 ? wrongPassword('current_password is wrong.') : error
   })
-  return found.email
+}
+
+/** The same in the transaction of the change, with the user and the session locked. @returns the user. */
+export async function holdProof(tx: Db, principal: Principal, proof: Proof): Promise<UserRow> {
+  const { userId, keyId: sessionId } = principal
+  const user = await lockActiveUser(tx, userId)
+  await lockOwnSession(tx, sessionId, principal)
+  if (proof !== null) await holdPassword(tx, proof)
+  else {
+    const found = await sql.readSignIn(tx, { user_id: userId, session_id: sessionId })
+    if (found?.used_link_lately !== true) throw wrongPassword('Send current_password.')
+  }
+  return user
+}
+
+function wrongPassword(message: string): Error {
+  return forbidden(message, 'current_password')
+}
+
+/** Locks a user. Throws 401 if the user is not active. */
+export async function lockActiveUser(tx: Db, id: string): Promise<UserRow> {
+  const row = await lockUser(tx, id)
+  if (row === null || row.status !== 'active') throw unauthorized('disabled', 'The user is disabled.')
+  return row
 }
 
 /**
  * Uses a one-time token. It is deleted, so that of several requests one succeeds.
- * @throws 401 unless it is valid for one of the purposes.
+ * @throws 401 unless it is valid for the purpose.
  */
-export async function useToken(tx: Db, token: string, purposes: Mailed[]): Promise<sql.UseTokenRow> {
-  const row = await sql.useToken(tx, { digest: tokenDigest(token), purposes })
+export async function useToken(tx: Db, token: string, purpose: Mailed): Promise<sql.UseTokenRow> {
+  const row = await sql.useToken(tx, { digest: tokenDigest(token), purpose })
   if (row === undefined) throw unknownToken()
   return row
 }
 
-/** The user whom a token belongs to, before it is used. Null for a new account. Throws 401 as `useToken`. */
-export async function userBeforeUse(db: Db, token: string, purposes: Mailed[]): Promise<string | null> {
-  const row = await sql.findToken(db, { digest: tokenDigest(token), purposes })
+/** The user with the address that a token was sent to, before it is used. Throws 401 as `useToken`. */
+export async function userBeforeUse(db: Db, token: string, purpose: Mailed): Promise<string> {
+  const row = await sql.findToken(db, { digest: tokenDigest(token), purpose })
   if (row === undefined) throw unknownToken()
-  if (row.purpose === 'sign_up') return null
-  return row.user_id ?? (await userOfToken(db, row))
+  return await userWith(db, row.email)
+}
+
+/** The same when it is used, and the user locked. */
+export async function lockUserOfToken(tx: Db, { email }: Pick<sql.UseTokenRow, 'email'>): Promise<string> {
+  const id = await userWith(tx, email)
+  if ((await lockActiveUser(tx, id)).email !== email) throw unknownToken()
+  return id
+}
+
+async function userWith(db: Db, email: string): Promise<string> {
+  const { user_id: id } = await sql.findAccount(db, { email })
+  if (id === null) throw unauthorized('unknown', 'The account of the link no longer exists.')
+  return id
 }
 
 function unknownToken(): Error {
   return unauthorized('unknown', 'The link is unknown, expired or was used before: ask for a new one.')
 }
-
-/** The id of the active user with the address that a token was sent to. */
-export async function userOfToken(tx: Db, { email }: Pick<sql.UseTokenRow, 'email'>): Promise<string> {
-  const { user_id: id } = await sql.findAccount(tx, { email })
-  if (id === null) throw unauthorized('unknown', 'The account of the link no longer exists.')
-  return id
-}
-
-export type SignUp = components['schemas']['SignUp']
 
 /** Throws 403 for an address that nobody may sign up with. An invitation is looked up later. */
 export function requireSignUp(policy: string, email: string): void {
@@ -122,44 +151,75 @@ export function requireSignUp(policy: string, email: string): void {
 }
 
 /**
- * Creates the user of a confirmed sign-up, or gives a user the confirmed address.
- * @returns the id of the user. @throws 409 `email_taken` if another user has the address meanwhile.
+ * Creates the user of a confirmed sign-up.
+ * @param hash of the password, if the user has chosen one
+ * @returns the id. @throws 409 `email_taken` if another user has the address meanwhile.
  */
-export async function confirmAddress(
+export async function createConfirmedUser(
   tx: Db,
-  services: SignInServices,
-  { purpose, email, user_id: userId, name, password_hash: hash }: sql.UseTokenRow,
+  { events, filesUrl }: SignInServices,
+  { email, name }: sql.UseTokenRow,
+  hash: string | null,
 ): Promise<string> {
-  const { events, filesUrl } = services
-  if (purpose === 'sign_up') {
-    const row = await insertUser(tx, { email, emailVerified: true, name: name!, role: 'user' })
-    if (hash !== null) await sql.storePassword(tx, { user_id: row.id, hash })
-    await events.emit(tx, 'user.created', toUser(row, filesUrl()))
-    return row.id
-  }
-  const row = await lockUser(tx, userId!)
-  if (row === null || row.status !== 'active')
-    throw unauthorized('unknown', 'The account of the link no longer exists.')
-  const previous = toUser(row, filesUrl())
-  const user = toUser(await updateUserRow(tx, row, { email, email_verified: true }), filesUrl())
-  await events.emit(tx, 'user.updated', user, { previous })
-  await endSessions(tx, services, user.id)
-  return user.id
+  const row = await insertUser(tx, { email, emailVerified: true, name: name!, role: 'user' })
+  if (hash !== null) await sql.storePassword(tx, { user_id: row.id, hash })
+  await sql.deleteTokensOfUser(tx, { user_id: row.id, email })
+  await events.emit(tx, 'user.created', toUser(row, filesUrl()))
+  return row.id
 }
 
 /**
- * Sets the password of a user, ends the sessions, and tells the user.
- * @param except a session that goes on.
+ * Gives a user the address that a token was sent to, and ends the other sessions.
+ * @throws 403 for the token of another user; 409 `email_taken` if another user has the address meanwhile.
+ */
+export async function changeAddress(
+  tx: Db,
+  services: SignInServices,
+  { userId, keyId: sessionId }: Principal,
+  token: sql.UseTokenRow,
+): Promise<components['schemas']['Profile']> {
+  const origin = services.filesUrl()
+  if (token.user_id !== userId) throw forbidden('The link belongs to another account.', 'owner')
+  const row = await lockActiveUser(tx, userId)
+  const changed = await updateUserRow(tx, row, { email: token.email, email_verified: true })
+  await services.events.emit(tx, 'user.updated', toUser(changed, origin), { previous: toUser(row, origin) })
+  await sql.deleteTokensOfUser(tx, { user_id: userId, email: row.email! })
+  await endSessions(tx, services, userId, sessionId)
+  return toProfile(changed, origin)
+}
+
+/**
+ * Sets the password of a locked user, ends the sessions and the tokens that were sent before, and tells the
+ * user.
+ * @param except a session that goes on
  */
 export async function setPassword(
   tx: Db,
   services: SignInServices,
-  { userId, hash, except }: { userId: string; hash: string; except: string | null },
+  row: UserRow,
+  { hash, except }: { hash: string; except: string | null },
 ): Promise<void> {
-  const row = await lockUser(tx, userId)
-  if (row === null || row.status !== 'active') throw unauthorized('disabled', 'The user is disabled.')
+  const { id: userId, email } = row
   await sql.storePassword(tx, { user_id: userId, hash })
   await services.events.emit(tx, 'password.changed', toProfile(row, services.filesUrl()), { userId })
+  await sql.deleteTokensOfUser(tx, { user_id: userId, email: email! })
   await endSessions(tx, services, userId, except)
-  await queueMail(tx, services, { kind: 'password_changed', recipient: row.email!, userId })
+  await queueMail(tx, services, { kind: 'password_changed', recipient: email!, userId })
+}
+
+/**
+ * After an admin has disabled a user or changed the address: ends the sessions and the tokens that were sent
+ * before, and tells the former address.
+ * @param row the user before
+ */
+export async function endAccess(
+  tx: Db,
+  services: Omit<SignInServices, 'filesUrl'>,
+  row: Pick<UserRow, 'id' | 'email'>,
+  { hasNewAddress }: { hasNewAddress: boolean },
+): Promise<void> {
+  await sql.deleteTokensOfUser(tx, { user_id: row.id, email: row.email! })
+  await endSessions(tx, services, row.id)
+  if (hasNewAddress)
+    await queueMail(tx, services, { kind: 'email_changed', recipient: row.email!, userId: row.id })
 }

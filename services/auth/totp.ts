@@ -6,16 +6,20 @@ import type { components } from '../../generated/types.ts'
 import type { Db } from '../../infra/database/database.ts'
 import type { Cipher } from '../../infra/encryption/cipher.ts'
 import { tokenDigest } from '../../infra/encryption/tokens.ts'
-import { forbidden, invalidField, invalidState, unauthorized } from '../../infra/errors.ts'
+import { invalidField, invalidState, unauthorized } from '../../infra/errors.ts'
 import { networkOf } from '../../infra/network.ts'
+import type { User as UserRow } from '../../generated/prisma/client.ts'
+import type { Emitter } from '../events/emit.ts'
+import { queueMail, type Mails } from '../mail/mails.ts'
+import { hashCode } from './passwords.ts'
+import { maxFailures } from './sign-in.ts'
 
 export type Totp = components['schemas']['Totp']
 export type TotpSecret = components['schemas']['TotpSecret']
 
 /** A code that was checked, and is used in the transaction of the sign-in. */
 export type SecondFactor =
-  | { userId: string; method: 'totp'; step: number }
-  | { userId: string; method: 'recovery_code'; digest: string }
+  { userId: string; method: 'totp'; step: number } | { userId: string; method: 'recovery_code'; hash: string }
 
 const period = 30
 /** The codes of the time step before and after the present one are right, too. */
@@ -48,26 +52,43 @@ export async function startTotp(
   return { secret: secret.base32, uri: new TOTP({ issuer, label: email, secret }).toString() }
 }
 
-/**
- * Turns the second factor on. Throws 400 for a wrong code, and 409 if there is nothing to confirm.
- * @returns new recovery codes.
- */
-export async function confirmTotp(tx: Db, cipher: Cipher, userId: string, code: string): Promise<string[]> {
-  const row = await sql.readTotp(tx, { user_id: userId })
-  if (row === undefined) throw invalidState('second factor', 'not started', undefined, 'enabled')
-  if (row.confirmed_at !== null) throw invalidState('second factor', 'enabled', undefined, 'enabled')
-  const step = stepOf(cipher.decrypt(row.secret, userId), code)
-  if (step === null) throw invalidField('code', 'code', 'code is not the code that the app shows')
-  const confirmed = await sql.confirmTotp(tx, { user_id: userId, secret: row.secret, step })
-  if (confirmed === undefined) throw invalidState('second factor', 'enabled', undefined, 'enabled')
+export interface RecoveryCodes {
+  codes: string[]
+  hashes: string[]
+}
+
+/** New recovery codes. Their hashing takes a moment, so it is done before the transaction. */
+export async function makeRecoveryCodes(userId: string, ip: string): Promise<RecoveryCodes> {
   const codes = Array.from({ length: recoveryCodes }, newRecoveryCode)
-  await sql.replaceRecoveryCodes(tx, { user_id: userId, digests: codes.map(tokenDigest) })
-  return codes
+  const hashes = await Promise.all(codes.map((code) => hashCode(code, userId, networkOf(ip))))
+  return { codes, hashes }
 }
 
 /**
- * Checks the code of a sign-in, and uses nothing up yet. Null for a user without a second factor.
- * @throws 401 without a code, or for a wrong one. Wrong codes of a network are counted as wrong passwords are.
+ * Turns the second factor of a locked user on. Throws 400 for a wrong code, and 409 if there is nothing to
+ * confirm.
+ */
+export async function confirmTotp(
+  tx: Db,
+  cipher: Cipher,
+  userId: string,
+  { code, hashes }: { code: string; hashes: string[] },
+): Promise<void> {
+  const row = await sql.readTotp(tx, { user_id: userId })
+  if (row === undefined) throw invalidState('second factor', 'not started', undefined, 'enabled')
+  if (row.confirmed_at !== null) throw invalidState('second factor', 'enabled', undefined, 'enabled')
+  const secret = readSecret(cipher, userId, row.secret)
+  const step = secret === null ? null : stepOf(secret, code)
+  if (step === null) throw invalidField('code', 'code', 'code is not the code that the app shows')
+  const confirmed = await sql.confirmTotp(tx, { user_id: userId, secret: row.secret, step })
+  if (confirmed === undefined) throw invalidState('second factor', 'enabled', undefined, 'enabled')
+  await sql.replaceRecoveryCodes(tx, { user_id: userId, digests: hashes })
+}
+
+/**
+ * Checks the code of a sign-in, and uses nothing up yet. Null for a user without a second factor. Wrong codes
+ * are counted as wrong passwords are: by network, and from all networks together.
+ * @throws 401 without a code, or for a wrong one.
  */
 export async function checkSecondFactor(
   db: Db,
@@ -77,28 +98,55 @@ export async function checkSecondFactor(
   const row = await sql.readTotp(db, { user_id: userId })
   if (row === undefined || row.confirmed_at === null) return null
   if (code === undefined) throw unauthorized('second_factor')
-  const attempts = { account: attemptsOf(userId), network: networkOf(ip) }
-  if ((await sql.countAttempt(db, attempts)) === undefined) throw wrongCode()
-  if (code.includes('-')) return { userId, method: 'recovery_code', digest: tokenDigest(code) }
-  const secret = readSecret(cipher, userId, row.secret)
+  const [account, network] = [attemptsOf(userId), networkOf(ip)]
+  if ((await sql.countAttempt(db, { account, network })) === undefined) throw wrongCode()
+  if (code.includes('-'))
+    return { userId, method: 'recovery_code', hash: await hashCode(code, userId, network) }
+  const attempts = await sql.readFailures(db, { account, network, user_id: userId })
+  const mayTry = attempts !== undefined && (attempts.is_known || attempts.failures <= maxFailures)
+  const secret = mayTry ? readSecret(cipher, userId, row.secret) : null
   const step = secret === null ? null : stepOf(secret, code)
   if (step === null || step <= row.last_step) throw wrongCode()
   return { userId, method: 'totp', step }
 }
 
-/** Uses a checked code, so that of several requests one succeeds. Throws 401 if it was used meanwhile. */
-export async function useSecondFactor(tx: Db, factor: SecondFactor, ip: string): Promise<void> {
-  const { userId } = factor
+/**
+ * Uses a checked code of a locked user, so that of several requests one succeeds.
+ * @throws 401 if it was used meanwhile, or if the user has a second factor and no code was checked.
+ */
+export async function useSecondFactor(
+  tx: Db,
+  services: { cipher: Cipher; mails: Mails },
+  { id: userId, email }: Pick<UserRow, 'id' | 'email'>,
+  factor: SecondFactor | null,
+  ip: string,
+): Promise<void> {
+  if (factor === null) {
+    if ((await readTotp(tx, userId)).enabled) throw unauthorized('second_factor')
+    return
+  }
+  if (factor.userId !== userId) throw wrongCode()
   const used =
     factor.method === 'totp'
       ? await sql.useTotpStep(tx, { user_id: userId, step: factor.step })
-      : await sql.useRecoveryCode(tx, { user_id: userId, digest: factor.digest })
+      : await sql.useRecoveryCode(tx, { user_id: userId, digest: factor.hash })
   if (used === undefined) throw wrongCode()
   await sql.clearAttempts(tx, { account: attemptsOf(userId), network: networkOf(ip) })
+  if (factor.method === 'recovery_code')
+    await queueMail(tx, services, { kind: 'recovery_code_used', recipient: email!, userId })
 }
 
-export async function removeTotp(tx: Db, userId: string): Promise<void> {
+/** Removes the second factor of a locked user with its recovery codes, and tells the user. */
+export async function removeTotp(
+  tx: Db,
+  services: { cipher: Cipher; mails: Mails; events: Emitter },
+  { id: userId, email }: Pick<UserRow, 'id' | 'email'>,
+): Promise<void> {
+  const previous = await readTotp(tx, userId)
   await sql.deleteTotp(tx, { user_id: userId })
+  if (!previous.enabled) return
+  await services.events.emit(tx, 'totp.removed', await readTotp(tx, userId), { previous, userId })
+  await queueMail(tx, services, { kind: 'second_factor_off', recipient: email!, userId })
 }
 
 const BATCH = 500
@@ -129,12 +177,6 @@ function readSecret(cipher: Cipher, userId: string, stored: string): string | nu
   } catch {
     return null
   }
-}
-
-/** Throws 403 unless the user of the session signed in during the last ten minutes. */
-export async function requireRecentSignIn(db: Db, sessionId: string): Promise<void> {
-  if ((await sql.isRecent(db, { id: sessionId })) === undefined)
-    throw forbidden('You signed in more than ten minutes ago: sign in again.', 'recent_sign_in')
 }
 
 function attemptsOf(userId: string): string {

@@ -25,6 +25,14 @@ export async function readOutbox(db: SqlClient, cipher: Cipher, limit = 20): Pro
     status,
     error,
     createdAt,
-    text: content === null ? null : (JSON.parse(cipher.decrypt(content, id)) as MailContent).text,
+    text: content === null ? null : textOf(cipher, id, content),
   }))
+}
+
+function textOf(cipher: Cipher, id: string, content: string): string {
+  try {
+    return (JSON.parse(cipher.decrypt(content, id)) as MailContent).text
+  } catch {
+    return 'This e-mail was encrypted with another SECRET_KEY.'
+  }
 }

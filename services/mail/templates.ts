@@ -1,14 +1,22 @@
 // What the e-mails say, as text and as HTML.
 import { html } from '../../infra/html/html.ts'
 
-export type MailKind =
-  | 'sign_up'
-  | 'account_exists'
-  | 'link'
-  | 'password_reset'
-  | 'email_change'
-  | 'email_changed'
-  | 'password_changed'
+/** The kinds of e-mail with a one-time token. */
+export type Mailed = 'sign_up' | 'link' | 'password_reset' | 'email_change'
+
+/** Those that tell a user of a change. They are always sent. */
+export type Notice =
+  'email_changed' | 'password_changed' | 'second_factor_on' | 'second_factor_off' | 'recovery_code_used'
+
+export type MailKind = Mailed | Notice | 'account_exists'
+
+/** Seconds that the token of each kind of e-mail is valid. */
+export const lifetimes: Record<Mailed, number> = {
+  sign_up: 86_400,
+  link: 15 * 60,
+  password_reset: 3_600,
+  email_change: 3_600,
+}
 
 export interface MailContent {
   subject: string
@@ -58,9 +66,24 @@ const templates: Record<MailKind, Template> = {
     after: ignore,
   },
   email_changed: {
-    subject: 'A new email address was asked for',
-    before: 'Somebody, probably you, asked for another email address for your account.',
-    after: 'If it was not you, change your password now, and end the sessions that you do not know.',
+    subject: 'A new email address for your account',
+    before: 'You, or an operator, asked for another email address for your account.',
+    after: 'If it was not you, change your password now: that ends the other sessions and this request.',
+  },
+  second_factor_on: {
+    subject: 'Your second factor was turned on',
+    before: 'Sign-ins need a code of your authenticator app from now on. The other sessions have ended.',
+    after: 'If it was not you, ask the operator for help now.',
+  },
+  second_factor_off: {
+    subject: 'Your second factor was removed',
+    before: 'Sign-ins need no code of an authenticator app any more.',
+    after: 'If it was not you, reset your password now, and turn the second factor on again.',
+  },
+  recovery_code_used: {
+    subject: 'A recovery code was used',
+    before: 'Somebody, probably you, signed in with one of your recovery codes. It does not work again.',
+    after: 'If it was not you, reset your password now, and turn the second factor off and on again.',
   },
   password_changed: {
     subject: 'Your password was changed',

@@ -8,7 +8,7 @@ import type { JobOutcome } from '../../infra/jobs/job-runs.ts'
 import { WorkerLoop, type BackgroundWorker } from '../../infra/jobs/worker-loop.ts'
 import { tokenDigest } from '../../infra/encryption/tokens.ts'
 import type { MailJob, Mails } from './mails.ts'
-import { renderMail, type MailContent, type MailKind } from './templates.ts'
+import { lifetimes, renderMail, type MailContent, type Mailed, type MailKind } from './templates.ts'
 import type { MailTransport } from './transport.ts'
 
 export interface MailWorkerOptions {
@@ -27,8 +27,8 @@ export interface MailWorkerOptions {
 }
 
 const atOnce = 8
-/** E-mails of a kind that an address gets in an hour. */
-const maxPerHour = 5
+/** E-mails of a kind that an address gets in 15 minutes. */
+const maxLately = 5
 const minute = 60_000
 /** Milliseconds before each retry. */
 const retryDelays = [minute, 5 * minute, 30 * minute, 120 * minute, 300 * minute, 720 * minute]
@@ -57,8 +57,8 @@ export function createMailWorker({
   async function run(job: Job<MailJob>): Promise<JobOutcome> {
     const { id } = job.data
     const mail = await database.transaction((tx) => prepare(tx, id))
-    if (mail === null) return void (await finish(job, 'skipped'))
-    if (transport === null) return void (await finish(job, 'kept'))
+    if (mail === null) return await drop(job)
+    if (transport === null) return await finish(job, 'kept')
     try {
       await transport.send(mail)
     } catch (error) {
@@ -73,13 +73,18 @@ export function createMailWorker({
     const row = await sql.lockMail(tx, { id })
     if (row === undefined) return null
     const { recipient, attempts } = row
-    if (row.content !== null)
-      return { id, recipient, attempts, ...(JSON.parse(cipher.decrypt(row.content, id)) as MailContent) }
-    const token = row.secret === null ? null : cipher.decrypt(row.secret, id)
-    const kind = row.sent_lately >= maxPerHour ? null : await kindFor(tx, row.kind as MailKind, recipient)
-    if (token !== null && kind !== row.kind) await sql.deleteToken(tx, { digest: tokenDigest(token) })
+    const asked = row.kind as MailKind
+    if (isLate(asked, row.created_at)) return null
+    if (row.content !== null) {
+      const content = decrypted(row.content, id)
+      return content === null ? null : { id, recipient, attempts, ...(JSON.parse(content) as MailContent) }
+    }
+    const token = row.secret === null ? null : decrypted(row.secret, id)
+    const isLost = row.secret !== null && token === null
+    const kind = isLost || row.sent_lately >= maxLately ? null : await kindFor(tx, asked, recipient)
+    if (token !== null && kind !== asked) await sql.deleteToken(tx, { digest: tokenDigest(token) })
     if (kind === null) return null
-    const content = renderMail(kind, kind === row.kind ? token : null, page)
+    const content = renderMail(kind, kind === asked ? token : null, page)
     await sql.storeContent(tx, {
       id,
       subject: content.subject,
@@ -88,8 +93,19 @@ export function createMailWorker({
     return { id, recipient, attempts, ...content }
   }
 
+  /** Null for what was encrypted with a key that is gone. */
+  function decrypted(text: string, id: string): string | null {
+    try {
+      return cipher.decrypt(text, id)
+    } catch (error) {
+      onError(new Error(`the e-mail ${id} cannot be decrypted, and is dropped`, { cause: error }))
+      return null
+    }
+  }
+
   /** The kind of e-mail that the address gets, because it has an account or none. */
   async function kindFor(tx: Db, kind: MailKind, email: string): Promise<MailKind | null> {
+    if (!isMailed(kind)) return kind
     const account = await sql.findAccount(tx, { email })
     if (kind === 'sign_up') {
       if (account.is_taken) return 'account_exists'
@@ -99,9 +115,17 @@ export function createMailWorker({
     return account.user_id === null ? null : kind
   }
 
-  async function finish(job: Job<MailJob>, status: 'sent' | 'kept' | 'skipped'): Promise<void> {
+  async function finish(job: Job<MailJob>, status: 'sent' | 'kept'): Promise<void> {
     await database.transaction(async (tx) => {
       await sql.finishMail(tx, { id: job.data.id, status, error: null })
+      await mails.complete(tx, [job])
+    })
+  }
+
+  /** Nothing stays of an e-mail that nobody gets. */
+  async function drop(job: Job<MailJob>): Promise<void> {
+    await database.transaction(async (tx) => {
+      await sql.deleteMail(tx, { id: job.data.id })
       await mails.complete(tx, [job])
     })
   }
@@ -123,6 +147,15 @@ export function createMailWorker({
       await mails.add(tx, [{ data: { id }, group: recipient, startAfter: new Date(Date.now() + delay) }])
     })
   }
+}
+
+function isMailed(kind: MailKind): kind is Mailed {
+  return kind in lifetimes
+}
+
+/** Whether the token of the e-mail has expired. */
+function isLate(kind: MailKind, createdAt: string): boolean {
+  return isMailed(kind) && Date.now() - Date.parse(createdAt) > lifetimes[kind] * 1000
 }
 
 type Prepared = { id: string; recipient: string; attempts: number } & MailContent

@@ -153,6 +153,15 @@ export async function lockKeys(tx: Db, { type, keyId }: Principal): Promise<void
 }
 
 /**
+ * Throws 403 unless the user of a session signed in during the last ten minutes: a token that was stolen
+ * later must not become a key.
+ */
+export async function requireRecentSignIn(tx: Db, { type, keyId }: Principal): Promise<void> {
+  if (type !== 'session' || (await sql.isRecentSignIn(tx, { id: keyId })) !== undefined) return
+  throw forbidden('You signed in more than ten minutes ago: sign in again.', 'recent_sign_in')
+}
+
+/**
  * Revokes a key. Call `lockKeys` before.
  * @param cascade whether to revoke the whole family: the keys made with it, and all their rotations. Default:
  * only for a key that does nothing but make keys. A rotated key has handed its family over to the new key.

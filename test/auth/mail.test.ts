@@ -5,7 +5,7 @@ import { SMTPServer } from 'smtp-server'
 import type { AddressInfo } from 'node:net'
 import { readOutbox, type OutboxMail } from '../../services/mail/outbox.ts'
 import { createClient } from '../support/client.ts'
-import { newEmail, password, setPassword } from '../support/operation-fixtures-auth.ts'
+import { createSignIn, newEmail, password, setPassword } from '../support/operation-fixtures-auth.ts'
 import { createInvitation, createProject } from '../support/db-fixtures.ts'
 import { startWorkingServer, type WorkingServer } from '../support/working-server.ts'
 import { waitUntil } from '../support/wait.ts'
@@ -26,14 +26,11 @@ async function mailsTo(recipient: string, count: number, on: WorkingServer = ser
   return mails
 }
 
-/** Waits until the worker has decided about all e-mails to an address. */
-async function untilDecided(recipient: string): Promise<Array<{ kind: string; status: string }>> {
+/** Waits until the worker has sent or dropped all e-mails to an address. @returns the kinds of those sent. */
+async function sentTo(recipient: string): Promise<string[]> {
   const find = () => server.services.database.prisma.mail.findMany({ where: { recipient } })
-  await waitUntil(async () => {
-    const rows = await find()
-    return rows.length > 0 && rows.every(({ status }) => status !== 'queued')
-  }, 'the decision')
-  return (await find()).map(({ kind, status }) => ({ kind, status }))
+  await waitUntil(async () => (await find()).every(({ status }) => status !== 'queued'), 'the decision')
+  return (await find()).map(({ kind }) => kind)
 }
 
 function tokenIn({ text }: OutboxMail, kind: string): string {
@@ -44,7 +41,7 @@ function tokenIn({ text }: OutboxMail, kind: string): string {
 
 t.test('a person signs up, confirms the address, and signs in', async (t) => {
   const email = newEmail()
-  const asked = await anyone.post('/auth/sign-up', { email: email.toUpperCase(), name: 'Ada', password })
+  const asked = await anyone.post('/auth/sign-up', { email: email.toUpperCase(), name: 'Ada' })
   t.equal(asked.status, 202)
   const signIn = () => anyone.post('/auth/sessions', { method: 'password', email, password })
   t.match(await signIn(), refusal('credentials'), 'not before the confirmation')
@@ -56,7 +53,7 @@ t.test('a person signs up, confirms the address, and signs in', async (t) => {
     refusal('unknown'),
     'another purpose',
   )
-  const confirmed = await anyone.post('/auth/confirmations', { token })
+  const confirmed = await anyone.post('/auth/confirmations', { token, password })
   t.equal(confirmed.status, 201, confirmed.text)
   const { body: profile } = await createClient(server.url, confirmed.body.access_token).get('/user/profile')
   t.match(profile, { email, email_verified: true, name: 'Ada' })
@@ -78,7 +75,7 @@ t.test('of ten confirmations at once one succeeds', async (t) => {
 
 t.test('the owner of an address learns of a sign-up with it, and nobody else does', async (t) => {
   const person = await server.person({ email: newEmail() })
-  const asked = await anyone.post('/auth/sign-up', { email: person.email, name: 'Eve', password })
+  const asked = await anyone.post('/auth/sign-up', { email: person.email, name: 'Eve' })
   t.match(asked, { status: 202, body: { email: person.email } })
   const [mail] = await mailsTo(person.email, 1)
   t.equal(mail.subject, 'You have an account already')
@@ -93,7 +90,9 @@ t.test('two people who sign up with one address do not both get it', async (t) =
   const replies = await Promise.all(
     mails.map((mail) => anyone.post('/auth/confirmations', { token: tokenIn(mail, 'sign_up') })),
   )
-  t.same(replies.map(({ status }) => status).toSorted(), [201, 409])
+  const [created, refused] = replies.map(({ status }) => status).toSorted()
+  t.equal(created, 201)
+  t.ok(refused === 401 || refused === 409, `${refused}`)
 })
 
 t.test('a link signs in once, and only who has an account gets one', async (t) => {
@@ -107,7 +106,7 @@ t.test('a link signs in once, and only who has an account gets one', async (t) =
   )
   t.same(replies.map(({ status }) => status).toSorted(), [201, 401, 401, 401, 401])
   t.match(replies.find(({ status }) => status === 201)!.body, { methods: ['link'], user_id: person.id })
-  t.same(await untilDecided(nobody), [{ kind: 'link', status: 'skipped' }])
+  t.same(await sentTo(nobody), [])
   t.equal(await server.services.database.prisma.oneTimeToken.count({ where: { email: nobody } }), 0)
 })
 
@@ -133,31 +132,46 @@ t.test('a user changes the address by a link to the new one', async (t) => {
   await setPassword(server, person.id)
   const { body } = await anyone.post('/auth/sessions', { method: 'password', email: person.email, password })
   const client = createClient(server.url, body.access_token)
-  const email = newEmail()
-  const ask = (fields: object) => client.post('/user/email', { email, ...fields })
-  t.match(await ask({}), refusal('credentials'))
-  t.equal((await ask({ current_password: password })).status, 202)
+  const other = await createSignIn(server, person.id)
+  const ask = (email: string, fields: object = { current_password: password }) =>
+    client.post('/user/email', { email, ...fields })
+  const [first, email] = [newEmail(), newEmail()]
+  t.match(await ask(email, {}), {
+    status: 403,
+    body: { error: { details: { constraint: 'current_password' } } },
+  })
+  t.equal((await ask(first)).status, 202)
+  const replaced = tokenIn((await mailsTo(first, 1))[0], 'email_change')
+  t.equal((await ask(email)).status, 202)
   const token = tokenIn((await mailsTo(email, 1))[0], 'email_change')
-  t.equal((await mailsTo(person.email, 1))[0].subject, 'A new email address was asked for')
+  t.equal((await mailsTo(person.email, 2))[0].subject, 'A new email address for your account')
+  const confirm = (token: string, by = client) => by.post('/user/email/confirm', { token })
+  t.match(await confirm(replaced), refusal('unknown'), 'the link of an earlier request')
+  t.match(await anyone.post('/auth/confirmations', { token }), refusal('unknown'), 'it does not sign in')
+  const stranger = createClient(server.url, (await createSignIn(server, server.admin.id)).access_token)
+  t.equal((await confirm(token, stranger)).status, 403, 'the session of another user')
   t.equal((await client.get('/user/profile')).body.email, person.email, 'not before the confirmation')
-  const confirmed = await anyone.post('/auth/confirmations', { token })
-  t.equal(confirmed.status, 201)
-  t.match(await client.get('/key'), refusal('revoked'), 'the sessions have ended')
-  const { body: profile } = await createClient(server.url, confirmed.body.access_token).get('/user/profile')
-  t.match(profile, { id: person.id, email, email_verified: true })
-  const other = await server.person({ email: newEmail() })
-  const again = createClient(server.url, confirmed.body.access_token)
-  t.equal((await again.post('/user/email', { email: other.email, current_password: password })).status, 202)
-  t.same(await untilDecided(other.email), [{ kind: 'email_change', status: 'skipped' }], 'it is taken')
+  t.match(await confirm(token), { status: 200, body: { id: person.id, email, email_verified: true } })
+  t.equal((await client.get('/key')).status, 200)
+  t.match(await createClient(server.url, other.access_token).get('/key'), refusal('revoked'))
+  const taken = await server.person({ email: newEmail() })
+  t.equal((await ask(taken.email)).status, 202)
+  t.same(await sentTo(taken.email), [], 'an address that is taken gets nothing')
 })
 
-t.test('an address gets at most five e-mails of a kind in an hour', async (t) => {
+t.test('the password of a new account is that of who reads the e-mail', async (t) => {
+  const email = newEmail()
+  t.equal(
+    (await anyone.post('/auth/sign-up', { email, name: 'Ada', password: 'of an attacker' })).status,
+    400,
+  )
+})
+
+t.test('an address gets at most five e-mails of a kind in 15 minutes', async (t) => {
   const person = await server.person({ email: newEmail() })
   for (let i = 0; i < 8; i++) await anyone.post('/auth/magic-links', { email: person.email })
-  const decided = await untilDecided(person.email)
-  t.equal(decided.length, 8)
   // Jobs of one address run at the same time, so a few more may be sent.
-  const sent = decided.filter(({ status }) => status === 'kept').length
+  const sent = (await sentTo(person.email)).length
   t.ok(sent >= 5 && sent < 8, `${sent}`)
 })
 
@@ -186,8 +200,8 @@ t.test('with `invited`, whoever has an invitation gets the e-mail', async (t) =>
   for (const email of [stranger, invited]) await client.post('/auth/sign-up', { email, name: 'Ada' })
   const [mail] = await mailsTo(invited, 1, other)
   t.match(mail.text, /Enter this code:\nplat_once_/, 'without SIGN_IN_URL the e-mail has the token')
-  const find = () => other.services.database.prisma.mail.findFirstOrThrow({ where: { recipient: stranger } })
-  await waitUntil(async () => (await find()).status === 'skipped', 'the decision')
+  const count = () => other.services.database.prisma.mail.count({ where: { recipient: stranger } })
+  await waitUntil(async () => (await count()) === 0, 'the decision')
 })
 
 interface Received {

@@ -4,6 +4,7 @@ import { createClient } from '../support/client.ts'
 import {
   createOneTimeToken,
   createSignIn,
+  newEmail,
   password,
   setPassword,
 } from '../support/operation-fixtures-auth.ts'
@@ -47,6 +48,16 @@ t.test('a key that is made with a session outlives it', async (t) => {
   t.equal((await session.client.delete('/auth/sessions/current')).status, 204)
   t.equal((await createClient(server.url, key.body.key).get('/projects')).status, 200)
   t.match(await session.client.post('/user/api-keys', { name: 'late', scopes: [] }), refusal('revoked'))
+})
+
+t.test('a session makes keys soon after its sign-in only', async (t) => {
+  const session = await signIn(await server.person())
+  const createdAt = new Date(Date.now() - 11 * 60_000)
+  await services.database.prisma.signIn.update({ where: { id: session.id }, data: { createdAt } })
+  t.match(await session.client.post('/user/api-keys', { name: 'CI', scopes: ['projects:read'] }), {
+    status: 403,
+    body: { error: { details: { constraint: 'recent_sign_in' } } },
+  })
 })
 
 t.test('a refresh token works once, and its reuse ends the session', async (t) => {
@@ -113,16 +124,17 @@ t.test('a user sees the sessions and ends one of them', async (t) => {
 })
 
 t.test('a session of a disabled or deleted user is refused', async (t) => {
-  for (const [change, reason] of [
-    [(id: string) => server.admin.client.put(`/users/${id}`, { status: 'disabled' }), 'disabled'],
-    [(id: string) => server.admin.client.delete(`/users/${id}`), 'revoked'],
-  ] as const) {
+  const { client: admin } = server.admin
+  for (const change of [
+    (id: string) => admin.put(`/users/${id}`, { status: 'disabled' }),
+    (id: string) => admin.delete(`/users/${id}`),
+  ]) {
     const person = await server.person()
     const { client, refresh_token } = await signIn(person)
     t.equal((await client.get('/key')).status, 200)
     t.ok((await change(person.id)).status < 300)
-    t.match(await client.get('/key'), refusal(reason))
-    t.match(await anyone.post('/auth/sessions/refresh', { refresh_token }), refusal(reason))
+    t.match(await client.get('/key'), refusal('revoked'), 'the session has ended')
+    t.match(await anyone.post('/auth/sessions/refresh', { refresh_token }), refusal('revoked'))
     t.match(
       await anyone.post('/auth/sessions', { method: 'password', email: person.email, password }),
       refusal('credentials'),
@@ -177,8 +189,9 @@ t.test('the sessions of a user end when the password changes, all but that of th
   const [mine, other] = [await signIn(person), await createSignIn(server, person.id)]
   const next = 'an entirely new password'
   const change = (body: object) => mine.client.post('/user/password', { password: next, ...body })
-  t.match(await change({}), refusal('credentials'), 'the present password is needed')
-  t.match(await change({ current_password: 'wrong' }), refusal('credentials'))
+  const denied = { status: 403, body: { error: { details: { constraint: 'current_password' } } } }
+  t.match(await change({}), denied, 'the present password is needed')
+  t.match(await change({ current_password: 'wrong' }), denied)
   t.match(await change({ current_password: password, password: 'Password123' }), {
     status: 400,
     body: { error: { details: { field: 'password', constraint: 'common_password' } } },
@@ -205,6 +218,43 @@ t.test('a sign-in and a reset at once leave no session with the old password', a
     if (old !== undefined) t.match(await withToken(old).get('/key'), refusal('revoked'))
     t.equal((await withToken(reset.body.access_token).get('/key')).status, 200)
   }
+})
+
+t.test('what was sent before a reset, a new address or a disabled user does not work later', async (t) => {
+  const { client: admin } = server.admin
+  const reset = async (email: string): Promise<void> => {
+    const token = await createOneTimeToken(server, 'password_reset', { email })
+    const body = { token, password: 'an entirely new password' }
+    t.equal((await anyone.post('/auth/password-resets/confirm', body)).status, 201)
+  }
+  const disable = async (id: string): Promise<void> => {
+    for (const status of ['disabled', 'active']) await admin.put(`/users/${id}`, { status })
+  }
+  for (const end of [
+    ({ email }: Person) => reset(email),
+    ({ id }: Person) => disable(id),
+    ({ id }: Person) => admin.put(`/users/${id}`, { email: newEmail(), email_verified: true }),
+  ]) {
+    const person = await server.person()
+    const session = await createSignIn(server, person.id)
+    const link = await createOneTimeToken(server, 'link', { email: person.email })
+    const change = await createOneTimeToken(server, 'email_change', { email: newEmail(), userId: person.id })
+    await end(person)
+    t.match(await withToken(session.access_token).get('/key'), refusal('revoked'))
+    t.match(await anyone.post('/auth/sessions', { method: 'link', token: link }), refusal('unknown'))
+    const { access_token: token } = await createSignIn(server, person.id)
+    t.match(await withToken(token).post('/user/email/confirm', { token: change }), refusal('unknown'))
+  }
+})
+
+t.test('access tokens that have expired do not use up the look-ups of a network', async (t) => {
+  const limited = await startServer(t, { env: { RATE_LIMIT_ADDRESS: '5' } })
+  const known = await limited.person()
+  const { id } = await createSignIn(limited, known.id)
+  const claims = `${id}.1600000000`
+  const old = `plat_access_${claims}.${limited.services.cipher.sign(claims, 'access token')}`
+  for (let i = 0; i < 10; i++) await withToken(old, limited.url).get('/key')
+  t.equal((await known.client.get('/key')).status, 200)
 })
 
 t.test('an open event stream ends with its session', async (t) => {

@@ -356,6 +356,7 @@ t.test('429: the rate limit of the key is used up', async (t) => {
     'AUTH',
     'MAIL',
     'PASSWORD',
+    'REFRESH',
   ]
   const policies = names.map((name) => [`RATE_LIMIT_${name}`, '1'])
   const limited = await startServer(t, { env: Object.fromEntries(policies) })

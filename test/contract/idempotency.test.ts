@@ -21,7 +21,13 @@ const readOnlyPosts: OperationId[] = ['searchKnowledgeBase']
 /** Takes longer than one transaction, so a repeated request runs again. */
 const repeatedPosts: OperationId[] = ['advanceTestClock']
 /** No digest of a password, and no secret, is stored for a repeated request. */
-const passwordPosts: OperationId[] = ['changePassword', 'requestEmailChange', 'startTotp', 'confirmTotp']
+const passwordPosts: OperationId[] = [
+  'changePassword',
+  'requestEmailChange',
+  'confirmEmailChange',
+  'startTotp',
+  'confirmTotp',
+]
 const neverReplayed = [...readOnlyPosts, ...repeatedPosts, ...passwordPosts]
 const idempotentPosts = posts.filter(({ id }) => !neverReplayed.includes(id))
 const withIdempotencyKey = (key: string) => ({ headers: { 'idempotency-key': key } })

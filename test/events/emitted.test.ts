@@ -35,6 +35,7 @@ const eventTypeOf: Partial<Record<OperationId, EventType>> = {
   changePassword: 'password.changed',
   removeTotp: 'totp.removed',
   confirmTotp: 'totp.enabled',
+  confirmEmailChange: 'user.updated',
   updateProfile: 'profile.updated',
   updateSettings: 'settings.updated',
   createApiKey: 'api_key.created',

@@ -12,6 +12,7 @@ const policies = [
   'ADDRESS',
   'AUTH',
   'MAIL',
+  'REFRESH',
   'PASSWORD',
 ]
 const quotas = quotaNames.filter((name) => name !== 'webhook_endpoints').map((name) => name.toUpperCase())

@@ -70,6 +70,7 @@ export const exceptions: Exception[] = [
       'signOut',
       'changePassword',
       'requestEmailChange',
+      'confirmEmailChange',
       'startTotp',
       'removeTotp',
       'confirmTotp',

@@ -4874,7 +4874,6 @@ export const OneTimeTokenScalarFieldEnum = {
   email: 'email',
   userId: 'userId',
   name: 'name',
-  passwordHash: 'passwordHash',
   expiresAt: 'expiresAt'
 } as const
 

@@ -196,7 +196,6 @@ export const OneTimeTokenScalarFieldEnum = {
   email: 'email',
   userId: 'userId',
   name: 'name',
-  passwordHash: 'passwordHash',
   expiresAt: 'expiresAt'
 } as const
 

@@ -30,7 +30,6 @@ export type OneTimeTokenMinAggregateOutputType = {
   email: string | null
   userId: string | null
   name: string | null
-  passwordHash: string | null
   expiresAt: Date | null
 }
 
@@ -40,7 +39,6 @@ export type OneTimeTokenMaxAggregateOutputType = {
   email: string | null
   userId: string | null
   name: string | null
-  passwordHash: string | null
   expiresAt: Date | null
 }
 
@@ -50,7 +48,6 @@ export type OneTimeTokenCountAggregateOutputType = {
   email: number
   userId: number
   name: number
-  passwordHash: number
   expiresAt: number
   _all: number
 }
@@ -62,7 +59,6 @@ export type OneTimeTokenMinAggregateInputType = {
   email?: true
   userId?: true
   name?: true
-  passwordHash?: true
   expiresAt?: true
 }
 
@@ -72,7 +68,6 @@ export type OneTimeTokenMaxAggregateInputType = {
   email?: true
   userId?: true
   name?: true
-  passwordHash?: true
   expiresAt?: true
 }
 
@@ -82,7 +77,6 @@ export type OneTimeTokenCountAggregateInputType = {
   email?: true
   userId?: true
   name?: true
-  passwordHash?: true
   expiresAt?: true
   _all?: true
 }
@@ -165,7 +159,6 @@ export type OneTimeTokenGroupByOutputType = {
   email: string
   userId: string | null
   name: string | null
-  passwordHash: string | null
   expiresAt: Date
   _count: OneTimeTokenCountAggregateOutputType | null
   _min: OneTimeTokenMinAggregateOutputType | null
@@ -196,7 +189,6 @@ export type OneTimeTokenWhereInput = {
   email?: Prisma.StringFilter<"OneTimeToken"> | string
   userId?: Prisma.StringNullableFilter<"OneTimeToken"> | string | null
   name?: Prisma.StringNullableFilter<"OneTimeToken"> | string | null
-  passwordHash?: Prisma.StringNullableFilter<"OneTimeToken"> | string | null
   expiresAt?: Prisma.DateTimeFilter<"OneTimeToken"> | Date | string
   user?: Prisma.XOR<Prisma.UserNullableScalarRelationFilter, Prisma.UserWhereInput> | null
 }
@@ -207,7 +199,6 @@ export type OneTimeTokenOrderByWithRelationInput = {
   email?: Prisma.SortOrder
   userId?: Prisma.SortOrderInput | Prisma.SortOrder
   name?: Prisma.SortOrderInput | Prisma.SortOrder
-  passwordHash?: Prisma.SortOrderInput | Prisma.SortOrder
   expiresAt?: Prisma.SortOrder
   user?: Prisma.UserOrderByWithRelationInput
 }
@@ -221,7 +212,6 @@ export type OneTimeTokenWhereUniqueInput = Prisma.AtLeast<{
   email?: Prisma.StringFilter<"OneTimeToken"> | string
   userId?: Prisma.StringNullableFilter<"OneTimeToken"> | string | null
   name?: Prisma.StringNullableFilter<"OneTimeToken"> | string | null
-  passwordHash?: Prisma.StringNullableFilter<"OneTimeToken"> | string | null
   expiresAt?: Prisma.DateTimeFilter<"OneTimeToken"> | Date | string
   user?: Prisma.XOR<Prisma.UserNullableScalarRelationFilter, Prisma.UserWhereInput> | null
 }, "digest">
@@ -232,7 +222,6 @@ export type OneTimeTokenOrderByWithAggregationInput = {
   email?: Prisma.SortOrder
   userId?: Prisma.SortOrderInput | Prisma.SortOrder
   name?: Prisma.SortOrderInput | Prisma.SortOrder
-  passwordHash?: Prisma.SortOrderInput | Prisma.SortOrder
   expiresAt?: Prisma.SortOrder
   _count?: Prisma.OneTimeTokenCountOrderByAggregateInput
   _max?: Prisma.OneTimeTokenMaxOrderByAggregateInput
@@ -248,7 +237,6 @@ export type OneTimeTokenScalarWhereWithAggregatesInput = {
   email?: Prisma.StringWithAggregatesFilter<"OneTimeToken"> | string
   userId?: Prisma.StringNullableWithAggregatesFilter<"OneTimeToken"> | string | null
   name?: Prisma.StringNullableWithAggregatesFilter<"OneTimeToken"> | string | null
-  passwordHash?: Prisma.StringNullableWithAggregatesFilter<"OneTimeToken"> | string | null
   expiresAt?: Prisma.DateTimeWithAggregatesFilter<"OneTimeToken"> | Date | string
 }
 
@@ -257,7 +245,6 @@ export type OneTimeTokenCreateInput = {
   purpose: string
   email: string
   name?: string | null
-  passwordHash?: string | null
   expiresAt: Date | string
   user?: Prisma.UserCreateNestedOneWithoutOneTimeTokensInput
 }
@@ -268,7 +255,6 @@ export type OneTimeTokenUncheckedCreateInput = {
   email: string
   userId?: string | null
   name?: string | null
-  passwordHash?: string | null
   expiresAt: Date | string
 }
 
@@ -277,7 +263,6 @@ export type OneTimeTokenUpdateInput = {
   purpose?: Prisma.StringFieldUpdateOperationsInput | string
   email?: Prisma.StringFieldUpdateOperationsInput | string
   name?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
-  passwordHash?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   expiresAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   user?: Prisma.UserUpdateOneWithoutOneTimeTokensNestedInput
 }
@@ -288,7 +273,6 @@ export type OneTimeTokenUncheckedUpdateInput = {
   email?: Prisma.StringFieldUpdateOperationsInput | string
   userId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   name?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
-  passwordHash?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   expiresAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
 }
 
@@ -298,7 +282,6 @@ export type OneTimeTokenCreateManyInput = {
   email: string
   userId?: string | null
   name?: string | null
-  passwordHash?: string | null
   expiresAt: Date | string
 }
 
@@ -307,7 +290,6 @@ export type OneTimeTokenUpdateManyMutationInput = {
   purpose?: Prisma.StringFieldUpdateOperationsInput | string
   email?: Prisma.StringFieldUpdateOperationsInput | string
   name?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
-  passwordHash?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   expiresAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
 }
 
@@ -317,7 +299,6 @@ export type OneTimeTokenUncheckedUpdateManyInput = {
   email?: Prisma.StringFieldUpdateOperationsInput | string
   userId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   name?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
-  passwordHash?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   expiresAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
 }
 
@@ -337,7 +318,6 @@ export type OneTimeTokenCountOrderByAggregateInput = {
   email?: Prisma.SortOrder
   userId?: Prisma.SortOrder
   name?: Prisma.SortOrder
-  passwordHash?: Prisma.SortOrder
   expiresAt?: Prisma.SortOrder
 }
 
@@ -347,7 +327,6 @@ export type OneTimeTokenMaxOrderByAggregateInput = {
   email?: Prisma.SortOrder
   userId?: Prisma.SortOrder
   name?: Prisma.SortOrder
-  passwordHash?: Prisma.SortOrder
   expiresAt?: Prisma.SortOrder
 }
 
@@ -357,7 +336,6 @@ export type OneTimeTokenMinOrderByAggregateInput = {
   email?: Prisma.SortOrder
   userId?: Prisma.SortOrder
   name?: Prisma.SortOrder
-  passwordHash?: Prisma.SortOrder
   expiresAt?: Prisma.SortOrder
 }
 
@@ -408,7 +386,6 @@ export type OneTimeTokenCreateWithoutUserInput = {
   purpose: string
   email: string
   name?: string | null
-  passwordHash?: string | null
   expiresAt: Date | string
 }
 
@@ -417,7 +394,6 @@ export type OneTimeTokenUncheckedCreateWithoutUserInput = {
   purpose: string
   email: string
   name?: string | null
-  passwordHash?: string | null
   expiresAt: Date | string
 }
 
@@ -456,7 +432,6 @@ export type OneTimeTokenScalarWhereInput = {
   email?: Prisma.StringFilter<"OneTimeToken"> | string
   userId?: Prisma.StringNullableFilter<"OneTimeToken"> | string | null
   name?: Prisma.StringNullableFilter<"OneTimeToken"> | string | null
-  passwordHash?: Prisma.StringNullableFilter<"OneTimeToken"> | string | null
   expiresAt?: Prisma.DateTimeFilter<"OneTimeToken"> | Date | string
 }
 
@@ -465,7 +440,6 @@ export type OneTimeTokenCreateManyUserInput = {
   purpose: string
   email: string
   name?: string | null
-  passwordHash?: string | null
   expiresAt: Date | string
 }
 
@@ -474,7 +448,6 @@ export type OneTimeTokenUpdateWithoutUserInput = {
   purpose?: Prisma.StringFieldUpdateOperationsInput | string
   email?: Prisma.StringFieldUpdateOperationsInput | string
   name?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
-  passwordHash?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   expiresAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
 }
 
@@ -483,7 +456,6 @@ export type OneTimeTokenUncheckedUpdateWithoutUserInput = {
   purpose?: Prisma.StringFieldUpdateOperationsInput | string
   email?: Prisma.StringFieldUpdateOperationsInput | string
   name?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
-  passwordHash?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   expiresAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
 }
 
@@ -492,7 +464,6 @@ export type OneTimeTokenUncheckedUpdateManyWithoutUserInput = {
   purpose?: Prisma.StringFieldUpdateOperationsInput | string
   email?: Prisma.StringFieldUpdateOperationsInput | string
   name?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
-  passwordHash?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   expiresAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
 }
 
@@ -504,7 +475,6 @@ export type OneTimeTokenSelect<ExtArgs extends runtime.Types.Extensions.Internal
   email?: boolean
   userId?: boolean
   name?: boolean
-  passwordHash?: boolean
   expiresAt?: boolean
   user?: boolean | Prisma.OneTimeToken$userArgs<ExtArgs>
 }, ExtArgs["result"]["oneTimeToken"]>
@@ -515,7 +485,6 @@ export type OneTimeTokenSelectCreateManyAndReturn<ExtArgs extends runtime.Types.
   email?: boolean
   userId?: boolean
   name?: boolean
-  passwordHash?: boolean
   expiresAt?: boolean
   user?: boolean | Prisma.OneTimeToken$userArgs<ExtArgs>
 }, ExtArgs["result"]["oneTimeToken"]>
@@ -526,7 +495,6 @@ export type OneTimeTokenSelectUpdateManyAndReturn<ExtArgs extends runtime.Types.
   email?: boolean
   userId?: boolean
   name?: boolean
-  passwordHash?: boolean
   expiresAt?: boolean
   user?: boolean | Prisma.OneTimeToken$userArgs<ExtArgs>
 }, ExtArgs["result"]["oneTimeToken"]>
@@ -537,11 +505,10 @@ export type OneTimeTokenSelectScalar = {
   email?: boolean
   userId?: boolean
   name?: boolean
-  passwordHash?: boolean
   expiresAt?: boolean
 }
 
-export type OneTimeTokenOmit<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = runtime.Types.Extensions.GetOmit<"digest" | "purpose" | "email" | "userId" | "name" | "passwordHash" | "expiresAt", ExtArgs["result"]["oneTimeToken"]>
+export type OneTimeTokenOmit<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = runtime.Types.Extensions.GetOmit<"digest" | "purpose" | "email" | "userId" | "name" | "expiresAt", ExtArgs["result"]["oneTimeToken"]>
 export type OneTimeTokenInclude<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = {
   user?: boolean | Prisma.OneTimeToken$userArgs<ExtArgs>
 }
@@ -572,10 +539,6 @@ export type $OneTimeTokenPayload<ExtArgs extends runtime.Types.Extensions.Intern
      * The name of a new account.
      */
     name: string | null
-    /**
-     * The password of a new account.
-     */
-    passwordHash: string | null
     expiresAt: Date
   }, ExtArgs["result"]["oneTimeToken"]>
   composites: {}
@@ -1006,7 +969,6 @@ export interface OneTimeTokenFieldRefs {
   readonly email: Prisma.FieldRef<"OneTimeToken", 'String'>
   readonly userId: Prisma.FieldRef<"OneTimeToken", 'String'>
   readonly name: Prisma.FieldRef<"OneTimeToken", 'String'>
-  readonly passwordHash: Prisma.FieldRef<"OneTimeToken", 'String'>
   readonly expiresAt: Prisma.FieldRef<"OneTimeToken", 'DateTime'>
 }
     

@@ -31,12 +31,12 @@ CREATE TABLE "one_time_tokens" (
     "email" TEXT NOT NULL,
     "user_id" TEXT,
     "name" TEXT,
-    "password_hash" TEXT,
     "expires_at" TIMESTAMPTZ(3) NOT NULL,
 
     CONSTRAINT "one_time_tokens_pkey" PRIMARY KEY ("digest")
 );
 CREATE INDEX "one_time_tokens_expires_at_idx" ON "one_time_tokens"("expires_at");
+CREATE INDEX "one_time_tokens_email_idx" ON "one_time_tokens"("email");
 CREATE INDEX "one_time_tokens_user_id_idx" ON "one_time_tokens"("user_id");
 
 CREATE TABLE "user_totp" (
@@ -82,6 +82,7 @@ CREATE TABLE "mails" (
     CONSTRAINT "mails_pkey" PRIMARY KEY ("id")
 );
 CREATE INDEX "mails_recipient_kind_created_at_idx" ON "mails"("recipient", "kind", "created_at");
+CREATE INDEX "mails_user_id_idx" ON "mails"("user_id");
 CREATE INDEX "mails_created_at_idx" ON "mails"("created_at");
 
 ALTER TABLE "user_passwords" ADD CONSTRAINT "user_passwords_user_id_fkey"

@@ -1,4 +1,4 @@
--- The address of a one-time token of one of these purposes.
+-- The address of a one-time token of a purpose.
 -- @optional
-SELECT t.purpose, t.email, t.user_id FROM one_time_tokens t
-WHERE t.digest = decode(:digest, 'hex') AND t.purpose = ANY(:purposes) AND t.expires_at > now()
+SELECT t.email FROM one_time_tokens t
+WHERE t.digest = decode(:digest, 'hex') AND t.purpose = :purpose AND t.expires_at > now()

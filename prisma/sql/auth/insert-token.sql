@@ -1,5 +1,5 @@
 -- Stores a one-time token, by its SHA-256.
 -- @none
-INSERT INTO one_time_tokens (digest, purpose, email, user_id, name, password_hash, expires_at)
-VALUES (decode(:digest, 'hex'), :purpose, :email, :user_id?, :name?, :password_hash?,
+INSERT INTO one_time_tokens (digest, purpose, email, user_id, name, expires_at)
+VALUES (decode(:digest, 'hex'), :purpose, :email, :user_id?, :name?,
   now() + interval '1 second' * :seconds)
