@@ -504,7 +504,7 @@ export interface UsersResource {
   /**
    * Update a user: `PUT /v1/users/{id}`
    *
-   * Updates only the fields that you send. The API keys of a disabled user are rejected from the next request on, and the sessions end. After a change of the email address the sessions end, and the old address gets an e-mail. Returns 409 if the email address is taken, or if the last active admin would be disabled or demoted (constraint `last_admin`). Only admins can call this operation.
+   * Updates only the fields that you send. The API keys of a disabled user are rejected from the next request on, and the sessions end. After a change of the email address the sessions end, and the old address gets an e-mail. Returns 409 if the address is taken, or if the last active admin would be disabled or demoted (constraint `last_admin`). Only admins can call this operation.
    *
    * @param id The ID of the user.
    * @param body The fields of the user to change.

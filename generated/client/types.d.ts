@@ -653,7 +653,7 @@ export interface paths {
         get: operations["getUser"];
         /**
          * Update a user
-         * Updates only the fields that you send. The API keys of a disabled user are rejected from the next request on, and the sessions end. After a change of the email address the sessions end, and the old address gets an e-mail. Returns 409 if the email address is taken, or if the last active admin would be disabled or demoted (constraint `last_admin`). Only admins can call this operation.
+         * Updates only the fields that you send. The API keys of a disabled user are rejected from the next request on, and the sessions end. After a change of the email address the sessions end, and the old address gets an e-mail. Returns 409 if the address is taken, or if the last active admin would be disabled or demoted (constraint `last_admin`). Only admins can call this operation.
          */
         put: operations["updateUser"];
         post?: never;
@@ -6005,7 +6005,7 @@ export interface components {
         /** A page of invitations. */
         InvitationList: InvitationList;
         /**
-         * The ID of an API key (`key_…`), or of the session of a user who has signed in (`ses_…`).
+         * The ID of an API key (`key_…`) or of the session of a user (`ses_…`).
          * @example key_01jd6y8m5qe8btc4y5w1r0n3fz
          */
         CredentialId: CredentialId;
@@ -15049,7 +15049,7 @@ export interface InvitationList {
     pagination: Pagination;
 }
 /**
- * The ID of an API key (`key_…`), or of the session of a user who has signed in (`ses_…`).
+ * The ID of an API key (`key_…`) or of the session of a user (`ses_…`).
  * @example key_01jd6y8m5qe8btc4y5w1r0n3fz
  */
 export type CredentialId = string;
@@ -15065,7 +15065,7 @@ export interface CurrentApiKey {
      * @example api_key
      */
     type: ("api_key" | "session") | (string & {});
-    /** The ID of an API key (`key_…`), or of the session of a user who has signed in (`ses_…`). */
+    /** The ID of an API key (`key_…`) or of the session of a user (`ses_…`). */
     id: CredentialId;
     /** The owner of the key. */
     user_id: UserId;

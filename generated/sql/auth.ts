@@ -16,8 +16,8 @@ export const clearAttempts = none<{ account: string; network: string }>(
 )
 
 /**
- * Confirms the secret that a code was made with, and notes the time step of the code. No row if it was replaced
- * or confirmed meanwhile.
+ * Confirms the secret that a code was made with, and notes the time step of the code. No row if it was
+ * replaced or confirmed meanwhile.
  * @see prisma/sql/auth/confirm-totp.sql
  */
 export const confirmTotp = optional<{ step: number; user_id: string; secret: string }, ConfirmTotpRow>(

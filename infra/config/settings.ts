@@ -238,9 +238,9 @@ const access = {
       defaultText: 'DATA_DIR/secret-key, which the first start makes',
       secret: true,
       description: `
-        Encrypts the secrets of webhook endpoints and authenticator apps in the database, and signs the tokens of
-        sessions. All servers and workers of a database need
-        the same one. Keep a copy: without it the secrets are lost.`,
+        Encrypts the secrets of webhook endpoints and authenticator apps in the database, and signs the tokens
+        of sessions. All servers and workers of a database need the same one. Keep a copy: without it the
+        secrets are lost.`,
     }),
   ),
   previousSecretKey: optional(

@@ -63,7 +63,7 @@ export async function holdPassword(tx: Db, { userId, hash }: CheckedPassword): P
   if ((await sql.holdPassword(tx, { user_id: userId, hash })) === undefined) throw unauthorized('credentials')
 }
 
-/** What shows that the owner is there: the password, or a sign-in by a link in the last ten minutes (null). */
+/** What shows that the owner is there: the password, or (null) a sign-in by a link in the last 10 minutes. */
 export type Proof = CheckedPassword | null
 
 /** Throws 403 for a wrong password, or without one unless the user signed in with a link lately. */
@@ -182,10 +182,11 @@ export async function changeAddress(
   if (token.user_id !== userId) throw forbidden('The link belongs to another account.', 'owner')
   const row = await lockActiveUser(tx, userId)
   const changed = await updateUserRow(tx, row, { email: token.email, email_verified: true })
-  await services.events.emit(tx, 'user.updated', toUser(changed, origin), { previous: toUser(row, origin) })
+  const [profile, previous] = [toProfile(changed, origin), toProfile(row, origin)]
+  await services.events.emit(tx, 'profile.updated', profile, { previous, userId })
   await sql.deleteTokensOfUser(tx, { user_id: userId, email: row.email! })
   await endSessions(tx, services, userId, sessionId)
-  return toProfile(changed, origin)
+  return profile
 }
 
 /**

@@ -79,7 +79,7 @@ t.test('in a browser', { skip: skipWithoutBrowser }, async (t) => {
 
     await page.goBack()
     await page.getByRole('button', { name: 'Edit' }).click()
-    await page.getByLabel('Enabled').selectOption('No')
+    await page.locator('select[name=enabled]').selectOption('No')
     await page.getByRole('dialog').getByRole('button', { name: 'Edit' }).click()
     await page.getByRole('button', { name: 'Send a test event' }).waitFor({ state: 'detached' })
     t.equal(await page.getByRole('button', { name: 'Resend failed deliveries' }).count(), 0)

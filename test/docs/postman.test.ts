@@ -69,7 +69,9 @@ t.test('a run of the whole collection meets no invalid request', async (t) => {
     statuses.set(item.name, status)
     // An earlier request may have deleted or expired the resource, and no request creates some resources.
     const fine = status < 400 || ([404, 409, 410].includes(status) && !text.includes('no such path'))
-    t.ok(fine, `${item.name}: ${status}${fine ? '' : ` ${text}`}`)
+    // The collection has no token that was sent by e-mail, and no session.
+    const needsToken = [401, 403].includes(status) && /"(credentials|unknown|session)"/.test(text)
+    t.ok(fine || needsToken, `${item.name}: ${status}${fine ? '' : ` ${text}`}`)
   }
   for (const name of [
     'List files',

@@ -35,7 +35,7 @@ const eventTypeOf: Partial<Record<OperationId, EventType>> = {
   changePassword: 'password.changed',
   removeTotp: 'totp.removed',
   confirmTotp: 'totp.enabled',
-  confirmEmailChange: 'user.updated',
+  confirmEmailChange: 'profile.updated',
   updateProfile: 'profile.updated',
   updateSettings: 'settings.updated',
   createApiKey: 'api_key.created',
@@ -132,6 +132,7 @@ const writes = secured.filter(
 const reads: Partial<Record<OperationId, OperationId>> = {
   rotateApiKey: 'getApiKey',
   changePassword: 'getProfile',
+  confirmEmailChange: 'getProfile',
   confirmTotp: 'getTotp',
   archiveProject: 'getProject',
   unarchiveProject: 'getProject',

@@ -32,8 +32,8 @@ t.test('an unknown command is a usage error and creates nothing', async (t) => {
     t.ok(
       err.startsWith(
         `Unknown command \`${args[0]}\`. ` +
-          'The commands are users, doctor, keys, create-user, create-key, revoke-key, outbox, remove-second-factor, ' +
-          'new-key, store, confirm-restore, replace-lost-secrets.\n',
+          'The commands are users, doctor, keys, create-user, create-key, revoke-key, outbox, ' +
+          'remove-second-factor, new-key, store, confirm-restore, replace-lost-secrets.\n',
       ),
       err,
     )

@@ -83,6 +83,8 @@ export async function enableTotp(
   userId: string,
 ): Promise<{ secret: string; codes: string[] }> {
   return await services.database.transaction(async (tx) => {
+    await tx.prisma.userTotp.deleteMany({ where: { userId } })
+    await tx.prisma.recoveryCode.deleteMany({ where: { userId } })
     const { secret } = await startTotp(tx, services.cipher, {
       userId,
       email: 'x@example.com',
@@ -172,15 +174,20 @@ export const authFixtures = {
       },
     },
   },
-  getTotp: { build: withTotp },
+  getTotp: {
+    build: async ({ server, caller }) => {
+      await enableTotp(server, caller.id)
+      return {}
+    },
+  },
   startTotp: { build: withSession(), byStatus: { 409: withTotp } },
   removeTotp: { build: withTotp },
   confirmTotp: {
     build: async (context) => {
-      const { server, caller } = context
-      const { secret } = await server.services.database.transaction((tx) =>
-        startTotp(tx, server.services.cipher, { userId: caller.id, email: caller.email, issuer: 'Test' }),
-      )
+      const { database, cipher } = context.server.services
+      const { id: userId, email } = context.caller
+      await database.prisma.userTotp.deleteMany({ where: { userId } })
+      const { secret } = await startTotp(database, cipher, { userId, email, issuer: 'Test' })
       return await withSession(() => ({ code: codeOf(secret) }))(context)
     },
     byStatus: { 409: withSession(() => ({ code: '123456' })) },
