@@ -89,7 +89,7 @@ function unjustifiedRefusal(
   parts: Omit<RequestParts, 'path'>,
   { status, body }: Answer,
 ): Problem | undefined {
-  if (status === 401)
+  if (status === 401 && operation.scopes !== null)
     return {
       check: 'key-rejected',
       expected: 'the key, which was valid before, to be accepted',

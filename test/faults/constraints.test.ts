@@ -135,8 +135,20 @@ function reasonFor({ place, keyword }: Constraint): string {
   if (keyword === 'type' && (isForm(place) || place.startsWith('/components/schemas/FileUpload/')))
     return 'the value is always text'
   if (place.endsWith('/requestBody')) return 'a body without a Content-Type is rejected first'
+  if (chosenByDiscriminator(place)) return 'the discriminator has chosen the alternative by this value'
   if (place.includes('stripe')) return 'a signed body is not validated'
   return unexplained
+}
+
+/** Whether the place is an alternative of a `discriminator`, or the property that chooses it. */
+function chosenByDiscriminator(place: string): boolean {
+  return Object.values<Json>(document.components.schemas).some(({ discriminator, oneOf = [] }) =>
+    oneOf.some(({ $ref: alternative }: Json) => {
+      if (discriminator === undefined || alternative === undefined) return false
+      const [at, name] = [alternative.slice(1), discriminator.propertyName]
+      return [`${at}`, `${at}/properties/${name}`].includes(place)
+    }),
+  )
 }
 
 function isForm(place: string): boolean {

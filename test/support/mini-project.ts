@@ -98,6 +98,7 @@ export async function miniProject(folder: string, files: Record<string, string> 
         } as never,
         limits: {
           ping: null,
+          pace: () => null,
           consume: async (name: string) => ({
             allowed: true,
             policy: { name, limit: 1 },
