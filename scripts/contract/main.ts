@@ -101,8 +101,6 @@ function operationFilter(
   )
     throw new UsageError(`No path of the contract starts with ${path}.`)
   return (each) =>
-    // No key is enough for these, and a run has no session.
-    each.node['x-needs-session'] !== true &&
     (operation === undefined || operation.includes(each.id)) &&
     (tag === undefined || tag.includes(each.tag)) &&
     (path === undefined || each.path.startsWith(path) || each.path.startsWith(`/v1${path}`))

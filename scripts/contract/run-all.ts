@@ -41,6 +41,8 @@ export async function runContract(options: RunOptions): Promise<Outcome> {
   const selected = shared.operations.filter(
     (operation) =>
       options.selected(operation) &&
+      // No key is enough for these, and a run has no session.
+      operation.node['x-needs-session'] !== true &&
       (!options.readOnly || operation.method === 'GET' || operation.method === 'OPTIONS'),
   )
   const runs = await createRuns(shared, selected)

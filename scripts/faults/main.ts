@@ -12,6 +12,7 @@ const files = [
   ...readdirSync(join(root, 'test/faults'))
     .filter((name) => name.endsWith('.test.ts'))
     .map((name) => `test/faults/${name}`),
+  'test/auth/attacks.test.ts',
   'test/payments/model.test.ts',
   'test/deploy/proxies.test.ts',
   'test/deploy/upgrades.test.ts',
