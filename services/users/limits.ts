@@ -54,6 +54,7 @@ const requestSettings = {
   write: 'writeRateLimit',
   upload: 'uploadRateLimit',
   ai: 'aiRateLimit',
+  password: 'passwordRateLimit',
 } satisfies Record<string, keyof Config>
 
 const quotaLimits: DeclaredLimit[] = quotas.map(({ name, setting }) => ({
