@@ -115,7 +115,7 @@ export async function benchChat(
 }
 
 /** Reads a stream to its end. @returns the times of the first token and of the end. */
-async function timed(url: string, body: object, sign: string, key?: string): Promise<Times> {
+export async function timed(url: string, body: object, sign: string, key?: string): Promise<Times> {
   const began = performance.now()
   const response = await fetch(url, {
     method: 'POST',

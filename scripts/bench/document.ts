@@ -17,6 +17,7 @@ const titles: Record<string, string> = {
   chat: 'Chat',
   start: 'Start',
   concurrency: 'Connections',
+  profiles: 'Profiles',
   growth: 'Growth with the data',
   budgets: 'Counts of a request',
 }

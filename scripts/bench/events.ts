@@ -10,7 +10,7 @@ import { fire, type Cost } from './cost.ts'
 import { atLeast, atMost, type Goal, type Result } from './goals.ts'
 import { leastOfRounds } from './rounds.ts'
 import { serve, type Server } from './serve.ts'
-import { postgresCpu, type Stage } from './stage.ts'
+import { postgresCpu, type Program, type Stage } from './stage.ts'
 import { count, table } from './table.ts'
 
 const connections = 16
@@ -124,7 +124,56 @@ async function costOfDeliveries(
   stage: Stage,
   { serverUrl, dataDir, deliveries, receiver }: Surroundings & { deliveries: number; receiver: Receiver },
 ): Promise<Result> {
-  const url = await createDatabase(serverUrl, 'bench_deliveries')
+  const options = { serverUrl, name: 'bench_deliveries', deliveries, receiver }
+  return await withQueuedDeliveries(stage, options, async (worker, drain) => {
+    const begun = {
+      worker: await worker.cpu(),
+      postgres: postgresCpu(dataDir),
+      got: receiver.got(),
+      at: performance.now(),
+    }
+    await drain()
+    const sent = receiver.got() - begun.got
+    const cpu = (await worker.cpu()) - begun.worker
+    const postgres = postgresCpu(dataDir) - begun.postgres
+    const seconds = (performance.now() - begun.at) / 1000
+    const text = [
+      `Deliveries of a queue of ${count(deliveries)} to one fast endpoint, by one worker, 10 at a time:`,
+      '',
+      table(
+        ["per second of the worker's CPU", "per second of PostgreSQL's CPU", 'per second'],
+        [[count(sent / cpu), count(sent / Math.max(0.01, postgres)), count(sent / seconds)]],
+      ),
+    ].join('\n')
+    const goal = (name: string, value: number): Goal =>
+      atLeast(3_000, {
+        name: `webhook deliveries per CPU second of ${name}`,
+        value,
+        digits: 0,
+        rest: `${count(1e6 / value)} µs a delivery: the job, the request, its signature and its attempt`,
+      })
+    return {
+      text,
+      goals: [goal('the worker', sent / cpu), goal('PostgreSQL', sent / Math.max(0.01, postgres))],
+    }
+  })
+}
+
+/**
+ * Queues deliveries to the receiver, then starts a worker.
+ * @param work may wait until all are delivered.
+ */
+export async function withQueuedDeliveries<T>(
+  stage: Stage,
+  {
+    serverUrl,
+    name,
+    deliveries,
+    receiver,
+  }: { serverUrl: string; name: string; deliveries: number; receiver: Receiver },
+  work: (worker: Program, drain: () => Promise<void>) => Promise<T>,
+): Promise<T> {
+  const url = await createDatabase(serverUrl, name)
   const [person] = await addPeople(url, ['receiver'])
   const env = { DATABASE_URL: url, WEBHOOK_ALLOWED_NETWORKS: '127.0.0.0/8', WEBHOOK_ALLOWED_PORTS: '1-65535' }
   const { program: server, port } = await serve(stage, 'server', join(root, 'app/main.ts'), {
@@ -157,57 +206,30 @@ async function costOfDeliveries(
   const worker = stage.run(join(root, 'app/worker.ts'), [], { ...env, LOG_LEVEL: 'warn' })
   try {
     await worker.says(/working;/)
-    const begun = {
-      worker: await worker.cpu(),
-      postgres: postgresCpu(dataDir),
-      got: receiver.got(),
-      at: performance.now(),
-    }
-    for (;;) {
-      const {
-        rows: [{ left }],
-      } = await database.query(
-        "SELECT count(*)::int AS left FROM webhook_deliveries WHERE status = 'pending'",
-      )
-      if (left === 0) break
-      await new Promise((resolve) => setTimeout(resolve, 100))
-    }
-    const sent = receiver.got() - begun.got
-    const cpu = (await worker.cpu()) - begun.worker
-    const postgres = postgresCpu(dataDir) - begun.postgres
-    const seconds = (performance.now() - begun.at) / 1000
-    const text = [
-      `Deliveries of a queue of ${count(deliveries)} to one fast endpoint, by one worker, 10 at a time:`,
-      '',
-      table(
-        ["per second of the worker's CPU", "per second of PostgreSQL's CPU", 'per second'],
-        [[count(sent / cpu), count(sent / Math.max(0.01, postgres)), count(sent / seconds)]],
-      ),
-    ].join('\n')
-    const goal = (name: string, value: number): Goal =>
-      atLeast(3_000, {
-        name: `webhook deliveries per CPU second of ${name}`,
-        value,
-        digits: 0,
-        rest: `${count(1e6 / value)} µs a delivery: the job, the request, its signature and its attempt`,
-      })
-    return {
-      text,
-      goals: [goal('the worker', sent / cpu), goal('PostgreSQL', sent / Math.max(0.01, postgres))],
-    }
+    return await work(worker, async () => {
+      for (;;) {
+        const {
+          rows: [{ left }],
+        } = await database.query(
+          "SELECT count(*)::int AS left FROM webhook_deliveries WHERE status = 'pending'",
+        )
+        if (left === 0) return
+        await new Promise((resolve) => setTimeout(resolve, 100))
+      }
+    })
   } finally {
     await worker.stop()
     await database.end()
   }
 }
 
-interface Receiver {
+export interface Receiver {
   url: string
   got(): number
   close(): void
 }
 
-async function openReceiver(): Promise<Receiver> {
+export async function openReceiver(): Promise<Receiver> {
   let got = 0
   const server = createServer((request, response) => {
     request.resume().on('end', () => {

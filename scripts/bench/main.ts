@@ -23,6 +23,7 @@ import { benchScale } from './scale.ts'
 import { benchStorage } from './storage.ts'
 import { openStage, type Stage } from './stage.ts'
 import { benchStart } from './start.ts'
+import { benchProfiles } from './profiles.ts'
 import { answerHelp } from '../../infra/command-help.ts'
 import { createProgress } from '../command/progress.ts'
 
@@ -97,6 +98,14 @@ const benchmarks: Record<string, (stage: Stage, quick: boolean) => Promise<strin
   async dev(stage, quick) {
     return await benchDev(stage, { rounds: quick ? 2 : 10 })
   },
+  async profiles(stage, quick) {
+    return await benchProfiles(
+      stage,
+      quick
+        ? { requests: 2_000, streams: 20, tokens: 100, uploads: 1, deliveries: 500 }
+        : { requests: 20_000, streams: 100, tokens: 200, uploads: 8, deliveries: 2_000 },
+    )
+  },
   async start(stage, quick) {
     installOthers()
     return await benchStart(stage, { repeats: quick ? 1 : 4 })
@@ -104,7 +113,17 @@ const benchmarks: Record<string, (stage: Stage, quick: boolean) => Promise<strin
 }
 
 /** What docs/benchmarks.md shows, in this order. */
-const documented = ['budgets', 'http', 'events', 'chat', 'storage', 'start', 'concurrency', 'growth']
+const documented = [
+  'budgets',
+  'http',
+  'events',
+  'chat',
+  'storage',
+  'start',
+  'profiles',
+  'concurrency',
+  'growth',
+]
 
 const usage =
   `Usage: npm run bench -- [${Object.keys(benchmarks).join('|')} …] [--quick] [--write]\n` +

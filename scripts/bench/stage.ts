@@ -7,11 +7,14 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { startEmbedded } from '../../infra/postgres/embedded.ts'
 import { clusterFolder } from '../../infra/postgres/cluster.ts'
+import type { Times } from './packages.ts'
 
 export interface Program {
   pid: number
   /** CPU seconds, user and system, since the start. */
   cpu(): Promise<number>
+  /** Records a CPU profile of the work. */
+  profile(work: () => Promise<unknown>): Promise<Times>
   /** Sends a message. @returns the property `key` of the first answer that has it. */
   ask<Answer>(message: string, key: string): Promise<Answer>
   /** The first match in stderr, past or future. */
@@ -107,6 +110,11 @@ function start(file: string, args: string[], env: Record<string, string>): Progr
     ended,
     cpu: () => ask(child, 'cpu', 'cpu'),
     ask: (message, key) => ask(child, message, key),
+    async profile(work) {
+      await ask(child, 'start profile', 'profiling')
+      await work()
+      return await ask(child, 'end profile', 'profile')
+    },
     says: (pattern) =>
       new Promise((resolve, reject) => {
         const look = (): void => {

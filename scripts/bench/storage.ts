@@ -14,7 +14,7 @@ const here = import.meta.dirname
 const main = join(here, '../../app/main.ts')
 const gibibyte = 2 ** 30
 
-interface Lane extends Server {
+export interface Lane extends Server {
   key: string
 }
 
@@ -87,7 +87,7 @@ export async function benchStorage(
 const boundary = 'bench'
 const block = Buffer.alloc(64 * 1024, 'platform')
 
-async function upload({ port, key }: Lane, bytes: number): Promise<string> {
+export async function upload({ port, key }: Lane, bytes: number): Promise<string> {
   const before = `--${boundary}\r\nContent-Disposition: form-data; name="file"; filename="bench.bin"\r\n\r\n`
   const after = `\r\n--${boundary}--\r\n`
   const { promise, resolve, reject } = Promise.withResolvers<string>()
