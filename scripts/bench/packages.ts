@@ -23,7 +23,9 @@ function packageOf({
   if (name === '(garbage collector)') return 'garbage collection'
   if (url === '')
     return /^(write[A-Z]|writev|sendmsg)/.test(name) ? 'writes to sockets' : 'Node.js, native code'
-  if (url.startsWith('node:')) return 'Node.js, JavaScript'
+  // `node:_http_server` and `node:internal/streams/readable` are parts of Node's `http` and `streams`.
+  const ofNode = /^node:(?:internal\/)?_?([a-z0-9]+)/.exec(url)
+  if (ofNode !== null) return `node:${ofNode[1]}`
   const installed = /.*\/node_modules\/((?:@[^/]+\/)?[^/]+)/.exec(url)
   if (installed !== null) return installed[1]
   return /\/((?:app|services|infra|handlers|generated|scripts)(?:\/[a-z-]+(?=\/))?)/.exec(url)?.[1] ?? 'other'
