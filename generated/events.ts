@@ -8,6 +8,10 @@ export interface EventObjects {
   'password.changed': components['schemas']['Profile']
   'totp.enabled': components['schemas']['Totp']
   'totp.removed': components['schemas']['Totp']
+  'identity.linked': components['schemas']['Identity']
+  'identity.removed': components['schemas']['Identity']
+  'passkey.added': components['schemas']['Passkey']
+  'passkey.removed': components['schemas']['Passkey']
   'profile.updated': components['schemas']['Profile']
   'settings.updated': components['schemas']['Settings']
   'api_key.created': components['schemas']['ApiKey']
@@ -101,6 +105,10 @@ export const eventTypes: Record<EventType, EventInfo> = {
   'password.changed': { scope: 'user:read', audience: 'user', project: null, role: null, serializer: 'replyProfile', payload: 'payloadPasswordChangedEvent' },
   'totp.enabled': { scope: 'user:read', audience: 'user', project: null, role: null, serializer: 'replyTotp', payload: 'payloadTotpEnabledEvent' },
   'totp.removed': { scope: 'user:read', audience: 'user', project: null, role: null, serializer: 'replyTotp', payload: 'payloadTotpRemovedEvent' },
+  'identity.linked': { scope: 'user:read', audience: 'user', project: null, role: null, serializer: 'replyIdentity', payload: 'payloadIdentityLinkedEvent' },
+  'identity.removed': { scope: 'user:read', audience: 'user', project: null, role: null, serializer: 'replyIdentity', payload: 'payloadIdentityRemovedEvent' },
+  'passkey.added': { scope: 'user:read', audience: 'user', project: null, role: null, serializer: 'replyPasskey', payload: 'payloadPasskeyAddedEvent' },
+  'passkey.removed': { scope: 'user:read', audience: 'user', project: null, role: null, serializer: 'replyPasskey', payload: 'payloadPasskeyRemovedEvent' },
   'profile.updated': { scope: 'user:read', audience: 'user', project: null, role: null, serializer: 'replyProfile', payload: 'payloadProfileUpdatedEvent' },
   'settings.updated': { scope: 'user:read', audience: 'user', project: null, role: null, serializer: 'replySettings', payload: 'payloadSettingsUpdatedEvent' },
   'api_key.created': { scope: 'user:read', audience: 'user', project: null, role: null, serializer: 'replyApiKey', payload: 'payloadApiKeyCreatedEvent' },

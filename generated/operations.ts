@@ -50,6 +50,7 @@ export interface OperationsByTag {
     | 'confirmEmail'
     | 'signIn'
     | 'refreshSession'
+    | 'moveSessionToCookie'
     | 'getCurrentSession'
     | 'signOut'
     | 'requestMagicLink'
@@ -74,6 +75,12 @@ export interface OperationsByTag {
     | 'listEvents'
     | 'streamEvents'
     | 'getEvent'
+  'identities':
+    | 'startOidcSignIn'
+    | 'finishOidcSignIn'
+    | 'listIdentities'
+    | 'getIdentity'
+    | 'removeIdentity'
   'invitations':
     | 'listMyInvitations'
     | 'listInvitations'
@@ -88,6 +95,13 @@ export interface OperationsByTag {
     | 'getMember'
     | 'updateMember'
     | 'removeMember'
+  'passkeys':
+    | 'startPasskeySignIn'
+    | 'startPasskey'
+    | 'listPasskeys'
+    | 'addPasskey'
+    | 'getPasskey'
+    | 'removePasskey'
   'payments-catalogue':
     | 'listProducts'
     | 'createProduct'
@@ -201,9 +215,13 @@ export type PublicOperationId =
   | 'confirmEmail'
   | 'signIn'
   | 'refreshSession'
+  | 'moveSessionToCookie'
   | 'requestMagicLink'
   | 'requestPasswordReset'
   | 'resetPassword'
+  | 'startOidcSignIn'
+  | 'finishOidcSignIn'
+  | 'startPasskeySignIn'
   | 'getAvatarImage'
   | 'getUploadOptions'
   | 'downloadByLink'
@@ -352,6 +370,28 @@ export const operations: Record<OperationId, OperationInfo> = withErrorReplies<O
     projectAccess: null,
     secretAnswer: true
   },
+  moveSessionToCookie: {
+    id: "moveSessionToCookie",
+    method: "POST",
+    path: "/v1/auth/sessions/cookie",
+    url: "/v1/auth/sessions/cookie",
+    tag: "auth",
+    scopes: null,
+    rateLimit: "refresh",
+    validators: {"query":"queryNone","body":"bodySessionRefresh"},
+    body: {"required":true,"contentTypes":["application/json"]},
+    errors: [400,401,403,406,413,415,429,500,503],
+    replies: {
+      200: {"contentType":"application/json","serializer":"replySignInSession","volatile":["ip","last_used_at"]}
+    },
+    produces: ["application/json"],
+    idempotent: false,
+    ifMatch: null,
+    etag: true,
+    paged: false,
+    projectAccess: null,
+    secretAnswer: false
+  },
   getCurrentSession: {
     id: "getCurrentSession",
     method: "GET",
@@ -465,6 +505,262 @@ export const operations: Record<OperationId, OperationInfo> = withErrorReplies<O
     projectAccess: null,
     secretAnswer: true
   },
+  startOidcSignIn: {
+    id: "startOidcSignIn",
+    method: "GET",
+    path: "/v1/auth/oidc/{provider}/authorize",
+    url: "/v1/auth/oidc/:provider/authorize",
+    tag: "identities",
+    scopes: null,
+    rateLimit: "auth",
+    validators: {"path":"pathProvider","query":"queryStartOidcSignIn"},
+    body: null,
+    errors: [400,404,429,500,503],
+    replies: {
+      303: {"contentType":null}
+    },
+    produces: [],
+    idempotent: false,
+    ifMatch: null,
+    etag: false,
+    paged: false,
+    projectAccess: null,
+    secretAnswer: false
+  },
+  finishOidcSignIn: {
+    id: "finishOidcSignIn",
+    method: "GET",
+    path: "/v1/auth/oidc/{provider}/callback",
+    url: "/v1/auth/oidc/:provider/callback",
+    tag: "identities",
+    scopes: null,
+    rateLimit: "auth",
+    validators: {"path":"pathProvider","query":"queryFinishOidcSignIn"},
+    body: null,
+    errors: [400,401,404,429,500,503],
+    replies: {
+      303: {"contentType":null}
+    },
+    produces: [],
+    idempotent: false,
+    ifMatch: null,
+    etag: false,
+    paged: false,
+    projectAccess: null,
+    secretAnswer: false
+  },
+  startPasskeySignIn: {
+    id: "startPasskeySignIn",
+    method: "POST",
+    path: "/v1/auth/passkeys/options",
+    url: "/v1/auth/passkeys/options",
+    tag: "passkeys",
+    scopes: null,
+    rateLimit: "auth",
+    validators: {"query":"queryNone"},
+    body: null,
+    errors: [400,406,413,415,429,500,503],
+    replies: {
+      200: {"contentType":"application/json","serializer":"replyPasskeyRequestOptions"}
+    },
+    produces: ["application/json"],
+    idempotent: false,
+    ifMatch: null,
+    etag: false,
+    paged: false,
+    projectAccess: null,
+    secretAnswer: false
+  },
+  startPasskey: {
+    id: "startPasskey",
+    method: "POST",
+    path: "/v1/user/passkeys/options",
+    url: "/v1/user/passkeys/options",
+    tag: "passkeys",
+    scopes: ["user:write"],
+    rateLimit: "password",
+    validators: {"query":"queryNone","header":"headerIdempotencyKey"},
+    body: null,
+    errors: [400,401,403,406,413,415,429,500,503],
+    replies: {
+      200: {"contentType":"application/json","serializer":"replyPasskeyCreationOptions"}
+    },
+    produces: ["application/json"],
+    idempotent: false,
+    ifMatch: null,
+    etag: false,
+    paged: false,
+    projectAccess: null,
+    secretAnswer: false,
+    unlimitedKey: true,
+    needsSession: true
+  },
+  listPasskeys: {
+    id: "listPasskeys",
+    method: "GET",
+    path: "/v1/user/passkeys",
+    url: "/v1/user/passkeys",
+    tag: "passkeys",
+    scopes: ["user:read"],
+    rateLimit: "default",
+    validators: {"query":"queryListPasskeys"},
+    body: null,
+    errors: [400,401,403,406,429,500,503],
+    replies: {
+      200: {"contentType":"application/json","serializer":"replyPasskeyList"}
+    },
+    produces: ["application/json"],
+    idempotent: false,
+    ifMatch: null,
+    etag: false,
+    paged: true,
+    projectAccess: null,
+    secretAnswer: false,
+    unlimitedKey: true
+  },
+  addPasskey: {
+    id: "addPasskey",
+    method: "POST",
+    path: "/v1/user/passkeys",
+    url: "/v1/user/passkeys",
+    tag: "passkeys",
+    scopes: ["user:write"],
+    rateLimit: "password",
+    validators: {"query":"queryNone","header":"headerIdempotencyKey","body":"bodyNewPasskey"},
+    body: {"required":true,"contentTypes":["application/json"]},
+    errors: [400,401,403,406,409,413,415,429,500,503],
+    replies: {
+      201: {"contentType":"application/json","serializer":"replyPasskey","volatile":["last_used_at"]}
+    },
+    produces: ["application/json"],
+    idempotent: false,
+    ifMatch: null,
+    etag: true,
+    paged: false,
+    projectAccess: null,
+    secretAnswer: false,
+    unlimitedKey: true,
+    needsSession: true
+  },
+  getPasskey: {
+    id: "getPasskey",
+    method: "GET",
+    path: "/v1/user/passkeys/{id}",
+    url: "/v1/user/passkeys/:id",
+    tag: "passkeys",
+    scopes: ["user:read"],
+    rateLimit: "default",
+    validators: {"path":"pathGetPasskey","query":"queryNone","header":"headerIfNoneMatch"},
+    body: null,
+    errors: [400,401,403,404,406,429,500,503],
+    replies: {
+      200: {"contentType":"application/json","serializer":"replyPasskey","volatile":["last_used_at"]},
+      304: {"contentType":null}
+    },
+    produces: ["application/json"],
+    idempotent: false,
+    ifMatch: null,
+    etag: true,
+    paged: false,
+    projectAccess: null,
+    secretAnswer: false,
+    unlimitedKey: true
+  },
+  removePasskey: {
+    id: "removePasskey",
+    method: "DELETE",
+    path: "/v1/user/passkeys/{id}",
+    url: "/v1/user/passkeys/:id",
+    tag: "passkeys",
+    scopes: ["user:write"],
+    rateLimit: "write",
+    validators: {"path":"pathGetPasskey","query":"queryNone","header":"headerIfMatch"},
+    body: null,
+    errors: [400,401,403,404,412,413,415,429,500,503],
+    replies: {
+      204: {"contentType":null}
+    },
+    produces: [],
+    idempotent: false,
+    ifMatch: "getPasskey",
+    etag: false,
+    paged: false,
+    projectAccess: null,
+    secretAnswer: false,
+    unlimitedKey: true,
+    needsSession: true
+  },
+  listIdentities: {
+    id: "listIdentities",
+    method: "GET",
+    path: "/v1/user/identities",
+    url: "/v1/user/identities",
+    tag: "identities",
+    scopes: ["user:read"],
+    rateLimit: "default",
+    validators: {"query":"queryListPasskeys"},
+    body: null,
+    errors: [400,401,403,406,429,500,503],
+    replies: {
+      200: {"contentType":"application/json","serializer":"replyIdentityList"}
+    },
+    produces: ["application/json"],
+    idempotent: false,
+    ifMatch: null,
+    etag: false,
+    paged: true,
+    projectAccess: null,
+    secretAnswer: false,
+    unlimitedKey: true
+  },
+  getIdentity: {
+    id: "getIdentity",
+    method: "GET",
+    path: "/v1/user/identities/{id}",
+    url: "/v1/user/identities/:id",
+    tag: "identities",
+    scopes: ["user:read"],
+    rateLimit: "default",
+    validators: {"path":"pathGetIdentity","query":"queryNone","header":"headerIfNoneMatch"},
+    body: null,
+    errors: [400,401,403,404,406,429,500,503],
+    replies: {
+      200: {"contentType":"application/json","serializer":"replyIdentity","volatile":["last_used_at"]},
+      304: {"contentType":null}
+    },
+    produces: ["application/json"],
+    idempotent: false,
+    ifMatch: null,
+    etag: true,
+    paged: false,
+    projectAccess: null,
+    secretAnswer: false,
+    unlimitedKey: true
+  },
+  removeIdentity: {
+    id: "removeIdentity",
+    method: "DELETE",
+    path: "/v1/user/identities/{id}",
+    url: "/v1/user/identities/:id",
+    tag: "identities",
+    scopes: ["user:write"],
+    rateLimit: "write",
+    validators: {"path":"pathGetIdentity","query":"queryNone","header":"headerIfMatch"},
+    body: null,
+    errors: [400,401,403,404,412,413,415,429,500,503],
+    replies: {
+      204: {"contentType":null}
+    },
+    produces: [],
+    idempotent: false,
+    ifMatch: "getIdentity",
+    etag: false,
+    paged: false,
+    projectAccess: null,
+    secretAnswer: false,
+    unlimitedKey: true,
+    needsSession: true
+  },
   listSignIns: {
     id: "listSignIns",
     method: "GET",
@@ -473,7 +769,7 @@ export const operations: Record<OperationId, OperationInfo> = withErrorReplies<O
     tag: "auth",
     scopes: ["user:read"],
     rateLimit: "default",
-    validators: {"query":"queryListSignIns"},
+    validators: {"query":"queryListPasskeys"},
     body: null,
     errors: [400,401,403,406,429,500,503],
     replies: {

@@ -8,8 +8,10 @@ import { apiKeys } from '../handlers/api-keys.ts'
 import { auth } from '../handlers/auth.ts'
 import { avatar } from '../handlers/avatar.ts'
 import { events } from '../handlers/events.ts'
+import { identities } from '../handlers/identities.ts'
 import { invitations } from '../handlers/invitations.ts'
 import { members } from '../handlers/members.ts'
+import { passkeys } from '../handlers/passkeys.ts'
 import { paymentsCatalogue } from '../handlers/payments-catalogue.ts'
 import { paymentsCheckout } from '../handlers/payments-checkout.ts'
 import { paymentsClock } from '../handlers/payments-clock.ts'
@@ -41,8 +43,10 @@ export const handlers: Operations = {
   ...auth,
   ...avatar,
   ...events,
+  ...identities,
   ...invitations,
   ...members,
+  ...passkeys,
   ...paymentsCatalogue,
   ...paymentsCheckout,
   ...paymentsClock,
@@ -68,11 +72,23 @@ export type ExactAnswers = [
   Holds<Exact<typeof auth, 'confirmEmail'>>,
   Holds<Exact<typeof auth, 'signIn'>>,
   Holds<Exact<typeof auth, 'refreshSession'>>,
+  Holds<Exact<typeof auth, 'moveSessionToCookie'>>,
   Holds<Exact<typeof auth, 'getCurrentSession'>>,
   Holds<Exact<typeof auth, 'signOut'>>,
   Holds<Exact<typeof auth, 'requestMagicLink'>>,
   Holds<Exact<typeof auth, 'requestPasswordReset'>>,
   Holds<Exact<typeof auth, 'resetPassword'>>,
+  Holds<Exact<typeof identities, 'startOidcSignIn'>>,
+  Holds<Exact<typeof identities, 'finishOidcSignIn'>>,
+  Holds<Exact<typeof passkeys, 'startPasskeySignIn'>>,
+  Holds<Exact<typeof passkeys, 'startPasskey'>>,
+  Holds<Exact<typeof passkeys, 'listPasskeys'>>,
+  Holds<Exact<typeof passkeys, 'addPasskey'>>,
+  Holds<Exact<typeof passkeys, 'getPasskey'>>,
+  Holds<Exact<typeof passkeys, 'removePasskey'>>,
+  Holds<Exact<typeof identities, 'listIdentities'>>,
+  Holds<Exact<typeof identities, 'getIdentity'>>,
+  Holds<Exact<typeof identities, 'removeIdentity'>>,
   Holds<Exact<typeof auth, 'listSignIns'>>,
   Holds<Exact<typeof auth, 'getSignIn'>>,
   Holds<Exact<typeof auth, 'endSignIn'>>,
@@ -235,10 +251,19 @@ export const skeleton = {
     '/v1/auth/confirmations': { post: route('confirmEmail') },
     '/v1/auth/sessions': { post: route('signIn') },
     '/v1/auth/sessions/refresh': { post: route('refreshSession') },
+    '/v1/auth/sessions/cookie': { post: route('moveSessionToCookie') },
     '/v1/auth/sessions/current': { get: route('getCurrentSession'), delete: route('signOut') },
     '/v1/auth/magic-links': { post: route('requestMagicLink') },
     '/v1/auth/password-resets': { post: route('requestPasswordReset') },
     '/v1/auth/password-resets/confirm': { post: route('resetPassword') },
+    '/v1/auth/oidc/{provider}/authorize': { get: route('startOidcSignIn') },
+    '/v1/auth/oidc/{provider}/callback': { get: route('finishOidcSignIn') },
+    '/v1/auth/passkeys/options': { post: route('startPasskeySignIn') },
+    '/v1/user/passkeys/options': { post: route('startPasskey') },
+    '/v1/user/passkeys': { get: route('listPasskeys'), post: route('addPasskey') },
+    '/v1/user/passkeys/{id}': { get: route('getPasskey'), delete: route('removePasskey') },
+    '/v1/user/identities': { get: route('listIdentities') },
+    '/v1/user/identities/{id}': { get: route('getIdentity'), delete: route('removeIdentity') },
     '/v1/user/sessions': { get: route('listSignIns') },
     '/v1/user/sessions/{id}': { get: route('getSignIn'), delete: route('endSignIn') },
     '/v1/user/password': { post: route('changePassword') },

@@ -52,7 +52,7 @@ export interface paths {
         put?: never;
         /**
          * Sign in
-         * Creates a session with a password, or with the token of a link that was sent by e-mail. Send its `access_token` as an API key is sent: `Authorization: Bearer plat_access_…`. It may do what its user may do, in all projects. Returns 401 if the address, the password or the token is wrong, or if there were too many wrong passwords from the network: a link by e-mail works then, too. The answer and its time do not show whether the address has an account.
+         * Creates a session with a password, with the token of a link that was sent by e-mail, with the token that the browser brought back from an identity provider, or with a passkey. Send its `access_token` as an API key is sent: `Authorization: Bearer plat_access_…`. It may do what its user may do, in all projects. Returns 401 if the address, the password or the token is wrong, or if there were too many wrong passwords from the network: a link by e-mail works then, too. The answer and its time do not show whether the address has an account.
          */
         post: operations["signIn"];
         delete?: never;
@@ -75,6 +75,26 @@ export interface paths {
          * Returns a new access token and a new refresh token. The old refresh token works once: if it is sent again, somebody else may have it, and the session ends (401 with the reason `reused`). Access tokens that were returned before stay valid until they expire.
          */
         post: operations["refreshSession"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/auth/sessions/cookie": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Keep a session in a cookie
+         * For applications in a browser, so that no script can read what signs in. Sets an `HttpOnly` cookie, which the browser then sends instead of an access token; the tokens of the session are no longer valid. Requests with the cookie that may change something are accepted from pages of this server and of `CORS_ORIGINS` only (403, constraint `origin`), and this request, too. The session ends when it is not used for as long as it would last without a refresh. `DELETE /auth/sessions/current` signs out.
+         */
+        post: operations["moveSessionToCookie"];
         delete?: never;
         options?: never;
         head?: never;
@@ -160,6 +180,204 @@ export interface paths {
          */
         post: operations["resetPassword"];
         delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/auth/oidc/{provider}/authorize": {
+        parameters: {
+            query?: {
+                /** The page of your application that the browser returns to. Its origin must be that of `SIGN_IN_URL`, of `PUBLIC_URL` or one of `CORS_ORIGINS` (400 otherwise). Default: `SIGN_IN_URL`. */
+                redirect_to?: string;
+            };
+            header?: never;
+            path: {
+                /** The name of an identity provider in `OIDC_PROVIDERS`. */
+                provider: components["parameters"]["Provider"];
+            };
+            cookie?: never;
+        };
+        /**
+         * Sign in with an identity provider
+         * Redirects the browser to the sign-in page of a provider of `OIDC_PROVIDERS`, with PKCE, a state and a nonce. A cookie ties the answer of the provider to this browser. The browser returns to `redirect_to`, whose fragment has a token, `#kind=oidc&token=plat_once_…`: `POST /auth/sessions` with the method `oidc` signs in with it, within a minute. If the sign-in fails, the fragment has the reason, `#error=…`: `denied`, `email_not_verified`, `account_not_verified`, `disabled`, `sign_up` or `unavailable`. Returns 404 for an unknown provider.
+         */
+        get: operations["startOidcSignIn"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/auth/oidc/{provider}/callback": {
+        parameters: {
+            query: {
+                /** The code of the provider. */
+                code?: string;
+                /** The state of the request. */
+                state: string;
+                /** The issuer of the answer (RFC 9207). */
+                iss?: string;
+                /** Why the provider refuses. */
+                error?: string;
+                /** The same in words. */
+                error_description?: string;
+            };
+            header?: never;
+            path: {
+                /** The name of an identity provider in `OIDC_PROVIDERS`. */
+                provider: components["parameters"]["Provider"];
+            };
+            cookie?: never;
+        };
+        /**
+         * Return from an identity provider
+         * The provider redirects the browser here. The server checks the state, the issuer, the nonce and the signature of the ID token, finds the account, and redirects to the page that the sign-in began with. The account is the one with this identity; else the one with the email address, if the provider and this server have verified it; else a new one, if `SIGN_UP` allows it. Returns 401 if the sign-in did not begin in this browser within the last ten minutes, or if the answer of the provider is not valid.
+         */
+        get: operations["finishOidcSignIn"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/auth/passkeys/options": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Start a sign-in with a passkey
+         * Returns what `navigator.credentials.get()` needs. `POST /auth/sessions` with the method `passkey` and its result signs in, within five minutes.
+         */
+        post: operations["startPasskeySignIn"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/user/passkeys/options": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Start to add a passkey
+         * Returns what `navigator.credentials.create()` needs. `POST /user/passkeys` with its result adds the passkey, within five minutes. Returns 403 if you signed in more than ten minutes ago (constraint `recent_sign_in`).
+         */
+        post: operations["startPasskey"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/user/passkeys": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List your passkeys
+         * Returns your passkeys.
+         */
+        get: operations["listPasskeys"];
+        put?: never;
+        /**
+         * Add a passkey
+         * Adds the passkey that a device made. Returns 400 if the answer of the device does not fit the options (constraint `passkey`), 403 if you have 20 passkeys (constraint `passkeys`) or signed in more than ten minutes ago, and 409 if the passkey exists (constraint `passkey_exists`).
+         */
+        post: operations["addPasskey"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/user/passkeys/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** The ID of the passkey. */
+                id: PasskeyId;
+            };
+            cookie?: never;
+        };
+        /**
+         * Get one of your passkeys
+         * Returns a passkey. Returns 403 if it belongs to another user.
+         */
+        get: operations["getPasskey"];
+        put?: never;
+        post?: never;
+        /**
+         * Remove one of your passkeys
+         * The device can no longer sign in with it. Returns 403 if it belongs to another user, or if you signed in more than ten minutes ago (constraint `recent_sign_in`).
+         */
+        delete: operations["removePasskey"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/user/identities": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List your identities
+         * Returns the accounts at identity providers with which you sign in.
+         */
+        get: operations["listIdentities"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/user/identities/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** The ID of the identity. */
+                id: IdentityId;
+            };
+            cookie?: never;
+        };
+        /**
+         * Get one of your identities
+         * Returns an identity. Returns 403 if it belongs to another user.
+         */
+        get: operations["getIdentity"];
+        put?: never;
+        post?: never;
+        /**
+         * Remove one of your identities
+         * You can no longer sign in with it, unless its email address is that of your account: then the next sign-in links it again. Returns 403 if it belongs to another user, or if you signed in more than ten minutes ago (constraint `recent_sign_in`).
+         */
+        delete: operations["removeIdentity"];
         options?: never;
         head?: never;
         patch?: never;
@@ -2824,6 +3042,174 @@ export interface webhooks {
                 content: {
                     /** You removed your second factor. */
                     "application/json": TotpRemovedEvent;
+                };
+            };
+            responses: {
+                /** The delivery succeeded. 410 disables the endpoint; any other status is a failure and is retried. */
+                "2XX": {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content?: never;
+                };
+            };
+        };
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "identity.linked": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * identity.linked
+         * You signed in with an account of an identity provider for the first time. Requires the scope `user:read`.
+         */
+        post: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path?: never;
+                cookie?: never;
+            };
+            requestBody: {
+                content: {
+                    /** You signed in with an account of an identity provider for the first time. */
+                    "application/json": IdentityLinkedEvent;
+                };
+            };
+            responses: {
+                /** The delivery succeeded. 410 disables the endpoint; any other status is a failure and is retried. */
+                "2XX": {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content?: never;
+                };
+            };
+        };
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "identity.removed": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * identity.removed
+         * You removed an account of an identity provider. Requires the scope `user:read`.
+         */
+        post: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path?: never;
+                cookie?: never;
+            };
+            requestBody: {
+                content: {
+                    /** You removed an account of an identity provider. */
+                    "application/json": IdentityRemovedEvent;
+                };
+            };
+            responses: {
+                /** The delivery succeeded. 410 disables the endpoint; any other status is a failure and is retried. */
+                "2XX": {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content?: never;
+                };
+            };
+        };
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "passkey.added": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * passkey.added
+         * You added a passkey. Requires the scope `user:read`.
+         */
+        post: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path?: never;
+                cookie?: never;
+            };
+            requestBody: {
+                content: {
+                    /** You added a passkey. */
+                    "application/json": PasskeyAddedEvent;
+                };
+            };
+            responses: {
+                /** The delivery succeeded. 410 disables the endpoint; any other status is a failure and is retried. */
+                "2XX": {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content?: never;
+                };
+            };
+        };
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "passkey.removed": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * passkey.removed
+         * You removed a passkey. Requires the scope `user:read`.
+         */
+        post: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path?: never;
+                cookie?: never;
+            };
+            requestBody: {
+                content: {
+                    /** You removed a passkey. */
+                    "application/json": PasskeyRemovedEvent;
                 };
             };
             responses: {
@@ -5826,7 +6212,7 @@ export interface components {
          */
         ErrorResponse: ErrorResponse;
         /**
-         * A token that was sent by e-mail. It works once.
+         * A token that was sent by e-mail, or that an identity provider led to. It works once.
          * @example plat_once_b0r3aXlqcW1vZ0J2ZmU1d1kyNHVtQ3pEa0pXcVhUbHc
          */
         OneTimeToken: OneTimeToken;
@@ -5875,6 +6261,22 @@ export interface components {
         PasswordSignIn: PasswordSignIn;
         /** A sign-in with the token of a link that was sent by e-mail. */
         LinkSignIn: LinkSignIn;
+        /** A sign-in with the token that the browser brought back from an identity provider. */
+        OidcSignIn: OidcSignIn;
+        /**
+         * The id that the device gave the passkey, in base64url.
+         * @example mGk3yUqJ8mZ0v6e9mE1xXw
+         */
+        CredentialKey: CredentialKey;
+        /**
+         * Bytes of the device, in base64url.
+         * @example eyJ0eXBlIjoid2ViYXV0aG4uZ2V0In0
+         */
+        DeviceBytes: DeviceBytes;
+        /** The `AuthenticationResponseJSON` of WebAuthn. */
+        PasskeyAssertion: PasskeyAssertion;
+        /** A sign-in with a passkey. It needs no code of a second factor. */
+        PasskeySignIn: PasskeySignIn;
         /** How to sign in. `method` chooses the other fields. */
         SignIn: SignIn;
         /** A refresh of a session. */
@@ -5885,8 +6287,39 @@ export interface components {
         MailRequest: MailRequest;
         /** A new password, with the token of a link. */
         PasswordReset: PasswordReset;
+        /**
+         * A random value, in base64url, that the device signs.
+         * @example Vu8uDqnkwOjd83KLj6Sa1h3Jx1q0mV5b9bX2rN0o7Qf
+         */
+        Challenge: Challenge;
+        /** The `PublicKeyCredentialRequestOptionsJSON` of WebAuthn. */
+        PasskeyRequestOptions: PasskeyRequestOptions;
+        /** The `PublicKeyCredentialCreationOptionsJSON` of WebAuthn. */
+        PasskeyCreationOptions: PasskeyCreationOptions;
+        /**
+         * The ID of a passkey. It starts with `pky_`.
+         * @example pky_01jd6y8m5qe8btc4y5w1r0n3fz
+         */
+        PasskeyId: PasskeyId;
+        /** A key of a device with which its user signs in. */
+        Passkey: Passkey;
         /** The position of a page in the whole list. */
         Pagination: Pagination;
+        /** A page of passkeys. */
+        PasskeyList: PasskeyList;
+        /** The `RegistrationResponseJSON` of WebAuthn. */
+        PasskeyRegistration: PasskeyRegistration;
+        /** A new passkey. */
+        NewPasskey: NewPasskey;
+        /**
+         * The ID of an account at an identity provider. It starts with `idn_`.
+         * @example idn_01jd6y8m5qe8btc4y5w1r0n3fz
+         */
+        IdentityId: IdentityId;
+        /** An account at an identity provider. */
+        Identity: Identity;
+        /** A page of identities. */
+        IdentityList: IdentityList;
         /** A page of sessions. */
         SignInSessionList: SignInSessionList;
         /**
@@ -6825,6 +7258,18 @@ export interface components {
         TotpEnabledEvent: TotpEnabledEvent;
         /** You removed your second factor. */
         TotpRemovedEvent: TotpRemovedEvent;
+        /** The previous values of the changed fields. Empty unless the event reports an update. */
+        IdentityBefore: IdentityBefore;
+        /** You signed in with an account of an identity provider for the first time. */
+        IdentityLinkedEvent: IdentityLinkedEvent;
+        /** You removed an account of an identity provider. */
+        IdentityRemovedEvent: IdentityRemovedEvent;
+        /** The previous values of the changed fields. Empty unless the event reports an update. */
+        PasskeyBefore: PasskeyBefore;
+        /** You added a passkey. */
+        PasskeyAddedEvent: PasskeyAddedEvent;
+        /** You removed a passkey. */
+        PasskeyRemovedEvent: PasskeyRemovedEvent;
         /** Your profile was updated. */
         ProfileUpdatedEvent: ProfileUpdatedEvent;
         /** The previous values of the changed fields. Empty unless the event reports an update. */
@@ -7348,6 +7793,32 @@ export interface components {
             };
             content?: never;
         };
+        /** Redirect to the identity provider. */
+        SentToProvider: {
+            headers: {
+                "X-Request-ID": components["headers"]["RequestID"];
+                RateLimit: components["headers"]["RateLimit"];
+                "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                /** The sign-in page of the provider. */
+                Location?: string;
+                "Set-Cookie": components["headers"]["OidcCookie"];
+                [name: string]: unknown;
+            };
+            content?: never;
+        };
+        /** Redirect to your application. */
+        SentBack: {
+            headers: {
+                "X-Request-ID": components["headers"]["RequestID"];
+                RateLimit: components["headers"]["RateLimit"];
+                "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                /** The page, with the token or the reason in its fragment. */
+                Location?: string;
+                "Set-Cookie": components["headers"]["OidcCookie"];
+                [name: string]: unknown;
+            };
+            content?: never;
+        };
         /** The request body took too long to arrive. */
         RequestTimeout: {
             headers: {
@@ -7606,6 +8077,8 @@ export interface components {
         MetadataFilter: {
             [key: string]: string;
         };
+        /** The name of an identity provider in `OIDC_PROVIDERS`. */
+        Provider: string;
         /** One range of bytes (RFC 9110, section 14). A request for several ranges returns the whole content. */
         Range: string;
         /** An `ETag` or date. If the content has changed, the response is the whole content instead of the range. */
@@ -7684,6 +8157,10 @@ export interface components {
         Link: string;
         /** How to authenticate (RFC 6750). */
         WWWAuthenticate: string;
+        /** Sets or deletes the cookie of the session. */
+        SetCookie: string;
+        /** Sets or deletes the cookie that ties the sign-in to this browser. */
+        OidcCookie: string;
         /** When the content was created (RFC 9110 date). */
         LastModified: string;
         /** Always `bytes`. */
@@ -7864,6 +8341,46 @@ export interface operations {
             503: components["responses"]["Unavailable"];
         };
     };
+    moveSessionToCookie: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /** A refresh of a session. */
+                "application/json": SessionRefresh;
+            };
+        };
+        responses: {
+            /** The session. */
+            200: {
+                headers: {
+                    "X-Request-ID": components["headers"]["RequestID"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                    ETag: components["headers"]["ETag"];
+                    "Set-Cookie": components["headers"]["SetCookie"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /** Where a user is signed in. */
+                    "application/json": SignInSession;
+                };
+            };
+            400: components["responses"]["InvalidRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            406: components["responses"]["NotAcceptable"];
+            413: components["responses"]["PayloadTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["ServerError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
     getCurrentSession: {
         parameters: {
             query?: never;
@@ -7912,6 +8429,7 @@ export interface operations {
                     "X-Request-ID": components["headers"]["RequestID"];
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                    "Set-Cookie": components["headers"]["SetCookie"];
                     [name: string]: unknown;
                 };
                 content?: never;
@@ -8031,6 +8549,340 @@ export interface operations {
             400: components["responses"]["InvalidRequest"];
             401: components["responses"]["Unauthorized"];
             406: components["responses"]["NotAcceptable"];
+            413: components["responses"]["PayloadTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["ServerError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    startOidcSignIn: {
+        parameters: {
+            query?: StartOidcSignInQuery;
+            header?: never;
+            path: StartOidcSignInPath;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            303: components["responses"]["SentToProvider"];
+            400: components["responses"]["InvalidRequest"];
+            404: components["responses"]["NotFound"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["ServerError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    finishOidcSignIn: {
+        parameters: {
+            query: FinishOidcSignInQuery;
+            header?: never;
+            path: FinishOidcSignInPath;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            303: components["responses"]["SentBack"];
+            400: components["responses"]["InvalidRequest"];
+            401: components["responses"]["Unauthorized"];
+            404: components["responses"]["NotFound"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["ServerError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    startPasskeySignIn: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** The options. Their challenge works once. */
+            200: {
+                headers: {
+                    "X-Request-ID": components["headers"]["RequestID"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /** The `PublicKeyCredentialRequestOptionsJSON` of WebAuthn. */
+                    "application/json": PasskeyRequestOptions;
+                };
+            };
+            400: components["responses"]["InvalidRequest"];
+            406: components["responses"]["NotAcceptable"];
+            413: components["responses"]["PayloadTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["ServerError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    startPasskey: {
+        parameters: {
+            query?: never;
+            header?: StartPasskeyHeaders;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** The options. Their challenge works once. */
+            200: {
+                headers: {
+                    "X-Request-ID": components["headers"]["RequestID"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /** The `PublicKeyCredentialCreationOptionsJSON` of WebAuthn. */
+                    "application/json": PasskeyCreationOptions;
+                };
+            };
+            400: components["responses"]["InvalidRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            406: components["responses"]["NotAcceptable"];
+            413: components["responses"]["PayloadTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["ServerError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    listPasskeys: {
+        parameters: {
+            query?: ListPasskeysQuery;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** A page of passkeys. */
+            200: {
+                headers: {
+                    "X-Request-ID": components["headers"]["RequestID"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                    Link: components["headers"]["Link"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /** A page of passkeys. */
+                    "application/json": PasskeyList;
+                };
+            };
+            400: components["responses"]["InvalidRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            406: components["responses"]["NotAcceptable"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["ServerError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    addPasskey: {
+        parameters: {
+            query?: never;
+            header?: AddPasskeyHeaders;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /** A new passkey. */
+                "application/json": NewPasskey;
+            };
+        };
+        responses: {
+            /** The new passkey. */
+            201: {
+                headers: {
+                    "X-Request-ID": components["headers"]["RequestID"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                    Location: components["headers"]["Location"];
+                    ETag: components["headers"]["ETag"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /** A key of a device with which its user signs in. */
+                    "application/json": Passkey;
+                };
+            };
+            400: components["responses"]["InvalidRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            406: components["responses"]["NotAcceptable"];
+            409: components["responses"]["Conflict"];
+            413: components["responses"]["PayloadTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["ServerError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    getPasskey: {
+        parameters: {
+            query?: never;
+            header?: GetPasskeyHeaders;
+            path: GetPasskeyPath;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** The passkey. */
+            200: {
+                headers: {
+                    "X-Request-ID": components["headers"]["RequestID"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                    ETag: components["headers"]["ETag"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /** A key of a device with which its user signs in. */
+                    "application/json": Passkey;
+                };
+            };
+            304: components["responses"]["NotModified"];
+            400: components["responses"]["InvalidRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            406: components["responses"]["NotAcceptable"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["ServerError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    removePasskey: {
+        parameters: {
+            query?: never;
+            header?: RemovePasskeyHeaders;
+            path: RemovePasskeyPath;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** The passkey was removed. */
+            204: {
+                headers: {
+                    "X-Request-ID": components["headers"]["RequestID"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["InvalidRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            412: components["responses"]["PreconditionFailed"];
+            413: components["responses"]["PayloadTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["ServerError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    listIdentities: {
+        parameters: {
+            query?: ListIdentitiesQuery;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** A page of identities. */
+            200: {
+                headers: {
+                    "X-Request-ID": components["headers"]["RequestID"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                    Link: components["headers"]["Link"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /** A page of identities. */
+                    "application/json": IdentityList;
+                };
+            };
+            400: components["responses"]["InvalidRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            406: components["responses"]["NotAcceptable"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["ServerError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    getIdentity: {
+        parameters: {
+            query?: never;
+            header?: GetIdentityHeaders;
+            path: GetIdentityPath;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** The identity. */
+            200: {
+                headers: {
+                    "X-Request-ID": components["headers"]["RequestID"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                    ETag: components["headers"]["ETag"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /** An account at an identity provider. */
+                    "application/json": Identity;
+                };
+            };
+            304: components["responses"]["NotModified"];
+            400: components["responses"]["InvalidRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            406: components["responses"]["NotAcceptable"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["ServerError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    removeIdentity: {
+        parameters: {
+            query?: never;
+            header?: RemoveIdentityHeaders;
+            path: RemoveIdentityPath;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** The identity was removed. */
+            204: {
+                headers: {
+                    "X-Request-ID": components["headers"]["RequestID"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["InvalidRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            412: components["responses"]["PreconditionFailed"];
             413: components["responses"]["PayloadTooLarge"];
             415: components["responses"]["UnsupportedMediaType"];
             429: components["responses"]["RateLimited"];
@@ -14058,7 +14910,7 @@ export interface ErrorResponse {
     };
 }
 /**
- * A token that was sent by e-mail. It works once.
+ * A token that was sent by e-mail, or that an identity provider led to. It works once.
  * @example plat_once_b0r3aXlqcW1vZ0J2ZmU1d1kyNHVtQ3pEa0pXcVhUbHc
  */
 export type OneTimeToken = string;
@@ -14069,7 +14921,7 @@ export type OneTimeToken = string;
 export type Password = string;
 /** The token of a sign-up, and the password of the account. */
 export interface SignUpConfirmation {
-    /** A token that was sent by e-mail. It works once. */
+    /** A token that was sent by e-mail, or that an identity provider led to. It works once. */
     token: OneTimeToken;
     /** A password. Any characters; no common password (400 with the constraint `common_password`). It is compared in Unicode NFC. */
     password?: Password;
@@ -14089,7 +14941,7 @@ export type UserId = string;
  * @example password
  * @enum {string}
  */
-export type SignInMethod = "password" | "link" | "totp" | "recovery_code";
+export type SignInMethod = "password" | "link" | "oidc" | "passkey" | "totp" | "recovery_code";
 /**
  * Format: date-time
  * A date and time in UTC with milliseconds (RFC 3339).
@@ -14185,13 +15037,83 @@ export interface LinkSignIn {
      * @constant
      */
     method: "link";
-    /** A token that was sent by e-mail. It works once. */
+    /** A token that was sent by e-mail, or that an identity provider led to. It works once. */
     token: OneTimeToken;
     /** A code of the authenticator app, or a recovery code, for a user who has a second factor. It works once. Without it the answer is 401 with the reason `second_factor`, and nothing is used up. */
     code?: SecondFactorCode;
 }
+/** A sign-in with the token that the browser brought back from an identity provider. */
+export interface OidcSignIn {
+    /**
+     * An identity provider.
+     * @constant
+     */
+    method: "oidc";
+    /** A token that was sent by e-mail, or that an identity provider led to. It works once. */
+    token: OneTimeToken;
+    /** A code of the authenticator app, or a recovery code, for a user who has a second factor. It works once. Without it the answer is 401 with the reason `second_factor`, and nothing is used up. */
+    code?: SecondFactorCode;
+}
+/**
+ * The id that the device gave the passkey, in base64url.
+ * @example mGk3yUqJ8mZ0v6e9mE1xXw
+ */
+export type CredentialKey = string;
+/**
+ * Bytes of the device, in base64url.
+ * @example eyJ0eXBlIjoid2ViYXV0aG4uZ2V0In0
+ */
+export type DeviceBytes = string;
+/** The `AuthenticationResponseJSON` of WebAuthn. */
+export interface PasskeyAssertion {
+    /** The id that the device gave the passkey, in base64url. */
+    id: CredentialKey;
+    /** The id that the device gave the passkey, in base64url. */
+    rawId?: CredentialKey;
+    /**
+     * The kind of credential.
+     * @constant
+     */
+    type?: "public-key";
+    /**
+     * Whether the device is this one. It is ignored.
+     * @example platform
+     */
+    authenticatorAttachment?: string | null;
+    /**
+     * Results of extensions. They are ignored.
+     * @example {}
+     */
+    clientExtensionResults?: {
+        [key: string]: unknown;
+    };
+    /** What the device signed. */
+    response: {
+        /** Bytes of the device, in base64url. */
+        clientDataJSON: DeviceBytes;
+        /** Bytes of the device, in base64url. */
+        authenticatorData: DeviceBytes;
+        /** Bytes of the device, in base64url. */
+        signature: DeviceBytes;
+        /**
+         * The id of the user, in base64url. It is ignored.
+         * @example dXNyXzAxamQ2eTht
+         */
+        userHandle?: string | null;
+    };
+}
+/** A sign-in with a passkey. It needs no code of a second factor. */
+export interface PasskeySignIn {
+    /**
+     * A passkey.
+     * @constant
+     */
+    method: "passkey";
+    /** The `AuthenticationResponseJSON` of WebAuthn. */
+    credential: PasskeyAssertion;
+}
 /** How to sign in. `method` chooses the other fields. */
-export type SignIn = PasswordSignIn | LinkSignIn;
+export type SignIn = PasswordSignIn | LinkSignIn | OidcSignIn | PasskeySignIn;
 /** A refresh of a session. */
 export interface SessionRefresh {
     /** Gets new tokens, once. */
@@ -14241,12 +15163,165 @@ export interface MailRequest {
 }
 /** A new password, with the token of a link. */
 export interface PasswordReset {
-    /** A token that was sent by e-mail. It works once. */
+    /** A token that was sent by e-mail, or that an identity provider led to. It works once. */
     token: OneTimeToken;
     /** A password. Any characters; no common password (400 with the constraint `common_password`). It is compared in Unicode NFC. */
     password: Password;
     /** A code of the authenticator app, or a recovery code, for a user who has a second factor. It works once. Without it the answer is 401 with the reason `second_factor`, and nothing is used up. */
     code?: SecondFactorCode;
+}
+/**
+ * A random value, in base64url, that the device signs.
+ * @example Vu8uDqnkwOjd83KLj6Sa1h3Jx1q0mV5b9bX2rN0o7Qf
+ */
+export type Challenge = string;
+/** The `PublicKeyCredentialRequestOptionsJSON` of WebAuthn. */
+export interface PasskeyRequestOptions {
+    /** A random value, in base64url, that the device signs. */
+    challenge: Challenge;
+    /**
+     * `PASSKEY_DOMAIN`.
+     * @example example.com
+     */
+    rpId: string;
+    /**
+     * Format: int32
+     * Milliseconds that the challenge is valid.
+     * @example 300000
+     */
+    timeout: number;
+    /**
+     * The device asks for a PIN or a fingerprint.
+     * @constant
+     */
+    userVerification: "required";
+}
+/** The `PublicKeyCredentialCreationOptionsJSON` of WebAuthn. */
+export interface PasskeyCreationOptions {
+    /** A random value, in base64url, that the device signs. */
+    challenge: Challenge;
+    /** This server. */
+    rp: {
+        /**
+         * `PASSKEY_DOMAIN`.
+         * @example example.com
+         */
+        id: string;
+        /**
+         * The name in `MAIL_FROM`.
+         * @example Platform
+         */
+        name: string;
+    };
+    /** You. */
+    user: {
+        /**
+         * Your id, in base64url.
+         * @example dXNyXzAxamQ2eTht
+         */
+        id: string;
+        /**
+         * Your email address.
+         * @example ada@example.com
+         */
+        name: string;
+        /**
+         * Your name.
+         * @example Ada Lovelace
+         */
+        displayName: string;
+    };
+    /**
+     * The algorithms that the server verifies.
+     * @example [
+     *       {
+     *         "type": "public-key",
+     *         "alg": -7
+     *       }
+     *     ]
+     */
+    pubKeyCredParams: {
+        /**
+         * The kind of credential.
+         * @constant
+         */
+        type: "public-key";
+        /**
+         * Format: int32
+         * The COSE number.
+         * @example -7
+         */
+        alg: number;
+    }[];
+    /**
+     * Format: int32
+     * Milliseconds that the challenge is valid.
+     * @example 300000
+     */
+    timeout: number;
+    /**
+     * The server asks for no certificate of the device.
+     * @constant
+     */
+    attestation: "none";
+    /**
+     * Your passkeys; a device makes only one.
+     * @example []
+     */
+    excludeCredentials: {
+        /**
+         * The kind of credential.
+         * @constant
+         */
+        type: "public-key";
+        /** The id that the device gave the passkey, in base64url. */
+        id: CredentialKey;
+    }[];
+    /** What the device must be able to do. */
+    authenticatorSelection: {
+        /**
+         * It stores the passkey.
+         * @constant
+         */
+        residentKey: "required";
+        /**
+         * It asks for a PIN or a fingerprint.
+         * @constant
+         */
+        userVerification: "required";
+    };
+}
+/**
+ * The ID of a passkey. It starts with `pky_`.
+ * @example pky_01jd6y8m5qe8btc4y5w1r0n3fz
+ */
+export type PasskeyId = string;
+/** A key of a device with which its user signs in. */
+export interface Passkey {
+    /** The ID of a passkey. It starts with `pky_`. */
+    id: PasskeyId;
+    /** The ID of a user. It starts with `usr_`. */
+    user_id: UserId;
+    /**
+     * What you call it.
+     * @example Ada's phone
+     */
+    name: string;
+    /**
+     * Whether the maker of the device copies it to your other devices.
+     * @example true
+     */
+    synced: boolean;
+    /** When it was added. */
+    created_at: Timestamp;
+    /** When it was added; a passkey does not change. */
+    updated_at: Timestamp;
+    /**
+     * Format: date-time
+     * When it was last used to sign in. `null` if it was not.
+     * @example null
+     */
+    last_used_at: string | null;
 }
 /** The position of a page in the whole list. */
 export interface Pagination {
@@ -14280,6 +15355,106 @@ export interface Pagination {
      */
     next_cursor: string | null;
 }
+/** A page of passkeys. */
+export interface PasskeyList {
+    /** The passkeys of this page. */
+    data: Passkey[];
+    /** The position of a page in the whole list. */
+    pagination: Pagination;
+}
+/** The `RegistrationResponseJSON` of WebAuthn. */
+export interface PasskeyRegistration {
+    /** The id that the device gave the passkey, in base64url. */
+    id: CredentialKey;
+    /** The id that the device gave the passkey, in base64url. */
+    rawId?: CredentialKey;
+    /**
+     * The kind of credential.
+     * @constant
+     */
+    type?: "public-key";
+    /**
+     * Whether the device is this one. It is ignored.
+     * @example platform
+     */
+    authenticatorAttachment?: string | null;
+    /**
+     * Results of extensions. They are ignored.
+     * @example {}
+     */
+    clientExtensionResults?: {
+        [key: string]: unknown;
+    };
+    /** What the device made. */
+    response: {
+        /** Bytes of the device, in base64url. */
+        clientDataJSON: DeviceBytes;
+        /** Bytes of the device, in base64url. */
+        attestationObject: DeviceBytes;
+        /** Bytes of the device, in base64url. */
+        authenticatorData?: DeviceBytes;
+        /** Bytes of the device, in base64url. */
+        publicKey?: DeviceBytes;
+        /**
+         * Format: int32
+         * The COSE number of the algorithm. It is ignored.
+         * @example -7
+         */
+        publicKeyAlgorithm?: number;
+        /**
+         * How the device is connected.
+         * @example [
+         *       "internal"
+         *     ]
+         */
+        transports?: string[];
+    };
+}
+/** A new passkey. */
+export interface NewPasskey {
+    /**
+     * What you call it, such as the device.
+     * @example Ada's phone
+     */
+    name: string;
+    /** The `RegistrationResponseJSON` of WebAuthn. */
+    credential: PasskeyRegistration;
+}
+/**
+ * The ID of an account at an identity provider. It starts with `idn_`.
+ * @example idn_01jd6y8m5qe8btc4y5w1r0n3fz
+ */
+export type IdentityId = string;
+/** An account at an identity provider. */
+export interface Identity {
+    /** The ID of an account at an identity provider. It starts with `idn_`. */
+    id: IdentityId;
+    /** The ID of a user. It starts with `usr_`. */
+    user_id: UserId;
+    /**
+     * The name of the provider.
+     * @example google
+     */
+    provider: string;
+    /**
+     * The email address that the provider reported at the last sign-in. `null` without one.
+     * @example ada@example.com
+     */
+    email: string | null;
+    /** When it was linked. */
+    created_at: Timestamp;
+    /** When its email address last changed. */
+    updated_at: Timestamp;
+    /** When it was last used to sign in. */
+    last_used_at: Timestamp;
+}
+/** A page of identities. */
+export interface IdentityList {
+    /** The identities of this page. */
+    data: Identity[];
+    /** The position of a page in the whole list. */
+    pagination: Pagination;
+}
 /** A page of sessions. */
 export interface SignInSessionList {
     /** The sessions of this page. */
@@ -14308,7 +15483,7 @@ export interface EmailChange {
 }
 /** The token of a link that was sent by e-mail. */
 export interface MailedToken {
-    /** A token that was sent by e-mail. It works once. */
+    /** A token that was sent by e-mail, or that an identity provider led to. It works once. */
     token: OneTimeToken;
 }
 /**
@@ -17421,7 +18596,7 @@ export interface ConfirmationForm {
  * @example project.created
  * @enum {string}
  */
-export type EventSelector = "*" | "sign_in.*" | "password.*" | "totp.*" | "profile.*" | "settings.*" | "api_key.*" | "user.*" | "project.*" | "member.*" | "invitation.*" | "avatar.*" | "file.*" | "upload.*" | "file_link.*" | "session.*" | "message.*" | "chat.*" | "knowledge_base.*" | "document.*" | "product.*" | "price.*" | "order.*" | "refund.*" | "checkout.*" | "subscription.*" | "webhook_endpoint.*" | "webhook_delivery.*" | "sign_in.created" | "sign_in.ended" | "password.changed" | "totp.enabled" | "totp.removed" | "profile.updated" | "settings.updated" | "api_key.created" | "api_key.updated" | "api_key.rotated" | "api_key.revoked" | "user.created" | "user.updated" | "user.deleted" | "project.created" | "project.updated" | "project.archived" | "project.unarchived" | "project.deleted" | "project.restored" | "member.added" | "member.updated" | "member.removed" | "invitation.created" | "invitation.resent" | "invitation.revoked" | "invitation.declined" | "avatar.updated" | "avatar.deleted" | "file.created" | "file.updated" | "file.deleted" | "upload.created" | "upload.deleted" | "file_link.created" | "file_link.revoked" | "session.created" | "session.updated" | "session.deleted" | "message.updated" | "chat.completed" | "chat.failed" | "chat.canceled" | "knowledge_base.created" | "knowledge_base.updated" | "knowledge_base.deleted" | "document.created" | "document.updated" | "document.ready" | "document.failed" | "document.deleted" | "product.created" | "product.updated" | "price.created" | "price.updated" | "order.created" | "order.paid" | "order.canceled" | "order.refunded" | "refund.created" | "refund.updated" | "checkout.created" | "checkout.completed" | "checkout.expired" | "subscription.created" | "subscription.updated" | "subscription.canceled" | "webhook_endpoint.created" | "webhook_endpoint.updated" | "webhook_endpoint.deleted" | "webhook_endpoint.secret_rotated" | "webhook_endpoint.tested" | "webhook_endpoint.recovered" | "webhook_endpoint.disabled" | "webhook_delivery.redelivered";
+export type EventSelector = "*" | "sign_in.*" | "password.*" | "totp.*" | "identity.*" | "passkey.*" | "profile.*" | "settings.*" | "api_key.*" | "user.*" | "project.*" | "member.*" | "invitation.*" | "avatar.*" | "file.*" | "upload.*" | "file_link.*" | "session.*" | "message.*" | "chat.*" | "knowledge_base.*" | "document.*" | "product.*" | "price.*" | "order.*" | "refund.*" | "checkout.*" | "subscription.*" | "webhook_endpoint.*" | "webhook_delivery.*" | "sign_in.created" | "sign_in.ended" | "password.changed" | "totp.enabled" | "totp.removed" | "identity.linked" | "identity.removed" | "passkey.added" | "passkey.removed" | "profile.updated" | "settings.updated" | "api_key.created" | "api_key.updated" | "api_key.rotated" | "api_key.revoked" | "user.created" | "user.updated" | "user.deleted" | "project.created" | "project.updated" | "project.archived" | "project.unarchived" | "project.deleted" | "project.restored" | "member.added" | "member.updated" | "member.removed" | "invitation.created" | "invitation.resent" | "invitation.revoked" | "invitation.declined" | "avatar.updated" | "avatar.deleted" | "file.created" | "file.updated" | "file.deleted" | "upload.created" | "upload.deleted" | "file_link.created" | "file_link.revoked" | "session.created" | "session.updated" | "session.deleted" | "message.updated" | "chat.completed" | "chat.failed" | "chat.canceled" | "knowledge_base.created" | "knowledge_base.updated" | "knowledge_base.deleted" | "document.created" | "document.updated" | "document.ready" | "document.failed" | "document.deleted" | "product.created" | "product.updated" | "price.created" | "price.updated" | "order.created" | "order.paid" | "order.canceled" | "order.refunded" | "refund.created" | "refund.updated" | "checkout.created" | "checkout.completed" | "checkout.expired" | "subscription.created" | "subscription.updated" | "subscription.canceled" | "webhook_endpoint.created" | "webhook_endpoint.updated" | "webhook_endpoint.deleted" | "webhook_endpoint.secret_rotated" | "webhook_endpoint.tested" | "webhook_endpoint.recovered" | "webhook_endpoint.disabled" | "webhook_delivery.redelivered";
 /**
  * The ID of an event. It starts with `evt_`.
  * @example evt_01jd6y8m5qe8btc4y5w1r0n3fz
@@ -17432,7 +18607,7 @@ export type EventId = string;
  * @example member.updated
  * @enum {string}
  */
-export type EventType = "sign_in.created" | "sign_in.ended" | "password.changed" | "totp.enabled" | "totp.removed" | "profile.updated" | "settings.updated" | "api_key.created" | "api_key.updated" | "api_key.rotated" | "api_key.revoked" | "user.created" | "user.updated" | "user.deleted" | "project.created" | "project.updated" | "project.archived" | "project.unarchived" | "project.deleted" | "project.restored" | "member.added" | "member.updated" | "member.removed" | "invitation.created" | "invitation.resent" | "invitation.revoked" | "invitation.declined" | "avatar.updated" | "avatar.deleted" | "file.created" | "file.updated" | "file.deleted" | "upload.created" | "upload.deleted" | "file_link.created" | "file_link.revoked" | "session.created" | "session.updated" | "session.deleted" | "message.updated" | "chat.completed" | "chat.failed" | "chat.canceled" | "knowledge_base.created" | "knowledge_base.updated" | "knowledge_base.deleted" | "document.created" | "document.updated" | "document.ready" | "document.failed" | "document.deleted" | "product.created" | "product.updated" | "price.created" | "price.updated" | "order.created" | "order.paid" | "order.canceled" | "order.refunded" | "refund.created" | "refund.updated" | "checkout.created" | "checkout.completed" | "checkout.expired" | "subscription.created" | "subscription.updated" | "subscription.canceled" | "webhook_endpoint.created" | "webhook_endpoint.updated" | "webhook_endpoint.deleted" | "webhook_endpoint.secret_rotated" | "webhook_endpoint.tested" | "webhook_endpoint.recovered" | "webhook_endpoint.disabled" | "webhook_delivery.redelivered";
+export type EventType = "sign_in.created" | "sign_in.ended" | "password.changed" | "totp.enabled" | "totp.removed" | "identity.linked" | "identity.removed" | "passkey.added" | "passkey.removed" | "profile.updated" | "settings.updated" | "api_key.created" | "api_key.updated" | "api_key.rotated" | "api_key.revoked" | "user.created" | "user.updated" | "user.deleted" | "project.created" | "project.updated" | "project.archived" | "project.unarchived" | "project.deleted" | "project.restored" | "member.added" | "member.updated" | "member.removed" | "invitation.created" | "invitation.resent" | "invitation.revoked" | "invitation.declined" | "avatar.updated" | "avatar.deleted" | "file.created" | "file.updated" | "file.deleted" | "upload.created" | "upload.deleted" | "file_link.created" | "file_link.revoked" | "session.created" | "session.updated" | "session.deleted" | "message.updated" | "chat.completed" | "chat.failed" | "chat.canceled" | "knowledge_base.created" | "knowledge_base.updated" | "knowledge_base.deleted" | "document.created" | "document.updated" | "document.ready" | "document.failed" | "document.deleted" | "product.created" | "product.updated" | "price.created" | "price.updated" | "order.created" | "order.paid" | "order.canceled" | "order.refunded" | "refund.created" | "refund.updated" | "checkout.created" | "checkout.completed" | "checkout.expired" | "subscription.created" | "subscription.updated" | "subscription.canceled" | "webhook_endpoint.created" | "webhook_endpoint.updated" | "webhook_endpoint.deleted" | "webhook_endpoint.secret_rotated" | "webhook_endpoint.tested" | "webhook_endpoint.recovered" | "webhook_endpoint.disabled" | "webhook_delivery.redelivered";
 /** Who caused an event, as it was then: an API key of a user, the session of a user who has signed in, or the platform itself. The platform renews subscriptions, deletes what expired, and records payments on the payment page. */
 export interface Actor {
     /**
@@ -17452,7 +18627,7 @@ export interface Actor {
     user_id: UserId | null;
 }
 /** Something that happened. `data` depends on `type`; see the webhooks of this document. */
-export type PlatformEvent = SignInCreatedEvent | SignInEndedEvent | PasswordChangedEvent | TotpEnabledEvent | TotpRemovedEvent | ProfileUpdatedEvent | SettingsUpdatedEvent | ApiKeyCreatedEvent | ApiKeyUpdatedEvent | ApiKeyRotatedEvent | ApiKeyRevokedEvent | UserCreatedEvent | UserUpdatedEvent | UserDeletedEvent | ProjectCreatedEvent | ProjectUpdatedEvent | ProjectArchivedEvent | ProjectUnarchivedEvent | ProjectDeletedEvent | ProjectRestoredEvent | MemberAddedEvent | MemberUpdatedEvent | MemberRemovedEvent | InvitationCreatedEvent | InvitationResentEvent | InvitationRevokedEvent | InvitationDeclinedEvent | AvatarUpdatedEvent | AvatarDeletedEvent | FileCreatedEvent | FileUpdatedEvent | FileDeletedEvent | UploadCreatedEvent | UploadDeletedEvent | FileLinkCreatedEvent | FileLinkRevokedEvent | SessionCreatedEvent | SessionUpdatedEvent | SessionDeletedEvent | MessageUpdatedEvent | ChatCompletedEvent | ChatFailedEvent | ChatCanceledEvent | KnowledgeBaseCreatedEvent | KnowledgeBaseUpdatedEvent | KnowledgeBaseDeletedEvent | DocumentCreatedEvent | DocumentUpdatedEvent | DocumentReadyEvent | DocumentFailedEvent | DocumentDeletedEvent | ProductCreatedEvent | ProductUpdatedEvent | PriceCreatedEvent | PriceUpdatedEvent | OrderCreatedEvent | OrderPaidEvent | OrderCanceledEvent | OrderRefundedEvent | RefundCreatedEvent | RefundUpdatedEvent | CheckoutCreatedEvent | CheckoutCompletedEvent | CheckoutExpiredEvent | SubscriptionCreatedEvent | SubscriptionUpdatedEvent | SubscriptionCanceledEvent | WebhookEndpointCreatedEvent | WebhookEndpointUpdatedEvent | WebhookEndpointDeletedEvent | WebhookEndpointSecretRotatedEvent | WebhookEndpointTestedEvent | WebhookEndpointRecoveredEvent | WebhookEndpointDisabledEvent | WebhookDeliveryRedeliveredEvent;
+export type PlatformEvent = SignInCreatedEvent | SignInEndedEvent | PasswordChangedEvent | TotpEnabledEvent | TotpRemovedEvent | IdentityLinkedEvent | IdentityRemovedEvent | PasskeyAddedEvent | PasskeyRemovedEvent | ProfileUpdatedEvent | SettingsUpdatedEvent | ApiKeyCreatedEvent | ApiKeyUpdatedEvent | ApiKeyRotatedEvent | ApiKeyRevokedEvent | UserCreatedEvent | UserUpdatedEvent | UserDeletedEvent | ProjectCreatedEvent | ProjectUpdatedEvent | ProjectArchivedEvent | ProjectUnarchivedEvent | ProjectDeletedEvent | ProjectRestoredEvent | MemberAddedEvent | MemberUpdatedEvent | MemberRemovedEvent | InvitationCreatedEvent | InvitationResentEvent | InvitationRevokedEvent | InvitationDeclinedEvent | AvatarUpdatedEvent | AvatarDeletedEvent | FileCreatedEvent | FileUpdatedEvent | FileDeletedEvent | UploadCreatedEvent | UploadDeletedEvent | FileLinkCreatedEvent | FileLinkRevokedEvent | SessionCreatedEvent | SessionUpdatedEvent | SessionDeletedEvent | MessageUpdatedEvent | ChatCompletedEvent | ChatFailedEvent | ChatCanceledEvent | KnowledgeBaseCreatedEvent | KnowledgeBaseUpdatedEvent | KnowledgeBaseDeletedEvent | DocumentCreatedEvent | DocumentUpdatedEvent | DocumentReadyEvent | DocumentFailedEvent | DocumentDeletedEvent | ProductCreatedEvent | ProductUpdatedEvent | PriceCreatedEvent | PriceUpdatedEvent | OrderCreatedEvent | OrderPaidEvent | OrderCanceledEvent | OrderRefundedEvent | RefundCreatedEvent | RefundUpdatedEvent | CheckoutCreatedEvent | CheckoutCompletedEvent | CheckoutExpiredEvent | SubscriptionCreatedEvent | SubscriptionUpdatedEvent | SubscriptionCanceledEvent | WebhookEndpointCreatedEvent | WebhookEndpointUpdatedEvent | WebhookEndpointDeletedEvent | WebhookEndpointSecretRotatedEvent | WebhookEndpointTestedEvent | WebhookEndpointRecoveredEvent | WebhookEndpointDisabledEvent | WebhookDeliveryRedeliveredEvent;
 /** A page of the event log. */
 export interface PlatformEventList {
     /** The events, oldest first. */
@@ -18080,6 +19255,220 @@ export interface TotpRemovedEvent {
         object: Totp;
         /** The previous values of the changed fields. Empty unless the event reports an update. */
         previous_attributes: TotpBefore;
+    };
+}
+/** The previous values of the changed fields. Empty unless the event reports an update. */
+export interface IdentityBefore {
+    /** The ID of an account at an identity provider. It starts with `idn_`. */
+    id?: IdentityId;
+    /** The ID of a user. It starts with `usr_`. */
+    user_id?: UserId;
+    /**
+     * The name of the provider.
+     * @example google
+     */
+    provider?: string;
+    /**
+     * The email address that the provider reported at the last sign-in. `null` without one.
+     * @example ada@example.com
+     */
+    email?: string | null;
+    /** When it was linked. */
+    created_at?: Timestamp;
+    /** When its email address last changed. */
+    updated_at?: Timestamp;
+    /** When it was last used to sign in. */
+    last_used_at?: Timestamp;
+}
+/** You signed in with an account of an identity provider for the first time. */
+export interface IdentityLinkedEvent {
+    /** The id of the event. Also the `webhook-id` of its deliveries. */
+    id: EventId;
+    /**
+     * The type of the event.
+     * @constant
+     */
+    type: "identity.linked";
+    /** When the event happened. */
+    created_at: Timestamp;
+    /**
+     * The API version that defines the format of `data`.
+     * @enum {string}
+     */
+    api_version: "v1";
+    /**
+     * The project in which the event happened. `null` outside projects.
+     * @example prj_01jd6y8m5qe8btc4y5w1r0n3fz
+     */
+    project_id: string | null;
+    /**
+     * The ID that the server gave the request that caused the event, as in its log. `null` for automatic events. Older events have the client's `X-Request-ID`, if it sent one.
+     * @example req_1c8f0a5e7b7d4c0fb0a2c9a1e6f4d3b2
+     */
+    request_id: string | null;
+    /**
+     * The `X-Request-ID` that the client sent with the request. Clients choose it, so it proves nothing. `null` without one.
+     * @example null
+     */
+    client_request_id: string | null;
+    /** Who caused the event. `null` for events that are older than this field. */
+    actor: Actor | null;
+    /** The resource that the event is about. */
+    data: {
+        /** The resource after the change. */
+        object: Identity;
+        /** The previous values of the changed fields. Empty unless the event reports an update. */
+        previous_attributes: IdentityBefore;
+    };
+}
+/** You removed an account of an identity provider. */
+export interface IdentityRemovedEvent {
+    /** The id of the event. Also the `webhook-id` of its deliveries. */
+    id: EventId;
+    /**
+     * The type of the event.
+     * @constant
+     */
+    type: "identity.removed";
+    /** When the event happened. */
+    created_at: Timestamp;
+    /**
+     * The API version that defines the format of `data`.
+     * @enum {string}
+     */
+    api_version: "v1";
+    /**
+     * The project in which the event happened. `null` outside projects.
+     * @example prj_01jd6y8m5qe8btc4y5w1r0n3fz
+     */
+    project_id: string | null;
+    /**
+     * The ID that the server gave the request that caused the event, as in its log. `null` for automatic events. Older events have the client's `X-Request-ID`, if it sent one.
+     * @example req_1c8f0a5e7b7d4c0fb0a2c9a1e6f4d3b2
+     */
+    request_id: string | null;
+    /**
+     * The `X-Request-ID` that the client sent with the request. Clients choose it, so it proves nothing. `null` without one.
+     * @example null
+     */
+    client_request_id: string | null;
+    /** Who caused the event. `null` for events that are older than this field. */
+    actor: Actor | null;
+    /** The resource that the event is about. */
+    data: {
+        /** The resource after the change. */
+        object: Identity;
+        /** The previous values of the changed fields. Empty unless the event reports an update. */
+        previous_attributes: IdentityBefore;
+    };
+}
+/** The previous values of the changed fields. Empty unless the event reports an update. */
+export interface PasskeyBefore {
+    /** The ID of a passkey. It starts with `pky_`. */
+    id?: PasskeyId;
+    /** The ID of a user. It starts with `usr_`. */
+    user_id?: UserId;
+    /**
+     * What you call it.
+     * @example Ada's phone
+     */
+    name?: string;
+    /**
+     * Whether the maker of the device copies it to your other devices.
+     * @example true
+     */
+    synced?: boolean;
+    /** When it was added. */
+    created_at?: Timestamp;
+    /** When it was added; a passkey does not change. */
+    updated_at?: Timestamp;
+    /**
+     * Format: date-time
+     * When it was last used to sign in. `null` if it was not.
+     * @example null
+     */
+    last_used_at?: string | null;
+}
+/** You added a passkey. */
+export interface PasskeyAddedEvent {
+    /** The id of the event. Also the `webhook-id` of its deliveries. */
+    id: EventId;
+    /**
+     * The type of the event.
+     * @constant
+     */
+    type: "passkey.added";
+    /** When the event happened. */
+    created_at: Timestamp;
+    /**
+     * The API version that defines the format of `data`.
+     * @enum {string}
+     */
+    api_version: "v1";
+    /**
+     * The project in which the event happened. `null` outside projects.
+     * @example prj_01jd6y8m5qe8btc4y5w1r0n3fz
+     */
+    project_id: string | null;
+    /**
+     * The ID that the server gave the request that caused the event, as in its log. `null` for automatic events. Older events have the client's `X-Request-ID`, if it sent one.
+     * @example req_1c8f0a5e7b7d4c0fb0a2c9a1e6f4d3b2
+     */
+    request_id: string | null;
+    /**
+     * The `X-Request-ID` that the client sent with the request. Clients choose it, so it proves nothing. `null` without one.
+     * @example null
+     */
+    client_request_id: string | null;
+    /** Who caused the event. `null` for events that are older than this field. */
+    actor: Actor | null;
+    /** The resource that the event is about. */
+    data: {
+        /** The resource after the change. */
+        object: Passkey;
+        /** The previous values of the changed fields. Empty unless the event reports an update. */
+        previous_attributes: PasskeyBefore;
+    };
+}
+/** You removed a passkey. */
+export interface PasskeyRemovedEvent {
+    /** The id of the event. Also the `webhook-id` of its deliveries. */
+    id: EventId;
+    /**
+     * The type of the event.
+     * @constant
+     */
+    type: "passkey.removed";
+    /** When the event happened. */
+    created_at: Timestamp;
+    /**
+     * The API version that defines the format of `data`.
+     * @enum {string}
+     */
+    api_version: "v1";
+    /**
+     * The project in which the event happened. `null` outside projects.
+     * @example prj_01jd6y8m5qe8btc4y5w1r0n3fz
+     */
+    project_id: string | null;
+    /**
+     * The ID that the server gave the request that caused the event, as in its log. `null` for automatic events. Older events have the client's `X-Request-ID`, if it sent one.
+     * @example req_1c8f0a5e7b7d4c0fb0a2c9a1e6f4d3b2
+     */
+    request_id: string | null;
+    /**
+     * The `X-Request-ID` that the client sent with the request. Clients choose it, so it proves nothing. `null` without one.
+     * @example null
+     */
+    client_request_id: string | null;
+    /** Who caused the event. `null` for events that are older than this field. */
+    actor: Actor | null;
+    /** The resource that the event is about. */
+    data: {
+        /** The resource after the change. */
+        object: Passkey;
+        /** The previous values of the changed fields. Empty unless the event reports an update. */
+        previous_attributes: PasskeyBefore;
     };
 }
 /** Your profile was updated. */
@@ -22014,6 +23403,110 @@ export interface GetCurrentSessionHeaders {
 export interface SignOutHeaders {
     /** The `ETag` of the version that you want to change, or `*`. Returns 412 if the resource has changed since. */
     "If-Match"?: components["parameters"]["IfMatch"];
+}
+export interface StartOidcSignInQuery {
+    /** The page of your application that the browser returns to. Its origin must be that of `SIGN_IN_URL`, of `PUBLIC_URL` or one of `CORS_ORIGINS` (400 otherwise). Default: `SIGN_IN_URL`. */
+    redirect_to?: string;
+}
+export interface StartOidcSignInPath {
+    /** The name of an identity provider in `OIDC_PROVIDERS`. */
+    provider: components["parameters"]["Provider"];
+}
+export interface FinishOidcSignInQuery {
+    /** The code of the provider. */
+    code?: string;
+    /** The state of the request. */
+    state: string;
+    /** The issuer of the answer (RFC 9207). */
+    iss?: string;
+    /** Why the provider refuses. */
+    error?: string;
+    /** The same in words. */
+    error_description?: string;
+}
+export interface FinishOidcSignInPath {
+    /** The name of an identity provider in `OIDC_PROVIDERS`. */
+    provider: components["parameters"]["Provider"];
+}
+export interface StartPasskeyHeaders {
+    /** A unique key that makes the request safe to retry. A successful response is stored for 24 hours per user, method and path. A retry with the same key and body returns the stored response with `Idempotent-Replayed: true`. Returns 409 while the first request is still in progress, and 422 if the body differs. */
+    "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+}
+export interface ListPasskeysQuery {
+    /** The page number, starting at 1. A page after the last one is empty. */
+    page?: components["parameters"]["Page"];
+    /** The maximum number of items per page. */
+    limit?: components["parameters"]["Limit"];
+    /** The sort direction. Items with equal sort values are ordered by ID. */
+    order?: components["parameters"]["Order"];
+    /** Continues the list after a page: the `next_cursor` of that page. Send the same filters, `sort` and `order`, and no `page`. No item is repeated or skipped when others create or delete items meanwhile. */
+    cursor?: components["parameters"]["Cursor"];
+    /** The field to sort by. */
+    sort?: "created_at";
+    /** Only items that were created at or after this time. */
+    created_after?: components["parameters"]["CreatedAfter"];
+    /** Only items that were created before this time. */
+    created_before?: components["parameters"]["CreatedBefore"];
+    /** Only items that were last updated at or after this time. */
+    updated_after?: components["parameters"]["UpdatedAfter"];
+    /** Only items that were last updated before this time. */
+    updated_before?: components["parameters"]["UpdatedBefore"];
+}
+export interface AddPasskeyHeaders {
+    /** A unique key that makes the request safe to retry. A successful response is stored for 24 hours per user, method and path. A retry with the same key and body returns the stored response with `Idempotent-Replayed: true`. Returns 409 while the first request is still in progress, and 422 if the body differs. */
+    "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+}
+export interface GetPasskeyHeaders {
+    /** The `ETag` of the version that you already have. Returns 304 without a body if the resource has not changed. */
+    "If-None-Match"?: components["parameters"]["IfNoneMatch"];
+}
+export interface GetPasskeyPath {
+    /** The ID of the passkey. */
+    id: PasskeyId;
+}
+export interface RemovePasskeyHeaders {
+    /** The `ETag` of the version that you want to change, or `*`. Returns 412 if the resource has changed since. */
+    "If-Match"?: components["parameters"]["IfMatch"];
+}
+export interface RemovePasskeyPath {
+    /** The ID of the passkey. */
+    id: PasskeyId;
+}
+export interface ListIdentitiesQuery {
+    /** The page number, starting at 1. A page after the last one is empty. */
+    page?: components["parameters"]["Page"];
+    /** The maximum number of items per page. */
+    limit?: components["parameters"]["Limit"];
+    /** The sort direction. Items with equal sort values are ordered by ID. */
+    order?: components["parameters"]["Order"];
+    /** Continues the list after a page: the `next_cursor` of that page. Send the same filters, `sort` and `order`, and no `page`. No item is repeated or skipped when others create or delete items meanwhile. */
+    cursor?: components["parameters"]["Cursor"];
+    /** The field to sort by. */
+    sort?: "created_at";
+    /** Only items that were created at or after this time. */
+    created_after?: components["parameters"]["CreatedAfter"];
+    /** Only items that were created before this time. */
+    created_before?: components["parameters"]["CreatedBefore"];
+    /** Only items that were last updated at or after this time. */
+    updated_after?: components["parameters"]["UpdatedAfter"];
+    /** Only items that were last updated before this time. */
+    updated_before?: components["parameters"]["UpdatedBefore"];
+}
+export interface GetIdentityHeaders {
+    /** The `ETag` of the version that you already have. Returns 304 without a body if the resource has not changed. */
+    "If-None-Match"?: components["parameters"]["IfNoneMatch"];
+}
+export interface GetIdentityPath {
+    /** The ID of the identity. */
+    id: IdentityId;
+}
+export interface RemoveIdentityHeaders {
+    /** The `ETag` of the version that you want to change, or `*`. Returns 412 if the resource has changed since. */
+    "If-Match"?: components["parameters"]["IfMatch"];
+}
+export interface RemoveIdentityPath {
+    /** The ID of the identity. */
+    id: IdentityId;
 }
 export interface ListSignInsQuery {
     /** The page number, starting at 1. A page after the last one is empty. */

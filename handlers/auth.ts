@@ -3,6 +3,8 @@ import type { Db } from '../infra/database/database.ts'
 import { networkOf } from '../infra/network.ts'
 import type { Handlers, HandlerServices } from '../services/handler.ts'
 import { mailToken, replaceEmailChange } from '../services/auth/mailed-tokens.ts'
+import { requireOwnPage, sessionCookie } from '../services/auth/cookies.ts'
+import { checkPasskey, usePasskey, type PasskeyAssertion } from '../services/auth/passkeys.ts'
 import { hashPassword, requireUncommon } from '../services/auth/passwords.ts'
 import {
   createSession,
@@ -11,6 +13,7 @@ import {
   findOwnSession,
   listSignIns,
   lockOwnSession,
+  moveToCookie,
   refreshSession,
   type Method,
   type SessionTokens,
@@ -39,7 +42,7 @@ import {
   useSecondFactor,
   type SecondFactor,
 } from '../services/auth/totp.ts'
-import { queueMail } from '../services/mail/mails.ts'
+import { queueMail, senderName } from '../services/mail/mails.ts'
 import { requireRecentSignIn } from '../services/users/api-keys.ts'
 
 export const auth = {
@@ -61,6 +64,7 @@ export const auth = {
 
   async signIn({ body, ip, headers }, services) {
     const { db, cipher } = services
+    if (body.method === 'passkey') return await signInWithPasskey(services, { ...body, ip, headers })
     const { code } = body
     if (body.method === 'password') {
       const checked = await checkPassword(db, body.email, body.password, ip)
@@ -71,30 +75,36 @@ export const auth = {
         return await signedIn(tx, services, { userId, method: 'password', factor, ip, headers })
       })
     }
-    const { token } = body
-    const asked = await userBeforeUse(db, token, 'link')
+    const { method, token } = body
+    const asked = await userBeforeUse(db, token, method)
     const factor = await checkSecondFactor(db, cipher, { userId: asked, code, ip })
     return await db.transaction(async (tx) => {
-      const userId = await lockUserOfToken(tx, await useToken(tx, token, 'link'))
-      return await signedIn(tx, services, { userId, method: 'link', factor, ip, headers })
+      const userId = await lockUserOfToken(tx, await useToken(tx, token, method))
+      return await signedIn(tx, services, { userId, method, factor, ip, headers })
     })
   },
 
-  async refreshSession({ body, ip, headers }, services) {
-    const device = { ip, userAgent: userAgentOf(headers) }
-    return { status: 200, body: await refreshSession(services.db, services, body.refresh_token, device) }
+  async refreshSession({ body, ip }, services) {
+    return { status: 200, body: await refreshSession(services.db, services, body.refresh_token, { ip }) }
+  },
+
+  async moveSessionToCookie({ body, ip, headers }, services) {
+    const { db, config } = services
+    requireOwnPage(config, headers)
+    const { session, cookie } = await moveToCookie(db, services, body.refresh_token, { ip })
+    return { status: 200, body: session, headers: { 'set-cookie': sessionCookie(config, cookie) } }
   },
 
   async getCurrentSession({ principal }, { db }) {
     return { status: 200, body: await findOwnSession(db, principal.keyId, principal) }
   },
 
-  async signOut({ principal, ifMatch }, { db, events, principals }) {
+  async signOut({ principal, ifMatch }, { db, config, events, principals }) {
     const { keyId: id } = principal
     return await db.transaction(async (tx) => {
       ifMatch(await lockOwnSession(tx, id, principal))
       await endSession(tx, { events, principals }, id)
-      return { status: 204 }
+      return { status: 204, headers: { 'set-cookie': sessionCookie(config, null) } }
     })
   },
 
@@ -173,7 +183,7 @@ export const auth = {
 
   async startTotp({ principal }, { db, cipher, config }) {
     const { userId } = principal
-    const issuer = nameOf(config.mailFrom)
+    const issuer = senderName(config.mailFrom)
     return await db.transaction(async (tx) => {
       const { email } = await lockActiveUser(tx, userId)
       await requireRecentSignIn(tx, principal)
@@ -208,9 +218,15 @@ export const auth = {
   },
 } satisfies Handlers<'auth'>
 
+interface NewSession {
+  status: 201
+  body: SessionTokens
+  headers: { location: string }
+}
+
 interface SignedIn {
   userId: string
-  method: 'password' | 'link'
+  method: 'password' | 'link' | 'oidc'
   /** Checked before the transaction; null for a user who had no second factor then. */
   factor: SecondFactor | null
   ip: string
@@ -222,19 +238,36 @@ async function signedIn(
   tx: Db,
   services: HandlerServices,
   { userId, method, factor, ip, headers }: SignedIn,
-): Promise<{ status: 201; body: SessionTokens; headers: { location: string } }> {
+): Promise<NewSession> {
   await useSecondFactor(tx, services, await lockActiveUser(tx, userId), factor, ip)
   const methods: Method[] = factor === null ? [method] : [method, factor.method]
-  const userAgent = userAgentOf(headers)
-  const body = await createSession(tx, services, { userId, methods, ip, userAgent })
+  return await newSession(tx, services, { userId, methods, ip, headers })
+}
+
+/** A device asks for a PIN or a fingerprint, so a passkey needs no code. */
+async function signInWithPasskey(
+  services: HandlerServices,
+  { credential, ip, headers }: { credential: PasskeyAssertion; ip: string; headers: object },
+): Promise<NewSession> {
+  const { db, config, publicUrl } = services
+  const proof = await checkPasskey(db, config, publicUrl(), credential)
+  const { userId } = proof
+  return await db.transaction(async (tx) => {
+    await lockActiveUser(tx, userId)
+    await usePasskey(tx, proof)
+    return await newSession(tx, services, { userId, methods: ['passkey'], ip, headers })
+  })
+}
+
+async function newSession(
+  tx: Db,
+  services: HandlerServices,
+  { headers, ...rest }: { userId: string; methods: Method[]; ip: string; headers: object },
+): Promise<NewSession> {
+  const body = await createSession(tx, services, { ...rest, userAgent: userAgentOf(headers) })
   return { status: 201, body, headers: { location: `/v1/user/sessions/${body.id}` } }
 }
 
 function userAgentOf(headers: object): string | null {
   return (headers as Record<string, string | undefined>)['user-agent'] ?? null
-}
-
-/** The name in MAIL_FROM, by which people know the platform. */
-function nameOf(sender: string): string {
-  return sender.replace(/<.*/, '').trim() || 'Platform'
 }

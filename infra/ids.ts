@@ -13,6 +13,8 @@ export type IdPrefix =
   | 'inv'
   | 'key'
   | 'ses'
+  | 'idn'
+  | 'pky'
   | 'mail'
   | 'arq'
   | 'evt'

@@ -26,6 +26,7 @@ import type { Bus } from '../infra/bus/bus.ts'
 import { NatsBus } from '../infra/bus/nats-bus.ts'
 import { Listener } from '../infra/database/notifications.ts'
 import { ReadReplica, writesChannel, type ReadReplicaOptions } from '../infra/database/read-replica.ts'
+import { createOidcProviders, type Providers as OidcProviders } from './auth/oidc.ts'
 import { createGateways, type GatewayJob, type Gateways } from './payments/gateway.ts'
 import { sandbox } from './payments/sandbox/gateway.ts'
 import { createStripeGateway } from './payments/stripe/gateway.ts'
@@ -77,6 +78,8 @@ export interface Services {
   mails: Mails
   /** Null without SMTP_URL: e-mails stay in the outbox. */
   mailTransport: MailTransport | null
+  /** The identity providers with which people sign in. */
+  oidcProviders: OidcProviders
   /** Encrypts the secrets that the database must give back. */
   cipher: Cipher
   storage: Storage
@@ -138,7 +141,7 @@ export function createServices({
       : new NatsBus({ database, url: config.busUrl, leadership, openListener, channels, onError })
   const readReplica = openReadReplica(config, { database, listener, onError })
   const principals = createPrincipals(database, listener, cipher)
-  const lastUsed = createLastUsed(database, { onError })
+  const lastUsed = createLastUsed(database, config, { onError })
   const requestRecorder = new RequestRecorder(database, { interval: recordInterval, onError })
   const jobs = createJobQueues({ database, listener, onError })
   const deliveries = jobs.queue<DeliveryJob>(deliveryQueue)
@@ -161,6 +164,7 @@ export function createServices({
     onEmitted: () => eventStreams.notifyNewEvents(),
     strict: config.validateResponses,
   })
+  const oidcProviders = createOidcProviders(config.oidcProviders, onError)
   const storage = createStorage(database, config, { onError })
   const beforeCall = createOutwardCheck(database)
   const providers = createProviders(config, { onError, beforeCall })
@@ -207,6 +211,7 @@ export function createServices({
     webhookClient,
     mails,
     mailTransport,
+    oidcProviders,
     cipher,
     storage,
     openUploads: new OpenCounts('uploads', config.uploadsPerUser),

@@ -1,11 +1,12 @@
-// Runs before the body is read: identifies the API key (401), counts the request (429), checks its
-// addresses and scopes (403).
+// Runs before the body is read: identifies the API key or the session (401), counts the request (429), checks
+// its addresses and scopes (403), and that a cookie was sent by a page that may use it (403).
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { OperationInfo } from '../../infra/contract/operation.ts'
 import { ApiError } from '../../infra/errors.ts'
 import { addressRefusalOf, refusalOf, type Principal } from '../../services/users/authentication.ts'
 import type { Services } from '../../services/services.ts'
 import { networkOf } from '../../infra/network.ts'
+import { readSessionCookie, requireOwnPage } from '../../services/auth/cookies.ts'
 import { countRequest, requireAllowed, type RateLimits } from './rate-limit.ts'
 import { recordAtEnd } from './recorded-request.ts'
 
@@ -21,12 +22,12 @@ declare module 'fastify' {
  */
 export function authenticate(
   info: OperationInfo,
-  { principals, lastUsed, requestRecorder }: Services,
+  { principals, lastUsed, requestRecorder, config }: Services,
   limits: RateLimits,
 ) {
   return async function (request: FastifyRequest, reply: FastifyReply): Promise<void> {
-    const { authorization } = request.headers
-    if (info.scopes === null || (info.keyOptional === true && authorization === undefined)) {
+    const isAnonymous = info.keyOptional === true && credentialOf(request) === null
+    if (info.scopes === null || isAnonymous) {
       await countRequest(limits, reply, info.rateLimit!, networkOf(request.ip))
       return
     }
@@ -36,8 +37,17 @@ export function authenticate(
     recordAtEnd(requestRecorder, info, principal, request, reply)
     // All keys of a user count together.
     await countRequest(limits, reply, info.rateLimit!, principal.userId)
+    if (request.headers.authorization === undefined && isUnsafe(info)) requireOwnPage(config, request.headers)
     const refusal = addressRefusalOf(principal, request.ip) ?? refusalOf(principal, info)
     if (refusal !== null) throw refusal
+  }
+
+  /** The value of `Authorization`, or of the cookie of a browser that sends none. */
+  function credentialOf({ headers }: FastifyRequest): { authorization: string } | { cookie: string } | null {
+    const { authorization } = headers
+    if (authorization !== undefined) return { authorization }
+    const cookie = readSessionCookie(config, headers.cookie)
+    return cookie === undefined ? null : { cookie }
   }
 
   /** Without a valid key only the client's address can be limited. */
@@ -53,7 +63,10 @@ export function authenticate(
         if (!lookUp.allowed) await countRequest(limits, reply, 'address', network)
         await requireAllowed(reply, lookUp)
       }
-      return await principals.authenticate(request.headers.authorization, beforeLookUp)
+      const credential = credentialOf(request)
+      return credential !== null && 'cookie' in credential
+        ? await principals.authenticateCookie(credential.cookie, beforeLookUp)
+        : await principals.authenticate(credential?.authorization, beforeLookUp)
     } catch (error) {
       if (!(error instanceof ApiError) || error.status !== 401) throw error
       const network = networkOf(request.ip)
@@ -62,4 +75,9 @@ export function authenticate(
       throw error
     }
   }
+}
+
+/** Whether a request may change something. */
+function isUnsafe({ method }: OperationInfo): boolean {
+  return method !== 'GET' && method !== 'OPTIONS'
 }

@@ -3,7 +3,7 @@ import type { OperationRow } from './operation-row.js'
 import type { AnswerStream } from './answer-stream.js'
 import type { Uploadable } from './files.js'
 import type { Answer, BytesBody, CallOptions, EventStream, ListMethod, OptionalListMethod, StreamEvent, StreamOptions, UploadOptions } from './method.js'
-import type { AcceptInvitationHeaders, AcceptInvitationPath, AddMemberHeaders, AddMemberPath, AdvanceTestClockHeaders, AiUsage, ApiKey, ApiKeyCreate, ApiKeyList, ApiKeyRotate, ApiKeyUpdate, ApiKeyWithSecret, ApiRequest, ApiRequestList, AppendUploadHeaders, AppendUploadPath, ArchiveProjectHeaders, ArchiveProjectPath, Avatar, AvatarUpload, CancelMessageHeaders, CancelMessagePath, CancelOrderHeaders, CancelOrderPath, CancelSubscriptionHeaders, CancelSubscriptionPath, CardForm, ChangePasswordHeaders, ChatRequest, ChatResponse, Checkout, CheckoutCreate, CheckoutList, Citation, ConfirmEmailChangeHeaders, ConfirmPaymentPath, ConfirmTotpHeaders, ConfirmationForm, CreateApiKeyHeaders, CreateChatHeaders, CreateCheckoutHeaders, CreateDocumentHeaders, CreateDocumentPath, CreateFileLinkHeaders, CreateFileLinkPath, CreateKnowledgeBaseHeaders, CreateOrderHeaders, CreatePriceHeaders, CreateProductHeaders, CreateProjectHeaders, CreateRefundHeaders, CreateRefundPath, CreateSessionHeaders, CreateUploadHeaders, CreateUserHeaders, CreateWebhookEndpointHeaders, CurrentApiKey, DeclineInvitationHeaders, DeclineInvitationPath, DeleteAvatarHeaders, DeleteDocumentHeaders, DeleteDocumentPath, DeleteFileHeaders, DeleteFilePath, DeleteKnowledgeBaseHeaders, DeleteKnowledgeBasePath, DeleteProjectHeaders, DeleteProjectPath, DeleteSessionHeaders, DeleteSessionPath, DeleteUploadHeaders, DeleteUploadPath, DeleteUserHeaders, DeleteUserPath, DeleteWebhookEndpointHeaders, DeleteWebhookEndpointPath, DocumentCreate, DocumentText, DocumentUpdate, DocumentUpload, DownloadByLinkHeaders, DownloadByLinkPath, DownloadByLinkQuery, DownloadFileHeaders, DownloadFilePath, DownloadFileQuery, EmailChange, EndSignInHeaders, EndSignInPath, ErrorResponse, ExpireCheckoutHeaders, ExpireCheckoutPath, FileLink, FileLinkCreate, FileLinkList, FileLinkWithUrl, FileUpdate, FileUpload, GatewayReceipt, GetAiUsageHeaders, GetApiKeyHeaders, GetApiKeyPath, GetAvatarHeaders, GetAvatarImageHeaders, GetAvatarImagePath, GetCheckoutHeaders, GetCheckoutPath, GetCurrentSessionHeaders, GetDocsHeaders, GetDocumentHeaders, GetDocumentPath, GetDocumentTextHeaders, GetDocumentTextPath, GetEventHeaders, GetEventPath, GetFileHeaders, GetFileLinkHeaders, GetFileLinkPath, GetFilePath, GetInvitationHeaders, GetInvitationPath, GetKnowledgeBaseHeaders, GetKnowledgeBasePath, GetMemberHeaders, GetMemberPath, GetMessageHeaders, GetMessagePath, GetOpenapiJsonHeaders, GetOpenapiYamlHeaders, GetOrderHeaders, GetOrderPath, GetPriceHeaders, GetPricePath, GetProductHeaders, GetProductPath, GetProfileHeaders, GetProjectHeaders, GetProjectPath, GetReceiptHeaders, GetReceiptPath, GetReceiptQuery, GetRefundHeaders, GetRefundPath, GetSessionHeaders, GetSessionPath, GetSettingsHeaders, GetSignInHeaders, GetSignInPath, GetStorageUsageHeaders, GetStorageUsageQuery, GetSubscriptionHeaders, GetSubscriptionPath, GetTestClockHeaders, GetTotpHeaders, GetUploadHeaders, GetUploadPath, GetUsageQuery, GetUserHeaders, GetUserPath, GetWebhookDeliveryHeaders, GetWebhookDeliveryPath, GetWebhookEndpointHeaders, GetWebhookEndpointPath, Health, Invitation, InvitationList, KnowledgeBase, KnowledgeBaseCreate, KnowledgeBaseList, KnowledgeBaseUpdate, KnowledgeDocument, KnowledgeDocumentList, KnowledgeSearch, Limits, ListAllRefundsQuery, ListApiKeysQuery, ListCheckoutsQuery, ListDocumentsPath, ListDocumentsQuery, ListEventsQuery, ListFileLinksPath, ListFileLinksQuery, ListFilesQuery, ListInvitationsPath, ListInvitationsQuery, ListKnowledgeBasesQuery, ListMembersPath, ListMembersQuery, ListModelsQuery, ListMyInvitationsQuery, ListOrdersQuery, ListPricesQuery, ListProductsQuery, ListProjectsQuery, ListRefundsPath, ListRefundsQuery, ListRequestsQuery, ListSessionMessagesPath, ListSessionMessagesQuery, ListSessionsQuery, ListSignInsQuery, ListSubscriptionsQuery, ListUsersQuery, ListWebhookDeliveriesPath, ListWebhookDeliveriesQuery, ListWebhookEndpointsQuery, MailRequest, MailedToken, Member, MemberAdd, MemberList, MemberUpdate, Message, MessageDelta, MessageList, MessageUpdate, Model, ModelList, Order, OrderCreate, OrderList, PassageList, PasswordChange, PasswordReset, PayCheckoutPath, PlatformEvent, PlatformEventList, Price, PriceCreate, PriceList, PriceUpdate, Product, ProductCreate, ProductList, ProductUpdate, Profile, ProfileUpdate, Project, ProjectCreate, ProjectList, ProjectUpdate, QueuedMail, Readiness, ReceiveStripeEventHeaders, RecoverWebhookEndpointHeaders, RecoverWebhookEndpointPath, RecoveryCodes, RedeliverWebhookDeliveryHeaders, RedeliverWebhookDeliveryPath, Refund, RefundCreate, RefundList, RegenerateMessageHeaders, RegenerateMessagePath, RegenerateRequest, RemoveMemberHeaders, RemoveMemberPath, RemoveTotpHeaders, RequestEmailChangeHeaders, ResendInvitationHeaders, ResendInvitationPath, RestoreProjectHeaders, RestoreProjectPath, ResumeSubscriptionHeaders, ResumeSubscriptionPath, RetryDocumentHeaders, RetryDocumentPath, ReturnFromGatewayPath, RevokeApiKeyHeaders, RevokeApiKeyPath, RevokeApiKeyQuery, RevokeFileLinkHeaders, RevokeFileLinkPath, RevokeInvitationHeaders, RevokeInvitationPath, RotateApiKeyHeaders, RotateApiKeyPath, RotateWebhookSecretHeaders, RotateWebhookSecretPath, SearchKnowledgeBaseHeaders, SearchKnowledgeBasePath, Session, SessionCreate, SessionList, SessionRefresh, SessionTokens, SessionUpdate, Settings, SettingsUpdate, ShowPayPagePath, SignIn, SignInSession, SignInSessionList, SignOutHeaders, SignUp, SignUpConfirmation, StartTotpHeaders, StorageUsage, StoredFile, StoredFileList, StreamChatHeaders, StreamEnd, StreamEventsHeaders, StreamEventsQuery, StreamMessageHeaders, StreamMessagePath, Subscription, SubscriptionCancel, SubscriptionList, TestClock, TestClockAdvance, TestWebhookEndpointHeaders, TestWebhookEndpointPath, Totp, TotpConfirmation, TotpSecret, UnarchiveProjectHeaders, UnarchiveProjectPath, UpdateApiKeyHeaders, UpdateApiKeyPath, UpdateDocumentHeaders, UpdateDocumentPath, UpdateFileHeaders, UpdateFilePath, UpdateKnowledgeBaseHeaders, UpdateKnowledgeBasePath, UpdateMemberHeaders, UpdateMemberPath, UpdateMessageHeaders, UpdateMessagePath, UpdatePriceHeaders, UpdatePricePath, UpdateProductHeaders, UpdateProductPath, UpdateProfileHeaders, UpdateProjectHeaders, UpdateProjectPath, UpdateSessionHeaders, UpdateSessionPath, UpdateSettingsHeaders, UpdateUserHeaders, UpdateUserPath, UpdateWebhookEndpointHeaders, UpdateWebhookEndpointPath, Upload, UploadAvatarHeaders, UploadFileHeaders, UsageReport, User, UserCreate, UserList, UserUpdate, UserWithApiKey, WebhookDelivery, WebhookDeliveryList, WebhookEndpoint, WebhookEndpointCreate, WebhookEndpointList, WebhookEndpointUpdate, WebhookEndpointWithSecret, WebhookRecover, WebhookRecovery, WebhookSecretRotation, operations } from './types.js'
+import type { AcceptInvitationHeaders, AcceptInvitationPath, AddMemberHeaders, AddMemberPath, AddPasskeyHeaders, AdvanceTestClockHeaders, AiUsage, ApiKey, ApiKeyCreate, ApiKeyList, ApiKeyRotate, ApiKeyUpdate, ApiKeyWithSecret, ApiRequest, ApiRequestList, AppendUploadHeaders, AppendUploadPath, ArchiveProjectHeaders, ArchiveProjectPath, Avatar, AvatarUpload, CancelMessageHeaders, CancelMessagePath, CancelOrderHeaders, CancelOrderPath, CancelSubscriptionHeaders, CancelSubscriptionPath, CardForm, ChangePasswordHeaders, ChatRequest, ChatResponse, Checkout, CheckoutCreate, CheckoutList, Citation, ConfirmEmailChangeHeaders, ConfirmPaymentPath, ConfirmTotpHeaders, ConfirmationForm, CreateApiKeyHeaders, CreateChatHeaders, CreateCheckoutHeaders, CreateDocumentHeaders, CreateDocumentPath, CreateFileLinkHeaders, CreateFileLinkPath, CreateKnowledgeBaseHeaders, CreateOrderHeaders, CreatePriceHeaders, CreateProductHeaders, CreateProjectHeaders, CreateRefundHeaders, CreateRefundPath, CreateSessionHeaders, CreateUploadHeaders, CreateUserHeaders, CreateWebhookEndpointHeaders, CurrentApiKey, DeclineInvitationHeaders, DeclineInvitationPath, DeleteAvatarHeaders, DeleteDocumentHeaders, DeleteDocumentPath, DeleteFileHeaders, DeleteFilePath, DeleteKnowledgeBaseHeaders, DeleteKnowledgeBasePath, DeleteProjectHeaders, DeleteProjectPath, DeleteSessionHeaders, DeleteSessionPath, DeleteUploadHeaders, DeleteUploadPath, DeleteUserHeaders, DeleteUserPath, DeleteWebhookEndpointHeaders, DeleteWebhookEndpointPath, DocumentCreate, DocumentText, DocumentUpdate, DocumentUpload, DownloadByLinkHeaders, DownloadByLinkPath, DownloadByLinkQuery, DownloadFileHeaders, DownloadFilePath, DownloadFileQuery, EmailChange, EndSignInHeaders, EndSignInPath, ErrorResponse, ExpireCheckoutHeaders, ExpireCheckoutPath, FileLink, FileLinkCreate, FileLinkList, FileLinkWithUrl, FileUpdate, FileUpload, FinishOidcSignInPath, FinishOidcSignInQuery, GatewayReceipt, GetAiUsageHeaders, GetApiKeyHeaders, GetApiKeyPath, GetAvatarHeaders, GetAvatarImageHeaders, GetAvatarImagePath, GetCheckoutHeaders, GetCheckoutPath, GetCurrentSessionHeaders, GetDocsHeaders, GetDocumentHeaders, GetDocumentPath, GetDocumentTextHeaders, GetDocumentTextPath, GetEventHeaders, GetEventPath, GetFileHeaders, GetFileLinkHeaders, GetFileLinkPath, GetFilePath, GetIdentityHeaders, GetIdentityPath, GetInvitationHeaders, GetInvitationPath, GetKnowledgeBaseHeaders, GetKnowledgeBasePath, GetMemberHeaders, GetMemberPath, GetMessageHeaders, GetMessagePath, GetOpenapiJsonHeaders, GetOpenapiYamlHeaders, GetOrderHeaders, GetOrderPath, GetPasskeyHeaders, GetPasskeyPath, GetPriceHeaders, GetPricePath, GetProductHeaders, GetProductPath, GetProfileHeaders, GetProjectHeaders, GetProjectPath, GetReceiptHeaders, GetReceiptPath, GetReceiptQuery, GetRefundHeaders, GetRefundPath, GetSessionHeaders, GetSessionPath, GetSettingsHeaders, GetSignInHeaders, GetSignInPath, GetStorageUsageHeaders, GetStorageUsageQuery, GetSubscriptionHeaders, GetSubscriptionPath, GetTestClockHeaders, GetTotpHeaders, GetUploadHeaders, GetUploadPath, GetUsageQuery, GetUserHeaders, GetUserPath, GetWebhookDeliveryHeaders, GetWebhookDeliveryPath, GetWebhookEndpointHeaders, GetWebhookEndpointPath, Health, Identity, IdentityList, Invitation, InvitationList, KnowledgeBase, KnowledgeBaseCreate, KnowledgeBaseList, KnowledgeBaseUpdate, KnowledgeDocument, KnowledgeDocumentList, KnowledgeSearch, Limits, ListAllRefundsQuery, ListApiKeysQuery, ListCheckoutsQuery, ListDocumentsPath, ListDocumentsQuery, ListEventsQuery, ListFileLinksPath, ListFileLinksQuery, ListFilesQuery, ListIdentitiesQuery, ListInvitationsPath, ListInvitationsQuery, ListKnowledgeBasesQuery, ListMembersPath, ListMembersQuery, ListModelsQuery, ListMyInvitationsQuery, ListOrdersQuery, ListPasskeysQuery, ListPricesQuery, ListProductsQuery, ListProjectsQuery, ListRefundsPath, ListRefundsQuery, ListRequestsQuery, ListSessionMessagesPath, ListSessionMessagesQuery, ListSessionsQuery, ListSignInsQuery, ListSubscriptionsQuery, ListUsersQuery, ListWebhookDeliveriesPath, ListWebhookDeliveriesQuery, ListWebhookEndpointsQuery, MailRequest, MailedToken, Member, MemberAdd, MemberList, MemberUpdate, Message, MessageDelta, MessageList, MessageUpdate, Model, ModelList, NewPasskey, Order, OrderCreate, OrderList, PassageList, Passkey, PasskeyCreationOptions, PasskeyList, PasskeyRequestOptions, PasswordChange, PasswordReset, PayCheckoutPath, PlatformEvent, PlatformEventList, Price, PriceCreate, PriceList, PriceUpdate, Product, ProductCreate, ProductList, ProductUpdate, Profile, ProfileUpdate, Project, ProjectCreate, ProjectList, ProjectUpdate, QueuedMail, Readiness, ReceiveStripeEventHeaders, RecoverWebhookEndpointHeaders, RecoverWebhookEndpointPath, RecoveryCodes, RedeliverWebhookDeliveryHeaders, RedeliverWebhookDeliveryPath, Refund, RefundCreate, RefundList, RegenerateMessageHeaders, RegenerateMessagePath, RegenerateRequest, RemoveIdentityHeaders, RemoveIdentityPath, RemoveMemberHeaders, RemoveMemberPath, RemovePasskeyHeaders, RemovePasskeyPath, RemoveTotpHeaders, RequestEmailChangeHeaders, ResendInvitationHeaders, ResendInvitationPath, RestoreProjectHeaders, RestoreProjectPath, ResumeSubscriptionHeaders, ResumeSubscriptionPath, RetryDocumentHeaders, RetryDocumentPath, ReturnFromGatewayPath, RevokeApiKeyHeaders, RevokeApiKeyPath, RevokeApiKeyQuery, RevokeFileLinkHeaders, RevokeFileLinkPath, RevokeInvitationHeaders, RevokeInvitationPath, RotateApiKeyHeaders, RotateApiKeyPath, RotateWebhookSecretHeaders, RotateWebhookSecretPath, SearchKnowledgeBaseHeaders, SearchKnowledgeBasePath, Session, SessionCreate, SessionList, SessionRefresh, SessionTokens, SessionUpdate, Settings, SettingsUpdate, ShowPayPagePath, SignIn, SignInSession, SignInSessionList, SignOutHeaders, SignUp, SignUpConfirmation, StartOidcSignInPath, StartOidcSignInQuery, StartPasskeyHeaders, StartTotpHeaders, StorageUsage, StoredFile, StoredFileList, StreamChatHeaders, StreamEnd, StreamEventsHeaders, StreamEventsQuery, StreamMessageHeaders, StreamMessagePath, Subscription, SubscriptionCancel, SubscriptionList, TestClock, TestClockAdvance, TestWebhookEndpointHeaders, TestWebhookEndpointPath, Totp, TotpConfirmation, TotpSecret, UnarchiveProjectHeaders, UnarchiveProjectPath, UpdateApiKeyHeaders, UpdateApiKeyPath, UpdateDocumentHeaders, UpdateDocumentPath, UpdateFileHeaders, UpdateFilePath, UpdateKnowledgeBaseHeaders, UpdateKnowledgeBasePath, UpdateMemberHeaders, UpdateMemberPath, UpdateMessageHeaders, UpdateMessagePath, UpdatePriceHeaders, UpdatePricePath, UpdateProductHeaders, UpdateProductPath, UpdateProfileHeaders, UpdateProjectHeaders, UpdateProjectPath, UpdateSessionHeaders, UpdateSessionPath, UpdateSettingsHeaders, UpdateUserHeaders, UpdateUserPath, UpdateWebhookEndpointHeaders, UpdateWebhookEndpointPath, Upload, UploadAvatarHeaders, UploadFileHeaders, UsageReport, User, UserCreate, UserList, UserUpdate, UserWithApiKey, WebhookDelivery, WebhookDeliveryList, WebhookEndpoint, WebhookEndpointCreate, WebhookEndpointList, WebhookEndpointUpdate, WebhookEndpointWithSecret, WebhookRecover, WebhookRecovery, WebhookSecretRotation, operations } from './types.js'
 
 /** The input of `signUp`. */
 export interface SignUpInput extends CallOptions {
@@ -25,6 +25,12 @@ export interface SignInInput extends CallOptions {
 
 /** The input of `refreshSession`. */
 export interface RefreshSessionInput extends CallOptions {
+  /** A refresh of a session. */
+  body: SessionRefresh
+}
+
+/** The input of `moveSessionToCookie`. */
+export interface MoveSessionToCookieInput extends CallOptions {
   /** A refresh of a session. */
   body: SessionRefresh
 }
@@ -57,6 +63,84 @@ export interface RequestPasswordResetInput extends CallOptions {
 export interface ResetPasswordInput extends CallOptions {
   /** A new password, with the token of a link. */
   body: PasswordReset
+}
+
+/** The input of `startOidcSignIn`. */
+export interface StartOidcSignInInput extends CallOptions {
+  /** The parameters in the path. */
+  path: StartOidcSignInPath
+  /** The query parameters. */
+  query?: StartOidcSignInQuery
+}
+
+/** The input of `finishOidcSignIn`. */
+export interface FinishOidcSignInInput extends CallOptions {
+  /** The parameters in the path. */
+  path: FinishOidcSignInPath
+  /** The query parameters. */
+  query: FinishOidcSignInQuery
+}
+
+/** The input of `startPasskeySignIn`. */
+export interface StartPasskeySignInInput extends CallOptions {
+}
+
+/** The input of `startPasskey`. */
+export interface StartPasskeyInput extends CallOptions {
+  /** Header fields of the request. */
+  headers?: StartPasskeyHeaders
+}
+
+/** The input of `listPasskeys`. */
+export interface ListPasskeysInput extends CallOptions {
+  /** The query parameters. */
+  query?: ListPasskeysQuery
+}
+
+/** The input of `addPasskey`. */
+export interface AddPasskeyInput extends CallOptions {
+  /** Header fields of the request. */
+  headers?: AddPasskeyHeaders
+  /** A new passkey. */
+  body: NewPasskey
+}
+
+/** The input of `getPasskey`. */
+export interface GetPasskeyInput extends CallOptions {
+  /** The parameters in the path. */
+  path: GetPasskeyPath
+  /** Header fields of the request. */
+  headers?: GetPasskeyHeaders
+}
+
+/** The input of `removePasskey`. */
+export interface RemovePasskeyInput extends CallOptions {
+  /** The parameters in the path. */
+  path: RemovePasskeyPath
+  /** Header fields of the request. */
+  headers?: RemovePasskeyHeaders
+}
+
+/** The input of `listIdentities`. */
+export interface ListIdentitiesInput extends CallOptions {
+  /** The query parameters. */
+  query?: ListIdentitiesQuery
+}
+
+/** The input of `getIdentity`. */
+export interface GetIdentityInput extends CallOptions {
+  /** The parameters in the path. */
+  path: GetIdentityPath
+  /** Header fields of the request. */
+  headers?: GetIdentityHeaders
+}
+
+/** The input of `removeIdentity`. */
+export interface RemoveIdentityInput extends CallOptions {
+  /** The parameters in the path. */
+  path: RemoveIdentityPath
+  /** Header fields of the request. */
+  headers?: RemoveIdentityHeaders
 }
 
 /** The input of `listSignIns`. */
@@ -1257,7 +1341,7 @@ export interface Methods {
   /**
    * Sign in: `POST /v1/auth/sessions`
    *
-   * Creates a session with a password, or with the token of a link that was sent by e-mail. Send its `access_token` as an API key is sent: `Authorization: Bearer plat_access_…`. It may do what its user may do, in all projects. Returns 401 if the address, the password or the token is wrong, or if there were too many wrong passwords from the network: a link by e-mail works then, too. The answer and its time do not show whether the address has an account.
+   * Creates a session with a password, with the token of a link that was sent by e-mail, with the token that the browser brought back from an identity provider, or with a passkey. Send its `access_token` as an API key is sent: `Authorization: Bearer plat_access_…`. It may do what its user may do, in all projects. Returns 401 if the address, the password or the token is wrong, or if there were too many wrong passwords from the network: a link by e-mail works then, too. The answer and its time do not show whether the address has an account.
    */
   signIn (input: SignInInput): Answer<SessionTokens>
   /**
@@ -1266,6 +1350,12 @@ export interface Methods {
    * Returns a new access token and a new refresh token. The old refresh token works once: if it is sent again, somebody else may have it, and the session ends (401 with the reason `reused`). Access tokens that were returned before stay valid until they expire.
    */
   refreshSession (input: RefreshSessionInput): Answer<SessionTokens>
+  /**
+   * Keep a session in a cookie: `POST /v1/auth/sessions/cookie`
+   *
+   * For applications in a browser, so that no script can read what signs in. Sets an `HttpOnly` cookie, which the browser then sends instead of an access token; the tokens of the session are no longer valid. Requests with the cookie that may change something are accepted from pages of this server and of `CORS_ORIGINS` only (403, constraint `origin`), and this request, too. The session ends when it is not used for as long as it would last without a refresh. `DELETE /auth/sessions/current` signs out.
+   */
+  moveSessionToCookie (input: MoveSessionToCookieInput): Answer<SignInSession>
   /**
    * Get the session of this request: `GET /v1/auth/sessions/current`
    *
@@ -1296,6 +1386,72 @@ export interface Methods {
    * Sets the password with the token of a link, ends all sessions of the user, and signs in. API keys stay valid. Returns 401 if the token is unknown, used or expired.
    */
   resetPassword (input: ResetPasswordInput): Answer<SessionTokens>
+  /**
+   * Sign in with an identity provider: `GET /v1/auth/oidc/{provider}/authorize`
+   *
+   * Redirects the browser to the sign-in page of a provider of `OIDC_PROVIDERS`, with PKCE, a state and a nonce. A cookie ties the answer of the provider to this browser. The browser returns to `redirect_to`, whose fragment has a token, `#kind=oidc&token=plat_once_…`: `POST /auth/sessions` with the method `oidc` signs in with it, within a minute. If the sign-in fails, the fragment has the reason, `#error=…`: `denied`, `email_not_verified`, `account_not_verified`, `disabled`, `sign_up` or `unavailable`. Returns 404 for an unknown provider.
+   */
+  startOidcSignIn (input: StartOidcSignInInput): Answer<undefined>
+  /**
+   * Return from an identity provider: `GET /v1/auth/oidc/{provider}/callback`
+   *
+   * The provider redirects the browser here. The server checks the state, the issuer, the nonce and the signature of the ID token, finds the account, and redirects to the page that the sign-in began with. The account is the one with this identity; else the one with the email address, if the provider and this server have verified it; else a new one, if `SIGN_UP` allows it. Returns 401 if the sign-in did not begin in this browser within the last ten minutes, or if the answer of the provider is not valid.
+   */
+  finishOidcSignIn (input: FinishOidcSignInInput): Answer<undefined>
+  /**
+   * Start a sign-in with a passkey: `POST /v1/auth/passkeys/options`
+   *
+   * Returns what `navigator.credentials.get()` needs. `POST /auth/sessions` with the method `passkey` and its result signs in, within five minutes.
+   */
+  startPasskeySignIn (input?: StartPasskeySignInInput): Answer<PasskeyRequestOptions>
+  /**
+   * Start to add a passkey: `POST /v1/user/passkeys/options`
+   *
+   * Returns what `navigator.credentials.create()` needs. `POST /user/passkeys` with its result adds the passkey, within five minutes. Returns 403 if you signed in more than ten minutes ago (constraint `recent_sign_in`).
+   */
+  startPasskey (input?: StartPasskeyInput): Answer<PasskeyCreationOptions>
+  /**
+   * List your passkeys: `GET /v1/user/passkeys`
+   *
+   * Returns your passkeys.
+   */
+  listPasskeys: OptionalListMethod<ListPasskeysInput, PasskeyList, Passkey>
+  /**
+   * Add a passkey: `POST /v1/user/passkeys`
+   *
+   * Adds the passkey that a device made. Returns 400 if the answer of the device does not fit the options (constraint `passkey`), 403 if you have 20 passkeys (constraint `passkeys`) or signed in more than ten minutes ago, and 409 if the passkey exists (constraint `passkey_exists`).
+   */
+  addPasskey (input: AddPasskeyInput): Answer<Passkey>
+  /**
+   * Get one of your passkeys: `GET /v1/user/passkeys/{id}`
+   *
+   * Returns a passkey. Returns 403 if it belongs to another user.
+   */
+  getPasskey (input: GetPasskeyInput): Answer<Passkey>
+  /**
+   * Remove one of your passkeys: `DELETE /v1/user/passkeys/{id}`
+   *
+   * The device can no longer sign in with it. Returns 403 if it belongs to another user, or if you signed in more than ten minutes ago (constraint `recent_sign_in`).
+   */
+  removePasskey (input: RemovePasskeyInput): Answer<undefined>
+  /**
+   * List your identities: `GET /v1/user/identities`
+   *
+   * Returns the accounts at identity providers with which you sign in.
+   */
+  listIdentities: OptionalListMethod<ListIdentitiesInput, IdentityList, Identity>
+  /**
+   * Get one of your identities: `GET /v1/user/identities/{id}`
+   *
+   * Returns an identity. Returns 403 if it belongs to another user.
+   */
+  getIdentity (input: GetIdentityInput): Answer<Identity>
+  /**
+   * Remove one of your identities: `DELETE /v1/user/identities/{id}`
+   *
+   * You can no longer sign in with it, unless its email address is that of your account: then the next sign-in links it again. Returns 403 if it belongs to another user, or if you signed in more than ten minutes ago (constraint `recent_sign_in`).
+   */
+  removeIdentity (input: RemoveIdentityInput): Answer<undefined>
   /**
    * List where you are signed in: `GET /v1/user/sessions`
    *

@@ -68,8 +68,24 @@ export type RecoveryCode = Prisma.RecoveryCodeModel
  */
 export type SignIn = Prisma.SignInModel
 /**
+ * Model Identity
+ * An account at an identity provider, with which a user signs in.
+ */
+export type Identity = Prisma.IdentityModel
+/**
+ * Model Passkey
+ * A passkey of a user (WebAuthn).
+ */
+export type Passkey = Prisma.PasskeyModel
+/**
+ * Model PasskeyChallenge
+ * A challenge that a device signs, by its SHA-256. It is deleted when it is used.
+ */
+export type PasskeyChallenge = Prisma.PasskeyChallengeModel
+/**
  * Model OneTimeToken
- * A token that was sent by e-mail, by its SHA-256. It is deleted when it is used.
+ * A token that was sent by e-mail, or made at the end of a sign-in elsewhere, by its SHA-256. It is deleted
+ * when it is used.
  */
 export type OneTimeToken = Prisma.OneTimeTokenModel
 /**

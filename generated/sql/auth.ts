@@ -65,6 +65,16 @@ export const deleteEmailChanges = none<{ user_id: string }>(
 )
 
 /**
+ * Removes an identity of a user.
+ * @see prisma/sql/auth/delete-identity.sql
+ */
+export const deleteIdentity = none<{ id: string }>(
+  'auth/delete-identity',
+  `DELETE FROM identities WHERE id = $1`,
+  ['id'],
+)
+
+/**
  * Deletes an e-mail that nobody gets.
  * @see prisma/sql/auth/delete-mail.sql
  */
@@ -73,6 +83,25 @@ export const deleteMail = none<{ id: string }>(
   `DELETE FROM mails WHERE id = $1`,
   ['id'],
 )
+
+/**
+ * Deletes a batch of expired challenges.
+ * @see prisma/sql/auth/delete-old-challenges.sql
+ */
+export const deleteOldChallenges = one<{ limit: number }, DeleteOldChallengesRow>(
+  'auth/delete-old-challenges',
+  `WITH deleted AS (
+  DELETE FROM passkey_challenges WHERE ctid = ANY(ARRAY(
+    SELECT ctid FROM passkey_challenges WHERE expires_at < now() LIMIT $1 FOR UPDATE SKIP LOCKED
+  ))
+  RETURNING 1
+)
+SELECT count(*)::int AS n FROM deleted`,
+  ['limit'],
+)
+export interface DeleteOldChallengesRow {
+  n: number
+}
 
 /**
  * Deletes a batch of wrong passwords of more than a day ago.
@@ -150,6 +179,16 @@ SELECT count(*)::int AS n FROM deleted`,
 export interface DeleteOldTokensRow {
   n: number
 }
+
+/**
+ * Removes a passkey.
+ * @see prisma/sql/auth/delete-passkey.sql
+ */
+export const deletePasskey = none<{ id: string }>(
+  'auth/delete-passkey',
+  `DELETE FROM passkeys WHERE id = $1`,
+  ['id'],
+)
 
 /**
  * Deletes a one-time token that nobody gets.
@@ -271,6 +310,23 @@ export interface FindAccountRow {
 }
 
 /**
+ * A passkey by the id that its device gave it, with what verifies its signatures.
+ * @see prisma/sql/auth/find-passkey.sql
+ */
+export const findPasskey = optional<{ credential: string }, FindPasskeyRow>(
+  'auth/find-passkey',
+  `SELECT p.id, p.user_id, encode(p.public_key, 'base64') AS "public_key", p.counter
+FROM passkeys p WHERE p.credential = $1`,
+  ['credential'],
+)
+export interface FindPasskeyRow {
+  id: string
+  user_id: string
+  public_key: string
+  counter: number
+}
+
+/**
  * An active user by email address, with the hash of the password. `failures` are the wrong passwords from all
  * networks that had one in the last day. `is_known` tells whether the user has a session from the network.
  * @see prisma/sql/auth/find-password.sql
@@ -296,7 +352,7 @@ export interface FindPasswordRow {
  */
 export const findSession = optional<{ id: string }, FindSessionRow>(
   'auth/find-session',
-  `SELECT s.id, s.user_id, s.expires_at, u.name, u.status, u.role
+  `SELECT s.id, s.user_id, s.in_cookie, s.expires_at, u.status, u.role
 FROM sign_ins s JOIN users u ON u.id = s.user_id
 WHERE s.id = $1`,
   ['id'],
@@ -304,8 +360,8 @@ WHERE s.id = $1`,
 export interface FindSessionRow {
   id: string
   user_id: string
+  in_cookie: boolean
   expires_at: string
-  name: string
   status: 'active' | 'disabled' | 'deleted'
   role: 'user' | 'admin'
 }
@@ -368,6 +424,40 @@ export interface HoldPasswordRow {
 }
 
 /**
+ * Stores a challenge, by its SHA-256.
+ * @see prisma/sql/auth/insert-challenge.sql
+ */
+export const insertChallenge = none<{ digest: string; user_id: string | null; seconds: number }>(
+  'auth/insert-challenge',
+  `INSERT INTO passkey_challenges (digest, user_id, expires_at)
+VALUES (decode($1, 'hex'), $2, now() + interval '1 second' * $3)`,
+  ['digest', 'user_id', 'seconds'],
+)
+
+/**
+ * Links an account at an identity provider to a user. No row if it is linked to a user already.
+ * @see prisma/sql/auth/insert-identity.sql
+ */
+export const insertIdentity = optional<{ id: string; user_id: string; provider: string; subject: string; email: string; created_at: Date | string }, InsertIdentityRow>(
+  'auth/insert-identity',
+  `INSERT INTO identities AS i (id, user_id, provider, subject, email, created_at, updated_at, last_used_at)
+VALUES ($1, $2, $3, $4, $5, $6::timestamptz, $6::timestamptz,
+  $6::timestamptz)
+ON CONFLICT (provider, subject) DO NOTHING
+RETURNING i.id, i.user_id, i.provider, i.email, i.created_at, i.updated_at, i.last_used_at`,
+  ['id', 'user_id', 'provider', 'subject', 'email', 'created_at'],
+)
+export interface InsertIdentityRow {
+  id: string
+  user_id: string
+  provider: string
+  email: string | null
+  created_at: string
+  updated_at: string
+  last_used_at: string
+}
+
+/**
  * Queues an e-mail.
  * @see prisma/sql/auth/insert-mail.sql
  */
@@ -377,6 +467,30 @@ export const insertMail = none<{ id: string; kind: string; recipient: string; us
 VALUES ($1, $2, $3, $4, $5, $6::timestamptz)`,
   ['id', 'kind', 'recipient', 'user_id', 'secret', 'created_at'],
 )
+
+/**
+ * Adds a passkey. No row if it exists.
+ * @see prisma/sql/auth/insert-passkey.sql
+ */
+export const insertPasskey = optional<{ id: string; user_id: string; name: string; credential: string; public_key: string; counter: number; transports: readonly string[]; synced: boolean; created_at: Date | string }, InsertPasskeyRow>(
+  'auth/insert-passkey',
+  `INSERT INTO passkeys AS p (id, user_id, name, credential, public_key, counter, transports, synced, created_at,
+  updated_at)
+VALUES ($1, $2, $3, $4, decode($5, 'base64'), $6, $7::text[], $8,
+  $9::timestamptz, $9::timestamptz)
+ON CONFLICT (credential) DO NOTHING
+RETURNING p.id, p.user_id, p.name, p.synced, p.created_at, p.updated_at, p.last_used_at`,
+  ['id', 'user_id', 'name', 'credential', 'public_key', 'counter', 'transports', 'synced', 'created_at'],
+)
+export interface InsertPasskeyRow {
+  id: string
+  user_id: string
+  name: string
+  synced: boolean
+  created_at: string
+  updated_at: string
+  last_used_at: string | null
+}
 
 /**
  * Creates a session.
@@ -418,6 +532,41 @@ VALUES (decode($1, 'hex'), $2, $3, $4, $5,
 )
 
 /**
+ * The identities of a user.
+ * @see prisma/sql/auth/list-identities.sql
+ */
+export const listIdentities = page<{ user_id: string }, { created_after: Date | string; created_before: Date | string; updated_after: Date | string; updated_before: Date | string }, 'created_at', ListIdentitiesRow>(
+  'auth/list-identities',
+  {
+    select: `SELECT i.id, i.user_id, i.provider, i.email, i.created_at, i.updated_at, i.last_used_at
+FROM identities i
+WHERE i.user_id = $1`,
+    names: ['user_id', 'created_after', 'created_before', 'updated_after', 'updated_before'],
+    filters: {
+      created_after: { sql: `i.id >= id_at('idn', $2)`, searches: true },
+      created_before: { sql: `i.id < id_at('idn', $3)`, searches: true },
+      updated_after: { sql: `i.updated_at >= $4`, searches: true },
+      updated_before: { sql: `i.updated_at < $5`, searches: true },
+    },
+    sorts: {
+      created_at: `i.id`,
+    },
+    id: `i.id`,
+    totals: {
+    },
+  },
+)
+export interface ListIdentitiesRow {
+  id: string
+  user_id: string
+  provider: string
+  email: string | null
+  created_at: string
+  updated_at: string
+  last_used_at: string
+}
+
+/**
  * The latest e-mails of the outbox.
  * @see prisma/sql/auth/list-outbox.sql
  */
@@ -435,6 +584,41 @@ export interface ListOutboxRow {
   status: string
   error: string | null
   created_at: string
+}
+
+/**
+ * The passkeys of a user.
+ * @see prisma/sql/auth/list-passkeys.sql
+ */
+export const listPasskeys = page<{ user_id: string }, { created_after: Date | string; created_before: Date | string; updated_after: Date | string; updated_before: Date | string }, 'created_at', ListPasskeysRow>(
+  'auth/list-passkeys',
+  {
+    select: `SELECT p.id, p.user_id, p.name, p.synced, p.created_at, p.updated_at, p.last_used_at
+FROM passkeys p
+WHERE p.user_id = $1`,
+    names: ['user_id', 'created_after', 'created_before', 'updated_after', 'updated_before'],
+    filters: {
+      created_after: { sql: `p.id >= id_at('pky', $2)`, searches: true },
+      created_before: { sql: `p.id < id_at('pky', $3)`, searches: true },
+      updated_after: { sql: `p.updated_at >= $4`, searches: true },
+      updated_before: { sql: `p.updated_at < $5`, searches: true },
+    },
+    sorts: {
+      created_at: `p.id`,
+    },
+    id: `p.id`,
+    totals: {
+    },
+  },
+)
+export interface ListPasskeysRow {
+  id: string
+  user_id: string
+  name: string
+  synced: boolean
+  created_at: string
+  updated_at: string
+  last_used_at: string | null
 }
 
 /**
@@ -525,6 +709,36 @@ export interface LockSessionRow {
 }
 
 /**
+ * Moves a session into a cookie: its tokens are no longer valid. No row if the token is not the latest one, or
+ * if the session or its user has ended.
+ * @see prisma/sql/auth/move-session-to-cookie.sql
+ */
+export const moveSessionToCookie = optional<{ ip: string | null; network: string; idle_seconds: number; max_seconds: number; id: string; generation: number }, MoveSessionToCookieRow>(
+  'auth/move-session-to-cookie',
+  `UPDATE sign_ins s SET generation = s.generation + 1, in_cookie = true, updated_at = now(), last_used_at = now(),
+  ip = $1, network = $2,
+  expires_at = least(now() + interval '1 second' * $3,
+    s.created_at + interval '1 second' * $4)
+FROM users u
+WHERE s.id = $5 AND s.generation = $6 AND s.expires_at > now()
+  AND u.id = s.user_id AND u.status = 'active'
+RETURNING s.id, s.user_id, s.methods AS "methods", s.ip, s.device, s.created_at, s.updated_at,
+s.last_used_at, s.expires_at`,
+  ['ip', 'network', 'idle_seconds', 'max_seconds', 'id', 'generation'],
+)
+export interface MoveSessionToCookieRow {
+  id: string
+  user_id: string
+  methods: Schemas['SignInSession']['methods']
+  ip: string | null
+  device: string | null
+  created_at: string
+  updated_at: string
+  last_used_at: string
+  expires_at: string
+}
+
+/**
  * Notes that an e-mail could not be sent yet.
  * @see prisma/sql/auth/note-failed-attempt.sql
  */
@@ -533,6 +747,19 @@ export const noteFailedAttempt = none<{ error: string; id: string }>(
   `UPDATE mails SET attempts = attempts + 1, error = $1 WHERE id = $2`,
   ['error', 'id'],
 )
+
+/**
+ * The ids that devices gave to the passkeys of a user.
+ * @see prisma/sql/auth/passkey-credentials.sql
+ */
+export const passkeyCredentials = many<{ user_id: string }, PasskeyCredentialsRow>(
+  'auth/passkey-credentials',
+  `SELECT p.credential FROM passkeys p WHERE p.user_id = $1`,
+  ['user_id'],
+)
+export interface PasskeyCredentialsRow {
+  credential: string
+}
 
 /**
  * The wrong codes of a user from all networks, and whether the user has a session from this one.
@@ -547,6 +774,44 @@ export const readFailures = optional<{ account: string; network: string; user_id
 export interface ReadFailuresRow {
   failures: number
   is_known: boolean
+}
+
+/**
+ * An identity.
+ * @see prisma/sql/auth/read-identity.sql
+ */
+export const readIdentity = optional<{ id: string }, ReadIdentityRow>(
+  'auth/read-identity',
+  `SELECT i.id, i.user_id, i.provider, i.email, i.created_at, i.updated_at, i.last_used_at FROM identities i WHERE i.id = $1`,
+  ['id'],
+)
+export interface ReadIdentityRow {
+  id: string
+  user_id: string
+  provider: string
+  email: string | null
+  created_at: string
+  updated_at: string
+  last_used_at: string
+}
+
+/**
+ * A passkey.
+ * @see prisma/sql/auth/read-passkey.sql
+ */
+export const readPasskey = optional<{ id: string }, ReadPasskeyRow>(
+  'auth/read-passkey',
+  `SELECT p.id, p.user_id, p.name, p.synced, p.created_at, p.updated_at, p.last_used_at FROM passkeys p WHERE p.id = $1`,
+  ['id'],
+)
+export interface ReadPasskeyRow {
+  id: string
+  user_id: string
+  name: string
+  synced: boolean
+  created_at: string
+  updated_at: string
+  last_used_at: string | null
 }
 
 /**
@@ -578,7 +843,7 @@ export interface ReadSessionRow {
 export const readSignIn = optional<{ session_id: string; user_id: string }, ReadSignInRow>(
   'auth/read-sign-in',
   `SELECT u.email AS "email", EXISTS (SELECT 1 FROM user_passwords p WHERE p.user_id = u.id) AS "has_password",
-  (s.methods && ARRAY['link'] AND s.created_at > now() - interval '10 minutes') AS "used_link_lately"
+  (s.methods && ARRAY['link', 'oidc'] AND s.created_at > now() - interval '10 minutes') AS "used_link_lately"
 FROM sign_ins s JOIN users u ON u.id = s.user_id
 WHERE s.id = $1 AND s.user_id = $2 AND s.expires_at > now()`,
   ['session_id', 'user_id'],
@@ -697,6 +962,52 @@ export const storePassword = none<{ user_id: string; hash: string }>(
 ON CONFLICT (user_id) DO UPDATE SET hash = excluded.hash, changed_at = excluded.changed_at`,
   ['user_id', 'hash'],
 )
+
+/**
+ * Uses a challenge of a user, or of a sign-in. Of several requests, one gets the row.
+ * @see prisma/sql/auth/use-challenge.sql
+ */
+export const useChallenge = optional<{ digest: string; user_id: string | null }, UseChallengeRow>(
+  'auth/use-challenge',
+  `DELETE FROM passkey_challenges c
+WHERE c.digest = decode($1, 'hex') AND c.user_id IS NOT DISTINCT FROM $2 AND c.expires_at > now()
+RETURNING c.expires_at`,
+  ['digest', 'user_id'],
+)
+export interface UseChallengeRow {
+  expires_at: string
+}
+
+/**
+ * Notes that an identity was used to sign in.
+ * @see prisma/sql/auth/use-identity.sql
+ */
+export const useIdentity = optional<{ email: string | null; provider: string; subject: string }, UseIdentityRow>(
+  'auth/use-identity',
+  `UPDATE identities i SET email = $1, last_used_at = now(),
+  updated_at = CASE WHEN i.email IS DISTINCT FROM $1 THEN now() ELSE i.updated_at END
+WHERE i.provider = $2 AND i.subject = $3
+RETURNING i.user_id`,
+  ['email', 'provider', 'subject'],
+)
+export interface UseIdentityRow {
+  user_id: string
+}
+
+/**
+ * Notes that a passkey was used to sign in. No row if it was removed, or if a copy of it has signed meanwhile.
+ * @see prisma/sql/auth/use-passkey.sql
+ */
+export const usePasskey = optional<{ counter: number; id: string }, UsePasskeyRow>(
+  'auth/use-passkey',
+  `UPDATE passkeys p SET counter = $1, last_used_at = now()
+WHERE p.id = $2 AND (p.counter < $1 OR (p.counter = 0 AND $1 = 0))
+RETURNING p.user_id`,
+  ['counter', 'id'],
+)
+export interface UsePasskeyRow {
+  user_id: string
+}
 
 /**
  * Uses a recovery code. Of several requests, one gets the row.

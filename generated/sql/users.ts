@@ -560,15 +560,18 @@ WHERE o.project_id = p.id`,
  * Records when, and from which addresses, API keys and sessions were last used.
  * @see prisma/sql/users/update-last-used.sql
  */
-export const updateLastUsed = none<{ ids: readonly string[]; times: readonly (Date | string)[]; ips: readonly string[] }>(
+export const updateLastUsed = none<{ ids: readonly string[]; times: readonly (Date | string)[]; ips: readonly string[]; idle_seconds: number; max_seconds: number }>(
   'users/update-last-used',
   `WITH used AS (
   SELECT u.id, u.at, u.ip FROM unnest($1::text[], $2::timestamptz[], $3::text[]) AS u(id, at, ip)
 ), sessions AS (
-  UPDATE sign_ins s SET last_used_at = u.at, ip = u.ip FROM used u WHERE s.id = u.id AND s.last_used_at < u.at
+    UPDATE sign_ins s SET last_used_at = u.at, ip = u.ip,
+    expires_at = CASE WHEN s.in_cookie THEN least(u.at + interval '1 second' * $4::int,
+      s.created_at + interval '1 second' * $5::int) ELSE s.expires_at END
+  FROM used u WHERE s.id = u.id AND s.last_used_at < u.at
 )
 UPDATE api_keys k SET last_used_at = u.at, last_used_ip = u.ip
 FROM used u
 WHERE k.id = u.id AND (k.last_used_at IS NULL OR k.last_used_at < u.at)`,
-  ['ids', 'times', 'ips'],
+  ['ids', 'times', 'ips', 'idle_seconds', 'max_seconds'],
 )

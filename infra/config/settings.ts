@@ -2,6 +2,7 @@
 // parser; `npm run settings` writes .env.example and docs/configuration.md from it.
 import { isWellFormed, type KeyMode } from '../api-key-format.ts'
 import { builtinModel, readProviders } from './ai-providers.ts'
+import { readOidcProviders } from './oidc-providers.ts'
 import {
   boolean,
   integer,
@@ -78,7 +79,8 @@ const server = {
   }),
   corsOrigins: origins('CORS_ORIGINS', {
     example: 'https://app.example.com',
-    description: 'Origins that browsers may call the API from, separated by commas.',
+    description: `
+      Origins whose pages may call the API, also with the session of the browser, separated by commas.`,
   }),
 }
 
@@ -304,6 +306,29 @@ const signIn = {
     max: 3_650,
     default: 90,
     description: 'Days after which a session ends in any case.',
+  }),
+  passkeyDomain: optional(
+    text('PASSKEY_DOMAIN', {
+      isValid: (value) => /^[a-z0-9-]+(\.[a-z0-9-]+)*$/.test(value),
+      rule: 'be a domain',
+      defaultText: 'the host of SIGN_IN_URL, else of PUBLIC_URL, else localhost',
+      example: 'example.com',
+      description: `
+        Domain that passkeys belong to (the \`rpId\` of WebAuthn). Pages of the domain and of its subdomains
+        can use them. A change makes all passkeys useless.`,
+    }),
+  ),
+  oidcProviders: parsed('OIDC_PROVIDERS', {
+    parse: readOidcProviders,
+    default: '[]',
+    defaultText: 'none',
+    example:
+      '[{"name":"google","issuer":"https://accounts.google.com","client_id":"...","client_secret":"..."}]',
+    secret: true,
+    description: `
+      Identity providers with which people sign in (OpenID Connect): a JSON array on one line. The redirect
+      URI to register there is \`PUBLIC_URL/v1/auth/oidc/NAME/callback\`. \`verified_emails: true\` is for a
+      provider that verifies all email addresses and does not say so.`,
   }),
   smtpUrl: optional(
     url('SMTP_URL', {

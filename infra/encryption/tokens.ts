@@ -1,4 +1,5 @@
-// The tokens of sessions and of e-mails. Those of sessions are signed with SECRET_KEY and stored nowhere.
+// The tokens of sessions and of e-mails. Those of sessions are signed with SECRET_KEY and stored nowhere. The
+// cookie of a browser's session has a token, too.
 // Those of e-mails are random, and stored as SHA-256.
 import { hash, randomBytes } from 'node:crypto'
 import type { Cipher } from './cipher.ts'
@@ -7,6 +8,7 @@ const accessStart = 'plat_access_'
 const refreshStart = 'plat_refresh_'
 const accessFormat = /^plat_access_((ses_[0-9a-z]{26})\.(\d{10,12}))\.([0-9A-Za-z_-]{43})$/
 const refreshFormat = /^plat_refresh_((ses_[0-9a-z]{26})\.(\d{1,9}))\.([0-9A-Za-z_-]{43})$/
+const cookieFormat = /^(ses_[0-9a-z]{26})\.([0-9A-Za-z_-]{43})$/
 
 export function isAccessToken(text: string): boolean {
   return text.startsWith(accessStart)
@@ -41,6 +43,16 @@ export function readRefreshToken(
   const [, claims, sessionId, generation, signature] = refreshFormat.exec(token) ?? []
   if (claims === undefined || !cipher.verify(claims, 'refresh token', signature)) return null
   return { sessionId, generation: Number(generation) }
+}
+
+export function newCookieToken(cipher: Cipher, sessionId: string): string {
+  return `${sessionId}.${cipher.sign(sessionId, 'cookie')}`
+}
+
+/** The session of a cookie; null if it was not made by this platform. */
+export function readCookieToken(cipher: Pick<Cipher, 'verify'>, token: string): string | null {
+  const [, sessionId, signature] = cookieFormat.exec(token) ?? []
+  return sessionId !== undefined && cipher.verify(sessionId, 'cookie', signature) ? sessionId : null
 }
 
 export function newOneTimeToken(): string {

@@ -16,6 +16,7 @@ import { addDiscriminatorValues } from '@platform-api/openapi/discriminators.ts'
 import { GenerateError } from './error.ts'
 import { addImpliedHeaders } from './implied-headers.ts'
 import { addImpliedParameters } from './implied-parameters.ts'
+import { addImpliedSecurity } from './implied-security.ts'
 import { addImpliedResponses } from './implied-responses.ts'
 import { brokenReferences, readFiles, type SpecProblem } from './references.ts'
 import { addAbsoluteServers } from './servers.ts'
@@ -98,6 +99,7 @@ export async function readContract(root: string): Promise<Json> {
   addImpliedParameters(document)
   addImpliedResponses(document)
   addImpliedHeaders(document)
+  addImpliedSecurity(document)
   addAbsoluteServers(document)
   addDiscriminatorValues(document)
   return document

@@ -38,7 +38,13 @@ answerHelp(import.meta)
 
 const root = resolve(import.meta.dirname, '../..')
 /** The extensions that the generator has carried out. */
-const unpublished = new Set(['x-implied-parameters', 'x-implied-responses', 'x-implied-headers', 'x-events'])
+const unpublished = new Set([
+  'x-implied-parameters',
+  'x-implied-responses',
+  'x-implied-headers',
+  'x-implied-security',
+  'x-events',
+])
 
 export interface Emitted {
   operations: Operation[]

@@ -86,6 +86,8 @@ export interface Operation {
   unlimitedKey: boolean
   needsSession: boolean
   filesOrigin: boolean
+  /** Whether query parameters that the spec does not declare are ignored. */
+  openQuery: boolean
   /** Whether the lists of the operation may be read from a read replica. */
   readReplica: boolean
   /** Whether the handler stores the response of an Idempotency-Key itself. */
@@ -150,6 +152,7 @@ export function operationsOf(document: Json): Operation[] {
         unlimitedKey: operation['x-unlimited-key'] ?? scopes?.includes('admin') ?? false,
         needsSession: operation['x-needs-session'] === true,
         filesOrigin: operation['x-files-origin'] === true,
+        openQuery: operation['x-open-query'] === true,
         readReplica: operation['x-read-replica'] === true,
         handlesIdempotency: operation['x-idempotency'] === 'handler',
         ignoresIdempotencyKey: operation['x-idempotency'] === 'none',

@@ -125,11 +125,11 @@ export function schemasOf(operations: Operation[]): Schemas {
   const responses = new Pool('reply')
   const names = new Map<string, ValidatorNames>()
   for (const operation of operations) {
-    const { id, path_, query, header, body } = operation
+    const { id, path_, query, openQuery, header, body } = operation
     names.set(id, {
       path: path_.length === 0 ? undefined : paths.add(objectOf(path_, true), suggestedName(path_, id)),
       // An operation without query parameters rejects all query parameters.
-      query: queries.add(objectOf(query, true), suggestedName(query, id)),
+      query: queries.add(objectOf(query, !openQuery), suggestedName(query, id)),
       header:
         header.length === 0 ? undefined : headers.add(objectOf(header, false), suggestedName(header, id)),
       body: body?.schema ? bodies.add(body.schema, id) : undefined,

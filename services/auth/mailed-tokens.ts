@@ -7,7 +7,8 @@ import { queueMail, type Mails } from '../mail/mails.ts'
 import { lifetimes, type Mailed } from '../mail/templates.ts'
 import { newOneTimeToken, tokenDigest } from '../../infra/encryption/tokens.ts'
 
-export type { Mailed }
+/** What a one-time token is for. Those of `oidc` are not sent by e-mail: the browser brings them back. */
+export type TokenPurpose = Mailed | 'oidc'
 
 export interface MailedToken {
   kind: Mailed

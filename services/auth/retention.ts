@@ -8,6 +8,7 @@ export function signInRetentionTasks(): RetentionTask[] {
   return [
     { name: 'expired sessions', step: deleteBatch(sql.deleteOldSessions, rowsPerStep) },
     { name: 'one-time tokens', step: deleteBatch(sql.deleteOldTokens, rowsPerStep) },
+    { name: 'challenges of passkeys', step: deleteBatch(sql.deleteOldChallenges, rowsPerStep) },
     { name: 'wrong passwords', step: deleteBatch(sql.deleteOldFailures, rowsPerStep) },
     { name: 'e-mails', step: deleteBatch(sql.deleteOldMails, rowsPerStep) },
   ]

@@ -11,7 +11,12 @@ import { newId, timeOf } from '../../infra/ids.ts'
 import type { Emitter } from '../events/emit.ts'
 import type { Principal, Principals } from '../users/authentication.ts'
 import { networkOf } from '../../infra/network.ts'
-import { newAccessToken, newRefreshToken, readRefreshToken } from '../../infra/encryption/tokens.ts'
+import {
+  newAccessToken,
+  newCookieToken,
+  newRefreshToken,
+  readRefreshToken,
+} from '../../infra/encryption/tokens.ts'
 
 export type Session = components['schemas']['SignInSession']
 export type SessionTokens = components['schemas']['SessionTokens']
@@ -65,21 +70,48 @@ export async function refreshSession(
   db: Db,
   services: SessionServices,
   token: string,
-  { ip }: Device,
+  { ip }: Pick<Device, 'ip'>,
 ): Promise<SessionTokens> {
+  const { row, generation } = await useRefreshToken(db, services, { token, ip, use: sql.refreshSession })
+  return tokensOf(services, row, generation + 1)
+}
+
+/**
+ * Uses a refresh token to move its session into a cookie. The tokens of the session are no longer valid.
+ * @returns the session, and the token for the cookie. @throws 401 as `refreshSession`.
+ */
+export async function moveToCookie(
+  db: Db,
+  services: SessionServices,
+  token: string,
+  { ip }: Pick<Device, 'ip'>,
+): Promise<{ session: Session; cookie: string }> {
+  const { row } = await useRefreshToken(db, services, { token, ip, use: sql.moveSessionToCookie })
+  await services.principals.waitForInvalidation(row.id)
+  return { session: row, cookie: newCookieToken(services.cipher, row.id) }
+}
+
+interface TokenUse {
+  token: string
+  ip: string
+  use: typeof sql.refreshSession
+}
+
+async function useRefreshToken(
+  db: Db,
+  services: SessionServices,
+  { token, ip, use }: TokenUse,
+): Promise<{ row: Session; generation: number }> {
   const { config, cipher } = services
   const claims = readRefreshToken(cipher, token)
   if (claims === null) throw unauthorized('unknown', 'Unknown refresh token.')
   const { sessionId: id, generation } = claims
-  const row = await sql.refreshSession(db, {
-    id,
-    generation,
-    ip,
-    network: networkOf(ip),
+  const lifetimes = {
     idle_seconds: config.sessionIdleDays * day,
     max_seconds: config.sessionMaxDays * day,
-  })
-  if (row !== undefined) return tokensOf({ config, cipher }, { ...row, current: true }, generation + 1)
+  }
+  const row = await use(db, { id, generation, ip, network: networkOf(ip), ...lifetimes })
+  if (row !== undefined) return { row: { ...row, current: true }, generation }
   const session = await sql.findSession(db, { id })
   if (session === undefined) throw unauthorized('revoked', 'The session has ended: sign in again.')
   if (session.status !== 'active') throw unauthorized('disabled', 'The user is disabled.')

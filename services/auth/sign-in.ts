@@ -12,7 +12,7 @@ import type { Emitter } from '../events/emit.ts'
 import { queueMail, type Mails } from '../mail/mails.ts'
 import type { Principal, Principals } from '../users/authentication.ts'
 import { insertUser, lockUser, toProfile, toUser, updateUserRow } from '../users/users.ts'
-import type { Mailed } from './mailed-tokens.ts'
+import type { TokenPurpose } from './mailed-tokens.ts'
 import { verifyPassword } from './passwords.ts'
 import { endSessions, lockOwnSession } from './sessions.ts'
 
@@ -111,14 +111,14 @@ export async function lockActiveUser(tx: Db, id: string): Promise<UserRow> {
  * Uses a one-time token. It is deleted, so that of several requests one succeeds.
  * @throws 401 unless it is valid for the purpose.
  */
-export async function useToken(tx: Db, token: string, purpose: Mailed): Promise<sql.UseTokenRow> {
+export async function useToken(tx: Db, token: string, purpose: TokenPurpose): Promise<sql.UseTokenRow> {
   const row = await sql.useToken(tx, { digest: tokenDigest(token), purpose })
   if (row === undefined) throw unknownToken()
   return row
 }
 
 /** The user with the address that a token was sent to, before it is used. Throws 401 as `useToken`. */
-export async function userBeforeUse(db: Db, token: string, purpose: Mailed): Promise<string> {
+export async function userBeforeUse(db: Db, token: string, purpose: TokenPurpose): Promise<string> {
   const row = await sql.findToken(db, { digest: tokenDigest(token), purpose })
   if (row === undefined) throw unknownToken()
   return await userWith(db, row.email)
@@ -158,7 +158,7 @@ export function requireSignUp(policy: string, email: string): void {
 export async function createConfirmedUser(
   tx: Db,
   { events, filesUrl }: SignInServices,
-  { email, name }: sql.UseTokenRow,
+  { email, name }: Pick<sql.UseTokenRow, 'email' | 'name'>,
   hash: string | null,
 ): Promise<string> {
   const row = await insertUser(tx, { email, emailVerified: true, name: name!, role: 'user' })

@@ -19,6 +19,11 @@ export const mailQueue: QueueOptions = {
   groupConcurrency: 4,
 }
 
+/** The name in MAIL_FROM, by which people know the platform. */
+export function senderName(mailFrom: string): string {
+  return mailFrom.replace(/<.*/, '').trim() || 'Platform'
+}
+
 export interface NewMail {
   kind: MailKind
   recipient: string

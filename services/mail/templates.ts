@@ -6,7 +6,15 @@ export type Mailed = 'sign_up' | 'link' | 'password_reset' | 'email_change'
 
 /** Those that tell a user of a change. They are always sent. */
 export type Notice =
-  'email_changed' | 'password_changed' | 'second_factor_on' | 'second_factor_off' | 'recovery_code_used'
+  | 'email_changed'
+  | 'password_changed'
+  | 'second_factor_on'
+  | 'second_factor_off'
+  | 'recovery_code_used'
+  | 'identity_linked'
+  | 'identity_removed'
+  | 'passkey_added'
+  | 'passkey_removed'
 
 export type MailKind = Mailed | Notice | 'account_exists'
 
@@ -84,6 +92,26 @@ const templates: Record<MailKind, Template> = {
     subject: 'A recovery code was used',
     before: 'Somebody, probably you, signed in with one of your recovery codes. It does not work again.',
     after: 'If it was not you, reset your password now, and turn the second factor off and on again.',
+  },
+  passkey_added: {
+    subject: 'A passkey was added to your account',
+    before: 'A device can sign in to your account with a passkey from now on.',
+    after: 'If it was not you, remove the passkey, and reset your password now.',
+  },
+  passkey_removed: {
+    subject: 'A passkey was removed from your account',
+    before: 'A device can no longer sign in to your account with its passkey.',
+    after: 'If it was not you, reset your password now.',
+  },
+  identity_linked: {
+    subject: 'A new way to sign in to your account',
+    before: 'Somebody, probably you, signed in to your account with an identity provider for the first time.',
+    after: 'If it was not you, remove the identity, and change the password at the provider now.',
+  },
+  identity_removed: {
+    subject: 'A way to sign in to your account was removed',
+    before: 'Your account at an identity provider was removed from the ways to sign in.',
+    after: 'If it was not you, reset your password now.',
   },
   password_changed: {
     subject: 'Your password was changed',

@@ -11,7 +11,7 @@ import { forbidden, unauthorized, type ApiError } from '../../infra/errors.ts'
 import { digestOf, isWellFormed } from '../../infra/api-key-format.ts'
 import type { Bus } from '../../infra/bus/bus.ts'
 import type { Cipher } from '../../infra/encryption/cipher.ts'
-import { isAccessToken, readAccessToken } from '../../infra/encryption/tokens.ts'
+import { isAccessToken, readAccessToken, readCookieToken } from '../../infra/encryption/tokens.ts'
 import { defaultScopes } from './scopes.ts'
 import { Networks } from './networks.ts'
 
@@ -83,6 +83,8 @@ function requireAddressesOf({ networks: before }: Principal, { networks }: Princ
 
 interface Cached {
   principal: Principal
+  /** Whether the principal is a session in a cookie, whose tokens are not valid. */
+  inCookie: boolean
   /** When it expires or must be read again, in milliseconds since 1970. */
   until: number
 }
@@ -94,6 +96,12 @@ export interface Principals {
    * @throws 401 with the reason.
    */
   authenticate(authorization: string | undefined, beforeLookUp?: () => Promise<void>): Promise<Principal>
+  /**
+   * Authenticates the session of a browser by the value of its cookie.
+   * @param beforeLookUp as above
+   * @throws 401 with the reason.
+   */
+  authenticateCookie(cookie: string, beforeLookUp?: () => Promise<void>): Promise<Principal>
   /**
    * The current principal of the same key, for work that outlives a request, such as a stream. Runs no
    * statement while the key is cached.
@@ -136,16 +144,22 @@ export function createPrincipals(db: Db, listener: Bus, cipher: Pick<Cipher, 've
       const secret = /^bearer +([^ ]+)$/i.exec(authorization.trim())?.[1]
       if (secret === undefined) throw unauthorized('malformed')
       const cacheKey = isAccessToken(secret) ? sessionOf(secret) : digestOf(secret)
-      const cached = findCached(cacheKey)
-      if (cached !== null) return cached
       if (!isAccessToken(secret) && !isWellFormed(secret)) throw unauthorized('malformed')
-      await beforeLookUp?.()
-      return await load(cacheKey)
+      const { principal, inCookie } = findCached(cacheKey) ?? (await loadAfter(beforeLookUp, cacheKey))
+      if (inCookie) throw unauthorized('revoked', 'The session was moved into a cookie.')
+      return principal
+    },
+    async authenticateCookie(cookie, beforeLookUp) {
+      const sessionId = readCookieToken(cipher, cookie)
+      if (sessionId === null) throw unauthorized('malformed', 'Unknown cookie: sign in again.')
+      const { principal, inCookie } = findCached(sessionId) ?? (await loadAfter(beforeLookUp, sessionId))
+      if (!inCookie) throw unauthorized('unknown', 'The session is not in a cookie.')
+      return principal
     },
     async refresh(principal) {
       const cacheKey = cacheKeys.get(principal)
       if (cacheKey === undefined) throw unauthorized('unknown')
-      const current = findCached(cacheKey) ?? (await load(cacheKey))
+      const { principal: current } = findCached(cacheKey) ?? (await load(cacheKey))
       requireAddressesOf(principal, current)
       return current
     },
@@ -167,28 +181,36 @@ export function createPrincipals(db: Db, listener: Bus, cipher: Pick<Cipher, 've
     return claims.sessionId
   }
 
-  function findCached(cacheKey: string): Principal | null {
+  function findCached(cacheKey: string): Loaded | null {
     const cached = cache.get(cacheKey)
     if (cached === undefined) return null
-    if (cached.until > Date.now()) return cached.principal
+    if (cached.until > Date.now()) return cached
     cache.delete(cacheKey)
     return null
   }
 
-  async function load(cacheKey: string): Promise<Principal> {
+  async function loadAfter(
+    beforeLookUp: (() => Promise<void>) | undefined,
+    cacheKey: string,
+  ): Promise<Loaded> {
+    await beforeLookUp?.()
+    return await load(cacheKey)
+  }
+
+  async function load(cacheKey: string): Promise<Loaded> {
     const changesBefore = changes
-    const { principal, expiresAt } = await (cacheKey.startsWith('ses_')
+    const { principal, inCookie, expiresAt } = await (cacheKey.startsWith('ses_')
       ? loadSession(cacheKey)
       : loadKey(cacheKey))
     cacheKeys.set(principal, cacheKey)
     if (listener.listening && changesBefore === changes) {
       if (cache.size >= maxCachedKeys) cache.delete(cache.keys().next().value!)
-      cache.set(cacheKey, { principal, until: Math.min(expiresAt, Date.now() + maxAge) })
+      cache.set(cacheKey, { principal, inCookie, until: Math.min(expiresAt, Date.now() + maxAge) })
     }
-    return principal
+    return { principal, inCookie }
   }
 
-  async function loadSession(id: string): Promise<Loaded> {
+  async function loadSession(id: string): Promise<Found> {
     const row = await authSql.findSession(db, { id })
     if (row === undefined) throw unauthorized('revoked', 'The session has ended: sign in again.')
     const expiresAt = Date.parse(row.expires_at)
@@ -204,10 +226,10 @@ export function createPrincipals(db: Db, listener: Bus, cipher: Pick<Cipher, 've
       networks: null,
       expiresAt: null,
     }
-    return { principal, expiresAt }
+    return { principal, inCookie: row.in_cookie, expiresAt }
   }
 
-  async function loadKey(digest: string): Promise<Loaded> {
+  async function loadKey(digest: string): Promise<Found> {
     const row = await sql.findApiKey(db, { digest })
     if (row === undefined) throw unauthorized('unknown')
     if (row.revoked_at !== null) throw unauthorized('revoked')
@@ -224,7 +246,7 @@ export function createPrincipals(db: Db, listener: Bus, cipher: Pick<Cipher, 've
       networks: row.allowed_addresses.length === 0 ? null : new Networks(row.allowed_addresses),
       expiresAt: row.expires_at === null ? null : new Date(expiresAt),
     }
-    return { principal, expiresAt }
+    return { principal, inCookie: false, expiresAt }
   }
 
   function invalidate(digestOrId: string): void {
@@ -236,8 +258,9 @@ export function createPrincipals(db: Db, listener: Bus, cipher: Pick<Cipher, 've
   }
 }
 
-interface Loaded {
-  principal: Principal
+type Loaded = Pick<Cached, 'principal' | 'inCookie'>
+
+interface Found extends Loaded {
   /** Milliseconds since 1970. */
   expiresAt: number
 }

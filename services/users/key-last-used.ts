@@ -1,5 +1,6 @@
 // Records when, and from which address, each API key and session was last used. The uses are collected in
 // memory and written together every few seconds, so a request costs no write.
+import type { Config } from '../../infra/config/config.ts'
 import type { Db } from '../../infra/database/database.ts'
 import * as sql from '../../generated/sql/users.ts'
 
@@ -12,7 +13,11 @@ export interface LastUsed {
 }
 
 /** @param interval milliseconds between two writes. */
-export function createLastUsed(db: Db, { interval = 5_000, onError = (_error: Error) => {} } = {}): LastUsed {
+export function createLastUsed(
+  db: Db,
+  { sessionIdleDays, sessionMaxDays }: Pick<Config, 'sessionIdleDays' | 'sessionMaxDays'>,
+  { interval = 5_000, onError = (_error: Error) => {} } = {},
+): LastUsed {
   let pending = new Map<string, { at: number; ip: string }>()
   const timer = setInterval(() => {
     flush().catch(onError)
@@ -28,6 +33,8 @@ export function createLastUsed(db: Db, { interval = 5_000, onError = (_error: Er
       ids: batch.map(([id]) => id),
       times: batch.map(([, { at }]) => new Date(at).toISOString()),
       ips: batch.map(([, { ip }]) => ip),
+      idle_seconds: sessionIdleDays * 86_400,
+      max_seconds: sessionMaxDays * 86_400,
     })
   }
 

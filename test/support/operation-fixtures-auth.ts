@@ -1,5 +1,7 @@
 // Fixtures of the operations of sign-in.
 import { randomBytes } from 'node:crypto'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
 import type { OperationId } from '../../generated/operations.ts'
 import { Secret, TOTP } from 'otpauth'
 import { confirmTotp, startTotp, type RecoveryCodes } from '../../services/auth/totp.ts'
@@ -7,14 +9,20 @@ import { createSession, type SessionTokens } from '../../services/auth/sessions.
 import { hashCode, hashPassword } from '../../services/auth/passwords.ts'
 import { newOneTimeToken, tokenDigest } from '../../infra/encryption/tokens.ts'
 import * as sql from '../../generated/sql/auth.ts'
-import type { Mailed } from '../../services/auth/mailed-tokens.ts'
+import { addPasskey, startRegistration, verifyRegistration } from '../../services/auth/passkeys.ts'
+import { createOidcProviders, encryptFlow } from '../../services/auth/oidc.ts'
+import type { TokenPurpose } from '../../services/auth/mailed-tokens.ts'
+import { newId } from '../../infra/ids.ts'
+import { Lazy } from '../../infra/lazy.ts'
 import { createUser } from './db-fixtures.ts'
+import { PasskeyDevice } from './passkey-device.ts'
 import type { Fixture, FixtureContext, RequestBuilder } from './operation-fixture.ts'
 import type { TestServer } from './server.ts'
 
 export const password = 'correct horse battery staple'
 const passwordHash = hashPassword(password, 'test')
 const unknownToken = newOneTimeToken()
+const unknownRefreshToken = `plat_refresh_ses_01jd6y8m5qe8btc4y5w1r0n3fz.0.${'A'.repeat(43)}`
 
 /** The domain that people of test servers can sign up with. */
 export const newEmail = (domain = 'example.com'): string => `${randomBytes(6).toString('hex')}@${domain}`
@@ -33,7 +41,7 @@ export async function createSignIn({ services }: TestServer, userId: string): Pr
 /** A token as if it had been sent by e-mail. */
 export async function createOneTimeToken(
   { services }: TestServer,
-  purpose: Mailed,
+  purpose: TokenPurpose,
   { email, userId = null }: { email: string; userId?: string | null },
 ): Promise<string> {
   const token = newOneTimeToken()
@@ -102,6 +110,94 @@ const withTotp: RequestBuilder = async (context) => {
   return await withSession()(context)
 }
 
+/** A provider that every test server knows as `local`. It only tells where it is. */
+const issuer = new Lazy(async () => {
+  const server = createServer((_request, response) => {
+    const metadata = {
+      issuer: url,
+      authorization_endpoint: `${url}/authorize`,
+      token_endpoint: `${url}/token`,
+      jwks_uri: `${url}/jwks`,
+    }
+    response.setHeader('content-type', 'application/json').end(JSON.stringify(metadata))
+  })
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  server.unref()
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+  const setting = {
+    name: 'local',
+    issuer: url,
+    clientId: 'test',
+    clientSecret: 'test',
+    verifiedEmails: false,
+  }
+  return createOidcProviders([setting], () => {})
+})
+
+const withProvider =
+  (build: RequestBuilder): RequestBuilder =>
+  async (context) => {
+    const { find } = await issuer.get()
+    context.server.services.oidcProviders.find = find
+    return await build(context)
+  }
+
+const unknownProvider = (query: Record<string, string>): RequestBuilder =>
+  withProvider(() => ({ params: { provider: 'nobody' }, query }))
+
+/** The cookie of a browser that has begun a sign-in. */
+function beganSignIn({ server }: FixtureContext): string {
+  const flow = { provider: 'local', state: 'state', nonce: 'nonce', verifier: 'a'.repeat(43) }
+  const rest = { redirectTo: `${server.url}/signed-in`, expiresAt: Date.now() + 60_000 }
+  return `oidc=${encryptFlow(server.services.cipher, { ...flow, ...rest })}`
+}
+
+async function createIdentity({ server, caller }: FixtureContext): Promise<string> {
+  const id = newId('idn')
+  await sql.insertIdentity(server.services.database, {
+    id,
+    user_id: caller.id,
+    provider: 'local',
+    subject: id,
+    email: caller.email,
+    created_at: new Date().toISOString(),
+  })
+  return id
+}
+
+/** A device whose passkeys are for this machine, as those of test servers are. */
+const newDevice = ({ url }: TestServer): PasskeyDevice =>
+  new PasskeyDevice(`http://localhost:${new URL(url).port}`)
+
+/** The answer of a device to a new challenge of the caller. */
+async function newCredential({ server, caller }: FixtureContext, device: PasskeyDevice) {
+  const { database, config } = server.services
+  const { id } = caller
+  const user = await database.prisma.user.findUniqueOrThrow({ where: { id } })
+  return device.create(await startRegistration(database, config, server.url, user))
+}
+
+async function createPasskey(context: FixtureContext, device = newDevice(context.server)): Promise<string> {
+  const { services, url } = context.server
+  const { id: userId } = context.caller
+  const { database, config } = services
+  const answer = await newCredential(context, device)
+  const passkey = await verifyRegistration(database, config, url, { userId, answer })
+  const user = await database.prisma.user.findUniqueOrThrow({ where: { id: userId } })
+  const added = await database.transaction((tx) =>
+    addPasskey(tx, { ...services, filesUrl: () => url }, user, { name: 'Phone', passkey }),
+  )
+  return added.id
+}
+
+/** The same, with the access token of the caller's session. */
+const signedIn =
+  (build: RequestBuilder): RequestBuilder =>
+  async (context) => ({ ...(await build(context)), ...(await withSession()(context)), body: undefined })
+
+const onPasskey: RequestBuilder = async (context) => ({ params: { id: await createPasskey(context) } })
+const onIdentity: RequestBuilder = async (context) => ({ params: { id: await createIdentity(context) } })
+
 const onSignIn: RequestBuilder = async ({ server, caller }) => ({
   params: { id: (await createSignIn(server, caller.id)).id },
 })
@@ -138,11 +234,71 @@ export const authFixtures = {
       body: { refresh_token: (await createSignIn(server, await createUser(server))).refresh_token },
     }),
     byStatus: {
-      401: () => ({
-        body: { refresh_token: `plat_refresh_ses_01jd6y8m5qe8btc4y5w1r0n3fz.0.${'A'.repeat(43)}` },
+      401: () => ({ body: { refresh_token: unknownRefreshToken } }),
+    },
+  },
+  moveSessionToCookie: {
+    build: async ({ server }) => ({
+      body: { refresh_token: (await createSignIn(server, await createUser(server))).refresh_token },
+    }),
+    byStatus: {
+      401: () => ({ body: { refresh_token: unknownRefreshToken } }),
+      403: () => ({
+        headers: { origin: 'https://elsewhere.example' },
+        body: { refresh_token: unknownRefreshToken },
       }),
     },
   },
+  startOidcSignIn: {
+    build: withProvider(({ server }) => ({
+      params: { provider: 'local' },
+      query: { redirect_to: `${server.url}/signed-in` },
+    })),
+    byStatus: { 404: unknownProvider({}) },
+  },
+  finishOidcSignIn: {
+    build: withProvider((context) => ({
+      params: { provider: 'local' },
+      query: { state: 'state', error: 'access_denied' },
+      headers: { cookie: beganSignIn(context) },
+    })),
+    byStatus: {
+      401: withProvider(() => ({ params: { provider: 'local' }, query: { state: 'state', code: 'code' } })),
+      404: unknownProvider({ state: 'state' }),
+    },
+  },
+  listIdentities: {
+    build: async (context) => {
+      await createIdentity(context)
+      return {}
+    },
+  },
+  getIdentity: { build: onIdentity },
+  removeIdentity: { build: signedIn(onIdentity) },
+  startPasskeySignIn: { build: () => ({}) },
+  startPasskey: { build: withSession() },
+  listPasskeys: {
+    build: async (context) => {
+      await createPasskey(context)
+      return {}
+    },
+  },
+  addPasskey: {
+    build: async (context) => {
+      const credential = await newCredential(context, newDevice(context.server))
+      return await withSession(() => ({ name: 'Phone', credential }))(context)
+    },
+    byStatus: {
+      409: async (context) => {
+        const device = newDevice(context.server)
+        await createPasskey(context, device)
+        const credential = await newCredential(context, device)
+        return await withSession(() => ({ name: 'Phone', credential }))(context)
+      },
+    },
+  },
+  getPasskey: { build: onPasskey },
+  removePasskey: { build: signedIn(onPasskey) },
   getCurrentSession: { build: withSession() },
   signOut: { build: withSession() },
   requestMagicLink: { build: () => ({ body: { email: newEmail() } }) },

@@ -56,6 +56,9 @@ export const ModelName = {
   UserTotp: 'UserTotp',
   RecoveryCode: 'RecoveryCode',
   SignIn: 'SignIn',
+  Identity: 'Identity',
+  Passkey: 'Passkey',
+  PasskeyChallenge: 'PasskeyChallenge',
   OneTimeToken: 'OneTimeToken',
   SignInFailure: 'SignInFailure',
   Mail: 'Mail',
@@ -181,6 +184,7 @@ export const SignInScalarFieldEnum = {
   network: 'network',
   device: 'device',
   generation: 'generation',
+  inCookie: 'inCookie',
   createdAt: 'createdAt',
   updatedAt: 'updatedAt',
   lastUsedAt: 'lastUsedAt',
@@ -188,6 +192,46 @@ export const SignInScalarFieldEnum = {
 } as const
 
 export type SignInScalarFieldEnum = (typeof SignInScalarFieldEnum)[keyof typeof SignInScalarFieldEnum]
+
+
+export const IdentityScalarFieldEnum = {
+  id: 'id',
+  userId: 'userId',
+  provider: 'provider',
+  subject: 'subject',
+  email: 'email',
+  createdAt: 'createdAt',
+  updatedAt: 'updatedAt',
+  lastUsedAt: 'lastUsedAt'
+} as const
+
+export type IdentityScalarFieldEnum = (typeof IdentityScalarFieldEnum)[keyof typeof IdentityScalarFieldEnum]
+
+
+export const PasskeyScalarFieldEnum = {
+  id: 'id',
+  userId: 'userId',
+  name: 'name',
+  credential: 'credential',
+  publicKey: 'publicKey',
+  counter: 'counter',
+  transports: 'transports',
+  synced: 'synced',
+  createdAt: 'createdAt',
+  updatedAt: 'updatedAt',
+  lastUsedAt: 'lastUsedAt'
+} as const
+
+export type PasskeyScalarFieldEnum = (typeof PasskeyScalarFieldEnum)[keyof typeof PasskeyScalarFieldEnum]
+
+
+export const PasskeyChallengeScalarFieldEnum = {
+  digest: 'digest',
+  userId: 'userId',
+  expiresAt: 'expiresAt'
+} as const
+
+export type PasskeyChallengeScalarFieldEnum = (typeof PasskeyChallengeScalarFieldEnum)[keyof typeof PasskeyChallengeScalarFieldEnum]
 
 
 export const OneTimeTokenScalarFieldEnum = {

@@ -588,7 +588,7 @@ export type $MailPayload<ExtArgs extends runtime.Types.Extensions.InternalArgs =
      */
     content: string | null
     /**
-     * `queued`, `sent`, `kept` (in the outbox), `skipped` or `failed`.
+     * `queued`, `sent`, `kept` (in the outbox) or `failed`.
      */
     status: string
     attempts: number

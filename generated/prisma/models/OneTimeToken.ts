@@ -14,7 +14,8 @@ import type * as Prisma from "../internal/prismaNamespace.ts"
 
 /**
  * Model OneTimeToken
- * A token that was sent by e-mail, by its SHA-256. It is deleted when it is used.
+ * A token that was sent by e-mail, or made at the end of a sign-in elsewhere, by its SHA-256. It is deleted
+ * when it is used.
  */
 export type OneTimeTokenModel = runtime.Types.Result.DefaultSelection<Prisma.$OneTimeTokenPayload>
 
@@ -527,7 +528,7 @@ export type $OneTimeTokenPayload<ExtArgs extends runtime.Types.Extensions.Intern
   scalars: runtime.Types.Extensions.GetPayloadResult<{
     digest: runtime.Bytes
     /**
-     * `sign_up`, `link`, `password_reset` or `email_change`.
+     * `sign_up`, `link`, `password_reset`, `email_change` or `oidc`.
      */
     purpose: string
     email: string

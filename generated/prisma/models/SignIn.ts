@@ -42,6 +42,7 @@ export type SignInMinAggregateOutputType = {
   network: string | null
   device: string | null
   generation: number | null
+  inCookie: boolean | null
   createdAt: Date | null
   updatedAt: Date | null
   lastUsedAt: Date | null
@@ -55,6 +56,7 @@ export type SignInMaxAggregateOutputType = {
   network: string | null
   device: string | null
   generation: number | null
+  inCookie: boolean | null
   createdAt: Date | null
   updatedAt: Date | null
   lastUsedAt: Date | null
@@ -69,6 +71,7 @@ export type SignInCountAggregateOutputType = {
   network: number
   device: number
   generation: number
+  inCookie: number
   createdAt: number
   updatedAt: number
   lastUsedAt: number
@@ -92,6 +95,7 @@ export type SignInMinAggregateInputType = {
   network?: true
   device?: true
   generation?: true
+  inCookie?: true
   createdAt?: true
   updatedAt?: true
   lastUsedAt?: true
@@ -105,6 +109,7 @@ export type SignInMaxAggregateInputType = {
   network?: true
   device?: true
   generation?: true
+  inCookie?: true
   createdAt?: true
   updatedAt?: true
   lastUsedAt?: true
@@ -119,6 +124,7 @@ export type SignInCountAggregateInputType = {
   network?: true
   device?: true
   generation?: true
+  inCookie?: true
   createdAt?: true
   updatedAt?: true
   lastUsedAt?: true
@@ -220,6 +226,7 @@ export type SignInGroupByOutputType = {
   network: string
   device: string | null
   generation: number
+  inCookie: boolean
   createdAt: Date
   updatedAt: Date
   lastUsedAt: Date
@@ -257,6 +264,7 @@ export type SignInWhereInput = {
   network?: Prisma.StringFilter<"SignIn"> | string
   device?: Prisma.StringNullableFilter<"SignIn"> | string | null
   generation?: Prisma.IntFilter<"SignIn"> | number
+  inCookie?: Prisma.BoolFilter<"SignIn"> | boolean
   createdAt?: Prisma.DateTimeFilter<"SignIn"> | Date | string
   updatedAt?: Prisma.DateTimeFilter<"SignIn"> | Date | string
   lastUsedAt?: Prisma.DateTimeFilter<"SignIn"> | Date | string
@@ -272,6 +280,7 @@ export type SignInOrderByWithRelationInput = {
   network?: Prisma.SortOrder
   device?: Prisma.SortOrderInput | Prisma.SortOrder
   generation?: Prisma.SortOrder
+  inCookie?: Prisma.SortOrder
   createdAt?: Prisma.SortOrder
   updatedAt?: Prisma.SortOrder
   lastUsedAt?: Prisma.SortOrder
@@ -290,6 +299,7 @@ export type SignInWhereUniqueInput = Prisma.AtLeast<{
   network?: Prisma.StringFilter<"SignIn"> | string
   device?: Prisma.StringNullableFilter<"SignIn"> | string | null
   generation?: Prisma.IntFilter<"SignIn"> | number
+  inCookie?: Prisma.BoolFilter<"SignIn"> | boolean
   createdAt?: Prisma.DateTimeFilter<"SignIn"> | Date | string
   updatedAt?: Prisma.DateTimeFilter<"SignIn"> | Date | string
   lastUsedAt?: Prisma.DateTimeFilter<"SignIn"> | Date | string
@@ -305,6 +315,7 @@ export type SignInOrderByWithAggregationInput = {
   network?: Prisma.SortOrder
   device?: Prisma.SortOrderInput | Prisma.SortOrder
   generation?: Prisma.SortOrder
+  inCookie?: Prisma.SortOrder
   createdAt?: Prisma.SortOrder
   updatedAt?: Prisma.SortOrder
   lastUsedAt?: Prisma.SortOrder
@@ -327,6 +338,7 @@ export type SignInScalarWhereWithAggregatesInput = {
   network?: Prisma.StringWithAggregatesFilter<"SignIn"> | string
   device?: Prisma.StringNullableWithAggregatesFilter<"SignIn"> | string | null
   generation?: Prisma.IntWithAggregatesFilter<"SignIn"> | number
+  inCookie?: Prisma.BoolWithAggregatesFilter<"SignIn"> | boolean
   createdAt?: Prisma.DateTimeWithAggregatesFilter<"SignIn"> | Date | string
   updatedAt?: Prisma.DateTimeWithAggregatesFilter<"SignIn"> | Date | string
   lastUsedAt?: Prisma.DateTimeWithAggregatesFilter<"SignIn"> | Date | string
@@ -340,6 +352,7 @@ export type SignInCreateInput = {
   network: string
   device?: string | null
   generation?: number
+  inCookie?: boolean
   createdAt: Date | string
   updatedAt: Date | string
   lastUsedAt: Date | string
@@ -355,6 +368,7 @@ export type SignInUncheckedCreateInput = {
   network: string
   device?: string | null
   generation?: number
+  inCookie?: boolean
   createdAt: Date | string
   updatedAt: Date | string
   lastUsedAt: Date | string
@@ -368,6 +382,7 @@ export type SignInUpdateInput = {
   network?: Prisma.StringFieldUpdateOperationsInput | string
   device?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   generation?: Prisma.IntFieldUpdateOperationsInput | number
+  inCookie?: Prisma.BoolFieldUpdateOperationsInput | boolean
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   updatedAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   lastUsedAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
@@ -383,6 +398,7 @@ export type SignInUncheckedUpdateInput = {
   network?: Prisma.StringFieldUpdateOperationsInput | string
   device?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   generation?: Prisma.IntFieldUpdateOperationsInput | number
+  inCookie?: Prisma.BoolFieldUpdateOperationsInput | boolean
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   updatedAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   lastUsedAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
@@ -397,6 +413,7 @@ export type SignInCreateManyInput = {
   network: string
   device?: string | null
   generation?: number
+  inCookie?: boolean
   createdAt: Date | string
   updatedAt: Date | string
   lastUsedAt: Date | string
@@ -410,6 +427,7 @@ export type SignInUpdateManyMutationInput = {
   network?: Prisma.StringFieldUpdateOperationsInput | string
   device?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   generation?: Prisma.IntFieldUpdateOperationsInput | number
+  inCookie?: Prisma.BoolFieldUpdateOperationsInput | boolean
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   updatedAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   lastUsedAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
@@ -424,6 +442,7 @@ export type SignInUncheckedUpdateManyInput = {
   network?: Prisma.StringFieldUpdateOperationsInput | string
   device?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   generation?: Prisma.IntFieldUpdateOperationsInput | number
+  inCookie?: Prisma.BoolFieldUpdateOperationsInput | boolean
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   updatedAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   lastUsedAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
@@ -456,6 +475,7 @@ export type SignInCountOrderByAggregateInput = {
   network?: Prisma.SortOrder
   device?: Prisma.SortOrder
   generation?: Prisma.SortOrder
+  inCookie?: Prisma.SortOrder
   createdAt?: Prisma.SortOrder
   updatedAt?: Prisma.SortOrder
   lastUsedAt?: Prisma.SortOrder
@@ -473,6 +493,7 @@ export type SignInMaxOrderByAggregateInput = {
   network?: Prisma.SortOrder
   device?: Prisma.SortOrder
   generation?: Prisma.SortOrder
+  inCookie?: Prisma.SortOrder
   createdAt?: Prisma.SortOrder
   updatedAt?: Prisma.SortOrder
   lastUsedAt?: Prisma.SortOrder
@@ -486,6 +507,7 @@ export type SignInMinOrderByAggregateInput = {
   network?: Prisma.SortOrder
   device?: Prisma.SortOrder
   generation?: Prisma.SortOrder
+  inCookie?: Prisma.SortOrder
   createdAt?: Prisma.SortOrder
   updatedAt?: Prisma.SortOrder
   lastUsedAt?: Prisma.SortOrder
@@ -554,6 +576,7 @@ export type SignInCreateWithoutUserInput = {
   network: string
   device?: string | null
   generation?: number
+  inCookie?: boolean
   createdAt: Date | string
   updatedAt: Date | string
   lastUsedAt: Date | string
@@ -567,6 +590,7 @@ export type SignInUncheckedCreateWithoutUserInput = {
   network: string
   device?: string | null
   generation?: number
+  inCookie?: boolean
   createdAt: Date | string
   updatedAt: Date | string
   lastUsedAt: Date | string
@@ -610,6 +634,7 @@ export type SignInScalarWhereInput = {
   network?: Prisma.StringFilter<"SignIn"> | string
   device?: Prisma.StringNullableFilter<"SignIn"> | string | null
   generation?: Prisma.IntFilter<"SignIn"> | number
+  inCookie?: Prisma.BoolFilter<"SignIn"> | boolean
   createdAt?: Prisma.DateTimeFilter<"SignIn"> | Date | string
   updatedAt?: Prisma.DateTimeFilter<"SignIn"> | Date | string
   lastUsedAt?: Prisma.DateTimeFilter<"SignIn"> | Date | string
@@ -623,6 +648,7 @@ export type SignInCreateManyUserInput = {
   network: string
   device?: string | null
   generation?: number
+  inCookie?: boolean
   createdAt: Date | string
   updatedAt: Date | string
   lastUsedAt: Date | string
@@ -636,6 +662,7 @@ export type SignInUpdateWithoutUserInput = {
   network?: Prisma.StringFieldUpdateOperationsInput | string
   device?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   generation?: Prisma.IntFieldUpdateOperationsInput | number
+  inCookie?: Prisma.BoolFieldUpdateOperationsInput | boolean
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   updatedAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   lastUsedAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
@@ -649,6 +676,7 @@ export type SignInUncheckedUpdateWithoutUserInput = {
   network?: Prisma.StringFieldUpdateOperationsInput | string
   device?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   generation?: Prisma.IntFieldUpdateOperationsInput | number
+  inCookie?: Prisma.BoolFieldUpdateOperationsInput | boolean
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   updatedAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   lastUsedAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
@@ -662,6 +690,7 @@ export type SignInUncheckedUpdateManyWithoutUserInput = {
   network?: Prisma.StringFieldUpdateOperationsInput | string
   device?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   generation?: Prisma.IntFieldUpdateOperationsInput | number
+  inCookie?: Prisma.BoolFieldUpdateOperationsInput | boolean
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   updatedAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   lastUsedAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
@@ -678,6 +707,7 @@ export type SignInSelect<ExtArgs extends runtime.Types.Extensions.InternalArgs =
   network?: boolean
   device?: boolean
   generation?: boolean
+  inCookie?: boolean
   createdAt?: boolean
   updatedAt?: boolean
   lastUsedAt?: boolean
@@ -693,6 +723,7 @@ export type SignInSelectCreateManyAndReturn<ExtArgs extends runtime.Types.Extens
   network?: boolean
   device?: boolean
   generation?: boolean
+  inCookie?: boolean
   createdAt?: boolean
   updatedAt?: boolean
   lastUsedAt?: boolean
@@ -708,6 +739,7 @@ export type SignInSelectUpdateManyAndReturn<ExtArgs extends runtime.Types.Extens
   network?: boolean
   device?: boolean
   generation?: boolean
+  inCookie?: boolean
   createdAt?: boolean
   updatedAt?: boolean
   lastUsedAt?: boolean
@@ -723,13 +755,14 @@ export type SignInSelectScalar = {
   network?: boolean
   device?: boolean
   generation?: boolean
+  inCookie?: boolean
   createdAt?: boolean
   updatedAt?: boolean
   lastUsedAt?: boolean
   expiresAt?: boolean
 }
 
-export type SignInOmit<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = runtime.Types.Extensions.GetOmit<"id" | "userId" | "methods" | "ip" | "network" | "device" | "generation" | "createdAt" | "updatedAt" | "lastUsedAt" | "expiresAt", ExtArgs["result"]["signIn"]>
+export type SignInOmit<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = runtime.Types.Extensions.GetOmit<"id" | "userId" | "methods" | "ip" | "network" | "device" | "generation" | "inCookie" | "createdAt" | "updatedAt" | "lastUsedAt" | "expiresAt", ExtArgs["result"]["signIn"]>
 export type SignInInclude<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = {
   user?: boolean | Prisma.UserDefaultArgs<ExtArgs>
 }
@@ -762,6 +795,10 @@ export type $SignInPayload<ExtArgs extends runtime.Types.Extensions.InternalArgs
      * How often the session was refreshed. Only the refresh token with this number is valid.
      */
     generation: number
+    /**
+     * Whether a browser keeps the session in a cookie. Then its tokens are not valid.
+     */
+    inCookie: boolean
     createdAt: Date
     updatedAt: Date
     /**
@@ -1200,6 +1237,7 @@ export interface SignInFieldRefs {
   readonly network: Prisma.FieldRef<"SignIn", 'String'>
   readonly device: Prisma.FieldRef<"SignIn", 'String'>
   readonly generation: Prisma.FieldRef<"SignIn", 'Int'>
+  readonly inCookie: Prisma.FieldRef<"SignIn", 'Boolean'>
   readonly createdAt: Prisma.FieldRef<"SignIn", 'DateTime'>
   readonly updatedAt: Prisma.FieldRef<"SignIn", 'DateTime'>
   readonly lastUsedAt: Prisma.FieldRef<"SignIn", 'DateTime'>

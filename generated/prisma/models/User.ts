@@ -266,6 +266,9 @@ export type UserWhereInput = {
   totp?: Prisma.XOR<Prisma.UserTotpNullableScalarRelationFilter, Prisma.UserTotpWhereInput> | null
   recoveryCodes?: Prisma.RecoveryCodeListRelationFilter
   signIns?: Prisma.SignInListRelationFilter
+  identities?: Prisma.IdentityListRelationFilter
+  passkeys?: Prisma.PasskeyListRelationFilter
+  challenges?: Prisma.PasskeyChallengeListRelationFilter
   oneTimeTokens?: Prisma.OneTimeTokenListRelationFilter
 }
 
@@ -307,6 +310,9 @@ export type UserOrderByWithRelationInput = {
   totp?: Prisma.UserTotpOrderByWithRelationInput
   recoveryCodes?: Prisma.RecoveryCodeOrderByRelationAggregateInput
   signIns?: Prisma.SignInOrderByRelationAggregateInput
+  identities?: Prisma.IdentityOrderByRelationAggregateInput
+  passkeys?: Prisma.PasskeyOrderByRelationAggregateInput
+  challenges?: Prisma.PasskeyChallengeOrderByRelationAggregateInput
   oneTimeTokens?: Prisma.OneTimeTokenOrderByRelationAggregateInput
 }
 
@@ -351,6 +357,9 @@ export type UserWhereUniqueInput = Prisma.AtLeast<{
   totp?: Prisma.XOR<Prisma.UserTotpNullableScalarRelationFilter, Prisma.UserTotpWhereInput> | null
   recoveryCodes?: Prisma.RecoveryCodeListRelationFilter
   signIns?: Prisma.SignInListRelationFilter
+  identities?: Prisma.IdentityListRelationFilter
+  passkeys?: Prisma.PasskeyListRelationFilter
+  challenges?: Prisma.PasskeyChallengeListRelationFilter
   oneTimeTokens?: Prisma.OneTimeTokenListRelationFilter
 }, "id" | "email">
 
@@ -430,6 +439,9 @@ export type UserCreateInput = {
   totp?: Prisma.UserTotpCreateNestedOneWithoutUserInput
   recoveryCodes?: Prisma.RecoveryCodeCreateNestedManyWithoutUserInput
   signIns?: Prisma.SignInCreateNestedManyWithoutUserInput
+  identities?: Prisma.IdentityCreateNestedManyWithoutUserInput
+  passkeys?: Prisma.PasskeyCreateNestedManyWithoutUserInput
+  challenges?: Prisma.PasskeyChallengeCreateNestedManyWithoutUserInput
   oneTimeTokens?: Prisma.OneTimeTokenCreateNestedManyWithoutUserInput
 }
 
@@ -471,6 +483,9 @@ export type UserUncheckedCreateInput = {
   totp?: Prisma.UserTotpUncheckedCreateNestedOneWithoutUserInput
   recoveryCodes?: Prisma.RecoveryCodeUncheckedCreateNestedManyWithoutUserInput
   signIns?: Prisma.SignInUncheckedCreateNestedManyWithoutUserInput
+  identities?: Prisma.IdentityUncheckedCreateNestedManyWithoutUserInput
+  passkeys?: Prisma.PasskeyUncheckedCreateNestedManyWithoutUserInput
+  challenges?: Prisma.PasskeyChallengeUncheckedCreateNestedManyWithoutUserInput
   oneTimeTokens?: Prisma.OneTimeTokenUncheckedCreateNestedManyWithoutUserInput
 }
 
@@ -512,6 +527,9 @@ export type UserUpdateInput = {
   totp?: Prisma.UserTotpUpdateOneWithoutUserNestedInput
   recoveryCodes?: Prisma.RecoveryCodeUpdateManyWithoutUserNestedInput
   signIns?: Prisma.SignInUpdateManyWithoutUserNestedInput
+  identities?: Prisma.IdentityUpdateManyWithoutUserNestedInput
+  passkeys?: Prisma.PasskeyUpdateManyWithoutUserNestedInput
+  challenges?: Prisma.PasskeyChallengeUpdateManyWithoutUserNestedInput
   oneTimeTokens?: Prisma.OneTimeTokenUpdateManyWithoutUserNestedInput
 }
 
@@ -553,6 +571,9 @@ export type UserUncheckedUpdateInput = {
   totp?: Prisma.UserTotpUncheckedUpdateOneWithoutUserNestedInput
   recoveryCodes?: Prisma.RecoveryCodeUncheckedUpdateManyWithoutUserNestedInput
   signIns?: Prisma.SignInUncheckedUpdateManyWithoutUserNestedInput
+  identities?: Prisma.IdentityUncheckedUpdateManyWithoutUserNestedInput
+  passkeys?: Prisma.PasskeyUncheckedUpdateManyWithoutUserNestedInput
+  challenges?: Prisma.PasskeyChallengeUncheckedUpdateManyWithoutUserNestedInput
   oneTimeTokens?: Prisma.OneTimeTokenUncheckedUpdateManyWithoutUserNestedInput
 }
 
@@ -738,6 +759,50 @@ export type UserUpdateOneRequiredWithoutSignInsNestedInput = {
   upsert?: Prisma.UserUpsertWithoutSignInsInput
   connect?: Prisma.UserWhereUniqueInput
   update?: Prisma.XOR<Prisma.XOR<Prisma.UserUpdateToOneWithWhereWithoutSignInsInput, Prisma.UserUpdateWithoutSignInsInput>, Prisma.UserUncheckedUpdateWithoutSignInsInput>
+}
+
+export type UserCreateNestedOneWithoutIdentitiesInput = {
+  create?: Prisma.XOR<Prisma.UserCreateWithoutIdentitiesInput, Prisma.UserUncheckedCreateWithoutIdentitiesInput>
+  connectOrCreate?: Prisma.UserCreateOrConnectWithoutIdentitiesInput
+  connect?: Prisma.UserWhereUniqueInput
+}
+
+export type UserUpdateOneRequiredWithoutIdentitiesNestedInput = {
+  create?: Prisma.XOR<Prisma.UserCreateWithoutIdentitiesInput, Prisma.UserUncheckedCreateWithoutIdentitiesInput>
+  connectOrCreate?: Prisma.UserCreateOrConnectWithoutIdentitiesInput
+  upsert?: Prisma.UserUpsertWithoutIdentitiesInput
+  connect?: Prisma.UserWhereUniqueInput
+  update?: Prisma.XOR<Prisma.XOR<Prisma.UserUpdateToOneWithWhereWithoutIdentitiesInput, Prisma.UserUpdateWithoutIdentitiesInput>, Prisma.UserUncheckedUpdateWithoutIdentitiesInput>
+}
+
+export type UserCreateNestedOneWithoutPasskeysInput = {
+  create?: Prisma.XOR<Prisma.UserCreateWithoutPasskeysInput, Prisma.UserUncheckedCreateWithoutPasskeysInput>
+  connectOrCreate?: Prisma.UserCreateOrConnectWithoutPasskeysInput
+  connect?: Prisma.UserWhereUniqueInput
+}
+
+export type UserUpdateOneRequiredWithoutPasskeysNestedInput = {
+  create?: Prisma.XOR<Prisma.UserCreateWithoutPasskeysInput, Prisma.UserUncheckedCreateWithoutPasskeysInput>
+  connectOrCreate?: Prisma.UserCreateOrConnectWithoutPasskeysInput
+  upsert?: Prisma.UserUpsertWithoutPasskeysInput
+  connect?: Prisma.UserWhereUniqueInput
+  update?: Prisma.XOR<Prisma.XOR<Prisma.UserUpdateToOneWithWhereWithoutPasskeysInput, Prisma.UserUpdateWithoutPasskeysInput>, Prisma.UserUncheckedUpdateWithoutPasskeysInput>
+}
+
+export type UserCreateNestedOneWithoutChallengesInput = {
+  create?: Prisma.XOR<Prisma.UserCreateWithoutChallengesInput, Prisma.UserUncheckedCreateWithoutChallengesInput>
+  connectOrCreate?: Prisma.UserCreateOrConnectWithoutChallengesInput
+  connect?: Prisma.UserWhereUniqueInput
+}
+
+export type UserUpdateOneWithoutChallengesNestedInput = {
+  create?: Prisma.XOR<Prisma.UserCreateWithoutChallengesInput, Prisma.UserUncheckedCreateWithoutChallengesInput>
+  connectOrCreate?: Prisma.UserCreateOrConnectWithoutChallengesInput
+  upsert?: Prisma.UserUpsertWithoutChallengesInput
+  disconnect?: Prisma.UserWhereInput | boolean
+  delete?: Prisma.UserWhereInput | boolean
+  connect?: Prisma.UserWhereUniqueInput
+  update?: Prisma.XOR<Prisma.XOR<Prisma.UserUpdateToOneWithWhereWithoutChallengesInput, Prisma.UserUpdateWithoutChallengesInput>, Prisma.UserUncheckedUpdateWithoutChallengesInput>
 }
 
 export type UserCreateNestedOneWithoutOneTimeTokensInput = {
@@ -1077,6 +1142,9 @@ export type UserCreateWithoutPasswordInput = {
   totp?: Prisma.UserTotpCreateNestedOneWithoutUserInput
   recoveryCodes?: Prisma.RecoveryCodeCreateNestedManyWithoutUserInput
   signIns?: Prisma.SignInCreateNestedManyWithoutUserInput
+  identities?: Prisma.IdentityCreateNestedManyWithoutUserInput
+  passkeys?: Prisma.PasskeyCreateNestedManyWithoutUserInput
+  challenges?: Prisma.PasskeyChallengeCreateNestedManyWithoutUserInput
   oneTimeTokens?: Prisma.OneTimeTokenCreateNestedManyWithoutUserInput
 }
 
@@ -1117,6 +1185,9 @@ export type UserUncheckedCreateWithoutPasswordInput = {
   totp?: Prisma.UserTotpUncheckedCreateNestedOneWithoutUserInput
   recoveryCodes?: Prisma.RecoveryCodeUncheckedCreateNestedManyWithoutUserInput
   signIns?: Prisma.SignInUncheckedCreateNestedManyWithoutUserInput
+  identities?: Prisma.IdentityUncheckedCreateNestedManyWithoutUserInput
+  passkeys?: Prisma.PasskeyUncheckedCreateNestedManyWithoutUserInput
+  challenges?: Prisma.PasskeyChallengeUncheckedCreateNestedManyWithoutUserInput
   oneTimeTokens?: Prisma.OneTimeTokenUncheckedCreateNestedManyWithoutUserInput
 }
 
@@ -1173,6 +1244,9 @@ export type UserUpdateWithoutPasswordInput = {
   totp?: Prisma.UserTotpUpdateOneWithoutUserNestedInput
   recoveryCodes?: Prisma.RecoveryCodeUpdateManyWithoutUserNestedInput
   signIns?: Prisma.SignInUpdateManyWithoutUserNestedInput
+  identities?: Prisma.IdentityUpdateManyWithoutUserNestedInput
+  passkeys?: Prisma.PasskeyUpdateManyWithoutUserNestedInput
+  challenges?: Prisma.PasskeyChallengeUpdateManyWithoutUserNestedInput
   oneTimeTokens?: Prisma.OneTimeTokenUpdateManyWithoutUserNestedInput
 }
 
@@ -1213,6 +1287,9 @@ export type UserUncheckedUpdateWithoutPasswordInput = {
   totp?: Prisma.UserTotpUncheckedUpdateOneWithoutUserNestedInput
   recoveryCodes?: Prisma.RecoveryCodeUncheckedUpdateManyWithoutUserNestedInput
   signIns?: Prisma.SignInUncheckedUpdateManyWithoutUserNestedInput
+  identities?: Prisma.IdentityUncheckedUpdateManyWithoutUserNestedInput
+  passkeys?: Prisma.PasskeyUncheckedUpdateManyWithoutUserNestedInput
+  challenges?: Prisma.PasskeyChallengeUncheckedUpdateManyWithoutUserNestedInput
   oneTimeTokens?: Prisma.OneTimeTokenUncheckedUpdateManyWithoutUserNestedInput
 }
 
@@ -1253,6 +1330,9 @@ export type UserCreateWithoutTotpInput = {
   password?: Prisma.UserPasswordCreateNestedOneWithoutUserInput
   recoveryCodes?: Prisma.RecoveryCodeCreateNestedManyWithoutUserInput
   signIns?: Prisma.SignInCreateNestedManyWithoutUserInput
+  identities?: Prisma.IdentityCreateNestedManyWithoutUserInput
+  passkeys?: Prisma.PasskeyCreateNestedManyWithoutUserInput
+  challenges?: Prisma.PasskeyChallengeCreateNestedManyWithoutUserInput
   oneTimeTokens?: Prisma.OneTimeTokenCreateNestedManyWithoutUserInput
 }
 
@@ -1293,6 +1373,9 @@ export type UserUncheckedCreateWithoutTotpInput = {
   password?: Prisma.UserPasswordUncheckedCreateNestedOneWithoutUserInput
   recoveryCodes?: Prisma.RecoveryCodeUncheckedCreateNestedManyWithoutUserInput
   signIns?: Prisma.SignInUncheckedCreateNestedManyWithoutUserInput
+  identities?: Prisma.IdentityUncheckedCreateNestedManyWithoutUserInput
+  passkeys?: Prisma.PasskeyUncheckedCreateNestedManyWithoutUserInput
+  challenges?: Prisma.PasskeyChallengeUncheckedCreateNestedManyWithoutUserInput
   oneTimeTokens?: Prisma.OneTimeTokenUncheckedCreateNestedManyWithoutUserInput
 }
 
@@ -1349,6 +1432,9 @@ export type UserUpdateWithoutTotpInput = {
   password?: Prisma.UserPasswordUpdateOneWithoutUserNestedInput
   recoveryCodes?: Prisma.RecoveryCodeUpdateManyWithoutUserNestedInput
   signIns?: Prisma.SignInUpdateManyWithoutUserNestedInput
+  identities?: Prisma.IdentityUpdateManyWithoutUserNestedInput
+  passkeys?: Prisma.PasskeyUpdateManyWithoutUserNestedInput
+  challenges?: Prisma.PasskeyChallengeUpdateManyWithoutUserNestedInput
   oneTimeTokens?: Prisma.OneTimeTokenUpdateManyWithoutUserNestedInput
 }
 
@@ -1389,6 +1475,9 @@ export type UserUncheckedUpdateWithoutTotpInput = {
   password?: Prisma.UserPasswordUncheckedUpdateOneWithoutUserNestedInput
   recoveryCodes?: Prisma.RecoveryCodeUncheckedUpdateManyWithoutUserNestedInput
   signIns?: Prisma.SignInUncheckedUpdateManyWithoutUserNestedInput
+  identities?: Prisma.IdentityUncheckedUpdateManyWithoutUserNestedInput
+  passkeys?: Prisma.PasskeyUncheckedUpdateManyWithoutUserNestedInput
+  challenges?: Prisma.PasskeyChallengeUncheckedUpdateManyWithoutUserNestedInput
   oneTimeTokens?: Prisma.OneTimeTokenUncheckedUpdateManyWithoutUserNestedInput
 }
 
@@ -1429,6 +1518,9 @@ export type UserCreateWithoutRecoveryCodesInput = {
   password?: Prisma.UserPasswordCreateNestedOneWithoutUserInput
   totp?: Prisma.UserTotpCreateNestedOneWithoutUserInput
   signIns?: Prisma.SignInCreateNestedManyWithoutUserInput
+  identities?: Prisma.IdentityCreateNestedManyWithoutUserInput
+  passkeys?: Prisma.PasskeyCreateNestedManyWithoutUserInput
+  challenges?: Prisma.PasskeyChallengeCreateNestedManyWithoutUserInput
   oneTimeTokens?: Prisma.OneTimeTokenCreateNestedManyWithoutUserInput
 }
 
@@ -1469,6 +1561,9 @@ export type UserUncheckedCreateWithoutRecoveryCodesInput = {
   password?: Prisma.UserPasswordUncheckedCreateNestedOneWithoutUserInput
   totp?: Prisma.UserTotpUncheckedCreateNestedOneWithoutUserInput
   signIns?: Prisma.SignInUncheckedCreateNestedManyWithoutUserInput
+  identities?: Prisma.IdentityUncheckedCreateNestedManyWithoutUserInput
+  passkeys?: Prisma.PasskeyUncheckedCreateNestedManyWithoutUserInput
+  challenges?: Prisma.PasskeyChallengeUncheckedCreateNestedManyWithoutUserInput
   oneTimeTokens?: Prisma.OneTimeTokenUncheckedCreateNestedManyWithoutUserInput
 }
 
@@ -1525,6 +1620,9 @@ export type UserUpdateWithoutRecoveryCodesInput = {
   password?: Prisma.UserPasswordUpdateOneWithoutUserNestedInput
   totp?: Prisma.UserTotpUpdateOneWithoutUserNestedInput
   signIns?: Prisma.SignInUpdateManyWithoutUserNestedInput
+  identities?: Prisma.IdentityUpdateManyWithoutUserNestedInput
+  passkeys?: Prisma.PasskeyUpdateManyWithoutUserNestedInput
+  challenges?: Prisma.PasskeyChallengeUpdateManyWithoutUserNestedInput
   oneTimeTokens?: Prisma.OneTimeTokenUpdateManyWithoutUserNestedInput
 }
 
@@ -1565,6 +1663,9 @@ export type UserUncheckedUpdateWithoutRecoveryCodesInput = {
   password?: Prisma.UserPasswordUncheckedUpdateOneWithoutUserNestedInput
   totp?: Prisma.UserTotpUncheckedUpdateOneWithoutUserNestedInput
   signIns?: Prisma.SignInUncheckedUpdateManyWithoutUserNestedInput
+  identities?: Prisma.IdentityUncheckedUpdateManyWithoutUserNestedInput
+  passkeys?: Prisma.PasskeyUncheckedUpdateManyWithoutUserNestedInput
+  challenges?: Prisma.PasskeyChallengeUncheckedUpdateManyWithoutUserNestedInput
   oneTimeTokens?: Prisma.OneTimeTokenUncheckedUpdateManyWithoutUserNestedInput
 }
 
@@ -1605,6 +1706,9 @@ export type UserCreateWithoutSignInsInput = {
   password?: Prisma.UserPasswordCreateNestedOneWithoutUserInput
   totp?: Prisma.UserTotpCreateNestedOneWithoutUserInput
   recoveryCodes?: Prisma.RecoveryCodeCreateNestedManyWithoutUserInput
+  identities?: Prisma.IdentityCreateNestedManyWithoutUserInput
+  passkeys?: Prisma.PasskeyCreateNestedManyWithoutUserInput
+  challenges?: Prisma.PasskeyChallengeCreateNestedManyWithoutUserInput
   oneTimeTokens?: Prisma.OneTimeTokenCreateNestedManyWithoutUserInput
 }
 
@@ -1645,6 +1749,9 @@ export type UserUncheckedCreateWithoutSignInsInput = {
   password?: Prisma.UserPasswordUncheckedCreateNestedOneWithoutUserInput
   totp?: Prisma.UserTotpUncheckedCreateNestedOneWithoutUserInput
   recoveryCodes?: Prisma.RecoveryCodeUncheckedCreateNestedManyWithoutUserInput
+  identities?: Prisma.IdentityUncheckedCreateNestedManyWithoutUserInput
+  passkeys?: Prisma.PasskeyUncheckedCreateNestedManyWithoutUserInput
+  challenges?: Prisma.PasskeyChallengeUncheckedCreateNestedManyWithoutUserInput
   oneTimeTokens?: Prisma.OneTimeTokenUncheckedCreateNestedManyWithoutUserInput
 }
 
@@ -1701,6 +1808,9 @@ export type UserUpdateWithoutSignInsInput = {
   password?: Prisma.UserPasswordUpdateOneWithoutUserNestedInput
   totp?: Prisma.UserTotpUpdateOneWithoutUserNestedInput
   recoveryCodes?: Prisma.RecoveryCodeUpdateManyWithoutUserNestedInput
+  identities?: Prisma.IdentityUpdateManyWithoutUserNestedInput
+  passkeys?: Prisma.PasskeyUpdateManyWithoutUserNestedInput
+  challenges?: Prisma.PasskeyChallengeUpdateManyWithoutUserNestedInput
   oneTimeTokens?: Prisma.OneTimeTokenUpdateManyWithoutUserNestedInput
 }
 
@@ -1741,6 +1851,573 @@ export type UserUncheckedUpdateWithoutSignInsInput = {
   password?: Prisma.UserPasswordUncheckedUpdateOneWithoutUserNestedInput
   totp?: Prisma.UserTotpUncheckedUpdateOneWithoutUserNestedInput
   recoveryCodes?: Prisma.RecoveryCodeUncheckedUpdateManyWithoutUserNestedInput
+  identities?: Prisma.IdentityUncheckedUpdateManyWithoutUserNestedInput
+  passkeys?: Prisma.PasskeyUncheckedUpdateManyWithoutUserNestedInput
+  challenges?: Prisma.PasskeyChallengeUncheckedUpdateManyWithoutUserNestedInput
+  oneTimeTokens?: Prisma.OneTimeTokenUncheckedUpdateManyWithoutUserNestedInput
+}
+
+export type UserCreateWithoutIdentitiesInput = {
+  id: string
+  email?: string | null
+  emailVerified?: boolean
+  name: string
+  bio?: string | null
+  locale?: string
+  timezone?: string
+  avatarUrl?: string | null
+  status?: $Enums.UserStatus
+  role?: $Enums.UserRole
+  metadata?: Prisma.JsonNullValueInput | runtime.InputJsonValue
+  createdAt?: Date | string
+  updatedAt?: Date | string
+  settings?: Prisma.SettingsCreateNestedOneWithoutUserInput
+  apiKeys?: Prisma.ApiKeyCreateNestedManyWithoutUserInput
+  owned?: Prisma.ProjectCreateNestedManyWithoutOwnerInput
+  memberships?: Prisma.MemberCreateNestedManyWithoutUserInput
+  added?: Prisma.MemberCreateNestedManyWithoutCreatedByInput
+  invitations?: Prisma.InvitationCreateNestedManyWithoutCreatedByInput
+  invited?: Prisma.InvitationCreateNestedManyWithoutUserInput
+  counts?: Prisma.ProjectCountTotalCreateNestedManyWithoutUserInput
+  endpoints?: Prisma.WebhookEndpointCreateNestedManyWithoutUserInput
+  files?: Prisma.FileCreateNestedManyWithoutOwnerInput
+  links?: Prisma.FileLinkCreateNestedManyWithoutCreatedByInput
+  uploads?: Prisma.UploadCreateNestedManyWithoutUserInput
+  avatar?: Prisma.AvatarCreateNestedOneWithoutUserInput
+  knowledgeBases?: Prisma.KnowledgeBaseCreateNestedManyWithoutOwnerInput
+  sessions?: Prisma.SessionCreateNestedManyWithoutOwnerInput
+  messages?: Prisma.MessageCreateNestedManyWithoutUserInput
+  orders?: Prisma.OrderCreateNestedManyWithoutOwnerInput
+  checkouts?: Prisma.CheckoutCreateNestedManyWithoutOwnerInput
+  subscriptions?: Prisma.SubscriptionCreateNestedManyWithoutOwnerInput
+  refunds?: Prisma.RefundCreateNestedManyWithoutOwnerInput
+  password?: Prisma.UserPasswordCreateNestedOneWithoutUserInput
+  totp?: Prisma.UserTotpCreateNestedOneWithoutUserInput
+  recoveryCodes?: Prisma.RecoveryCodeCreateNestedManyWithoutUserInput
+  signIns?: Prisma.SignInCreateNestedManyWithoutUserInput
+  passkeys?: Prisma.PasskeyCreateNestedManyWithoutUserInput
+  challenges?: Prisma.PasskeyChallengeCreateNestedManyWithoutUserInput
+  oneTimeTokens?: Prisma.OneTimeTokenCreateNestedManyWithoutUserInput
+}
+
+export type UserUncheckedCreateWithoutIdentitiesInput = {
+  id: string
+  email?: string | null
+  emailVerified?: boolean
+  name: string
+  bio?: string | null
+  locale?: string
+  timezone?: string
+  avatarUrl?: string | null
+  status?: $Enums.UserStatus
+  role?: $Enums.UserRole
+  metadata?: Prisma.JsonNullValueInput | runtime.InputJsonValue
+  createdAt?: Date | string
+  updatedAt?: Date | string
+  settings?: Prisma.SettingsUncheckedCreateNestedOneWithoutUserInput
+  apiKeys?: Prisma.ApiKeyUncheckedCreateNestedManyWithoutUserInput
+  owned?: Prisma.ProjectUncheckedCreateNestedManyWithoutOwnerInput
+  memberships?: Prisma.MemberUncheckedCreateNestedManyWithoutUserInput
+  added?: Prisma.MemberUncheckedCreateNestedManyWithoutCreatedByInput
+  invitations?: Prisma.InvitationUncheckedCreateNestedManyWithoutCreatedByInput
+  invited?: Prisma.InvitationUncheckedCreateNestedManyWithoutUserInput
+  counts?: Prisma.ProjectCountTotalUncheckedCreateNestedManyWithoutUserInput
+  endpoints?: Prisma.WebhookEndpointUncheckedCreateNestedManyWithoutUserInput
+  files?: Prisma.FileUncheckedCreateNestedManyWithoutOwnerInput
+  links?: Prisma.FileLinkUncheckedCreateNestedManyWithoutCreatedByInput
+  uploads?: Prisma.UploadUncheckedCreateNestedManyWithoutUserInput
+  avatar?: Prisma.AvatarUncheckedCreateNestedOneWithoutUserInput
+  knowledgeBases?: Prisma.KnowledgeBaseUncheckedCreateNestedManyWithoutOwnerInput
+  sessions?: Prisma.SessionUncheckedCreateNestedManyWithoutOwnerInput
+  messages?: Prisma.MessageUncheckedCreateNestedManyWithoutUserInput
+  orders?: Prisma.OrderUncheckedCreateNestedManyWithoutOwnerInput
+  checkouts?: Prisma.CheckoutUncheckedCreateNestedManyWithoutOwnerInput
+  subscriptions?: Prisma.SubscriptionUncheckedCreateNestedManyWithoutOwnerInput
+  refunds?: Prisma.RefundUncheckedCreateNestedManyWithoutOwnerInput
+  password?: Prisma.UserPasswordUncheckedCreateNestedOneWithoutUserInput
+  totp?: Prisma.UserTotpUncheckedCreateNestedOneWithoutUserInput
+  recoveryCodes?: Prisma.RecoveryCodeUncheckedCreateNestedManyWithoutUserInput
+  signIns?: Prisma.SignInUncheckedCreateNestedManyWithoutUserInput
+  passkeys?: Prisma.PasskeyUncheckedCreateNestedManyWithoutUserInput
+  challenges?: Prisma.PasskeyChallengeUncheckedCreateNestedManyWithoutUserInput
+  oneTimeTokens?: Prisma.OneTimeTokenUncheckedCreateNestedManyWithoutUserInput
+}
+
+export type UserCreateOrConnectWithoutIdentitiesInput = {
+  where: Prisma.UserWhereUniqueInput
+  create: Prisma.XOR<Prisma.UserCreateWithoutIdentitiesInput, Prisma.UserUncheckedCreateWithoutIdentitiesInput>
+}
+
+export type UserUpsertWithoutIdentitiesInput = {
+  update: Prisma.XOR<Prisma.UserUpdateWithoutIdentitiesInput, Prisma.UserUncheckedUpdateWithoutIdentitiesInput>
+  create: Prisma.XOR<Prisma.UserCreateWithoutIdentitiesInput, Prisma.UserUncheckedCreateWithoutIdentitiesInput>
+  where?: Prisma.UserWhereInput
+}
+
+export type UserUpdateToOneWithWhereWithoutIdentitiesInput = {
+  where?: Prisma.UserWhereInput
+  data: Prisma.XOR<Prisma.UserUpdateWithoutIdentitiesInput, Prisma.UserUncheckedUpdateWithoutIdentitiesInput>
+}
+
+export type UserUpdateWithoutIdentitiesInput = {
+  id?: Prisma.StringFieldUpdateOperationsInput | string
+  email?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  emailVerified?: Prisma.BoolFieldUpdateOperationsInput | boolean
+  name?: Prisma.StringFieldUpdateOperationsInput | string
+  bio?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  locale?: Prisma.StringFieldUpdateOperationsInput | string
+  timezone?: Prisma.StringFieldUpdateOperationsInput | string
+  avatarUrl?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  status?: Prisma.EnumUserStatusFieldUpdateOperationsInput | $Enums.UserStatus
+  role?: Prisma.EnumUserRoleFieldUpdateOperationsInput | $Enums.UserRole
+  metadata?: Prisma.JsonNullValueInput | runtime.InputJsonValue
+  createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
+  updatedAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
+  settings?: Prisma.SettingsUpdateOneWithoutUserNestedInput
+  apiKeys?: Prisma.ApiKeyUpdateManyWithoutUserNestedInput
+  owned?: Prisma.ProjectUpdateManyWithoutOwnerNestedInput
+  memberships?: Prisma.MemberUpdateManyWithoutUserNestedInput
+  added?: Prisma.MemberUpdateManyWithoutCreatedByNestedInput
+  invitations?: Prisma.InvitationUpdateManyWithoutCreatedByNestedInput
+  invited?: Prisma.InvitationUpdateManyWithoutUserNestedInput
+  counts?: Prisma.ProjectCountTotalUpdateManyWithoutUserNestedInput
+  endpoints?: Prisma.WebhookEndpointUpdateManyWithoutUserNestedInput
+  files?: Prisma.FileUpdateManyWithoutOwnerNestedInput
+  links?: Prisma.FileLinkUpdateManyWithoutCreatedByNestedInput
+  uploads?: Prisma.UploadUpdateManyWithoutUserNestedInput
+  avatar?: Prisma.AvatarUpdateOneWithoutUserNestedInput
+  knowledgeBases?: Prisma.KnowledgeBaseUpdateManyWithoutOwnerNestedInput
+  sessions?: Prisma.SessionUpdateManyWithoutOwnerNestedInput
+  messages?: Prisma.MessageUpdateManyWithoutUserNestedInput
+  orders?: Prisma.OrderUpdateManyWithoutOwnerNestedInput
+  checkouts?: Prisma.CheckoutUpdateManyWithoutOwnerNestedInput
+  subscriptions?: Prisma.SubscriptionUpdateManyWithoutOwnerNestedInput
+  refunds?: Prisma.RefundUpdateManyWithoutOwnerNestedInput
+  password?: Prisma.UserPasswordUpdateOneWithoutUserNestedInput
+  totp?: Prisma.UserTotpUpdateOneWithoutUserNestedInput
+  recoveryCodes?: Prisma.RecoveryCodeUpdateManyWithoutUserNestedInput
+  signIns?: Prisma.SignInUpdateManyWithoutUserNestedInput
+  passkeys?: Prisma.PasskeyUpdateManyWithoutUserNestedInput
+  challenges?: Prisma.PasskeyChallengeUpdateManyWithoutUserNestedInput
+  oneTimeTokens?: Prisma.OneTimeTokenUpdateManyWithoutUserNestedInput
+}
+
+export type UserUncheckedUpdateWithoutIdentitiesInput = {
+  id?: Prisma.StringFieldUpdateOperationsInput | string
+  email?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  emailVerified?: Prisma.BoolFieldUpdateOperationsInput | boolean
+  name?: Prisma.StringFieldUpdateOperationsInput | string
+  bio?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  locale?: Prisma.StringFieldUpdateOperationsInput | string
+  timezone?: Prisma.StringFieldUpdateOperationsInput | string
+  avatarUrl?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  status?: Prisma.EnumUserStatusFieldUpdateOperationsInput | $Enums.UserStatus
+  role?: Prisma.EnumUserRoleFieldUpdateOperationsInput | $Enums.UserRole
+  metadata?: Prisma.JsonNullValueInput | runtime.InputJsonValue
+  createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
+  updatedAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
+  settings?: Prisma.SettingsUncheckedUpdateOneWithoutUserNestedInput
+  apiKeys?: Prisma.ApiKeyUncheckedUpdateManyWithoutUserNestedInput
+  owned?: Prisma.ProjectUncheckedUpdateManyWithoutOwnerNestedInput
+  memberships?: Prisma.MemberUncheckedUpdateManyWithoutUserNestedInput
+  added?: Prisma.MemberUncheckedUpdateManyWithoutCreatedByNestedInput
+  invitations?: Prisma.InvitationUncheckedUpdateManyWithoutCreatedByNestedInput
+  invited?: Prisma.InvitationUncheckedUpdateManyWithoutUserNestedInput
+  counts?: Prisma.ProjectCountTotalUncheckedUpdateManyWithoutUserNestedInput
+  endpoints?: Prisma.WebhookEndpointUncheckedUpdateManyWithoutUserNestedInput
+  files?: Prisma.FileUncheckedUpdateManyWithoutOwnerNestedInput
+  links?: Prisma.FileLinkUncheckedUpdateManyWithoutCreatedByNestedInput
+  uploads?: Prisma.UploadUncheckedUpdateManyWithoutUserNestedInput
+  avatar?: Prisma.AvatarUncheckedUpdateOneWithoutUserNestedInput
+  knowledgeBases?: Prisma.KnowledgeBaseUncheckedUpdateManyWithoutOwnerNestedInput
+  sessions?: Prisma.SessionUncheckedUpdateManyWithoutOwnerNestedInput
+  messages?: Prisma.MessageUncheckedUpdateManyWithoutUserNestedInput
+  orders?: Prisma.OrderUncheckedUpdateManyWithoutOwnerNestedInput
+  checkouts?: Prisma.CheckoutUncheckedUpdateManyWithoutOwnerNestedInput
+  subscriptions?: Prisma.SubscriptionUncheckedUpdateManyWithoutOwnerNestedInput
+  refunds?: Prisma.RefundUncheckedUpdateManyWithoutOwnerNestedInput
+  password?: Prisma.UserPasswordUncheckedUpdateOneWithoutUserNestedInput
+  totp?: Prisma.UserTotpUncheckedUpdateOneWithoutUserNestedInput
+  recoveryCodes?: Prisma.RecoveryCodeUncheckedUpdateManyWithoutUserNestedInput
+  signIns?: Prisma.SignInUncheckedUpdateManyWithoutUserNestedInput
+  passkeys?: Prisma.PasskeyUncheckedUpdateManyWithoutUserNestedInput
+  challenges?: Prisma.PasskeyChallengeUncheckedUpdateManyWithoutUserNestedInput
+  oneTimeTokens?: Prisma.OneTimeTokenUncheckedUpdateManyWithoutUserNestedInput
+}
+
+export type UserCreateWithoutPasskeysInput = {
+  id: string
+  email?: string | null
+  emailVerified?: boolean
+  name: string
+  bio?: string | null
+  locale?: string
+  timezone?: string
+  avatarUrl?: string | null
+  status?: $Enums.UserStatus
+  role?: $Enums.UserRole
+  metadata?: Prisma.JsonNullValueInput | runtime.InputJsonValue
+  createdAt?: Date | string
+  updatedAt?: Date | string
+  settings?: Prisma.SettingsCreateNestedOneWithoutUserInput
+  apiKeys?: Prisma.ApiKeyCreateNestedManyWithoutUserInput
+  owned?: Prisma.ProjectCreateNestedManyWithoutOwnerInput
+  memberships?: Prisma.MemberCreateNestedManyWithoutUserInput
+  added?: Prisma.MemberCreateNestedManyWithoutCreatedByInput
+  invitations?: Prisma.InvitationCreateNestedManyWithoutCreatedByInput
+  invited?: Prisma.InvitationCreateNestedManyWithoutUserInput
+  counts?: Prisma.ProjectCountTotalCreateNestedManyWithoutUserInput
+  endpoints?: Prisma.WebhookEndpointCreateNestedManyWithoutUserInput
+  files?: Prisma.FileCreateNestedManyWithoutOwnerInput
+  links?: Prisma.FileLinkCreateNestedManyWithoutCreatedByInput
+  uploads?: Prisma.UploadCreateNestedManyWithoutUserInput
+  avatar?: Prisma.AvatarCreateNestedOneWithoutUserInput
+  knowledgeBases?: Prisma.KnowledgeBaseCreateNestedManyWithoutOwnerInput
+  sessions?: Prisma.SessionCreateNestedManyWithoutOwnerInput
+  messages?: Prisma.MessageCreateNestedManyWithoutUserInput
+  orders?: Prisma.OrderCreateNestedManyWithoutOwnerInput
+  checkouts?: Prisma.CheckoutCreateNestedManyWithoutOwnerInput
+  subscriptions?: Prisma.SubscriptionCreateNestedManyWithoutOwnerInput
+  refunds?: Prisma.RefundCreateNestedManyWithoutOwnerInput
+  password?: Prisma.UserPasswordCreateNestedOneWithoutUserInput
+  totp?: Prisma.UserTotpCreateNestedOneWithoutUserInput
+  recoveryCodes?: Prisma.RecoveryCodeCreateNestedManyWithoutUserInput
+  signIns?: Prisma.SignInCreateNestedManyWithoutUserInput
+  identities?: Prisma.IdentityCreateNestedManyWithoutUserInput
+  challenges?: Prisma.PasskeyChallengeCreateNestedManyWithoutUserInput
+  oneTimeTokens?: Prisma.OneTimeTokenCreateNestedManyWithoutUserInput
+}
+
+export type UserUncheckedCreateWithoutPasskeysInput = {
+  id: string
+  email?: string | null
+  emailVerified?: boolean
+  name: string
+  bio?: string | null
+  locale?: string
+  timezone?: string
+  avatarUrl?: string | null
+  status?: $Enums.UserStatus
+  role?: $Enums.UserRole
+  metadata?: Prisma.JsonNullValueInput | runtime.InputJsonValue
+  createdAt?: Date | string
+  updatedAt?: Date | string
+  settings?: Prisma.SettingsUncheckedCreateNestedOneWithoutUserInput
+  apiKeys?: Prisma.ApiKeyUncheckedCreateNestedManyWithoutUserInput
+  owned?: Prisma.ProjectUncheckedCreateNestedManyWithoutOwnerInput
+  memberships?: Prisma.MemberUncheckedCreateNestedManyWithoutUserInput
+  added?: Prisma.MemberUncheckedCreateNestedManyWithoutCreatedByInput
+  invitations?: Prisma.InvitationUncheckedCreateNestedManyWithoutCreatedByInput
+  invited?: Prisma.InvitationUncheckedCreateNestedManyWithoutUserInput
+  counts?: Prisma.ProjectCountTotalUncheckedCreateNestedManyWithoutUserInput
+  endpoints?: Prisma.WebhookEndpointUncheckedCreateNestedManyWithoutUserInput
+  files?: Prisma.FileUncheckedCreateNestedManyWithoutOwnerInput
+  links?: Prisma.FileLinkUncheckedCreateNestedManyWithoutCreatedByInput
+  uploads?: Prisma.UploadUncheckedCreateNestedManyWithoutUserInput
+  avatar?: Prisma.AvatarUncheckedCreateNestedOneWithoutUserInput
+  knowledgeBases?: Prisma.KnowledgeBaseUncheckedCreateNestedManyWithoutOwnerInput
+  sessions?: Prisma.SessionUncheckedCreateNestedManyWithoutOwnerInput
+  messages?: Prisma.MessageUncheckedCreateNestedManyWithoutUserInput
+  orders?: Prisma.OrderUncheckedCreateNestedManyWithoutOwnerInput
+  checkouts?: Prisma.CheckoutUncheckedCreateNestedManyWithoutOwnerInput
+  subscriptions?: Prisma.SubscriptionUncheckedCreateNestedManyWithoutOwnerInput
+  refunds?: Prisma.RefundUncheckedCreateNestedManyWithoutOwnerInput
+  password?: Prisma.UserPasswordUncheckedCreateNestedOneWithoutUserInput
+  totp?: Prisma.UserTotpUncheckedCreateNestedOneWithoutUserInput
+  recoveryCodes?: Prisma.RecoveryCodeUncheckedCreateNestedManyWithoutUserInput
+  signIns?: Prisma.SignInUncheckedCreateNestedManyWithoutUserInput
+  identities?: Prisma.IdentityUncheckedCreateNestedManyWithoutUserInput
+  challenges?: Prisma.PasskeyChallengeUncheckedCreateNestedManyWithoutUserInput
+  oneTimeTokens?: Prisma.OneTimeTokenUncheckedCreateNestedManyWithoutUserInput
+}
+
+export type UserCreateOrConnectWithoutPasskeysInput = {
+  where: Prisma.UserWhereUniqueInput
+  create: Prisma.XOR<Prisma.UserCreateWithoutPasskeysInput, Prisma.UserUncheckedCreateWithoutPasskeysInput>
+}
+
+export type UserUpsertWithoutPasskeysInput = {
+  update: Prisma.XOR<Prisma.UserUpdateWithoutPasskeysInput, Prisma.UserUncheckedUpdateWithoutPasskeysInput>
+  create: Prisma.XOR<Prisma.UserCreateWithoutPasskeysInput, Prisma.UserUncheckedCreateWithoutPasskeysInput>
+  where?: Prisma.UserWhereInput
+}
+
+export type UserUpdateToOneWithWhereWithoutPasskeysInput = {
+  where?: Prisma.UserWhereInput
+  data: Prisma.XOR<Prisma.UserUpdateWithoutPasskeysInput, Prisma.UserUncheckedUpdateWithoutPasskeysInput>
+}
+
+export type UserUpdateWithoutPasskeysInput = {
+  id?: Prisma.StringFieldUpdateOperationsInput | string
+  email?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  emailVerified?: Prisma.BoolFieldUpdateOperationsInput | boolean
+  name?: Prisma.StringFieldUpdateOperationsInput | string
+  bio?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  locale?: Prisma.StringFieldUpdateOperationsInput | string
+  timezone?: Prisma.StringFieldUpdateOperationsInput | string
+  avatarUrl?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  status?: Prisma.EnumUserStatusFieldUpdateOperationsInput | $Enums.UserStatus
+  role?: Prisma.EnumUserRoleFieldUpdateOperationsInput | $Enums.UserRole
+  metadata?: Prisma.JsonNullValueInput | runtime.InputJsonValue
+  createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
+  updatedAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
+  settings?: Prisma.SettingsUpdateOneWithoutUserNestedInput
+  apiKeys?: Prisma.ApiKeyUpdateManyWithoutUserNestedInput
+  owned?: Prisma.ProjectUpdateManyWithoutOwnerNestedInput
+  memberships?: Prisma.MemberUpdateManyWithoutUserNestedInput
+  added?: Prisma.MemberUpdateManyWithoutCreatedByNestedInput
+  invitations?: Prisma.InvitationUpdateManyWithoutCreatedByNestedInput
+  invited?: Prisma.InvitationUpdateManyWithoutUserNestedInput
+  counts?: Prisma.ProjectCountTotalUpdateManyWithoutUserNestedInput
+  endpoints?: Prisma.WebhookEndpointUpdateManyWithoutUserNestedInput
+  files?: Prisma.FileUpdateManyWithoutOwnerNestedInput
+  links?: Prisma.FileLinkUpdateManyWithoutCreatedByNestedInput
+  uploads?: Prisma.UploadUpdateManyWithoutUserNestedInput
+  avatar?: Prisma.AvatarUpdateOneWithoutUserNestedInput
+  knowledgeBases?: Prisma.KnowledgeBaseUpdateManyWithoutOwnerNestedInput
+  sessions?: Prisma.SessionUpdateManyWithoutOwnerNestedInput
+  messages?: Prisma.MessageUpdateManyWithoutUserNestedInput
+  orders?: Prisma.OrderUpdateManyWithoutOwnerNestedInput
+  checkouts?: Prisma.CheckoutUpdateManyWithoutOwnerNestedInput
+  subscriptions?: Prisma.SubscriptionUpdateManyWithoutOwnerNestedInput
+  refunds?: Prisma.RefundUpdateManyWithoutOwnerNestedInput
+  password?: Prisma.UserPasswordUpdateOneWithoutUserNestedInput
+  totp?: Prisma.UserTotpUpdateOneWithoutUserNestedInput
+  recoveryCodes?: Prisma.RecoveryCodeUpdateManyWithoutUserNestedInput
+  signIns?: Prisma.SignInUpdateManyWithoutUserNestedInput
+  identities?: Prisma.IdentityUpdateManyWithoutUserNestedInput
+  challenges?: Prisma.PasskeyChallengeUpdateManyWithoutUserNestedInput
+  oneTimeTokens?: Prisma.OneTimeTokenUpdateManyWithoutUserNestedInput
+}
+
+export type UserUncheckedUpdateWithoutPasskeysInput = {
+  id?: Prisma.StringFieldUpdateOperationsInput | string
+  email?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  emailVerified?: Prisma.BoolFieldUpdateOperationsInput | boolean
+  name?: Prisma.StringFieldUpdateOperationsInput | string
+  bio?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  locale?: Prisma.StringFieldUpdateOperationsInput | string
+  timezone?: Prisma.StringFieldUpdateOperationsInput | string
+  avatarUrl?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  status?: Prisma.EnumUserStatusFieldUpdateOperationsInput | $Enums.UserStatus
+  role?: Prisma.EnumUserRoleFieldUpdateOperationsInput | $Enums.UserRole
+  metadata?: Prisma.JsonNullValueInput | runtime.InputJsonValue
+  createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
+  updatedAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
+  settings?: Prisma.SettingsUncheckedUpdateOneWithoutUserNestedInput
+  apiKeys?: Prisma.ApiKeyUncheckedUpdateManyWithoutUserNestedInput
+  owned?: Prisma.ProjectUncheckedUpdateManyWithoutOwnerNestedInput
+  memberships?: Prisma.MemberUncheckedUpdateManyWithoutUserNestedInput
+  added?: Prisma.MemberUncheckedUpdateManyWithoutCreatedByNestedInput
+  invitations?: Prisma.InvitationUncheckedUpdateManyWithoutCreatedByNestedInput
+  invited?: Prisma.InvitationUncheckedUpdateManyWithoutUserNestedInput
+  counts?: Prisma.ProjectCountTotalUncheckedUpdateManyWithoutUserNestedInput
+  endpoints?: Prisma.WebhookEndpointUncheckedUpdateManyWithoutUserNestedInput
+  files?: Prisma.FileUncheckedUpdateManyWithoutOwnerNestedInput
+  links?: Prisma.FileLinkUncheckedUpdateManyWithoutCreatedByNestedInput
+  uploads?: Prisma.UploadUncheckedUpdateManyWithoutUserNestedInput
+  avatar?: Prisma.AvatarUncheckedUpdateOneWithoutUserNestedInput
+  knowledgeBases?: Prisma.KnowledgeBaseUncheckedUpdateManyWithoutOwnerNestedInput
+  sessions?: Prisma.SessionUncheckedUpdateManyWithoutOwnerNestedInput
+  messages?: Prisma.MessageUncheckedUpdateManyWithoutUserNestedInput
+  orders?: Prisma.OrderUncheckedUpdateManyWithoutOwnerNestedInput
+  checkouts?: Prisma.CheckoutUncheckedUpdateManyWithoutOwnerNestedInput
+  subscriptions?: Prisma.SubscriptionUncheckedUpdateManyWithoutOwnerNestedInput
+  refunds?: Prisma.RefundUncheckedUpdateManyWithoutOwnerNestedInput
+  password?: Prisma.UserPasswordUncheckedUpdateOneWithoutUserNestedInput
+  totp?: Prisma.UserTotpUncheckedUpdateOneWithoutUserNestedInput
+  recoveryCodes?: Prisma.RecoveryCodeUncheckedUpdateManyWithoutUserNestedInput
+  signIns?: Prisma.SignInUncheckedUpdateManyWithoutUserNestedInput
+  identities?: Prisma.IdentityUncheckedUpdateManyWithoutUserNestedInput
+  challenges?: Prisma.PasskeyChallengeUncheckedUpdateManyWithoutUserNestedInput
+  oneTimeTokens?: Prisma.OneTimeTokenUncheckedUpdateManyWithoutUserNestedInput
+}
+
+export type UserCreateWithoutChallengesInput = {
+  id: string
+  email?: string | null
+  emailVerified?: boolean
+  name: string
+  bio?: string | null
+  locale?: string
+  timezone?: string
+  avatarUrl?: string | null
+  status?: $Enums.UserStatus
+  role?: $Enums.UserRole
+  metadata?: Prisma.JsonNullValueInput | runtime.InputJsonValue
+  createdAt?: Date | string
+  updatedAt?: Date | string
+  settings?: Prisma.SettingsCreateNestedOneWithoutUserInput
+  apiKeys?: Prisma.ApiKeyCreateNestedManyWithoutUserInput
+  owned?: Prisma.ProjectCreateNestedManyWithoutOwnerInput
+  memberships?: Prisma.MemberCreateNestedManyWithoutUserInput
+  added?: Prisma.MemberCreateNestedManyWithoutCreatedByInput
+  invitations?: Prisma.InvitationCreateNestedManyWithoutCreatedByInput
+  invited?: Prisma.InvitationCreateNestedManyWithoutUserInput
+  counts?: Prisma.ProjectCountTotalCreateNestedManyWithoutUserInput
+  endpoints?: Prisma.WebhookEndpointCreateNestedManyWithoutUserInput
+  files?: Prisma.FileCreateNestedManyWithoutOwnerInput
+  links?: Prisma.FileLinkCreateNestedManyWithoutCreatedByInput
+  uploads?: Prisma.UploadCreateNestedManyWithoutUserInput
+  avatar?: Prisma.AvatarCreateNestedOneWithoutUserInput
+  knowledgeBases?: Prisma.KnowledgeBaseCreateNestedManyWithoutOwnerInput
+  sessions?: Prisma.SessionCreateNestedManyWithoutOwnerInput
+  messages?: Prisma.MessageCreateNestedManyWithoutUserInput
+  orders?: Prisma.OrderCreateNestedManyWithoutOwnerInput
+  checkouts?: Prisma.CheckoutCreateNestedManyWithoutOwnerInput
+  subscriptions?: Prisma.SubscriptionCreateNestedManyWithoutOwnerInput
+  refunds?: Prisma.RefundCreateNestedManyWithoutOwnerInput
+  password?: Prisma.UserPasswordCreateNestedOneWithoutUserInput
+  totp?: Prisma.UserTotpCreateNestedOneWithoutUserInput
+  recoveryCodes?: Prisma.RecoveryCodeCreateNestedManyWithoutUserInput
+  signIns?: Prisma.SignInCreateNestedManyWithoutUserInput
+  identities?: Prisma.IdentityCreateNestedManyWithoutUserInput
+  passkeys?: Prisma.PasskeyCreateNestedManyWithoutUserInput
+  oneTimeTokens?: Prisma.OneTimeTokenCreateNestedManyWithoutUserInput
+}
+
+export type UserUncheckedCreateWithoutChallengesInput = {
+  id: string
+  email?: string | null
+  emailVerified?: boolean
+  name: string
+  bio?: string | null
+  locale?: string
+  timezone?: string
+  avatarUrl?: string | null
+  status?: $Enums.UserStatus
+  role?: $Enums.UserRole
+  metadata?: Prisma.JsonNullValueInput | runtime.InputJsonValue
+  createdAt?: Date | string
+  updatedAt?: Date | string
+  settings?: Prisma.SettingsUncheckedCreateNestedOneWithoutUserInput
+  apiKeys?: Prisma.ApiKeyUncheckedCreateNestedManyWithoutUserInput
+  owned?: Prisma.ProjectUncheckedCreateNestedManyWithoutOwnerInput
+  memberships?: Prisma.MemberUncheckedCreateNestedManyWithoutUserInput
+  added?: Prisma.MemberUncheckedCreateNestedManyWithoutCreatedByInput
+  invitations?: Prisma.InvitationUncheckedCreateNestedManyWithoutCreatedByInput
+  invited?: Prisma.InvitationUncheckedCreateNestedManyWithoutUserInput
+  counts?: Prisma.ProjectCountTotalUncheckedCreateNestedManyWithoutUserInput
+  endpoints?: Prisma.WebhookEndpointUncheckedCreateNestedManyWithoutUserInput
+  files?: Prisma.FileUncheckedCreateNestedManyWithoutOwnerInput
+  links?: Prisma.FileLinkUncheckedCreateNestedManyWithoutCreatedByInput
+  uploads?: Prisma.UploadUncheckedCreateNestedManyWithoutUserInput
+  avatar?: Prisma.AvatarUncheckedCreateNestedOneWithoutUserInput
+  knowledgeBases?: Prisma.KnowledgeBaseUncheckedCreateNestedManyWithoutOwnerInput
+  sessions?: Prisma.SessionUncheckedCreateNestedManyWithoutOwnerInput
+  messages?: Prisma.MessageUncheckedCreateNestedManyWithoutUserInput
+  orders?: Prisma.OrderUncheckedCreateNestedManyWithoutOwnerInput
+  checkouts?: Prisma.CheckoutUncheckedCreateNestedManyWithoutOwnerInput
+  subscriptions?: Prisma.SubscriptionUncheckedCreateNestedManyWithoutOwnerInput
+  refunds?: Prisma.RefundUncheckedCreateNestedManyWithoutOwnerInput
+  password?: Prisma.UserPasswordUncheckedCreateNestedOneWithoutUserInput
+  totp?: Prisma.UserTotpUncheckedCreateNestedOneWithoutUserInput
+  recoveryCodes?: Prisma.RecoveryCodeUncheckedCreateNestedManyWithoutUserInput
+  signIns?: Prisma.SignInUncheckedCreateNestedManyWithoutUserInput
+  identities?: Prisma.IdentityUncheckedCreateNestedManyWithoutUserInput
+  passkeys?: Prisma.PasskeyUncheckedCreateNestedManyWithoutUserInput
+  oneTimeTokens?: Prisma.OneTimeTokenUncheckedCreateNestedManyWithoutUserInput
+}
+
+export type UserCreateOrConnectWithoutChallengesInput = {
+  where: Prisma.UserWhereUniqueInput
+  create: Prisma.XOR<Prisma.UserCreateWithoutChallengesInput, Prisma.UserUncheckedCreateWithoutChallengesInput>
+}
+
+export type UserUpsertWithoutChallengesInput = {
+  update: Prisma.XOR<Prisma.UserUpdateWithoutChallengesInput, Prisma.UserUncheckedUpdateWithoutChallengesInput>
+  create: Prisma.XOR<Prisma.UserCreateWithoutChallengesInput, Prisma.UserUncheckedCreateWithoutChallengesInput>
+  where?: Prisma.UserWhereInput
+}
+
+export type UserUpdateToOneWithWhereWithoutChallengesInput = {
+  where?: Prisma.UserWhereInput
+  data: Prisma.XOR<Prisma.UserUpdateWithoutChallengesInput, Prisma.UserUncheckedUpdateWithoutChallengesInput>
+}
+
+export type UserUpdateWithoutChallengesInput = {
+  id?: Prisma.StringFieldUpdateOperationsInput | string
+  email?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  emailVerified?: Prisma.BoolFieldUpdateOperationsInput | boolean
+  name?: Prisma.StringFieldUpdateOperationsInput | string
+  bio?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  locale?: Prisma.StringFieldUpdateOperationsInput | string
+  timezone?: Prisma.StringFieldUpdateOperationsInput | string
+  avatarUrl?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  status?: Prisma.EnumUserStatusFieldUpdateOperationsInput | $Enums.UserStatus
+  role?: Prisma.EnumUserRoleFieldUpdateOperationsInput | $Enums.UserRole
+  metadata?: Prisma.JsonNullValueInput | runtime.InputJsonValue
+  createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
+  updatedAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
+  settings?: Prisma.SettingsUpdateOneWithoutUserNestedInput
+  apiKeys?: Prisma.ApiKeyUpdateManyWithoutUserNestedInput
+  owned?: Prisma.ProjectUpdateManyWithoutOwnerNestedInput
+  memberships?: Prisma.MemberUpdateManyWithoutUserNestedInput
+  added?: Prisma.MemberUpdateManyWithoutCreatedByNestedInput
+  invitations?: Prisma.InvitationUpdateManyWithoutCreatedByNestedInput
+  invited?: Prisma.InvitationUpdateManyWithoutUserNestedInput
+  counts?: Prisma.ProjectCountTotalUpdateManyWithoutUserNestedInput
+  endpoints?: Prisma.WebhookEndpointUpdateManyWithoutUserNestedInput
+  files?: Prisma.FileUpdateManyWithoutOwnerNestedInput
+  links?: Prisma.FileLinkUpdateManyWithoutCreatedByNestedInput
+  uploads?: Prisma.UploadUpdateManyWithoutUserNestedInput
+  avatar?: Prisma.AvatarUpdateOneWithoutUserNestedInput
+  knowledgeBases?: Prisma.KnowledgeBaseUpdateManyWithoutOwnerNestedInput
+  sessions?: Prisma.SessionUpdateManyWithoutOwnerNestedInput
+  messages?: Prisma.MessageUpdateManyWithoutUserNestedInput
+  orders?: Prisma.OrderUpdateManyWithoutOwnerNestedInput
+  checkouts?: Prisma.CheckoutUpdateManyWithoutOwnerNestedInput
+  subscriptions?: Prisma.SubscriptionUpdateManyWithoutOwnerNestedInput
+  refunds?: Prisma.RefundUpdateManyWithoutOwnerNestedInput
+  password?: Prisma.UserPasswordUpdateOneWithoutUserNestedInput
+  totp?: Prisma.UserTotpUpdateOneWithoutUserNestedInput
+  recoveryCodes?: Prisma.RecoveryCodeUpdateManyWithoutUserNestedInput
+  signIns?: Prisma.SignInUpdateManyWithoutUserNestedInput
+  identities?: Prisma.IdentityUpdateManyWithoutUserNestedInput
+  passkeys?: Prisma.PasskeyUpdateManyWithoutUserNestedInput
+  oneTimeTokens?: Prisma.OneTimeTokenUpdateManyWithoutUserNestedInput
+}
+
+export type UserUncheckedUpdateWithoutChallengesInput = {
+  id?: Prisma.StringFieldUpdateOperationsInput | string
+  email?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  emailVerified?: Prisma.BoolFieldUpdateOperationsInput | boolean
+  name?: Prisma.StringFieldUpdateOperationsInput | string
+  bio?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  locale?: Prisma.StringFieldUpdateOperationsInput | string
+  timezone?: Prisma.StringFieldUpdateOperationsInput | string
+  avatarUrl?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  status?: Prisma.EnumUserStatusFieldUpdateOperationsInput | $Enums.UserStatus
+  role?: Prisma.EnumUserRoleFieldUpdateOperationsInput | $Enums.UserRole
+  metadata?: Prisma.JsonNullValueInput | runtime.InputJsonValue
+  createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
+  updatedAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
+  settings?: Prisma.SettingsUncheckedUpdateOneWithoutUserNestedInput
+  apiKeys?: Prisma.ApiKeyUncheckedUpdateManyWithoutUserNestedInput
+  owned?: Prisma.ProjectUncheckedUpdateManyWithoutOwnerNestedInput
+  memberships?: Prisma.MemberUncheckedUpdateManyWithoutUserNestedInput
+  added?: Prisma.MemberUncheckedUpdateManyWithoutCreatedByNestedInput
+  invitations?: Prisma.InvitationUncheckedUpdateManyWithoutCreatedByNestedInput
+  invited?: Prisma.InvitationUncheckedUpdateManyWithoutUserNestedInput
+  counts?: Prisma.ProjectCountTotalUncheckedUpdateManyWithoutUserNestedInput
+  endpoints?: Prisma.WebhookEndpointUncheckedUpdateManyWithoutUserNestedInput
+  files?: Prisma.FileUncheckedUpdateManyWithoutOwnerNestedInput
+  links?: Prisma.FileLinkUncheckedUpdateManyWithoutCreatedByNestedInput
+  uploads?: Prisma.UploadUncheckedUpdateManyWithoutUserNestedInput
+  avatar?: Prisma.AvatarUncheckedUpdateOneWithoutUserNestedInput
+  knowledgeBases?: Prisma.KnowledgeBaseUncheckedUpdateManyWithoutOwnerNestedInput
+  sessions?: Prisma.SessionUncheckedUpdateManyWithoutOwnerNestedInput
+  messages?: Prisma.MessageUncheckedUpdateManyWithoutUserNestedInput
+  orders?: Prisma.OrderUncheckedUpdateManyWithoutOwnerNestedInput
+  checkouts?: Prisma.CheckoutUncheckedUpdateManyWithoutOwnerNestedInput
+  subscriptions?: Prisma.SubscriptionUncheckedUpdateManyWithoutOwnerNestedInput
+  refunds?: Prisma.RefundUncheckedUpdateManyWithoutOwnerNestedInput
+  password?: Prisma.UserPasswordUncheckedUpdateOneWithoutUserNestedInput
+  totp?: Prisma.UserTotpUncheckedUpdateOneWithoutUserNestedInput
+  recoveryCodes?: Prisma.RecoveryCodeUncheckedUpdateManyWithoutUserNestedInput
+  signIns?: Prisma.SignInUncheckedUpdateManyWithoutUserNestedInput
+  identities?: Prisma.IdentityUncheckedUpdateManyWithoutUserNestedInput
+  passkeys?: Prisma.PasskeyUncheckedUpdateManyWithoutUserNestedInput
   oneTimeTokens?: Prisma.OneTimeTokenUncheckedUpdateManyWithoutUserNestedInput
 }
 
@@ -1782,6 +2459,9 @@ export type UserCreateWithoutOneTimeTokensInput = {
   totp?: Prisma.UserTotpCreateNestedOneWithoutUserInput
   recoveryCodes?: Prisma.RecoveryCodeCreateNestedManyWithoutUserInput
   signIns?: Prisma.SignInCreateNestedManyWithoutUserInput
+  identities?: Prisma.IdentityCreateNestedManyWithoutUserInput
+  passkeys?: Prisma.PasskeyCreateNestedManyWithoutUserInput
+  challenges?: Prisma.PasskeyChallengeCreateNestedManyWithoutUserInput
 }
 
 export type UserUncheckedCreateWithoutOneTimeTokensInput = {
@@ -1822,6 +2502,9 @@ export type UserUncheckedCreateWithoutOneTimeTokensInput = {
   totp?: Prisma.UserTotpUncheckedCreateNestedOneWithoutUserInput
   recoveryCodes?: Prisma.RecoveryCodeUncheckedCreateNestedManyWithoutUserInput
   signIns?: Prisma.SignInUncheckedCreateNestedManyWithoutUserInput
+  identities?: Prisma.IdentityUncheckedCreateNestedManyWithoutUserInput
+  passkeys?: Prisma.PasskeyUncheckedCreateNestedManyWithoutUserInput
+  challenges?: Prisma.PasskeyChallengeUncheckedCreateNestedManyWithoutUserInput
 }
 
 export type UserCreateOrConnectWithoutOneTimeTokensInput = {
@@ -1878,6 +2561,9 @@ export type UserUpdateWithoutOneTimeTokensInput = {
   totp?: Prisma.UserTotpUpdateOneWithoutUserNestedInput
   recoveryCodes?: Prisma.RecoveryCodeUpdateManyWithoutUserNestedInput
   signIns?: Prisma.SignInUpdateManyWithoutUserNestedInput
+  identities?: Prisma.IdentityUpdateManyWithoutUserNestedInput
+  passkeys?: Prisma.PasskeyUpdateManyWithoutUserNestedInput
+  challenges?: Prisma.PasskeyChallengeUpdateManyWithoutUserNestedInput
 }
 
 export type UserUncheckedUpdateWithoutOneTimeTokensInput = {
@@ -1918,6 +2604,9 @@ export type UserUncheckedUpdateWithoutOneTimeTokensInput = {
   totp?: Prisma.UserTotpUncheckedUpdateOneWithoutUserNestedInput
   recoveryCodes?: Prisma.RecoveryCodeUncheckedUpdateManyWithoutUserNestedInput
   signIns?: Prisma.SignInUncheckedUpdateManyWithoutUserNestedInput
+  identities?: Prisma.IdentityUncheckedUpdateManyWithoutUserNestedInput
+  passkeys?: Prisma.PasskeyUncheckedUpdateManyWithoutUserNestedInput
+  challenges?: Prisma.PasskeyChallengeUncheckedUpdateManyWithoutUserNestedInput
 }
 
 export type UserCreateWithoutSettingsInput = {
@@ -1957,6 +2646,9 @@ export type UserCreateWithoutSettingsInput = {
   totp?: Prisma.UserTotpCreateNestedOneWithoutUserInput
   recoveryCodes?: Prisma.RecoveryCodeCreateNestedManyWithoutUserInput
   signIns?: Prisma.SignInCreateNestedManyWithoutUserInput
+  identities?: Prisma.IdentityCreateNestedManyWithoutUserInput
+  passkeys?: Prisma.PasskeyCreateNestedManyWithoutUserInput
+  challenges?: Prisma.PasskeyChallengeCreateNestedManyWithoutUserInput
   oneTimeTokens?: Prisma.OneTimeTokenCreateNestedManyWithoutUserInput
 }
 
@@ -1997,6 +2689,9 @@ export type UserUncheckedCreateWithoutSettingsInput = {
   totp?: Prisma.UserTotpUncheckedCreateNestedOneWithoutUserInput
   recoveryCodes?: Prisma.RecoveryCodeUncheckedCreateNestedManyWithoutUserInput
   signIns?: Prisma.SignInUncheckedCreateNestedManyWithoutUserInput
+  identities?: Prisma.IdentityUncheckedCreateNestedManyWithoutUserInput
+  passkeys?: Prisma.PasskeyUncheckedCreateNestedManyWithoutUserInput
+  challenges?: Prisma.PasskeyChallengeUncheckedCreateNestedManyWithoutUserInput
   oneTimeTokens?: Prisma.OneTimeTokenUncheckedCreateNestedManyWithoutUserInput
 }
 
@@ -2053,6 +2748,9 @@ export type UserUpdateWithoutSettingsInput = {
   totp?: Prisma.UserTotpUpdateOneWithoutUserNestedInput
   recoveryCodes?: Prisma.RecoveryCodeUpdateManyWithoutUserNestedInput
   signIns?: Prisma.SignInUpdateManyWithoutUserNestedInput
+  identities?: Prisma.IdentityUpdateManyWithoutUserNestedInput
+  passkeys?: Prisma.PasskeyUpdateManyWithoutUserNestedInput
+  challenges?: Prisma.PasskeyChallengeUpdateManyWithoutUserNestedInput
   oneTimeTokens?: Prisma.OneTimeTokenUpdateManyWithoutUserNestedInput
 }
 
@@ -2093,6 +2791,9 @@ export type UserUncheckedUpdateWithoutSettingsInput = {
   totp?: Prisma.UserTotpUncheckedUpdateOneWithoutUserNestedInput
   recoveryCodes?: Prisma.RecoveryCodeUncheckedUpdateManyWithoutUserNestedInput
   signIns?: Prisma.SignInUncheckedUpdateManyWithoutUserNestedInput
+  identities?: Prisma.IdentityUncheckedUpdateManyWithoutUserNestedInput
+  passkeys?: Prisma.PasskeyUncheckedUpdateManyWithoutUserNestedInput
+  challenges?: Prisma.PasskeyChallengeUncheckedUpdateManyWithoutUserNestedInput
   oneTimeTokens?: Prisma.OneTimeTokenUncheckedUpdateManyWithoutUserNestedInput
 }
 
@@ -2133,6 +2834,9 @@ export type UserCreateWithoutApiKeysInput = {
   totp?: Prisma.UserTotpCreateNestedOneWithoutUserInput
   recoveryCodes?: Prisma.RecoveryCodeCreateNestedManyWithoutUserInput
   signIns?: Prisma.SignInCreateNestedManyWithoutUserInput
+  identities?: Prisma.IdentityCreateNestedManyWithoutUserInput
+  passkeys?: Prisma.PasskeyCreateNestedManyWithoutUserInput
+  challenges?: Prisma.PasskeyChallengeCreateNestedManyWithoutUserInput
   oneTimeTokens?: Prisma.OneTimeTokenCreateNestedManyWithoutUserInput
 }
 
@@ -2173,6 +2877,9 @@ export type UserUncheckedCreateWithoutApiKeysInput = {
   totp?: Prisma.UserTotpUncheckedCreateNestedOneWithoutUserInput
   recoveryCodes?: Prisma.RecoveryCodeUncheckedCreateNestedManyWithoutUserInput
   signIns?: Prisma.SignInUncheckedCreateNestedManyWithoutUserInput
+  identities?: Prisma.IdentityUncheckedCreateNestedManyWithoutUserInput
+  passkeys?: Prisma.PasskeyUncheckedCreateNestedManyWithoutUserInput
+  challenges?: Prisma.PasskeyChallengeUncheckedCreateNestedManyWithoutUserInput
   oneTimeTokens?: Prisma.OneTimeTokenUncheckedCreateNestedManyWithoutUserInput
 }
 
@@ -2229,6 +2936,9 @@ export type UserUpdateWithoutApiKeysInput = {
   totp?: Prisma.UserTotpUpdateOneWithoutUserNestedInput
   recoveryCodes?: Prisma.RecoveryCodeUpdateManyWithoutUserNestedInput
   signIns?: Prisma.SignInUpdateManyWithoutUserNestedInput
+  identities?: Prisma.IdentityUpdateManyWithoutUserNestedInput
+  passkeys?: Prisma.PasskeyUpdateManyWithoutUserNestedInput
+  challenges?: Prisma.PasskeyChallengeUpdateManyWithoutUserNestedInput
   oneTimeTokens?: Prisma.OneTimeTokenUpdateManyWithoutUserNestedInput
 }
 
@@ -2269,6 +2979,9 @@ export type UserUncheckedUpdateWithoutApiKeysInput = {
   totp?: Prisma.UserTotpUncheckedUpdateOneWithoutUserNestedInput
   recoveryCodes?: Prisma.RecoveryCodeUncheckedUpdateManyWithoutUserNestedInput
   signIns?: Prisma.SignInUncheckedUpdateManyWithoutUserNestedInput
+  identities?: Prisma.IdentityUncheckedUpdateManyWithoutUserNestedInput
+  passkeys?: Prisma.PasskeyUncheckedUpdateManyWithoutUserNestedInput
+  challenges?: Prisma.PasskeyChallengeUncheckedUpdateManyWithoutUserNestedInput
   oneTimeTokens?: Prisma.OneTimeTokenUncheckedUpdateManyWithoutUserNestedInput
 }
 
@@ -2309,6 +3022,9 @@ export type UserCreateWithoutOwnedInput = {
   totp?: Prisma.UserTotpCreateNestedOneWithoutUserInput
   recoveryCodes?: Prisma.RecoveryCodeCreateNestedManyWithoutUserInput
   signIns?: Prisma.SignInCreateNestedManyWithoutUserInput
+  identities?: Prisma.IdentityCreateNestedManyWithoutUserInput
+  passkeys?: Prisma.PasskeyCreateNestedManyWithoutUserInput
+  challenges?: Prisma.PasskeyChallengeCreateNestedManyWithoutUserInput
   oneTimeTokens?: Prisma.OneTimeTokenCreateNestedManyWithoutUserInput
 }
 
@@ -2349,6 +3065,9 @@ export type UserUncheckedCreateWithoutOwnedInput = {
   totp?: Prisma.UserTotpUncheckedCreateNestedOneWithoutUserInput
   recoveryCodes?: Prisma.RecoveryCodeUncheckedCreateNestedManyWithoutUserInput
   signIns?: Prisma.SignInUncheckedCreateNestedManyWithoutUserInput
+  identities?: Prisma.IdentityUncheckedCreateNestedManyWithoutUserInput
+  passkeys?: Prisma.PasskeyUncheckedCreateNestedManyWithoutUserInput
+  challenges?: Prisma.PasskeyChallengeUncheckedCreateNestedManyWithoutUserInput
   oneTimeTokens?: Prisma.OneTimeTokenUncheckedCreateNestedManyWithoutUserInput
 }
 
@@ -2405,6 +3124,9 @@ export type UserUpdateWithoutOwnedInput = {
   totp?: Prisma.UserTotpUpdateOneWithoutUserNestedInput
   recoveryCodes?: Prisma.RecoveryCodeUpdateManyWithoutUserNestedInput
   signIns?: Prisma.SignInUpdateManyWithoutUserNestedInput
+  identities?: Prisma.IdentityUpdateManyWithoutUserNestedInput
+  passkeys?: Prisma.PasskeyUpdateManyWithoutUserNestedInput
+  challenges?: Prisma.PasskeyChallengeUpdateManyWithoutUserNestedInput
   oneTimeTokens?: Prisma.OneTimeTokenUpdateManyWithoutUserNestedInput
 }
 
@@ -2445,6 +3167,9 @@ export type UserUncheckedUpdateWithoutOwnedInput = {
   totp?: Prisma.UserTotpUncheckedUpdateOneWithoutUserNestedInput
   recoveryCodes?: Prisma.RecoveryCodeUncheckedUpdateManyWithoutUserNestedInput
   signIns?: Prisma.SignInUncheckedUpdateManyWithoutUserNestedInput
+  identities?: Prisma.IdentityUncheckedUpdateManyWithoutUserNestedInput
+  passkeys?: Prisma.PasskeyUncheckedUpdateManyWithoutUserNestedInput
+  challenges?: Prisma.PasskeyChallengeUncheckedUpdateManyWithoutUserNestedInput
   oneTimeTokens?: Prisma.OneTimeTokenUncheckedUpdateManyWithoutUserNestedInput
 }
 
@@ -2485,6 +3210,9 @@ export type UserCreateWithoutMembershipsInput = {
   totp?: Prisma.UserTotpCreateNestedOneWithoutUserInput
   recoveryCodes?: Prisma.RecoveryCodeCreateNestedManyWithoutUserInput
   signIns?: Prisma.SignInCreateNestedManyWithoutUserInput
+  identities?: Prisma.IdentityCreateNestedManyWithoutUserInput
+  passkeys?: Prisma.PasskeyCreateNestedManyWithoutUserInput
+  challenges?: Prisma.PasskeyChallengeCreateNestedManyWithoutUserInput
   oneTimeTokens?: Prisma.OneTimeTokenCreateNestedManyWithoutUserInput
 }
 
@@ -2525,6 +3253,9 @@ export type UserUncheckedCreateWithoutMembershipsInput = {
   totp?: Prisma.UserTotpUncheckedCreateNestedOneWithoutUserInput
   recoveryCodes?: Prisma.RecoveryCodeUncheckedCreateNestedManyWithoutUserInput
   signIns?: Prisma.SignInUncheckedCreateNestedManyWithoutUserInput
+  identities?: Prisma.IdentityUncheckedCreateNestedManyWithoutUserInput
+  passkeys?: Prisma.PasskeyUncheckedCreateNestedManyWithoutUserInput
+  challenges?: Prisma.PasskeyChallengeUncheckedCreateNestedManyWithoutUserInput
   oneTimeTokens?: Prisma.OneTimeTokenUncheckedCreateNestedManyWithoutUserInput
 }
 
@@ -2570,6 +3301,9 @@ export type UserCreateWithoutAddedInput = {
   totp?: Prisma.UserTotpCreateNestedOneWithoutUserInput
   recoveryCodes?: Prisma.RecoveryCodeCreateNestedManyWithoutUserInput
   signIns?: Prisma.SignInCreateNestedManyWithoutUserInput
+  identities?: Prisma.IdentityCreateNestedManyWithoutUserInput
+  passkeys?: Prisma.PasskeyCreateNestedManyWithoutUserInput
+  challenges?: Prisma.PasskeyChallengeCreateNestedManyWithoutUserInput
   oneTimeTokens?: Prisma.OneTimeTokenCreateNestedManyWithoutUserInput
 }
 
@@ -2610,6 +3344,9 @@ export type UserUncheckedCreateWithoutAddedInput = {
   totp?: Prisma.UserTotpUncheckedCreateNestedOneWithoutUserInput
   recoveryCodes?: Prisma.RecoveryCodeUncheckedCreateNestedManyWithoutUserInput
   signIns?: Prisma.SignInUncheckedCreateNestedManyWithoutUserInput
+  identities?: Prisma.IdentityUncheckedCreateNestedManyWithoutUserInput
+  passkeys?: Prisma.PasskeyUncheckedCreateNestedManyWithoutUserInput
+  challenges?: Prisma.PasskeyChallengeUncheckedCreateNestedManyWithoutUserInput
   oneTimeTokens?: Prisma.OneTimeTokenUncheckedCreateNestedManyWithoutUserInput
 }
 
@@ -2666,6 +3403,9 @@ export type UserUpdateWithoutMembershipsInput = {
   totp?: Prisma.UserTotpUpdateOneWithoutUserNestedInput
   recoveryCodes?: Prisma.RecoveryCodeUpdateManyWithoutUserNestedInput
   signIns?: Prisma.SignInUpdateManyWithoutUserNestedInput
+  identities?: Prisma.IdentityUpdateManyWithoutUserNestedInput
+  passkeys?: Prisma.PasskeyUpdateManyWithoutUserNestedInput
+  challenges?: Prisma.PasskeyChallengeUpdateManyWithoutUserNestedInput
   oneTimeTokens?: Prisma.OneTimeTokenUpdateManyWithoutUserNestedInput
 }
 
@@ -2706,6 +3446,9 @@ export type UserUncheckedUpdateWithoutMembershipsInput = {
   totp?: Prisma.UserTotpUncheckedUpdateOneWithoutUserNestedInput
   recoveryCodes?: Prisma.RecoveryCodeUncheckedUpdateManyWithoutUserNestedInput
   signIns?: Prisma.SignInUncheckedUpdateManyWithoutUserNestedInput
+  identities?: Prisma.IdentityUncheckedUpdateManyWithoutUserNestedInput
+  passkeys?: Prisma.PasskeyUncheckedUpdateManyWithoutUserNestedInput
+  challenges?: Prisma.PasskeyChallengeUncheckedUpdateManyWithoutUserNestedInput
   oneTimeTokens?: Prisma.OneTimeTokenUncheckedUpdateManyWithoutUserNestedInput
 }
 
@@ -2757,6 +3500,9 @@ export type UserUpdateWithoutAddedInput = {
   totp?: Prisma.UserTotpUpdateOneWithoutUserNestedInput
   recoveryCodes?: Prisma.RecoveryCodeUpdateManyWithoutUserNestedInput
   signIns?: Prisma.SignInUpdateManyWithoutUserNestedInput
+  identities?: Prisma.IdentityUpdateManyWithoutUserNestedInput
+  passkeys?: Prisma.PasskeyUpdateManyWithoutUserNestedInput
+  challenges?: Prisma.PasskeyChallengeUpdateManyWithoutUserNestedInput
   oneTimeTokens?: Prisma.OneTimeTokenUpdateManyWithoutUserNestedInput
 }
 
@@ -2797,6 +3543,9 @@ export type UserUncheckedUpdateWithoutAddedInput = {
   totp?: Prisma.UserTotpUncheckedUpdateOneWithoutUserNestedInput
   recoveryCodes?: Prisma.RecoveryCodeUncheckedUpdateManyWithoutUserNestedInput
   signIns?: Prisma.SignInUncheckedUpdateManyWithoutUserNestedInput
+  identities?: Prisma.IdentityUncheckedUpdateManyWithoutUserNestedInput
+  passkeys?: Prisma.PasskeyUncheckedUpdateManyWithoutUserNestedInput
+  challenges?: Prisma.PasskeyChallengeUncheckedUpdateManyWithoutUserNestedInput
   oneTimeTokens?: Prisma.OneTimeTokenUncheckedUpdateManyWithoutUserNestedInput
 }
 
@@ -2837,6 +3586,9 @@ export type UserCreateWithoutInvitationsInput = {
   totp?: Prisma.UserTotpCreateNestedOneWithoutUserInput
   recoveryCodes?: Prisma.RecoveryCodeCreateNestedManyWithoutUserInput
   signIns?: Prisma.SignInCreateNestedManyWithoutUserInput
+  identities?: Prisma.IdentityCreateNestedManyWithoutUserInput
+  passkeys?: Prisma.PasskeyCreateNestedManyWithoutUserInput
+  challenges?: Prisma.PasskeyChallengeCreateNestedManyWithoutUserInput
   oneTimeTokens?: Prisma.OneTimeTokenCreateNestedManyWithoutUserInput
 }
 
@@ -2877,6 +3629,9 @@ export type UserUncheckedCreateWithoutInvitationsInput = {
   totp?: Prisma.UserTotpUncheckedCreateNestedOneWithoutUserInput
   recoveryCodes?: Prisma.RecoveryCodeUncheckedCreateNestedManyWithoutUserInput
   signIns?: Prisma.SignInUncheckedCreateNestedManyWithoutUserInput
+  identities?: Prisma.IdentityUncheckedCreateNestedManyWithoutUserInput
+  passkeys?: Prisma.PasskeyUncheckedCreateNestedManyWithoutUserInput
+  challenges?: Prisma.PasskeyChallengeUncheckedCreateNestedManyWithoutUserInput
   oneTimeTokens?: Prisma.OneTimeTokenUncheckedCreateNestedManyWithoutUserInput
 }
 
@@ -2922,6 +3677,9 @@ export type UserCreateWithoutInvitedInput = {
   totp?: Prisma.UserTotpCreateNestedOneWithoutUserInput
   recoveryCodes?: Prisma.RecoveryCodeCreateNestedManyWithoutUserInput
   signIns?: Prisma.SignInCreateNestedManyWithoutUserInput
+  identities?: Prisma.IdentityCreateNestedManyWithoutUserInput
+  passkeys?: Prisma.PasskeyCreateNestedManyWithoutUserInput
+  challenges?: Prisma.PasskeyChallengeCreateNestedManyWithoutUserInput
   oneTimeTokens?: Prisma.OneTimeTokenCreateNestedManyWithoutUserInput
 }
 
@@ -2962,6 +3720,9 @@ export type UserUncheckedCreateWithoutInvitedInput = {
   totp?: Prisma.UserTotpUncheckedCreateNestedOneWithoutUserInput
   recoveryCodes?: Prisma.RecoveryCodeUncheckedCreateNestedManyWithoutUserInput
   signIns?: Prisma.SignInUncheckedCreateNestedManyWithoutUserInput
+  identities?: Prisma.IdentityUncheckedCreateNestedManyWithoutUserInput
+  passkeys?: Prisma.PasskeyUncheckedCreateNestedManyWithoutUserInput
+  challenges?: Prisma.PasskeyChallengeUncheckedCreateNestedManyWithoutUserInput
   oneTimeTokens?: Prisma.OneTimeTokenUncheckedCreateNestedManyWithoutUserInput
 }
 
@@ -3018,6 +3779,9 @@ export type UserUpdateWithoutInvitationsInput = {
   totp?: Prisma.UserTotpUpdateOneWithoutUserNestedInput
   recoveryCodes?: Prisma.RecoveryCodeUpdateManyWithoutUserNestedInput
   signIns?: Prisma.SignInUpdateManyWithoutUserNestedInput
+  identities?: Prisma.IdentityUpdateManyWithoutUserNestedInput
+  passkeys?: Prisma.PasskeyUpdateManyWithoutUserNestedInput
+  challenges?: Prisma.PasskeyChallengeUpdateManyWithoutUserNestedInput
   oneTimeTokens?: Prisma.OneTimeTokenUpdateManyWithoutUserNestedInput
 }
 
@@ -3058,6 +3822,9 @@ export type UserUncheckedUpdateWithoutInvitationsInput = {
   totp?: Prisma.UserTotpUncheckedUpdateOneWithoutUserNestedInput
   recoveryCodes?: Prisma.RecoveryCodeUncheckedUpdateManyWithoutUserNestedInput
   signIns?: Prisma.SignInUncheckedUpdateManyWithoutUserNestedInput
+  identities?: Prisma.IdentityUncheckedUpdateManyWithoutUserNestedInput
+  passkeys?: Prisma.PasskeyUncheckedUpdateManyWithoutUserNestedInput
+  challenges?: Prisma.PasskeyChallengeUncheckedUpdateManyWithoutUserNestedInput
   oneTimeTokens?: Prisma.OneTimeTokenUncheckedUpdateManyWithoutUserNestedInput
 }
 
@@ -3109,6 +3876,9 @@ export type UserUpdateWithoutInvitedInput = {
   totp?: Prisma.UserTotpUpdateOneWithoutUserNestedInput
   recoveryCodes?: Prisma.RecoveryCodeUpdateManyWithoutUserNestedInput
   signIns?: Prisma.SignInUpdateManyWithoutUserNestedInput
+  identities?: Prisma.IdentityUpdateManyWithoutUserNestedInput
+  passkeys?: Prisma.PasskeyUpdateManyWithoutUserNestedInput
+  challenges?: Prisma.PasskeyChallengeUpdateManyWithoutUserNestedInput
   oneTimeTokens?: Prisma.OneTimeTokenUpdateManyWithoutUserNestedInput
 }
 
@@ -3149,6 +3919,9 @@ export type UserUncheckedUpdateWithoutInvitedInput = {
   totp?: Prisma.UserTotpUncheckedUpdateOneWithoutUserNestedInput
   recoveryCodes?: Prisma.RecoveryCodeUncheckedUpdateManyWithoutUserNestedInput
   signIns?: Prisma.SignInUncheckedUpdateManyWithoutUserNestedInput
+  identities?: Prisma.IdentityUncheckedUpdateManyWithoutUserNestedInput
+  passkeys?: Prisma.PasskeyUncheckedUpdateManyWithoutUserNestedInput
+  challenges?: Prisma.PasskeyChallengeUncheckedUpdateManyWithoutUserNestedInput
   oneTimeTokens?: Prisma.OneTimeTokenUncheckedUpdateManyWithoutUserNestedInput
 }
 
@@ -3189,6 +3962,9 @@ export type UserCreateWithoutCountsInput = {
   totp?: Prisma.UserTotpCreateNestedOneWithoutUserInput
   recoveryCodes?: Prisma.RecoveryCodeCreateNestedManyWithoutUserInput
   signIns?: Prisma.SignInCreateNestedManyWithoutUserInput
+  identities?: Prisma.IdentityCreateNestedManyWithoutUserInput
+  passkeys?: Prisma.PasskeyCreateNestedManyWithoutUserInput
+  challenges?: Prisma.PasskeyChallengeCreateNestedManyWithoutUserInput
   oneTimeTokens?: Prisma.OneTimeTokenCreateNestedManyWithoutUserInput
 }
 
@@ -3229,6 +4005,9 @@ export type UserUncheckedCreateWithoutCountsInput = {
   totp?: Prisma.UserTotpUncheckedCreateNestedOneWithoutUserInput
   recoveryCodes?: Prisma.RecoveryCodeUncheckedCreateNestedManyWithoutUserInput
   signIns?: Prisma.SignInUncheckedCreateNestedManyWithoutUserInput
+  identities?: Prisma.IdentityUncheckedCreateNestedManyWithoutUserInput
+  passkeys?: Prisma.PasskeyUncheckedCreateNestedManyWithoutUserInput
+  challenges?: Prisma.PasskeyChallengeUncheckedCreateNestedManyWithoutUserInput
   oneTimeTokens?: Prisma.OneTimeTokenUncheckedCreateNestedManyWithoutUserInput
 }
 
@@ -3285,6 +4064,9 @@ export type UserUpdateWithoutCountsInput = {
   totp?: Prisma.UserTotpUpdateOneWithoutUserNestedInput
   recoveryCodes?: Prisma.RecoveryCodeUpdateManyWithoutUserNestedInput
   signIns?: Prisma.SignInUpdateManyWithoutUserNestedInput
+  identities?: Prisma.IdentityUpdateManyWithoutUserNestedInput
+  passkeys?: Prisma.PasskeyUpdateManyWithoutUserNestedInput
+  challenges?: Prisma.PasskeyChallengeUpdateManyWithoutUserNestedInput
   oneTimeTokens?: Prisma.OneTimeTokenUpdateManyWithoutUserNestedInput
 }
 
@@ -3325,6 +4107,9 @@ export type UserUncheckedUpdateWithoutCountsInput = {
   totp?: Prisma.UserTotpUncheckedUpdateOneWithoutUserNestedInput
   recoveryCodes?: Prisma.RecoveryCodeUncheckedUpdateManyWithoutUserNestedInput
   signIns?: Prisma.SignInUncheckedUpdateManyWithoutUserNestedInput
+  identities?: Prisma.IdentityUncheckedUpdateManyWithoutUserNestedInput
+  passkeys?: Prisma.PasskeyUncheckedUpdateManyWithoutUserNestedInput
+  challenges?: Prisma.PasskeyChallengeUncheckedUpdateManyWithoutUserNestedInput
   oneTimeTokens?: Prisma.OneTimeTokenUncheckedUpdateManyWithoutUserNestedInput
 }
 
@@ -3365,6 +4150,9 @@ export type UserCreateWithoutEndpointsInput = {
   totp?: Prisma.UserTotpCreateNestedOneWithoutUserInput
   recoveryCodes?: Prisma.RecoveryCodeCreateNestedManyWithoutUserInput
   signIns?: Prisma.SignInCreateNestedManyWithoutUserInput
+  identities?: Prisma.IdentityCreateNestedManyWithoutUserInput
+  passkeys?: Prisma.PasskeyCreateNestedManyWithoutUserInput
+  challenges?: Prisma.PasskeyChallengeCreateNestedManyWithoutUserInput
   oneTimeTokens?: Prisma.OneTimeTokenCreateNestedManyWithoutUserInput
 }
 
@@ -3405,6 +4193,9 @@ export type UserUncheckedCreateWithoutEndpointsInput = {
   totp?: Prisma.UserTotpUncheckedCreateNestedOneWithoutUserInput
   recoveryCodes?: Prisma.RecoveryCodeUncheckedCreateNestedManyWithoutUserInput
   signIns?: Prisma.SignInUncheckedCreateNestedManyWithoutUserInput
+  identities?: Prisma.IdentityUncheckedCreateNestedManyWithoutUserInput
+  passkeys?: Prisma.PasskeyUncheckedCreateNestedManyWithoutUserInput
+  challenges?: Prisma.PasskeyChallengeUncheckedCreateNestedManyWithoutUserInput
   oneTimeTokens?: Prisma.OneTimeTokenUncheckedCreateNestedManyWithoutUserInput
 }
 
@@ -3461,6 +4252,9 @@ export type UserUpdateWithoutEndpointsInput = {
   totp?: Prisma.UserTotpUpdateOneWithoutUserNestedInput
   recoveryCodes?: Prisma.RecoveryCodeUpdateManyWithoutUserNestedInput
   signIns?: Prisma.SignInUpdateManyWithoutUserNestedInput
+  identities?: Prisma.IdentityUpdateManyWithoutUserNestedInput
+  passkeys?: Prisma.PasskeyUpdateManyWithoutUserNestedInput
+  challenges?: Prisma.PasskeyChallengeUpdateManyWithoutUserNestedInput
   oneTimeTokens?: Prisma.OneTimeTokenUpdateManyWithoutUserNestedInput
 }
 
@@ -3501,6 +4295,9 @@ export type UserUncheckedUpdateWithoutEndpointsInput = {
   totp?: Prisma.UserTotpUncheckedUpdateOneWithoutUserNestedInput
   recoveryCodes?: Prisma.RecoveryCodeUncheckedUpdateManyWithoutUserNestedInput
   signIns?: Prisma.SignInUncheckedUpdateManyWithoutUserNestedInput
+  identities?: Prisma.IdentityUncheckedUpdateManyWithoutUserNestedInput
+  passkeys?: Prisma.PasskeyUncheckedUpdateManyWithoutUserNestedInput
+  challenges?: Prisma.PasskeyChallengeUncheckedUpdateManyWithoutUserNestedInput
   oneTimeTokens?: Prisma.OneTimeTokenUncheckedUpdateManyWithoutUserNestedInput
 }
 
@@ -3541,6 +4338,9 @@ export type UserCreateWithoutFilesInput = {
   totp?: Prisma.UserTotpCreateNestedOneWithoutUserInput
   recoveryCodes?: Prisma.RecoveryCodeCreateNestedManyWithoutUserInput
   signIns?: Prisma.SignInCreateNestedManyWithoutUserInput
+  identities?: Prisma.IdentityCreateNestedManyWithoutUserInput
+  passkeys?: Prisma.PasskeyCreateNestedManyWithoutUserInput
+  challenges?: Prisma.PasskeyChallengeCreateNestedManyWithoutUserInput
   oneTimeTokens?: Prisma.OneTimeTokenCreateNestedManyWithoutUserInput
 }
 
@@ -3581,6 +4381,9 @@ export type UserUncheckedCreateWithoutFilesInput = {
   totp?: Prisma.UserTotpUncheckedCreateNestedOneWithoutUserInput
   recoveryCodes?: Prisma.RecoveryCodeUncheckedCreateNestedManyWithoutUserInput
   signIns?: Prisma.SignInUncheckedCreateNestedManyWithoutUserInput
+  identities?: Prisma.IdentityUncheckedCreateNestedManyWithoutUserInput
+  passkeys?: Prisma.PasskeyUncheckedCreateNestedManyWithoutUserInput
+  challenges?: Prisma.PasskeyChallengeUncheckedCreateNestedManyWithoutUserInput
   oneTimeTokens?: Prisma.OneTimeTokenUncheckedCreateNestedManyWithoutUserInput
 }
 
@@ -3637,6 +4440,9 @@ export type UserUpdateWithoutFilesInput = {
   totp?: Prisma.UserTotpUpdateOneWithoutUserNestedInput
   recoveryCodes?: Prisma.RecoveryCodeUpdateManyWithoutUserNestedInput
   signIns?: Prisma.SignInUpdateManyWithoutUserNestedInput
+  identities?: Prisma.IdentityUpdateManyWithoutUserNestedInput
+  passkeys?: Prisma.PasskeyUpdateManyWithoutUserNestedInput
+  challenges?: Prisma.PasskeyChallengeUpdateManyWithoutUserNestedInput
   oneTimeTokens?: Prisma.OneTimeTokenUpdateManyWithoutUserNestedInput
 }
 
@@ -3677,6 +4483,9 @@ export type UserUncheckedUpdateWithoutFilesInput = {
   totp?: Prisma.UserTotpUncheckedUpdateOneWithoutUserNestedInput
   recoveryCodes?: Prisma.RecoveryCodeUncheckedUpdateManyWithoutUserNestedInput
   signIns?: Prisma.SignInUncheckedUpdateManyWithoutUserNestedInput
+  identities?: Prisma.IdentityUncheckedUpdateManyWithoutUserNestedInput
+  passkeys?: Prisma.PasskeyUncheckedUpdateManyWithoutUserNestedInput
+  challenges?: Prisma.PasskeyChallengeUncheckedUpdateManyWithoutUserNestedInput
   oneTimeTokens?: Prisma.OneTimeTokenUncheckedUpdateManyWithoutUserNestedInput
 }
 
@@ -3717,6 +4526,9 @@ export type UserCreateWithoutLinksInput = {
   totp?: Prisma.UserTotpCreateNestedOneWithoutUserInput
   recoveryCodes?: Prisma.RecoveryCodeCreateNestedManyWithoutUserInput
   signIns?: Prisma.SignInCreateNestedManyWithoutUserInput
+  identities?: Prisma.IdentityCreateNestedManyWithoutUserInput
+  passkeys?: Prisma.PasskeyCreateNestedManyWithoutUserInput
+  challenges?: Prisma.PasskeyChallengeCreateNestedManyWithoutUserInput
   oneTimeTokens?: Prisma.OneTimeTokenCreateNestedManyWithoutUserInput
 }
 
@@ -3757,6 +4569,9 @@ export type UserUncheckedCreateWithoutLinksInput = {
   totp?: Prisma.UserTotpUncheckedCreateNestedOneWithoutUserInput
   recoveryCodes?: Prisma.RecoveryCodeUncheckedCreateNestedManyWithoutUserInput
   signIns?: Prisma.SignInUncheckedCreateNestedManyWithoutUserInput
+  identities?: Prisma.IdentityUncheckedCreateNestedManyWithoutUserInput
+  passkeys?: Prisma.PasskeyUncheckedCreateNestedManyWithoutUserInput
+  challenges?: Prisma.PasskeyChallengeUncheckedCreateNestedManyWithoutUserInput
   oneTimeTokens?: Prisma.OneTimeTokenUncheckedCreateNestedManyWithoutUserInput
 }
 
@@ -3813,6 +4628,9 @@ export type UserUpdateWithoutLinksInput = {
   totp?: Prisma.UserTotpUpdateOneWithoutUserNestedInput
   recoveryCodes?: Prisma.RecoveryCodeUpdateManyWithoutUserNestedInput
   signIns?: Prisma.SignInUpdateManyWithoutUserNestedInput
+  identities?: Prisma.IdentityUpdateManyWithoutUserNestedInput
+  passkeys?: Prisma.PasskeyUpdateManyWithoutUserNestedInput
+  challenges?: Prisma.PasskeyChallengeUpdateManyWithoutUserNestedInput
   oneTimeTokens?: Prisma.OneTimeTokenUpdateManyWithoutUserNestedInput
 }
 
@@ -3853,6 +4671,9 @@ export type UserUncheckedUpdateWithoutLinksInput = {
   totp?: Prisma.UserTotpUncheckedUpdateOneWithoutUserNestedInput
   recoveryCodes?: Prisma.RecoveryCodeUncheckedUpdateManyWithoutUserNestedInput
   signIns?: Prisma.SignInUncheckedUpdateManyWithoutUserNestedInput
+  identities?: Prisma.IdentityUncheckedUpdateManyWithoutUserNestedInput
+  passkeys?: Prisma.PasskeyUncheckedUpdateManyWithoutUserNestedInput
+  challenges?: Prisma.PasskeyChallengeUncheckedUpdateManyWithoutUserNestedInput
   oneTimeTokens?: Prisma.OneTimeTokenUncheckedUpdateManyWithoutUserNestedInput
 }
 
@@ -3893,6 +4714,9 @@ export type UserCreateWithoutUploadsInput = {
   totp?: Prisma.UserTotpCreateNestedOneWithoutUserInput
   recoveryCodes?: Prisma.RecoveryCodeCreateNestedManyWithoutUserInput
   signIns?: Prisma.SignInCreateNestedManyWithoutUserInput
+  identities?: Prisma.IdentityCreateNestedManyWithoutUserInput
+  passkeys?: Prisma.PasskeyCreateNestedManyWithoutUserInput
+  challenges?: Prisma.PasskeyChallengeCreateNestedManyWithoutUserInput
   oneTimeTokens?: Prisma.OneTimeTokenCreateNestedManyWithoutUserInput
 }
 
@@ -3933,6 +4757,9 @@ export type UserUncheckedCreateWithoutUploadsInput = {
   totp?: Prisma.UserTotpUncheckedCreateNestedOneWithoutUserInput
   recoveryCodes?: Prisma.RecoveryCodeUncheckedCreateNestedManyWithoutUserInput
   signIns?: Prisma.SignInUncheckedCreateNestedManyWithoutUserInput
+  identities?: Prisma.IdentityUncheckedCreateNestedManyWithoutUserInput
+  passkeys?: Prisma.PasskeyUncheckedCreateNestedManyWithoutUserInput
+  challenges?: Prisma.PasskeyChallengeUncheckedCreateNestedManyWithoutUserInput
   oneTimeTokens?: Prisma.OneTimeTokenUncheckedCreateNestedManyWithoutUserInput
 }
 
@@ -3989,6 +4816,9 @@ export type UserUpdateWithoutUploadsInput = {
   totp?: Prisma.UserTotpUpdateOneWithoutUserNestedInput
   recoveryCodes?: Prisma.RecoveryCodeUpdateManyWithoutUserNestedInput
   signIns?: Prisma.SignInUpdateManyWithoutUserNestedInput
+  identities?: Prisma.IdentityUpdateManyWithoutUserNestedInput
+  passkeys?: Prisma.PasskeyUpdateManyWithoutUserNestedInput
+  challenges?: Prisma.PasskeyChallengeUpdateManyWithoutUserNestedInput
   oneTimeTokens?: Prisma.OneTimeTokenUpdateManyWithoutUserNestedInput
 }
 
@@ -4029,6 +4859,9 @@ export type UserUncheckedUpdateWithoutUploadsInput = {
   totp?: Prisma.UserTotpUncheckedUpdateOneWithoutUserNestedInput
   recoveryCodes?: Prisma.RecoveryCodeUncheckedUpdateManyWithoutUserNestedInput
   signIns?: Prisma.SignInUncheckedUpdateManyWithoutUserNestedInput
+  identities?: Prisma.IdentityUncheckedUpdateManyWithoutUserNestedInput
+  passkeys?: Prisma.PasskeyUncheckedUpdateManyWithoutUserNestedInput
+  challenges?: Prisma.PasskeyChallengeUncheckedUpdateManyWithoutUserNestedInput
   oneTimeTokens?: Prisma.OneTimeTokenUncheckedUpdateManyWithoutUserNestedInput
 }
 
@@ -4069,6 +4902,9 @@ export type UserCreateWithoutAvatarInput = {
   totp?: Prisma.UserTotpCreateNestedOneWithoutUserInput
   recoveryCodes?: Prisma.RecoveryCodeCreateNestedManyWithoutUserInput
   signIns?: Prisma.SignInCreateNestedManyWithoutUserInput
+  identities?: Prisma.IdentityCreateNestedManyWithoutUserInput
+  passkeys?: Prisma.PasskeyCreateNestedManyWithoutUserInput
+  challenges?: Prisma.PasskeyChallengeCreateNestedManyWithoutUserInput
   oneTimeTokens?: Prisma.OneTimeTokenCreateNestedManyWithoutUserInput
 }
 
@@ -4109,6 +4945,9 @@ export type UserUncheckedCreateWithoutAvatarInput = {
   totp?: Prisma.UserTotpUncheckedCreateNestedOneWithoutUserInput
   recoveryCodes?: Prisma.RecoveryCodeUncheckedCreateNestedManyWithoutUserInput
   signIns?: Prisma.SignInUncheckedCreateNestedManyWithoutUserInput
+  identities?: Prisma.IdentityUncheckedCreateNestedManyWithoutUserInput
+  passkeys?: Prisma.PasskeyUncheckedCreateNestedManyWithoutUserInput
+  challenges?: Prisma.PasskeyChallengeUncheckedCreateNestedManyWithoutUserInput
   oneTimeTokens?: Prisma.OneTimeTokenUncheckedCreateNestedManyWithoutUserInput
 }
 
@@ -4165,6 +5004,9 @@ export type UserUpdateWithoutAvatarInput = {
   totp?: Prisma.UserTotpUpdateOneWithoutUserNestedInput
   recoveryCodes?: Prisma.RecoveryCodeUpdateManyWithoutUserNestedInput
   signIns?: Prisma.SignInUpdateManyWithoutUserNestedInput
+  identities?: Prisma.IdentityUpdateManyWithoutUserNestedInput
+  passkeys?: Prisma.PasskeyUpdateManyWithoutUserNestedInput
+  challenges?: Prisma.PasskeyChallengeUpdateManyWithoutUserNestedInput
   oneTimeTokens?: Prisma.OneTimeTokenUpdateManyWithoutUserNestedInput
 }
 
@@ -4205,6 +5047,9 @@ export type UserUncheckedUpdateWithoutAvatarInput = {
   totp?: Prisma.UserTotpUncheckedUpdateOneWithoutUserNestedInput
   recoveryCodes?: Prisma.RecoveryCodeUncheckedUpdateManyWithoutUserNestedInput
   signIns?: Prisma.SignInUncheckedUpdateManyWithoutUserNestedInput
+  identities?: Prisma.IdentityUncheckedUpdateManyWithoutUserNestedInput
+  passkeys?: Prisma.PasskeyUncheckedUpdateManyWithoutUserNestedInput
+  challenges?: Prisma.PasskeyChallengeUncheckedUpdateManyWithoutUserNestedInput
   oneTimeTokens?: Prisma.OneTimeTokenUncheckedUpdateManyWithoutUserNestedInput
 }
 
@@ -4245,6 +5090,9 @@ export type UserCreateWithoutKnowledgeBasesInput = {
   totp?: Prisma.UserTotpCreateNestedOneWithoutUserInput
   recoveryCodes?: Prisma.RecoveryCodeCreateNestedManyWithoutUserInput
   signIns?: Prisma.SignInCreateNestedManyWithoutUserInput
+  identities?: Prisma.IdentityCreateNestedManyWithoutUserInput
+  passkeys?: Prisma.PasskeyCreateNestedManyWithoutUserInput
+  challenges?: Prisma.PasskeyChallengeCreateNestedManyWithoutUserInput
   oneTimeTokens?: Prisma.OneTimeTokenCreateNestedManyWithoutUserInput
 }
 
@@ -4285,6 +5133,9 @@ export type UserUncheckedCreateWithoutKnowledgeBasesInput = {
   totp?: Prisma.UserTotpUncheckedCreateNestedOneWithoutUserInput
   recoveryCodes?: Prisma.RecoveryCodeUncheckedCreateNestedManyWithoutUserInput
   signIns?: Prisma.SignInUncheckedCreateNestedManyWithoutUserInput
+  identities?: Prisma.IdentityUncheckedCreateNestedManyWithoutUserInput
+  passkeys?: Prisma.PasskeyUncheckedCreateNestedManyWithoutUserInput
+  challenges?: Prisma.PasskeyChallengeUncheckedCreateNestedManyWithoutUserInput
   oneTimeTokens?: Prisma.OneTimeTokenUncheckedCreateNestedManyWithoutUserInput
 }
 
@@ -4341,6 +5192,9 @@ export type UserUpdateWithoutKnowledgeBasesInput = {
   totp?: Prisma.UserTotpUpdateOneWithoutUserNestedInput
   recoveryCodes?: Prisma.RecoveryCodeUpdateManyWithoutUserNestedInput
   signIns?: Prisma.SignInUpdateManyWithoutUserNestedInput
+  identities?: Prisma.IdentityUpdateManyWithoutUserNestedInput
+  passkeys?: Prisma.PasskeyUpdateManyWithoutUserNestedInput
+  challenges?: Prisma.PasskeyChallengeUpdateManyWithoutUserNestedInput
   oneTimeTokens?: Prisma.OneTimeTokenUpdateManyWithoutUserNestedInput
 }
 
@@ -4381,6 +5235,9 @@ export type UserUncheckedUpdateWithoutKnowledgeBasesInput = {
   totp?: Prisma.UserTotpUncheckedUpdateOneWithoutUserNestedInput
   recoveryCodes?: Prisma.RecoveryCodeUncheckedUpdateManyWithoutUserNestedInput
   signIns?: Prisma.SignInUncheckedUpdateManyWithoutUserNestedInput
+  identities?: Prisma.IdentityUncheckedUpdateManyWithoutUserNestedInput
+  passkeys?: Prisma.PasskeyUncheckedUpdateManyWithoutUserNestedInput
+  challenges?: Prisma.PasskeyChallengeUncheckedUpdateManyWithoutUserNestedInput
   oneTimeTokens?: Prisma.OneTimeTokenUncheckedUpdateManyWithoutUserNestedInput
 }
 
@@ -4421,6 +5278,9 @@ export type UserCreateWithoutSessionsInput = {
   totp?: Prisma.UserTotpCreateNestedOneWithoutUserInput
   recoveryCodes?: Prisma.RecoveryCodeCreateNestedManyWithoutUserInput
   signIns?: Prisma.SignInCreateNestedManyWithoutUserInput
+  identities?: Prisma.IdentityCreateNestedManyWithoutUserInput
+  passkeys?: Prisma.PasskeyCreateNestedManyWithoutUserInput
+  challenges?: Prisma.PasskeyChallengeCreateNestedManyWithoutUserInput
   oneTimeTokens?: Prisma.OneTimeTokenCreateNestedManyWithoutUserInput
 }
 
@@ -4461,6 +5321,9 @@ export type UserUncheckedCreateWithoutSessionsInput = {
   totp?: Prisma.UserTotpUncheckedCreateNestedOneWithoutUserInput
   recoveryCodes?: Prisma.RecoveryCodeUncheckedCreateNestedManyWithoutUserInput
   signIns?: Prisma.SignInUncheckedCreateNestedManyWithoutUserInput
+  identities?: Prisma.IdentityUncheckedCreateNestedManyWithoutUserInput
+  passkeys?: Prisma.PasskeyUncheckedCreateNestedManyWithoutUserInput
+  challenges?: Prisma.PasskeyChallengeUncheckedCreateNestedManyWithoutUserInput
   oneTimeTokens?: Prisma.OneTimeTokenUncheckedCreateNestedManyWithoutUserInput
 }
 
@@ -4517,6 +5380,9 @@ export type UserUpdateWithoutSessionsInput = {
   totp?: Prisma.UserTotpUpdateOneWithoutUserNestedInput
   recoveryCodes?: Prisma.RecoveryCodeUpdateManyWithoutUserNestedInput
   signIns?: Prisma.SignInUpdateManyWithoutUserNestedInput
+  identities?: Prisma.IdentityUpdateManyWithoutUserNestedInput
+  passkeys?: Prisma.PasskeyUpdateManyWithoutUserNestedInput
+  challenges?: Prisma.PasskeyChallengeUpdateManyWithoutUserNestedInput
   oneTimeTokens?: Prisma.OneTimeTokenUpdateManyWithoutUserNestedInput
 }
 
@@ -4557,6 +5423,9 @@ export type UserUncheckedUpdateWithoutSessionsInput = {
   totp?: Prisma.UserTotpUncheckedUpdateOneWithoutUserNestedInput
   recoveryCodes?: Prisma.RecoveryCodeUncheckedUpdateManyWithoutUserNestedInput
   signIns?: Prisma.SignInUncheckedUpdateManyWithoutUserNestedInput
+  identities?: Prisma.IdentityUncheckedUpdateManyWithoutUserNestedInput
+  passkeys?: Prisma.PasskeyUncheckedUpdateManyWithoutUserNestedInput
+  challenges?: Prisma.PasskeyChallengeUncheckedUpdateManyWithoutUserNestedInput
   oneTimeTokens?: Prisma.OneTimeTokenUncheckedUpdateManyWithoutUserNestedInput
 }
 
@@ -4597,6 +5466,9 @@ export type UserCreateWithoutMessagesInput = {
   totp?: Prisma.UserTotpCreateNestedOneWithoutUserInput
   recoveryCodes?: Prisma.RecoveryCodeCreateNestedManyWithoutUserInput
   signIns?: Prisma.SignInCreateNestedManyWithoutUserInput
+  identities?: Prisma.IdentityCreateNestedManyWithoutUserInput
+  passkeys?: Prisma.PasskeyCreateNestedManyWithoutUserInput
+  challenges?: Prisma.PasskeyChallengeCreateNestedManyWithoutUserInput
   oneTimeTokens?: Prisma.OneTimeTokenCreateNestedManyWithoutUserInput
 }
 
@@ -4637,6 +5509,9 @@ export type UserUncheckedCreateWithoutMessagesInput = {
   totp?: Prisma.UserTotpUncheckedCreateNestedOneWithoutUserInput
   recoveryCodes?: Prisma.RecoveryCodeUncheckedCreateNestedManyWithoutUserInput
   signIns?: Prisma.SignInUncheckedCreateNestedManyWithoutUserInput
+  identities?: Prisma.IdentityUncheckedCreateNestedManyWithoutUserInput
+  passkeys?: Prisma.PasskeyUncheckedCreateNestedManyWithoutUserInput
+  challenges?: Prisma.PasskeyChallengeUncheckedCreateNestedManyWithoutUserInput
   oneTimeTokens?: Prisma.OneTimeTokenUncheckedCreateNestedManyWithoutUserInput
 }
 
@@ -4693,6 +5568,9 @@ export type UserUpdateWithoutMessagesInput = {
   totp?: Prisma.UserTotpUpdateOneWithoutUserNestedInput
   recoveryCodes?: Prisma.RecoveryCodeUpdateManyWithoutUserNestedInput
   signIns?: Prisma.SignInUpdateManyWithoutUserNestedInput
+  identities?: Prisma.IdentityUpdateManyWithoutUserNestedInput
+  passkeys?: Prisma.PasskeyUpdateManyWithoutUserNestedInput
+  challenges?: Prisma.PasskeyChallengeUpdateManyWithoutUserNestedInput
   oneTimeTokens?: Prisma.OneTimeTokenUpdateManyWithoutUserNestedInput
 }
 
@@ -4733,6 +5611,9 @@ export type UserUncheckedUpdateWithoutMessagesInput = {
   totp?: Prisma.UserTotpUncheckedUpdateOneWithoutUserNestedInput
   recoveryCodes?: Prisma.RecoveryCodeUncheckedUpdateManyWithoutUserNestedInput
   signIns?: Prisma.SignInUncheckedUpdateManyWithoutUserNestedInput
+  identities?: Prisma.IdentityUncheckedUpdateManyWithoutUserNestedInput
+  passkeys?: Prisma.PasskeyUncheckedUpdateManyWithoutUserNestedInput
+  challenges?: Prisma.PasskeyChallengeUncheckedUpdateManyWithoutUserNestedInput
   oneTimeTokens?: Prisma.OneTimeTokenUncheckedUpdateManyWithoutUserNestedInput
 }
 
@@ -4773,6 +5654,9 @@ export type UserCreateWithoutOrdersInput = {
   totp?: Prisma.UserTotpCreateNestedOneWithoutUserInput
   recoveryCodes?: Prisma.RecoveryCodeCreateNestedManyWithoutUserInput
   signIns?: Prisma.SignInCreateNestedManyWithoutUserInput
+  identities?: Prisma.IdentityCreateNestedManyWithoutUserInput
+  passkeys?: Prisma.PasskeyCreateNestedManyWithoutUserInput
+  challenges?: Prisma.PasskeyChallengeCreateNestedManyWithoutUserInput
   oneTimeTokens?: Prisma.OneTimeTokenCreateNestedManyWithoutUserInput
 }
 
@@ -4813,6 +5697,9 @@ export type UserUncheckedCreateWithoutOrdersInput = {
   totp?: Prisma.UserTotpUncheckedCreateNestedOneWithoutUserInput
   recoveryCodes?: Prisma.RecoveryCodeUncheckedCreateNestedManyWithoutUserInput
   signIns?: Prisma.SignInUncheckedCreateNestedManyWithoutUserInput
+  identities?: Prisma.IdentityUncheckedCreateNestedManyWithoutUserInput
+  passkeys?: Prisma.PasskeyUncheckedCreateNestedManyWithoutUserInput
+  challenges?: Prisma.PasskeyChallengeUncheckedCreateNestedManyWithoutUserInput
   oneTimeTokens?: Prisma.OneTimeTokenUncheckedCreateNestedManyWithoutUserInput
 }
 
@@ -4869,6 +5756,9 @@ export type UserUpdateWithoutOrdersInput = {
   totp?: Prisma.UserTotpUpdateOneWithoutUserNestedInput
   recoveryCodes?: Prisma.RecoveryCodeUpdateManyWithoutUserNestedInput
   signIns?: Prisma.SignInUpdateManyWithoutUserNestedInput
+  identities?: Prisma.IdentityUpdateManyWithoutUserNestedInput
+  passkeys?: Prisma.PasskeyUpdateManyWithoutUserNestedInput
+  challenges?: Prisma.PasskeyChallengeUpdateManyWithoutUserNestedInput
   oneTimeTokens?: Prisma.OneTimeTokenUpdateManyWithoutUserNestedInput
 }
 
@@ -4909,6 +5799,9 @@ export type UserUncheckedUpdateWithoutOrdersInput = {
   totp?: Prisma.UserTotpUncheckedUpdateOneWithoutUserNestedInput
   recoveryCodes?: Prisma.RecoveryCodeUncheckedUpdateManyWithoutUserNestedInput
   signIns?: Prisma.SignInUncheckedUpdateManyWithoutUserNestedInput
+  identities?: Prisma.IdentityUncheckedUpdateManyWithoutUserNestedInput
+  passkeys?: Prisma.PasskeyUncheckedUpdateManyWithoutUserNestedInput
+  challenges?: Prisma.PasskeyChallengeUncheckedUpdateManyWithoutUserNestedInput
   oneTimeTokens?: Prisma.OneTimeTokenUncheckedUpdateManyWithoutUserNestedInput
 }
 
@@ -4949,6 +5842,9 @@ export type UserCreateWithoutCheckoutsInput = {
   totp?: Prisma.UserTotpCreateNestedOneWithoutUserInput
   recoveryCodes?: Prisma.RecoveryCodeCreateNestedManyWithoutUserInput
   signIns?: Prisma.SignInCreateNestedManyWithoutUserInput
+  identities?: Prisma.IdentityCreateNestedManyWithoutUserInput
+  passkeys?: Prisma.PasskeyCreateNestedManyWithoutUserInput
+  challenges?: Prisma.PasskeyChallengeCreateNestedManyWithoutUserInput
   oneTimeTokens?: Prisma.OneTimeTokenCreateNestedManyWithoutUserInput
 }
 
@@ -4989,6 +5885,9 @@ export type UserUncheckedCreateWithoutCheckoutsInput = {
   totp?: Prisma.UserTotpUncheckedCreateNestedOneWithoutUserInput
   recoveryCodes?: Prisma.RecoveryCodeUncheckedCreateNestedManyWithoutUserInput
   signIns?: Prisma.SignInUncheckedCreateNestedManyWithoutUserInput
+  identities?: Prisma.IdentityUncheckedCreateNestedManyWithoutUserInput
+  passkeys?: Prisma.PasskeyUncheckedCreateNestedManyWithoutUserInput
+  challenges?: Prisma.PasskeyChallengeUncheckedCreateNestedManyWithoutUserInput
   oneTimeTokens?: Prisma.OneTimeTokenUncheckedCreateNestedManyWithoutUserInput
 }
 
@@ -5045,6 +5944,9 @@ export type UserUpdateWithoutCheckoutsInput = {
   totp?: Prisma.UserTotpUpdateOneWithoutUserNestedInput
   recoveryCodes?: Prisma.RecoveryCodeUpdateManyWithoutUserNestedInput
   signIns?: Prisma.SignInUpdateManyWithoutUserNestedInput
+  identities?: Prisma.IdentityUpdateManyWithoutUserNestedInput
+  passkeys?: Prisma.PasskeyUpdateManyWithoutUserNestedInput
+  challenges?: Prisma.PasskeyChallengeUpdateManyWithoutUserNestedInput
   oneTimeTokens?: Prisma.OneTimeTokenUpdateManyWithoutUserNestedInput
 }
 
@@ -5085,6 +5987,9 @@ export type UserUncheckedUpdateWithoutCheckoutsInput = {
   totp?: Prisma.UserTotpUncheckedUpdateOneWithoutUserNestedInput
   recoveryCodes?: Prisma.RecoveryCodeUncheckedUpdateManyWithoutUserNestedInput
   signIns?: Prisma.SignInUncheckedUpdateManyWithoutUserNestedInput
+  identities?: Prisma.IdentityUncheckedUpdateManyWithoutUserNestedInput
+  passkeys?: Prisma.PasskeyUncheckedUpdateManyWithoutUserNestedInput
+  challenges?: Prisma.PasskeyChallengeUncheckedUpdateManyWithoutUserNestedInput
   oneTimeTokens?: Prisma.OneTimeTokenUncheckedUpdateManyWithoutUserNestedInput
 }
 
@@ -5125,6 +6030,9 @@ export type UserCreateWithoutRefundsInput = {
   totp?: Prisma.UserTotpCreateNestedOneWithoutUserInput
   recoveryCodes?: Prisma.RecoveryCodeCreateNestedManyWithoutUserInput
   signIns?: Prisma.SignInCreateNestedManyWithoutUserInput
+  identities?: Prisma.IdentityCreateNestedManyWithoutUserInput
+  passkeys?: Prisma.PasskeyCreateNestedManyWithoutUserInput
+  challenges?: Prisma.PasskeyChallengeCreateNestedManyWithoutUserInput
   oneTimeTokens?: Prisma.OneTimeTokenCreateNestedManyWithoutUserInput
 }
 
@@ -5165,6 +6073,9 @@ export type UserUncheckedCreateWithoutRefundsInput = {
   totp?: Prisma.UserTotpUncheckedCreateNestedOneWithoutUserInput
   recoveryCodes?: Prisma.RecoveryCodeUncheckedCreateNestedManyWithoutUserInput
   signIns?: Prisma.SignInUncheckedCreateNestedManyWithoutUserInput
+  identities?: Prisma.IdentityUncheckedCreateNestedManyWithoutUserInput
+  passkeys?: Prisma.PasskeyUncheckedCreateNestedManyWithoutUserInput
+  challenges?: Prisma.PasskeyChallengeUncheckedCreateNestedManyWithoutUserInput
   oneTimeTokens?: Prisma.OneTimeTokenUncheckedCreateNestedManyWithoutUserInput
 }
 
@@ -5221,6 +6132,9 @@ export type UserUpdateWithoutRefundsInput = {
   totp?: Prisma.UserTotpUpdateOneWithoutUserNestedInput
   recoveryCodes?: Prisma.RecoveryCodeUpdateManyWithoutUserNestedInput
   signIns?: Prisma.SignInUpdateManyWithoutUserNestedInput
+  identities?: Prisma.IdentityUpdateManyWithoutUserNestedInput
+  passkeys?: Prisma.PasskeyUpdateManyWithoutUserNestedInput
+  challenges?: Prisma.PasskeyChallengeUpdateManyWithoutUserNestedInput
   oneTimeTokens?: Prisma.OneTimeTokenUpdateManyWithoutUserNestedInput
 }
 
@@ -5261,6 +6175,9 @@ export type UserUncheckedUpdateWithoutRefundsInput = {
   totp?: Prisma.UserTotpUncheckedUpdateOneWithoutUserNestedInput
   recoveryCodes?: Prisma.RecoveryCodeUncheckedUpdateManyWithoutUserNestedInput
   signIns?: Prisma.SignInUncheckedUpdateManyWithoutUserNestedInput
+  identities?: Prisma.IdentityUncheckedUpdateManyWithoutUserNestedInput
+  passkeys?: Prisma.PasskeyUncheckedUpdateManyWithoutUserNestedInput
+  challenges?: Prisma.PasskeyChallengeUncheckedUpdateManyWithoutUserNestedInput
   oneTimeTokens?: Prisma.OneTimeTokenUncheckedUpdateManyWithoutUserNestedInput
 }
 
@@ -5301,6 +6218,9 @@ export type UserCreateWithoutSubscriptionsInput = {
   totp?: Prisma.UserTotpCreateNestedOneWithoutUserInput
   recoveryCodes?: Prisma.RecoveryCodeCreateNestedManyWithoutUserInput
   signIns?: Prisma.SignInCreateNestedManyWithoutUserInput
+  identities?: Prisma.IdentityCreateNestedManyWithoutUserInput
+  passkeys?: Prisma.PasskeyCreateNestedManyWithoutUserInput
+  challenges?: Prisma.PasskeyChallengeCreateNestedManyWithoutUserInput
   oneTimeTokens?: Prisma.OneTimeTokenCreateNestedManyWithoutUserInput
 }
 
@@ -5341,6 +6261,9 @@ export type UserUncheckedCreateWithoutSubscriptionsInput = {
   totp?: Prisma.UserTotpUncheckedCreateNestedOneWithoutUserInput
   recoveryCodes?: Prisma.RecoveryCodeUncheckedCreateNestedManyWithoutUserInput
   signIns?: Prisma.SignInUncheckedCreateNestedManyWithoutUserInput
+  identities?: Prisma.IdentityUncheckedCreateNestedManyWithoutUserInput
+  passkeys?: Prisma.PasskeyUncheckedCreateNestedManyWithoutUserInput
+  challenges?: Prisma.PasskeyChallengeUncheckedCreateNestedManyWithoutUserInput
   oneTimeTokens?: Prisma.OneTimeTokenUncheckedCreateNestedManyWithoutUserInput
 }
 
@@ -5397,6 +6320,9 @@ export type UserUpdateWithoutSubscriptionsInput = {
   totp?: Prisma.UserTotpUpdateOneWithoutUserNestedInput
   recoveryCodes?: Prisma.RecoveryCodeUpdateManyWithoutUserNestedInput
   signIns?: Prisma.SignInUpdateManyWithoutUserNestedInput
+  identities?: Prisma.IdentityUpdateManyWithoutUserNestedInput
+  passkeys?: Prisma.PasskeyUpdateManyWithoutUserNestedInput
+  challenges?: Prisma.PasskeyChallengeUpdateManyWithoutUserNestedInput
   oneTimeTokens?: Prisma.OneTimeTokenUpdateManyWithoutUserNestedInput
 }
 
@@ -5437,6 +6363,9 @@ export type UserUncheckedUpdateWithoutSubscriptionsInput = {
   totp?: Prisma.UserTotpUncheckedUpdateOneWithoutUserNestedInput
   recoveryCodes?: Prisma.RecoveryCodeUncheckedUpdateManyWithoutUserNestedInput
   signIns?: Prisma.SignInUncheckedUpdateManyWithoutUserNestedInput
+  identities?: Prisma.IdentityUncheckedUpdateManyWithoutUserNestedInput
+  passkeys?: Prisma.PasskeyUncheckedUpdateManyWithoutUserNestedInput
+  challenges?: Prisma.PasskeyChallengeUncheckedUpdateManyWithoutUserNestedInput
   oneTimeTokens?: Prisma.OneTimeTokenUncheckedUpdateManyWithoutUserNestedInput
 }
 
@@ -5466,6 +6395,9 @@ export type UserCountOutputType = {
   refunds: number
   recoveryCodes: number
   signIns: number
+  identities: number
+  passkeys: number
+  challenges: number
   oneTimeTokens: number
 }
 
@@ -5490,6 +6422,9 @@ export type UserCountOutputTypeSelect<ExtArgs extends runtime.Types.Extensions.I
   refunds?: boolean | UserCountOutputTypeCountRefundsArgs
   recoveryCodes?: boolean | UserCountOutputTypeCountRecoveryCodesArgs
   signIns?: boolean | UserCountOutputTypeCountSignInsArgs
+  identities?: boolean | UserCountOutputTypeCountIdentitiesArgs
+  passkeys?: boolean | UserCountOutputTypeCountPasskeysArgs
+  challenges?: boolean | UserCountOutputTypeCountChallengesArgs
   oneTimeTokens?: boolean | UserCountOutputTypeCountOneTimeTokensArgs
 }
 
@@ -5646,6 +6581,27 @@ export type UserCountOutputTypeCountSignInsArgs<ExtArgs extends runtime.Types.Ex
 /**
  * UserCountOutputType without action
  */
+export type UserCountOutputTypeCountIdentitiesArgs<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = {
+  where?: Prisma.IdentityWhereInput
+}
+
+/**
+ * UserCountOutputType without action
+ */
+export type UserCountOutputTypeCountPasskeysArgs<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = {
+  where?: Prisma.PasskeyWhereInput
+}
+
+/**
+ * UserCountOutputType without action
+ */
+export type UserCountOutputTypeCountChallengesArgs<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = {
+  where?: Prisma.PasskeyChallengeWhereInput
+}
+
+/**
+ * UserCountOutputType without action
+ */
 export type UserCountOutputTypeCountOneTimeTokensArgs<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = {
   where?: Prisma.OneTimeTokenWhereInput
 }
@@ -5689,6 +6645,9 @@ export type UserSelect<ExtArgs extends runtime.Types.Extensions.InternalArgs = r
   totp?: boolean | Prisma.User$totpArgs<ExtArgs>
   recoveryCodes?: boolean | Prisma.User$recoveryCodesArgs<ExtArgs>
   signIns?: boolean | Prisma.User$signInsArgs<ExtArgs>
+  identities?: boolean | Prisma.User$identitiesArgs<ExtArgs>
+  passkeys?: boolean | Prisma.User$passkeysArgs<ExtArgs>
+  challenges?: boolean | Prisma.User$challengesArgs<ExtArgs>
   oneTimeTokens?: boolean | Prisma.User$oneTimeTokensArgs<ExtArgs>
   _count?: boolean | Prisma.UserCountOutputTypeDefaultArgs<ExtArgs>
 }, ExtArgs["result"]["user"]>
@@ -5767,6 +6726,9 @@ export type UserInclude<ExtArgs extends runtime.Types.Extensions.InternalArgs = 
   totp?: boolean | Prisma.User$totpArgs<ExtArgs>
   recoveryCodes?: boolean | Prisma.User$recoveryCodesArgs<ExtArgs>
   signIns?: boolean | Prisma.User$signInsArgs<ExtArgs>
+  identities?: boolean | Prisma.User$identitiesArgs<ExtArgs>
+  passkeys?: boolean | Prisma.User$passkeysArgs<ExtArgs>
+  challenges?: boolean | Prisma.User$challengesArgs<ExtArgs>
   oneTimeTokens?: boolean | Prisma.User$oneTimeTokensArgs<ExtArgs>
   _count?: boolean | Prisma.UserCountOutputTypeDefaultArgs<ExtArgs>
 }
@@ -5800,6 +6762,9 @@ export type $UserPayload<ExtArgs extends runtime.Types.Extensions.InternalArgs =
     totp: Prisma.$UserTotpPayload<ExtArgs> | null
     recoveryCodes: Prisma.$RecoveryCodePayload<ExtArgs>[]
     signIns: Prisma.$SignInPayload<ExtArgs>[]
+    identities: Prisma.$IdentityPayload<ExtArgs>[]
+    passkeys: Prisma.$PasskeyPayload<ExtArgs>[]
+    challenges: Prisma.$PasskeyChallengePayload<ExtArgs>[]
     oneTimeTokens: Prisma.$OneTimeTokenPayload<ExtArgs>[]
   }
   scalars: runtime.Types.Extensions.GetPayloadResult<{
@@ -6243,6 +7208,9 @@ export interface Prisma__UserClient<T, Null = never, ExtArgs extends runtime.Typ
   totp<T extends Prisma.User$totpArgs<ExtArgs> = {}>(args?: Prisma.Subset<T, Prisma.User$totpArgs<ExtArgs>>): Prisma.Prisma__UserTotpClient<runtime.Types.Result.GetResult<Prisma.$UserTotpPayload<ExtArgs>, T, "findUniqueOrThrow", GlobalOmitOptions> | null, null, ExtArgs, GlobalOmitOptions>
   recoveryCodes<T extends Prisma.User$recoveryCodesArgs<ExtArgs> = {}>(args?: Prisma.Subset<T, Prisma.User$recoveryCodesArgs<ExtArgs>>): Prisma.PrismaPromise<runtime.Types.Result.GetResult<Prisma.$RecoveryCodePayload<ExtArgs>, T, "findMany", GlobalOmitOptions> | Null>
   signIns<T extends Prisma.User$signInsArgs<ExtArgs> = {}>(args?: Prisma.Subset<T, Prisma.User$signInsArgs<ExtArgs>>): Prisma.PrismaPromise<runtime.Types.Result.GetResult<Prisma.$SignInPayload<ExtArgs>, T, "findMany", GlobalOmitOptions> | Null>
+  identities<T extends Prisma.User$identitiesArgs<ExtArgs> = {}>(args?: Prisma.Subset<T, Prisma.User$identitiesArgs<ExtArgs>>): Prisma.PrismaPromise<runtime.Types.Result.GetResult<Prisma.$IdentityPayload<ExtArgs>, T, "findMany", GlobalOmitOptions> | Null>
+  passkeys<T extends Prisma.User$passkeysArgs<ExtArgs> = {}>(args?: Prisma.Subset<T, Prisma.User$passkeysArgs<ExtArgs>>): Prisma.PrismaPromise<runtime.Types.Result.GetResult<Prisma.$PasskeyPayload<ExtArgs>, T, "findMany", GlobalOmitOptions> | Null>
+  challenges<T extends Prisma.User$challengesArgs<ExtArgs> = {}>(args?: Prisma.Subset<T, Prisma.User$challengesArgs<ExtArgs>>): Prisma.PrismaPromise<runtime.Types.Result.GetResult<Prisma.$PasskeyChallengePayload<ExtArgs>, T, "findMany", GlobalOmitOptions> | Null>
   oneTimeTokens<T extends Prisma.User$oneTimeTokensArgs<ExtArgs> = {}>(args?: Prisma.Subset<T, Prisma.User$oneTimeTokensArgs<ExtArgs>>): Prisma.PrismaPromise<runtime.Types.Result.GetResult<Prisma.$OneTimeTokenPayload<ExtArgs>, T, "findMany", GlobalOmitOptions> | Null>
   /**
    * Attaches callbacks for the resolution and/or rejection of the Promise.
@@ -7232,6 +8200,78 @@ export type User$signInsArgs<ExtArgs extends runtime.Types.Extensions.InternalAr
   take?: number
   skip?: number
   distinct?: Prisma.SignInScalarFieldEnum | Prisma.SignInScalarFieldEnum[]
+}
+
+/**
+ * User.identities
+ */
+export type User$identitiesArgs<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = {
+  /**
+   * Select specific fields to fetch from the Identity
+   */
+  select?: Prisma.IdentitySelect<ExtArgs> | null
+  /**
+   * Omit specific fields from the Identity
+   */
+  omit?: Prisma.IdentityOmit<ExtArgs> | null
+  /**
+   * Choose, which related nodes to fetch as well
+   */
+  include?: Prisma.IdentityInclude<ExtArgs> | null
+  where?: Prisma.IdentityWhereInput
+  orderBy?: Prisma.IdentityOrderByWithRelationInput | Prisma.IdentityOrderByWithRelationInput[]
+  cursor?: Prisma.IdentityWhereUniqueInput
+  take?: number
+  skip?: number
+  distinct?: Prisma.IdentityScalarFieldEnum | Prisma.IdentityScalarFieldEnum[]
+}
+
+/**
+ * User.passkeys
+ */
+export type User$passkeysArgs<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = {
+  /**
+   * Select specific fields to fetch from the Passkey
+   */
+  select?: Prisma.PasskeySelect<ExtArgs> | null
+  /**
+   * Omit specific fields from the Passkey
+   */
+  omit?: Prisma.PasskeyOmit<ExtArgs> | null
+  /**
+   * Choose, which related nodes to fetch as well
+   */
+  include?: Prisma.PasskeyInclude<ExtArgs> | null
+  where?: Prisma.PasskeyWhereInput
+  orderBy?: Prisma.PasskeyOrderByWithRelationInput | Prisma.PasskeyOrderByWithRelationInput[]
+  cursor?: Prisma.PasskeyWhereUniqueInput
+  take?: number
+  skip?: number
+  distinct?: Prisma.PasskeyScalarFieldEnum | Prisma.PasskeyScalarFieldEnum[]
+}
+
+/**
+ * User.challenges
+ */
+export type User$challengesArgs<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = {
+  /**
+   * Select specific fields to fetch from the PasskeyChallenge
+   */
+  select?: Prisma.PasskeyChallengeSelect<ExtArgs> | null
+  /**
+   * Omit specific fields from the PasskeyChallenge
+   */
+  omit?: Prisma.PasskeyChallengeOmit<ExtArgs> | null
+  /**
+   * Choose, which related nodes to fetch as well
+   */
+  include?: Prisma.PasskeyChallengeInclude<ExtArgs> | null
+  where?: Prisma.PasskeyChallengeWhereInput
+  orderBy?: Prisma.PasskeyChallengeOrderByWithRelationInput | Prisma.PasskeyChallengeOrderByWithRelationInput[]
+  cursor?: Prisma.PasskeyChallengeWhereUniqueInput
+  take?: number
+  skip?: number
+  distinct?: Prisma.PasskeyChallengeScalarFieldEnum | Prisma.PasskeyChallengeScalarFieldEnum[]
 }
 
 /**

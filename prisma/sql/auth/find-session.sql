@@ -1,5 +1,5 @@
 -- A session with what decides about its user.
 -- @optional
-SELECT s.id, s.user_id, s.expires_at, u.name, u.status, u.role
+SELECT s.id, s.user_id, s.in_cookie, s.expires_at, u.status, u.role
 FROM sign_ins s JOIN users u ON u.id = s.user_id
 WHERE s.id = :id

@@ -3,7 +3,11 @@
 WITH used AS (
   SELECT u.id, u.at, u.ip FROM unnest(:ids::text[], :times::timestamptz[], :ips::text[]) AS u(id, at, ip)
 ), sessions AS (
-  UPDATE sign_ins s SET last_used_at = u.at, ip = u.ip FROM used u WHERE s.id = u.id AND s.last_used_at < u.at
+  -- The use of a session in a cookie moves its end, as a refresh does for others.
+  UPDATE sign_ins s SET last_used_at = u.at, ip = u.ip,
+    expires_at = CASE WHEN s.in_cookie THEN least(u.at + interval '1 second' * :idle_seconds::int,
+      s.created_at + interval '1 second' * :max_seconds::int) ELSE s.expires_at END
+  FROM used u WHERE s.id = u.id AND s.last_used_at < u.at
 )
 UPDATE api_keys k SET last_used_at = u.at, last_used_ip = u.ip
 FROM used u

@@ -42,6 +42,7 @@ const extensions: Record<string, Record<string, Check>> = {
     'x-implied-parameters': anything,
     'x-implied-responses': anything,
     'x-implied-headers': anything,
+    'x-implied-security': anything,
     'x-events': anything,
     'x-error-codes': anything,
     'x-tagGroups': groups,
@@ -57,6 +58,7 @@ const extensions: Record<string, Record<string, Check>> = {
     'x-read-replica': yes,
     'x-unlimited-key': (value) => (typeof value === 'boolean' ? null : '`true` or `false`'),
     'x-files-origin': yes,
+    'x-open-query': yes,
     'x-replaces': yes,
     'x-client-method': (value) =>
       value === false || text(value) === null ? null : 'a name such as `projects.archive`, or `false`',

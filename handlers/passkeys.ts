@@ -1,0 +1,58 @@
+// The passkeys of a user. Signing in with one is in auth.ts.
+import {
+  addPasskey,
+  findOwnPasskey,
+  listPasskeys,
+  removePasskey,
+  startRegistration,
+  startSignIn,
+  verifyRegistration,
+} from '../services/auth/passkeys.ts'
+import { lockActiveUser } from '../services/auth/sign-in.ts'
+import type { Handlers } from '../services/handler.ts'
+import { requireRecentSignIn } from '../services/users/api-keys.ts'
+
+export const passkeys = {
+  async startPasskeySignIn(_request, { db, config, publicUrl }) {
+    return { status: 200, body: await startSignIn(db, config, publicUrl()) }
+  },
+
+  async startPasskey({ principal }, { db, config, publicUrl }) {
+    return await db.transaction(async (tx) => {
+      const user = await lockActiveUser(tx, principal.userId)
+      await requireRecentSignIn(tx, principal)
+      return { status: 200, body: await startRegistration(tx, config, publicUrl(), user) }
+    })
+  },
+
+  async listPasskeys({ principal, query }, { db }) {
+    return { status: 200, body: await listPasskeys(db, principal, query) }
+  },
+
+  async addPasskey({ principal, body: { name, credential } }, services) {
+    const { db, config, publicUrl } = services
+    const { userId } = principal
+    const passkey = await verifyRegistration(db, config, publicUrl(), { userId, answer: credential })
+    return await db.transaction(async (tx) => {
+      const user = await lockActiveUser(tx, userId)
+      await requireRecentSignIn(tx, principal)
+      const body = await addPasskey(tx, services, user, { name, passkey })
+      return { status: 201, body, headers: { location: `/v1/user/passkeys/${body.id}` } }
+    })
+  },
+
+  async getPasskey({ principal, params: { id } }, { db }) {
+    return { status: 200, body: await findOwnPasskey(db, id, principal) }
+  },
+
+  async removePasskey({ principal, params: { id }, ifMatch }, services) {
+    return await services.db.transaction(async (tx) => {
+      const { email } = await lockActiveUser(tx, principal.userId)
+      const passkey = await findOwnPasskey(tx, id, principal)
+      await requireRecentSignIn(tx, principal)
+      ifMatch(passkey)
+      await removePasskey(tx, services, passkey, email!)
+      return { status: 204 }
+    })
+  },
+} satisfies Handlers<'passkeys'>

@@ -1,0 +1,3 @@
+-- Removes a passkey.
+-- @none
+DELETE FROM passkeys WHERE id = :id

@@ -1,0 +1,3 @@
+-- A passkey.
+-- @optional
+SELECT {passkey-columns} FROM passkeys p WHERE p.id = :id

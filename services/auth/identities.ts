@@ -1,0 +1,129 @@
+// The accounts of users at identity providers: which user signs in with which, and new users.
+import * as sql from '../../generated/sql/auth.ts'
+import type { components } from '../../generated/types.ts'
+import type { Config } from '../../infra/config/config.ts'
+import type { ListQuery } from '../../infra/contract/query.ts'
+import type { Db } from '../../infra/database/database.ts'
+import type { Page } from '../../infra/database/pagination.ts'
+import { newOneTimeToken, tokenDigest } from '../../infra/encryption/tokens.ts'
+import { forbidden, notFound } from '../../infra/errors.ts'
+import { newId, timeOf } from '../../infra/ids.ts'
+import { queueMail } from '../mail/mails.ts'
+import type { Principal } from '../users/authentication.ts'
+import type { Claims } from './oidc.ts'
+import { createConfirmedUser, lockActiveUser, requireSignUp, type SignInServices } from './sign-in.ts'
+
+export type Identity = components['schemas']['Identity']
+
+/** Why a person who has signed in at a provider has no account here. */
+export type Refusal = 'email_not_verified' | 'account_not_verified' | 'disabled' | 'sign_up'
+
+/** Seconds in which the application must use the token that the browser brings back. */
+const tokenSeconds = 60
+
+type IdentityServices = SignInServices & { config: Readonly<Pick<Config, 'signUp'>> }
+
+/**
+ * The one-time token of a person who has signed in at a provider, or why there is none. A new identity is
+ * linked to the user with its email address only if both sides have verified it: otherwise somebody could
+ * prepare an account here with the address of another, or take one over with an address that is not theirs.
+ */
+export async function tokenFor(
+  tx: Db,
+  services: IdentityServices,
+  provider: string,
+  claims: Claims,
+): Promise<{ token: string } | { refusal: Refusal }> {
+  const { subject, email } = claims
+  const known = await sql.useIdentity(tx, { provider, subject, email })
+  const found = known === undefined ? await link(tx, services, provider, claims) : { userId: known.user_id }
+  if ('refusal' in found) return found
+  const user = await lockActiveUser(tx, found.userId).catch(nullIfRefused)
+  if (user === null) return { refusal: 'disabled' }
+  const token = newOneTimeToken()
+  await sql.insertToken(tx, {
+    digest: tokenDigest(token),
+    purpose: 'oidc',
+    email: user.email!,
+    user_id: user.id,
+    name: null,
+    seconds: tokenSeconds,
+  })
+  return { token }
+}
+
+async function link(
+  tx: Db,
+  services: IdentityServices,
+  provider: string,
+  { subject, email, isEmailVerified, name }: Claims,
+): Promise<{ userId: string } | { refusal: Refusal }> {
+  if (email === null || !isEmailVerified) return { refusal: 'email_not_verified' }
+  const account = await sql.findAccount(tx, { email })
+  if (account.user_id === null && account.is_taken) return { refusal: 'account_not_verified' }
+  const { signUp } = services.config
+  if (account.user_id === null && !maySignUp(signUp, email, account.is_invited)) return { refusal: 'sign_up' }
+  const person = { email, name: name ?? email.slice(0, email.lastIndexOf('@')) }
+  const userId = account.user_id ?? (await createConfirmedUser(tx, services, person, null))
+  const id = newId('idn')
+  const createdAt = timeOf(id).toISOString()
+  const row = await sql.insertIdentity(tx, {
+    id,
+    user_id: userId,
+    provider,
+    subject,
+    email,
+    created_at: createdAt,
+  })
+  // Of two sign-ins at once, the other one has linked it.
+  if (row !== undefined) {
+    await services.events.emit(tx, 'identity.linked', row, { userId })
+    if (account.user_id !== null)
+      await queueMail(tx, services, { kind: 'identity_linked', recipient: email, userId })
+  }
+  return { userId }
+}
+
+function maySignUp(policy: string, email: string, isInvited: boolean): boolean {
+  if (policy === 'invited') return isInvited
+  try {
+    requireSignUp(policy, email)
+    return true
+  } catch {
+    return false
+  }
+}
+
+function nullIfRefused(error: { status?: number }): null {
+  if (error.status !== 401) throw error
+  return null
+}
+
+export async function listIdentities(
+  db: Db,
+  { userId }: Principal,
+  query: ListQuery<'listIdentities'>,
+): Promise<Page<Identity>> {
+  return await sql.listIdentities(db, { user_id: userId, ...query })
+}
+
+/** Throws 404, or 403 for an identity of another user. */
+export async function findOwnIdentity(db: Db, id: string, { userId }: Principal): Promise<Identity> {
+  const row = await sql.readIdentity(db, { id })
+  if (row === undefined) throw notFound('identity', id)
+  if (row.user_id !== userId) throw forbidden('This identity belongs to another user.', 'owner', id)
+  return row
+}
+
+/** Removes an identity of a locked user, and tells the user. */
+export async function removeIdentity(
+  tx: Db,
+  services: SignInServices,
+  identity: Identity,
+  recipient: string,
+): Promise<void> {
+  const { id, user_id: userId } = identity
+  await sql.deleteIdentity(tx, { id })
+  await services.events.emit(tx, 'identity.removed', identity, { userId })
+  await queueMail(tx, services, { kind: 'identity_removed', recipient, userId })
+}

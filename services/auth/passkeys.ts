@@ -1,0 +1,253 @@
+// Passkeys (WebAuthn): adding one, and signing in with one. A device asks for a PIN or a fingerprint before it
+// signs, so a passkey is a password and a second factor in one.
+import type * as WebAuthn from '@simplewebauthn/server'
+import * as sql from '../../generated/sql/auth.ts'
+import type { components } from '../../generated/types.ts'
+import type { User as UserRow } from '../../generated/prisma/client.ts'
+import type { Config } from '../../infra/config/config.ts'
+import type { ListQuery } from '../../infra/contract/query.ts'
+import type { Db } from '../../infra/database/database.ts'
+import type { Page } from '../../infra/database/pagination.ts'
+import { tokenDigest } from '../../infra/encryption/tokens.ts'
+import { conflict, forbidden, invalidField, notFound, unauthorized } from '../../infra/errors.ts'
+import { newId, timeOf } from '../../infra/ids.ts'
+import { Lazy } from '../../infra/lazy.ts'
+import { queueMail, senderName } from '../mail/mails.ts'
+import type { Principal } from '../users/authentication.ts'
+import type { SignInServices } from './sign-in.ts'
+
+type Schemas = components['schemas']
+export type Passkey = Schemas['Passkey']
+export type PasskeyAssertion = Schemas['PasskeyAssertion']
+
+const timeoutMs = 300_000
+const maxPasskeys = 20
+/** EdDSA, ES256 and RS256, which all devices between them know. */
+const algorithms = [-8, -7, -257]
+
+/** Large modules, which servers without passkeys do not load. */
+const library = new Lazy<typeof WebAuthn>(async () => await import('@simplewebauthn/server'))
+
+type Settings = Readonly<
+  Pick<Config, 'passkeyDomain' | 'signInUrl' | 'publicUrl' | 'corsOrigins' | 'mailFrom'>
+>
+
+/** The domain of the passkeys, and the origins whose pages may use them. */
+function relyingParty(settings: Settings, ownUrl: string): { domain: string; origins: string[] } {
+  const { passkeyDomain, signInUrl, publicUrl, corsOrigins } = settings
+  const pages = [ownUrl, ...(signInUrl === null ? [] : [signInUrl])].map((url) => new URL(url))
+  const domain = passkeyDomain ?? hostOf(signInUrl) ?? hostOf(publicUrl) ?? 'localhost'
+  // Browsers know no passkeys for IP addresses; without PUBLIC_URL the server is on this machine.
+  const local = publicUrl === null ? [`http://localhost:${new URL(ownUrl).port}`] : []
+  return { domain, origins: [...pages.map(({ origin }) => origin), ...corsOrigins, ...local] }
+}
+
+function hostOf(url: string | null): string | null {
+  return url === null ? null : new URL(url).hostname
+}
+
+export async function startSignIn(
+  db: Db,
+  settings: Settings,
+  ownUrl: string,
+): Promise<Schemas['PasskeyRequestOptions']> {
+  const { generateAuthenticationOptions } = await library.get()
+  const { domain } = relyingParty(settings, ownUrl)
+  const { challenge } = await generateAuthenticationOptions({ rpID: domain })
+  await storeChallenge(db, challenge, null)
+  return { challenge, rpId: domain, timeout: timeoutMs, userVerification: 'required' }
+}
+
+/** What a device needs to make a passkey for a user. */
+export async function startRegistration(
+  db: Db,
+  settings: Settings,
+  ownUrl: string,
+  { id, email, name }: Pick<UserRow, 'id' | 'email' | 'name'>,
+): Promise<Schemas['PasskeyCreationOptions']> {
+  const { generateRegistrationOptions } = await library.get()
+  const { domain } = relyingParty(settings, ownUrl)
+  const { challenge } = await generateRegistrationOptions({ rpID: domain, rpName: domain, userName: email! })
+  await storeChallenge(db, challenge, id)
+  const known = await sql.passkeyCredentials(db, { user_id: id })
+  return {
+    challenge,
+    rp: { id: domain, name: senderName(settings.mailFrom) },
+    user: { id: Buffer.from(id).toString('base64url'), name: email!, displayName: name },
+    pubKeyCredParams: algorithms.map((alg) => ({ type: 'public-key', alg })),
+    timeout: timeoutMs,
+    attestation: 'none',
+    excludeCredentials: known.map(({ credential }) => ({ type: 'public-key', id: credential })),
+    authenticatorSelection: { residentKey: 'required', userVerification: 'required' },
+  }
+}
+
+async function storeChallenge(db: Db, challenge: string, userId: string | null): Promise<void> {
+  const seconds = timeoutMs / 1000
+  await sql.insertChallenge(db, { digest: tokenDigest(challenge), user_id: userId, seconds })
+}
+
+/** Uses the challenge of an answer, so that the answer works once. */
+async function useChallenge(db: Db, clientData: string, userId: string | null): Promise<string | null> {
+  const challenge = challengeOf(clientData)
+  if (challenge === null) return null
+  const row = await sql.useChallenge(db, { digest: tokenDigest(challenge), user_id: userId })
+  return row === undefined ? null : challenge
+}
+
+function challengeOf(clientData: string): string | null {
+  try {
+    const { challenge } = JSON.parse(Buffer.from(clientData, 'base64url').toString()) as {
+      challenge?: unknown
+    }
+    return typeof challenge === 'string' ? challenge : null
+  } catch {
+    return null
+  }
+}
+
+export interface VerifiedPasskey {
+  credential: string
+  publicKey: string
+  counter: number
+  transports: string[]
+  synced: boolean
+}
+
+/** Verifies a new passkey. Throws 400 unless a device made it for a challenge of the user. */
+export async function verifyRegistration(
+  db: Db,
+  settings: Settings,
+  ownUrl: string,
+  { userId, answer }: { userId: string; answer: Schemas['PasskeyRegistration'] },
+): Promise<VerifiedPasskey> {
+  const { verifyRegistrationResponse } = await library.get()
+  const { domain, origins } = relyingParty(settings, ownUrl)
+  const challenge = await useChallenge(db, answer.response.clientDataJSON, userId)
+  const checked =
+    challenge === null
+      ? null
+      : await verifyRegistrationResponse({
+          response: deviceAnswer(answer) as WebAuthn.RegistrationResponseJSON,
+          expectedChallenge: challenge,
+          expectedOrigin: origins,
+          expectedRPID: domain,
+          supportedAlgorithmIDs: algorithms,
+        }).catch(() => null)
+  const made = checked?.verified === true ? checked.registrationInfo : undefined
+  if (made === undefined)
+    throw invalidField('credential', 'passkey', 'credential does not fit the options: start again')
+  const { id, publicKey, counter, transports = [] } = made.credential
+  return {
+    credential: id,
+    publicKey: Buffer.from(publicKey).toString('base64'),
+    counter,
+    transports,
+    synced: made.credentialBackedUp,
+  }
+}
+
+/**
+ * Adds a verified passkey to a locked user, and tells the user. Throws 403 for the 21st, and 409 if it exists.
+ */
+export async function addPasskey(
+  tx: Db,
+  services: SignInServices,
+  { id: userId, email }: UserRow,
+  { name, passkey }: { name: string; passkey: VerifiedPasskey },
+): Promise<Passkey> {
+  const known = await sql.passkeyCredentials(tx, { user_id: userId })
+  if (known.length >= maxPasskeys) throw forbidden(`A user may have ${maxPasskeys} passkeys.`, 'passkeys')
+  const id = newId('pky')
+  const { publicKey, ...rest } = passkey
+  const createdAt = timeOf(id).toISOString()
+  const row = await sql.insertPasskey(tx, {
+    id,
+    user_id: userId,
+    name,
+    ...rest,
+    public_key: publicKey,
+    created_at: createdAt,
+  })
+  if (row === undefined) throw conflict('passkey_exists', 'This passkey was added before.', 'credential')
+  await services.events.emit(tx, 'passkey.added', row, { userId })
+  await queueMail(tx, services, { kind: 'passkey_added', recipient: email!, userId })
+  return row
+}
+
+/** A passkey whose device has signed, and the new state of its counter. */
+export interface PasskeyProof {
+  id: string
+  userId: string
+  counter: number
+}
+
+/** Throws 401, with the same answer for every fault, unless a device signed a challenge of this server. */
+export async function checkPasskey(
+  db: Db,
+  settings: Settings,
+  ownUrl: string,
+  answer: PasskeyAssertion,
+): Promise<PasskeyProof> {
+  const { verifyAuthenticationResponse } = await library.get()
+  const { domain, origins } = relyingParty(settings, ownUrl)
+  const challenge = await useChallenge(db, answer.response.clientDataJSON, null)
+  const found = challenge === null ? undefined : await sql.findPasskey(db, { credential: answer.id })
+  if (challenge === null || found === undefined) throw wrongPasskey()
+  const checked = await verifyAuthenticationResponse({
+    response: deviceAnswer(answer) as WebAuthn.AuthenticationResponseJSON,
+    expectedChallenge: challenge,
+    expectedOrigin: origins,
+    expectedRPID: domain,
+    credential: {
+      id: answer.id,
+      publicKey: new Uint8Array(Buffer.from(found.public_key, 'base64')),
+      counter: Number(found.counter),
+    },
+  }).catch(() => null)
+  if (checked?.verified !== true) throw wrongPasskey()
+  return { id: found.id, userId: found.user_id, counter: checked.authenticationInfo.newCounter }
+}
+
+/** Uses a checked passkey of a locked user. Throws 401 if it was removed, or if a copy of it has signed. */
+export async function usePasskey(tx: Db, { id, counter }: PasskeyProof): Promise<void> {
+  if ((await sql.usePasskey(tx, { id, counter })) === undefined) throw wrongPasskey()
+}
+
+function wrongPasskey(): Error {
+  return unauthorized('credentials', 'The passkey is unknown, or its answer is not valid: start again.')
+}
+
+/** The answer with the fields that the library requires and that never differ. */
+function deviceAnswer(answer: { id: string; response: object }): object {
+  return { ...answer, rawId: answer.id, type: 'public-key', clientExtensionResults: {} }
+}
+
+export async function listPasskeys(
+  db: Db,
+  { userId }: Principal,
+  query: ListQuery<'listPasskeys'>,
+): Promise<Page<Passkey>> {
+  return await sql.listPasskeys(db, { user_id: userId, ...query })
+}
+
+/** Throws 404, or 403 for a passkey of another user. */
+export async function findOwnPasskey(db: Db, id: string, { userId }: Principal): Promise<Passkey> {
+  const row = await sql.readPasskey(db, { id })
+  if (row === undefined) throw notFound('passkey', id)
+  if (row.user_id !== userId) throw forbidden('This passkey belongs to another user.', 'owner', id)
+  return row
+}
+
+/** Removes a passkey of a locked user, and tells the user. */
+export async function removePasskey(
+  tx: Db,
+  services: SignInServices,
+  passkey: Passkey,
+  recipient: string,
+): Promise<void> {
+  const { id, user_id: userId } = passkey
+  await sql.deletePasskey(tx, { id })
+  await services.events.emit(tx, 'passkey.removed', passkey, { userId })
+  await queueMail(tx, services, { kind: 'passkey_removed', recipient, userId })
+}

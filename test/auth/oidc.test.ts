@@ -1,0 +1,177 @@
+// Sign-in at an identity provider that runs here: who gets which account, and where the browser returns to.
+import t from 'tap'
+import { createClient } from '../support/client.ts'
+import { BrowserJar } from '../support/browser-jar.ts'
+import { startIdentityProvider, type ProviderPerson } from '../support/identity-provider.ts'
+import { createSignIn, enableTotp, codeOf, newEmail } from '../support/operation-fixtures-auth.ts'
+import { startServer } from '../support/server.ts'
+
+const page = 'https://app.example.com/sign-in'
+const provider = await startIdentityProvider(t)
+const server = await startServer(t, {
+  env: {
+    SIGN_IN_URL: page,
+    CORS_ORIGINS: 'https://other.example.com',
+    OIDC_PROVIDERS: JSON.stringify([provider.setting]),
+  },
+})
+const { services } = server
+provider.allowCallbacks([`${server.url}/v1/auth/oidc/local/callback`])
+const anyone = createClient(server.url, null)
+const authorize = `${server.url}/v1/auth/oidc/local/authorize`
+
+/** Signs in at the provider. @returns the fragment with which the browser returns. */
+async function signInAs(person: ProviderPerson | null, jar = new BrowserJar()): Promise<URLSearchParams> {
+  provider.person = person
+  const { url, body } = await jar.visit(authorize, page)
+  t.ok(url.startsWith(page), `${url} ${body}`)
+  return new URLSearchParams(new URL(url).hash.slice(1))
+}
+
+const exchange = (fragment: URLSearchParams, more: object = {}) =>
+  anyone.post('/auth/sessions', { method: fragment.get('kind'), token: fragment.get('token'), ...more })
+
+const someone = (email = newEmail()): ProviderPerson => ({
+  sub: `sub of ${email}`,
+  email,
+  email_verified: true,
+  name: 'Ada Lovelace',
+})
+
+t.test('a new person gets an account, and the same one at the next sign-in', async (t) => {
+  const person = someone()
+  const first = await exchange(await signInAs(person))
+  t.match(first, { status: 201, body: { methods: ['oidc'] } })
+  const client = createClient(server.url, first.body.access_token)
+  t.match((await client.get('/user/profile')).body, {
+    email: person.email,
+    name: person.name,
+    email_verified: true,
+  })
+  const { body: identities } = await client.get('/user/identities')
+  t.match(identities.data, [{ provider: 'local', email: person.email, user_id: first.body.user_id }])
+  const moved = newEmail()
+  const second = await exchange(await signInAs({ ...person, email: moved, email_verified: false }))
+  t.equal(second.body.user_id, first.body.user_id, 'the identity decides, not the address')
+  t.match((await client.get('/user/identities')).body.data, [{ email: moved }])
+})
+
+t.test('a user with the verified address is linked, and told', async (t) => {
+  const user = await server.person()
+  const session = await exchange(await signInAs(someone(user.email)))
+  t.match(session, { status: 201, body: { user_id: user.id } })
+  const { prisma } = services.database
+  t.equal(await prisma.mail.count({ where: { recipient: user.email, kind: 'identity_linked' } }), 1)
+  const client = createClient(server.url, session.body.access_token)
+  const { body: identities } = await client.get('/user/identities')
+  const stranger = createClient(
+    server.url,
+    (await createSignIn(server, (await server.person()).id)).access_token,
+  )
+  t.equal((await stranger.get(`/user/identities/${identities.data[0].id}`)).status, 403)
+  t.equal((await stranger.delete(`/user/identities/${identities.data[0].id}`)).status, 403)
+  t.equal((await client.delete(`/user/identities/${identities.data[0].id}`)).status, 204)
+  t.same((await client.get('/user/identities')).body.data, [])
+})
+
+t.test('nobody is linked by an address that one side has not verified', async (t) => {
+  const user = await server.person()
+  const unverified = { ...someone(user.email), email_verified: false }
+  t.equal((await signInAs(unverified)).get('error'), 'email_not_verified')
+  t.equal((await signInAs({ sub: 'no address' })).get('error'), 'email_not_verified')
+  await services.database.prisma.user.update({ where: { id: user.id }, data: { emailVerified: false } })
+  t.equal((await signInAs(someone(user.email))).get('error'), 'account_not_verified')
+  t.equal(await services.database.prisma.identity.count({ where: { userId: user.id } }), 0)
+})
+
+t.test('the policy of sign-ups holds', async (t) => {
+  t.equal((await signInAs(someone(newEmail('elsewhere.example')))).get('error'), 'sign_up')
+})
+
+t.test('a disabled user gets no token', async (t) => {
+  const user = await server.person()
+  await signInAs(someone(user.email))
+  await services.database.prisma.user.update({ where: { id: user.id }, data: { status: 'disabled' } })
+  t.equal((await signInAs(someone(user.email))).get('error'), 'disabled')
+})
+
+t.test('a second factor is asked for', async (t) => {
+  const user = await server.person()
+  const { secret } = await enableTotp(server, user.id)
+  const fragment = await signInAs(someone(user.email))
+  t.match(await exchange(fragment), {
+    status: 401,
+    body: { error: { details: { reason: 'second_factor' } } },
+  })
+  const session = await exchange(fragment, { code: codeOf(secret) })
+  t.match(session, { status: 201, body: { methods: ['oidc', 'totp'] } })
+})
+
+t.test('a person who refuses at the provider returns with the reason', async (t) => {
+  t.equal((await signInAs(null)).get('error'), 'denied')
+})
+
+t.test('the token works once, and for nothing else', async (t) => {
+  const fragment = await signInAs(someone())
+  const token = fragment.get('token')
+  for (const [path, body] of [
+    ['/auth/sessions', { method: 'link', token }],
+    ['/auth/password-resets/confirm', { token, password: 'correct horse battery staple' }],
+    ['/auth/confirmations', { token }],
+  ] as const)
+    t.equal((await anyone.post(path, body)).status, 401, path)
+  const replies = await Promise.all(Array.from({ length: 10 }, () => exchange(fragment)))
+  t.equal(replies.filter(({ status }) => status === 201).length, 1)
+})
+
+t.test('two first sign-ins at once make one account', async (t) => {
+  const person = someone()
+  provider.person = person
+  const jars = [new BrowserJar(), new BrowserJar(), new BrowserJar()]
+  const callbacks = await Promise.all(
+    jars.map((jar) => jar.visit(authorize, `${server.url}/v1/auth/oidc/local/callback`)),
+  )
+  const replies = await Promise.all(callbacks.map(({ url }, i) => jars[i].fetch(url)))
+  t.same(
+    replies.map(({ status }) => status),
+    [303, 303, 303],
+  )
+  t.equal(await services.database.prisma.user.count({ where: { email: person.email! } }), 1)
+  t.equal(await services.database.prisma.identity.count({ where: { subject: person.sub } }), 1)
+})
+
+t.test('the browser returns to known origins only', async (t) => {
+  const start = (to: string) =>
+    fetch(`${authorize}?redirect_to=${encodeURIComponent(to)}`, { redirect: 'manual' })
+  for (const to of [
+    'https://evil.example/sign-in',
+    'https://app.example.com.evil.example/',
+    'https://app.example.com@evil.example/',
+    'http://app.example.com/sign-in',
+    'javascript:alert(1)',
+    '//evil.example/',
+    'https://app.example.com\\.evil.example/',
+  ])
+    t.equal((await start(to)).status, 400, to)
+  const { status, headers } = await start('https://other.example.com/from-here?a=b#old')
+  t.equal(status, 303)
+  const location = new URL(headers.get('location')!)
+  t.equal(location.origin, provider.issuer)
+  t.equal(location.searchParams.get('code_challenge_method'), 'S256')
+  t.match(headers.get('set-cookie'), /^oidc=.*; Max-Age=600; Path=\/; HttpOnly; SameSite=Lax$/i)
+})
+
+t.test('an unknown provider is 404', async (t) => {
+  for (const step of ['authorize', 'callback?state=x'])
+    t.equal((await anyone.get(`/auth/oidc/nobody/${step}`)).status, 404)
+})
+
+t.test('a provider that cannot be reached is 503', async (t) => {
+  const dead = { ...provider.setting, name: 'dead', issuer: 'http://127.0.0.1:1' }
+  const other = await startServer(t, {
+    databaseUrl: server.databaseUrl,
+    env: { SIGN_IN_URL: page, OIDC_PROVIDERS: JSON.stringify([dead]) },
+  })
+  const reply = await createClient(other.url, null).get('/auth/oidc/dead/authorize')
+  t.match(reply, { status: 503, body: { error: { code: 'UNAVAILABLE' } } })
+})
