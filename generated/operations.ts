@@ -151,6 +151,17 @@ export interface OperationsByTag {
     | 'restoreProject'
     | 'archiveProject'
     | 'unarchiveProject'
+  'sign-in-pages':
+    | 'showSignInPage'
+    | 'submitSignIn'
+    | 'showSignUpPage'
+    | 'submitSignUp'
+    | 'showSignInHelp'
+    | 'submitSignInHelp'
+    | 'showTokenPage'
+    | 'submitToken'
+    | 'showAccountPage'
+    | 'submitSignOut'
   'storage':
     | 'listFiles'
     | 'uploadFile'
@@ -222,6 +233,16 @@ export type PublicOperationId =
   | 'startOidcSignIn'
   | 'finishOidcSignIn'
   | 'startPasskeySignIn'
+  | 'showSignInPage'
+  | 'submitSignIn'
+  | 'showSignUpPage'
+  | 'submitSignUp'
+  | 'showSignInHelp'
+  | 'submitSignInHelp'
+  | 'showTokenPage'
+  | 'submitToken'
+  | 'showAccountPage'
+  | 'submitSignOut'
   | 'getAvatarImage'
   | 'getUploadOptions'
   | 'downloadByLink'
@@ -552,8 +573,8 @@ export const operations: Record<OperationId, OperationInfo> = withErrorReplies<O
   startPasskeySignIn: {
     id: "startPasskeySignIn",
     method: "POST",
-    path: "/v1/auth/passkeys/options",
-    url: "/v1/auth/passkeys/options",
+    path: "/v1/auth/passkey-options",
+    url: "/v1/auth/passkey-options",
     tag: "passkeys",
     scopes: null,
     rateLimit: "auth",
@@ -574,8 +595,8 @@ export const operations: Record<OperationId, OperationInfo> = withErrorReplies<O
   startPasskey: {
     id: "startPasskey",
     method: "POST",
-    path: "/v1/user/passkeys/options",
-    url: "/v1/user/passkeys/options",
+    path: "/v1/user/passkey-options",
+    url: "/v1/user/passkey-options",
     tag: "passkeys",
     scopes: ["user:write"],
     rateLimit: "password",
@@ -760,6 +781,237 @@ export const operations: Record<OperationId, OperationInfo> = withErrorReplies<O
     secretAnswer: false,
     unlimitedKey: true,
     needsSession: true
+  },
+  showSignInPage: {
+    id: "showSignInPage",
+    method: "GET",
+    path: "/sign-in",
+    url: "/sign-in",
+    tag: "sign-in-pages",
+    scopes: null,
+    rateLimit: "page",
+    validators: {"query":"queryNone"},
+    body: null,
+    errors: [400,429,500,503],
+    replies: {
+      200: {"contentType":"text/html"},
+      303: {"contentType":null}
+    },
+    produces: ["text/html"],
+    idempotent: false,
+    ifMatch: null,
+    etag: false,
+    paged: false,
+    projectAccess: null,
+    secretAnswer: false
+  },
+  submitSignIn: {
+    id: "submitSignIn",
+    method: "POST",
+    path: "/sign-in",
+    url: "/sign-in",
+    tag: "sign-in-pages",
+    scopes: null,
+    rateLimit: "auth",
+    validators: {"query":"queryNone","body":"bodySignInForm"},
+    body: {"required":true,"contentTypes":["application/x-www-form-urlencoded"]},
+    errors: [400,413,415,429,500,503],
+    replies: {
+      303: {"contentType":null},
+      403: {"contentType":"text/html"},
+      422: {"contentType":"text/html"}
+    },
+    produces: [],
+    idempotent: false,
+    ifMatch: null,
+    etag: false,
+    paged: false,
+    projectAccess: null,
+    secretAnswer: false
+  },
+  showSignUpPage: {
+    id: "showSignUpPage",
+    method: "GET",
+    path: "/sign-up",
+    url: "/sign-up",
+    tag: "sign-in-pages",
+    scopes: null,
+    rateLimit: "page",
+    validators: {"query":"queryNone"},
+    body: null,
+    errors: [400,429,500],
+    replies: {
+      200: {"contentType":"text/html"}
+    },
+    produces: ["text/html"],
+    idempotent: false,
+    ifMatch: null,
+    etag: false,
+    paged: false,
+    projectAccess: null,
+    secretAnswer: false
+  },
+  submitSignUp: {
+    id: "submitSignUp",
+    method: "POST",
+    path: "/sign-up",
+    url: "/sign-up",
+    tag: "sign-in-pages",
+    scopes: null,
+    rateLimit: "mail",
+    validators: {"query":"queryNone","body":"bodySignUpForm"},
+    body: {"required":true,"contentTypes":["application/x-www-form-urlencoded"]},
+    errors: [400,413,415,429,500,503],
+    replies: {
+      303: {"contentType":null},
+      403: {"contentType":"text/html"},
+      422: {"contentType":"text/html"}
+    },
+    produces: [],
+    idempotent: false,
+    ifMatch: null,
+    etag: false,
+    paged: false,
+    projectAccess: null,
+    secretAnswer: false
+  },
+  showSignInHelp: {
+    id: "showSignInHelp",
+    method: "GET",
+    path: "/sign-in/help",
+    url: "/sign-in/help",
+    tag: "sign-in-pages",
+    scopes: null,
+    rateLimit: "page",
+    validators: {"query":"queryNone"},
+    body: null,
+    errors: [400,429,500],
+    replies: {
+      200: {"contentType":"text/html"}
+    },
+    produces: ["text/html"],
+    idempotent: false,
+    ifMatch: null,
+    etag: false,
+    paged: false,
+    projectAccess: null,
+    secretAnswer: false
+  },
+  submitSignInHelp: {
+    id: "submitSignInHelp",
+    method: "POST",
+    path: "/sign-in/help",
+    url: "/sign-in/help",
+    tag: "sign-in-pages",
+    scopes: null,
+    rateLimit: "mail",
+    validators: {"query":"queryNone","body":"bodyHelpForm"},
+    body: {"required":true,"contentTypes":["application/x-www-form-urlencoded"]},
+    errors: [400,413,415,429,500,503],
+    replies: {
+      303: {"contentType":null},
+      403: {"contentType":"text/html"},
+      422: {"contentType":"text/html"}
+    },
+    produces: [],
+    idempotent: false,
+    ifMatch: null,
+    etag: false,
+    paged: false,
+    projectAccess: null,
+    secretAnswer: false
+  },
+  showTokenPage: {
+    id: "showTokenPage",
+    method: "GET",
+    path: "/sign-in/token",
+    url: "/sign-in/token",
+    tag: "sign-in-pages",
+    scopes: null,
+    rateLimit: "page",
+    validators: {"query":"queryShowTokenPage"},
+    body: null,
+    errors: [400,429,500],
+    replies: {
+      200: {"contentType":"text/html"}
+    },
+    produces: ["text/html"],
+    idempotent: false,
+    ifMatch: null,
+    etag: false,
+    paged: false,
+    projectAccess: null,
+    secretAnswer: false
+  },
+  submitToken: {
+    id: "submitToken",
+    method: "POST",
+    path: "/sign-in/token",
+    url: "/sign-in/token",
+    tag: "sign-in-pages",
+    scopes: null,
+    rateLimit: "auth",
+    validators: {"query":"queryNone","body":"bodyTokenForm"},
+    body: {"required":true,"contentTypes":["application/x-www-form-urlencoded"]},
+    errors: [400,413,415,429,500,503],
+    replies: {
+      303: {"contentType":null},
+      403: {"contentType":"text/html"},
+      422: {"contentType":"text/html"}
+    },
+    produces: [],
+    idempotent: false,
+    ifMatch: null,
+    etag: false,
+    paged: false,
+    projectAccess: null,
+    secretAnswer: false
+  },
+  showAccountPage: {
+    id: "showAccountPage",
+    method: "GET",
+    path: "/account",
+    url: "/account",
+    tag: "sign-in-pages",
+    scopes: null,
+    rateLimit: "page",
+    validators: {"query":"queryNone"},
+    body: null,
+    errors: [400,429,500,503],
+    replies: {
+      200: {"contentType":"text/html"},
+      303: {"contentType":null}
+    },
+    produces: ["text/html"],
+    idempotent: false,
+    ifMatch: null,
+    etag: false,
+    paged: false,
+    projectAccess: null,
+    secretAnswer: false
+  },
+  submitSignOut: {
+    id: "submitSignOut",
+    method: "POST",
+    path: "/account",
+    url: "/account",
+    tag: "sign-in-pages",
+    scopes: null,
+    rateLimit: "page",
+    validators: {"query":"queryNone","body":"bodySignOutForm"},
+    body: {"required":true,"contentTypes":["application/x-www-form-urlencoded"]},
+    errors: [400,413,415,429,500,503],
+    replies: {
+      303: {"contentType":null},
+      403: {"contentType":"text/html"}
+    },
+    produces: [],
+    idempotent: false,
+    ifMatch: null,
+    etag: false,
+    paged: false,
+    projectAccess: null,
+    secretAnswer: false
   },
   listSignIns: {
     id: "listSignIns",

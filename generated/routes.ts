@@ -21,6 +21,7 @@ import { paymentsPage } from '../handlers/payments-page.ts'
 import { paymentsRefunds } from '../handlers/payments-refunds.ts'
 import { paymentsSubscriptions } from '../handlers/payments-subscriptions.ts'
 import { projects } from '../handlers/projects.ts'
+import { signInPages } from '../handlers/sign-in-pages.ts'
 import { storage } from '../handlers/storage.ts'
 import { storageLinks } from '../handlers/storage-links.ts'
 import { storageUploads } from '../handlers/storage-uploads.ts'
@@ -56,6 +57,7 @@ export const handlers: Operations = {
   ...paymentsRefunds,
   ...paymentsSubscriptions,
   ...projects,
+  ...signInPages,
   ...storage,
   ...storageLinks,
   ...storageUploads,
@@ -89,6 +91,16 @@ export type ExactAnswers = [
   Holds<Exact<typeof identities, 'listIdentities'>>,
   Holds<Exact<typeof identities, 'getIdentity'>>,
   Holds<Exact<typeof identities, 'removeIdentity'>>,
+  Holds<Exact<typeof signInPages, 'showSignInPage'>>,
+  Holds<Exact<typeof signInPages, 'submitSignIn'>>,
+  Holds<Exact<typeof signInPages, 'showSignUpPage'>>,
+  Holds<Exact<typeof signInPages, 'submitSignUp'>>,
+  Holds<Exact<typeof signInPages, 'showSignInHelp'>>,
+  Holds<Exact<typeof signInPages, 'submitSignInHelp'>>,
+  Holds<Exact<typeof signInPages, 'showTokenPage'>>,
+  Holds<Exact<typeof signInPages, 'submitToken'>>,
+  Holds<Exact<typeof signInPages, 'showAccountPage'>>,
+  Holds<Exact<typeof signInPages, 'submitSignOut'>>,
   Holds<Exact<typeof auth, 'listSignIns'>>,
   Holds<Exact<typeof auth, 'getSignIn'>>,
   Holds<Exact<typeof auth, 'endSignIn'>>,
@@ -258,12 +270,17 @@ export const skeleton = {
     '/v1/auth/password-resets/confirm': { post: route('resetPassword') },
     '/v1/auth/oidc/{provider}/authorize': { get: route('startOidcSignIn') },
     '/v1/auth/oidc/{provider}/callback': { get: route('finishOidcSignIn') },
-    '/v1/auth/passkeys/options': { post: route('startPasskeySignIn') },
-    '/v1/user/passkeys/options': { post: route('startPasskey') },
+    '/v1/auth/passkey-options': { post: route('startPasskeySignIn') },
+    '/v1/user/passkey-options': { post: route('startPasskey') },
     '/v1/user/passkeys': { get: route('listPasskeys'), post: route('addPasskey') },
     '/v1/user/passkeys/{id}': { get: route('getPasskey'), delete: route('removePasskey') },
     '/v1/user/identities': { get: route('listIdentities') },
     '/v1/user/identities/{id}': { get: route('getIdentity'), delete: route('removeIdentity') },
+    '/sign-in': { get: route('showSignInPage'), post: route('submitSignIn') },
+    '/sign-up': { get: route('showSignUpPage'), post: route('submitSignUp') },
+    '/sign-in/help': { get: route('showSignInHelp'), post: route('submitSignInHelp') },
+    '/sign-in/token': { get: route('showTokenPage'), post: route('submitToken') },
+    '/account': { get: route('showAccountPage'), post: route('submitSignOut') },
     '/v1/user/sessions': { get: route('listSignIns') },
     '/v1/user/sessions/{id}': { get: route('getSignIn'), delete: route('endSignIn') },
     '/v1/user/password': { post: route('changePassword') },

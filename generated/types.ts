@@ -188,7 +188,7 @@ export interface paths {
     "/auth/oidc/{provider}/authorize": {
         parameters: {
             query?: {
-                /** The page of your application that the browser returns to. Its origin must be that of `SIGN_IN_URL`, of `PUBLIC_URL` or one of `CORS_ORIGINS` (400 otherwise). Default: `SIGN_IN_URL`. */
+                /** The page of your application that the browser returns to. Its origin must be that of `SIGN_IN_URL`, of `PUBLIC_URL` or one of `CORS_ORIGINS` (400 otherwise). Default: `SIGN_IN_URL`, else the page `/sign-in/token` of this server. */
                 redirect_to?: string;
             };
             header?: never;
@@ -245,7 +245,7 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
-    "/auth/passkeys/options": {
+    "/auth/passkey-options": {
         parameters: {
             query?: never;
             header?: never;
@@ -265,7 +265,7 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
-    "/user/passkeys/options": {
+    "/user/passkey-options": {
         parameters: {
             query?: never;
             header?: never;
@@ -378,6 +378,126 @@ export interface paths {
          * You can no longer sign in with it, unless its email address is that of your account: then the next sign-in links it again. Returns 403 if it belongs to another user, or if you signed in more than ten minutes ago (constraint `recent_sign_in`).
          */
         delete: operations["removeIdentity"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/sign-in": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Show the sign-in page
+         * HTML page with the form for an email address and a password, and the identity providers. Redirects a browser that is signed in to `/account`. No API key required.
+         */
+        get: operations["showSignInPage"];
+        put?: never;
+        /**
+         * Submit the sign-in form
+         * Signs in and sets the cookie of the session. The browser is redirected to `/account`. No API key required.
+         */
+        post: operations["submitSignIn"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/sign-up": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Show the sign-up page
+         * HTML page with the form for a new account, if `SIGN_UP` allows it. No API key required.
+         */
+        get: operations["showSignUpPage"];
+        put?: never;
+        /**
+         * Submit the sign-up form
+         * Sends the e-mail of `POST /v1/auth/sign-up`. The browser is redirected to a page that says so. No API key required.
+         */
+        post: operations["submitSignUp"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/sign-in/help": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Show the page for a forgotten password
+         * HTML page that sends a link to sign in, or one to set a new password. No API key required.
+         */
+        get: operations["showSignInHelp"];
+        put?: never;
+        /**
+         * Send a link
+         * Sends the e-mail of `POST /v1/auth/magic-links` or `POST /v1/auth/password-resets`. The browser is redirected to a page that says so. No API key required.
+         */
+        post: operations["submitSignInHelp"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/sign-in/token": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Show the page that a link of an e-mail leads to
+         * HTML page with a form for what the token needs: a password, a code of the second factor, or a click only, because programs that check e-mails open links. Nothing is used up. No API key required.
+         */
+        get: operations["showTokenPage"];
+        put?: never;
+        /**
+         * Use a token
+         * Signs in with the token of an e-mail or of an identity provider, creates an account, sets a new password, or changes the email address of the browser's session. The browser is redirected to `/account`. No API key required.
+         */
+        post: operations["submitToken"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/account": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Show the account page
+         * HTML page with where the user of the browser's session is signed in. Redirects to `/sign-in` without a session. No API key required.
+         */
+        get: operations["showAccountPage"];
+        put?: never;
+        /**
+         * Sign a device out
+         * Ends a session of the user. The browser is redirected to `/account`, or to `/sign-in` if it was its own session. No API key required.
+         */
+        post: operations["submitSignOut"];
+        delete?: never;
         options?: never;
         head?: never;
         patch?: never;
@@ -6320,6 +6440,22 @@ export interface components {
         Identity: Identity;
         /** A page of identities. */
         IdentityList: IdentityList;
+        /** The sign-in form. */
+        SignInForm: SignInForm;
+        /** The sign-up form. */
+        SignUpForm: SignUpForm;
+        /** The form for a forgotten password. */
+        HelpForm: HelpForm;
+        /**
+         * What a one-time token is for.
+         * @example link
+         * @enum {string}
+         */
+        TokenKind: TokenKind;
+        /** The form of a token. */
+        TokenForm: TokenForm;
+        /** The form that signs a device out. */
+        SignOutForm: SignOutForm;
         /** A page of sessions. */
         SignInSessionList: SignInSessionList;
         /**
@@ -7819,6 +7955,65 @@ export interface components {
             };
             content?: never;
         };
+        /** The page. */
+        Page: {
+            headers: {
+                "X-Request-ID": components["headers"]["RequestID"];
+                RateLimit: components["headers"]["RateLimit"];
+                "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                [name: string]: unknown;
+            };
+            content: {
+                "text/html": string;
+            };
+        };
+        /** Redirect to another page. */
+        NextPage: {
+            headers: {
+                "X-Request-ID": components["headers"]["RequestID"];
+                RateLimit: components["headers"]["RateLimit"];
+                "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                Location: components["headers"]["NextPage"];
+                [name: string]: unknown;
+            };
+            content?: never;
+        };
+        /** Redirect to another page. */
+        SignedIn: {
+            headers: {
+                "X-Request-ID": components["headers"]["RequestID"];
+                RateLimit: components["headers"]["RateLimit"];
+                "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                Location: components["headers"]["NextPage"];
+                "Set-Cookie": components["headers"]["SetCookie"];
+                [name: string]: unknown;
+            };
+            content?: never;
+        };
+        /** HTML page: the form was sent by a page of another site. */
+        OtherSite: {
+            headers: {
+                "X-Request-ID": components["headers"]["RequestID"];
+                RateLimit: components["headers"]["RateLimit"];
+                "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                [name: string]: unknown;
+            };
+            content: {
+                "text/html": string;
+            };
+        };
+        /** The page with the errors of the form. */
+        Problems: {
+            headers: {
+                "X-Request-ID": components["headers"]["RequestID"];
+                RateLimit: components["headers"]["RateLimit"];
+                "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                [name: string]: unknown;
+            };
+            content: {
+                "text/html": string;
+            };
+        };
         /** The request body took too long to arrive. */
         RequestTimeout: {
             headers: {
@@ -8161,6 +8356,8 @@ export interface components {
         SetCookie: string;
         /** Sets or deletes the cookie that ties the sign-in to this browser. */
         OidcCookie: string;
+        /** The next page. */
+        NextPage: string;
         /** When the content was created (RFC 9110 date). */
         LastModified: string;
         /** Always `bytes`. */
@@ -8888,6 +9085,1232 @@ export interface operations {
             429: components["responses"]["RateLimited"];
             500: components["responses"]["ServerError"];
             503: components["responses"]["Unavailable"];
+        };
+    };
+    showSignInPage: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: components["responses"]["Page"];
+            303: components["responses"]["NextPage"];
+            /** The request is invalid. `details.errors` lists all problems. */
+            400: {
+                headers: {
+                    "X-Request-ID": components["headers"]["RequestID"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /** The format of every error response. */
+                    "application/json": ErrorResponse;
+                    "text/html": string;
+                };
+            };
+            /** Too many requests. */
+            429: {
+                headers: {
+                    "X-Request-ID": components["headers"]["RequestID"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                    "Retry-After": components["headers"]["RetryAfter"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "error": {
+                     *         "code": "RATE_LIMITED",
+                     *         "message": "Too many requests; try again in 12 s.",
+                     *         "details": {
+                     *           "constraint": "rate_limit",
+                     *           "request_id": "req_1c8f0a5e7b7d4c0fb0a2c9a1e6f4d3b2"
+                     *         }
+                     *       }
+                     *     }
+                     */
+                    "application/json": ErrorResponse;
+                    "text/html": string;
+                };
+            };
+            /** An unexpected error occurred. Quote `details.request_id` when you report it. */
+            500: {
+                headers: {
+                    "X-Request-ID": components["headers"]["RequestID"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "error": {
+                     *         "code": "SERVER_ERROR",
+                     *         "message": "Something went wrong; it has been noted.",
+                     *         "details": {
+                     *           "request_id": "req_1c8f0a5e7b7d4c0fb0a2c9a1e6f4d3b2"
+                     *         }
+                     *       }
+                     *     }
+                     */
+                    "application/json": ErrorResponse;
+                    "text/html": string;
+                };
+            };
+            /** The database or the file storage is unreachable, overloaded or full. Try again after `Retry-After` seconds. */
+            503: {
+                headers: {
+                    "X-Request-ID": components["headers"]["RequestID"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                    "Retry-After": components["headers"]["RetryAfter"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "error": {
+                     *         "code": "UNAVAILABLE",
+                     *         "message": "The service is not available at the moment; try again.",
+                     *         "details": {
+                     *           "request_id": "req_1c8f0a5e7b7d4c0fb0a2c9a1e6f4d3b2"
+                     *         }
+                     *       }
+                     *     }
+                     */
+                    "application/json": ErrorResponse;
+                    "text/html": string;
+                };
+            };
+        };
+    };
+    submitSignIn: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /** The sign-in form. */
+                "application/x-www-form-urlencoded": SignInForm;
+            };
+        };
+        responses: {
+            303: components["responses"]["SignedIn"];
+            /** The request is invalid. `details.errors` lists all problems. */
+            400: {
+                headers: {
+                    "X-Request-ID": components["headers"]["RequestID"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /** The format of every error response. */
+                    "application/json": ErrorResponse;
+                    "text/html": string;
+                };
+            };
+            403: components["responses"]["OtherSite"];
+            /** The body is too large: JSON over 64 KiB, or over 1 MiB where it has long texts; an upload over the limit of the server; or a file that exceeds the storage quota. */
+            413: {
+                headers: {
+                    "X-Request-ID": components["headers"]["RequestID"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "error": {
+                     *         "code": "PAYLOAD_TOO_LARGE",
+                     *         "message": "The body is larger than 65536 bytes.",
+                     *         "details": {
+                     *           "constraint": "max_bytes",
+                     *           "request_id": "req_1c8f0a5e7b7d4c0fb0a2c9a1e6f4d3b2"
+                     *         }
+                     *       }
+                     *     }
+                     */
+                    "application/json": ErrorResponse;
+                    "text/html": string;
+                };
+            };
+            /** The operation does not support the media type of the body. */
+            415: {
+                headers: {
+                    "X-Request-ID": components["headers"]["RequestID"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "error": {
+                     *         "code": "UNSUPPORTED_MEDIA_TYPE",
+                     *         "message": "The body must be application/json.",
+                     *         "details": {
+                     *           "field": "Content-Type",
+                     *           "constraint": "media_type",
+                     *           "request_id": "req_1c8f0a5e7b7d4c0fb0a2c9a1e6f4d3b2"
+                     *         }
+                     *       }
+                     *     }
+                     */
+                    "application/json": ErrorResponse;
+                    "text/html": string;
+                };
+            };
+            422: components["responses"]["Problems"];
+            /** Too many requests. */
+            429: {
+                headers: {
+                    "X-Request-ID": components["headers"]["RequestID"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                    "Retry-After": components["headers"]["RetryAfter"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "error": {
+                     *         "code": "RATE_LIMITED",
+                     *         "message": "Too many requests; try again in 12 s.",
+                     *         "details": {
+                     *           "constraint": "rate_limit",
+                     *           "request_id": "req_1c8f0a5e7b7d4c0fb0a2c9a1e6f4d3b2"
+                     *         }
+                     *       }
+                     *     }
+                     */
+                    "application/json": ErrorResponse;
+                    "text/html": string;
+                };
+            };
+            /** An unexpected error occurred. Quote `details.request_id` when you report it. */
+            500: {
+                headers: {
+                    "X-Request-ID": components["headers"]["RequestID"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "error": {
+                     *         "code": "SERVER_ERROR",
+                     *         "message": "Something went wrong; it has been noted.",
+                     *         "details": {
+                     *           "request_id": "req_1c8f0a5e7b7d4c0fb0a2c9a1e6f4d3b2"
+                     *         }
+                     *       }
+                     *     }
+                     */
+                    "application/json": ErrorResponse;
+                    "text/html": string;
+                };
+            };
+            /** The database or the file storage is unreachable, overloaded or full. Try again after `Retry-After` seconds. */
+            503: {
+                headers: {
+                    "X-Request-ID": components["headers"]["RequestID"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                    "Retry-After": components["headers"]["RetryAfter"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "error": {
+                     *         "code": "UNAVAILABLE",
+                     *         "message": "The service is not available at the moment; try again.",
+                     *         "details": {
+                     *           "request_id": "req_1c8f0a5e7b7d4c0fb0a2c9a1e6f4d3b2"
+                     *         }
+                     *       }
+                     *     }
+                     */
+                    "application/json": ErrorResponse;
+                    "text/html": string;
+                };
+            };
+        };
+    };
+    showSignUpPage: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: components["responses"]["Page"];
+            /** The request is invalid. `details.errors` lists all problems. */
+            400: {
+                headers: {
+                    "X-Request-ID": components["headers"]["RequestID"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /** The format of every error response. */
+                    "application/json": ErrorResponse;
+                    "text/html": string;
+                };
+            };
+            /** Too many requests. */
+            429: {
+                headers: {
+                    "X-Request-ID": components["headers"]["RequestID"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                    "Retry-After": components["headers"]["RetryAfter"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "error": {
+                     *         "code": "RATE_LIMITED",
+                     *         "message": "Too many requests; try again in 12 s.",
+                     *         "details": {
+                     *           "constraint": "rate_limit",
+                     *           "request_id": "req_1c8f0a5e7b7d4c0fb0a2c9a1e6f4d3b2"
+                     *         }
+                     *       }
+                     *     }
+                     */
+                    "application/json": ErrorResponse;
+                    "text/html": string;
+                };
+            };
+            /** An unexpected error occurred. Quote `details.request_id` when you report it. */
+            500: {
+                headers: {
+                    "X-Request-ID": components["headers"]["RequestID"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "error": {
+                     *         "code": "SERVER_ERROR",
+                     *         "message": "Something went wrong; it has been noted.",
+                     *         "details": {
+                     *           "request_id": "req_1c8f0a5e7b7d4c0fb0a2c9a1e6f4d3b2"
+                     *         }
+                     *       }
+                     *     }
+                     */
+                    "application/json": ErrorResponse;
+                    "text/html": string;
+                };
+            };
+        };
+    };
+    submitSignUp: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /** The sign-up form. */
+                "application/x-www-form-urlencoded": SignUpForm;
+            };
+        };
+        responses: {
+            303: components["responses"]["NextPage"];
+            /** The request is invalid. `details.errors` lists all problems. */
+            400: {
+                headers: {
+                    "X-Request-ID": components["headers"]["RequestID"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /** The format of every error response. */
+                    "application/json": ErrorResponse;
+                    "text/html": string;
+                };
+            };
+            403: components["responses"]["OtherSite"];
+            /** The body is too large: JSON over 64 KiB, or over 1 MiB where it has long texts; an upload over the limit of the server; or a file that exceeds the storage quota. */
+            413: {
+                headers: {
+                    "X-Request-ID": components["headers"]["RequestID"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "error": {
+                     *         "code": "PAYLOAD_TOO_LARGE",
+                     *         "message": "The body is larger than 65536 bytes.",
+                     *         "details": {
+                     *           "constraint": "max_bytes",
+                     *           "request_id": "req_1c8f0a5e7b7d4c0fb0a2c9a1e6f4d3b2"
+                     *         }
+                     *       }
+                     *     }
+                     */
+                    "application/json": ErrorResponse;
+                    "text/html": string;
+                };
+            };
+            /** The operation does not support the media type of the body. */
+            415: {
+                headers: {
+                    "X-Request-ID": components["headers"]["RequestID"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "error": {
+                     *         "code": "UNSUPPORTED_MEDIA_TYPE",
+                     *         "message": "The body must be application/json.",
+                     *         "details": {
+                     *           "field": "Content-Type",
+                     *           "constraint": "media_type",
+                     *           "request_id": "req_1c8f0a5e7b7d4c0fb0a2c9a1e6f4d3b2"
+                     *         }
+                     *       }
+                     *     }
+                     */
+                    "application/json": ErrorResponse;
+                    "text/html": string;
+                };
+            };
+            422: components["responses"]["Problems"];
+            /** Too many requests. */
+            429: {
+                headers: {
+                    "X-Request-ID": components["headers"]["RequestID"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                    "Retry-After": components["headers"]["RetryAfter"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "error": {
+                     *         "code": "RATE_LIMITED",
+                     *         "message": "Too many requests; try again in 12 s.",
+                     *         "details": {
+                     *           "constraint": "rate_limit",
+                     *           "request_id": "req_1c8f0a5e7b7d4c0fb0a2c9a1e6f4d3b2"
+                     *         }
+                     *       }
+                     *     }
+                     */
+                    "application/json": ErrorResponse;
+                    "text/html": string;
+                };
+            };
+            /** An unexpected error occurred. Quote `details.request_id` when you report it. */
+            500: {
+                headers: {
+                    "X-Request-ID": components["headers"]["RequestID"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "error": {
+                     *         "code": "SERVER_ERROR",
+                     *         "message": "Something went wrong; it has been noted.",
+                     *         "details": {
+                     *           "request_id": "req_1c8f0a5e7b7d4c0fb0a2c9a1e6f4d3b2"
+                     *         }
+                     *       }
+                     *     }
+                     */
+                    "application/json": ErrorResponse;
+                    "text/html": string;
+                };
+            };
+            /** The database or the file storage is unreachable, overloaded or full. Try again after `Retry-After` seconds. */
+            503: {
+                headers: {
+                    "X-Request-ID": components["headers"]["RequestID"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                    "Retry-After": components["headers"]["RetryAfter"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "error": {
+                     *         "code": "UNAVAILABLE",
+                     *         "message": "The service is not available at the moment; try again.",
+                     *         "details": {
+                     *           "request_id": "req_1c8f0a5e7b7d4c0fb0a2c9a1e6f4d3b2"
+                     *         }
+                     *       }
+                     *     }
+                     */
+                    "application/json": ErrorResponse;
+                    "text/html": string;
+                };
+            };
+        };
+    };
+    showSignInHelp: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: components["responses"]["Page"];
+            /** The request is invalid. `details.errors` lists all problems. */
+            400: {
+                headers: {
+                    "X-Request-ID": components["headers"]["RequestID"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /** The format of every error response. */
+                    "application/json": ErrorResponse;
+                    "text/html": string;
+                };
+            };
+            /** Too many requests. */
+            429: {
+                headers: {
+                    "X-Request-ID": components["headers"]["RequestID"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                    "Retry-After": components["headers"]["RetryAfter"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "error": {
+                     *         "code": "RATE_LIMITED",
+                     *         "message": "Too many requests; try again in 12 s.",
+                     *         "details": {
+                     *           "constraint": "rate_limit",
+                     *           "request_id": "req_1c8f0a5e7b7d4c0fb0a2c9a1e6f4d3b2"
+                     *         }
+                     *       }
+                     *     }
+                     */
+                    "application/json": ErrorResponse;
+                    "text/html": string;
+                };
+            };
+            /** An unexpected error occurred. Quote `details.request_id` when you report it. */
+            500: {
+                headers: {
+                    "X-Request-ID": components["headers"]["RequestID"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "error": {
+                     *         "code": "SERVER_ERROR",
+                     *         "message": "Something went wrong; it has been noted.",
+                     *         "details": {
+                     *           "request_id": "req_1c8f0a5e7b7d4c0fb0a2c9a1e6f4d3b2"
+                     *         }
+                     *       }
+                     *     }
+                     */
+                    "application/json": ErrorResponse;
+                    "text/html": string;
+                };
+            };
+        };
+    };
+    submitSignInHelp: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /** The form for a forgotten password. */
+                "application/x-www-form-urlencoded": HelpForm;
+            };
+        };
+        responses: {
+            303: components["responses"]["NextPage"];
+            /** The request is invalid. `details.errors` lists all problems. */
+            400: {
+                headers: {
+                    "X-Request-ID": components["headers"]["RequestID"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /** The format of every error response. */
+                    "application/json": ErrorResponse;
+                    "text/html": string;
+                };
+            };
+            403: components["responses"]["OtherSite"];
+            /** The body is too large: JSON over 64 KiB, or over 1 MiB where it has long texts; an upload over the limit of the server; or a file that exceeds the storage quota. */
+            413: {
+                headers: {
+                    "X-Request-ID": components["headers"]["RequestID"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "error": {
+                     *         "code": "PAYLOAD_TOO_LARGE",
+                     *         "message": "The body is larger than 65536 bytes.",
+                     *         "details": {
+                     *           "constraint": "max_bytes",
+                     *           "request_id": "req_1c8f0a5e7b7d4c0fb0a2c9a1e6f4d3b2"
+                     *         }
+                     *       }
+                     *     }
+                     */
+                    "application/json": ErrorResponse;
+                    "text/html": string;
+                };
+            };
+            /** The operation does not support the media type of the body. */
+            415: {
+                headers: {
+                    "X-Request-ID": components["headers"]["RequestID"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "error": {
+                     *         "code": "UNSUPPORTED_MEDIA_TYPE",
+                     *         "message": "The body must be application/json.",
+                     *         "details": {
+                     *           "field": "Content-Type",
+                     *           "constraint": "media_type",
+                     *           "request_id": "req_1c8f0a5e7b7d4c0fb0a2c9a1e6f4d3b2"
+                     *         }
+                     *       }
+                     *     }
+                     */
+                    "application/json": ErrorResponse;
+                    "text/html": string;
+                };
+            };
+            422: components["responses"]["Problems"];
+            /** Too many requests. */
+            429: {
+                headers: {
+                    "X-Request-ID": components["headers"]["RequestID"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                    "Retry-After": components["headers"]["RetryAfter"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "error": {
+                     *         "code": "RATE_LIMITED",
+                     *         "message": "Too many requests; try again in 12 s.",
+                     *         "details": {
+                     *           "constraint": "rate_limit",
+                     *           "request_id": "req_1c8f0a5e7b7d4c0fb0a2c9a1e6f4d3b2"
+                     *         }
+                     *       }
+                     *     }
+                     */
+                    "application/json": ErrorResponse;
+                    "text/html": string;
+                };
+            };
+            /** An unexpected error occurred. Quote `details.request_id` when you report it. */
+            500: {
+                headers: {
+                    "X-Request-ID": components["headers"]["RequestID"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "error": {
+                     *         "code": "SERVER_ERROR",
+                     *         "message": "Something went wrong; it has been noted.",
+                     *         "details": {
+                     *           "request_id": "req_1c8f0a5e7b7d4c0fb0a2c9a1e6f4d3b2"
+                     *         }
+                     *       }
+                     *     }
+                     */
+                    "application/json": ErrorResponse;
+                    "text/html": string;
+                };
+            };
+            /** The database or the file storage is unreachable, overloaded or full. Try again after `Retry-After` seconds. */
+            503: {
+                headers: {
+                    "X-Request-ID": components["headers"]["RequestID"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                    "Retry-After": components["headers"]["RetryAfter"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "error": {
+                     *         "code": "UNAVAILABLE",
+                     *         "message": "The service is not available at the moment; try again.",
+                     *         "details": {
+                     *           "request_id": "req_1c8f0a5e7b7d4c0fb0a2c9a1e6f4d3b2"
+                     *         }
+                     *       }
+                     *     }
+                     */
+                    "application/json": ErrorResponse;
+                    "text/html": string;
+                };
+            };
+        };
+    };
+    showTokenPage: {
+        parameters: {
+            query?: ShowTokenPageQuery;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: components["responses"]["Page"];
+            /** The request is invalid. `details.errors` lists all problems. */
+            400: {
+                headers: {
+                    "X-Request-ID": components["headers"]["RequestID"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /** The format of every error response. */
+                    "application/json": ErrorResponse;
+                    "text/html": string;
+                };
+            };
+            /** Too many requests. */
+            429: {
+                headers: {
+                    "X-Request-ID": components["headers"]["RequestID"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                    "Retry-After": components["headers"]["RetryAfter"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "error": {
+                     *         "code": "RATE_LIMITED",
+                     *         "message": "Too many requests; try again in 12 s.",
+                     *         "details": {
+                     *           "constraint": "rate_limit",
+                     *           "request_id": "req_1c8f0a5e7b7d4c0fb0a2c9a1e6f4d3b2"
+                     *         }
+                     *       }
+                     *     }
+                     */
+                    "application/json": ErrorResponse;
+                    "text/html": string;
+                };
+            };
+            /** An unexpected error occurred. Quote `details.request_id` when you report it. */
+            500: {
+                headers: {
+                    "X-Request-ID": components["headers"]["RequestID"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "error": {
+                     *         "code": "SERVER_ERROR",
+                     *         "message": "Something went wrong; it has been noted.",
+                     *         "details": {
+                     *           "request_id": "req_1c8f0a5e7b7d4c0fb0a2c9a1e6f4d3b2"
+                     *         }
+                     *       }
+                     *     }
+                     */
+                    "application/json": ErrorResponse;
+                    "text/html": string;
+                };
+            };
+        };
+    };
+    submitToken: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /** The form of a token. */
+                "application/x-www-form-urlencoded": TokenForm;
+            };
+        };
+        responses: {
+            303: components["responses"]["SignedIn"];
+            /** The request is invalid. `details.errors` lists all problems. */
+            400: {
+                headers: {
+                    "X-Request-ID": components["headers"]["RequestID"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /** The format of every error response. */
+                    "application/json": ErrorResponse;
+                    "text/html": string;
+                };
+            };
+            403: components["responses"]["OtherSite"];
+            /** The body is too large: JSON over 64 KiB, or over 1 MiB where it has long texts; an upload over the limit of the server; or a file that exceeds the storage quota. */
+            413: {
+                headers: {
+                    "X-Request-ID": components["headers"]["RequestID"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "error": {
+                     *         "code": "PAYLOAD_TOO_LARGE",
+                     *         "message": "The body is larger than 65536 bytes.",
+                     *         "details": {
+                     *           "constraint": "max_bytes",
+                     *           "request_id": "req_1c8f0a5e7b7d4c0fb0a2c9a1e6f4d3b2"
+                     *         }
+                     *       }
+                     *     }
+                     */
+                    "application/json": ErrorResponse;
+                    "text/html": string;
+                };
+            };
+            /** The operation does not support the media type of the body. */
+            415: {
+                headers: {
+                    "X-Request-ID": components["headers"]["RequestID"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "error": {
+                     *         "code": "UNSUPPORTED_MEDIA_TYPE",
+                     *         "message": "The body must be application/json.",
+                     *         "details": {
+                     *           "field": "Content-Type",
+                     *           "constraint": "media_type",
+                     *           "request_id": "req_1c8f0a5e7b7d4c0fb0a2c9a1e6f4d3b2"
+                     *         }
+                     *       }
+                     *     }
+                     */
+                    "application/json": ErrorResponse;
+                    "text/html": string;
+                };
+            };
+            422: components["responses"]["Problems"];
+            /** Too many requests. */
+            429: {
+                headers: {
+                    "X-Request-ID": components["headers"]["RequestID"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                    "Retry-After": components["headers"]["RetryAfter"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "error": {
+                     *         "code": "RATE_LIMITED",
+                     *         "message": "Too many requests; try again in 12 s.",
+                     *         "details": {
+                     *           "constraint": "rate_limit",
+                     *           "request_id": "req_1c8f0a5e7b7d4c0fb0a2c9a1e6f4d3b2"
+                     *         }
+                     *       }
+                     *     }
+                     */
+                    "application/json": ErrorResponse;
+                    "text/html": string;
+                };
+            };
+            /** An unexpected error occurred. Quote `details.request_id` when you report it. */
+            500: {
+                headers: {
+                    "X-Request-ID": components["headers"]["RequestID"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "error": {
+                     *         "code": "SERVER_ERROR",
+                     *         "message": "Something went wrong; it has been noted.",
+                     *         "details": {
+                     *           "request_id": "req_1c8f0a5e7b7d4c0fb0a2c9a1e6f4d3b2"
+                     *         }
+                     *       }
+                     *     }
+                     */
+                    "application/json": ErrorResponse;
+                    "text/html": string;
+                };
+            };
+            /** The database or the file storage is unreachable, overloaded or full. Try again after `Retry-After` seconds. */
+            503: {
+                headers: {
+                    "X-Request-ID": components["headers"]["RequestID"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                    "Retry-After": components["headers"]["RetryAfter"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "error": {
+                     *         "code": "UNAVAILABLE",
+                     *         "message": "The service is not available at the moment; try again.",
+                     *         "details": {
+                     *           "request_id": "req_1c8f0a5e7b7d4c0fb0a2c9a1e6f4d3b2"
+                     *         }
+                     *       }
+                     *     }
+                     */
+                    "application/json": ErrorResponse;
+                    "text/html": string;
+                };
+            };
+        };
+    };
+    showAccountPage: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: components["responses"]["Page"];
+            303: components["responses"]["NextPage"];
+            /** The request is invalid. `details.errors` lists all problems. */
+            400: {
+                headers: {
+                    "X-Request-ID": components["headers"]["RequestID"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /** The format of every error response. */
+                    "application/json": ErrorResponse;
+                    "text/html": string;
+                };
+            };
+            /** Too many requests. */
+            429: {
+                headers: {
+                    "X-Request-ID": components["headers"]["RequestID"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                    "Retry-After": components["headers"]["RetryAfter"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "error": {
+                     *         "code": "RATE_LIMITED",
+                     *         "message": "Too many requests; try again in 12 s.",
+                     *         "details": {
+                     *           "constraint": "rate_limit",
+                     *           "request_id": "req_1c8f0a5e7b7d4c0fb0a2c9a1e6f4d3b2"
+                     *         }
+                     *       }
+                     *     }
+                     */
+                    "application/json": ErrorResponse;
+                    "text/html": string;
+                };
+            };
+            /** An unexpected error occurred. Quote `details.request_id` when you report it. */
+            500: {
+                headers: {
+                    "X-Request-ID": components["headers"]["RequestID"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "error": {
+                     *         "code": "SERVER_ERROR",
+                     *         "message": "Something went wrong; it has been noted.",
+                     *         "details": {
+                     *           "request_id": "req_1c8f0a5e7b7d4c0fb0a2c9a1e6f4d3b2"
+                     *         }
+                     *       }
+                     *     }
+                     */
+                    "application/json": ErrorResponse;
+                    "text/html": string;
+                };
+            };
+            /** The database or the file storage is unreachable, overloaded or full. Try again after `Retry-After` seconds. */
+            503: {
+                headers: {
+                    "X-Request-ID": components["headers"]["RequestID"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                    "Retry-After": components["headers"]["RetryAfter"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "error": {
+                     *         "code": "UNAVAILABLE",
+                     *         "message": "The service is not available at the moment; try again.",
+                     *         "details": {
+                     *           "request_id": "req_1c8f0a5e7b7d4c0fb0a2c9a1e6f4d3b2"
+                     *         }
+                     *       }
+                     *     }
+                     */
+                    "application/json": ErrorResponse;
+                    "text/html": string;
+                };
+            };
+        };
+    };
+    submitSignOut: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /** The form that signs a device out. */
+                "application/x-www-form-urlencoded": SignOutForm;
+            };
+        };
+        responses: {
+            303: components["responses"]["SignedIn"];
+            /** The request is invalid. `details.errors` lists all problems. */
+            400: {
+                headers: {
+                    "X-Request-ID": components["headers"]["RequestID"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /** The format of every error response. */
+                    "application/json": ErrorResponse;
+                    "text/html": string;
+                };
+            };
+            403: components["responses"]["OtherSite"];
+            /** The body is too large: JSON over 64 KiB, or over 1 MiB where it has long texts; an upload over the limit of the server; or a file that exceeds the storage quota. */
+            413: {
+                headers: {
+                    "X-Request-ID": components["headers"]["RequestID"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "error": {
+                     *         "code": "PAYLOAD_TOO_LARGE",
+                     *         "message": "The body is larger than 65536 bytes.",
+                     *         "details": {
+                     *           "constraint": "max_bytes",
+                     *           "request_id": "req_1c8f0a5e7b7d4c0fb0a2c9a1e6f4d3b2"
+                     *         }
+                     *       }
+                     *     }
+                     */
+                    "application/json": ErrorResponse;
+                    "text/html": string;
+                };
+            };
+            /** The operation does not support the media type of the body. */
+            415: {
+                headers: {
+                    "X-Request-ID": components["headers"]["RequestID"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "error": {
+                     *         "code": "UNSUPPORTED_MEDIA_TYPE",
+                     *         "message": "The body must be application/json.",
+                     *         "details": {
+                     *           "field": "Content-Type",
+                     *           "constraint": "media_type",
+                     *           "request_id": "req_1c8f0a5e7b7d4c0fb0a2c9a1e6f4d3b2"
+                     *         }
+                     *       }
+                     *     }
+                     */
+                    "application/json": ErrorResponse;
+                    "text/html": string;
+                };
+            };
+            /** Too many requests. */
+            429: {
+                headers: {
+                    "X-Request-ID": components["headers"]["RequestID"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                    "Retry-After": components["headers"]["RetryAfter"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "error": {
+                     *         "code": "RATE_LIMITED",
+                     *         "message": "Too many requests; try again in 12 s.",
+                     *         "details": {
+                     *           "constraint": "rate_limit",
+                     *           "request_id": "req_1c8f0a5e7b7d4c0fb0a2c9a1e6f4d3b2"
+                     *         }
+                     *       }
+                     *     }
+                     */
+                    "application/json": ErrorResponse;
+                    "text/html": string;
+                };
+            };
+            /** An unexpected error occurred. Quote `details.request_id` when you report it. */
+            500: {
+                headers: {
+                    "X-Request-ID": components["headers"]["RequestID"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "error": {
+                     *         "code": "SERVER_ERROR",
+                     *         "message": "Something went wrong; it has been noted.",
+                     *         "details": {
+                     *           "request_id": "req_1c8f0a5e7b7d4c0fb0a2c9a1e6f4d3b2"
+                     *         }
+                     *       }
+                     *     }
+                     */
+                    "application/json": ErrorResponse;
+                    "text/html": string;
+                };
+            };
+            /** The database or the file storage is unreachable, overloaded or full. Try again after `Retry-After` seconds. */
+            503: {
+                headers: {
+                    "X-Request-ID": components["headers"]["RequestID"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                    "Retry-After": components["headers"]["RetryAfter"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "error": {
+                     *         "code": "UNAVAILABLE",
+                     *         "message": "The service is not available at the moment; try again.",
+                     *         "details": {
+                     *           "request_id": "req_1c8f0a5e7b7d4c0fb0a2c9a1e6f4d3b2"
+                     *         }
+                     *       }
+                     *     }
+                     */
+                    "application/json": ErrorResponse;
+                    "text/html": string;
+                };
+            };
         };
     };
     listSignIns: {
@@ -15089,11 +16512,20 @@ export interface PasskeyAssertion {
     };
     /** What the device signed. */
     response: {
-        /** Bytes of the device, in base64url. */
+        /**
+         * What the browser tells, as JSON.
+         * @example eyJ0eXBlIjoid2ViYXV0aG4ifQ
+         */
         clientDataJSON: DeviceBytes;
-        /** Bytes of the device, in base64url. */
+        /**
+         * What the device tells.
+         * @example SZYN5YgOjGh0NBcPZHZg
+         */
         authenticatorData: DeviceBytes;
-        /** Bytes of the device, in base64url. */
+        /**
+         * The signature of the device.
+         * @example MEUCIQDcUPDsjb1y4nvdVJ
+         */
         signature: DeviceBytes;
         /**
          * The id of the user, in base64url. It is ignored.
@@ -15387,13 +16819,25 @@ export interface PasskeyRegistration {
     };
     /** What the device made. */
     response: {
-        /** Bytes of the device, in base64url. */
+        /**
+         * What the browser tells, as JSON.
+         * @example eyJ0eXBlIjoid2ViYXV0aG4ifQ
+         */
         clientDataJSON: DeviceBytes;
-        /** Bytes of the device, in base64url. */
+        /**
+         * The public key of the passkey, in CBOR.
+         * @example o2NmbXRkbm9uZQ
+         */
         attestationObject: DeviceBytes;
-        /** Bytes of the device, in base64url. */
+        /**
+         * What the device tells.
+         * @example SZYN5YgOjGh0NBcPZHZg
+         */
         authenticatorData?: DeviceBytes;
-        /** Bytes of the device, in base64url. */
+        /**
+         * The public key. It is ignored.
+         * @example MFkwEwYHKoZIzj0CAQYI
+         */
         publicKey?: DeviceBytes;
         /**
          * Format: int32
@@ -15454,6 +16898,85 @@ export interface IdentityList {
     data: Identity[];
     /** The position of a page in the whole list. */
     pagination: Pagination;
+}
+/** The sign-in form. */
+export interface SignInForm {
+    /**
+     * The email address.
+     * @example ada@example.com
+     */
+    email?: string;
+    /**
+     * The password.
+     * @example correct horse battery
+     */
+    password?: string;
+    /**
+     * A code of the second factor.
+     * @example 123456
+     */
+    code?: string;
+}
+/** The sign-up form. */
+export interface SignUpForm {
+    /**
+     * The email address.
+     * @example ada@example.com
+     */
+    email?: string;
+    /**
+     * The full name.
+     * @example Ada Lovelace
+     */
+    name?: string;
+}
+/** The form for a forgotten password. */
+export interface HelpForm {
+    /**
+     * The email address.
+     * @example ada@example.com
+     */
+    email?: string;
+    /**
+     * What is sent. Default `link`.
+     * @example link
+     * @enum {string}
+     */
+    send?: "link" | "password_reset";
+}
+/**
+ * What a one-time token is for.
+ * @example link
+ * @enum {string}
+ */
+export type TokenKind = "sign_up" | "link" | "password_reset" | "email_change" | "oidc";
+/** The form of a token. */
+export interface TokenForm {
+    /** What a one-time token is for. */
+    kind?: TokenKind;
+    /**
+     * The token.
+     * @example plat_once_b0r3aXlqcW1vZ0J2ZmU1d1kyNHVtQ3pEa0pXcVhUbHc
+     */
+    token?: string;
+    /**
+     * A new password.
+     * @example correct horse battery
+     */
+    password?: string;
+    /**
+     * A code of the second factor.
+     * @example 123456
+     */
+    code?: string;
+}
+/** The form that signs a device out. */
+export interface SignOutForm {
+    /**
+     * The ID of the session.
+     * @example ses_01jd6y8m5qe8btc4y5w1r0n3fz
+     */
+    session?: string;
 }
 /** A page of sessions. */
 export interface SignInSessionList {
@@ -23405,7 +24928,7 @@ export interface SignOutHeaders {
     "If-Match"?: components["parameters"]["IfMatch"];
 }
 export interface StartOidcSignInQuery {
-    /** The page of your application that the browser returns to. Its origin must be that of `SIGN_IN_URL`, of `PUBLIC_URL` or one of `CORS_ORIGINS` (400 otherwise). Default: `SIGN_IN_URL`. */
+    /** The page of your application that the browser returns to. Its origin must be that of `SIGN_IN_URL`, of `PUBLIC_URL` or one of `CORS_ORIGINS` (400 otherwise). Default: `SIGN_IN_URL`, else the page `/sign-in/token` of this server. */
     redirect_to?: string;
 }
 export interface StartOidcSignInPath {
@@ -23507,6 +25030,14 @@ export interface RemoveIdentityHeaders {
 export interface RemoveIdentityPath {
     /** The ID of the identity. */
     id: IdentityId;
+}
+export interface ShowTokenPageQuery {
+    /** What the token is for. Without it the page asks for the code of an e-mail. */
+    kind?: TokenKind;
+    /** The token. */
+    token?: string;
+    /** Why a sign-in at an identity provider failed. */
+    error?: string;
 }
 export interface ListSignInsQuery {
     /** The page number, starting at 1. A page after the last one is empty. */

@@ -4321,6 +4321,218 @@ return errors === 0;
 }
 validate_queryListPasskeys.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
 
+exports.queryShowTokenPage = validate_queryShowTokenPage;
+const schema_queryShowTokenPage = {"type":"object","additionalProperties":false,"properties":{"kind":{"$ref":"spec:TokenKind"},"token":{"type":"string","maxLength":100},"error":{"type":"string","maxLength":40}},"required":[],"$id":"queryShowTokenPage"};
+const schema_spec_TokenKind = {"type":"string","enum":["sign_up","link","password_reset","email_change","oidc"],"$id":"spec:TokenKind"};
+
+function validate_spec_TokenKind(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
+/*# sourceURL="spec:TokenKind" */;
+let vErrors = null;
+let errors = 0;
+const evaluated0 = validate_spec_TokenKind.evaluated;
+if(evaluated0.dynamicProps){
+evaluated0.props = undefined;
+}
+if(evaluated0.dynamicItems){
+evaluated0.items = undefined;
+}
+if(typeof data !== "string"){
+let dataType0 = typeof data;
+let coerced0 = undefined;
+if(dataType0 == 'object' && Array.isArray(data) && data.length == 1){
+data = data[0];
+dataType0 = typeof data;
+if(typeof data === "string"){
+coerced0 = data;
+}
+}
+if(!(coerced0 !== undefined)){
+if(dataType0 == "number" || dataType0 == "boolean"){
+coerced0 = "" + data;
+}
+else if(data === null){
+coerced0 = "";
+}
+else {
+const err0 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "string"},message:"must be string"};
+if(vErrors === null){
+vErrors = [err0];
+}
+else {
+vErrors.push(err0);
+}
+errors++;
+}
+}
+if(coerced0 !== undefined){
+data = coerced0;
+if(parentData !== undefined){
+parentData[parentDataProperty] = coerced0;
+}
+}
+}
+if(!(((((data === "sign_up") || (data === "link")) || (data === "password_reset")) || (data === "email_change")) || (data === "oidc"))){
+const err1 = {instancePath,schemaPath:"#/enum",keyword:"enum",params:{allowedValues: schema_spec_TokenKind.enum},message:"must be equal to one of the allowed values"};
+if(vErrors === null){
+vErrors = [err1];
+}
+else {
+vErrors.push(err1);
+}
+errors++;
+}
+validate_spec_TokenKind.errors = vErrors;
+return errors === 0;
+}
+validate_spec_TokenKind.evaluated = {"dynamicProps":false,"dynamicItems":false};
+
+
+function validate_queryShowTokenPage(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
+/*# sourceURL="queryShowTokenPage" */;
+let vErrors = null;
+let errors = 0;
+const evaluated0 = validate_queryShowTokenPage.evaluated;
+if(evaluated0.dynamicProps){
+evaluated0.props = undefined;
+}
+if(evaluated0.dynamicItems){
+evaluated0.items = undefined;
+}
+if(data && typeof data == "object" && !Array.isArray(data)){
+for(const key0 in data){
+if(!(((key0 === "kind") || (key0 === "token")) || (key0 === "error"))){
+const err0 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties"};
+if(vErrors === null){
+vErrors = [err0];
+}
+else {
+vErrors.push(err0);
+}
+errors++;
+}
+}
+if(data.kind !== undefined){
+if(!(validate_spec_TokenKind(data.kind, {instancePath:instancePath+"/kind",parentData:data,parentDataProperty:"kind",rootData,dynamicAnchors}))){
+vErrors = joined(vErrors, validate_spec_TokenKind.errors);
+errors = vErrors.length;
+}
+}
+if(data.token !== undefined){
+let data1 = data.token;
+if(typeof data1 !== "string"){
+let dataType0 = typeof data1;
+let coerced0 = undefined;
+if(dataType0 == 'object' && Array.isArray(data1) && data1.length == 1){
+data1 = data1[0];
+dataType0 = typeof data1;
+if(typeof data1 === "string"){
+coerced0 = data1;
+}
+}
+if(!(coerced0 !== undefined)){
+if(dataType0 == "number" || dataType0 == "boolean"){
+coerced0 = "" + data1;
+}
+else if(data1 === null){
+coerced0 = "";
+}
+else {
+const err1 = {instancePath:instancePath+"/token",schemaPath:"#/properties/token/type",keyword:"type",params:{type: "string"},message:"must be string"};
+if(vErrors === null){
+vErrors = [err1];
+}
+else {
+vErrors.push(err1);
+}
+errors++;
+}
+}
+if(coerced0 !== undefined){
+data1 = coerced0;
+if(data !== undefined){
+data["token"] = coerced0;
+}
+}
+}
+if(typeof data1 === "string"){
+if(isLonger(data1, 100)){
+const err2 = {instancePath:instancePath+"/token",schemaPath:"#/properties/token/maxLength",keyword:"maxLength",params:{limit: 100},message:"must NOT have more than 100 characters"};
+if(vErrors === null){
+vErrors = [err2];
+}
+else {
+vErrors.push(err2);
+}
+errors++;
+}
+}
+}
+if(data.error !== undefined){
+let data2 = data.error;
+if(typeof data2 !== "string"){
+let dataType1 = typeof data2;
+let coerced1 = undefined;
+if(dataType1 == 'object' && Array.isArray(data2) && data2.length == 1){
+data2 = data2[0];
+dataType1 = typeof data2;
+if(typeof data2 === "string"){
+coerced1 = data2;
+}
+}
+if(!(coerced1 !== undefined)){
+if(dataType1 == "number" || dataType1 == "boolean"){
+coerced1 = "" + data2;
+}
+else if(data2 === null){
+coerced1 = "";
+}
+else {
+const err3 = {instancePath:instancePath+"/error",schemaPath:"#/properties/error/type",keyword:"type",params:{type: "string"},message:"must be string"};
+if(vErrors === null){
+vErrors = [err3];
+}
+else {
+vErrors.push(err3);
+}
+errors++;
+}
+}
+if(coerced1 !== undefined){
+data2 = coerced1;
+if(data !== undefined){
+data["error"] = coerced1;
+}
+}
+}
+if(typeof data2 === "string"){
+if(isLonger(data2, 40)){
+const err4 = {instancePath:instancePath+"/error",schemaPath:"#/properties/error/maxLength",keyword:"maxLength",params:{limit: 40},message:"must NOT have more than 40 characters"};
+if(vErrors === null){
+vErrors = [err4];
+}
+else {
+vErrors.push(err4);
+}
+errors++;
+}
+}
+}
+}
+else {
+const err5 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object"};
+if(vErrors === null){
+vErrors = [err5];
+}
+else {
+vErrors.push(err5);
+}
+errors++;
+}
+validate_queryShowTokenPage.errors = vErrors;
+return errors === 0;
+}
+validate_queryShowTokenPage.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
+
 exports.queryListMyInvitations = validate_queryListMyInvitations;
 const schema_queryListMyInvitations = {"type":"object","additionalProperties":false,"properties":{"page":{"type":"integer","minimum":1,"maximum":1000000,"default":1},"limit":{"type":"integer","minimum":1,"maximum":100,"default":20},"order":{"type":"string","enum":["asc","desc"],"default":"desc"},"cursor":{"type":"string","minLength":1,"maxLength":4000},"sort":{"type":"string","enum":["created_at","updated_at"],"default":"created_at"},"created_after":{"$ref":"spec:Timestamp"},"created_before":{"$ref":"spec:Timestamp"},"updated_after":{"$ref":"spec:Timestamp"},"updated_before":{"$ref":"spec:Timestamp"},"metadata":{"type":"object","maxProperties":8,"propertyNames":{"minLength":1,"maxLength":64},"additionalProperties":{"type":"string","maxLength":512}}},"required":[],"$id":"queryListMyInvitations"};
 
@@ -22469,7 +22681,7 @@ return errors === 0;
 validate_spec_PasswordReset.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
 
 exports.bodyNewPasskey = validate_spec_NewPasskey;
-const schema_spec_NewPasskey = {"type":"object","additionalProperties":false,"required":["name","credential"],"properties":{"name":{"type":"string","minLength":1,"maxLength":100},"credential":{"$ref":"spec:PasskeyRegistration"}},"$id":"spec:NewPasskey"};
+const schema_spec_NewPasskey = {"type":"object","additionalProperties":false,"required":["name","credential"],"properties":{"name":{"type":"string","minLength":1,"maxLength":100,"pattern":"\\S"},"credential":{"$ref":"spec:PasskeyRegistration"}},"$id":"spec:NewPasskey"};
 const schema_spec_PasskeyRegistration = {"type":"object","additionalProperties":false,"required":["id","response"],"properties":{"id":{"$ref":"spec:CredentialKey"},"rawId":{"$ref":"spec:CredentialKey"},"type":{"type":"string","const":"public-key"},"authenticatorAttachment":{"type":["string","null"],"maxLength":40},"clientExtensionResults":{"type":"object","maxProperties":20,"if":{"maxProperties":20},"then":{"additionalProperties":{}}},"response":{"type":"object","additionalProperties":false,"required":["clientDataJSON","attestationObject"],"properties":{"clientDataJSON":{"$ref":"spec:DeviceBytes"},"attestationObject":{"$ref":"spec:DeviceBytes"},"authenticatorData":{"$ref":"spec:DeviceBytes"},"publicKey":{"$ref":"spec:DeviceBytes"},"publicKeyAlgorithm":{"type":"integer"},"transports":{"type":"array","maxItems":10,"if":{"maxItems":10},"then":{"items":{"type":"string","maxLength":40}}}}}},"$id":"spec:PasskeyRegistration"};
 
 function validate_spec_PasskeyRegistration(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
@@ -22878,14 +23090,24 @@ vErrors.push(err4);
 }
 errors++;
 }
-}
-else {
-const err5 = {instancePath:instancePath+"/name",schemaPath:"#/properties/name/type",keyword:"type",params:{type: "string"},message:"must be string"};
+if(!pattern_6301c483.test(data0)){
+const err5 = {instancePath:instancePath+"/name",schemaPath:"#/properties/name/pattern",keyword:"pattern",params:{pattern: "\\S"},message:"must match pattern \""+"\\S"+"\""};
 if(vErrors === null){
 vErrors = [err5];
 }
 else {
 vErrors.push(err5);
+}
+errors++;
+}
+}
+else {
+const err6 = {instancePath:instancePath+"/name",schemaPath:"#/properties/name/type",keyword:"type",params:{type: "string"},message:"must be string"};
+if(vErrors === null){
+vErrors = [err6];
+}
+else {
+vErrors.push(err6);
 }
 errors++;
 }
@@ -22898,7 +23120,113 @@ errors = vErrors.length;
 }
 }
 else {
-const err6 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object"};
+const err7 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object"};
+if(vErrors === null){
+vErrors = [err7];
+}
+else {
+vErrors.push(err7);
+}
+errors++;
+}
+validate_spec_NewPasskey.errors = vErrors;
+return errors === 0;
+}
+validate_spec_NewPasskey.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
+
+exports.bodySignInForm = validate_spec_SignInForm;
+const schema_spec_SignInForm = {"type":"object","additionalProperties":false,"properties":{"email":{"type":"string","maxLength":254},"password":{"type":"string","maxLength":256},"code":{"type":"string","maxLength":40}},"$id":"spec:SignInForm"};
+
+function validate_spec_SignInForm(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
+/*# sourceURL="spec:SignInForm" */;
+let vErrors = null;
+let errors = 0;
+const evaluated0 = validate_spec_SignInForm.evaluated;
+if(evaluated0.dynamicProps){
+evaluated0.props = undefined;
+}
+if(evaluated0.dynamicItems){
+evaluated0.items = undefined;
+}
+if(data && typeof data == "object" && !Array.isArray(data)){
+for(const key0 in data){
+if(!(((key0 === "email") || (key0 === "password")) || (key0 === "code"))){
+const err0 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties"};
+if(vErrors === null){
+vErrors = [err0];
+}
+else {
+vErrors.push(err0);
+}
+errors++;
+}
+}
+if(data.email !== undefined){
+let data0 = data.email;
+if(typeof data0 === "string"){
+if(isLonger(data0, 254)){
+const err1 = {instancePath:instancePath+"/email",schemaPath:"#/properties/email/maxLength",keyword:"maxLength",params:{limit: 254},message:"must NOT have more than 254 characters"};
+if(vErrors === null){
+vErrors = [err1];
+}
+else {
+vErrors.push(err1);
+}
+errors++;
+}
+}
+else {
+const err2 = {instancePath:instancePath+"/email",schemaPath:"#/properties/email/type",keyword:"type",params:{type: "string"},message:"must be string"};
+if(vErrors === null){
+vErrors = [err2];
+}
+else {
+vErrors.push(err2);
+}
+errors++;
+}
+}
+if(data.password !== undefined){
+let data1 = data.password;
+if(typeof data1 === "string"){
+if(isLonger(data1, 256)){
+const err3 = {instancePath:instancePath+"/password",schemaPath:"#/properties/password/maxLength",keyword:"maxLength",params:{limit: 256},message:"must NOT have more than 256 characters"};
+if(vErrors === null){
+vErrors = [err3];
+}
+else {
+vErrors.push(err3);
+}
+errors++;
+}
+}
+else {
+const err4 = {instancePath:instancePath+"/password",schemaPath:"#/properties/password/type",keyword:"type",params:{type: "string"},message:"must be string"};
+if(vErrors === null){
+vErrors = [err4];
+}
+else {
+vErrors.push(err4);
+}
+errors++;
+}
+}
+if(data.code !== undefined){
+let data2 = data.code;
+if(typeof data2 === "string"){
+if(isLonger(data2, 40)){
+const err5 = {instancePath:instancePath+"/code",schemaPath:"#/properties/code/maxLength",keyword:"maxLength",params:{limit: 40},message:"must NOT have more than 40 characters"};
+if(vErrors === null){
+vErrors = [err5];
+}
+else {
+vErrors.push(err5);
+}
+errors++;
+}
+}
+else {
+const err6 = {instancePath:instancePath+"/code",schemaPath:"#/properties/code/type",keyword:"type",params:{type: "string"},message:"must be string"};
 if(vErrors === null){
 vErrors = [err6];
 }
@@ -22907,10 +23235,436 @@ vErrors.push(err6);
 }
 errors++;
 }
-validate_spec_NewPasskey.errors = vErrors;
+}
+}
+else {
+const err7 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object"};
+if(vErrors === null){
+vErrors = [err7];
+}
+else {
+vErrors.push(err7);
+}
+errors++;
+}
+validate_spec_SignInForm.errors = vErrors;
 return errors === 0;
 }
-validate_spec_NewPasskey.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
+validate_spec_SignInForm.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
+
+exports.bodySignUpForm = validate_spec_SignUpForm;
+const schema_spec_SignUpForm = {"type":"object","additionalProperties":false,"properties":{"email":{"type":"string","maxLength":254},"name":{"type":"string","maxLength":120}},"$id":"spec:SignUpForm"};
+
+function validate_spec_SignUpForm(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
+/*# sourceURL="spec:SignUpForm" */;
+let vErrors = null;
+let errors = 0;
+const evaluated0 = validate_spec_SignUpForm.evaluated;
+if(evaluated0.dynamicProps){
+evaluated0.props = undefined;
+}
+if(evaluated0.dynamicItems){
+evaluated0.items = undefined;
+}
+if(data && typeof data == "object" && !Array.isArray(data)){
+for(const key0 in data){
+if(!((key0 === "email") || (key0 === "name"))){
+const err0 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties"};
+if(vErrors === null){
+vErrors = [err0];
+}
+else {
+vErrors.push(err0);
+}
+errors++;
+}
+}
+if(data.email !== undefined){
+let data0 = data.email;
+if(typeof data0 === "string"){
+if(isLonger(data0, 254)){
+const err1 = {instancePath:instancePath+"/email",schemaPath:"#/properties/email/maxLength",keyword:"maxLength",params:{limit: 254},message:"must NOT have more than 254 characters"};
+if(vErrors === null){
+vErrors = [err1];
+}
+else {
+vErrors.push(err1);
+}
+errors++;
+}
+}
+else {
+const err2 = {instancePath:instancePath+"/email",schemaPath:"#/properties/email/type",keyword:"type",params:{type: "string"},message:"must be string"};
+if(vErrors === null){
+vErrors = [err2];
+}
+else {
+vErrors.push(err2);
+}
+errors++;
+}
+}
+if(data.name !== undefined){
+let data1 = data.name;
+if(typeof data1 === "string"){
+if(isLonger(data1, 120)){
+const err3 = {instancePath:instancePath+"/name",schemaPath:"#/properties/name/maxLength",keyword:"maxLength",params:{limit: 120},message:"must NOT have more than 120 characters"};
+if(vErrors === null){
+vErrors = [err3];
+}
+else {
+vErrors.push(err3);
+}
+errors++;
+}
+}
+else {
+const err4 = {instancePath:instancePath+"/name",schemaPath:"#/properties/name/type",keyword:"type",params:{type: "string"},message:"must be string"};
+if(vErrors === null){
+vErrors = [err4];
+}
+else {
+vErrors.push(err4);
+}
+errors++;
+}
+}
+}
+else {
+const err5 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object"};
+if(vErrors === null){
+vErrors = [err5];
+}
+else {
+vErrors.push(err5);
+}
+errors++;
+}
+validate_spec_SignUpForm.errors = vErrors;
+return errors === 0;
+}
+validate_spec_SignUpForm.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
+
+exports.bodyHelpForm = validate_spec_HelpForm;
+const schema_spec_HelpForm = {"type":"object","additionalProperties":false,"properties":{"email":{"type":"string","maxLength":254},"send":{"type":"string","enum":["link","password_reset"]}},"$id":"spec:HelpForm"};
+
+function validate_spec_HelpForm(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
+/*# sourceURL="spec:HelpForm" */;
+let vErrors = null;
+let errors = 0;
+const evaluated0 = validate_spec_HelpForm.evaluated;
+if(evaluated0.dynamicProps){
+evaluated0.props = undefined;
+}
+if(evaluated0.dynamicItems){
+evaluated0.items = undefined;
+}
+if(data && typeof data == "object" && !Array.isArray(data)){
+for(const key0 in data){
+if(!((key0 === "email") || (key0 === "send"))){
+const err0 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties"};
+if(vErrors === null){
+vErrors = [err0];
+}
+else {
+vErrors.push(err0);
+}
+errors++;
+}
+}
+if(data.email !== undefined){
+let data0 = data.email;
+if(typeof data0 === "string"){
+if(isLonger(data0, 254)){
+const err1 = {instancePath:instancePath+"/email",schemaPath:"#/properties/email/maxLength",keyword:"maxLength",params:{limit: 254},message:"must NOT have more than 254 characters"};
+if(vErrors === null){
+vErrors = [err1];
+}
+else {
+vErrors.push(err1);
+}
+errors++;
+}
+}
+else {
+const err2 = {instancePath:instancePath+"/email",schemaPath:"#/properties/email/type",keyword:"type",params:{type: "string"},message:"must be string"};
+if(vErrors === null){
+vErrors = [err2];
+}
+else {
+vErrors.push(err2);
+}
+errors++;
+}
+}
+if(data.send !== undefined){
+let data1 = data.send;
+if(typeof data1 !== "string"){
+const err3 = {instancePath:instancePath+"/send",schemaPath:"#/properties/send/type",keyword:"type",params:{type: "string"},message:"must be string"};
+if(vErrors === null){
+vErrors = [err3];
+}
+else {
+vErrors.push(err3);
+}
+errors++;
+}
+if(!((data1 === "link") || (data1 === "password_reset"))){
+const err4 = {instancePath:instancePath+"/send",schemaPath:"#/properties/send/enum",keyword:"enum",params:{allowedValues: schema_spec_HelpForm.properties.send.enum},message:"must be equal to one of the allowed values"};
+if(vErrors === null){
+vErrors = [err4];
+}
+else {
+vErrors.push(err4);
+}
+errors++;
+}
+}
+}
+else {
+const err5 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object"};
+if(vErrors === null){
+vErrors = [err5];
+}
+else {
+vErrors.push(err5);
+}
+errors++;
+}
+validate_spec_HelpForm.errors = vErrors;
+return errors === 0;
+}
+validate_spec_HelpForm.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
+
+exports.bodyTokenForm = validate_spec_TokenForm;
+const schema_spec_TokenForm = {"type":"object","additionalProperties":false,"properties":{"kind":{"$ref":"spec:TokenKind"},"token":{"type":"string","maxLength":100},"password":{"type":"string","maxLength":256},"code":{"type":"string","maxLength":40}},"$id":"spec:TokenForm"};
+const schema_spec_TokenKind = {"type":"string","enum":["sign_up","link","password_reset","email_change","oidc"],"$id":"spec:TokenKind"};
+
+function validate_spec_TokenKind(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
+/*# sourceURL="spec:TokenKind" */;
+let vErrors = null;
+let errors = 0;
+const evaluated0 = validate_spec_TokenKind.evaluated;
+if(evaluated0.dynamicProps){
+evaluated0.props = undefined;
+}
+if(evaluated0.dynamicItems){
+evaluated0.items = undefined;
+}
+if(typeof data !== "string"){
+const err0 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "string"},message:"must be string"};
+if(vErrors === null){
+vErrors = [err0];
+}
+else {
+vErrors.push(err0);
+}
+errors++;
+}
+if(!(((((data === "sign_up") || (data === "link")) || (data === "password_reset")) || (data === "email_change")) || (data === "oidc"))){
+const err1 = {instancePath,schemaPath:"#/enum",keyword:"enum",params:{allowedValues: schema_spec_TokenKind.enum},message:"must be equal to one of the allowed values"};
+if(vErrors === null){
+vErrors = [err1];
+}
+else {
+vErrors.push(err1);
+}
+errors++;
+}
+validate_spec_TokenKind.errors = vErrors;
+return errors === 0;
+}
+validate_spec_TokenKind.evaluated = {"dynamicProps":false,"dynamicItems":false};
+
+
+function validate_spec_TokenForm(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
+/*# sourceURL="spec:TokenForm" */;
+let vErrors = null;
+let errors = 0;
+const evaluated0 = validate_spec_TokenForm.evaluated;
+if(evaluated0.dynamicProps){
+evaluated0.props = undefined;
+}
+if(evaluated0.dynamicItems){
+evaluated0.items = undefined;
+}
+if(data && typeof data == "object" && !Array.isArray(data)){
+for(const key0 in data){
+if(!((((key0 === "kind") || (key0 === "token")) || (key0 === "password")) || (key0 === "code"))){
+const err0 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties"};
+if(vErrors === null){
+vErrors = [err0];
+}
+else {
+vErrors.push(err0);
+}
+errors++;
+}
+}
+if(data.kind !== undefined){
+if(!(validate_spec_TokenKind(data.kind, {instancePath:instancePath+"/kind",parentData:data,parentDataProperty:"kind",rootData,dynamicAnchors}))){
+vErrors = joined(vErrors, validate_spec_TokenKind.errors);
+errors = vErrors.length;
+}
+}
+if(data.token !== undefined){
+let data1 = data.token;
+if(typeof data1 === "string"){
+if(isLonger(data1, 100)){
+const err1 = {instancePath:instancePath+"/token",schemaPath:"#/properties/token/maxLength",keyword:"maxLength",params:{limit: 100},message:"must NOT have more than 100 characters"};
+if(vErrors === null){
+vErrors = [err1];
+}
+else {
+vErrors.push(err1);
+}
+errors++;
+}
+}
+else {
+const err2 = {instancePath:instancePath+"/token",schemaPath:"#/properties/token/type",keyword:"type",params:{type: "string"},message:"must be string"};
+if(vErrors === null){
+vErrors = [err2];
+}
+else {
+vErrors.push(err2);
+}
+errors++;
+}
+}
+if(data.password !== undefined){
+let data2 = data.password;
+if(typeof data2 === "string"){
+if(isLonger(data2, 256)){
+const err3 = {instancePath:instancePath+"/password",schemaPath:"#/properties/password/maxLength",keyword:"maxLength",params:{limit: 256},message:"must NOT have more than 256 characters"};
+if(vErrors === null){
+vErrors = [err3];
+}
+else {
+vErrors.push(err3);
+}
+errors++;
+}
+}
+else {
+const err4 = {instancePath:instancePath+"/password",schemaPath:"#/properties/password/type",keyword:"type",params:{type: "string"},message:"must be string"};
+if(vErrors === null){
+vErrors = [err4];
+}
+else {
+vErrors.push(err4);
+}
+errors++;
+}
+}
+if(data.code !== undefined){
+let data3 = data.code;
+if(typeof data3 === "string"){
+if(isLonger(data3, 40)){
+const err5 = {instancePath:instancePath+"/code",schemaPath:"#/properties/code/maxLength",keyword:"maxLength",params:{limit: 40},message:"must NOT have more than 40 characters"};
+if(vErrors === null){
+vErrors = [err5];
+}
+else {
+vErrors.push(err5);
+}
+errors++;
+}
+}
+else {
+const err6 = {instancePath:instancePath+"/code",schemaPath:"#/properties/code/type",keyword:"type",params:{type: "string"},message:"must be string"};
+if(vErrors === null){
+vErrors = [err6];
+}
+else {
+vErrors.push(err6);
+}
+errors++;
+}
+}
+}
+else {
+const err7 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object"};
+if(vErrors === null){
+vErrors = [err7];
+}
+else {
+vErrors.push(err7);
+}
+errors++;
+}
+validate_spec_TokenForm.errors = vErrors;
+return errors === 0;
+}
+validate_spec_TokenForm.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
+
+exports.bodySignOutForm = validate_spec_SignOutForm;
+const schema_spec_SignOutForm = {"type":"object","additionalProperties":false,"properties":{"session":{"type":"string","maxLength":40}},"$id":"spec:SignOutForm"};
+
+function validate_spec_SignOutForm(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
+/*# sourceURL="spec:SignOutForm" */;
+let vErrors = null;
+let errors = 0;
+const evaluated0 = validate_spec_SignOutForm.evaluated;
+if(evaluated0.dynamicProps){
+evaluated0.props = undefined;
+}
+if(evaluated0.dynamicItems){
+evaluated0.items = undefined;
+}
+if(data && typeof data == "object" && !Array.isArray(data)){
+for(const key0 in data){
+if(!(key0 === "session")){
+const err0 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties"};
+if(vErrors === null){
+vErrors = [err0];
+}
+else {
+vErrors.push(err0);
+}
+errors++;
+}
+}
+if(data.session !== undefined){
+let data0 = data.session;
+if(typeof data0 === "string"){
+if(isLonger(data0, 40)){
+const err1 = {instancePath:instancePath+"/session",schemaPath:"#/properties/session/maxLength",keyword:"maxLength",params:{limit: 40},message:"must NOT have more than 40 characters"};
+if(vErrors === null){
+vErrors = [err1];
+}
+else {
+vErrors.push(err1);
+}
+errors++;
+}
+}
+else {
+const err2 = {instancePath:instancePath+"/session",schemaPath:"#/properties/session/type",keyword:"type",params:{type: "string"},message:"must be string"};
+if(vErrors === null){
+vErrors = [err2];
+}
+else {
+vErrors.push(err2);
+}
+errors++;
+}
+}
+}
+else {
+const err3 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object"};
+if(vErrors === null){
+vErrors = [err3];
+}
+else {
+vErrors.push(err3);
+}
+errors++;
+}
+validate_spec_SignOutForm.errors = vErrors;
+return errors === 0;
+}
+validate_spec_SignOutForm.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
 
 exports.bodyPasswordChange = validate_spec_PasswordChange;
 const schema_spec_PasswordChange = {"type":"object","additionalProperties":false,"required":["password"],"properties":{"password":{"$ref":"spec:Password"},"current_password":{"$ref":"spec:CurrentPassword"}},"$id":"spec:PasswordChange"};

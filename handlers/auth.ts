@@ -1,13 +1,18 @@
 // Sign-up, sign-in, the second factor, and the sessions of a user.
-import type { Db } from '../infra/database/database.ts'
 import { networkOf } from '../infra/network.ts'
-import type { Handlers, HandlerServices } from '../services/handler.ts'
+import type { Handlers } from '../services/handler.ts'
 import { mailToken, replaceEmailChange } from '../services/auth/mailed-tokens.ts'
 import { requireOwnPage, sessionCookie } from '../services/auth/cookies.ts'
-import { checkPasskey, usePasskey, type PasskeyAssertion } from '../services/auth/passkeys.ts'
 import { hashPassword, requireUncommon } from '../services/auth/passwords.ts'
 import {
-  createSession,
+  confirmSignUp,
+  resetPassword,
+  signInWithPasskey,
+  signInWithPassword,
+  signInWithToken,
+} from '../services/auth/new-sessions.ts'
+import {
+  deviceOf,
   endSession,
   endSessions,
   findOwnSession,
@@ -15,33 +20,18 @@ import {
   lockOwnSession,
   moveToCookie,
   refreshSession,
-  type Method,
   type SessionTokens,
 } from '../services/auth/sessions.ts'
 import {
   changeAddress,
-  checkPassword,
-  createConfirmedUser,
-  holdPassword,
   holdProof,
   lockActiveUser,
-  lockUserOfToken,
   requireProof,
   requireSignUp,
   setPassword,
-  userBeforeUse,
   useToken,
 } from '../services/auth/sign-in.ts'
-import {
-  checkSecondFactor,
-  confirmTotp,
-  makeRecoveryCodes,
-  readTotp,
-  removeTotp,
-  startTotp,
-  useSecondFactor,
-  type SecondFactor,
-} from '../services/auth/totp.ts'
+import { confirmTotp, makeRecoveryCodes, readTotp, removeTotp, startTotp } from '../services/auth/totp.ts'
 import { queueMail, senderName } from '../services/mail/mails.ts'
 import { requireRecentSignIn } from '../services/users/api-keys.ts'
 
@@ -52,36 +42,20 @@ export const auth = {
     return { status: 202, body: { email } }
   },
 
-  async confirmEmail({ body: { token, password }, ip, headers }, services) {
-    if (password !== undefined) await requireUncommon(password)
-    const hash = password === undefined ? null : await hashPassword(password, networkOf(ip))
-    return await services.db.transaction(async (tx) => {
-      const row = await useToken(tx, token, 'sign_up')
-      const userId = await createConfirmedUser(tx, services, row, hash)
-      return await signedIn(tx, services, { userId, method: 'link', factor: null, ip, headers })
-    })
+  async confirmEmail({ body, ...request }, services) {
+    return created(await confirmSignUp(services, body, deviceOf(request)))
   },
 
-  async signIn({ body, ip, headers }, services) {
-    const { db, cipher } = services
-    if (body.method === 'passkey') return await signInWithPasskey(services, { ...body, ip, headers })
-    const { code } = body
-    if (body.method === 'password') {
-      const checked = await checkPassword(db, body.email, body.password, ip)
-      const { userId } = checked
-      const factor = await checkSecondFactor(db, cipher, { userId, code, ip })
-      return await db.transaction(async (tx) => {
-        await holdPassword(tx, checked)
-        return await signedIn(tx, services, { userId, method: 'password', factor, ip, headers })
-      })
+  async signIn({ body, ...request }, services) {
+    const device = deviceOf(request)
+    switch (body.method) {
+      case 'password':
+        return created(await signInWithPassword(services, body, device))
+      case 'passkey':
+        return created(await signInWithPasskey(services, body.credential, device))
+      default:
+        return created(await signInWithToken(services, body, device))
     }
-    const { method, token } = body
-    const asked = await userBeforeUse(db, token, method)
-    const factor = await checkSecondFactor(db, cipher, { userId: asked, code, ip })
-    return await db.transaction(async (tx) => {
-      const userId = await lockUserOfToken(tx, await useToken(tx, token, method))
-      return await signedIn(tx, services, { userId, method, factor, ip, headers })
-    })
   },
 
   async refreshSession({ body, ip }, services) {
@@ -118,17 +92,8 @@ export const auth = {
     return { status: 202, body: { email } }
   },
 
-  async resetPassword({ body: { token, password, code }, ip, headers }, services) {
-    const { db, cipher } = services
-    await requireUncommon(password)
-    const asked = await userBeforeUse(db, token, 'password_reset')
-    const factor = await checkSecondFactor(db, cipher, { userId: asked, code, ip })
-    const hash = await hashPassword(password, networkOf(ip))
-    return await db.transaction(async (tx) => {
-      const userId = await lockUserOfToken(tx, await useToken(tx, token, 'password_reset'))
-      await setPassword(tx, services, await lockActiveUser(tx, userId), { hash, except: null })
-      return await signedIn(tx, services, { userId, method: 'link', factor, ip, headers })
-    })
+  async resetPassword({ body, ...request }, services) {
+    return created(await resetPassword(services, body, deviceOf(request)))
   },
 
   async listSignIns({ principal, query }, { db }) {
@@ -218,56 +183,6 @@ export const auth = {
   },
 } satisfies Handlers<'auth'>
 
-interface NewSession {
-  status: 201
-  body: SessionTokens
-  headers: { location: string }
-}
-
-interface SignedIn {
-  userId: string
-  method: 'password' | 'link' | 'oidc'
-  /** Checked before the transaction; null for a user who had no second factor then. */
-  factor: SecondFactor | null
-  ip: string
-  headers: object
-}
-
-/** Creates the session at the end of a sign-in. */
-async function signedIn(
-  tx: Db,
-  services: HandlerServices,
-  { userId, method, factor, ip, headers }: SignedIn,
-): Promise<NewSession> {
-  await useSecondFactor(tx, services, await lockActiveUser(tx, userId), factor, ip)
-  const methods: Method[] = factor === null ? [method] : [method, factor.method]
-  return await newSession(tx, services, { userId, methods, ip, headers })
-}
-
-/** A device asks for a PIN or a fingerprint, so a passkey needs no code. */
-async function signInWithPasskey(
-  services: HandlerServices,
-  { credential, ip, headers }: { credential: PasskeyAssertion; ip: string; headers: object },
-): Promise<NewSession> {
-  const { db, config, publicUrl } = services
-  const proof = await checkPasskey(db, config, publicUrl(), credential)
-  const { userId } = proof
-  return await db.transaction(async (tx) => {
-    await lockActiveUser(tx, userId)
-    await usePasskey(tx, proof)
-    return await newSession(tx, services, { userId, methods: ['passkey'], ip, headers })
-  })
-}
-
-async function newSession(
-  tx: Db,
-  services: HandlerServices,
-  { headers, ...rest }: { userId: string; methods: Method[]; ip: string; headers: object },
-): Promise<NewSession> {
-  const body = await createSession(tx, services, { ...rest, userAgent: userAgentOf(headers) })
-  return { status: 201, body, headers: { location: `/v1/user/sessions/${body.id}` } }
-}
-
-function userAgentOf(headers: object): string | null {
-  return (headers as Record<string, string | undefined>)['user-agent'] ?? null
+function created(body: SessionTokens) {
+  return { status: 201 as const, body, headers: { location: `/v1/user/sessions/${body.id}` } }
 }

@@ -20,8 +20,8 @@ export const identities = {
     const { db, cipher, config, oidcProviders, publicUrl } = services
     const provider = findProvider(oidcProviders, params.provider)
     const flow = decryptFlow(cipher, readFlowCookie(config, headers), provider.name)
-    const back = (fragment: Record<string, string>) =>
-      redirect(`${flow.redirectTo}#${new URLSearchParams(fragment)}`, flowCookie(config, null))
+    const back = (answer: Record<string, string>) =>
+      redirect(withAnswer(flow.redirectTo, `${publicUrl()}/sign-in/token`, answer), flowCookie(config, null))
     const claims = await provider.finish(answeredUrl(callbackUrl(publicUrl(), provider), query), flow)
     if (claims === null) return back({ error: 'denied' })
     const findAccount = () => db.transaction((tx) => tokenFor(tx, services, provider.name, claims))
@@ -85,15 +85,25 @@ function redirect(location: string, cookie: string) {
   }
 }
 
+/**
+ * The page with what it needs: in the fragment, which browsers send to no server, or in the query for the page
+ * of this server, which has no script.
+ */
+function withAnswer(page: string, ownPage: string, answer: Record<string, string>): string {
+  const url = new URL(page)
+  const text = new URLSearchParams(answer).toString()
+  if (page === ownPage) url.search = text
+  else url.hash = text
+  return url.href
+}
+
 /** The page that the browser returns to. Throws 400 for one of another application: it would get the token. */
 function requireOwnRedirect(
   { signInUrl, corsOrigins }: Readonly<Config>,
   publicUrl: string,
   asked: string | undefined,
 ): string {
-  const page = asked ?? signInUrl
-  if (page === null)
-    throw invalidField('redirect_to', 'required', 'redirect_to is required on a server without SIGN_IN_URL')
+  const page = asked ?? signInUrl ?? `${publicUrl}/sign-in/token`
   const own = [publicUrl, ...(signInUrl === null ? [] : [signInUrl])].map((url) => new URL(url).origin)
   const url = URL.parse(page)
   if (url === null || !/^https?:$/.test(url.protocol) || ![...own, ...corsOrigins].includes(url.origin))

@@ -19,6 +19,7 @@ import type { SweepLog } from './storage/sweep.ts'
 import { surplusRequestTasks, usageRetentionTasks } from './usage/usage.ts'
 import { encryptAllSecrets } from './webhooks/secrets.ts'
 import { mailQueue } from './mail/mails.ts'
+import { linkTarget } from './mail/templates.ts'
 import { createMailWorker } from './mail/worker.ts'
 import { signInRetentionTasks } from './auth/retention.ts'
 import { reencryptTotp } from './auth/totp.ts'
@@ -108,7 +109,7 @@ export async function startBackgroundWorkers(
     cipher,
     transport: mailTransport,
     signUp: config.signUp,
-    page: config.signInUrl,
+    target: linkTarget(config),
     onError,
     interval,
     drainTimeoutMs,

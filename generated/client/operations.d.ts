@@ -3,7 +3,7 @@ import type { OperationRow } from './operation-row.js'
 import type { AnswerStream } from './answer-stream.js'
 import type { Uploadable } from './files.js'
 import type { Answer, BytesBody, CallOptions, EventStream, ListMethod, OptionalListMethod, StreamEvent, StreamOptions, UploadOptions } from './method.js'
-import type { AcceptInvitationHeaders, AcceptInvitationPath, AddMemberHeaders, AddMemberPath, AddPasskeyHeaders, AdvanceTestClockHeaders, AiUsage, ApiKey, ApiKeyCreate, ApiKeyList, ApiKeyRotate, ApiKeyUpdate, ApiKeyWithSecret, ApiRequest, ApiRequestList, AppendUploadHeaders, AppendUploadPath, ArchiveProjectHeaders, ArchiveProjectPath, Avatar, AvatarUpload, CancelMessageHeaders, CancelMessagePath, CancelOrderHeaders, CancelOrderPath, CancelSubscriptionHeaders, CancelSubscriptionPath, CardForm, ChangePasswordHeaders, ChatRequest, ChatResponse, Checkout, CheckoutCreate, CheckoutList, Citation, ConfirmEmailChangeHeaders, ConfirmPaymentPath, ConfirmTotpHeaders, ConfirmationForm, CreateApiKeyHeaders, CreateChatHeaders, CreateCheckoutHeaders, CreateDocumentHeaders, CreateDocumentPath, CreateFileLinkHeaders, CreateFileLinkPath, CreateKnowledgeBaseHeaders, CreateOrderHeaders, CreatePriceHeaders, CreateProductHeaders, CreateProjectHeaders, CreateRefundHeaders, CreateRefundPath, CreateSessionHeaders, CreateUploadHeaders, CreateUserHeaders, CreateWebhookEndpointHeaders, CurrentApiKey, DeclineInvitationHeaders, DeclineInvitationPath, DeleteAvatarHeaders, DeleteDocumentHeaders, DeleteDocumentPath, DeleteFileHeaders, DeleteFilePath, DeleteKnowledgeBaseHeaders, DeleteKnowledgeBasePath, DeleteProjectHeaders, DeleteProjectPath, DeleteSessionHeaders, DeleteSessionPath, DeleteUploadHeaders, DeleteUploadPath, DeleteUserHeaders, DeleteUserPath, DeleteWebhookEndpointHeaders, DeleteWebhookEndpointPath, DocumentCreate, DocumentText, DocumentUpdate, DocumentUpload, DownloadByLinkHeaders, DownloadByLinkPath, DownloadByLinkQuery, DownloadFileHeaders, DownloadFilePath, DownloadFileQuery, EmailChange, EndSignInHeaders, EndSignInPath, ErrorResponse, ExpireCheckoutHeaders, ExpireCheckoutPath, FileLink, FileLinkCreate, FileLinkList, FileLinkWithUrl, FileUpdate, FileUpload, FinishOidcSignInPath, FinishOidcSignInQuery, GatewayReceipt, GetAiUsageHeaders, GetApiKeyHeaders, GetApiKeyPath, GetAvatarHeaders, GetAvatarImageHeaders, GetAvatarImagePath, GetCheckoutHeaders, GetCheckoutPath, GetCurrentSessionHeaders, GetDocsHeaders, GetDocumentHeaders, GetDocumentPath, GetDocumentTextHeaders, GetDocumentTextPath, GetEventHeaders, GetEventPath, GetFileHeaders, GetFileLinkHeaders, GetFileLinkPath, GetFilePath, GetIdentityHeaders, GetIdentityPath, GetInvitationHeaders, GetInvitationPath, GetKnowledgeBaseHeaders, GetKnowledgeBasePath, GetMemberHeaders, GetMemberPath, GetMessageHeaders, GetMessagePath, GetOpenapiJsonHeaders, GetOpenapiYamlHeaders, GetOrderHeaders, GetOrderPath, GetPasskeyHeaders, GetPasskeyPath, GetPriceHeaders, GetPricePath, GetProductHeaders, GetProductPath, GetProfileHeaders, GetProjectHeaders, GetProjectPath, GetReceiptHeaders, GetReceiptPath, GetReceiptQuery, GetRefundHeaders, GetRefundPath, GetSessionHeaders, GetSessionPath, GetSettingsHeaders, GetSignInHeaders, GetSignInPath, GetStorageUsageHeaders, GetStorageUsageQuery, GetSubscriptionHeaders, GetSubscriptionPath, GetTestClockHeaders, GetTotpHeaders, GetUploadHeaders, GetUploadPath, GetUsageQuery, GetUserHeaders, GetUserPath, GetWebhookDeliveryHeaders, GetWebhookDeliveryPath, GetWebhookEndpointHeaders, GetWebhookEndpointPath, Health, Identity, IdentityList, Invitation, InvitationList, KnowledgeBase, KnowledgeBaseCreate, KnowledgeBaseList, KnowledgeBaseUpdate, KnowledgeDocument, KnowledgeDocumentList, KnowledgeSearch, Limits, ListAllRefundsQuery, ListApiKeysQuery, ListCheckoutsQuery, ListDocumentsPath, ListDocumentsQuery, ListEventsQuery, ListFileLinksPath, ListFileLinksQuery, ListFilesQuery, ListIdentitiesQuery, ListInvitationsPath, ListInvitationsQuery, ListKnowledgeBasesQuery, ListMembersPath, ListMembersQuery, ListModelsQuery, ListMyInvitationsQuery, ListOrdersQuery, ListPasskeysQuery, ListPricesQuery, ListProductsQuery, ListProjectsQuery, ListRefundsPath, ListRefundsQuery, ListRequestsQuery, ListSessionMessagesPath, ListSessionMessagesQuery, ListSessionsQuery, ListSignInsQuery, ListSubscriptionsQuery, ListUsersQuery, ListWebhookDeliveriesPath, ListWebhookDeliveriesQuery, ListWebhookEndpointsQuery, MailRequest, MailedToken, Member, MemberAdd, MemberList, MemberUpdate, Message, MessageDelta, MessageList, MessageUpdate, Model, ModelList, NewPasskey, Order, OrderCreate, OrderList, PassageList, Passkey, PasskeyCreationOptions, PasskeyList, PasskeyRequestOptions, PasswordChange, PasswordReset, PayCheckoutPath, PlatformEvent, PlatformEventList, Price, PriceCreate, PriceList, PriceUpdate, Product, ProductCreate, ProductList, ProductUpdate, Profile, ProfileUpdate, Project, ProjectCreate, ProjectList, ProjectUpdate, QueuedMail, Readiness, ReceiveStripeEventHeaders, RecoverWebhookEndpointHeaders, RecoverWebhookEndpointPath, RecoveryCodes, RedeliverWebhookDeliveryHeaders, RedeliverWebhookDeliveryPath, Refund, RefundCreate, RefundList, RegenerateMessageHeaders, RegenerateMessagePath, RegenerateRequest, RemoveIdentityHeaders, RemoveIdentityPath, RemoveMemberHeaders, RemoveMemberPath, RemovePasskeyHeaders, RemovePasskeyPath, RemoveTotpHeaders, RequestEmailChangeHeaders, ResendInvitationHeaders, ResendInvitationPath, RestoreProjectHeaders, RestoreProjectPath, ResumeSubscriptionHeaders, ResumeSubscriptionPath, RetryDocumentHeaders, RetryDocumentPath, ReturnFromGatewayPath, RevokeApiKeyHeaders, RevokeApiKeyPath, RevokeApiKeyQuery, RevokeFileLinkHeaders, RevokeFileLinkPath, RevokeInvitationHeaders, RevokeInvitationPath, RotateApiKeyHeaders, RotateApiKeyPath, RotateWebhookSecretHeaders, RotateWebhookSecretPath, SearchKnowledgeBaseHeaders, SearchKnowledgeBasePath, Session, SessionCreate, SessionList, SessionRefresh, SessionTokens, SessionUpdate, Settings, SettingsUpdate, ShowPayPagePath, SignIn, SignInSession, SignInSessionList, SignOutHeaders, SignUp, SignUpConfirmation, StartOidcSignInPath, StartOidcSignInQuery, StartPasskeyHeaders, StartTotpHeaders, StorageUsage, StoredFile, StoredFileList, StreamChatHeaders, StreamEnd, StreamEventsHeaders, StreamEventsQuery, StreamMessageHeaders, StreamMessagePath, Subscription, SubscriptionCancel, SubscriptionList, TestClock, TestClockAdvance, TestWebhookEndpointHeaders, TestWebhookEndpointPath, Totp, TotpConfirmation, TotpSecret, UnarchiveProjectHeaders, UnarchiveProjectPath, UpdateApiKeyHeaders, UpdateApiKeyPath, UpdateDocumentHeaders, UpdateDocumentPath, UpdateFileHeaders, UpdateFilePath, UpdateKnowledgeBaseHeaders, UpdateKnowledgeBasePath, UpdateMemberHeaders, UpdateMemberPath, UpdateMessageHeaders, UpdateMessagePath, UpdatePriceHeaders, UpdatePricePath, UpdateProductHeaders, UpdateProductPath, UpdateProfileHeaders, UpdateProjectHeaders, UpdateProjectPath, UpdateSessionHeaders, UpdateSessionPath, UpdateSettingsHeaders, UpdateUserHeaders, UpdateUserPath, UpdateWebhookEndpointHeaders, UpdateWebhookEndpointPath, Upload, UploadAvatarHeaders, UploadFileHeaders, UsageReport, User, UserCreate, UserList, UserUpdate, UserWithApiKey, WebhookDelivery, WebhookDeliveryList, WebhookEndpoint, WebhookEndpointCreate, WebhookEndpointList, WebhookEndpointUpdate, WebhookEndpointWithSecret, WebhookRecover, WebhookRecovery, WebhookSecretRotation, operations } from './types.js'
+import type { AcceptInvitationHeaders, AcceptInvitationPath, AddMemberHeaders, AddMemberPath, AddPasskeyHeaders, AdvanceTestClockHeaders, AiUsage, ApiKey, ApiKeyCreate, ApiKeyList, ApiKeyRotate, ApiKeyUpdate, ApiKeyWithSecret, ApiRequest, ApiRequestList, AppendUploadHeaders, AppendUploadPath, ArchiveProjectHeaders, ArchiveProjectPath, Avatar, AvatarUpload, CancelMessageHeaders, CancelMessagePath, CancelOrderHeaders, CancelOrderPath, CancelSubscriptionHeaders, CancelSubscriptionPath, CardForm, ChangePasswordHeaders, ChatRequest, ChatResponse, Checkout, CheckoutCreate, CheckoutList, Citation, ConfirmEmailChangeHeaders, ConfirmPaymentPath, ConfirmTotpHeaders, ConfirmationForm, CreateApiKeyHeaders, CreateChatHeaders, CreateCheckoutHeaders, CreateDocumentHeaders, CreateDocumentPath, CreateFileLinkHeaders, CreateFileLinkPath, CreateKnowledgeBaseHeaders, CreateOrderHeaders, CreatePriceHeaders, CreateProductHeaders, CreateProjectHeaders, CreateRefundHeaders, CreateRefundPath, CreateSessionHeaders, CreateUploadHeaders, CreateUserHeaders, CreateWebhookEndpointHeaders, CurrentApiKey, DeclineInvitationHeaders, DeclineInvitationPath, DeleteAvatarHeaders, DeleteDocumentHeaders, DeleteDocumentPath, DeleteFileHeaders, DeleteFilePath, DeleteKnowledgeBaseHeaders, DeleteKnowledgeBasePath, DeleteProjectHeaders, DeleteProjectPath, DeleteSessionHeaders, DeleteSessionPath, DeleteUploadHeaders, DeleteUploadPath, DeleteUserHeaders, DeleteUserPath, DeleteWebhookEndpointHeaders, DeleteWebhookEndpointPath, DocumentCreate, DocumentText, DocumentUpdate, DocumentUpload, DownloadByLinkHeaders, DownloadByLinkPath, DownloadByLinkQuery, DownloadFileHeaders, DownloadFilePath, DownloadFileQuery, EmailChange, EndSignInHeaders, EndSignInPath, ErrorResponse, ExpireCheckoutHeaders, ExpireCheckoutPath, FileLink, FileLinkCreate, FileLinkList, FileLinkWithUrl, FileUpdate, FileUpload, FinishOidcSignInPath, FinishOidcSignInQuery, GatewayReceipt, GetAiUsageHeaders, GetApiKeyHeaders, GetApiKeyPath, GetAvatarHeaders, GetAvatarImageHeaders, GetAvatarImagePath, GetCheckoutHeaders, GetCheckoutPath, GetCurrentSessionHeaders, GetDocsHeaders, GetDocumentHeaders, GetDocumentPath, GetDocumentTextHeaders, GetDocumentTextPath, GetEventHeaders, GetEventPath, GetFileHeaders, GetFileLinkHeaders, GetFileLinkPath, GetFilePath, GetIdentityHeaders, GetIdentityPath, GetInvitationHeaders, GetInvitationPath, GetKnowledgeBaseHeaders, GetKnowledgeBasePath, GetMemberHeaders, GetMemberPath, GetMessageHeaders, GetMessagePath, GetOpenapiJsonHeaders, GetOpenapiYamlHeaders, GetOrderHeaders, GetOrderPath, GetPasskeyHeaders, GetPasskeyPath, GetPriceHeaders, GetPricePath, GetProductHeaders, GetProductPath, GetProfileHeaders, GetProjectHeaders, GetProjectPath, GetReceiptHeaders, GetReceiptPath, GetReceiptQuery, GetRefundHeaders, GetRefundPath, GetSessionHeaders, GetSessionPath, GetSettingsHeaders, GetSignInHeaders, GetSignInPath, GetStorageUsageHeaders, GetStorageUsageQuery, GetSubscriptionHeaders, GetSubscriptionPath, GetTestClockHeaders, GetTotpHeaders, GetUploadHeaders, GetUploadPath, GetUsageQuery, GetUserHeaders, GetUserPath, GetWebhookDeliveryHeaders, GetWebhookDeliveryPath, GetWebhookEndpointHeaders, GetWebhookEndpointPath, Health, HelpForm, Identity, IdentityList, Invitation, InvitationList, KnowledgeBase, KnowledgeBaseCreate, KnowledgeBaseList, KnowledgeBaseUpdate, KnowledgeDocument, KnowledgeDocumentList, KnowledgeSearch, Limits, ListAllRefundsQuery, ListApiKeysQuery, ListCheckoutsQuery, ListDocumentsPath, ListDocumentsQuery, ListEventsQuery, ListFileLinksPath, ListFileLinksQuery, ListFilesQuery, ListIdentitiesQuery, ListInvitationsPath, ListInvitationsQuery, ListKnowledgeBasesQuery, ListMembersPath, ListMembersQuery, ListModelsQuery, ListMyInvitationsQuery, ListOrdersQuery, ListPasskeysQuery, ListPricesQuery, ListProductsQuery, ListProjectsQuery, ListRefundsPath, ListRefundsQuery, ListRequestsQuery, ListSessionMessagesPath, ListSessionMessagesQuery, ListSessionsQuery, ListSignInsQuery, ListSubscriptionsQuery, ListUsersQuery, ListWebhookDeliveriesPath, ListWebhookDeliveriesQuery, ListWebhookEndpointsQuery, MailRequest, MailedToken, Member, MemberAdd, MemberList, MemberUpdate, Message, MessageDelta, MessageList, MessageUpdate, Model, ModelList, NewPasskey, Order, OrderCreate, OrderList, PassageList, Passkey, PasskeyCreationOptions, PasskeyList, PasskeyRequestOptions, PasswordChange, PasswordReset, PayCheckoutPath, PlatformEvent, PlatformEventList, Price, PriceCreate, PriceList, PriceUpdate, Product, ProductCreate, ProductList, ProductUpdate, Profile, ProfileUpdate, Project, ProjectCreate, ProjectList, ProjectUpdate, QueuedMail, Readiness, ReceiveStripeEventHeaders, RecoverWebhookEndpointHeaders, RecoverWebhookEndpointPath, RecoveryCodes, RedeliverWebhookDeliveryHeaders, RedeliverWebhookDeliveryPath, Refund, RefundCreate, RefundList, RegenerateMessageHeaders, RegenerateMessagePath, RegenerateRequest, RemoveIdentityHeaders, RemoveIdentityPath, RemoveMemberHeaders, RemoveMemberPath, RemovePasskeyHeaders, RemovePasskeyPath, RemoveTotpHeaders, RequestEmailChangeHeaders, ResendInvitationHeaders, ResendInvitationPath, RestoreProjectHeaders, RestoreProjectPath, ResumeSubscriptionHeaders, ResumeSubscriptionPath, RetryDocumentHeaders, RetryDocumentPath, ReturnFromGatewayPath, RevokeApiKeyHeaders, RevokeApiKeyPath, RevokeApiKeyQuery, RevokeFileLinkHeaders, RevokeFileLinkPath, RevokeInvitationHeaders, RevokeInvitationPath, RotateApiKeyHeaders, RotateApiKeyPath, RotateWebhookSecretHeaders, RotateWebhookSecretPath, SearchKnowledgeBaseHeaders, SearchKnowledgeBasePath, Session, SessionCreate, SessionList, SessionRefresh, SessionTokens, SessionUpdate, Settings, SettingsUpdate, ShowPayPagePath, ShowTokenPageQuery, SignIn, SignInForm, SignInSession, SignInSessionList, SignOutForm, SignOutHeaders, SignUp, SignUpConfirmation, SignUpForm, StartOidcSignInPath, StartOidcSignInQuery, StartPasskeyHeaders, StartTotpHeaders, StorageUsage, StoredFile, StoredFileList, StreamChatHeaders, StreamEnd, StreamEventsHeaders, StreamEventsQuery, StreamMessageHeaders, StreamMessagePath, Subscription, SubscriptionCancel, SubscriptionList, TestClock, TestClockAdvance, TestWebhookEndpointHeaders, TestWebhookEndpointPath, TokenForm, Totp, TotpConfirmation, TotpSecret, UnarchiveProjectHeaders, UnarchiveProjectPath, UpdateApiKeyHeaders, UpdateApiKeyPath, UpdateDocumentHeaders, UpdateDocumentPath, UpdateFileHeaders, UpdateFilePath, UpdateKnowledgeBaseHeaders, UpdateKnowledgeBasePath, UpdateMemberHeaders, UpdateMemberPath, UpdateMessageHeaders, UpdateMessagePath, UpdatePriceHeaders, UpdatePricePath, UpdateProductHeaders, UpdateProductPath, UpdateProfileHeaders, UpdateProjectHeaders, UpdateProjectPath, UpdateSessionHeaders, UpdateSessionPath, UpdateSettingsHeaders, UpdateUserHeaders, UpdateUserPath, UpdateWebhookEndpointHeaders, UpdateWebhookEndpointPath, Upload, UploadAvatarHeaders, UploadFileHeaders, UsageReport, User, UserCreate, UserList, UserUpdate, UserWithApiKey, WebhookDelivery, WebhookDeliveryList, WebhookEndpoint, WebhookEndpointCreate, WebhookEndpointList, WebhookEndpointUpdate, WebhookEndpointWithSecret, WebhookRecover, WebhookRecovery, WebhookSecretRotation, operations } from './types.js'
 
 /** The input of `signUp`. */
 export interface SignUpInput extends CallOptions {
@@ -141,6 +141,58 @@ export interface RemoveIdentityInput extends CallOptions {
   path: RemoveIdentityPath
   /** Header fields of the request. */
   headers?: RemoveIdentityHeaders
+}
+
+/** The input of `showSignInPage`. */
+export interface ShowSignInPageInput extends CallOptions {
+}
+
+/** The input of `submitSignIn`. */
+export interface SubmitSignInInput extends CallOptions {
+  /** The sign-in form. */
+  body: SignInForm
+}
+
+/** The input of `showSignUpPage`. */
+export interface ShowSignUpPageInput extends CallOptions {
+}
+
+/** The input of `submitSignUp`. */
+export interface SubmitSignUpInput extends CallOptions {
+  /** The sign-up form. */
+  body: SignUpForm
+}
+
+/** The input of `showSignInHelp`. */
+export interface ShowSignInHelpInput extends CallOptions {
+}
+
+/** The input of `submitSignInHelp`. */
+export interface SubmitSignInHelpInput extends CallOptions {
+  /** The form for a forgotten password. */
+  body: HelpForm
+}
+
+/** The input of `showTokenPage`. */
+export interface ShowTokenPageInput extends CallOptions {
+  /** The query parameters. */
+  query?: ShowTokenPageQuery
+}
+
+/** The input of `submitToken`. */
+export interface SubmitTokenInput extends CallOptions {
+  /** The form of a token. */
+  body: TokenForm
+}
+
+/** The input of `showAccountPage`. */
+export interface ShowAccountPageInput extends CallOptions {
+}
+
+/** The input of `submitSignOut`. */
+export interface SubmitSignOutInput extends CallOptions {
+  /** The form that signs a device out. */
+  body: SignOutForm
 }
 
 /** The input of `listSignIns`. */
@@ -1399,13 +1451,13 @@ export interface Methods {
    */
   finishOidcSignIn (input: FinishOidcSignInInput): Answer<undefined>
   /**
-   * Start a sign-in with a passkey: `POST /v1/auth/passkeys/options`
+   * Start a sign-in with a passkey: `POST /v1/auth/passkey-options`
    *
    * Returns what `navigator.credentials.get()` needs. `POST /auth/sessions` with the method `passkey` and its result signs in, within five minutes.
    */
   startPasskeySignIn (input?: StartPasskeySignInInput): Answer<PasskeyRequestOptions>
   /**
-   * Start to add a passkey: `POST /v1/user/passkeys/options`
+   * Start to add a passkey: `POST /v1/user/passkey-options`
    *
    * Returns what `navigator.credentials.create()` needs. `POST /user/passkeys` with its result adds the passkey, within five minutes. Returns 403 if you signed in more than ten minutes ago (constraint `recent_sign_in`).
    */
@@ -1452,6 +1504,66 @@ export interface Methods {
    * You can no longer sign in with it, unless its email address is that of your account: then the next sign-in links it again. Returns 403 if it belongs to another user, or if you signed in more than ten minutes ago (constraint `recent_sign_in`).
    */
   removeIdentity (input: RemoveIdentityInput): Answer<undefined>
+  /**
+   * Show the sign-in page: `GET /sign-in`
+   *
+   * HTML page with the form for an email address and a password, and the identity providers. Redirects a browser that is signed in to `/account`. No API key required.
+   */
+  showSignInPage (input?: ShowSignInPageInput): Answer<operations['showSignInPage']['responses'][200]['content']['text/html']>
+  /**
+   * Submit the sign-in form: `POST /sign-in`
+   *
+   * Signs in and sets the cookie of the session. The browser is redirected to `/account`. No API key required.
+   */
+  submitSignIn (input: SubmitSignInInput): Answer<undefined>
+  /**
+   * Show the sign-up page: `GET /sign-up`
+   *
+   * HTML page with the form for a new account, if `SIGN_UP` allows it. No API key required.
+   */
+  showSignUpPage (input?: ShowSignUpPageInput): Answer<operations['showSignUpPage']['responses'][200]['content']['text/html']>
+  /**
+   * Submit the sign-up form: `POST /sign-up`
+   *
+   * Sends the e-mail of `POST /v1/auth/sign-up`. The browser is redirected to a page that says so. No API key required.
+   */
+  submitSignUp (input: SubmitSignUpInput): Answer<undefined>
+  /**
+   * Show the page for a forgotten password: `GET /sign-in/help`
+   *
+   * HTML page that sends a link to sign in, or one to set a new password. No API key required.
+   */
+  showSignInHelp (input?: ShowSignInHelpInput): Answer<operations['showSignInHelp']['responses'][200]['content']['text/html']>
+  /**
+   * Send a link: `POST /sign-in/help`
+   *
+   * Sends the e-mail of `POST /v1/auth/magic-links` or `POST /v1/auth/password-resets`. The browser is redirected to a page that says so. No API key required.
+   */
+  submitSignInHelp (input: SubmitSignInHelpInput): Answer<undefined>
+  /**
+   * Show the page that a link of an e-mail leads to: `GET /sign-in/token`
+   *
+   * HTML page with a form for what the token needs: a password, a code of the second factor, or a click only, because programs that check e-mails open links. Nothing is used up. No API key required.
+   */
+  showTokenPage (input?: ShowTokenPageInput): Answer<operations['showTokenPage']['responses'][200]['content']['text/html']>
+  /**
+   * Use a token: `POST /sign-in/token`
+   *
+   * Signs in with the token of an e-mail or of an identity provider, creates an account, sets a new password, or changes the email address of the browser's session. The browser is redirected to `/account`. No API key required.
+   */
+  submitToken (input: SubmitTokenInput): Answer<undefined>
+  /**
+   * Show the account page: `GET /account`
+   *
+   * HTML page with where the user of the browser's session is signed in. Redirects to `/sign-in` without a session. No API key required.
+   */
+  showAccountPage (input?: ShowAccountPageInput): Answer<operations['showAccountPage']['responses'][200]['content']['text/html']>
+  /**
+   * Sign a device out: `POST /account`
+   *
+   * Ends a session of the user. The browser is redirected to `/account`, or to `/sign-in` if it was its own session. No API key required.
+   */
+  submitSignOut (input: SubmitSignOutInput): Answer<undefined>
   /**
    * List where you are signed in: `GET /v1/user/sessions`
    *

@@ -496,16 +496,16 @@ export interface InsertPasskeyRow {
  * Creates a session.
  * @see prisma/sql/auth/insert-session.sql
  */
-export const insertSession = one<{ id: string; user_id: string; methods: readonly string[]; ip: string | null; network: string; device: string | null; created_at: Date | string; idle_seconds: number; max_seconds: number }, InsertSessionRow>(
+export const insertSession = one<{ id: string; user_id: string; methods: readonly string[]; ip: string | null; network: string; device: string | null; in_cookie: boolean; created_at: Date | string; idle_seconds: number; max_seconds: number }, InsertSessionRow>(
   'auth/insert-session',
-  `INSERT INTO sign_ins AS s (id, user_id, methods, ip, network, device, created_at, updated_at, last_used_at,
+  `INSERT INTO sign_ins AS s (id, user_id, methods, ip, network, device, in_cookie, created_at, updated_at, last_used_at,
   expires_at)
-VALUES ($1, $2, $3::text[], $4, $5, $6, $7::timestamptz,
-  $7::timestamptz, $7::timestamptz,
-  $7::timestamptz + interval '1 second' * least($8::int, $9::int))
+VALUES ($1, $2, $3::text[], $4, $5, $6, $7, $8::timestamptz,
+  $8::timestamptz, $8::timestamptz,
+  $8::timestamptz + interval '1 second' * least($9::int, $10::int))
 RETURNING s.id, s.user_id, s.methods AS "methods", s.ip, s.device, s.created_at, s.updated_at,
 s.last_used_at, s.expires_at`,
-  ['id', 'user_id', 'methods', 'ip', 'network', 'device', 'created_at', 'idle_seconds', 'max_seconds'],
+  ['id', 'user_id', 'methods', 'ip', 'network', 'device', 'in_cookie', 'created_at', 'idle_seconds', 'max_seconds'],
 )
 export interface InsertSessionRow {
   id: string
@@ -584,6 +584,33 @@ export interface ListOutboxRow {
   status: string
   error: string | null
   created_at: string
+}
+
+/**
+ * The newest sessions of a user that have not ended.
+ * @see prisma/sql/auth/list-own-sessions.sql
+ */
+export const listOwnSessions = many<{ current: string; user_id: string; limit: number }, ListOwnSessionsRow>(
+  'auth/list-own-sessions',
+  `SELECT s.id, s.user_id, s.methods AS "methods", s.ip, s.device, s.created_at, s.updated_at,
+s.last_used_at, s.expires_at, s.id = $1 AS "current"
+FROM sign_ins s
+WHERE s.user_id = $2 AND s.expires_at > now()
+ORDER BY s.id DESC
+LIMIT $3`,
+  ['current', 'user_id', 'limit'],
+)
+export interface ListOwnSessionsRow {
+  id: string
+  user_id: string
+  methods: Schemas['SignInSession']['methods']
+  ip: string | null
+  device: string | null
+  created_at: string
+  updated_at: string
+  last_used_at: string
+  expires_at: string
+  current: boolean
 }
 
 /**

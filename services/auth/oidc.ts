@@ -27,6 +27,7 @@ export interface Claims {
 }
 
 export interface Providers {
+  names: string[]
   /** Null for an unknown name. */
   find(name: string): Provider | null
 }
@@ -50,7 +51,7 @@ const context = 'oidc flow'
 
 export function createOidcProviders(settings: OidcProvider[], onError: (error: Error) => void): Providers {
   const providers = new Map(settings.map((one) => [one.name, createProvider(one, onError)]))
-  return { find: (name) => providers.get(name) ?? null }
+  return { names: [...providers.keys()], find: (name) => providers.get(name) ?? null }
 }
 
 export function encryptFlow(cipher: Cipher, flow: OidcFlow): string {

@@ -26,6 +26,12 @@ export type Method = Session['methods'][number]
 export interface Device {
   ip: string
   userAgent: string | null
+  /** Whether the browser keeps the session in a cookie. */
+  inCookie?: boolean
+}
+
+export function deviceOf({ ip, headers }: { ip: string; headers: object }): Device {
+  return { ip, userAgent: (headers as Record<string, string | undefined>)['user-agent'] ?? null }
 }
 
 interface SessionServices {
@@ -42,7 +48,7 @@ const day = 86_400
 export async function createSession(
   tx: Db,
   { config, cipher, events }: SessionServices,
-  { userId, methods, ip, userAgent }: Device & { userId: string; methods: Method[] },
+  { userId, methods, ip, userAgent, inCookie = false }: Device & { userId: string; methods: Method[] },
 ): Promise<SessionTokens> {
   for (const ended of await sql.endSurplusSessions(tx, { user_id: userId }))
     await events.emit(tx, 'sign_in.ended', { ...ended, current: false }, { userId })
@@ -54,6 +60,7 @@ export async function createSession(
     ip,
     network: networkOf(ip),
     device: userAgent?.slice(0, maxDeviceLength) ?? null,
+    in_cookie: inCookie,
     created_at: timeOf(id).toISOString(),
     idle_seconds: config.sessionIdleDays * day,
     max_seconds: config.sessionMaxDays * day,
@@ -152,6 +159,13 @@ export async function listSignIns(
 ): Promise<Page<Session>> {
   const { userId, keyId } = principal
   return await sql.listSessions(db, { user_id: userId, current: keyId, ...query })
+}
+
+const shownSessions = 50
+
+/** The sessions of a user for a page, newest first. */
+export async function listOwnSessions(db: Db, { userId, keyId }: Principal): Promise<Session[]> {
+  return await sql.listOwnSessions(db, { user_id: userId, current: keyId, limit: shownSessions })
 }
 
 /** Throws 403 for a session of another user, and 404 for one that has ended. */

@@ -1,4 +1,5 @@
 // What the e-mails say, as text and as HTML.
+import type { Config } from '../../infra/config/config.ts'
 import { html } from '../../infra/html/html.ts'
 
 /** The kinds of e-mail with a one-time token. */
@@ -122,11 +123,11 @@ const templates: Record<MailKind, Template> = {
 
 /**
  * @param token the one-time token of the e-mail; null for one without
- * @param page the page of the application that uses tokens. Null: the e-mail shows the token itself.
+ * @param target null: the e-mail shows the token itself
  */
-export function renderMail(kind: MailKind, token: string | null, page: string | null): MailContent {
+export function renderMail(kind: MailKind, token: string | null, target: LinkTarget | null): MailContent {
   const { subject, before, action, after } = templates[kind]
-  const link = token === null || page === null ? null : linkOf(page, kind, token)
+  const link = token === null || target === null ? null : linkOf(target, kind, token)
   const middle = link ?? (token === null ? [] : `Enter this code:\n${token}`)
   const button = link === null ? null : html`<p><a href="${link}">${action!}</a></p>`
   const code = link !== null || token === null ? null : html`<p>Enter this code:</p><pre>${token}</pre>`
@@ -138,9 +139,23 @@ export function renderMail(kind: MailKind, token: string | null, page: string | 
   }
 }
 
-/** The token is in the fragment, which browsers send to no server and in no Referer. */
-function linkOf(page: string, kind: MailKind, token: string): string {
-  const url = new URL(page)
-  url.hash = new URLSearchParams({ kind, token }).toString()
-  return url.href
+/** The page that links lead to: of the application, else of this server. Null if no URL is known. */
+export interface LinkTarget {
+  url: string
+  /** The token is in the fragment, which browsers send to no server. A page without scripts needs the query. */
+  part: 'hash' | 'search'
+}
+
+export function linkTarget({
+  signInUrl,
+  publicUrl,
+}: Pick<Config, 'signInUrl' | 'publicUrl'>): LinkTarget | null {
+  if (signInUrl !== null) return { url: signInUrl, part: 'hash' }
+  return publicUrl === null ? null : { url: `${publicUrl}/sign-in/token`, part: 'search' }
+}
+
+function linkOf({ url, part }: LinkTarget, kind: MailKind, token: string): string {
+  const link = new URL(url)
+  link[part] = new URLSearchParams({ kind, token }).toString()
+  return link.href
 }

@@ -8,7 +8,7 @@ import type { JobOutcome } from '../../infra/jobs/job-runs.ts'
 import { WorkerLoop, type BackgroundWorker } from '../../infra/jobs/worker-loop.ts'
 import { tokenDigest } from '../../infra/encryption/tokens.ts'
 import type { MailJob, Mails } from './mails.ts'
-import { lifetimes, renderMail, type MailContent, type Mailed, type MailKind } from './templates.ts'
+import { lifetimes, renderMail, type LinkTarget, type MailContent, type Mailed, type MailKind } from './templates.ts'
 import type { MailTransport } from './transport.ts'
 
 export interface MailWorkerOptions {
@@ -20,7 +20,7 @@ export interface MailWorkerOptions {
   /** SIGN_UP. */
   signUp: string
   /** SIGN_IN_URL. */
-  page: string | null
+  target: LinkTarget | null
   onError: (error: Error) => void
   interval?: number
   drainTimeoutMs?: number
@@ -39,7 +39,7 @@ export function createMailWorker({
   cipher,
   transport,
   signUp,
-  page,
+  target,
   onError,
   interval,
   drainTimeoutMs,
@@ -84,7 +84,7 @@ export function createMailWorker({
     const kind = isLost || row.sent_lately >= maxLately ? null : await kindFor(tx, asked, recipient)
     if (token !== null && kind !== asked) await sql.deleteToken(tx, { digest: tokenDigest(token) })
     if (kind === null) return null
-    const content = renderMail(kind, kind === asked ? token : null, page)
+    const content = renderMail(kind, kind === asked ? token : null, target)
     await sql.storeContent(tx, {
       id,
       subject: content.subject,

@@ -18,12 +18,12 @@ const wrong = { status: 400, body: { error: { details: { constraint: 'passkey' }
 
 async function add(person: Person, device: PasskeyDevice, options: DeviceAnswerOptions = {}) {
   const session = await sessionOf(person)
-  const { status, body } = await session.post('/user/passkeys/options')
+  const { status, body } = await session.post('/user/passkey-options')
   t.equal(status, 200)
   return await session.post('/user/passkeys', { name: 'Phone', credential: device.create(body, options) })
 }
 
-const optionsOf = async () => (await anyone.post('/auth/passkeys/options')).body
+const optionsOf = async () => (await anyone.post('/auth/passkey-options')).body
 const signIn = (credential: object) => anyone.post('/auth/sessions', { method: 'passkey', credential })
 
 t.test('a device adds a passkey and signs in with it', async (t) => {
@@ -77,7 +77,7 @@ t.test('answers that a sign-in refuses', async (t) => {
   for (const [name, options] of Object.entries(cases))
     t.match(await signIn(device.get(await optionsOf(), options)), refused, name)
   const session = await sessionOf(person)
-  const { body: foreign } = await session.post('/user/passkeys/options')
+  const { body: foreign } = await session.post('/user/passkey-options')
   t.match(await signIn(device.get({ ...foreign, rpId: 'example.com' })), refused, 'to a challenge of a user')
   const stranger = new PasskeyDevice(page)
   t.match(await signIn(stranger.get(await optionsOf())), refused, 'of an unknown device')
@@ -120,7 +120,7 @@ t.test('answers that cannot be added', async (t) => {
   const other = await server.person()
   t.equal((await add(other, device)).status, 409, 'nor can another user take it over')
   const [mine, theirs] = [await sessionOf(person), await sessionOf(other)]
-  const { body: options } = await mine.post('/user/passkeys/options')
+  const { body: options } = await mine.post('/user/passkey-options')
   const credential = new PasskeyDevice(page).create(options)
   t.match(
     await theirs.post('/user/passkeys', { name: 'Mine', credential }),
@@ -144,11 +144,11 @@ t.test('passkeys are added soon after a sign-in only, and by nobody else', async
   const { id, access_token: token } = await createSignIn(server, person.id)
   const createdAt = new Date(Date.now() - 11 * 60_000)
   await services.database.prisma.signIn.update({ where: { id }, data: { createdAt } })
-  t.match(await createClient(server.url, token).post('/user/passkeys/options'), {
+  t.match(await createClient(server.url, token).post('/user/passkey-options'), {
     status: 403,
     body: { error: { details: { constraint: 'recent_sign_in' } } },
   })
-  t.match(await person.client.post('/user/passkeys/options'), {
+  t.match(await person.client.post('/user/passkey-options'), {
     status: 403,
     body: { error: { details: { constraint: 'session' } } },
   })

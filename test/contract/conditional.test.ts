@@ -172,6 +172,10 @@ const changeVolatileFields: Partial<Record<OperationId, (id: string) => Promise<
     }),
   getCurrentSession: () => useSessions(),
   getSignIn: () => useSessions(),
+  getIdentity: (id) =>
+    server.services.database.prisma.identity.update({ where: { id }, data: { lastUsedAt: new Date(0) } }),
+  getPasskey: (id) =>
+    server.services.database.prisma.passkey.update({ where: { id }, data: { lastUsedAt: new Date() } }),
   getFile: (id) =>
     server.services.database.prisma.file.update({ where: { id }, data: { downloadCount: { increment: 1 } } }),
   getFileLink: (id) =>
@@ -236,7 +240,9 @@ t.test('HEAD answers like GET without a body', async (t) => {
     await server.services.lastUsed.flush()
     const get = await send(request)
     const head = (key: string | null, headers: Record<string, string> = {}) =>
-      createClient(server.url, key).call('HEAD', pathOf(request), { headers })
+      createClient(server.url, key).call('HEAD', pathOf(request), {
+        headers: { ...request.headers, ...headers },
+      })
     const { status, headers, text } = await head(request.caller.key)
     t.equal(status, successStatus(info.id), info.id)
     t.equal(text, '', info.id)

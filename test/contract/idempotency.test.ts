@@ -27,6 +27,8 @@ const passwordPosts: OperationId[] = [
   'confirmEmailChange',
   'startTotp',
   'confirmTotp',
+  'startPasskey',
+  'addPasskey',
 ]
 const neverReplayed = [...readOnlyPosts, ...repeatedPosts, ...passwordPosts]
 const idempotentPosts = posts.filter(({ id }) => !neverReplayed.includes(id))

@@ -175,6 +175,10 @@ t.test('an operation that needs a session refuses every API key', async (t) => {
     'startTotp',
     'removeTotp',
     'confirmTotp',
+    'removeIdentity',
+    'startPasskey',
+    'addPasskey',
+    'removePasskey',
   ])
   for (const id of ids) {
     const request = await requestFor(server, id)

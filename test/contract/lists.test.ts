@@ -28,7 +28,7 @@ import {
   createSession,
   createUser,
 } from '../support/db-fixtures.ts'
-import { createSignIn } from '../support/operation-fixtures-auth.ts'
+import { createIdentity, createPasskey, createSignIn } from '../support/operation-fixtures-auth.ts'
 import { cursorLists, queryOf } from '../support/contract-schema.ts'
 import { createClient, type Reply } from '../support/client.ts'
 import { startServer, type Person } from '../support/server.ts'
@@ -54,6 +54,16 @@ const seeds: Partial<Record<OperationId, () => Promise<{ request: OperationReque
     const request = await requestFor(server, 'listProjects')
     const ids = await createMany(async () => (await createSignIn(server, request.caller.id)).id)
     return { request: { ...request, id: 'listSignIns' }, ids }
+  },
+  async listIdentities() {
+    const request = await requestFor(server, 'listProjects')
+    const ids = await createMany(() => createIdentity({ server, caller: request.caller, role: 'owner' }))
+    return { request: { ...request, id: 'listIdentities' }, ids }
+  },
+  async listPasskeys() {
+    const request = await requestFor(server, 'listProjects')
+    const ids = await createMany(() => createPasskey({ server, caller: request.caller, role: 'owner' }))
+    return { request: { ...request, id: 'listPasskeys' }, ids }
   },
   async listMyInvitations() {
     const request = await requestFor(server, 'listProjects')
@@ -435,6 +445,8 @@ for (const id of [...lists.map((info) => info.id), ...cursorLists, 'streamEvents
 /** The tables of the lists whose items have metadata. */
 const tables: Partial<Record<OperationId, string>> = {
   listUsers: 'users',
+  listIdentities: 'identities',
+  listPasskeys: 'passkeys',
   listProjects: 'projects',
   listFiles: 'files',
   listSessions: 'ai_sessions',

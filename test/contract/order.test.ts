@@ -1,6 +1,7 @@
 // The order of checks. A request with two mistakes gets the answer of the earlier check: 401 for the key, 429
 // for the rate limit, 403 for the scope, 400 for the request, 404, 403 for the permission, then 409 or 412.
 import t from 'tap'
+import { createSignIn } from '../support/operation-fixtures-auth.ts'
 import {
   requestFor,
   encodedBody,
@@ -154,11 +155,12 @@ t.test('400 comes before 403 for the permission, 409 and 412', async (t) => {
 
 t.test('404 comes before 403 for the permission, 409 and 412', async (t) => {
   const viewer = await server.person()
-  for (const { id, ifMatch, scopes } of secured.filter((info) => info.path.includes('{'))) {
+  const { access_token: session } = await createSignIn(server, viewer.id)
+  for (const { id, ifMatch, scopes, needsSession } of secured.filter((info) => info.path.includes('{'))) {
     const unknownRequest = withUnknownIds(requests.get(id)!)
     if (!scopes!.includes('admin'))
       t.equal(
-        (await send(unknownRequest, { key: viewer.key })).status,
+        (await send(unknownRequest, { key: needsSession === true ? session : viewer.key })).status,
         404,
         `${id} with unknown ids, for any user`,
       )

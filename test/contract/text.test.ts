@@ -7,7 +7,8 @@ import type { OperationRequest } from '../support/operation-fixture.ts'
 import { allows, bodyOf, isFreeText, replyOf, type Schema } from '../support/contract-schema.ts'
 import type { Attachment } from '../support/form-body.ts'
 import { insertedOrder } from '../support/db-fixtures-payments.ts'
-import { startServer } from '../support/server.ts'
+import { newCredential, newDevice } from '../support/operation-fixtures-auth.ts'
+import { startServer, type Person } from '../support/server.ts'
 
 const server = await startServer(t)
 const texts = [
@@ -140,6 +141,12 @@ async function newColleague(caller: { id: string }): Promise<string> {
   return id
 }
 
+/** Of a new device, in place of the earlier passkeys. */
+async function anotherCredential(caller: Person) {
+  await server.services.database.prisma.passkey.deleteMany({ where: { userId: caller.id } })
+  return await newCredential({ server, caller, role: 'owner' }, newDevice(server))
+}
+
 let count = 0
 /** The valid body with new values for fields that must be unique. */
 async function uniqueBody({
@@ -151,6 +158,7 @@ async function uniqueBody({
   count++
   return {
     ...body,
+    ...(id === 'addPasskey' && { credential: await anotherCredential(caller) }),
     ...(id === 'addMember' && { user_id: await newColleague(caller) }),
     ...('email' in body && { email: `${count}@text.example` }),
     ...('text' in body && { text: `${body.text} ${count}` }),

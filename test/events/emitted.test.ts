@@ -36,6 +36,9 @@ const eventTypeOf: Partial<Record<OperationId, EventType>> = {
   removeTotp: 'totp.removed',
   confirmTotp: 'totp.enabled',
   confirmEmailChange: 'profile.updated',
+  addPasskey: 'passkey.added',
+  removePasskey: 'passkey.removed',
+  removeIdentity: 'identity.removed',
   updateProfile: 'profile.updated',
   updateSettings: 'settings.updated',
   createApiKey: 'api_key.created',
@@ -105,7 +108,7 @@ const eventTypeOf: Partial<Record<OperationId, EventType>> = {
 /** The additional events of a write, emitted after the main event. */
 const further: Partial<Record<OperationId, EventType[]>> = { createRefund: ['order.refunded'] }
 /** Operations whose change is not complete: an e-mail or a code confirms it, with an event. */
-const unconfirmed: OperationId[] = ['requestEmailChange', 'startTotp']
+const unconfirmed: OperationId[] = ['requestEmailChange', 'startTotp', 'startPasskey']
 /** Ends the session that this test would read with. `endSignIn` leaves the same event. */
 const ending: OperationId[] = ['signOut']
 /** POST operations that only read. */

@@ -58,10 +58,7 @@ export async function exampleFixtureFor(server: TestServer, id: OperationId): Pr
   }
   if (ask.params?.token !== undefined) real.set(exampleToken, ask.params.token)
   const example = examples[id].request.body?.value
-  // Tokens that were sent by e-mail, and the address and password of a sign-in.
-  if (operations[id].tag === 'auth')
-    for (const [name, value] of Object.entries(ask.body ?? {}))
-      if (typeof example?.[name] === 'string') real.set(example[name], value as string)
+  if (signInTags.includes(operations[id].tag)) addSecrets(real, example, ask.body)
   const attached = Object.values(ask.body ?? {}).find(
     (value): value is Attachment => (value as Attachment | null)?.bytes instanceof Uint8Array,
   )
@@ -74,6 +71,15 @@ export async function exampleFixtureFor(server: TestServer, id: OperationId): Pr
       bytes: ask.bytes ?? Buffer.from('What is reported\n'),
     },
   }
+}
+
+const signInTags = ['auth', 'passkeys', 'sign-in-pages']
+
+/** Tokens that were sent by e-mail, addresses, passwords, and the answers of devices. */
+function addSecrets(real: Map<string, string>, example: Json, body: Json): void {
+  for (const [name, value] of Object.entries<Json>(body ?? {}))
+    if (typeof value === 'object') addSecrets(real, example?.[name], value)
+    else if (typeof example?.[name] === 'string') real.set(example[name], value)
 }
 
 /** The example request of the operation with real ids. */

@@ -7,7 +7,7 @@ import { Secret, TOTP } from 'otpauth'
 import { confirmTotp, startTotp, type RecoveryCodes } from '../../services/auth/totp.ts'
 import { createSession, type SessionTokens } from '../../services/auth/sessions.ts'
 import { hashCode, hashPassword } from '../../services/auth/passwords.ts'
-import { newOneTimeToken, tokenDigest } from '../../infra/encryption/tokens.ts'
+import { newCookieToken, newOneTimeToken, tokenDigest } from '../../infra/encryption/tokens.ts'
 import * as sql from '../../generated/sql/auth.ts'
 import { addPasskey, startRegistration, verifyRegistration } from '../../services/auth/passkeys.ts'
 import { createOidcProviders, encryptFlow } from '../../services/auth/oidc.ts'
@@ -134,6 +134,9 @@ const issuer = new Lazy(async () => {
   return createOidcProviders([setting], () => {})
 })
 
+/** The operations that need an identity provider. */
+export const providerOperations: OperationId[] = ['startOidcSignIn', 'finishOidcSignIn']
+
 const withProvider =
   (build: RequestBuilder): RequestBuilder =>
   async (context) => {
@@ -152,7 +155,7 @@ function beganSignIn({ server }: FixtureContext): string {
   return `oidc=${encryptFlow(server.services.cipher, { ...flow, ...rest })}`
 }
 
-async function createIdentity({ server, caller }: FixtureContext): Promise<string> {
+export async function createIdentity({ server, caller }: FixtureContext): Promise<string> {
   const id = newId('idn')
   await sql.insertIdentity(server.services.database, {
     id,
@@ -166,18 +169,21 @@ async function createIdentity({ server, caller }: FixtureContext): Promise<strin
 }
 
 /** A device whose passkeys are for this machine, as those of test servers are. */
-const newDevice = ({ url }: TestServer): PasskeyDevice =>
+export const newDevice = ({ url }: TestServer): PasskeyDevice =>
   new PasskeyDevice(`http://localhost:${new URL(url).port}`)
 
 /** The answer of a device to a new challenge of the caller. */
-async function newCredential({ server, caller }: FixtureContext, device: PasskeyDevice) {
+export async function newCredential({ server, caller }: FixtureContext, device: PasskeyDevice) {
   const { database, config } = server.services
   const { id } = caller
   const user = await database.prisma.user.findUniqueOrThrow({ where: { id } })
   return device.create(await startRegistration(database, config, server.url, user))
 }
 
-async function createPasskey(context: FixtureContext, device = newDevice(context.server)): Promise<string> {
+export async function createPasskey(
+  context: FixtureContext,
+  device = newDevice(context.server),
+): Promise<string> {
   const { services, url } = context.server
   const { id: userId } = context.caller
   const { database, config } = services
@@ -206,7 +212,49 @@ const unknown =
   (body: object = {}): RequestBuilder =>
   () => ({ body: { ...body, token: unknownToken } })
 
+const fromElsewhere = { origin: 'https://elsewhere.example' }
+
+/** The cookie of a browser that is signed in. */
+async function browserCookie({ services }: TestServer, userId: string): Promise<{ cookie: string }> {
+  const device = { ip: '127.0.0.1', userAgent: 'test', inCookie: true }
+  const { id } = await services.database.transaction((tx) =>
+    createSession(tx, services, { userId, methods: ['password'], ...device }),
+  )
+  return { cookie: `session=${newCookieToken(services.cipher, id)}` }
+}
+
+const inBrowser =
+  (body?: Record<string, unknown>): RequestBuilder =>
+  async ({ server, caller }) => ({ headers: await browserCookie(server, caller.id), body })
+
+const form = (body: RequestBuilder) => ({
+  build: body,
+  byStatus: { 403: () => ({ headers: fromElsewhere, body: {} }), 422: () => ({ body: {} }) },
+})
+
+const pageFixtures = {
+  showSignInPage: { build: () => ({}), byStatus: { 303: inBrowser() } },
+  submitSignIn: form(async ({ server, caller }) => {
+    await setPassword(server, caller.id)
+    return { body: { email: caller.email, password } }
+  }),
+  showSignUpPage: { build: () => ({}) },
+  submitSignUp: form(() => ({ body: { email: newEmail(), name: 'Ada Lovelace' } })),
+  showSignInHelp: { build: () => ({}) },
+  submitSignInHelp: form(() => ({ body: { email: newEmail(), send: 'link' } })),
+  showTokenPage: { build: () => ({ query: { kind: 'link', token: unknownToken } }) },
+  submitToken: form(async ({ server, caller }) => ({
+    body: { kind: 'link', token: await createOneTimeToken(server, 'link', { email: caller.email }) },
+  })),
+  showAccountPage: { build: inBrowser(), byStatus: { 303: () => ({}) } },
+  submitSignOut: {
+    build: inBrowser({}),
+    byStatus: { 403: () => ({ headers: fromElsewhere, body: {} }) },
+  },
+} satisfies Partial<Record<OperationId, Fixture>>
+
 export const authFixtures = {
+  ...pageFixtures,
   signUp: {
     build: () => ({ body: { email: newEmail(), name: 'Ada Lovelace' } }),
     byStatus: { 403: () => ({ body: { email: newEmail('elsewhere.example'), name: 'Eve' } }) },

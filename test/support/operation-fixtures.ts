@@ -7,7 +7,7 @@ import type { OperationInfo } from '../../infra/contract/operation.ts'
 import { allScopes, type Scope } from '../../services/users/scopes.ts'
 import { createClient, type Reply, type CallOptions } from './client.ts'
 import { cursorAt } from './event-cursors.ts'
-import { authFixtures } from './operation-fixtures-auth.ts'
+import { authFixtures, providerOperations } from './operation-fixtures-auth.ts'
 import { aiFixtures } from './operation-fixtures-ai.ts'
 import { fieldsOf, fieldsType, formOf, formType, type Attachment } from './form-body.ts'
 import { paymentsFixtures, unconfiguredOperations } from './operation-fixtures-payments.ts'
@@ -601,7 +601,9 @@ export const operationIds = Object.keys(operations) as OperationId[]
 export const operationInfos = Object.values(operations) as Array<OperationInfo & { id: OperationId }>
 export const secured = operationInfos.filter((info) => info.scopes !== null)
 /** The operations that succeed on a server with the default settings. */
-export const served = operationInfos.filter(({ id }) => !unconfiguredOperations.includes(id))
+export const served = operationInfos.filter(
+  ({ id }) => !unconfiguredOperations.includes(id) && !providerOperations.includes(id),
+)
 /** The operations with a JSON body, except those with a signed body. */
 export const withJson = operationInfos.filter(
   ({ body }) => body?.contentTypes.includes('application/json') === true && body.raw !== true,

@@ -1,4 +1,5 @@
-// The card form. Each error is shown next to its field and, as a link to the field, at the top of the form.
+// The card form.
+import { renderFailure, renderField, renderProblems, type Field } from '../../../../infra/html/form.ts'
 import { page } from '../../../../infra/html/layout.ts'
 import { html, type Html } from '../../../../infra/html/html.ts'
 import { testCards } from '../gateway.ts'
@@ -19,33 +20,27 @@ const failures: Record<string, string> = {
   not_confirmed: 'You did not confirm the payment. Try again or use another card.',
 }
 
-interface Field {
-  name: keyof CardForm
-  label: string
-  hint?: string
-  /** Attributes of the input element. */
-  attributes: Html
-}
+type CardField = Pick<Field, 'label' | 'hint' | 'attributes'> & { name: keyof CardForm }
 
-const number: Field = {
+const number: CardField = {
   name: 'number',
   label: 'Card number',
   hint: 'One of the test cards below',
   attributes: html`inputmode="numeric" autocomplete="cc-number" spellcheck="false"`,
 }
-const expiry: Field = {
+const expiry: CardField = {
   name: 'expiry',
   label: 'Expiry date',
   hint: 'MM / YY',
   attributes: html`inputmode="numeric" autocomplete="cc-exp"`,
 }
-const cvc: Field = {
+const cvc: CardField = {
   name: 'cvc',
   label: 'Security code',
   hint: 'Any 3 or 4 digits',
   attributes: html`inputmode="numeric" autocomplete="cc-csc" spellcheck="false"`,
 }
-const name: Field = {
+const name: CardField = {
   name: 'name',
   label: 'Name on card',
   attributes: html`autocomplete="cc-name" autocapitalize="words" spellcheck="false"`,
@@ -57,25 +52,16 @@ export function renderCardPage(
 ): string {
   const { state, seller } = context
   const safeValues: CardForm = safeToRedisplay(values)
-  const field = ({ name, label, hint: usualHint, attributes }: Field): Html => {
-    const problem = problems[name]
-    const isDropped = problem === undefined && (values[name] ?? '') !== '' && (safeValues[name] ?? '') === ''
-    const hint = isDropped ? 'Enter it again; it is not stored' : usualHint
-    const describedBy = [
-      ...(hint === undefined ? [] : [`${name}-hint`]),
-      ...(problem === undefined ? [] : [`${name}-wrong`]),
-    ].join(' ')
-    const invalid = problem === undefined ? null : html` aria-invalid="true"`
-    const description = describedBy === '' ? null : html` aria-describedby="${describedBy}"`
-    return html`<div>
-      <label for="${name}">${label}</label>${
-        hint === undefined ? null : html` <span class="hint" id="${name}-hint">${hint}</span>`
-      }
-      <input id="${name}" name="${name}" value="${safeValues[name] ?? ''}" maxlength="100" required
-        ${attributes}${description}${invalid}>${
-          problem === undefined ? null : html` <span class="wrong" id="${name}-wrong">${problem}</span>`
-        }
-    </div>`
+  const field = ({ name, hint, ...rest }: CardField): Html => {
+    const [value, problem] = [safeValues[name] ?? '', problems[name]]
+    const isDropped = problem === undefined && (values[name] ?? '') !== '' && value === ''
+    return renderField({
+      name,
+      hint: isDropped ? 'Enter it again; it is not stored' : hint,
+      value,
+      problem,
+      ...rest,
+    })
   }
   const hasProblems = Object.keys(problems).length > 0
   return page({
@@ -91,7 +77,13 @@ export function renderCardPage(
           novalidate
           aria-labelledby="how"
         >
-          ${hasProblems ? renderProblems(problems) : failure === null ? null : renderFailure(failure)}
+          ${
+            hasProblems
+              ? renderProblems('You have not been charged', problems)
+              : failure === null
+                ? null
+                : renderFailure('The payment failed', failures[failure] ?? 'The payment failed. Try again.')
+          }
           <h2 id="how">Pay by card</h2>
           ${field(number)}
           <div class="pair">${field(expiry)} ${field(cvc)}</div>
@@ -110,23 +102,6 @@ export function renderCardPage(
         </section>
       </div>`,
   })
-}
-
-/** Takes the focus on load, so that screen readers read it first. */
-function renderProblems(problems: CardProblems): Html {
-  return html`<div class="problems" role="alert" tabindex="-1" autofocus>
-    <h2>You have not been charged</h2>
-    <ul>
-      ${Object.entries(problems).map(([name, problem]) => html`<li><a href="#${name}">${problem}</a></li> `)}
-    </ul>
-  </div> `
-}
-
-function renderFailure(code: string): Html {
-  return html`<div class="problems" role="alert" tabindex="-1" autofocus>
-    <h2>The payment failed</h2>
-    <p>${failures[code] ?? 'The payment failed. Try again.'}</p>
-  </div> `
 }
 
 function formatNumber(number: string): string {

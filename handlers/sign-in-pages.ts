@@ -1,0 +1,251 @@
+// The sign-in pages: plain HTML that works without scripts. Each form redirects after POST, so that reloading or
+// going back submits nothing twice.
+import { ApiError } from '../infra/errors.ts'
+import { newCookieToken } from '../infra/encryption/tokens.ts'
+import { pageHeaders as headers } from '../infra/html/layout.ts'
+import { readSessionCookie, requireOwnPage, sessionCookie } from '../services/auth/cookies.ts'
+import { mailToken } from '../services/auth/mailed-tokens.ts'
+import {
+  confirmSignUp,
+  resetPassword,
+  signInWithPassword,
+  signInWithToken,
+} from '../services/auth/new-sessions.ts'
+import {
+  renderAccount,
+  renderHelp,
+  renderMailSent,
+  renderOtherSite,
+  renderRefusal,
+  renderSignIn,
+  renderSignUp,
+  renderSignUpClosed,
+  renderToken,
+  type FormState,
+} from '../services/auth/pages.ts'
+import { deviceOf, endSession, listOwnSessions, lockOwnSession } from '../services/auth/sessions.ts'
+import { changeAddress, requireSignUp, useToken } from '../services/auth/sign-in.ts'
+import type { Handlers, HandlerServices } from '../services/handler.ts'
+import type { Principal } from '../services/users/authentication.ts'
+
+const shown = (body: string) => ({ status: 200 as const, body, headers })
+const refused = (body: string) => ({ status: 422 as const, body, headers })
+const otherSite = () => ({ status: 403 as const, body: renderOtherSite(), headers })
+const redirectTo = (location: string, cookie?: string) => ({
+  status: 303 as const,
+  headers: {
+    location,
+    'referrer-policy': 'no-referrer',
+    'cache-control': 'no-store',
+    ...(cookie !== undefined && { 'set-cookie': cookie }),
+  },
+})
+const address = /^[^@\s]+@[^@\s]+$/
+
+export const signInPages = {
+  async showSignInPage(request, services) {
+    if ((await findSession(request, services)) !== null) return redirectTo('/account')
+    return shown(renderSignIn(signInOptions(services)))
+  },
+
+  async submitSignIn({ body, ...request }, services) {
+    if (!isOwnPage(request, services)) return otherSite()
+    const { email = '', password = '', code = '' } = body
+    const values = { email }
+    const again = (state: FormState) => refused(renderSignIn(signInOptions(services), { values, ...state }))
+    const problems = {
+      ...(!address.test(email) && { email: 'Enter your email address.' }),
+      ...(password === '' && { password: 'Enter your password.' }),
+    }
+    if (Object.keys(problems).length > 0) return again({ problems, needsCode: code !== '' })
+    return await signInOrShow(
+      services,
+      () => signInWithPassword(services, { email, password, ...codeOf(code) }, browserOf(request)),
+      (state) => again(state),
+    )
+  },
+
+  async showSignUpPage(_request, { config }) {
+    return shown(config.signUp === 'off' ? renderSignUpClosed() : renderSignUp())
+  },
+
+  async submitSignUp({ body, ...request }, services) {
+    if (!isOwnPage(request, services)) return otherSite()
+    const { db, config, cipher, mails } = services
+    const { email = '', name = '' } = body
+    const problems = {
+      ...(name.trim() === '' && { name: 'Enter your name.' }),
+      ...(!address.test(email) && { email: 'Enter your email address.' }),
+    }
+    const again = (state: FormState) => refused(renderSignUp({ values: { email, name }, ...state }))
+    if (Object.keys(problems).length > 0) return again({ problems })
+    try {
+      requireSignUp(config.signUp, email)
+    } catch (error) {
+      return again({ failure: (error as Error).message })
+    }
+    await db.transaction((tx) => mailToken(tx, { cipher, mails }, { kind: 'sign_up', email, name }))
+    return redirectTo('/sign-in/token')
+  },
+
+  async showSignInHelp() {
+    return shown(renderHelp())
+  },
+
+  async submitSignInHelp({ body, ...request }, services) {
+    if (!isOwnPage(request, services)) return otherSite()
+    const { db, cipher, mails } = services
+    const { email = '', send: kind = 'link' } = body
+    if (!address.test(email))
+      return refused(renderHelp({ values: { email }, problems: { email: 'Enter your email address.' } }))
+    await db.transaction((tx) => mailToken(tx, { cipher, mails }, { kind, email }))
+    return redirectTo('/sign-in/token')
+  },
+
+  async showTokenPage({ query: { kind, token = '', error } }) {
+    if (error !== undefined) return shown(renderRefusal(error))
+    return shown(kind === undefined ? renderMailSent() : renderToken(kind, token))
+  },
+
+  async submitToken({ body, ...request }, services) {
+    if (!isOwnPage(request, services)) return otherSite()
+    const { kind = 'link', token = '', password = '', code = '' } = body
+    const again = (state: FormState) => refused(renderToken(kind, token, state))
+    const device = browserOf(request)
+    const needsPassword = kind === 'sign_up' || kind === 'password_reset'
+    if (needsPassword && [...password].length < 8)
+      return again({ problems: { password: 'Enter at least 8 characters.' }, needsCode: code !== '' })
+    switch (kind) {
+      case 'email_change':
+        return await confirmAddress(request, services, token, again)
+      case 'sign_up':
+        return await signInOrShow(services, () => confirmSignUp(services, { token, password }, device), again)
+      case 'password_reset':
+        return await signInOrShow(
+          services,
+          () => resetPassword(services, { token, password, ...codeOf(code) }, device),
+          again,
+        )
+      default:
+        return await signInOrShow(
+          services,
+          () => signInWithToken(services, { method: kind, token, ...codeOf(code) }, device),
+          again,
+        )
+    }
+  },
+
+  async showAccountPage(request, services) {
+    const principal = await findSession(request, services)
+    if (principal === null) return redirectTo('/sign-in')
+    const { db } = services
+    const { userId: id } = principal
+    const { name, email } = await db.prisma.user.findUniqueOrThrow({
+      where: { id },
+      select: { name: true, email: true },
+    })
+    return shown(renderAccount({ name, email: email! }, await listOwnSessions(db, principal)))
+  },
+
+  async submitSignOut({ body, ...request }, services) {
+    if (!isOwnPage(request, services)) return otherSite()
+    const principal = await findSession(request, services)
+    if (principal === null) return redirectTo('/sign-in')
+    const { db, config } = services
+    const { session: id = principal.keyId } = body
+    await db
+      .transaction(async (tx) => {
+        await lockOwnSession(tx, id, principal)
+        await endSession(tx, services, id)
+      })
+      .catch(ignoreRefusal)
+    return id === principal.keyId
+      ? redirectTo('/sign-in', sessionCookie(config, null))
+      : redirectTo('/account')
+  },
+} satisfies Handlers<'sign-in-pages'>
+
+type PageRequest = { headers: object; ip: string }
+
+function browserOf(request: PageRequest) {
+  return { ...deviceOf(request), inCookie: true }
+}
+
+function isOwnPage({ headers: sent }: PageRequest, { config }: HandlerServices): boolean {
+  try {
+    requireOwnPage(config, sent)
+    return true
+  } catch {
+    return false
+  }
+}
+
+/** The session of the browser; null without one. */
+async function findSession(
+  { headers: sent }: PageRequest,
+  { config, principals }: HandlerServices,
+): Promise<Principal | null> {
+  const cookie = readSessionCookie(config, (sent as { cookie?: string }).cookie)
+  if (cookie === undefined) return null
+  return await principals.authenticateCookie(cookie).catch((error) => {
+    if (error.status !== 401) throw error
+    return null
+  })
+}
+
+function signInOptions({ config, oidcProviders, publicUrl }: HandlerServices) {
+  const back = encodeURIComponent(`${publicUrl()}/sign-in/token`)
+  const providers = oidcProviders.names.map((name) => ({
+    name,
+    url: `/v1/auth/oidc/${name}/authorize?redirect_to=${back}`,
+  }))
+  return { providers, maySignUp: config.signUp !== 'off' }
+}
+
+/** A code as people type it. */
+function codeOf(typed: string): { code?: string } {
+  const code = typed.replace(/\s/g, '').toLowerCase()
+  return code === '' ? {} : { code }
+}
+
+/** Keeps the new session in the cookie. Shows the form again for what the person can correct. */
+async function signInOrShow<Page>(
+  { config, cipher }: HandlerServices,
+  signIn: () => Promise<{ id: string }>,
+  again: (state: FormState) => Page,
+) {
+  try {
+    const { id } = await signIn()
+    return redirectTo('/account', sessionCookie(config, newCookieToken(cipher, id)))
+  } catch (error) {
+    if (!(error instanceof ApiError) || error.status >= 500 || error.status === 429) throw error
+    const { reason, errors } = error.details
+    const problem = errors?.[0]
+    if (problem?.field === 'password')
+      return again({ problems: { password: 'This password is too common.' } })
+    return again({ failure: error.message, needsCode: reason === 'second_factor' })
+  }
+}
+
+async function confirmAddress<Page>(
+  request: PageRequest,
+  services: HandlerServices,
+  token: string,
+  again: (state: FormState) => Page,
+) {
+  const principal = await findSession(request, services)
+  if (principal === null) return again({ failure: 'Sign in first, and open the link again.' })
+  try {
+    await services.db.transaction(async (tx) =>
+      changeAddress(tx, services, principal, await useToken(tx, token, 'email_change')),
+    )
+    return redirectTo('/account')
+  } catch (error) {
+    if (!(error instanceof ApiError) || error.status >= 500) throw error
+    return again({ failure: error.message })
+  }
+}
+
+function ignoreRefusal(error: unknown): void {
+  if (!(error instanceof ApiError) || error.status >= 500) throw error
+}
