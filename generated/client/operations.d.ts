@@ -78,7 +78,7 @@ export interface FinishOidcSignInInput extends CallOptions {
   /** The parameters in the path. */
   path: FinishOidcSignInPath
   /** The query parameters. */
-  query: FinishOidcSignInQuery
+  query?: FinishOidcSignInQuery
 }
 
 /** The input of `startPasskeySignIn`. */

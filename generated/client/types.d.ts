@@ -213,11 +213,11 @@ export interface paths {
     };
     "/auth/oidc/{provider}/callback": {
         parameters: {
-            query: {
+            query?: {
                 /** The code of the provider. */
                 code?: string;
                 /** The state of the request. */
-                state: string;
+                state?: string;
                 /** The issuer of the answer (RFC 9207). */
                 iss?: string;
                 /** Why the provider refuses. */
@@ -8934,7 +8934,7 @@ export interface operations {
     };
     finishOidcSignIn: {
         parameters: {
-            query: FinishOidcSignInQuery;
+            query?: FinishOidcSignInQuery;
             header?: never;
             path: FinishOidcSignInPath;
             cookie?: never;
@@ -24983,7 +24983,7 @@ export interface FinishOidcSignInQuery {
     /** The code of the provider. */
     code?: string;
     /** The state of the request. */
-    state: string;
+    state?: string;
     /** The issuer of the answer (RFC 9207). */
     iss?: string;
     /** Why the provider refuses. */

@@ -106,7 +106,9 @@ function declaredHeaders(id: OperationId, status: number): ReturnType<typeof hea
 
 /** Prefixes /v1, except for paths outside of it. */
 export function fullPath(path: string): string {
-  return /^\/(healthz|readyz|openapi\.(json|yaml)|docs|metrics|v1|pay\/)/.test(path) ? path : `/v1${path}`
+  return /^\/(healthz|readyz|openapi\.(json|yaml)|docs|metrics|v1|pay\/|sign-(in|up)|account)/.test(path)
+    ? path
+    : `/v1${path}`
 }
 
 export type Client = ReturnType<typeof createClient>
