@@ -792,10 +792,9 @@ export const operations: Record<OperationId, OperationInfo> = withErrorReplies<O
     rateLimit: "page",
     validators: {"query":"queryNone"},
     body: null,
-    errors: [400,429,500,503],
+    errors: [400,429,500],
     replies: {
-      200: {"contentType":"text/html"},
-      303: {"contentType":null}
+      200: {"contentType":"text/html"}
     },
     produces: ["text/html"],
     idempotent: false,

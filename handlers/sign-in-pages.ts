@@ -43,8 +43,7 @@ const redirectTo = (location: string, cookie?: string) => ({
 const address = /^[^@\s]+@[^@\s]+$/
 
 export const signInPages = {
-  async showSignInPage(request, services) {
-    if ((await findSession(request, services)) !== null) return redirectTo('/account')
+  async showSignInPage(_request, services) {
     return shown(renderSignIn(signInOptions(services)))
   },
 

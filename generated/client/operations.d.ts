@@ -1507,7 +1507,7 @@ export interface Methods {
   /**
    * Show the sign-in page: `GET /sign-in`
    *
-   * HTML page with the form for an email address and a password, and the identity providers. Redirects a browser that is signed in to `/account`. No API key required.
+   * HTML page with the form for an email address and a password, and the identity providers. No API key required.
    */
   showSignInPage (input?: ShowSignInPageInput): Answer<operations['showSignInPage']['responses'][200]['content']['text/html']>
   /**

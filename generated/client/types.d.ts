@@ -392,7 +392,7 @@ export interface paths {
         };
         /**
          * Show the sign-in page
-         * HTML page with the form for an email address and a password, and the identity providers. Redirects a browser that is signed in to `/account`. No API key required.
+         * HTML page with the form for an email address and a password, and the identity providers. No API key required.
          */
         get: operations["showSignInPage"];
         put?: never;
@@ -7968,17 +7968,6 @@ export interface components {
             };
         };
         /** Redirect to another page. */
-        NextPage: {
-            headers: {
-                "X-Request-ID": components["headers"]["RequestID"];
-                RateLimit: components["headers"]["RateLimit"];
-                "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
-                Location: components["headers"]["NextPage"];
-                [name: string]: unknown;
-            };
-            content?: never;
-        };
-        /** Redirect to another page. */
         SignedIn: {
             headers: {
                 "X-Request-ID": components["headers"]["RequestID"];
@@ -8013,6 +8002,17 @@ export interface components {
             content: {
                 "text/html": string;
             };
+        };
+        /** Redirect to another page. */
+        NextPage: {
+            headers: {
+                "X-Request-ID": components["headers"]["RequestID"];
+                RateLimit: components["headers"]["RateLimit"];
+                "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                Location: components["headers"]["NextPage"];
+                [name: string]: unknown;
+            };
+            content?: never;
         };
         /** The request body took too long to arrive. */
         RequestTimeout: {
@@ -9259,7 +9259,6 @@ export interface operations {
         requestBody?: never;
         responses: {
             200: components["responses"]["Page"];
-            303: components["responses"]["NextPage"];
             /** The request is invalid. `details.errors` lists all problems. */
             400: {
                 headers: {
@@ -9314,31 +9313,6 @@ export interface operations {
                      *       "error": {
                      *         "code": "SERVER_ERROR",
                      *         "message": "Something went wrong; it has been noted.",
-                     *         "details": {
-                     *           "request_id": "req_1c8f0a5e7b7d4c0fb0a2c9a1e6f4d3b2"
-                     *         }
-                     *       }
-                     *     }
-                     */
-                    "application/json": ErrorResponse;
-                    "text/html": string;
-                };
-            };
-            /** The database or the file storage is unreachable, overloaded or full. Try again after `Retry-After` seconds. */
-            503: {
-                headers: {
-                    "X-Request-ID": components["headers"]["RequestID"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
-                    "Retry-After": components["headers"]["RetryAfter"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "error": {
-                     *         "code": "UNAVAILABLE",
-                     *         "message": "The service is not available at the moment; try again.",
                      *         "details": {
                      *           "request_id": "req_1c8f0a5e7b7d4c0fb0a2c9a1e6f4d3b2"
                      *         }

@@ -310,6 +310,20 @@ export interface FindAccountRow {
 }
 
 /**
+ * A challenge of a user, or of a sign-in, that has not expired.
+ * @see prisma/sql/auth/find-challenge.sql
+ */
+export const findChallenge = optional<{ digest: string; user_id: string | null }, FindChallengeRow>(
+  'auth/find-challenge',
+  `SELECT c.expires_at FROM passkey_challenges c
+WHERE c.digest = decode($1, 'hex') AND c.user_id IS NOT DISTINCT FROM $2 AND c.expires_at > now()`,
+  ['digest', 'user_id'],
+)
+export interface FindChallengeRow {
+  expires_at: string
+}
+
+/**
  * A passkey by the id that its device gave it, with what verifies its signatures.
  * @see prisma/sql/auth/find-passkey.sql
  */
@@ -991,15 +1005,14 @@ ON CONFLICT (user_id) DO UPDATE SET hash = excluded.hash, changed_at = excluded.
 )
 
 /**
- * Uses a challenge of a user, or of a sign-in. Of several requests, one gets the row.
+ * Uses a challenge. Of several requests, one gets the row.
  * @see prisma/sql/auth/use-challenge.sql
  */
-export const useChallenge = optional<{ digest: string; user_id: string | null }, UseChallengeRow>(
+export const useChallenge = optional<{ digest: string }, UseChallengeRow>(
   'auth/use-challenge',
-  `DELETE FROM passkey_challenges c
-WHERE c.digest = decode($1, 'hex') AND c.user_id IS NOT DISTINCT FROM $2 AND c.expires_at > now()
+  `DELETE FROM passkey_challenges c WHERE c.digest = decode($1, 'hex') AND c.expires_at > now()
 RETURNING c.expires_at`,
-  ['digest', 'user_id'],
+  ['digest'],
 )
 export interface UseChallengeRow {
   expires_at: string

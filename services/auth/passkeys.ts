@@ -86,12 +86,17 @@ async function newChallenge(db: Db, userId: string | null): Promise<string> {
   return challenge
 }
 
-/** Uses the challenge of an answer, so that the answer works once. */
-async function useChallenge(db: Db, clientData: string, userId: string | null): Promise<string | null> {
+/** The challenge of an answer, if it is one of the user, or of a sign-in, and was not used. */
+async function findChallenge(db: Db, clientData: string, userId: string | null): Promise<string | null> {
   const challenge = challengeOf(clientData)
   if (challenge === null) return null
-  const row = await sql.useChallenge(db, { digest: tokenDigest(challenge), user_id: userId })
+  const row = await sql.findChallenge(db, { digest: tokenDigest(challenge), user_id: userId })
   return row === undefined ? null : challenge
+}
+
+/** Uses a challenge, so that an answer works once. @returns whether this request has used it. */
+async function useChallenge(tx: Db, challenge: string): Promise<boolean> {
+  return (await sql.useChallenge(tx, { digest: tokenDigest(challenge) })) !== undefined
 }
 
 function challengeOf(clientData: string): string | null {
@@ -111,6 +116,8 @@ export interface VerifiedPasskey {
   counter: number
   transports: string[]
   synced: boolean
+  /** What the device has signed. */
+  challenge: string
 }
 
 /** Verifies a new passkey. Throws 400 unless a device made it for a challenge of the user. */
@@ -122,7 +129,7 @@ export async function verifyRegistration(
 ): Promise<VerifiedPasskey> {
   const { verifyRegistrationResponse } = await library.get()
   const { domain, origins } = relyingParty(settings, ownUrl)
-  const challenge = await useChallenge(db, answer.response.clientDataJSON, userId)
+  const challenge = await findChallenge(db, answer.response.clientDataJSON, userId)
   const checked =
     challenge === null
       ? null
@@ -134,8 +141,7 @@ export async function verifyRegistration(
           supportedAlgorithmIDs: algorithms,
         }).catch(() => null)
   const made = checked?.verified === true ? checked.registrationInfo : undefined
-  if (made === undefined)
-    throw invalidField('credential', 'passkey', 'credential does not fit the options: start again')
+  if (challenge === null || made === undefined) throw invalidPasskey()
   const { id, publicKey, counter, transports = [] } = made.credential
   return {
     credential: id,
@@ -143,7 +149,12 @@ export async function verifyRegistration(
     counter,
     transports,
     synced: made.credentialBackedUp,
+    challenge,
   }
+}
+
+function invalidPasskey(): Error {
+  return invalidField('credential', 'passkey', 'credential does not fit the options: start again')
 }
 
 /**
@@ -158,7 +169,8 @@ export async function addPasskey(
   const known = await sql.passkeyCredentials(tx, { user_id: userId })
   if (known.length >= maxPasskeys) throw forbidden(`A user may have ${maxPasskeys} passkeys.`, 'passkeys')
   const id = newId('pky')
-  const { publicKey, ...rest } = passkey
+  const { publicKey, challenge, ...rest } = passkey
+  if (!(await useChallenge(tx, challenge))) throw invalidPasskey()
   const createdAt = timeOf(id).toISOString()
   const row = await sql.insertPasskey(tx, {
     id,
@@ -179,6 +191,8 @@ export interface PasskeyProof {
   id: string
   userId: string
   counter: number
+  /** What the device has signed. */
+  challenge: string
 }
 
 /** Throws 401, with the same answer for every fault, unless a device signed a challenge of this server. */
@@ -190,7 +204,7 @@ export async function checkPasskey(
 ): Promise<PasskeyProof> {
   const { verifyAuthenticationResponse } = await library.get()
   const { domain, origins } = relyingParty(settings, ownUrl)
-  const challenge = await useChallenge(db, answer.response.clientDataJSON, null)
+  const challenge = await findChallenge(db, answer.response.clientDataJSON, null)
   const found = challenge === null ? undefined : await sql.findPasskey(db, { credential: answer.id })
   if (challenge === null || found === undefined) throw wrongPasskey()
   const checked = await verifyAuthenticationResponse({
@@ -205,11 +219,16 @@ export async function checkPasskey(
     },
   }).catch(() => null)
   if (checked?.verified !== true) throw wrongPasskey()
-  return { id: found.id, userId: found.user_id, counter: checked.authenticationInfo.newCounter }
+  const { newCounter: counter } = checked.authenticationInfo
+  return { id: found.id, userId: found.user_id, counter, challenge }
 }
 
-/** Uses a checked passkey of a locked user. Throws 401 if it was removed, or if a copy of it has signed. */
-export async function usePasskey(tx: Db, { id, counter }: PasskeyProof): Promise<void> {
+/**
+ * Uses a checked passkey of a locked user. Throws 401 if its answer was used before, if it was removed, or if a
+ * copy of it has signed.
+ */
+export async function usePasskey(tx: Db, { id, counter, challenge }: PasskeyProof): Promise<void> {
+  if (!(await useChallenge(tx, challenge))) throw wrongPasskey()
   if ((await sql.usePasskey(tx, { id, counter })) === undefined) throw wrongPasskey()
 }
 

@@ -12,6 +12,7 @@ export const guideNames = [
   'quickstart',
   'authentication',
   'sign-in',
+  'browser-sign-in',
   'errors',
   'pagination',
   'idempotency',

@@ -64,6 +64,8 @@ t.test('a user with the verified address is linked, and told', async (t) => {
   t.equal(await prisma.mail.count({ where: { recipient: user.email, kind: 'identity_linked' } }), 1)
   const client = createClient(server.url, session.body.access_token)
   const { body: identities } = await client.get('/user/identities')
+  const { body: events } = await client.get('/events?type=identity.linked')
+  t.match(events.data, [{ data: { object: identities.data[0] } }])
   const stranger = createClient(
     server.url,
     (await createSignIn(server, (await server.person()).id)).access_token,

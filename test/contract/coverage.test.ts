@@ -8,6 +8,7 @@ import { operations, type OperationId } from '../../generated/operations.ts'
 import type { Operations, HandlerServices } from '../../services/handler.ts'
 import { newId } from '../../infra/ids.ts'
 import type { OperationInfo } from '../../infra/contract/operation.ts'
+import { providerOperations } from '../support/operation-fixtures-auth.ts'
 import { stripeEnv, unconfiguredOperations } from '../support/operation-fixtures-payments.ts'
 import {
   fixtures,
@@ -15,6 +16,7 @@ import {
   pathOf,
   send,
   requestFor,
+  served,
   sharedDataOf,
   encodedBody,
   operationInfos,
@@ -131,9 +133,12 @@ testStatus(
     return await send(request, { key: secret })
   },
 )
-testStatus(400, 'a query parameter is unknown', async (id) => {
+testStatus(400, 'a query parameter is unknown, or too long', async (id) => {
   const request = await sharedRequest(id)
-  return await send({ ...request, query: { ...request.query, surprise: '1' } })
+  // Identity providers add parameters of their own.
+  const wrong: Record<string, string> =
+    id === 'finishOidcSignIn' ? { state: 'a'.repeat(300) } : { surprise: '1' }
+  return await send({ ...request, query: { ...request.query, ...wrong } })
 })
 testStatus(404, 'the last id of the path does not exist, or the gateway is another one', async (id) => {
   if (gatewayOperations.includes(id))
@@ -401,7 +406,7 @@ t.test('503: the database is unreachable', async (t) => {
   const proxy = await createDatabaseProxy(t, directServer.databaseUrl)
   const proxiedServer = await startServer(t, { ...sharedDataOf(directServer), databaseUrl: proxy.url })
   const requests = new Map<OperationId, OperationRequest>()
-  for (const { id } of declares(503).filter(({ id }) => !unconfiguredOperations.includes(id)))
+  for (const { id } of declares(503).filter(({ id }) => served.some((one) => one.id === id)))
     requests.set(id, { ...(await requestFor(directServer, id)), server: proxiedServer })
   await proxy.cut()
   for (const [id, request] of requests) {
@@ -424,9 +429,12 @@ t.test('503: the database is unreachable', async (t) => {
   )
 })
 
-t.test('503: the payment gateway is unreachable', async (t) => {
-  for (const id of unconfiguredOperations) {
-    const reply = await send({ ...(await requestFor(server, id, { forStatus: 503 })), server: stripeServer })
+t.test('503: the payment gateway, or the identity provider, is unreachable', async (t) => {
+  for (const id of [...unconfiguredOperations, ...providerOperations]) {
+    const request = await requestFor(server, id, { forStatus: 503 })
+    const reply = await send(
+      unconfiguredOperations.includes(id) ? { ...request, server: stripeServer } : request,
+    )
     t.equal(reply.status, 503, `${id} ${reply.text}`)
     t.ok(Number(reply.headers.get('retry-after')) > 0, `${id} has a Retry-After`)
   }

@@ -169,16 +169,16 @@ t.test('an operation that needs a session refuses every API key', async (t) => {
   t.same(ids, [
     'getCurrentSession',
     'signOut',
+    'startPasskey',
+    'addPasskey',
+    'removePasskey',
+    'removeIdentity',
     'changePassword',
     'requestEmailChange',
     'confirmEmailChange',
     'startTotp',
     'removeTotp',
     'confirmTotp',
-    'removeIdentity',
-    'startPasskey',
-    'addPasskey',
-    'removePasskey',
   ])
   for (const id of ids) {
     const request = await requestFor(server, id)

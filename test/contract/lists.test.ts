@@ -48,7 +48,7 @@ const itemCount = 7
 const createMany = <T>(make: (i: number) => Promise<T>): Promise<T[]> =>
   Promise.all(Array.from({ length: itemCount }, (_, i) => make(i)))
 
-/** Creates seven items that are equal in every sortable field, and the request that lists them. */
+/** Creates seven items that are equal in every sortable field that is not unique, and the request that lists them. */
 const seeds: Partial<Record<OperationId, () => Promise<{ request: OperationRequest; ids: string[] }>>> = {
   async listSignIns() {
     const request = await requestFor(server, 'listProjects')
@@ -470,7 +470,8 @@ const tables: Partial<Record<OperationId, string>> = {
 const takes = (id: OperationId, name: string): boolean =>
   queryOf(id).some((parameter) => parameter.name === name)
 
-for (const { id } of lists) {
+// The test above names the lists without seed data.
+for (const { id } of lists.filter(({ id }) => seeds[id] !== undefined)) {
   for (const time of ['created', 'updated'].filter((time) => takes(id, `${time}_after`)))
     t.test(`${id} filters by ${time}_after and ${time}_before`, async (t) => {
       const { request } = await seeds[id]!()
@@ -490,6 +491,7 @@ for (const { id } of lists) {
 
   if (takes(id, 'metadata'))
     t.test(`${id} filters by metadata`, async (t) => {
+      if (tables[id] === undefined) return t.fail(`\`tables\` of this file has no table for ${id}`)
       const { request, ids } = await seeds[id]!()
       const [one, other] = ids
       const { pool } = server.services.database

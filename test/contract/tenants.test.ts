@@ -237,7 +237,7 @@ async function assertOwn(t: Test, { kind, person }: Caller, attempt: Attempt): P
   t.ok(reply.status < 500, what)
   for (const each of idsIn(request)) sentIds.add(each)
   // A limited key reads the profile, its events and the picture of its user.
-  const open = [...sharedPrefixes, ...(kind === 'limited' ? ['evt', 'avt'] : [])]
+  const open = [...sharedPrefixes, ...(kind === 'limited' ? ['evt', 'avt', 'pky', 'idn'] : [])]
   const foreign = idsOf(shown).filter(
     (each) =>
       idsBefore.has(each) && !sentIds.has(each) && each !== person.id && !open.includes(prefixOf(each)),

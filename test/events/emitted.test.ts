@@ -292,6 +292,7 @@ t.test('every write operation has an event type in this test', async (t) => {
     others,
     [
       'sign_in.created',
+      'identity.linked',
       'invitation.created',
       'chat.failed',
       'document.ready',

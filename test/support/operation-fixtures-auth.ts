@@ -145,12 +145,24 @@ const withProvider =
     return await build(context)
   }
 
+/** A provider that no server listens for. */
+const deadProvider = createOidcProviders(
+  [{ name: 'dead', issuer: 'http://127.0.0.1:9', clientId: 'x', clientSecret: 'x', verifiedEmails: false }],
+  () => {},
+)
+const withDeadProvider =
+  (build: RequestBuilder): RequestBuilder =>
+  async (context) => {
+    context.server.services.oidcProviders.find = deadProvider.find
+    return await build(context)
+  }
+
 const unknownProvider = (query: Record<string, string>): RequestBuilder =>
   withProvider(() => ({ params: { provider: 'nobody' }, query }))
 
 /** The cookie of a browser that has begun a sign-in. */
-function beganSignIn({ server }: FixtureContext): string {
-  const flow = { provider: 'local', state: 'state', nonce: 'nonce', verifier: 'a'.repeat(43) }
+function beganSignIn({ server }: FixtureContext, provider = 'local'): string {
+  const flow = { provider, state: 'state', nonce: 'nonce', verifier: 'a'.repeat(43) }
   const rest = { redirectTo: `${server.url}/signed-in`, expiresAt: Date.now() + 60_000 }
   return `oidc=${encryptFlow(server.services.cipher, { ...flow, ...rest })}`
 }
@@ -233,7 +245,7 @@ const form = (body: RequestBuilder) => ({
 })
 
 const pageFixtures = {
-  showSignInPage: { build: () => ({}), byStatus: { 303: inBrowser() } },
+  showSignInPage: { build: () => ({}) },
   submitSignIn: form(async ({ server, caller }) => {
     await setPassword(server, caller.id)
     return { body: { email: caller.email, password } }
@@ -302,7 +314,13 @@ export const authFixtures = {
       params: { provider: 'local' },
       query: { redirect_to: `${server.url}/signed-in` },
     })),
-    byStatus: { 404: unknownProvider({}) },
+    byStatus: {
+      404: unknownProvider({}),
+      503: withDeadProvider(({ server }) => ({
+        params: { provider: 'dead' },
+        query: { redirect_to: `${server.url}/signed-in` },
+      })),
+    },
   },
   finishOidcSignIn: {
     build: withProvider((context) => ({
@@ -313,6 +331,11 @@ export const authFixtures = {
     byStatus: {
       401: withProvider(() => ({ params: { provider: 'local' }, query: { state: 'state', code: 'code' } })),
       404: unknownProvider({ state: 'state' }),
+      503: withDeadProvider((context) => ({
+        params: { provider: 'dead' },
+        query: { state: 'state', code: 'code' },
+        headers: { cookie: beganSignIn(context, 'dead') },
+      })),
     },
   },
   listIdentities: {
