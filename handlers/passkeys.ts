@@ -13,15 +13,15 @@ import type { Handlers } from '../services/handler.ts'
 import { requireRecentSignIn } from '../services/users/api-keys.ts'
 
 export const passkeys = {
-  async startPasskeySignIn(_request, { db, config, publicUrl }) {
-    return { status: 200, body: await startSignIn(db, config, publicUrl()) }
+  async startPasskeySignIn(_request, { db, config }) {
+    return { status: 200, body: await startSignIn(db, config) }
   },
 
-  async startPasskey({ principal }, { db, config, publicUrl }) {
+  async startPasskey({ principal }, { db, config }) {
     return await db.transaction(async (tx) => {
       const user = await lockActiveUser(tx, principal.userId)
       await requireRecentSignIn(tx, principal)
-      return { status: 200, body: await startRegistration(tx, config, publicUrl(), user) }
+      return { status: 200, body: await startRegistration(tx, config, user) }
     })
   },
 
@@ -30,9 +30,9 @@ export const passkeys = {
   },
 
   async addPasskey({ principal, body: { name, credential } }, services) {
-    const { db, config, publicUrl } = services
+    const { db, config } = services
     const { userId } = principal
-    const passkey = await verifyRegistration(db, config, publicUrl(), { userId, answer: credential })
+    const passkey = await verifyRegistration(db, config, { userId, answer: credential })
     return await db.transaction(async (tx) => {
       const user = await lockActiveUser(tx, userId)
       await requireRecentSignIn(tx, principal)

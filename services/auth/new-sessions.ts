@@ -23,7 +23,6 @@ import { checkSecondFactor, useSecondFactor, type SecondFactor } from './totp.ts
 export type NewSessionServices = SignInServices & {
   db: Db
   config: Readonly<Config>
-  publicUrl: () => string
 }
 
 /** Each throws 401 for wrong credentials, or without the code of a user who has a second factor. */
@@ -63,8 +62,8 @@ export async function signInWithPasskey(
   credential: PasskeyAssertion,
   device: Device,
 ): Promise<SessionTokens> {
-  const { db, config, publicUrl } = services
-  const proof = await checkPasskey(db, config, publicUrl(), credential)
+  const { db, config } = services
+  const proof = await checkPasskey(db, config, credential)
   const { userId } = proof
   return await db.transaction(async (tx) => {
     await lockActiveUser(tx, userId)

@@ -81,7 +81,8 @@ function createProvider(settings: OidcProvider, onError: (error: Error) => void)
     const isPlain = issuer.startsWith('http:')
     const configuration = await openId.discovery(new URL(issuer), clientId, clientSecret, undefined, {
       timeout: timeoutSeconds,
-      execute: isPlain ? [openId.allowInsecureRequests] : [],
+      // The signature of the ID token is checked too, although TLS has identified the provider.
+      execute: [openId.enableNonRepudiationChecks, ...(isPlain ? [openId.allowInsecureRequests] : [])],
     })
     return { openId, configuration }
   })

@@ -33,26 +33,25 @@ type Settings = Readonly<
   Pick<Config, 'passkeyDomain' | 'signInUrl' | 'publicUrl' | 'corsOrigins' | 'mailFrom'>
 >
 
-/** The domain of the passkeys, and the origins whose pages may use them. */
-function relyingParty(settings: Settings, ownUrl: string): { domain: string; origins: string[] } {
-  const { passkeyDomain, signInUrl, publicUrl, corsOrigins } = settings
-  const pages = [ownUrl, ...(signInUrl === null ? [] : [signInUrl])].map((url) => new URL(url))
-  const domain = passkeyDomain ?? hostOf(signInUrl) ?? hostOf(publicUrl) ?? 'localhost'
-  // Browsers know no passkeys for IP addresses; without PUBLIC_URL the server is on this machine.
-  const local = publicUrl === null ? [`http://localhost:${new URL(ownUrl).port}`] : []
-  return { domain, origins: [...pages.map(({ origin }) => origin), ...corsOrigins, ...local] }
+/** The domain of the passkeys: browsers accept it from its pages and those of its subdomains. */
+function domainOf({ passkeyDomain, signInUrl, publicUrl }: Settings): string {
+  return passkeyDomain ?? hostOf(signInUrl) ?? hostOf(publicUrl) ?? 'localhost'
+}
+
+/** The origins whose pages may use the passkeys. A server without PUBLIC_URL is on the machine of its developer. */
+function originsOf(settings: Settings, { origin }: ClientData): string[] {
+  const { signInUrl, publicUrl, corsOrigins } = settings
+  const pages = [signInUrl, publicUrl].filter((url) => url !== null).map((url) => new URL(url).origin)
+  const isLocal = publicUrl === null && /^http:\/\/localhost(:\d+)?$/.test(origin)
+  return [...pages, ...corsOrigins, ...(isLocal ? [origin] : [])]
 }
 
 function hostOf(url: string | null): string | null {
   return url === null ? null : new URL(url).hostname
 }
 
-export async function startSignIn(
-  db: Db,
-  settings: Settings,
-  ownUrl: string,
-): Promise<Schemas['PasskeyRequestOptions']> {
-  const { domain } = relyingParty(settings, ownUrl)
+export async function startSignIn(db: Db, settings: Settings): Promise<Schemas['PasskeyRequestOptions']> {
+  const domain = domainOf(settings)
   const challenge = await newChallenge(db, null)
   return { challenge, rpId: domain, timeout: timeoutMs, userVerification: 'required' }
 }
@@ -61,10 +60,9 @@ export async function startSignIn(
 export async function startRegistration(
   db: Db,
   settings: Settings,
-  ownUrl: string,
   { id, email, name }: Pick<UserRow, 'id' | 'email' | 'name'>,
 ): Promise<Schemas['PasskeyCreationOptions']> {
-  const { domain } = relyingParty(settings, ownUrl)
+  const domain = domainOf(settings)
   const challenge = await newChallenge(db, id)
   const known = await sql.passkeyCredentials(db, { user_id: id })
   return {
@@ -86,12 +84,16 @@ async function newChallenge(db: Db, userId: string | null): Promise<string> {
   return challenge
 }
 
-/** The challenge of an answer, if it is one of the user, or of a sign-in, and was not used. */
-async function findChallenge(db: Db, clientData: string, userId: string | null): Promise<string | null> {
-  const challenge = challengeOf(clientData)
-  if (challenge === null) return null
-  const row = await sql.findChallenge(db, { digest: tokenDigest(challenge), user_id: userId })
-  return row === undefined ? null : challenge
+/** What an answer is to, if its challenge is one of the user, or of a sign-in, and was not used. */
+async function findChallenge(
+  db: Db,
+  { clientDataJSON: text }: { clientDataJSON: string },
+  userId: string | null,
+): Promise<ClientData | null> {
+  const clientData = readClientData(text)
+  if (clientData === null) return null
+  const row = await sql.findChallenge(db, { digest: tokenDigest(clientData.challenge), user_id: userId })
+  return row === undefined ? null : clientData
 }
 
 /** Uses a challenge, so that an answer works once. @returns whether this request has used it. */
@@ -99,12 +101,16 @@ async function useChallenge(tx: Db, challenge: string): Promise<boolean> {
   return (await sql.useChallenge(tx, { digest: tokenDigest(challenge) })) !== undefined
 }
 
-function challengeOf(clientData: string): string | null {
+/** What the browser says about a request to a device. */
+interface ClientData {
+  challenge: string
+  origin: string
+}
+
+function readClientData(text: string): ClientData | null {
   try {
-    const { challenge } = JSON.parse(Buffer.from(clientData, 'base64url').toString()) as {
-      challenge?: unknown
-    }
-    return typeof challenge === 'string' ? challenge : null
+    const { challenge, origin } = JSON.parse(Buffer.from(text, 'base64url').toString()) as Partial<ClientData>
+    return typeof challenge === 'string' && typeof origin === 'string' ? { challenge, origin } : null
   } catch {
     return null
   }
@@ -124,24 +130,20 @@ export interface VerifiedPasskey {
 export async function verifyRegistration(
   db: Db,
   settings: Settings,
-  ownUrl: string,
   { userId, answer }: { userId: string; answer: Schemas['PasskeyRegistration'] },
 ): Promise<VerifiedPasskey> {
   const { verifyRegistrationResponse } = await library.get()
-  const { domain, origins } = relyingParty(settings, ownUrl)
-  const challenge = await findChallenge(db, answer.response.clientDataJSON, userId)
-  const checked =
-    challenge === null
-      ? null
-      : await verifyRegistrationResponse({
-          response: deviceAnswer(answer) as WebAuthn.RegistrationResponseJSON,
-          expectedChallenge: challenge,
-          expectedOrigin: origins,
-          expectedRPID: domain,
-          supportedAlgorithmIDs: algorithms,
-        }).catch(() => null)
+  const asked = await findChallenge(db, answer.response, userId)
+  if (asked === null) throw invalidPasskey()
+  const checked = await verifyRegistrationResponse({
+    response: deviceAnswer(answer) as WebAuthn.RegistrationResponseJSON,
+    expectedChallenge: asked.challenge,
+    expectedOrigin: originsOf(settings, asked),
+    expectedRPID: domainOf(settings),
+    supportedAlgorithmIDs: algorithms,
+  }).catch(() => null)
   const made = checked?.verified === true ? checked.registrationInfo : undefined
-  if (challenge === null || made === undefined) throw invalidPasskey()
+  if (made === undefined) throw invalidPasskey()
   const { id, publicKey, counter, transports = [] } = made.credential
   return {
     credential: id,
@@ -149,7 +151,7 @@ export async function verifyRegistration(
     counter,
     transports,
     synced: made.credentialBackedUp,
-    challenge,
+    challenge: asked.challenge,
   }
 }
 
@@ -199,19 +201,18 @@ export interface PasskeyProof {
 export async function checkPasskey(
   db: Db,
   settings: Settings,
-  ownUrl: string,
   answer: PasskeyAssertion,
 ): Promise<PasskeyProof> {
   const { verifyAuthenticationResponse } = await library.get()
-  const { domain, origins } = relyingParty(settings, ownUrl)
-  const challenge = await findChallenge(db, answer.response.clientDataJSON, null)
-  const found = challenge === null ? undefined : await sql.findPasskey(db, { credential: answer.id })
-  if (challenge === null || found === undefined) throw wrongPasskey()
+  const asked = await findChallenge(db, answer.response, null)
+  const found = asked === null ? undefined : await sql.findPasskey(db, { credential: answer.id })
+  if (asked === null || found === undefined) throw wrongPasskey()
+  const { challenge } = asked
   const checked = await verifyAuthenticationResponse({
     response: deviceAnswer(answer) as WebAuthn.AuthenticationResponseJSON,
     expectedChallenge: challenge,
-    expectedOrigin: origins,
-    expectedRPID: domain,
+    expectedOrigin: originsOf(settings, asked),
+    expectedRPID: domainOf(settings),
     credential: {
       id: answer.id,
       publicKey: new Uint8Array(Buffer.from(found.public_key, 'base64')),

@@ -221,13 +221,12 @@ testStatus(
 )
 
 testStatus(303, 'the answer redirects, also to the page of another gateway', async (id) => {
-  const request = await requestFor(server, id)
-  const reply = await send(successStatus(id) === 303 ? request : { ...request, server: otherGatewayServer })
-  t.match(
-    reply.headers.get('location'),
-    successStatus(id) === 303 ? request.params!.id : 'https://pay.example/session',
-    id,
-  )
+  const isPay = id === 'showPayPage'
+  const forStatus = fixtures[id].byStatus?.[303] === undefined ? undefined : 303
+  const request = await requestFor(server, id, { forStatus })
+  const reply = await send(isPay ? { ...request, server: otherGatewayServer } : request)
+  const to = isPay ? 'https://pay.example/session' : (request.params?.id ?? /./)
+  t.match(reply.headers.get('location'), to, id)
   t.equal(reply.headers.get('cache-control'), 'no-store', id)
   return reply
 })

@@ -189,7 +189,7 @@ export async function newCredential({ server, caller }: FixtureContext, device: 
   const { database, config } = server.services
   const { id } = caller
   const user = await database.prisma.user.findUniqueOrThrow({ where: { id } })
-  return device.create(await startRegistration(database, config, server.url, user))
+  return device.create(await startRegistration(database, config, user))
 }
 
 export async function createPasskey(
@@ -200,7 +200,7 @@ export async function createPasskey(
   const { id: userId } = context.caller
   const { database, config } = services
   const answer = await newCredential(context, device)
-  const passkey = await verifyRegistration(database, config, url, { userId, answer })
+  const passkey = await verifyRegistration(database, config, { userId, answer })
   const user = await database.prisma.user.findUniqueOrThrow({ where: { id: userId } })
   const added = await database.transaction((tx) =>
     addPasskey(tx, { ...services, filesUrl: () => url }, user, { name: 'Phone', passkey }),

@@ -1,0 +1,69 @@
+// An identity provider that answers wrongly: tests say how.
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { exportJWK, generateKeyPair, SignJWT, UnsecuredJWT, type JWTPayload } from 'jose'
+import type { Test } from 'tap'
+
+export interface Lies {
+  /** Changes the claims of the ID token. */
+  claims?: JWTPayload
+  /** Signs with a key that the provider does not publish, or not at all. */
+  signature?: 'other key' | 'none'
+  /** Leaves the ID token out. */
+  noToken?: boolean
+  /** What the discovery document says about the issuer. */
+  issuer?: string
+}
+
+export interface HostileProvider {
+  setting: { name: string; issuer: string; client_id: string; client_secret: string }
+  lies: Lies
+  /** The nonce of the sign-in that the next code is for. */
+  nonce: string
+  /** The bodies of the requests for tokens. */
+  tokenRequests: URLSearchParams[]
+}
+
+export async function startHostileProvider(
+  t: Pick<Test, 'teardown'>,
+  { name = 'hostile' } = {},
+): Promise<HostileProvider> {
+  const keys = await generateKeyPair('RS256')
+  const otherKeys = await generateKeyPair('RS256')
+  const jwk = { ...(await exportJWK(keys.publicKey)), kid: 'one', alg: 'RS256', use: 'sig' }
+  const server = createServer(async (request, response) => {
+    const answer = (body: object): void =>
+      void response.setHeader('content-type', 'application/json').end(JSON.stringify(body))
+    if (request.url === '/jwks') return answer({ keys: [jwk] })
+    if (request.url !== '/token')
+      return answer({
+        issuer: state.lies.issuer ?? issuer,
+        authorization_endpoint: `${issuer}/authorize`,
+        token_endpoint: `${issuer}/token`,
+        jwks_uri: `${issuer}/jwks`,
+        authorization_response_iss_parameter_supported: true,
+        id_token_signing_alg_values_supported: ['RS256'],
+      })
+    state.tokenRequests.push(new URLSearchParams((await request.toArray()).join('')))
+    const { claims, signature, noToken } = state.lies
+    const now = Math.floor(Date.now() / 1000)
+    const usual = { iss: issuer, aud: 'platform', sub: 'somebody', iat: now, exp: now + 300 }
+    const person = { email: 'somebody@example.com', email_verified: true, nonce: state.nonce }
+    const payload = { ...usual, ...person, ...claims }
+    const key = signature === 'other key' ? otherKeys.privateKey : keys.privateKey
+    const token =
+      signature === 'none'
+        ? new UnsecuredJWT(payload).encode()
+        : await new SignJWT(payload).setProtectedHeader({ alg: 'RS256', kid: 'one' }).sign(key)
+    answer({ access_token: 'access', token_type: 'Bearer', ...(noToken !== true && { id_token: token }) })
+  })
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  t.teardown(() => {
+    server.closeAllConnections()
+    server.close()
+  })
+  const issuer = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+  const setting = { name, issuer, client_id: 'platform', client_secret: 'secret' }
+  const state: HostileProvider = { setting, lies: {}, nonce: '', tokenRequests: [] }
+  return state
+}
