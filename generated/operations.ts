@@ -598,7 +598,7 @@ export const operations: Record<OperationId, OperationInfo> = withErrorReplies<O
     path: "/v1/user/passkey-options",
     url: "/v1/user/passkey-options",
     tag: "passkeys",
-    scopes: ["user:write"],
+    scopes: [],
     rateLimit: "password",
     validators: {"query":"queryNone","header":"headerIdempotencyKey"},
     body: null,
@@ -613,7 +613,6 @@ export const operations: Record<OperationId, OperationInfo> = withErrorReplies<O
     paged: false,
     projectAccess: null,
     secretAnswer: false,
-    unlimitedKey: true,
     needsSession: true
   },
   listPasskeys: {

@@ -86,8 +86,8 @@ function redirect(location: string, cookie: string) {
 }
 
 /**
- * The page with what it needs: in the fragment, which browsers send to no server, or in the query for the page
- * of this server, which has no script.
+ * The page with what it needs: in the fragment, which browsers send to no server, or in the query for the
+ * page of this server, which has no script.
  */
 function withAnswer(page: string, ownPage: string, answer: Record<string, string>): string {
   const url = new URL(page)
@@ -97,7 +97,7 @@ function withAnswer(page: string, ownPage: string, answer: Record<string, string
   return url.href
 }
 
-/** The page that the browser returns to. Throws 400 for one of another application: it would get the token. */
+/** The page that gets the token. Throws 400 for one of another application. */
 function requireOwnRedirect(
   { signInUrl, corsOrigins }: Readonly<Config>,
   publicUrl: string,

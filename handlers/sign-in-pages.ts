@@ -1,5 +1,5 @@
-// The sign-in pages: plain HTML that works without scripts. Each form redirects after POST, so that reloading or
-// going back submits nothing twice.
+// The sign-in pages: plain HTML that works without scripts. Each form redirects after POST, so that reloading
+// or going back submits nothing twice.
 import { ApiError } from '../infra/errors.ts'
 import { newCookieToken } from '../infra/encryption/tokens.ts'
 import { pageHeaders as headers } from '../infra/html/layout.ts'

@@ -490,8 +490,8 @@ export const insertPasskey = optional<{ id: string; user_id: string; name: strin
   'auth/insert-passkey',
   `INSERT INTO passkeys AS p (id, user_id, name, credential, public_key, counter, transports, synced, created_at,
   updated_at)
-VALUES ($1, $2, $3, $4, decode($5, 'base64'), $6, $7::text[], $8,
-  $9::timestamptz, $9::timestamptz)
+VALUES ($1, $2, $3, $4, decode($5, 'base64'), $6, $7::text[],
+  $8, $9::timestamptz, $9::timestamptz)
 ON CONFLICT (credential) DO NOTHING
 RETURNING p.id, p.user_id, p.name, p.synced, p.created_at, p.updated_at, p.last_used_at`,
   ['id', 'user_id', 'name', 'credential', 'public_key', 'counter', 'transports', 'synced', 'created_at'],
@@ -512,8 +512,8 @@ export interface InsertPasskeyRow {
  */
 export const insertSession = one<{ id: string; user_id: string; methods: readonly string[]; ip: string | null; network: string; device: string | null; in_cookie: boolean; created_at: Date | string; idle_seconds: number; max_seconds: number }, InsertSessionRow>(
   'auth/insert-session',
-  `INSERT INTO sign_ins AS s (id, user_id, methods, ip, network, device, in_cookie, created_at, updated_at, last_used_at,
-  expires_at)
+  `INSERT INTO sign_ins AS s (id, user_id, methods, ip, network, device, in_cookie, created_at, updated_at,
+  last_used_at, expires_at)
 VALUES ($1, $2, $3::text[], $4, $5, $6, $7, $8::timestamptz,
   $8::timestamptz, $8::timestamptz,
   $8::timestamptz + interval '1 second' * least($9::int, $10::int))
@@ -750,14 +750,14 @@ export interface LockSessionRow {
 }
 
 /**
- * Moves a session into a cookie: its tokens are no longer valid. No row if the token is not the latest one, or
- * if the session or its user has ended.
+ * Moves a session into a cookie: its tokens are no longer valid. No row if the token is not the latest one,
+ * or if the session or its user has ended.
  * @see prisma/sql/auth/move-session-to-cookie.sql
  */
 export const moveSessionToCookie = optional<{ ip: string | null; network: string; idle_seconds: number; max_seconds: number; id: string; generation: number }, MoveSessionToCookieRow>(
   'auth/move-session-to-cookie',
-  `UPDATE sign_ins s SET generation = s.generation + 1, in_cookie = true, updated_at = now(), last_used_at = now(),
-  ip = $1, network = $2,
+  `UPDATE sign_ins s SET generation = s.generation + 1, in_cookie = true, updated_at = now(),
+  last_used_at = now(), ip = $1, network = $2,
   expires_at = least(now() + interval '1 second' * $3,
     s.created_at + interval '1 second' * $4)
 FROM users u
@@ -1035,7 +1035,8 @@ export interface UseIdentityRow {
 }
 
 /**
- * Notes that a passkey was used to sign in. No row if it was removed, or if a copy of it has signed meanwhile.
+ * Notes that a passkey was used to sign in. No row if it was removed, or if a copy of it has signed
+ * meanwhile.
  * @see prisma/sql/auth/use-passkey.sql
  */
 export const usePasskey = optional<{ counter: number; id: string }, UsePasskeyRow>(

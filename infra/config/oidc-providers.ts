@@ -43,5 +43,5 @@ function readProvider(item: unknown, at: string): OidcProvider {
 }
 
 function isLoopback(host: string): boolean {
-  return host === 'localhost' || host === '[::1]' || /^127\./.test(host)
+  return host === 'localhost' || host === '[::1]' || host.startsWith('127.')
 }

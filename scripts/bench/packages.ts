@@ -1,7 +1,7 @@
 // The time of a CPU profile by package.
 import type { Profiler } from 'node:inspector'
 
-/** Milliseconds that each package ran itself, without what it called. Functions of Node.js are packages too. */
+/** Milliseconds that each package ran itself, without what it called. Parts of Node.js are packages, too. */
 export function timesByPackage({ nodes, samples = [], timeDeltas = [] }: Profiler.Profile): Times {
   const packages = new Map(nodes.map(({ id, callFrame }) => [id, packageOf(callFrame)]))
   const times: Times = {}

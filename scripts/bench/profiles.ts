@@ -41,8 +41,8 @@ export async function benchProfiles(stage: Stage, sizes: ProfileSizes): Promise<
     await profileDeliveries(stage, sizes),
   ]
   return [
-    'Time of the main thread, the ten packages that take most. The parts of Node.js are packages, too, and the ' +
-      'folders of this project. The profiler takes time itself, so the shares count, not the sums.',
+    'Time of the main thread, the ten packages that take most. The parts of Node.js are packages, too, and ' +
+      'the folders of this project. The profiler takes time itself, so the shares count, not the sums.',
     ...profiles.map(report),
   ].join('\n\n')
 }

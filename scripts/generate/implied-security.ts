@@ -1,4 +1,5 @@
-// Adds the security schemes of x-implied-security to the document, and to each operation that has another one.
+// Adds the security schemes of x-implied-security to the document, and to each operation that has another
+// one.
 import { declaredOperations, isSecured } from './implied-responses.ts'
 
 /** Changes `document`. */

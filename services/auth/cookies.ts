@@ -73,8 +73,8 @@ interface OriginHeaders {
 }
 
 /**
- * Throws 403 for a request that a page of another origin has sent. Programs other than browsers send neither
- * header, and need no check: nobody else can make them send a cookie. Pages of CORS_ORIGINS may send requests.
+ * Throws 403 for a request that a page of another origin has sent. Pages of CORS_ORIGINS may send requests.
+ * Programs other than browsers send neither header, and need no check: no page makes them send a cookie.
  */
 export function requireOwnPage(settings: Settings, headers: object): void {
   const { origin, host, 'sec-fetch-site': site } = headers as OriginHeaders

@@ -148,7 +148,13 @@ export function renderSignUpClosed(): string {
 export function renderHelp(state: FormState = {}): string {
   return page({
     title: state.problems === undefined ? 'Forgot your password?' : 'Error: Forgot your password?',
-    body: html`<form class="sheet stack" method="post" action="/sign-in/help" novalidate aria-labelledby="what">
+    body: html`<form
+      class="sheet stack"
+      method="post"
+      action="/sign-in/help"
+      novalidate
+      aria-labelledby="what"
+    >
       ${state.problems === undefined ? null : renderProblems('Check what you entered', state.problems)}
       <h1 id="what">Forgot your password?</h1>
       <p class="soft">You get an e-mail with a link, if there is an account with this address.</p>
@@ -260,6 +266,10 @@ export function renderAccount(profile: { name: string; email: string }, sessions
   })
 }
 
+function minuteOf(time: string): string {
+  return `${time.slice(0, 16).replace('T', ' ')} UTC`
+}
+
 function renderSession({ id, device, ip, current, last_used_at: lastUsed }: Session): Html {
   const name = device ?? 'Unknown device'
   return html`<li>
@@ -267,7 +277,7 @@ function renderSession({ id, device, ip, current, last_used_at: lastUsed }: Sess
       <input type="hidden" name="session" value="${id}" />
       <p>
         <strong>${current ? 'This browser' : name}</strong><br />
-        <span class="soft">${current ? name : ''} ${ip ?? ''} ${lastUsed.slice(0, 16).replace('T', ' ')} UTC</span>
+        <span class="soft">${current ? name : ''} ${ip ?? ''} ${minuteOf(lastUsed)}</span>
       </p>
       <button class="button plain" aria-label="Sign out ${current ? 'this browser' : name}">Sign out</button>
     </form>

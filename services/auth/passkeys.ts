@@ -1,5 +1,5 @@
-// Passkeys (WebAuthn): adding one, and signing in with one. A device asks for a PIN or a fingerprint before it
-// signs, so a passkey is a password and a second factor in one.
+// Passkeys (WebAuthn): adding one, and signing in with one. A device asks for a PIN or a fingerprint before
+// it signs, so a passkey is a password and a second factor in one.
 import { randomBytes } from 'node:crypto'
 import type * as WebAuthn from '@simplewebauthn/server'
 import * as sql from '../../generated/sql/auth.ts'
@@ -38,7 +38,7 @@ function domainOf({ passkeyDomain, signInUrl, publicUrl }: Settings): string {
   return passkeyDomain ?? hostOf(signInUrl) ?? hostOf(publicUrl) ?? 'localhost'
 }
 
-/** The origins whose pages may use the passkeys. A server without PUBLIC_URL is on the machine of its developer. */
+/** The origins whose pages may use the passkeys: all of this machine for a server without PUBLIC_URL. */
 function originsOf(settings: Settings, { origin }: ClientData): string[] {
   const { signInUrl, publicUrl, corsOrigins } = settings
   const pages = [signInUrl, publicUrl].filter((url) => url !== null).map((url) => new URL(url).origin)
@@ -159,9 +159,7 @@ function invalidPasskey(): Error {
   return invalidField('credential', 'passkey', 'credential does not fit the options: start again')
 }
 
-/**
- * Adds a verified passkey to a locked user, and tells the user. Throws 403 for the 21st, and 409 if it exists.
- */
+/** Adds a verified passkey to a locked user. Throws 403 for the 21st, and 409 if it exists. */
 export async function addPasskey(
   tx: Db,
   services: SignInServices,
@@ -225,8 +223,8 @@ export async function checkPasskey(
 }
 
 /**
- * Uses a checked passkey of a locked user. Throws 401 if its answer was used before, if it was removed, or if a
- * copy of it has signed.
+ * Uses a checked passkey of a locked user. Throws 401 if its answer was used before, if it was removed, or if
+ * a copy of it has signed.
  */
 export async function usePasskey(tx: Db, { id, counter, challenge }: PasskeyProof): Promise<void> {
   if (!(await useChallenge(tx, challenge))) throw wrongPasskey()

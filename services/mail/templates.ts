@@ -142,7 +142,7 @@ export function renderMail(kind: MailKind, token: string | null, target: LinkTar
 /** The page that links lead to: of the application, else of this server. Null if no URL is known. */
 export interface LinkTarget {
   url: string
-  /** The token is in the fragment, which browsers send to no server. A page without scripts needs the query. */
+  /** Browsers send the fragment to no server; a page without scripts needs the token in the query. */
   part: 'hash' | 'search'
 }
 

@@ -8,7 +8,14 @@ import type { JobOutcome } from '../../infra/jobs/job-runs.ts'
 import { WorkerLoop, type BackgroundWorker } from '../../infra/jobs/worker-loop.ts'
 import { tokenDigest } from '../../infra/encryption/tokens.ts'
 import type { MailJob, Mails } from './mails.ts'
-import { lifetimes, renderMail, type LinkTarget, type MailContent, type Mailed, type MailKind } from './templates.ts'
+import {
+  lifetimes,
+  renderMail,
+  type LinkTarget,
+  type MailContent,
+  type Mailed,
+  type MailKind,
+} from './templates.ts'
 import type { MailTransport } from './transport.ts'
 
 export interface MailWorkerOptions {

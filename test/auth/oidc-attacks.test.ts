@@ -1,5 +1,5 @@
-// Attacks on the sign-in at identity providers: forged and stolen answers, answers of another provider, and ID
-// tokens that are not for this sign-in.
+// Attacks on the sign-in at identity providers: forged and stolen answers, answers of another provider, and
+// ID tokens that are not for this sign-in.
 import { createHash } from 'node:crypto'
 import t from 'tap'
 import { BrowserJar } from '../support/browser-jar.ts'

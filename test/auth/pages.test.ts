@@ -1,6 +1,6 @@
-// The sign-in pages in a real browser: a person signs up, confirms by the e-mail, signs in with a password and a
-// second factor, with a passkey, and with an identity provider, signs another browser out, and resets the
-// password.
+// The sign-in pages in a real browser: a person signs up, confirms by the e-mail, signs in with a password
+// and a second factor, with a passkey, and with an identity provider, signs another browser out, and resets
+// the password.
 import { randomBytes } from 'node:crypto'
 import type { BrowserContext, Page } from 'playwright-core'
 import t, { type Test } from 'tap'

@@ -48,7 +48,7 @@ const itemCount = 7
 const createMany = <T>(make: (i: number) => Promise<T>): Promise<T[]> =>
   Promise.all(Array.from({ length: itemCount }, (_, i) => make(i)))
 
-/** Creates seven items that are equal in every sortable field that is not unique, and the request that lists them. */
+/** Creates seven items, equal in every sortable field that is not unique, and the request that lists them. */
 const seeds: Partial<Record<OperationId, () => Promise<{ request: OperationRequest; ids: string[] }>>> = {
   async listSignIns() {
     const request = await requestFor(server, 'listProjects')
