@@ -1,6 +1,8 @@
 // The caller's own API keys. The secret of a key is in the response that creates it, and nowhere else.
 import { invalidState } from '../infra/errors.ts'
-import type { Handlers } from '../services/handler.ts'
+import type { Db } from '../infra/database/database.ts'
+import type { Handlers, HandlerServices } from '../services/handler.ts'
+import { queueMail } from '../services/mail/mails.ts'
 import { requireMembership } from '../services/projects/access.ts'
 import { requireNetworks } from '../services/users/networks.ts'
 import {
@@ -28,7 +30,8 @@ export const apiKeys = {
     return { status: 200, body: await listApiKeys(db, principal, query) }
   },
 
-  async createApiKey({ principal, body }, { db, config, events }) {
+  async createApiKey({ principal, body }, services) {
+    const { db, config, events } = services
     const { name, scopes, metadata, project_ids: projectIds = null } = body
     const { type, userId, keyId, networks } = principal
     const { allowed_addresses: allowedAddresses = networks && [...networks.texts] } = body
@@ -52,6 +55,8 @@ export const apiKeys = {
       for (const id of projectIds ?? []) await requireMembership(tx, id, principal)
       const key = await insertApiKey(tx, config.keyMode, fields)
       await events.emit(tx, 'api_key.created', key, { userId })
+      // Whoever has taken over a session could stay with a key.
+      if (type === 'session') await mailNewKey(tx, services, userId)
       return { status: 201, body: key, headers: { location: `/v1/user/api-keys/${key.id}` } }
     })
   },
@@ -111,3 +116,8 @@ export const apiKeys = {
     })
   },
 } satisfies Handlers<'api-keys'>
+
+async function mailNewKey(tx: Db, services: HandlerServices, userId: string): Promise<void> {
+  const { email } = await tx.prisma.user.findUniqueOrThrow({ where: { id: userId }, select: { email: true } })
+  await queueMail(tx, services, { kind: 'api_key_created', recipient: email!, userId })
+}

@@ -1,5 +1,6 @@
 // Invitations to join a project, sent to an email address that no user has yet.
 import type { Handlers } from '../services/handler.ts'
+import { mailInvitation } from '../services/invitation-mail.ts'
 import { findProject, openProject, requireProjectStatus } from '../services/projects/access.ts'
 import { requireOwnerForOwnerRole } from '../services/projects/members.ts'
 import {
@@ -61,7 +62,7 @@ export const invitations = {
     })
   },
 
-  async resendInvitation(request, { db, events }) {
+  async resendInvitation(request, { db, events, cipher, mails }) {
     return await db.transaction(async (tx) => {
       const project = await findProject(tx, request, { lock: true })
       const { invitation: previous } = await findInvitation(tx, project, request)
@@ -69,6 +70,7 @@ export const invitations = {
       requireProjectStatus(project, request)
       const invitation = await renewInvitation(tx, previous)
       await events.emit(tx, 'invitation.resent', invitation, { previous })
+      await mailInvitation(tx, { cipher, mails }, invitation)
       return { status: 200, body: invitation }
     })
   },

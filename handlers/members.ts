@@ -3,6 +3,7 @@
 import { changesOf } from '../infra/changes.ts'
 import type { Handlers } from '../services/handler.ts'
 import { findProject, openProject, requireProjectStatus } from '../services/projects/access.ts'
+import { mailInvitation } from '../services/invitation-mail.ts'
 import { insertInvitation } from '../services/projects/invitations.ts'
 import {
   deleteMember,
@@ -22,7 +23,7 @@ export const members = {
     return { status: 200, body: await listMembers(db, request.params.id, request.query, filesUrl()) }
   },
 
-  async addMember(request, { db, events, filesUrl }) {
+  async addMember(request, { db, events, cipher, mails, filesUrl }) {
     const { principal, body } = request
     const { role, metadata } = body
     const createdById = principal.userId
@@ -37,6 +38,7 @@ export const members = {
       if (addedId === null) {
         const invitation = await insertInvitation(tx, { projectId, who, role, metadata, createdById })
         await events.emit(tx, 'invitation.created', invitation)
+        await mailInvitation(tx, { cipher, mails }, invitation)
         const location = `/v1/projects/${projectId}/invitations/${invitation.id}`
         return { status: 202, body: invitation, headers: { location } }
       }

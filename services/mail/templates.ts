@@ -16,6 +16,8 @@ export type Notice =
   | 'identity_removed'
   | 'passkey_added'
   | 'passkey_removed'
+  | 'api_key_created'
+  | 'invitation'
 
 export type MailKind = Mailed | Notice | 'account_exists'
 
@@ -104,6 +106,17 @@ const templates: Record<MailKind, Template> = {
     before: 'A device can no longer sign in to your account with its passkey.',
     after: 'If it was not you, reset your password now.',
   },
+  api_key_created: {
+    subject: 'A new API key for your account',
+    before: 'Somebody, probably you, signed in and created an API key.',
+    after: 'If it was not you, revoke the key, and reset your password now.',
+  },
+  invitation: {
+    subject: 'An invitation to a project',
+    before: 'You are invited to a project. Sign in with this address to accept or decline, within 14 days.',
+    action: 'Go to the sign-in',
+    after: 'If you do not know why, ignore this e-mail: nothing changes.',
+  },
   identity_linked: {
     subject: 'A new way to sign in to your account',
     before: 'Somebody, probably you, signed in to your account with an identity provider for the first time.',
@@ -127,7 +140,7 @@ const templates: Record<MailKind, Template> = {
  */
 export function renderMail(kind: MailKind, token: string | null, target: LinkTarget | null): MailContent {
   const { subject, before, action, after } = templates[kind]
-  const link = token === null || target === null ? null : linkOf(target, kind, token)
+  const link = action === undefined || target === null ? null : linkOf(target, kind, token)
   const middle = link ?? (token === null ? [] : `Enter this code:\n${token}`)
   const button = link === null ? null : html`<p><a href="${link}">${action!}</a></p>`
   const code = link !== null || token === null ? null : html`<p>Enter this code:</p><pre>${token}</pre>`
@@ -142,6 +155,8 @@ export function renderMail(kind: MailKind, token: string | null, target: LinkTar
 /** The page that links lead to: of the application, else of this server. Null if no URL is known. */
 export interface LinkTarget {
   url: string
+  /** The page for e-mails without a token. */
+  home: string
   /** Browsers send the fragment to no server; a page without scripts needs the token in the query. */
   part: 'hash' | 'search'
 }
@@ -150,11 +165,13 @@ export function linkTarget({
   signInUrl,
   publicUrl,
 }: Pick<Config, 'signInUrl' | 'publicUrl'>): LinkTarget | null {
-  if (signInUrl !== null) return { url: signInUrl, part: 'hash' }
-  return publicUrl === null ? null : { url: `${publicUrl}/sign-in/token`, part: 'search' }
+  if (signInUrl !== null) return { url: signInUrl, home: signInUrl, part: 'hash' }
+  if (publicUrl === null) return null
+  return { url: `${publicUrl}/sign-in/token`, home: `${publicUrl}/sign-in`, part: 'search' }
 }
 
-function linkOf({ url, part }: LinkTarget, kind: MailKind, token: string): string {
+function linkOf({ url, home, part }: LinkTarget, kind: MailKind, token: string | null): string {
+  if (token === null) return home
   const link = new URL(url)
   link[part] = new URLSearchParams({ kind, token }).toString()
   return link.href

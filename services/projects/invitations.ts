@@ -126,6 +126,16 @@ export async function insertInvitation(
   })
 }
 
+/** The email address of whoever is invited. */
+export async function inviteeAddress(
+  tx: Db,
+  { email, user_id: userId }: Pick<Invitation, 'email' | 'user_id'>,
+): Promise<string | null> {
+  if (userId === null) return email
+  const user = await tx.prisma.user.findUnique({ where: { id: userId }, select: { email: true } })
+  return user?.email ?? null
+}
+
 /** Ends a pending invitation to a locked project. Throws 409 for one that is not pending. */
 export async function closeInvitation(
   tx: Db,

@@ -167,6 +167,26 @@ t.test('the password of a new account is that of who reads the e-mail', async (t
   )
 })
 
+t.test(
+  'who is invited to a project gets an e-mail, by address or by id, and again when it is resent',
+  async (t) => {
+    const [owner, user] = [await server.person(), await server.person()]
+    const { body: project } = await owner.client.post('/projects', { name: 'Ours' })
+    const email = newEmail()
+    const invite = (who: object) =>
+      owner.client.post(`/projects/${project.id}/members`, { ...who, role: 'viewer' })
+    const byAddress = await invite({ email })
+    t.equal(byAddress.status, 202)
+    const [mail] = await mailsTo(email, 1)
+    t.match(mail.text, /You are invited to a project.*https:\/\/app\.example\.com\/sign-in\n/s)
+    t.equal((await invite({ user_id: user.id })).status, 202)
+    t.equal((await mailsTo(user.email, 1))[0].subject, 'An invitation to a project')
+    const resend = `/projects/${project.id}/invitations/${byAddress.body.id}/resend`
+    t.equal((await owner.client.post(resend)).status, 200)
+    await mailsTo(email, 2)
+  },
+)
+
 t.test('an address gets at most five e-mails of a kind in 15 minutes', async (t) => {
   const person = await server.person({ email: newEmail() })
   for (let i = 0; i < 8; i++) await anyone.post('/auth/magic-links', { email: person.email })

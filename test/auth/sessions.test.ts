@@ -41,10 +41,13 @@ t.test('a session has all scopes of its user, and no key', async (t) => {
   t.equal((await admin.client.get('/users')).status, 200)
 })
 
-t.test('a key that is made with a session outlives it', async (t) => {
-  const session = await signIn(await server.person())
+t.test('a key that is made with a session outlives it, and its owner gets an e-mail', async (t) => {
+  const person = await server.person()
+  const session = await signIn(person)
   const key = await session.client.post('/user/api-keys', { name: 'CI', scopes: ['projects:read'] })
   t.match(key, { status: 201, body: { expires_at: null, created_by_key: null } })
+  const mails = { where: { recipient: person.email, kind: 'api_key_created' } }
+  t.equal(await services.database.prisma.mail.count(mails), 1)
   t.equal((await session.client.delete('/auth/sessions/current')).status, 204)
   t.equal((await createClient(server.url, key.body.key).get('/projects')).status, 200)
   t.match(await session.client.post('/user/api-keys', { name: 'late', scopes: [] }), refusal('revoked'))
