@@ -26,7 +26,8 @@ import {
   type Expectation,
 } from '../support/tenant-expectations.ts'
 import { idPrefixOf, readTextSites, type TextSite } from '../support/text-sites.ts'
-import type { Reply } from '../support/client.ts'
+import { createClient, type Reply } from '../support/client.ts'
+import { createSignIn } from '../support/operation-fixtures-auth.ts'
 import { startServer, type Person } from '../support/server.ts'
 
 const server = await startServer(t)
@@ -63,6 +64,7 @@ const idsBefore = await idsInDatabase()
 const operator = () => server.person({ role: 'admin', scopes: [...allScopes] })
 const callers: Caller[] = [
   { kind: 'tenant', person: await server.person() },
+  { kind: 'tenant', person: await signedIn(await server.person()) },
   await limitedCaller('limited', owner),
   { kind: 'operator', person: await operator() },
   await limitedCaller('limited operator', await operator()),
@@ -197,6 +199,12 @@ function attemptsInMetadata(kind: Caller['kind'], mine: OperationRequest): Attem
     const request = { ...mine, headers: { ...mine.headers, 'upload-metadata': changed } }
     return { what: `${kind}: ${each} in the metadata`, expected: 403, request, send: () => send(request) }
   })
+}
+
+/** The same user with the access token of a session. */
+async function signedIn(person: Person): Promise<Person> {
+  const { access_token: key } = await createSignIn(server, person.id)
+  return { ...person, key, client: createClient(server.url, key) }
 }
 
 /** A user with a key that is limited to another project than the owner's. */
