@@ -337,7 +337,7 @@ export const operations: Record<OperationId, OperationInfo> = withErrorReplies<O
     body: {"required":true,"contentTypes":["application/json"]},
     errors: [400,401,406,409,413,415,429,500,503],
     replies: {
-      201: {"contentType":"application/json","serializer":"replySessionTokens","volatile":["ip","last_used_at"]}
+      201: {"contentType":"application/json","serializer":"replySessionTokens","volatile":["ip","last_used_at","expires_at"]}
     },
     produces: ["application/json"],
     idempotent: false,
@@ -359,7 +359,7 @@ export const operations: Record<OperationId, OperationInfo> = withErrorReplies<O
     body: {"required":true,"contentTypes":["application/json"]},
     errors: [400,401,406,413,415,429,500,503],
     replies: {
-      201: {"contentType":"application/json","serializer":"replySessionTokens","volatile":["ip","last_used_at"]}
+      201: {"contentType":"application/json","serializer":"replySessionTokens","volatile":["ip","last_used_at","expires_at"]}
     },
     produces: ["application/json"],
     idempotent: false,
@@ -381,7 +381,7 @@ export const operations: Record<OperationId, OperationInfo> = withErrorReplies<O
     body: {"required":true,"contentTypes":["application/json"]},
     errors: [400,401,406,413,415,429,500,503],
     replies: {
-      200: {"contentType":"application/json","serializer":"replySessionTokens","volatile":["ip","last_used_at"]}
+      200: {"contentType":"application/json","serializer":"replySessionTokens","volatile":["ip","last_used_at","expires_at"]}
     },
     produces: ["application/json"],
     idempotent: false,
@@ -403,7 +403,7 @@ export const operations: Record<OperationId, OperationInfo> = withErrorReplies<O
     body: {"required":true,"contentTypes":["application/json"]},
     errors: [400,401,403,406,413,415,429,500,503],
     replies: {
-      200: {"contentType":"application/json","serializer":"replySignInSession","volatile":["ip","last_used_at"]}
+      200: {"contentType":"application/json","serializer":"replySignInSession","volatile":["ip","last_used_at","expires_at"]}
     },
     produces: ["application/json"],
     idempotent: false,
@@ -425,7 +425,7 @@ export const operations: Record<OperationId, OperationInfo> = withErrorReplies<O
     body: null,
     errors: [400,401,403,406,429,500,503],
     replies: {
-      200: {"contentType":"application/json","serializer":"replySignInSession","volatile":["ip","last_used_at"]},
+      200: {"contentType":"application/json","serializer":"replySignInSession","volatile":["ip","last_used_at","expires_at"]},
       304: {"contentType":null}
     },
     produces: ["application/json"],
@@ -516,7 +516,7 @@ export const operations: Record<OperationId, OperationInfo> = withErrorReplies<O
     body: {"required":true,"contentTypes":["application/json"]},
     errors: [400,401,406,413,415,429,500,503],
     replies: {
-      201: {"contentType":"application/json","serializer":"replySessionTokens","volatile":["ip","last_used_at"]}
+      201: {"contentType":"application/json","serializer":"replySessionTokens","volatile":["ip","last_used_at","expires_at"]}
     },
     produces: ["application/json"],
     idempotent: false,
@@ -1046,7 +1046,7 @@ export const operations: Record<OperationId, OperationInfo> = withErrorReplies<O
     body: null,
     errors: [400,401,403,404,406,429,500,503],
     replies: {
-      200: {"contentType":"application/json","serializer":"replySignInSession","volatile":["ip","last_used_at"]},
+      200: {"contentType":"application/json","serializer":"replySignInSession","volatile":["ip","last_used_at","expires_at"]},
       304: {"contentType":null}
     },
     produces: ["application/json"],

@@ -188,8 +188,10 @@ export interface paths {
     "/auth/oidc/{provider}/authorize": {
         parameters: {
             query?: {
-                /** The page of your application that the browser returns to. Its origin must be that of `SIGN_IN_URL`, of `PUBLIC_URL` or one of `CORS_ORIGINS` (400 otherwise). Default: `SIGN_IN_URL`, else the page `/sign-in/token` of this server. */
+                /** The page of your application that the browser returns to: `SIGN_IN_URL`, one of `SIGN_IN_REDIRECTS`, or the page `/sign-in/token` of this server (400 otherwise). Default: `SIGN_IN_URL`, else that page. */
                 redirect_to?: string;
+                /** SHA-256, in base64url, of a random `verifier` that only the page of your application has. Then the token works with the `verifier` only, so that nobody signs your user in to another account. */
+                challenge?: string;
             };
             header?: never;
             path: {
@@ -200,7 +202,7 @@ export interface paths {
         };
         /**
          * Sign in with an identity provider
-         * Redirects the browser to the sign-in page of a provider of `OIDC_PROVIDERS`, with PKCE, a state and a nonce. A cookie ties the answer of the provider to this browser. The browser returns to `redirect_to`, whose fragment has a token, `#kind=oidc&token=plat_once_…`: `POST /auth/sessions` with the method `oidc` signs in with it, within a minute. If the sign-in fails, the fragment has the reason, `#error=…`: `denied`, `email_not_verified`, `account_not_verified`, `disabled`, `sign_up` or `unavailable`. Returns 404 for an unknown provider.
+         * Redirects the browser to the sign-in page of a provider of `OIDC_PROVIDERS`, with PKCE, a state and a nonce. A cookie ties the answer of the provider to this browser. The browser returns to `redirect_to`, whose fragment has a token, `#kind=oidc&token=plat_once_…`: `POST /auth/sessions` with the method `oidc` signs in with it, within five minutes. If the sign-in fails, the fragment has the reason, `#error=…`: `denied`, `email_not_verified`, `account_not_verified`, `disabled` or `sign_up`. Returns 404 for an unknown provider.
          */
         get: operations["startOidcSignIn"];
         put?: never;
@@ -561,7 +563,7 @@ export interface paths {
         put?: never;
         /**
          * Change your password
-         * Sets your password and ends your other sessions. Needs a session, not an API key (403), and `current_password`, unless you signed in with a link in the last ten minutes (403, constraint `current_password`).
+         * Sets your password and ends your other sessions. Needs a session, not an API key (403), and `current_password`, unless you signed in without a password in the last ten minutes (403, constraint `current_password`).
          */
         post: operations["changePassword"];
         delete?: never;
@@ -16448,6 +16450,11 @@ export interface OidcSignIn {
     method: "oidc";
     /** A token that was sent by e-mail, or that an identity provider led to. It works once. */
     token: OneTimeToken;
+    /**
+     * The random text whose SHA-256 was the `challenge`, if the sign-in began with one.
+     * @example dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk
+     */
+    verifier?: string;
     /** A code of the authenticator app, or a recovery code, for a user who has a second factor. It works once. Without it the answer is 401 with the reason `second_factor`, and nothing is used up. */
     code?: SecondFactorCode;
 }
@@ -24902,8 +24909,10 @@ export interface SignOutHeaders {
     "If-Match"?: components["parameters"]["IfMatch"];
 }
 export interface StartOidcSignInQuery {
-    /** The page of your application that the browser returns to. Its origin must be that of `SIGN_IN_URL`, of `PUBLIC_URL` or one of `CORS_ORIGINS` (400 otherwise). Default: `SIGN_IN_URL`, else the page `/sign-in/token` of this server. */
+    /** The page of your application that the browser returns to: `SIGN_IN_URL`, one of `SIGN_IN_REDIRECTS`, or the page `/sign-in/token` of this server (400 otherwise). Default: `SIGN_IN_URL`, else that page. */
     redirect_to?: string;
+    /** SHA-256, in base64url, of a random `verifier` that only the page of your application has. Then the token works with the `verifier` only, so that nobody signs your user in to another account. */
+    challenge?: string;
 }
 export interface StartOidcSignInPath {
     /** The name of an identity provider in `OIDC_PROVIDERS`. */

@@ -3517,7 +3517,7 @@ return errors === 0;
 validate_queryNone.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
 
 exports.queryStartOidcSignIn = validate_queryStartOidcSignIn;
-const schema_queryStartOidcSignIn = {"type":"object","additionalProperties":false,"properties":{"redirect_to":{"type":"string","format":"uri","maxLength":2000}},"required":[],"$id":"queryStartOidcSignIn"};
+const schema_queryStartOidcSignIn = {"type":"object","additionalProperties":false,"properties":{"redirect_to":{"type":"string","format":"uri","maxLength":2000},"challenge":{"type":"string","pattern":"^[0-9A-Za-z_-]{43}$"}},"required":[],"$id":"queryStartOidcSignIn"};
 const formats_1d78ee08 = formats.uri;
 
 function validate_queryStartOidcSignIn(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
@@ -3533,7 +3533,7 @@ evaluated0.items = undefined;
 }
 if(data && typeof data == "object" && !Array.isArray(data)){
 for(const key0 in data){
-if(!(key0 === "redirect_to")){
+if(!((key0 === "redirect_to") || (key0 === "challenge"))){
 const err0 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties"};
 if(vErrors === null){
 vErrors = [err0];
@@ -3604,14 +3604,64 @@ errors++;
 }
 }
 }
+if(data.challenge !== undefined){
+let data1 = data.challenge;
+if(typeof data1 !== "string"){
+let dataType1 = typeof data1;
+let coerced1 = undefined;
+if(dataType1 == 'object' && Array.isArray(data1) && data1.length == 1){
+data1 = data1[0];
+dataType1 = typeof data1;
+if(typeof data1 === "string"){
+coerced1 = data1;
+}
+}
+if(!(coerced1 !== undefined)){
+if(dataType1 == "number" || dataType1 == "boolean"){
+coerced1 = "" + data1;
+}
+else if(data1 === null){
+coerced1 = "";
 }
 else {
-const err4 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object"};
+const err4 = {instancePath:instancePath+"/challenge",schemaPath:"#/properties/challenge/type",keyword:"type",params:{type: "string"},message:"must be string"};
 if(vErrors === null){
 vErrors = [err4];
 }
 else {
 vErrors.push(err4);
+}
+errors++;
+}
+}
+if(coerced1 !== undefined){
+data1 = coerced1;
+if(data !== undefined){
+data["challenge"] = coerced1;
+}
+}
+}
+if(typeof data1 === "string"){
+if(!pattern_df6ff55c.test(data1)){
+const err5 = {instancePath:instancePath+"/challenge",schemaPath:"#/properties/challenge/pattern",keyword:"pattern",params:{pattern: "^[0-9A-Za-z_-]{43}$"},message:"must match pattern \""+"^[0-9A-Za-z_-]{43}$"+"\""};
+if(vErrors === null){
+vErrors = [err5];
+}
+else {
+vErrors.push(err5);
+}
+errors++;
+}
+}
+}
+}
+else {
+const err6 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object"};
+if(vErrors === null){
+vErrors = [err6];
+}
+else {
+vErrors.push(err6);
 }
 errors++;
 }
@@ -21515,7 +21565,8 @@ return errors === 0;
 }
 validate_spec_LinkSignIn.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
 
-const schema_spec_OidcSignIn = {"type":"object","additionalProperties":false,"required":["method","token"],"properties":{"method":{"type":"string","const":"oidc"},"token":{"$ref":"spec:OneTimeToken"},"code":{"$ref":"spec:SecondFactorCode"}},"$id":"spec:OidcSignIn"};
+const schema_spec_OidcSignIn = {"type":"object","additionalProperties":false,"required":["method","token"],"properties":{"method":{"type":"string","const":"oidc"},"token":{"$ref":"spec:OneTimeToken"},"verifier":{"type":"string","pattern":"^[0-9A-Za-z._~-]{43,128}$"},"code":{"$ref":"spec:SecondFactorCode"}},"$id":"spec:OidcSignIn"};
+const pattern_fa51d35d = new RegExp("^[0-9A-Za-z._~-]{43,128}$", "u");
 
 function validate_spec_OidcSignIn(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
 /*# sourceURL="spec:OidcSignIn" */;
@@ -21550,7 +21601,7 @@ vErrors.push(err1);
 errors++;
 }
 for(const key0 in data){
-if(!(((key0 === "method") || (key0 === "token")) || (key0 === "code"))){
+if(!((((key0 === "method") || (key0 === "token")) || (key0 === "verifier")) || (key0 === "code"))){
 const err2 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties"};
 if(vErrors === null){
 vErrors = [err2];
@@ -21590,6 +21641,31 @@ vErrors = joined(vErrors, validate_spec_OneTimeToken.errors);
 errors = vErrors.length;
 }
 }
+if(data.verifier !== undefined){
+let data2 = data.verifier;
+if(typeof data2 === "string"){
+if(!pattern_fa51d35d.test(data2)){
+const err5 = {instancePath:instancePath+"/verifier",schemaPath:"#/properties/verifier/pattern",keyword:"pattern",params:{pattern: "^[0-9A-Za-z._~-]{43,128}$"},message:"must match pattern \""+"^[0-9A-Za-z._~-]{43,128}$"+"\""};
+if(vErrors === null){
+vErrors = [err5];
+}
+else {
+vErrors.push(err5);
+}
+errors++;
+}
+}
+else {
+const err6 = {instancePath:instancePath+"/verifier",schemaPath:"#/properties/verifier/type",keyword:"type",params:{type: "string"},message:"must be string"};
+if(vErrors === null){
+vErrors = [err6];
+}
+else {
+vErrors.push(err6);
+}
+errors++;
+}
+}
 if(data.code !== undefined){
 if(!(validate_spec_SecondFactorCode(data.code, {instancePath:instancePath+"/code",parentData:data,parentDataProperty:"code",rootData,dynamicAnchors}))){
 vErrors = joined(vErrors, validate_spec_SecondFactorCode.errors);
@@ -21598,12 +21674,12 @@ errors = vErrors.length;
 }
 }
 else {
-const err5 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object"};
+const err7 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object"};
 if(vErrors === null){
-vErrors = [err5];
+vErrors = [err7];
 }
 else {
-vErrors.push(err5);
+vErrors.push(err7);
 }
 errors++;
 }

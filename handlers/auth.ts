@@ -73,12 +73,14 @@ export const auth = {
     return { status: 200, body: await findOwnSession(db, principal.keyId, principal) }
   },
 
-  async signOut({ principal, ifMatch }, { db, config, events, principals }) {
+  async signOut({ principal, headers, ifMatch }, { db, config, events, principals }) {
     const { keyId: id } = principal
     return await db.transaction(async (tx) => {
       ifMatch(await lockOwnSession(tx, id, principal))
       await endSession(tx, { events, principals }, id)
-      return { status: 204, headers: { 'set-cookie': sessionCookie(config, null) } }
+      // A token in Authorization may be of another session than the cookie.
+      const isByCookie = !('authorization' in headers)
+      return { status: 204, ...(isByCookie && { headers: { 'set-cookie': sessionCookie(config, null) } }) }
     })
   },
 

@@ -3,7 +3,13 @@ import type { Config } from '../infra/config/config.ts'
 import { invalidField, notFound } from '../infra/errors.ts'
 import { flowCookie, readFlowCookie } from '../services/auth/cookies.ts'
 import { findOwnIdentity, listIdentities, removeIdentity, tokenFor } from '../services/auth/identities.ts'
-import { decryptFlow, encryptFlow, type Provider, type Providers } from '../services/auth/oidc.ts'
+import {
+  challengeOf,
+  decryptFlow,
+  encryptFlow,
+  type Provider,
+  type Providers,
+} from '../services/auth/oidc.ts'
 import { lockActiveUser } from '../services/auth/sign-in.ts'
 import type { Handlers, Request } from '../services/handler.ts'
 import { requireRecentSignIn } from '../services/users/api-keys.ts'
@@ -12,7 +18,8 @@ export const identities = {
   async startOidcSignIn({ params, query }, { oidcProviders, cipher, config, publicUrl }) {
     const provider = findProvider(oidcProviders, params.provider)
     const redirectTo = requireOwnRedirect(config, publicUrl(), query.redirect_to)
-    const { url, flow } = await provider.start(callbackUrl(publicUrl(), provider), redirectTo)
+    const { challenge = null } = query
+    const { url, flow } = await provider.start(callbackUrl(publicUrl(), provider), { redirectTo, challenge })
     return redirect(url, flowCookie(config, encryptFlow(cipher, flow)))
   },
 
@@ -20,11 +27,15 @@ export const identities = {
     const { db, cipher, config, oidcProviders, publicUrl } = services
     const provider = findProvider(oidcProviders, params.provider)
     const flow = decryptFlow(cipher, readFlowCookie(config, headers), provider.name)
+    const isOwnPage = flow.redirectTo === ownTokenPage(publicUrl())
     const back = (answer: Record<string, string>) =>
-      redirect(withAnswer(flow.redirectTo, `${publicUrl()}/sign-in/token`, answer), flowCookie(config, null))
+      redirect(withAnswer(flow.redirectTo, isOwnPage, answer), isOwnPage ? null : flowCookie(config, null))
     const claims = await provider.finish(answeredUrl(callbackUrl(publicUrl(), provider), query), flow)
     if (claims === null) return back({ error: 'denied' })
-    const findAccount = () => db.transaction((tx) => tokenFor(tx, services, provider.name, claims))
+    // The page of this server proves with the cookie that the sign-in began in its browser.
+    const challenge = isOwnPage ? challengeOf(flow.verifier) : flow.challenge
+    const findAccount = () =>
+      db.transaction((tx) => tokenFor(tx, services, { provider: provider.name, claims, challenge }))
     // Of two first sign-ins at once, one creates the account, and the other then finds it.
     const result = await findAccount().catch((error) => {
       if (error.status !== 409) throw error
@@ -73,12 +84,16 @@ function answeredUrl(callback: string, { code, state, iss, error, error_descript
   return url
 }
 
-function redirect(location: string, cookie: string) {
+function ownTokenPage(publicUrl: string): string {
+  return new URL('/sign-in/token', publicUrl).href
+}
+
+function redirect(location: string, cookie: string | null) {
   return {
     status: 303 as const,
     headers: {
       location,
-      'set-cookie': cookie,
+      ...(cookie !== null && { 'set-cookie': cookie }),
       'referrer-policy': 'no-referrer',
       'cache-control': 'no-store',
     },
@@ -89,25 +104,31 @@ function redirect(location: string, cookie: string) {
  * The page with what it needs: in the fragment, which browsers send to no server, or in the query for the
  * page of this server, which has no script.
  */
-function withAnswer(page: string, ownPage: string, answer: Record<string, string>): string {
+function withAnswer(page: string, isOwn: boolean, answer: Record<string, string>): string {
   const url = new URL(page)
   const text = new URLSearchParams(answer).toString()
-  if (page === ownPage) url.search = text
+  if (isOwn) url.search = text
   else url.hash = text
   return url.href
 }
 
-/** The page that gets the token. Throws 400 for one of another application. */
+/**
+ * The page that gets the token. Throws 400 for any other than SIGN_IN_URL, those of SIGN_IN_REDIRECTS, and the
+ * page of this server: a page that redirects on would hand the token to another site.
+ */
 function requireOwnRedirect(
-  { signInUrl, corsOrigins }: Readonly<Config>,
+  { signInUrl, signInRedirects }: Readonly<Config>,
   publicUrl: string,
   asked: string | undefined,
 ): string {
-  const page = asked ?? signInUrl ?? `${publicUrl}/sign-in/token`
-  const own = [publicUrl, ...(signInUrl === null ? [] : [signInUrl])].map((url) => new URL(url).origin)
-  const url = URL.parse(page)
-  if (url === null || !/^https?:$/.test(url.protocol) || ![...own, ...corsOrigins].includes(url.origin))
-    throw invalidField('redirect_to', 'origin', 'redirect_to has an origin that this server does not know')
-  url.hash = ''
-  return url.href
+  const own = ownTokenPage(publicUrl)
+  const allowed = [own, ...(signInUrl === null ? [] : [signInUrl]), ...signInRedirects].map(normalized)
+  const page = normalized(asked ?? signInUrl ?? own)
+  if (page === null || !allowed.includes(page))
+    throw invalidField('redirect_to', 'page', 'redirect_to is not a page that this server knows')
+  return page
+}
+
+function normalized(page: string): string | null {
+  return URL.parse(page)?.href ?? null
 }

@@ -1,9 +1,13 @@
 // The sign-in pages: plain HTML that works without scripts. Each form redirects after POST, so that reloading
 // or going back submits nothing twice.
+import type { Db } from '../infra/database/database.ts'
 import { ApiError } from '../infra/errors.ts'
 import { newCookieToken } from '../infra/encryption/tokens.ts'
-import { pageHeaders as headers } from '../infra/html/layout.ts'
-import { readSessionCookie, requireOwnPage, sessionCookie } from '../services/auth/cookies.ts'
+import { pageHeaders } from '../infra/html/layout.ts'
+import { isEmail } from '../infra/validation/formats.ts'
+import { findBrowserSession } from '../services/auth/browser-session.ts'
+import { readFlowCookie, requireOwnPage, sessionCookie } from '../services/auth/cookies.ts'
+import { decryptFlow } from '../services/auth/oidc.ts'
 import { mailToken } from '../services/auth/mailed-tokens.ts'
 import {
   confirmSignUp,
@@ -24,10 +28,12 @@ import {
   type FormState,
 } from '../services/auth/pages.ts'
 import { deviceOf, endSession, listOwnSessions, lockOwnSession } from '../services/auth/sessions.ts'
-import { changeAddress, requireSignUp, useToken } from '../services/auth/sign-in.ts'
+import { changeAddress, findTokenAddress, requireSignUp, useToken } from '../services/auth/sign-in.ts'
 import type { Handlers, HandlerServices } from '../services/handler.ts'
-import type { Principal } from '../services/users/authentication.ts'
+import { actorOf, type Principal } from '../services/users/authentication.ts'
 
+/** With `no-referrer`, browsers would send forms without their origin, which `requireOwnPage` needs. */
+const headers = { ...pageHeaders, 'referrer-policy': 'same-origin' }
 const shown = (body: string) => ({ status: 200 as const, body, headers })
 const refused = (body: string) => ({ status: 422 as const, body, headers })
 const otherSite = () => ({ status: 403 as const, body: renderOtherSite(), headers })
@@ -40,7 +46,6 @@ const redirectTo = (location: string, cookie?: string) => ({
     ...(cookie !== undefined && { 'set-cookie': cookie }),
   },
 })
-const address = /^[^@\s]+@[^@\s]+$/
 
 export const signInPages = {
   async showSignInPage(_request, services) {
@@ -53,14 +58,15 @@ export const signInPages = {
     const values = { email }
     const again = (state: FormState) => refused(renderSignIn(signInOptions(services), { values, ...state }))
     const problems = {
-      ...(!address.test(email) && { email: 'Enter your email address.' }),
+      ...(!isEmail(email) && { email: 'Enter your email address.' }),
       ...(password === '' && { password: 'Enter your password.' }),
     }
     if (Object.keys(problems).length > 0) return again({ problems, needsCode: code !== '' })
     return await signInOrShow(
+      request,
       services,
       () => signInWithPassword(services, { email, password, ...codeOf(code) }, browserOf(request)),
-      (state) => again(state),
+      again,
     )
   },
 
@@ -74,7 +80,7 @@ export const signInPages = {
     const { email = '', name = '' } = body
     const problems = {
       ...(name.trim() === '' && { name: 'Enter your name.' }),
-      ...(!address.test(email) && { email: 'Enter your email address.' }),
+      ...(!isEmail(email) && { email: 'Enter your email address.' }),
     }
     const again = (state: FormState) => refused(renderSignUp({ values: { email, name }, ...state }))
     if (Object.keys(problems).length > 0) return again({ problems })
@@ -95,15 +101,18 @@ export const signInPages = {
     if (!isOwnPage(request, services)) return otherSite()
     const { db, cipher, mails } = services
     const { email = '', send: kind = 'link' } = body
-    if (!address.test(email))
+    if (!isEmail(email))
       return refused(renderHelp({ values: { email }, problems: { email: 'Enter your email address.' } }))
     await db.transaction((tx) => mailToken(tx, { cipher, mails }, { kind, email }))
     return redirectTo('/sign-in/token')
   },
 
-  async showTokenPage({ query: { kind, token = '', error } }) {
+  async showTokenPage({ query: { kind, token = '', error } }, { db }) {
     if (error !== undefined) return shown(renderRefusal(error))
-    return shown(kind === undefined ? renderMailSent() : renderToken(kind, token))
+    if (kind === undefined) return shown(renderMailSent())
+    // Whoever sends a link to their own account to somebody else gets that person into it: the page names it.
+    const account = token === '' || kind === 'oidc' ? null : await findTokenAddress(db, token, kind)
+    return shown(renderToken(kind, token, { account }))
   },
 
   async submitToken({ body, ...request }, services) {
@@ -118,17 +127,27 @@ export const signInPages = {
       case 'email_change':
         return await confirmAddress(request, services, token, again)
       case 'sign_up':
-        return await signInOrShow(services, () => confirmSignUp(services, { token, password }, device), again)
+        return await signInOrShow(
+          request,
+          services,
+          () => confirmSignUp(services, { token, password }, device),
+          again,
+        )
       case 'password_reset':
         return await signInOrShow(
+          request,
           services,
           () => resetPassword(services, { token, password, ...codeOf(code) }, device),
           again,
         )
       default:
         return await signInOrShow(
+          request,
           services,
-          () => signInWithToken(services, { method: kind, token, ...codeOf(code) }, device),
+          () => {
+            const verifier = kind === 'oidc' ? verifierOf(request, services) : undefined
+            return signInWithToken(services, { method: kind, token, verifier, ...codeOf(code) }, device)
+          },
           again,
         )
     }
@@ -136,7 +155,8 @@ export const signInPages = {
 
   async showAccountPage(request, services) {
     const principal = await findSession(request, services)
-    if (principal === null) return redirectTo('/sign-in')
+    // Also deletes the cookie of a session that has ended.
+    if (principal === null) return redirectTo('/sign-in', sessionCookie(services.config, null))
     const { db } = services
     const { userId: id } = principal
     const { name, email } = await db.prisma.user.findUniqueOrThrow({
@@ -150,9 +170,9 @@ export const signInPages = {
     if (!isOwnPage(request, services)) return otherSite()
     const principal = await findSession(request, services)
     if (principal === null) return redirectTo('/sign-in')
-    const { db, config } = services
+    const { config } = services
     const { session: id = principal.keyId } = body
-    await db
+    await databaseFor(request, services, principal)
       .transaction(async (tx) => {
         await lockOwnSession(tx, id, principal)
         await endSession(tx, services, id)
@@ -164,7 +184,7 @@ export const signInPages = {
   },
 } satisfies Handlers<'sign-in-pages'>
 
-type PageRequest = { headers: object; ip: string }
+type PageRequest = { id: string; clientRequestId: string | undefined; headers: object; ip: string }
 
 function browserOf(request: PageRequest) {
   return { ...deviceOf(request), inCookie: true }
@@ -184,12 +204,16 @@ async function findSession(
   { headers: sent }: PageRequest,
   { config, principals }: HandlerServices,
 ): Promise<Principal | null> {
-  const cookie = readSessionCookie(config, (sent as { cookie?: string }).cookie)
-  if (cookie === undefined) return null
-  return await principals.authenticateCookie(cookie).catch((error) => {
-    if (error.status !== 401) throw error
-    return null
-  })
+  return await findBrowserSession(principals, config, sent)
+}
+
+/** The database for changes of the user: their events name the session. */
+function databaseFor(
+  { id, clientRequestId }: PageRequest,
+  { database }: HandlerServices,
+  principal: Principal,
+): Db {
+  return database.forRequest({ id, clientRequestId, actor: actorOf(principal) })
 }
 
 function signInOptions({ config, oidcProviders, publicUrl }: HandlerServices) {
@@ -201,20 +225,33 @@ function signInOptions({ config, oidcProviders, publicUrl }: HandlerServices) {
   return { providers, maySignUp: config.signUp !== 'off' }
 }
 
+/** The proof that the sign-in at an identity provider began in this browser. */
+function verifierOf({ headers: sent }: PageRequest, { config, cipher }: HandlerServices): string {
+  return decryptFlow(cipher, readFlowCookie(config, sent)).verifier
+}
+
 /** A code as people type it. */
 function codeOf(typed: string): { code?: string } {
   const code = typed.replace(/\s/g, '').toLowerCase()
   return code === '' ? {} : { code }
 }
 
-/** Keeps the new session in the cookie. Shows the form again for what the person can correct. */
+/**
+ * Keeps the new session in the cookie, and ends the one that was there. Shows the form again for what the
+ * person can correct.
+ */
 async function signInOrShow<Page>(
-  { config, cipher }: HandlerServices,
+  request: PageRequest,
+  services: HandlerServices,
   signIn: () => Promise<{ id: string }>,
   again: (state: FormState) => Page,
 ) {
+  const { config, cipher } = services
   try {
     const { id } = await signIn()
+    const former = await findSession(request, services)
+    if (former !== null)
+      await databaseFor(request, services, former).transaction((tx) => endSession(tx, services, former.keyId))
     return redirectTo('/account', sessionCookie(config, newCookieToken(cipher, id)))
   } catch (error) {
     if (!(error instanceof ApiError) || error.status >= 500 || error.status === 429) throw error
@@ -235,7 +272,7 @@ async function confirmAddress<Page>(
   const principal = await findSession(request, services)
   if (principal === null) return again({ failure: 'Sign in first, and open the link again.' })
   try {
-    await services.db.transaction(async (tx) =>
+    await databaseFor(request, services, principal).transaction(async (tx) =>
       changeAddress(tx, services, principal, await useToken(tx, token, 'email_change')),
     )
     return redirectTo('/account')

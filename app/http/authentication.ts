@@ -6,7 +6,8 @@ import { ApiError } from '../../infra/errors.ts'
 import { addressRefusalOf, refusalOf, type Principal } from '../../services/users/authentication.ts'
 import type { Services } from '../../services/services.ts'
 import { networkOf } from '../../infra/network.ts'
-import { readSessionCookie, requireOwnPage } from '../../services/auth/cookies.ts'
+import { findBrowserSession } from '../../services/auth/browser-session.ts'
+import { readSessionCookie, requireOwnPage, sessionCookie } from '../../services/auth/cookies.ts'
 import { countRequest, requireAllowed, type RateLimits } from './rate-limit.ts'
 import { recordAtEnd } from './recorded-request.ts'
 
@@ -26,20 +27,30 @@ export function authenticate(
   limits: RateLimits,
 ) {
   return async function (request: FastifyRequest, reply: FastifyReply): Promise<void> {
-    const isAnonymous = info.keyOptional === true && credentialOf(request) === null
+    const isAnonymous = info.keyOptional === true && !(await hasCredential(request))
     if (info.scopes === null || isAnonymous) {
       await countRequest(limits, reply, info.rateLimit!, networkOf(request.ip))
       return
     }
     const principal = await principalOf(request, reply)
+    if (isByCookie(request) && isUnsafe(info)) await requirePage(request, reply)
     request.principal = principal
     lastUsed.touch(principal.keyId, request.ip)
     recordAtEnd(requestRecorder, info, principal, request, reply)
     // All keys of a user count together.
     await countRequest(limits, reply, info.rateLimit!, principal.userId)
-    if (request.headers.authorization === undefined && isUnsafe(info)) requireOwnPage(config, request.headers)
     const refusal = addressRefusalOf(principal, request.ip) ?? refusalOf(principal, info)
     if (refusal !== null) throw refusal
+  }
+
+  /** A refused request of another site counts for its network, not for the user. */
+  async function requirePage(request: FastifyRequest, reply: FastifyReply): Promise<void> {
+    try {
+      requireOwnPage(config, request.headers)
+    } catch (error) {
+      await countRequest(limits, reply, 'address', networkOf(request.ip))
+      throw error
+    }
   }
 
   /** The value of `Authorization`, or of the cookie of a browser that sends none. */
@@ -48,6 +59,12 @@ export function authenticate(
     if (authorization !== undefined) return { authorization }
     const cookie = readSessionCookie(config, headers.cookie)
     return cookie === undefined ? null : { cookie }
+  }
+
+  /** Whether the request is to be authenticated, where it need not be. A cookie may be of an ended session. */
+  async function hasCredential({ headers }: FastifyRequest): Promise<boolean> {
+    if (headers.authorization !== undefined) return true
+    return (await findBrowserSession(principals, config, headers)) !== null
   }
 
   /** Without a valid key only the client's address can be limited. */
@@ -69,12 +86,18 @@ export function authenticate(
         : await principals.authenticate(credential?.authorization, beforeLookUp)
     } catch (error) {
       if (!(error instanceof ApiError) || error.status !== 401) throw error
+      // A browser would send the cookie of an ended session for months.
+      if (isByCookie(request)) reply.header('set-cookie', sessionCookie(config, null))
       const network = networkOf(request.ip)
       if (isLookedUp) await limits.consume('address', `look-ups ${network}`)
       await countRequest(limits, reply, 'address', network)
       throw error
     }
   }
+}
+
+function isByCookie({ headers }: FastifyRequest): boolean {
+  return headers.authorization === undefined && headers.cookie !== undefined
 }
 
 /** Whether a request may change something. */

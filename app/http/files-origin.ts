@@ -25,8 +25,8 @@ export function filesOriginHooks(
   const filesHost = new URL(filesUrl).host
   return [
     (request, reply, done) => {
-      // No page, image or script of a browser sends a key, and a redirect to another origin would lose it.
-      if (hostOf(request) === filesHost || request.headers.authorization !== undefined) return done()
+      // A redirect to another origin would lose the key, or the cookie of a browser's session.
+      if (hostOf(request) === filesHost || request.principal !== null) return done()
       void reply
         .code(307)
         .headers({ location: filesUrl + request.url, 'cache-control': 'no-store' })

@@ -48,6 +48,7 @@ export function validate(info: OperationInfo, request: FastifyRequest, form?: Fo
     // The handler parses a raw body itself, after it has verified the signature.
     if (form !== undefined) checkForm(names.form, form, problems)
     else if (info.body.raw !== true) checkBody(info, body, problems)
+    if (takesFields(info)) checkFieldText(body as Record<string, unknown>, problems)
   }
   if (problems.length > 0) throw invalidRequest(problems.slice(0, maxProblems))
   requirePossiblePath(info, params as Record<string, string>)
@@ -162,6 +163,18 @@ function checkQueryText(
       })
   }
   checkNumbers(raw, query, 'query', problems)
+}
+
+/** PostgreSQL stores no NUL. The parser of JSON refuses it. */
+function checkFieldText(fields: Record<string, unknown>, problems: Problem[]): void {
+  for (const [field, value] of Object.entries(fields))
+    if (String(value).includes('\0'))
+      problems.push({
+        field,
+        constraint: 'well_formed',
+        message: `${field} is not valid text`,
+        location: 'body',
+      })
 }
 
 /** Refuses 1e1, 0x10 and 1e400, which coercion would accept. */

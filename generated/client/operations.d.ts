@@ -1441,7 +1441,7 @@ export interface Methods {
   /**
    * Sign in with an identity provider: `GET /v1/auth/oidc/{provider}/authorize`
    *
-   * Redirects the browser to the sign-in page of a provider of `OIDC_PROVIDERS`, with PKCE, a state and a nonce. A cookie ties the answer of the provider to this browser. The browser returns to `redirect_to`, whose fragment has a token, `#kind=oidc&token=plat_once_…`: `POST /auth/sessions` with the method `oidc` signs in with it, within a minute. If the sign-in fails, the fragment has the reason, `#error=…`: `denied`, `email_not_verified`, `account_not_verified`, `disabled`, `sign_up` or `unavailable`. Returns 404 for an unknown provider.
+   * Redirects the browser to the sign-in page of a provider of `OIDC_PROVIDERS`, with PKCE, a state and a nonce. A cookie ties the answer of the provider to this browser. The browser returns to `redirect_to`, whose fragment has a token, `#kind=oidc&token=plat_once_…`: `POST /auth/sessions` with the method `oidc` signs in with it, within five minutes. If the sign-in fails, the fragment has the reason, `#error=…`: `denied`, `email_not_verified`, `account_not_verified`, `disabled` or `sign_up`. Returns 404 for an unknown provider.
    */
   startOidcSignIn (input: StartOidcSignInInput): Answer<undefined>
   /**
@@ -1585,7 +1585,7 @@ export interface Methods {
   /**
    * Change your password: `POST /v1/user/password`
    *
-   * Sets your password and ends your other sessions. Needs a session, not an API key (403), and `current_password`, unless you signed in with a link in the last ten minutes (403, constraint `current_password`).
+   * Sets your password and ends your other sessions. Needs a session, not an API key (403), and `current_password`, unless you signed in without a password in the last ten minutes (403, constraint `current_password`).
    */
   changePassword (input: ChangePasswordInput): Answer<undefined>
   /**

@@ -260,7 +260,7 @@ export interface UserPasswordResource {
   /**
    * Change your password: `POST /v1/user/password`
    *
-   * Sets your password and ends your other sessions. Needs a session, not an API key (403), and `current_password`, unless you signed in with a link in the last ten minutes (403, constraint `current_password`).
+   * Sets your password and ends your other sessions. Needs a session, not an API key (403), and `current_password`, unless you signed in without a password in the last ten minutes (403, constraint `current_password`).
    *
    * @param body A new password.
    * @param options The signal, the time limit and more.

@@ -65,6 +65,26 @@ export const deleteEmailChanges = none<{ user_id: string }>(
 )
 
 /**
+ * Removes the identities with an address that is no longer that of their user.
+ * @see prisma/sql/auth/delete-identities-of-address.sql
+ */
+export const deleteIdentitiesOfAddress = many<{ user_id: string; email: string }, DeleteIdentitiesOfAddressRow>(
+  'auth/delete-identities-of-address',
+  `DELETE FROM identities i WHERE i.user_id = $1 AND i.email = $2
+RETURNING i.id, i.user_id, i.provider, i.email, i.created_at, i.updated_at, i.last_used_at`,
+  ['user_id', 'email'],
+)
+export interface DeleteIdentitiesOfAddressRow {
+  id: string
+  user_id: string
+  provider: string
+  email: string
+  created_at: string
+  updated_at: string
+  last_used_at: string
+}
+
+/**
  * Removes an identity of a user.
  * @see prisma/sql/auth/delete-identity.sql
  */
@@ -321,6 +341,19 @@ WHERE c.digest = decode($1, 'hex') AND c.user_id IS NOT DISTINCT FROM $2 AND c.e
 )
 export interface FindChallengeRow {
   expires_at: string
+}
+
+/**
+ * The user of an account at an identity provider.
+ * @see prisma/sql/auth/find-identity.sql
+ */
+export const findIdentity = optional<{ provider: string; subject: string }, FindIdentityRow>(
+  'auth/find-identity',
+  `SELECT i.user_id FROM identities i WHERE i.provider = $1 AND i.subject = $2`,
+  ['provider', 'subject'],
+)
+export interface FindIdentityRow {
+  user_id: string
 }
 
 /**
@@ -884,7 +917,7 @@ export interface ReadSessionRow {
 export const readSignIn = optional<{ session_id: string; user_id: string }, ReadSignInRow>(
   'auth/read-sign-in',
   `SELECT u.email AS "email", EXISTS (SELECT 1 FROM user_passwords p WHERE p.user_id = u.id) AS "has_password",
-  (s.methods && ARRAY['link', 'oidc'] AND s.created_at > now() - interval '10 minutes') AS "used_link_lately"
+  (s.methods && ARRAY['link', 'oidc', 'passkey'] AND s.created_at > now() - interval '10 minutes') AS "is_recent"
 FROM sign_ins s JOIN users u ON u.id = s.user_id
 WHERE s.id = $1 AND s.user_id = $2 AND s.expires_at > now()`,
   ['session_id', 'user_id'],
@@ -892,7 +925,7 @@ WHERE s.id = $1 AND s.user_id = $2 AND s.expires_at > now()`,
 export interface ReadSignInRow {
   email: string
   has_password: boolean
-  used_link_lately: boolean
+  is_recent: boolean
 }
 
 /**
@@ -1022,17 +1055,13 @@ export interface UseChallengeRow {
  * Notes that an identity was used to sign in.
  * @see prisma/sql/auth/use-identity.sql
  */
-export const useIdentity = optional<{ email: string | null; provider: string; subject: string }, UseIdentityRow>(
+export const useIdentity = none<{ email: string | null; provider: string; subject: string }>(
   'auth/use-identity',
   `UPDATE identities i SET email = $1, last_used_at = now(),
   updated_at = CASE WHEN i.email IS DISTINCT FROM $1 THEN now() ELSE i.updated_at END
-WHERE i.provider = $2 AND i.subject = $3
-RETURNING i.user_id`,
+WHERE i.provider = $2 AND i.subject = $3`,
   ['email', 'provider', 'subject'],
 )
-export interface UseIdentityRow {
-  user_id: string
-}
 
 /**
  * Notes that a passkey was used to sign in. No row if it was removed, or if a copy of it has signed

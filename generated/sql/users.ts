@@ -560,18 +560,19 @@ WHERE o.project_id = p.id`,
  * Records when, and from which addresses, API keys and sessions were last used.
  * @see prisma/sql/users/update-last-used.sql
  */
-export const updateLastUsed = none<{ ids: readonly string[]; times: readonly (Date | string)[]; ips: readonly string[]; idle_seconds: number; max_seconds: number }>(
+export const updateLastUsed = none<{ ids: readonly string[]; times: readonly (Date | string)[]; ips: readonly string[]; max_seconds: number; idle_seconds: number }>(
   'users/update-last-used',
   `WITH used AS (
   SELECT u.id, u.at, u.ip FROM unnest($1::text[], $2::timestamptz[], $3::text[]) AS u(id, at, ip)
 ), sessions AS (
     UPDATE sign_ins s SET last_used_at = u.at, ip = u.ip,
-    expires_at = CASE WHEN s.in_cookie THEN least(u.at + interval '1 second' * $4::int,
-      s.created_at + interval '1 second' * $5::int) ELSE s.expires_at END
-  FROM used u WHERE s.id = u.id AND s.last_used_at < u.at
+    expires_at = CASE WHEN s.in_cookie AND u.until > s.expires_at + interval '1 hour'
+      THEN least(u.until, s.created_at + interval '1 second' * $4::int) ELSE s.expires_at END
+  FROM (SELECT *, at + interval '1 second' * $5::int AS until FROM used) u
+  WHERE s.id = u.id AND s.last_used_at < u.at
 )
 UPDATE api_keys k SET last_used_at = u.at, last_used_ip = u.ip
 FROM used u
 WHERE k.id = u.id AND (k.last_used_at IS NULL OR k.last_used_at < u.at)`,
-  ['ids', 'times', 'ips', 'idle_seconds', 'max_seconds'],
+  ['ids', 'times', 'ips', 'max_seconds', 'idle_seconds'],
 )

@@ -28,7 +28,9 @@ function readProvider(item: unknown, at: string): OidcProvider {
   const fields = object(item, at, ['name', 'issuer', 'client_id', 'client_secret', 'verified_emails'])
   const name = word(fields.name, `${at}.name`, 40)
   if (!/^[a-z0-9-]+$/.test(name)) throw invalid(`${at}.name`, 'be lower-case letters, digits and hyphens')
-  const issuer = address(fields.issuer, `${at}.issuer`)
+  address(fields.issuer, `${at}.issuer`)
+  // As it is written: issuers with and without a slash at the end differ.
+  const issuer = String(fields.issuer)
   const { protocol, hostname } = new URL(issuer)
   if (protocol !== 'https:' && !isLoopback(hostname)) throw invalid(`${at}.issuer`, 'start with https://')
   const verifiedEmails = fields.verified_emails ?? false

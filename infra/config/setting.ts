@@ -165,6 +165,15 @@ export function origins(variable: string, options: Options<string>): Setting<str
   })
 }
 
+/** URLs of web pages. */
+export function urls(variable: string, options: Options<string>): Setting<string[]> {
+  return list(variable, options, (item) => {
+    if (!/^https?:$/.test(URL.parse(item)?.protocol ?? ''))
+      throw new ConfigError(`${variable} takes URLs such as https://app.example.com/page, not \`${item}\`.`)
+    return item
+  })
+}
+
 function list<T>(variable: string, options: Options<string>, parseItem: (item: string) => T): Setting<T[]> {
   return setting(variable, { defaultText: 'none', ...options, default: '' }, (value) =>
     value

@@ -16,6 +16,7 @@ import {
   serverUrl,
   text,
   url,
+  urls,
   type Setting,
 } from './setting.ts'
 
@@ -306,6 +307,12 @@ const signIn = {
     max: 3_650,
     default: 90,
     description: 'Days after which a session ends in any case.',
+  }),
+  signInRedirects: urls('SIGN_IN_REDIRECTS', {
+    example: 'https://app.example.com/sign-in,https://admin.example.com/sign-in',
+    description: `
+      Further pages that browsers return to after a sign-in at an identity provider, separated by commas.
+      Such a page must not redirect to another site, because it gets a token.`,
   }),
   passkeyDomain: optional(
     text('PASSKEY_DOMAIN', {

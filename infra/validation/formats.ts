@@ -44,7 +44,7 @@ const emailPattern = new RegExp(
   `^[A-Za-z0-9.!#$%&'*+/=?^_\`{|}~-]{1,64}@${domainLabel}(?:\\.${domainLabel})+$`,
 )
 
-function isEmail(text: string): boolean {
+export function isEmail(text: string): boolean {
   return text.length <= 254 && emailPattern.test(text)
 }
 

@@ -79,7 +79,8 @@ interface OriginHeaders {
 export function requireOwnPage(settings: Settings, headers: object): void {
   const { origin, host, 'sec-fetch-site': site } = headers as OriginHeaders
   if (site === 'same-origin' || site === 'none' || (site === undefined && origin === undefined)) return
-  const isOwn = site === undefined && host !== undefined && URL.parse(origin!)?.host === host
+  const isSameHost = host !== undefined && URL.parse(origin!)?.host === host
+  const isOwn = site === undefined && settings.publicUrl === null && isSameHost
   const isTrusted =
     origin !== undefined && (settings.corsOrigins.includes(origin) || origin === originOf(settings.publicUrl))
   if (!isOwn && !isTrusted)

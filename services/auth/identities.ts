@@ -19,7 +19,19 @@ export type Identity = components['schemas']['Identity']
 export type Refusal = 'email_not_verified' | 'account_not_verified' | 'disabled' | 'sign_up'
 
 /** Seconds in which the application must use the token that the browser brings back. */
-const tokenSeconds = 60
+const tokenSeconds = 300
+
+export interface SignedInAtProvider {
+  provider: string
+  claims: Claims
+  /** What the one who uses the token must be able to answer; null for nothing. */
+  challenge: string | null
+}
+
+/** By which a token is stored: with a challenge, only its verifier leads to the same digest. */
+export function oidcTokenDigest(token: string, challenge: string | null): string {
+  return tokenDigest(challenge === null ? token : `${token} ${challenge}`)
+}
 
 type IdentityServices = SignInServices & { config: Readonly<Pick<Config, 'signUp'>> }
 
@@ -31,18 +43,23 @@ type IdentityServices = SignInServices & { config: Readonly<Pick<Config, 'signUp
 export async function tokenFor(
   tx: Db,
   services: IdentityServices,
-  provider: string,
-  claims: Claims,
+  { provider, claims, challenge }: SignedInAtProvider,
 ): Promise<{ token: string } | { refusal: Refusal }> {
   const { subject, email } = claims
-  const known = await sql.useIdentity(tx, { provider, subject, email })
-  const found = known === undefined ? await link(tx, services, provider, claims) : { userId: known.user_id }
+  const known = await sql.findIdentity(tx, { provider, subject })
+  const found =
+    known === undefined ? await findAccount(tx, services, claims) : { userId: known.user_id, isNew: false }
   if ('refusal' in found) return found
   const user = await lockActiveUser(tx, found.userId).catch(nullIfRefused)
   if (user === null) return { refusal: 'disabled' }
+  // The user may have changed since.
+  const isSame = known !== undefined || user.email === email
+  if (!user.emailVerified || !isSame) return { refusal: 'account_not_verified' }
+  if (known === undefined) await link(tx, services, { ...found, provider, claims })
+  else await sql.useIdentity(tx, { provider, subject, email })
   const token = newOneTimeToken()
   await sql.insertToken(tx, {
-    digest: tokenDigest(token),
+    digest: oidcTokenDigest(token, challenge),
     purpose: 'oidc',
     email: user.email!,
     user_id: user.id,
@@ -52,36 +69,47 @@ export async function tokenFor(
   return { token }
 }
 
+/** The user with the verified address, or a new one. */
+async function findAccount(
+  tx: Db,
+  services: IdentityServices,
+  { email, isEmailVerified, name }: Claims,
+): Promise<{ userId: string; isNew: boolean } | { refusal: Refusal }> {
+  if (email === null || !isEmailVerified) return { refusal: 'email_not_verified' }
+  const account = await sql.findAccount(tx, { email })
+  if (account.user_id !== null) return { userId: account.user_id, isNew: false }
+  if (account.is_taken) return { refusal: 'account_not_verified' }
+  if (!maySignUp(services.config.signUp, email, account.is_invited)) return { refusal: 'sign_up' }
+  const person = { email, name: name ?? email.slice(0, email.lastIndexOf('@')) }
+  return { userId: await createConfirmedUser(tx, services, person, null), isNew: true }
+}
+
+interface NewLink {
+  userId: string
+  /** Whether the user signs up with it. */
+  isNew: boolean
+  provider: string
+  claims: Claims
+}
+
+/** Links an identity to a locked user, unless another sign-in has done so meanwhile. */
 async function link(
   tx: Db,
   services: IdentityServices,
-  provider: string,
-  { subject, email, isEmailVerified, name }: Claims,
-): Promise<{ userId: string } | { refusal: Refusal }> {
-  if (email === null || !isEmailVerified) return { refusal: 'email_not_verified' }
-  const account = await sql.findAccount(tx, { email })
-  if (account.user_id === null && account.is_taken) return { refusal: 'account_not_verified' }
-  const { signUp } = services.config
-  if (account.user_id === null && !maySignUp(signUp, email, account.is_invited)) return { refusal: 'sign_up' }
-  const person = { email, name: name ?? email.slice(0, email.lastIndexOf('@')) }
-  const userId = account.user_id ?? (await createConfirmedUser(tx, services, person, null))
+  { userId, isNew, provider, claims: { subject, email } }: NewLink,
+): Promise<void> {
   const id = newId('idn')
-  const createdAt = timeOf(id).toISOString()
   const row = await sql.insertIdentity(tx, {
     id,
     user_id: userId,
     provider,
     subject,
-    email,
-    created_at: createdAt,
+    email: email!,
+    created_at: timeOf(id).toISOString(),
   })
-  // Of two sign-ins at once, the other one has linked it.
-  if (row !== undefined) {
-    await services.events.emit(tx, 'identity.linked', row, { userId })
-    if (account.user_id !== null)
-      await queueMail(tx, services, { kind: 'identity_linked', recipient: email, userId })
-  }
-  return { userId }
+  if (row === undefined) return
+  await services.events.emit(tx, 'identity.linked', row, { userId })
+  if (!isNew) await queueMail(tx, services, { kind: 'identity_linked', recipient: email!, userId })
 }
 
 function maySignUp(policy: string, email: string, isInvited: boolean): boolean {

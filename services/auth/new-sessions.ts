@@ -4,6 +4,8 @@
 import type { Config } from '../../infra/config/config.ts'
 import type { Db } from '../../infra/database/database.ts'
 import { networkOf } from '../../infra/network.ts'
+import { oidcTokenDigest } from './identities.ts'
+import { challengeOf } from './oidc.ts'
 import { hashPassword, requireUncommon } from './passwords.ts'
 import { checkPasskey, usePasskey, type PasskeyAssertion } from './passkeys.ts'
 import { createSession, type Device, type Method, type SessionTokens } from './sessions.ts'
@@ -41,17 +43,26 @@ export async function signInWithPassword(
   })
 }
 
+interface TokenSignIn {
+  method: 'link' | 'oidc'
+  token: string
+  code?: string
+  /** For a sign-in at an identity provider that began with its challenge. */
+  verifier?: string
+}
+
 /** Signs in with the token of a link, or with one that an identity provider led to. */
 export async function signInWithToken(
   services: NewSessionServices,
-  { method, token, code }: { method: 'link' | 'oidc'; token: string; code?: string },
+  { method, token, code, verifier }: TokenSignIn,
   device: Device,
 ): Promise<SessionTokens> {
   const { db, cipher } = services
-  const asked = await userBeforeUse(db, token, method)
+  const digest = oidcTokenDigest(token, verifier === undefined ? null : challengeOf(verifier))
+  const asked = await userBeforeUse(db, token, method, digest)
   const factor = await checkSecondFactor(db, cipher, { userId: asked, code, ip: device.ip })
   return await db.transaction(async (tx) => {
-    const userId = await lockUserOfToken(tx, await useToken(tx, token, method))
+    const userId = await lockUserOfToken(tx, await useToken(tx, token, method, digest))
     return await signedIn(tx, services, { userId, method, factor, device })
   })
 }

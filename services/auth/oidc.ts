@@ -1,10 +1,12 @@
 // Sign-in at identity providers with OpenID Connect: the authorization code flow with PKCE, a state and a
 // nonce. What a flow needs is in an encrypted cookie of the browser that began it, not in the database.
+import { hash } from 'node:crypto'
 import type * as OpenId from 'openid-client'
 import type { OidcProvider } from '../../infra/config/oidc-providers.ts'
 import type { Cipher } from '../../infra/encryption/cipher.ts'
 import { unauthorized, unavailable } from '../../infra/errors.ts'
 import { Lazy } from '../../infra/lazy.ts'
+import { isEmail } from '../../infra/validation/formats.ts'
 
 /** What a browser keeps between the two requests of a sign-in. */
 export interface OidcFlow {
@@ -14,6 +16,8 @@ export interface OidcFlow {
   verifier: string
   /** The page that the browser returns to. */
   redirectTo: string
+  /** What the application can answer that began the sign-in; null if it gave none. */
+  challenge: string | null
   /** Milliseconds since 1970. */
   expiresAt: number
 }
@@ -35,7 +39,10 @@ export interface Providers {
 export interface Provider {
   name: string
   /** @throws 503 when the provider cannot be reached. */
-  start(redirectUri: string, redirectTo: string): Promise<{ url: string; flow: OidcFlow }>
+  start(
+    redirectUri: string,
+    goal: Pick<OidcFlow, 'redirectTo' | 'challenge'>,
+  ): Promise<{ url: string; flow: OidcFlow }>
   /**
    * The person who has signed in; null if the provider refused.
    * @param callback the URL that the provider redirected to
@@ -54,12 +61,17 @@ export function createOidcProviders(settings: OidcProvider[], onError: (error: E
   return { names: [...providers.keys()], find: (name) => providers.get(name) ?? null }
 }
 
+/** The challenge of a verifier (RFC 7636, S256). */
+export function challengeOf(verifier: string): string {
+  return hash('sha256', verifier, 'base64url')
+}
+
 export function encryptFlow(cipher: Cipher, flow: OidcFlow): string {
   return Buffer.from(cipher.encrypt(JSON.stringify(flow), context)).toString('base64url')
 }
 
-/** Throws 401 unless the browser began a sign-in with the provider within the last ten minutes. */
-export function decryptFlow(cipher: Cipher, cookie: string | undefined, provider: string): OidcFlow {
+/** Throws 401 unless the browser began a sign-in, at the provider if one is named, in the last ten minutes. */
+export function decryptFlow(cipher: Cipher, cookie: string | undefined, provider?: string): OidcFlow {
   const notStarted = unauthorized('unknown', 'The sign-in did not begin in this browser: start again.')
   if (cookie === undefined) throw notStarted
   let flow: OidcFlow
@@ -68,7 +80,7 @@ export function decryptFlow(cipher: Cipher, cookie: string | undefined, provider
   } catch {
     throw notStarted
   }
-  if (flow.provider !== provider) throw notStarted
+  if (provider !== undefined && flow.provider !== provider) throw notStarted
   if (flow.expiresAt <= Date.now()) throw unauthorized('expired', 'The sign-in took too long: start again.')
   return flow
 }
@@ -99,14 +111,14 @@ function createProvider(settings: OidcProvider, onError: (error: Error) => void)
   }
   return {
     name,
-    async start(redirectUri, redirectTo) {
+    async start(redirectUri, goal) {
       const { openId, configuration } = await open()
       const flow: OidcFlow = {
         provider: name,
         state: openId.randomState(),
         nonce: openId.randomNonce(),
         verifier: openId.randomPKCECodeVerifier(),
-        redirectTo,
+        ...goal,
         expiresAt: Date.now() + flowMs,
       }
       const url = openId.buildAuthorizationUrl(configuration, {
@@ -166,7 +178,8 @@ function isUnreachable(openId: typeof OpenId, error: unknown): boolean {
 
 function claimsOf(claims: Record<string, unknown>, verifiedEmails: boolean): Claims {
   const { sub, email, email_verified: verified, name } = claims
-  const address = typeof email === 'string' && isAddress(email) ? email.toLowerCase() : null
+  // Checked before the case is changed, which turns letters of other alphabets into English ones.
+  const address = typeof email === 'string' && isEmail(email) ? email.toLowerCase() : null
   return {
     subject: String(sub),
     email: address,
@@ -182,8 +195,4 @@ function nameOf(text: string): string | null {
     .trim()
     .slice(0, maxNameLength)
   return name === '' ? null : name
-}
-
-function isAddress(text: string): boolean {
-  return text.length <= 254 && /^[^@\s]+@[^@\s]+$/.test(text)
 }

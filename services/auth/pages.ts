@@ -13,6 +13,8 @@ export interface FormState {
   failure?: string
   /** Whether the user must enter a code of the second factor. */
   needsCode?: boolean
+  /** The address of the account that a token is for. */
+  account?: string | null
 }
 
 export type TokenKind = 'sign_up' | 'link' | 'password_reset' | 'email_change' | 'oidc'
@@ -56,6 +58,8 @@ const mailedCode: Field = {
 
 interface FormParts {
   title: string
+  /** The address of an account. */
+  account?: string
   /** Between the title and the fields. */
   text?: string
   action: string
@@ -67,7 +71,17 @@ interface FormParts {
   more?: Html
 }
 
-function formPage({ title, text, action, fields, button, hidden = {}, state = {}, more }: FormParts): string {
+function formPage({
+  title,
+  account,
+  text,
+  action,
+  fields,
+  button,
+  hidden = {},
+  state = {},
+  more,
+}: FormParts): string {
   const { values = {}, problems = {}, failure } = state
   const hasProblems = Object.keys(problems).length > 0
   const shown = (field: Field): Html =>
@@ -83,6 +97,7 @@ function formPage({ title, text, action, fields, button, hidden = {}, state = {}
         ${hasProblems ? renderProblems('Check what you entered', problems) : null}
         ${failure === undefined ? null : renderFailure('That did not work', failure)}
         <h1 id="what">${title}</h1>
+        ${account === undefined ? null : html`<p><bdi>${account}</bdi></p>`}
         ${text === undefined ? null : html`<p class="soft">${text}</p>`}
         ${Object.entries(hidden).map(
           ([name, value]) => html`<input type="hidden" name="${name}" value="${value}" /> `,
@@ -176,7 +191,7 @@ const tokenPages: Record<TokenKind, { title: string; text: string; button: strin
   oidc: { title: 'Sign in', text: 'The identity provider has signed you in.', button: 'Continue' },
   password_reset: {
     title: 'Set a new password',
-    text: 'You are signed out on all devices then.',
+    text: 'You are signed out on all devices then. Passkeys and linked accounts stay.',
     button: 'Set the password',
     asksPassword: true,
   },
@@ -196,7 +211,8 @@ export function renderToken(kind: TokenKind, token: string, state: FormState = {
     ...(state.needsCode === true ? [code] : []),
   ]
   const hidden = { kind, ...(token !== '' && { token }) }
-  return formPage({ title, text, action: '/sign-in/token', fields, button, hidden, state })
+  const account = state.account ?? undefined
+  return formPage({ title, account, text, action: '/sign-in/token', fields, button, hidden, state })
 }
 
 /** After a request for an e-mail. */
@@ -219,7 +235,7 @@ export function renderMailSent(): string {
 const refusals: Record<string, string> = {
   denied: 'The identity provider did not sign you in.',
   email_not_verified: 'The identity provider has not verified your email address.',
-  account_not_verified: 'Your account here has not verified its email address: sign in with a link first.',
+  account_not_verified: 'The email address of your account here is not verified: ask the operator.',
   disabled: 'The account is disabled.',
   sign_up: 'You cannot sign up here with this address.',
 }
@@ -230,7 +246,7 @@ export function renderRefusal(reason: string): string {
     title: 'You are not signed in',
     body: html`<div class="sheet stack">
       <h1>You are not signed in</h1>
-      <p>${refusals[reason] ?? 'The sign-in failed.'}</p>
+      <p>${Object.hasOwn(refusals, reason) ? refusals[reason] : 'The sign-in failed.'}</p>
       <p><a class="button" href="/sign-in">Back to the sign-in</a></p>
     </div>`,
   })

@@ -63,10 +63,10 @@ export async function holdPassword(tx: Db, { userId, hash }: CheckedPassword): P
   if ((await sql.holdPassword(tx, { user_id: userId, hash })) === undefined) throw unauthorized('credentials')
 }
 
-/** What shows that the owner is there: the password, or (null) a sign-in by a link in the last 10 minutes. */
+/** What shows that the owner is there: the password, or (null) a sign-in without it in the last 10 minutes. */
 export type Proof = CheckedPassword | null
 
-/** Throws 403 for a wrong password, or without one unless the user signed in with a link lately. */
+/** Throws 403 for a wrong password, or without it unless the user signed in without it lately. */
 export async function requireProof(
   db: Db,
   { userId, keyId: sessionId }: Principal,
@@ -75,7 +75,7 @@ export async function requireProof(
 ): Promise<Proof> {
   const found = await sql.readSignIn(db, { user_id: userId, session_id: sessionId })
   if (found === undefined) throw unauthorized('revoked', 'The session has ended: sign in again.')
-  if (password === undefined && found.used_link_lately) return null
+  if (password === undefined && found.is_recent) return null
   if (password === undefined || !found.has_password)
     throw wrongPassword('Send current_password, or sign in with a link before.')
   return await checkPassword(db, found.email, password, ip).catch((error) => {
@@ -91,7 +91,7 @@ export async function holdProof(tx: Db, principal: Principal, proof: Proof): Pro
   if (proof !== null) await holdPassword(tx, proof)
   else {
     const found = await sql.readSignIn(tx, { user_id: userId, session_id: sessionId })
-    if (found?.used_link_lately !== true) throw wrongPassword('Send current_password.')
+    if (found?.is_recent !== true) throw wrongPassword('Send current_password.')
   }
   return user
 }
@@ -111,17 +111,32 @@ export async function lockActiveUser(tx: Db, id: string): Promise<UserRow> {
  * Uses a one-time token. It is deleted, so that of several requests one succeeds.
  * @throws 401 unless it is valid for the purpose.
  */
-export async function useToken(tx: Db, token: string, purpose: TokenPurpose): Promise<sql.UseTokenRow> {
-  const row = await sql.useToken(tx, { digest: tokenDigest(token), purpose })
+export async function useToken(
+  tx: Db,
+  token: string,
+  purpose: TokenPurpose,
+  digest = tokenDigest(token),
+): Promise<sql.UseTokenRow> {
+  const row = await sql.useToken(tx, { digest, purpose })
   if (row === undefined) throw unknownToken()
   return row
 }
 
 /** The user with the address that a token was sent to, before it is used. Throws 401 as `useToken`. */
-export async function userBeforeUse(db: Db, token: string, purpose: TokenPurpose): Promise<string> {
-  const row = await sql.findToken(db, { digest: tokenDigest(token), purpose })
+export async function userBeforeUse(
+  db: Db,
+  token: string,
+  purpose: TokenPurpose,
+  digest = tokenDigest(token),
+): Promise<string> {
+  const row = await sql.findToken(db, { digest, purpose })
   if (row === undefined) throw unknownToken()
   return await userWith(db, row.email)
+}
+
+/** The address that a token was sent to; null for one that is not valid. */
+export async function findTokenAddress(db: Db, token: string, purpose: TokenPurpose): Promise<string | null> {
+  return (await sql.findToken(db, { digest: tokenDigest(token), purpose }))?.email ?? null
 }
 
 /** The same when it is used, and the user locked. */
@@ -184,9 +199,21 @@ export async function changeAddress(
   const changed = await updateUserRow(tx, row, { email: token.email, email_verified: true })
   const [profile, previous] = [toProfile(changed, origin), toProfile(row, origin)]
   await services.events.emit(tx, 'profile.updated', profile, { previous, userId })
-  await sql.deleteTokensOfUser(tx, { user_id: userId, email: row.email! })
+  await endAddress(tx, services, userId, row.email!)
   await endSessions(tx, services, userId, sessionId)
   return profile
+}
+
+/** Ends what the former address of a user gives access with: its tokens, and identities at providers. */
+async function endAddress(
+  tx: Db,
+  { events }: Pick<SignInServices, 'events'>,
+  userId: string,
+  email: string,
+): Promise<void> {
+  await sql.deleteTokensOfUser(tx, { user_id: userId, email })
+  for (const identity of await sql.deleteIdentitiesOfAddress(tx, { user_id: userId, email }))
+    await events.emit(tx, 'identity.removed', identity, { userId })
 }
 
 /**
@@ -221,6 +248,7 @@ export async function endAccess(
 ): Promise<void> {
   await sql.deleteTokensOfUser(tx, { user_id: row.id, email: row.email! })
   await endSessions(tx, services, row.id)
+  if (hasNewAddress) await endAddress(tx, services, row.id, row.email!)
   if (hasNewAddress)
     await queueMail(tx, services, { kind: 'email_changed', recipient: row.email!, userId: row.id })
 }

@@ -129,7 +129,9 @@ const templates: Record<MailKind, Template> = {
   },
   password_changed: {
     subject: 'Your password was changed',
-    before: 'The password of your account was changed, and the other sessions have ended.',
+    before:
+      'The password of your account was changed, and the other sessions have ended. API keys, passkeys and ' +
+      'linked accounts stay.',
     after: 'If it was not you, reset your password now.',
   },
 }

@@ -127,7 +127,7 @@ const maxAge = 60_000
 export function createPrincipals(db: Db, listener: Bus, cipher: Pick<Cipher, 'verify'>): Principals {
   /** By the digest of the key, or the id of the session. */
   const cache = new Map<string, Cached>()
-  const cacheKeys = new WeakMap<Principal, string>()
+  const sources = new WeakMap<Principal, { cacheKey: string; inCookie: boolean }>()
   // A key that was read while a change arrived is not cached, because the row may be older than the change.
   let changes = 0
   listener.on('key_change', invalidate)
@@ -157,9 +157,10 @@ export function createPrincipals(db: Db, listener: Bus, cipher: Pick<Cipher, 've
       return principal
     },
     async refresh(principal) {
-      const cacheKey = cacheKeys.get(principal)
-      if (cacheKey === undefined) throw unauthorized('unknown')
-      const { principal: current } = findCached(cacheKey) ?? (await load(cacheKey))
+      const source = sources.get(principal)
+      if (source === undefined) throw unauthorized('unknown')
+      const { principal: current, inCookie } = findCached(source.cacheKey) ?? (await load(source.cacheKey))
+      if (inCookie !== source.inCookie) throw unauthorized('revoked', 'The session was moved into a cookie.')
       requireAddressesOf(principal, current)
       return current
     },
@@ -202,7 +203,7 @@ export function createPrincipals(db: Db, listener: Bus, cipher: Pick<Cipher, 've
     const { principal, inCookie, expiresAt } = await (cacheKey.startsWith('ses_')
       ? loadSession(cacheKey)
       : loadKey(cacheKey))
-    cacheKeys.set(principal, cacheKey)
+    sources.set(principal, { cacheKey, inCookie })
     if (listener.listening && changesBefore === changes) {
       if (cache.size >= maxCachedKeys) cache.delete(cache.keys().next().value!)
       cache.set(cacheKey, { principal, inCookie, until: Math.min(expiresAt, Date.now() + maxAge) })

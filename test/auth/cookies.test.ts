@@ -146,6 +146,44 @@ t.test('a cookie that was changed, or is of a session in use elsewhere, is refus
   t.match(await browser(`session=${newCookieToken(cipher, id)}`).get('/key'), refusal('unknown'))
 })
 
+t.test(
+  'the cookie of an ended session is deleted, and does not stand in the way of public files',
+  async (t) => {
+    const person = await server.person()
+    const form = new FormData()
+    form.append('file', new Blob(['Hello']), 'hello.txt')
+    form.append('visibility', 'public')
+    const upload = await fetch(`${server.url}/v1/storage/upload`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${person.key}` },
+      body: form,
+    })
+    const { id } = (await upload.json()) as { id: string }
+    const { cookie } = await signIn(await server.person())
+    await browser(cookie).delete('/auth/sessions/current')
+    const refused = await browser(cookie).get('/projects')
+    t.equal(refused.status, 401)
+    t.match(refused.headers.get('set-cookie'), /^session=; Max-Age=0; /)
+    t.equal((await browser(cookie).get(`/storage/files/${id}/download`)).text, 'Hello')
+  },
+)
+
+t.test('with FILES_URL, the cookie downloads private files from the API', async (t) => {
+  const own = await startServer(t, { env: { FILES_URL: 'http://files.example.com' } })
+  const person = await own.person()
+  const { cookie } = await signIn(person, own)
+  const form = new FormData()
+  form.append('file', new Blob(['Mine']), 'mine.txt')
+  const upload = await fetch(`${own.url}/v1/storage/upload`, {
+    method: 'POST',
+    headers: { cookie, origin: new URL(own.url).origin },
+    body: form,
+  })
+  const { id } = (await upload.json()) as { id: string }
+  const reply = await browser(cookie, samePage, own.url).get(`/storage/files/${id}/download`)
+  t.equal(reply.text, 'Mine')
+})
+
 t.test('an API key in Authorization wins over the cookie', async (t) => {
   const [mine, other] = [await server.person(), await server.person()]
   const { cookie } = await signIn(mine)
@@ -165,7 +203,8 @@ t.test('use keeps the session alive, up to its maximum', async (t) => {
   const { expiresAt } = await prisma.signIn.findUniqueOrThrow({ where: { id } })
   t.ok(expiresAt.getTime() > Date.now() + 13 * 86_400_000, `${expiresAt.toISOString()}`)
   const old = new Date(Date.now() - 89 * 86_400_000)
-  await prisma.signIn.update({ where: { id }, data: { createdAt: old, lastUsedAt: new Date(0) } })
+  const longAgo = { createdAt: old, expiresAt: early, lastUsedAt: new Date(0) }
+  await prisma.signIn.update({ where: { id }, data: longAgo })
   await browser(cookie).get('/key')
   await services.lastUsed.flush()
   const again = await prisma.signIn.findUniqueOrThrow({ where: { id } })

@@ -118,6 +118,7 @@ t.test('a cookie that was changed, or is too old, is refused', async (t) => {
     nonce: started.get('nonce')!,
     verifier: 'a'.repeat(43),
     redirectTo: page,
+    challenge: null,
     expiresAt: Date.now() - 1,
   })
   t.equal((await fetch(callback, { headers: { cookie: `oidc=${old}` }, redirect: 'manual' })).status, 401)

@@ -1,4 +1,5 @@
 // Sign-in at an identity provider that runs here: who gets which account, and where the browser returns to.
+import { createHash, randomBytes } from 'node:crypto'
 import t from 'tap'
 import { createClient } from '../support/client.ts'
 import { BrowserJar } from '../support/browser-jar.ts'
@@ -11,7 +12,8 @@ const provider = await startIdentityProvider(t)
 const server = await startServer(t, {
   env: {
     SIGN_IN_URL: page,
-    CORS_ORIGINS: 'https://other.example.com',
+    CORS_ORIGINS: 'https://app.example.com,https://other.example.com',
+    SIGN_IN_REDIRECTS: 'https://other.example.com/from-here?a=b',
     OIDC_PROVIDERS: JSON.stringify([provider.setting]),
   },
 })
@@ -142,7 +144,7 @@ t.test('two first sign-ins at once make one account', async (t) => {
   t.equal(await services.database.prisma.identity.count({ where: { subject: person.sub } }), 1)
 })
 
-t.test('the browser returns to known origins only', async (t) => {
+t.test('the browser returns to known pages only', async (t) => {
   const start = (to: string) =>
     fetch(`${authorize}?redirect_to=${encodeURIComponent(to)}`, { redirect: 'manual' })
   for (const to of [
@@ -153,14 +155,45 @@ t.test('the browser returns to known origins only', async (t) => {
     'javascript:alert(1)',
     '//evil.example/',
     'https://app.example.com\\.evil.example/',
+    'https://app.example.com/go?to=https://evil.example',
+    'https://app.example.com/sign-in/../go',
+    'https://other.example.com/',
   ])
     t.equal((await start(to)).status, 400, to)
-  const { status, headers } = await start('https://other.example.com/from-here?a=b#old')
+  const { status, headers } = await start('https://other.example.com/from-here?a=b')
   t.equal(status, 303)
   const location = new URL(headers.get('location')!)
   t.equal(location.origin, provider.issuer)
   t.equal(location.searchParams.get('code_challenge_method'), 'S256')
   t.match(headers.get('set-cookie'), /^oidc=.*; Max-Age=600; Path=\/; HttpOnly; SameSite=Lax$/i)
+})
+
+t.test('with a challenge, the token works with its verifier only', async (t) => {
+  provider.person = someone()
+  const verifier = randomBytes(32).toString('base64url')
+  const challenge = createHash('sha256').update(verifier).digest('base64url')
+  const { url } = await new BrowserJar().visit(`${authorize}?challenge=${challenge}`, page)
+  const fragment = new URLSearchParams(new URL(url).hash.slice(1))
+  t.equal((await exchange(fragment)).status, 401)
+  t.equal((await exchange(fragment, { verifier: 'a'.repeat(43) })).status, 401)
+  t.equal((await exchange(fragment, { verifier })).status, 201)
+  t.equal((await exchange(await signInAs(someone()), { verifier })).status, 401, 'nor without a challenge')
+})
+
+t.test('an identity with the former address of a user no longer signs in', async (t) => {
+  const user = await server.person()
+  t.equal((await exchange(await signInAs(someone(user.email)))).status, 201)
+  const changed = await server.admin.client.put(`/users/${user.id}`, { email: newEmail() })
+  t.equal(changed.status, 200, changed.text)
+  t.equal(await services.database.prisma.identity.count({ where: { userId: user.id } }), 0)
+  const again = await exchange(await signInAs(someone(user.email)))
+  t.not(again.body.user_id, user.id, 'whoever has the address now gets another account')
+})
+
+t.test('an address that only looks like another after a change of case is not that address', async (t) => {
+  const user = await server.person({ email: `k${newEmail()}` })
+  const kelvin = { ...someone(user.email), email: user.email.replace(/^k/, '\u212a') }
+  t.equal((await signInAs(kelvin)).get('error'), 'email_not_verified')
 })
 
 t.test('an unknown provider is 404', async (t) => {

@@ -8,7 +8,7 @@ import { launchBrowser, skipWithoutBrowser } from '../support/browser.ts'
 import { createClient } from '../support/client.ts'
 import { assertAccessible } from '../support/console-browser.ts'
 import { startIdentityProvider } from '../support/identity-provider.ts'
-import { codeOf, newEmail } from '../support/operation-fixtures-auth.ts'
+import { codeOf, createOneTimeToken, newEmail } from '../support/operation-fixtures-auth.ts'
 import type { TestServer } from '../support/server.ts'
 import { waitUntil } from '../support/wait.ts'
 import { startWorkingServer } from '../support/working-server.ts'
@@ -76,6 +76,41 @@ async function tokenOf(server: TestServer, email: string): Promise<string> {
   })
   return reply.body.access_token
 }
+
+t.test('without a browser', async (t) => {
+  const server = await startWorkingServer(t)
+  const submit = (path: string, fields: Record<string, string>, headers: Record<string, string> = {}) =>
+    fetch(server.url + path, {
+      method: 'POST',
+      headers: { 'content-type': 'application/x-www-form-urlencoded', ...headers },
+      body: new URLSearchParams(fields),
+      redirect: 'manual',
+    })
+  t.test('a form with a NUL is 400', async (t) => {
+    for (const [path, fields] of [
+      ['/sign-in', { email: 'a\0@b.co', password: 'x' }],
+      ['/sign-up', { email: 'a@example.com', name: 'A\0' }],
+      ['/account', { session: '\0' }],
+    ] as const)
+      t.equal((await submit(path, fields)).status, 400, path)
+  })
+  t.test('a page of another site cannot use a token here', async (t) => {
+    const headers = { origin: 'https://elsewhere.example', 'sec-fetch-site': 'cross-site' }
+    t.equal((await submit('/sign-in/token', { kind: 'link', token: 'x' }, headers)).status, 403)
+  })
+  t.test('a token of an identity provider works in the browser that began only', async (t) => {
+    const reply = await submit('/sign-in/token', { kind: 'oidc', token: `plat_once_${'a'.repeat(43)}` })
+    t.equal(reply.status, 422)
+    t.match(await reply.text(), 'did not begin in this browser')
+  })
+  t.test('the page of a link names the account', async (t) => {
+    const { email } = await server.person()
+    const token = await createOneTimeToken(server, 'link', { email })
+    t.match(await (await fetch(`${server.url}/sign-in/token?kind=link&token=${token}`)).text(), email)
+    const unknown = await (await fetch(`${server.url}/sign-in/token?error=constructor`)).text()
+    t.match(unknown, 'The sign-in failed.')
+  })
+})
 
 t.test('in a browser', { skip: skipWithoutBrowser }, async (t) => {
   const provider = await startIdentityProvider(t)

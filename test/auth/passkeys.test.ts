@@ -107,6 +107,20 @@ t.test('an expired challenge is refused', async (t) => {
   t.match(await signIn(device.get(options)), refused)
 })
 
+t.test('certificates of a device are refused before they are read', async (t) => {
+  const session = await sessionOf(await server.person())
+  const { body: options } = await session.post('/user/passkey-options')
+  for (const format of ['android-key', 'packed', 'fido-u2f', 'tpm', 'apple', 'android-safetynet', 'unknown'])
+    t.match(
+      await session.post('/user/passkeys', {
+        name: 'Phone',
+        credential: new PasskeyDevice(page).create(options, { format }),
+      }),
+      wrong,
+      format,
+    )
+})
+
 t.test('answers that cannot be added', async (t) => {
   const person = await server.person()
   for (const options of [{ origin: 'https://evil.example' }, { domain: 'evil.example' }, { verified: false }])

@@ -163,7 +163,8 @@ const unknownProvider = (query: Record<string, string>): RequestBuilder =>
 /** The cookie of a browser that has begun a sign-in. */
 function beganSignIn({ server }: FixtureContext, provider = 'local'): string {
   const flow = { provider, state: 'state', nonce: 'nonce', verifier: 'a'.repeat(43) }
-  const rest = { redirectTo: `${server.url}/signed-in`, expiresAt: Date.now() + 60_000 }
+  const goal = { redirectTo: `${server.url}/sign-in/token`, challenge: null }
+  const rest = { ...goal, expiresAt: Date.now() + 60_000 }
   return `oidc=${encryptFlow(server.services.cipher, { ...flow, ...rest })}`
 }
 
@@ -312,13 +313,13 @@ export const authFixtures = {
   startOidcSignIn: {
     build: withProvider(({ server }) => ({
       params: { provider: 'local' },
-      query: { redirect_to: `${server.url}/signed-in` },
+      query: { redirect_to: `${server.url}/sign-in/token` },
     })),
     byStatus: {
       404: unknownProvider({}),
       503: withDeadProvider(({ server }) => ({
         params: { provider: 'dead' },
-        query: { redirect_to: `${server.url}/signed-in` },
+        query: { redirect_to: `${server.url}/sign-in/token` },
       })),
     },
   },

@@ -16,6 +16,8 @@ export interface DeviceAnswerOptions {
   /** Whether the device asked for a PIN. */
   verified?: boolean
   counter?: number
+  /** The format of the attestation. */
+  format?: string
 }
 
 export class PasskeyDevice {
@@ -51,7 +53,7 @@ export class PasskeyDevice {
     const attested = Buffer.concat([Buffer.alloc(16), length, id, publicKey])
     const authData = this.#authenticatorData(rp.id, attested, options)
     const attestation = new Map<string, CBORType>([
-      ['fmt', 'none'],
+      ['fmt', options.format ?? 'none'],
       ['attStmt', new Map<string, CBORType>()],
       ['authData', new Uint8Array(authData)],
     ])

@@ -1,6 +1,5 @@
 -- Notes that an identity was used to sign in.
--- @optional
+-- @none
 UPDATE identities i SET email = :email?, last_used_at = now(),
   updated_at = CASE WHEN i.email IS DISTINCT FROM :email? THEN now() ELSE i.updated_at END
 WHERE i.provider = :provider AND i.subject = :subject
-RETURNING i.user_id
