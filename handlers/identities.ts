@@ -113,8 +113,8 @@ function withAnswer(page: string, isOwn: boolean, answer: Record<string, string>
 }
 
 /**
- * The page that gets the token. Throws 400 for any other than SIGN_IN_URL, those of SIGN_IN_REDIRECTS, and the
- * page of this server: a page that redirects on would hand the token to another site.
+ * The page that gets the token. Throws 400 for any other than SIGN_IN_URL, those of SIGN_IN_REDIRECTS, and
+ * the page of this server: a page that redirects on would hand the token to another site.
  */
 function requireOwnRedirect(
   { signInUrl, signInRedirects }: Readonly<Config>,

@@ -61,7 +61,7 @@ export function authenticate(
     return cookie === undefined ? null : { cookie }
   }
 
-  /** Whether the request is to be authenticated, where it need not be. A cookie may be of an ended session. */
+  /** Whether to authenticate a request that need not be. A cookie may be of an ended session. */
   async function hasCredential({ headers }: FastifyRequest): Promise<boolean> {
     if (headers.authorization !== undefined) return true
     return (await findBrowserSession(principals, config, headers)) !== null

@@ -16,16 +16,7 @@ const exceptions: Record<string, string> = {
   'test/contract/constraints.json': 'written by `npm run constraints`, one constraint per line',
   'test/support/strangers/': 'unchanged copies of published documents',
   'scripts/bench/retrieval/texts/': 'books, one paragraph per line',
-  'prisma/migrations/20261121000000_people_keys_projects/': 'applied: a migration never changes',
-  'prisma/migrations/20261122000000_events/': 'applied: a migration never changes',
-  'prisma/migrations/20261123000000_storage/': 'applied: a migration never changes',
-  'prisma/migrations/20261123000001_resumable_uploads/': 'applied: a migration never changes',
-  'prisma/migrations/20261123000002_upload_takeovers/': 'applied: a migration never changes',
-  'prisma/migrations/20261124000000_ai/': 'applied: a migration never changes',
-  'prisma/migrations/20261124000001_retrieval/': 'applied: a migration never changes',
-  'prisma/migrations/20261125000000_payments/': 'applied: a migration never changes',
-  'prisma/migrations/20261125000001_deleted_projects/': 'applied: a migration never changes',
-  'prisma/migrations/20261216000000_storage_reservations/': 'applied: a migration never changes',
+  'prisma/migrations/': 'written by `npm run migrate`, and an applied migration never changes',
 }
 
 /** What is not part of the project although it lies in its folder: see .gitignore. */

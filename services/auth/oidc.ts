@@ -70,7 +70,7 @@ export function encryptFlow(cipher: Cipher, flow: OidcFlow): string {
   return Buffer.from(cipher.encrypt(JSON.stringify(flow), context)).toString('base64url')
 }
 
-/** Throws 401 unless the browser began a sign-in, at the provider if one is named, in the last ten minutes. */
+/** Throws 401 unless the browser began a sign-in, at the named provider, in the last ten minutes. */
 export function decryptFlow(cipher: Cipher, cookie: string | undefined, provider?: string): OidcFlow {
   const notStarted = unauthorized('unknown', 'The sign-in did not begin in this browser: start again.')
   if (cookie === undefined) throw notStarted

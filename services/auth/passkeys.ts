@@ -158,8 +158,8 @@ export async function verifyRegistration(
 }
 
 /**
- * Whether the answer has certificates of the device, which the options do not ask for. To verify some of them,
- * the library would load lists of revoked ones from addresses that the certificates name.
+ * Whether the answer has certificates of the device, which the options do not ask for. To verify some of
+ * them, the library would load lists of revoked ones from addresses that the certificates name.
  */
 async function hasCertificates({ attestationObject }: { attestationObject: string }): Promise<boolean> {
   const { decodeAttestationObject } = await helpers.get()

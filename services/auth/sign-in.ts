@@ -63,7 +63,7 @@ export async function holdPassword(tx: Db, { userId, hash }: CheckedPassword): P
   if ((await sql.holdPassword(tx, { user_id: userId, hash })) === undefined) throw unauthorized('credentials')
 }
 
-/** What shows that the owner is there: the password, or (null) a sign-in without it in the last 10 minutes. */
+/** What shows that the owner is there: the password, or (null) a sign-in without it a short time ago. */
 export type Proof = CheckedPassword | null
 
 /** Throws 403 for a wrong password, or without it unless the user signed in without it lately. */
