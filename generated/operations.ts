@@ -45,6 +45,8 @@ export interface OperationsByTag {
     | 'updateApiKey'
     | 'revokeApiKey'
     | 'rotateApiKey'
+  'audit':
+    | 'listAuditEntries'
   'auth':
     | 'signUp'
     | 'confirmEmail'
@@ -356,7 +358,7 @@ export const operations: Record<OperationId, OperationInfo> = withErrorReplies<O
     scopes: null,
     rateLimit: "auth",
     validators: {"query":"queryNone","body":"bodySignIn"},
-    body: {"required":true,"contentTypes":["application/json"]},
+    body: {"required":true,"contentTypes":["application/json"],"maxBytes":1048576},
     errors: [400,401,406,413,415,429,500,503],
     replies: {
       201: {"contentType":"application/json","serializer":"replySessionTokens","volatile":["ip","last_used_at","expires_at"]}
@@ -647,7 +649,7 @@ export const operations: Record<OperationId, OperationInfo> = withErrorReplies<O
     scopes: ["user:write"],
     rateLimit: "password",
     validators: {"query":"queryNone","header":"headerIdempotencyKey","body":"bodyNewPasskey"},
-    body: {"required":true,"contentTypes":["application/json"]},
+    body: {"required":true,"contentTypes":["application/json"],"maxBytes":1048576},
     errors: [400,401,403,406,409,413,415,429,500,503],
     replies: {
       201: {"contentType":"application/json","serializer":"replyPasskey","volatile":["last_used_at"]}
@@ -1010,6 +1012,29 @@ export const operations: Record<OperationId, OperationInfo> = withErrorReplies<O
     paged: false,
     projectAccess: null,
     secretAnswer: false
+  },
+  listAuditEntries: {
+    id: "listAuditEntries",
+    method: "GET",
+    path: "/v1/audit-log",
+    url: "/v1/audit-log",
+    tag: "audit",
+    scopes: ["user:read"],
+    rateLimit: "default",
+    validators: {"query":"queryListAuditEntries"},
+    body: null,
+    errors: [400,401,403,406,429,500,503],
+    replies: {
+      200: {"contentType":"application/json","serializer":"replyAuditEntryList"}
+    },
+    produces: ["application/json"],
+    idempotent: false,
+    ifMatch: null,
+    etag: false,
+    paged: true,
+    projectAccess: null,
+    secretAnswer: false,
+    unlimitedKey: true
   },
   listSignIns: {
     id: "listSignIns",

@@ -5,6 +5,7 @@ import { aiKnowledge } from '../handlers/ai-knowledge.ts'
 import { aiMessages } from '../handlers/ai-messages.ts'
 import { aiSessions } from '../handlers/ai-sessions.ts'
 import { apiKeys } from '../handlers/api-keys.ts'
+import { audit } from '../handlers/audit.ts'
 import { auth } from '../handlers/auth.ts'
 import { avatar } from '../handlers/avatar.ts'
 import { events } from '../handlers/events.ts'
@@ -41,6 +42,7 @@ export const handlers: Operations = {
   ...aiMessages,
   ...aiSessions,
   ...apiKeys,
+  ...audit,
   ...auth,
   ...avatar,
   ...events,
@@ -101,6 +103,7 @@ export type ExactAnswers = [
   Holds<Exact<typeof signInPages, 'submitToken'>>,
   Holds<Exact<typeof signInPages, 'showAccountPage'>>,
   Holds<Exact<typeof signInPages, 'submitSignOut'>>,
+  Holds<Exact<typeof audit, 'listAuditEntries'>>,
   Holds<Exact<typeof auth, 'listSignIns'>>,
   Holds<Exact<typeof auth, 'getSignIn'>>,
   Holds<Exact<typeof auth, 'endSignIn'>>,
@@ -281,6 +284,7 @@ export const skeleton = {
     '/sign-in/help': { get: route('showSignInHelp'), post: route('submitSignInHelp') },
     '/sign-in/token': { get: route('showTokenPage'), post: route('submitToken') },
     '/account': { get: route('showAccountPage'), post: route('submitSignOut') },
+    '/v1/audit-log': { get: route('listAuditEntries') },
     '/v1/user/sessions': { get: route('listSignIns') },
     '/v1/user/sessions/{id}': { get: route('getSignIn'), delete: route('endSignIn') },
     '/v1/user/password': { post: route('changePassword') },

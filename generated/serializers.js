@@ -2681,6 +2681,534 @@ return json + JSON_STR_END_OBJECT
     
 }(validator, serializer)
   return module.exports }) },
+  get replyAuditEntryList () { return define(this, 'replyAuditEntryList', (module) => {'use strict'
+
+  const Serializer = require('fast-json-stringify/lib/serializer')
+  const serializerState = {"mode":"standalone"}
+  const serializer = Serializer.restoreFromState(serializerState)
+
+  const validator = null
+
+
+  module.exports = function anonymous(validator,serializer
+) {
+
+    
+const {
+  asString,
+  asNumber,
+  asBoolean,
+  asDateTime,
+  asDate,
+  asTime,
+  asUnsafeString,
+  asPlainStringArray
+} = serializer
+
+const asInteger = serializer.asInteger.bind(serializer)
+
+
+    const JSON_STR_BEGIN_OBJECT = '{'
+    const JSON_STR_END_OBJECT = '}'
+    const JSON_STR_BEGIN_ARRAY = '['
+    const JSON_STR_END_ARRAY = ']'
+    const JSON_STR_COMMA = ','
+    const JSON_STR_COLONS = ':'
+    const JSON_STR_QUOTE = '"'
+    const JSON_STR_EMPTY_OBJECT = JSON_STR_BEGIN_OBJECT + JSON_STR_END_OBJECT
+    const JSON_STR_EMPTY_ARRAY = JSON_STR_BEGIN_ARRAY + JSON_STR_END_ARRAY
+    const JSON_STR_EMPTY_STRING = JSON_STR_QUOTE + JSON_STR_QUOTE
+    const JSON_STR_NULL = 'null'
+    
+  
+    
+      // "spec#/$defs/AuditEntry"
+      function anonymous2 (input) {
+        const obj = (input && typeof input.toJSON === 'function')
+    ? input.toJSON()
+    : input
+  
+        if (obj === null) return JSON_STR_EMPTY_OBJECT
+        let json = ''
+
+        
+      const value_id_3 = obj["id"]
+      if (value_id_3 !== undefined) {
+        json += "{\"id\":"
+        
+        if (typeof value_id_3 !== 'string') {
+          if (value_id_3 === null) {
+            json += JSON_STR_EMPTY_STRING
+          } else if (value_id_3 instanceof Date) {
+            json += JSON_STR_QUOTE + value_id_3.toISOString() + JSON_STR_QUOTE
+          } else if (value_id_3 instanceof RegExp) {
+            json += asString(value_id_3.source)
+          } else {
+            json += asString(value_id_3.toString())
+          }
+        } else {
+          json += asString(value_id_3)
+        }
+        
+      } else {
+        throw new Error('"id" is required!')
+      }
+      
+      const value_sequence_4 = obj["sequence"]
+      if (value_sequence_4 !== undefined) {
+        json += ",\"sequence\":"
+        json += asInteger(value_sequence_4)
+      } else {
+        throw new Error('"sequence" is required!')
+      }
+      
+      const value_user_id_5 = obj["user_id"]
+      if (value_user_id_5 !== undefined) {
+        json += ",\"user_id\":"
+        
+          if (value_user_id_5 === null) {
+            json += JSON_STR_NULL
+          }
+          
+          else if(
+            typeof value_user_id_5 === "string" ||
+            value_user_id_5 === null ||
+            value_user_id_5 instanceof Date ||
+            value_user_id_5 instanceof RegExp ||
+            (
+              typeof value_user_id_5 === "object" &&
+              typeof value_user_id_5.toString === "function" &&
+              value_user_id_5.toString !== Object.prototype.toString
+            )
+          ) {
+            
+        if (typeof value_user_id_5 !== 'string') {
+          if (value_user_id_5 === null) {
+            json += JSON_STR_EMPTY_STRING
+          } else if (value_user_id_5 instanceof Date) {
+            json += JSON_STR_QUOTE + value_user_id_5.toISOString() + JSON_STR_QUOTE
+          } else if (value_user_id_5 instanceof RegExp) {
+            json += asString(value_user_id_5.source)
+          } else {
+            json += asString(value_user_id_5.toString())
+          }
+        } else {
+          json += asString(value_user_id_5)
+        }
+        
+          }
+        
+    else throw new TypeError("The value of 'spec#/$defs/AuditEntry/properties/user_id' does not match schema definition.")
+  
+      } else {
+        throw new Error('"user_id" is required!')
+      }
+      
+      const value_credential_id_6 = obj["credential_id"]
+      if (value_credential_id_6 !== undefined) {
+        json += ",\"credential_id\":"
+        
+          if (value_credential_id_6 === null) {
+            json += JSON_STR_NULL
+          }
+          
+          else if(
+            typeof value_credential_id_6 === "string" ||
+            value_credential_id_6 === null ||
+            value_credential_id_6 instanceof Date ||
+            value_credential_id_6 instanceof RegExp ||
+            (
+              typeof value_credential_id_6 === "object" &&
+              typeof value_credential_id_6.toString === "function" &&
+              value_credential_id_6.toString !== Object.prototype.toString
+            )
+          ) {
+            
+        if (typeof value_credential_id_6 !== 'string') {
+          if (value_credential_id_6 === null) {
+            json += JSON_STR_EMPTY_STRING
+          } else if (value_credential_id_6 instanceof Date) {
+            json += JSON_STR_QUOTE + value_credential_id_6.toISOString() + JSON_STR_QUOTE
+          } else if (value_credential_id_6 instanceof RegExp) {
+            json += asString(value_credential_id_6.source)
+          } else {
+            json += asString(value_credential_id_6.toString())
+          }
+        } else {
+          json += asString(value_credential_id_6)
+        }
+        
+          }
+        
+    else throw new TypeError("The value of 'spec#/$defs/AuditEntry/properties/credential_id' does not match schema definition.")
+  
+      } else {
+        throw new Error('"credential_id" is required!')
+      }
+      
+      const value_operation_7 = obj["operation"]
+      if (value_operation_7 !== undefined) {
+        json += ",\"operation\":"
+        
+        if (typeof value_operation_7 !== 'string') {
+          if (value_operation_7 === null) {
+            json += JSON_STR_EMPTY_STRING
+          } else if (value_operation_7 instanceof Date) {
+            json += JSON_STR_QUOTE + value_operation_7.toISOString() + JSON_STR_QUOTE
+          } else if (value_operation_7 instanceof RegExp) {
+            json += asString(value_operation_7.source)
+          } else {
+            json += asString(value_operation_7.toString())
+          }
+        } else {
+          json += asString(value_operation_7)
+        }
+        
+      } else {
+        throw new Error('"operation" is required!')
+      }
+      
+      const value_method_8 = obj["method"]
+      if (value_method_8 !== undefined) {
+        json += ",\"method\":"
+        
+        if (typeof value_method_8 !== 'string') {
+          if (value_method_8 === null) {
+            json += JSON_STR_EMPTY_STRING
+          } else if (value_method_8 instanceof Date) {
+            json += JSON_STR_QUOTE + value_method_8.toISOString() + JSON_STR_QUOTE
+          } else if (value_method_8 instanceof RegExp) {
+            json += asString(value_method_8.source)
+          } else {
+            json += asString(value_method_8.toString())
+          }
+        } else {
+          json += asString(value_method_8)
+        }
+        
+      } else {
+        throw new Error('"method" is required!')
+      }
+      
+      const value_status_9 = obj["status"]
+      if (value_status_9 !== undefined) {
+        json += ",\"status\":"
+        json += asInteger(value_status_9)
+      } else {
+        throw new Error('"status" is required!')
+      }
+      
+      const value_outcome_10 = obj["outcome"]
+      if (value_outcome_10 !== undefined) {
+        json += ",\"outcome\":"
+        
+        if (typeof value_outcome_10 !== 'string') {
+          if (value_outcome_10 === null) {
+            json += JSON_STR_EMPTY_STRING
+          } else if (value_outcome_10 instanceof Date) {
+            json += JSON_STR_QUOTE + value_outcome_10.toISOString() + JSON_STR_QUOTE
+          } else if (value_outcome_10 instanceof RegExp) {
+            json += asString(value_outcome_10.source)
+          } else {
+            json += asString(value_outcome_10.toString())
+          }
+        } else {
+          json += asString(value_outcome_10)
+        }
+        
+      } else {
+        throw new Error('"outcome" is required!')
+      }
+      
+      const value_ip_11 = obj["ip"]
+      if (value_ip_11 !== undefined) {
+        json += ",\"ip\":"
+        
+        if (typeof value_ip_11 !== 'string') {
+          if (value_ip_11 === null) {
+            json += JSON_STR_EMPTY_STRING
+          } else if (value_ip_11 instanceof Date) {
+            json += JSON_STR_QUOTE + value_ip_11.toISOString() + JSON_STR_QUOTE
+          } else if (value_ip_11 instanceof RegExp) {
+            json += asString(value_ip_11.source)
+          } else {
+            json += asString(value_ip_11.toString())
+          }
+        } else {
+          json += asString(value_ip_11)
+        }
+        
+      } else {
+        throw new Error('"ip" is required!')
+      }
+      
+      const value_project_id_12 = obj["project_id"]
+      if (value_project_id_12 !== undefined) {
+        json += ",\"project_id\":"
+        
+          if (value_project_id_12 === null) {
+            json += JSON_STR_NULL
+          }
+          
+          else if(
+            typeof value_project_id_12 === "string" ||
+            value_project_id_12 === null ||
+            value_project_id_12 instanceof Date ||
+            value_project_id_12 instanceof RegExp ||
+            (
+              typeof value_project_id_12 === "object" &&
+              typeof value_project_id_12.toString === "function" &&
+              value_project_id_12.toString !== Object.prototype.toString
+            )
+          ) {
+            
+        if (typeof value_project_id_12 !== 'string') {
+          if (value_project_id_12 === null) {
+            json += JSON_STR_EMPTY_STRING
+          } else if (value_project_id_12 instanceof Date) {
+            json += JSON_STR_QUOTE + value_project_id_12.toISOString() + JSON_STR_QUOTE
+          } else if (value_project_id_12 instanceof RegExp) {
+            json += asString(value_project_id_12.source)
+          } else {
+            json += asString(value_project_id_12.toString())
+          }
+        } else {
+          json += asString(value_project_id_12)
+        }
+        
+          }
+        
+    else throw new TypeError("The value of 'spec#/$defs/AuditEntry/properties/project_id' does not match schema definition.")
+  
+      } else {
+        throw new Error('"project_id" is required!')
+      }
+      
+      const value_resource_id_13 = obj["resource_id"]
+      if (value_resource_id_13 !== undefined) {
+        json += ",\"resource_id\":"
+        
+          if (value_resource_id_13 === null) {
+            json += JSON_STR_NULL
+          }
+          
+          else if(
+            typeof value_resource_id_13 === "string" ||
+            value_resource_id_13 === null ||
+            value_resource_id_13 instanceof Date ||
+            value_resource_id_13 instanceof RegExp ||
+            (
+              typeof value_resource_id_13 === "object" &&
+              typeof value_resource_id_13.toString === "function" &&
+              value_resource_id_13.toString !== Object.prototype.toString
+            )
+          ) {
+            
+        if (typeof value_resource_id_13 !== 'string') {
+          if (value_resource_id_13 === null) {
+            json += JSON_STR_EMPTY_STRING
+          } else if (value_resource_id_13 instanceof Date) {
+            json += JSON_STR_QUOTE + value_resource_id_13.toISOString() + JSON_STR_QUOTE
+          } else if (value_resource_id_13 instanceof RegExp) {
+            json += asString(value_resource_id_13.source)
+          } else {
+            json += asString(value_resource_id_13.toString())
+          }
+        } else {
+          json += asString(value_resource_id_13)
+        }
+        
+          }
+        
+    else throw new TypeError("The value of 'spec#/$defs/AuditEntry/properties/resource_id' does not match schema definition.")
+  
+      } else {
+        throw new Error('"resource_id" is required!')
+      }
+      
+      const value_request_id_14 = obj["request_id"]
+      if (value_request_id_14 !== undefined) {
+        json += ",\"request_id\":"
+        
+        if (typeof value_request_id_14 !== 'string') {
+          if (value_request_id_14 === null) {
+            json += JSON_STR_EMPTY_STRING
+          } else if (value_request_id_14 instanceof Date) {
+            json += JSON_STR_QUOTE + value_request_id_14.toISOString() + JSON_STR_QUOTE
+          } else if (value_request_id_14 instanceof RegExp) {
+            json += asString(value_request_id_14.source)
+          } else {
+            json += asString(value_request_id_14.toString())
+          }
+        } else {
+          json += asString(value_request_id_14)
+        }
+        
+      } else {
+        throw new Error('"request_id" is required!')
+      }
+      
+      const value_created_at_15 = obj["created_at"]
+      if (value_created_at_15 !== undefined) {
+        json += ",\"created_at\":"
+        json += asDateTime(value_created_at_15)
+      } else {
+        throw new Error('"created_at" is required!')
+      }
+      
+return json + JSON_STR_END_OBJECT
+
+      }
+    
+
+    function anonymous1 (obj) {
+      // "spec#/$defs/AuditEntryList/properties/data"
+      let json = ''
+  
+    if (obj === null) return JSON_STR_EMPTY_ARRAY
+    if (!Array.isArray(obj)) {
+      throw new TypeError("The value of 'spec#/$defs/AuditEntryList/properties/data' does not match schema definition.")
+    }
+    const arrayLength = obj.length
+  
+    json += JSON_STR_BEGIN_ARRAY
+  
+      if (arrayLength > 0) {
+        const value = obj[0]
+        json += anonymous2(value)
+        for (let i = 1; i < arrayLength; i++) {
+          json += JSON_STR_COMMA
+          const value = obj[i]
+          json += anonymous2(value)
+        }
+      }
+      return json + JSON_STR_END_ARRAY
+    }
+
+      // "spec#/$defs/Pagination"
+      function anonymous3 (input) {
+        const obj = (input && typeof input.toJSON === 'function')
+    ? input.toJSON()
+    : input
+  
+        if (obj === null) return JSON_STR_EMPTY_OBJECT
+        let json = ''
+
+        
+      const value_page_18 = obj["page"]
+      if (value_page_18 !== undefined) {
+        json += "{\"page\":"
+        json += asInteger(value_page_18)
+      } else {
+        throw new Error('"page" is required!')
+      }
+      
+      const value_limit_19 = obj["limit"]
+      if (value_limit_19 !== undefined) {
+        json += ",\"limit\":"
+        json += asInteger(value_limit_19)
+      } else {
+        throw new Error('"limit" is required!')
+      }
+      
+      const value_total_20 = obj["total"]
+      if (value_total_20 !== undefined) {
+        json += ",\"total\":"
+        json += asInteger(value_total_20)
+      } else {
+        throw new Error('"total" is required!')
+      }
+      
+      const value_total_pages_21 = obj["total_pages"]
+      if (value_total_pages_21 !== undefined) {
+        json += ",\"total_pages\":"
+        json += asInteger(value_total_pages_21)
+      } else {
+        throw new Error('"total_pages" is required!')
+      }
+      
+      const value_next_cursor_22 = obj["next_cursor"]
+      if (value_next_cursor_22 !== undefined) {
+        json += ",\"next_cursor\":"
+        
+          if (value_next_cursor_22 === null) {
+            json += JSON_STR_NULL
+          }
+          
+          else if(
+            typeof value_next_cursor_22 === "string" ||
+            value_next_cursor_22 === null ||
+            value_next_cursor_22 instanceof Date ||
+            value_next_cursor_22 instanceof RegExp ||
+            (
+              typeof value_next_cursor_22 === "object" &&
+              typeof value_next_cursor_22.toString === "function" &&
+              value_next_cursor_22.toString !== Object.prototype.toString
+            )
+          ) {
+            
+        if (typeof value_next_cursor_22 !== 'string') {
+          if (value_next_cursor_22 === null) {
+            json += JSON_STR_EMPTY_STRING
+          } else if (value_next_cursor_22 instanceof Date) {
+            json += JSON_STR_QUOTE + value_next_cursor_22.toISOString() + JSON_STR_QUOTE
+          } else if (value_next_cursor_22 instanceof RegExp) {
+            json += asString(value_next_cursor_22.source)
+          } else {
+            json += asString(value_next_cursor_22.toString())
+          }
+        } else {
+          json += asString(value_next_cursor_22)
+        }
+        
+          }
+        
+    else throw new TypeError("The value of 'spec#/$defs/Pagination/properties/next_cursor' does not match schema definition.")
+  
+      } else {
+        throw new Error('"next_cursor" is required!')
+      }
+      
+return json + JSON_STR_END_OBJECT
+
+      }
+    
+
+      // "spec#/$defs/AuditEntryList"
+      function anonymous0 (input) {
+        const obj = (input && typeof input.toJSON === 'function')
+    ? input.toJSON()
+    : input
+  
+        if (obj === null) return JSON_STR_EMPTY_OBJECT
+        let json = ''
+
+        
+      const value_data_1 = obj["data"]
+      if (value_data_1 !== undefined) {
+        json += "{\"data\":"
+        json += anonymous1(value_data_1)
+      } else {
+        throw new Error('"data" is required!')
+      }
+      
+      const value_pagination_16 = obj["pagination"]
+      if (value_pagination_16 !== undefined) {
+        json += ",\"pagination\":"
+        json += anonymous3(value_pagination_16)
+      } else {
+        throw new Error('"pagination" is required!')
+      }
+      
+return json + JSON_STR_END_OBJECT
+
+      }
+    
+    const main = anonymous0
+    return main
+    
+}(validator, serializer)
+  return module.exports }) },
   get replySignInSessionList () { return define(this, 'replySignInSessionList', (module) => {'use strict'
 
   const Serializer = require('fast-json-stringify/lib/serializer')

@@ -4573,6 +4573,544 @@ return errors === 0;
 }
 validate_queryShowTokenPage.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
 
+exports.queryListAuditEntries = validate_queryListAuditEntries;
+const schema_queryListAuditEntries = {"type":"object","additionalProperties":false,"properties":{"page":{"type":"integer","minimum":1,"maximum":1000000,"default":1},"limit":{"type":"integer","minimum":1,"maximum":100,"default":20},"order":{"type":"string","enum":["asc","desc"],"default":"desc"},"cursor":{"type":"string","minLength":1,"maxLength":4000},"sort":{"type":"string","enum":["created_at"],"default":"created_at"},"user_id":{"$ref":"spec:UserId"},"credential_id":{"$ref":"spec:CredentialId"},"operation":{"type":"string","minLength":1,"maxLength":100},"outcome":{"$ref":"spec:AuditOutcome"},"created_after":{"$ref":"spec:Timestamp"},"created_before":{"$ref":"spec:Timestamp"}},"required":[],"$id":"queryListAuditEntries"};
+const schema_spec_CredentialId = {"type":"string","pattern":"^(key|ses)_[0-7][0-9a-hjkmnp-tv-z]{25}$","$id":"spec:CredentialId"};
+const pattern_b7ac95de = new RegExp("^(key|ses)_[0-7][0-9a-hjkmnp-tv-z]{25}$", "u");
+
+function validate_spec_CredentialId(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
+/*# sourceURL="spec:CredentialId" */;
+let vErrors = null;
+let errors = 0;
+const evaluated0 = validate_spec_CredentialId.evaluated;
+if(evaluated0.dynamicProps){
+evaluated0.props = undefined;
+}
+if(evaluated0.dynamicItems){
+evaluated0.items = undefined;
+}
+if(typeof data !== "string"){
+let dataType0 = typeof data;
+let coerced0 = undefined;
+if(dataType0 == 'object' && Array.isArray(data) && data.length == 1){
+data = data[0];
+dataType0 = typeof data;
+if(typeof data === "string"){
+coerced0 = data;
+}
+}
+if(!(coerced0 !== undefined)){
+if(dataType0 == "number" || dataType0 == "boolean"){
+coerced0 = "" + data;
+}
+else if(data === null){
+coerced0 = "";
+}
+else {
+const err0 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "string"},message:"must be string"};
+if(vErrors === null){
+vErrors = [err0];
+}
+else {
+vErrors.push(err0);
+}
+errors++;
+}
+}
+if(coerced0 !== undefined){
+data = coerced0;
+if(parentData !== undefined){
+parentData[parentDataProperty] = coerced0;
+}
+}
+}
+if(typeof data === "string"){
+if(!pattern_b7ac95de.test(data)){
+const err1 = {instancePath,schemaPath:"#/pattern",keyword:"pattern",params:{pattern: "^(key|ses)_[0-7][0-9a-hjkmnp-tv-z]{25}$"},message:"must match pattern \""+"^(key|ses)_[0-7][0-9a-hjkmnp-tv-z]{25}$"+"\""};
+if(vErrors === null){
+vErrors = [err1];
+}
+else {
+vErrors.push(err1);
+}
+errors++;
+}
+}
+validate_spec_CredentialId.errors = vErrors;
+return errors === 0;
+}
+validate_spec_CredentialId.evaluated = {"dynamicProps":false,"dynamicItems":false};
+
+const schema_spec_AuditOutcome = {"type":"string","enum":["done","refused","failed"],"$id":"spec:AuditOutcome"};
+
+function validate_spec_AuditOutcome(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
+/*# sourceURL="spec:AuditOutcome" */;
+let vErrors = null;
+let errors = 0;
+const evaluated0 = validate_spec_AuditOutcome.evaluated;
+if(evaluated0.dynamicProps){
+evaluated0.props = undefined;
+}
+if(evaluated0.dynamicItems){
+evaluated0.items = undefined;
+}
+if(typeof data !== "string"){
+let dataType0 = typeof data;
+let coerced0 = undefined;
+if(dataType0 == 'object' && Array.isArray(data) && data.length == 1){
+data = data[0];
+dataType0 = typeof data;
+if(typeof data === "string"){
+coerced0 = data;
+}
+}
+if(!(coerced0 !== undefined)){
+if(dataType0 == "number" || dataType0 == "boolean"){
+coerced0 = "" + data;
+}
+else if(data === null){
+coerced0 = "";
+}
+else {
+const err0 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "string"},message:"must be string"};
+if(vErrors === null){
+vErrors = [err0];
+}
+else {
+vErrors.push(err0);
+}
+errors++;
+}
+}
+if(coerced0 !== undefined){
+data = coerced0;
+if(parentData !== undefined){
+parentData[parentDataProperty] = coerced0;
+}
+}
+}
+if(!(((data === "done") || (data === "refused")) || (data === "failed"))){
+const err1 = {instancePath,schemaPath:"#/enum",keyword:"enum",params:{allowedValues: schema_spec_AuditOutcome.enum},message:"must be equal to one of the allowed values"};
+if(vErrors === null){
+vErrors = [err1];
+}
+else {
+vErrors.push(err1);
+}
+errors++;
+}
+validate_spec_AuditOutcome.errors = vErrors;
+return errors === 0;
+}
+validate_spec_AuditOutcome.evaluated = {"dynamicProps":false,"dynamicItems":false};
+
+
+function validate_queryListAuditEntries(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
+/*# sourceURL="queryListAuditEntries" */;
+let vErrors = null;
+let errors = 0;
+const evaluated0 = validate_queryListAuditEntries.evaluated;
+if(evaluated0.dynamicProps){
+evaluated0.props = undefined;
+}
+if(evaluated0.dynamicItems){
+evaluated0.items = undefined;
+}
+if(data && typeof data == "object" && !Array.isArray(data)){
+if(data.page === undefined){
+data.page = 1;
+}
+if(data.limit === undefined){
+data.limit = 20;
+}
+if(data.order === undefined){
+data.order = "desc";
+}
+if(data.sort === undefined){
+data.sort = "created_at";
+}
+for(const key0 in data){
+if(!(func_191f75b3.call(schema_queryListAuditEntries.properties, key0))){
+const err0 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties"};
+if(vErrors === null){
+vErrors = [err0];
+}
+else {
+vErrors.push(err0);
+}
+errors++;
+}
+}
+let data0 = data.page;
+if(!(((typeof data0 == "number") && (!(data0 % 1) && !isNaN(data0))) && (isFinite(data0)))){
+let dataType0 = typeof data0;
+let coerced0 = undefined;
+if(dataType0 == 'object' && Array.isArray(data0) && data0.length == 1){
+data0 = data0[0];
+dataType0 = typeof data0;
+if(((typeof data0 == "number") && (!(data0 % 1) && !isNaN(data0))) && (isFinite(data0))){
+coerced0 = data0;
+}
+}
+if(!(coerced0 !== undefined)){
+if(dataType0 === "boolean" || data0 === null
+              || (dataType0 === "string" && data0 && data0 == +data0 && !(data0 % 1))){
+coerced0 = +data0;
+}
+else {
+const err1 = {instancePath:instancePath+"/page",schemaPath:"#/properties/page/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
+if(vErrors === null){
+vErrors = [err1];
+}
+else {
+vErrors.push(err1);
+}
+errors++;
+}
+}
+if(coerced0 !== undefined){
+data0 = coerced0;
+if(data !== undefined){
+data["page"] = coerced0;
+}
+}
+}
+if((typeof data0 == "number") && (isFinite(data0))){
+if(data0 > 1000000 || isNaN(data0)){
+const err2 = {instancePath:instancePath+"/page",schemaPath:"#/properties/page/maximum",keyword:"maximum",params:{limit: 1000000, range: [1,1000000]},message:"must be <= 1000000"};
+if(vErrors === null){
+vErrors = [err2];
+}
+else {
+vErrors.push(err2);
+}
+errors++;
+}
+if(data0 < 1 || isNaN(data0)){
+const err3 = {instancePath:instancePath+"/page",schemaPath:"#/properties/page/minimum",keyword:"minimum",params:{limit: 1, range: [1,1000000]},message:"must be >= 1"};
+if(vErrors === null){
+vErrors = [err3];
+}
+else {
+vErrors.push(err3);
+}
+errors++;
+}
+}
+let data1 = data.limit;
+if(!(((typeof data1 == "number") && (!(data1 % 1) && !isNaN(data1))) && (isFinite(data1)))){
+let dataType1 = typeof data1;
+let coerced1 = undefined;
+if(dataType1 == 'object' && Array.isArray(data1) && data1.length == 1){
+data1 = data1[0];
+dataType1 = typeof data1;
+if(((typeof data1 == "number") && (!(data1 % 1) && !isNaN(data1))) && (isFinite(data1))){
+coerced1 = data1;
+}
+}
+if(!(coerced1 !== undefined)){
+if(dataType1 === "boolean" || data1 === null
+              || (dataType1 === "string" && data1 && data1 == +data1 && !(data1 % 1))){
+coerced1 = +data1;
+}
+else {
+const err4 = {instancePath:instancePath+"/limit",schemaPath:"#/properties/limit/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
+if(vErrors === null){
+vErrors = [err4];
+}
+else {
+vErrors.push(err4);
+}
+errors++;
+}
+}
+if(coerced1 !== undefined){
+data1 = coerced1;
+if(data !== undefined){
+data["limit"] = coerced1;
+}
+}
+}
+if((typeof data1 == "number") && (isFinite(data1))){
+if(data1 > 100 || isNaN(data1)){
+const err5 = {instancePath:instancePath+"/limit",schemaPath:"#/properties/limit/maximum",keyword:"maximum",params:{limit: 100, range: [1,100]},message:"must be <= 100"};
+if(vErrors === null){
+vErrors = [err5];
+}
+else {
+vErrors.push(err5);
+}
+errors++;
+}
+if(data1 < 1 || isNaN(data1)){
+const err6 = {instancePath:instancePath+"/limit",schemaPath:"#/properties/limit/minimum",keyword:"minimum",params:{limit: 1, range: [1,100]},message:"must be >= 1"};
+if(vErrors === null){
+vErrors = [err6];
+}
+else {
+vErrors.push(err6);
+}
+errors++;
+}
+}
+let data2 = data.order;
+if(typeof data2 !== "string"){
+let dataType2 = typeof data2;
+let coerced2 = undefined;
+if(dataType2 == 'object' && Array.isArray(data2) && data2.length == 1){
+data2 = data2[0];
+dataType2 = typeof data2;
+if(typeof data2 === "string"){
+coerced2 = data2;
+}
+}
+if(!(coerced2 !== undefined)){
+if(dataType2 == "number" || dataType2 == "boolean"){
+coerced2 = "" + data2;
+}
+else if(data2 === null){
+coerced2 = "";
+}
+else {
+const err7 = {instancePath:instancePath+"/order",schemaPath:"#/properties/order/type",keyword:"type",params:{type: "string"},message:"must be string"};
+if(vErrors === null){
+vErrors = [err7];
+}
+else {
+vErrors.push(err7);
+}
+errors++;
+}
+}
+if(coerced2 !== undefined){
+data2 = coerced2;
+if(data !== undefined){
+data["order"] = coerced2;
+}
+}
+}
+if(!((data2 === "asc") || (data2 === "desc"))){
+const err8 = {instancePath:instancePath+"/order",schemaPath:"#/properties/order/enum",keyword:"enum",params:{allowedValues: schema_queryListAuditEntries.properties.order.enum},message:"must be equal to one of the allowed values"};
+if(vErrors === null){
+vErrors = [err8];
+}
+else {
+vErrors.push(err8);
+}
+errors++;
+}
+if(data.cursor !== undefined){
+let data3 = data.cursor;
+if(typeof data3 !== "string"){
+let dataType3 = typeof data3;
+let coerced3 = undefined;
+if(dataType3 == 'object' && Array.isArray(data3) && data3.length == 1){
+data3 = data3[0];
+dataType3 = typeof data3;
+if(typeof data3 === "string"){
+coerced3 = data3;
+}
+}
+if(!(coerced3 !== undefined)){
+if(dataType3 == "number" || dataType3 == "boolean"){
+coerced3 = "" + data3;
+}
+else if(data3 === null){
+coerced3 = "";
+}
+else {
+const err9 = {instancePath:instancePath+"/cursor",schemaPath:"#/properties/cursor/type",keyword:"type",params:{type: "string"},message:"must be string"};
+if(vErrors === null){
+vErrors = [err9];
+}
+else {
+vErrors.push(err9);
+}
+errors++;
+}
+}
+if(coerced3 !== undefined){
+data3 = coerced3;
+if(data !== undefined){
+data["cursor"] = coerced3;
+}
+}
+}
+if(typeof data3 === "string"){
+if(isLonger(data3, 4000)){
+const err10 = {instancePath:instancePath+"/cursor",schemaPath:"#/properties/cursor/maxLength",keyword:"maxLength",params:{limit: 4000},message:"must NOT have more than 4000 characters"};
+if(vErrors === null){
+vErrors = [err10];
+}
+else {
+vErrors.push(err10);
+}
+errors++;
+}
+if(isShorter(data3, 1)){
+const err11 = {instancePath:instancePath+"/cursor",schemaPath:"#/properties/cursor/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters"};
+if(vErrors === null){
+vErrors = [err11];
+}
+else {
+vErrors.push(err11);
+}
+errors++;
+}
+}
+}
+let data4 = data.sort;
+if(typeof data4 !== "string"){
+let dataType4 = typeof data4;
+let coerced4 = undefined;
+if(dataType4 == 'object' && Array.isArray(data4) && data4.length == 1){
+data4 = data4[0];
+dataType4 = typeof data4;
+if(typeof data4 === "string"){
+coerced4 = data4;
+}
+}
+if(!(coerced4 !== undefined)){
+if(dataType4 == "number" || dataType4 == "boolean"){
+coerced4 = "" + data4;
+}
+else if(data4 === null){
+coerced4 = "";
+}
+else {
+const err12 = {instancePath:instancePath+"/sort",schemaPath:"#/properties/sort/type",keyword:"type",params:{type: "string"},message:"must be string"};
+if(vErrors === null){
+vErrors = [err12];
+}
+else {
+vErrors.push(err12);
+}
+errors++;
+}
+}
+if(coerced4 !== undefined){
+data4 = coerced4;
+if(data !== undefined){
+data["sort"] = coerced4;
+}
+}
+}
+if(!(data4 === "created_at")){
+const err13 = {instancePath:instancePath+"/sort",schemaPath:"#/properties/sort/enum",keyword:"enum",params:{allowedValues: schema_queryListAuditEntries.properties.sort.enum},message:"must be equal to one of the allowed values"};
+if(vErrors === null){
+vErrors = [err13];
+}
+else {
+vErrors.push(err13);
+}
+errors++;
+}
+if(data.user_id !== undefined){
+if(!(validate_spec_UserId(data.user_id, {instancePath:instancePath+"/user_id",parentData:data,parentDataProperty:"user_id",rootData,dynamicAnchors}))){
+vErrors = joined(vErrors, validate_spec_UserId.errors);
+errors = vErrors.length;
+}
+}
+if(data.credential_id !== undefined){
+if(!(validate_spec_CredentialId(data.credential_id, {instancePath:instancePath+"/credential_id",parentData:data,parentDataProperty:"credential_id",rootData,dynamicAnchors}))){
+vErrors = joined(vErrors, validate_spec_CredentialId.errors);
+errors = vErrors.length;
+}
+}
+if(data.operation !== undefined){
+let data7 = data.operation;
+if(typeof data7 !== "string"){
+let dataType5 = typeof data7;
+let coerced5 = undefined;
+if(dataType5 == 'object' && Array.isArray(data7) && data7.length == 1){
+data7 = data7[0];
+dataType5 = typeof data7;
+if(typeof data7 === "string"){
+coerced5 = data7;
+}
+}
+if(!(coerced5 !== undefined)){
+if(dataType5 == "number" || dataType5 == "boolean"){
+coerced5 = "" + data7;
+}
+else if(data7 === null){
+coerced5 = "";
+}
+else {
+const err14 = {instancePath:instancePath+"/operation",schemaPath:"#/properties/operation/type",keyword:"type",params:{type: "string"},message:"must be string"};
+if(vErrors === null){
+vErrors = [err14];
+}
+else {
+vErrors.push(err14);
+}
+errors++;
+}
+}
+if(coerced5 !== undefined){
+data7 = coerced5;
+if(data !== undefined){
+data["operation"] = coerced5;
+}
+}
+}
+if(typeof data7 === "string"){
+if(isLonger(data7, 100)){
+const err15 = {instancePath:instancePath+"/operation",schemaPath:"#/properties/operation/maxLength",keyword:"maxLength",params:{limit: 100},message:"must NOT have more than 100 characters"};
+if(vErrors === null){
+vErrors = [err15];
+}
+else {
+vErrors.push(err15);
+}
+errors++;
+}
+if(isShorter(data7, 1)){
+const err16 = {instancePath:instancePath+"/operation",schemaPath:"#/properties/operation/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters"};
+if(vErrors === null){
+vErrors = [err16];
+}
+else {
+vErrors.push(err16);
+}
+errors++;
+}
+}
+}
+if(data.outcome !== undefined){
+if(!(validate_spec_AuditOutcome(data.outcome, {instancePath:instancePath+"/outcome",parentData:data,parentDataProperty:"outcome",rootData,dynamicAnchors}))){
+vErrors = joined(vErrors, validate_spec_AuditOutcome.errors);
+errors = vErrors.length;
+}
+}
+if(data.created_after !== undefined){
+if(!(validate_spec_Timestamp(data.created_after, {instancePath:instancePath+"/created_after",parentData:data,parentDataProperty:"created_after",rootData,dynamicAnchors}))){
+vErrors = joined(vErrors, validate_spec_Timestamp.errors);
+errors = vErrors.length;
+}
+}
+if(data.created_before !== undefined){
+if(!(validate_spec_Timestamp(data.created_before, {instancePath:instancePath+"/created_before",parentData:data,parentDataProperty:"created_before",rootData,dynamicAnchors}))){
+vErrors = joined(vErrors, validate_spec_Timestamp.errors);
+errors = vErrors.length;
+}
+}
+}
+else {
+const err17 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object"};
+if(vErrors === null){
+vErrors = [err17];
+}
+else {
+vErrors.push(err17);
+}
+errors++;
+}
+validate_queryListAuditEntries.errors = vErrors;
+return errors === 0;
+}
+validate_queryListAuditEntries.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
+
 exports.queryListMyInvitations = validate_queryListMyInvitations;
 const schema_queryListMyInvitations = {"type":"object","additionalProperties":false,"properties":{"page":{"type":"integer","minimum":1,"maximum":1000000,"default":1},"limit":{"type":"integer","minimum":1,"maximum":100,"default":20},"order":{"type":"string","enum":["asc","desc"],"default":"desc"},"cursor":{"type":"string","minLength":1,"maxLength":4000},"sort":{"type":"string","enum":["created_at","updated_at"],"default":"created_at"},"created_after":{"$ref":"spec:Timestamp"},"created_before":{"$ref":"spec:Timestamp"},"updated_after":{"$ref":"spec:Timestamp"},"updated_before":{"$ref":"spec:Timestamp"},"metadata":{"type":"object","maxProperties":8,"propertyNames":{"minLength":1,"maxLength":64},"additionalProperties":{"type":"string","maxLength":512}}},"required":[],"$id":"queryListMyInvitations"};
 
@@ -5091,72 +5629,6 @@ validate_spec_ErrorCode.errors = vErrors;
 return errors === 0;
 }
 validate_spec_ErrorCode.evaluated = {"dynamicProps":false,"dynamicItems":false};
-
-const schema_spec_CredentialId = {"type":"string","pattern":"^(key|ses)_[0-7][0-9a-hjkmnp-tv-z]{25}$","$id":"spec:CredentialId"};
-const pattern_b7ac95de = new RegExp("^(key|ses)_[0-7][0-9a-hjkmnp-tv-z]{25}$", "u");
-
-function validate_spec_CredentialId(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
-/*# sourceURL="spec:CredentialId" */;
-let vErrors = null;
-let errors = 0;
-const evaluated0 = validate_spec_CredentialId.evaluated;
-if(evaluated0.dynamicProps){
-evaluated0.props = undefined;
-}
-if(evaluated0.dynamicItems){
-evaluated0.items = undefined;
-}
-if(typeof data !== "string"){
-let dataType0 = typeof data;
-let coerced0 = undefined;
-if(dataType0 == 'object' && Array.isArray(data) && data.length == 1){
-data = data[0];
-dataType0 = typeof data;
-if(typeof data === "string"){
-coerced0 = data;
-}
-}
-if(!(coerced0 !== undefined)){
-if(dataType0 == "number" || dataType0 == "boolean"){
-coerced0 = "" + data;
-}
-else if(data === null){
-coerced0 = "";
-}
-else {
-const err0 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "string"},message:"must be string"};
-if(vErrors === null){
-vErrors = [err0];
-}
-else {
-vErrors.push(err0);
-}
-errors++;
-}
-}
-if(coerced0 !== undefined){
-data = coerced0;
-if(parentData !== undefined){
-parentData[parentDataProperty] = coerced0;
-}
-}
-}
-if(typeof data === "string"){
-if(!pattern_b7ac95de.test(data)){
-const err1 = {instancePath,schemaPath:"#/pattern",keyword:"pattern",params:{pattern: "^(key|ses)_[0-7][0-9a-hjkmnp-tv-z]{25}$"},message:"must match pattern \""+"^(key|ses)_[0-7][0-9a-hjkmnp-tv-z]{25}$"+"\""};
-if(vErrors === null){
-vErrors = [err1];
-}
-else {
-vErrors.push(err1);
-}
-errors++;
-}
-}
-validate_spec_CredentialId.errors = vErrors;
-return errors === 0;
-}
-validate_spec_CredentialId.evaluated = {"dynamicProps":false,"dynamicItems":false};
 
 
 function validate_queryListRequests(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
@@ -21689,7 +22161,7 @@ return errors === 0;
 validate_spec_OidcSignIn.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
 
 const schema_spec_PasskeySignIn = {"type":"object","additionalProperties":false,"required":["method","credential"],"properties":{"method":{"type":"string","const":"passkey"},"credential":{"$ref":"spec:PasskeyAssertion"}},"$id":"spec:PasskeySignIn"};
-const schema_spec_PasskeyAssertion = {"type":"object","additionalProperties":false,"required":["id","response"],"properties":{"id":{"$ref":"spec:CredentialKey"},"rawId":{"$ref":"spec:CredentialKey"},"type":{"type":"string","const":"public-key"},"authenticatorAttachment":{"type":["string","null"],"maxLength":40},"clientExtensionResults":{"type":"object","maxProperties":20,"if":{"maxProperties":20},"then":{"additionalProperties":{}}},"response":{"type":"object","additionalProperties":false,"required":["clientDataJSON","authenticatorData","signature"],"properties":{"clientDataJSON":{"$ref":"spec:DeviceBytes"},"authenticatorData":{"$ref":"spec:DeviceBytes"},"signature":{"$ref":"spec:DeviceBytes"},"userHandle":{"type":["string","null"],"pattern":"^[0-9A-Za-z_-]*$","maxLength":100}}}},"$id":"spec:PasskeyAssertion"};
+const schema_spec_PasskeyAssertion = {"type":"object","additionalProperties":false,"required":["id","response"],"properties":{"id":{"$ref":"spec:CredentialKey"},"rawId":{"$ref":"spec:CredentialKey"},"type":{"type":"string","const":"public-key"},"authenticatorAttachment":{"type":["string","null"],"maxLength":40},"clientExtensionResults":{"type":"object","maxProperties":20,"if":{"maxProperties":20},"then":{"additionalProperties":{"type":["object","string","boolean"]}}},"response":{"type":"object","additionalProperties":false,"required":["clientDataJSON","authenticatorData","signature"],"properties":{"clientDataJSON":{"$ref":"spec:DeviceBytes"},"authenticatorData":{"$ref":"spec:DeviceBytes"},"signature":{"$ref":"spec:DeviceBytes"},"userHandle":{"type":["string","null"],"pattern":"^[0-9A-Za-z_-]*$","maxLength":100}}}},"$id":"spec:PasskeyAssertion"};
 const schema_spec_CredentialKey = {"type":"string","pattern":"^[0-9A-Za-z_-]{1,1400}$","$id":"spec:CredentialKey"};
 const pattern_bf923637 = new RegExp("^[0-9A-Za-z_-]{1,1400}$", "u");
 
@@ -21915,11 +22387,11 @@ vErrors = null;
 }
 if(_valid0){
 const _errs12 = errors;
-var _valid0 = _errs12 === errors;
-}
 if(data4 && typeof data4 == "object" && !Array.isArray(data4)){
-if(Object.keys(data4).length > 20){
-const err8 = {instancePath:instancePath+"/clientExtensionResults",schemaPath:"#/properties/clientExtensionResults/maxProperties",keyword:"maxProperties",params:{limit: 20},message:"must NOT have more than 20 properties"};
+for(const key1 in data4){
+let data5 = data4[key1];
+if(((!(data5 && typeof data5 == "object" && !Array.isArray(data5))) && (typeof data5 !== "string")) && (typeof data5 !== "boolean")){
+const err8 = {instancePath:instancePath+"/clientExtensionResults/" + key1.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/properties/clientExtensionResults/then/additionalProperties/type",keyword:"type",params:{type: schema_spec_PasskeyAssertion.properties.clientExtensionResults.then.additionalProperties.type},message:"must be object,string,boolean"};
 if(vErrors === null){
 vErrors = [err8];
 }
@@ -21929,8 +22401,12 @@ vErrors.push(err8);
 errors++;
 }
 }
-else {
-const err9 = {instancePath:instancePath+"/clientExtensionResults",schemaPath:"#/properties/clientExtensionResults/type",keyword:"type",params:{type: "object"},message:"must be object"};
+}
+var _valid0 = _errs12 === errors;
+}
+if(data4 && typeof data4 == "object" && !Array.isArray(data4)){
+if(Object.keys(data4).length > 20){
+const err9 = {instancePath:instancePath+"/clientExtensionResults",schemaPath:"#/properties/clientExtensionResults/maxProperties",keyword:"maxProperties",params:{limit: 20},message:"must NOT have more than 20 properties"};
 if(vErrors === null){
 vErrors = [err9];
 }
@@ -21940,11 +22416,8 @@ vErrors.push(err9);
 errors++;
 }
 }
-if(data.response !== undefined){
-let data5 = data.response;
-if(data5 && typeof data5 == "object" && !Array.isArray(data5)){
-if(data5.clientDataJSON === undefined){
-const err10 = {instancePath:instancePath+"/response",schemaPath:"#/properties/response/required",keyword:"required",params:{missingProperty: "clientDataJSON"},message:"must have required property '"+"clientDataJSON"+"'"};
+else {
+const err10 = {instancePath:instancePath+"/clientExtensionResults",schemaPath:"#/properties/clientExtensionResults/type",keyword:"type",params:{type: "object"},message:"must be object"};
 if(vErrors === null){
 vErrors = [err10];
 }
@@ -21953,8 +22426,12 @@ vErrors.push(err10);
 }
 errors++;
 }
-if(data5.authenticatorData === undefined){
-const err11 = {instancePath:instancePath+"/response",schemaPath:"#/properties/response/required",keyword:"required",params:{missingProperty: "authenticatorData"},message:"must have required property '"+"authenticatorData"+"'"};
+}
+if(data.response !== undefined){
+let data6 = data.response;
+if(data6 && typeof data6 == "object" && !Array.isArray(data6)){
+if(data6.clientDataJSON === undefined){
+const err11 = {instancePath:instancePath+"/response",schemaPath:"#/properties/response/required",keyword:"required",params:{missingProperty: "clientDataJSON"},message:"must have required property '"+"clientDataJSON"+"'"};
 if(vErrors === null){
 vErrors = [err11];
 }
@@ -21963,8 +22440,8 @@ vErrors.push(err11);
 }
 errors++;
 }
-if(data5.signature === undefined){
-const err12 = {instancePath:instancePath+"/response",schemaPath:"#/properties/response/required",keyword:"required",params:{missingProperty: "signature"},message:"must have required property '"+"signature"+"'"};
+if(data6.authenticatorData === undefined){
+const err12 = {instancePath:instancePath+"/response",schemaPath:"#/properties/response/required",keyword:"required",params:{missingProperty: "authenticatorData"},message:"must have required property '"+"authenticatorData"+"'"};
 if(vErrors === null){
 vErrors = [err12];
 }
@@ -21973,9 +22450,8 @@ vErrors.push(err12);
 }
 errors++;
 }
-for(const key1 in data5){
-if(!((((key1 === "clientDataJSON") || (key1 === "authenticatorData")) || (key1 === "signature")) || (key1 === "userHandle"))){
-const err13 = {instancePath:instancePath+"/response",schemaPath:"#/properties/response/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key1},message:"must NOT have additional properties"};
+if(data6.signature === undefined){
+const err13 = {instancePath:instancePath+"/response",schemaPath:"#/properties/response/required",keyword:"required",params:{missingProperty: "signature"},message:"must have required property '"+"signature"+"'"};
 if(vErrors === null){
 vErrors = [err13];
 }
@@ -21984,29 +22460,9 @@ vErrors.push(err13);
 }
 errors++;
 }
-}
-if(data5.clientDataJSON !== undefined){
-if(!(validate_spec_DeviceBytes(data5.clientDataJSON, {instancePath:instancePath+"/response/clientDataJSON",parentData:data5,parentDataProperty:"clientDataJSON",rootData,dynamicAnchors}))){
-vErrors = joined(vErrors, validate_spec_DeviceBytes.errors);
-errors = vErrors.length;
-}
-}
-if(data5.authenticatorData !== undefined){
-if(!(validate_spec_DeviceBytes(data5.authenticatorData, {instancePath:instancePath+"/response/authenticatorData",parentData:data5,parentDataProperty:"authenticatorData",rootData,dynamicAnchors}))){
-vErrors = joined(vErrors, validate_spec_DeviceBytes.errors);
-errors = vErrors.length;
-}
-}
-if(data5.signature !== undefined){
-if(!(validate_spec_DeviceBytes(data5.signature, {instancePath:instancePath+"/response/signature",parentData:data5,parentDataProperty:"signature",rootData,dynamicAnchors}))){
-vErrors = joined(vErrors, validate_spec_DeviceBytes.errors);
-errors = vErrors.length;
-}
-}
-if(data5.userHandle !== undefined){
-let data9 = data5.userHandle;
-if((typeof data9 !== "string") && (data9 !== null)){
-const err14 = {instancePath:instancePath+"/response/userHandle",schemaPath:"#/properties/response/properties/userHandle/type",keyword:"type",params:{type: schema_spec_PasskeyAssertion.properties.response.properties.userHandle.type},message:"must be string,null"};
+for(const key2 in data6){
+if(!((((key2 === "clientDataJSON") || (key2 === "authenticatorData")) || (key2 === "signature")) || (key2 === "userHandle"))){
+const err14 = {instancePath:instancePath+"/response",schemaPath:"#/properties/response/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key2},message:"must NOT have additional properties"};
 if(vErrors === null){
 vErrors = [err14];
 }
@@ -22015,9 +22471,29 @@ vErrors.push(err14);
 }
 errors++;
 }
-if(typeof data9 === "string"){
-if(isLonger(data9, 100)){
-const err15 = {instancePath:instancePath+"/response/userHandle",schemaPath:"#/properties/response/properties/userHandle/maxLength",keyword:"maxLength",params:{limit: 100},message:"must NOT have more than 100 characters"};
+}
+if(data6.clientDataJSON !== undefined){
+if(!(validate_spec_DeviceBytes(data6.clientDataJSON, {instancePath:instancePath+"/response/clientDataJSON",parentData:data6,parentDataProperty:"clientDataJSON",rootData,dynamicAnchors}))){
+vErrors = joined(vErrors, validate_spec_DeviceBytes.errors);
+errors = vErrors.length;
+}
+}
+if(data6.authenticatorData !== undefined){
+if(!(validate_spec_DeviceBytes(data6.authenticatorData, {instancePath:instancePath+"/response/authenticatorData",parentData:data6,parentDataProperty:"authenticatorData",rootData,dynamicAnchors}))){
+vErrors = joined(vErrors, validate_spec_DeviceBytes.errors);
+errors = vErrors.length;
+}
+}
+if(data6.signature !== undefined){
+if(!(validate_spec_DeviceBytes(data6.signature, {instancePath:instancePath+"/response/signature",parentData:data6,parentDataProperty:"signature",rootData,dynamicAnchors}))){
+vErrors = joined(vErrors, validate_spec_DeviceBytes.errors);
+errors = vErrors.length;
+}
+}
+if(data6.userHandle !== undefined){
+let data10 = data6.userHandle;
+if((typeof data10 !== "string") && (data10 !== null)){
+const err15 = {instancePath:instancePath+"/response/userHandle",schemaPath:"#/properties/response/properties/userHandle/type",keyword:"type",params:{type: schema_spec_PasskeyAssertion.properties.response.properties.userHandle.type},message:"must be string,null"};
 if(vErrors === null){
 vErrors = [err15];
 }
@@ -22026,8 +22502,9 @@ vErrors.push(err15);
 }
 errors++;
 }
-if(!pattern_098d39fb.test(data9)){
-const err16 = {instancePath:instancePath+"/response/userHandle",schemaPath:"#/properties/response/properties/userHandle/pattern",keyword:"pattern",params:{pattern: "^[0-9A-Za-z_-]*$"},message:"must match pattern \""+"^[0-9A-Za-z_-]*$"+"\""};
+if(typeof data10 === "string"){
+if(isLonger(data10, 100)){
+const err16 = {instancePath:instancePath+"/response/userHandle",schemaPath:"#/properties/response/properties/userHandle/maxLength",keyword:"maxLength",params:{limit: 100},message:"must NOT have more than 100 characters"};
 if(vErrors === null){
 vErrors = [err16];
 }
@@ -22036,11 +22513,8 @@ vErrors.push(err16);
 }
 errors++;
 }
-}
-}
-}
-else {
-const err17 = {instancePath:instancePath+"/response",schemaPath:"#/properties/response/type",keyword:"type",params:{type: "object"},message:"must be object"};
+if(!pattern_098d39fb.test(data10)){
+const err17 = {instancePath:instancePath+"/response/userHandle",schemaPath:"#/properties/response/properties/userHandle/pattern",keyword:"pattern",params:{pattern: "^[0-9A-Za-z_-]*$"},message:"must match pattern \""+"^[0-9A-Za-z_-]*$"+"\""};
 if(vErrors === null){
 vErrors = [err17];
 }
@@ -22051,13 +22525,26 @@ errors++;
 }
 }
 }
+}
 else {
-const err18 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object"};
+const err18 = {instancePath:instancePath+"/response",schemaPath:"#/properties/response/type",keyword:"type",params:{type: "object"},message:"must be object"};
 if(vErrors === null){
 vErrors = [err18];
 }
 else {
 vErrors.push(err18);
+}
+errors++;
+}
+}
+}
+else {
+const err19 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object"};
+if(vErrors === null){
+vErrors = [err19];
+}
+else {
+vErrors.push(err19);
 }
 errors++;
 }
@@ -22748,7 +23235,7 @@ validate_spec_PasswordReset.evaluated = {"props":true,"dynamicProps":false,"dyna
 
 exports.bodyNewPasskey = validate_spec_NewPasskey;
 const schema_spec_NewPasskey = {"type":"object","additionalProperties":false,"required":["name","credential"],"properties":{"name":{"type":"string","minLength":1,"maxLength":100,"pattern":"\\S"},"credential":{"$ref":"spec:PasskeyRegistration"}},"$id":"spec:NewPasskey"};
-const schema_spec_PasskeyRegistration = {"type":"object","additionalProperties":false,"required":["id","response"],"properties":{"id":{"$ref":"spec:CredentialKey"},"rawId":{"$ref":"spec:CredentialKey"},"type":{"type":"string","const":"public-key"},"authenticatorAttachment":{"type":["string","null"],"maxLength":40},"clientExtensionResults":{"type":"object","maxProperties":20,"if":{"maxProperties":20},"then":{"additionalProperties":{}}},"response":{"type":"object","additionalProperties":false,"required":["clientDataJSON","attestationObject"],"properties":{"clientDataJSON":{"$ref":"spec:DeviceBytes"},"attestationObject":{"$ref":"spec:DeviceBytes"},"authenticatorData":{"$ref":"spec:DeviceBytes"},"publicKey":{"$ref":"spec:DeviceBytes"},"publicKeyAlgorithm":{"type":"integer"},"transports":{"type":"array","maxItems":10,"if":{"maxItems":10},"then":{"items":{"type":"string","maxLength":40}}}}}},"$id":"spec:PasskeyRegistration"};
+const schema_spec_PasskeyRegistration = {"type":"object","additionalProperties":false,"required":["id","response"],"properties":{"id":{"$ref":"spec:CredentialKey"},"rawId":{"$ref":"spec:CredentialKey"},"type":{"type":"string","const":"public-key"},"authenticatorAttachment":{"type":["string","null"],"maxLength":40},"clientExtensionResults":{"type":"object","maxProperties":20,"if":{"maxProperties":20},"then":{"additionalProperties":{"type":["object","string","boolean"]}}},"response":{"type":"object","additionalProperties":false,"required":["clientDataJSON","attestationObject"],"properties":{"clientDataJSON":{"$ref":"spec:DeviceBytes"},"attestationObject":{"$ref":"spec:DeviceBytes"},"authenticatorData":{"$ref":"spec:DeviceBytes"},"publicKey":{"$ref":"spec:DeviceBytes"},"publicKeyAlgorithm":{"type":"integer"},"transports":{"type":"array","maxItems":10,"if":{"maxItems":10},"then":{"items":{"type":"string","maxLength":40}}}}}},"$id":"spec:PasskeyRegistration"};
 
 function validate_spec_PasskeyRegistration(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
 /*# sourceURL="spec:PasskeyRegistration" */;
@@ -22882,11 +23369,11 @@ vErrors = null;
 }
 if(_valid0){
 const _errs12 = errors;
-var _valid0 = _errs12 === errors;
-}
 if(data4 && typeof data4 == "object" && !Array.isArray(data4)){
-if(Object.keys(data4).length > 20){
-const err8 = {instancePath:instancePath+"/clientExtensionResults",schemaPath:"#/properties/clientExtensionResults/maxProperties",keyword:"maxProperties",params:{limit: 20},message:"must NOT have more than 20 properties"};
+for(const key1 in data4){
+let data5 = data4[key1];
+if(((!(data5 && typeof data5 == "object" && !Array.isArray(data5))) && (typeof data5 !== "string")) && (typeof data5 !== "boolean")){
+const err8 = {instancePath:instancePath+"/clientExtensionResults/" + key1.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/properties/clientExtensionResults/then/additionalProperties/type",keyword:"type",params:{type: schema_spec_PasskeyRegistration.properties.clientExtensionResults.then.additionalProperties.type},message:"must be object,string,boolean"};
 if(vErrors === null){
 vErrors = [err8];
 }
@@ -22896,8 +23383,12 @@ vErrors.push(err8);
 errors++;
 }
 }
-else {
-const err9 = {instancePath:instancePath+"/clientExtensionResults",schemaPath:"#/properties/clientExtensionResults/type",keyword:"type",params:{type: "object"},message:"must be object"};
+}
+var _valid0 = _errs12 === errors;
+}
+if(data4 && typeof data4 == "object" && !Array.isArray(data4)){
+if(Object.keys(data4).length > 20){
+const err9 = {instancePath:instancePath+"/clientExtensionResults",schemaPath:"#/properties/clientExtensionResults/maxProperties",keyword:"maxProperties",params:{limit: 20},message:"must NOT have more than 20 properties"};
 if(vErrors === null){
 vErrors = [err9];
 }
@@ -22907,11 +23398,8 @@ vErrors.push(err9);
 errors++;
 }
 }
-if(data.response !== undefined){
-let data5 = data.response;
-if(data5 && typeof data5 == "object" && !Array.isArray(data5)){
-if(data5.clientDataJSON === undefined){
-const err10 = {instancePath:instancePath+"/response",schemaPath:"#/properties/response/required",keyword:"required",params:{missingProperty: "clientDataJSON"},message:"must have required property '"+"clientDataJSON"+"'"};
+else {
+const err10 = {instancePath:instancePath+"/clientExtensionResults",schemaPath:"#/properties/clientExtensionResults/type",keyword:"type",params:{type: "object"},message:"must be object"};
 if(vErrors === null){
 vErrors = [err10];
 }
@@ -22920,8 +23408,12 @@ vErrors.push(err10);
 }
 errors++;
 }
-if(data5.attestationObject === undefined){
-const err11 = {instancePath:instancePath+"/response",schemaPath:"#/properties/response/required",keyword:"required",params:{missingProperty: "attestationObject"},message:"must have required property '"+"attestationObject"+"'"};
+}
+if(data.response !== undefined){
+let data6 = data.response;
+if(data6 && typeof data6 == "object" && !Array.isArray(data6)){
+if(data6.clientDataJSON === undefined){
+const err11 = {instancePath:instancePath+"/response",schemaPath:"#/properties/response/required",keyword:"required",params:{missingProperty: "clientDataJSON"},message:"must have required property '"+"clientDataJSON"+"'"};
 if(vErrors === null){
 vErrors = [err11];
 }
@@ -22930,9 +23422,8 @@ vErrors.push(err11);
 }
 errors++;
 }
-for(const key1 in data5){
-if(!((((((key1 === "clientDataJSON") || (key1 === "attestationObject")) || (key1 === "authenticatorData")) || (key1 === "publicKey")) || (key1 === "publicKeyAlgorithm")) || (key1 === "transports"))){
-const err12 = {instancePath:instancePath+"/response",schemaPath:"#/properties/response/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key1},message:"must NOT have additional properties"};
+if(data6.attestationObject === undefined){
+const err12 = {instancePath:instancePath+"/response",schemaPath:"#/properties/response/required",keyword:"required",params:{missingProperty: "attestationObject"},message:"must have required property '"+"attestationObject"+"'"};
 if(vErrors === null){
 vErrors = [err12];
 }
@@ -22941,35 +23432,9 @@ vErrors.push(err12);
 }
 errors++;
 }
-}
-if(data5.clientDataJSON !== undefined){
-if(!(validate_spec_DeviceBytes(data5.clientDataJSON, {instancePath:instancePath+"/response/clientDataJSON",parentData:data5,parentDataProperty:"clientDataJSON",rootData,dynamicAnchors}))){
-vErrors = joined(vErrors, validate_spec_DeviceBytes.errors);
-errors = vErrors.length;
-}
-}
-if(data5.attestationObject !== undefined){
-if(!(validate_spec_DeviceBytes(data5.attestationObject, {instancePath:instancePath+"/response/attestationObject",parentData:data5,parentDataProperty:"attestationObject",rootData,dynamicAnchors}))){
-vErrors = joined(vErrors, validate_spec_DeviceBytes.errors);
-errors = vErrors.length;
-}
-}
-if(data5.authenticatorData !== undefined){
-if(!(validate_spec_DeviceBytes(data5.authenticatorData, {instancePath:instancePath+"/response/authenticatorData",parentData:data5,parentDataProperty:"authenticatorData",rootData,dynamicAnchors}))){
-vErrors = joined(vErrors, validate_spec_DeviceBytes.errors);
-errors = vErrors.length;
-}
-}
-if(data5.publicKey !== undefined){
-if(!(validate_spec_DeviceBytes(data5.publicKey, {instancePath:instancePath+"/response/publicKey",parentData:data5,parentDataProperty:"publicKey",rootData,dynamicAnchors}))){
-vErrors = joined(vErrors, validate_spec_DeviceBytes.errors);
-errors = vErrors.length;
-}
-}
-if(data5.publicKeyAlgorithm !== undefined){
-let data10 = data5.publicKeyAlgorithm;
-if(!(((typeof data10 == "number") && (!(data10 % 1) && !isNaN(data10))) && (isFinite(data10)))){
-const err13 = {instancePath:instancePath+"/response/publicKeyAlgorithm",schemaPath:"#/properties/response/properties/publicKeyAlgorithm/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
+for(const key2 in data6){
+if(!((((((key2 === "clientDataJSON") || (key2 === "attestationObject")) || (key2 === "authenticatorData")) || (key2 === "publicKey")) || (key2 === "publicKeyAlgorithm")) || (key2 === "transports"))){
+const err13 = {instancePath:instancePath+"/response",schemaPath:"#/properties/response/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key2},message:"must NOT have additional properties"};
 if(vErrors === null){
 vErrors = [err13];
 }
@@ -22979,13 +23444,34 @@ vErrors.push(err13);
 errors++;
 }
 }
-if(data5.transports !== undefined){
-let data11 = data5.transports;
-const _errs25 = errors;
-const _errs26 = errors;
-if(Array.isArray(data11)){
-if(data11.length > 10){
-const err14 = {};
+if(data6.clientDataJSON !== undefined){
+if(!(validate_spec_DeviceBytes(data6.clientDataJSON, {instancePath:instancePath+"/response/clientDataJSON",parentData:data6,parentDataProperty:"clientDataJSON",rootData,dynamicAnchors}))){
+vErrors = joined(vErrors, validate_spec_DeviceBytes.errors);
+errors = vErrors.length;
+}
+}
+if(data6.attestationObject !== undefined){
+if(!(validate_spec_DeviceBytes(data6.attestationObject, {instancePath:instancePath+"/response/attestationObject",parentData:data6,parentDataProperty:"attestationObject",rootData,dynamicAnchors}))){
+vErrors = joined(vErrors, validate_spec_DeviceBytes.errors);
+errors = vErrors.length;
+}
+}
+if(data6.authenticatorData !== undefined){
+if(!(validate_spec_DeviceBytes(data6.authenticatorData, {instancePath:instancePath+"/response/authenticatorData",parentData:data6,parentDataProperty:"authenticatorData",rootData,dynamicAnchors}))){
+vErrors = joined(vErrors, validate_spec_DeviceBytes.errors);
+errors = vErrors.length;
+}
+}
+if(data6.publicKey !== undefined){
+if(!(validate_spec_DeviceBytes(data6.publicKey, {instancePath:instancePath+"/response/publicKey",parentData:data6,parentDataProperty:"publicKey",rootData,dynamicAnchors}))){
+vErrors = joined(vErrors, validate_spec_DeviceBytes.errors);
+errors = vErrors.length;
+}
+}
+if(data6.publicKeyAlgorithm !== undefined){
+let data11 = data6.publicKeyAlgorithm;
+if(!(((typeof data11 == "number") && (!(data11 % 1) && !isNaN(data11))) && (isFinite(data11)))){
+const err14 = {instancePath:instancePath+"/response/publicKeyAlgorithm",schemaPath:"#/properties/response/properties/publicKeyAlgorithm/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
 if(vErrors === null){
 vErrors = [err14];
 }
@@ -22995,25 +23481,13 @@ vErrors.push(err14);
 errors++;
 }
 }
-var _valid1 = _errs26 === errors;
-errors = _errs25;
-if(vErrors !== null){
-if(_errs25){
-vErrors.length = _errs25;
-}
-else {
-vErrors = null;
-}
-}
-if(_valid1){
+if(data6.transports !== undefined){
+let data12 = data6.transports;
 const _errs27 = errors;
-if(Array.isArray(data11)){
-const len0 = data11.length;
-for(let i0=0; i0<len0; i0++){
-let data12 = data11[i0];
-if(typeof data12 === "string"){
-if(isLonger(data12, 40)){
-const err15 = {instancePath:instancePath+"/response/transports/" + i0,schemaPath:"#/properties/response/properties/transports/then/items/maxLength",keyword:"maxLength",params:{limit: 40},message:"must NOT have more than 40 characters"};
+const _errs28 = errors;
+if(Array.isArray(data12)){
+if(data12.length > 10){
+const err15 = {};
 if(vErrors === null){
 vErrors = [err15];
 }
@@ -23023,8 +23497,25 @@ vErrors.push(err15);
 errors++;
 }
 }
+var _valid1 = _errs28 === errors;
+errors = _errs27;
+if(vErrors !== null){
+if(_errs27){
+vErrors.length = _errs27;
+}
 else {
-const err16 = {instancePath:instancePath+"/response/transports/" + i0,schemaPath:"#/properties/response/properties/transports/then/items/type",keyword:"type",params:{type: "string"},message:"must be string"};
+vErrors = null;
+}
+}
+if(_valid1){
+const _errs29 = errors;
+if(Array.isArray(data12)){
+const len0 = data12.length;
+for(let i0=0; i0<len0; i0++){
+let data13 = data12[i0];
+if(typeof data13 === "string"){
+if(isLonger(data13, 40)){
+const err16 = {instancePath:instancePath+"/response/transports/" + i0,schemaPath:"#/properties/response/properties/transports/then/items/maxLength",keyword:"maxLength",params:{limit: 40},message:"must NOT have more than 40 characters"};
 if(vErrors === null){
 vErrors = [err16];
 }
@@ -23034,12 +23525,8 @@ vErrors.push(err16);
 errors++;
 }
 }
-}
-var _valid1 = _errs27 === errors;
-}
-if(Array.isArray(data11)){
-if(data11.length > 10){
-const err17 = {instancePath:instancePath+"/response/transports",schemaPath:"#/properties/response/properties/transports/maxItems",keyword:"maxItems",params:{limit: 10},message:"must NOT have more than 10 items"};
+else {
+const err17 = {instancePath:instancePath+"/response/transports/" + i0,schemaPath:"#/properties/response/properties/transports/then/items/type",keyword:"type",params:{type: "string"},message:"must be string"};
 if(vErrors === null){
 vErrors = [err17];
 }
@@ -23049,8 +23536,12 @@ vErrors.push(err17);
 errors++;
 }
 }
-else {
-const err18 = {instancePath:instancePath+"/response/transports",schemaPath:"#/properties/response/properties/transports/type",keyword:"type",params:{type: "array"},message:"must be array"};
+}
+var _valid1 = _errs29 === errors;
+}
+if(Array.isArray(data12)){
+if(data12.length > 10){
+const err18 = {instancePath:instancePath+"/response/transports",schemaPath:"#/properties/response/properties/transports/maxItems",keyword:"maxItems",params:{limit: 10},message:"must NOT have more than 10 items"};
 if(vErrors === null){
 vErrors = [err18];
 }
@@ -23060,9 +23551,8 @@ vErrors.push(err18);
 errors++;
 }
 }
-}
 else {
-const err19 = {instancePath:instancePath+"/response",schemaPath:"#/properties/response/type",keyword:"type",params:{type: "object"},message:"must be object"};
+const err19 = {instancePath:instancePath+"/response/transports",schemaPath:"#/properties/response/properties/transports/type",keyword:"type",params:{type: "array"},message:"must be array"};
 if(vErrors === null){
 vErrors = [err19];
 }
@@ -23074,12 +23564,24 @@ errors++;
 }
 }
 else {
-const err20 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object"};
+const err20 = {instancePath:instancePath+"/response",schemaPath:"#/properties/response/type",keyword:"type",params:{type: "object"},message:"must be object"};
 if(vErrors === null){
 vErrors = [err20];
 }
 else {
 vErrors.push(err20);
+}
+errors++;
+}
+}
+}
+else {
+const err21 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object"};
+if(vErrors === null){
+vErrors = [err21];
+}
+else {
+vErrors.push(err21);
 }
 errors++;
 }

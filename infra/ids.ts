@@ -17,6 +17,7 @@ export type IdPrefix =
   | 'pky'
   | 'mail'
   | 'arq'
+  | 'aud'
   | 'evt'
   | 'whe'
   | 'whd'

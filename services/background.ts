@@ -20,6 +20,7 @@ import { surplusRequestTasks, usageRetentionTasks } from './usage/usage.ts'
 import { encryptAllSecrets } from './webhooks/secrets.ts'
 import { mailQueue } from './mail/mails.ts'
 import { linkTarget } from './mail/templates.ts'
+import { auditRetentionTasks } from './audit/audit-log.ts'
 import { createMailWorker } from './mail/worker.ts'
 import { signInRetentionTasks } from './auth/retention.ts'
 import { reencryptTotp } from './auth/totp.ts'
@@ -206,6 +207,7 @@ function startRetentionRounds(
       ...chatRetentionTasks(),
       ...stripeEventRetentionTasks(),
       ...usageRetentionTasks({ days: config.requestRetentionDays }),
+      ...auditRetentionTasks(config.auditRetentionDays),
       ...signInRetentionTasks(),
     ],
     onError,

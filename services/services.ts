@@ -26,6 +26,7 @@ import type { Bus } from '../infra/bus/bus.ts'
 import { NatsBus } from '../infra/bus/nats-bus.ts'
 import { Listener } from '../infra/database/notifications.ts'
 import { ReadReplica, writesChannel, type ReadReplicaOptions } from '../infra/database/read-replica.ts'
+import { AuditRecorder } from './audit/recorder.ts'
 import { createOidcProviders, type Providers as OidcProviders } from './auth/oidc.ts'
 import { createGateways, type GatewayJob, type Gateways } from './payments/gateway.ts'
 import { sandbox } from './payments/sandbox/gateway.ts'
@@ -65,6 +66,7 @@ export interface Services {
   principals: Principals
   lastUsed: LastUsed
   requestRecorder: RequestRecorder
+  auditRecorder: AuditRecorder
   jobs: JobQueues
   /** The queue of webhook deliveries. */
   deliveries: Queue<DeliveryJob>
@@ -143,6 +145,7 @@ export function createServices({
   const principals = createPrincipals(database, listener, cipher)
   const lastUsed = createLastUsed(database, config, { onError })
   const requestRecorder = new RequestRecorder(database, { interval: recordInterval, onError })
+  const auditRecorder = new AuditRecorder(database, cipher, { interval: recordInterval, onError })
   const jobs = createJobQueues({ database, listener, onError })
   const deliveries = jobs.queue<DeliveryJob>(deliveryQueue)
   const documents = jobs.queue<ParsingJob>(documentQueue)
@@ -202,6 +205,7 @@ export function createServices({
     principals,
     lastUsed,
     requestRecorder,
+    auditRecorder,
     jobs,
     deliveries,
     documents,
@@ -245,6 +249,7 @@ export function createServices({
       await jobs.close()
       await lastUsed.close()
       await requestRecorder.close()
+      await auditRecorder.close()
       await readReplica?.close()
       await database.close()
     },

@@ -9,7 +9,7 @@ import { networkOf } from '../../infra/network.ts'
 import { findBrowserSession } from '../../services/auth/browser-session.ts'
 import { readSessionCookie, requireOwnPage, sessionCookie } from '../../services/auth/cookies.ts'
 import { countRequest, requireAllowed, type RateLimits } from './rate-limit.ts'
-import { recordAtEnd } from './recorded-request.ts'
+import { auditAtEnd, isAudited, recordAtEnd } from './recorded-request.ts'
 
 declare module 'fastify' {
   interface FastifyRequest {
@@ -23,12 +23,13 @@ declare module 'fastify' {
  */
 export function authenticate(
   info: OperationInfo,
-  { principals, lastUsed, requestRecorder, config }: Services,
+  { principals, lastUsed, requestRecorder, auditRecorder, config }: Services,
   limits: RateLimits,
 ) {
   return async function (request: FastifyRequest, reply: FastifyReply): Promise<void> {
     const isAnonymous = info.keyOptional === true && !(await hasCredential(request))
     if (info.scopes === null || isAnonymous) {
+      if (isAudited(info)) auditAtEnd(auditRecorder, info, null, request, reply)
       await countRequest(limits, reply, info.rateLimit!, networkOf(request.ip))
       return
     }
@@ -37,6 +38,7 @@ export function authenticate(
     request.principal = principal
     lastUsed.touch(principal.keyId, request.ip)
     recordAtEnd(requestRecorder, info, principal, request, reply)
+    auditAtEnd(auditRecorder, info, principal, request, reply)
     // All keys of a user count together.
     await countRequest(limits, reply, info.rateLimit!, principal.userId)
     const refusal = addressRefusalOf(principal, request.ip) ?? refusalOf(principal, info)

@@ -1,8 +1,9 @@
-// Records a request of a valid key for GET /requests and GET /usage.
+// Records a request of a valid key for GET /requests and GET /usage, and for the audit log.
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { OperationInfo } from '../../infra/contract/operation.ts'
 import type { RequestRecorder } from '../../services/usage/recorder.ts'
-import type { Principal } from '../../services/users/authentication.ts'
+import type { AuditRecorder } from '../../services/audit/recorder.ts'
+import { isOperator, type Principal } from '../../services/users/authentication.ts'
 import { clientRequestId } from './request-headers.ts'
 
 /** The status of a request whose client left before the answer, as in the logs of proxies. */
@@ -30,6 +31,57 @@ export function recordAtEnd(
       downloadedBytes: downloadedBytes(info, request, reply),
     })
   })
+}
+
+const signInTags = ['auth', 'sign-in-pages']
+
+/** What everybody may do without a key, besides signing in, is not in the audit log. */
+export function isAudited({ scopes, tag, method }: OperationInfo): boolean {
+  return scopes !== null || (signInTags.includes(tag) && method === 'POST')
+}
+
+/**
+ * Records who did what: changes, refusals, and what operators read of others. Requests beyond a limit are not
+ * recorded, so that nobody fills the log with them.
+ */
+export function auditAtEnd(
+  recorder: AuditRecorder,
+  info: OperationInfo,
+  principal: Principal | null,
+  request: FastifyRequest,
+  reply: FastifyReply,
+): void {
+  reply.raw.once('close', () => {
+    const status = reply.raw.headersSent ? reply.statusCode : clientLeft
+    const isRefused = status === 401 || status === 403
+    if (status === 429 || (isRead(request) && !isRefused && !readsOthers(info, principal))) return
+    const ids = Object.values(request.params as Record<string, string>).filter(isId)
+    recorder.record({
+      userId: principal?.userId ?? null,
+      credentialId: principal?.keyId ?? null,
+      operation: info.id,
+      method: request.method,
+      status,
+      ip: request.ip,
+      projectId: ids.find((id) => id.startsWith('prj_')) ?? null,
+      resourceId: ids.at(-1) ?? null,
+      requestId: request.id,
+    })
+  })
+}
+
+function isRead({ method }: FastifyRequest): boolean {
+  return method === 'GET' || method === 'HEAD' || method === 'OPTIONS'
+}
+
+/** Whether an operator uses the operation to read what belongs to others. */
+function readsOthers({ scopes, projectAccess }: OperationInfo, principal: Principal | null): boolean {
+  if (principal === null || !isOperator(principal)) return false
+  return scopes?.includes('admin') === true || projectAccess?.operators === true
+}
+
+function isId(text: string): boolean {
+  return /^[a-z]+_[0-9a-z]{26}$/.test(text)
 }
 
 /** The bytes of a binary answer that the client has got completely. */

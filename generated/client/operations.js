@@ -33,6 +33,7 @@ export const operationTable = {
   submitToken: {"method":"POST","path":"/sign-in/token","prefix":"","body":true,"answer":null,"type":"application/x-www-form-urlencoded"},
   showAccountPage: {"method":"GET","path":"/account","prefix":"","answer":"text"},
   submitSignOut: {"method":"POST","path":"/account","prefix":"","body":true,"answer":null,"type":"application/x-www-form-urlencoded"},
+  listAuditEntries: {"method":"GET","path":"/audit-log","prefix":"/v1","name":"audit.list","query":true,"answer":"json","list":"pages"},
   listSignIns: {"method":"GET","path":"/user/sessions","prefix":"/v1","name":"user.sessions.list","query":true,"answer":"json","list":"pages"},
   getSignIn: {"method":"GET","path":"/user/sessions/{id}","prefix":"/v1","name":"user.sessions.get","answer":"json"},
   endSignIn: {"method":"DELETE","path":"/user/sessions/{id}","prefix":"/v1","name":"user.sessions.end","answer":null},

@@ -505,6 +505,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/audit-log": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List the audit log
+         * Returns who did what, newest first: every request that may change something, every sign-in, every request that was refused, and what operators read. Users get their own entries; with the scope `admin`, all. Bodies and queries are not recorded. An entry appears about a second after its answer, and is kept for `AUDIT_RETENTION_DAYS`; a server that crashes loses those of its last second. The entries are a chain of signatures: `npm run admin -- verify-audit` finds an entry that was changed, removed or moved in the database.
+         */
+        get: operations["listAuditEntries"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/user/sessions": {
         parameters: {
             query?: never;
@@ -6458,6 +6478,26 @@ export interface components {
         TokenForm: TokenForm;
         /** The form that signs a device out. */
         SignOutForm: SignOutForm;
+        /**
+         * The ID of an API key (`key_…`) or of the session of a user (`ses_…`).
+         * @example key_01jd6y8m5qe8btc4y5w1r0n3fz
+         */
+        CredentialId: CredentialId;
+        /**
+         * How the request ended: it was done, refused (401 or 403), or failed for another reason.
+         * @example done
+         * @enum {string}
+         */
+        AuditOutcome: AuditOutcome;
+        /**
+         * The ID of an entry of the audit log. It starts with `aud_`.
+         * @example aud_01jd6y8m5qe8btc4y5w1r0n3fz
+         */
+        AuditEntryId: AuditEntryId;
+        /** A request in the audit log. */
+        AuditEntry: AuditEntry;
+        /** A page of the audit log. */
+        AuditEntryList: AuditEntryList;
         /** A page of sessions. */
         SignInSessionList: SignInSessionList;
         /**
@@ -6575,11 +6615,6 @@ export interface components {
         Invitation: Invitation;
         /** A page of invitations. */
         InvitationList: InvitationList;
-        /**
-         * The ID of an API key (`key_…`) or of the session of a user (`ses_…`).
-         * @example key_01jd6y8m5qe8btc4y5w1r0n3fz
-         */
-        CredentialId: CredentialId;
         /**
          * A permission of an API key. `x-scopes` of the OpenAPI document describes each scope.
          * @enum {string}
@@ -10449,6 +10484,38 @@ export interface operations {
                     "text/html": string;
                 };
             };
+        };
+    };
+    listAuditEntries: {
+        parameters: {
+            query?: ListAuditEntriesQuery;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** A page of the audit log. */
+            200: {
+                headers: {
+                    "X-Request-ID": components["headers"]["RequestID"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                    Link: components["headers"]["Link"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /** A page of the audit log. */
+                    "application/json": AuditEntryList;
+                };
+            };
+            400: components["responses"]["InvalidRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            406: components["responses"]["NotAcceptable"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["ServerError"];
+            503: components["responses"]["Unavailable"];
         };
     };
     listSignIns: {
@@ -16856,7 +16923,7 @@ export interface PasskeyAssertion {
      * @example {}
      */
     clientExtensionResults?: {
-        [key: string]: unknown;
+        [key: string]: Record<string, never> | string | boolean;
     };
     /** What the device signed. */
     response: {
@@ -17163,7 +17230,7 @@ export interface PasskeyRegistration {
      * @example {}
      */
     clientExtensionResults?: {
-        [key: string]: unknown;
+        [key: string]: Record<string, never> | string | boolean;
     };
     /** What the device made. */
     response: {
@@ -17325,6 +17392,90 @@ export interface SignOutForm {
      * @example ses_01jd6y8m5qe8btc4y5w1r0n3fz
      */
     session?: string;
+}
+/**
+ * The ID of an API key (`key_…`) or of the session of a user (`ses_…`).
+ * @example key_01jd6y8m5qe8btc4y5w1r0n3fz
+ */
+export type CredentialId = string;
+/**
+ * How the request ended: it was done, refused (401 or 403), or failed for another reason.
+ * @example done
+ * @enum {string}
+ */
+export type AuditOutcome = "done" | "refused" | "failed";
+/**
+ * The ID of an entry of the audit log. It starts with `aud_`.
+ * @example aud_01jd6y8m5qe8btc4y5w1r0n3fz
+ */
+export type AuditEntryId = string;
+/** A request in the audit log. */
+export interface AuditEntry {
+    /** The ID of an entry of the audit log. It starts with `aud_`. */
+    id: AuditEntryId;
+    /**
+     * Format: int64
+     * The number of the entry, without gaps.
+     * @example 4217
+     */
+    sequence: number;
+    /**
+     * The user whose API key or session the request had. `null` for a sign-in.
+     * @example usr_01jd6y8m5qe8btc4y5w1r0n3fz
+     */
+    user_id: string | null;
+    /**
+     * The API key or the session. `null` for a sign-in.
+     * @example key_01jd6y8m5qe8btc4y5w1r0n3fz
+     */
+    credential_id: string | null;
+    /**
+     * The `operationId`.
+     * @example deleteProject
+     */
+    operation: string;
+    /**
+     * The HTTP method.
+     * @example DELETE
+     */
+    method: string;
+    /**
+     * Format: int32
+     * The HTTP status.
+     * @example 204
+     */
+    status: number;
+    /** How the request ended: it was done, refused (401 or 403), or failed for another reason. */
+    outcome: AuditOutcome | (string & {});
+    /**
+     * The IP address of the client.
+     * @example 203.0.113.7
+     */
+    ip: string;
+    /**
+     * The project in the path. `null` without one.
+     * @example prj_01jd6y8m5qe8btc4y5w1r0n3fz
+     */
+    project_id: string | null;
+    /**
+     * The last ID in the path. `null` without one.
+     * @example prj_01jd6y8m5qe8btc4y5w1r0n3fz
+     */
+    resource_id: string | null;
+    /**
+     * The ID of the request.
+     * @example req_9f8b7a6c5d4e3f2a1b0c9d8e7f6a5b4c
+     */
+    request_id: string;
+    /** When the request was answered. */
+    created_at: Timestamp;
+}
+/** A page of the audit log. */
+export interface AuditEntryList {
+    /** The entries of this page. */
+    data: AuditEntry[];
+    /** The position of a page in the whole list. */
+    pagination: Pagination;
 }
 /** A page of sessions. */
 export interface SignInSessionList {
@@ -17727,11 +17878,6 @@ export interface InvitationList {
     /** The position of a page in the whole list. */
     pagination: Pagination;
 }
-/**
- * The ID of an API key (`key_…`) or of the session of a user (`ses_…`).
- * @example key_01jd6y8m5qe8btc4y5w1r0n3fz
- */
-export type CredentialId = string;
 /**
  * A permission of an API key. `x-scopes` of the OpenAPI document describes each scope.
  * @enum {string}
@@ -25065,6 +25211,30 @@ export interface ShowTokenPageQuery {
     token?: string;
     /** Why a sign-in at an identity provider failed. */
     error?: string;
+}
+export interface ListAuditEntriesQuery {
+    /** The page number, starting at 1. A page after the last one is empty. */
+    page?: components["parameters"]["Page"];
+    /** The maximum number of items per page. */
+    limit?: components["parameters"]["Limit"];
+    /** The sort direction. Items with equal sort values are ordered by ID. */
+    order?: components["parameters"]["Order"];
+    /** Continues the list after a page: the `next_cursor` of that page. Send the same filters, `sort` and `order`, and no `page`. No item is repeated or skipped when others create or delete items meanwhile. */
+    cursor?: components["parameters"]["Cursor"];
+    /** The field to sort by. */
+    sort?: "created_at";
+    /** Returns only entries of this user. */
+    user_id?: UserId;
+    /** Returns only entries of this API key or session. */
+    credential_id?: CredentialId;
+    /** Returns only entries of the operation with this `operationId`. */
+    operation?: string;
+    /** Returns only entries with this outcome. */
+    outcome?: AuditOutcome;
+    /** Only items that were created at or after this time. */
+    created_after?: components["parameters"]["CreatedAfter"];
+    /** Only items that were created before this time. */
+    created_before?: components["parameters"]["CreatedBefore"];
 }
 export interface ListSignInsQuery {
     /** The page number, starting at 1. A page after the last one is empty. */

@@ -105,6 +105,16 @@ export type ApiKey = Prisma.ApiKeyModel
  */
 export type ApiRequest = Prisma.ApiRequestModel
 /**
+ * Model AuditEntry
+ * An entry of the audit log.
+ */
+export type AuditEntry = Prisma.AuditEntryModel
+/**
+ * Model AuditChain
+ * Where the audit log begins and ends: one row.
+ */
+export type AuditChain = Prisma.AuditChainModel
+/**
  * Model UsageDay
  * What a user used on a day (UTC), written together with the requests. The tokens are in `ai_usage`.
  */

@@ -199,6 +199,12 @@ const operation = {
     default: '127.0.0.1',
     description: 'Address for METRICS_PORT.',
   }),
+  auditRetentionDays: integer('AUDIT_RETENTION_DAYS', {
+    min: 1,
+    max: 3_650,
+    default: 365,
+    description: 'Days for which the audit log is kept.',
+  }),
   requestRetentionDays: integer('REQUEST_RETENTION_DAYS', {
     min: 1,
     max: 90,

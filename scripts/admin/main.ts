@@ -12,6 +12,7 @@ import { newSecret } from '../../infra/api-key-format.ts'
 import { openCipher, SecretKeyError } from '../../infra/encryption/secret-key.ts'
 import { EmbeddedPostgresError } from '../../infra/postgres/embedded.ts'
 import { MigrationError, readMigrations } from '../../infra/postgres/migrations.ts'
+import { readAuditLog, verifyChain } from '../../services/audit/chain.ts'
 import { removeTotp } from '../../services/auth/totp.ts'
 import { mailQueue, type MailJob } from '../../services/mail/mails.ts'
 import { readOutbox } from '../../services/mail/outbox.ts'
@@ -36,6 +37,8 @@ npm run admin -- create-key --user ID|EMAIL --name N [--scopes a,b] [--days N]
 npm run admin -- revoke-key --id KEY_ID                 revokes an API key at once
 npm run admin -- outbox                                 shows the e-mails that were not sent
 npm run admin -- remove-second-factor --user ID|EMAIL   lets a user who has lost the app sign in without it
+npm run admin -- verify-audit                           finds entries of the audit log that were changed
+npm run admin -- export-audit                           prints the audit log, one JSON object a line
 npm run admin -- new-key                                prints a new random key for BOOTSTRAP_API_KEY
 npm run admin -- store                                  shows which database the file store belongs to
 npm run admin -- store adopt                            makes the file store that of this database
@@ -55,6 +58,8 @@ const names = [
   'revoke-key',
   'outbox',
   'remove-second-factor',
+  'verify-audit',
+  'export-audit',
   'new-key',
   'store',
   'confirm-restore',
@@ -121,6 +126,17 @@ const commands: Record<string, (db: Database, events: Emitter) => Promise<void>>
     const cipher = openCipher(readConfig())
     await db.transaction((tx) => removeTotp(tx, { cipher, mails, events }, user))
     console.log(`${user.id} signs in without a second factor now.`)
+  },
+
+  async 'verify-audit'(db) {
+    const { entries, broken, head } = await verifyChain(db, openCipher(readConfig()))
+    if (broken !== null) throw new AdminError(`Entry ${broken.sequence}: ${broken.reason}.`)
+    console.log(`${entries} entries, unchanged. The last one: ${head.sequence} ${head.signature}`)
+    console.error('Keep the last line elsewhere: an audit log that ends before it was cut off.')
+  },
+
+  async 'export-audit'(db) {
+    for await (const entry of readAuditLog(db)) console.log(JSON.stringify(entry))
   },
 
   async store(db) {

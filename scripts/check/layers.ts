@@ -23,7 +23,12 @@ const layers: Layer[][] = [
   [{ files: 'infra/' }],
   [{ files: 'generated/sql/' }],
   [{ files: 'services/users/' }],
-  [{ files: 'services/projects/' }, { files: 'services/usage/' }, { files: 'services/mail/' }],
+  [
+    { files: 'services/projects/' },
+    { files: 'services/usage/' },
+    { files: 'services/audit/' },
+    { files: 'services/mail/' },
+  ],
   [{ files: 'services/events/' }],
   [
     { files: 'services/auth/' },

@@ -26,7 +26,8 @@ export function consoleModel(
   operations: Operation[],
   names: Map<string, string>,
 ): ConsoleModel {
-  const shown = operations.filter(({ scopes }) => scopes !== null)
+  // The console calls the API with an API key.
+  const shown = operations.filter(({ scopes, needsSession }) => scopes !== null && !needsSession)
   const details = detailsOf(document, shown)
   const lists = listsOf(document, shown, details)
   for (const detail of details) {

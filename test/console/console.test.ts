@@ -10,7 +10,7 @@ import { launchBrowser, skipWithoutBrowser } from '../support/browser.ts'
 import { assertAccessible, openConsole, type Opened, type OpenOptions } from '../support/console-browser.ts'
 import { startServer } from '../support/server.ts'
 
-const maxBytes = 60_000
+const maxBytes = 64_000
 
 t.test('the script and the style sheet are small', async (t) => {
   const folder = join(import.meta.dirname, '../../generated/console')

@@ -162,7 +162,7 @@ for (const { id } of operationInfos.filter((info) => info.replies[200]?.binary =
 /** Changes the volatile fields of a resource, as other requests would. */
 const useSessions = () =>
   server.services.database.prisma.signIn.updateMany({
-    data: { lastUsedAt: new Date(), ip: '192.0.2.1' },
+    data: { lastUsedAt: new Date(), expiresAt: new Date(Date.now() + 1e9), ip: '192.0.2.1' },
   })
 const changeVolatileFields: Partial<Record<OperationId, (id: string) => Promise<unknown>>> = {
   getApiKey: (id) =>

@@ -16,6 +16,7 @@ import {
 import {
   createApiKey,
   createApiRequest,
+  createAuditEntry,
   createDelivery,
   createDocument,
   createFile,
@@ -290,6 +291,24 @@ t.test('requests are filtered by operation, status, class of status, error code 
   await assertFinds(t, request, { error_code: 'FORBIDDEN' }, [refused])
   await assertFinds(t, request, { key_id: keyId }, [missing])
   await assertFinds(t, request, { key_id: newId('key') }, [])
+})
+
+t.test('the audit log is filtered by user, credential, operation and outcome', async (t) => {
+  const caller = await server.person()
+  const request: OperationRequest = { id: 'listAuditEntries', server, caller }
+  const keyId = newId('key')
+  const done = await createAuditEntry(server, caller.id, { operation: 'createProject' })
+  const refused = await createAuditEntry(server, caller.id, { status: 403, credentialId: keyId })
+  const failed = await createAuditEntry(server, caller.id, { status: 404 })
+  await createAuditEntry(server, (await server.person()).id, { credentialId: keyId })
+  await assertFinds(t, request, {}, [done, refused, failed])
+  await assertFinds(t, request, { operation: 'createProject' }, [done])
+  await assertFinds(t, request, { outcome: 'done' }, [done])
+  await assertFinds(t, request, { outcome: 'refused' }, [refused])
+  await assertFinds(t, request, { outcome: 'failed' }, [failed])
+  await assertFinds(t, request, { credential_id: keyId }, [refused])
+  await assertFinds(t, request, { user_id: caller.id }, [done, refused, failed])
+  await assertFinds(t, request, { user_id: newId('usr') }, [])
 })
 
 t.test('orders are filtered by number and price', async (t) => {

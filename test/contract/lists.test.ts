@@ -20,6 +20,7 @@ import {
   createInvitation,
   createApiKey,
   createApiRequest,
+  createAuditEntry,
   createKnowledgeBase,
   createFileLink,
   createMember,
@@ -86,6 +87,11 @@ const seeds: Partial<Record<OperationId, () => Promise<{ request: OperationReque
       data: { createdAt: new Date(), name: 'alike' },
     })
     return { request, ids }
+  },
+  async listAuditEntries() {
+    const { caller } = await requestFor(server, 'listApiKeys')
+    const ids = await createMany(() => createAuditEntry(server, caller.id))
+    return { request: { id: 'listAuditEntries', server, caller }, ids }
   },
   async listRequests() {
     const { caller } = await requestFor(server, 'listApiKeys')

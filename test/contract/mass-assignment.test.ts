@@ -113,12 +113,15 @@ for (const { id, form } of withBody) {
     for (const name of inheritedNames)
       await refuses(t, request, { ...request.body, [name]: 'mine' }, ['body'])
     for (const [group, schema] of Object.entries(properties)) {
+      // Of another alternative of the body.
+      if (request.body?.[group] === undefined) continue
       if (!allows(schema, 'object') || schema.properties === undefined) continue
+      const name = Object.hasOwn(schema.properties, 'id') ? 'owner_id' : 'id'
       await refuses(
         t,
         request,
-        { ...request.body, [group]: { ...(request.body![group] as object), id: 'mine' } },
-        [`${group}.id`],
+        { ...request.body, [group]: { ...(request.body![group] as object), [name]: 'mine' } },
+        [`${group}.${name}`],
       )
     }
     for (const [list, { items }] of Object.entries(properties)) {

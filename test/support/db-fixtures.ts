@@ -146,6 +146,34 @@ export async function createApiRequest(
   return id
 }
 
+let auditSequence = 1_000_000_000
+
+/** An entry of the audit log outside of its chain. */
+export async function createAuditEntry(
+  server: TestServer,
+  userId: string,
+  fields: Partial<Prisma.AuditEntryUncheckedCreateInput> = {},
+): Promise<string> {
+  const id = newId('aud')
+  await server.services.database.prisma.auditEntry.create({
+    data: {
+      sequence: auditSequence++,
+      id,
+      userId,
+      credentialId: newId('key'),
+      operation: 'updateProject',
+      method: 'PUT',
+      status: 200,
+      ip: '192.0.2.1',
+      requestId: newRequestId(),
+      signature: '',
+      createdAt: timeOf(id),
+      ...fields,
+    },
+  })
+  return id
+}
+
 export async function createInvitation(
   server: TestServer,
   projectId: string,

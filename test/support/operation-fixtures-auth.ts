@@ -261,7 +261,7 @@ const pageFixtures = {
   })),
   showAccountPage: { build: inBrowser(), byStatus: { 303: () => ({}) } },
   submitSignOut: {
-    build: inBrowser({}),
+    build: inBrowser({ session: 'ses_01jd6y8m5qe8btc4y5w1r0n3fz' }),
     byStatus: { 403: () => ({ headers: fromElsewhere, body: {} }) },
   },
 } satisfies Partial<Record<OperationId, Fixture>>

@@ -21,6 +21,7 @@ import {
   createInvitation,
   createApiKey,
   createApiRequest,
+  createAuditEntry,
   createFileLink,
   createMember,
   createProject,
@@ -334,6 +335,12 @@ export const fixtures: Record<OperationId, Fixture> = {
   listRequests: {
     build: async (context) => {
       await createApiRequest(context.server, context.caller.id)
+      return {}
+    },
+  },
+  listAuditEntries: {
+    build: async (context) => {
+      await createAuditEntry(context.server, context.caller.id)
       return {}
     },
   },

@@ -133,6 +133,18 @@ export const exceptions: Exception[] = [
     reason: 'a filter of what the caller may read, which then matches nothing',
   },
   {
+    operations: ['listAuditEntries'],
+    field: 'query user_id',
+    expected: 'own',
+    reason: 'a filter of what the caller may read, which then matches nothing',
+  },
+  {
+    operations: ['listAuditEntries'],
+    field: 'query credential_id',
+    expected: 'own',
+    reason: 'a filter of what the caller may read, which then matches nothing',
+  },
+  {
     operations: ['listRequests'],
     field: 'query key_id',
     expected: 'own',

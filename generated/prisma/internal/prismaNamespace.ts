@@ -414,6 +414,8 @@ export const ModelName = {
   Settings: 'Settings',
   ApiKey: 'ApiKey',
   ApiRequest: 'ApiRequest',
+  AuditEntry: 'AuditEntry',
+  AuditChain: 'AuditChain',
   UsageDay: 'UsageDay',
   Project: 'Project',
   Member: 'Member',
@@ -473,7 +475,7 @@ export type TypeMap<ExtArgs extends runtime.Types.Extensions.InternalArgs = runt
     omit: GlobalOmitOptions
   }
   meta: {
-    modelProps: "user" | "userPassword" | "userTotp" | "recoveryCode" | "signIn" | "identity" | "passkey" | "passkeyChallenge" | "oneTimeToken" | "signInFailure" | "mail" | "quotaTotal" | "quotaChange" | "quotaLimit" | "settings" | "apiKey" | "apiRequest" | "usageDay" | "project" | "member" | "invitation" | "projectCountTotal" | "projectCountChange" | "idempotencyRecord" | "event" | "eventLog" | "webhookEndpoint" | "schemaRequirement" | "secretKey" | "webhookDelivery" | "file" | "storageUsage" | "storageReservation" | "databaseIdentity" | "restoredCopy" | "quarantinedBlob" | "fileLink" | "upload" | "avatar" | "knowledgeBase" | "document" | "documentCount" | "documentText" | "chunk" | "lexeme" | "removedChunk" | "chunkCount" | "session" | "message" | "aiUsage" | "product" | "price" | "order" | "orderItem" | "checkout" | "payment" | "refund" | "subscription" | "gatewayEvent" | "salesCount" | "paymentClock"
+    modelProps: "user" | "userPassword" | "userTotp" | "recoveryCode" | "signIn" | "identity" | "passkey" | "passkeyChallenge" | "oneTimeToken" | "signInFailure" | "mail" | "quotaTotal" | "quotaChange" | "quotaLimit" | "settings" | "apiKey" | "apiRequest" | "auditEntry" | "auditChain" | "usageDay" | "project" | "member" | "invitation" | "projectCountTotal" | "projectCountChange" | "idempotencyRecord" | "event" | "eventLog" | "webhookEndpoint" | "schemaRequirement" | "secretKey" | "webhookDelivery" | "file" | "storageUsage" | "storageReservation" | "databaseIdentity" | "restoredCopy" | "quarantinedBlob" | "fileLink" | "upload" | "avatar" | "knowledgeBase" | "document" | "documentCount" | "documentText" | "chunk" | "lexeme" | "removedChunk" | "chunkCount" | "session" | "message" | "aiUsage" | "product" | "price" | "order" | "orderItem" | "checkout" | "payment" | "refund" | "subscription" | "gatewayEvent" | "salesCount" | "paymentClock"
     txIsolationLevel: TransactionIsolationLevel
   }
   model: {
@@ -1732,6 +1734,154 @@ export type TypeMap<ExtArgs extends runtime.Types.Extensions.InternalArgs = runt
         count: {
           args: Prisma.ApiRequestCountArgs<ExtArgs>
           result: runtime.Types.Utils.Optional<Prisma.ApiRequestCountAggregateOutputType> | number
+        }
+      }
+    }
+    AuditEntry: {
+      payload: Prisma.$AuditEntryPayload<ExtArgs>
+      fields: Prisma.AuditEntryFieldRefs
+      operations: {
+        findUnique: {
+          args: Prisma.AuditEntryFindUniqueArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$AuditEntryPayload> | null
+        }
+        findUniqueOrThrow: {
+          args: Prisma.AuditEntryFindUniqueOrThrowArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$AuditEntryPayload>
+        }
+        findFirst: {
+          args: Prisma.AuditEntryFindFirstArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$AuditEntryPayload> | null
+        }
+        findFirstOrThrow: {
+          args: Prisma.AuditEntryFindFirstOrThrowArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$AuditEntryPayload>
+        }
+        findMany: {
+          args: Prisma.AuditEntryFindManyArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$AuditEntryPayload>[]
+        }
+        create: {
+          args: Prisma.AuditEntryCreateArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$AuditEntryPayload>
+        }
+        createMany: {
+          args: Prisma.AuditEntryCreateManyArgs<ExtArgs>
+          result: BatchPayload
+        }
+        createManyAndReturn: {
+          args: Prisma.AuditEntryCreateManyAndReturnArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$AuditEntryPayload>[]
+        }
+        delete: {
+          args: Prisma.AuditEntryDeleteArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$AuditEntryPayload>
+        }
+        update: {
+          args: Prisma.AuditEntryUpdateArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$AuditEntryPayload>
+        }
+        deleteMany: {
+          args: Prisma.AuditEntryDeleteManyArgs<ExtArgs>
+          result: BatchPayload
+        }
+        updateMany: {
+          args: Prisma.AuditEntryUpdateManyArgs<ExtArgs>
+          result: BatchPayload
+        }
+        updateManyAndReturn: {
+          args: Prisma.AuditEntryUpdateManyAndReturnArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$AuditEntryPayload>[]
+        }
+        upsert: {
+          args: Prisma.AuditEntryUpsertArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$AuditEntryPayload>
+        }
+        aggregate: {
+          args: Prisma.AuditEntryAggregateArgs<ExtArgs>
+          result: runtime.Types.Utils.Optional<Prisma.AggregateAuditEntry>
+        }
+        groupBy: {
+          args: Prisma.AuditEntryGroupByArgs<ExtArgs>
+          result: runtime.Types.Utils.Optional<Prisma.AuditEntryGroupByOutputType>[]
+        }
+        count: {
+          args: Prisma.AuditEntryCountArgs<ExtArgs>
+          result: runtime.Types.Utils.Optional<Prisma.AuditEntryCountAggregateOutputType> | number
+        }
+      }
+    }
+    AuditChain: {
+      payload: Prisma.$AuditChainPayload<ExtArgs>
+      fields: Prisma.AuditChainFieldRefs
+      operations: {
+        findUnique: {
+          args: Prisma.AuditChainFindUniqueArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$AuditChainPayload> | null
+        }
+        findUniqueOrThrow: {
+          args: Prisma.AuditChainFindUniqueOrThrowArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$AuditChainPayload>
+        }
+        findFirst: {
+          args: Prisma.AuditChainFindFirstArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$AuditChainPayload> | null
+        }
+        findFirstOrThrow: {
+          args: Prisma.AuditChainFindFirstOrThrowArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$AuditChainPayload>
+        }
+        findMany: {
+          args: Prisma.AuditChainFindManyArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$AuditChainPayload>[]
+        }
+        create: {
+          args: Prisma.AuditChainCreateArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$AuditChainPayload>
+        }
+        createMany: {
+          args: Prisma.AuditChainCreateManyArgs<ExtArgs>
+          result: BatchPayload
+        }
+        createManyAndReturn: {
+          args: Prisma.AuditChainCreateManyAndReturnArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$AuditChainPayload>[]
+        }
+        delete: {
+          args: Prisma.AuditChainDeleteArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$AuditChainPayload>
+        }
+        update: {
+          args: Prisma.AuditChainUpdateArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$AuditChainPayload>
+        }
+        deleteMany: {
+          args: Prisma.AuditChainDeleteManyArgs<ExtArgs>
+          result: BatchPayload
+        }
+        updateMany: {
+          args: Prisma.AuditChainUpdateManyArgs<ExtArgs>
+          result: BatchPayload
+        }
+        updateManyAndReturn: {
+          args: Prisma.AuditChainUpdateManyAndReturnArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$AuditChainPayload>[]
+        }
+        upsert: {
+          args: Prisma.AuditChainUpsertArgs<ExtArgs>
+          result: runtime.Types.Utils.PayloadToResult<Prisma.$AuditChainPayload>
+        }
+        aggregate: {
+          args: Prisma.AuditChainAggregateArgs<ExtArgs>
+          result: runtime.Types.Utils.Optional<Prisma.AggregateAuditChain>
+        }
+        groupBy: {
+          args: Prisma.AuditChainGroupByArgs<ExtArgs>
+          result: runtime.Types.Utils.Optional<Prisma.AuditChainGroupByOutputType>[]
+        }
+        count: {
+          args: Prisma.AuditChainCountArgs<ExtArgs>
+          result: runtime.Types.Utils.Optional<Prisma.AuditChainCountAggregateOutputType> | number
         }
       }
     }
@@ -5255,6 +5405,36 @@ export const ApiRequestScalarFieldEnum = {
 export type ApiRequestScalarFieldEnum = (typeof ApiRequestScalarFieldEnum)[keyof typeof ApiRequestScalarFieldEnum]
 
 
+export const AuditEntryScalarFieldEnum = {
+  sequence: 'sequence',
+  id: 'id',
+  userId: 'userId',
+  credentialId: 'credentialId',
+  operation: 'operation',
+  method: 'method',
+  status: 'status',
+  ip: 'ip',
+  projectId: 'projectId',
+  resourceId: 'resourceId',
+  requestId: 'requestId',
+  signature: 'signature',
+  createdAt: 'createdAt'
+} as const
+
+export type AuditEntryScalarFieldEnum = (typeof AuditEntryScalarFieldEnum)[keyof typeof AuditEntryScalarFieldEnum]
+
+
+export const AuditChainScalarFieldEnum = {
+  id: 'id',
+  sequence: 'sequence',
+  signature: 'signature',
+  firstSequence: 'firstSequence',
+  firstSignature: 'firstSignature'
+} as const
+
+export type AuditChainScalarFieldEnum = (typeof AuditChainScalarFieldEnum)[keyof typeof AuditChainScalarFieldEnum]
+
+
 export const UsageDayScalarFieldEnum = {
   userId: 'userId',
   day: 'day',
@@ -6538,6 +6718,8 @@ export type GlobalOmitConfig = {
   settings?: Prisma.SettingsOmit
   apiKey?: Prisma.ApiKeyOmit
   apiRequest?: Prisma.ApiRequestOmit
+  auditEntry?: Prisma.AuditEntryOmit
+  auditChain?: Prisma.AuditChainOmit
   usageDay?: Prisma.UsageDayOmit
   project?: Prisma.ProjectOmit
   member?: Prisma.MemberOmit

@@ -68,6 +68,8 @@ export const ModelName = {
   Settings: 'Settings',
   ApiKey: 'ApiKey',
   ApiRequest: 'ApiRequest',
+  AuditEntry: 'AuditEntry',
+  AuditChain: 'AuditChain',
   UsageDay: 'UsageDay',
   Project: 'Project',
   Member: 'Member',
@@ -353,6 +355,36 @@ export const ApiRequestScalarFieldEnum = {
 } as const
 
 export type ApiRequestScalarFieldEnum = (typeof ApiRequestScalarFieldEnum)[keyof typeof ApiRequestScalarFieldEnum]
+
+
+export const AuditEntryScalarFieldEnum = {
+  sequence: 'sequence',
+  id: 'id',
+  userId: 'userId',
+  credentialId: 'credentialId',
+  operation: 'operation',
+  method: 'method',
+  status: 'status',
+  ip: 'ip',
+  projectId: 'projectId',
+  resourceId: 'resourceId',
+  requestId: 'requestId',
+  signature: 'signature',
+  createdAt: 'createdAt'
+} as const
+
+export type AuditEntryScalarFieldEnum = (typeof AuditEntryScalarFieldEnum)[keyof typeof AuditEntryScalarFieldEnum]
+
+
+export const AuditChainScalarFieldEnum = {
+  id: 'id',
+  sequence: 'sequence',
+  signature: 'signature',
+  firstSequence: 'firstSequence',
+  firstSignature: 'firstSignature'
+} as const
+
+export type AuditChainScalarFieldEnum = (typeof AuditChainScalarFieldEnum)[keyof typeof AuditChainScalarFieldEnum]
 
 
 export const UsageDayScalarFieldEnum = {

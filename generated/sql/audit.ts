@@ -1,0 +1,159 @@
+// Generated from prisma/sql by `npm run generate`. Do not edit.
+import { many, none, one } from '../../infra/database/queries.ts'
+import { page } from '../../infra/database/list.ts'
+import type { components } from '../types.ts'
+
+type Schemas = components['schemas']
+
+/**
+ * Deletes a batch of the oldest entries, and notes where the audit log begins then.
+ * @see prisma/sql/audit/delete-old-entries.sql
+ */
+export const deleteOldEntries = one<{ days: number; limit: number }, DeleteOldEntriesRow>(
+  'audit/delete-old-entries',
+  `WITH chain AS (
+  SELECT id FROM audit_chain WHERE id = 1 FOR UPDATE
+), deleted AS (
+  DELETE FROM audit_entries WHERE sequence = ANY(ARRAY(
+    SELECT sequence FROM audit_entries WHERE created_at < now() - $1::int * interval '1 day'
+      AND sequence <= (SELECT first_sequence FROM audit_chain WHERE id = (SELECT id FROM chain)) + $2
+    ORDER BY sequence LIMIT $2))
+  RETURNING sequence, signature
+), moved AS (
+  UPDATE audit_chain c SET first_sequence = d.sequence, first_signature = d.signature
+  FROM (SELECT sequence, signature FROM deleted ORDER BY sequence DESC LIMIT 1) d
+  WHERE c.id = 1
+)
+SELECT count(*)::int AS n FROM deleted`,
+  ['days', 'limit'],
+)
+export interface DeleteOldEntriesRow {
+  n: number
+}
+
+/**
+ * Adds entries to the audit log.
+ * @see prisma/sql/audit/insert-entries.sql
+ */
+export const insertEntries = none<{ sequences: readonly number[]; ids: readonly string[]; users: readonly (string | null)[]; credentials: readonly (string | null)[]; operations: readonly string[]; methods: readonly string[]; statuses: readonly number[]; ips: readonly string[]; projects: readonly (string | null)[]; resources: readonly (string | null)[]; requests: readonly string[]; signatures: readonly string[]; times: readonly (Date | string)[] }>(
+  'audit/insert-entries',
+  `INSERT INTO audit_entries (sequence, id, user_id, credential_id, operation, method, status, ip, project_id,
+  resource_id, request_id, signature, created_at)
+SELECT * FROM unnest($1::bigint[], $2::text[], $3::text[], $4::text[],
+  $5::text[], $6::text[], $7::int[], $8::text[], $9::text[],
+  $10::text[], $11::text[], $12::text[], $13::timestamptz[])`,
+  ['sequences', 'ids', 'users', 'credentials', 'operations', 'methods', 'statuses', 'ips', 'projects', 'resources', 'requests', 'signatures', 'times'],
+)
+
+/**
+ * The audit log.
+ * @see prisma/sql/audit/list-entries.sql
+ */
+export const listEntries = page<{}, { created_after: Date | string; created_before: Date | string; own: string; user_id: string; credential_id: string; operation: string; outcome: string }, 'created_at', ListEntriesRow>(
+  'audit/list-entries',
+  {
+    select: `SELECT a.id, a.sequence, a.user_id, a.credential_id, a.operation, a.method, a.status, CASE WHEN a.status IN (401, 403) THEN 'refused' WHEN a.status >= 400 THEN 'failed' ELSE 'done' END AS "outcome",
+  a.ip, a.project_id, a.resource_id, a.request_id, a.created_at
+FROM audit_entries a
+WHERE true`,
+    names: ['created_after', 'created_before', 'own', 'user_id', 'credential_id', 'operation', 'outcome'],
+    filters: {
+      created_after: { sql: `a.created_at >= $1`, searches: true },
+      created_before: { sql: `a.created_at < $2`, searches: true },
+      own: { sql: `a.user_id = $3` },
+      user_id: { sql: `a.user_id = $4` },
+      credential_id: { sql: `a.credential_id = $5` },
+      operation: { sql: `a.operation = $6` },
+      outcome: { sql: `CASE WHEN a.status IN (401, 403) THEN 'refused' WHEN a.status >= 400 THEN 'failed' ELSE 'done' END = $7` },
+    },
+    sorts: {
+      created_at: `a.id`,
+    },
+    id: `a.id`,
+    totals: {
+    },
+  },
+)
+export interface ListEntriesRow {
+  id: string
+  sequence: number
+  user_id: string | null
+  credential_id: string | null
+  operation: string
+  method: string
+  status: number
+  outcome: Schemas['AuditEntry']['outcome']
+  ip: string
+  project_id: string | null
+  resource_id: string | null
+  request_id: string
+  created_at: string
+}
+
+/**
+ * The end of the audit log, locked until the transaction ends: one process at a time adds entries.
+ * @see prisma/sql/audit/lock-chain.sql
+ */
+export const lockChain = one<{}, LockChainRow>(
+  'audit/lock-chain',
+  `SELECT c.sequence, c.signature FROM audit_chain c WHERE c.id = 1 FOR UPDATE`,
+)
+export interface LockChainRow {
+  sequence: number
+  signature: string
+}
+
+/**
+ * Notes the last entry of the audit log.
+ * @see prisma/sql/audit/move-chain.sql
+ */
+export const moveChain = none<{ sequence: number; signature: string }>(
+  'audit/move-chain',
+  `UPDATE audit_chain SET sequence = $1, signature = $2 WHERE id = 1`,
+  ['sequence', 'signature'],
+)
+
+/**
+ * Where the audit log begins and ends.
+ * @see prisma/sql/audit/read-chain.sql
+ */
+export const readChain = one<{}, ReadChainRow>(
+  'audit/read-chain',
+  `SELECT c.sequence, c.signature, c.first_sequence, c.first_signature FROM audit_chain c WHERE c.id = 1`,
+)
+export interface ReadChainRow {
+  sequence: number
+  signature: string
+  first_sequence: number
+  first_signature: string
+}
+
+/**
+ * A batch of the audit log with its signatures, oldest first.
+ * @see prisma/sql/audit/read-entries.sql
+ */
+export const readEntries = many<{ after: number; count: number }, ReadEntriesRow>(
+  'audit/read-entries',
+  `SELECT a.sequence, a.id, a.user_id, a.credential_id, a.operation, a.method, a.status, a.ip, a.project_id,
+  a.resource_id, a.request_id, a.signature, a.created_at
+FROM audit_entries a
+WHERE a.sequence > $1
+ORDER BY a.sequence
+LIMIT $2`,
+  ['after', 'count'],
+)
+export interface ReadEntriesRow {
+  sequence: number
+  id: string
+  user_id: string | null
+  credential_id: string | null
+  operation: string
+  method: string
+  status: number
+  ip: string
+  project_id: string | null
+  resource_id: string | null
+  request_id: string
+  signature: string
+  created_at: string
+}

@@ -1,0 +1,7 @@
+-- Adds entries to the audit log.
+-- @none
+INSERT INTO audit_entries (sequence, id, user_id, credential_id, operation, method, status, ip, project_id,
+  resource_id, request_id, signature, created_at)
+SELECT * FROM unnest(:sequences::bigint[], :ids::text[], :users[?]::text[], :credentials[?]::text[],
+  :operations::text[], :methods::text[], :statuses::int[], :ips::text[], :projects[?]::text[],
+  :resources[?]::text[], :requests::text[], :signatures::text[], :times::timestamptz[])

@@ -1,0 +1,100 @@
+// Records who did what for the audit log. Entries are collected in memory and added to the chain together
+// every second, so a request costs no write.
+import * as sql from '../../generated/sql/audit.ts'
+import type { Db } from '../../infra/database/database.ts'
+import type { Cipher } from '../../infra/encryption/cipher.ts'
+import { newId } from '../../infra/ids.ts'
+import { signatureOf, type AuditEntry } from './chain.ts'
+
+export type AuditedRequest = Omit<AuditEntry, 'sequence' | 'id' | 'createdAt'>
+
+type Pending = Omit<AuditEntry, 'sequence'>
+
+export interface AuditRecorderOptions {
+  /** Milliseconds between two writes. */
+  interval?: number
+  onError?: (error: Error) => void
+}
+
+/** Entries that wait while the database is unavailable. Further ones are logged as lost. */
+const maxPending = 50_000
+/** Entries that are added in one transaction. */
+const batch = 2_000
+
+export class AuditRecorder {
+  readonly #db: Db
+  readonly #cipher: Cipher
+  readonly #onError: (error: Error) => void
+  readonly #timer: NodeJS.Timeout
+  #pending: Pending[] = []
+  #writing: Promise<void> = Promise.resolve()
+  #lost = 0
+
+  constructor(db: Db, cipher: Cipher, { interval = 1_000, onError = () => {} }: AuditRecorderOptions = {}) {
+    this.#db = db
+    this.#cipher = cipher
+    this.#onError = onError
+    this.#timer = setInterval(() => void this.flush(), interval)
+    this.#timer.unref()
+  }
+
+  record(request: AuditedRequest): void {
+    if (this.#pending.length >= maxPending) this.#lost++
+    else this.#pending.push({ ...request, id: newId('aud'), createdAt: new Date().toISOString() })
+  }
+
+  /** Adds what was recorded to the chain. What the database does not take stays for the next time. */
+  async flush(): Promise<void> {
+    this.#writing = this.#writing.then(() => this.#write())
+    await this.#writing
+  }
+
+  /** Stops the timer, and adds what was recorded. */
+  async close(): Promise<void> {
+    clearInterval(this.#timer)
+    await this.flush()
+  }
+
+  async #write(): Promise<void> {
+    try {
+      while (this.#pending.length > 0) {
+        const next = this.#pending.slice(0, batch)
+        await this.#append(next)
+        this.#pending.splice(0, next.length)
+      }
+      if (this.#lost > 0) this.#onError(new Error(`${this.#lost} entries of the audit log were lost`))
+      this.#lost = 0
+    } catch (cause) {
+      this.#onError(new Error('the audit log could not be written', { cause }))
+    }
+  }
+
+  async #append(entries: Pending[]): Promise<void> {
+    await this.#db.transaction(async (tx) => {
+      const chain = await sql.lockChain(tx)
+      let sequence = Number(chain.sequence)
+      let { signature } = chain
+      const rows = entries.map((entry) => {
+        const row = { ...entry, sequence: ++sequence }
+        signature = signatureOf(this.#cipher, signature, row)
+        return { ...row, signature }
+      })
+      await sql.insertEntries(tx, {
+        sequences: rows.map((row) => row.sequence),
+        ids: rows.map(({ id }) => id),
+        users: rows.map(({ userId }) => userId),
+        credentials: rows.map(({ credentialId }) => credentialId),
+        operations: rows.map(({ operation }) => operation),
+        methods: rows.map(({ method }) => method),
+        statuses: rows.map(({ status }) => status),
+        ips: rows.map(({ ip }) => ip),
+        projects: rows.map(({ projectId }) => projectId),
+        resources: rows.map(({ resourceId }) => resourceId),
+        requests: rows.map(({ requestId }) => requestId),
+        signatures: rows.map((row) => row.signature),
+        times: rows.map(({ createdAt }) => createdAt),
+      })
+      await sql.moveChain(tx, { sequence, signature })
+    })
+  }
+}

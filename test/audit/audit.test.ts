@@ -1,0 +1,157 @@
+// The audit log: what is recorded, who reads it, and that a change of its entries is found.
+import t from 'tap'
+import { verifyChain } from '../../services/audit/chain.ts'
+import { auditRetentionTasks } from '../../services/audit/audit-log.ts'
+import { createClient } from '../support/client.ts'
+import { createApiKey } from '../support/db-fixtures.ts'
+import { createSignIn, newEmail } from '../support/operation-fixtures-auth.ts'
+import { startServer, type TestServer } from '../support/server.ts'
+import { waitUntil } from '../support/wait.ts'
+
+const server = await startServer(t)
+const { services } = server
+const { prisma } = services.database
+
+/** The entries of a user, newest first, once there are so many. */
+async function entriesOf(userId: string, count: number, on: TestServer = server): Promise<any[]> {
+  let entries: any[] = []
+  await waitUntil(async () => {
+    await on.services.auditRecorder.flush()
+    const { body } = await server.admin.client.get(`/audit-log?user_id=${userId}&limit=100`)
+    entries = body.data
+    return entries.length >= count
+  }, `${count} entries of ${userId}`)
+  t.equal(entries.length, count)
+  return entries
+}
+
+const verify = () => verifyChain(services.database, services.cipher)
+
+t.test('changes and refusals are recorded, with the credential and the address; reads are not', async (t) => {
+  const person = await server.person()
+  const { id: session, access_token: token } = await createSignIn(server, person.id)
+  const signedIn = createClient(server.url, token)
+  const { body: project } = await person.client.post('/projects', { name: 'Ours' })
+  await person.client.get(`/projects/${project.id}`)
+  await signedIn.put(`/projects/${project.id}`, { name: 'Mine' })
+  await person.client.get('/users')
+  await person.client.delete('/projects/prj_01jd6y8m5qe8btc4y5w1r0n3fz')
+  const entries = await entriesOf(person.id, 4)
+  t.match(entries, [
+    { operation: 'deleteProject', status: 404, outcome: 'failed' },
+    { operation: 'listUsers', method: 'GET', status: 403, outcome: 'refused', resource_id: null },
+    { operation: 'updateProject', status: 200, outcome: 'done', credential_id: session },
+    { operation: 'createProject', status: 201, outcome: 'done', credential_id: /^key_/, ip: '127.0.0.1' },
+  ])
+  t.match(entries[2], { project_id: project.id, resource_id: project.id, request_id: /^req_/ })
+  const { body: own } = await person.client.get('/audit-log')
+  t.same(own.data, entries, 'the user reads the same')
+  const stranger = await server.person()
+  const { body: foreign } = await stranger.client.get(`/audit-log?user_id=${person.id}`)
+  t.same(foreign.data, [], 'and nobody else')
+  const { secret } = await createApiKey(server, person.id, { projectIds: [project.id] })
+  t.equal((await createClient(server.url, secret).get('/audit-log')).status, 403, 'nor a limited key')
+})
+
+t.test('what operators read of others is recorded, and sign-ins are', async (t) => {
+  const operator = await server.person({ role: 'admin', scopes: ['admin', 'user:read'] })
+  const person = await server.person()
+  await operator.client.get(`/users/${person.id}`)
+  const [entry] = await entriesOf(operator.id, 1)
+  t.match(entry, { operation: 'getUser', method: 'GET', resource_id: person.id, outcome: 'done' })
+  const anyone = createClient(server.url, null)
+  await anyone.post('/auth/sessions', { method: 'password', email: newEmail(), password: 'wrong' })
+  await waitUntil(async () => {
+    await services.auditRecorder.flush()
+    const { body } = await server.admin.client.get('/audit-log?operation=signIn')
+    return body.data.some((one: any) => one.user_id === null && one.outcome === 'refused')
+  }, 'the refused sign-in')
+})
+
+t.test('requests beyond a limit are not recorded', async (t) => {
+  const limited = await startServer(t, { databaseUrl: server.databaseUrl, env: { RATE_LIMIT_WRITE: '3' } })
+  const person = await server.person()
+  const client = createClient(limited.url, person.key)
+  for (let i = 0; i < 8; i++) await client.post('/projects', { name: `Project ${i}` })
+  const entries = await entriesOf(person.id, 3, limited)
+  t.ok(entries.every(({ status }) => status === 201))
+})
+
+t.test('the entries of two servers are one chain', async (t) => {
+  const second = await startServer(t, { databaseUrl: server.databaseUrl })
+  const person = await server.person()
+  await Promise.all(
+    Array.from({ length: 40 }, async (_, i) => {
+      const on = i % 2 === 0 ? server : second
+      await createClient(on.url, person.key).post('/projects', { name: `Project ${i}` })
+      if (i % 5 === 0) await on.services.auditRecorder.flush()
+    }),
+  )
+  await second.services.auditRecorder.flush()
+  await entriesOf(person.id, 40)
+  t.match(await verify(), { broken: null })
+})
+
+t.test('a changed, a deleted and a moved entry are found, and an end that was cut off', async (t) => {
+  const person = await server.person()
+  for (let i = 0; i < 5; i++) await person.client.post('/projects', { name: `Project ${i}` })
+  const entries = await entriesOf(person.id, 5)
+  const [last, , middle, earlier] = entries.map(({ sequence }) => BigInt(sequence))
+  t.match(await verify(), { broken: null })
+  const row = await prisma.auditEntry.findUniqueOrThrow({ where: { sequence: middle } })
+  for (const data of [
+    { userId: null },
+    { credentialId: 'key_01jd6y8m5qe8btc4y5w1r0n3fz' },
+    { operation: 'deleteProject' },
+    { method: 'DELETE' },
+    { status: 403 },
+    { ip: '192.0.2.9' },
+    { projectId: 'prj_01jd6y8m5qe8btc4y5w1r0n3fz' },
+    { resourceId: 'prj_01jd6y8m5qe8btc4y5w1r0n3fz' },
+    { requestId: 'req_00000000000000000000000000000000' },
+    { createdAt: new Date(0) },
+    { signature: 'A'.repeat(43) },
+  ]) {
+    await prisma.auditEntry.update({ where: { sequence: middle }, data })
+    t.match(await verify(), { broken: { sequence: Number(middle) } }, `changed: ${Object.keys(data)[0]}`)
+    await prisma.auditEntry.update({ where: { sequence: middle }, data: row })
+  }
+  await prisma.auditEntry.delete({ where: { sequence: middle } })
+  t.match(await verify(), { broken: { sequence: Number(middle), reason: 'the entry is missing' } }, 'deleted')
+  await prisma.auditEntry.create({ data: row })
+
+  const swap = async (): Promise<void> => {
+    const other = await prisma.auditEntry.findUniqueOrThrow({ where: { sequence: earlier } })
+    const mine = await prisma.auditEntry.findUniqueOrThrow({ where: { sequence: middle } })
+    await prisma.auditEntry.update({ where: { sequence: earlier }, data: { sequence: -1n } })
+    await prisma.auditEntry.update({ where: { sequence: middle }, data: { sequence: other.sequence } })
+    await prisma.auditEntry.update({ where: { sequence: -1n }, data: { sequence: mine.sequence } })
+  }
+  await swap()
+  t.match(await verify(), { broken: { sequence: Number(earlier) } }, 'moved')
+  await swap()
+  t.match(await verify(), { broken: null })
+
+  const end = await prisma.auditEntry.findUniqueOrThrow({ where: { sequence: last } })
+  await prisma.auditEntry.delete({ where: { sequence: last } })
+  t.match(await verify(), { broken: { sequence: Number(last), reason: 'the entry is missing' } }, 'cut off')
+  await prisma.auditEntry.create({ data: end })
+  t.match(await verify(), { broken: null })
+})
+
+t.test('old entries are deleted from the beginning, and the rest stays a chain', async (t) => {
+  const person = await server.person()
+  for (let i = 0; i < 3; i++) await person.client.post('/projects', { name: `Project ${i}` })
+  await entriesOf(person.id, 3)
+  const all = await prisma.auditEntry.findMany({ orderBy: { sequence: 'asc' } })
+  const [task] = auditRetentionTasks(-1)
+  const half = Math.floor(all.length / 2)
+  // Days in the future count all as old; later entries are kept by their time.
+  await prisma.$executeRawUnsafe(
+    `UPDATE audit_entries SET created_at = created_at + interval '9 days' WHERE sequence > ${all[half - 1].sequence}`,
+  )
+  await task.step(services.database)
+  t.equal(await prisma.auditEntry.count(), all.length - half)
+  await prisma.$executeRawUnsafe(`UPDATE audit_entries SET created_at = created_at - interval '9 days'`)
+  t.match(await verify(), { entries: all.length - half, broken: null })
+})
