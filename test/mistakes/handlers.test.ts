@@ -20,7 +20,7 @@ const mistakes: Record<string, Mistake> = {
       /(getInvitation.*\n) .*openProject.*\n/,
       '$1    const project = { id: request.params.id } as never\n',
     ],
-    says: /^handlers\/invitations\.ts:21:3 getInvitation never checks the role/,
+    says: /^handlers\/invitations\.ts:\d+:3 getInvitation never checks the role/,
   },
   'a handler without If-Match': {
     change: ['      request.ifMatch(previous)\n', ''],
