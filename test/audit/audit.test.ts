@@ -148,7 +148,8 @@ t.test('old entries are deleted from the beginning, and the rest stays a chain',
   const half = Math.floor(all.length / 2)
   // Days in the future count all as old; later entries are kept by their time.
   await prisma.$executeRawUnsafe(
-    `UPDATE audit_entries SET created_at = created_at + interval '9 days' WHERE sequence > ${all[half - 1].sequence}`,
+    `UPDATE audit_entries SET created_at = created_at + interval '9 days'
+     WHERE sequence > ${all[half - 1].sequence}`,
   )
   await task.step(services.database)
   t.equal(await prisma.auditEntry.count(), all.length - half)
