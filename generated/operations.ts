@@ -358,7 +358,7 @@ export const operations: Record<OperationId, OperationInfo> = withErrorReplies<O
     scopes: null,
     rateLimit: "auth",
     validators: {"query":"queryNone","body":"bodySignIn"},
-    body: {"required":true,"contentTypes":["application/json"],"maxBytes":1048576},
+    body: {"required":true,"contentTypes":["application/json"]},
     errors: [400,401,406,413,415,429,500,503],
     replies: {
       201: {"contentType":"application/json","serializer":"replySessionTokens","volatile":["ip","last_used_at","expires_at"]}
@@ -649,7 +649,7 @@ export const operations: Record<OperationId, OperationInfo> = withErrorReplies<O
     scopes: ["user:write"],
     rateLimit: "password",
     validators: {"query":"queryNone","header":"headerIdempotencyKey","body":"bodyNewPasskey"},
-    body: {"required":true,"contentTypes":["application/json"],"maxBytes":1048576},
+    body: {"required":true,"contentTypes":["application/json"]},
     errors: [400,401,403,406,409,413,415,429,500,503],
     replies: {
       201: {"contentType":"application/json","serializer":"replyPasskey","volatile":["last_used_at"]}

@@ -16556,7 +16556,7 @@ export interface PasskeyAssertion {
      * @example {}
      */
     clientExtensionResults?: {
-        [key: string]: Record<string, never> | string | boolean;
+        [key: string]: Record<string, never> | boolean;
     };
     /** What the device signed. */
     response: {
@@ -16863,7 +16863,7 @@ export interface PasskeyRegistration {
      * @example {}
      */
     clientExtensionResults?: {
-        [key: string]: Record<string, never> | string | boolean;
+        [key: string]: Record<string, never> | boolean;
     };
     /** What the device made. */
     response: {

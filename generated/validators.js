@@ -22161,7 +22161,7 @@ return errors === 0;
 validate_spec_OidcSignIn.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
 
 const schema_spec_PasskeySignIn = {"type":"object","additionalProperties":false,"required":["method","credential"],"properties":{"method":{"type":"string","const":"passkey"},"credential":{"$ref":"spec:PasskeyAssertion"}},"$id":"spec:PasskeySignIn"};
-const schema_spec_PasskeyAssertion = {"type":"object","additionalProperties":false,"required":["id","response"],"properties":{"id":{"$ref":"spec:CredentialKey"},"rawId":{"$ref":"spec:CredentialKey"},"type":{"type":"string","const":"public-key"},"authenticatorAttachment":{"type":["string","null"],"maxLength":40},"clientExtensionResults":{"type":"object","maxProperties":20,"if":{"maxProperties":20},"then":{"additionalProperties":{"type":["object","string","boolean"]}}},"response":{"type":"object","additionalProperties":false,"required":["clientDataJSON","authenticatorData","signature"],"properties":{"clientDataJSON":{"$ref":"spec:DeviceBytes"},"authenticatorData":{"$ref":"spec:DeviceBytes"},"signature":{"$ref":"spec:DeviceBytes"},"userHandle":{"type":["string","null"],"pattern":"^[0-9A-Za-z_-]*$","maxLength":100}}}},"$id":"spec:PasskeyAssertion"};
+const schema_spec_PasskeyAssertion = {"type":"object","additionalProperties":false,"required":["id","response"],"properties":{"id":{"$ref":"spec:CredentialKey"},"rawId":{"$ref":"spec:CredentialKey"},"type":{"type":"string","const":"public-key"},"authenticatorAttachment":{"type":["string","null"],"maxLength":40},"clientExtensionResults":{"type":"object","maxProperties":20,"if":{"maxProperties":20},"then":{"additionalProperties":{"type":["object","boolean"]}}},"response":{"type":"object","additionalProperties":false,"required":["clientDataJSON","authenticatorData","signature"],"properties":{"clientDataJSON":{"$ref":"spec:DeviceBytes"},"authenticatorData":{"$ref":"spec:DeviceBytes"},"signature":{"$ref":"spec:DeviceBytes"},"userHandle":{"type":["string","null"],"pattern":"^[0-9A-Za-z_-]*$","maxLength":100}}}},"$id":"spec:PasskeyAssertion"};
 const schema_spec_CredentialKey = {"type":"string","pattern":"^[0-9A-Za-z_-]{1,1400}$","$id":"spec:CredentialKey"};
 const pattern_bf923637 = new RegExp("^[0-9A-Za-z_-]{1,1400}$", "u");
 
@@ -22390,8 +22390,8 @@ const _errs12 = errors;
 if(data4 && typeof data4 == "object" && !Array.isArray(data4)){
 for(const key1 in data4){
 let data5 = data4[key1];
-if(((!(data5 && typeof data5 == "object" && !Array.isArray(data5))) && (typeof data5 !== "string")) && (typeof data5 !== "boolean")){
-const err8 = {instancePath:instancePath+"/clientExtensionResults/" + key1.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/properties/clientExtensionResults/then/additionalProperties/type",keyword:"type",params:{type: schema_spec_PasskeyAssertion.properties.clientExtensionResults.then.additionalProperties.type},message:"must be object,string,boolean"};
+if((!(data5 && typeof data5 == "object" && !Array.isArray(data5))) && (typeof data5 !== "boolean")){
+const err8 = {instancePath:instancePath+"/clientExtensionResults/" + key1.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/properties/clientExtensionResults/then/additionalProperties/type",keyword:"type",params:{type: schema_spec_PasskeyAssertion.properties.clientExtensionResults.then.additionalProperties.type},message:"must be object,boolean"};
 if(vErrors === null){
 vErrors = [err8];
 }
@@ -23235,7 +23235,7 @@ validate_spec_PasswordReset.evaluated = {"props":true,"dynamicProps":false,"dyna
 
 exports.bodyNewPasskey = validate_spec_NewPasskey;
 const schema_spec_NewPasskey = {"type":"object","additionalProperties":false,"required":["name","credential"],"properties":{"name":{"type":"string","minLength":1,"maxLength":100,"pattern":"\\S"},"credential":{"$ref":"spec:PasskeyRegistration"}},"$id":"spec:NewPasskey"};
-const schema_spec_PasskeyRegistration = {"type":"object","additionalProperties":false,"required":["id","response"],"properties":{"id":{"$ref":"spec:CredentialKey"},"rawId":{"$ref":"spec:CredentialKey"},"type":{"type":"string","const":"public-key"},"authenticatorAttachment":{"type":["string","null"],"maxLength":40},"clientExtensionResults":{"type":"object","maxProperties":20,"if":{"maxProperties":20},"then":{"additionalProperties":{"type":["object","string","boolean"]}}},"response":{"type":"object","additionalProperties":false,"required":["clientDataJSON","attestationObject"],"properties":{"clientDataJSON":{"$ref":"spec:DeviceBytes"},"attestationObject":{"$ref":"spec:DeviceBytes"},"authenticatorData":{"$ref":"spec:DeviceBytes"},"publicKey":{"$ref":"spec:DeviceBytes"},"publicKeyAlgorithm":{"type":"integer"},"transports":{"type":"array","maxItems":10,"if":{"maxItems":10},"then":{"items":{"type":"string","maxLength":40}}}}}},"$id":"spec:PasskeyRegistration"};
+const schema_spec_PasskeyRegistration = {"type":"object","additionalProperties":false,"required":["id","response"],"properties":{"id":{"$ref":"spec:CredentialKey"},"rawId":{"$ref":"spec:CredentialKey"},"type":{"type":"string","const":"public-key"},"authenticatorAttachment":{"type":["string","null"],"maxLength":40},"clientExtensionResults":{"type":"object","maxProperties":20,"if":{"maxProperties":20},"then":{"additionalProperties":{"type":["object","boolean"]}}},"response":{"type":"object","additionalProperties":false,"required":["clientDataJSON","attestationObject"],"properties":{"clientDataJSON":{"$ref":"spec:DeviceBytes"},"attestationObject":{"$ref":"spec:DeviceBytes"},"authenticatorData":{"$ref":"spec:DeviceBytes"},"publicKey":{"$ref":"spec:DeviceBytes"},"publicKeyAlgorithm":{"type":"integer"},"transports":{"type":"array","maxItems":10,"if":{"maxItems":10},"then":{"items":{"type":"string","maxLength":40}}}}}},"$id":"spec:PasskeyRegistration"};
 
 function validate_spec_PasskeyRegistration(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
 /*# sourceURL="spec:PasskeyRegistration" */;
@@ -23372,8 +23372,8 @@ const _errs12 = errors;
 if(data4 && typeof data4 == "object" && !Array.isArray(data4)){
 for(const key1 in data4){
 let data5 = data4[key1];
-if(((!(data5 && typeof data5 == "object" && !Array.isArray(data5))) && (typeof data5 !== "string")) && (typeof data5 !== "boolean")){
-const err8 = {instancePath:instancePath+"/clientExtensionResults/" + key1.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/properties/clientExtensionResults/then/additionalProperties/type",keyword:"type",params:{type: schema_spec_PasskeyRegistration.properties.clientExtensionResults.then.additionalProperties.type},message:"must be object,string,boolean"};
+if((!(data5 && typeof data5 == "object" && !Array.isArray(data5))) && (typeof data5 !== "boolean")){
+const err8 = {instancePath:instancePath+"/clientExtensionResults/" + key1.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/properties/clientExtensionResults/then/additionalProperties/type",keyword:"type",params:{type: schema_spec_PasskeyRegistration.properties.clientExtensionResults.then.additionalProperties.type},message:"must be object,boolean"};
 if(vErrors === null){
 vErrors = [err8];
 }

@@ -16923,7 +16923,7 @@ export interface PasskeyAssertion {
      * @example {}
      */
     clientExtensionResults?: {
-        [key: string]: Record<string, never> | string | boolean;
+        [key: string]: Record<string, never> | boolean;
     };
     /** What the device signed. */
     response: {
@@ -17230,7 +17230,7 @@ export interface PasskeyRegistration {
      * @example {}
      */
     clientExtensionResults?: {
-        [key: string]: Record<string, never> | string | boolean;
+        [key: string]: Record<string, never> | boolean;
     };
     /** What the device made. */
     response: {

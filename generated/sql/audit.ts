@@ -32,6 +32,19 @@ export interface DeleteOldEntriesRow {
 }
 
 /**
+ * Which of these entries the audit log has.
+ * @see prisma/sql/audit/find-known.sql
+ */
+export const findKnown = many<{ ids: readonly string[] }, FindKnownRow>(
+  'audit/find-known',
+  `SELECT a.id FROM audit_entries a WHERE a.id = ANY($1::text[])`,
+  ['ids'],
+)
+export interface FindKnownRow {
+  id: string
+}
+
+/**
  * Adds entries to the audit log.
  * @see prisma/sql/audit/insert-entries.sql
  */

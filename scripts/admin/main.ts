@@ -131,7 +131,7 @@ const commands: Record<string, (db: Database, events: Emitter) => Promise<void>>
   async 'verify-audit'(db) {
     const { entries, broken, head } = await verifyChain(db, openCipher(readConfig()))
     if (broken !== null) throw new AdminError(`Entry ${broken.sequence}: ${broken.reason}.`)
-    console.log(`${entries} entries, unchanged. The last one: ${head.sequence} ${head.signature}`)
+    console.log(`Unchanged: ${entries}. The last entry: ${head.sequence} ${head.signature}`)
     console.error('Keep the last line elsewhere: an audit log that ends before it was cut off.')
   },
 

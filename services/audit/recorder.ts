@@ -28,6 +28,8 @@ export class AuditRecorder {
   readonly #timer: NodeJS.Timeout
   #pending: Pending[] = []
   #writing: Promise<void> = Promise.resolve()
+  /** Whether the last write failed. Its transaction may have been committed. */
+  #isUncertain = false
   #lost = 0
 
   constructor(db: Db, cipher: Cipher, { interval = 1_000, onError = () => {} }: AuditRecorderOptions = {}) {
@@ -61,17 +63,21 @@ export class AuditRecorder {
         const next = this.#pending.slice(0, batch)
         await this.#append(next)
         this.#pending.splice(0, next.length)
+        this.#isUncertain = false
       }
       if (this.#lost > 0) this.#onError(new Error(`${this.#lost} entries of the audit log were lost`))
       this.#lost = 0
     } catch (cause) {
+      this.#isUncertain = true
       this.#onError(new Error('the audit log could not be written', { cause }))
     }
   }
 
-  async #append(entries: Pending[]): Promise<void> {
+  async #append(pending: Pending[]): Promise<void> {
     await this.#db.transaction(async (tx) => {
       const chain = await sql.lockChain(tx)
+      const entries = this.#isUncertain ? await unknownOf(tx, pending) : pending
+      if (entries.length === 0) return
       let sequence = Number(chain.sequence)
       let { signature } = chain
       const rows = entries.map((entry) => {
@@ -97,4 +103,11 @@ export class AuditRecorder {
       await sql.moveChain(tx, { sequence, signature })
     })
   }
+}
+
+/** The entries that an earlier attempt has not added. */
+async function unknownOf(tx: Db, entries: Pending[]): Promise<Pending[]> {
+  const known = await sql.findKnown(tx, { ids: entries.map(({ id }) => id) })
+  const ids = new Set(known.map(({ id }) => id))
+  return entries.filter(({ id }) => !ids.has(id))
 }

@@ -1,5 +1,6 @@
 // The audit log: what is recorded, who reads it, and that a change of its entries is found.
 import t from 'tap'
+import { AuditRecorder } from '../../services/audit/recorder.ts'
 import { verifyChain } from '../../services/audit/chain.ts'
 import { auditRetentionTasks } from '../../services/audit/audit-log.ts'
 import { createClient } from '../support/client.ts'
@@ -136,6 +137,32 @@ t.test('a changed, a deleted and a moved entry are found, and an end that was cu
   await prisma.auditEntry.delete({ where: { sequence: last } })
   t.match(await verify(), { broken: { sequence: Number(last), reason: 'the entry is missing' } }, 'cut off')
   await prisma.auditEntry.create({ data: end })
+  t.match(await verify(), { broken: null })
+})
+
+t.test('entries that were added although the connection failed are not added again', async (t) => {
+  const { database, cipher } = services
+  const errors: Error[] = []
+  let fails = true
+  const db = Object.assign(Object.create(database), {
+    async transaction(work: never) {
+      await database.transaction(work)
+      if (fails) throw new Error('the connection was lost')
+    },
+  })
+  const recorder = new AuditRecorder(db, cipher, { interval: 2 ** 31 - 1, onError: (e) => errors.push(e) })
+  const { id: userId } = await server.person()
+  const request = { userId, credentialId: null, projectId: null, resourceId: null, requestId: 'req_test' }
+  const record = () =>
+    recorder.record({ ...request, operation: 'updateProject', method: 'PUT', status: 200, ip: '192.0.2.1' })
+  record()
+  await recorder.flush()
+  t.equal(errors.length, 1)
+  record()
+  fails = false
+  await recorder.flush()
+  await recorder.close()
+  t.equal(await prisma.auditEntry.count({ where: { userId } }), 2)
   t.match(await verify(), { broken: null })
 })
 

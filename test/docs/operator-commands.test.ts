@@ -61,11 +61,14 @@ t.test('the commands of the guides', { timeout: 300_000 }, async (t) => {
   const [key] = /plat_\w+/.exec(created)!
   const projects = await fetch(`${server.url}/v1/projects`, { headers: { authorization: `Bearer ${key}` } })
   t.equal(projects.status, 200)
+  await fetch(`${server.url}/v1/projects`, { method: 'POST', headers: { authorization: `Bearer ${key}` } })
   t.match(await run('npm run admin -- doctor', here), /ok +database/)
   t.match(await run('npm run admin -- store', here), /db_/)
   await run('npm run verify -- --hash', here)
   await run('npm run backup -- /srv/backups', here)
   await server.end('SIGTERM')
+  t.match(await run('npm run admin -- export-audit', here), /"operation":"createProject"/)
+  t.match(await run('npm run admin -- verify-audit', here), /^Unchanged: 1. The last entry: 1 \S{43}$/m)
 
   await run('npm run restore -- /srv/backups', there)
   const [{ count }] = await query(copy, 'SELECT count(*)::int AS count FROM users')

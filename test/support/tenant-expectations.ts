@@ -109,6 +109,12 @@ export const exceptions: Exception[] = [
     reason: 'operators read the events of all sales',
   },
   {
+    operations: ['listAuditEntries'],
+    callers: ['operator'],
+    expected: 'allowed',
+    reason: 'operators read the whole audit log',
+  },
+  {
     operations: ['getEvent'],
     callers: ['limited'],
     expected: 'allowed',
