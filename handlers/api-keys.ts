@@ -55,7 +55,7 @@ export const apiKeys = {
       for (const id of projectIds ?? []) await requireMembership(tx, id, principal)
       const key = await insertApiKey(tx, config.keyMode, fields)
       await events.emit(tx, 'api_key.created', key, { userId })
-      // Whoever has taken over a session could stay with a key.
+      // A key outlives the session, so an attacker with a stolen session would create one.
       if (type === 'session') await mailNewKey(tx, services, userId)
       return { status: 201, body: key, headers: { location: `/v1/user/api-keys/${key.id}` } }
     })

@@ -110,7 +110,7 @@ export const signInPages = {
   async showTokenPage({ query: { kind, token = '', error } }, { db }) {
     if (error !== undefined) return shown(renderRefusal(error))
     if (kind === undefined) return shown(renderMailSent())
-    // Whoever sends a link to their own account to somebody else gets that person into it: the page names it.
+    // An attacker could send a link to the attacker's own account, so the page names the account.
     const account = token === '' || kind === 'oidc' ? null : await findTokenAddress(db, token, kind)
     return shown(renderToken(kind, token, { account }))
   },

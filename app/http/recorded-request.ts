@@ -42,7 +42,7 @@ export function isAudited({ scopes, tag, method }: OperationInfo): boolean {
 
 /**
  * Records who did what: changes, refusals, and what operators read of others. Requests beyond a limit are not
- * recorded, so that nobody fills the log with them.
+ * recorded: an attacker could fill the log with them.
  */
 export function auditAtEnd(
   recorder: AuditRecorder,

@@ -7,63 +7,64 @@ import { forbidden } from '../../infra/errors.ts'
 
 type Settings = Readonly<Pick<Config, 'publicUrl' | 'corsOrigins' | 'sessionMaxDays'>>
 
+type PublicUrl = Pick<Settings, 'publicUrl'>
+
+const session = 'session'
+/** What a sign-in at an identity provider needs between its two requests. */
+const flow = 'oidc'
+const flowSeconds = 600
+
+/** The value of `Set-Cookie` that keeps a session in a browser. @param token null deletes the cookie. */
+export function sessionCookie(settings: Settings, token: string | null): string {
+  return setCookie(settings, session, { value: token, seconds: settings.sessionMaxDays * 86_400 })
+}
+
+/** The value of the session cookie in a `Cookie` header. */
+export function readSessionCookie(settings: PublicUrl, header: string | undefined): string | undefined {
+  return readCookie(settings, session, header)
+}
+
+/** The value of `Set-Cookie` for a sign-in at an identity provider. null deletes the cookie. */
+export function flowCookie(settings: PublicUrl, value: string | null): string {
+  return setCookie(settings, flow, { value, seconds: flowSeconds })
+}
+
+export function readFlowCookie(settings: PublicUrl, headers: object): string | undefined {
+  return readCookie(settings, flow, (headers as { cookie?: string }).cookie)
+}
+
+function setCookie(
+  settings: PublicUrl,
+  name: string,
+  { value, seconds }: { value: string | null; seconds: number },
+): string {
+  return stringifySetCookie({
+    name: fullName(settings, name),
+    value: value ?? '',
+    path: '/',
+    httpOnly: true,
+    // Links from other sites, and the redirects of identity providers, arrive with the cookie; forms and
+    // scripts of other sites do not.
+    sameSite: 'lax',
+    secure: isSecure(settings),
+    maxAge: value === null ? 0 : seconds,
+  })
+}
+
+function readCookie(settings: PublicUrl, name: string, header: string | undefined): string | undefined {
+  return header === undefined ? undefined : parseCookie(header)[fullName(settings, name)]
+}
+
 /**
  * Browsers accept a name with `__Host-` over HTTPS only, and from this host alone, so that a page of a
  * neighbouring host cannot set the cookie.
  */
-function isSecure({ publicUrl }: Pick<Settings, 'publicUrl'>): boolean {
+function fullName(settings: PublicUrl, name: string): string {
+  return isSecure(settings) ? `__Host-${name}` : name
+}
+
+function isSecure({ publicUrl }: PublicUrl): boolean {
   return publicUrl?.startsWith('https:') === true
-}
-
-export function sessionCookieName(settings: Pick<Settings, 'publicUrl'>): string {
-  return isSecure(settings) ? '__Host-session' : 'session'
-}
-
-/** The value of `Set-Cookie` that keeps a session in a browser. @param token null deletes the cookie. */
-export function sessionCookie(settings: Settings, token: string | null): string {
-  return stringifySetCookie({
-    name: sessionCookieName(settings),
-    value: token ?? '',
-    path: '/',
-    httpOnly: true,
-    // Links from other sites arrive signed in; their forms and scripts do not.
-    sameSite: 'lax',
-    secure: isSecure(settings),
-    maxAge: token === null ? 0 : settings.sessionMaxDays * 86_400,
-  })
-}
-
-/** The value of the session cookie in a `Cookie` header. */
-export function readSessionCookie(
-  settings: Pick<Settings, 'publicUrl'>,
-  header: string | undefined,
-): string | undefined {
-  return header === undefined ? undefined : parseCookie(header)[sessionCookieName(settings)]
-}
-
-const flowSeconds = 600
-
-/** The value of `Set-Cookie` for what a sign-in at an identity provider needs. null deletes the cookie. */
-export function flowCookie(settings: Pick<Settings, 'publicUrl'>, value: string | null): string {
-  return stringifySetCookie({
-    name: flowCookieName(settings),
-    value: value ?? '',
-    path: '/',
-    httpOnly: true,
-    // The provider redirects back from another site.
-    sameSite: 'lax',
-    secure: isSecure(settings),
-    maxAge: value === null ? 0 : flowSeconds,
-  })
-}
-
-export function readFlowCookie(settings: Pick<Settings, 'publicUrl'>, headers: object): string | undefined {
-  const { cookie } = headers as { cookie?: string }
-  return cookie === undefined ? undefined : parseCookie(cookie)[flowCookieName(settings)]
-}
-
-function flowCookieName(settings: Pick<Settings, 'publicUrl'>): string {
-  return isSecure(settings) ? '__Host-oidc' : 'oidc'
 }
 
 interface OriginHeaders {

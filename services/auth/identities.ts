@@ -143,7 +143,7 @@ export async function findOwnIdentity(db: Db, id: string, { userId }: Principal)
   return row
 }
 
-/** Removes an identity of a locked user, and tells the user. */
+/** Removes an identity of a locked user, and sends an e-mail to the user. */
 export async function removeIdentity(
   tx: Db,
   services: SignInServices,

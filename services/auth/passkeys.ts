@@ -272,7 +272,7 @@ export async function findOwnPasskey(db: Db, id: string, { userId }: Principal):
   return row
 }
 
-/** Removes a passkey of a locked user, and tells the user. */
+/** Removes a passkey of a locked user, and sends an e-mail to the user. */
 export async function removePasskey(
   tx: Db,
   services: SignInServices,
