@@ -15,7 +15,7 @@ import { newRequestId } from '../../infra/ids.ts'
 import type { OperationInfo } from '../../infra/contract/operation.ts'
 import { acceptsHtml } from './content-negotiation.ts'
 import { errorPage } from './error-page.ts'
-import { operationsAt } from './operations-by-path.ts'
+import { operationsAt } from '../../infra/contract/operations-by-path.ts'
 import { answeredRequestId } from './request-headers.ts'
 
 declare module 'fastify' {

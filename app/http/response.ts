@@ -5,7 +5,7 @@ import type { OperationInfo } from '../../infra/contract/operation.ts'
 import { flattened } from '../../infra/validation/query-objects.ts'
 import { assertMatchesSchema } from '../../infra/validation/response-check.ts'
 import { etagOf } from './etag.ts'
-import { operationsAt } from './operations-by-path.ts'
+import { operationsAt } from '../../infra/contract/operations-by-path.ts'
 
 export interface RenderedResponse {
   status: number

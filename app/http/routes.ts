@@ -10,7 +10,7 @@ import { skeleton } from '../../generated/routes.ts'
 import type { OperationInfo } from '../../infra/contract/operation.ts'
 import type { Operations } from '../../services/handler.ts'
 import { requireOneUtf8Type } from './json-body.ts'
-import { methodsOf } from './operations-by-path.ts'
+import { methodsOf } from '../../infra/contract/operations-by-path.ts'
 import { OperationRoute, type EdgeContext } from './route.ts'
 import { fieldsType, takesFields } from './validation.ts'
 

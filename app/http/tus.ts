@@ -4,7 +4,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 import { invalidHeader, tusVersionMismatch, unsupportedMediaType } from '../../infra/errors.ts'
 import type { OperationInfo } from '../../infra/contract/operation.ts'
 import { tusVersion } from '../../services/storage/uploads/tus.ts'
-import { operationsAt } from './operations-by-path.ts'
+import { operationsAt } from '../../infra/contract/operations-by-path.ts'
 
 type Done = (error?: Error) => void
 

@@ -1,5 +1,5 @@
 // Routing: unknown paths are 404, undeclared methods 405 with Allow. Every answer has a request id.
-import { methodsOf } from '../../app/http/operations-by-path.ts'
+import { methodsOf } from '../../infra/contract/operations-by-path.ts'
 import t from 'tap'
 import { requestFor, operationInfos, pathOf, send } from '../support/operation-fixtures.ts'
 import { sendRaw } from '../support/raw-http.ts'

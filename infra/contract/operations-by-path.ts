@@ -1,7 +1,7 @@
 // Looks up the operations of a path, regardless of the method.
 import { operations } from '../../generated/operations.ts'
-import type { OperationInfo } from '../../infra/contract/operation.ts'
-import { patternOf } from '../../infra/validation/path-template.ts'
+import type { OperationInfo } from './operation.ts'
+import { patternOf } from '../validation/path-template.ts'
 
 const patterns = Object.values<OperationInfo>(operations).map((info) => ({
   info,

@@ -1,0 +1,110 @@
+// The members of an organization and the invitations to it. Every change locks the organization's row, so
+// concurrent changes to one organization run one by one.
+import { changesOf } from '../infra/changes.ts'
+import { notFound } from '../infra/errors.ts'
+import type { Handlers } from '../services/handler.ts'
+import { mailOrganizationInvitation } from '../services/invitation-mail.ts'
+import {
+  openOrganization,
+  organizationRanks,
+  requireOwnerForOwnerRole,
+} from '../services/organizations/access.ts'
+import {
+  acceptOrganizationInvitation,
+  addOrganizationMember,
+  findOrganizationInvitee,
+  findOrganizationMember,
+  listOrganizationMembers,
+  removeOrganizationMember,
+  requireOtherOwner,
+  requirePersonalMember,
+  setOrganizationRole,
+} from '../services/organizations/members.ts'
+import { forbidden } from '../infra/errors.ts'
+
+export const organizationMembers = {
+  async listOrganizationMembers(request, { db, filesUrl }) {
+    const organization = await openOrganization(db, request)
+    const page = await listOrganizationMembers(db, organization, request.query, filesUrl())
+    return { status: 200, body: page }
+  },
+
+  async addOrganizationMember(request, { db, events, cipher, mails, filesUrl }) {
+    const { principal, body } = request
+    return await db.transaction(async (tx) => {
+      const organization = await openOrganization(tx, request, { lock: true })
+      requireOwnerForOwnerRole(organization, [body.role])
+      const invitee = await findOrganizationInvitee(tx, principal, body)
+      const member = await addOrganizationMember(tx, organization.id, invitee, {
+        role: body.role,
+        createdById: principal.userId,
+        origin: filesUrl(),
+      })
+      const type = invitee.isAdded ? 'organization_member.added' : 'organization_member.invited'
+      await events.emit(tx, type, member)
+      if (!invitee.isAdded) await mailOrganizationInvitation(tx, { cipher, mails }, member)
+      const location = `/v1/organizations/${organization.id}/members/${member.id}`
+      return { status: 201, body: member, headers: { location } }
+    })
+  },
+
+  async getOrganizationMember(request, { db, filesUrl }) {
+    const organization = await openOrganization(db, request)
+    const { member_id: memberId } = request.params
+    const { member } = await findOrganizationMember(db, organization, memberId, request.principal, filesUrl())
+    return { status: 200, body: member }
+  },
+
+  async updateOrganizationMember(request, { db, events, filesUrl }) {
+    const { params, principal, body } = request
+    return await db.transaction(async (tx) => {
+      const organization = await openOrganization(tx, request, { lock: true })
+      const found = await findOrganizationMember(tx, organization, params.member_id, principal, filesUrl())
+      const previous = found.member
+      const { role = previous.role } = body
+      requireOwnerForOwnerRole(organization, [previous.role, role])
+      if (role === 'owner') requirePersonalMember(found)
+      request.ifMatch(previous)
+      if (changesOf(previous, body) === null) return { status: 200, body: previous }
+      if (role !== 'owner') await requireOtherOwner(tx, previous)
+      const member = await setOrganizationRole(tx, previous, role, filesUrl())
+      await events.emit(tx, 'organization_member.updated', member, { previous })
+      return { status: 200, body: member }
+    })
+  },
+
+  async removeOrganizationMember(request, { db, events, filesUrl }) {
+    const { params, principal } = request
+    return await db.transaction(async (tx) => {
+      const organization = await openOrganization(tx, request, { lock: true })
+      const found = await findOrganizationMember(tx, organization, params.member_id, principal, filesUrl())
+      const { member, isOwn } = found
+      if (!isOwn) {
+        if (organizationRanks[organization.your_membership.role] < organizationRanks.admin)
+          throw forbidden('Your role allows you to remove only yourself.', 'role')
+        requireOwnerForOwnerRole(organization, [member.role])
+      }
+      requirePersonalMember(found)
+      request.ifMatch(member)
+      await requireOtherOwner(tx, member)
+      await removeOrganizationMember(tx, member)
+      await events.emit(tx, 'organization_member.removed', member)
+      return { status: 204 }
+    })
+  },
+
+  async acceptOrganizationInvitation(request, { db, events, filesUrl }) {
+    const { params, principal } = request
+    return await db.transaction(async (tx) => {
+      const organization = await openOrganization(tx, request, { lock: true })
+      const found = await findOrganizationMember(tx, organization, params.member_id, principal, filesUrl())
+      if (!found.isOwn) throw notFound('member', params.member_id)
+      const member = await acceptOrganizationInvitation(tx, found.member, {
+        userId: principal.userId,
+        origin: filesUrl(),
+      })
+      await events.emit(tx, 'organization_member.added', member)
+      return { status: 200, body: member }
+    })
+  },
+} satisfies Handlers<'organization-members'>

@@ -1,0 +1,7 @@
+-- Makes the invited user a member.
+-- @one
+WITH m AS (
+  UPDATE organization_members SET user_id = :user_id, email = NULL, status = 'active', expires_at = NULL
+  WHERE id = :id RETURNING *
+)
+SELECT {organization-member-columns} FROM m {member-user}

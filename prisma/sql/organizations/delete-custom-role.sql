@@ -1,0 +1,3 @@
+-- Deletes a custom role.
+-- @none
+DELETE FROM custom_roles WHERE id = :id

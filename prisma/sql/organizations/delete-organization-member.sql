@@ -1,0 +1,3 @@
+-- Deletes a member or an invitation.
+-- @none
+DELETE FROM organization_members WHERE id = :id

@@ -1,0 +1,3 @@
+-- Deletes an organization.
+-- @none
+DELETE FROM organizations WHERE id = :id

@@ -1,0 +1,19 @@
+-- The organizations that a user is a member of, or is invited to by id or by verified email address.
+-- @page
+-- @type your_membership Schemas['Organization']['your_membership']
+SELECT {organization-columns}, {membership} AS your_membership
+FROM users u
+  JOIN organization_members m ON m.user_id = u.id OR (m.email = u.email AND u.email_verified)
+  JOIN organizations o ON o.id = m.organization_id
+WHERE u.id = :user_id
+-- @common o.created_at o.updated_at o.metadata
+-- @filter status
+{member-status} = :status
+-- @sort created_at
+o.created_at
+-- @sort updated_at
+o.updated_at
+-- @sort name
+lower(o.name)
+-- @id
+o.id

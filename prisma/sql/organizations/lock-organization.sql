@@ -1,0 +1,5 @@
+-- `find-organization` that blocks other writers of the organization and of its members, but not readers.
+-- @optional
+-- @type your_membership Schemas['Organization']['your_membership']
+{find-organization}
+FOR NO KEY UPDATE OF o

@@ -1,0 +1,85 @@
+// Authorization for organizations, as `x-organization-access` declares it: 404 when the organization does not
+// exist, 403 when the caller's role in it is too low.
+import type { components } from '../../generated/types.ts'
+import * as sql from '../../generated/sql/organizations.ts'
+import type { OperationInfo } from '../../infra/contract/operation.ts'
+import type { Db } from '../../infra/database/database.ts'
+import { forbidden, notFound } from '../../infra/errors.ts'
+import type { Principal } from '../users/authentication.ts'
+
+export type Organization = components['schemas']['Organization']
+export type OrganizationRole = components['schemas']['OrganizationRole']
+
+/** The roles, from least to most powerful. `none` is for operations that users outside may perform. */
+export const organizationRanks = { none: 0, member: 1, admin: 2, owner: 3 } as const
+
+type Rank = keyof typeof organizationRanks
+
+interface OrganizationRequest {
+  operation: OperationInfo
+  params: { id: string }
+  principal: Principal
+}
+
+/**
+ * The organization of the request, if the caller may perform the operation. One statement.
+ * @param options.lock whether to lock it against other writers until the transaction ends.
+ * @throws 404 or 403.
+ */
+export async function openOrganization(
+  db: Db,
+  { operation, params: { id }, principal }: OrganizationRequest,
+  { lock = false } = {},
+): Promise<Organization> {
+  const find = lock ? sql.lockOrganization : sql.findOrganization
+  const row = await find(db, { id, user_id: principal.userId })
+  if (row === undefined) throw notFound('organization', id)
+  requireRank(row.your_membership?.role ?? null, requiredRole(operation), id)
+  return row as Organization
+}
+
+/** The role that `x-organization-access` of the operation declares. */
+export function requiredRole({ id, organizationAccess }: OperationInfo): Rank {
+  if (organizationAccess === undefined) throw new Error(`${id} declares no x-organization-access`)
+  return organizationAccess.role as Rank
+}
+
+/**
+ * For an organization that a body, a query parameter or another resource names: requires a role. Its members
+ * cannot change until the transaction ends.
+ * @throws 404 or 403.
+ */
+export async function requireOrganizationRole(
+  tx: Db,
+  id: string,
+  { userId }: Pick<Principal, 'userId'>,
+  role: Rank,
+): Promise<void> {
+  const found = await sql.shareOrganization(tx, { id, user_id: userId })
+  if (found === undefined) throw notFound('organization', id)
+  requireRank(found.role, role, id)
+}
+
+function requireRank(own: OrganizationRole | null, role: Rank, id: string): void {
+  if (organizationRanks[own ?? 'none'] >= organizationRanks[role]) return
+  const message =
+    own === null
+      ? 'You are not a member of this organization.'
+      : `This operation requires the role ${role} in the organization; your role is ${own}.`
+  throw forbidden(message, 'role', id)
+}
+
+/** Throws 403 when one of the roles is `owner` and the caller is not an owner. */
+export function requireOwnerForOwnerRole(
+  { your_membership: { role } }: Pick<Organization, 'your_membership'>,
+  roles: OrganizationRole[],
+): void {
+  if (role !== 'owner' && roles.includes('owner'))
+    throw forbidden('Only an owner can add, change or remove an owner.', 'role')
+}
+
+/** Throws 403 for a service account. */
+export function requirePerson({ serviceAccountId }: Pick<Principal, 'serviceAccountId'>): void {
+  if (serviceAccountId !== null)
+    throw forbidden('A service account cannot do this: it is for people.', 'service_account')
+}

@@ -1,0 +1,225 @@
+// The members of an organization and the invitations to it. Owners and admins of an organization are members
+// of all of its projects: every change of a role changes these memberships too.
+import type { components } from '../../generated/types.ts'
+import * as sql from '../../generated/sql/organizations.ts'
+import type { ListQuery } from '../../infra/contract/query.ts'
+import type { Db } from '../../infra/database/database.ts'
+import { isUniqueViolation } from '../../infra/database/errors.ts'
+import type { Page } from '../../infra/database/pagination.ts'
+import { conflict, forbidden, invalidState, notFound } from '../../infra/errors.ts'
+import { newId, timeOf } from '../../infra/ids.ts'
+import { mayActAsOperator, type Principal } from '../users/authentication.ts'
+import { organizationRanks, type Organization, type OrganizationRole } from './access.ts'
+
+export type OrganizationMember = components['schemas']['OrganizationMember']
+
+/** A member, and what an operation on it needs to know. */
+export interface FoundMember {
+  member: OrganizationMember
+  /** Whether the caller is the member, or is invited. */
+  isOwn: boolean
+  isServiceAccount: boolean
+}
+
+/** A page of the members; for admins with the invitations. `origin` is that of the server. */
+export async function listOrganizationMembers(
+  db: Db,
+  { id, your_membership: { role } }: Organization,
+  query: ListQuery<'listOrganizationMembers'>,
+  origin: string,
+): Promise<Page<OrganizationMember>> {
+  return await sql.listOrganizationMembers(db, {
+    organization_id: id,
+    invited: organizationRanks[role] >= organizationRanks.admin,
+    origin,
+    ...query,
+  })
+}
+
+/**
+ * A member of the organization, or an invitation. Throws 404 for a member of another organization, and for
+ * the invitation of somebody else unless the caller is an admin.
+ */
+export async function findOrganizationMember(
+  db: Db,
+  organization: Organization,
+  memberId: string,
+  { userId }: Principal,
+  origin: string,
+): Promise<FoundMember> {
+  const row = await sql.findOrganizationMember(db, {
+    id: memberId,
+    organization_id: organization.id,
+    user_id: userId,
+    origin,
+  })
+  if (row === undefined) throw notFound('member', memberId)
+  const { is_own: isOwn, service_account_id: serviceAccountId, ...member } = row
+  // A user from outside has no membership.
+  const own = (organization.your_membership as Organization['your_membership'] | null)?.role ?? 'none'
+  const mayRead = member.status === 'active' ? own !== 'none' : organizationRanks[own] >= 2
+  if (!isOwn && !mayRead) throw notFound('member', memberId)
+  return { member, isOwn, isServiceAccount: serviceAccountId !== null }
+}
+
+/** Whom a request adds. */
+interface Invitee {
+  userId: string | null
+  email: string | null
+  /** Whether the user becomes a member at once. */
+  isAdded: boolean
+}
+
+/**
+ * An operator adds every user by id; everyone else adds users who are members of a common project or
+ * organization. All other users, and every email address, are invited.
+ * @throws 404 for an unknown user id, and for that of a service account.
+ */
+export async function findOrganizationInvitee(
+  tx: Db,
+  principal: Principal,
+  { user_id: userId, email }: { user_id?: string; email?: string },
+): Promise<Invitee> {
+  if (email !== undefined) return { userId: null, email: email.toLowerCase(), isAdded: false }
+  const person = await sql.findPerson(tx, { user_id: userId!, caller_id: principal.userId })
+  if (person === undefined) throw notFound('user', userId)
+  return { userId: person.id, email: null, isAdded: person.is_known || mayActAsOperator(principal) }
+}
+
+/** An invitation expires after this time. */
+const invitationDays = 14
+
+/**
+ * Adds a member to a locked organization, or invites one. A new invitation replaces one that has expired.
+ * @throws 409 `member_exists` or `invitation_exists`.
+ */
+export async function addOrganizationMember(
+  tx: Db,
+  organizationId: string,
+  { userId, email, isAdded }: Invitee,
+  { role, createdById, origin }: { role: OrganizationRole; createdById: string; origin: string },
+): Promise<OrganizationMember> {
+  const who = { organization_id: organizationId, user_id: userId, email }
+  const existing = await sql.findOtherMember(tx, who)
+  if (existing?.status === 'active') throw memberExists()
+  if (existing?.status === 'invited' && !isAdded)
+    throw conflict(
+      'invitation_exists',
+      'There is a pending invitation already.',
+      email === null ? 'user_id' : 'email',
+    )
+  if (existing !== undefined) await sql.deleteOrganizationMember(tx, { id: existing.id })
+  const id = newId('omb')
+  const createdAt = timeOf(id)
+  const expiresAt = new Date(createdAt.getTime() + invitationDays * 86_400_000)
+  const member = await sql.insertOrganizationMember(tx, {
+    id,
+    ...who,
+    role,
+    status: isAdded ? 'active' : 'invited',
+    created_by: createdById,
+    created_at: createdAt,
+    expires_at: isAdded ? null : expiresAt,
+    origin,
+  })
+  if (isAdded) await applyRole(tx, member)
+  return member
+}
+
+const memberExists = (): Error =>
+  conflict('member_exists', 'The user is already a member of this organization.')
+
+/** Makes a new service account a member of its organization. */
+export async function addServiceAccount(
+  tx: Db,
+  fields: { organizationId: string; userId: string; role: OrganizationRole; createdById: string },
+  origin: string,
+): Promise<OrganizationMember> {
+  const { organizationId, userId, role, createdById } = fields
+  const invitee = { userId, email: null, isAdded: true }
+  return await addOrganizationMember(tx, organizationId, invitee, { role, createdById, origin })
+}
+
+/** Changes the role of a member of a locked organization. */
+export async function setOrganizationRole(
+  tx: Db,
+  { id, status }: OrganizationMember,
+  role: OrganizationRole,
+  origin: string,
+): Promise<OrganizationMember> {
+  const changed = await sql.updateOrganizationMember(tx, { id, role, origin })
+  if (status !== 'active') return changed
+  await applyRole(tx, changed)
+  if (role === 'member') await endInvitationsOf(tx, changed)
+  return changed
+}
+
+/**
+ * Makes the invited user a member of the locked organization.
+ * @throws 409 for a member or an expired invitation, and `member_exists` for another membership.
+ */
+export async function acceptOrganizationInvitation(
+  tx: Db,
+  { id, status }: OrganizationMember,
+  { userId, origin }: { userId: string; origin: string },
+): Promise<OrganizationMember> {
+  if (status !== 'invited') throw invalidState('invitation', status)
+  try {
+    const member = await sql.acceptOrganizationInvitation(tx, { id, user_id: userId, origin })
+    await applyRole(tx, member)
+    return member
+  } catch (error) {
+    throw isUniqueViolation(error) ? memberExists() : error
+  }
+}
+
+/**
+ * Removes a member from a locked organization and from its projects, with the invitations that the member
+ * made; or an invitation.
+ */
+export async function removeOrganizationMember(
+  tx: Db,
+  { id, user_id, organization_id, status }: OrganizationMember,
+): Promise<void> {
+  await sql.deleteOrganizationMember(tx, { id })
+  if (status !== 'active') return
+  const where = { organization_id, user_id: user_id! }
+  await sql.lockProjectsOfOrganization(tx, { organization_id })
+  await sql.transferProjectsOfMember(tx, where)
+  await sql.leaveProjectsOfOrganization(tx, where)
+  await sql.deleteInvitationsOfMember(tx, where)
+}
+
+/** Throws 409 `last_owner` when the member is the only owner of the locked organization. */
+export async function requireOtherOwner(
+  tx: Db,
+  { organization_id, user_id, role, status }: OrganizationMember,
+): Promise<void> {
+  if (role !== 'owner' || status !== 'active') return
+  const owners = await sql.listOwners(tx, { organization_id })
+  if (owners.every((owner) => owner.user_id === user_id))
+    throw conflict('last_owner', 'An organization needs an owner. Make another member an owner first.')
+}
+
+/** Throws 403 for a member that is a service account: it goes with `deleteServiceAccount`, and owns nothing. */
+export function requirePersonalMember({ isServiceAccount }: FoundMember): void {
+  if (isServiceAccount)
+    throw forbidden(
+      'This member is a service account: it cannot be an owner, and deleteServiceAccount removes it.',
+      'service_account',
+    )
+}
+
+async function applyRole(tx: Db, { organization_id, user_id, role }: OrganizationMember): Promise<void> {
+  await sql.lockProjectsOfOrganization(tx, { organization_id })
+  const where = { organization_id, user_id: user_id! }
+  if (role === 'member') await sql.takeOrganizationRole(tx, where)
+  else await sql.giveOrganizationRole(tx, { ...where, role, created_at: new Date() })
+}
+
+async function endInvitationsOf(
+  tx: Db,
+  { organization_id, user_id }: OrganizationMember,
+): Promise<void> {
+  await sql.deleteInvitationsOfMember(tx, { organization_id, user_id: user_id! })
+}

@@ -1,0 +1,67 @@
+// Organizations: lists, creation, changes and deletion.
+import type { components } from '../../generated/types.ts'
+import * as sql from '../../generated/sql/organizations.ts'
+import * as projects from '../../generated/sql/projects.ts'
+import type { ListQuery } from '../../infra/contract/query.ts'
+import type { Db } from '../../infra/database/database.ts'
+import type { Page } from '../../infra/database/pagination.ts'
+import { conflict } from '../../infra/errors.ts'
+import { newId, timeOf } from '../../infra/ids.ts'
+import type { Principal } from '../users/authentication.ts'
+import type { Organization } from './access.ts'
+
+export async function listOrganizations(
+  db: Db,
+  { userId }: Principal,
+  query: ListQuery<'listOrganizations'>,
+): Promise<Page<Organization>> {
+  return await sql.listOrganizations(db, { user_id: userId, ...query })
+}
+
+/** Inserts an organization with its owner, in one statement. */
+export async function insertOrganization(
+  tx: Db,
+  ownerId: string,
+  { name, description = null, metadata = {} }: components['schemas']['OrganizationCreate'],
+): Promise<Organization> {
+  const id = newId('org')
+  return await sql.insertOrganization(tx, {
+    id,
+    name,
+    description,
+    metadata,
+    user_id: ownerId,
+    member_id: newId('omb'),
+    created_at: timeOf(id),
+  })
+}
+
+/** Updates a locked organization. */
+export async function updateOrganization(
+  tx: Db,
+  previous: Organization,
+  changes: Partial<Organization>,
+): Promise<Organization> {
+  const { your_membership } = previous
+  return { ...(await sql.updateOrganization(tx, { ...previous, ...changes })), your_membership }
+}
+
+/** Throws 409 `has_projects` while projects that are not deleted belong to the locked organization. */
+export async function requireNoProjects(tx: Db, organizationId: string): Promise<void> {
+  const found = await sql.findProjectOfOrganization(tx, { organization_id: organizationId })
+  if (found !== undefined)
+    throw conflict('has_projects', 'Projects belong to the organization. Transfer or delete them first.')
+}
+
+/** The owners of an organization. */
+export async function ownersOf(tx: Db, organizationId: string): Promise<string[]> {
+  const rows = await sql.listOwners(tx, { organization_id: organizationId })
+  return rows.map(({ user_id }) => user_id)
+}
+
+/** Deletes a locked organization without projects. Deleted projects go back to their own owners. */
+export async function deleteOrganization(tx: Db, { id }: Organization): Promise<void> {
+  for (const project of await sql.lockProjectsOfOrganization(tx, { organization_id: id }))
+    await projects.leaveOrganization(tx, { project_id: project.id })
+  await sql.deleteOrganization(tx, { id })
+}

@@ -1,0 +1,128 @@
+// Service accounts: users that are programs. Admins of the organization or the project manage them.
+import type { components } from '../../generated/types.ts'
+import * as sql from '../../generated/sql/organizations.ts'
+import type { OperationInfo } from '../../infra/contract/operation.ts'
+import type { ListQuery } from '../../infra/contract/query.ts'
+import type { Db } from '../../infra/database/database.ts'
+import type { Page } from '../../infra/database/pagination.ts'
+import { invalidRequest, notFound } from '../../infra/errors.ts'
+import { newId, timeOf } from '../../infra/ids.ts'
+import { openProject } from '../projects/access.ts'
+import type { Principal } from '../users/authentication.ts'
+import { requireOrganizationRole } from './access.ts'
+
+export type ServiceAccount = components['schemas']['ServiceAccount']
+
+/** What a service account belongs to. */
+interface Place {
+  organization_id?: string | null
+  project_id?: string | null
+}
+
+interface AccountRequest {
+  operation: OperationInfo
+  principal: Principal
+}
+
+/**
+ * Throws 404 or 403 unless the caller is an admin of the organization or the project, and 409 for a write in
+ * a project that is archived. `lock` locks the project until the transaction ends.
+ * @returns whose limits its service accounts use.
+ */
+export async function requireAdminOf(
+  tx: Db,
+  { operation, principal }: AccountRequest,
+  { organization_id: organizationId, project_id: projectId }: Place,
+  options: { lock?: boolean } = {},
+): Promise<string> {
+  if (organizationId != null) {
+    await requireOrganizationRole(tx, organizationId, principal, 'admin')
+    return organizationId
+  }
+  const states = operation.method === 'GET' ? ['active', 'archived'] : ['active']
+  const request = { operation: { ...operation, projectAccess: { role: 'admin', states } }, principal }
+  const project = await openProject(tx, { ...request, params: { id: projectId! } }, options)
+  return project.organization_id ?? project.owner_id
+}
+
+/** Throws 400 unless the query names either an organization or a project. */
+export function requireOnePlace({ organization_id: organizationId, project_id: projectId }: Place): void {
+  if ((organizationId === undefined) === (projectId === undefined))
+    throw invalidRequest([
+      {
+        field: 'organization_id',
+        constraint: 'oneOf',
+        message: 'Name either organization_id or project_id.',
+        location: 'query',
+      },
+    ])
+}
+
+/** All service accounts of an organization or a project. */
+export async function allServiceAccountsOf(
+  tx: Db,
+  { organization_id: organizationId = null, project_id: projectId = null }: Place,
+): Promise<sql.ListServiceAccountsToDeleteRow[]> {
+  const place = { organization_id: organizationId, project_id: projectId }
+  return await sql.listServiceAccountsToDelete(tx, place)
+}
+
+export async function listServiceAccounts(
+  db: Db,
+  { organization_id, project_id, ...query }: ListQuery<'listServiceAccounts'>,
+): Promise<Page<ServiceAccount>> {
+  return await sql.listServiceAccounts(db, {
+    organization_id: organization_id ?? null,
+    project_id: project_id ?? null,
+    ...query,
+  })
+}
+
+/**
+ * The service account of the request, for an admin of what it belongs to.
+ * @param options.lock whether to lock it, and its project, until the transaction ends.
+ * @throws 404, 403 or 409.
+ */
+export async function openServiceAccount(
+  db: Db,
+  request: AccountRequest & { params: { id: string } },
+  { lock = false } = {},
+): Promise<ServiceAccount> {
+  const { id } = request.params
+  const row = await sql.findServiceAccount(db, { id })
+  if (row === undefined) throw notFound('service account', id)
+  await requireAdminOf(db, request, row, { lock })
+  if (!lock) return row
+  const locked = await sql.lockServiceAccount(db, { id })
+  if (locked === undefined) throw notFound('service account', id)
+  return locked
+}
+
+/** Inserts a service account with its user, which has an address that receives no e-mail (RFC 6761). */
+export async function insertServiceAccount(
+  tx: Db,
+  { name, organization_id, project_id, metadata = {} }: components['schemas']['ServiceAccountCreate'],
+  { accountId, createdById }: { accountId: string; createdById: string },
+): Promise<ServiceAccount> {
+  const id = newId('svc')
+  return await sql.insertServiceAccount(tx, {
+    id,
+    user_id: newId('usr'),
+    email: `${id}@service-accounts.invalid`,
+    name,
+    organization_id: organization_id ?? null,
+    project_id: project_id ?? null,
+    account_id: accountId,
+    metadata,
+    created_by: createdById,
+    created_at: timeOf(id),
+  })
+}
+
+export async function updateServiceAccount(
+  tx: Db,
+  previous: ServiceAccount,
+  changes: Partial<ServiceAccount>,
+): Promise<ServiceAccount> {
+  return await sql.updateServiceAccount(tx, { ...previous, ...changes })
+}
