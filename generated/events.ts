@@ -21,8 +21,24 @@ export interface EventObjects {
   'user.created': components['schemas']['User']
   'user.updated': components['schemas']['User']
   'user.deleted': components['schemas']['DeletedUser']
+  'organization.created': components['schemas']['OrganizationInEvents']
+  'organization.updated': components['schemas']['OrganizationInEvents']
+  'organization.deleted': components['schemas']['OrganizationInEvents']
+  'organization_member.added': components['schemas']['OrganizationMember']
+  'organization_member.invited': components['schemas']['OrganizationMember']
+  'organization_member.updated': components['schemas']['OrganizationMember']
+  'organization_member.removed': components['schemas']['OrganizationMember']
+  'custom_role.created': components['schemas']['CustomRole']
+  'custom_role.updated': components['schemas']['CustomRole']
+  'custom_role.deleted': components['schemas']['CustomRole']
+  'service_account.created': components['schemas']['ServiceAccount']
+  'service_account.updated': components['schemas']['ServiceAccount']
+  'service_account.deleted': components['schemas']['ServiceAccount']
+  'service_account.key_created': components['schemas']['ServiceAccount']
+  'service_account.key_revoked': components['schemas']['ServiceAccount']
   'project.created': components['schemas']['ProjectInEvents']
   'project.updated': components['schemas']['ProjectInEvents']
+  'project.transferred': components['schemas']['ProjectInEvents']
   'project.archived': components['schemas']['ProjectInEvents']
   'project.unarchived': components['schemas']['ProjectInEvents']
   'project.deleted': components['schemas']['ProjectInEvents']
@@ -87,96 +103,113 @@ export interface EventObjects {
 export type EventType = keyof EventObjects
 
 /**
- * What the spec declares for an event type. `project` is the field of the object with the project's id,
- * `serializer` writes the object, and `payload` validates the whole event.
+ * What the spec declares for an event type. `project` and `organization` are the fields of the object
+ * with their ids, `serializer` writes the object, and `payload` validates the whole event.
  */
 export interface EventInfo {
   scope: string
-  audience: 'project' | 'user' | 'admins' | 'everyone'
+  audience: 'project' | 'organization' | 'user' | 'admins' | 'everyone'
   project: string | null
+  organization: string | null
   role: 'viewer' | 'editor' | 'admin' | 'owner' | null
   serializer: string
   payload: string
 }
 
 export const eventTypes: Record<EventType, EventInfo> = {
-  'sign_in.created': { scope: 'user:read', audience: 'user', project: null, role: null, serializer: 'replySignInSession', payload: 'payloadSignInCreatedEvent' },
-  'sign_in.ended': { scope: 'user:read', audience: 'user', project: null, role: null, serializer: 'replySignInSession', payload: 'payloadSignInEndedEvent' },
-  'password.changed': { scope: 'user:read', audience: 'user', project: null, role: null, serializer: 'replyProfile', payload: 'payloadPasswordChangedEvent' },
-  'totp.enabled': { scope: 'user:read', audience: 'user', project: null, role: null, serializer: 'replyTotp', payload: 'payloadTotpEnabledEvent' },
-  'totp.removed': { scope: 'user:read', audience: 'user', project: null, role: null, serializer: 'replyTotp', payload: 'payloadTotpRemovedEvent' },
-  'identity.linked': { scope: 'user:read', audience: 'user', project: null, role: null, serializer: 'replyIdentity', payload: 'payloadIdentityLinkedEvent' },
-  'identity.removed': { scope: 'user:read', audience: 'user', project: null, role: null, serializer: 'replyIdentity', payload: 'payloadIdentityRemovedEvent' },
-  'passkey.added': { scope: 'user:read', audience: 'user', project: null, role: null, serializer: 'replyPasskey', payload: 'payloadPasskeyAddedEvent' },
-  'passkey.removed': { scope: 'user:read', audience: 'user', project: null, role: null, serializer: 'replyPasskey', payload: 'payloadPasskeyRemovedEvent' },
-  'profile.updated': { scope: 'user:read', audience: 'user', project: null, role: null, serializer: 'replyProfile', payload: 'payloadProfileUpdatedEvent' },
-  'settings.updated': { scope: 'user:read', audience: 'user', project: null, role: null, serializer: 'replySettings', payload: 'payloadSettingsUpdatedEvent' },
-  'api_key.created': { scope: 'user:read', audience: 'user', project: null, role: null, serializer: 'replyApiKey', payload: 'payloadApiKeyCreatedEvent' },
-  'api_key.updated': { scope: 'user:read', audience: 'user', project: null, role: null, serializer: 'replyApiKey', payload: 'payloadApiKeyUpdatedEvent' },
-  'api_key.rotated': { scope: 'user:read', audience: 'user', project: null, role: null, serializer: 'replyApiKey', payload: 'payloadApiKeyRotatedEvent' },
-  'api_key.revoked': { scope: 'user:read', audience: 'user', project: null, role: null, serializer: 'replyApiKey', payload: 'payloadApiKeyRevokedEvent' },
-  'user.created': { scope: 'admin', audience: 'admins', project: null, role: null, serializer: 'replyUser', payload: 'payloadUserCreatedEvent' },
-  'user.updated': { scope: 'admin', audience: 'admins', project: null, role: null, serializer: 'replyUser', payload: 'payloadUserUpdatedEvent' },
-  'user.deleted': { scope: 'admin', audience: 'admins', project: null, role: null, serializer: 'replyDeletedUser', payload: 'payloadUserDeletedEvent' },
-  'project.created': { scope: 'projects:read', audience: 'project', project: 'id', role: 'viewer', serializer: 'replyProjectInEvents', payload: 'payloadProjectCreatedEvent' },
-  'project.updated': { scope: 'projects:read', audience: 'project', project: 'id', role: 'viewer', serializer: 'replyProjectInEvents', payload: 'payloadProjectUpdatedEvent' },
-  'project.archived': { scope: 'projects:read', audience: 'project', project: 'id', role: 'viewer', serializer: 'replyProjectInEvents', payload: 'payloadProjectArchivedEvent' },
-  'project.unarchived': { scope: 'projects:read', audience: 'project', project: 'id', role: 'viewer', serializer: 'replyProjectInEvents', payload: 'payloadProjectUnarchivedEvent' },
-  'project.deleted': { scope: 'projects:read', audience: 'project', project: 'id', role: 'viewer', serializer: 'replyProjectInEvents', payload: 'payloadProjectDeletedEvent' },
-  'project.restored': { scope: 'projects:read', audience: 'project', project: 'id', role: 'viewer', serializer: 'replyProjectInEvents', payload: 'payloadProjectRestoredEvent' },
-  'member.added': { scope: 'projects:read', audience: 'project', project: 'project_id', role: 'viewer', serializer: 'replyMember', payload: 'payloadMemberAddedEvent' },
-  'member.updated': { scope: 'projects:read', audience: 'project', project: 'project_id', role: 'viewer', serializer: 'replyMember', payload: 'payloadMemberUpdatedEvent' },
-  'member.removed': { scope: 'projects:read', audience: 'project', project: 'project_id', role: 'viewer', serializer: 'replyMember', payload: 'payloadMemberRemovedEvent' },
-  'invitation.created': { scope: 'projects:read', audience: 'project', project: 'project_id', role: 'admin', serializer: 'replyInvitation', payload: 'payloadInvitationCreatedEvent' },
-  'invitation.resent': { scope: 'projects:read', audience: 'project', project: 'project_id', role: 'admin', serializer: 'replyInvitation', payload: 'payloadInvitationResentEvent' },
-  'invitation.revoked': { scope: 'projects:read', audience: 'project', project: 'project_id', role: 'admin', serializer: 'replyInvitation', payload: 'payloadInvitationRevokedEvent' },
-  'invitation.declined': { scope: 'projects:read', audience: 'project', project: 'project_id', role: 'admin', serializer: 'replyInvitation', payload: 'payloadInvitationDeclinedEvent' },
-  'avatar.updated': { scope: 'user:read', audience: 'user', project: null, role: null, serializer: 'replyAvatar', payload: 'payloadAvatarUpdatedEvent' },
-  'avatar.deleted': { scope: 'user:read', audience: 'user', project: null, role: null, serializer: 'replyAvatar', payload: 'payloadAvatarDeletedEvent' },
-  'file.created': { scope: 'storage:read', audience: 'project', project: 'project_id', role: 'viewer', serializer: 'replyStoredFile', payload: 'payloadFileCreatedEvent' },
-  'file.updated': { scope: 'storage:read', audience: 'project', project: 'project_id', role: 'viewer', serializer: 'replyStoredFile', payload: 'payloadFileUpdatedEvent' },
-  'file.deleted': { scope: 'storage:read', audience: 'project', project: 'project_id', role: 'viewer', serializer: 'replyStoredFile', payload: 'payloadFileDeletedEvent' },
-  'upload.created': { scope: 'storage:read', audience: 'project', project: 'project_id', role: 'editor', serializer: 'replyUpload', payload: 'payloadUploadCreatedEvent' },
-  'upload.deleted': { scope: 'storage:read', audience: 'project', project: 'project_id', role: 'editor', serializer: 'replyUpload', payload: 'payloadUploadDeletedEvent' },
-  'file_link.created': { scope: 'storage:read', audience: 'project', project: 'project_id', role: 'editor', serializer: 'replyFileLink', payload: 'payloadFileLinkCreatedEvent' },
-  'file_link.revoked': { scope: 'storage:read', audience: 'project', project: 'project_id', role: 'editor', serializer: 'replyFileLink', payload: 'payloadFileLinkRevokedEvent' },
-  'session.created': { scope: 'ai:read', audience: 'project', project: 'project_id', role: 'viewer', serializer: 'replySession', payload: 'payloadSessionCreatedEvent' },
-  'session.updated': { scope: 'ai:read', audience: 'project', project: 'project_id', role: 'viewer', serializer: 'replySession', payload: 'payloadSessionUpdatedEvent' },
-  'session.deleted': { scope: 'ai:read', audience: 'project', project: 'project_id', role: 'viewer', serializer: 'replySession', payload: 'payloadSessionDeletedEvent' },
-  'message.updated': { scope: 'ai:read', audience: 'project', project: 'project_id', role: 'viewer', serializer: 'replyMessage', payload: 'payloadMessageUpdatedEvent' },
-  'chat.completed': { scope: 'ai:read', audience: 'project', project: 'project_id', role: 'viewer', serializer: 'replyMessage', payload: 'payloadChatCompletedEvent' },
-  'chat.failed': { scope: 'ai:read', audience: 'project', project: 'project_id', role: 'viewer', serializer: 'replyMessage', payload: 'payloadChatFailedEvent' },
-  'chat.canceled': { scope: 'ai:read', audience: 'project', project: 'project_id', role: 'viewer', serializer: 'replyMessage', payload: 'payloadChatCanceledEvent' },
-  'knowledge_base.created': { scope: 'ai:read', audience: 'project', project: 'project_id', role: 'viewer', serializer: 'replyKnowledgeBase', payload: 'payloadKnowledgeBaseCreatedEvent' },
-  'knowledge_base.updated': { scope: 'ai:read', audience: 'project', project: 'project_id', role: 'viewer', serializer: 'replyKnowledgeBase', payload: 'payloadKnowledgeBaseUpdatedEvent' },
-  'knowledge_base.deleted': { scope: 'ai:read', audience: 'project', project: 'project_id', role: 'viewer', serializer: 'replyKnowledgeBase', payload: 'payloadKnowledgeBaseDeletedEvent' },
-  'document.created': { scope: 'ai:read', audience: 'project', project: 'project_id', role: 'viewer', serializer: 'replyKnowledgeDocument', payload: 'payloadDocumentCreatedEvent' },
-  'document.updated': { scope: 'ai:read', audience: 'project', project: 'project_id', role: 'viewer', serializer: 'replyKnowledgeDocument', payload: 'payloadDocumentUpdatedEvent' },
-  'document.ready': { scope: 'ai:read', audience: 'project', project: 'project_id', role: 'viewer', serializer: 'replyKnowledgeDocument', payload: 'payloadDocumentReadyEvent' },
-  'document.failed': { scope: 'ai:read', audience: 'project', project: 'project_id', role: 'viewer', serializer: 'replyKnowledgeDocument', payload: 'payloadDocumentFailedEvent' },
-  'document.deleted': { scope: 'ai:read', audience: 'project', project: 'project_id', role: 'viewer', serializer: 'replyKnowledgeDocument', payload: 'payloadDocumentDeletedEvent' },
-  'product.created': { scope: 'payments:read', audience: 'everyone', project: null, role: null, serializer: 'replyProduct', payload: 'payloadProductCreatedEvent' },
-  'product.updated': { scope: 'payments:read', audience: 'everyone', project: null, role: null, serializer: 'replyProduct', payload: 'payloadProductUpdatedEvent' },
-  'price.created': { scope: 'payments:read', audience: 'everyone', project: null, role: null, serializer: 'replyPrice', payload: 'payloadPriceCreatedEvent' },
-  'price.updated': { scope: 'payments:read', audience: 'everyone', project: null, role: null, serializer: 'replyPrice', payload: 'payloadPriceUpdatedEvent' },
-  'order.created': { scope: 'payments:read', audience: 'project', project: 'project_id', role: 'viewer', serializer: 'replyOrder', payload: 'payloadOrderCreatedEvent' },
-  'order.paid': { scope: 'payments:read', audience: 'project', project: 'project_id', role: 'viewer', serializer: 'replyOrder', payload: 'payloadOrderPaidEvent' },
-  'order.canceled': { scope: 'payments:read', audience: 'project', project: 'project_id', role: 'viewer', serializer: 'replyOrder', payload: 'payloadOrderCanceledEvent' },
-  'order.refunded': { scope: 'payments:read', audience: 'project', project: 'project_id', role: 'viewer', serializer: 'replyOrder', payload: 'payloadOrderRefundedEvent' },
-  'refund.created': { scope: 'payments:read', audience: 'project', project: 'project_id', role: 'viewer', serializer: 'replyRefund', payload: 'payloadRefundCreatedEvent' },
-  'refund.updated': { scope: 'payments:read', audience: 'project', project: 'project_id', role: 'viewer', serializer: 'replyRefund', payload: 'payloadRefundUpdatedEvent' },
-  'checkout.created': { scope: 'payments:read', audience: 'project', project: 'project_id', role: 'viewer', serializer: 'replyCheckout', payload: 'payloadCheckoutCreatedEvent' },
-  'checkout.completed': { scope: 'payments:read', audience: 'project', project: 'project_id', role: 'viewer', serializer: 'replyCheckout', payload: 'payloadCheckoutCompletedEvent' },
-  'checkout.expired': { scope: 'payments:read', audience: 'project', project: 'project_id', role: 'viewer', serializer: 'replyCheckout', payload: 'payloadCheckoutExpiredEvent' },
-  'subscription.created': { scope: 'payments:read', audience: 'project', project: 'project_id', role: 'viewer', serializer: 'replySubscription', payload: 'payloadSubscriptionCreatedEvent' },
-  'subscription.updated': { scope: 'payments:read', audience: 'project', project: 'project_id', role: 'viewer', serializer: 'replySubscription', payload: 'payloadSubscriptionUpdatedEvent' },
-  'subscription.canceled': { scope: 'payments:read', audience: 'project', project: 'project_id', role: 'viewer', serializer: 'replySubscription', payload: 'payloadSubscriptionCanceledEvent' },
-  'webhook_endpoint.created': { scope: 'webhooks:read', audience: 'user', project: null, role: null, serializer: 'replyWebhookEndpoint', payload: 'payloadWebhookEndpointCreatedEvent' },
-  'webhook_endpoint.updated': { scope: 'webhooks:read', audience: 'user', project: null, role: null, serializer: 'replyWebhookEndpoint', payload: 'payloadWebhookEndpointUpdatedEvent' },
-  'webhook_endpoint.deleted': { scope: 'webhooks:read', audience: 'user', project: null, role: null, serializer: 'replyWebhookEndpoint', payload: 'payloadWebhookEndpointDeletedEvent' },
-  'webhook_endpoint.secret_rotated': { scope: 'webhooks:read', audience: 'user', project: null, role: null, serializer: 'replyWebhookEndpoint', payload: 'payloadWebhookEndpointSecretRotatedEvent' },
-  'webhook_endpoint.tested': { scope: 'webhooks:read', audience: 'user', project: null, role: null, serializer: 'replyWebhookEndpoint', payload: 'payloadWebhookEndpointTestedEvent' },
-  'webhook_endpoint.recovered': { scope: 'webhooks:read', audience: 'user', project: null, role: null, serializer: 'replyWebhookRecovery', payload: 'payloadWebhookEndpointRecoveredEvent' },
-  'webhook_endpoint.disabled': { scope: 'webhooks:read', audience: 'user', project: null, role: null, serializer: 'replyWebhookEndpoint', payload: 'payloadWebhookEndpointDisabledEvent' },
-  'webhook_delivery.redelivered': { scope: 'webhooks:read', audience: 'user', project: null, role: null, serializer: 'replyWebhookDeliveryInEvents', payload: 'payloadWebhookDeliveryRedeliveredEvent' },
+  'sign_in.created': { scope: 'user:read', audience: 'user', project: null, organization: null, role: null, serializer: 'replySignInSession', payload: 'payloadSignInCreatedEvent' },
+  'sign_in.ended': { scope: 'user:read', audience: 'user', project: null, organization: null, role: null, serializer: 'replySignInSession', payload: 'payloadSignInEndedEvent' },
+  'password.changed': { scope: 'user:read', audience: 'user', project: null, organization: null, role: null, serializer: 'replyProfile', payload: 'payloadPasswordChangedEvent' },
+  'totp.enabled': { scope: 'user:read', audience: 'user', project: null, organization: null, role: null, serializer: 'replyTotp', payload: 'payloadTotpEnabledEvent' },
+  'totp.removed': { scope: 'user:read', audience: 'user', project: null, organization: null, role: null, serializer: 'replyTotp', payload: 'payloadTotpRemovedEvent' },
+  'identity.linked': { scope: 'user:read', audience: 'user', project: null, organization: null, role: null, serializer: 'replyIdentity', payload: 'payloadIdentityLinkedEvent' },
+  'identity.removed': { scope: 'user:read', audience: 'user', project: null, organization: null, role: null, serializer: 'replyIdentity', payload: 'payloadIdentityRemovedEvent' },
+  'passkey.added': { scope: 'user:read', audience: 'user', project: null, organization: null, role: null, serializer: 'replyPasskey', payload: 'payloadPasskeyAddedEvent' },
+  'passkey.removed': { scope: 'user:read', audience: 'user', project: null, organization: null, role: null, serializer: 'replyPasskey', payload: 'payloadPasskeyRemovedEvent' },
+  'profile.updated': { scope: 'user:read', audience: 'user', project: null, organization: null, role: null, serializer: 'replyProfile', payload: 'payloadProfileUpdatedEvent' },
+  'settings.updated': { scope: 'user:read', audience: 'user', project: null, organization: null, role: null, serializer: 'replySettings', payload: 'payloadSettingsUpdatedEvent' },
+  'api_key.created': { scope: 'user:read', audience: 'user', project: null, organization: null, role: null, serializer: 'replyApiKey', payload: 'payloadApiKeyCreatedEvent' },
+  'api_key.updated': { scope: 'user:read', audience: 'user', project: null, organization: null, role: null, serializer: 'replyApiKey', payload: 'payloadApiKeyUpdatedEvent' },
+  'api_key.rotated': { scope: 'user:read', audience: 'user', project: null, organization: null, role: null, serializer: 'replyApiKey', payload: 'payloadApiKeyRotatedEvent' },
+  'api_key.revoked': { scope: 'user:read', audience: 'user', project: null, organization: null, role: null, serializer: 'replyApiKey', payload: 'payloadApiKeyRevokedEvent' },
+  'user.created': { scope: 'admin', audience: 'admins', project: null, organization: null, role: null, serializer: 'replyUser', payload: 'payloadUserCreatedEvent' },
+  'user.updated': { scope: 'admin', audience: 'admins', project: null, organization: null, role: null, serializer: 'replyUser', payload: 'payloadUserUpdatedEvent' },
+  'user.deleted': { scope: 'admin', audience: 'admins', project: null, organization: null, role: null, serializer: 'replyDeletedUser', payload: 'payloadUserDeletedEvent' },
+  'organization.created': { scope: 'organizations:read', audience: 'organization', project: null, organization: 'id', role: 'viewer', serializer: 'replyOrganizationInEvents', payload: 'payloadOrganizationCreatedEvent' },
+  'organization.updated': { scope: 'organizations:read', audience: 'organization', project: null, organization: 'id', role: 'viewer', serializer: 'replyOrganizationInEvents', payload: 'payloadOrganizationUpdatedEvent' },
+  'organization.deleted': { scope: 'organizations:read', audience: 'user', project: null, organization: null, role: null, serializer: 'replyOrganizationInEvents', payload: 'payloadOrganizationDeletedEvent' },
+  'organization_member.added': { scope: 'organizations:read', audience: 'organization', project: null, organization: 'organization_id', role: 'viewer', serializer: 'replyOrganizationMember', payload: 'payloadOrganizationMemberAddedEvent' },
+  'organization_member.invited': { scope: 'organizations:read', audience: 'organization', project: null, organization: 'organization_id', role: 'admin', serializer: 'replyOrganizationMember', payload: 'payloadOrganizationMemberInvitedEvent' },
+  'organization_member.updated': { scope: 'organizations:read', audience: 'organization', project: null, organization: 'organization_id', role: 'viewer', serializer: 'replyOrganizationMember', payload: 'payloadOrganizationMemberUpdatedEvent' },
+  'organization_member.removed': { scope: 'organizations:read', audience: 'organization', project: null, organization: 'organization_id', role: 'viewer', serializer: 'replyOrganizationMember', payload: 'payloadOrganizationMemberRemovedEvent' },
+  'custom_role.created': { scope: 'organizations:read', audience: 'organization', project: null, organization: 'organization_id', role: 'viewer', serializer: 'replyCustomRole', payload: 'payloadCustomRoleCreatedEvent' },
+  'custom_role.updated': { scope: 'organizations:read', audience: 'organization', project: null, organization: 'organization_id', role: 'viewer', serializer: 'replyCustomRole', payload: 'payloadCustomRoleUpdatedEvent' },
+  'custom_role.deleted': { scope: 'organizations:read', audience: 'organization', project: null, organization: 'organization_id', role: 'viewer', serializer: 'replyCustomRole', payload: 'payloadCustomRoleDeletedEvent' },
+  'service_account.created': { scope: 'organizations:read', audience: 'project', project: 'project_id', organization: 'organization_id', role: 'admin', serializer: 'replyServiceAccount', payload: 'payloadServiceAccountCreatedEvent' },
+  'service_account.updated': { scope: 'organizations:read', audience: 'project', project: 'project_id', organization: 'organization_id', role: 'admin', serializer: 'replyServiceAccount', payload: 'payloadServiceAccountUpdatedEvent' },
+  'service_account.deleted': { scope: 'organizations:read', audience: 'project', project: 'project_id', organization: 'organization_id', role: 'admin', serializer: 'replyServiceAccount', payload: 'payloadServiceAccountDeletedEvent' },
+  'service_account.key_created': { scope: 'organizations:read', audience: 'project', project: 'project_id', organization: 'organization_id', role: 'admin', serializer: 'replyServiceAccount', payload: 'payloadServiceAccountKeyCreatedEvent' },
+  'service_account.key_revoked': { scope: 'organizations:read', audience: 'project', project: 'project_id', organization: 'organization_id', role: 'admin', serializer: 'replyServiceAccount', payload: 'payloadServiceAccountKeyRevokedEvent' },
+  'project.created': { scope: 'projects:read', audience: 'project', project: 'id', organization: null, role: 'viewer', serializer: 'replyProjectInEvents', payload: 'payloadProjectCreatedEvent' },
+  'project.updated': { scope: 'projects:read', audience: 'project', project: 'id', organization: null, role: 'viewer', serializer: 'replyProjectInEvents', payload: 'payloadProjectUpdatedEvent' },
+  'project.transferred': { scope: 'projects:read', audience: 'project', project: 'id', organization: null, role: 'viewer', serializer: 'replyProjectInEvents', payload: 'payloadProjectTransferredEvent' },
+  'project.archived': { scope: 'projects:read', audience: 'project', project: 'id', organization: null, role: 'viewer', serializer: 'replyProjectInEvents', payload: 'payloadProjectArchivedEvent' },
+  'project.unarchived': { scope: 'projects:read', audience: 'project', project: 'id', organization: null, role: 'viewer', serializer: 'replyProjectInEvents', payload: 'payloadProjectUnarchivedEvent' },
+  'project.deleted': { scope: 'projects:read', audience: 'project', project: 'id', organization: null, role: 'viewer', serializer: 'replyProjectInEvents', payload: 'payloadProjectDeletedEvent' },
+  'project.restored': { scope: 'projects:read', audience: 'project', project: 'id', organization: null, role: 'viewer', serializer: 'replyProjectInEvents', payload: 'payloadProjectRestoredEvent' },
+  'member.added': { scope: 'projects:read', audience: 'project', project: 'project_id', organization: null, role: 'viewer', serializer: 'replyMember', payload: 'payloadMemberAddedEvent' },
+  'member.updated': { scope: 'projects:read', audience: 'project', project: 'project_id', organization: null, role: 'viewer', serializer: 'replyMember', payload: 'payloadMemberUpdatedEvent' },
+  'member.removed': { scope: 'projects:read', audience: 'project', project: 'project_id', organization: null, role: 'viewer', serializer: 'replyMember', payload: 'payloadMemberRemovedEvent' },
+  'invitation.created': { scope: 'projects:read', audience: 'project', project: 'project_id', organization: null, role: 'admin', serializer: 'replyInvitation', payload: 'payloadInvitationCreatedEvent' },
+  'invitation.resent': { scope: 'projects:read', audience: 'project', project: 'project_id', organization: null, role: 'admin', serializer: 'replyInvitation', payload: 'payloadInvitationResentEvent' },
+  'invitation.revoked': { scope: 'projects:read', audience: 'project', project: 'project_id', organization: null, role: 'admin', serializer: 'replyInvitation', payload: 'payloadInvitationRevokedEvent' },
+  'invitation.declined': { scope: 'projects:read', audience: 'project', project: 'project_id', organization: null, role: 'admin', serializer: 'replyInvitation', payload: 'payloadInvitationDeclinedEvent' },
+  'avatar.updated': { scope: 'user:read', audience: 'user', project: null, organization: null, role: null, serializer: 'replyAvatar', payload: 'payloadAvatarUpdatedEvent' },
+  'avatar.deleted': { scope: 'user:read', audience: 'user', project: null, organization: null, role: null, serializer: 'replyAvatar', payload: 'payloadAvatarDeletedEvent' },
+  'file.created': { scope: 'storage:read', audience: 'project', project: 'project_id', organization: null, role: 'viewer', serializer: 'replyStoredFile', payload: 'payloadFileCreatedEvent' },
+  'file.updated': { scope: 'storage:read', audience: 'project', project: 'project_id', organization: null, role: 'viewer', serializer: 'replyStoredFile', payload: 'payloadFileUpdatedEvent' },
+  'file.deleted': { scope: 'storage:read', audience: 'project', project: 'project_id', organization: null, role: 'viewer', serializer: 'replyStoredFile', payload: 'payloadFileDeletedEvent' },
+  'upload.created': { scope: 'storage:read', audience: 'project', project: 'project_id', organization: null, role: 'editor', serializer: 'replyUpload', payload: 'payloadUploadCreatedEvent' },
+  'upload.deleted': { scope: 'storage:read', audience: 'project', project: 'project_id', organization: null, role: 'editor', serializer: 'replyUpload', payload: 'payloadUploadDeletedEvent' },
+  'file_link.created': { scope: 'storage:read', audience: 'project', project: 'project_id', organization: null, role: 'editor', serializer: 'replyFileLink', payload: 'payloadFileLinkCreatedEvent' },
+  'file_link.revoked': { scope: 'storage:read', audience: 'project', project: 'project_id', organization: null, role: 'editor', serializer: 'replyFileLink', payload: 'payloadFileLinkRevokedEvent' },
+  'session.created': { scope: 'ai:read', audience: 'project', project: 'project_id', organization: null, role: 'viewer', serializer: 'replySession', payload: 'payloadSessionCreatedEvent' },
+  'session.updated': { scope: 'ai:read', audience: 'project', project: 'project_id', organization: null, role: 'viewer', serializer: 'replySession', payload: 'payloadSessionUpdatedEvent' },
+  'session.deleted': { scope: 'ai:read', audience: 'project', project: 'project_id', organization: null, role: 'viewer', serializer: 'replySession', payload: 'payloadSessionDeletedEvent' },
+  'message.updated': { scope: 'ai:read', audience: 'project', project: 'project_id', organization: null, role: 'viewer', serializer: 'replyMessage', payload: 'payloadMessageUpdatedEvent' },
+  'chat.completed': { scope: 'ai:read', audience: 'project', project: 'project_id', organization: null, role: 'viewer', serializer: 'replyMessage', payload: 'payloadChatCompletedEvent' },
+  'chat.failed': { scope: 'ai:read', audience: 'project', project: 'project_id', organization: null, role: 'viewer', serializer: 'replyMessage', payload: 'payloadChatFailedEvent' },
+  'chat.canceled': { scope: 'ai:read', audience: 'project', project: 'project_id', organization: null, role: 'viewer', serializer: 'replyMessage', payload: 'payloadChatCanceledEvent' },
+  'knowledge_base.created': { scope: 'ai:read', audience: 'project', project: 'project_id', organization: null, role: 'viewer', serializer: 'replyKnowledgeBase', payload: 'payloadKnowledgeBaseCreatedEvent' },
+  'knowledge_base.updated': { scope: 'ai:read', audience: 'project', project: 'project_id', organization: null, role: 'viewer', serializer: 'replyKnowledgeBase', payload: 'payloadKnowledgeBaseUpdatedEvent' },
+  'knowledge_base.deleted': { scope: 'ai:read', audience: 'project', project: 'project_id', organization: null, role: 'viewer', serializer: 'replyKnowledgeBase', payload: 'payloadKnowledgeBaseDeletedEvent' },
+  'document.created': { scope: 'ai:read', audience: 'project', project: 'project_id', organization: null, role: 'viewer', serializer: 'replyKnowledgeDocument', payload: 'payloadDocumentCreatedEvent' },
+  'document.updated': { scope: 'ai:read', audience: 'project', project: 'project_id', organization: null, role: 'viewer', serializer: 'replyKnowledgeDocument', payload: 'payloadDocumentUpdatedEvent' },
+  'document.ready': { scope: 'ai:read', audience: 'project', project: 'project_id', organization: null, role: 'viewer', serializer: 'replyKnowledgeDocument', payload: 'payloadDocumentReadyEvent' },
+  'document.failed': { scope: 'ai:read', audience: 'project', project: 'project_id', organization: null, role: 'viewer', serializer: 'replyKnowledgeDocument', payload: 'payloadDocumentFailedEvent' },
+  'document.deleted': { scope: 'ai:read', audience: 'project', project: 'project_id', organization: null, role: 'viewer', serializer: 'replyKnowledgeDocument', payload: 'payloadDocumentDeletedEvent' },
+  'product.created': { scope: 'payments:read', audience: 'everyone', project: null, organization: null, role: null, serializer: 'replyProduct', payload: 'payloadProductCreatedEvent' },
+  'product.updated': { scope: 'payments:read', audience: 'everyone', project: null, organization: null, role: null, serializer: 'replyProduct', payload: 'payloadProductUpdatedEvent' },
+  'price.created': { scope: 'payments:read', audience: 'everyone', project: null, organization: null, role: null, serializer: 'replyPrice', payload: 'payloadPriceCreatedEvent' },
+  'price.updated': { scope: 'payments:read', audience: 'everyone', project: null, organization: null, role: null, serializer: 'replyPrice', payload: 'payloadPriceUpdatedEvent' },
+  'order.created': { scope: 'payments:read', audience: 'project', project: 'project_id', organization: null, role: 'viewer', serializer: 'replyOrder', payload: 'payloadOrderCreatedEvent' },
+  'order.paid': { scope: 'payments:read', audience: 'project', project: 'project_id', organization: null, role: 'viewer', serializer: 'replyOrder', payload: 'payloadOrderPaidEvent' },
+  'order.canceled': { scope: 'payments:read', audience: 'project', project: 'project_id', organization: null, role: 'viewer', serializer: 'replyOrder', payload: 'payloadOrderCanceledEvent' },
+  'order.refunded': { scope: 'payments:read', audience: 'project', project: 'project_id', organization: null, role: 'viewer', serializer: 'replyOrder', payload: 'payloadOrderRefundedEvent' },
+  'refund.created': { scope: 'payments:read', audience: 'project', project: 'project_id', organization: null, role: 'viewer', serializer: 'replyRefund', payload: 'payloadRefundCreatedEvent' },
+  'refund.updated': { scope: 'payments:read', audience: 'project', project: 'project_id', organization: null, role: 'viewer', serializer: 'replyRefund', payload: 'payloadRefundUpdatedEvent' },
+  'checkout.created': { scope: 'payments:read', audience: 'project', project: 'project_id', organization: null, role: 'viewer', serializer: 'replyCheckout', payload: 'payloadCheckoutCreatedEvent' },
+  'checkout.completed': { scope: 'payments:read', audience: 'project', project: 'project_id', organization: null, role: 'viewer', serializer: 'replyCheckout', payload: 'payloadCheckoutCompletedEvent' },
+  'checkout.expired': { scope: 'payments:read', audience: 'project', project: 'project_id', organization: null, role: 'viewer', serializer: 'replyCheckout', payload: 'payloadCheckoutExpiredEvent' },
+  'subscription.created': { scope: 'payments:read', audience: 'project', project: 'project_id', organization: null, role: 'viewer', serializer: 'replySubscription', payload: 'payloadSubscriptionCreatedEvent' },
+  'subscription.updated': { scope: 'payments:read', audience: 'project', project: 'project_id', organization: null, role: 'viewer', serializer: 'replySubscription', payload: 'payloadSubscriptionUpdatedEvent' },
+  'subscription.canceled': { scope: 'payments:read', audience: 'project', project: 'project_id', organization: null, role: 'viewer', serializer: 'replySubscription', payload: 'payloadSubscriptionCanceledEvent' },
+  'webhook_endpoint.created': { scope: 'webhooks:read', audience: 'user', project: null, organization: null, role: null, serializer: 'replyWebhookEndpoint', payload: 'payloadWebhookEndpointCreatedEvent' },
+  'webhook_endpoint.updated': { scope: 'webhooks:read', audience: 'user', project: null, organization: null, role: null, serializer: 'replyWebhookEndpoint', payload: 'payloadWebhookEndpointUpdatedEvent' },
+  'webhook_endpoint.deleted': { scope: 'webhooks:read', audience: 'user', project: null, organization: null, role: null, serializer: 'replyWebhookEndpoint', payload: 'payloadWebhookEndpointDeletedEvent' },
+  'webhook_endpoint.secret_rotated': { scope: 'webhooks:read', audience: 'user', project: null, organization: null, role: null, serializer: 'replyWebhookEndpoint', payload: 'payloadWebhookEndpointSecretRotatedEvent' },
+  'webhook_endpoint.tested': { scope: 'webhooks:read', audience: 'user', project: null, organization: null, role: null, serializer: 'replyWebhookEndpoint', payload: 'payloadWebhookEndpointTestedEvent' },
+  'webhook_endpoint.recovered': { scope: 'webhooks:read', audience: 'user', project: null, organization: null, role: null, serializer: 'replyWebhookRecovery', payload: 'payloadWebhookEndpointRecoveredEvent' },
+  'webhook_endpoint.disabled': { scope: 'webhooks:read', audience: 'user', project: null, organization: null, role: null, serializer: 'replyWebhookEndpoint', payload: 'payloadWebhookEndpointDisabledEvent' },
+  'webhook_delivery.redelivered': { scope: 'webhooks:read', audience: 'user', project: null, organization: null, role: null, serializer: 'replyWebhookDeliveryInEvents', payload: 'payloadWebhookDeliveryRedeliveredEvent' },
 }

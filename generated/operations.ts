@@ -73,10 +73,18 @@ export interface OperationsByTag {
     | 'uploadAvatar'
     | 'deleteAvatar'
     | 'getAvatarImage'
+  'custom-roles':
+    | 'listCustomRoles'
+    | 'createCustomRole'
+    | 'getCustomRole'
+    | 'updateCustomRole'
+    | 'deleteCustomRole'
   'events':
     | 'listEvents'
     | 'streamEvents'
     | 'getEvent'
+  'explain':
+    | 'explainAccess'
   'identities':
     | 'startOidcSignIn'
     | 'finishOidcSignIn'
@@ -97,6 +105,20 @@ export interface OperationsByTag {
     | 'getMember'
     | 'updateMember'
     | 'removeMember'
+  'organization-members':
+    | 'listOrganizationMembers'
+    | 'addOrganizationMember'
+    | 'getOrganizationMember'
+    | 'updateOrganizationMember'
+    | 'removeOrganizationMember'
+    | 'acceptOrganizationInvitation'
+  'organizations':
+    | 'listOrganizations'
+    | 'createOrganization'
+    | 'getOrganization'
+    | 'updateOrganization'
+    | 'deleteOrganization'
+    | 'getOrganizationLimits'
   'passkeys':
     | 'startPasskeySignIn'
     | 'startPasskey'
@@ -150,9 +172,20 @@ export interface OperationsByTag {
     | 'getProject'
     | 'updateProject'
     | 'deleteProject'
+    | 'transferProject'
     | 'restoreProject'
     | 'archiveProject'
     | 'unarchiveProject'
+  'service-accounts':
+    | 'listServiceAccounts'
+    | 'createServiceAccount'
+    | 'getServiceAccount'
+    | 'updateServiceAccount'
+    | 'deleteServiceAccount'
+    | 'listServiceAccountKeys'
+    | 'createServiceAccountKey'
+    | 'getServiceAccountKey'
+    | 'revokeServiceAccountKey'
   'sign-in-pages':
     | 'showSignInPage'
     | 'submitSignIn'
@@ -1832,6 +1865,658 @@ export const operations: Record<OperationId, OperationInfo> = withErrorReplies<O
     secretAnswer: false,
     unlimitedKey: true
   },
+  listOrganizations: {
+    id: "listOrganizations",
+    method: "GET",
+    path: "/v1/organizations",
+    url: "/v1/organizations",
+    tag: "organizations",
+    scopes: ["organizations:read"],
+    rateLimit: "default",
+    validators: {"query":"queryListOrganizations"},
+    body: null,
+    errors: [400,401,403,406,429,500,503],
+    replies: {
+      200: {"contentType":"application/json","serializer":"replyOrganizationList"}
+    },
+    produces: ["application/json"],
+    idempotent: false,
+    ifMatch: null,
+    etag: false,
+    paged: true,
+    queryObjects: ["metadata"],
+    projectAccess: null,
+    secretAnswer: false,
+    unlimitedKey: true
+  },
+  createOrganization: {
+    id: "createOrganization",
+    method: "POST",
+    path: "/v1/organizations",
+    url: "/v1/organizations",
+    tag: "organizations",
+    scopes: ["organizations:write"],
+    rateLimit: "write",
+    validators: {"query":"queryNone","header":"headerIdempotencyKey","body":"bodyOrganizationCreate"},
+    body: {"required":true,"contentTypes":["application/json"]},
+    errors: [400,401,403,406,409,413,415,422,429,500,503],
+    replies: {
+      201: {"contentType":"application/json","serializer":"replyOrganization"}
+    },
+    produces: ["application/json"],
+    idempotent: true,
+    ifMatch: null,
+    etag: true,
+    paged: false,
+    projectAccess: null,
+    secretAnswer: false,
+    unlimitedKey: true
+  },
+  getOrganization: {
+    id: "getOrganization",
+    method: "GET",
+    path: "/v1/organizations/{id}",
+    url: "/v1/organizations/:id",
+    tag: "organizations",
+    scopes: ["organizations:read"],
+    rateLimit: "default",
+    validators: {"path":"pathOrganizationId","query":"queryNone","header":"headerIfNoneMatch"},
+    body: null,
+    errors: [400,401,403,404,406,429,500,503],
+    replies: {
+      200: {"contentType":"application/json","serializer":"replyOrganization"},
+      304: {"contentType":null}
+    },
+    produces: ["application/json"],
+    idempotent: false,
+    ifMatch: null,
+    etag: true,
+    paged: false,
+    projectAccess: null,
+    organizationAccess: {"role":"member"},
+    secretAnswer: false,
+    unlimitedKey: true
+  },
+  updateOrganization: {
+    id: "updateOrganization",
+    method: "PUT",
+    acceptsPatch: true,
+    path: "/v1/organizations/{id}",
+    url: "/v1/organizations/:id",
+    tag: "organizations",
+    scopes: ["organizations:write"],
+    rateLimit: "write",
+    validators: {"path":"pathOrganizationId","query":"queryNone","header":"headerIfMatch","body":"bodyOrganizationUpdate"},
+    body: {"required":true,"contentTypes":["application/json"]},
+    fixedFields: ["id","your_membership","created_by","created_at","updated_at"],
+    errors: [400,401,403,404,406,412,413,415,429,500,503],
+    replies: {
+      200: {"contentType":"application/json","serializer":"replyOrganization"}
+    },
+    produces: ["application/json"],
+    idempotent: false,
+    ifMatch: "getOrganization",
+    etag: true,
+    paged: false,
+    projectAccess: null,
+    organizationAccess: {"role":"admin"},
+    secretAnswer: false,
+    unlimitedKey: true
+  },
+  deleteOrganization: {
+    id: "deleteOrganization",
+    method: "DELETE",
+    path: "/v1/organizations/{id}",
+    url: "/v1/organizations/:id",
+    tag: "organizations",
+    scopes: ["organizations:write"],
+    rateLimit: "write",
+    validators: {"path":"pathOrganizationId","query":"queryNone","header":"headerIfMatch"},
+    body: null,
+    errors: [400,401,403,404,409,412,413,415,429,500,503],
+    replies: {
+      204: {"contentType":null}
+    },
+    produces: [],
+    idempotent: false,
+    ifMatch: "getOrganization",
+    etag: false,
+    paged: false,
+    projectAccess: null,
+    organizationAccess: {"role":"owner"},
+    secretAnswer: false,
+    unlimitedKey: true
+  },
+  getOrganizationLimits: {
+    id: "getOrganizationLimits",
+    method: "GET",
+    path: "/v1/organizations/{id}/limits",
+    url: "/v1/organizations/:id/limits",
+    tag: "organizations",
+    scopes: ["organizations:read"],
+    rateLimit: "default",
+    validators: {"path":"pathOrganizationId","query":"queryNone"},
+    body: null,
+    errors: [400,401,403,404,406,429,500,503],
+    replies: {
+      200: {"contentType":"application/json","serializer":"replyLimits"}
+    },
+    produces: ["application/json"],
+    idempotent: false,
+    ifMatch: null,
+    etag: false,
+    paged: false,
+    projectAccess: null,
+    organizationAccess: {"role":"member"},
+    secretAnswer: false,
+    unlimitedKey: true
+  },
+  listOrganizationMembers: {
+    id: "listOrganizationMembers",
+    method: "GET",
+    path: "/v1/organizations/{id}/members",
+    url: "/v1/organizations/:id/members",
+    tag: "organization-members",
+    scopes: ["organizations:read"],
+    rateLimit: "default",
+    validators: {"path":"pathOrganizationId","query":"queryListOrganizationMembers"},
+    body: null,
+    errors: [400,401,403,404,406,429,500,503],
+    replies: {
+      200: {"contentType":"application/json","serializer":"replyOrganizationMemberList"}
+    },
+    produces: ["application/json"],
+    idempotent: false,
+    ifMatch: null,
+    etag: false,
+    paged: true,
+    projectAccess: null,
+    organizationAccess: {"role":"member"},
+    secretAnswer: false,
+    unlimitedKey: true
+  },
+  addOrganizationMember: {
+    id: "addOrganizationMember",
+    method: "POST",
+    path: "/v1/organizations/{id}/members",
+    url: "/v1/organizations/:id/members",
+    tag: "organization-members",
+    scopes: ["organizations:write"],
+    rateLimit: "write",
+    validators: {"path":"pathOrganizationId","query":"queryNone","header":"headerIdempotencyKey","body":"bodyOrganizationMemberAdd"},
+    body: {"required":true,"contentTypes":["application/json"]},
+    errors: [400,401,403,404,406,409,413,415,422,429,500,503],
+    replies: {
+      201: {"contentType":"application/json","serializer":"replyOrganizationMember"}
+    },
+    produces: ["application/json"],
+    idempotent: true,
+    ifMatch: null,
+    etag: true,
+    paged: false,
+    projectAccess: null,
+    organizationAccess: {"role":"admin"},
+    secretAnswer: false,
+    unlimitedKey: true
+  },
+  getOrganizationMember: {
+    id: "getOrganizationMember",
+    method: "GET",
+    path: "/v1/organizations/{id}/members/{member_id}",
+    url: "/v1/organizations/:id/members/:member_id",
+    tag: "organization-members",
+    scopes: ["organizations:read"],
+    rateLimit: "default",
+    validators: {"path":"pathOrganizationIdOrganizationMemberId","query":"queryNone","header":"headerIfNoneMatch"},
+    body: null,
+    errors: [400,401,403,404,406,429,500,503],
+    replies: {
+      200: {"contentType":"application/json","serializer":"replyOrganizationMember"},
+      304: {"contentType":null}
+    },
+    produces: ["application/json"],
+    idempotent: false,
+    ifMatch: null,
+    etag: true,
+    paged: false,
+    projectAccess: null,
+    organizationAccess: {"role":"member"},
+    secretAnswer: false,
+    unlimitedKey: true
+  },
+  updateOrganizationMember: {
+    id: "updateOrganizationMember",
+    method: "PUT",
+    acceptsPatch: true,
+    path: "/v1/organizations/{id}/members/{member_id}",
+    url: "/v1/organizations/:id/members/:member_id",
+    tag: "organization-members",
+    scopes: ["organizations:write"],
+    rateLimit: "write",
+    validators: {"path":"pathOrganizationIdOrganizationMemberId","query":"queryNone","header":"headerIfMatch","body":"bodyOrganizationMemberUpdate"},
+    body: {"required":true,"contentTypes":["application/json"]},
+    fixedFields: ["id","organization_id","organization_name","user_id","user","email","status","created_by","created_at","updated_at","expires_at"],
+    errors: [400,401,403,404,406,409,412,413,415,429,500,503],
+    replies: {
+      200: {"contentType":"application/json","serializer":"replyOrganizationMember"}
+    },
+    produces: ["application/json"],
+    idempotent: false,
+    ifMatch: "getOrganizationMember",
+    etag: true,
+    paged: false,
+    projectAccess: null,
+    organizationAccess: {"role":"admin"},
+    secretAnswer: false,
+    unlimitedKey: true
+  },
+  removeOrganizationMember: {
+    id: "removeOrganizationMember",
+    method: "DELETE",
+    path: "/v1/organizations/{id}/members/{member_id}",
+    url: "/v1/organizations/:id/members/:member_id",
+    tag: "organization-members",
+    scopes: ["organizations:write"],
+    rateLimit: "write",
+    validators: {"path":"pathOrganizationIdOrganizationMemberId","query":"queryNone","header":"headerIfMatch"},
+    body: null,
+    errors: [400,401,403,404,409,412,413,415,429,500,503],
+    replies: {
+      204: {"contentType":null}
+    },
+    produces: [],
+    idempotent: false,
+    ifMatch: "getOrganizationMember",
+    etag: false,
+    paged: false,
+    projectAccess: null,
+    organizationAccess: {"role":"member"},
+    secretAnswer: false,
+    unlimitedKey: true
+  },
+  acceptOrganizationInvitation: {
+    id: "acceptOrganizationInvitation",
+    method: "POST",
+    path: "/v1/organizations/{id}/members/{member_id}/accept",
+    url: "/v1/organizations/:id/members/:member_id/accept",
+    tag: "organization-members",
+    scopes: ["organizations:write"],
+    rateLimit: "write",
+    validators: {"path":"pathOrganizationIdOrganizationMemberId","query":"queryNone","header":"headerIdempotencyKey"},
+    body: null,
+    errors: [400,401,403,404,406,409,413,415,429,500,503],
+    replies: {
+      200: {"contentType":"application/json","serializer":"replyOrganizationMember"}
+    },
+    produces: ["application/json"],
+    idempotent: true,
+    ifMatch: null,
+    etag: true,
+    paged: false,
+    projectAccess: null,
+    organizationAccess: {"role":"none"},
+    secretAnswer: false,
+    unlimitedKey: true
+  },
+  listCustomRoles: {
+    id: "listCustomRoles",
+    method: "GET",
+    path: "/v1/organizations/{id}/roles",
+    url: "/v1/organizations/:id/roles",
+    tag: "custom-roles",
+    scopes: ["organizations:read"],
+    rateLimit: "default",
+    validators: {"path":"pathOrganizationId","query":"queryListCustomRoles"},
+    body: null,
+    errors: [400,401,403,404,406,429,500,503],
+    replies: {
+      200: {"contentType":"application/json","serializer":"replyCustomRoleList"}
+    },
+    produces: ["application/json"],
+    idempotent: false,
+    ifMatch: null,
+    etag: false,
+    paged: true,
+    projectAccess: null,
+    organizationAccess: {"role":"member"},
+    secretAnswer: false,
+    unlimitedKey: true
+  },
+  createCustomRole: {
+    id: "createCustomRole",
+    method: "POST",
+    path: "/v1/organizations/{id}/roles",
+    url: "/v1/organizations/:id/roles",
+    tag: "custom-roles",
+    scopes: ["organizations:write"],
+    rateLimit: "write",
+    validators: {"path":"pathOrganizationId","query":"queryNone","header":"headerIdempotencyKey","body":"bodyCustomRoleCreate"},
+    body: {"required":true,"contentTypes":["application/json"]},
+    errors: [400,401,403,404,406,409,413,415,422,429,500,503],
+    replies: {
+      201: {"contentType":"application/json","serializer":"replyCustomRole"}
+    },
+    produces: ["application/json"],
+    idempotent: true,
+    ifMatch: null,
+    etag: true,
+    paged: false,
+    projectAccess: null,
+    organizationAccess: {"role":"admin"},
+    secretAnswer: false,
+    unlimitedKey: true
+  },
+  getCustomRole: {
+    id: "getCustomRole",
+    method: "GET",
+    path: "/v1/organizations/{id}/roles/{role_id}",
+    url: "/v1/organizations/:id/roles/:role_id",
+    tag: "custom-roles",
+    scopes: ["organizations:read"],
+    rateLimit: "default",
+    validators: {"path":"pathGetCustomRole","query":"queryNone","header":"headerIfNoneMatch"},
+    body: null,
+    errors: [400,401,403,404,406,429,500,503],
+    replies: {
+      200: {"contentType":"application/json","serializer":"replyCustomRole"},
+      304: {"contentType":null}
+    },
+    produces: ["application/json"],
+    idempotent: false,
+    ifMatch: null,
+    etag: true,
+    paged: false,
+    projectAccess: null,
+    organizationAccess: {"role":"member"},
+    secretAnswer: false,
+    unlimitedKey: true
+  },
+  updateCustomRole: {
+    id: "updateCustomRole",
+    method: "PUT",
+    acceptsPatch: true,
+    path: "/v1/organizations/{id}/roles/{role_id}",
+    url: "/v1/organizations/:id/roles/:role_id",
+    tag: "custom-roles",
+    scopes: ["organizations:write"],
+    rateLimit: "write",
+    validators: {"path":"pathGetCustomRole","query":"queryNone","header":"headerIfMatch","body":"bodyCustomRoleUpdate"},
+    body: {"required":true,"contentTypes":["application/json"]},
+    fixedFields: ["id","organization_id","created_by","created_at","updated_at"],
+    errors: [400,401,403,404,406,409,412,413,415,429,500,503],
+    replies: {
+      200: {"contentType":"application/json","serializer":"replyCustomRole"}
+    },
+    produces: ["application/json"],
+    idempotent: false,
+    ifMatch: "getCustomRole",
+    etag: true,
+    paged: false,
+    projectAccess: null,
+    organizationAccess: {"role":"admin"},
+    secretAnswer: false,
+    unlimitedKey: true
+  },
+  deleteCustomRole: {
+    id: "deleteCustomRole",
+    method: "DELETE",
+    path: "/v1/organizations/{id}/roles/{role_id}",
+    url: "/v1/organizations/:id/roles/:role_id",
+    tag: "custom-roles",
+    scopes: ["organizations:write"],
+    rateLimit: "write",
+    validators: {"path":"pathGetCustomRole","query":"queryNone","header":"headerIfMatch"},
+    body: null,
+    errors: [400,401,403,404,409,412,413,415,429,500,503],
+    replies: {
+      204: {"contentType":null}
+    },
+    produces: [],
+    idempotent: false,
+    ifMatch: "getCustomRole",
+    etag: false,
+    paged: false,
+    projectAccess: null,
+    organizationAccess: {"role":"admin"},
+    secretAnswer: false,
+    unlimitedKey: true
+  },
+  listServiceAccounts: {
+    id: "listServiceAccounts",
+    method: "GET",
+    path: "/v1/service-accounts",
+    url: "/v1/service-accounts",
+    tag: "service-accounts",
+    scopes: ["organizations:read"],
+    rateLimit: "default",
+    validators: {"query":"queryListServiceAccounts"},
+    body: null,
+    errors: [400,401,403,404,406,429,500,503],
+    replies: {
+      200: {"contentType":"application/json","serializer":"replyServiceAccountList"}
+    },
+    produces: ["application/json"],
+    idempotent: false,
+    ifMatch: null,
+    etag: false,
+    paged: true,
+    queryObjects: ["metadata"],
+    projectAccess: null,
+    secretAnswer: false,
+    unlimitedKey: true
+  },
+  createServiceAccount: {
+    id: "createServiceAccount",
+    method: "POST",
+    path: "/v1/service-accounts",
+    url: "/v1/service-accounts",
+    tag: "service-accounts",
+    scopes: ["organizations:write"],
+    rateLimit: "write",
+    validators: {"query":"queryNone","header":"headerIdempotencyKey","body":"bodyServiceAccountCreate"},
+    body: {"required":true,"contentTypes":["application/json"]},
+    errors: [400,401,403,404,406,409,413,415,422,429,500,503],
+    replies: {
+      201: {"contentType":"application/json","serializer":"replyServiceAccount"}
+    },
+    produces: ["application/json"],
+    idempotent: true,
+    ifMatch: null,
+    etag: true,
+    paged: false,
+    projectAccess: null,
+    secretAnswer: false,
+    unlimitedKey: true
+  },
+  getServiceAccount: {
+    id: "getServiceAccount",
+    method: "GET",
+    path: "/v1/service-accounts/{id}",
+    url: "/v1/service-accounts/:id",
+    tag: "service-accounts",
+    scopes: ["organizations:read"],
+    rateLimit: "default",
+    validators: {"path":"pathServiceAccountId","query":"queryNone","header":"headerIfNoneMatch"},
+    body: null,
+    errors: [400,401,403,404,406,429,500,503],
+    replies: {
+      200: {"contentType":"application/json","serializer":"replyServiceAccount"},
+      304: {"contentType":null}
+    },
+    produces: ["application/json"],
+    idempotent: false,
+    ifMatch: null,
+    etag: true,
+    paged: false,
+    projectAccess: null,
+    secretAnswer: false,
+    unlimitedKey: true
+  },
+  updateServiceAccount: {
+    id: "updateServiceAccount",
+    method: "PUT",
+    acceptsPatch: true,
+    path: "/v1/service-accounts/{id}",
+    url: "/v1/service-accounts/:id",
+    tag: "service-accounts",
+    scopes: ["organizations:write"],
+    rateLimit: "write",
+    validators: {"path":"pathServiceAccountId","query":"queryNone","header":"headerIfMatch","body":"bodyServiceAccountUpdate"},
+    body: {"required":true,"contentTypes":["application/json"]},
+    fixedFields: ["id","user_id","organization_id","project_id","created_by","created_at","updated_at"],
+    errors: [400,401,403,404,406,412,413,415,429,500,503],
+    replies: {
+      200: {"contentType":"application/json","serializer":"replyServiceAccount"}
+    },
+    produces: ["application/json"],
+    idempotent: false,
+    ifMatch: "getServiceAccount",
+    etag: true,
+    paged: false,
+    projectAccess: null,
+    secretAnswer: false,
+    unlimitedKey: true
+  },
+  deleteServiceAccount: {
+    id: "deleteServiceAccount",
+    method: "DELETE",
+    path: "/v1/service-accounts/{id}",
+    url: "/v1/service-accounts/:id",
+    tag: "service-accounts",
+    scopes: ["organizations:write"],
+    rateLimit: "write",
+    validators: {"path":"pathServiceAccountId","query":"queryNone","header":"headerIfMatch"},
+    body: null,
+    errors: [400,401,403,404,409,412,413,415,429,500,503],
+    replies: {
+      204: {"contentType":null}
+    },
+    produces: [],
+    idempotent: false,
+    ifMatch: "getServiceAccount",
+    etag: false,
+    paged: false,
+    projectAccess: null,
+    secretAnswer: false,
+    unlimitedKey: true
+  },
+  listServiceAccountKeys: {
+    id: "listServiceAccountKeys",
+    method: "GET",
+    path: "/v1/service-accounts/{id}/api-keys",
+    url: "/v1/service-accounts/:id/api-keys",
+    tag: "service-accounts",
+    scopes: ["organizations:read"],
+    rateLimit: "default",
+    validators: {"path":"pathServiceAccountId","query":"queryListApiKeys"},
+    body: null,
+    errors: [400,401,403,404,406,429,500,503],
+    replies: {
+      200: {"contentType":"application/json","serializer":"replyApiKeyList"}
+    },
+    produces: ["application/json"],
+    idempotent: false,
+    ifMatch: null,
+    etag: false,
+    paged: true,
+    queryObjects: ["metadata"],
+    projectAccess: null,
+    secretAnswer: false,
+    unlimitedKey: true
+  },
+  createServiceAccountKey: {
+    id: "createServiceAccountKey",
+    method: "POST",
+    path: "/v1/service-accounts/{id}/api-keys",
+    url: "/v1/service-accounts/:id/api-keys",
+    tag: "service-accounts",
+    scopes: ["organizations:write"],
+    rateLimit: "write",
+    validators: {"path":"pathServiceAccountId","query":"queryNone","header":"headerIdempotencyKey","body":"bodyApiKeyCreate"},
+    body: {"required":true,"contentTypes":["application/json"]},
+    errors: [400,401,403,404,406,409,413,415,422,429,500,503],
+    replies: {
+      201: {"contentType":"application/json","serializer":"replyApiKeyWithSecret","volatile":["last_used_at","last_used_ip"]}
+    },
+    produces: ["application/json"],
+    idempotent: true,
+    ifMatch: null,
+    etag: true,
+    paged: false,
+    projectAccess: null,
+    secretAnswer: true,
+    unlimitedKey: true
+  },
+  getServiceAccountKey: {
+    id: "getServiceAccountKey",
+    method: "GET",
+    path: "/v1/service-accounts/{id}/api-keys/{key_id}",
+    url: "/v1/service-accounts/:id/api-keys/:key_id",
+    tag: "service-accounts",
+    scopes: ["organizations:read"],
+    rateLimit: "default",
+    validators: {"path":"pathGetServiceAccountKey","query":"queryNone","header":"headerIfNoneMatch"},
+    body: null,
+    errors: [400,401,403,404,406,429,500,503],
+    replies: {
+      200: {"contentType":"application/json","serializer":"replyApiKey","volatile":["last_used_at","last_used_ip"]},
+      304: {"contentType":null}
+    },
+    produces: ["application/json"],
+    idempotent: false,
+    ifMatch: null,
+    etag: true,
+    paged: false,
+    projectAccess: null,
+    secretAnswer: false,
+    unlimitedKey: true
+  },
+  revokeServiceAccountKey: {
+    id: "revokeServiceAccountKey",
+    method: "DELETE",
+    path: "/v1/service-accounts/{id}/api-keys/{key_id}",
+    url: "/v1/service-accounts/:id/api-keys/:key_id",
+    tag: "service-accounts",
+    scopes: ["organizations:write"],
+    rateLimit: "write",
+    validators: {"path":"pathGetServiceAccountKey","query":"queryNone","header":"headerIfMatch"},
+    body: null,
+    errors: [400,401,403,404,412,413,415,429,500,503],
+    replies: {
+      204: {"contentType":null}
+    },
+    produces: [],
+    idempotent: false,
+    ifMatch: "getServiceAccountKey",
+    etag: false,
+    paged: false,
+    projectAccess: null,
+    secretAnswer: false,
+    unlimitedKey: true
+  },
+  explainAccess: {
+    id: "explainAccess",
+    method: "POST",
+    path: "/v1/explain",
+    url: "/v1/explain",
+    tag: "explain",
+    scopes: ["user:read"],
+    rateLimit: "write",
+    validators: {"query":"queryNone","header":"headerIdempotencyKey","body":"bodyExplainRequest"},
+    body: {"required":true,"contentTypes":["application/json"]},
+    errors: [400,401,403,404,406,413,415,429,500,503],
+    replies: {
+      200: {"contentType":"application/json","serializer":"replyExplanation"}
+    },
+    produces: ["application/json"],
+    idempotent: false,
+    ifMatch: null,
+    etag: false,
+    paged: false,
+    projectAccess: null,
+    secretAnswer: false,
+    unlimitedKey: true
+  },
   listProjects: {
     id: "listProjects",
     method: "GET",
@@ -1913,7 +2598,7 @@ export const operations: Record<OperationId, OperationInfo> = withErrorReplies<O
     rateLimit: "write",
     validators: {"path":"pathProjectId","query":"queryNone","header":"headerIfMatch","body":"bodyProjectUpdate"},
     body: {"required":true,"contentTypes":["application/json"]},
-    fixedFields: ["id","status","owner_id","member_count","your_role","version","created_at","updated_at","archived_at","deleted_at"],
+    fixedFields: ["id","status","owner_id","organization_id","member_count","your_role","version","created_at","updated_at","archived_at","deleted_at"],
     errors: [400,401,403,404,406,409,412,413,415,429,500,503],
     replies: {
       200: {"contentType":"application/json","serializer":"replyProject"}
@@ -1947,6 +2632,29 @@ export const operations: Record<OperationId, OperationInfo> = withErrorReplies<O
     paged: false,
     projectAccess: {"role":"owner"},
     secretAnswer: false
+  },
+  transferProject: {
+    id: "transferProject",
+    method: "POST",
+    path: "/v1/projects/{id}/transfer",
+    url: "/v1/projects/:id/transfer",
+    tag: "projects",
+    scopes: ["projects:write"],
+    rateLimit: "write",
+    validators: {"path":"pathProjectId","query":"queryNone","header":"headerIdempotencyKey","body":"bodyProjectTransfer"},
+    body: {"required":true,"contentTypes":["application/json"]},
+    errors: [400,401,403,404,406,409,413,415,422,429,500,503],
+    replies: {
+      200: {"contentType":"application/json","serializer":"replyProject"}
+    },
+    produces: ["application/json"],
+    idempotent: true,
+    ifMatch: null,
+    etag: true,
+    paged: false,
+    projectAccess: {"role":"owner"},
+    secretAnswer: false,
+    unlimitedKey: true
   },
   restoreProject: {
     id: "restoreProject",
@@ -2094,7 +2802,7 @@ export const operations: Record<OperationId, OperationInfo> = withErrorReplies<O
     rateLimit: "write",
     validators: {"path":"pathGetMember","query":"queryNone","header":"headerIfMatch","body":"bodyMemberUpdate"},
     body: {"required":true,"contentTypes":["application/json"]},
-    fixedFields: ["id","project_id","user","created_by","created_at","updated_at"],
+    fixedFields: ["id","project_id","user","organization_role","created_by","created_at","updated_at"],
     errors: [400,401,403,404,406,409,412,413,415,429,500,503],
     replies: {
       200: {"contentType":"application/json","serializer":"replyMember"}

@@ -8,10 +8,14 @@ import { apiKeys } from '../handlers/api-keys.ts'
 import { audit } from '../handlers/audit.ts'
 import { auth } from '../handlers/auth.ts'
 import { avatar } from '../handlers/avatar.ts'
+import { customRoles } from '../handlers/custom-roles.ts'
 import { events } from '../handlers/events.ts'
+import { explain } from '../handlers/explain.ts'
 import { identities } from '../handlers/identities.ts'
 import { invitations } from '../handlers/invitations.ts'
 import { members } from '../handlers/members.ts'
+import { organizationMembers } from '../handlers/organization-members.ts'
+import { organizations } from '../handlers/organizations.ts'
 import { passkeys } from '../handlers/passkeys.ts'
 import { paymentsCatalogue } from '../handlers/payments-catalogue.ts'
 import { paymentsCheckout } from '../handlers/payments-checkout.ts'
@@ -22,6 +26,7 @@ import { paymentsPage } from '../handlers/payments-page.ts'
 import { paymentsRefunds } from '../handlers/payments-refunds.ts'
 import { paymentsSubscriptions } from '../handlers/payments-subscriptions.ts'
 import { projects } from '../handlers/projects.ts'
+import { serviceAccounts } from '../handlers/service-accounts.ts'
 import { signInPages } from '../handlers/sign-in-pages.ts'
 import { storage } from '../handlers/storage.ts'
 import { storageLinks } from '../handlers/storage-links.ts'
@@ -45,10 +50,14 @@ export const handlers: Operations = {
   ...audit,
   ...auth,
   ...avatar,
+  ...customRoles,
   ...events,
+  ...explain,
   ...identities,
   ...invitations,
   ...members,
+  ...organizationMembers,
+  ...organizations,
   ...passkeys,
   ...paymentsCatalogue,
   ...paymentsCheckout,
@@ -59,6 +68,7 @@ export const handlers: Operations = {
   ...paymentsRefunds,
   ...paymentsSubscriptions,
   ...projects,
+  ...serviceAccounts,
   ...signInPages,
   ...storage,
   ...storageLinks,
@@ -138,11 +148,39 @@ export type ExactAnswers = [
   Holds<Exact<typeof users, 'getUser'>>,
   Holds<Exact<typeof users, 'updateUser'>>,
   Holds<Exact<typeof users, 'deleteUser'>>,
+  Holds<Exact<typeof organizations, 'listOrganizations'>>,
+  Holds<Exact<typeof organizations, 'createOrganization'>>,
+  Holds<Exact<typeof organizations, 'getOrganization'>>,
+  Holds<Exact<typeof organizations, 'updateOrganization'>>,
+  Holds<Exact<typeof organizations, 'deleteOrganization'>>,
+  Holds<Exact<typeof organizations, 'getOrganizationLimits'>>,
+  Holds<Exact<typeof organizationMembers, 'listOrganizationMembers'>>,
+  Holds<Exact<typeof organizationMembers, 'addOrganizationMember'>>,
+  Holds<Exact<typeof organizationMembers, 'getOrganizationMember'>>,
+  Holds<Exact<typeof organizationMembers, 'updateOrganizationMember'>>,
+  Holds<Exact<typeof organizationMembers, 'removeOrganizationMember'>>,
+  Holds<Exact<typeof organizationMembers, 'acceptOrganizationInvitation'>>,
+  Holds<Exact<typeof customRoles, 'listCustomRoles'>>,
+  Holds<Exact<typeof customRoles, 'createCustomRole'>>,
+  Holds<Exact<typeof customRoles, 'getCustomRole'>>,
+  Holds<Exact<typeof customRoles, 'updateCustomRole'>>,
+  Holds<Exact<typeof customRoles, 'deleteCustomRole'>>,
+  Holds<Exact<typeof serviceAccounts, 'listServiceAccounts'>>,
+  Holds<Exact<typeof serviceAccounts, 'createServiceAccount'>>,
+  Holds<Exact<typeof serviceAccounts, 'getServiceAccount'>>,
+  Holds<Exact<typeof serviceAccounts, 'updateServiceAccount'>>,
+  Holds<Exact<typeof serviceAccounts, 'deleteServiceAccount'>>,
+  Holds<Exact<typeof serviceAccounts, 'listServiceAccountKeys'>>,
+  Holds<Exact<typeof serviceAccounts, 'createServiceAccountKey'>>,
+  Holds<Exact<typeof serviceAccounts, 'getServiceAccountKey'>>,
+  Holds<Exact<typeof serviceAccounts, 'revokeServiceAccountKey'>>,
+  Holds<Exact<typeof explain, 'explainAccess'>>,
   Holds<Exact<typeof projects, 'listProjects'>>,
   Holds<Exact<typeof projects, 'createProject'>>,
   Holds<Exact<typeof projects, 'getProject'>>,
   Holds<Exact<typeof projects, 'updateProject'>>,
   Holds<Exact<typeof projects, 'deleteProject'>>,
+  Holds<Exact<typeof projects, 'transferProject'>>,
   Holds<Exact<typeof projects, 'restoreProject'>>,
   Holds<Exact<typeof projects, 'archiveProject'>>,
   Holds<Exact<typeof projects, 'unarchiveProject'>>,
@@ -306,8 +344,22 @@ export const skeleton = {
     '/v1/user/api-keys/{id}/rotate': { post: route('rotateApiKey') },
     '/v1/users': { get: route('listUsers'), post: route('createUser') },
     '/v1/users/{id}': { get: route('getUser'), put: route('updateUser'), delete: route('deleteUser') },
+    '/v1/organizations': { get: route('listOrganizations'), post: route('createOrganization') },
+    '/v1/organizations/{id}': { get: route('getOrganization'), put: route('updateOrganization'), delete: route('deleteOrganization') },
+    '/v1/organizations/{id}/limits': { get: route('getOrganizationLimits') },
+    '/v1/organizations/{id}/members': { get: route('listOrganizationMembers'), post: route('addOrganizationMember') },
+    '/v1/organizations/{id}/members/{member_id}': { get: route('getOrganizationMember'), put: route('updateOrganizationMember'), delete: route('removeOrganizationMember') },
+    '/v1/organizations/{id}/members/{member_id}/accept': { post: route('acceptOrganizationInvitation') },
+    '/v1/organizations/{id}/roles': { get: route('listCustomRoles'), post: route('createCustomRole') },
+    '/v1/organizations/{id}/roles/{role_id}': { get: route('getCustomRole'), put: route('updateCustomRole'), delete: route('deleteCustomRole') },
+    '/v1/service-accounts': { get: route('listServiceAccounts'), post: route('createServiceAccount') },
+    '/v1/service-accounts/{id}': { get: route('getServiceAccount'), put: route('updateServiceAccount'), delete: route('deleteServiceAccount') },
+    '/v1/service-accounts/{id}/api-keys': { get: route('listServiceAccountKeys'), post: route('createServiceAccountKey') },
+    '/v1/service-accounts/{id}/api-keys/{key_id}': { get: route('getServiceAccountKey'), delete: route('revokeServiceAccountKey') },
+    '/v1/explain': { post: route('explainAccess') },
     '/v1/projects': { get: route('listProjects'), post: route('createProject') },
     '/v1/projects/{id}': { get: route('getProject'), put: route('updateProject'), delete: route('deleteProject') },
+    '/v1/projects/{id}/transfer': { post: route('transferProject') },
     '/v1/projects/{id}/restore': { post: route('restoreProject') },
     '/v1/projects/{id}/archive': { post: route('archiveProject') },
     '/v1/projects/{id}/unarchive': { post: route('unarchiveProject') },

@@ -6585,7 +6585,7 @@ return json + JSON_STR_END_OBJECT
   const serializer = Serializer.restoreFromState(serializerState)
 
   const Validator = require('fast-json-stringify/lib/validator')
-const validatorState = {"ajvOptions":{},"ajvSchemas":{"spec":{"$id":"spec","$defs":{"ApiKeyList":{"type":"object","required":["data","pagination"],"properties":{"data":{"type":"array","items":{"$ref":"spec#/$defs/ApiKey"}},"pagination":{"$ref":"spec#/$defs/Pagination"}},"additionalProperties":false},"ApiKey":{"type":"object","required":["id","name","start","scopes","project_ids","allowed_addresses","expires_at","last_used_at","last_used_ip","metadata","created_at","updated_at","revoked_at","replaced_by","created_by_key"],"properties":{"id":{"$ref":"spec#/$defs/ApiKeyId"},"name":{"type":["string","object"],"fjs_type":"string"},"start":{"type":["string","object"],"fjs_type":"string"},"scopes":{"type":"array","items":{"$ref":"spec#/$defs/Scope"}},"project_ids":{"type":["array","null"],"items":{"$ref":"spec#/$defs/ProjectId"}},"allowed_addresses":{"type":["array","null"],"items":{"type":["string","object"],"fjs_type":"string"}},"expires_at":{"type":["string","null","object"],"format":"date-time","fjs_type":"string"},"last_used_at":{"type":["string","null","object"],"format":"date-time","fjs_type":"string"},"last_used_ip":{"type":["string","null","object"],"fjs_type":"string"},"metadata":{"$ref":"spec#/$defs/Metadata"},"created_at":{"$ref":"spec#/$defs/Timestamp"},"updated_at":{"$ref":"spec#/$defs/Timestamp"},"revoked_at":{"type":["string","null","object"],"format":"date-time","fjs_type":"string"},"replaced_by":{"anyOf":[{"$ref":"spec#/$defs/ApiKeyId"},{"type":"null"}]},"created_by_key":{"anyOf":[{"$ref":"spec#/$defs/ApiKeyId"},{"type":"null"}]}},"additionalProperties":false},"Pagination":{"type":"object","required":["page","limit","total","total_pages","next_cursor"],"properties":{"page":{"type":"integer","minimum":1},"limit":{"type":"integer","minimum":1},"total":{"type":"integer","minimum":0},"total_pages":{"type":"integer","minimum":0},"next_cursor":{"type":["string","null","object"],"fjs_type":"string"}},"additionalProperties":false},"ApiKeyId":{"type":["string","object"],"pattern":"^key_[0-7][0-9a-hjkmnp-tv-z]{25}$","fjs_type":"string"},"Scope":{"type":["string","object"],"enum":["user:read","user:write","projects:read","projects:write","storage:read","storage:write","ai:read","ai:write","payments:read","payments:write","webhooks:read","webhooks:write","keys:write","admin"],"fjs_type":"string"},"ProjectId":{"type":["string","object"],"pattern":"^prj_[0-7][0-9a-hjkmnp-tv-z]{25}$","fjs_type":"string"},"Metadata":{"type":"object","maxProperties":16,"propertyNames":{"minLength":1,"maxLength":64},"additionalProperties":{"type":["string","object"],"maxLength":512,"fjs_type":"string"}},"Timestamp":{"type":["string","object"],"format":"date-time","fjs_type":"string"}}}}}
+const validatorState = {"ajvOptions":{},"ajvSchemas":{"spec":{"$id":"spec","$defs":{"ApiKeyList":{"type":"object","required":["data","pagination"],"properties":{"data":{"type":"array","items":{"$ref":"spec#/$defs/ApiKey"}},"pagination":{"$ref":"spec#/$defs/Pagination"}},"additionalProperties":false},"ApiKey":{"type":"object","required":["id","name","start","scopes","project_ids","allowed_addresses","expires_at","last_used_at","last_used_ip","metadata","created_at","updated_at","revoked_at","replaced_by","created_by_key"],"properties":{"id":{"$ref":"spec#/$defs/ApiKeyId"},"name":{"type":["string","object"],"fjs_type":"string"},"start":{"type":["string","object"],"fjs_type":"string"},"scopes":{"type":"array","items":{"$ref":"spec#/$defs/Scope"}},"project_ids":{"type":["array","null"],"items":{"$ref":"spec#/$defs/ProjectId"}},"allowed_addresses":{"type":["array","null"],"items":{"type":["string","object"],"fjs_type":"string"}},"expires_at":{"type":["string","null","object"],"format":"date-time","fjs_type":"string"},"last_used_at":{"type":["string","null","object"],"format":"date-time","fjs_type":"string"},"last_used_ip":{"type":["string","null","object"],"fjs_type":"string"},"metadata":{"$ref":"spec#/$defs/Metadata"},"created_at":{"$ref":"spec#/$defs/Timestamp"},"updated_at":{"$ref":"spec#/$defs/Timestamp"},"revoked_at":{"type":["string","null","object"],"format":"date-time","fjs_type":"string"},"replaced_by":{"anyOf":[{"$ref":"spec#/$defs/ApiKeyId"},{"type":"null"}]},"created_by_key":{"anyOf":[{"$ref":"spec#/$defs/ApiKeyId"},{"type":"null"}]}},"additionalProperties":false},"Pagination":{"type":"object","required":["page","limit","total","total_pages","next_cursor"],"properties":{"page":{"type":"integer","minimum":1},"limit":{"type":"integer","minimum":1},"total":{"type":"integer","minimum":0},"total_pages":{"type":"integer","minimum":0},"next_cursor":{"type":["string","null","object"],"fjs_type":"string"}},"additionalProperties":false},"ApiKeyId":{"type":["string","object"],"pattern":"^key_[0-7][0-9a-hjkmnp-tv-z]{25}$","fjs_type":"string"},"Scope":{"type":["string","object"],"enum":["user:read","user:write","projects:read","projects:write","organizations:read","organizations:write","storage:read","storage:write","ai:read","ai:write","payments:read","payments:write","webhooks:read","webhooks:write","keys:write","admin"],"fjs_type":"string"},"ProjectId":{"type":["string","object"],"pattern":"^prj_[0-7][0-9a-hjkmnp-tv-z]{25}$","fjs_type":"string"},"Metadata":{"type":"object","maxProperties":16,"propertyNames":{"minLength":1,"maxLength":64},"additionalProperties":{"type":["string","object"],"maxLength":512,"fjs_type":"string"}},"Timestamp":{"type":["string","object"],"format":"date-time","fjs_type":"string"}}}}}
 const validator = Validator.restoreFromState(validatorState)
 
 
@@ -7331,7 +7331,7 @@ return json + JSON_STR_END_OBJECT
   const serializer = Serializer.restoreFromState(serializerState)
 
   const Validator = require('fast-json-stringify/lib/validator')
-const validatorState = {"ajvOptions":{},"ajvSchemas":{"spec":{"$id":"spec","$defs":{"ApiKeyWithSecret":{"type":"object","required":["id","name","start","scopes","project_ids","allowed_addresses","expires_at","last_used_at","last_used_ip","metadata","created_at","updated_at","revoked_at","replaced_by","created_by_key","key"],"properties":{"id":{"$ref":"spec#/$defs/ApiKeyId"},"name":{"type":["string","object"],"fjs_type":"string"},"start":{"type":["string","object"],"fjs_type":"string"},"scopes":{"type":"array","items":{"$ref":"spec#/$defs/Scope"}},"project_ids":{"type":["array","null"],"items":{"$ref":"spec#/$defs/ProjectId"}},"allowed_addresses":{"type":["array","null"],"items":{"type":["string","object"],"fjs_type":"string"}},"expires_at":{"type":["string","null","object"],"format":"date-time","fjs_type":"string"},"last_used_at":{"type":["string","null","object"],"format":"date-time","fjs_type":"string"},"last_used_ip":{"type":["string","null","object"],"fjs_type":"string"},"metadata":{"$ref":"spec#/$defs/Metadata"},"created_at":{"$ref":"spec#/$defs/Timestamp"},"updated_at":{"$ref":"spec#/$defs/Timestamp"},"revoked_at":{"type":["string","null","object"],"format":"date-time","fjs_type":"string"},"replaced_by":{"anyOf":[{"$ref":"spec#/$defs/ApiKeyId"},{"type":"null"}]},"created_by_key":{"anyOf":[{"$ref":"spec#/$defs/ApiKeyId"},{"type":"null"}]},"key":{"type":["string","object"],"pattern":"^plat_(live|test)_[0-9A-Za-z]{49}$","fjs_type":"string"}},"additionalProperties":false},"ApiKeyId":{"type":["string","object"],"pattern":"^key_[0-7][0-9a-hjkmnp-tv-z]{25}$","fjs_type":"string"},"Scope":{"type":["string","object"],"enum":["user:read","user:write","projects:read","projects:write","storage:read","storage:write","ai:read","ai:write","payments:read","payments:write","webhooks:read","webhooks:write","keys:write","admin"],"fjs_type":"string"},"ProjectId":{"type":["string","object"],"pattern":"^prj_[0-7][0-9a-hjkmnp-tv-z]{25}$","fjs_type":"string"},"Metadata":{"type":"object","maxProperties":16,"propertyNames":{"minLength":1,"maxLength":64},"additionalProperties":{"type":["string","object"],"maxLength":512,"fjs_type":"string"}},"Timestamp":{"type":["string","object"],"format":"date-time","fjs_type":"string"}}}}}
+const validatorState = {"ajvOptions":{},"ajvSchemas":{"spec":{"$id":"spec","$defs":{"ApiKeyWithSecret":{"type":"object","required":["id","name","start","scopes","project_ids","allowed_addresses","expires_at","last_used_at","last_used_ip","metadata","created_at","updated_at","revoked_at","replaced_by","created_by_key","key"],"properties":{"id":{"$ref":"spec#/$defs/ApiKeyId"},"name":{"type":["string","object"],"fjs_type":"string"},"start":{"type":["string","object"],"fjs_type":"string"},"scopes":{"type":"array","items":{"$ref":"spec#/$defs/Scope"}},"project_ids":{"type":["array","null"],"items":{"$ref":"spec#/$defs/ProjectId"}},"allowed_addresses":{"type":["array","null"],"items":{"type":["string","object"],"fjs_type":"string"}},"expires_at":{"type":["string","null","object"],"format":"date-time","fjs_type":"string"},"last_used_at":{"type":["string","null","object"],"format":"date-time","fjs_type":"string"},"last_used_ip":{"type":["string","null","object"],"fjs_type":"string"},"metadata":{"$ref":"spec#/$defs/Metadata"},"created_at":{"$ref":"spec#/$defs/Timestamp"},"updated_at":{"$ref":"spec#/$defs/Timestamp"},"revoked_at":{"type":["string","null","object"],"format":"date-time","fjs_type":"string"},"replaced_by":{"anyOf":[{"$ref":"spec#/$defs/ApiKeyId"},{"type":"null"}]},"created_by_key":{"anyOf":[{"$ref":"spec#/$defs/ApiKeyId"},{"type":"null"}]},"key":{"type":["string","object"],"pattern":"^plat_(live|test)_[0-9A-Za-z]{49}$","fjs_type":"string"}},"additionalProperties":false},"ApiKeyId":{"type":["string","object"],"pattern":"^key_[0-7][0-9a-hjkmnp-tv-z]{25}$","fjs_type":"string"},"Scope":{"type":["string","object"],"enum":["user:read","user:write","projects:read","projects:write","organizations:read","organizations:write","storage:read","storage:write","ai:read","ai:write","payments:read","payments:write","webhooks:read","webhooks:write","keys:write","admin"],"fjs_type":"string"},"ProjectId":{"type":["string","object"],"pattern":"^prj_[0-7][0-9a-hjkmnp-tv-z]{25}$","fjs_type":"string"},"Metadata":{"type":"object","maxProperties":16,"propertyNames":{"minLength":1,"maxLength":64},"additionalProperties":{"type":["string","object"],"maxLength":512,"fjs_type":"string"}},"Timestamp":{"type":["string","object"],"format":"date-time","fjs_type":"string"}}}}}
 const validator = Validator.restoreFromState(validatorState)
 
 
@@ -7955,7 +7955,7 @@ return json + JSON_STR_END_OBJECT
   const serializer = Serializer.restoreFromState(serializerState)
 
   const Validator = require('fast-json-stringify/lib/validator')
-const validatorState = {"ajvOptions":{},"ajvSchemas":{"spec":{"$id":"spec","$defs":{"ApiKey":{"type":"object","required":["id","name","start","scopes","project_ids","allowed_addresses","expires_at","last_used_at","last_used_ip","metadata","created_at","updated_at","revoked_at","replaced_by","created_by_key"],"properties":{"id":{"$ref":"spec#/$defs/ApiKeyId"},"name":{"type":["string","object"],"fjs_type":"string"},"start":{"type":["string","object"],"fjs_type":"string"},"scopes":{"type":"array","items":{"$ref":"spec#/$defs/Scope"}},"project_ids":{"type":["array","null"],"items":{"$ref":"spec#/$defs/ProjectId"}},"allowed_addresses":{"type":["array","null"],"items":{"type":["string","object"],"fjs_type":"string"}},"expires_at":{"type":["string","null","object"],"format":"date-time","fjs_type":"string"},"last_used_at":{"type":["string","null","object"],"format":"date-time","fjs_type":"string"},"last_used_ip":{"type":["string","null","object"],"fjs_type":"string"},"metadata":{"$ref":"spec#/$defs/Metadata"},"created_at":{"$ref":"spec#/$defs/Timestamp"},"updated_at":{"$ref":"spec#/$defs/Timestamp"},"revoked_at":{"type":["string","null","object"],"format":"date-time","fjs_type":"string"},"replaced_by":{"anyOf":[{"$ref":"spec#/$defs/ApiKeyId"},{"type":"null"}]},"created_by_key":{"anyOf":[{"$ref":"spec#/$defs/ApiKeyId"},{"type":"null"}]}},"additionalProperties":false},"ApiKeyId":{"type":["string","object"],"pattern":"^key_[0-7][0-9a-hjkmnp-tv-z]{25}$","fjs_type":"string"},"Scope":{"type":["string","object"],"enum":["user:read","user:write","projects:read","projects:write","storage:read","storage:write","ai:read","ai:write","payments:read","payments:write","webhooks:read","webhooks:write","keys:write","admin"],"fjs_type":"string"},"ProjectId":{"type":["string","object"],"pattern":"^prj_[0-7][0-9a-hjkmnp-tv-z]{25}$","fjs_type":"string"},"Metadata":{"type":"object","maxProperties":16,"propertyNames":{"minLength":1,"maxLength":64},"additionalProperties":{"type":["string","object"],"maxLength":512,"fjs_type":"string"}},"Timestamp":{"type":["string","object"],"format":"date-time","fjs_type":"string"}}}}}
+const validatorState = {"ajvOptions":{},"ajvSchemas":{"spec":{"$id":"spec","$defs":{"ApiKey":{"type":"object","required":["id","name","start","scopes","project_ids","allowed_addresses","expires_at","last_used_at","last_used_ip","metadata","created_at","updated_at","revoked_at","replaced_by","created_by_key"],"properties":{"id":{"$ref":"spec#/$defs/ApiKeyId"},"name":{"type":["string","object"],"fjs_type":"string"},"start":{"type":["string","object"],"fjs_type":"string"},"scopes":{"type":"array","items":{"$ref":"spec#/$defs/Scope"}},"project_ids":{"type":["array","null"],"items":{"$ref":"spec#/$defs/ProjectId"}},"allowed_addresses":{"type":["array","null"],"items":{"type":["string","object"],"fjs_type":"string"}},"expires_at":{"type":["string","null","object"],"format":"date-time","fjs_type":"string"},"last_used_at":{"type":["string","null","object"],"format":"date-time","fjs_type":"string"},"last_used_ip":{"type":["string","null","object"],"fjs_type":"string"},"metadata":{"$ref":"spec#/$defs/Metadata"},"created_at":{"$ref":"spec#/$defs/Timestamp"},"updated_at":{"$ref":"spec#/$defs/Timestamp"},"revoked_at":{"type":["string","null","object"],"format":"date-time","fjs_type":"string"},"replaced_by":{"anyOf":[{"$ref":"spec#/$defs/ApiKeyId"},{"type":"null"}]},"created_by_key":{"anyOf":[{"$ref":"spec#/$defs/ApiKeyId"},{"type":"null"}]}},"additionalProperties":false},"ApiKeyId":{"type":["string","object"],"pattern":"^key_[0-7][0-9a-hjkmnp-tv-z]{25}$","fjs_type":"string"},"Scope":{"type":["string","object"],"enum":["user:read","user:write","projects:read","projects:write","organizations:read","organizations:write","storage:read","storage:write","ai:read","ai:write","payments:read","payments:write","webhooks:read","webhooks:write","keys:write","admin"],"fjs_type":"string"},"ProjectId":{"type":["string","object"],"pattern":"^prj_[0-7][0-9a-hjkmnp-tv-z]{25}$","fjs_type":"string"},"Metadata":{"type":"object","maxProperties":16,"propertyNames":{"minLength":1,"maxLength":64},"additionalProperties":{"type":["string","object"],"maxLength":512,"fjs_type":"string"}},"Timestamp":{"type":["string","object"],"format":"date-time","fjs_type":"string"}}}}}
 const validator = Validator.restoreFromState(validatorState)
 
 
@@ -9077,7 +9077,7 @@ return json + JSON_STR_END_OBJECT
   const serializer = Serializer.restoreFromState(serializerState)
 
   const Validator = require('fast-json-stringify/lib/validator')
-const validatorState = {"ajvOptions":{},"ajvSchemas":{"spec":{"$id":"spec","$defs":{"UserWithApiKey":{"type":"object","required":["id","email","email_verified","name","bio","locale","timezone","avatar_url","status","role","metadata","created_at","updated_at","api_key"],"properties":{"id":{"$ref":"spec#/$defs/UserId"},"email":{"$ref":"spec#/$defs/Email"},"email_verified":{"type":"boolean"},"name":{"$ref":"spec#/$defs/PersonName"},"bio":{"type":["string","null","object"],"maxLength":1000,"fjs_type":"string"},"locale":{"$ref":"spec#/$defs/Locale"},"timezone":{"$ref":"spec#/$defs/Timezone"},"avatar_url":{"type":["string","null","object"],"format":"uri","fjs_type":"string"},"status":{"type":["string","object"],"enum":["active","disabled"],"fjs_type":"string"},"role":{"type":["string","object"],"enum":["user","admin"],"fjs_type":"string"},"metadata":{"$ref":"spec#/$defs/Metadata"},"created_at":{"$ref":"spec#/$defs/Timestamp"},"updated_at":{"$ref":"spec#/$defs/Timestamp"},"api_key":{"$ref":"spec#/$defs/ApiKeyWithSecret"}},"additionalProperties":false},"UserId":{"type":["string","object"],"pattern":"^usr_[0-7][0-9a-hjkmnp-tv-z]{25}$","fjs_type":"string"},"Email":{"type":["string","object"],"format":"email","maxLength":254,"fjs_type":"string"},"PersonName":{"type":["string","object"],"minLength":1,"maxLength":120,"pattern":"\\S","fjs_type":"string"},"Locale":{"type":["string","object"],"pattern":"^[a-z]{2,3}(-[A-Z][a-z]{3})?(-([A-Z]{2}|[0-9]{3}))?$","fjs_type":"string"},"Timezone":{"type":["string","object"],"format":"timezone","maxLength":64,"fjs_type":"string"},"Metadata":{"type":"object","maxProperties":16,"propertyNames":{"minLength":1,"maxLength":64},"additionalProperties":{"type":["string","object"],"maxLength":512,"fjs_type":"string"}},"Timestamp":{"type":["string","object"],"format":"date-time","fjs_type":"string"},"ApiKeyWithSecret":{"type":"object","required":["id","name","start","scopes","project_ids","allowed_addresses","expires_at","last_used_at","last_used_ip","metadata","created_at","updated_at","revoked_at","replaced_by","created_by_key","key"],"properties":{"id":{"$ref":"spec#/$defs/ApiKeyId"},"name":{"type":["string","object"],"fjs_type":"string"},"start":{"type":["string","object"],"fjs_type":"string"},"scopes":{"type":"array","items":{"$ref":"spec#/$defs/Scope"}},"project_ids":{"type":["array","null"],"items":{"$ref":"spec#/$defs/ProjectId"}},"allowed_addresses":{"type":["array","null"],"items":{"type":["string","object"],"fjs_type":"string"}},"expires_at":{"type":["string","null","object"],"format":"date-time","fjs_type":"string"},"last_used_at":{"type":["string","null","object"],"format":"date-time","fjs_type":"string"},"last_used_ip":{"type":["string","null","object"],"fjs_type":"string"},"metadata":{"$ref":"spec#/$defs/Metadata"},"created_at":{"$ref":"spec#/$defs/Timestamp"},"updated_at":{"$ref":"spec#/$defs/Timestamp"},"revoked_at":{"type":["string","null","object"],"format":"date-time","fjs_type":"string"},"replaced_by":{"anyOf":[{"$ref":"spec#/$defs/ApiKeyId"},{"type":"null"}]},"created_by_key":{"anyOf":[{"$ref":"spec#/$defs/ApiKeyId"},{"type":"null"}]},"key":{"type":["string","object"],"pattern":"^plat_(live|test)_[0-9A-Za-z]{49}$","fjs_type":"string"}},"additionalProperties":false},"ApiKeyId":{"type":["string","object"],"pattern":"^key_[0-7][0-9a-hjkmnp-tv-z]{25}$","fjs_type":"string"},"Scope":{"type":["string","object"],"enum":["user:read","user:write","projects:read","projects:write","storage:read","storage:write","ai:read","ai:write","payments:read","payments:write","webhooks:read","webhooks:write","keys:write","admin"],"fjs_type":"string"},"ProjectId":{"type":["string","object"],"pattern":"^prj_[0-7][0-9a-hjkmnp-tv-z]{25}$","fjs_type":"string"}}}}}
+const validatorState = {"ajvOptions":{},"ajvSchemas":{"spec":{"$id":"spec","$defs":{"UserWithApiKey":{"type":"object","required":["id","email","email_verified","name","bio","locale","timezone","avatar_url","status","role","metadata","created_at","updated_at","api_key"],"properties":{"id":{"$ref":"spec#/$defs/UserId"},"email":{"$ref":"spec#/$defs/Email"},"email_verified":{"type":"boolean"},"name":{"$ref":"spec#/$defs/PersonName"},"bio":{"type":["string","null","object"],"maxLength":1000,"fjs_type":"string"},"locale":{"$ref":"spec#/$defs/Locale"},"timezone":{"$ref":"spec#/$defs/Timezone"},"avatar_url":{"type":["string","null","object"],"format":"uri","fjs_type":"string"},"status":{"type":["string","object"],"enum":["active","disabled"],"fjs_type":"string"},"role":{"type":["string","object"],"enum":["user","admin"],"fjs_type":"string"},"metadata":{"$ref":"spec#/$defs/Metadata"},"created_at":{"$ref":"spec#/$defs/Timestamp"},"updated_at":{"$ref":"spec#/$defs/Timestamp"},"api_key":{"$ref":"spec#/$defs/ApiKeyWithSecret"}},"additionalProperties":false},"UserId":{"type":["string","object"],"pattern":"^usr_[0-7][0-9a-hjkmnp-tv-z]{25}$","fjs_type":"string"},"Email":{"type":["string","object"],"format":"email","maxLength":254,"fjs_type":"string"},"PersonName":{"type":["string","object"],"minLength":1,"maxLength":120,"pattern":"\\S","fjs_type":"string"},"Locale":{"type":["string","object"],"pattern":"^[a-z]{2,3}(-[A-Z][a-z]{3})?(-([A-Z]{2}|[0-9]{3}))?$","fjs_type":"string"},"Timezone":{"type":["string","object"],"format":"timezone","maxLength":64,"fjs_type":"string"},"Metadata":{"type":"object","maxProperties":16,"propertyNames":{"minLength":1,"maxLength":64},"additionalProperties":{"type":["string","object"],"maxLength":512,"fjs_type":"string"}},"Timestamp":{"type":["string","object"],"format":"date-time","fjs_type":"string"},"ApiKeyWithSecret":{"type":"object","required":["id","name","start","scopes","project_ids","allowed_addresses","expires_at","last_used_at","last_used_ip","metadata","created_at","updated_at","revoked_at","replaced_by","created_by_key","key"],"properties":{"id":{"$ref":"spec#/$defs/ApiKeyId"},"name":{"type":["string","object"],"fjs_type":"string"},"start":{"type":["string","object"],"fjs_type":"string"},"scopes":{"type":"array","items":{"$ref":"spec#/$defs/Scope"}},"project_ids":{"type":["array","null"],"items":{"$ref":"spec#/$defs/ProjectId"}},"allowed_addresses":{"type":["array","null"],"items":{"type":["string","object"],"fjs_type":"string"}},"expires_at":{"type":["string","null","object"],"format":"date-time","fjs_type":"string"},"last_used_at":{"type":["string","null","object"],"format":"date-time","fjs_type":"string"},"last_used_ip":{"type":["string","null","object"],"fjs_type":"string"},"metadata":{"$ref":"spec#/$defs/Metadata"},"created_at":{"$ref":"spec#/$defs/Timestamp"},"updated_at":{"$ref":"spec#/$defs/Timestamp"},"revoked_at":{"type":["string","null","object"],"format":"date-time","fjs_type":"string"},"replaced_by":{"anyOf":[{"$ref":"spec#/$defs/ApiKeyId"},{"type":"null"}]},"created_by_key":{"anyOf":[{"$ref":"spec#/$defs/ApiKeyId"},{"type":"null"}]},"key":{"type":["string","object"],"pattern":"^plat_(live|test)_[0-9A-Za-z]{49}$","fjs_type":"string"}},"additionalProperties":false},"ApiKeyId":{"type":["string","object"],"pattern":"^key_[0-7][0-9a-hjkmnp-tv-z]{25}$","fjs_type":"string"},"Scope":{"type":["string","object"],"enum":["user:read","user:write","projects:read","projects:write","organizations:read","organizations:write","storage:read","storage:write","ai:read","ai:write","payments:read","payments:write","webhooks:read","webhooks:write","keys:write","admin"],"fjs_type":"string"},"ProjectId":{"type":["string","object"],"pattern":"^prj_[0-7][0-9a-hjkmnp-tv-z]{25}$","fjs_type":"string"}}}}}
 const validator = Validator.restoreFromState(validatorState)
 
 
@@ -10363,7 +10363,7 @@ return json + JSON_STR_END_OBJECT
     
 }(validator, serializer)
   return module.exports }) },
-  get replyProjectList () { return define(this, 'replyProjectList', (module) => {'use strict'
+  get replyOrganizationList () { return define(this, 'replyOrganizationList', (module) => {'use strict'
 
   const Serializer = require('fast-json-stringify/lib/serializer')
   const serializerState = {"mode":"standalone"}
@@ -10402,6 +10402,3662 @@ const asInteger = serializer.asInteger.bind(serializer)
     const JSON_STR_EMPTY_STRING = JSON_STR_QUOTE + JSON_STR_QUOTE
     const JSON_STR_NULL = 'null'
     
+  
+    
+      // "spec#/$defs/Organization/properties/your_membership"
+      function anonymous3 (input) {
+        const obj = (input && typeof input.toJSON === 'function')
+    ? input.toJSON()
+    : input
+  
+        if (obj === null) return JSON_STR_EMPTY_OBJECT
+        let json = ''
+
+        
+      const value_id_8 = obj["id"]
+      if (value_id_8 !== undefined) {
+        json += "{\"id\":"
+        
+        if (typeof value_id_8 !== 'string') {
+          if (value_id_8 === null) {
+            json += JSON_STR_EMPTY_STRING
+          } else if (value_id_8 instanceof Date) {
+            json += JSON_STR_QUOTE + value_id_8.toISOString() + JSON_STR_QUOTE
+          } else if (value_id_8 instanceof RegExp) {
+            json += asString(value_id_8.source)
+          } else {
+            json += asString(value_id_8.toString())
+          }
+        } else {
+          json += asString(value_id_8)
+        }
+        
+      } else {
+        throw new Error('"id" is required!')
+      }
+      
+      const value_role_9 = obj["role"]
+      if (value_role_9 !== undefined) {
+        json += ",\"role\":"
+        
+        if (typeof value_role_9 !== 'string') {
+          if (value_role_9 === null) {
+            json += JSON_STR_EMPTY_STRING
+          } else if (value_role_9 instanceof Date) {
+            json += JSON_STR_QUOTE + value_role_9.toISOString() + JSON_STR_QUOTE
+          } else if (value_role_9 instanceof RegExp) {
+            json += asString(value_role_9.source)
+          } else {
+            json += asString(value_role_9.toString())
+          }
+        } else {
+          json += asString(value_role_9)
+        }
+        
+      } else {
+        throw new Error('"role" is required!')
+      }
+      
+      const value_status_10 = obj["status"]
+      if (value_status_10 !== undefined) {
+        json += ",\"status\":"
+        
+        if (typeof value_status_10 !== 'string') {
+          if (value_status_10 === null) {
+            json += JSON_STR_EMPTY_STRING
+          } else if (value_status_10 instanceof Date) {
+            json += JSON_STR_QUOTE + value_status_10.toISOString() + JSON_STR_QUOTE
+          } else if (value_status_10 instanceof RegExp) {
+            json += asString(value_status_10.source)
+          } else {
+            json += asString(value_status_10.toString())
+          }
+        } else {
+          json += asString(value_status_10)
+        }
+        
+      } else {
+        throw new Error('"status" is required!')
+      }
+      
+return json + JSON_STR_END_OBJECT
+
+      }
+    
+
+      // "spec#/$defs/Metadata"
+      function anonymous4 (input) {
+        const obj = (input && typeof input.toJSON === 'function')
+    ? input.toJSON()
+    : input
+  
+        if (obj === null) return JSON_STR_EMPTY_OBJECT
+        let json = ''
+
+        let addComma_12 = false
+
+    for (const key of Object.keys(obj)) {
+      if (
+        
+        obj[key] === undefined ||
+        typeof obj[key] === 'function' ||
+        typeof obj[key] === 'symbol'
+      ) continue
+      const value = obj[key]
+  
+        json += addComma_12 ? JSON_STR_COMMA : ((addComma_12 = true), JSON_STR_BEGIN_OBJECT)
+        json += asString(key) + JSON_STR_COLONS
+        
+        if (typeof value !== 'string') {
+          if (value === null) {
+            json += JSON_STR_EMPTY_STRING
+          } else if (value instanceof Date) {
+            json += JSON_STR_QUOTE + value.toISOString() + JSON_STR_QUOTE
+          } else if (value instanceof RegExp) {
+            json += asString(value.source)
+          } else {
+            json += asString(value.toString())
+          }
+        } else {
+          json += asString(value)
+        }
+        
+      
+    }
+  if (!addComma_12) json += JSON_STR_BEGIN_OBJECT
+
+return json + JSON_STR_END_OBJECT
+
+      }
+    
+
+      // "spec#/$defs/Organization"
+      function anonymous2 (input) {
+        const obj = (input && typeof input.toJSON === 'function')
+    ? input.toJSON()
+    : input
+  
+        if (obj === null) return JSON_STR_EMPTY_OBJECT
+        let json = ''
+
+        
+      const value_id_3 = obj["id"]
+      if (value_id_3 !== undefined) {
+        json += "{\"id\":"
+        
+        if (typeof value_id_3 !== 'string') {
+          if (value_id_3 === null) {
+            json += JSON_STR_EMPTY_STRING
+          } else if (value_id_3 instanceof Date) {
+            json += JSON_STR_QUOTE + value_id_3.toISOString() + JSON_STR_QUOTE
+          } else if (value_id_3 instanceof RegExp) {
+            json += asString(value_id_3.source)
+          } else {
+            json += asString(value_id_3.toString())
+          }
+        } else {
+          json += asString(value_id_3)
+        }
+        
+      } else {
+        throw new Error('"id" is required!')
+      }
+      
+      const value_name_4 = obj["name"]
+      if (value_name_4 !== undefined) {
+        json += ",\"name\":"
+        
+        if (typeof value_name_4 !== 'string') {
+          if (value_name_4 === null) {
+            json += JSON_STR_EMPTY_STRING
+          } else if (value_name_4 instanceof Date) {
+            json += JSON_STR_QUOTE + value_name_4.toISOString() + JSON_STR_QUOTE
+          } else if (value_name_4 instanceof RegExp) {
+            json += asString(value_name_4.source)
+          } else {
+            json += asString(value_name_4.toString())
+          }
+        } else {
+          json += asString(value_name_4)
+        }
+        
+      } else {
+        throw new Error('"name" is required!')
+      }
+      
+      const value_description_5 = obj["description"]
+      if (value_description_5 !== undefined) {
+        json += ",\"description\":"
+        
+          if (value_description_5 === null) {
+            json += JSON_STR_NULL
+          }
+          
+          else if(
+            typeof value_description_5 === "string" ||
+            value_description_5 === null ||
+            value_description_5 instanceof Date ||
+            value_description_5 instanceof RegExp ||
+            (
+              typeof value_description_5 === "object" &&
+              typeof value_description_5.toString === "function" &&
+              value_description_5.toString !== Object.prototype.toString
+            )
+          ) {
+            
+        if (typeof value_description_5 !== 'string') {
+          if (value_description_5 === null) {
+            json += JSON_STR_EMPTY_STRING
+          } else if (value_description_5 instanceof Date) {
+            json += JSON_STR_QUOTE + value_description_5.toISOString() + JSON_STR_QUOTE
+          } else if (value_description_5 instanceof RegExp) {
+            json += asString(value_description_5.source)
+          } else {
+            json += asString(value_description_5.toString())
+          }
+        } else {
+          json += asString(value_description_5)
+        }
+        
+          }
+        
+    else throw new TypeError("The value of 'spec#/$defs/Organization/properties/description' does not match schema definition.")
+  
+      } else {
+        throw new Error('"description" is required!')
+      }
+      
+      const value_your_membership_6 = obj["your_membership"]
+      if (value_your_membership_6 !== undefined) {
+        json += ",\"your_membership\":"
+        json += anonymous3(value_your_membership_6)
+      } else {
+        throw new Error('"your_membership" is required!')
+      }
+      
+      const value_metadata_11 = obj["metadata"]
+      if (value_metadata_11 !== undefined) {
+        json += ",\"metadata\":"
+        json += anonymous4(value_metadata_11)
+      } else {
+        throw new Error('"metadata" is required!')
+      }
+      
+      const value_created_by_13 = obj["created_by"]
+      if (value_created_by_13 !== undefined) {
+        json += ",\"created_by\":"
+        
+        if (typeof value_created_by_13 !== 'string') {
+          if (value_created_by_13 === null) {
+            json += JSON_STR_EMPTY_STRING
+          } else if (value_created_by_13 instanceof Date) {
+            json += JSON_STR_QUOTE + value_created_by_13.toISOString() + JSON_STR_QUOTE
+          } else if (value_created_by_13 instanceof RegExp) {
+            json += asString(value_created_by_13.source)
+          } else {
+            json += asString(value_created_by_13.toString())
+          }
+        } else {
+          json += asString(value_created_by_13)
+        }
+        
+      } else {
+        throw new Error('"created_by" is required!')
+      }
+      
+      const value_created_at_14 = obj["created_at"]
+      if (value_created_at_14 !== undefined) {
+        json += ",\"created_at\":"
+        json += asDateTime(value_created_at_14)
+      } else {
+        throw new Error('"created_at" is required!')
+      }
+      
+      const value_updated_at_15 = obj["updated_at"]
+      if (value_updated_at_15 !== undefined) {
+        json += ",\"updated_at\":"
+        json += asDateTime(value_updated_at_15)
+      } else {
+        throw new Error('"updated_at" is required!')
+      }
+      
+return json + JSON_STR_END_OBJECT
+
+      }
+    
+
+    function anonymous1 (obj) {
+      // "spec#/$defs/OrganizationList/properties/data"
+      let json = ''
+  
+    if (obj === null) return JSON_STR_EMPTY_ARRAY
+    if (!Array.isArray(obj)) {
+      throw new TypeError("The value of 'spec#/$defs/OrganizationList/properties/data' does not match schema definition.")
+    }
+    const arrayLength = obj.length
+  
+    json += JSON_STR_BEGIN_ARRAY
+  
+      if (arrayLength > 0) {
+        const value = obj[0]
+        json += anonymous2(value)
+        for (let i = 1; i < arrayLength; i++) {
+          json += JSON_STR_COMMA
+          const value = obj[i]
+          json += anonymous2(value)
+        }
+      }
+      return json + JSON_STR_END_ARRAY
+    }
+
+      // "spec#/$defs/Pagination"
+      function anonymous5 (input) {
+        const obj = (input && typeof input.toJSON === 'function')
+    ? input.toJSON()
+    : input
+  
+        if (obj === null) return JSON_STR_EMPTY_OBJECT
+        let json = ''
+
+        
+      const value_page_18 = obj["page"]
+      if (value_page_18 !== undefined) {
+        json += "{\"page\":"
+        json += asInteger(value_page_18)
+      } else {
+        throw new Error('"page" is required!')
+      }
+      
+      const value_limit_19 = obj["limit"]
+      if (value_limit_19 !== undefined) {
+        json += ",\"limit\":"
+        json += asInteger(value_limit_19)
+      } else {
+        throw new Error('"limit" is required!')
+      }
+      
+      const value_total_20 = obj["total"]
+      if (value_total_20 !== undefined) {
+        json += ",\"total\":"
+        json += asInteger(value_total_20)
+      } else {
+        throw new Error('"total" is required!')
+      }
+      
+      const value_total_pages_21 = obj["total_pages"]
+      if (value_total_pages_21 !== undefined) {
+        json += ",\"total_pages\":"
+        json += asInteger(value_total_pages_21)
+      } else {
+        throw new Error('"total_pages" is required!')
+      }
+      
+      const value_next_cursor_22 = obj["next_cursor"]
+      if (value_next_cursor_22 !== undefined) {
+        json += ",\"next_cursor\":"
+        
+          if (value_next_cursor_22 === null) {
+            json += JSON_STR_NULL
+          }
+          
+          else if(
+            typeof value_next_cursor_22 === "string" ||
+            value_next_cursor_22 === null ||
+            value_next_cursor_22 instanceof Date ||
+            value_next_cursor_22 instanceof RegExp ||
+            (
+              typeof value_next_cursor_22 === "object" &&
+              typeof value_next_cursor_22.toString === "function" &&
+              value_next_cursor_22.toString !== Object.prototype.toString
+            )
+          ) {
+            
+        if (typeof value_next_cursor_22 !== 'string') {
+          if (value_next_cursor_22 === null) {
+            json += JSON_STR_EMPTY_STRING
+          } else if (value_next_cursor_22 instanceof Date) {
+            json += JSON_STR_QUOTE + value_next_cursor_22.toISOString() + JSON_STR_QUOTE
+          } else if (value_next_cursor_22 instanceof RegExp) {
+            json += asString(value_next_cursor_22.source)
+          } else {
+            json += asString(value_next_cursor_22.toString())
+          }
+        } else {
+          json += asString(value_next_cursor_22)
+        }
+        
+          }
+        
+    else throw new TypeError("The value of 'spec#/$defs/Pagination/properties/next_cursor' does not match schema definition.")
+  
+      } else {
+        throw new Error('"next_cursor" is required!')
+      }
+      
+return json + JSON_STR_END_OBJECT
+
+      }
+    
+
+      // "spec#/$defs/OrganizationList"
+      function anonymous0 (input) {
+        const obj = (input && typeof input.toJSON === 'function')
+    ? input.toJSON()
+    : input
+  
+        if (obj === null) return JSON_STR_EMPTY_OBJECT
+        let json = ''
+
+        
+      const value_data_1 = obj["data"]
+      if (value_data_1 !== undefined) {
+        json += "{\"data\":"
+        json += anonymous1(value_data_1)
+      } else {
+        throw new Error('"data" is required!')
+      }
+      
+      const value_pagination_16 = obj["pagination"]
+      if (value_pagination_16 !== undefined) {
+        json += ",\"pagination\":"
+        json += anonymous5(value_pagination_16)
+      } else {
+        throw new Error('"pagination" is required!')
+      }
+      
+return json + JSON_STR_END_OBJECT
+
+      }
+    
+    const main = anonymous0
+    return main
+    
+}(validator, serializer)
+  return module.exports }) },
+  get replyOrganization () { return define(this, 'replyOrganization', (module) => {'use strict'
+
+  const Serializer = require('fast-json-stringify/lib/serializer')
+  const serializerState = {"mode":"standalone"}
+  const serializer = Serializer.restoreFromState(serializerState)
+
+  const validator = null
+
+
+  module.exports = function anonymous(validator,serializer
+) {
+
+    
+const {
+  asString,
+  asNumber,
+  asBoolean,
+  asDateTime,
+  asDate,
+  asTime,
+  asUnsafeString,
+  asPlainStringArray
+} = serializer
+
+const asInteger = serializer.asInteger.bind(serializer)
+
+
+    const JSON_STR_BEGIN_OBJECT = '{'
+    const JSON_STR_END_OBJECT = '}'
+    const JSON_STR_BEGIN_ARRAY = '['
+    const JSON_STR_END_ARRAY = ']'
+    const JSON_STR_COMMA = ','
+    const JSON_STR_COLONS = ':'
+    const JSON_STR_QUOTE = '"'
+    const JSON_STR_EMPTY_OBJECT = JSON_STR_BEGIN_OBJECT + JSON_STR_END_OBJECT
+    const JSON_STR_EMPTY_ARRAY = JSON_STR_BEGIN_ARRAY + JSON_STR_END_ARRAY
+    const JSON_STR_EMPTY_STRING = JSON_STR_QUOTE + JSON_STR_QUOTE
+    const JSON_STR_NULL = 'null'
+    
+  
+    
+      // "spec#/$defs/Organization/properties/your_membership"
+      function anonymous1 (input) {
+        const obj = (input && typeof input.toJSON === 'function')
+    ? input.toJSON()
+    : input
+  
+        if (obj === null) return JSON_STR_EMPTY_OBJECT
+        let json = ''
+
+        
+      const value_id_6 = obj["id"]
+      if (value_id_6 !== undefined) {
+        json += "{\"id\":"
+        
+        if (typeof value_id_6 !== 'string') {
+          if (value_id_6 === null) {
+            json += JSON_STR_EMPTY_STRING
+          } else if (value_id_6 instanceof Date) {
+            json += JSON_STR_QUOTE + value_id_6.toISOString() + JSON_STR_QUOTE
+          } else if (value_id_6 instanceof RegExp) {
+            json += asString(value_id_6.source)
+          } else {
+            json += asString(value_id_6.toString())
+          }
+        } else {
+          json += asString(value_id_6)
+        }
+        
+      } else {
+        throw new Error('"id" is required!')
+      }
+      
+      const value_role_7 = obj["role"]
+      if (value_role_7 !== undefined) {
+        json += ",\"role\":"
+        
+        if (typeof value_role_7 !== 'string') {
+          if (value_role_7 === null) {
+            json += JSON_STR_EMPTY_STRING
+          } else if (value_role_7 instanceof Date) {
+            json += JSON_STR_QUOTE + value_role_7.toISOString() + JSON_STR_QUOTE
+          } else if (value_role_7 instanceof RegExp) {
+            json += asString(value_role_7.source)
+          } else {
+            json += asString(value_role_7.toString())
+          }
+        } else {
+          json += asString(value_role_7)
+        }
+        
+      } else {
+        throw new Error('"role" is required!')
+      }
+      
+      const value_status_8 = obj["status"]
+      if (value_status_8 !== undefined) {
+        json += ",\"status\":"
+        
+        if (typeof value_status_8 !== 'string') {
+          if (value_status_8 === null) {
+            json += JSON_STR_EMPTY_STRING
+          } else if (value_status_8 instanceof Date) {
+            json += JSON_STR_QUOTE + value_status_8.toISOString() + JSON_STR_QUOTE
+          } else if (value_status_8 instanceof RegExp) {
+            json += asString(value_status_8.source)
+          } else {
+            json += asString(value_status_8.toString())
+          }
+        } else {
+          json += asString(value_status_8)
+        }
+        
+      } else {
+        throw new Error('"status" is required!')
+      }
+      
+return json + JSON_STR_END_OBJECT
+
+      }
+    
+
+      // "spec#/$defs/Metadata"
+      function anonymous2 (input) {
+        const obj = (input && typeof input.toJSON === 'function')
+    ? input.toJSON()
+    : input
+  
+        if (obj === null) return JSON_STR_EMPTY_OBJECT
+        let json = ''
+
+        let addComma_10 = false
+
+    for (const key of Object.keys(obj)) {
+      if (
+        
+        obj[key] === undefined ||
+        typeof obj[key] === 'function' ||
+        typeof obj[key] === 'symbol'
+      ) continue
+      const value = obj[key]
+  
+        json += addComma_10 ? JSON_STR_COMMA : ((addComma_10 = true), JSON_STR_BEGIN_OBJECT)
+        json += asString(key) + JSON_STR_COLONS
+        
+        if (typeof value !== 'string') {
+          if (value === null) {
+            json += JSON_STR_EMPTY_STRING
+          } else if (value instanceof Date) {
+            json += JSON_STR_QUOTE + value.toISOString() + JSON_STR_QUOTE
+          } else if (value instanceof RegExp) {
+            json += asString(value.source)
+          } else {
+            json += asString(value.toString())
+          }
+        } else {
+          json += asString(value)
+        }
+        
+      
+    }
+  if (!addComma_10) json += JSON_STR_BEGIN_OBJECT
+
+return json + JSON_STR_END_OBJECT
+
+      }
+    
+
+      // "spec#/$defs/Organization"
+      function anonymous0 (input) {
+        const obj = (input && typeof input.toJSON === 'function')
+    ? input.toJSON()
+    : input
+  
+        if (obj === null) return JSON_STR_EMPTY_OBJECT
+        let json = ''
+
+        
+      const value_id_1 = obj["id"]
+      if (value_id_1 !== undefined) {
+        json += "{\"id\":"
+        
+        if (typeof value_id_1 !== 'string') {
+          if (value_id_1 === null) {
+            json += JSON_STR_EMPTY_STRING
+          } else if (value_id_1 instanceof Date) {
+            json += JSON_STR_QUOTE + value_id_1.toISOString() + JSON_STR_QUOTE
+          } else if (value_id_1 instanceof RegExp) {
+            json += asString(value_id_1.source)
+          } else {
+            json += asString(value_id_1.toString())
+          }
+        } else {
+          json += asString(value_id_1)
+        }
+        
+      } else {
+        throw new Error('"id" is required!')
+      }
+      
+      const value_name_2 = obj["name"]
+      if (value_name_2 !== undefined) {
+        json += ",\"name\":"
+        
+        if (typeof value_name_2 !== 'string') {
+          if (value_name_2 === null) {
+            json += JSON_STR_EMPTY_STRING
+          } else if (value_name_2 instanceof Date) {
+            json += JSON_STR_QUOTE + value_name_2.toISOString() + JSON_STR_QUOTE
+          } else if (value_name_2 instanceof RegExp) {
+            json += asString(value_name_2.source)
+          } else {
+            json += asString(value_name_2.toString())
+          }
+        } else {
+          json += asString(value_name_2)
+        }
+        
+      } else {
+        throw new Error('"name" is required!')
+      }
+      
+      const value_description_3 = obj["description"]
+      if (value_description_3 !== undefined) {
+        json += ",\"description\":"
+        
+          if (value_description_3 === null) {
+            json += JSON_STR_NULL
+          }
+          
+          else if(
+            typeof value_description_3 === "string" ||
+            value_description_3 === null ||
+            value_description_3 instanceof Date ||
+            value_description_3 instanceof RegExp ||
+            (
+              typeof value_description_3 === "object" &&
+              typeof value_description_3.toString === "function" &&
+              value_description_3.toString !== Object.prototype.toString
+            )
+          ) {
+            
+        if (typeof value_description_3 !== 'string') {
+          if (value_description_3 === null) {
+            json += JSON_STR_EMPTY_STRING
+          } else if (value_description_3 instanceof Date) {
+            json += JSON_STR_QUOTE + value_description_3.toISOString() + JSON_STR_QUOTE
+          } else if (value_description_3 instanceof RegExp) {
+            json += asString(value_description_3.source)
+          } else {
+            json += asString(value_description_3.toString())
+          }
+        } else {
+          json += asString(value_description_3)
+        }
+        
+          }
+        
+    else throw new TypeError("The value of 'spec#/$defs/Organization/properties/description' does not match schema definition.")
+  
+      } else {
+        throw new Error('"description" is required!')
+      }
+      
+      const value_your_membership_4 = obj["your_membership"]
+      if (value_your_membership_4 !== undefined) {
+        json += ",\"your_membership\":"
+        json += anonymous1(value_your_membership_4)
+      } else {
+        throw new Error('"your_membership" is required!')
+      }
+      
+      const value_metadata_9 = obj["metadata"]
+      if (value_metadata_9 !== undefined) {
+        json += ",\"metadata\":"
+        json += anonymous2(value_metadata_9)
+      } else {
+        throw new Error('"metadata" is required!')
+      }
+      
+      const value_created_by_11 = obj["created_by"]
+      if (value_created_by_11 !== undefined) {
+        json += ",\"created_by\":"
+        
+        if (typeof value_created_by_11 !== 'string') {
+          if (value_created_by_11 === null) {
+            json += JSON_STR_EMPTY_STRING
+          } else if (value_created_by_11 instanceof Date) {
+            json += JSON_STR_QUOTE + value_created_by_11.toISOString() + JSON_STR_QUOTE
+          } else if (value_created_by_11 instanceof RegExp) {
+            json += asString(value_created_by_11.source)
+          } else {
+            json += asString(value_created_by_11.toString())
+          }
+        } else {
+          json += asString(value_created_by_11)
+        }
+        
+      } else {
+        throw new Error('"created_by" is required!')
+      }
+      
+      const value_created_at_12 = obj["created_at"]
+      if (value_created_at_12 !== undefined) {
+        json += ",\"created_at\":"
+        json += asDateTime(value_created_at_12)
+      } else {
+        throw new Error('"created_at" is required!')
+      }
+      
+      const value_updated_at_13 = obj["updated_at"]
+      if (value_updated_at_13 !== undefined) {
+        json += ",\"updated_at\":"
+        json += asDateTime(value_updated_at_13)
+      } else {
+        throw new Error('"updated_at" is required!')
+      }
+      
+return json + JSON_STR_END_OBJECT
+
+      }
+    
+    const main = anonymous0
+    return main
+    
+}(validator, serializer)
+  return module.exports }) },
+  get replyOrganizationMemberList () { return define(this, 'replyOrganizationMemberList', (module) => {'use strict'
+
+  const Serializer = require('fast-json-stringify/lib/serializer')
+  const serializerState = {"mode":"standalone"}
+  const serializer = Serializer.restoreFromState(serializerState)
+
+  const Validator = require('fast-json-stringify/lib/validator')
+const validatorState = {"ajvOptions":{},"ajvSchemas":{"spec":{"$id":"spec","$defs":{"OrganizationMemberList":{"type":"object","required":["data","pagination"],"properties":{"data":{"type":"array","items":{"$ref":"spec#/$defs/OrganizationMember"}},"pagination":{"$ref":"spec#/$defs/Pagination"}},"additionalProperties":false},"OrganizationMember":{"type":"object","required":["id","organization_id","organization_name","user_id","user","email","role","status","created_by","created_at","updated_at","expires_at"],"properties":{"id":{"$ref":"spec#/$defs/OrganizationMemberId"},"organization_id":{"$ref":"spec#/$defs/OrganizationId"},"organization_name":{"type":["string","object"],"fjs_type":"string"},"user_id":{"anyOf":[{"$ref":"spec#/$defs/UserId"},{"type":"null"}]},"user":{"anyOf":[{"$ref":"spec#/$defs/MemberUser"},{"type":"null"}]},"email":{"anyOf":[{"$ref":"spec#/$defs/Email"},{"type":"null"}]},"role":{"$ref":"spec#/$defs/OrganizationRole"},"status":{"$ref":"spec#/$defs/OrganizationMemberStatus"},"created_by":{"anyOf":[{"$ref":"spec#/$defs/UserId"},{"type":"null"}]},"created_at":{"$ref":"spec#/$defs/Timestamp"},"updated_at":{"$ref":"spec#/$defs/Timestamp"},"expires_at":{"type":["string","null","object"],"format":"date-time","fjs_type":"string"}},"additionalProperties":false},"Pagination":{"type":"object","required":["page","limit","total","total_pages","next_cursor"],"properties":{"page":{"type":"integer","minimum":1},"limit":{"type":"integer","minimum":1},"total":{"type":"integer","minimum":0},"total_pages":{"type":"integer","minimum":0},"next_cursor":{"type":["string","null","object"],"fjs_type":"string"}},"additionalProperties":false},"OrganizationMemberId":{"type":["string","object"],"pattern":"^omb_[0-7][0-9a-hjkmnp-tv-z]{25}$","fjs_type":"string"},"OrganizationId":{"type":["string","object"],"pattern":"^org_[0-7][0-9a-hjkmnp-tv-z]{25}$","fjs_type":"string"},"UserId":{"type":["string","object"],"pattern":"^usr_[0-7][0-9a-hjkmnp-tv-z]{25}$","fjs_type":"string"},"MemberUser":{"type":"object","required":["id","name","email","avatar_url"],"properties":{"id":{"$ref":"spec#/$defs/UserId"},"name":{"type":["string","object"],"fjs_type":"string"},"email":{"$ref":"spec#/$defs/Email"},"avatar_url":{"type":["string","null","object"],"format":"uri","fjs_type":"string"}},"additionalProperties":false},"Email":{"type":["string","object"],"format":"email","maxLength":254,"fjs_type":"string"},"OrganizationRole":{"type":["string","object"],"enum":["owner","admin","member"],"fjs_type":"string"},"OrganizationMemberStatus":{"type":["string","object"],"enum":["active","invited","expired"],"fjs_type":"string"},"Timestamp":{"type":["string","object"],"format":"date-time","fjs_type":"string"}}}}}
+const validator = Validator.restoreFromState(validatorState)
+
+
+  module.exports = function anonymous(validator,serializer
+) {
+
+    
+const {
+  asString,
+  asNumber,
+  asBoolean,
+  asDateTime,
+  asDate,
+  asTime,
+  asUnsafeString,
+  asPlainStringArray
+} = serializer
+
+const asInteger = serializer.asInteger.bind(serializer)
+
+
+    const JSON_STR_BEGIN_OBJECT = '{'
+    const JSON_STR_END_OBJECT = '}'
+    const JSON_STR_BEGIN_ARRAY = '['
+    const JSON_STR_END_ARRAY = ']'
+    const JSON_STR_COMMA = ','
+    const JSON_STR_COLONS = ':'
+    const JSON_STR_QUOTE = '"'
+    const JSON_STR_EMPTY_OBJECT = JSON_STR_BEGIN_OBJECT + JSON_STR_END_OBJECT
+    const JSON_STR_EMPTY_ARRAY = JSON_STR_BEGIN_ARRAY + JSON_STR_END_ARRAY
+    const JSON_STR_EMPTY_STRING = JSON_STR_QUOTE + JSON_STR_QUOTE
+    const JSON_STR_NULL = 'null'
+    let validate_0
+    let validate_1
+    let validate_2
+    let validate_3
+    let validate_4
+    let validate_5
+    let validate_6
+  
+    
+      // "spec#/$defs/MemberUser"
+      function anonymous3 (input) {
+        const obj = (input && typeof input.toJSON === 'function')
+    ? input.toJSON()
+    : input
+  
+        if (obj === null) return JSON_STR_EMPTY_OBJECT
+        let json = ''
+
+        
+      const value_id_9 = obj["id"]
+      if (value_id_9 !== undefined) {
+        json += "{\"id\":"
+        
+        if (typeof value_id_9 !== 'string') {
+          if (value_id_9 === null) {
+            json += JSON_STR_EMPTY_STRING
+          } else if (value_id_9 instanceof Date) {
+            json += JSON_STR_QUOTE + value_id_9.toISOString() + JSON_STR_QUOTE
+          } else if (value_id_9 instanceof RegExp) {
+            json += asString(value_id_9.source)
+          } else {
+            json += asString(value_id_9.toString())
+          }
+        } else {
+          json += asString(value_id_9)
+        }
+        
+      } else {
+        throw new Error('"id" is required!')
+      }
+      
+      const value_name_10 = obj["name"]
+      if (value_name_10 !== undefined) {
+        json += ",\"name\":"
+        
+        if (typeof value_name_10 !== 'string') {
+          if (value_name_10 === null) {
+            json += JSON_STR_EMPTY_STRING
+          } else if (value_name_10 instanceof Date) {
+            json += JSON_STR_QUOTE + value_name_10.toISOString() + JSON_STR_QUOTE
+          } else if (value_name_10 instanceof RegExp) {
+            json += asString(value_name_10.source)
+          } else {
+            json += asString(value_name_10.toString())
+          }
+        } else {
+          json += asString(value_name_10)
+        }
+        
+      } else {
+        throw new Error('"name" is required!')
+      }
+      
+      const value_email_11 = obj["email"]
+      if (value_email_11 !== undefined) {
+        json += ",\"email\":"
+        
+        if (typeof value_email_11 !== 'string') {
+          if (value_email_11 === null) {
+            json += JSON_STR_EMPTY_STRING
+          } else if (value_email_11 instanceof Date) {
+            json += JSON_STR_QUOTE + value_email_11.toISOString() + JSON_STR_QUOTE
+          } else if (value_email_11 instanceof RegExp) {
+            json += asString(value_email_11.source)
+          } else {
+            json += asString(value_email_11.toString())
+          }
+        } else {
+          json += asString(value_email_11)
+        }
+        
+      } else {
+        throw new Error('"email" is required!')
+      }
+      
+      const value_avatar_url_12 = obj["avatar_url"]
+      if (value_avatar_url_12 !== undefined) {
+        json += ",\"avatar_url\":"
+        
+          if (value_avatar_url_12 === null) {
+            json += JSON_STR_NULL
+          }
+          
+          else if(
+            typeof value_avatar_url_12 === "string" ||
+            value_avatar_url_12 === null ||
+            value_avatar_url_12 instanceof Date ||
+            value_avatar_url_12 instanceof RegExp ||
+            (
+              typeof value_avatar_url_12 === "object" &&
+              typeof value_avatar_url_12.toString === "function" &&
+              value_avatar_url_12.toString !== Object.prototype.toString
+            )
+          ) {
+            
+        if (typeof value_avatar_url_12 !== 'string') {
+          if (value_avatar_url_12 === null) {
+            json += JSON_STR_EMPTY_STRING
+          } else if (value_avatar_url_12 instanceof Date) {
+            json += JSON_STR_QUOTE + value_avatar_url_12.toISOString() + JSON_STR_QUOTE
+          } else if (value_avatar_url_12 instanceof RegExp) {
+            json += asString(value_avatar_url_12.source)
+          } else {
+            json += asString(value_avatar_url_12.toString())
+          }
+        } else {
+          json += asString(value_avatar_url_12)
+        }
+        
+          }
+        
+    else throw new TypeError("The value of 'spec#/$defs/MemberUser/properties/avatar_url' does not match schema definition.")
+  
+      } else {
+        throw new Error('"avatar_url" is required!')
+      }
+      
+return json + JSON_STR_END_OBJECT
+
+      }
+    
+
+      // "spec#/$defs/OrganizationMember"
+      function anonymous2 (input) {
+        const obj = (input && typeof input.toJSON === 'function')
+    ? input.toJSON()
+    : input
+  
+        if (obj === null) return JSON_STR_EMPTY_OBJECT
+        let json = ''
+
+        
+      const value_id_3 = obj["id"]
+      if (value_id_3 !== undefined) {
+        json += "{\"id\":"
+        
+        if (typeof value_id_3 !== 'string') {
+          if (value_id_3 === null) {
+            json += JSON_STR_EMPTY_STRING
+          } else if (value_id_3 instanceof Date) {
+            json += JSON_STR_QUOTE + value_id_3.toISOString() + JSON_STR_QUOTE
+          } else if (value_id_3 instanceof RegExp) {
+            json += asString(value_id_3.source)
+          } else {
+            json += asString(value_id_3.toString())
+          }
+        } else {
+          json += asString(value_id_3)
+        }
+        
+      } else {
+        throw new Error('"id" is required!')
+      }
+      
+      const value_organization_id_4 = obj["organization_id"]
+      if (value_organization_id_4 !== undefined) {
+        json += ",\"organization_id\":"
+        
+        if (typeof value_organization_id_4 !== 'string') {
+          if (value_organization_id_4 === null) {
+            json += JSON_STR_EMPTY_STRING
+          } else if (value_organization_id_4 instanceof Date) {
+            json += JSON_STR_QUOTE + value_organization_id_4.toISOString() + JSON_STR_QUOTE
+          } else if (value_organization_id_4 instanceof RegExp) {
+            json += asString(value_organization_id_4.source)
+          } else {
+            json += asString(value_organization_id_4.toString())
+          }
+        } else {
+          json += asString(value_organization_id_4)
+        }
+        
+      } else {
+        throw new Error('"organization_id" is required!')
+      }
+      
+      const value_organization_name_5 = obj["organization_name"]
+      if (value_organization_name_5 !== undefined) {
+        json += ",\"organization_name\":"
+        
+        if (typeof value_organization_name_5 !== 'string') {
+          if (value_organization_name_5 === null) {
+            json += JSON_STR_EMPTY_STRING
+          } else if (value_organization_name_5 instanceof Date) {
+            json += JSON_STR_QUOTE + value_organization_name_5.toISOString() + JSON_STR_QUOTE
+          } else if (value_organization_name_5 instanceof RegExp) {
+            json += asString(value_organization_name_5.source)
+          } else {
+            json += asString(value_organization_name_5.toString())
+          }
+        } else {
+          json += asString(value_organization_name_5)
+        }
+        
+      } else {
+        throw new Error('"organization_name" is required!')
+      }
+      
+      const value_user_id_6 = obj["user_id"]
+      if (value_user_id_6 !== undefined) {
+        json += ",\"user_id\":"
+        
+      if((validate_0 || (validate_0 = validator.getSchemaValidator("spec#/$defs/UserId")))(value_user_id_6)) {
+        
+        if (typeof value_user_id_6 !== 'string') {
+          if (value_user_id_6 === null) {
+            json += JSON_STR_EMPTY_STRING
+          } else if (value_user_id_6 instanceof Date) {
+            json += JSON_STR_QUOTE + value_user_id_6.toISOString() + JSON_STR_QUOTE
+          } else if (value_user_id_6 instanceof RegExp) {
+            json += asString(value_user_id_6.source)
+          } else {
+            json += asString(value_user_id_6.toString())
+          }
+        } else {
+          json += asString(value_user_id_6)
+        }
+        
+      }
+    
+      else if((validate_1 || (validate_1 = validator.getSchemaValidator("spec#/$defs/OrganizationMember/properties/user_id/anyOf/1")))(value_user_id_6)) {
+        json += JSON_STR_NULL
+      }
+    
+    else throw new TypeError("The value of 'spec#/$defs/OrganizationMember/properties/user_id' does not match schema definition.")
+  
+      } else {
+        throw new Error('"user_id" is required!')
+      }
+      
+      const value_user_7 = obj["user"]
+      if (value_user_7 !== undefined) {
+        json += ",\"user\":"
+        
+      if((validate_2 || (validate_2 = validator.getSchemaValidator("spec#/$defs/MemberUser")))(value_user_7)) {
+        json += anonymous3(value_user_7)
+      }
+    
+      else if((validate_3 || (validate_3 = validator.getSchemaValidator("spec#/$defs/OrganizationMember/properties/user/anyOf/1")))(value_user_7)) {
+        json += JSON_STR_NULL
+      }
+    
+    else throw new TypeError("The value of 'spec#/$defs/OrganizationMember/properties/user' does not match schema definition.")
+  
+      } else {
+        throw new Error('"user" is required!')
+      }
+      
+      const value_email_13 = obj["email"]
+      if (value_email_13 !== undefined) {
+        json += ",\"email\":"
+        
+      if((validate_4 || (validate_4 = validator.getSchemaValidator("spec#/$defs/Email")))(value_email_13)) {
+        
+        if (typeof value_email_13 !== 'string') {
+          if (value_email_13 === null) {
+            json += JSON_STR_EMPTY_STRING
+          } else if (value_email_13 instanceof Date) {
+            json += JSON_STR_QUOTE + value_email_13.toISOString() + JSON_STR_QUOTE
+          } else if (value_email_13 instanceof RegExp) {
+            json += asString(value_email_13.source)
+          } else {
+            json += asString(value_email_13.toString())
+          }
+        } else {
+          json += asString(value_email_13)
+        }
+        
+      }
+    
+      else if((validate_5 || (validate_5 = validator.getSchemaValidator("spec#/$defs/OrganizationMember/properties/email/anyOf/1")))(value_email_13)) {
+        json += JSON_STR_NULL
+      }
+    
+    else throw new TypeError("The value of 'spec#/$defs/OrganizationMember/properties/email' does not match schema definition.")
+  
+      } else {
+        throw new Error('"email" is required!')
+      }
+      
+      const value_role_14 = obj["role"]
+      if (value_role_14 !== undefined) {
+        json += ",\"role\":"
+        
+        if (typeof value_role_14 !== 'string') {
+          if (value_role_14 === null) {
+            json += JSON_STR_EMPTY_STRING
+          } else if (value_role_14 instanceof Date) {
+            json += JSON_STR_QUOTE + value_role_14.toISOString() + JSON_STR_QUOTE
+          } else if (value_role_14 instanceof RegExp) {
+            json += asString(value_role_14.source)
+          } else {
+            json += asString(value_role_14.toString())
+          }
+        } else {
+          json += asString(value_role_14)
+        }
+        
+      } else {
+        throw new Error('"role" is required!')
+      }
+      
+      const value_status_15 = obj["status"]
+      if (value_status_15 !== undefined) {
+        json += ",\"status\":"
+        
+        if (typeof value_status_15 !== 'string') {
+          if (value_status_15 === null) {
+            json += JSON_STR_EMPTY_STRING
+          } else if (value_status_15 instanceof Date) {
+            json += JSON_STR_QUOTE + value_status_15.toISOString() + JSON_STR_QUOTE
+          } else if (value_status_15 instanceof RegExp) {
+            json += asString(value_status_15.source)
+          } else {
+            json += asString(value_status_15.toString())
+          }
+        } else {
+          json += asString(value_status_15)
+        }
+        
+      } else {
+        throw new Error('"status" is required!')
+      }
+      
+      const value_created_by_16 = obj["created_by"]
+      if (value_created_by_16 !== undefined) {
+        json += ",\"created_by\":"
+        
+      if((validate_0 || (validate_0 = validator.getSchemaValidator("spec#/$defs/UserId")))(value_created_by_16)) {
+        
+        if (typeof value_created_by_16 !== 'string') {
+          if (value_created_by_16 === null) {
+            json += JSON_STR_EMPTY_STRING
+          } else if (value_created_by_16 instanceof Date) {
+            json += JSON_STR_QUOTE + value_created_by_16.toISOString() + JSON_STR_QUOTE
+          } else if (value_created_by_16 instanceof RegExp) {
+            json += asString(value_created_by_16.source)
+          } else {
+            json += asString(value_created_by_16.toString())
+          }
+        } else {
+          json += asString(value_created_by_16)
+        }
+        
+      }
+    
+      else if((validate_6 || (validate_6 = validator.getSchemaValidator("spec#/$defs/OrganizationMember/properties/created_by/anyOf/1")))(value_created_by_16)) {
+        json += JSON_STR_NULL
+      }
+    
+    else throw new TypeError("The value of 'spec#/$defs/OrganizationMember/properties/created_by' does not match schema definition.")
+  
+      } else {
+        throw new Error('"created_by" is required!')
+      }
+      
+      const value_created_at_17 = obj["created_at"]
+      if (value_created_at_17 !== undefined) {
+        json += ",\"created_at\":"
+        json += asDateTime(value_created_at_17)
+      } else {
+        throw new Error('"created_at" is required!')
+      }
+      
+      const value_updated_at_18 = obj["updated_at"]
+      if (value_updated_at_18 !== undefined) {
+        json += ",\"updated_at\":"
+        json += asDateTime(value_updated_at_18)
+      } else {
+        throw new Error('"updated_at" is required!')
+      }
+      
+      const value_expires_at_19 = obj["expires_at"]
+      if (value_expires_at_19 !== undefined) {
+        json += ",\"expires_at\":"
+        
+          if (value_expires_at_19 === null) {
+            json += JSON_STR_NULL
+          }
+          
+          else if(
+            typeof value_expires_at_19 === "string" ||
+            value_expires_at_19 === null ||
+            value_expires_at_19 instanceof Date ||
+            value_expires_at_19 instanceof RegExp ||
+            (
+              typeof value_expires_at_19 === "object" &&
+              typeof value_expires_at_19.toString === "function" &&
+              value_expires_at_19.toString !== Object.prototype.toString
+            )
+          ) {
+            json += asDateTime(value_expires_at_19)
+          }
+        
+    else throw new TypeError("The value of 'spec#/$defs/OrganizationMember/properties/expires_at' does not match schema definition.")
+  
+      } else {
+        throw new Error('"expires_at" is required!')
+      }
+      
+return json + JSON_STR_END_OBJECT
+
+      }
+    
+
+    function anonymous1 (obj) {
+      // "spec#/$defs/OrganizationMemberList/properties/data"
+      let json = ''
+  
+    if (obj === null) return JSON_STR_EMPTY_ARRAY
+    if (!Array.isArray(obj)) {
+      throw new TypeError("The value of 'spec#/$defs/OrganizationMemberList/properties/data' does not match schema definition.")
+    }
+    const arrayLength = obj.length
+  
+    json += JSON_STR_BEGIN_ARRAY
+  
+      if (arrayLength > 0) {
+        const value = obj[0]
+        json += anonymous2(value)
+        for (let i = 1; i < arrayLength; i++) {
+          json += JSON_STR_COMMA
+          const value = obj[i]
+          json += anonymous2(value)
+        }
+      }
+      return json + JSON_STR_END_ARRAY
+    }
+
+      // "spec#/$defs/Pagination"
+      function anonymous4 (input) {
+        const obj = (input && typeof input.toJSON === 'function')
+    ? input.toJSON()
+    : input
+  
+        if (obj === null) return JSON_STR_EMPTY_OBJECT
+        let json = ''
+
+        
+      const value_page_22 = obj["page"]
+      if (value_page_22 !== undefined) {
+        json += "{\"page\":"
+        json += asInteger(value_page_22)
+      } else {
+        throw new Error('"page" is required!')
+      }
+      
+      const value_limit_23 = obj["limit"]
+      if (value_limit_23 !== undefined) {
+        json += ",\"limit\":"
+        json += asInteger(value_limit_23)
+      } else {
+        throw new Error('"limit" is required!')
+      }
+      
+      const value_total_24 = obj["total"]
+      if (value_total_24 !== undefined) {
+        json += ",\"total\":"
+        json += asInteger(value_total_24)
+      } else {
+        throw new Error('"total" is required!')
+      }
+      
+      const value_total_pages_25 = obj["total_pages"]
+      if (value_total_pages_25 !== undefined) {
+        json += ",\"total_pages\":"
+        json += asInteger(value_total_pages_25)
+      } else {
+        throw new Error('"total_pages" is required!')
+      }
+      
+      const value_next_cursor_26 = obj["next_cursor"]
+      if (value_next_cursor_26 !== undefined) {
+        json += ",\"next_cursor\":"
+        
+          if (value_next_cursor_26 === null) {
+            json += JSON_STR_NULL
+          }
+          
+          else if(
+            typeof value_next_cursor_26 === "string" ||
+            value_next_cursor_26 === null ||
+            value_next_cursor_26 instanceof Date ||
+            value_next_cursor_26 instanceof RegExp ||
+            (
+              typeof value_next_cursor_26 === "object" &&
+              typeof value_next_cursor_26.toString === "function" &&
+              value_next_cursor_26.toString !== Object.prototype.toString
+            )
+          ) {
+            
+        if (typeof value_next_cursor_26 !== 'string') {
+          if (value_next_cursor_26 === null) {
+            json += JSON_STR_EMPTY_STRING
+          } else if (value_next_cursor_26 instanceof Date) {
+            json += JSON_STR_QUOTE + value_next_cursor_26.toISOString() + JSON_STR_QUOTE
+          } else if (value_next_cursor_26 instanceof RegExp) {
+            json += asString(value_next_cursor_26.source)
+          } else {
+            json += asString(value_next_cursor_26.toString())
+          }
+        } else {
+          json += asString(value_next_cursor_26)
+        }
+        
+          }
+        
+    else throw new TypeError("The value of 'spec#/$defs/Pagination/properties/next_cursor' does not match schema definition.")
+  
+      } else {
+        throw new Error('"next_cursor" is required!')
+      }
+      
+return json + JSON_STR_END_OBJECT
+
+      }
+    
+
+      // "spec#/$defs/OrganizationMemberList"
+      function anonymous0 (input) {
+        const obj = (input && typeof input.toJSON === 'function')
+    ? input.toJSON()
+    : input
+  
+        if (obj === null) return JSON_STR_EMPTY_OBJECT
+        let json = ''
+
+        
+      const value_data_1 = obj["data"]
+      if (value_data_1 !== undefined) {
+        json += "{\"data\":"
+        json += anonymous1(value_data_1)
+      } else {
+        throw new Error('"data" is required!')
+      }
+      
+      const value_pagination_20 = obj["pagination"]
+      if (value_pagination_20 !== undefined) {
+        json += ",\"pagination\":"
+        json += anonymous4(value_pagination_20)
+      } else {
+        throw new Error('"pagination" is required!')
+      }
+      
+return json + JSON_STR_END_OBJECT
+
+      }
+    
+    const main = anonymous0
+    return main
+    
+}(validator, serializer)
+  return module.exports }) },
+  get replyOrganizationMember () { return define(this, 'replyOrganizationMember', (module) => {'use strict'
+
+  const Serializer = require('fast-json-stringify/lib/serializer')
+  const serializerState = {"mode":"standalone"}
+  const serializer = Serializer.restoreFromState(serializerState)
+
+  const Validator = require('fast-json-stringify/lib/validator')
+const validatorState = {"ajvOptions":{},"ajvSchemas":{"spec":{"$id":"spec","$defs":{"OrganizationMember":{"type":"object","required":["id","organization_id","organization_name","user_id","user","email","role","status","created_by","created_at","updated_at","expires_at"],"properties":{"id":{"$ref":"spec#/$defs/OrganizationMemberId"},"organization_id":{"$ref":"spec#/$defs/OrganizationId"},"organization_name":{"type":["string","object"],"fjs_type":"string"},"user_id":{"anyOf":[{"$ref":"spec#/$defs/UserId"},{"type":"null"}]},"user":{"anyOf":[{"$ref":"spec#/$defs/MemberUser"},{"type":"null"}]},"email":{"anyOf":[{"$ref":"spec#/$defs/Email"},{"type":"null"}]},"role":{"$ref":"spec#/$defs/OrganizationRole"},"status":{"$ref":"spec#/$defs/OrganizationMemberStatus"},"created_by":{"anyOf":[{"$ref":"spec#/$defs/UserId"},{"type":"null"}]},"created_at":{"$ref":"spec#/$defs/Timestamp"},"updated_at":{"$ref":"spec#/$defs/Timestamp"},"expires_at":{"type":["string","null","object"],"format":"date-time","fjs_type":"string"}},"additionalProperties":false},"OrganizationMemberId":{"type":["string","object"],"pattern":"^omb_[0-7][0-9a-hjkmnp-tv-z]{25}$","fjs_type":"string"},"OrganizationId":{"type":["string","object"],"pattern":"^org_[0-7][0-9a-hjkmnp-tv-z]{25}$","fjs_type":"string"},"UserId":{"type":["string","object"],"pattern":"^usr_[0-7][0-9a-hjkmnp-tv-z]{25}$","fjs_type":"string"},"MemberUser":{"type":"object","required":["id","name","email","avatar_url"],"properties":{"id":{"$ref":"spec#/$defs/UserId"},"name":{"type":["string","object"],"fjs_type":"string"},"email":{"$ref":"spec#/$defs/Email"},"avatar_url":{"type":["string","null","object"],"format":"uri","fjs_type":"string"}},"additionalProperties":false},"Email":{"type":["string","object"],"format":"email","maxLength":254,"fjs_type":"string"},"OrganizationRole":{"type":["string","object"],"enum":["owner","admin","member"],"fjs_type":"string"},"OrganizationMemberStatus":{"type":["string","object"],"enum":["active","invited","expired"],"fjs_type":"string"},"Timestamp":{"type":["string","object"],"format":"date-time","fjs_type":"string"}}}}}
+const validator = Validator.restoreFromState(validatorState)
+
+
+  module.exports = function anonymous(validator,serializer
+) {
+
+    
+const {
+  asString,
+  asNumber,
+  asBoolean,
+  asDateTime,
+  asDate,
+  asTime,
+  asUnsafeString,
+  asPlainStringArray
+} = serializer
+
+const asInteger = serializer.asInteger.bind(serializer)
+
+
+    const JSON_STR_BEGIN_OBJECT = '{'
+    const JSON_STR_END_OBJECT = '}'
+    const JSON_STR_BEGIN_ARRAY = '['
+    const JSON_STR_END_ARRAY = ']'
+    const JSON_STR_COMMA = ','
+    const JSON_STR_COLONS = ':'
+    const JSON_STR_QUOTE = '"'
+    const JSON_STR_EMPTY_OBJECT = JSON_STR_BEGIN_OBJECT + JSON_STR_END_OBJECT
+    const JSON_STR_EMPTY_ARRAY = JSON_STR_BEGIN_ARRAY + JSON_STR_END_ARRAY
+    const JSON_STR_EMPTY_STRING = JSON_STR_QUOTE + JSON_STR_QUOTE
+    const JSON_STR_NULL = 'null'
+    let validate_0
+    let validate_1
+    let validate_2
+    let validate_3
+    let validate_4
+    let validate_5
+    let validate_6
+  
+    
+      // "spec#/$defs/MemberUser"
+      function anonymous1 (input) {
+        const obj = (input && typeof input.toJSON === 'function')
+    ? input.toJSON()
+    : input
+  
+        if (obj === null) return JSON_STR_EMPTY_OBJECT
+        let json = ''
+
+        
+      const value_id_7 = obj["id"]
+      if (value_id_7 !== undefined) {
+        json += "{\"id\":"
+        
+        if (typeof value_id_7 !== 'string') {
+          if (value_id_7 === null) {
+            json += JSON_STR_EMPTY_STRING
+          } else if (value_id_7 instanceof Date) {
+            json += JSON_STR_QUOTE + value_id_7.toISOString() + JSON_STR_QUOTE
+          } else if (value_id_7 instanceof RegExp) {
+            json += asString(value_id_7.source)
+          } else {
+            json += asString(value_id_7.toString())
+          }
+        } else {
+          json += asString(value_id_7)
+        }
+        
+      } else {
+        throw new Error('"id" is required!')
+      }
+      
+      const value_name_8 = obj["name"]
+      if (value_name_8 !== undefined) {
+        json += ",\"name\":"
+        
+        if (typeof value_name_8 !== 'string') {
+          if (value_name_8 === null) {
+            json += JSON_STR_EMPTY_STRING
+          } else if (value_name_8 instanceof Date) {
+            json += JSON_STR_QUOTE + value_name_8.toISOString() + JSON_STR_QUOTE
+          } else if (value_name_8 instanceof RegExp) {
+            json += asString(value_name_8.source)
+          } else {
+            json += asString(value_name_8.toString())
+          }
+        } else {
+          json += asString(value_name_8)
+        }
+        
+      } else {
+        throw new Error('"name" is required!')
+      }
+      
+      const value_email_9 = obj["email"]
+      if (value_email_9 !== undefined) {
+        json += ",\"email\":"
+        
+        if (typeof value_email_9 !== 'string') {
+          if (value_email_9 === null) {
+            json += JSON_STR_EMPTY_STRING
+          } else if (value_email_9 instanceof Date) {
+            json += JSON_STR_QUOTE + value_email_9.toISOString() + JSON_STR_QUOTE
+          } else if (value_email_9 instanceof RegExp) {
+            json += asString(value_email_9.source)
+          } else {
+            json += asString(value_email_9.toString())
+          }
+        } else {
+          json += asString(value_email_9)
+        }
+        
+      } else {
+        throw new Error('"email" is required!')
+      }
+      
+      const value_avatar_url_10 = obj["avatar_url"]
+      if (value_avatar_url_10 !== undefined) {
+        json += ",\"avatar_url\":"
+        
+          if (value_avatar_url_10 === null) {
+            json += JSON_STR_NULL
+          }
+          
+          else if(
+            typeof value_avatar_url_10 === "string" ||
+            value_avatar_url_10 === null ||
+            value_avatar_url_10 instanceof Date ||
+            value_avatar_url_10 instanceof RegExp ||
+            (
+              typeof value_avatar_url_10 === "object" &&
+              typeof value_avatar_url_10.toString === "function" &&
+              value_avatar_url_10.toString !== Object.prototype.toString
+            )
+          ) {
+            
+        if (typeof value_avatar_url_10 !== 'string') {
+          if (value_avatar_url_10 === null) {
+            json += JSON_STR_EMPTY_STRING
+          } else if (value_avatar_url_10 instanceof Date) {
+            json += JSON_STR_QUOTE + value_avatar_url_10.toISOString() + JSON_STR_QUOTE
+          } else if (value_avatar_url_10 instanceof RegExp) {
+            json += asString(value_avatar_url_10.source)
+          } else {
+            json += asString(value_avatar_url_10.toString())
+          }
+        } else {
+          json += asString(value_avatar_url_10)
+        }
+        
+          }
+        
+    else throw new TypeError("The value of 'spec#/$defs/MemberUser/properties/avatar_url' does not match schema definition.")
+  
+      } else {
+        throw new Error('"avatar_url" is required!')
+      }
+      
+return json + JSON_STR_END_OBJECT
+
+      }
+    
+
+      // "spec#/$defs/OrganizationMember"
+      function anonymous0 (input) {
+        const obj = (input && typeof input.toJSON === 'function')
+    ? input.toJSON()
+    : input
+  
+        if (obj === null) return JSON_STR_EMPTY_OBJECT
+        let json = ''
+
+        
+      const value_id_1 = obj["id"]
+      if (value_id_1 !== undefined) {
+        json += "{\"id\":"
+        
+        if (typeof value_id_1 !== 'string') {
+          if (value_id_1 === null) {
+            json += JSON_STR_EMPTY_STRING
+          } else if (value_id_1 instanceof Date) {
+            json += JSON_STR_QUOTE + value_id_1.toISOString() + JSON_STR_QUOTE
+          } else if (value_id_1 instanceof RegExp) {
+            json += asString(value_id_1.source)
+          } else {
+            json += asString(value_id_1.toString())
+          }
+        } else {
+          json += asString(value_id_1)
+        }
+        
+      } else {
+        throw new Error('"id" is required!')
+      }
+      
+      const value_organization_id_2 = obj["organization_id"]
+      if (value_organization_id_2 !== undefined) {
+        json += ",\"organization_id\":"
+        
+        if (typeof value_organization_id_2 !== 'string') {
+          if (value_organization_id_2 === null) {
+            json += JSON_STR_EMPTY_STRING
+          } else if (value_organization_id_2 instanceof Date) {
+            json += JSON_STR_QUOTE + value_organization_id_2.toISOString() + JSON_STR_QUOTE
+          } else if (value_organization_id_2 instanceof RegExp) {
+            json += asString(value_organization_id_2.source)
+          } else {
+            json += asString(value_organization_id_2.toString())
+          }
+        } else {
+          json += asString(value_organization_id_2)
+        }
+        
+      } else {
+        throw new Error('"organization_id" is required!')
+      }
+      
+      const value_organization_name_3 = obj["organization_name"]
+      if (value_organization_name_3 !== undefined) {
+        json += ",\"organization_name\":"
+        
+        if (typeof value_organization_name_3 !== 'string') {
+          if (value_organization_name_3 === null) {
+            json += JSON_STR_EMPTY_STRING
+          } else if (value_organization_name_3 instanceof Date) {
+            json += JSON_STR_QUOTE + value_organization_name_3.toISOString() + JSON_STR_QUOTE
+          } else if (value_organization_name_3 instanceof RegExp) {
+            json += asString(value_organization_name_3.source)
+          } else {
+            json += asString(value_organization_name_3.toString())
+          }
+        } else {
+          json += asString(value_organization_name_3)
+        }
+        
+      } else {
+        throw new Error('"organization_name" is required!')
+      }
+      
+      const value_user_id_4 = obj["user_id"]
+      if (value_user_id_4 !== undefined) {
+        json += ",\"user_id\":"
+        
+      if((validate_0 || (validate_0 = validator.getSchemaValidator("spec#/$defs/UserId")))(value_user_id_4)) {
+        
+        if (typeof value_user_id_4 !== 'string') {
+          if (value_user_id_4 === null) {
+            json += JSON_STR_EMPTY_STRING
+          } else if (value_user_id_4 instanceof Date) {
+            json += JSON_STR_QUOTE + value_user_id_4.toISOString() + JSON_STR_QUOTE
+          } else if (value_user_id_4 instanceof RegExp) {
+            json += asString(value_user_id_4.source)
+          } else {
+            json += asString(value_user_id_4.toString())
+          }
+        } else {
+          json += asString(value_user_id_4)
+        }
+        
+      }
+    
+      else if((validate_1 || (validate_1 = validator.getSchemaValidator("spec#/$defs/OrganizationMember/properties/user_id/anyOf/1")))(value_user_id_4)) {
+        json += JSON_STR_NULL
+      }
+    
+    else throw new TypeError("The value of 'spec#/$defs/OrganizationMember/properties/user_id' does not match schema definition.")
+  
+      } else {
+        throw new Error('"user_id" is required!')
+      }
+      
+      const value_user_5 = obj["user"]
+      if (value_user_5 !== undefined) {
+        json += ",\"user\":"
+        
+      if((validate_2 || (validate_2 = validator.getSchemaValidator("spec#/$defs/MemberUser")))(value_user_5)) {
+        json += anonymous1(value_user_5)
+      }
+    
+      else if((validate_3 || (validate_3 = validator.getSchemaValidator("spec#/$defs/OrganizationMember/properties/user/anyOf/1")))(value_user_5)) {
+        json += JSON_STR_NULL
+      }
+    
+    else throw new TypeError("The value of 'spec#/$defs/OrganizationMember/properties/user' does not match schema definition.")
+  
+      } else {
+        throw new Error('"user" is required!')
+      }
+      
+      const value_email_11 = obj["email"]
+      if (value_email_11 !== undefined) {
+        json += ",\"email\":"
+        
+      if((validate_4 || (validate_4 = validator.getSchemaValidator("spec#/$defs/Email")))(value_email_11)) {
+        
+        if (typeof value_email_11 !== 'string') {
+          if (value_email_11 === null) {
+            json += JSON_STR_EMPTY_STRING
+          } else if (value_email_11 instanceof Date) {
+            json += JSON_STR_QUOTE + value_email_11.toISOString() + JSON_STR_QUOTE
+          } else if (value_email_11 instanceof RegExp) {
+            json += asString(value_email_11.source)
+          } else {
+            json += asString(value_email_11.toString())
+          }
+        } else {
+          json += asString(value_email_11)
+        }
+        
+      }
+    
+      else if((validate_5 || (validate_5 = validator.getSchemaValidator("spec#/$defs/OrganizationMember/properties/email/anyOf/1")))(value_email_11)) {
+        json += JSON_STR_NULL
+      }
+    
+    else throw new TypeError("The value of 'spec#/$defs/OrganizationMember/properties/email' does not match schema definition.")
+  
+      } else {
+        throw new Error('"email" is required!')
+      }
+      
+      const value_role_12 = obj["role"]
+      if (value_role_12 !== undefined) {
+        json += ",\"role\":"
+        
+        if (typeof value_role_12 !== 'string') {
+          if (value_role_12 === null) {
+            json += JSON_STR_EMPTY_STRING
+          } else if (value_role_12 instanceof Date) {
+            json += JSON_STR_QUOTE + value_role_12.toISOString() + JSON_STR_QUOTE
+          } else if (value_role_12 instanceof RegExp) {
+            json += asString(value_role_12.source)
+          } else {
+            json += asString(value_role_12.toString())
+          }
+        } else {
+          json += asString(value_role_12)
+        }
+        
+      } else {
+        throw new Error('"role" is required!')
+      }
+      
+      const value_status_13 = obj["status"]
+      if (value_status_13 !== undefined) {
+        json += ",\"status\":"
+        
+        if (typeof value_status_13 !== 'string') {
+          if (value_status_13 === null) {
+            json += JSON_STR_EMPTY_STRING
+          } else if (value_status_13 instanceof Date) {
+            json += JSON_STR_QUOTE + value_status_13.toISOString() + JSON_STR_QUOTE
+          } else if (value_status_13 instanceof RegExp) {
+            json += asString(value_status_13.source)
+          } else {
+            json += asString(value_status_13.toString())
+          }
+        } else {
+          json += asString(value_status_13)
+        }
+        
+      } else {
+        throw new Error('"status" is required!')
+      }
+      
+      const value_created_by_14 = obj["created_by"]
+      if (value_created_by_14 !== undefined) {
+        json += ",\"created_by\":"
+        
+      if((validate_0 || (validate_0 = validator.getSchemaValidator("spec#/$defs/UserId")))(value_created_by_14)) {
+        
+        if (typeof value_created_by_14 !== 'string') {
+          if (value_created_by_14 === null) {
+            json += JSON_STR_EMPTY_STRING
+          } else if (value_created_by_14 instanceof Date) {
+            json += JSON_STR_QUOTE + value_created_by_14.toISOString() + JSON_STR_QUOTE
+          } else if (value_created_by_14 instanceof RegExp) {
+            json += asString(value_created_by_14.source)
+          } else {
+            json += asString(value_created_by_14.toString())
+          }
+        } else {
+          json += asString(value_created_by_14)
+        }
+        
+      }
+    
+      else if((validate_6 || (validate_6 = validator.getSchemaValidator("spec#/$defs/OrganizationMember/properties/created_by/anyOf/1")))(value_created_by_14)) {
+        json += JSON_STR_NULL
+      }
+    
+    else throw new TypeError("The value of 'spec#/$defs/OrganizationMember/properties/created_by' does not match schema definition.")
+  
+      } else {
+        throw new Error('"created_by" is required!')
+      }
+      
+      const value_created_at_15 = obj["created_at"]
+      if (value_created_at_15 !== undefined) {
+        json += ",\"created_at\":"
+        json += asDateTime(value_created_at_15)
+      } else {
+        throw new Error('"created_at" is required!')
+      }
+      
+      const value_updated_at_16 = obj["updated_at"]
+      if (value_updated_at_16 !== undefined) {
+        json += ",\"updated_at\":"
+        json += asDateTime(value_updated_at_16)
+      } else {
+        throw new Error('"updated_at" is required!')
+      }
+      
+      const value_expires_at_17 = obj["expires_at"]
+      if (value_expires_at_17 !== undefined) {
+        json += ",\"expires_at\":"
+        
+          if (value_expires_at_17 === null) {
+            json += JSON_STR_NULL
+          }
+          
+          else if(
+            typeof value_expires_at_17 === "string" ||
+            value_expires_at_17 === null ||
+            value_expires_at_17 instanceof Date ||
+            value_expires_at_17 instanceof RegExp ||
+            (
+              typeof value_expires_at_17 === "object" &&
+              typeof value_expires_at_17.toString === "function" &&
+              value_expires_at_17.toString !== Object.prototype.toString
+            )
+          ) {
+            json += asDateTime(value_expires_at_17)
+          }
+        
+    else throw new TypeError("The value of 'spec#/$defs/OrganizationMember/properties/expires_at' does not match schema definition.")
+  
+      } else {
+        throw new Error('"expires_at" is required!')
+      }
+      
+return json + JSON_STR_END_OBJECT
+
+      }
+    
+    const main = anonymous0
+    return main
+    
+}(validator, serializer)
+  return module.exports }) },
+  get replyCustomRoleList () { return define(this, 'replyCustomRoleList', (module) => {'use strict'
+
+  const Serializer = require('fast-json-stringify/lib/serializer')
+  const serializerState = {"mode":"standalone"}
+  const serializer = Serializer.restoreFromState(serializerState)
+
+  const validator = null
+
+
+  module.exports = function anonymous(validator,serializer
+) {
+
+    
+const {
+  asString,
+  asNumber,
+  asBoolean,
+  asDateTime,
+  asDate,
+  asTime,
+  asUnsafeString,
+  asPlainStringArray
+} = serializer
+
+const asInteger = serializer.asInteger.bind(serializer)
+
+
+    const JSON_STR_BEGIN_OBJECT = '{'
+    const JSON_STR_END_OBJECT = '}'
+    const JSON_STR_BEGIN_ARRAY = '['
+    const JSON_STR_END_ARRAY = ']'
+    const JSON_STR_COMMA = ','
+    const JSON_STR_COLONS = ':'
+    const JSON_STR_QUOTE = '"'
+    const JSON_STR_EMPTY_OBJECT = JSON_STR_BEGIN_OBJECT + JSON_STR_END_OBJECT
+    const JSON_STR_EMPTY_ARRAY = JSON_STR_BEGIN_ARRAY + JSON_STR_END_ARRAY
+    const JSON_STR_EMPTY_STRING = JSON_STR_QUOTE + JSON_STR_QUOTE
+    const JSON_STR_NULL = 'null'
+    
+  
+    
+      // "spec#/$defs/CustomRolePermissions"
+      function anonymous3 (input) {
+        const obj = (input && typeof input.toJSON === 'function')
+    ? input.toJSON()
+    : input
+  
+        if (obj === null) return JSON_STR_EMPTY_OBJECT
+        let json = ''
+
+        
+      const value_projects_9 = obj["projects"]
+      if (value_projects_9 !== undefined) {
+        json += "{\"projects\":"
+        
+        if (typeof value_projects_9 !== 'string') {
+          if (value_projects_9 === null) {
+            json += JSON_STR_EMPTY_STRING
+          } else if (value_projects_9 instanceof Date) {
+            json += JSON_STR_QUOTE + value_projects_9.toISOString() + JSON_STR_QUOTE
+          } else if (value_projects_9 instanceof RegExp) {
+            json += asString(value_projects_9.source)
+          } else {
+            json += asString(value_projects_9.toString())
+          }
+        } else {
+          json += asString(value_projects_9)
+        }
+        
+      } else {
+        throw new Error('"projects" is required!')
+      }
+      
+      const value_storage_10 = obj["storage"]
+      if (value_storage_10 !== undefined) {
+        json += ",\"storage\":"
+        
+        if (typeof value_storage_10 !== 'string') {
+          if (value_storage_10 === null) {
+            json += JSON_STR_EMPTY_STRING
+          } else if (value_storage_10 instanceof Date) {
+            json += JSON_STR_QUOTE + value_storage_10.toISOString() + JSON_STR_QUOTE
+          } else if (value_storage_10 instanceof RegExp) {
+            json += asString(value_storage_10.source)
+          } else {
+            json += asString(value_storage_10.toString())
+          }
+        } else {
+          json += asString(value_storage_10)
+        }
+        
+      } else {
+        throw new Error('"storage" is required!')
+      }
+      
+      const value_ai_11 = obj["ai"]
+      if (value_ai_11 !== undefined) {
+        json += ",\"ai\":"
+        
+        if (typeof value_ai_11 !== 'string') {
+          if (value_ai_11 === null) {
+            json += JSON_STR_EMPTY_STRING
+          } else if (value_ai_11 instanceof Date) {
+            json += JSON_STR_QUOTE + value_ai_11.toISOString() + JSON_STR_QUOTE
+          } else if (value_ai_11 instanceof RegExp) {
+            json += asString(value_ai_11.source)
+          } else {
+            json += asString(value_ai_11.toString())
+          }
+        } else {
+          json += asString(value_ai_11)
+        }
+        
+      } else {
+        throw new Error('"ai" is required!')
+      }
+      
+      const value_payments_12 = obj["payments"]
+      if (value_payments_12 !== undefined) {
+        json += ",\"payments\":"
+        
+        if (typeof value_payments_12 !== 'string') {
+          if (value_payments_12 === null) {
+            json += JSON_STR_EMPTY_STRING
+          } else if (value_payments_12 instanceof Date) {
+            json += JSON_STR_QUOTE + value_payments_12.toISOString() + JSON_STR_QUOTE
+          } else if (value_payments_12 instanceof RegExp) {
+            json += asString(value_payments_12.source)
+          } else {
+            json += asString(value_payments_12.toString())
+          }
+        } else {
+          json += asString(value_payments_12)
+        }
+        
+      } else {
+        throw new Error('"payments" is required!')
+      }
+      
+return json + JSON_STR_END_OBJECT
+
+      }
+    
+
+      // "spec#/$defs/CustomRole"
+      function anonymous2 (input) {
+        const obj = (input && typeof input.toJSON === 'function')
+    ? input.toJSON()
+    : input
+  
+        if (obj === null) return JSON_STR_EMPTY_OBJECT
+        let json = ''
+
+        
+      const value_id_3 = obj["id"]
+      if (value_id_3 !== undefined) {
+        json += "{\"id\":"
+        
+        if (typeof value_id_3 !== 'string') {
+          if (value_id_3 === null) {
+            json += JSON_STR_EMPTY_STRING
+          } else if (value_id_3 instanceof Date) {
+            json += JSON_STR_QUOTE + value_id_3.toISOString() + JSON_STR_QUOTE
+          } else if (value_id_3 instanceof RegExp) {
+            json += asString(value_id_3.source)
+          } else {
+            json += asString(value_id_3.toString())
+          }
+        } else {
+          json += asString(value_id_3)
+        }
+        
+      } else {
+        throw new Error('"id" is required!')
+      }
+      
+      const value_organization_id_4 = obj["organization_id"]
+      if (value_organization_id_4 !== undefined) {
+        json += ",\"organization_id\":"
+        
+        if (typeof value_organization_id_4 !== 'string') {
+          if (value_organization_id_4 === null) {
+            json += JSON_STR_EMPTY_STRING
+          } else if (value_organization_id_4 instanceof Date) {
+            json += JSON_STR_QUOTE + value_organization_id_4.toISOString() + JSON_STR_QUOTE
+          } else if (value_organization_id_4 instanceof RegExp) {
+            json += asString(value_organization_id_4.source)
+          } else {
+            json += asString(value_organization_id_4.toString())
+          }
+        } else {
+          json += asString(value_organization_id_4)
+        }
+        
+      } else {
+        throw new Error('"organization_id" is required!')
+      }
+      
+      const value_name_5 = obj["name"]
+      if (value_name_5 !== undefined) {
+        json += ",\"name\":"
+        
+        if (typeof value_name_5 !== 'string') {
+          if (value_name_5 === null) {
+            json += JSON_STR_EMPTY_STRING
+          } else if (value_name_5 instanceof Date) {
+            json += JSON_STR_QUOTE + value_name_5.toISOString() + JSON_STR_QUOTE
+          } else if (value_name_5 instanceof RegExp) {
+            json += asString(value_name_5.source)
+          } else {
+            json += asString(value_name_5.toString())
+          }
+        } else {
+          json += asString(value_name_5)
+        }
+        
+      } else {
+        throw new Error('"name" is required!')
+      }
+      
+      const value_description_6 = obj["description"]
+      if (value_description_6 !== undefined) {
+        json += ",\"description\":"
+        
+          if (value_description_6 === null) {
+            json += JSON_STR_NULL
+          }
+          
+          else if(
+            typeof value_description_6 === "string" ||
+            value_description_6 === null ||
+            value_description_6 instanceof Date ||
+            value_description_6 instanceof RegExp ||
+            (
+              typeof value_description_6 === "object" &&
+              typeof value_description_6.toString === "function" &&
+              value_description_6.toString !== Object.prototype.toString
+            )
+          ) {
+            
+        if (typeof value_description_6 !== 'string') {
+          if (value_description_6 === null) {
+            json += JSON_STR_EMPTY_STRING
+          } else if (value_description_6 instanceof Date) {
+            json += JSON_STR_QUOTE + value_description_6.toISOString() + JSON_STR_QUOTE
+          } else if (value_description_6 instanceof RegExp) {
+            json += asString(value_description_6.source)
+          } else {
+            json += asString(value_description_6.toString())
+          }
+        } else {
+          json += asString(value_description_6)
+        }
+        
+          }
+        
+    else throw new TypeError("The value of 'spec#/$defs/CustomRole/properties/description' does not match schema definition.")
+  
+      } else {
+        throw new Error('"description" is required!')
+      }
+      
+      const value_permissions_7 = obj["permissions"]
+      if (value_permissions_7 !== undefined) {
+        json += ",\"permissions\":"
+        json += anonymous3(value_permissions_7)
+      } else {
+        throw new Error('"permissions" is required!')
+      }
+      
+      const value_created_by_13 = obj["created_by"]
+      if (value_created_by_13 !== undefined) {
+        json += ",\"created_by\":"
+        
+        if (typeof value_created_by_13 !== 'string') {
+          if (value_created_by_13 === null) {
+            json += JSON_STR_EMPTY_STRING
+          } else if (value_created_by_13 instanceof Date) {
+            json += JSON_STR_QUOTE + value_created_by_13.toISOString() + JSON_STR_QUOTE
+          } else if (value_created_by_13 instanceof RegExp) {
+            json += asString(value_created_by_13.source)
+          } else {
+            json += asString(value_created_by_13.toString())
+          }
+        } else {
+          json += asString(value_created_by_13)
+        }
+        
+      } else {
+        throw new Error('"created_by" is required!')
+      }
+      
+      const value_created_at_14 = obj["created_at"]
+      if (value_created_at_14 !== undefined) {
+        json += ",\"created_at\":"
+        json += asDateTime(value_created_at_14)
+      } else {
+        throw new Error('"created_at" is required!')
+      }
+      
+      const value_updated_at_15 = obj["updated_at"]
+      if (value_updated_at_15 !== undefined) {
+        json += ",\"updated_at\":"
+        json += asDateTime(value_updated_at_15)
+      } else {
+        throw new Error('"updated_at" is required!')
+      }
+      
+return json + JSON_STR_END_OBJECT
+
+      }
+    
+
+    function anonymous1 (obj) {
+      // "spec#/$defs/CustomRoleList/properties/data"
+      let json = ''
+  
+    if (obj === null) return JSON_STR_EMPTY_ARRAY
+    if (!Array.isArray(obj)) {
+      throw new TypeError("The value of 'spec#/$defs/CustomRoleList/properties/data' does not match schema definition.")
+    }
+    const arrayLength = obj.length
+  
+    json += JSON_STR_BEGIN_ARRAY
+  
+      if (arrayLength > 0) {
+        const value = obj[0]
+        json += anonymous2(value)
+        for (let i = 1; i < arrayLength; i++) {
+          json += JSON_STR_COMMA
+          const value = obj[i]
+          json += anonymous2(value)
+        }
+      }
+      return json + JSON_STR_END_ARRAY
+    }
+
+      // "spec#/$defs/Pagination"
+      function anonymous4 (input) {
+        const obj = (input && typeof input.toJSON === 'function')
+    ? input.toJSON()
+    : input
+  
+        if (obj === null) return JSON_STR_EMPTY_OBJECT
+        let json = ''
+
+        
+      const value_page_18 = obj["page"]
+      if (value_page_18 !== undefined) {
+        json += "{\"page\":"
+        json += asInteger(value_page_18)
+      } else {
+        throw new Error('"page" is required!')
+      }
+      
+      const value_limit_19 = obj["limit"]
+      if (value_limit_19 !== undefined) {
+        json += ",\"limit\":"
+        json += asInteger(value_limit_19)
+      } else {
+        throw new Error('"limit" is required!')
+      }
+      
+      const value_total_20 = obj["total"]
+      if (value_total_20 !== undefined) {
+        json += ",\"total\":"
+        json += asInteger(value_total_20)
+      } else {
+        throw new Error('"total" is required!')
+      }
+      
+      const value_total_pages_21 = obj["total_pages"]
+      if (value_total_pages_21 !== undefined) {
+        json += ",\"total_pages\":"
+        json += asInteger(value_total_pages_21)
+      } else {
+        throw new Error('"total_pages" is required!')
+      }
+      
+      const value_next_cursor_22 = obj["next_cursor"]
+      if (value_next_cursor_22 !== undefined) {
+        json += ",\"next_cursor\":"
+        
+          if (value_next_cursor_22 === null) {
+            json += JSON_STR_NULL
+          }
+          
+          else if(
+            typeof value_next_cursor_22 === "string" ||
+            value_next_cursor_22 === null ||
+            value_next_cursor_22 instanceof Date ||
+            value_next_cursor_22 instanceof RegExp ||
+            (
+              typeof value_next_cursor_22 === "object" &&
+              typeof value_next_cursor_22.toString === "function" &&
+              value_next_cursor_22.toString !== Object.prototype.toString
+            )
+          ) {
+            
+        if (typeof value_next_cursor_22 !== 'string') {
+          if (value_next_cursor_22 === null) {
+            json += JSON_STR_EMPTY_STRING
+          } else if (value_next_cursor_22 instanceof Date) {
+            json += JSON_STR_QUOTE + value_next_cursor_22.toISOString() + JSON_STR_QUOTE
+          } else if (value_next_cursor_22 instanceof RegExp) {
+            json += asString(value_next_cursor_22.source)
+          } else {
+            json += asString(value_next_cursor_22.toString())
+          }
+        } else {
+          json += asString(value_next_cursor_22)
+        }
+        
+          }
+        
+    else throw new TypeError("The value of 'spec#/$defs/Pagination/properties/next_cursor' does not match schema definition.")
+  
+      } else {
+        throw new Error('"next_cursor" is required!')
+      }
+      
+return json + JSON_STR_END_OBJECT
+
+      }
+    
+
+      // "spec#/$defs/CustomRoleList"
+      function anonymous0 (input) {
+        const obj = (input && typeof input.toJSON === 'function')
+    ? input.toJSON()
+    : input
+  
+        if (obj === null) return JSON_STR_EMPTY_OBJECT
+        let json = ''
+
+        
+      const value_data_1 = obj["data"]
+      if (value_data_1 !== undefined) {
+        json += "{\"data\":"
+        json += anonymous1(value_data_1)
+      } else {
+        throw new Error('"data" is required!')
+      }
+      
+      const value_pagination_16 = obj["pagination"]
+      if (value_pagination_16 !== undefined) {
+        json += ",\"pagination\":"
+        json += anonymous4(value_pagination_16)
+      } else {
+        throw new Error('"pagination" is required!')
+      }
+      
+return json + JSON_STR_END_OBJECT
+
+      }
+    
+    const main = anonymous0
+    return main
+    
+}(validator, serializer)
+  return module.exports }) },
+  get replyCustomRole () { return define(this, 'replyCustomRole', (module) => {'use strict'
+
+  const Serializer = require('fast-json-stringify/lib/serializer')
+  const serializerState = {"mode":"standalone"}
+  const serializer = Serializer.restoreFromState(serializerState)
+
+  const validator = null
+
+
+  module.exports = function anonymous(validator,serializer
+) {
+
+    
+const {
+  asString,
+  asNumber,
+  asBoolean,
+  asDateTime,
+  asDate,
+  asTime,
+  asUnsafeString,
+  asPlainStringArray
+} = serializer
+
+const asInteger = serializer.asInteger.bind(serializer)
+
+
+    const JSON_STR_BEGIN_OBJECT = '{'
+    const JSON_STR_END_OBJECT = '}'
+    const JSON_STR_BEGIN_ARRAY = '['
+    const JSON_STR_END_ARRAY = ']'
+    const JSON_STR_COMMA = ','
+    const JSON_STR_COLONS = ':'
+    const JSON_STR_QUOTE = '"'
+    const JSON_STR_EMPTY_OBJECT = JSON_STR_BEGIN_OBJECT + JSON_STR_END_OBJECT
+    const JSON_STR_EMPTY_ARRAY = JSON_STR_BEGIN_ARRAY + JSON_STR_END_ARRAY
+    const JSON_STR_EMPTY_STRING = JSON_STR_QUOTE + JSON_STR_QUOTE
+    const JSON_STR_NULL = 'null'
+    
+  
+    
+      // "spec#/$defs/CustomRolePermissions"
+      function anonymous1 (input) {
+        const obj = (input && typeof input.toJSON === 'function')
+    ? input.toJSON()
+    : input
+  
+        if (obj === null) return JSON_STR_EMPTY_OBJECT
+        let json = ''
+
+        
+      const value_projects_7 = obj["projects"]
+      if (value_projects_7 !== undefined) {
+        json += "{\"projects\":"
+        
+        if (typeof value_projects_7 !== 'string') {
+          if (value_projects_7 === null) {
+            json += JSON_STR_EMPTY_STRING
+          } else if (value_projects_7 instanceof Date) {
+            json += JSON_STR_QUOTE + value_projects_7.toISOString() + JSON_STR_QUOTE
+          } else if (value_projects_7 instanceof RegExp) {
+            json += asString(value_projects_7.source)
+          } else {
+            json += asString(value_projects_7.toString())
+          }
+        } else {
+          json += asString(value_projects_7)
+        }
+        
+      } else {
+        throw new Error('"projects" is required!')
+      }
+      
+      const value_storage_8 = obj["storage"]
+      if (value_storage_8 !== undefined) {
+        json += ",\"storage\":"
+        
+        if (typeof value_storage_8 !== 'string') {
+          if (value_storage_8 === null) {
+            json += JSON_STR_EMPTY_STRING
+          } else if (value_storage_8 instanceof Date) {
+            json += JSON_STR_QUOTE + value_storage_8.toISOString() + JSON_STR_QUOTE
+          } else if (value_storage_8 instanceof RegExp) {
+            json += asString(value_storage_8.source)
+          } else {
+            json += asString(value_storage_8.toString())
+          }
+        } else {
+          json += asString(value_storage_8)
+        }
+        
+      } else {
+        throw new Error('"storage" is required!')
+      }
+      
+      const value_ai_9 = obj["ai"]
+      if (value_ai_9 !== undefined) {
+        json += ",\"ai\":"
+        
+        if (typeof value_ai_9 !== 'string') {
+          if (value_ai_9 === null) {
+            json += JSON_STR_EMPTY_STRING
+          } else if (value_ai_9 instanceof Date) {
+            json += JSON_STR_QUOTE + value_ai_9.toISOString() + JSON_STR_QUOTE
+          } else if (value_ai_9 instanceof RegExp) {
+            json += asString(value_ai_9.source)
+          } else {
+            json += asString(value_ai_9.toString())
+          }
+        } else {
+          json += asString(value_ai_9)
+        }
+        
+      } else {
+        throw new Error('"ai" is required!')
+      }
+      
+      const value_payments_10 = obj["payments"]
+      if (value_payments_10 !== undefined) {
+        json += ",\"payments\":"
+        
+        if (typeof value_payments_10 !== 'string') {
+          if (value_payments_10 === null) {
+            json += JSON_STR_EMPTY_STRING
+          } else if (value_payments_10 instanceof Date) {
+            json += JSON_STR_QUOTE + value_payments_10.toISOString() + JSON_STR_QUOTE
+          } else if (value_payments_10 instanceof RegExp) {
+            json += asString(value_payments_10.source)
+          } else {
+            json += asString(value_payments_10.toString())
+          }
+        } else {
+          json += asString(value_payments_10)
+        }
+        
+      } else {
+        throw new Error('"payments" is required!')
+      }
+      
+return json + JSON_STR_END_OBJECT
+
+      }
+    
+
+      // "spec#/$defs/CustomRole"
+      function anonymous0 (input) {
+        const obj = (input && typeof input.toJSON === 'function')
+    ? input.toJSON()
+    : input
+  
+        if (obj === null) return JSON_STR_EMPTY_OBJECT
+        let json = ''
+
+        
+      const value_id_1 = obj["id"]
+      if (value_id_1 !== undefined) {
+        json += "{\"id\":"
+        
+        if (typeof value_id_1 !== 'string') {
+          if (value_id_1 === null) {
+            json += JSON_STR_EMPTY_STRING
+          } else if (value_id_1 instanceof Date) {
+            json += JSON_STR_QUOTE + value_id_1.toISOString() + JSON_STR_QUOTE
+          } else if (value_id_1 instanceof RegExp) {
+            json += asString(value_id_1.source)
+          } else {
+            json += asString(value_id_1.toString())
+          }
+        } else {
+          json += asString(value_id_1)
+        }
+        
+      } else {
+        throw new Error('"id" is required!')
+      }
+      
+      const value_organization_id_2 = obj["organization_id"]
+      if (value_organization_id_2 !== undefined) {
+        json += ",\"organization_id\":"
+        
+        if (typeof value_organization_id_2 !== 'string') {
+          if (value_organization_id_2 === null) {
+            json += JSON_STR_EMPTY_STRING
+          } else if (value_organization_id_2 instanceof Date) {
+            json += JSON_STR_QUOTE + value_organization_id_2.toISOString() + JSON_STR_QUOTE
+          } else if (value_organization_id_2 instanceof RegExp) {
+            json += asString(value_organization_id_2.source)
+          } else {
+            json += asString(value_organization_id_2.toString())
+          }
+        } else {
+          json += asString(value_organization_id_2)
+        }
+        
+      } else {
+        throw new Error('"organization_id" is required!')
+      }
+      
+      const value_name_3 = obj["name"]
+      if (value_name_3 !== undefined) {
+        json += ",\"name\":"
+        
+        if (typeof value_name_3 !== 'string') {
+          if (value_name_3 === null) {
+            json += JSON_STR_EMPTY_STRING
+          } else if (value_name_3 instanceof Date) {
+            json += JSON_STR_QUOTE + value_name_3.toISOString() + JSON_STR_QUOTE
+          } else if (value_name_3 instanceof RegExp) {
+            json += asString(value_name_3.source)
+          } else {
+            json += asString(value_name_3.toString())
+          }
+        } else {
+          json += asString(value_name_3)
+        }
+        
+      } else {
+        throw new Error('"name" is required!')
+      }
+      
+      const value_description_4 = obj["description"]
+      if (value_description_4 !== undefined) {
+        json += ",\"description\":"
+        
+          if (value_description_4 === null) {
+            json += JSON_STR_NULL
+          }
+          
+          else if(
+            typeof value_description_4 === "string" ||
+            value_description_4 === null ||
+            value_description_4 instanceof Date ||
+            value_description_4 instanceof RegExp ||
+            (
+              typeof value_description_4 === "object" &&
+              typeof value_description_4.toString === "function" &&
+              value_description_4.toString !== Object.prototype.toString
+            )
+          ) {
+            
+        if (typeof value_description_4 !== 'string') {
+          if (value_description_4 === null) {
+            json += JSON_STR_EMPTY_STRING
+          } else if (value_description_4 instanceof Date) {
+            json += JSON_STR_QUOTE + value_description_4.toISOString() + JSON_STR_QUOTE
+          } else if (value_description_4 instanceof RegExp) {
+            json += asString(value_description_4.source)
+          } else {
+            json += asString(value_description_4.toString())
+          }
+        } else {
+          json += asString(value_description_4)
+        }
+        
+          }
+        
+    else throw new TypeError("The value of 'spec#/$defs/CustomRole/properties/description' does not match schema definition.")
+  
+      } else {
+        throw new Error('"description" is required!')
+      }
+      
+      const value_permissions_5 = obj["permissions"]
+      if (value_permissions_5 !== undefined) {
+        json += ",\"permissions\":"
+        json += anonymous1(value_permissions_5)
+      } else {
+        throw new Error('"permissions" is required!')
+      }
+      
+      const value_created_by_11 = obj["created_by"]
+      if (value_created_by_11 !== undefined) {
+        json += ",\"created_by\":"
+        
+        if (typeof value_created_by_11 !== 'string') {
+          if (value_created_by_11 === null) {
+            json += JSON_STR_EMPTY_STRING
+          } else if (value_created_by_11 instanceof Date) {
+            json += JSON_STR_QUOTE + value_created_by_11.toISOString() + JSON_STR_QUOTE
+          } else if (value_created_by_11 instanceof RegExp) {
+            json += asString(value_created_by_11.source)
+          } else {
+            json += asString(value_created_by_11.toString())
+          }
+        } else {
+          json += asString(value_created_by_11)
+        }
+        
+      } else {
+        throw new Error('"created_by" is required!')
+      }
+      
+      const value_created_at_12 = obj["created_at"]
+      if (value_created_at_12 !== undefined) {
+        json += ",\"created_at\":"
+        json += asDateTime(value_created_at_12)
+      } else {
+        throw new Error('"created_at" is required!')
+      }
+      
+      const value_updated_at_13 = obj["updated_at"]
+      if (value_updated_at_13 !== undefined) {
+        json += ",\"updated_at\":"
+        json += asDateTime(value_updated_at_13)
+      } else {
+        throw new Error('"updated_at" is required!')
+      }
+      
+return json + JSON_STR_END_OBJECT
+
+      }
+    
+    const main = anonymous0
+    return main
+    
+}(validator, serializer)
+  return module.exports }) },
+  get replyServiceAccountList () { return define(this, 'replyServiceAccountList', (module) => {'use strict'
+
+  const Serializer = require('fast-json-stringify/lib/serializer')
+  const serializerState = {"mode":"standalone"}
+  const serializer = Serializer.restoreFromState(serializerState)
+
+  const Validator = require('fast-json-stringify/lib/validator')
+const validatorState = {"ajvOptions":{},"ajvSchemas":{"spec":{"$id":"spec","$defs":{"ServiceAccountList":{"type":"object","required":["data","pagination"],"properties":{"data":{"type":"array","items":{"$ref":"spec#/$defs/ServiceAccount"}},"pagination":{"$ref":"spec#/$defs/Pagination"}},"additionalProperties":false},"ServiceAccount":{"type":"object","required":["id","user_id","name","organization_id","project_id","metadata","created_by","created_at","updated_at"],"properties":{"id":{"$ref":"spec#/$defs/ServiceAccountId"},"user_id":{"$ref":"spec#/$defs/UserId"},"name":{"$ref":"spec#/$defs/ServiceAccountName"},"organization_id":{"anyOf":[{"$ref":"spec#/$defs/OrganizationId"},{"type":"null"}]},"project_id":{"anyOf":[{"$ref":"spec#/$defs/ProjectId"},{"type":"null"}]},"metadata":{"$ref":"spec#/$defs/Metadata"},"created_by":{"$ref":"spec#/$defs/UserId"},"created_at":{"$ref":"spec#/$defs/Timestamp"},"updated_at":{"$ref":"spec#/$defs/Timestamp"}},"additionalProperties":false},"Pagination":{"type":"object","required":["page","limit","total","total_pages","next_cursor"],"properties":{"page":{"type":"integer","minimum":1},"limit":{"type":"integer","minimum":1},"total":{"type":"integer","minimum":0},"total_pages":{"type":"integer","minimum":0},"next_cursor":{"type":["string","null","object"],"fjs_type":"string"}},"additionalProperties":false},"ServiceAccountId":{"type":["string","object"],"pattern":"^svc_[0-7][0-9a-hjkmnp-tv-z]{25}$","fjs_type":"string"},"UserId":{"type":["string","object"],"pattern":"^usr_[0-7][0-9a-hjkmnp-tv-z]{25}$","fjs_type":"string"},"ServiceAccountName":{"type":["string","object"],"minLength":1,"maxLength":100,"pattern":"\\S","fjs_type":"string"},"OrganizationId":{"type":["string","object"],"pattern":"^org_[0-7][0-9a-hjkmnp-tv-z]{25}$","fjs_type":"string"},"ProjectId":{"type":["string","object"],"pattern":"^prj_[0-7][0-9a-hjkmnp-tv-z]{25}$","fjs_type":"string"},"Metadata":{"type":"object","maxProperties":16,"propertyNames":{"minLength":1,"maxLength":64},"additionalProperties":{"type":["string","object"],"maxLength":512,"fjs_type":"string"}},"Timestamp":{"type":["string","object"],"format":"date-time","fjs_type":"string"}}}}}
+const validator = Validator.restoreFromState(validatorState)
+
+
+  module.exports = function anonymous(validator,serializer
+) {
+
+    
+const {
+  asString,
+  asNumber,
+  asBoolean,
+  asDateTime,
+  asDate,
+  asTime,
+  asUnsafeString,
+  asPlainStringArray
+} = serializer
+
+const asInteger = serializer.asInteger.bind(serializer)
+
+
+    const JSON_STR_BEGIN_OBJECT = '{'
+    const JSON_STR_END_OBJECT = '}'
+    const JSON_STR_BEGIN_ARRAY = '['
+    const JSON_STR_END_ARRAY = ']'
+    const JSON_STR_COMMA = ','
+    const JSON_STR_COLONS = ':'
+    const JSON_STR_QUOTE = '"'
+    const JSON_STR_EMPTY_OBJECT = JSON_STR_BEGIN_OBJECT + JSON_STR_END_OBJECT
+    const JSON_STR_EMPTY_ARRAY = JSON_STR_BEGIN_ARRAY + JSON_STR_END_ARRAY
+    const JSON_STR_EMPTY_STRING = JSON_STR_QUOTE + JSON_STR_QUOTE
+    const JSON_STR_NULL = 'null'
+    let validate_0
+    let validate_1
+    let validate_2
+    let validate_3
+  
+    
+      // "spec#/$defs/Metadata"
+      function anonymous3 (input) {
+        const obj = (input && typeof input.toJSON === 'function')
+    ? input.toJSON()
+    : input
+  
+        if (obj === null) return JSON_STR_EMPTY_OBJECT
+        let json = ''
+
+        let addComma_9 = false
+
+    for (const key of Object.keys(obj)) {
+      if (
+        
+        obj[key] === undefined ||
+        typeof obj[key] === 'function' ||
+        typeof obj[key] === 'symbol'
+      ) continue
+      const value = obj[key]
+  
+        json += addComma_9 ? JSON_STR_COMMA : ((addComma_9 = true), JSON_STR_BEGIN_OBJECT)
+        json += asString(key) + JSON_STR_COLONS
+        
+        if (typeof value !== 'string') {
+          if (value === null) {
+            json += JSON_STR_EMPTY_STRING
+          } else if (value instanceof Date) {
+            json += JSON_STR_QUOTE + value.toISOString() + JSON_STR_QUOTE
+          } else if (value instanceof RegExp) {
+            json += asString(value.source)
+          } else {
+            json += asString(value.toString())
+          }
+        } else {
+          json += asString(value)
+        }
+        
+      
+    }
+  if (!addComma_9) json += JSON_STR_BEGIN_OBJECT
+
+return json + JSON_STR_END_OBJECT
+
+      }
+    
+
+      // "spec#/$defs/ServiceAccount"
+      function anonymous2 (input) {
+        const obj = (input && typeof input.toJSON === 'function')
+    ? input.toJSON()
+    : input
+  
+        if (obj === null) return JSON_STR_EMPTY_OBJECT
+        let json = ''
+
+        
+      const value_id_3 = obj["id"]
+      if (value_id_3 !== undefined) {
+        json += "{\"id\":"
+        
+        if (typeof value_id_3 !== 'string') {
+          if (value_id_3 === null) {
+            json += JSON_STR_EMPTY_STRING
+          } else if (value_id_3 instanceof Date) {
+            json += JSON_STR_QUOTE + value_id_3.toISOString() + JSON_STR_QUOTE
+          } else if (value_id_3 instanceof RegExp) {
+            json += asString(value_id_3.source)
+          } else {
+            json += asString(value_id_3.toString())
+          }
+        } else {
+          json += asString(value_id_3)
+        }
+        
+      } else {
+        throw new Error('"id" is required!')
+      }
+      
+      const value_user_id_4 = obj["user_id"]
+      if (value_user_id_4 !== undefined) {
+        json += ",\"user_id\":"
+        
+        if (typeof value_user_id_4 !== 'string') {
+          if (value_user_id_4 === null) {
+            json += JSON_STR_EMPTY_STRING
+          } else if (value_user_id_4 instanceof Date) {
+            json += JSON_STR_QUOTE + value_user_id_4.toISOString() + JSON_STR_QUOTE
+          } else if (value_user_id_4 instanceof RegExp) {
+            json += asString(value_user_id_4.source)
+          } else {
+            json += asString(value_user_id_4.toString())
+          }
+        } else {
+          json += asString(value_user_id_4)
+        }
+        
+      } else {
+        throw new Error('"user_id" is required!')
+      }
+      
+      const value_name_5 = obj["name"]
+      if (value_name_5 !== undefined) {
+        json += ",\"name\":"
+        
+        if (typeof value_name_5 !== 'string') {
+          if (value_name_5 === null) {
+            json += JSON_STR_EMPTY_STRING
+          } else if (value_name_5 instanceof Date) {
+            json += JSON_STR_QUOTE + value_name_5.toISOString() + JSON_STR_QUOTE
+          } else if (value_name_5 instanceof RegExp) {
+            json += asString(value_name_5.source)
+          } else {
+            json += asString(value_name_5.toString())
+          }
+        } else {
+          json += asString(value_name_5)
+        }
+        
+      } else {
+        throw new Error('"name" is required!')
+      }
+      
+      const value_organization_id_6 = obj["organization_id"]
+      if (value_organization_id_6 !== undefined) {
+        json += ",\"organization_id\":"
+        
+      if((validate_0 || (validate_0 = validator.getSchemaValidator("spec#/$defs/OrganizationId")))(value_organization_id_6)) {
+        
+        if (typeof value_organization_id_6 !== 'string') {
+          if (value_organization_id_6 === null) {
+            json += JSON_STR_EMPTY_STRING
+          } else if (value_organization_id_6 instanceof Date) {
+            json += JSON_STR_QUOTE + value_organization_id_6.toISOString() + JSON_STR_QUOTE
+          } else if (value_organization_id_6 instanceof RegExp) {
+            json += asString(value_organization_id_6.source)
+          } else {
+            json += asString(value_organization_id_6.toString())
+          }
+        } else {
+          json += asString(value_organization_id_6)
+        }
+        
+      }
+    
+      else if((validate_1 || (validate_1 = validator.getSchemaValidator("spec#/$defs/ServiceAccount/properties/organization_id/anyOf/1")))(value_organization_id_6)) {
+        json += JSON_STR_NULL
+      }
+    
+    else throw new TypeError("The value of 'spec#/$defs/ServiceAccount/properties/organization_id' does not match schema definition.")
+  
+      } else {
+        throw new Error('"organization_id" is required!')
+      }
+      
+      const value_project_id_7 = obj["project_id"]
+      if (value_project_id_7 !== undefined) {
+        json += ",\"project_id\":"
+        
+      if((validate_2 || (validate_2 = validator.getSchemaValidator("spec#/$defs/ProjectId")))(value_project_id_7)) {
+        
+        if (typeof value_project_id_7 !== 'string') {
+          if (value_project_id_7 === null) {
+            json += JSON_STR_EMPTY_STRING
+          } else if (value_project_id_7 instanceof Date) {
+            json += JSON_STR_QUOTE + value_project_id_7.toISOString() + JSON_STR_QUOTE
+          } else if (value_project_id_7 instanceof RegExp) {
+            json += asString(value_project_id_7.source)
+          } else {
+            json += asString(value_project_id_7.toString())
+          }
+        } else {
+          json += asString(value_project_id_7)
+        }
+        
+      }
+    
+      else if((validate_3 || (validate_3 = validator.getSchemaValidator("spec#/$defs/ServiceAccount/properties/project_id/anyOf/1")))(value_project_id_7)) {
+        json += JSON_STR_NULL
+      }
+    
+    else throw new TypeError("The value of 'spec#/$defs/ServiceAccount/properties/project_id' does not match schema definition.")
+  
+      } else {
+        throw new Error('"project_id" is required!')
+      }
+      
+      const value_metadata_8 = obj["metadata"]
+      if (value_metadata_8 !== undefined) {
+        json += ",\"metadata\":"
+        json += anonymous3(value_metadata_8)
+      } else {
+        throw new Error('"metadata" is required!')
+      }
+      
+      const value_created_by_10 = obj["created_by"]
+      if (value_created_by_10 !== undefined) {
+        json += ",\"created_by\":"
+        
+        if (typeof value_created_by_10 !== 'string') {
+          if (value_created_by_10 === null) {
+            json += JSON_STR_EMPTY_STRING
+          } else if (value_created_by_10 instanceof Date) {
+            json += JSON_STR_QUOTE + value_created_by_10.toISOString() + JSON_STR_QUOTE
+          } else if (value_created_by_10 instanceof RegExp) {
+            json += asString(value_created_by_10.source)
+          } else {
+            json += asString(value_created_by_10.toString())
+          }
+        } else {
+          json += asString(value_created_by_10)
+        }
+        
+      } else {
+        throw new Error('"created_by" is required!')
+      }
+      
+      const value_created_at_11 = obj["created_at"]
+      if (value_created_at_11 !== undefined) {
+        json += ",\"created_at\":"
+        json += asDateTime(value_created_at_11)
+      } else {
+        throw new Error('"created_at" is required!')
+      }
+      
+      const value_updated_at_12 = obj["updated_at"]
+      if (value_updated_at_12 !== undefined) {
+        json += ",\"updated_at\":"
+        json += asDateTime(value_updated_at_12)
+      } else {
+        throw new Error('"updated_at" is required!')
+      }
+      
+return json + JSON_STR_END_OBJECT
+
+      }
+    
+
+    function anonymous1 (obj) {
+      // "spec#/$defs/ServiceAccountList/properties/data"
+      let json = ''
+  
+    if (obj === null) return JSON_STR_EMPTY_ARRAY
+    if (!Array.isArray(obj)) {
+      throw new TypeError("The value of 'spec#/$defs/ServiceAccountList/properties/data' does not match schema definition.")
+    }
+    const arrayLength = obj.length
+  
+    json += JSON_STR_BEGIN_ARRAY
+  
+      if (arrayLength > 0) {
+        const value = obj[0]
+        json += anonymous2(value)
+        for (let i = 1; i < arrayLength; i++) {
+          json += JSON_STR_COMMA
+          const value = obj[i]
+          json += anonymous2(value)
+        }
+      }
+      return json + JSON_STR_END_ARRAY
+    }
+
+      // "spec#/$defs/Pagination"
+      function anonymous4 (input) {
+        const obj = (input && typeof input.toJSON === 'function')
+    ? input.toJSON()
+    : input
+  
+        if (obj === null) return JSON_STR_EMPTY_OBJECT
+        let json = ''
+
+        
+      const value_page_15 = obj["page"]
+      if (value_page_15 !== undefined) {
+        json += "{\"page\":"
+        json += asInteger(value_page_15)
+      } else {
+        throw new Error('"page" is required!')
+      }
+      
+      const value_limit_16 = obj["limit"]
+      if (value_limit_16 !== undefined) {
+        json += ",\"limit\":"
+        json += asInteger(value_limit_16)
+      } else {
+        throw new Error('"limit" is required!')
+      }
+      
+      const value_total_17 = obj["total"]
+      if (value_total_17 !== undefined) {
+        json += ",\"total\":"
+        json += asInteger(value_total_17)
+      } else {
+        throw new Error('"total" is required!')
+      }
+      
+      const value_total_pages_18 = obj["total_pages"]
+      if (value_total_pages_18 !== undefined) {
+        json += ",\"total_pages\":"
+        json += asInteger(value_total_pages_18)
+      } else {
+        throw new Error('"total_pages" is required!')
+      }
+      
+      const value_next_cursor_19 = obj["next_cursor"]
+      if (value_next_cursor_19 !== undefined) {
+        json += ",\"next_cursor\":"
+        
+          if (value_next_cursor_19 === null) {
+            json += JSON_STR_NULL
+          }
+          
+          else if(
+            typeof value_next_cursor_19 === "string" ||
+            value_next_cursor_19 === null ||
+            value_next_cursor_19 instanceof Date ||
+            value_next_cursor_19 instanceof RegExp ||
+            (
+              typeof value_next_cursor_19 === "object" &&
+              typeof value_next_cursor_19.toString === "function" &&
+              value_next_cursor_19.toString !== Object.prototype.toString
+            )
+          ) {
+            
+        if (typeof value_next_cursor_19 !== 'string') {
+          if (value_next_cursor_19 === null) {
+            json += JSON_STR_EMPTY_STRING
+          } else if (value_next_cursor_19 instanceof Date) {
+            json += JSON_STR_QUOTE + value_next_cursor_19.toISOString() + JSON_STR_QUOTE
+          } else if (value_next_cursor_19 instanceof RegExp) {
+            json += asString(value_next_cursor_19.source)
+          } else {
+            json += asString(value_next_cursor_19.toString())
+          }
+        } else {
+          json += asString(value_next_cursor_19)
+        }
+        
+          }
+        
+    else throw new TypeError("The value of 'spec#/$defs/Pagination/properties/next_cursor' does not match schema definition.")
+  
+      } else {
+        throw new Error('"next_cursor" is required!')
+      }
+      
+return json + JSON_STR_END_OBJECT
+
+      }
+    
+
+      // "spec#/$defs/ServiceAccountList"
+      function anonymous0 (input) {
+        const obj = (input && typeof input.toJSON === 'function')
+    ? input.toJSON()
+    : input
+  
+        if (obj === null) return JSON_STR_EMPTY_OBJECT
+        let json = ''
+
+        
+      const value_data_1 = obj["data"]
+      if (value_data_1 !== undefined) {
+        json += "{\"data\":"
+        json += anonymous1(value_data_1)
+      } else {
+        throw new Error('"data" is required!')
+      }
+      
+      const value_pagination_13 = obj["pagination"]
+      if (value_pagination_13 !== undefined) {
+        json += ",\"pagination\":"
+        json += anonymous4(value_pagination_13)
+      } else {
+        throw new Error('"pagination" is required!')
+      }
+      
+return json + JSON_STR_END_OBJECT
+
+      }
+    
+    const main = anonymous0
+    return main
+    
+}(validator, serializer)
+  return module.exports }) },
+  get replyServiceAccount () { return define(this, 'replyServiceAccount', (module) => {'use strict'
+
+  const Serializer = require('fast-json-stringify/lib/serializer')
+  const serializerState = {"mode":"standalone"}
+  const serializer = Serializer.restoreFromState(serializerState)
+
+  const Validator = require('fast-json-stringify/lib/validator')
+const validatorState = {"ajvOptions":{},"ajvSchemas":{"spec":{"$id":"spec","$defs":{"ServiceAccount":{"type":"object","required":["id","user_id","name","organization_id","project_id","metadata","created_by","created_at","updated_at"],"properties":{"id":{"$ref":"spec#/$defs/ServiceAccountId"},"user_id":{"$ref":"spec#/$defs/UserId"},"name":{"$ref":"spec#/$defs/ServiceAccountName"},"organization_id":{"anyOf":[{"$ref":"spec#/$defs/OrganizationId"},{"type":"null"}]},"project_id":{"anyOf":[{"$ref":"spec#/$defs/ProjectId"},{"type":"null"}]},"metadata":{"$ref":"spec#/$defs/Metadata"},"created_by":{"$ref":"spec#/$defs/UserId"},"created_at":{"$ref":"spec#/$defs/Timestamp"},"updated_at":{"$ref":"spec#/$defs/Timestamp"}},"additionalProperties":false},"ServiceAccountId":{"type":["string","object"],"pattern":"^svc_[0-7][0-9a-hjkmnp-tv-z]{25}$","fjs_type":"string"},"UserId":{"type":["string","object"],"pattern":"^usr_[0-7][0-9a-hjkmnp-tv-z]{25}$","fjs_type":"string"},"ServiceAccountName":{"type":["string","object"],"minLength":1,"maxLength":100,"pattern":"\\S","fjs_type":"string"},"OrganizationId":{"type":["string","object"],"pattern":"^org_[0-7][0-9a-hjkmnp-tv-z]{25}$","fjs_type":"string"},"ProjectId":{"type":["string","object"],"pattern":"^prj_[0-7][0-9a-hjkmnp-tv-z]{25}$","fjs_type":"string"},"Metadata":{"type":"object","maxProperties":16,"propertyNames":{"minLength":1,"maxLength":64},"additionalProperties":{"type":["string","object"],"maxLength":512,"fjs_type":"string"}},"Timestamp":{"type":["string","object"],"format":"date-time","fjs_type":"string"}}}}}
+const validator = Validator.restoreFromState(validatorState)
+
+
+  module.exports = function anonymous(validator,serializer
+) {
+
+    
+const {
+  asString,
+  asNumber,
+  asBoolean,
+  asDateTime,
+  asDate,
+  asTime,
+  asUnsafeString,
+  asPlainStringArray
+} = serializer
+
+const asInteger = serializer.asInteger.bind(serializer)
+
+
+    const JSON_STR_BEGIN_OBJECT = '{'
+    const JSON_STR_END_OBJECT = '}'
+    const JSON_STR_BEGIN_ARRAY = '['
+    const JSON_STR_END_ARRAY = ']'
+    const JSON_STR_COMMA = ','
+    const JSON_STR_COLONS = ':'
+    const JSON_STR_QUOTE = '"'
+    const JSON_STR_EMPTY_OBJECT = JSON_STR_BEGIN_OBJECT + JSON_STR_END_OBJECT
+    const JSON_STR_EMPTY_ARRAY = JSON_STR_BEGIN_ARRAY + JSON_STR_END_ARRAY
+    const JSON_STR_EMPTY_STRING = JSON_STR_QUOTE + JSON_STR_QUOTE
+    const JSON_STR_NULL = 'null'
+    let validate_0
+    let validate_1
+    let validate_2
+    let validate_3
+  
+    
+      // "spec#/$defs/Metadata"
+      function anonymous1 (input) {
+        const obj = (input && typeof input.toJSON === 'function')
+    ? input.toJSON()
+    : input
+  
+        if (obj === null) return JSON_STR_EMPTY_OBJECT
+        let json = ''
+
+        let addComma_7 = false
+
+    for (const key of Object.keys(obj)) {
+      if (
+        
+        obj[key] === undefined ||
+        typeof obj[key] === 'function' ||
+        typeof obj[key] === 'symbol'
+      ) continue
+      const value = obj[key]
+  
+        json += addComma_7 ? JSON_STR_COMMA : ((addComma_7 = true), JSON_STR_BEGIN_OBJECT)
+        json += asString(key) + JSON_STR_COLONS
+        
+        if (typeof value !== 'string') {
+          if (value === null) {
+            json += JSON_STR_EMPTY_STRING
+          } else if (value instanceof Date) {
+            json += JSON_STR_QUOTE + value.toISOString() + JSON_STR_QUOTE
+          } else if (value instanceof RegExp) {
+            json += asString(value.source)
+          } else {
+            json += asString(value.toString())
+          }
+        } else {
+          json += asString(value)
+        }
+        
+      
+    }
+  if (!addComma_7) json += JSON_STR_BEGIN_OBJECT
+
+return json + JSON_STR_END_OBJECT
+
+      }
+    
+
+      // "spec#/$defs/ServiceAccount"
+      function anonymous0 (input) {
+        const obj = (input && typeof input.toJSON === 'function')
+    ? input.toJSON()
+    : input
+  
+        if (obj === null) return JSON_STR_EMPTY_OBJECT
+        let json = ''
+
+        
+      const value_id_1 = obj["id"]
+      if (value_id_1 !== undefined) {
+        json += "{\"id\":"
+        
+        if (typeof value_id_1 !== 'string') {
+          if (value_id_1 === null) {
+            json += JSON_STR_EMPTY_STRING
+          } else if (value_id_1 instanceof Date) {
+            json += JSON_STR_QUOTE + value_id_1.toISOString() + JSON_STR_QUOTE
+          } else if (value_id_1 instanceof RegExp) {
+            json += asString(value_id_1.source)
+          } else {
+            json += asString(value_id_1.toString())
+          }
+        } else {
+          json += asString(value_id_1)
+        }
+        
+      } else {
+        throw new Error('"id" is required!')
+      }
+      
+      const value_user_id_2 = obj["user_id"]
+      if (value_user_id_2 !== undefined) {
+        json += ",\"user_id\":"
+        
+        if (typeof value_user_id_2 !== 'string') {
+          if (value_user_id_2 === null) {
+            json += JSON_STR_EMPTY_STRING
+          } else if (value_user_id_2 instanceof Date) {
+            json += JSON_STR_QUOTE + value_user_id_2.toISOString() + JSON_STR_QUOTE
+          } else if (value_user_id_2 instanceof RegExp) {
+            json += asString(value_user_id_2.source)
+          } else {
+            json += asString(value_user_id_2.toString())
+          }
+        } else {
+          json += asString(value_user_id_2)
+        }
+        
+      } else {
+        throw new Error('"user_id" is required!')
+      }
+      
+      const value_name_3 = obj["name"]
+      if (value_name_3 !== undefined) {
+        json += ",\"name\":"
+        
+        if (typeof value_name_3 !== 'string') {
+          if (value_name_3 === null) {
+            json += JSON_STR_EMPTY_STRING
+          } else if (value_name_3 instanceof Date) {
+            json += JSON_STR_QUOTE + value_name_3.toISOString() + JSON_STR_QUOTE
+          } else if (value_name_3 instanceof RegExp) {
+            json += asString(value_name_3.source)
+          } else {
+            json += asString(value_name_3.toString())
+          }
+        } else {
+          json += asString(value_name_3)
+        }
+        
+      } else {
+        throw new Error('"name" is required!')
+      }
+      
+      const value_organization_id_4 = obj["organization_id"]
+      if (value_organization_id_4 !== undefined) {
+        json += ",\"organization_id\":"
+        
+      if((validate_0 || (validate_0 = validator.getSchemaValidator("spec#/$defs/OrganizationId")))(value_organization_id_4)) {
+        
+        if (typeof value_organization_id_4 !== 'string') {
+          if (value_organization_id_4 === null) {
+            json += JSON_STR_EMPTY_STRING
+          } else if (value_organization_id_4 instanceof Date) {
+            json += JSON_STR_QUOTE + value_organization_id_4.toISOString() + JSON_STR_QUOTE
+          } else if (value_organization_id_4 instanceof RegExp) {
+            json += asString(value_organization_id_4.source)
+          } else {
+            json += asString(value_organization_id_4.toString())
+          }
+        } else {
+          json += asString(value_organization_id_4)
+        }
+        
+      }
+    
+      else if((validate_1 || (validate_1 = validator.getSchemaValidator("spec#/$defs/ServiceAccount/properties/organization_id/anyOf/1")))(value_organization_id_4)) {
+        json += JSON_STR_NULL
+      }
+    
+    else throw new TypeError("The value of 'spec#/$defs/ServiceAccount/properties/organization_id' does not match schema definition.")
+  
+      } else {
+        throw new Error('"organization_id" is required!')
+      }
+      
+      const value_project_id_5 = obj["project_id"]
+      if (value_project_id_5 !== undefined) {
+        json += ",\"project_id\":"
+        
+      if((validate_2 || (validate_2 = validator.getSchemaValidator("spec#/$defs/ProjectId")))(value_project_id_5)) {
+        
+        if (typeof value_project_id_5 !== 'string') {
+          if (value_project_id_5 === null) {
+            json += JSON_STR_EMPTY_STRING
+          } else if (value_project_id_5 instanceof Date) {
+            json += JSON_STR_QUOTE + value_project_id_5.toISOString() + JSON_STR_QUOTE
+          } else if (value_project_id_5 instanceof RegExp) {
+            json += asString(value_project_id_5.source)
+          } else {
+            json += asString(value_project_id_5.toString())
+          }
+        } else {
+          json += asString(value_project_id_5)
+        }
+        
+      }
+    
+      else if((validate_3 || (validate_3 = validator.getSchemaValidator("spec#/$defs/ServiceAccount/properties/project_id/anyOf/1")))(value_project_id_5)) {
+        json += JSON_STR_NULL
+      }
+    
+    else throw new TypeError("The value of 'spec#/$defs/ServiceAccount/properties/project_id' does not match schema definition.")
+  
+      } else {
+        throw new Error('"project_id" is required!')
+      }
+      
+      const value_metadata_6 = obj["metadata"]
+      if (value_metadata_6 !== undefined) {
+        json += ",\"metadata\":"
+        json += anonymous1(value_metadata_6)
+      } else {
+        throw new Error('"metadata" is required!')
+      }
+      
+      const value_created_by_8 = obj["created_by"]
+      if (value_created_by_8 !== undefined) {
+        json += ",\"created_by\":"
+        
+        if (typeof value_created_by_8 !== 'string') {
+          if (value_created_by_8 === null) {
+            json += JSON_STR_EMPTY_STRING
+          } else if (value_created_by_8 instanceof Date) {
+            json += JSON_STR_QUOTE + value_created_by_8.toISOString() + JSON_STR_QUOTE
+          } else if (value_created_by_8 instanceof RegExp) {
+            json += asString(value_created_by_8.source)
+          } else {
+            json += asString(value_created_by_8.toString())
+          }
+        } else {
+          json += asString(value_created_by_8)
+        }
+        
+      } else {
+        throw new Error('"created_by" is required!')
+      }
+      
+      const value_created_at_9 = obj["created_at"]
+      if (value_created_at_9 !== undefined) {
+        json += ",\"created_at\":"
+        json += asDateTime(value_created_at_9)
+      } else {
+        throw new Error('"created_at" is required!')
+      }
+      
+      const value_updated_at_10 = obj["updated_at"]
+      if (value_updated_at_10 !== undefined) {
+        json += ",\"updated_at\":"
+        json += asDateTime(value_updated_at_10)
+      } else {
+        throw new Error('"updated_at" is required!')
+      }
+      
+return json + JSON_STR_END_OBJECT
+
+      }
+    
+    const main = anonymous0
+    return main
+    
+}(validator, serializer)
+  return module.exports }) },
+  get replyExplanation () { return define(this, 'replyExplanation', (module) => {'use strict'
+
+  const Serializer = require('fast-json-stringify/lib/serializer')
+  const serializerState = {"mode":"standalone"}
+  const serializer = Serializer.restoreFromState(serializerState)
+
+  const Validator = require('fast-json-stringify/lib/validator')
+const validatorState = {"ajvOptions":{},"ajvSchemas":{"spec":{"$id":"spec","$defs":{"Explanation":{"type":"object","required":["operation_id","allowed","checks"],"properties":{"operation_id":{"type":["string","object"],"fjs_type":"string"},"allowed":{"type":"boolean"},"checks":{"type":"array","items":{"$ref":"spec#/$defs/AccessCheck"}}},"additionalProperties":false},"AccessCheck":{"type":"object","required":["name","passed","requires","error"],"properties":{"name":{"type":["string","object"],"enum":["credential","scope","session","project_ids","resource","role","status","rate_limit"],"fjs_type":"string"},"passed":{"type":"boolean"},"requires":{"type":["string","null","object"],"fjs_type":"string"},"error":{"anyOf":[{"$ref":"spec#/$defs/ExplainedError"},{"type":"null"}]}},"additionalProperties":false},"ExplainedError":{"type":"object","required":["status","code","message"],"properties":{"status":{"type":"integer"},"code":{"type":["string","object"],"fjs_type":"string"},"message":{"type":["string","object"],"fjs_type":"string"}},"additionalProperties":false}}}}}
+const validator = Validator.restoreFromState(validatorState)
+
+
+  module.exports = function anonymous(validator,serializer
+) {
+
+    
+const {
+  asString,
+  asNumber,
+  asBoolean,
+  asDateTime,
+  asDate,
+  asTime,
+  asUnsafeString,
+  asPlainStringArray
+} = serializer
+
+const asInteger = serializer.asInteger.bind(serializer)
+
+
+    const JSON_STR_BEGIN_OBJECT = '{'
+    const JSON_STR_END_OBJECT = '}'
+    const JSON_STR_BEGIN_ARRAY = '['
+    const JSON_STR_END_ARRAY = ']'
+    const JSON_STR_COMMA = ','
+    const JSON_STR_COLONS = ':'
+    const JSON_STR_QUOTE = '"'
+    const JSON_STR_EMPTY_OBJECT = JSON_STR_BEGIN_OBJECT + JSON_STR_END_OBJECT
+    const JSON_STR_EMPTY_ARRAY = JSON_STR_BEGIN_ARRAY + JSON_STR_END_ARRAY
+    const JSON_STR_EMPTY_STRING = JSON_STR_QUOTE + JSON_STR_QUOTE
+    const JSON_STR_NULL = 'null'
+    let validate_0
+    let validate_1
+  
+    
+      // "spec#/$defs/ExplainedError"
+      function anonymous3 (input) {
+        const obj = (input && typeof input.toJSON === 'function')
+    ? input.toJSON()
+    : input
+  
+        if (obj === null) return JSON_STR_EMPTY_OBJECT
+        let json = ''
+
+        
+      const value_status_10 = obj["status"]
+      if (value_status_10 !== undefined) {
+        json += "{\"status\":"
+        json += asInteger(value_status_10)
+      } else {
+        throw new Error('"status" is required!')
+      }
+      
+      const value_code_11 = obj["code"]
+      if (value_code_11 !== undefined) {
+        json += ",\"code\":"
+        
+        if (typeof value_code_11 !== 'string') {
+          if (value_code_11 === null) {
+            json += JSON_STR_EMPTY_STRING
+          } else if (value_code_11 instanceof Date) {
+            json += JSON_STR_QUOTE + value_code_11.toISOString() + JSON_STR_QUOTE
+          } else if (value_code_11 instanceof RegExp) {
+            json += asString(value_code_11.source)
+          } else {
+            json += asString(value_code_11.toString())
+          }
+        } else {
+          json += asString(value_code_11)
+        }
+        
+      } else {
+        throw new Error('"code" is required!')
+      }
+      
+      const value_message_12 = obj["message"]
+      if (value_message_12 !== undefined) {
+        json += ",\"message\":"
+        
+        if (typeof value_message_12 !== 'string') {
+          if (value_message_12 === null) {
+            json += JSON_STR_EMPTY_STRING
+          } else if (value_message_12 instanceof Date) {
+            json += JSON_STR_QUOTE + value_message_12.toISOString() + JSON_STR_QUOTE
+          } else if (value_message_12 instanceof RegExp) {
+            json += asString(value_message_12.source)
+          } else {
+            json += asString(value_message_12.toString())
+          }
+        } else {
+          json += asString(value_message_12)
+        }
+        
+      } else {
+        throw new Error('"message" is required!')
+      }
+      
+return json + JSON_STR_END_OBJECT
+
+      }
+    
+
+      // "spec#/$defs/AccessCheck"
+      function anonymous2 (input) {
+        const obj = (input && typeof input.toJSON === 'function')
+    ? input.toJSON()
+    : input
+  
+        if (obj === null) return JSON_STR_EMPTY_OBJECT
+        let json = ''
+
+        
+      const value_name_5 = obj["name"]
+      if (value_name_5 !== undefined) {
+        json += "{\"name\":"
+        
+        if (typeof value_name_5 !== 'string') {
+          if (value_name_5 === null) {
+            json += JSON_STR_EMPTY_STRING
+          } else if (value_name_5 instanceof Date) {
+            json += JSON_STR_QUOTE + value_name_5.toISOString() + JSON_STR_QUOTE
+          } else if (value_name_5 instanceof RegExp) {
+            json += asString(value_name_5.source)
+          } else {
+            json += asString(value_name_5.toString())
+          }
+        } else {
+          json += asString(value_name_5)
+        }
+        
+      } else {
+        throw new Error('"name" is required!')
+      }
+      
+      const value_passed_6 = obj["passed"]
+      if (value_passed_6 !== undefined) {
+        json += ",\"passed\":"
+        json += asBoolean(value_passed_6)
+      } else {
+        throw new Error('"passed" is required!')
+      }
+      
+      const value_requires_7 = obj["requires"]
+      if (value_requires_7 !== undefined) {
+        json += ",\"requires\":"
+        
+          if (value_requires_7 === null) {
+            json += JSON_STR_NULL
+          }
+          
+          else if(
+            typeof value_requires_7 === "string" ||
+            value_requires_7 === null ||
+            value_requires_7 instanceof Date ||
+            value_requires_7 instanceof RegExp ||
+            (
+              typeof value_requires_7 === "object" &&
+              typeof value_requires_7.toString === "function" &&
+              value_requires_7.toString !== Object.prototype.toString
+            )
+          ) {
+            
+        if (typeof value_requires_7 !== 'string') {
+          if (value_requires_7 === null) {
+            json += JSON_STR_EMPTY_STRING
+          } else if (value_requires_7 instanceof Date) {
+            json += JSON_STR_QUOTE + value_requires_7.toISOString() + JSON_STR_QUOTE
+          } else if (value_requires_7 instanceof RegExp) {
+            json += asString(value_requires_7.source)
+          } else {
+            json += asString(value_requires_7.toString())
+          }
+        } else {
+          json += asString(value_requires_7)
+        }
+        
+          }
+        
+    else throw new TypeError("The value of 'spec#/$defs/AccessCheck/properties/requires' does not match schema definition.")
+  
+      } else {
+        throw new Error('"requires" is required!')
+      }
+      
+      const value_error_8 = obj["error"]
+      if (value_error_8 !== undefined) {
+        json += ",\"error\":"
+        
+      if((validate_0 || (validate_0 = validator.getSchemaValidator("spec#/$defs/ExplainedError")))(value_error_8)) {
+        json += anonymous3(value_error_8)
+      }
+    
+      else if((validate_1 || (validate_1 = validator.getSchemaValidator("spec#/$defs/AccessCheck/properties/error/anyOf/1")))(value_error_8)) {
+        json += JSON_STR_NULL
+      }
+    
+    else throw new TypeError("The value of 'spec#/$defs/AccessCheck/properties/error' does not match schema definition.")
+  
+      } else {
+        throw new Error('"error" is required!')
+      }
+      
+return json + JSON_STR_END_OBJECT
+
+      }
+    
+
+    function anonymous1 (obj) {
+      // "spec#/$defs/Explanation/properties/checks"
+      let json = ''
+  
+    if (obj === null) return JSON_STR_EMPTY_ARRAY
+    if (!Array.isArray(obj)) {
+      throw new TypeError("The value of 'spec#/$defs/Explanation/properties/checks' does not match schema definition.")
+    }
+    const arrayLength = obj.length
+  
+    json += JSON_STR_BEGIN_ARRAY
+  
+      if (arrayLength > 0) {
+        const value = obj[0]
+        json += anonymous2(value)
+        for (let i = 1; i < arrayLength; i++) {
+          json += JSON_STR_COMMA
+          const value = obj[i]
+          json += anonymous2(value)
+        }
+      }
+      return json + JSON_STR_END_ARRAY
+    }
+
+      // "spec#/$defs/Explanation"
+      function anonymous0 (input) {
+        const obj = (input && typeof input.toJSON === 'function')
+    ? input.toJSON()
+    : input
+  
+        if (obj === null) return JSON_STR_EMPTY_OBJECT
+        let json = ''
+
+        
+      const value_operation_id_1 = obj["operation_id"]
+      if (value_operation_id_1 !== undefined) {
+        json += "{\"operation_id\":"
+        
+        if (typeof value_operation_id_1 !== 'string') {
+          if (value_operation_id_1 === null) {
+            json += JSON_STR_EMPTY_STRING
+          } else if (value_operation_id_1 instanceof Date) {
+            json += JSON_STR_QUOTE + value_operation_id_1.toISOString() + JSON_STR_QUOTE
+          } else if (value_operation_id_1 instanceof RegExp) {
+            json += asString(value_operation_id_1.source)
+          } else {
+            json += asString(value_operation_id_1.toString())
+          }
+        } else {
+          json += asString(value_operation_id_1)
+        }
+        
+      } else {
+        throw new Error('"operation_id" is required!')
+      }
+      
+      const value_allowed_2 = obj["allowed"]
+      if (value_allowed_2 !== undefined) {
+        json += ",\"allowed\":"
+        json += asBoolean(value_allowed_2)
+      } else {
+        throw new Error('"allowed" is required!')
+      }
+      
+      const value_checks_3 = obj["checks"]
+      if (value_checks_3 !== undefined) {
+        json += ",\"checks\":"
+        json += anonymous1(value_checks_3)
+      } else {
+        throw new Error('"checks" is required!')
+      }
+      
+return json + JSON_STR_END_OBJECT
+
+      }
+    
+    const main = anonymous0
+    return main
+    
+}(validator, serializer)
+  return module.exports }) },
+  get replyProjectList () { return define(this, 'replyProjectList', (module) => {'use strict'
+
+  const Serializer = require('fast-json-stringify/lib/serializer')
+  const serializerState = {"mode":"standalone"}
+  const serializer = Serializer.restoreFromState(serializerState)
+
+  const Validator = require('fast-json-stringify/lib/validator')
+const validatorState = {"ajvOptions":{},"ajvSchemas":{"spec":{"$id":"spec","$defs":{"ProjectList":{"type":"object","required":["data","pagination"],"properties":{"data":{"type":"array","items":{"$ref":"spec#/$defs/Project"}},"pagination":{"$ref":"spec#/$defs/Pagination"}},"additionalProperties":false},"Project":{"type":"object","required":["id","name","description","status","category","owner_id","organization_id","tags","member_count","your_role","metadata","version","created_at","updated_at","archived_at","deleted_at"],"properties":{"id":{"$ref":"spec#/$defs/ProjectId"},"name":{"$ref":"spec#/$defs/ProjectName"},"description":{"type":["string","null","object"],"maxLength":5000,"fjs_type":"string"},"status":{"type":["string","object"],"enum":["active","archived","deleted"],"fjs_type":"string"},"category":{"type":["string","null","object"],"maxLength":64,"fjs_type":"string"},"owner_id":{"$ref":"spec#/$defs/UserId"},"organization_id":{"anyOf":[{"$ref":"spec#/$defs/OrganizationId"},{"type":"null"}]},"tags":{"$ref":"spec#/$defs/Tags"},"member_count":{"type":"integer","minimum":0},"your_role":{"$ref":"spec#/$defs/MemberRole"},"metadata":{"$ref":"spec#/$defs/Metadata"},"version":{"type":"integer","minimum":1},"created_at":{"$ref":"spec#/$defs/Timestamp"},"updated_at":{"$ref":"spec#/$defs/Timestamp"},"archived_at":{"type":["string","null","object"],"format":"date-time","fjs_type":"string"},"deleted_at":{"type":["string","null","object"],"format":"date-time","fjs_type":"string"}},"additionalProperties":false},"Pagination":{"type":"object","required":["page","limit","total","total_pages","next_cursor"],"properties":{"page":{"type":"integer","minimum":1},"limit":{"type":"integer","minimum":1},"total":{"type":"integer","minimum":0},"total_pages":{"type":"integer","minimum":0},"next_cursor":{"type":["string","null","object"],"fjs_type":"string"}},"additionalProperties":false},"ProjectId":{"type":["string","object"],"pattern":"^prj_[0-7][0-9a-hjkmnp-tv-z]{25}$","fjs_type":"string"},"ProjectName":{"type":["string","object"],"minLength":1,"maxLength":200,"pattern":"\\S","fjs_type":"string"},"UserId":{"type":["string","object"],"pattern":"^usr_[0-7][0-9a-hjkmnp-tv-z]{25}$","fjs_type":"string"},"OrganizationId":{"type":["string","object"],"pattern":"^org_[0-7][0-9a-hjkmnp-tv-z]{25}$","fjs_type":"string"},"Tags":{"type":"array","maxItems":20,"uniqueItems":true,"items":{"type":["string","object"],"minLength":1,"maxLength":50,"pattern":"\\S","fjs_type":"string"}},"MemberRole":{"type":["string","object"],"enum":["owner","admin","editor","viewer"],"fjs_type":"string"},"Metadata":{"type":"object","maxProperties":16,"propertyNames":{"minLength":1,"maxLength":64},"additionalProperties":{"type":["string","object"],"maxLength":512,"fjs_type":"string"}},"Timestamp":{"type":["string","object"],"format":"date-time","fjs_type":"string"}}}}}
+const validator = Validator.restoreFromState(validatorState)
+
+
+  module.exports = function anonymous(validator,serializer
+) {
+
+    
+const {
+  asString,
+  asNumber,
+  asBoolean,
+  asDateTime,
+  asDate,
+  asTime,
+  asUnsafeString,
+  asPlainStringArray
+} = serializer
+
+const asInteger = serializer.asInteger.bind(serializer)
+
+
+    const JSON_STR_BEGIN_OBJECT = '{'
+    const JSON_STR_END_OBJECT = '}'
+    const JSON_STR_BEGIN_ARRAY = '['
+    const JSON_STR_END_ARRAY = ']'
+    const JSON_STR_COMMA = ','
+    const JSON_STR_COLONS = ':'
+    const JSON_STR_QUOTE = '"'
+    const JSON_STR_EMPTY_OBJECT = JSON_STR_BEGIN_OBJECT + JSON_STR_END_OBJECT
+    const JSON_STR_EMPTY_ARRAY = JSON_STR_BEGIN_ARRAY + JSON_STR_END_ARRAY
+    const JSON_STR_EMPTY_STRING = JSON_STR_QUOTE + JSON_STR_QUOTE
+    const JSON_STR_NULL = 'null'
+    let validate_0
+    let validate_1
   
     
     function anonymous3 (obj) {
@@ -10469,7 +14125,7 @@ const asInteger = serializer.asInteger.bind(serializer)
         if (obj === null) return JSON_STR_EMPTY_OBJECT
         let json = ''
 
-        let addComma_13 = false
+        let addComma_14 = false
 
     for (const key of Object.keys(obj)) {
       if (
@@ -10480,7 +14136,7 @@ const asInteger = serializer.asInteger.bind(serializer)
       ) continue
       const value = obj[key]
   
-        json += addComma_13 ? JSON_STR_COMMA : ((addComma_13 = true), JSON_STR_BEGIN_OBJECT)
+        json += addComma_14 ? JSON_STR_COMMA : ((addComma_14 = true), JSON_STR_BEGIN_OBJECT)
         json += asString(key) + JSON_STR_COLONS
         
         if (typeof value !== 'string') {
@@ -10499,7 +14155,7 @@ const asInteger = serializer.asInteger.bind(serializer)
         
       
     }
-  if (!addComma_13) json += JSON_STR_BEGIN_OBJECT
+  if (!addComma_14) json += JSON_STR_BEGIN_OBJECT
 
 return json + JSON_STR_END_OBJECT
 
@@ -10688,96 +14344,128 @@ return json + JSON_STR_END_OBJECT
         throw new Error('"owner_id" is required!')
       }
       
-      const value_tags_9 = obj["tags"]
-      if (value_tags_9 !== undefined) {
+      const value_organization_id_9 = obj["organization_id"]
+      if (value_organization_id_9 !== undefined) {
+        json += ",\"organization_id\":"
+        
+      if((validate_0 || (validate_0 = validator.getSchemaValidator("spec#/$defs/OrganizationId")))(value_organization_id_9)) {
+        
+        if (typeof value_organization_id_9 !== 'string') {
+          if (value_organization_id_9 === null) {
+            json += JSON_STR_EMPTY_STRING
+          } else if (value_organization_id_9 instanceof Date) {
+            json += JSON_STR_QUOTE + value_organization_id_9.toISOString() + JSON_STR_QUOTE
+          } else if (value_organization_id_9 instanceof RegExp) {
+            json += asString(value_organization_id_9.source)
+          } else {
+            json += asString(value_organization_id_9.toString())
+          }
+        } else {
+          json += asString(value_organization_id_9)
+        }
+        
+      }
+    
+      else if((validate_1 || (validate_1 = validator.getSchemaValidator("spec#/$defs/Project/properties/organization_id/anyOf/1")))(value_organization_id_9)) {
+        json += JSON_STR_NULL
+      }
+    
+    else throw new TypeError("The value of 'spec#/$defs/Project/properties/organization_id' does not match schema definition.")
+  
+      } else {
+        throw new Error('"organization_id" is required!')
+      }
+      
+      const value_tags_10 = obj["tags"]
+      if (value_tags_10 !== undefined) {
         json += ",\"tags\":"
-        json += anonymous3(value_tags_9)
+        json += anonymous3(value_tags_10)
       } else {
         throw new Error('"tags" is required!')
       }
       
-      const value_member_count_10 = obj["member_count"]
-      if (value_member_count_10 !== undefined) {
+      const value_member_count_11 = obj["member_count"]
+      if (value_member_count_11 !== undefined) {
         json += ",\"member_count\":"
-        json += asInteger(value_member_count_10)
+        json += asInteger(value_member_count_11)
       } else {
         throw new Error('"member_count" is required!')
       }
       
-      const value_your_role_11 = obj["your_role"]
-      if (value_your_role_11 !== undefined) {
+      const value_your_role_12 = obj["your_role"]
+      if (value_your_role_12 !== undefined) {
         json += ",\"your_role\":"
         
-        if (typeof value_your_role_11 !== 'string') {
-          if (value_your_role_11 === null) {
+        if (typeof value_your_role_12 !== 'string') {
+          if (value_your_role_12 === null) {
             json += JSON_STR_EMPTY_STRING
-          } else if (value_your_role_11 instanceof Date) {
-            json += JSON_STR_QUOTE + value_your_role_11.toISOString() + JSON_STR_QUOTE
-          } else if (value_your_role_11 instanceof RegExp) {
-            json += asString(value_your_role_11.source)
+          } else if (value_your_role_12 instanceof Date) {
+            json += JSON_STR_QUOTE + value_your_role_12.toISOString() + JSON_STR_QUOTE
+          } else if (value_your_role_12 instanceof RegExp) {
+            json += asString(value_your_role_12.source)
           } else {
-            json += asString(value_your_role_11.toString())
+            json += asString(value_your_role_12.toString())
           }
         } else {
-          json += asString(value_your_role_11)
+          json += asString(value_your_role_12)
         }
         
       } else {
         throw new Error('"your_role" is required!')
       }
       
-      const value_metadata_12 = obj["metadata"]
-      if (value_metadata_12 !== undefined) {
+      const value_metadata_13 = obj["metadata"]
+      if (value_metadata_13 !== undefined) {
         json += ",\"metadata\":"
-        json += anonymous4(value_metadata_12)
+        json += anonymous4(value_metadata_13)
       } else {
         throw new Error('"metadata" is required!')
       }
       
-      const value_version_14 = obj["version"]
-      if (value_version_14 !== undefined) {
+      const value_version_15 = obj["version"]
+      if (value_version_15 !== undefined) {
         json += ",\"version\":"
-        json += asInteger(value_version_14)
+        json += asInteger(value_version_15)
       } else {
         throw new Error('"version" is required!')
       }
       
-      const value_created_at_15 = obj["created_at"]
-      if (value_created_at_15 !== undefined) {
+      const value_created_at_16 = obj["created_at"]
+      if (value_created_at_16 !== undefined) {
         json += ",\"created_at\":"
-        json += asDateTime(value_created_at_15)
+        json += asDateTime(value_created_at_16)
       } else {
         throw new Error('"created_at" is required!')
       }
       
-      const value_updated_at_16 = obj["updated_at"]
-      if (value_updated_at_16 !== undefined) {
+      const value_updated_at_17 = obj["updated_at"]
+      if (value_updated_at_17 !== undefined) {
         json += ",\"updated_at\":"
-        json += asDateTime(value_updated_at_16)
+        json += asDateTime(value_updated_at_17)
       } else {
         throw new Error('"updated_at" is required!')
       }
       
-      const value_archived_at_17 = obj["archived_at"]
-      if (value_archived_at_17 !== undefined) {
+      const value_archived_at_18 = obj["archived_at"]
+      if (value_archived_at_18 !== undefined) {
         json += ",\"archived_at\":"
         
-          if (value_archived_at_17 === null) {
+          if (value_archived_at_18 === null) {
             json += JSON_STR_NULL
           }
           
           else if(
-            typeof value_archived_at_17 === "string" ||
-            value_archived_at_17 === null ||
-            value_archived_at_17 instanceof Date ||
-            value_archived_at_17 instanceof RegExp ||
+            typeof value_archived_at_18 === "string" ||
+            value_archived_at_18 === null ||
+            value_archived_at_18 instanceof Date ||
+            value_archived_at_18 instanceof RegExp ||
             (
-              typeof value_archived_at_17 === "object" &&
-              typeof value_archived_at_17.toString === "function" &&
-              value_archived_at_17.toString !== Object.prototype.toString
+              typeof value_archived_at_18 === "object" &&
+              typeof value_archived_at_18.toString === "function" &&
+              value_archived_at_18.toString !== Object.prototype.toString
             )
           ) {
-            json += asDateTime(value_archived_at_17)
+            json += asDateTime(value_archived_at_18)
           }
         
     else throw new TypeError("The value of 'spec#/$defs/Project/properties/archived_at' does not match schema definition.")
@@ -10786,26 +14474,26 @@ return json + JSON_STR_END_OBJECT
         throw new Error('"archived_at" is required!')
       }
       
-      const value_deleted_at_18 = obj["deleted_at"]
-      if (value_deleted_at_18 !== undefined) {
+      const value_deleted_at_19 = obj["deleted_at"]
+      if (value_deleted_at_19 !== undefined) {
         json += ",\"deleted_at\":"
         
-          if (value_deleted_at_18 === null) {
+          if (value_deleted_at_19 === null) {
             json += JSON_STR_NULL
           }
           
           else if(
-            typeof value_deleted_at_18 === "string" ||
-            value_deleted_at_18 === null ||
-            value_deleted_at_18 instanceof Date ||
-            value_deleted_at_18 instanceof RegExp ||
+            typeof value_deleted_at_19 === "string" ||
+            value_deleted_at_19 === null ||
+            value_deleted_at_19 instanceof Date ||
+            value_deleted_at_19 instanceof RegExp ||
             (
-              typeof value_deleted_at_18 === "object" &&
-              typeof value_deleted_at_18.toString === "function" &&
-              value_deleted_at_18.toString !== Object.prototype.toString
+              typeof value_deleted_at_19 === "object" &&
+              typeof value_deleted_at_19.toString === "function" &&
+              value_deleted_at_19.toString !== Object.prototype.toString
             )
           ) {
-            json += asDateTime(value_deleted_at_18)
+            json += asDateTime(value_deleted_at_19)
           }
         
     else throw new TypeError("The value of 'spec#/$defs/Project/properties/deleted_at' does not match schema definition.")
@@ -10853,70 +14541,70 @@ return json + JSON_STR_END_OBJECT
         let json = ''
 
         
-      const value_page_21 = obj["page"]
-      if (value_page_21 !== undefined) {
+      const value_page_22 = obj["page"]
+      if (value_page_22 !== undefined) {
         json += "{\"page\":"
-        json += asInteger(value_page_21)
+        json += asInteger(value_page_22)
       } else {
         throw new Error('"page" is required!')
       }
       
-      const value_limit_22 = obj["limit"]
-      if (value_limit_22 !== undefined) {
+      const value_limit_23 = obj["limit"]
+      if (value_limit_23 !== undefined) {
         json += ",\"limit\":"
-        json += asInteger(value_limit_22)
+        json += asInteger(value_limit_23)
       } else {
         throw new Error('"limit" is required!')
       }
       
-      const value_total_23 = obj["total"]
-      if (value_total_23 !== undefined) {
+      const value_total_24 = obj["total"]
+      if (value_total_24 !== undefined) {
         json += ",\"total\":"
-        json += asInteger(value_total_23)
+        json += asInteger(value_total_24)
       } else {
         throw new Error('"total" is required!')
       }
       
-      const value_total_pages_24 = obj["total_pages"]
-      if (value_total_pages_24 !== undefined) {
+      const value_total_pages_25 = obj["total_pages"]
+      if (value_total_pages_25 !== undefined) {
         json += ",\"total_pages\":"
-        json += asInteger(value_total_pages_24)
+        json += asInteger(value_total_pages_25)
       } else {
         throw new Error('"total_pages" is required!')
       }
       
-      const value_next_cursor_25 = obj["next_cursor"]
-      if (value_next_cursor_25 !== undefined) {
+      const value_next_cursor_26 = obj["next_cursor"]
+      if (value_next_cursor_26 !== undefined) {
         json += ",\"next_cursor\":"
         
-          if (value_next_cursor_25 === null) {
+          if (value_next_cursor_26 === null) {
             json += JSON_STR_NULL
           }
           
           else if(
-            typeof value_next_cursor_25 === "string" ||
-            value_next_cursor_25 === null ||
-            value_next_cursor_25 instanceof Date ||
-            value_next_cursor_25 instanceof RegExp ||
+            typeof value_next_cursor_26 === "string" ||
+            value_next_cursor_26 === null ||
+            value_next_cursor_26 instanceof Date ||
+            value_next_cursor_26 instanceof RegExp ||
             (
-              typeof value_next_cursor_25 === "object" &&
-              typeof value_next_cursor_25.toString === "function" &&
-              value_next_cursor_25.toString !== Object.prototype.toString
+              typeof value_next_cursor_26 === "object" &&
+              typeof value_next_cursor_26.toString === "function" &&
+              value_next_cursor_26.toString !== Object.prototype.toString
             )
           ) {
             
-        if (typeof value_next_cursor_25 !== 'string') {
-          if (value_next_cursor_25 === null) {
+        if (typeof value_next_cursor_26 !== 'string') {
+          if (value_next_cursor_26 === null) {
             json += JSON_STR_EMPTY_STRING
-          } else if (value_next_cursor_25 instanceof Date) {
-            json += JSON_STR_QUOTE + value_next_cursor_25.toISOString() + JSON_STR_QUOTE
-          } else if (value_next_cursor_25 instanceof RegExp) {
-            json += asString(value_next_cursor_25.source)
+          } else if (value_next_cursor_26 instanceof Date) {
+            json += JSON_STR_QUOTE + value_next_cursor_26.toISOString() + JSON_STR_QUOTE
+          } else if (value_next_cursor_26 instanceof RegExp) {
+            json += asString(value_next_cursor_26.source)
           } else {
-            json += asString(value_next_cursor_25.toString())
+            json += asString(value_next_cursor_26.toString())
           }
         } else {
-          json += asString(value_next_cursor_25)
+          json += asString(value_next_cursor_26)
         }
         
           }
@@ -10950,10 +14638,10 @@ return json + JSON_STR_END_OBJECT
         throw new Error('"data" is required!')
       }
       
-      const value_pagination_19 = obj["pagination"]
-      if (value_pagination_19 !== undefined) {
+      const value_pagination_20 = obj["pagination"]
+      if (value_pagination_20 !== undefined) {
         json += ",\"pagination\":"
-        json += anonymous5(value_pagination_19)
+        json += anonymous5(value_pagination_20)
       } else {
         throw new Error('"pagination" is required!')
       }
@@ -10973,7 +14661,9 @@ return json + JSON_STR_END_OBJECT
   const serializerState = {"mode":"standalone"}
   const serializer = Serializer.restoreFromState(serializerState)
 
-  const validator = null
+  const Validator = require('fast-json-stringify/lib/validator')
+const validatorState = {"ajvOptions":{},"ajvSchemas":{"spec":{"$id":"spec","$defs":{"Project":{"type":"object","required":["id","name","description","status","category","owner_id","organization_id","tags","member_count","your_role","metadata","version","created_at","updated_at","archived_at","deleted_at"],"properties":{"id":{"$ref":"spec#/$defs/ProjectId"},"name":{"$ref":"spec#/$defs/ProjectName"},"description":{"type":["string","null","object"],"maxLength":5000,"fjs_type":"string"},"status":{"type":["string","object"],"enum":["active","archived","deleted"],"fjs_type":"string"},"category":{"type":["string","null","object"],"maxLength":64,"fjs_type":"string"},"owner_id":{"$ref":"spec#/$defs/UserId"},"organization_id":{"anyOf":[{"$ref":"spec#/$defs/OrganizationId"},{"type":"null"}]},"tags":{"$ref":"spec#/$defs/Tags"},"member_count":{"type":"integer","minimum":0},"your_role":{"$ref":"spec#/$defs/MemberRole"},"metadata":{"$ref":"spec#/$defs/Metadata"},"version":{"type":"integer","minimum":1},"created_at":{"$ref":"spec#/$defs/Timestamp"},"updated_at":{"$ref":"spec#/$defs/Timestamp"},"archived_at":{"type":["string","null","object"],"format":"date-time","fjs_type":"string"},"deleted_at":{"type":["string","null","object"],"format":"date-time","fjs_type":"string"}},"additionalProperties":false},"ProjectId":{"type":["string","object"],"pattern":"^prj_[0-7][0-9a-hjkmnp-tv-z]{25}$","fjs_type":"string"},"ProjectName":{"type":["string","object"],"minLength":1,"maxLength":200,"pattern":"\\S","fjs_type":"string"},"UserId":{"type":["string","object"],"pattern":"^usr_[0-7][0-9a-hjkmnp-tv-z]{25}$","fjs_type":"string"},"OrganizationId":{"type":["string","object"],"pattern":"^org_[0-7][0-9a-hjkmnp-tv-z]{25}$","fjs_type":"string"},"Tags":{"type":"array","maxItems":20,"uniqueItems":true,"items":{"type":["string","object"],"minLength":1,"maxLength":50,"pattern":"\\S","fjs_type":"string"}},"MemberRole":{"type":["string","object"],"enum":["owner","admin","editor","viewer"],"fjs_type":"string"},"Metadata":{"type":"object","maxProperties":16,"propertyNames":{"minLength":1,"maxLength":64},"additionalProperties":{"type":["string","object"],"maxLength":512,"fjs_type":"string"}},"Timestamp":{"type":["string","object"],"format":"date-time","fjs_type":"string"}}}}}
+const validator = Validator.restoreFromState(validatorState)
 
 
   module.exports = function anonymous(validator,serializer
@@ -11005,7 +14695,8 @@ const asInteger = serializer.asInteger.bind(serializer)
     const JSON_STR_EMPTY_ARRAY = JSON_STR_BEGIN_ARRAY + JSON_STR_END_ARRAY
     const JSON_STR_EMPTY_STRING = JSON_STR_QUOTE + JSON_STR_QUOTE
     const JSON_STR_NULL = 'null'
-    
+    let validate_0
+    let validate_1
   
     
     function anonymous1 (obj) {
@@ -11073,7 +14764,7 @@ const asInteger = serializer.asInteger.bind(serializer)
         if (obj === null) return JSON_STR_EMPTY_OBJECT
         let json = ''
 
-        let addComma_11 = false
+        let addComma_12 = false
 
     for (const key of Object.keys(obj)) {
       if (
@@ -11084,7 +14775,7 @@ const asInteger = serializer.asInteger.bind(serializer)
       ) continue
       const value = obj[key]
   
-        json += addComma_11 ? JSON_STR_COMMA : ((addComma_11 = true), JSON_STR_BEGIN_OBJECT)
+        json += addComma_12 ? JSON_STR_COMMA : ((addComma_12 = true), JSON_STR_BEGIN_OBJECT)
         json += asString(key) + JSON_STR_COLONS
         
         if (typeof value !== 'string') {
@@ -11103,7 +14794,7 @@ const asInteger = serializer.asInteger.bind(serializer)
         
       
     }
-  if (!addComma_11) json += JSON_STR_BEGIN_OBJECT
+  if (!addComma_12) json += JSON_STR_BEGIN_OBJECT
 
 return json + JSON_STR_END_OBJECT
 
@@ -11292,96 +14983,128 @@ return json + JSON_STR_END_OBJECT
         throw new Error('"owner_id" is required!')
       }
       
-      const value_tags_7 = obj["tags"]
-      if (value_tags_7 !== undefined) {
+      const value_organization_id_7 = obj["organization_id"]
+      if (value_organization_id_7 !== undefined) {
+        json += ",\"organization_id\":"
+        
+      if((validate_0 || (validate_0 = validator.getSchemaValidator("spec#/$defs/OrganizationId")))(value_organization_id_7)) {
+        
+        if (typeof value_organization_id_7 !== 'string') {
+          if (value_organization_id_7 === null) {
+            json += JSON_STR_EMPTY_STRING
+          } else if (value_organization_id_7 instanceof Date) {
+            json += JSON_STR_QUOTE + value_organization_id_7.toISOString() + JSON_STR_QUOTE
+          } else if (value_organization_id_7 instanceof RegExp) {
+            json += asString(value_organization_id_7.source)
+          } else {
+            json += asString(value_organization_id_7.toString())
+          }
+        } else {
+          json += asString(value_organization_id_7)
+        }
+        
+      }
+    
+      else if((validate_1 || (validate_1 = validator.getSchemaValidator("spec#/$defs/Project/properties/organization_id/anyOf/1")))(value_organization_id_7)) {
+        json += JSON_STR_NULL
+      }
+    
+    else throw new TypeError("The value of 'spec#/$defs/Project/properties/organization_id' does not match schema definition.")
+  
+      } else {
+        throw new Error('"organization_id" is required!')
+      }
+      
+      const value_tags_8 = obj["tags"]
+      if (value_tags_8 !== undefined) {
         json += ",\"tags\":"
-        json += anonymous1(value_tags_7)
+        json += anonymous1(value_tags_8)
       } else {
         throw new Error('"tags" is required!')
       }
       
-      const value_member_count_8 = obj["member_count"]
-      if (value_member_count_8 !== undefined) {
+      const value_member_count_9 = obj["member_count"]
+      if (value_member_count_9 !== undefined) {
         json += ",\"member_count\":"
-        json += asInteger(value_member_count_8)
+        json += asInteger(value_member_count_9)
       } else {
         throw new Error('"member_count" is required!')
       }
       
-      const value_your_role_9 = obj["your_role"]
-      if (value_your_role_9 !== undefined) {
+      const value_your_role_10 = obj["your_role"]
+      if (value_your_role_10 !== undefined) {
         json += ",\"your_role\":"
         
-        if (typeof value_your_role_9 !== 'string') {
-          if (value_your_role_9 === null) {
+        if (typeof value_your_role_10 !== 'string') {
+          if (value_your_role_10 === null) {
             json += JSON_STR_EMPTY_STRING
-          } else if (value_your_role_9 instanceof Date) {
-            json += JSON_STR_QUOTE + value_your_role_9.toISOString() + JSON_STR_QUOTE
-          } else if (value_your_role_9 instanceof RegExp) {
-            json += asString(value_your_role_9.source)
+          } else if (value_your_role_10 instanceof Date) {
+            json += JSON_STR_QUOTE + value_your_role_10.toISOString() + JSON_STR_QUOTE
+          } else if (value_your_role_10 instanceof RegExp) {
+            json += asString(value_your_role_10.source)
           } else {
-            json += asString(value_your_role_9.toString())
+            json += asString(value_your_role_10.toString())
           }
         } else {
-          json += asString(value_your_role_9)
+          json += asString(value_your_role_10)
         }
         
       } else {
         throw new Error('"your_role" is required!')
       }
       
-      const value_metadata_10 = obj["metadata"]
-      if (value_metadata_10 !== undefined) {
+      const value_metadata_11 = obj["metadata"]
+      if (value_metadata_11 !== undefined) {
         json += ",\"metadata\":"
-        json += anonymous2(value_metadata_10)
+        json += anonymous2(value_metadata_11)
       } else {
         throw new Error('"metadata" is required!')
       }
       
-      const value_version_12 = obj["version"]
-      if (value_version_12 !== undefined) {
+      const value_version_13 = obj["version"]
+      if (value_version_13 !== undefined) {
         json += ",\"version\":"
-        json += asInteger(value_version_12)
+        json += asInteger(value_version_13)
       } else {
         throw new Error('"version" is required!')
       }
       
-      const value_created_at_13 = obj["created_at"]
-      if (value_created_at_13 !== undefined) {
+      const value_created_at_14 = obj["created_at"]
+      if (value_created_at_14 !== undefined) {
         json += ",\"created_at\":"
-        json += asDateTime(value_created_at_13)
+        json += asDateTime(value_created_at_14)
       } else {
         throw new Error('"created_at" is required!')
       }
       
-      const value_updated_at_14 = obj["updated_at"]
-      if (value_updated_at_14 !== undefined) {
+      const value_updated_at_15 = obj["updated_at"]
+      if (value_updated_at_15 !== undefined) {
         json += ",\"updated_at\":"
-        json += asDateTime(value_updated_at_14)
+        json += asDateTime(value_updated_at_15)
       } else {
         throw new Error('"updated_at" is required!')
       }
       
-      const value_archived_at_15 = obj["archived_at"]
-      if (value_archived_at_15 !== undefined) {
+      const value_archived_at_16 = obj["archived_at"]
+      if (value_archived_at_16 !== undefined) {
         json += ",\"archived_at\":"
         
-          if (value_archived_at_15 === null) {
+          if (value_archived_at_16 === null) {
             json += JSON_STR_NULL
           }
           
           else if(
-            typeof value_archived_at_15 === "string" ||
-            value_archived_at_15 === null ||
-            value_archived_at_15 instanceof Date ||
-            value_archived_at_15 instanceof RegExp ||
+            typeof value_archived_at_16 === "string" ||
+            value_archived_at_16 === null ||
+            value_archived_at_16 instanceof Date ||
+            value_archived_at_16 instanceof RegExp ||
             (
-              typeof value_archived_at_15 === "object" &&
-              typeof value_archived_at_15.toString === "function" &&
-              value_archived_at_15.toString !== Object.prototype.toString
+              typeof value_archived_at_16 === "object" &&
+              typeof value_archived_at_16.toString === "function" &&
+              value_archived_at_16.toString !== Object.prototype.toString
             )
           ) {
-            json += asDateTime(value_archived_at_15)
+            json += asDateTime(value_archived_at_16)
           }
         
     else throw new TypeError("The value of 'spec#/$defs/Project/properties/archived_at' does not match schema definition.")
@@ -11390,26 +15113,26 @@ return json + JSON_STR_END_OBJECT
         throw new Error('"archived_at" is required!')
       }
       
-      const value_deleted_at_16 = obj["deleted_at"]
-      if (value_deleted_at_16 !== undefined) {
+      const value_deleted_at_17 = obj["deleted_at"]
+      if (value_deleted_at_17 !== undefined) {
         json += ",\"deleted_at\":"
         
-          if (value_deleted_at_16 === null) {
+          if (value_deleted_at_17 === null) {
             json += JSON_STR_NULL
           }
           
           else if(
-            typeof value_deleted_at_16 === "string" ||
-            value_deleted_at_16 === null ||
-            value_deleted_at_16 instanceof Date ||
-            value_deleted_at_16 instanceof RegExp ||
+            typeof value_deleted_at_17 === "string" ||
+            value_deleted_at_17 === null ||
+            value_deleted_at_17 instanceof Date ||
+            value_deleted_at_17 instanceof RegExp ||
             (
-              typeof value_deleted_at_16 === "object" &&
-              typeof value_deleted_at_16.toString === "function" &&
-              value_deleted_at_16.toString !== Object.prototype.toString
+              typeof value_deleted_at_17 === "object" &&
+              typeof value_deleted_at_17.toString === "function" &&
+              value_deleted_at_17.toString !== Object.prototype.toString
             )
           ) {
-            json += asDateTime(value_deleted_at_16)
+            json += asDateTime(value_deleted_at_17)
           }
         
     else throw new TypeError("The value of 'spec#/$defs/Project/properties/deleted_at' does not match schema definition.")
@@ -11433,7 +15156,9 @@ return json + JSON_STR_END_OBJECT
   const serializerState = {"mode":"standalone"}
   const serializer = Serializer.restoreFromState(serializerState)
 
-  const validator = null
+  const Validator = require('fast-json-stringify/lib/validator')
+const validatorState = {"ajvOptions":{},"ajvSchemas":{"spec":{"$id":"spec","$defs":{"MemberList":{"type":"object","required":["data","pagination"],"properties":{"data":{"type":"array","items":{"$ref":"spec#/$defs/Member"}},"pagination":{"$ref":"spec#/$defs/Pagination"}},"additionalProperties":false},"Member":{"type":"object","required":["id","project_id","user","role","custom_role_id","organization_role","created_by","metadata","created_at","updated_at"],"properties":{"id":{"$ref":"spec#/$defs/MemberId"},"project_id":{"$ref":"spec#/$defs/ProjectId"},"user":{"$ref":"spec#/$defs/MemberUser"},"role":{"$ref":"spec#/$defs/MemberRole"},"custom_role_id":{"anyOf":[{"$ref":"spec#/$defs/CustomRoleId"},{"type":"null"}]},"organization_role":{"enum":["owner","admin",null],"type":["string","null","object"],"fjs_type":"string"},"created_by":{"type":["string","null","object"],"pattern":"^usr_[0-7][0-9a-hjkmnp-tv-z]{25}$","fjs_type":"string"},"metadata":{"$ref":"spec#/$defs/Metadata"},"created_at":{"$ref":"spec#/$defs/Timestamp"},"updated_at":{"$ref":"spec#/$defs/Timestamp"}},"additionalProperties":false},"Pagination":{"type":"object","required":["page","limit","total","total_pages","next_cursor"],"properties":{"page":{"type":"integer","minimum":1},"limit":{"type":"integer","minimum":1},"total":{"type":"integer","minimum":0},"total_pages":{"type":"integer","minimum":0},"next_cursor":{"type":["string","null","object"],"fjs_type":"string"}},"additionalProperties":false},"MemberId":{"type":["string","object"],"pattern":"^mem_[0-7][0-9a-hjkmnp-tv-z]{25}$","fjs_type":"string"},"ProjectId":{"type":["string","object"],"pattern":"^prj_[0-7][0-9a-hjkmnp-tv-z]{25}$","fjs_type":"string"},"MemberUser":{"type":"object","required":["id","name","email","avatar_url"],"properties":{"id":{"$ref":"spec#/$defs/UserId"},"name":{"type":["string","object"],"fjs_type":"string"},"email":{"$ref":"spec#/$defs/Email"},"avatar_url":{"type":["string","null","object"],"format":"uri","fjs_type":"string"}},"additionalProperties":false},"MemberRole":{"type":["string","object"],"enum":["owner","admin","editor","viewer"],"fjs_type":"string"},"CustomRoleId":{"type":["string","object"],"pattern":"^rol_[0-7][0-9a-hjkmnp-tv-z]{25}$","fjs_type":"string"},"Metadata":{"type":"object","maxProperties":16,"propertyNames":{"minLength":1,"maxLength":64},"additionalProperties":{"type":["string","object"],"maxLength":512,"fjs_type":"string"}},"Timestamp":{"type":["string","object"],"format":"date-time","fjs_type":"string"},"UserId":{"type":["string","object"],"pattern":"^usr_[0-7][0-9a-hjkmnp-tv-z]{25}$","fjs_type":"string"},"Email":{"type":["string","object"],"format":"email","maxLength":254,"fjs_type":"string"}}}}}
+const validator = Validator.restoreFromState(validatorState)
 
 
   module.exports = function anonymous(validator,serializer
@@ -11465,7 +15190,8 @@ const asInteger = serializer.asInteger.bind(serializer)
     const JSON_STR_EMPTY_ARRAY = JSON_STR_BEGIN_ARRAY + JSON_STR_END_ARRAY
     const JSON_STR_EMPTY_STRING = JSON_STR_QUOTE + JSON_STR_QUOTE
     const JSON_STR_NULL = 'null'
-    
+    let validate_0
+    let validate_1
   
     
       // "spec#/$defs/MemberUser"
@@ -11600,7 +15326,7 @@ return json + JSON_STR_END_OBJECT
         if (obj === null) return JSON_STR_EMPTY_OBJECT
         let json = ''
 
-        let addComma_14 = false
+        let addComma_16 = false
 
     for (const key of Object.keys(obj)) {
       if (
@@ -11611,7 +15337,7 @@ return json + JSON_STR_END_OBJECT
       ) continue
       const value = obj[key]
   
-        json += addComma_14 ? JSON_STR_COMMA : ((addComma_14 = true), JSON_STR_BEGIN_OBJECT)
+        json += addComma_16 ? JSON_STR_COMMA : ((addComma_16 = true), JSON_STR_BEGIN_OBJECT)
         json += asString(key) + JSON_STR_COLONS
         
         if (typeof value !== 'string') {
@@ -11630,7 +15356,7 @@ return json + JSON_STR_END_OBJECT
         
       
     }
-  if (!addComma_14) json += JSON_STR_BEGIN_OBJECT
+  if (!addComma_16) json += JSON_STR_BEGIN_OBJECT
 
 return json + JSON_STR_END_OBJECT
 
@@ -11721,38 +15447,112 @@ return json + JSON_STR_END_OBJECT
         throw new Error('"role" is required!')
       }
       
-      const value_created_by_12 = obj["created_by"]
-      if (value_created_by_12 !== undefined) {
-        json += ",\"created_by\":"
+      const value_custom_role_id_12 = obj["custom_role_id"]
+      if (value_custom_role_id_12 !== undefined) {
+        json += ",\"custom_role_id\":"
         
-          if (value_created_by_12 === null) {
+      if((validate_0 || (validate_0 = validator.getSchemaValidator("spec#/$defs/CustomRoleId")))(value_custom_role_id_12)) {
+        
+        if (typeof value_custom_role_id_12 !== 'string') {
+          if (value_custom_role_id_12 === null) {
+            json += JSON_STR_EMPTY_STRING
+          } else if (value_custom_role_id_12 instanceof Date) {
+            json += JSON_STR_QUOTE + value_custom_role_id_12.toISOString() + JSON_STR_QUOTE
+          } else if (value_custom_role_id_12 instanceof RegExp) {
+            json += asString(value_custom_role_id_12.source)
+          } else {
+            json += asString(value_custom_role_id_12.toString())
+          }
+        } else {
+          json += asString(value_custom_role_id_12)
+        }
+        
+      }
+    
+      else if((validate_1 || (validate_1 = validator.getSchemaValidator("spec#/$defs/Member/properties/custom_role_id/anyOf/1")))(value_custom_role_id_12)) {
+        json += JSON_STR_NULL
+      }
+    
+    else throw new TypeError("The value of 'spec#/$defs/Member/properties/custom_role_id' does not match schema definition.")
+  
+      } else {
+        throw new Error('"custom_role_id" is required!')
+      }
+      
+      const value_organization_role_13 = obj["organization_role"]
+      if (value_organization_role_13 !== undefined) {
+        json += ",\"organization_role\":"
+        
+          if (value_organization_role_13 === null) {
             json += JSON_STR_NULL
           }
           
           else if(
-            typeof value_created_by_12 === "string" ||
-            value_created_by_12 === null ||
-            value_created_by_12 instanceof Date ||
-            value_created_by_12 instanceof RegExp ||
+            typeof value_organization_role_13 === "string" ||
+            value_organization_role_13 === null ||
+            value_organization_role_13 instanceof Date ||
+            value_organization_role_13 instanceof RegExp ||
             (
-              typeof value_created_by_12 === "object" &&
-              typeof value_created_by_12.toString === "function" &&
-              value_created_by_12.toString !== Object.prototype.toString
+              typeof value_organization_role_13 === "object" &&
+              typeof value_organization_role_13.toString === "function" &&
+              value_organization_role_13.toString !== Object.prototype.toString
             )
           ) {
             
-        if (typeof value_created_by_12 !== 'string') {
-          if (value_created_by_12 === null) {
+        if (typeof value_organization_role_13 !== 'string') {
+          if (value_organization_role_13 === null) {
             json += JSON_STR_EMPTY_STRING
-          } else if (value_created_by_12 instanceof Date) {
-            json += JSON_STR_QUOTE + value_created_by_12.toISOString() + JSON_STR_QUOTE
-          } else if (value_created_by_12 instanceof RegExp) {
-            json += asString(value_created_by_12.source)
+          } else if (value_organization_role_13 instanceof Date) {
+            json += JSON_STR_QUOTE + value_organization_role_13.toISOString() + JSON_STR_QUOTE
+          } else if (value_organization_role_13 instanceof RegExp) {
+            json += asString(value_organization_role_13.source)
           } else {
-            json += asString(value_created_by_12.toString())
+            json += asString(value_organization_role_13.toString())
           }
         } else {
-          json += asString(value_created_by_12)
+          json += asString(value_organization_role_13)
+        }
+        
+          }
+        
+    else throw new TypeError("The value of 'spec#/$defs/Member/properties/organization_role' does not match schema definition.")
+  
+      } else {
+        throw new Error('"organization_role" is required!')
+      }
+      
+      const value_created_by_14 = obj["created_by"]
+      if (value_created_by_14 !== undefined) {
+        json += ",\"created_by\":"
+        
+          if (value_created_by_14 === null) {
+            json += JSON_STR_NULL
+          }
+          
+          else if(
+            typeof value_created_by_14 === "string" ||
+            value_created_by_14 === null ||
+            value_created_by_14 instanceof Date ||
+            value_created_by_14 instanceof RegExp ||
+            (
+              typeof value_created_by_14 === "object" &&
+              typeof value_created_by_14.toString === "function" &&
+              value_created_by_14.toString !== Object.prototype.toString
+            )
+          ) {
+            
+        if (typeof value_created_by_14 !== 'string') {
+          if (value_created_by_14 === null) {
+            json += JSON_STR_EMPTY_STRING
+          } else if (value_created_by_14 instanceof Date) {
+            json += JSON_STR_QUOTE + value_created_by_14.toISOString() + JSON_STR_QUOTE
+          } else if (value_created_by_14 instanceof RegExp) {
+            json += asString(value_created_by_14.source)
+          } else {
+            json += asString(value_created_by_14.toString())
+          }
+        } else {
+          json += asString(value_created_by_14)
         }
         
           }
@@ -11763,26 +15563,26 @@ return json + JSON_STR_END_OBJECT
         throw new Error('"created_by" is required!')
       }
       
-      const value_metadata_13 = obj["metadata"]
-      if (value_metadata_13 !== undefined) {
+      const value_metadata_15 = obj["metadata"]
+      if (value_metadata_15 !== undefined) {
         json += ",\"metadata\":"
-        json += anonymous4(value_metadata_13)
+        json += anonymous4(value_metadata_15)
       } else {
         throw new Error('"metadata" is required!')
       }
       
-      const value_created_at_15 = obj["created_at"]
-      if (value_created_at_15 !== undefined) {
+      const value_created_at_17 = obj["created_at"]
+      if (value_created_at_17 !== undefined) {
         json += ",\"created_at\":"
-        json += asDateTime(value_created_at_15)
+        json += asDateTime(value_created_at_17)
       } else {
         throw new Error('"created_at" is required!')
       }
       
-      const value_updated_at_16 = obj["updated_at"]
-      if (value_updated_at_16 !== undefined) {
+      const value_updated_at_18 = obj["updated_at"]
+      if (value_updated_at_18 !== undefined) {
         json += ",\"updated_at\":"
-        json += asDateTime(value_updated_at_16)
+        json += asDateTime(value_updated_at_18)
       } else {
         throw new Error('"updated_at" is required!')
       }
@@ -11826,70 +15626,70 @@ return json + JSON_STR_END_OBJECT
         let json = ''
 
         
-      const value_page_19 = obj["page"]
-      if (value_page_19 !== undefined) {
+      const value_page_21 = obj["page"]
+      if (value_page_21 !== undefined) {
         json += "{\"page\":"
-        json += asInteger(value_page_19)
+        json += asInteger(value_page_21)
       } else {
         throw new Error('"page" is required!')
       }
       
-      const value_limit_20 = obj["limit"]
-      if (value_limit_20 !== undefined) {
+      const value_limit_22 = obj["limit"]
+      if (value_limit_22 !== undefined) {
         json += ",\"limit\":"
-        json += asInteger(value_limit_20)
+        json += asInteger(value_limit_22)
       } else {
         throw new Error('"limit" is required!')
       }
       
-      const value_total_21 = obj["total"]
-      if (value_total_21 !== undefined) {
+      const value_total_23 = obj["total"]
+      if (value_total_23 !== undefined) {
         json += ",\"total\":"
-        json += asInteger(value_total_21)
+        json += asInteger(value_total_23)
       } else {
         throw new Error('"total" is required!')
       }
       
-      const value_total_pages_22 = obj["total_pages"]
-      if (value_total_pages_22 !== undefined) {
+      const value_total_pages_24 = obj["total_pages"]
+      if (value_total_pages_24 !== undefined) {
         json += ",\"total_pages\":"
-        json += asInteger(value_total_pages_22)
+        json += asInteger(value_total_pages_24)
       } else {
         throw new Error('"total_pages" is required!')
       }
       
-      const value_next_cursor_23 = obj["next_cursor"]
-      if (value_next_cursor_23 !== undefined) {
+      const value_next_cursor_25 = obj["next_cursor"]
+      if (value_next_cursor_25 !== undefined) {
         json += ",\"next_cursor\":"
         
-          if (value_next_cursor_23 === null) {
+          if (value_next_cursor_25 === null) {
             json += JSON_STR_NULL
           }
           
           else if(
-            typeof value_next_cursor_23 === "string" ||
-            value_next_cursor_23 === null ||
-            value_next_cursor_23 instanceof Date ||
-            value_next_cursor_23 instanceof RegExp ||
+            typeof value_next_cursor_25 === "string" ||
+            value_next_cursor_25 === null ||
+            value_next_cursor_25 instanceof Date ||
+            value_next_cursor_25 instanceof RegExp ||
             (
-              typeof value_next_cursor_23 === "object" &&
-              typeof value_next_cursor_23.toString === "function" &&
-              value_next_cursor_23.toString !== Object.prototype.toString
+              typeof value_next_cursor_25 === "object" &&
+              typeof value_next_cursor_25.toString === "function" &&
+              value_next_cursor_25.toString !== Object.prototype.toString
             )
           ) {
             
-        if (typeof value_next_cursor_23 !== 'string') {
-          if (value_next_cursor_23 === null) {
+        if (typeof value_next_cursor_25 !== 'string') {
+          if (value_next_cursor_25 === null) {
             json += JSON_STR_EMPTY_STRING
-          } else if (value_next_cursor_23 instanceof Date) {
-            json += JSON_STR_QUOTE + value_next_cursor_23.toISOString() + JSON_STR_QUOTE
-          } else if (value_next_cursor_23 instanceof RegExp) {
-            json += asString(value_next_cursor_23.source)
+          } else if (value_next_cursor_25 instanceof Date) {
+            json += JSON_STR_QUOTE + value_next_cursor_25.toISOString() + JSON_STR_QUOTE
+          } else if (value_next_cursor_25 instanceof RegExp) {
+            json += asString(value_next_cursor_25.source)
           } else {
-            json += asString(value_next_cursor_23.toString())
+            json += asString(value_next_cursor_25.toString())
           }
         } else {
-          json += asString(value_next_cursor_23)
+          json += asString(value_next_cursor_25)
         }
         
           }
@@ -11923,10 +15723,10 @@ return json + JSON_STR_END_OBJECT
         throw new Error('"data" is required!')
       }
       
-      const value_pagination_17 = obj["pagination"]
-      if (value_pagination_17 !== undefined) {
+      const value_pagination_19 = obj["pagination"]
+      if (value_pagination_19 !== undefined) {
         json += ",\"pagination\":"
-        json += anonymous5(value_pagination_17)
+        json += anonymous5(value_pagination_19)
       } else {
         throw new Error('"pagination" is required!')
       }
@@ -11946,7 +15746,9 @@ return json + JSON_STR_END_OBJECT
   const serializerState = {"mode":"standalone"}
   const serializer = Serializer.restoreFromState(serializerState)
 
-  const validator = null
+  const Validator = require('fast-json-stringify/lib/validator')
+const validatorState = {"ajvOptions":{},"ajvSchemas":{"spec":{"$id":"spec","$defs":{"Member":{"type":"object","required":["id","project_id","user","role","custom_role_id","organization_role","created_by","metadata","created_at","updated_at"],"properties":{"id":{"$ref":"spec#/$defs/MemberId"},"project_id":{"$ref":"spec#/$defs/ProjectId"},"user":{"$ref":"spec#/$defs/MemberUser"},"role":{"$ref":"spec#/$defs/MemberRole"},"custom_role_id":{"anyOf":[{"$ref":"spec#/$defs/CustomRoleId"},{"type":"null"}]},"organization_role":{"enum":["owner","admin",null],"type":["string","null","object"],"fjs_type":"string"},"created_by":{"type":["string","null","object"],"pattern":"^usr_[0-7][0-9a-hjkmnp-tv-z]{25}$","fjs_type":"string"},"metadata":{"$ref":"spec#/$defs/Metadata"},"created_at":{"$ref":"spec#/$defs/Timestamp"},"updated_at":{"$ref":"spec#/$defs/Timestamp"}},"additionalProperties":false},"MemberId":{"type":["string","object"],"pattern":"^mem_[0-7][0-9a-hjkmnp-tv-z]{25}$","fjs_type":"string"},"ProjectId":{"type":["string","object"],"pattern":"^prj_[0-7][0-9a-hjkmnp-tv-z]{25}$","fjs_type":"string"},"MemberUser":{"type":"object","required":["id","name","email","avatar_url"],"properties":{"id":{"$ref":"spec#/$defs/UserId"},"name":{"type":["string","object"],"fjs_type":"string"},"email":{"$ref":"spec#/$defs/Email"},"avatar_url":{"type":["string","null","object"],"format":"uri","fjs_type":"string"}},"additionalProperties":false},"MemberRole":{"type":["string","object"],"enum":["owner","admin","editor","viewer"],"fjs_type":"string"},"CustomRoleId":{"type":["string","object"],"pattern":"^rol_[0-7][0-9a-hjkmnp-tv-z]{25}$","fjs_type":"string"},"Metadata":{"type":"object","maxProperties":16,"propertyNames":{"minLength":1,"maxLength":64},"additionalProperties":{"type":["string","object"],"maxLength":512,"fjs_type":"string"}},"Timestamp":{"type":["string","object"],"format":"date-time","fjs_type":"string"},"UserId":{"type":["string","object"],"pattern":"^usr_[0-7][0-9a-hjkmnp-tv-z]{25}$","fjs_type":"string"},"Email":{"type":["string","object"],"format":"email","maxLength":254,"fjs_type":"string"}}}}}
+const validator = Validator.restoreFromState(validatorState)
 
 
   module.exports = function anonymous(validator,serializer
@@ -11978,7 +15780,8 @@ const asInteger = serializer.asInteger.bind(serializer)
     const JSON_STR_EMPTY_ARRAY = JSON_STR_BEGIN_ARRAY + JSON_STR_END_ARRAY
     const JSON_STR_EMPTY_STRING = JSON_STR_QUOTE + JSON_STR_QUOTE
     const JSON_STR_NULL = 'null'
-    
+    let validate_0
+    let validate_1
   
     
       // "spec#/$defs/MemberUser"
@@ -12113,7 +15916,7 @@ return json + JSON_STR_END_OBJECT
         if (obj === null) return JSON_STR_EMPTY_OBJECT
         let json = ''
 
-        let addComma_12 = false
+        let addComma_14 = false
 
     for (const key of Object.keys(obj)) {
       if (
@@ -12124,7 +15927,7 @@ return json + JSON_STR_END_OBJECT
       ) continue
       const value = obj[key]
   
-        json += addComma_12 ? JSON_STR_COMMA : ((addComma_12 = true), JSON_STR_BEGIN_OBJECT)
+        json += addComma_14 ? JSON_STR_COMMA : ((addComma_14 = true), JSON_STR_BEGIN_OBJECT)
         json += asString(key) + JSON_STR_COLONS
         
         if (typeof value !== 'string') {
@@ -12143,7 +15946,7 @@ return json + JSON_STR_END_OBJECT
         
       
     }
-  if (!addComma_12) json += JSON_STR_BEGIN_OBJECT
+  if (!addComma_14) json += JSON_STR_BEGIN_OBJECT
 
 return json + JSON_STR_END_OBJECT
 
@@ -12234,38 +16037,112 @@ return json + JSON_STR_END_OBJECT
         throw new Error('"role" is required!')
       }
       
-      const value_created_by_10 = obj["created_by"]
-      if (value_created_by_10 !== undefined) {
-        json += ",\"created_by\":"
+      const value_custom_role_id_10 = obj["custom_role_id"]
+      if (value_custom_role_id_10 !== undefined) {
+        json += ",\"custom_role_id\":"
         
-          if (value_created_by_10 === null) {
+      if((validate_0 || (validate_0 = validator.getSchemaValidator("spec#/$defs/CustomRoleId")))(value_custom_role_id_10)) {
+        
+        if (typeof value_custom_role_id_10 !== 'string') {
+          if (value_custom_role_id_10 === null) {
+            json += JSON_STR_EMPTY_STRING
+          } else if (value_custom_role_id_10 instanceof Date) {
+            json += JSON_STR_QUOTE + value_custom_role_id_10.toISOString() + JSON_STR_QUOTE
+          } else if (value_custom_role_id_10 instanceof RegExp) {
+            json += asString(value_custom_role_id_10.source)
+          } else {
+            json += asString(value_custom_role_id_10.toString())
+          }
+        } else {
+          json += asString(value_custom_role_id_10)
+        }
+        
+      }
+    
+      else if((validate_1 || (validate_1 = validator.getSchemaValidator("spec#/$defs/Member/properties/custom_role_id/anyOf/1")))(value_custom_role_id_10)) {
+        json += JSON_STR_NULL
+      }
+    
+    else throw new TypeError("The value of 'spec#/$defs/Member/properties/custom_role_id' does not match schema definition.")
+  
+      } else {
+        throw new Error('"custom_role_id" is required!')
+      }
+      
+      const value_organization_role_11 = obj["organization_role"]
+      if (value_organization_role_11 !== undefined) {
+        json += ",\"organization_role\":"
+        
+          if (value_organization_role_11 === null) {
             json += JSON_STR_NULL
           }
           
           else if(
-            typeof value_created_by_10 === "string" ||
-            value_created_by_10 === null ||
-            value_created_by_10 instanceof Date ||
-            value_created_by_10 instanceof RegExp ||
+            typeof value_organization_role_11 === "string" ||
+            value_organization_role_11 === null ||
+            value_organization_role_11 instanceof Date ||
+            value_organization_role_11 instanceof RegExp ||
             (
-              typeof value_created_by_10 === "object" &&
-              typeof value_created_by_10.toString === "function" &&
-              value_created_by_10.toString !== Object.prototype.toString
+              typeof value_organization_role_11 === "object" &&
+              typeof value_organization_role_11.toString === "function" &&
+              value_organization_role_11.toString !== Object.prototype.toString
             )
           ) {
             
-        if (typeof value_created_by_10 !== 'string') {
-          if (value_created_by_10 === null) {
+        if (typeof value_organization_role_11 !== 'string') {
+          if (value_organization_role_11 === null) {
             json += JSON_STR_EMPTY_STRING
-          } else if (value_created_by_10 instanceof Date) {
-            json += JSON_STR_QUOTE + value_created_by_10.toISOString() + JSON_STR_QUOTE
-          } else if (value_created_by_10 instanceof RegExp) {
-            json += asString(value_created_by_10.source)
+          } else if (value_organization_role_11 instanceof Date) {
+            json += JSON_STR_QUOTE + value_organization_role_11.toISOString() + JSON_STR_QUOTE
+          } else if (value_organization_role_11 instanceof RegExp) {
+            json += asString(value_organization_role_11.source)
           } else {
-            json += asString(value_created_by_10.toString())
+            json += asString(value_organization_role_11.toString())
           }
         } else {
-          json += asString(value_created_by_10)
+          json += asString(value_organization_role_11)
+        }
+        
+          }
+        
+    else throw new TypeError("The value of 'spec#/$defs/Member/properties/organization_role' does not match schema definition.")
+  
+      } else {
+        throw new Error('"organization_role" is required!')
+      }
+      
+      const value_created_by_12 = obj["created_by"]
+      if (value_created_by_12 !== undefined) {
+        json += ",\"created_by\":"
+        
+          if (value_created_by_12 === null) {
+            json += JSON_STR_NULL
+          }
+          
+          else if(
+            typeof value_created_by_12 === "string" ||
+            value_created_by_12 === null ||
+            value_created_by_12 instanceof Date ||
+            value_created_by_12 instanceof RegExp ||
+            (
+              typeof value_created_by_12 === "object" &&
+              typeof value_created_by_12.toString === "function" &&
+              value_created_by_12.toString !== Object.prototype.toString
+            )
+          ) {
+            
+        if (typeof value_created_by_12 !== 'string') {
+          if (value_created_by_12 === null) {
+            json += JSON_STR_EMPTY_STRING
+          } else if (value_created_by_12 instanceof Date) {
+            json += JSON_STR_QUOTE + value_created_by_12.toISOString() + JSON_STR_QUOTE
+          } else if (value_created_by_12 instanceof RegExp) {
+            json += asString(value_created_by_12.source)
+          } else {
+            json += asString(value_created_by_12.toString())
+          }
+        } else {
+          json += asString(value_created_by_12)
         }
         
           }
@@ -12276,26 +16153,26 @@ return json + JSON_STR_END_OBJECT
         throw new Error('"created_by" is required!')
       }
       
-      const value_metadata_11 = obj["metadata"]
-      if (value_metadata_11 !== undefined) {
+      const value_metadata_13 = obj["metadata"]
+      if (value_metadata_13 !== undefined) {
         json += ",\"metadata\":"
-        json += anonymous2(value_metadata_11)
+        json += anonymous2(value_metadata_13)
       } else {
         throw new Error('"metadata" is required!')
       }
       
-      const value_created_at_13 = obj["created_at"]
-      if (value_created_at_13 !== undefined) {
+      const value_created_at_15 = obj["created_at"]
+      if (value_created_at_15 !== undefined) {
         json += ",\"created_at\":"
-        json += asDateTime(value_created_at_13)
+        json += asDateTime(value_created_at_15)
       } else {
         throw new Error('"created_at" is required!')
       }
       
-      const value_updated_at_14 = obj["updated_at"]
-      if (value_updated_at_14 !== undefined) {
+      const value_updated_at_16 = obj["updated_at"]
+      if (value_updated_at_16 !== undefined) {
         json += ",\"updated_at\":"
-        json += asDateTime(value_updated_at_14)
+        json += asDateTime(value_updated_at_16)
       } else {
         throw new Error('"updated_at" is required!')
       }
@@ -27662,7 +31539,7 @@ return json + JSON_STR_END_OBJECT
   const serializer = Serializer.restoreFromState(serializerState)
 
   const Validator = require('fast-json-stringify/lib/validator')
-const validatorState = {"ajvOptions":{},"ajvSchemas":{"spec":{"$id":"spec","$defs":{"PlatformEventList":{"type":"object","required":["data","has_more","next_cursor"],"properties":{"data":{"type":"array","items":{"$ref":"spec#/$defs/PlatformEvent"}},"has_more":{"type":"boolean"},"next_cursor":{"type":["string","object"],"fjs_type":"string"}},"additionalProperties":false},"PlatformEvent":{"type":"object","required":["id","type","created_at","api_version","project_id","request_id","client_request_id","actor","data"],"properties":{"id":{"$ref":"spec#/$defs/EventId"},"type":{"$ref":"spec#/$defs/EventType"},"created_at":{"$ref":"spec#/$defs/Timestamp"},"api_version":{"type":["string","object"],"enum":["v1"],"fjs_type":"string"},"project_id":{"type":["string","null","object"],"fjs_type":"string"},"request_id":{"type":["string","null","object"],"fjs_type":"string"},"client_request_id":{"type":["string","null","object"],"fjs_type":"string"},"actor":{"anyOf":[{"$ref":"spec#/$defs/Actor"},{"type":"null"}]},"data":{"type":"object","required":["object","previous_attributes"],"properties":{"object":{"type":"object","additionalProperties":true},"previous_attributes":{"type":"object","additionalProperties":true}},"additionalProperties":false}},"additionalProperties":false},"EventId":{"type":["string","object"],"pattern":"^evt_[0-7][0-9a-hjkmnp-tv-z]{25}$","fjs_type":"string"},"EventType":{"type":["string","object"],"enum":["sign_in.created","sign_in.ended","password.changed","totp.enabled","totp.removed","identity.linked","identity.removed","passkey.added","passkey.removed","profile.updated","settings.updated","api_key.created","api_key.updated","api_key.rotated","api_key.revoked","user.created","user.updated","user.deleted","project.created","project.updated","project.archived","project.unarchived","project.deleted","project.restored","member.added","member.updated","member.removed","invitation.created","invitation.resent","invitation.revoked","invitation.declined","avatar.updated","avatar.deleted","file.created","file.updated","file.deleted","upload.created","upload.deleted","file_link.created","file_link.revoked","session.created","session.updated","session.deleted","message.updated","chat.completed","chat.failed","chat.canceled","knowledge_base.created","knowledge_base.updated","knowledge_base.deleted","document.created","document.updated","document.ready","document.failed","document.deleted","product.created","product.updated","price.created","price.updated","order.created","order.paid","order.canceled","order.refunded","refund.created","refund.updated","checkout.created","checkout.completed","checkout.expired","subscription.created","subscription.updated","subscription.canceled","webhook_endpoint.created","webhook_endpoint.updated","webhook_endpoint.deleted","webhook_endpoint.secret_rotated","webhook_endpoint.tested","webhook_endpoint.recovered","webhook_endpoint.disabled","webhook_delivery.redelivered"],"fjs_type":"string"},"Timestamp":{"type":["string","object"],"format":"date-time","fjs_type":"string"},"Actor":{"type":"object","required":["type","id","name","user_id"],"properties":{"type":{"type":["string","object"],"enum":["api_key","session","system"],"fjs_type":"string"},"id":{"anyOf":[{"$ref":"spec#/$defs/CredentialId"},{"type":"null"}]},"name":{"type":["string","null","object"],"fjs_type":"string"},"user_id":{"anyOf":[{"$ref":"spec#/$defs/UserId"},{"type":"null"}]}},"additionalProperties":false},"CredentialId":{"type":["string","object"],"pattern":"^(key|ses)_[0-7][0-9a-hjkmnp-tv-z]{25}$","fjs_type":"string"},"UserId":{"type":["string","object"],"pattern":"^usr_[0-7][0-9a-hjkmnp-tv-z]{25}$","fjs_type":"string"}}}}}
+const validatorState = {"ajvOptions":{},"ajvSchemas":{"spec":{"$id":"spec","$defs":{"PlatformEventList":{"type":"object","required":["data","has_more","next_cursor"],"properties":{"data":{"type":"array","items":{"$ref":"spec#/$defs/PlatformEvent"}},"has_more":{"type":"boolean"},"next_cursor":{"type":["string","object"],"fjs_type":"string"}},"additionalProperties":false},"PlatformEvent":{"type":"object","required":["id","type","created_at","api_version","project_id","organization_id","request_id","client_request_id","actor","data"],"properties":{"id":{"$ref":"spec#/$defs/EventId"},"type":{"$ref":"spec#/$defs/EventType"},"created_at":{"$ref":"spec#/$defs/Timestamp"},"api_version":{"type":["string","object"],"enum":["v1"],"fjs_type":"string"},"project_id":{"type":["string","null","object"],"fjs_type":"string"},"organization_id":{"type":["string","null","object"],"fjs_type":"string"},"request_id":{"type":["string","null","object"],"fjs_type":"string"},"client_request_id":{"type":["string","null","object"],"fjs_type":"string"},"actor":{"anyOf":[{"$ref":"spec#/$defs/Actor"},{"type":"null"}]},"data":{"type":"object","required":["object","previous_attributes"],"properties":{"object":{"type":"object","additionalProperties":true},"previous_attributes":{"type":"object","additionalProperties":true}},"additionalProperties":false}},"additionalProperties":false},"EventId":{"type":["string","object"],"pattern":"^evt_[0-7][0-9a-hjkmnp-tv-z]{25}$","fjs_type":"string"},"EventType":{"type":["string","object"],"enum":["sign_in.created","sign_in.ended","password.changed","totp.enabled","totp.removed","identity.linked","identity.removed","passkey.added","passkey.removed","profile.updated","settings.updated","api_key.created","api_key.updated","api_key.rotated","api_key.revoked","user.created","user.updated","user.deleted","organization.created","organization.updated","organization.deleted","organization_member.added","organization_member.invited","organization_member.updated","organization_member.removed","custom_role.created","custom_role.updated","custom_role.deleted","service_account.created","service_account.updated","service_account.deleted","service_account.key_created","service_account.key_revoked","project.created","project.updated","project.transferred","project.archived","project.unarchived","project.deleted","project.restored","member.added","member.updated","member.removed","invitation.created","invitation.resent","invitation.revoked","invitation.declined","avatar.updated","avatar.deleted","file.created","file.updated","file.deleted","upload.created","upload.deleted","file_link.created","file_link.revoked","session.created","session.updated","session.deleted","message.updated","chat.completed","chat.failed","chat.canceled","knowledge_base.created","knowledge_base.updated","knowledge_base.deleted","document.created","document.updated","document.ready","document.failed","document.deleted","product.created","product.updated","price.created","price.updated","order.created","order.paid","order.canceled","order.refunded","refund.created","refund.updated","checkout.created","checkout.completed","checkout.expired","subscription.created","subscription.updated","subscription.canceled","webhook_endpoint.created","webhook_endpoint.updated","webhook_endpoint.deleted","webhook_endpoint.secret_rotated","webhook_endpoint.tested","webhook_endpoint.recovered","webhook_endpoint.disabled","webhook_delivery.redelivered"],"fjs_type":"string"},"Timestamp":{"type":["string","object"],"format":"date-time","fjs_type":"string"},"Actor":{"type":"object","required":["type","id","name","user_id","service_account_id"],"properties":{"type":{"type":["string","object"],"enum":["api_key","session","system"],"fjs_type":"string"},"id":{"anyOf":[{"$ref":"spec#/$defs/CredentialId"},{"type":"null"}]},"name":{"type":["string","null","object"],"fjs_type":"string"},"user_id":{"anyOf":[{"$ref":"spec#/$defs/UserId"},{"type":"null"}]},"service_account_id":{"anyOf":[{"$ref":"spec#/$defs/ServiceAccountId"},{"type":"null"}]}},"additionalProperties":false},"CredentialId":{"type":["string","object"],"pattern":"^(key|ses)_[0-7][0-9a-hjkmnp-tv-z]{25}$","fjs_type":"string"},"UserId":{"type":["string","object"],"pattern":"^usr_[0-7][0-9a-hjkmnp-tv-z]{25}$","fjs_type":"string"},"ServiceAccountId":{"type":["string","object"],"pattern":"^svc_[0-7][0-9a-hjkmnp-tv-z]{25}$","fjs_type":"string"}}}}}
 const validator = Validator.restoreFromState(validatorState)
 
 
@@ -27701,6 +31578,8 @@ const asInteger = serializer.asInteger.bind(serializer)
     let validate_3
     let validate_4
     let validate_5
+    let validate_6
+    let validate_7
   
     
       // "spec#/$defs/Actor"
@@ -27713,51 +31592,51 @@ const asInteger = serializer.asInteger.bind(serializer)
         let json = ''
 
         
-      const value_type_12 = obj["type"]
-      if (value_type_12 !== undefined) {
+      const value_type_13 = obj["type"]
+      if (value_type_13 !== undefined) {
         json += "{\"type\":"
         
-        if (typeof value_type_12 !== 'string') {
-          if (value_type_12 === null) {
+        if (typeof value_type_13 !== 'string') {
+          if (value_type_13 === null) {
             json += JSON_STR_EMPTY_STRING
-          } else if (value_type_12 instanceof Date) {
-            json += JSON_STR_QUOTE + value_type_12.toISOString() + JSON_STR_QUOTE
-          } else if (value_type_12 instanceof RegExp) {
-            json += asString(value_type_12.source)
+          } else if (value_type_13 instanceof Date) {
+            json += JSON_STR_QUOTE + value_type_13.toISOString() + JSON_STR_QUOTE
+          } else if (value_type_13 instanceof RegExp) {
+            json += asString(value_type_13.source)
           } else {
-            json += asString(value_type_12.toString())
+            json += asString(value_type_13.toString())
           }
         } else {
-          json += asString(value_type_12)
+          json += asString(value_type_13)
         }
         
       } else {
         throw new Error('"type" is required!')
       }
       
-      const value_id_13 = obj["id"]
-      if (value_id_13 !== undefined) {
+      const value_id_14 = obj["id"]
+      if (value_id_14 !== undefined) {
         json += ",\"id\":"
         
-      if((validate_0 || (validate_0 = validator.getSchemaValidator("spec#/$defs/CredentialId")))(value_id_13)) {
+      if((validate_0 || (validate_0 = validator.getSchemaValidator("spec#/$defs/CredentialId")))(value_id_14)) {
         
-        if (typeof value_id_13 !== 'string') {
-          if (value_id_13 === null) {
+        if (typeof value_id_14 !== 'string') {
+          if (value_id_14 === null) {
             json += JSON_STR_EMPTY_STRING
-          } else if (value_id_13 instanceof Date) {
-            json += JSON_STR_QUOTE + value_id_13.toISOString() + JSON_STR_QUOTE
-          } else if (value_id_13 instanceof RegExp) {
-            json += asString(value_id_13.source)
+          } else if (value_id_14 instanceof Date) {
+            json += JSON_STR_QUOTE + value_id_14.toISOString() + JSON_STR_QUOTE
+          } else if (value_id_14 instanceof RegExp) {
+            json += asString(value_id_14.source)
           } else {
-            json += asString(value_id_13.toString())
+            json += asString(value_id_14.toString())
           }
         } else {
-          json += asString(value_id_13)
+          json += asString(value_id_14)
         }
         
       }
     
-      else if((validate_1 || (validate_1 = validator.getSchemaValidator("spec#/$defs/Actor/properties/id/anyOf/1")))(value_id_13)) {
+      else if((validate_1 || (validate_1 = validator.getSchemaValidator("spec#/$defs/Actor/properties/id/anyOf/1")))(value_id_14)) {
         json += JSON_STR_NULL
       }
     
@@ -27767,38 +31646,38 @@ const asInteger = serializer.asInteger.bind(serializer)
         throw new Error('"id" is required!')
       }
       
-      const value_name_14 = obj["name"]
-      if (value_name_14 !== undefined) {
+      const value_name_15 = obj["name"]
+      if (value_name_15 !== undefined) {
         json += ",\"name\":"
         
-          if (value_name_14 === null) {
+          if (value_name_15 === null) {
             json += JSON_STR_NULL
           }
           
           else if(
-            typeof value_name_14 === "string" ||
-            value_name_14 === null ||
-            value_name_14 instanceof Date ||
-            value_name_14 instanceof RegExp ||
+            typeof value_name_15 === "string" ||
+            value_name_15 === null ||
+            value_name_15 instanceof Date ||
+            value_name_15 instanceof RegExp ||
             (
-              typeof value_name_14 === "object" &&
-              typeof value_name_14.toString === "function" &&
-              value_name_14.toString !== Object.prototype.toString
+              typeof value_name_15 === "object" &&
+              typeof value_name_15.toString === "function" &&
+              value_name_15.toString !== Object.prototype.toString
             )
           ) {
             
-        if (typeof value_name_14 !== 'string') {
-          if (value_name_14 === null) {
+        if (typeof value_name_15 !== 'string') {
+          if (value_name_15 === null) {
             json += JSON_STR_EMPTY_STRING
-          } else if (value_name_14 instanceof Date) {
-            json += JSON_STR_QUOTE + value_name_14.toISOString() + JSON_STR_QUOTE
-          } else if (value_name_14 instanceof RegExp) {
-            json += asString(value_name_14.source)
+          } else if (value_name_15 instanceof Date) {
+            json += JSON_STR_QUOTE + value_name_15.toISOString() + JSON_STR_QUOTE
+          } else if (value_name_15 instanceof RegExp) {
+            json += asString(value_name_15.source)
           } else {
-            json += asString(value_name_14.toString())
+            json += asString(value_name_15.toString())
           }
         } else {
-          json += asString(value_name_14)
+          json += asString(value_name_15)
         }
         
           }
@@ -27809,29 +31688,29 @@ const asInteger = serializer.asInteger.bind(serializer)
         throw new Error('"name" is required!')
       }
       
-      const value_user_id_15 = obj["user_id"]
-      if (value_user_id_15 !== undefined) {
+      const value_user_id_16 = obj["user_id"]
+      if (value_user_id_16 !== undefined) {
         json += ",\"user_id\":"
         
-      if((validate_2 || (validate_2 = validator.getSchemaValidator("spec#/$defs/UserId")))(value_user_id_15)) {
+      if((validate_2 || (validate_2 = validator.getSchemaValidator("spec#/$defs/UserId")))(value_user_id_16)) {
         
-        if (typeof value_user_id_15 !== 'string') {
-          if (value_user_id_15 === null) {
+        if (typeof value_user_id_16 !== 'string') {
+          if (value_user_id_16 === null) {
             json += JSON_STR_EMPTY_STRING
-          } else if (value_user_id_15 instanceof Date) {
-            json += JSON_STR_QUOTE + value_user_id_15.toISOString() + JSON_STR_QUOTE
-          } else if (value_user_id_15 instanceof RegExp) {
-            json += asString(value_user_id_15.source)
+          } else if (value_user_id_16 instanceof Date) {
+            json += JSON_STR_QUOTE + value_user_id_16.toISOString() + JSON_STR_QUOTE
+          } else if (value_user_id_16 instanceof RegExp) {
+            json += asString(value_user_id_16.source)
           } else {
-            json += asString(value_user_id_15.toString())
+            json += asString(value_user_id_16.toString())
           }
         } else {
-          json += asString(value_user_id_15)
+          json += asString(value_user_id_16)
         }
         
       }
     
-      else if((validate_3 || (validate_3 = validator.getSchemaValidator("spec#/$defs/Actor/properties/user_id/anyOf/1")))(value_user_id_15)) {
+      else if((validate_3 || (validate_3 = validator.getSchemaValidator("spec#/$defs/Actor/properties/user_id/anyOf/1")))(value_user_id_16)) {
         json += JSON_STR_NULL
       }
     
@@ -27841,6 +31720,38 @@ const asInteger = serializer.asInteger.bind(serializer)
         throw new Error('"user_id" is required!')
       }
       
+      const value_service_account_id_17 = obj["service_account_id"]
+      if (value_service_account_id_17 !== undefined) {
+        json += ",\"service_account_id\":"
+        
+      if((validate_4 || (validate_4 = validator.getSchemaValidator("spec#/$defs/ServiceAccountId")))(value_service_account_id_17)) {
+        
+        if (typeof value_service_account_id_17 !== 'string') {
+          if (value_service_account_id_17 === null) {
+            json += JSON_STR_EMPTY_STRING
+          } else if (value_service_account_id_17 instanceof Date) {
+            json += JSON_STR_QUOTE + value_service_account_id_17.toISOString() + JSON_STR_QUOTE
+          } else if (value_service_account_id_17 instanceof RegExp) {
+            json += asString(value_service_account_id_17.source)
+          } else {
+            json += asString(value_service_account_id_17.toString())
+          }
+        } else {
+          json += asString(value_service_account_id_17)
+        }
+        
+      }
+    
+      else if((validate_5 || (validate_5 = validator.getSchemaValidator("spec#/$defs/Actor/properties/service_account_id/anyOf/1")))(value_service_account_id_17)) {
+        json += JSON_STR_NULL
+      }
+    
+    else throw new TypeError("The value of 'spec#/$defs/Actor/properties/service_account_id' does not match schema definition.")
+  
+      } else {
+        throw new Error('"service_account_id" is required!')
+      }
+      
 return json + JSON_STR_END_OBJECT
 
       }
@@ -27848,37 +31759,6 @@ return json + JSON_STR_END_OBJECT
 
       // "spec#/$defs/PlatformEvent/properties/data/properties/object"
       function anonymous5 (input) {
-        const obj = (input && typeof input.toJSON === 'function')
-    ? input.toJSON()
-    : input
-  
-        if (obj === null) return JSON_STR_EMPTY_OBJECT
-        let json = ''
-
-        let addComma_19 = false
-
-    for (const key of Object.keys(obj)) {
-      if (
-        
-        obj[key] === undefined ||
-        typeof obj[key] === 'function' ||
-        typeof obj[key] === 'symbol'
-      ) continue
-      const value = obj[key]
-  
-        json += addComma_19 ? JSON_STR_COMMA : ((addComma_19 = true), JSON_STR_BEGIN_OBJECT)
-        json += asString(key) + JSON_STR_COLONS + JSON.stringify(value)
-      
-    }
-  if (!addComma_19) json += JSON_STR_BEGIN_OBJECT
-
-return json + JSON_STR_END_OBJECT
-
-      }
-    
-
-      // "spec#/$defs/PlatformEvent/properties/data/properties/previous_attributes"
-      function anonymous6 (input) {
         const obj = (input && typeof input.toJSON === 'function')
     ? input.toJSON()
     : input
@@ -27908,6 +31788,37 @@ return json + JSON_STR_END_OBJECT
       }
     
 
+      // "spec#/$defs/PlatformEvent/properties/data/properties/previous_attributes"
+      function anonymous6 (input) {
+        const obj = (input && typeof input.toJSON === 'function')
+    ? input.toJSON()
+    : input
+  
+        if (obj === null) return JSON_STR_EMPTY_OBJECT
+        let json = ''
+
+        let addComma_23 = false
+
+    for (const key of Object.keys(obj)) {
+      if (
+        
+        obj[key] === undefined ||
+        typeof obj[key] === 'function' ||
+        typeof obj[key] === 'symbol'
+      ) continue
+      const value = obj[key]
+  
+        json += addComma_23 ? JSON_STR_COMMA : ((addComma_23 = true), JSON_STR_BEGIN_OBJECT)
+        json += asString(key) + JSON_STR_COLONS + JSON.stringify(value)
+      
+    }
+  if (!addComma_23) json += JSON_STR_BEGIN_OBJECT
+
+return json + JSON_STR_END_OBJECT
+
+      }
+    
+
       // "spec#/$defs/PlatformEvent/properties/data"
       function anonymous4 (input) {
         const obj = (input && typeof input.toJSON === 'function')
@@ -27918,18 +31829,18 @@ return json + JSON_STR_END_OBJECT
         let json = ''
 
         
-      const value_object_18 = obj["object"]
-      if (value_object_18 !== undefined) {
+      const value_object_20 = obj["object"]
+      if (value_object_20 !== undefined) {
         json += "{\"object\":"
-        json += anonymous5(value_object_18)
+        json += anonymous5(value_object_20)
       } else {
         throw new Error('"object" is required!')
       }
       
-      const value_previous_attributes_20 = obj["previous_attributes"]
-      if (value_previous_attributes_20 !== undefined) {
+      const value_previous_attributes_22 = obj["previous_attributes"]
+      if (value_previous_attributes_22 !== undefined) {
         json += ",\"previous_attributes\":"
-        json += anonymous6(value_previous_attributes_20)
+        json += anonymous6(value_previous_attributes_22)
       } else {
         throw new Error('"previous_attributes" is required!')
       }
@@ -28065,38 +31976,80 @@ return json + JSON_STR_END_OBJECT
         throw new Error('"project_id" is required!')
       }
       
-      const value_request_id_8 = obj["request_id"]
-      if (value_request_id_8 !== undefined) {
-        json += ",\"request_id\":"
+      const value_organization_id_8 = obj["organization_id"]
+      if (value_organization_id_8 !== undefined) {
+        json += ",\"organization_id\":"
         
-          if (value_request_id_8 === null) {
+          if (value_organization_id_8 === null) {
             json += JSON_STR_NULL
           }
           
           else if(
-            typeof value_request_id_8 === "string" ||
-            value_request_id_8 === null ||
-            value_request_id_8 instanceof Date ||
-            value_request_id_8 instanceof RegExp ||
+            typeof value_organization_id_8 === "string" ||
+            value_organization_id_8 === null ||
+            value_organization_id_8 instanceof Date ||
+            value_organization_id_8 instanceof RegExp ||
             (
-              typeof value_request_id_8 === "object" &&
-              typeof value_request_id_8.toString === "function" &&
-              value_request_id_8.toString !== Object.prototype.toString
+              typeof value_organization_id_8 === "object" &&
+              typeof value_organization_id_8.toString === "function" &&
+              value_organization_id_8.toString !== Object.prototype.toString
             )
           ) {
             
-        if (typeof value_request_id_8 !== 'string') {
-          if (value_request_id_8 === null) {
+        if (typeof value_organization_id_8 !== 'string') {
+          if (value_organization_id_8 === null) {
             json += JSON_STR_EMPTY_STRING
-          } else if (value_request_id_8 instanceof Date) {
-            json += JSON_STR_QUOTE + value_request_id_8.toISOString() + JSON_STR_QUOTE
-          } else if (value_request_id_8 instanceof RegExp) {
-            json += asString(value_request_id_8.source)
+          } else if (value_organization_id_8 instanceof Date) {
+            json += JSON_STR_QUOTE + value_organization_id_8.toISOString() + JSON_STR_QUOTE
+          } else if (value_organization_id_8 instanceof RegExp) {
+            json += asString(value_organization_id_8.source)
           } else {
-            json += asString(value_request_id_8.toString())
+            json += asString(value_organization_id_8.toString())
           }
         } else {
-          json += asString(value_request_id_8)
+          json += asString(value_organization_id_8)
+        }
+        
+          }
+        
+    else throw new TypeError("The value of 'spec#/$defs/PlatformEvent/properties/organization_id' does not match schema definition.")
+  
+      } else {
+        throw new Error('"organization_id" is required!')
+      }
+      
+      const value_request_id_9 = obj["request_id"]
+      if (value_request_id_9 !== undefined) {
+        json += ",\"request_id\":"
+        
+          if (value_request_id_9 === null) {
+            json += JSON_STR_NULL
+          }
+          
+          else if(
+            typeof value_request_id_9 === "string" ||
+            value_request_id_9 === null ||
+            value_request_id_9 instanceof Date ||
+            value_request_id_9 instanceof RegExp ||
+            (
+              typeof value_request_id_9 === "object" &&
+              typeof value_request_id_9.toString === "function" &&
+              value_request_id_9.toString !== Object.prototype.toString
+            )
+          ) {
+            
+        if (typeof value_request_id_9 !== 'string') {
+          if (value_request_id_9 === null) {
+            json += JSON_STR_EMPTY_STRING
+          } else if (value_request_id_9 instanceof Date) {
+            json += JSON_STR_QUOTE + value_request_id_9.toISOString() + JSON_STR_QUOTE
+          } else if (value_request_id_9 instanceof RegExp) {
+            json += asString(value_request_id_9.source)
+          } else {
+            json += asString(value_request_id_9.toString())
+          }
+        } else {
+          json += asString(value_request_id_9)
         }
         
           }
@@ -28107,38 +32060,38 @@ return json + JSON_STR_END_OBJECT
         throw new Error('"request_id" is required!')
       }
       
-      const value_client_request_id_9 = obj["client_request_id"]
-      if (value_client_request_id_9 !== undefined) {
+      const value_client_request_id_10 = obj["client_request_id"]
+      if (value_client_request_id_10 !== undefined) {
         json += ",\"client_request_id\":"
         
-          if (value_client_request_id_9 === null) {
+          if (value_client_request_id_10 === null) {
             json += JSON_STR_NULL
           }
           
           else if(
-            typeof value_client_request_id_9 === "string" ||
-            value_client_request_id_9 === null ||
-            value_client_request_id_9 instanceof Date ||
-            value_client_request_id_9 instanceof RegExp ||
+            typeof value_client_request_id_10 === "string" ||
+            value_client_request_id_10 === null ||
+            value_client_request_id_10 instanceof Date ||
+            value_client_request_id_10 instanceof RegExp ||
             (
-              typeof value_client_request_id_9 === "object" &&
-              typeof value_client_request_id_9.toString === "function" &&
-              value_client_request_id_9.toString !== Object.prototype.toString
+              typeof value_client_request_id_10 === "object" &&
+              typeof value_client_request_id_10.toString === "function" &&
+              value_client_request_id_10.toString !== Object.prototype.toString
             )
           ) {
             
-        if (typeof value_client_request_id_9 !== 'string') {
-          if (value_client_request_id_9 === null) {
+        if (typeof value_client_request_id_10 !== 'string') {
+          if (value_client_request_id_10 === null) {
             json += JSON_STR_EMPTY_STRING
-          } else if (value_client_request_id_9 instanceof Date) {
-            json += JSON_STR_QUOTE + value_client_request_id_9.toISOString() + JSON_STR_QUOTE
-          } else if (value_client_request_id_9 instanceof RegExp) {
-            json += asString(value_client_request_id_9.source)
+          } else if (value_client_request_id_10 instanceof Date) {
+            json += JSON_STR_QUOTE + value_client_request_id_10.toISOString() + JSON_STR_QUOTE
+          } else if (value_client_request_id_10 instanceof RegExp) {
+            json += asString(value_client_request_id_10.source)
           } else {
-            json += asString(value_client_request_id_9.toString())
+            json += asString(value_client_request_id_10.toString())
           }
         } else {
-          json += asString(value_client_request_id_9)
+          json += asString(value_client_request_id_10)
         }
         
           }
@@ -28149,15 +32102,15 @@ return json + JSON_STR_END_OBJECT
         throw new Error('"client_request_id" is required!')
       }
       
-      const value_actor_10 = obj["actor"]
-      if (value_actor_10 !== undefined) {
+      const value_actor_11 = obj["actor"]
+      if (value_actor_11 !== undefined) {
         json += ",\"actor\":"
         
-      if((validate_4 || (validate_4 = validator.getSchemaValidator("spec#/$defs/Actor")))(value_actor_10)) {
-        json += anonymous3(value_actor_10)
+      if((validate_6 || (validate_6 = validator.getSchemaValidator("spec#/$defs/Actor")))(value_actor_11)) {
+        json += anonymous3(value_actor_11)
       }
     
-      else if((validate_5 || (validate_5 = validator.getSchemaValidator("spec#/$defs/PlatformEvent/properties/actor/anyOf/1")))(value_actor_10)) {
+      else if((validate_7 || (validate_7 = validator.getSchemaValidator("spec#/$defs/PlatformEvent/properties/actor/anyOf/1")))(value_actor_11)) {
         json += JSON_STR_NULL
       }
     
@@ -28167,10 +32120,10 @@ return json + JSON_STR_END_OBJECT
         throw new Error('"actor" is required!')
       }
       
-      const value_data_16 = obj["data"]
-      if (value_data_16 !== undefined) {
+      const value_data_18 = obj["data"]
+      if (value_data_18 !== undefined) {
         json += ",\"data\":"
-        json += anonymous4(value_data_16)
+        json += anonymous4(value_data_18)
       } else {
         throw new Error('"data" is required!')
       }
@@ -28222,30 +32175,30 @@ return json + JSON_STR_END_OBJECT
         throw new Error('"data" is required!')
       }
       
-      const value_has_more_22 = obj["has_more"]
-      if (value_has_more_22 !== undefined) {
+      const value_has_more_24 = obj["has_more"]
+      if (value_has_more_24 !== undefined) {
         json += ",\"has_more\":"
-        json += asBoolean(value_has_more_22)
+        json += asBoolean(value_has_more_24)
       } else {
         throw new Error('"has_more" is required!')
       }
       
-      const value_next_cursor_23 = obj["next_cursor"]
-      if (value_next_cursor_23 !== undefined) {
+      const value_next_cursor_25 = obj["next_cursor"]
+      if (value_next_cursor_25 !== undefined) {
         json += ",\"next_cursor\":"
         
-        if (typeof value_next_cursor_23 !== 'string') {
-          if (value_next_cursor_23 === null) {
+        if (typeof value_next_cursor_25 !== 'string') {
+          if (value_next_cursor_25 === null) {
             json += JSON_STR_EMPTY_STRING
-          } else if (value_next_cursor_23 instanceof Date) {
-            json += JSON_STR_QUOTE + value_next_cursor_23.toISOString() + JSON_STR_QUOTE
-          } else if (value_next_cursor_23 instanceof RegExp) {
-            json += asString(value_next_cursor_23.source)
+          } else if (value_next_cursor_25 instanceof Date) {
+            json += JSON_STR_QUOTE + value_next_cursor_25.toISOString() + JSON_STR_QUOTE
+          } else if (value_next_cursor_25 instanceof RegExp) {
+            json += asString(value_next_cursor_25.source)
           } else {
-            json += asString(value_next_cursor_23.toString())
+            json += asString(value_next_cursor_25.toString())
           }
         } else {
-          json += asString(value_next_cursor_23)
+          json += asString(value_next_cursor_25)
         }
         
       } else {
@@ -28268,7 +32221,7 @@ return json + JSON_STR_END_OBJECT
   const serializer = Serializer.restoreFromState(serializerState)
 
   const Validator = require('fast-json-stringify/lib/validator')
-const validatorState = {"ajvOptions":{},"ajvSchemas":{"spec":{"$id":"spec","$defs":{"PlatformEvent":{"type":"object","required":["id","type","created_at","api_version","project_id","request_id","client_request_id","actor","data"],"properties":{"id":{"$ref":"spec#/$defs/EventId"},"type":{"$ref":"spec#/$defs/EventType"},"created_at":{"$ref":"spec#/$defs/Timestamp"},"api_version":{"type":["string","object"],"enum":["v1"],"fjs_type":"string"},"project_id":{"type":["string","null","object"],"fjs_type":"string"},"request_id":{"type":["string","null","object"],"fjs_type":"string"},"client_request_id":{"type":["string","null","object"],"fjs_type":"string"},"actor":{"anyOf":[{"$ref":"spec#/$defs/Actor"},{"type":"null"}]},"data":{"type":"object","required":["object","previous_attributes"],"properties":{"object":{"type":"object","additionalProperties":true},"previous_attributes":{"type":"object","additionalProperties":true}},"additionalProperties":false}},"additionalProperties":false},"EventId":{"type":["string","object"],"pattern":"^evt_[0-7][0-9a-hjkmnp-tv-z]{25}$","fjs_type":"string"},"EventType":{"type":["string","object"],"enum":["sign_in.created","sign_in.ended","password.changed","totp.enabled","totp.removed","identity.linked","identity.removed","passkey.added","passkey.removed","profile.updated","settings.updated","api_key.created","api_key.updated","api_key.rotated","api_key.revoked","user.created","user.updated","user.deleted","project.created","project.updated","project.archived","project.unarchived","project.deleted","project.restored","member.added","member.updated","member.removed","invitation.created","invitation.resent","invitation.revoked","invitation.declined","avatar.updated","avatar.deleted","file.created","file.updated","file.deleted","upload.created","upload.deleted","file_link.created","file_link.revoked","session.created","session.updated","session.deleted","message.updated","chat.completed","chat.failed","chat.canceled","knowledge_base.created","knowledge_base.updated","knowledge_base.deleted","document.created","document.updated","document.ready","document.failed","document.deleted","product.created","product.updated","price.created","price.updated","order.created","order.paid","order.canceled","order.refunded","refund.created","refund.updated","checkout.created","checkout.completed","checkout.expired","subscription.created","subscription.updated","subscription.canceled","webhook_endpoint.created","webhook_endpoint.updated","webhook_endpoint.deleted","webhook_endpoint.secret_rotated","webhook_endpoint.tested","webhook_endpoint.recovered","webhook_endpoint.disabled","webhook_delivery.redelivered"],"fjs_type":"string"},"Timestamp":{"type":["string","object"],"format":"date-time","fjs_type":"string"},"Actor":{"type":"object","required":["type","id","name","user_id"],"properties":{"type":{"type":["string","object"],"enum":["api_key","session","system"],"fjs_type":"string"},"id":{"anyOf":[{"$ref":"spec#/$defs/CredentialId"},{"type":"null"}]},"name":{"type":["string","null","object"],"fjs_type":"string"},"user_id":{"anyOf":[{"$ref":"spec#/$defs/UserId"},{"type":"null"}]}},"additionalProperties":false},"CredentialId":{"type":["string","object"],"pattern":"^(key|ses)_[0-7][0-9a-hjkmnp-tv-z]{25}$","fjs_type":"string"},"UserId":{"type":["string","object"],"pattern":"^usr_[0-7][0-9a-hjkmnp-tv-z]{25}$","fjs_type":"string"}}}}}
+const validatorState = {"ajvOptions":{},"ajvSchemas":{"spec":{"$id":"spec","$defs":{"PlatformEvent":{"type":"object","required":["id","type","created_at","api_version","project_id","organization_id","request_id","client_request_id","actor","data"],"properties":{"id":{"$ref":"spec#/$defs/EventId"},"type":{"$ref":"spec#/$defs/EventType"},"created_at":{"$ref":"spec#/$defs/Timestamp"},"api_version":{"type":["string","object"],"enum":["v1"],"fjs_type":"string"},"project_id":{"type":["string","null","object"],"fjs_type":"string"},"organization_id":{"type":["string","null","object"],"fjs_type":"string"},"request_id":{"type":["string","null","object"],"fjs_type":"string"},"client_request_id":{"type":["string","null","object"],"fjs_type":"string"},"actor":{"anyOf":[{"$ref":"spec#/$defs/Actor"},{"type":"null"}]},"data":{"type":"object","required":["object","previous_attributes"],"properties":{"object":{"type":"object","additionalProperties":true},"previous_attributes":{"type":"object","additionalProperties":true}},"additionalProperties":false}},"additionalProperties":false},"EventId":{"type":["string","object"],"pattern":"^evt_[0-7][0-9a-hjkmnp-tv-z]{25}$","fjs_type":"string"},"EventType":{"type":["string","object"],"enum":["sign_in.created","sign_in.ended","password.changed","totp.enabled","totp.removed","identity.linked","identity.removed","passkey.added","passkey.removed","profile.updated","settings.updated","api_key.created","api_key.updated","api_key.rotated","api_key.revoked","user.created","user.updated","user.deleted","organization.created","organization.updated","organization.deleted","organization_member.added","organization_member.invited","organization_member.updated","organization_member.removed","custom_role.created","custom_role.updated","custom_role.deleted","service_account.created","service_account.updated","service_account.deleted","service_account.key_created","service_account.key_revoked","project.created","project.updated","project.transferred","project.archived","project.unarchived","project.deleted","project.restored","member.added","member.updated","member.removed","invitation.created","invitation.resent","invitation.revoked","invitation.declined","avatar.updated","avatar.deleted","file.created","file.updated","file.deleted","upload.created","upload.deleted","file_link.created","file_link.revoked","session.created","session.updated","session.deleted","message.updated","chat.completed","chat.failed","chat.canceled","knowledge_base.created","knowledge_base.updated","knowledge_base.deleted","document.created","document.updated","document.ready","document.failed","document.deleted","product.created","product.updated","price.created","price.updated","order.created","order.paid","order.canceled","order.refunded","refund.created","refund.updated","checkout.created","checkout.completed","checkout.expired","subscription.created","subscription.updated","subscription.canceled","webhook_endpoint.created","webhook_endpoint.updated","webhook_endpoint.deleted","webhook_endpoint.secret_rotated","webhook_endpoint.tested","webhook_endpoint.recovered","webhook_endpoint.disabled","webhook_delivery.redelivered"],"fjs_type":"string"},"Timestamp":{"type":["string","object"],"format":"date-time","fjs_type":"string"},"Actor":{"type":"object","required":["type","id","name","user_id","service_account_id"],"properties":{"type":{"type":["string","object"],"enum":["api_key","session","system"],"fjs_type":"string"},"id":{"anyOf":[{"$ref":"spec#/$defs/CredentialId"},{"type":"null"}]},"name":{"type":["string","null","object"],"fjs_type":"string"},"user_id":{"anyOf":[{"$ref":"spec#/$defs/UserId"},{"type":"null"}]},"service_account_id":{"anyOf":[{"$ref":"spec#/$defs/ServiceAccountId"},{"type":"null"}]}},"additionalProperties":false},"CredentialId":{"type":["string","object"],"pattern":"^(key|ses)_[0-7][0-9a-hjkmnp-tv-z]{25}$","fjs_type":"string"},"UserId":{"type":["string","object"],"pattern":"^usr_[0-7][0-9a-hjkmnp-tv-z]{25}$","fjs_type":"string"},"ServiceAccountId":{"type":["string","object"],"pattern":"^svc_[0-7][0-9a-hjkmnp-tv-z]{25}$","fjs_type":"string"}}}}}
 const validator = Validator.restoreFromState(validatorState)
 
 
@@ -28307,6 +32260,8 @@ const asInteger = serializer.asInteger.bind(serializer)
     let validate_3
     let validate_4
     let validate_5
+    let validate_6
+    let validate_7
   
     
       // "spec#/$defs/Actor"
@@ -28319,51 +32274,51 @@ const asInteger = serializer.asInteger.bind(serializer)
         let json = ''
 
         
-      const value_type_10 = obj["type"]
-      if (value_type_10 !== undefined) {
+      const value_type_11 = obj["type"]
+      if (value_type_11 !== undefined) {
         json += "{\"type\":"
         
-        if (typeof value_type_10 !== 'string') {
-          if (value_type_10 === null) {
+        if (typeof value_type_11 !== 'string') {
+          if (value_type_11 === null) {
             json += JSON_STR_EMPTY_STRING
-          } else if (value_type_10 instanceof Date) {
-            json += JSON_STR_QUOTE + value_type_10.toISOString() + JSON_STR_QUOTE
-          } else if (value_type_10 instanceof RegExp) {
-            json += asString(value_type_10.source)
+          } else if (value_type_11 instanceof Date) {
+            json += JSON_STR_QUOTE + value_type_11.toISOString() + JSON_STR_QUOTE
+          } else if (value_type_11 instanceof RegExp) {
+            json += asString(value_type_11.source)
           } else {
-            json += asString(value_type_10.toString())
+            json += asString(value_type_11.toString())
           }
         } else {
-          json += asString(value_type_10)
+          json += asString(value_type_11)
         }
         
       } else {
         throw new Error('"type" is required!')
       }
       
-      const value_id_11 = obj["id"]
-      if (value_id_11 !== undefined) {
+      const value_id_12 = obj["id"]
+      if (value_id_12 !== undefined) {
         json += ",\"id\":"
         
-      if((validate_0 || (validate_0 = validator.getSchemaValidator("spec#/$defs/CredentialId")))(value_id_11)) {
+      if((validate_0 || (validate_0 = validator.getSchemaValidator("spec#/$defs/CredentialId")))(value_id_12)) {
         
-        if (typeof value_id_11 !== 'string') {
-          if (value_id_11 === null) {
+        if (typeof value_id_12 !== 'string') {
+          if (value_id_12 === null) {
             json += JSON_STR_EMPTY_STRING
-          } else if (value_id_11 instanceof Date) {
-            json += JSON_STR_QUOTE + value_id_11.toISOString() + JSON_STR_QUOTE
-          } else if (value_id_11 instanceof RegExp) {
-            json += asString(value_id_11.source)
+          } else if (value_id_12 instanceof Date) {
+            json += JSON_STR_QUOTE + value_id_12.toISOString() + JSON_STR_QUOTE
+          } else if (value_id_12 instanceof RegExp) {
+            json += asString(value_id_12.source)
           } else {
-            json += asString(value_id_11.toString())
+            json += asString(value_id_12.toString())
           }
         } else {
-          json += asString(value_id_11)
+          json += asString(value_id_12)
         }
         
       }
     
-      else if((validate_1 || (validate_1 = validator.getSchemaValidator("spec#/$defs/Actor/properties/id/anyOf/1")))(value_id_11)) {
+      else if((validate_1 || (validate_1 = validator.getSchemaValidator("spec#/$defs/Actor/properties/id/anyOf/1")))(value_id_12)) {
         json += JSON_STR_NULL
       }
     
@@ -28373,38 +32328,38 @@ const asInteger = serializer.asInteger.bind(serializer)
         throw new Error('"id" is required!')
       }
       
-      const value_name_12 = obj["name"]
-      if (value_name_12 !== undefined) {
+      const value_name_13 = obj["name"]
+      if (value_name_13 !== undefined) {
         json += ",\"name\":"
         
-          if (value_name_12 === null) {
+          if (value_name_13 === null) {
             json += JSON_STR_NULL
           }
           
           else if(
-            typeof value_name_12 === "string" ||
-            value_name_12 === null ||
-            value_name_12 instanceof Date ||
-            value_name_12 instanceof RegExp ||
+            typeof value_name_13 === "string" ||
+            value_name_13 === null ||
+            value_name_13 instanceof Date ||
+            value_name_13 instanceof RegExp ||
             (
-              typeof value_name_12 === "object" &&
-              typeof value_name_12.toString === "function" &&
-              value_name_12.toString !== Object.prototype.toString
+              typeof value_name_13 === "object" &&
+              typeof value_name_13.toString === "function" &&
+              value_name_13.toString !== Object.prototype.toString
             )
           ) {
             
-        if (typeof value_name_12 !== 'string') {
-          if (value_name_12 === null) {
+        if (typeof value_name_13 !== 'string') {
+          if (value_name_13 === null) {
             json += JSON_STR_EMPTY_STRING
-          } else if (value_name_12 instanceof Date) {
-            json += JSON_STR_QUOTE + value_name_12.toISOString() + JSON_STR_QUOTE
-          } else if (value_name_12 instanceof RegExp) {
-            json += asString(value_name_12.source)
+          } else if (value_name_13 instanceof Date) {
+            json += JSON_STR_QUOTE + value_name_13.toISOString() + JSON_STR_QUOTE
+          } else if (value_name_13 instanceof RegExp) {
+            json += asString(value_name_13.source)
           } else {
-            json += asString(value_name_12.toString())
+            json += asString(value_name_13.toString())
           }
         } else {
-          json += asString(value_name_12)
+          json += asString(value_name_13)
         }
         
           }
@@ -28415,29 +32370,29 @@ const asInteger = serializer.asInteger.bind(serializer)
         throw new Error('"name" is required!')
       }
       
-      const value_user_id_13 = obj["user_id"]
-      if (value_user_id_13 !== undefined) {
+      const value_user_id_14 = obj["user_id"]
+      if (value_user_id_14 !== undefined) {
         json += ",\"user_id\":"
         
-      if((validate_2 || (validate_2 = validator.getSchemaValidator("spec#/$defs/UserId")))(value_user_id_13)) {
+      if((validate_2 || (validate_2 = validator.getSchemaValidator("spec#/$defs/UserId")))(value_user_id_14)) {
         
-        if (typeof value_user_id_13 !== 'string') {
-          if (value_user_id_13 === null) {
+        if (typeof value_user_id_14 !== 'string') {
+          if (value_user_id_14 === null) {
             json += JSON_STR_EMPTY_STRING
-          } else if (value_user_id_13 instanceof Date) {
-            json += JSON_STR_QUOTE + value_user_id_13.toISOString() + JSON_STR_QUOTE
-          } else if (value_user_id_13 instanceof RegExp) {
-            json += asString(value_user_id_13.source)
+          } else if (value_user_id_14 instanceof Date) {
+            json += JSON_STR_QUOTE + value_user_id_14.toISOString() + JSON_STR_QUOTE
+          } else if (value_user_id_14 instanceof RegExp) {
+            json += asString(value_user_id_14.source)
           } else {
-            json += asString(value_user_id_13.toString())
+            json += asString(value_user_id_14.toString())
           }
         } else {
-          json += asString(value_user_id_13)
+          json += asString(value_user_id_14)
         }
         
       }
     
-      else if((validate_3 || (validate_3 = validator.getSchemaValidator("spec#/$defs/Actor/properties/user_id/anyOf/1")))(value_user_id_13)) {
+      else if((validate_3 || (validate_3 = validator.getSchemaValidator("spec#/$defs/Actor/properties/user_id/anyOf/1")))(value_user_id_14)) {
         json += JSON_STR_NULL
       }
     
@@ -28447,6 +32402,38 @@ const asInteger = serializer.asInteger.bind(serializer)
         throw new Error('"user_id" is required!')
       }
       
+      const value_service_account_id_15 = obj["service_account_id"]
+      if (value_service_account_id_15 !== undefined) {
+        json += ",\"service_account_id\":"
+        
+      if((validate_4 || (validate_4 = validator.getSchemaValidator("spec#/$defs/ServiceAccountId")))(value_service_account_id_15)) {
+        
+        if (typeof value_service_account_id_15 !== 'string') {
+          if (value_service_account_id_15 === null) {
+            json += JSON_STR_EMPTY_STRING
+          } else if (value_service_account_id_15 instanceof Date) {
+            json += JSON_STR_QUOTE + value_service_account_id_15.toISOString() + JSON_STR_QUOTE
+          } else if (value_service_account_id_15 instanceof RegExp) {
+            json += asString(value_service_account_id_15.source)
+          } else {
+            json += asString(value_service_account_id_15.toString())
+          }
+        } else {
+          json += asString(value_service_account_id_15)
+        }
+        
+      }
+    
+      else if((validate_5 || (validate_5 = validator.getSchemaValidator("spec#/$defs/Actor/properties/service_account_id/anyOf/1")))(value_service_account_id_15)) {
+        json += JSON_STR_NULL
+      }
+    
+    else throw new TypeError("The value of 'spec#/$defs/Actor/properties/service_account_id' does not match schema definition.")
+  
+      } else {
+        throw new Error('"service_account_id" is required!')
+      }
+      
 return json + JSON_STR_END_OBJECT
 
       }
@@ -28454,37 +32441,6 @@ return json + JSON_STR_END_OBJECT
 
       // "spec#/$defs/PlatformEvent/properties/data/properties/object"
       function anonymous3 (input) {
-        const obj = (input && typeof input.toJSON === 'function')
-    ? input.toJSON()
-    : input
-  
-        if (obj === null) return JSON_STR_EMPTY_OBJECT
-        let json = ''
-
-        let addComma_17 = false
-
-    for (const key of Object.keys(obj)) {
-      if (
-        
-        obj[key] === undefined ||
-        typeof obj[key] === 'function' ||
-        typeof obj[key] === 'symbol'
-      ) continue
-      const value = obj[key]
-  
-        json += addComma_17 ? JSON_STR_COMMA : ((addComma_17 = true), JSON_STR_BEGIN_OBJECT)
-        json += asString(key) + JSON_STR_COLONS + JSON.stringify(value)
-      
-    }
-  if (!addComma_17) json += JSON_STR_BEGIN_OBJECT
-
-return json + JSON_STR_END_OBJECT
-
-      }
-    
-
-      // "spec#/$defs/PlatformEvent/properties/data/properties/previous_attributes"
-      function anonymous4 (input) {
         const obj = (input && typeof input.toJSON === 'function')
     ? input.toJSON()
     : input
@@ -28514,6 +32470,37 @@ return json + JSON_STR_END_OBJECT
       }
     
 
+      // "spec#/$defs/PlatformEvent/properties/data/properties/previous_attributes"
+      function anonymous4 (input) {
+        const obj = (input && typeof input.toJSON === 'function')
+    ? input.toJSON()
+    : input
+  
+        if (obj === null) return JSON_STR_EMPTY_OBJECT
+        let json = ''
+
+        let addComma_21 = false
+
+    for (const key of Object.keys(obj)) {
+      if (
+        
+        obj[key] === undefined ||
+        typeof obj[key] === 'function' ||
+        typeof obj[key] === 'symbol'
+      ) continue
+      const value = obj[key]
+  
+        json += addComma_21 ? JSON_STR_COMMA : ((addComma_21 = true), JSON_STR_BEGIN_OBJECT)
+        json += asString(key) + JSON_STR_COLONS + JSON.stringify(value)
+      
+    }
+  if (!addComma_21) json += JSON_STR_BEGIN_OBJECT
+
+return json + JSON_STR_END_OBJECT
+
+      }
+    
+
       // "spec#/$defs/PlatformEvent/properties/data"
       function anonymous2 (input) {
         const obj = (input && typeof input.toJSON === 'function')
@@ -28524,18 +32511,18 @@ return json + JSON_STR_END_OBJECT
         let json = ''
 
         
-      const value_object_16 = obj["object"]
-      if (value_object_16 !== undefined) {
+      const value_object_18 = obj["object"]
+      if (value_object_18 !== undefined) {
         json += "{\"object\":"
-        json += anonymous3(value_object_16)
+        json += anonymous3(value_object_18)
       } else {
         throw new Error('"object" is required!')
       }
       
-      const value_previous_attributes_18 = obj["previous_attributes"]
-      if (value_previous_attributes_18 !== undefined) {
+      const value_previous_attributes_20 = obj["previous_attributes"]
+      if (value_previous_attributes_20 !== undefined) {
         json += ",\"previous_attributes\":"
-        json += anonymous4(value_previous_attributes_18)
+        json += anonymous4(value_previous_attributes_20)
       } else {
         throw new Error('"previous_attributes" is required!')
       }
@@ -28671,38 +32658,80 @@ return json + JSON_STR_END_OBJECT
         throw new Error('"project_id" is required!')
       }
       
-      const value_request_id_6 = obj["request_id"]
-      if (value_request_id_6 !== undefined) {
-        json += ",\"request_id\":"
+      const value_organization_id_6 = obj["organization_id"]
+      if (value_organization_id_6 !== undefined) {
+        json += ",\"organization_id\":"
         
-          if (value_request_id_6 === null) {
+          if (value_organization_id_6 === null) {
             json += JSON_STR_NULL
           }
           
           else if(
-            typeof value_request_id_6 === "string" ||
-            value_request_id_6 === null ||
-            value_request_id_6 instanceof Date ||
-            value_request_id_6 instanceof RegExp ||
+            typeof value_organization_id_6 === "string" ||
+            value_organization_id_6 === null ||
+            value_organization_id_6 instanceof Date ||
+            value_organization_id_6 instanceof RegExp ||
             (
-              typeof value_request_id_6 === "object" &&
-              typeof value_request_id_6.toString === "function" &&
-              value_request_id_6.toString !== Object.prototype.toString
+              typeof value_organization_id_6 === "object" &&
+              typeof value_organization_id_6.toString === "function" &&
+              value_organization_id_6.toString !== Object.prototype.toString
             )
           ) {
             
-        if (typeof value_request_id_6 !== 'string') {
-          if (value_request_id_6 === null) {
+        if (typeof value_organization_id_6 !== 'string') {
+          if (value_organization_id_6 === null) {
             json += JSON_STR_EMPTY_STRING
-          } else if (value_request_id_6 instanceof Date) {
-            json += JSON_STR_QUOTE + value_request_id_6.toISOString() + JSON_STR_QUOTE
-          } else if (value_request_id_6 instanceof RegExp) {
-            json += asString(value_request_id_6.source)
+          } else if (value_organization_id_6 instanceof Date) {
+            json += JSON_STR_QUOTE + value_organization_id_6.toISOString() + JSON_STR_QUOTE
+          } else if (value_organization_id_6 instanceof RegExp) {
+            json += asString(value_organization_id_6.source)
           } else {
-            json += asString(value_request_id_6.toString())
+            json += asString(value_organization_id_6.toString())
           }
         } else {
-          json += asString(value_request_id_6)
+          json += asString(value_organization_id_6)
+        }
+        
+          }
+        
+    else throw new TypeError("The value of 'spec#/$defs/PlatformEvent/properties/organization_id' does not match schema definition.")
+  
+      } else {
+        throw new Error('"organization_id" is required!')
+      }
+      
+      const value_request_id_7 = obj["request_id"]
+      if (value_request_id_7 !== undefined) {
+        json += ",\"request_id\":"
+        
+          if (value_request_id_7 === null) {
+            json += JSON_STR_NULL
+          }
+          
+          else if(
+            typeof value_request_id_7 === "string" ||
+            value_request_id_7 === null ||
+            value_request_id_7 instanceof Date ||
+            value_request_id_7 instanceof RegExp ||
+            (
+              typeof value_request_id_7 === "object" &&
+              typeof value_request_id_7.toString === "function" &&
+              value_request_id_7.toString !== Object.prototype.toString
+            )
+          ) {
+            
+        if (typeof value_request_id_7 !== 'string') {
+          if (value_request_id_7 === null) {
+            json += JSON_STR_EMPTY_STRING
+          } else if (value_request_id_7 instanceof Date) {
+            json += JSON_STR_QUOTE + value_request_id_7.toISOString() + JSON_STR_QUOTE
+          } else if (value_request_id_7 instanceof RegExp) {
+            json += asString(value_request_id_7.source)
+          } else {
+            json += asString(value_request_id_7.toString())
+          }
+        } else {
+          json += asString(value_request_id_7)
         }
         
           }
@@ -28713,38 +32742,38 @@ return json + JSON_STR_END_OBJECT
         throw new Error('"request_id" is required!')
       }
       
-      const value_client_request_id_7 = obj["client_request_id"]
-      if (value_client_request_id_7 !== undefined) {
+      const value_client_request_id_8 = obj["client_request_id"]
+      if (value_client_request_id_8 !== undefined) {
         json += ",\"client_request_id\":"
         
-          if (value_client_request_id_7 === null) {
+          if (value_client_request_id_8 === null) {
             json += JSON_STR_NULL
           }
           
           else if(
-            typeof value_client_request_id_7 === "string" ||
-            value_client_request_id_7 === null ||
-            value_client_request_id_7 instanceof Date ||
-            value_client_request_id_7 instanceof RegExp ||
+            typeof value_client_request_id_8 === "string" ||
+            value_client_request_id_8 === null ||
+            value_client_request_id_8 instanceof Date ||
+            value_client_request_id_8 instanceof RegExp ||
             (
-              typeof value_client_request_id_7 === "object" &&
-              typeof value_client_request_id_7.toString === "function" &&
-              value_client_request_id_7.toString !== Object.prototype.toString
+              typeof value_client_request_id_8 === "object" &&
+              typeof value_client_request_id_8.toString === "function" &&
+              value_client_request_id_8.toString !== Object.prototype.toString
             )
           ) {
             
-        if (typeof value_client_request_id_7 !== 'string') {
-          if (value_client_request_id_7 === null) {
+        if (typeof value_client_request_id_8 !== 'string') {
+          if (value_client_request_id_8 === null) {
             json += JSON_STR_EMPTY_STRING
-          } else if (value_client_request_id_7 instanceof Date) {
-            json += JSON_STR_QUOTE + value_client_request_id_7.toISOString() + JSON_STR_QUOTE
-          } else if (value_client_request_id_7 instanceof RegExp) {
-            json += asString(value_client_request_id_7.source)
+          } else if (value_client_request_id_8 instanceof Date) {
+            json += JSON_STR_QUOTE + value_client_request_id_8.toISOString() + JSON_STR_QUOTE
+          } else if (value_client_request_id_8 instanceof RegExp) {
+            json += asString(value_client_request_id_8.source)
           } else {
-            json += asString(value_client_request_id_7.toString())
+            json += asString(value_client_request_id_8.toString())
           }
         } else {
-          json += asString(value_client_request_id_7)
+          json += asString(value_client_request_id_8)
         }
         
           }
@@ -28755,15 +32784,15 @@ return json + JSON_STR_END_OBJECT
         throw new Error('"client_request_id" is required!')
       }
       
-      const value_actor_8 = obj["actor"]
-      if (value_actor_8 !== undefined) {
+      const value_actor_9 = obj["actor"]
+      if (value_actor_9 !== undefined) {
         json += ",\"actor\":"
         
-      if((validate_4 || (validate_4 = validator.getSchemaValidator("spec#/$defs/Actor")))(value_actor_8)) {
-        json += anonymous1(value_actor_8)
+      if((validate_6 || (validate_6 = validator.getSchemaValidator("spec#/$defs/Actor")))(value_actor_9)) {
+        json += anonymous1(value_actor_9)
       }
     
-      else if((validate_5 || (validate_5 = validator.getSchemaValidator("spec#/$defs/PlatformEvent/properties/actor/anyOf/1")))(value_actor_8)) {
+      else if((validate_7 || (validate_7 = validator.getSchemaValidator("spec#/$defs/PlatformEvent/properties/actor/anyOf/1")))(value_actor_9)) {
         json += JSON_STR_NULL
       }
     
@@ -28773,10 +32802,10 @@ return json + JSON_STR_END_OBJECT
         throw new Error('"actor" is required!')
       }
       
-      const value_data_14 = obj["data"]
-      if (value_data_14 !== undefined) {
+      const value_data_16 = obj["data"]
+      if (value_data_16 !== undefined) {
         json += ",\"data\":"
-        json += anonymous2(value_data_14)
+        json += anonymous2(value_data_16)
       } else {
         throw new Error('"data" is required!')
       }
@@ -30257,7 +34286,7 @@ return json + JSON_STR_END_OBJECT
   const serializer = Serializer.restoreFromState(serializerState)
 
   const Validator = require('fast-json-stringify/lib/validator')
-const validatorState = {"ajvOptions":{},"ajvSchemas":{"spec":{"$id":"spec","$defs":{"WebhookDelivery":{"type":"object","required":["id","endpoint_id","event_id","event_type","status","attempts","next_attempt_at","request","created_at","updated_at"],"properties":{"id":{"$ref":"spec#/$defs/WebhookDeliveryId"},"endpoint_id":{"$ref":"spec#/$defs/WebhookEndpointId"},"event_id":{"$ref":"spec#/$defs/EventId"},"event_type":{"$ref":"spec#/$defs/EventType"},"status":{"$ref":"spec#/$defs/WebhookDeliveryStatus"},"attempts":{"type":"array","items":{"$ref":"spec#/$defs/WebhookAttempt"}},"next_attempt_at":{"type":["string","null","object"],"format":"date-time","fjs_type":"string"},"request":{"type":["object","null"],"required":["url","headers","body"],"properties":{"url":{"type":["string","object"],"fjs_type":"string"},"headers":{"type":"object","additionalProperties":{"type":["string","object"],"fjs_type":"string"}},"body":{"$ref":"spec#/$defs/PlatformEvent"}},"additionalProperties":false},"created_at":{"$ref":"spec#/$defs/Timestamp"},"updated_at":{"$ref":"spec#/$defs/Timestamp"}},"additionalProperties":false},"WebhookDeliveryId":{"type":["string","object"],"pattern":"^whd_[0-7][0-9a-hjkmnp-tv-z]{25}$","fjs_type":"string"},"WebhookEndpointId":{"type":["string","object"],"pattern":"^whe_[0-7][0-9a-hjkmnp-tv-z]{25}$","fjs_type":"string"},"EventId":{"type":["string","object"],"pattern":"^evt_[0-7][0-9a-hjkmnp-tv-z]{25}$","fjs_type":"string"},"EventType":{"type":["string","object"],"enum":["sign_in.created","sign_in.ended","password.changed","totp.enabled","totp.removed","identity.linked","identity.removed","passkey.added","passkey.removed","profile.updated","settings.updated","api_key.created","api_key.updated","api_key.rotated","api_key.revoked","user.created","user.updated","user.deleted","project.created","project.updated","project.archived","project.unarchived","project.deleted","project.restored","member.added","member.updated","member.removed","invitation.created","invitation.resent","invitation.revoked","invitation.declined","avatar.updated","avatar.deleted","file.created","file.updated","file.deleted","upload.created","upload.deleted","file_link.created","file_link.revoked","session.created","session.updated","session.deleted","message.updated","chat.completed","chat.failed","chat.canceled","knowledge_base.created","knowledge_base.updated","knowledge_base.deleted","document.created","document.updated","document.ready","document.failed","document.deleted","product.created","product.updated","price.created","price.updated","order.created","order.paid","order.canceled","order.refunded","refund.created","refund.updated","checkout.created","checkout.completed","checkout.expired","subscription.created","subscription.updated","subscription.canceled","webhook_endpoint.created","webhook_endpoint.updated","webhook_endpoint.deleted","webhook_endpoint.secret_rotated","webhook_endpoint.tested","webhook_endpoint.recovered","webhook_endpoint.disabled","webhook_delivery.redelivered"],"fjs_type":"string"},"WebhookDeliveryStatus":{"type":["string","object"],"enum":["pending","succeeded","failed"],"fjs_type":"string"},"WebhookAttempt":{"type":"object","required":["started_at","duration_ms","response_status","response_body","error"],"properties":{"started_at":{"$ref":"spec#/$defs/Timestamp"},"duration_ms":{"type":"integer","minimum":0},"response_status":{"type":["integer","null"]},"response_body":{"type":["string","null","object"],"fjs_type":"string"},"error":{"type":["string","null","object"],"fjs_type":"string"}},"additionalProperties":false},"PlatformEvent":{"type":"object","required":["id","type","created_at","api_version","project_id","request_id","client_request_id","actor","data"],"properties":{"id":{"$ref":"spec#/$defs/EventId"},"type":{"$ref":"spec#/$defs/EventType"},"created_at":{"$ref":"spec#/$defs/Timestamp"},"api_version":{"type":["string","object"],"enum":["v1"],"fjs_type":"string"},"project_id":{"type":["string","null","object"],"fjs_type":"string"},"request_id":{"type":["string","null","object"],"fjs_type":"string"},"client_request_id":{"type":["string","null","object"],"fjs_type":"string"},"actor":{"anyOf":[{"$ref":"spec#/$defs/Actor"},{"type":"null"}]},"data":{"type":"object","required":["object","previous_attributes"],"properties":{"object":{"type":"object","additionalProperties":true},"previous_attributes":{"type":"object","additionalProperties":true}},"additionalProperties":false}},"additionalProperties":false},"Timestamp":{"type":["string","object"],"format":"date-time","fjs_type":"string"},"Actor":{"type":"object","required":["type","id","name","user_id"],"properties":{"type":{"type":["string","object"],"enum":["api_key","session","system"],"fjs_type":"string"},"id":{"anyOf":[{"$ref":"spec#/$defs/CredentialId"},{"type":"null"}]},"name":{"type":["string","null","object"],"fjs_type":"string"},"user_id":{"anyOf":[{"$ref":"spec#/$defs/UserId"},{"type":"null"}]}},"additionalProperties":false},"CredentialId":{"type":["string","object"],"pattern":"^(key|ses)_[0-7][0-9a-hjkmnp-tv-z]{25}$","fjs_type":"string"},"UserId":{"type":["string","object"],"pattern":"^usr_[0-7][0-9a-hjkmnp-tv-z]{25}$","fjs_type":"string"}}}}}
+const validatorState = {"ajvOptions":{},"ajvSchemas":{"spec":{"$id":"spec","$defs":{"WebhookDelivery":{"type":"object","required":["id","endpoint_id","event_id","event_type","status","attempts","next_attempt_at","request","created_at","updated_at"],"properties":{"id":{"$ref":"spec#/$defs/WebhookDeliveryId"},"endpoint_id":{"$ref":"spec#/$defs/WebhookEndpointId"},"event_id":{"$ref":"spec#/$defs/EventId"},"event_type":{"$ref":"spec#/$defs/EventType"},"status":{"$ref":"spec#/$defs/WebhookDeliveryStatus"},"attempts":{"type":"array","items":{"$ref":"spec#/$defs/WebhookAttempt"}},"next_attempt_at":{"type":["string","null","object"],"format":"date-time","fjs_type":"string"},"request":{"type":["object","null"],"required":["url","headers","body"],"properties":{"url":{"type":["string","object"],"fjs_type":"string"},"headers":{"type":"object","additionalProperties":{"type":["string","object"],"fjs_type":"string"}},"body":{"$ref":"spec#/$defs/PlatformEvent"}},"additionalProperties":false},"created_at":{"$ref":"spec#/$defs/Timestamp"},"updated_at":{"$ref":"spec#/$defs/Timestamp"}},"additionalProperties":false},"WebhookDeliveryId":{"type":["string","object"],"pattern":"^whd_[0-7][0-9a-hjkmnp-tv-z]{25}$","fjs_type":"string"},"WebhookEndpointId":{"type":["string","object"],"pattern":"^whe_[0-7][0-9a-hjkmnp-tv-z]{25}$","fjs_type":"string"},"EventId":{"type":["string","object"],"pattern":"^evt_[0-7][0-9a-hjkmnp-tv-z]{25}$","fjs_type":"string"},"EventType":{"type":["string","object"],"enum":["sign_in.created","sign_in.ended","password.changed","totp.enabled","totp.removed","identity.linked","identity.removed","passkey.added","passkey.removed","profile.updated","settings.updated","api_key.created","api_key.updated","api_key.rotated","api_key.revoked","user.created","user.updated","user.deleted","organization.created","organization.updated","organization.deleted","organization_member.added","organization_member.invited","organization_member.updated","organization_member.removed","custom_role.created","custom_role.updated","custom_role.deleted","service_account.created","service_account.updated","service_account.deleted","service_account.key_created","service_account.key_revoked","project.created","project.updated","project.transferred","project.archived","project.unarchived","project.deleted","project.restored","member.added","member.updated","member.removed","invitation.created","invitation.resent","invitation.revoked","invitation.declined","avatar.updated","avatar.deleted","file.created","file.updated","file.deleted","upload.created","upload.deleted","file_link.created","file_link.revoked","session.created","session.updated","session.deleted","message.updated","chat.completed","chat.failed","chat.canceled","knowledge_base.created","knowledge_base.updated","knowledge_base.deleted","document.created","document.updated","document.ready","document.failed","document.deleted","product.created","product.updated","price.created","price.updated","order.created","order.paid","order.canceled","order.refunded","refund.created","refund.updated","checkout.created","checkout.completed","checkout.expired","subscription.created","subscription.updated","subscription.canceled","webhook_endpoint.created","webhook_endpoint.updated","webhook_endpoint.deleted","webhook_endpoint.secret_rotated","webhook_endpoint.tested","webhook_endpoint.recovered","webhook_endpoint.disabled","webhook_delivery.redelivered"],"fjs_type":"string"},"WebhookDeliveryStatus":{"type":["string","object"],"enum":["pending","succeeded","failed"],"fjs_type":"string"},"WebhookAttempt":{"type":"object","required":["started_at","duration_ms","response_status","response_body","error"],"properties":{"started_at":{"$ref":"spec#/$defs/Timestamp"},"duration_ms":{"type":"integer","minimum":0},"response_status":{"type":["integer","null"]},"response_body":{"type":["string","null","object"],"fjs_type":"string"},"error":{"type":["string","null","object"],"fjs_type":"string"}},"additionalProperties":false},"PlatformEvent":{"type":"object","required":["id","type","created_at","api_version","project_id","organization_id","request_id","client_request_id","actor","data"],"properties":{"id":{"$ref":"spec#/$defs/EventId"},"type":{"$ref":"spec#/$defs/EventType"},"created_at":{"$ref":"spec#/$defs/Timestamp"},"api_version":{"type":["string","object"],"enum":["v1"],"fjs_type":"string"},"project_id":{"type":["string","null","object"],"fjs_type":"string"},"organization_id":{"type":["string","null","object"],"fjs_type":"string"},"request_id":{"type":["string","null","object"],"fjs_type":"string"},"client_request_id":{"type":["string","null","object"],"fjs_type":"string"},"actor":{"anyOf":[{"$ref":"spec#/$defs/Actor"},{"type":"null"}]},"data":{"type":"object","required":["object","previous_attributes"],"properties":{"object":{"type":"object","additionalProperties":true},"previous_attributes":{"type":"object","additionalProperties":true}},"additionalProperties":false}},"additionalProperties":false},"Timestamp":{"type":["string","object"],"format":"date-time","fjs_type":"string"},"Actor":{"type":"object","required":["type","id","name","user_id","service_account_id"],"properties":{"type":{"type":["string","object"],"enum":["api_key","session","system"],"fjs_type":"string"},"id":{"anyOf":[{"$ref":"spec#/$defs/CredentialId"},{"type":"null"}]},"name":{"type":["string","null","object"],"fjs_type":"string"},"user_id":{"anyOf":[{"$ref":"spec#/$defs/UserId"},{"type":"null"}]},"service_account_id":{"anyOf":[{"$ref":"spec#/$defs/ServiceAccountId"},{"type":"null"}]}},"additionalProperties":false},"CredentialId":{"type":["string","object"],"pattern":"^(key|ses)_[0-7][0-9a-hjkmnp-tv-z]{25}$","fjs_type":"string"},"UserId":{"type":["string","object"],"pattern":"^usr_[0-7][0-9a-hjkmnp-tv-z]{25}$","fjs_type":"string"},"ServiceAccountId":{"type":["string","object"],"pattern":"^svc_[0-7][0-9a-hjkmnp-tv-z]{25}$","fjs_type":"string"}}}}}
 const validator = Validator.restoreFromState(validatorState)
 
 
@@ -30296,6 +34325,8 @@ const asInteger = serializer.asInteger.bind(serializer)
     let validate_3
     let validate_4
     let validate_5
+    let validate_6
+    let validate_7
   
     
       // "spec#/$defs/WebhookAttempt"
@@ -30511,51 +34542,51 @@ return json + JSON_STR_END_OBJECT
         let json = ''
 
         
-      const value_type_30 = obj["type"]
-      if (value_type_30 !== undefined) {
+      const value_type_31 = obj["type"]
+      if (value_type_31 !== undefined) {
         json += "{\"type\":"
         
-        if (typeof value_type_30 !== 'string') {
-          if (value_type_30 === null) {
+        if (typeof value_type_31 !== 'string') {
+          if (value_type_31 === null) {
             json += JSON_STR_EMPTY_STRING
-          } else if (value_type_30 instanceof Date) {
-            json += JSON_STR_QUOTE + value_type_30.toISOString() + JSON_STR_QUOTE
-          } else if (value_type_30 instanceof RegExp) {
-            json += asString(value_type_30.source)
+          } else if (value_type_31 instanceof Date) {
+            json += JSON_STR_QUOTE + value_type_31.toISOString() + JSON_STR_QUOTE
+          } else if (value_type_31 instanceof RegExp) {
+            json += asString(value_type_31.source)
           } else {
-            json += asString(value_type_30.toString())
+            json += asString(value_type_31.toString())
           }
         } else {
-          json += asString(value_type_30)
+          json += asString(value_type_31)
         }
         
       } else {
         throw new Error('"type" is required!')
       }
       
-      const value_id_31 = obj["id"]
-      if (value_id_31 !== undefined) {
+      const value_id_32 = obj["id"]
+      if (value_id_32 !== undefined) {
         json += ",\"id\":"
         
-      if((validate_0 || (validate_0 = validator.getSchemaValidator("spec#/$defs/CredentialId")))(value_id_31)) {
+      if((validate_0 || (validate_0 = validator.getSchemaValidator("spec#/$defs/CredentialId")))(value_id_32)) {
         
-        if (typeof value_id_31 !== 'string') {
-          if (value_id_31 === null) {
+        if (typeof value_id_32 !== 'string') {
+          if (value_id_32 === null) {
             json += JSON_STR_EMPTY_STRING
-          } else if (value_id_31 instanceof Date) {
-            json += JSON_STR_QUOTE + value_id_31.toISOString() + JSON_STR_QUOTE
-          } else if (value_id_31 instanceof RegExp) {
-            json += asString(value_id_31.source)
+          } else if (value_id_32 instanceof Date) {
+            json += JSON_STR_QUOTE + value_id_32.toISOString() + JSON_STR_QUOTE
+          } else if (value_id_32 instanceof RegExp) {
+            json += asString(value_id_32.source)
           } else {
-            json += asString(value_id_31.toString())
+            json += asString(value_id_32.toString())
           }
         } else {
-          json += asString(value_id_31)
+          json += asString(value_id_32)
         }
         
       }
     
-      else if((validate_1 || (validate_1 = validator.getSchemaValidator("spec#/$defs/Actor/properties/id/anyOf/1")))(value_id_31)) {
+      else if((validate_1 || (validate_1 = validator.getSchemaValidator("spec#/$defs/Actor/properties/id/anyOf/1")))(value_id_32)) {
         json += JSON_STR_NULL
       }
     
@@ -30565,38 +34596,38 @@ return json + JSON_STR_END_OBJECT
         throw new Error('"id" is required!')
       }
       
-      const value_name_32 = obj["name"]
-      if (value_name_32 !== undefined) {
+      const value_name_33 = obj["name"]
+      if (value_name_33 !== undefined) {
         json += ",\"name\":"
         
-          if (value_name_32 === null) {
+          if (value_name_33 === null) {
             json += JSON_STR_NULL
           }
           
           else if(
-            typeof value_name_32 === "string" ||
-            value_name_32 === null ||
-            value_name_32 instanceof Date ||
-            value_name_32 instanceof RegExp ||
+            typeof value_name_33 === "string" ||
+            value_name_33 === null ||
+            value_name_33 instanceof Date ||
+            value_name_33 instanceof RegExp ||
             (
-              typeof value_name_32 === "object" &&
-              typeof value_name_32.toString === "function" &&
-              value_name_32.toString !== Object.prototype.toString
+              typeof value_name_33 === "object" &&
+              typeof value_name_33.toString === "function" &&
+              value_name_33.toString !== Object.prototype.toString
             )
           ) {
             
-        if (typeof value_name_32 !== 'string') {
-          if (value_name_32 === null) {
+        if (typeof value_name_33 !== 'string') {
+          if (value_name_33 === null) {
             json += JSON_STR_EMPTY_STRING
-          } else if (value_name_32 instanceof Date) {
-            json += JSON_STR_QUOTE + value_name_32.toISOString() + JSON_STR_QUOTE
-          } else if (value_name_32 instanceof RegExp) {
-            json += asString(value_name_32.source)
+          } else if (value_name_33 instanceof Date) {
+            json += JSON_STR_QUOTE + value_name_33.toISOString() + JSON_STR_QUOTE
+          } else if (value_name_33 instanceof RegExp) {
+            json += asString(value_name_33.source)
           } else {
-            json += asString(value_name_32.toString())
+            json += asString(value_name_33.toString())
           }
         } else {
-          json += asString(value_name_32)
+          json += asString(value_name_33)
         }
         
           }
@@ -30607,29 +34638,29 @@ return json + JSON_STR_END_OBJECT
         throw new Error('"name" is required!')
       }
       
-      const value_user_id_33 = obj["user_id"]
-      if (value_user_id_33 !== undefined) {
+      const value_user_id_34 = obj["user_id"]
+      if (value_user_id_34 !== undefined) {
         json += ",\"user_id\":"
         
-      if((validate_2 || (validate_2 = validator.getSchemaValidator("spec#/$defs/UserId")))(value_user_id_33)) {
+      if((validate_2 || (validate_2 = validator.getSchemaValidator("spec#/$defs/UserId")))(value_user_id_34)) {
         
-        if (typeof value_user_id_33 !== 'string') {
-          if (value_user_id_33 === null) {
+        if (typeof value_user_id_34 !== 'string') {
+          if (value_user_id_34 === null) {
             json += JSON_STR_EMPTY_STRING
-          } else if (value_user_id_33 instanceof Date) {
-            json += JSON_STR_QUOTE + value_user_id_33.toISOString() + JSON_STR_QUOTE
-          } else if (value_user_id_33 instanceof RegExp) {
-            json += asString(value_user_id_33.source)
+          } else if (value_user_id_34 instanceof Date) {
+            json += JSON_STR_QUOTE + value_user_id_34.toISOString() + JSON_STR_QUOTE
+          } else if (value_user_id_34 instanceof RegExp) {
+            json += asString(value_user_id_34.source)
           } else {
-            json += asString(value_user_id_33.toString())
+            json += asString(value_user_id_34.toString())
           }
         } else {
-          json += asString(value_user_id_33)
+          json += asString(value_user_id_34)
         }
         
       }
     
-      else if((validate_3 || (validate_3 = validator.getSchemaValidator("spec#/$defs/Actor/properties/user_id/anyOf/1")))(value_user_id_33)) {
+      else if((validate_3 || (validate_3 = validator.getSchemaValidator("spec#/$defs/Actor/properties/user_id/anyOf/1")))(value_user_id_34)) {
         json += JSON_STR_NULL
       }
     
@@ -30639,6 +34670,38 @@ return json + JSON_STR_END_OBJECT
         throw new Error('"user_id" is required!')
       }
       
+      const value_service_account_id_35 = obj["service_account_id"]
+      if (value_service_account_id_35 !== undefined) {
+        json += ",\"service_account_id\":"
+        
+      if((validate_4 || (validate_4 = validator.getSchemaValidator("spec#/$defs/ServiceAccountId")))(value_service_account_id_35)) {
+        
+        if (typeof value_service_account_id_35 !== 'string') {
+          if (value_service_account_id_35 === null) {
+            json += JSON_STR_EMPTY_STRING
+          } else if (value_service_account_id_35 instanceof Date) {
+            json += JSON_STR_QUOTE + value_service_account_id_35.toISOString() + JSON_STR_QUOTE
+          } else if (value_service_account_id_35 instanceof RegExp) {
+            json += asString(value_service_account_id_35.source)
+          } else {
+            json += asString(value_service_account_id_35.toString())
+          }
+        } else {
+          json += asString(value_service_account_id_35)
+        }
+        
+      }
+    
+      else if((validate_5 || (validate_5 = validator.getSchemaValidator("spec#/$defs/Actor/properties/service_account_id/anyOf/1")))(value_service_account_id_35)) {
+        json += JSON_STR_NULL
+      }
+    
+    else throw new TypeError("The value of 'spec#/$defs/Actor/properties/service_account_id' does not match schema definition.")
+  
+      } else {
+        throw new Error('"service_account_id" is required!')
+      }
+      
 return json + JSON_STR_END_OBJECT
 
       }
@@ -30646,37 +34709,6 @@ return json + JSON_STR_END_OBJECT
 
       // "spec#/$defs/PlatformEvent/properties/data/properties/object"
       function anonymous8 (input) {
-        const obj = (input && typeof input.toJSON === 'function')
-    ? input.toJSON()
-    : input
-  
-        if (obj === null) return JSON_STR_EMPTY_OBJECT
-        let json = ''
-
-        let addComma_37 = false
-
-    for (const key of Object.keys(obj)) {
-      if (
-        
-        obj[key] === undefined ||
-        typeof obj[key] === 'function' ||
-        typeof obj[key] === 'symbol'
-      ) continue
-      const value = obj[key]
-  
-        json += addComma_37 ? JSON_STR_COMMA : ((addComma_37 = true), JSON_STR_BEGIN_OBJECT)
-        json += asString(key) + JSON_STR_COLONS + JSON.stringify(value)
-      
-    }
-  if (!addComma_37) json += JSON_STR_BEGIN_OBJECT
-
-return json + JSON_STR_END_OBJECT
-
-      }
-    
-
-      // "spec#/$defs/PlatformEvent/properties/data/properties/previous_attributes"
-      function anonymous9 (input) {
         const obj = (input && typeof input.toJSON === 'function')
     ? input.toJSON()
     : input
@@ -30706,6 +34738,37 @@ return json + JSON_STR_END_OBJECT
       }
     
 
+      // "spec#/$defs/PlatformEvent/properties/data/properties/previous_attributes"
+      function anonymous9 (input) {
+        const obj = (input && typeof input.toJSON === 'function')
+    ? input.toJSON()
+    : input
+  
+        if (obj === null) return JSON_STR_EMPTY_OBJECT
+        let json = ''
+
+        let addComma_41 = false
+
+    for (const key of Object.keys(obj)) {
+      if (
+        
+        obj[key] === undefined ||
+        typeof obj[key] === 'function' ||
+        typeof obj[key] === 'symbol'
+      ) continue
+      const value = obj[key]
+  
+        json += addComma_41 ? JSON_STR_COMMA : ((addComma_41 = true), JSON_STR_BEGIN_OBJECT)
+        json += asString(key) + JSON_STR_COLONS + JSON.stringify(value)
+      
+    }
+  if (!addComma_41) json += JSON_STR_BEGIN_OBJECT
+
+return json + JSON_STR_END_OBJECT
+
+      }
+    
+
       // "spec#/$defs/PlatformEvent/properties/data"
       function anonymous7 (input) {
         const obj = (input && typeof input.toJSON === 'function')
@@ -30716,18 +34779,18 @@ return json + JSON_STR_END_OBJECT
         let json = ''
 
         
-      const value_object_36 = obj["object"]
-      if (value_object_36 !== undefined) {
+      const value_object_38 = obj["object"]
+      if (value_object_38 !== undefined) {
         json += "{\"object\":"
-        json += anonymous8(value_object_36)
+        json += anonymous8(value_object_38)
       } else {
         throw new Error('"object" is required!')
       }
       
-      const value_previous_attributes_38 = obj["previous_attributes"]
-      if (value_previous_attributes_38 !== undefined) {
+      const value_previous_attributes_40 = obj["previous_attributes"]
+      if (value_previous_attributes_40 !== undefined) {
         json += ",\"previous_attributes\":"
-        json += anonymous9(value_previous_attributes_38)
+        json += anonymous9(value_previous_attributes_40)
       } else {
         throw new Error('"previous_attributes" is required!')
       }
@@ -30863,38 +34926,80 @@ return json + JSON_STR_END_OBJECT
         throw new Error('"project_id" is required!')
       }
       
-      const value_request_id_26 = obj["request_id"]
-      if (value_request_id_26 !== undefined) {
-        json += ",\"request_id\":"
+      const value_organization_id_26 = obj["organization_id"]
+      if (value_organization_id_26 !== undefined) {
+        json += ",\"organization_id\":"
         
-          if (value_request_id_26 === null) {
+          if (value_organization_id_26 === null) {
             json += JSON_STR_NULL
           }
           
           else if(
-            typeof value_request_id_26 === "string" ||
-            value_request_id_26 === null ||
-            value_request_id_26 instanceof Date ||
-            value_request_id_26 instanceof RegExp ||
+            typeof value_organization_id_26 === "string" ||
+            value_organization_id_26 === null ||
+            value_organization_id_26 instanceof Date ||
+            value_organization_id_26 instanceof RegExp ||
             (
-              typeof value_request_id_26 === "object" &&
-              typeof value_request_id_26.toString === "function" &&
-              value_request_id_26.toString !== Object.prototype.toString
+              typeof value_organization_id_26 === "object" &&
+              typeof value_organization_id_26.toString === "function" &&
+              value_organization_id_26.toString !== Object.prototype.toString
             )
           ) {
             
-        if (typeof value_request_id_26 !== 'string') {
-          if (value_request_id_26 === null) {
+        if (typeof value_organization_id_26 !== 'string') {
+          if (value_organization_id_26 === null) {
             json += JSON_STR_EMPTY_STRING
-          } else if (value_request_id_26 instanceof Date) {
-            json += JSON_STR_QUOTE + value_request_id_26.toISOString() + JSON_STR_QUOTE
-          } else if (value_request_id_26 instanceof RegExp) {
-            json += asString(value_request_id_26.source)
+          } else if (value_organization_id_26 instanceof Date) {
+            json += JSON_STR_QUOTE + value_organization_id_26.toISOString() + JSON_STR_QUOTE
+          } else if (value_organization_id_26 instanceof RegExp) {
+            json += asString(value_organization_id_26.source)
           } else {
-            json += asString(value_request_id_26.toString())
+            json += asString(value_organization_id_26.toString())
           }
         } else {
-          json += asString(value_request_id_26)
+          json += asString(value_organization_id_26)
+        }
+        
+          }
+        
+    else throw new TypeError("The value of 'spec#/$defs/PlatformEvent/properties/organization_id' does not match schema definition.")
+  
+      } else {
+        throw new Error('"organization_id" is required!')
+      }
+      
+      const value_request_id_27 = obj["request_id"]
+      if (value_request_id_27 !== undefined) {
+        json += ",\"request_id\":"
+        
+          if (value_request_id_27 === null) {
+            json += JSON_STR_NULL
+          }
+          
+          else if(
+            typeof value_request_id_27 === "string" ||
+            value_request_id_27 === null ||
+            value_request_id_27 instanceof Date ||
+            value_request_id_27 instanceof RegExp ||
+            (
+              typeof value_request_id_27 === "object" &&
+              typeof value_request_id_27.toString === "function" &&
+              value_request_id_27.toString !== Object.prototype.toString
+            )
+          ) {
+            
+        if (typeof value_request_id_27 !== 'string') {
+          if (value_request_id_27 === null) {
+            json += JSON_STR_EMPTY_STRING
+          } else if (value_request_id_27 instanceof Date) {
+            json += JSON_STR_QUOTE + value_request_id_27.toISOString() + JSON_STR_QUOTE
+          } else if (value_request_id_27 instanceof RegExp) {
+            json += asString(value_request_id_27.source)
+          } else {
+            json += asString(value_request_id_27.toString())
+          }
+        } else {
+          json += asString(value_request_id_27)
         }
         
           }
@@ -30905,38 +35010,38 @@ return json + JSON_STR_END_OBJECT
         throw new Error('"request_id" is required!')
       }
       
-      const value_client_request_id_27 = obj["client_request_id"]
-      if (value_client_request_id_27 !== undefined) {
+      const value_client_request_id_28 = obj["client_request_id"]
+      if (value_client_request_id_28 !== undefined) {
         json += ",\"client_request_id\":"
         
-          if (value_client_request_id_27 === null) {
+          if (value_client_request_id_28 === null) {
             json += JSON_STR_NULL
           }
           
           else if(
-            typeof value_client_request_id_27 === "string" ||
-            value_client_request_id_27 === null ||
-            value_client_request_id_27 instanceof Date ||
-            value_client_request_id_27 instanceof RegExp ||
+            typeof value_client_request_id_28 === "string" ||
+            value_client_request_id_28 === null ||
+            value_client_request_id_28 instanceof Date ||
+            value_client_request_id_28 instanceof RegExp ||
             (
-              typeof value_client_request_id_27 === "object" &&
-              typeof value_client_request_id_27.toString === "function" &&
-              value_client_request_id_27.toString !== Object.prototype.toString
+              typeof value_client_request_id_28 === "object" &&
+              typeof value_client_request_id_28.toString === "function" &&
+              value_client_request_id_28.toString !== Object.prototype.toString
             )
           ) {
             
-        if (typeof value_client_request_id_27 !== 'string') {
-          if (value_client_request_id_27 === null) {
+        if (typeof value_client_request_id_28 !== 'string') {
+          if (value_client_request_id_28 === null) {
             json += JSON_STR_EMPTY_STRING
-          } else if (value_client_request_id_27 instanceof Date) {
-            json += JSON_STR_QUOTE + value_client_request_id_27.toISOString() + JSON_STR_QUOTE
-          } else if (value_client_request_id_27 instanceof RegExp) {
-            json += asString(value_client_request_id_27.source)
+          } else if (value_client_request_id_28 instanceof Date) {
+            json += JSON_STR_QUOTE + value_client_request_id_28.toISOString() + JSON_STR_QUOTE
+          } else if (value_client_request_id_28 instanceof RegExp) {
+            json += asString(value_client_request_id_28.source)
           } else {
-            json += asString(value_client_request_id_27.toString())
+            json += asString(value_client_request_id_28.toString())
           }
         } else {
-          json += asString(value_client_request_id_27)
+          json += asString(value_client_request_id_28)
         }
         
           }
@@ -30947,15 +35052,15 @@ return json + JSON_STR_END_OBJECT
         throw new Error('"client_request_id" is required!')
       }
       
-      const value_actor_28 = obj["actor"]
-      if (value_actor_28 !== undefined) {
+      const value_actor_29 = obj["actor"]
+      if (value_actor_29 !== undefined) {
         json += ",\"actor\":"
         
-      if((validate_4 || (validate_4 = validator.getSchemaValidator("spec#/$defs/Actor")))(value_actor_28)) {
-        json += anonymous6(value_actor_28)
+      if((validate_6 || (validate_6 = validator.getSchemaValidator("spec#/$defs/Actor")))(value_actor_29)) {
+        json += anonymous6(value_actor_29)
       }
     
-      else if((validate_5 || (validate_5 = validator.getSchemaValidator("spec#/$defs/PlatformEvent/properties/actor/anyOf/1")))(value_actor_28)) {
+      else if((validate_7 || (validate_7 = validator.getSchemaValidator("spec#/$defs/PlatformEvent/properties/actor/anyOf/1")))(value_actor_29)) {
         json += JSON_STR_NULL
       }
     
@@ -30965,10 +35070,10 @@ return json + JSON_STR_END_OBJECT
         throw new Error('"actor" is required!')
       }
       
-      const value_data_34 = obj["data"]
-      if (value_data_34 !== undefined) {
+      const value_data_36 = obj["data"]
+      if (value_data_36 !== undefined) {
         json += ",\"data\":"
-        json += anonymous7(value_data_34)
+        json += anonymous7(value_data_36)
       } else {
         throw new Error('"data" is required!')
       }
@@ -31205,18 +35310,18 @@ return json + JSON_STR_END_OBJECT
         throw new Error('"request" is required!')
       }
       
-      const value_created_at_40 = obj["created_at"]
-      if (value_created_at_40 !== undefined) {
+      const value_created_at_42 = obj["created_at"]
+      if (value_created_at_42 !== undefined) {
         json += ",\"created_at\":"
-        json += asDateTime(value_created_at_40)
+        json += asDateTime(value_created_at_42)
       } else {
         throw new Error('"created_at" is required!')
       }
       
-      const value_updated_at_41 = obj["updated_at"]
-      if (value_updated_at_41 !== undefined) {
+      const value_updated_at_43 = obj["updated_at"]
+      if (value_updated_at_43 !== undefined) {
         json += ",\"updated_at\":"
-        json += asDateTime(value_updated_at_41)
+        json += asDateTime(value_updated_at_43)
       } else {
         throw new Error('"updated_at" is required!')
       }
@@ -31343,7 +35448,7 @@ return json + JSON_STR_END_OBJECT
   const serializer = Serializer.restoreFromState(serializerState)
 
   const Validator = require('fast-json-stringify/lib/validator')
-const validatorState = {"ajvOptions":{},"ajvSchemas":{"spec":{"$id":"spec","$defs":{"WebhookDeliveryList":{"type":"object","required":["data","pagination"],"properties":{"data":{"type":"array","items":{"$ref":"spec#/$defs/WebhookDelivery"}},"pagination":{"$ref":"spec#/$defs/Pagination"}},"additionalProperties":false},"WebhookDelivery":{"type":"object","required":["id","endpoint_id","event_id","event_type","status","attempts","next_attempt_at","request","created_at","updated_at"],"properties":{"id":{"$ref":"spec#/$defs/WebhookDeliveryId"},"endpoint_id":{"$ref":"spec#/$defs/WebhookEndpointId"},"event_id":{"$ref":"spec#/$defs/EventId"},"event_type":{"$ref":"spec#/$defs/EventType"},"status":{"$ref":"spec#/$defs/WebhookDeliveryStatus"},"attempts":{"type":"array","items":{"$ref":"spec#/$defs/WebhookAttempt"}},"next_attempt_at":{"type":["string","null","object"],"format":"date-time","fjs_type":"string"},"request":{"type":["object","null"],"required":["url","headers","body"],"properties":{"url":{"type":["string","object"],"fjs_type":"string"},"headers":{"type":"object","additionalProperties":{"type":["string","object"],"fjs_type":"string"}},"body":{"$ref":"spec#/$defs/PlatformEvent"}},"additionalProperties":false},"created_at":{"$ref":"spec#/$defs/Timestamp"},"updated_at":{"$ref":"spec#/$defs/Timestamp"}},"additionalProperties":false},"Pagination":{"type":"object","required":["page","limit","total","total_pages","next_cursor"],"properties":{"page":{"type":"integer","minimum":1},"limit":{"type":"integer","minimum":1},"total":{"type":"integer","minimum":0},"total_pages":{"type":"integer","minimum":0},"next_cursor":{"type":["string","null","object"],"fjs_type":"string"}},"additionalProperties":false},"WebhookDeliveryId":{"type":["string","object"],"pattern":"^whd_[0-7][0-9a-hjkmnp-tv-z]{25}$","fjs_type":"string"},"WebhookEndpointId":{"type":["string","object"],"pattern":"^whe_[0-7][0-9a-hjkmnp-tv-z]{25}$","fjs_type":"string"},"EventId":{"type":["string","object"],"pattern":"^evt_[0-7][0-9a-hjkmnp-tv-z]{25}$","fjs_type":"string"},"EventType":{"type":["string","object"],"enum":["sign_in.created","sign_in.ended","password.changed","totp.enabled","totp.removed","identity.linked","identity.removed","passkey.added","passkey.removed","profile.updated","settings.updated","api_key.created","api_key.updated","api_key.rotated","api_key.revoked","user.created","user.updated","user.deleted","project.created","project.updated","project.archived","project.unarchived","project.deleted","project.restored","member.added","member.updated","member.removed","invitation.created","invitation.resent","invitation.revoked","invitation.declined","avatar.updated","avatar.deleted","file.created","file.updated","file.deleted","upload.created","upload.deleted","file_link.created","file_link.revoked","session.created","session.updated","session.deleted","message.updated","chat.completed","chat.failed","chat.canceled","knowledge_base.created","knowledge_base.updated","knowledge_base.deleted","document.created","document.updated","document.ready","document.failed","document.deleted","product.created","product.updated","price.created","price.updated","order.created","order.paid","order.canceled","order.refunded","refund.created","refund.updated","checkout.created","checkout.completed","checkout.expired","subscription.created","subscription.updated","subscription.canceled","webhook_endpoint.created","webhook_endpoint.updated","webhook_endpoint.deleted","webhook_endpoint.secret_rotated","webhook_endpoint.tested","webhook_endpoint.recovered","webhook_endpoint.disabled","webhook_delivery.redelivered"],"fjs_type":"string"},"WebhookDeliveryStatus":{"type":["string","object"],"enum":["pending","succeeded","failed"],"fjs_type":"string"},"WebhookAttempt":{"type":"object","required":["started_at","duration_ms","response_status","response_body","error"],"properties":{"started_at":{"$ref":"spec#/$defs/Timestamp"},"duration_ms":{"type":"integer","minimum":0},"response_status":{"type":["integer","null"]},"response_body":{"type":["string","null","object"],"fjs_type":"string"},"error":{"type":["string","null","object"],"fjs_type":"string"}},"additionalProperties":false},"PlatformEvent":{"type":"object","required":["id","type","created_at","api_version","project_id","request_id","client_request_id","actor","data"],"properties":{"id":{"$ref":"spec#/$defs/EventId"},"type":{"$ref":"spec#/$defs/EventType"},"created_at":{"$ref":"spec#/$defs/Timestamp"},"api_version":{"type":["string","object"],"enum":["v1"],"fjs_type":"string"},"project_id":{"type":["string","null","object"],"fjs_type":"string"},"request_id":{"type":["string","null","object"],"fjs_type":"string"},"client_request_id":{"type":["string","null","object"],"fjs_type":"string"},"actor":{"anyOf":[{"$ref":"spec#/$defs/Actor"},{"type":"null"}]},"data":{"type":"object","required":["object","previous_attributes"],"properties":{"object":{"type":"object","additionalProperties":true},"previous_attributes":{"type":"object","additionalProperties":true}},"additionalProperties":false}},"additionalProperties":false},"Timestamp":{"type":["string","object"],"format":"date-time","fjs_type":"string"},"Actor":{"type":"object","required":["type","id","name","user_id"],"properties":{"type":{"type":["string","object"],"enum":["api_key","session","system"],"fjs_type":"string"},"id":{"anyOf":[{"$ref":"spec#/$defs/CredentialId"},{"type":"null"}]},"name":{"type":["string","null","object"],"fjs_type":"string"},"user_id":{"anyOf":[{"$ref":"spec#/$defs/UserId"},{"type":"null"}]}},"additionalProperties":false},"CredentialId":{"type":["string","object"],"pattern":"^(key|ses)_[0-7][0-9a-hjkmnp-tv-z]{25}$","fjs_type":"string"},"UserId":{"type":["string","object"],"pattern":"^usr_[0-7][0-9a-hjkmnp-tv-z]{25}$","fjs_type":"string"}}}}}
+const validatorState = {"ajvOptions":{},"ajvSchemas":{"spec":{"$id":"spec","$defs":{"WebhookDeliveryList":{"type":"object","required":["data","pagination"],"properties":{"data":{"type":"array","items":{"$ref":"spec#/$defs/WebhookDelivery"}},"pagination":{"$ref":"spec#/$defs/Pagination"}},"additionalProperties":false},"WebhookDelivery":{"type":"object","required":["id","endpoint_id","event_id","event_type","status","attempts","next_attempt_at","request","created_at","updated_at"],"properties":{"id":{"$ref":"spec#/$defs/WebhookDeliveryId"},"endpoint_id":{"$ref":"spec#/$defs/WebhookEndpointId"},"event_id":{"$ref":"spec#/$defs/EventId"},"event_type":{"$ref":"spec#/$defs/EventType"},"status":{"$ref":"spec#/$defs/WebhookDeliveryStatus"},"attempts":{"type":"array","items":{"$ref":"spec#/$defs/WebhookAttempt"}},"next_attempt_at":{"type":["string","null","object"],"format":"date-time","fjs_type":"string"},"request":{"type":["object","null"],"required":["url","headers","body"],"properties":{"url":{"type":["string","object"],"fjs_type":"string"},"headers":{"type":"object","additionalProperties":{"type":["string","object"],"fjs_type":"string"}},"body":{"$ref":"spec#/$defs/PlatformEvent"}},"additionalProperties":false},"created_at":{"$ref":"spec#/$defs/Timestamp"},"updated_at":{"$ref":"spec#/$defs/Timestamp"}},"additionalProperties":false},"Pagination":{"type":"object","required":["page","limit","total","total_pages","next_cursor"],"properties":{"page":{"type":"integer","minimum":1},"limit":{"type":"integer","minimum":1},"total":{"type":"integer","minimum":0},"total_pages":{"type":"integer","minimum":0},"next_cursor":{"type":["string","null","object"],"fjs_type":"string"}},"additionalProperties":false},"WebhookDeliveryId":{"type":["string","object"],"pattern":"^whd_[0-7][0-9a-hjkmnp-tv-z]{25}$","fjs_type":"string"},"WebhookEndpointId":{"type":["string","object"],"pattern":"^whe_[0-7][0-9a-hjkmnp-tv-z]{25}$","fjs_type":"string"},"EventId":{"type":["string","object"],"pattern":"^evt_[0-7][0-9a-hjkmnp-tv-z]{25}$","fjs_type":"string"},"EventType":{"type":["string","object"],"enum":["sign_in.created","sign_in.ended","password.changed","totp.enabled","totp.removed","identity.linked","identity.removed","passkey.added","passkey.removed","profile.updated","settings.updated","api_key.created","api_key.updated","api_key.rotated","api_key.revoked","user.created","user.updated","user.deleted","organization.created","organization.updated","organization.deleted","organization_member.added","organization_member.invited","organization_member.updated","organization_member.removed","custom_role.created","custom_role.updated","custom_role.deleted","service_account.created","service_account.updated","service_account.deleted","service_account.key_created","service_account.key_revoked","project.created","project.updated","project.transferred","project.archived","project.unarchived","project.deleted","project.restored","member.added","member.updated","member.removed","invitation.created","invitation.resent","invitation.revoked","invitation.declined","avatar.updated","avatar.deleted","file.created","file.updated","file.deleted","upload.created","upload.deleted","file_link.created","file_link.revoked","session.created","session.updated","session.deleted","message.updated","chat.completed","chat.failed","chat.canceled","knowledge_base.created","knowledge_base.updated","knowledge_base.deleted","document.created","document.updated","document.ready","document.failed","document.deleted","product.created","product.updated","price.created","price.updated","order.created","order.paid","order.canceled","order.refunded","refund.created","refund.updated","checkout.created","checkout.completed","checkout.expired","subscription.created","subscription.updated","subscription.canceled","webhook_endpoint.created","webhook_endpoint.updated","webhook_endpoint.deleted","webhook_endpoint.secret_rotated","webhook_endpoint.tested","webhook_endpoint.recovered","webhook_endpoint.disabled","webhook_delivery.redelivered"],"fjs_type":"string"},"WebhookDeliveryStatus":{"type":["string","object"],"enum":["pending","succeeded","failed"],"fjs_type":"string"},"WebhookAttempt":{"type":"object","required":["started_at","duration_ms","response_status","response_body","error"],"properties":{"started_at":{"$ref":"spec#/$defs/Timestamp"},"duration_ms":{"type":"integer","minimum":0},"response_status":{"type":["integer","null"]},"response_body":{"type":["string","null","object"],"fjs_type":"string"},"error":{"type":["string","null","object"],"fjs_type":"string"}},"additionalProperties":false},"PlatformEvent":{"type":"object","required":["id","type","created_at","api_version","project_id","organization_id","request_id","client_request_id","actor","data"],"properties":{"id":{"$ref":"spec#/$defs/EventId"},"type":{"$ref":"spec#/$defs/EventType"},"created_at":{"$ref":"spec#/$defs/Timestamp"},"api_version":{"type":["string","object"],"enum":["v1"],"fjs_type":"string"},"project_id":{"type":["string","null","object"],"fjs_type":"string"},"organization_id":{"type":["string","null","object"],"fjs_type":"string"},"request_id":{"type":["string","null","object"],"fjs_type":"string"},"client_request_id":{"type":["string","null","object"],"fjs_type":"string"},"actor":{"anyOf":[{"$ref":"spec#/$defs/Actor"},{"type":"null"}]},"data":{"type":"object","required":["object","previous_attributes"],"properties":{"object":{"type":"object","additionalProperties":true},"previous_attributes":{"type":"object","additionalProperties":true}},"additionalProperties":false}},"additionalProperties":false},"Timestamp":{"type":["string","object"],"format":"date-time","fjs_type":"string"},"Actor":{"type":"object","required":["type","id","name","user_id","service_account_id"],"properties":{"type":{"type":["string","object"],"enum":["api_key","session","system"],"fjs_type":"string"},"id":{"anyOf":[{"$ref":"spec#/$defs/CredentialId"},{"type":"null"}]},"name":{"type":["string","null","object"],"fjs_type":"string"},"user_id":{"anyOf":[{"$ref":"spec#/$defs/UserId"},{"type":"null"}]},"service_account_id":{"anyOf":[{"$ref":"spec#/$defs/ServiceAccountId"},{"type":"null"}]}},"additionalProperties":false},"CredentialId":{"type":["string","object"],"pattern":"^(key|ses)_[0-7][0-9a-hjkmnp-tv-z]{25}$","fjs_type":"string"},"UserId":{"type":["string","object"],"pattern":"^usr_[0-7][0-9a-hjkmnp-tv-z]{25}$","fjs_type":"string"},"ServiceAccountId":{"type":["string","object"],"pattern":"^svc_[0-7][0-9a-hjkmnp-tv-z]{25}$","fjs_type":"string"}}}}}
 const validator = Validator.restoreFromState(validatorState)
 
 
@@ -31382,6 +35487,8 @@ const asInteger = serializer.asInteger.bind(serializer)
     let validate_3
     let validate_4
     let validate_5
+    let validate_6
+    let validate_7
   
     
       // "spec#/$defs/WebhookAttempt"
@@ -31597,51 +35704,51 @@ return json + JSON_STR_END_OBJECT
         let json = ''
 
         
-      const value_type_32 = obj["type"]
-      if (value_type_32 !== undefined) {
+      const value_type_33 = obj["type"]
+      if (value_type_33 !== undefined) {
         json += "{\"type\":"
         
-        if (typeof value_type_32 !== 'string') {
-          if (value_type_32 === null) {
+        if (typeof value_type_33 !== 'string') {
+          if (value_type_33 === null) {
             json += JSON_STR_EMPTY_STRING
-          } else if (value_type_32 instanceof Date) {
-            json += JSON_STR_QUOTE + value_type_32.toISOString() + JSON_STR_QUOTE
-          } else if (value_type_32 instanceof RegExp) {
-            json += asString(value_type_32.source)
+          } else if (value_type_33 instanceof Date) {
+            json += JSON_STR_QUOTE + value_type_33.toISOString() + JSON_STR_QUOTE
+          } else if (value_type_33 instanceof RegExp) {
+            json += asString(value_type_33.source)
           } else {
-            json += asString(value_type_32.toString())
+            json += asString(value_type_33.toString())
           }
         } else {
-          json += asString(value_type_32)
+          json += asString(value_type_33)
         }
         
       } else {
         throw new Error('"type" is required!')
       }
       
-      const value_id_33 = obj["id"]
-      if (value_id_33 !== undefined) {
+      const value_id_34 = obj["id"]
+      if (value_id_34 !== undefined) {
         json += ",\"id\":"
         
-      if((validate_0 || (validate_0 = validator.getSchemaValidator("spec#/$defs/CredentialId")))(value_id_33)) {
+      if((validate_0 || (validate_0 = validator.getSchemaValidator("spec#/$defs/CredentialId")))(value_id_34)) {
         
-        if (typeof value_id_33 !== 'string') {
-          if (value_id_33 === null) {
+        if (typeof value_id_34 !== 'string') {
+          if (value_id_34 === null) {
             json += JSON_STR_EMPTY_STRING
-          } else if (value_id_33 instanceof Date) {
-            json += JSON_STR_QUOTE + value_id_33.toISOString() + JSON_STR_QUOTE
-          } else if (value_id_33 instanceof RegExp) {
-            json += asString(value_id_33.source)
+          } else if (value_id_34 instanceof Date) {
+            json += JSON_STR_QUOTE + value_id_34.toISOString() + JSON_STR_QUOTE
+          } else if (value_id_34 instanceof RegExp) {
+            json += asString(value_id_34.source)
           } else {
-            json += asString(value_id_33.toString())
+            json += asString(value_id_34.toString())
           }
         } else {
-          json += asString(value_id_33)
+          json += asString(value_id_34)
         }
         
       }
     
-      else if((validate_1 || (validate_1 = validator.getSchemaValidator("spec#/$defs/Actor/properties/id/anyOf/1")))(value_id_33)) {
+      else if((validate_1 || (validate_1 = validator.getSchemaValidator("spec#/$defs/Actor/properties/id/anyOf/1")))(value_id_34)) {
         json += JSON_STR_NULL
       }
     
@@ -31651,38 +35758,38 @@ return json + JSON_STR_END_OBJECT
         throw new Error('"id" is required!')
       }
       
-      const value_name_34 = obj["name"]
-      if (value_name_34 !== undefined) {
+      const value_name_35 = obj["name"]
+      if (value_name_35 !== undefined) {
         json += ",\"name\":"
         
-          if (value_name_34 === null) {
+          if (value_name_35 === null) {
             json += JSON_STR_NULL
           }
           
           else if(
-            typeof value_name_34 === "string" ||
-            value_name_34 === null ||
-            value_name_34 instanceof Date ||
-            value_name_34 instanceof RegExp ||
+            typeof value_name_35 === "string" ||
+            value_name_35 === null ||
+            value_name_35 instanceof Date ||
+            value_name_35 instanceof RegExp ||
             (
-              typeof value_name_34 === "object" &&
-              typeof value_name_34.toString === "function" &&
-              value_name_34.toString !== Object.prototype.toString
+              typeof value_name_35 === "object" &&
+              typeof value_name_35.toString === "function" &&
+              value_name_35.toString !== Object.prototype.toString
             )
           ) {
             
-        if (typeof value_name_34 !== 'string') {
-          if (value_name_34 === null) {
+        if (typeof value_name_35 !== 'string') {
+          if (value_name_35 === null) {
             json += JSON_STR_EMPTY_STRING
-          } else if (value_name_34 instanceof Date) {
-            json += JSON_STR_QUOTE + value_name_34.toISOString() + JSON_STR_QUOTE
-          } else if (value_name_34 instanceof RegExp) {
-            json += asString(value_name_34.source)
+          } else if (value_name_35 instanceof Date) {
+            json += JSON_STR_QUOTE + value_name_35.toISOString() + JSON_STR_QUOTE
+          } else if (value_name_35 instanceof RegExp) {
+            json += asString(value_name_35.source)
           } else {
-            json += asString(value_name_34.toString())
+            json += asString(value_name_35.toString())
           }
         } else {
-          json += asString(value_name_34)
+          json += asString(value_name_35)
         }
         
           }
@@ -31693,29 +35800,29 @@ return json + JSON_STR_END_OBJECT
         throw new Error('"name" is required!')
       }
       
-      const value_user_id_35 = obj["user_id"]
-      if (value_user_id_35 !== undefined) {
+      const value_user_id_36 = obj["user_id"]
+      if (value_user_id_36 !== undefined) {
         json += ",\"user_id\":"
         
-      if((validate_2 || (validate_2 = validator.getSchemaValidator("spec#/$defs/UserId")))(value_user_id_35)) {
+      if((validate_2 || (validate_2 = validator.getSchemaValidator("spec#/$defs/UserId")))(value_user_id_36)) {
         
-        if (typeof value_user_id_35 !== 'string') {
-          if (value_user_id_35 === null) {
+        if (typeof value_user_id_36 !== 'string') {
+          if (value_user_id_36 === null) {
             json += JSON_STR_EMPTY_STRING
-          } else if (value_user_id_35 instanceof Date) {
-            json += JSON_STR_QUOTE + value_user_id_35.toISOString() + JSON_STR_QUOTE
-          } else if (value_user_id_35 instanceof RegExp) {
-            json += asString(value_user_id_35.source)
+          } else if (value_user_id_36 instanceof Date) {
+            json += JSON_STR_QUOTE + value_user_id_36.toISOString() + JSON_STR_QUOTE
+          } else if (value_user_id_36 instanceof RegExp) {
+            json += asString(value_user_id_36.source)
           } else {
-            json += asString(value_user_id_35.toString())
+            json += asString(value_user_id_36.toString())
           }
         } else {
-          json += asString(value_user_id_35)
+          json += asString(value_user_id_36)
         }
         
       }
     
-      else if((validate_3 || (validate_3 = validator.getSchemaValidator("spec#/$defs/Actor/properties/user_id/anyOf/1")))(value_user_id_35)) {
+      else if((validate_3 || (validate_3 = validator.getSchemaValidator("spec#/$defs/Actor/properties/user_id/anyOf/1")))(value_user_id_36)) {
         json += JSON_STR_NULL
       }
     
@@ -31725,6 +35832,38 @@ return json + JSON_STR_END_OBJECT
         throw new Error('"user_id" is required!')
       }
       
+      const value_service_account_id_37 = obj["service_account_id"]
+      if (value_service_account_id_37 !== undefined) {
+        json += ",\"service_account_id\":"
+        
+      if((validate_4 || (validate_4 = validator.getSchemaValidator("spec#/$defs/ServiceAccountId")))(value_service_account_id_37)) {
+        
+        if (typeof value_service_account_id_37 !== 'string') {
+          if (value_service_account_id_37 === null) {
+            json += JSON_STR_EMPTY_STRING
+          } else if (value_service_account_id_37 instanceof Date) {
+            json += JSON_STR_QUOTE + value_service_account_id_37.toISOString() + JSON_STR_QUOTE
+          } else if (value_service_account_id_37 instanceof RegExp) {
+            json += asString(value_service_account_id_37.source)
+          } else {
+            json += asString(value_service_account_id_37.toString())
+          }
+        } else {
+          json += asString(value_service_account_id_37)
+        }
+        
+      }
+    
+      else if((validate_5 || (validate_5 = validator.getSchemaValidator("spec#/$defs/Actor/properties/service_account_id/anyOf/1")))(value_service_account_id_37)) {
+        json += JSON_STR_NULL
+      }
+    
+    else throw new TypeError("The value of 'spec#/$defs/Actor/properties/service_account_id' does not match schema definition.")
+  
+      } else {
+        throw new Error('"service_account_id" is required!')
+      }
+      
 return json + JSON_STR_END_OBJECT
 
       }
@@ -31732,37 +35871,6 @@ return json + JSON_STR_END_OBJECT
 
       // "spec#/$defs/PlatformEvent/properties/data/properties/object"
       function anonymous10 (input) {
-        const obj = (input && typeof input.toJSON === 'function')
-    ? input.toJSON()
-    : input
-  
-        if (obj === null) return JSON_STR_EMPTY_OBJECT
-        let json = ''
-
-        let addComma_39 = false
-
-    for (const key of Object.keys(obj)) {
-      if (
-        
-        obj[key] === undefined ||
-        typeof obj[key] === 'function' ||
-        typeof obj[key] === 'symbol'
-      ) continue
-      const value = obj[key]
-  
-        json += addComma_39 ? JSON_STR_COMMA : ((addComma_39 = true), JSON_STR_BEGIN_OBJECT)
-        json += asString(key) + JSON_STR_COLONS + JSON.stringify(value)
-      
-    }
-  if (!addComma_39) json += JSON_STR_BEGIN_OBJECT
-
-return json + JSON_STR_END_OBJECT
-
-      }
-    
-
-      // "spec#/$defs/PlatformEvent/properties/data/properties/previous_attributes"
-      function anonymous11 (input) {
         const obj = (input && typeof input.toJSON === 'function')
     ? input.toJSON()
     : input
@@ -31792,6 +35900,37 @@ return json + JSON_STR_END_OBJECT
       }
     
 
+      // "spec#/$defs/PlatformEvent/properties/data/properties/previous_attributes"
+      function anonymous11 (input) {
+        const obj = (input && typeof input.toJSON === 'function')
+    ? input.toJSON()
+    : input
+  
+        if (obj === null) return JSON_STR_EMPTY_OBJECT
+        let json = ''
+
+        let addComma_43 = false
+
+    for (const key of Object.keys(obj)) {
+      if (
+        
+        obj[key] === undefined ||
+        typeof obj[key] === 'function' ||
+        typeof obj[key] === 'symbol'
+      ) continue
+      const value = obj[key]
+  
+        json += addComma_43 ? JSON_STR_COMMA : ((addComma_43 = true), JSON_STR_BEGIN_OBJECT)
+        json += asString(key) + JSON_STR_COLONS + JSON.stringify(value)
+      
+    }
+  if (!addComma_43) json += JSON_STR_BEGIN_OBJECT
+
+return json + JSON_STR_END_OBJECT
+
+      }
+    
+
       // "spec#/$defs/PlatformEvent/properties/data"
       function anonymous9 (input) {
         const obj = (input && typeof input.toJSON === 'function')
@@ -31802,18 +35941,18 @@ return json + JSON_STR_END_OBJECT
         let json = ''
 
         
-      const value_object_38 = obj["object"]
-      if (value_object_38 !== undefined) {
+      const value_object_40 = obj["object"]
+      if (value_object_40 !== undefined) {
         json += "{\"object\":"
-        json += anonymous10(value_object_38)
+        json += anonymous10(value_object_40)
       } else {
         throw new Error('"object" is required!')
       }
       
-      const value_previous_attributes_40 = obj["previous_attributes"]
-      if (value_previous_attributes_40 !== undefined) {
+      const value_previous_attributes_42 = obj["previous_attributes"]
+      if (value_previous_attributes_42 !== undefined) {
         json += ",\"previous_attributes\":"
-        json += anonymous11(value_previous_attributes_40)
+        json += anonymous11(value_previous_attributes_42)
       } else {
         throw new Error('"previous_attributes" is required!')
       }
@@ -31949,38 +36088,80 @@ return json + JSON_STR_END_OBJECT
         throw new Error('"project_id" is required!')
       }
       
-      const value_request_id_28 = obj["request_id"]
-      if (value_request_id_28 !== undefined) {
-        json += ",\"request_id\":"
+      const value_organization_id_28 = obj["organization_id"]
+      if (value_organization_id_28 !== undefined) {
+        json += ",\"organization_id\":"
         
-          if (value_request_id_28 === null) {
+          if (value_organization_id_28 === null) {
             json += JSON_STR_NULL
           }
           
           else if(
-            typeof value_request_id_28 === "string" ||
-            value_request_id_28 === null ||
-            value_request_id_28 instanceof Date ||
-            value_request_id_28 instanceof RegExp ||
+            typeof value_organization_id_28 === "string" ||
+            value_organization_id_28 === null ||
+            value_organization_id_28 instanceof Date ||
+            value_organization_id_28 instanceof RegExp ||
             (
-              typeof value_request_id_28 === "object" &&
-              typeof value_request_id_28.toString === "function" &&
-              value_request_id_28.toString !== Object.prototype.toString
+              typeof value_organization_id_28 === "object" &&
+              typeof value_organization_id_28.toString === "function" &&
+              value_organization_id_28.toString !== Object.prototype.toString
             )
           ) {
             
-        if (typeof value_request_id_28 !== 'string') {
-          if (value_request_id_28 === null) {
+        if (typeof value_organization_id_28 !== 'string') {
+          if (value_organization_id_28 === null) {
             json += JSON_STR_EMPTY_STRING
-          } else if (value_request_id_28 instanceof Date) {
-            json += JSON_STR_QUOTE + value_request_id_28.toISOString() + JSON_STR_QUOTE
-          } else if (value_request_id_28 instanceof RegExp) {
-            json += asString(value_request_id_28.source)
+          } else if (value_organization_id_28 instanceof Date) {
+            json += JSON_STR_QUOTE + value_organization_id_28.toISOString() + JSON_STR_QUOTE
+          } else if (value_organization_id_28 instanceof RegExp) {
+            json += asString(value_organization_id_28.source)
           } else {
-            json += asString(value_request_id_28.toString())
+            json += asString(value_organization_id_28.toString())
           }
         } else {
-          json += asString(value_request_id_28)
+          json += asString(value_organization_id_28)
+        }
+        
+          }
+        
+    else throw new TypeError("The value of 'spec#/$defs/PlatformEvent/properties/organization_id' does not match schema definition.")
+  
+      } else {
+        throw new Error('"organization_id" is required!')
+      }
+      
+      const value_request_id_29 = obj["request_id"]
+      if (value_request_id_29 !== undefined) {
+        json += ",\"request_id\":"
+        
+          if (value_request_id_29 === null) {
+            json += JSON_STR_NULL
+          }
+          
+          else if(
+            typeof value_request_id_29 === "string" ||
+            value_request_id_29 === null ||
+            value_request_id_29 instanceof Date ||
+            value_request_id_29 instanceof RegExp ||
+            (
+              typeof value_request_id_29 === "object" &&
+              typeof value_request_id_29.toString === "function" &&
+              value_request_id_29.toString !== Object.prototype.toString
+            )
+          ) {
+            
+        if (typeof value_request_id_29 !== 'string') {
+          if (value_request_id_29 === null) {
+            json += JSON_STR_EMPTY_STRING
+          } else if (value_request_id_29 instanceof Date) {
+            json += JSON_STR_QUOTE + value_request_id_29.toISOString() + JSON_STR_QUOTE
+          } else if (value_request_id_29 instanceof RegExp) {
+            json += asString(value_request_id_29.source)
+          } else {
+            json += asString(value_request_id_29.toString())
+          }
+        } else {
+          json += asString(value_request_id_29)
         }
         
           }
@@ -31991,38 +36172,38 @@ return json + JSON_STR_END_OBJECT
         throw new Error('"request_id" is required!')
       }
       
-      const value_client_request_id_29 = obj["client_request_id"]
-      if (value_client_request_id_29 !== undefined) {
+      const value_client_request_id_30 = obj["client_request_id"]
+      if (value_client_request_id_30 !== undefined) {
         json += ",\"client_request_id\":"
         
-          if (value_client_request_id_29 === null) {
+          if (value_client_request_id_30 === null) {
             json += JSON_STR_NULL
           }
           
           else if(
-            typeof value_client_request_id_29 === "string" ||
-            value_client_request_id_29 === null ||
-            value_client_request_id_29 instanceof Date ||
-            value_client_request_id_29 instanceof RegExp ||
+            typeof value_client_request_id_30 === "string" ||
+            value_client_request_id_30 === null ||
+            value_client_request_id_30 instanceof Date ||
+            value_client_request_id_30 instanceof RegExp ||
             (
-              typeof value_client_request_id_29 === "object" &&
-              typeof value_client_request_id_29.toString === "function" &&
-              value_client_request_id_29.toString !== Object.prototype.toString
+              typeof value_client_request_id_30 === "object" &&
+              typeof value_client_request_id_30.toString === "function" &&
+              value_client_request_id_30.toString !== Object.prototype.toString
             )
           ) {
             
-        if (typeof value_client_request_id_29 !== 'string') {
-          if (value_client_request_id_29 === null) {
+        if (typeof value_client_request_id_30 !== 'string') {
+          if (value_client_request_id_30 === null) {
             json += JSON_STR_EMPTY_STRING
-          } else if (value_client_request_id_29 instanceof Date) {
-            json += JSON_STR_QUOTE + value_client_request_id_29.toISOString() + JSON_STR_QUOTE
-          } else if (value_client_request_id_29 instanceof RegExp) {
-            json += asString(value_client_request_id_29.source)
+          } else if (value_client_request_id_30 instanceof Date) {
+            json += JSON_STR_QUOTE + value_client_request_id_30.toISOString() + JSON_STR_QUOTE
+          } else if (value_client_request_id_30 instanceof RegExp) {
+            json += asString(value_client_request_id_30.source)
           } else {
-            json += asString(value_client_request_id_29.toString())
+            json += asString(value_client_request_id_30.toString())
           }
         } else {
-          json += asString(value_client_request_id_29)
+          json += asString(value_client_request_id_30)
         }
         
           }
@@ -32033,15 +36214,15 @@ return json + JSON_STR_END_OBJECT
         throw new Error('"client_request_id" is required!')
       }
       
-      const value_actor_30 = obj["actor"]
-      if (value_actor_30 !== undefined) {
+      const value_actor_31 = obj["actor"]
+      if (value_actor_31 !== undefined) {
         json += ",\"actor\":"
         
-      if((validate_4 || (validate_4 = validator.getSchemaValidator("spec#/$defs/Actor")))(value_actor_30)) {
-        json += anonymous8(value_actor_30)
+      if((validate_6 || (validate_6 = validator.getSchemaValidator("spec#/$defs/Actor")))(value_actor_31)) {
+        json += anonymous8(value_actor_31)
       }
     
-      else if((validate_5 || (validate_5 = validator.getSchemaValidator("spec#/$defs/PlatformEvent/properties/actor/anyOf/1")))(value_actor_30)) {
+      else if((validate_7 || (validate_7 = validator.getSchemaValidator("spec#/$defs/PlatformEvent/properties/actor/anyOf/1")))(value_actor_31)) {
         json += JSON_STR_NULL
       }
     
@@ -32051,10 +36232,10 @@ return json + JSON_STR_END_OBJECT
         throw new Error('"actor" is required!')
       }
       
-      const value_data_36 = obj["data"]
-      if (value_data_36 !== undefined) {
+      const value_data_38 = obj["data"]
+      if (value_data_38 !== undefined) {
         json += ",\"data\":"
-        json += anonymous9(value_data_36)
+        json += anonymous9(value_data_38)
       } else {
         throw new Error('"data" is required!')
       }
@@ -32291,18 +36472,18 @@ return json + JSON_STR_END_OBJECT
         throw new Error('"request" is required!')
       }
       
-      const value_created_at_42 = obj["created_at"]
-      if (value_created_at_42 !== undefined) {
+      const value_created_at_44 = obj["created_at"]
+      if (value_created_at_44 !== undefined) {
         json += ",\"created_at\":"
-        json += asDateTime(value_created_at_42)
+        json += asDateTime(value_created_at_44)
       } else {
         throw new Error('"created_at" is required!')
       }
       
-      const value_updated_at_43 = obj["updated_at"]
-      if (value_updated_at_43 !== undefined) {
+      const value_updated_at_45 = obj["updated_at"]
+      if (value_updated_at_45 !== undefined) {
         json += ",\"updated_at\":"
-        json += asDateTime(value_updated_at_43)
+        json += asDateTime(value_updated_at_45)
       } else {
         throw new Error('"updated_at" is required!')
       }
@@ -32346,70 +36527,70 @@ return json + JSON_STR_END_OBJECT
         let json = ''
 
         
-      const value_page_46 = obj["page"]
-      if (value_page_46 !== undefined) {
+      const value_page_48 = obj["page"]
+      if (value_page_48 !== undefined) {
         json += "{\"page\":"
-        json += asInteger(value_page_46)
+        json += asInteger(value_page_48)
       } else {
         throw new Error('"page" is required!')
       }
       
-      const value_limit_47 = obj["limit"]
-      if (value_limit_47 !== undefined) {
+      const value_limit_49 = obj["limit"]
+      if (value_limit_49 !== undefined) {
         json += ",\"limit\":"
-        json += asInteger(value_limit_47)
+        json += asInteger(value_limit_49)
       } else {
         throw new Error('"limit" is required!')
       }
       
-      const value_total_48 = obj["total"]
-      if (value_total_48 !== undefined) {
+      const value_total_50 = obj["total"]
+      if (value_total_50 !== undefined) {
         json += ",\"total\":"
-        json += asInteger(value_total_48)
+        json += asInteger(value_total_50)
       } else {
         throw new Error('"total" is required!')
       }
       
-      const value_total_pages_49 = obj["total_pages"]
-      if (value_total_pages_49 !== undefined) {
+      const value_total_pages_51 = obj["total_pages"]
+      if (value_total_pages_51 !== undefined) {
         json += ",\"total_pages\":"
-        json += asInteger(value_total_pages_49)
+        json += asInteger(value_total_pages_51)
       } else {
         throw new Error('"total_pages" is required!')
       }
       
-      const value_next_cursor_50 = obj["next_cursor"]
-      if (value_next_cursor_50 !== undefined) {
+      const value_next_cursor_52 = obj["next_cursor"]
+      if (value_next_cursor_52 !== undefined) {
         json += ",\"next_cursor\":"
         
-          if (value_next_cursor_50 === null) {
+          if (value_next_cursor_52 === null) {
             json += JSON_STR_NULL
           }
           
           else if(
-            typeof value_next_cursor_50 === "string" ||
-            value_next_cursor_50 === null ||
-            value_next_cursor_50 instanceof Date ||
-            value_next_cursor_50 instanceof RegExp ||
+            typeof value_next_cursor_52 === "string" ||
+            value_next_cursor_52 === null ||
+            value_next_cursor_52 instanceof Date ||
+            value_next_cursor_52 instanceof RegExp ||
             (
-              typeof value_next_cursor_50 === "object" &&
-              typeof value_next_cursor_50.toString === "function" &&
-              value_next_cursor_50.toString !== Object.prototype.toString
+              typeof value_next_cursor_52 === "object" &&
+              typeof value_next_cursor_52.toString === "function" &&
+              value_next_cursor_52.toString !== Object.prototype.toString
             )
           ) {
             
-        if (typeof value_next_cursor_50 !== 'string') {
-          if (value_next_cursor_50 === null) {
+        if (typeof value_next_cursor_52 !== 'string') {
+          if (value_next_cursor_52 === null) {
             json += JSON_STR_EMPTY_STRING
-          } else if (value_next_cursor_50 instanceof Date) {
-            json += JSON_STR_QUOTE + value_next_cursor_50.toISOString() + JSON_STR_QUOTE
-          } else if (value_next_cursor_50 instanceof RegExp) {
-            json += asString(value_next_cursor_50.source)
+          } else if (value_next_cursor_52 instanceof Date) {
+            json += JSON_STR_QUOTE + value_next_cursor_52.toISOString() + JSON_STR_QUOTE
+          } else if (value_next_cursor_52 instanceof RegExp) {
+            json += asString(value_next_cursor_52.source)
           } else {
-            json += asString(value_next_cursor_50.toString())
+            json += asString(value_next_cursor_52.toString())
           }
         } else {
-          json += asString(value_next_cursor_50)
+          json += asString(value_next_cursor_52)
         }
         
           }
@@ -32443,10 +36624,10 @@ return json + JSON_STR_END_OBJECT
         throw new Error('"data" is required!')
       }
       
-      const value_pagination_44 = obj["pagination"]
-      if (value_pagination_44 !== undefined) {
+      const value_pagination_46 = obj["pagination"]
+      if (value_pagination_46 !== undefined) {
         json += ",\"pagination\":"
-        json += anonymous12(value_pagination_44)
+        json += anonymous12(value_pagination_46)
       } else {
         throw new Error('"pagination" is required!')
       }
@@ -32830,7 +37011,7 @@ return json + JSON_STR_END_OBJECT
     
 }(validator, serializer)
   return module.exports }) },
-  get replyProjectInEvents () { return define(this, 'replyProjectInEvents', (module) => {'use strict'
+  get replyOrganizationInEvents () { return define(this, 'replyOrganizationInEvents', (module) => {'use strict'
 
   const Serializer = require('fast-json-stringify/lib/serializer')
   const serializerState = {"mode":"standalone"}
@@ -32869,6 +37050,247 @@ const asInteger = serializer.asInteger.bind(serializer)
     const JSON_STR_EMPTY_STRING = JSON_STR_QUOTE + JSON_STR_QUOTE
     const JSON_STR_NULL = 'null'
     
+  
+    
+      // "spec#/$defs/Metadata"
+      function anonymous1 (input) {
+        const obj = (input && typeof input.toJSON === 'function')
+    ? input.toJSON()
+    : input
+  
+        if (obj === null) return JSON_STR_EMPTY_OBJECT
+        let json = ''
+
+        let addComma_5 = false
+
+    for (const key of Object.keys(obj)) {
+      if (
+        
+        obj[key] === undefined ||
+        typeof obj[key] === 'function' ||
+        typeof obj[key] === 'symbol'
+      ) continue
+      const value = obj[key]
+  
+        json += addComma_5 ? JSON_STR_COMMA : ((addComma_5 = true), JSON_STR_BEGIN_OBJECT)
+        json += asString(key) + JSON_STR_COLONS
+        
+        if (typeof value !== 'string') {
+          if (value === null) {
+            json += JSON_STR_EMPTY_STRING
+          } else if (value instanceof Date) {
+            json += JSON_STR_QUOTE + value.toISOString() + JSON_STR_QUOTE
+          } else if (value instanceof RegExp) {
+            json += asString(value.source)
+          } else {
+            json += asString(value.toString())
+          }
+        } else {
+          json += asString(value)
+        }
+        
+      
+    }
+  if (!addComma_5) json += JSON_STR_BEGIN_OBJECT
+
+return json + JSON_STR_END_OBJECT
+
+      }
+    
+
+      // "spec#/$defs/OrganizationInEvents"
+      function anonymous0 (input) {
+        const obj = (input && typeof input.toJSON === 'function')
+    ? input.toJSON()
+    : input
+  
+        if (obj === null) return JSON_STR_EMPTY_OBJECT
+        let json = ''
+
+        
+      const value_id_1 = obj["id"]
+      if (value_id_1 !== undefined) {
+        json += "{\"id\":"
+        
+        if (typeof value_id_1 !== 'string') {
+          if (value_id_1 === null) {
+            json += JSON_STR_EMPTY_STRING
+          } else if (value_id_1 instanceof Date) {
+            json += JSON_STR_QUOTE + value_id_1.toISOString() + JSON_STR_QUOTE
+          } else if (value_id_1 instanceof RegExp) {
+            json += asString(value_id_1.source)
+          } else {
+            json += asString(value_id_1.toString())
+          }
+        } else {
+          json += asString(value_id_1)
+        }
+        
+      } else {
+        throw new Error('"id" is required!')
+      }
+      
+      const value_name_2 = obj["name"]
+      if (value_name_2 !== undefined) {
+        json += ",\"name\":"
+        
+        if (typeof value_name_2 !== 'string') {
+          if (value_name_2 === null) {
+            json += JSON_STR_EMPTY_STRING
+          } else if (value_name_2 instanceof Date) {
+            json += JSON_STR_QUOTE + value_name_2.toISOString() + JSON_STR_QUOTE
+          } else if (value_name_2 instanceof RegExp) {
+            json += asString(value_name_2.source)
+          } else {
+            json += asString(value_name_2.toString())
+          }
+        } else {
+          json += asString(value_name_2)
+        }
+        
+      } else {
+        throw new Error('"name" is required!')
+      }
+      
+      const value_description_3 = obj["description"]
+      if (value_description_3 !== undefined) {
+        json += ",\"description\":"
+        
+          if (value_description_3 === null) {
+            json += JSON_STR_NULL
+          }
+          
+          else if(
+            typeof value_description_3 === "string" ||
+            value_description_3 === null ||
+            value_description_3 instanceof Date ||
+            value_description_3 instanceof RegExp ||
+            (
+              typeof value_description_3 === "object" &&
+              typeof value_description_3.toString === "function" &&
+              value_description_3.toString !== Object.prototype.toString
+            )
+          ) {
+            
+        if (typeof value_description_3 !== 'string') {
+          if (value_description_3 === null) {
+            json += JSON_STR_EMPTY_STRING
+          } else if (value_description_3 instanceof Date) {
+            json += JSON_STR_QUOTE + value_description_3.toISOString() + JSON_STR_QUOTE
+          } else if (value_description_3 instanceof RegExp) {
+            json += asString(value_description_3.source)
+          } else {
+            json += asString(value_description_3.toString())
+          }
+        } else {
+          json += asString(value_description_3)
+        }
+        
+          }
+        
+    else throw new TypeError("The value of 'spec#/$defs/OrganizationInEvents/properties/description' does not match schema definition.")
+  
+      } else {
+        throw new Error('"description" is required!')
+      }
+      
+      const value_metadata_4 = obj["metadata"]
+      if (value_metadata_4 !== undefined) {
+        json += ",\"metadata\":"
+        json += anonymous1(value_metadata_4)
+      } else {
+        throw new Error('"metadata" is required!')
+      }
+      
+      const value_created_by_6 = obj["created_by"]
+      if (value_created_by_6 !== undefined) {
+        json += ",\"created_by\":"
+        
+        if (typeof value_created_by_6 !== 'string') {
+          if (value_created_by_6 === null) {
+            json += JSON_STR_EMPTY_STRING
+          } else if (value_created_by_6 instanceof Date) {
+            json += JSON_STR_QUOTE + value_created_by_6.toISOString() + JSON_STR_QUOTE
+          } else if (value_created_by_6 instanceof RegExp) {
+            json += asString(value_created_by_6.source)
+          } else {
+            json += asString(value_created_by_6.toString())
+          }
+        } else {
+          json += asString(value_created_by_6)
+        }
+        
+      } else {
+        throw new Error('"created_by" is required!')
+      }
+      
+      const value_created_at_7 = obj["created_at"]
+      if (value_created_at_7 !== undefined) {
+        json += ",\"created_at\":"
+        json += asDateTime(value_created_at_7)
+      } else {
+        throw new Error('"created_at" is required!')
+      }
+      
+      const value_updated_at_8 = obj["updated_at"]
+      if (value_updated_at_8 !== undefined) {
+        json += ",\"updated_at\":"
+        json += asDateTime(value_updated_at_8)
+      } else {
+        throw new Error('"updated_at" is required!')
+      }
+      
+return json + JSON_STR_END_OBJECT
+
+      }
+    
+    const main = anonymous0
+    return main
+    
+}(validator, serializer)
+  return module.exports }) },
+  get replyProjectInEvents () { return define(this, 'replyProjectInEvents', (module) => {'use strict'
+
+  const Serializer = require('fast-json-stringify/lib/serializer')
+  const serializerState = {"mode":"standalone"}
+  const serializer = Serializer.restoreFromState(serializerState)
+
+  const Validator = require('fast-json-stringify/lib/validator')
+const validatorState = {"ajvOptions":{},"ajvSchemas":{"spec":{"$id":"spec","$defs":{"ProjectInEvents":{"type":"object","required":["id","name","description","status","category","owner_id","organization_id","tags","member_count","metadata","version","created_at","updated_at","archived_at","deleted_at"],"properties":{"id":{"$ref":"spec#/$defs/ProjectId"},"name":{"$ref":"spec#/$defs/ProjectName"},"description":{"type":["string","null","object"],"maxLength":5000,"fjs_type":"string"},"status":{"type":["string","object"],"enum":["active","archived","deleted"],"fjs_type":"string"},"category":{"type":["string","null","object"],"maxLength":64,"fjs_type":"string"},"owner_id":{"$ref":"spec#/$defs/UserId"},"organization_id":{"anyOf":[{"$ref":"spec#/$defs/OrganizationId"},{"type":"null"}]},"tags":{"$ref":"spec#/$defs/Tags"},"member_count":{"type":"integer","minimum":0},"metadata":{"$ref":"spec#/$defs/Metadata"},"version":{"type":"integer","minimum":1},"created_at":{"$ref":"spec#/$defs/Timestamp"},"updated_at":{"$ref":"spec#/$defs/Timestamp"},"archived_at":{"type":["string","null","object"],"format":"date-time","fjs_type":"string"},"deleted_at":{"type":["string","null","object"],"format":"date-time","fjs_type":"string"}},"additionalProperties":false},"ProjectId":{"type":["string","object"],"pattern":"^prj_[0-7][0-9a-hjkmnp-tv-z]{25}$","fjs_type":"string"},"ProjectName":{"type":["string","object"],"minLength":1,"maxLength":200,"pattern":"\\S","fjs_type":"string"},"UserId":{"type":["string","object"],"pattern":"^usr_[0-7][0-9a-hjkmnp-tv-z]{25}$","fjs_type":"string"},"OrganizationId":{"type":["string","object"],"pattern":"^org_[0-7][0-9a-hjkmnp-tv-z]{25}$","fjs_type":"string"},"Tags":{"type":"array","maxItems":20,"uniqueItems":true,"items":{"type":["string","object"],"minLength":1,"maxLength":50,"pattern":"\\S","fjs_type":"string"}},"Metadata":{"type":"object","maxProperties":16,"propertyNames":{"minLength":1,"maxLength":64},"additionalProperties":{"type":["string","object"],"maxLength":512,"fjs_type":"string"}},"Timestamp":{"type":["string","object"],"format":"date-time","fjs_type":"string"}}}}}
+const validator = Validator.restoreFromState(validatorState)
+
+
+  module.exports = function anonymous(validator,serializer
+) {
+
+    
+const {
+  asString,
+  asNumber,
+  asBoolean,
+  asDateTime,
+  asDate,
+  asTime,
+  asUnsafeString,
+  asPlainStringArray
+} = serializer
+
+const asInteger = serializer.asInteger.bind(serializer)
+
+
+    const JSON_STR_BEGIN_OBJECT = '{'
+    const JSON_STR_END_OBJECT = '}'
+    const JSON_STR_BEGIN_ARRAY = '['
+    const JSON_STR_END_ARRAY = ']'
+    const JSON_STR_COMMA = ','
+    const JSON_STR_COLONS = ':'
+    const JSON_STR_QUOTE = '"'
+    const JSON_STR_EMPTY_OBJECT = JSON_STR_BEGIN_OBJECT + JSON_STR_END_OBJECT
+    const JSON_STR_EMPTY_ARRAY = JSON_STR_BEGIN_ARRAY + JSON_STR_END_ARRAY
+    const JSON_STR_EMPTY_STRING = JSON_STR_QUOTE + JSON_STR_QUOTE
+    const JSON_STR_NULL = 'null'
+    let validate_0
+    let validate_1
   
     
     function anonymous1 (obj) {
@@ -32936,7 +37358,7 @@ const asInteger = serializer.asInteger.bind(serializer)
         if (obj === null) return JSON_STR_EMPTY_OBJECT
         let json = ''
 
-        let addComma_10 = false
+        let addComma_11 = false
 
     for (const key of Object.keys(obj)) {
       if (
@@ -32947,7 +37369,7 @@ const asInteger = serializer.asInteger.bind(serializer)
       ) continue
       const value = obj[key]
   
-        json += addComma_10 ? JSON_STR_COMMA : ((addComma_10 = true), JSON_STR_BEGIN_OBJECT)
+        json += addComma_11 ? JSON_STR_COMMA : ((addComma_11 = true), JSON_STR_BEGIN_OBJECT)
         json += asString(key) + JSON_STR_COLONS
         
         if (typeof value !== 'string') {
@@ -32966,7 +37388,7 @@ const asInteger = serializer.asInteger.bind(serializer)
         
       
     }
-  if (!addComma_10) json += JSON_STR_BEGIN_OBJECT
+  if (!addComma_11) json += JSON_STR_BEGIN_OBJECT
 
 return json + JSON_STR_END_OBJECT
 
@@ -33155,74 +37577,106 @@ return json + JSON_STR_END_OBJECT
         throw new Error('"owner_id" is required!')
       }
       
-      const value_tags_7 = obj["tags"]
-      if (value_tags_7 !== undefined) {
+      const value_organization_id_7 = obj["organization_id"]
+      if (value_organization_id_7 !== undefined) {
+        json += ",\"organization_id\":"
+        
+      if((validate_0 || (validate_0 = validator.getSchemaValidator("spec#/$defs/OrganizationId")))(value_organization_id_7)) {
+        
+        if (typeof value_organization_id_7 !== 'string') {
+          if (value_organization_id_7 === null) {
+            json += JSON_STR_EMPTY_STRING
+          } else if (value_organization_id_7 instanceof Date) {
+            json += JSON_STR_QUOTE + value_organization_id_7.toISOString() + JSON_STR_QUOTE
+          } else if (value_organization_id_7 instanceof RegExp) {
+            json += asString(value_organization_id_7.source)
+          } else {
+            json += asString(value_organization_id_7.toString())
+          }
+        } else {
+          json += asString(value_organization_id_7)
+        }
+        
+      }
+    
+      else if((validate_1 || (validate_1 = validator.getSchemaValidator("spec#/$defs/ProjectInEvents/properties/organization_id/anyOf/1")))(value_organization_id_7)) {
+        json += JSON_STR_NULL
+      }
+    
+    else throw new TypeError("The value of 'spec#/$defs/ProjectInEvents/properties/organization_id' does not match schema definition.")
+  
+      } else {
+        throw new Error('"organization_id" is required!')
+      }
+      
+      const value_tags_8 = obj["tags"]
+      if (value_tags_8 !== undefined) {
         json += ",\"tags\":"
-        json += anonymous1(value_tags_7)
+        json += anonymous1(value_tags_8)
       } else {
         throw new Error('"tags" is required!')
       }
       
-      const value_member_count_8 = obj["member_count"]
-      if (value_member_count_8 !== undefined) {
+      const value_member_count_9 = obj["member_count"]
+      if (value_member_count_9 !== undefined) {
         json += ",\"member_count\":"
-        json += asInteger(value_member_count_8)
+        json += asInteger(value_member_count_9)
       } else {
         throw new Error('"member_count" is required!')
       }
       
-      const value_metadata_9 = obj["metadata"]
-      if (value_metadata_9 !== undefined) {
+      const value_metadata_10 = obj["metadata"]
+      if (value_metadata_10 !== undefined) {
         json += ",\"metadata\":"
-        json += anonymous2(value_metadata_9)
+        json += anonymous2(value_metadata_10)
       } else {
         throw new Error('"metadata" is required!')
       }
       
-      const value_version_11 = obj["version"]
-      if (value_version_11 !== undefined) {
+      const value_version_12 = obj["version"]
+      if (value_version_12 !== undefined) {
         json += ",\"version\":"
-        json += asInteger(value_version_11)
+        json += asInteger(value_version_12)
       } else {
         throw new Error('"version" is required!')
       }
       
-      const value_created_at_12 = obj["created_at"]
-      if (value_created_at_12 !== undefined) {
+      const value_created_at_13 = obj["created_at"]
+      if (value_created_at_13 !== undefined) {
         json += ",\"created_at\":"
-        json += asDateTime(value_created_at_12)
+        json += asDateTime(value_created_at_13)
       } else {
         throw new Error('"created_at" is required!')
       }
       
-      const value_updated_at_13 = obj["updated_at"]
-      if (value_updated_at_13 !== undefined) {
+      const value_updated_at_14 = obj["updated_at"]
+      if (value_updated_at_14 !== undefined) {
         json += ",\"updated_at\":"
-        json += asDateTime(value_updated_at_13)
+        json += asDateTime(value_updated_at_14)
       } else {
         throw new Error('"updated_at" is required!')
       }
       
-      const value_archived_at_14 = obj["archived_at"]
-      if (value_archived_at_14 !== undefined) {
+      const value_archived_at_15 = obj["archived_at"]
+      if (value_archived_at_15 !== undefined) {
         json += ",\"archived_at\":"
         
-          if (value_archived_at_14 === null) {
+          if (value_archived_at_15 === null) {
             json += JSON_STR_NULL
           }
           
           else if(
-            typeof value_archived_at_14 === "string" ||
-            value_archived_at_14 === null ||
-            value_archived_at_14 instanceof Date ||
-            value_archived_at_14 instanceof RegExp ||
+            typeof value_archived_at_15 === "string" ||
+            value_archived_at_15 === null ||
+            value_archived_at_15 instanceof Date ||
+            value_archived_at_15 instanceof RegExp ||
             (
-              typeof value_archived_at_14 === "object" &&
-              typeof value_archived_at_14.toString === "function" &&
-              value_archived_at_14.toString !== Object.prototype.toString
+              typeof value_archived_at_15 === "object" &&
+              typeof value_archived_at_15.toString === "function" &&
+              value_archived_at_15.toString !== Object.prototype.toString
             )
           ) {
-            json += asDateTime(value_archived_at_14)
+            json += asDateTime(value_archived_at_15)
           }
         
     else throw new TypeError("The value of 'spec#/$defs/ProjectInEvents/properties/archived_at' does not match schema definition.")
@@ -33231,26 +37685,26 @@ return json + JSON_STR_END_OBJECT
         throw new Error('"archived_at" is required!')
       }
       
-      const value_deleted_at_15 = obj["deleted_at"]
-      if (value_deleted_at_15 !== undefined) {
+      const value_deleted_at_16 = obj["deleted_at"]
+      if (value_deleted_at_16 !== undefined) {
         json += ",\"deleted_at\":"
         
-          if (value_deleted_at_15 === null) {
+          if (value_deleted_at_16 === null) {
             json += JSON_STR_NULL
           }
           
           else if(
-            typeof value_deleted_at_15 === "string" ||
-            value_deleted_at_15 === null ||
-            value_deleted_at_15 instanceof Date ||
-            value_deleted_at_15 instanceof RegExp ||
+            typeof value_deleted_at_16 === "string" ||
+            value_deleted_at_16 === null ||
+            value_deleted_at_16 instanceof Date ||
+            value_deleted_at_16 instanceof RegExp ||
             (
-              typeof value_deleted_at_15 === "object" &&
-              typeof value_deleted_at_15.toString === "function" &&
-              value_deleted_at_15.toString !== Object.prototype.toString
+              typeof value_deleted_at_16 === "object" &&
+              typeof value_deleted_at_16.toString === "function" &&
+              value_deleted_at_16.toString !== Object.prototype.toString
             )
           ) {
-            json += asDateTime(value_deleted_at_15)
+            json += asDateTime(value_deleted_at_16)
           }
         
     else throw new TypeError("The value of 'spec#/$defs/ProjectInEvents/properties/deleted_at' does not match schema definition.")

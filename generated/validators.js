@@ -916,6 +916,613 @@ return errors === 0;
 }
 validate_pathGetUser.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
 
+exports.pathOrganizationId = validate_pathOrganizationId;
+const schema_pathOrganizationId = {"type":"object","additionalProperties":false,"properties":{"id":{"$ref":"spec:OrganizationId"}},"required":["id"],"$id":"pathOrganizationId"};
+const schema_spec_OrganizationId = {"type":"string","pattern":"^org_[0-7][0-9a-hjkmnp-tv-z]{25}$","$id":"spec:OrganizationId"};
+const pattern_de1a0a5d = new RegExp("^org_[0-7][0-9a-hjkmnp-tv-z]{25}$", "u");
+
+function validate_spec_OrganizationId(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
+/*# sourceURL="spec:OrganizationId" */;
+let vErrors = null;
+let errors = 0;
+const evaluated0 = validate_spec_OrganizationId.evaluated;
+if(evaluated0.dynamicProps){
+evaluated0.props = undefined;
+}
+if(evaluated0.dynamicItems){
+evaluated0.items = undefined;
+}
+if(typeof data !== "string"){
+let dataType0 = typeof data;
+let coerced0 = undefined;
+if(dataType0 == 'object' && Array.isArray(data) && data.length == 1){
+data = data[0];
+dataType0 = typeof data;
+if(typeof data === "string"){
+coerced0 = data;
+}
+}
+if(!(coerced0 !== undefined)){
+if(dataType0 == "number" || dataType0 == "boolean"){
+coerced0 = "" + data;
+}
+else if(data === null){
+coerced0 = "";
+}
+else {
+const err0 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "string"},message:"must be string"};
+if(vErrors === null){
+vErrors = [err0];
+}
+else {
+vErrors.push(err0);
+}
+errors++;
+}
+}
+if(coerced0 !== undefined){
+data = coerced0;
+if(parentData !== undefined){
+parentData[parentDataProperty] = coerced0;
+}
+}
+}
+if(typeof data === "string"){
+if(!pattern_de1a0a5d.test(data)){
+const err1 = {instancePath,schemaPath:"#/pattern",keyword:"pattern",params:{pattern: "^org_[0-7][0-9a-hjkmnp-tv-z]{25}$"},message:"must match pattern \""+"^org_[0-7][0-9a-hjkmnp-tv-z]{25}$"+"\""};
+if(vErrors === null){
+vErrors = [err1];
+}
+else {
+vErrors.push(err1);
+}
+errors++;
+}
+}
+validate_spec_OrganizationId.errors = vErrors;
+return errors === 0;
+}
+validate_spec_OrganizationId.evaluated = {"dynamicProps":false,"dynamicItems":false};
+
+
+function validate_pathOrganizationId(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
+/*# sourceURL="pathOrganizationId" */;
+let vErrors = null;
+let errors = 0;
+const evaluated0 = validate_pathOrganizationId.evaluated;
+if(evaluated0.dynamicProps){
+evaluated0.props = undefined;
+}
+if(evaluated0.dynamicItems){
+evaluated0.items = undefined;
+}
+if(data && typeof data == "object" && !Array.isArray(data)){
+if(data.id === undefined){
+const err0 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "id"},message:"must have required property '"+"id"+"'"};
+if(vErrors === null){
+vErrors = [err0];
+}
+else {
+vErrors.push(err0);
+}
+errors++;
+}
+for(const key0 in data){
+if(!(key0 === "id")){
+const err1 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties"};
+if(vErrors === null){
+vErrors = [err1];
+}
+else {
+vErrors.push(err1);
+}
+errors++;
+}
+}
+if(data.id !== undefined){
+if(!(validate_spec_OrganizationId(data.id, {instancePath:instancePath+"/id",parentData:data,parentDataProperty:"id",rootData,dynamicAnchors}))){
+vErrors = joined(vErrors, validate_spec_OrganizationId.errors);
+errors = vErrors.length;
+}
+}
+}
+else {
+const err2 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object"};
+if(vErrors === null){
+vErrors = [err2];
+}
+else {
+vErrors.push(err2);
+}
+errors++;
+}
+validate_pathOrganizationId.errors = vErrors;
+return errors === 0;
+}
+validate_pathOrganizationId.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
+
+exports.pathOrganizationIdOrganizationMemberId = validate_pathOrganizationIdOrganizationMemberId;
+const schema_pathOrganizationIdOrganizationMemberId = {"type":"object","additionalProperties":false,"properties":{"id":{"$ref":"spec:OrganizationId"},"member_id":{"$ref":"spec:OrganizationMemberId"}},"required":["id","member_id"],"$id":"pathOrganizationIdOrganizationMemberId"};
+const schema_spec_OrganizationMemberId = {"type":"string","pattern":"^omb_[0-7][0-9a-hjkmnp-tv-z]{25}$","$id":"spec:OrganizationMemberId"};
+const pattern_b78fbe73 = new RegExp("^omb_[0-7][0-9a-hjkmnp-tv-z]{25}$", "u");
+
+function validate_spec_OrganizationMemberId(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
+/*# sourceURL="spec:OrganizationMemberId" */;
+let vErrors = null;
+let errors = 0;
+const evaluated0 = validate_spec_OrganizationMemberId.evaluated;
+if(evaluated0.dynamicProps){
+evaluated0.props = undefined;
+}
+if(evaluated0.dynamicItems){
+evaluated0.items = undefined;
+}
+if(typeof data !== "string"){
+let dataType0 = typeof data;
+let coerced0 = undefined;
+if(dataType0 == 'object' && Array.isArray(data) && data.length == 1){
+data = data[0];
+dataType0 = typeof data;
+if(typeof data === "string"){
+coerced0 = data;
+}
+}
+if(!(coerced0 !== undefined)){
+if(dataType0 == "number" || dataType0 == "boolean"){
+coerced0 = "" + data;
+}
+else if(data === null){
+coerced0 = "";
+}
+else {
+const err0 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "string"},message:"must be string"};
+if(vErrors === null){
+vErrors = [err0];
+}
+else {
+vErrors.push(err0);
+}
+errors++;
+}
+}
+if(coerced0 !== undefined){
+data = coerced0;
+if(parentData !== undefined){
+parentData[parentDataProperty] = coerced0;
+}
+}
+}
+if(typeof data === "string"){
+if(!pattern_b78fbe73.test(data)){
+const err1 = {instancePath,schemaPath:"#/pattern",keyword:"pattern",params:{pattern: "^omb_[0-7][0-9a-hjkmnp-tv-z]{25}$"},message:"must match pattern \""+"^omb_[0-7][0-9a-hjkmnp-tv-z]{25}$"+"\""};
+if(vErrors === null){
+vErrors = [err1];
+}
+else {
+vErrors.push(err1);
+}
+errors++;
+}
+}
+validate_spec_OrganizationMemberId.errors = vErrors;
+return errors === 0;
+}
+validate_spec_OrganizationMemberId.evaluated = {"dynamicProps":false,"dynamicItems":false};
+
+
+function validate_pathOrganizationIdOrganizationMemberId(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
+/*# sourceURL="pathOrganizationIdOrganizationMemberId" */;
+let vErrors = null;
+let errors = 0;
+const evaluated0 = validate_pathOrganizationIdOrganizationMemberId.evaluated;
+if(evaluated0.dynamicProps){
+evaluated0.props = undefined;
+}
+if(evaluated0.dynamicItems){
+evaluated0.items = undefined;
+}
+if(data && typeof data == "object" && !Array.isArray(data)){
+if(data.id === undefined){
+const err0 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "id"},message:"must have required property '"+"id"+"'"};
+if(vErrors === null){
+vErrors = [err0];
+}
+else {
+vErrors.push(err0);
+}
+errors++;
+}
+if(data.member_id === undefined){
+const err1 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "member_id"},message:"must have required property '"+"member_id"+"'"};
+if(vErrors === null){
+vErrors = [err1];
+}
+else {
+vErrors.push(err1);
+}
+errors++;
+}
+for(const key0 in data){
+if(!((key0 === "id") || (key0 === "member_id"))){
+const err2 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties"};
+if(vErrors === null){
+vErrors = [err2];
+}
+else {
+vErrors.push(err2);
+}
+errors++;
+}
+}
+if(data.id !== undefined){
+if(!(validate_spec_OrganizationId(data.id, {instancePath:instancePath+"/id",parentData:data,parentDataProperty:"id",rootData,dynamicAnchors}))){
+vErrors = joined(vErrors, validate_spec_OrganizationId.errors);
+errors = vErrors.length;
+}
+}
+if(data.member_id !== undefined){
+if(!(validate_spec_OrganizationMemberId(data.member_id, {instancePath:instancePath+"/member_id",parentData:data,parentDataProperty:"member_id",rootData,dynamicAnchors}))){
+vErrors = joined(vErrors, validate_spec_OrganizationMemberId.errors);
+errors = vErrors.length;
+}
+}
+}
+else {
+const err3 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object"};
+if(vErrors === null){
+vErrors = [err3];
+}
+else {
+vErrors.push(err3);
+}
+errors++;
+}
+validate_pathOrganizationIdOrganizationMemberId.errors = vErrors;
+return errors === 0;
+}
+validate_pathOrganizationIdOrganizationMemberId.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
+
+exports.pathGetCustomRole = validate_pathGetCustomRole;
+const schema_pathGetCustomRole = {"type":"object","additionalProperties":false,"properties":{"id":{"$ref":"spec:OrganizationId"},"role_id":{"$ref":"spec:CustomRoleId"}},"required":["id","role_id"],"$id":"pathGetCustomRole"};
+const schema_spec_CustomRoleId = {"type":"string","pattern":"^rol_[0-7][0-9a-hjkmnp-tv-z]{25}$","$id":"spec:CustomRoleId"};
+const pattern_a391d3b3 = new RegExp("^rol_[0-7][0-9a-hjkmnp-tv-z]{25}$", "u");
+
+function validate_spec_CustomRoleId(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
+/*# sourceURL="spec:CustomRoleId" */;
+let vErrors = null;
+let errors = 0;
+const evaluated0 = validate_spec_CustomRoleId.evaluated;
+if(evaluated0.dynamicProps){
+evaluated0.props = undefined;
+}
+if(evaluated0.dynamicItems){
+evaluated0.items = undefined;
+}
+if(typeof data !== "string"){
+let dataType0 = typeof data;
+let coerced0 = undefined;
+if(dataType0 == 'object' && Array.isArray(data) && data.length == 1){
+data = data[0];
+dataType0 = typeof data;
+if(typeof data === "string"){
+coerced0 = data;
+}
+}
+if(!(coerced0 !== undefined)){
+if(dataType0 == "number" || dataType0 == "boolean"){
+coerced0 = "" + data;
+}
+else if(data === null){
+coerced0 = "";
+}
+else {
+const err0 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "string"},message:"must be string"};
+if(vErrors === null){
+vErrors = [err0];
+}
+else {
+vErrors.push(err0);
+}
+errors++;
+}
+}
+if(coerced0 !== undefined){
+data = coerced0;
+if(parentData !== undefined){
+parentData[parentDataProperty] = coerced0;
+}
+}
+}
+if(typeof data === "string"){
+if(!pattern_a391d3b3.test(data)){
+const err1 = {instancePath,schemaPath:"#/pattern",keyword:"pattern",params:{pattern: "^rol_[0-7][0-9a-hjkmnp-tv-z]{25}$"},message:"must match pattern \""+"^rol_[0-7][0-9a-hjkmnp-tv-z]{25}$"+"\""};
+if(vErrors === null){
+vErrors = [err1];
+}
+else {
+vErrors.push(err1);
+}
+errors++;
+}
+}
+validate_spec_CustomRoleId.errors = vErrors;
+return errors === 0;
+}
+validate_spec_CustomRoleId.evaluated = {"dynamicProps":false,"dynamicItems":false};
+
+
+function validate_pathGetCustomRole(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
+/*# sourceURL="pathGetCustomRole" */;
+let vErrors = null;
+let errors = 0;
+const evaluated0 = validate_pathGetCustomRole.evaluated;
+if(evaluated0.dynamicProps){
+evaluated0.props = undefined;
+}
+if(evaluated0.dynamicItems){
+evaluated0.items = undefined;
+}
+if(data && typeof data == "object" && !Array.isArray(data)){
+if(data.id === undefined){
+const err0 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "id"},message:"must have required property '"+"id"+"'"};
+if(vErrors === null){
+vErrors = [err0];
+}
+else {
+vErrors.push(err0);
+}
+errors++;
+}
+if(data.role_id === undefined){
+const err1 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "role_id"},message:"must have required property '"+"role_id"+"'"};
+if(vErrors === null){
+vErrors = [err1];
+}
+else {
+vErrors.push(err1);
+}
+errors++;
+}
+for(const key0 in data){
+if(!((key0 === "id") || (key0 === "role_id"))){
+const err2 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties"};
+if(vErrors === null){
+vErrors = [err2];
+}
+else {
+vErrors.push(err2);
+}
+errors++;
+}
+}
+if(data.id !== undefined){
+if(!(validate_spec_OrganizationId(data.id, {instancePath:instancePath+"/id",parentData:data,parentDataProperty:"id",rootData,dynamicAnchors}))){
+vErrors = joined(vErrors, validate_spec_OrganizationId.errors);
+errors = vErrors.length;
+}
+}
+if(data.role_id !== undefined){
+if(!(validate_spec_CustomRoleId(data.role_id, {instancePath:instancePath+"/role_id",parentData:data,parentDataProperty:"role_id",rootData,dynamicAnchors}))){
+vErrors = joined(vErrors, validate_spec_CustomRoleId.errors);
+errors = vErrors.length;
+}
+}
+}
+else {
+const err3 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object"};
+if(vErrors === null){
+vErrors = [err3];
+}
+else {
+vErrors.push(err3);
+}
+errors++;
+}
+validate_pathGetCustomRole.errors = vErrors;
+return errors === 0;
+}
+validate_pathGetCustomRole.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
+
+exports.pathServiceAccountId = validate_pathServiceAccountId;
+const schema_pathServiceAccountId = {"type":"object","additionalProperties":false,"properties":{"id":{"$ref":"spec:ServiceAccountId"}},"required":["id"],"$id":"pathServiceAccountId"};
+const schema_spec_ServiceAccountId = {"type":"string","pattern":"^svc_[0-7][0-9a-hjkmnp-tv-z]{25}$","$id":"spec:ServiceAccountId"};
+const pattern_b7b20c93 = new RegExp("^svc_[0-7][0-9a-hjkmnp-tv-z]{25}$", "u");
+
+function validate_spec_ServiceAccountId(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
+/*# sourceURL="spec:ServiceAccountId" */;
+let vErrors = null;
+let errors = 0;
+const evaluated0 = validate_spec_ServiceAccountId.evaluated;
+if(evaluated0.dynamicProps){
+evaluated0.props = undefined;
+}
+if(evaluated0.dynamicItems){
+evaluated0.items = undefined;
+}
+if(typeof data !== "string"){
+let dataType0 = typeof data;
+let coerced0 = undefined;
+if(dataType0 == 'object' && Array.isArray(data) && data.length == 1){
+data = data[0];
+dataType0 = typeof data;
+if(typeof data === "string"){
+coerced0 = data;
+}
+}
+if(!(coerced0 !== undefined)){
+if(dataType0 == "number" || dataType0 == "boolean"){
+coerced0 = "" + data;
+}
+else if(data === null){
+coerced0 = "";
+}
+else {
+const err0 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "string"},message:"must be string"};
+if(vErrors === null){
+vErrors = [err0];
+}
+else {
+vErrors.push(err0);
+}
+errors++;
+}
+}
+if(coerced0 !== undefined){
+data = coerced0;
+if(parentData !== undefined){
+parentData[parentDataProperty] = coerced0;
+}
+}
+}
+if(typeof data === "string"){
+if(!pattern_b7b20c93.test(data)){
+const err1 = {instancePath,schemaPath:"#/pattern",keyword:"pattern",params:{pattern: "^svc_[0-7][0-9a-hjkmnp-tv-z]{25}$"},message:"must match pattern \""+"^svc_[0-7][0-9a-hjkmnp-tv-z]{25}$"+"\""};
+if(vErrors === null){
+vErrors = [err1];
+}
+else {
+vErrors.push(err1);
+}
+errors++;
+}
+}
+validate_spec_ServiceAccountId.errors = vErrors;
+return errors === 0;
+}
+validate_spec_ServiceAccountId.evaluated = {"dynamicProps":false,"dynamicItems":false};
+
+
+function validate_pathServiceAccountId(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
+/*# sourceURL="pathServiceAccountId" */;
+let vErrors = null;
+let errors = 0;
+const evaluated0 = validate_pathServiceAccountId.evaluated;
+if(evaluated0.dynamicProps){
+evaluated0.props = undefined;
+}
+if(evaluated0.dynamicItems){
+evaluated0.items = undefined;
+}
+if(data && typeof data == "object" && !Array.isArray(data)){
+if(data.id === undefined){
+const err0 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "id"},message:"must have required property '"+"id"+"'"};
+if(vErrors === null){
+vErrors = [err0];
+}
+else {
+vErrors.push(err0);
+}
+errors++;
+}
+for(const key0 in data){
+if(!(key0 === "id")){
+const err1 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties"};
+if(vErrors === null){
+vErrors = [err1];
+}
+else {
+vErrors.push(err1);
+}
+errors++;
+}
+}
+if(data.id !== undefined){
+if(!(validate_spec_ServiceAccountId(data.id, {instancePath:instancePath+"/id",parentData:data,parentDataProperty:"id",rootData,dynamicAnchors}))){
+vErrors = joined(vErrors, validate_spec_ServiceAccountId.errors);
+errors = vErrors.length;
+}
+}
+}
+else {
+const err2 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object"};
+if(vErrors === null){
+vErrors = [err2];
+}
+else {
+vErrors.push(err2);
+}
+errors++;
+}
+validate_pathServiceAccountId.errors = vErrors;
+return errors === 0;
+}
+validate_pathServiceAccountId.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
+
+exports.pathGetServiceAccountKey = validate_pathGetServiceAccountKey;
+const schema_pathGetServiceAccountKey = {"type":"object","additionalProperties":false,"properties":{"id":{"$ref":"spec:ServiceAccountId"},"key_id":{"$ref":"spec:ApiKeyId"}},"required":["id","key_id"],"$id":"pathGetServiceAccountKey"};
+
+function validate_pathGetServiceAccountKey(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
+/*# sourceURL="pathGetServiceAccountKey" */;
+let vErrors = null;
+let errors = 0;
+const evaluated0 = validate_pathGetServiceAccountKey.evaluated;
+if(evaluated0.dynamicProps){
+evaluated0.props = undefined;
+}
+if(evaluated0.dynamicItems){
+evaluated0.items = undefined;
+}
+if(data && typeof data == "object" && !Array.isArray(data)){
+if(data.id === undefined){
+const err0 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "id"},message:"must have required property '"+"id"+"'"};
+if(vErrors === null){
+vErrors = [err0];
+}
+else {
+vErrors.push(err0);
+}
+errors++;
+}
+if(data.key_id === undefined){
+const err1 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "key_id"},message:"must have required property '"+"key_id"+"'"};
+if(vErrors === null){
+vErrors = [err1];
+}
+else {
+vErrors.push(err1);
+}
+errors++;
+}
+for(const key0 in data){
+if(!((key0 === "id") || (key0 === "key_id"))){
+const err2 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties"};
+if(vErrors === null){
+vErrors = [err2];
+}
+else {
+vErrors.push(err2);
+}
+errors++;
+}
+}
+if(data.id !== undefined){
+if(!(validate_spec_ServiceAccountId(data.id, {instancePath:instancePath+"/id",parentData:data,parentDataProperty:"id",rootData,dynamicAnchors}))){
+vErrors = joined(vErrors, validate_spec_ServiceAccountId.errors);
+errors = vErrors.length;
+}
+}
+if(data.key_id !== undefined){
+if(!(validate_spec_ApiKeyId(data.key_id, {instancePath:instancePath+"/key_id",parentData:data,parentDataProperty:"key_id",rootData,dynamicAnchors}))){
+vErrors = joined(vErrors, validate_spec_ApiKeyId.errors);
+errors = vErrors.length;
+}
+}
+}
+else {
+const err3 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object"};
+if(vErrors === null){
+vErrors = [err3];
+}
+else {
+vErrors.push(err3);
+}
+errors++;
+}
+validate_pathGetServiceAccountKey.errors = vErrors;
+return errors === 0;
+}
+validate_pathGetServiceAccountKey.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
+
 exports.pathProjectId = validate_pathProjectId;
 const schema_pathProjectId = {"type":"object","additionalProperties":false,"properties":{"id":{"$ref":"spec:ProjectId"}},"required":["id"],"$id":"pathProjectId"};
 const schema_spec_ProjectId = {"type":"string","pattern":"^prj_[0-7][0-9a-hjkmnp-tv-z]{25}$","$id":"spec:ProjectId"};
@@ -7601,6 +8208,1897 @@ validate_queryListUsers.errors = vErrors;
 return errors === 0;
 }
 validate_queryListUsers.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
+
+exports.queryListOrganizations = validate_queryListOrganizations;
+const schema_queryListOrganizations = {"type":"object","additionalProperties":false,"properties":{"page":{"type":"integer","minimum":1,"maximum":1000000,"default":1},"limit":{"type":"integer","minimum":1,"maximum":100,"default":20},"order":{"type":"string","enum":["asc","desc"],"default":"desc"},"cursor":{"type":"string","minLength":1,"maxLength":4000},"sort":{"type":"string","enum":["created_at","updated_at","name"],"default":"created_at"},"status":{"type":"string","enum":["active","invited"],"default":"active"},"created_after":{"$ref":"spec:Timestamp"},"created_before":{"$ref":"spec:Timestamp"},"updated_after":{"$ref":"spec:Timestamp"},"updated_before":{"$ref":"spec:Timestamp"},"metadata":{"type":"object","maxProperties":8,"propertyNames":{"minLength":1,"maxLength":64},"additionalProperties":{"type":"string","maxLength":512}}},"required":[],"$id":"queryListOrganizations"};
+
+function validate_queryListOrganizations(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
+/*# sourceURL="queryListOrganizations" */;
+let vErrors = null;
+let errors = 0;
+const evaluated0 = validate_queryListOrganizations.evaluated;
+if(evaluated0.dynamicProps){
+evaluated0.props = undefined;
+}
+if(evaluated0.dynamicItems){
+evaluated0.items = undefined;
+}
+if(data && typeof data == "object" && !Array.isArray(data)){
+if(data.page === undefined){
+data.page = 1;
+}
+if(data.limit === undefined){
+data.limit = 20;
+}
+if(data.order === undefined){
+data.order = "desc";
+}
+if(data.sort === undefined){
+data.sort = "created_at";
+}
+if(data.status === undefined){
+data.status = "active";
+}
+for(const key0 in data){
+if(!(func_191f75b3.call(schema_queryListOrganizations.properties, key0))){
+const err0 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties"};
+if(vErrors === null){
+vErrors = [err0];
+}
+else {
+vErrors.push(err0);
+}
+errors++;
+}
+}
+let data0 = data.page;
+if(!(((typeof data0 == "number") && (!(data0 % 1) && !isNaN(data0))) && (isFinite(data0)))){
+let dataType0 = typeof data0;
+let coerced0 = undefined;
+if(dataType0 == 'object' && Array.isArray(data0) && data0.length == 1){
+data0 = data0[0];
+dataType0 = typeof data0;
+if(((typeof data0 == "number") && (!(data0 % 1) && !isNaN(data0))) && (isFinite(data0))){
+coerced0 = data0;
+}
+}
+if(!(coerced0 !== undefined)){
+if(dataType0 === "boolean" || data0 === null
+              || (dataType0 === "string" && data0 && data0 == +data0 && !(data0 % 1))){
+coerced0 = +data0;
+}
+else {
+const err1 = {instancePath:instancePath+"/page",schemaPath:"#/properties/page/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
+if(vErrors === null){
+vErrors = [err1];
+}
+else {
+vErrors.push(err1);
+}
+errors++;
+}
+}
+if(coerced0 !== undefined){
+data0 = coerced0;
+if(data !== undefined){
+data["page"] = coerced0;
+}
+}
+}
+if((typeof data0 == "number") && (isFinite(data0))){
+if(data0 > 1000000 || isNaN(data0)){
+const err2 = {instancePath:instancePath+"/page",schemaPath:"#/properties/page/maximum",keyword:"maximum",params:{limit: 1000000, range: [1,1000000]},message:"must be <= 1000000"};
+if(vErrors === null){
+vErrors = [err2];
+}
+else {
+vErrors.push(err2);
+}
+errors++;
+}
+if(data0 < 1 || isNaN(data0)){
+const err3 = {instancePath:instancePath+"/page",schemaPath:"#/properties/page/minimum",keyword:"minimum",params:{limit: 1, range: [1,1000000]},message:"must be >= 1"};
+if(vErrors === null){
+vErrors = [err3];
+}
+else {
+vErrors.push(err3);
+}
+errors++;
+}
+}
+let data1 = data.limit;
+if(!(((typeof data1 == "number") && (!(data1 % 1) && !isNaN(data1))) && (isFinite(data1)))){
+let dataType1 = typeof data1;
+let coerced1 = undefined;
+if(dataType1 == 'object' && Array.isArray(data1) && data1.length == 1){
+data1 = data1[0];
+dataType1 = typeof data1;
+if(((typeof data1 == "number") && (!(data1 % 1) && !isNaN(data1))) && (isFinite(data1))){
+coerced1 = data1;
+}
+}
+if(!(coerced1 !== undefined)){
+if(dataType1 === "boolean" || data1 === null
+              || (dataType1 === "string" && data1 && data1 == +data1 && !(data1 % 1))){
+coerced1 = +data1;
+}
+else {
+const err4 = {instancePath:instancePath+"/limit",schemaPath:"#/properties/limit/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
+if(vErrors === null){
+vErrors = [err4];
+}
+else {
+vErrors.push(err4);
+}
+errors++;
+}
+}
+if(coerced1 !== undefined){
+data1 = coerced1;
+if(data !== undefined){
+data["limit"] = coerced1;
+}
+}
+}
+if((typeof data1 == "number") && (isFinite(data1))){
+if(data1 > 100 || isNaN(data1)){
+const err5 = {instancePath:instancePath+"/limit",schemaPath:"#/properties/limit/maximum",keyword:"maximum",params:{limit: 100, range: [1,100]},message:"must be <= 100"};
+if(vErrors === null){
+vErrors = [err5];
+}
+else {
+vErrors.push(err5);
+}
+errors++;
+}
+if(data1 < 1 || isNaN(data1)){
+const err6 = {instancePath:instancePath+"/limit",schemaPath:"#/properties/limit/minimum",keyword:"minimum",params:{limit: 1, range: [1,100]},message:"must be >= 1"};
+if(vErrors === null){
+vErrors = [err6];
+}
+else {
+vErrors.push(err6);
+}
+errors++;
+}
+}
+let data2 = data.order;
+if(typeof data2 !== "string"){
+let dataType2 = typeof data2;
+let coerced2 = undefined;
+if(dataType2 == 'object' && Array.isArray(data2) && data2.length == 1){
+data2 = data2[0];
+dataType2 = typeof data2;
+if(typeof data2 === "string"){
+coerced2 = data2;
+}
+}
+if(!(coerced2 !== undefined)){
+if(dataType2 == "number" || dataType2 == "boolean"){
+coerced2 = "" + data2;
+}
+else if(data2 === null){
+coerced2 = "";
+}
+else {
+const err7 = {instancePath:instancePath+"/order",schemaPath:"#/properties/order/type",keyword:"type",params:{type: "string"},message:"must be string"};
+if(vErrors === null){
+vErrors = [err7];
+}
+else {
+vErrors.push(err7);
+}
+errors++;
+}
+}
+if(coerced2 !== undefined){
+data2 = coerced2;
+if(data !== undefined){
+data["order"] = coerced2;
+}
+}
+}
+if(!((data2 === "asc") || (data2 === "desc"))){
+const err8 = {instancePath:instancePath+"/order",schemaPath:"#/properties/order/enum",keyword:"enum",params:{allowedValues: schema_queryListOrganizations.properties.order.enum},message:"must be equal to one of the allowed values"};
+if(vErrors === null){
+vErrors = [err8];
+}
+else {
+vErrors.push(err8);
+}
+errors++;
+}
+if(data.cursor !== undefined){
+let data3 = data.cursor;
+if(typeof data3 !== "string"){
+let dataType3 = typeof data3;
+let coerced3 = undefined;
+if(dataType3 == 'object' && Array.isArray(data3) && data3.length == 1){
+data3 = data3[0];
+dataType3 = typeof data3;
+if(typeof data3 === "string"){
+coerced3 = data3;
+}
+}
+if(!(coerced3 !== undefined)){
+if(dataType3 == "number" || dataType3 == "boolean"){
+coerced3 = "" + data3;
+}
+else if(data3 === null){
+coerced3 = "";
+}
+else {
+const err9 = {instancePath:instancePath+"/cursor",schemaPath:"#/properties/cursor/type",keyword:"type",params:{type: "string"},message:"must be string"};
+if(vErrors === null){
+vErrors = [err9];
+}
+else {
+vErrors.push(err9);
+}
+errors++;
+}
+}
+if(coerced3 !== undefined){
+data3 = coerced3;
+if(data !== undefined){
+data["cursor"] = coerced3;
+}
+}
+}
+if(typeof data3 === "string"){
+if(isLonger(data3, 4000)){
+const err10 = {instancePath:instancePath+"/cursor",schemaPath:"#/properties/cursor/maxLength",keyword:"maxLength",params:{limit: 4000},message:"must NOT have more than 4000 characters"};
+if(vErrors === null){
+vErrors = [err10];
+}
+else {
+vErrors.push(err10);
+}
+errors++;
+}
+if(isShorter(data3, 1)){
+const err11 = {instancePath:instancePath+"/cursor",schemaPath:"#/properties/cursor/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters"};
+if(vErrors === null){
+vErrors = [err11];
+}
+else {
+vErrors.push(err11);
+}
+errors++;
+}
+}
+}
+let data4 = data.sort;
+if(typeof data4 !== "string"){
+let dataType4 = typeof data4;
+let coerced4 = undefined;
+if(dataType4 == 'object' && Array.isArray(data4) && data4.length == 1){
+data4 = data4[0];
+dataType4 = typeof data4;
+if(typeof data4 === "string"){
+coerced4 = data4;
+}
+}
+if(!(coerced4 !== undefined)){
+if(dataType4 == "number" || dataType4 == "boolean"){
+coerced4 = "" + data4;
+}
+else if(data4 === null){
+coerced4 = "";
+}
+else {
+const err12 = {instancePath:instancePath+"/sort",schemaPath:"#/properties/sort/type",keyword:"type",params:{type: "string"},message:"must be string"};
+if(vErrors === null){
+vErrors = [err12];
+}
+else {
+vErrors.push(err12);
+}
+errors++;
+}
+}
+if(coerced4 !== undefined){
+data4 = coerced4;
+if(data !== undefined){
+data["sort"] = coerced4;
+}
+}
+}
+if(!(((data4 === "created_at") || (data4 === "updated_at")) || (data4 === "name"))){
+const err13 = {instancePath:instancePath+"/sort",schemaPath:"#/properties/sort/enum",keyword:"enum",params:{allowedValues: schema_queryListOrganizations.properties.sort.enum},message:"must be equal to one of the allowed values"};
+if(vErrors === null){
+vErrors = [err13];
+}
+else {
+vErrors.push(err13);
+}
+errors++;
+}
+let data5 = data.status;
+if(typeof data5 !== "string"){
+let dataType5 = typeof data5;
+let coerced5 = undefined;
+if(dataType5 == 'object' && Array.isArray(data5) && data5.length == 1){
+data5 = data5[0];
+dataType5 = typeof data5;
+if(typeof data5 === "string"){
+coerced5 = data5;
+}
+}
+if(!(coerced5 !== undefined)){
+if(dataType5 == "number" || dataType5 == "boolean"){
+coerced5 = "" + data5;
+}
+else if(data5 === null){
+coerced5 = "";
+}
+else {
+const err14 = {instancePath:instancePath+"/status",schemaPath:"#/properties/status/type",keyword:"type",params:{type: "string"},message:"must be string"};
+if(vErrors === null){
+vErrors = [err14];
+}
+else {
+vErrors.push(err14);
+}
+errors++;
+}
+}
+if(coerced5 !== undefined){
+data5 = coerced5;
+if(data !== undefined){
+data["status"] = coerced5;
+}
+}
+}
+if(!((data5 === "active") || (data5 === "invited"))){
+const err15 = {instancePath:instancePath+"/status",schemaPath:"#/properties/status/enum",keyword:"enum",params:{allowedValues: schema_queryListOrganizations.properties.status.enum},message:"must be equal to one of the allowed values"};
+if(vErrors === null){
+vErrors = [err15];
+}
+else {
+vErrors.push(err15);
+}
+errors++;
+}
+if(data.created_after !== undefined){
+if(!(validate_spec_Timestamp(data.created_after, {instancePath:instancePath+"/created_after",parentData:data,parentDataProperty:"created_after",rootData,dynamicAnchors}))){
+vErrors = joined(vErrors, validate_spec_Timestamp.errors);
+errors = vErrors.length;
+}
+}
+if(data.created_before !== undefined){
+if(!(validate_spec_Timestamp(data.created_before, {instancePath:instancePath+"/created_before",parentData:data,parentDataProperty:"created_before",rootData,dynamicAnchors}))){
+vErrors = joined(vErrors, validate_spec_Timestamp.errors);
+errors = vErrors.length;
+}
+}
+if(data.updated_after !== undefined){
+if(!(validate_spec_Timestamp(data.updated_after, {instancePath:instancePath+"/updated_after",parentData:data,parentDataProperty:"updated_after",rootData,dynamicAnchors}))){
+vErrors = joined(vErrors, validate_spec_Timestamp.errors);
+errors = vErrors.length;
+}
+}
+if(data.updated_before !== undefined){
+if(!(validate_spec_Timestamp(data.updated_before, {instancePath:instancePath+"/updated_before",parentData:data,parentDataProperty:"updated_before",rootData,dynamicAnchors}))){
+vErrors = joined(vErrors, validate_spec_Timestamp.errors);
+errors = vErrors.length;
+}
+}
+if(data.metadata !== undefined){
+let data10 = data.metadata;
+if(data10 && typeof data10 == "object" && !Array.isArray(data10)){
+if(Object.keys(data10).length > 8){
+const err16 = {instancePath:instancePath+"/metadata",schemaPath:"#/properties/metadata/maxProperties",keyword:"maxProperties",params:{limit: 8},message:"must NOT have more than 8 properties"};
+if(vErrors === null){
+vErrors = [err16];
+}
+else {
+vErrors.push(err16);
+}
+errors++;
+}
+for(const key1 in data10){
+const _errs20 = errors;
+if(typeof key1 === "string"){
+if(isLonger(key1, 64)){
+const err17 = {instancePath:instancePath+"/metadata",schemaPath:"#/properties/metadata/propertyNames/maxLength",keyword:"maxLength",params:{limit: 64},message:"must NOT have more than 64 characters",propertyName:key1};
+if(vErrors === null){
+vErrors = [err17];
+}
+else {
+vErrors.push(err17);
+}
+errors++;
+}
+if(isShorter(key1, 1)){
+const err18 = {instancePath:instancePath+"/metadata",schemaPath:"#/properties/metadata/propertyNames/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",propertyName:key1};
+if(vErrors === null){
+vErrors = [err18];
+}
+else {
+vErrors.push(err18);
+}
+errors++;
+}
+}
+var valid1 = _errs20 === errors;
+if(!valid1){
+const err19 = {instancePath:instancePath+"/metadata",schemaPath:"#/properties/metadata/propertyNames",keyword:"propertyNames",params:{propertyName: key1},message:"property name must be valid"};
+if(vErrors === null){
+vErrors = [err19];
+}
+else {
+vErrors.push(err19);
+}
+errors++;
+}
+}
+for(const key2 in data10){
+let data11 = data10[key2];
+if(typeof data11 !== "string"){
+let dataType6 = typeof data11;
+let coerced6 = undefined;
+if(dataType6 == 'object' && Array.isArray(data11) && data11.length == 1){
+data11 = data11[0];
+dataType6 = typeof data11;
+if(typeof data11 === "string"){
+coerced6 = data11;
+}
+}
+if(!(coerced6 !== undefined)){
+if(dataType6 == "number" || dataType6 == "boolean"){
+coerced6 = "" + data11;
+}
+else if(data11 === null){
+coerced6 = "";
+}
+else {
+const err20 = {instancePath:instancePath+"/metadata/" + key2.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/properties/metadata/additionalProperties/type",keyword:"type",params:{type: "string"},message:"must be string"};
+if(vErrors === null){
+vErrors = [err20];
+}
+else {
+vErrors.push(err20);
+}
+errors++;
+}
+}
+if(coerced6 !== undefined){
+data11 = coerced6;
+if(data10 !== undefined){
+data10[key2] = coerced6;
+}
+}
+}
+if(typeof data11 === "string"){
+if(isLonger(data11, 512)){
+const err21 = {instancePath:instancePath+"/metadata/" + key2.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/properties/metadata/additionalProperties/maxLength",keyword:"maxLength",params:{limit: 512},message:"must NOT have more than 512 characters"};
+if(vErrors === null){
+vErrors = [err21];
+}
+else {
+vErrors.push(err21);
+}
+errors++;
+}
+}
+}
+}
+else {
+const err22 = {instancePath:instancePath+"/metadata",schemaPath:"#/properties/metadata/type",keyword:"type",params:{type: "object"},message:"must be object"};
+if(vErrors === null){
+vErrors = [err22];
+}
+else {
+vErrors.push(err22);
+}
+errors++;
+}
+}
+}
+else {
+const err23 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object"};
+if(vErrors === null){
+vErrors = [err23];
+}
+else {
+vErrors.push(err23);
+}
+errors++;
+}
+validate_queryListOrganizations.errors = vErrors;
+return errors === 0;
+}
+validate_queryListOrganizations.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
+
+exports.queryListOrganizationMembers = validate_queryListOrganizationMembers;
+const schema_queryListOrganizationMembers = {"type":"object","additionalProperties":false,"properties":{"page":{"type":"integer","minimum":1,"maximum":1000000,"default":1},"limit":{"type":"integer","minimum":1,"maximum":100,"default":20},"order":{"type":"string","enum":["asc","desc"],"default":"desc"},"cursor":{"type":"string","minLength":1,"maxLength":4000},"sort":{"type":"string","enum":["created_at","updated_at"],"default":"created_at"},"role":{"type":"array","maxItems":10,"items":{"$ref":"spec:OrganizationRole"}},"status":{"type":"array","maxItems":10,"items":{"$ref":"spec:OrganizationMemberStatus"}},"created_after":{"$ref":"spec:Timestamp"},"created_before":{"$ref":"spec:Timestamp"},"updated_after":{"$ref":"spec:Timestamp"},"updated_before":{"$ref":"spec:Timestamp"}},"required":[],"$id":"queryListOrganizationMembers"};
+const schema_spec_OrganizationRole = {"type":"string","enum":["owner","admin","member"],"$id":"spec:OrganizationRole"};
+
+function validate_spec_OrganizationRole(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
+/*# sourceURL="spec:OrganizationRole" */;
+let vErrors = null;
+let errors = 0;
+const evaluated0 = validate_spec_OrganizationRole.evaluated;
+if(evaluated0.dynamicProps){
+evaluated0.props = undefined;
+}
+if(evaluated0.dynamicItems){
+evaluated0.items = undefined;
+}
+if(typeof data !== "string"){
+let dataType0 = typeof data;
+let coerced0 = undefined;
+if(dataType0 == 'object' && Array.isArray(data) && data.length == 1){
+data = data[0];
+dataType0 = typeof data;
+if(typeof data === "string"){
+coerced0 = data;
+}
+}
+if(!(coerced0 !== undefined)){
+if(dataType0 == "number" || dataType0 == "boolean"){
+coerced0 = "" + data;
+}
+else if(data === null){
+coerced0 = "";
+}
+else {
+const err0 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "string"},message:"must be string"};
+if(vErrors === null){
+vErrors = [err0];
+}
+else {
+vErrors.push(err0);
+}
+errors++;
+}
+}
+if(coerced0 !== undefined){
+data = coerced0;
+if(parentData !== undefined){
+parentData[parentDataProperty] = coerced0;
+}
+}
+}
+if(!(((data === "owner") || (data === "admin")) || (data === "member"))){
+const err1 = {instancePath,schemaPath:"#/enum",keyword:"enum",params:{allowedValues: schema_spec_OrganizationRole.enum},message:"must be equal to one of the allowed values"};
+if(vErrors === null){
+vErrors = [err1];
+}
+else {
+vErrors.push(err1);
+}
+errors++;
+}
+validate_spec_OrganizationRole.errors = vErrors;
+return errors === 0;
+}
+validate_spec_OrganizationRole.evaluated = {"dynamicProps":false,"dynamicItems":false};
+
+const schema_spec_OrganizationMemberStatus = {"type":"string","enum":["active","invited","expired"],"$id":"spec:OrganizationMemberStatus"};
+
+function validate_spec_OrganizationMemberStatus(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
+/*# sourceURL="spec:OrganizationMemberStatus" */;
+let vErrors = null;
+let errors = 0;
+const evaluated0 = validate_spec_OrganizationMemberStatus.evaluated;
+if(evaluated0.dynamicProps){
+evaluated0.props = undefined;
+}
+if(evaluated0.dynamicItems){
+evaluated0.items = undefined;
+}
+if(typeof data !== "string"){
+let dataType0 = typeof data;
+let coerced0 = undefined;
+if(dataType0 == 'object' && Array.isArray(data) && data.length == 1){
+data = data[0];
+dataType0 = typeof data;
+if(typeof data === "string"){
+coerced0 = data;
+}
+}
+if(!(coerced0 !== undefined)){
+if(dataType0 == "number" || dataType0 == "boolean"){
+coerced0 = "" + data;
+}
+else if(data === null){
+coerced0 = "";
+}
+else {
+const err0 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "string"},message:"must be string"};
+if(vErrors === null){
+vErrors = [err0];
+}
+else {
+vErrors.push(err0);
+}
+errors++;
+}
+}
+if(coerced0 !== undefined){
+data = coerced0;
+if(parentData !== undefined){
+parentData[parentDataProperty] = coerced0;
+}
+}
+}
+if(!(((data === "active") || (data === "invited")) || (data === "expired"))){
+const err1 = {instancePath,schemaPath:"#/enum",keyword:"enum",params:{allowedValues: schema_spec_OrganizationMemberStatus.enum},message:"must be equal to one of the allowed values"};
+if(vErrors === null){
+vErrors = [err1];
+}
+else {
+vErrors.push(err1);
+}
+errors++;
+}
+validate_spec_OrganizationMemberStatus.errors = vErrors;
+return errors === 0;
+}
+validate_spec_OrganizationMemberStatus.evaluated = {"dynamicProps":false,"dynamicItems":false};
+
+
+function validate_queryListOrganizationMembers(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
+/*# sourceURL="queryListOrganizationMembers" */;
+let vErrors = null;
+let errors = 0;
+const evaluated0 = validate_queryListOrganizationMembers.evaluated;
+if(evaluated0.dynamicProps){
+evaluated0.props = undefined;
+}
+if(evaluated0.dynamicItems){
+evaluated0.items = undefined;
+}
+if(data && typeof data == "object" && !Array.isArray(data)){
+if(data.page === undefined){
+data.page = 1;
+}
+if(data.limit === undefined){
+data.limit = 20;
+}
+if(data.order === undefined){
+data.order = "desc";
+}
+if(data.sort === undefined){
+data.sort = "created_at";
+}
+for(const key0 in data){
+if(!(func_191f75b3.call(schema_queryListOrganizationMembers.properties, key0))){
+const err0 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties"};
+if(vErrors === null){
+vErrors = [err0];
+}
+else {
+vErrors.push(err0);
+}
+errors++;
+}
+}
+let data0 = data.page;
+if(!(((typeof data0 == "number") && (!(data0 % 1) && !isNaN(data0))) && (isFinite(data0)))){
+let dataType0 = typeof data0;
+let coerced0 = undefined;
+if(dataType0 == 'object' && Array.isArray(data0) && data0.length == 1){
+data0 = data0[0];
+dataType0 = typeof data0;
+if(((typeof data0 == "number") && (!(data0 % 1) && !isNaN(data0))) && (isFinite(data0))){
+coerced0 = data0;
+}
+}
+if(!(coerced0 !== undefined)){
+if(dataType0 === "boolean" || data0 === null
+              || (dataType0 === "string" && data0 && data0 == +data0 && !(data0 % 1))){
+coerced0 = +data0;
+}
+else {
+const err1 = {instancePath:instancePath+"/page",schemaPath:"#/properties/page/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
+if(vErrors === null){
+vErrors = [err1];
+}
+else {
+vErrors.push(err1);
+}
+errors++;
+}
+}
+if(coerced0 !== undefined){
+data0 = coerced0;
+if(data !== undefined){
+data["page"] = coerced0;
+}
+}
+}
+if((typeof data0 == "number") && (isFinite(data0))){
+if(data0 > 1000000 || isNaN(data0)){
+const err2 = {instancePath:instancePath+"/page",schemaPath:"#/properties/page/maximum",keyword:"maximum",params:{limit: 1000000, range: [1,1000000]},message:"must be <= 1000000"};
+if(vErrors === null){
+vErrors = [err2];
+}
+else {
+vErrors.push(err2);
+}
+errors++;
+}
+if(data0 < 1 || isNaN(data0)){
+const err3 = {instancePath:instancePath+"/page",schemaPath:"#/properties/page/minimum",keyword:"minimum",params:{limit: 1, range: [1,1000000]},message:"must be >= 1"};
+if(vErrors === null){
+vErrors = [err3];
+}
+else {
+vErrors.push(err3);
+}
+errors++;
+}
+}
+let data1 = data.limit;
+if(!(((typeof data1 == "number") && (!(data1 % 1) && !isNaN(data1))) && (isFinite(data1)))){
+let dataType1 = typeof data1;
+let coerced1 = undefined;
+if(dataType1 == 'object' && Array.isArray(data1) && data1.length == 1){
+data1 = data1[0];
+dataType1 = typeof data1;
+if(((typeof data1 == "number") && (!(data1 % 1) && !isNaN(data1))) && (isFinite(data1))){
+coerced1 = data1;
+}
+}
+if(!(coerced1 !== undefined)){
+if(dataType1 === "boolean" || data1 === null
+              || (dataType1 === "string" && data1 && data1 == +data1 && !(data1 % 1))){
+coerced1 = +data1;
+}
+else {
+const err4 = {instancePath:instancePath+"/limit",schemaPath:"#/properties/limit/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
+if(vErrors === null){
+vErrors = [err4];
+}
+else {
+vErrors.push(err4);
+}
+errors++;
+}
+}
+if(coerced1 !== undefined){
+data1 = coerced1;
+if(data !== undefined){
+data["limit"] = coerced1;
+}
+}
+}
+if((typeof data1 == "number") && (isFinite(data1))){
+if(data1 > 100 || isNaN(data1)){
+const err5 = {instancePath:instancePath+"/limit",schemaPath:"#/properties/limit/maximum",keyword:"maximum",params:{limit: 100, range: [1,100]},message:"must be <= 100"};
+if(vErrors === null){
+vErrors = [err5];
+}
+else {
+vErrors.push(err5);
+}
+errors++;
+}
+if(data1 < 1 || isNaN(data1)){
+const err6 = {instancePath:instancePath+"/limit",schemaPath:"#/properties/limit/minimum",keyword:"minimum",params:{limit: 1, range: [1,100]},message:"must be >= 1"};
+if(vErrors === null){
+vErrors = [err6];
+}
+else {
+vErrors.push(err6);
+}
+errors++;
+}
+}
+let data2 = data.order;
+if(typeof data2 !== "string"){
+let dataType2 = typeof data2;
+let coerced2 = undefined;
+if(dataType2 == 'object' && Array.isArray(data2) && data2.length == 1){
+data2 = data2[0];
+dataType2 = typeof data2;
+if(typeof data2 === "string"){
+coerced2 = data2;
+}
+}
+if(!(coerced2 !== undefined)){
+if(dataType2 == "number" || dataType2 == "boolean"){
+coerced2 = "" + data2;
+}
+else if(data2 === null){
+coerced2 = "";
+}
+else {
+const err7 = {instancePath:instancePath+"/order",schemaPath:"#/properties/order/type",keyword:"type",params:{type: "string"},message:"must be string"};
+if(vErrors === null){
+vErrors = [err7];
+}
+else {
+vErrors.push(err7);
+}
+errors++;
+}
+}
+if(coerced2 !== undefined){
+data2 = coerced2;
+if(data !== undefined){
+data["order"] = coerced2;
+}
+}
+}
+if(!((data2 === "asc") || (data2 === "desc"))){
+const err8 = {instancePath:instancePath+"/order",schemaPath:"#/properties/order/enum",keyword:"enum",params:{allowedValues: schema_queryListOrganizationMembers.properties.order.enum},message:"must be equal to one of the allowed values"};
+if(vErrors === null){
+vErrors = [err8];
+}
+else {
+vErrors.push(err8);
+}
+errors++;
+}
+if(data.cursor !== undefined){
+let data3 = data.cursor;
+if(typeof data3 !== "string"){
+let dataType3 = typeof data3;
+let coerced3 = undefined;
+if(dataType3 == 'object' && Array.isArray(data3) && data3.length == 1){
+data3 = data3[0];
+dataType3 = typeof data3;
+if(typeof data3 === "string"){
+coerced3 = data3;
+}
+}
+if(!(coerced3 !== undefined)){
+if(dataType3 == "number" || dataType3 == "boolean"){
+coerced3 = "" + data3;
+}
+else if(data3 === null){
+coerced3 = "";
+}
+else {
+const err9 = {instancePath:instancePath+"/cursor",schemaPath:"#/properties/cursor/type",keyword:"type",params:{type: "string"},message:"must be string"};
+if(vErrors === null){
+vErrors = [err9];
+}
+else {
+vErrors.push(err9);
+}
+errors++;
+}
+}
+if(coerced3 !== undefined){
+data3 = coerced3;
+if(data !== undefined){
+data["cursor"] = coerced3;
+}
+}
+}
+if(typeof data3 === "string"){
+if(isLonger(data3, 4000)){
+const err10 = {instancePath:instancePath+"/cursor",schemaPath:"#/properties/cursor/maxLength",keyword:"maxLength",params:{limit: 4000},message:"must NOT have more than 4000 characters"};
+if(vErrors === null){
+vErrors = [err10];
+}
+else {
+vErrors.push(err10);
+}
+errors++;
+}
+if(isShorter(data3, 1)){
+const err11 = {instancePath:instancePath+"/cursor",schemaPath:"#/properties/cursor/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters"};
+if(vErrors === null){
+vErrors = [err11];
+}
+else {
+vErrors.push(err11);
+}
+errors++;
+}
+}
+}
+let data4 = data.sort;
+if(typeof data4 !== "string"){
+let dataType4 = typeof data4;
+let coerced4 = undefined;
+if(dataType4 == 'object' && Array.isArray(data4) && data4.length == 1){
+data4 = data4[0];
+dataType4 = typeof data4;
+if(typeof data4 === "string"){
+coerced4 = data4;
+}
+}
+if(!(coerced4 !== undefined)){
+if(dataType4 == "number" || dataType4 == "boolean"){
+coerced4 = "" + data4;
+}
+else if(data4 === null){
+coerced4 = "";
+}
+else {
+const err12 = {instancePath:instancePath+"/sort",schemaPath:"#/properties/sort/type",keyword:"type",params:{type: "string"},message:"must be string"};
+if(vErrors === null){
+vErrors = [err12];
+}
+else {
+vErrors.push(err12);
+}
+errors++;
+}
+}
+if(coerced4 !== undefined){
+data4 = coerced4;
+if(data !== undefined){
+data["sort"] = coerced4;
+}
+}
+}
+if(!((data4 === "created_at") || (data4 === "updated_at"))){
+const err13 = {instancePath:instancePath+"/sort",schemaPath:"#/properties/sort/enum",keyword:"enum",params:{allowedValues: schema_queryListOrganizationMembers.properties.sort.enum},message:"must be equal to one of the allowed values"};
+if(vErrors === null){
+vErrors = [err13];
+}
+else {
+vErrors.push(err13);
+}
+errors++;
+}
+if(data.role !== undefined){
+let data5 = data.role;
+if(!(Array.isArray(data5))){
+let dataType5 = typeof data5;
+let coerced5 = undefined;
+if(dataType5 == 'object' && Array.isArray(data5) && data5.length == 1){
+data5 = data5[0];
+dataType5 = typeof data5;
+if(Array.isArray(data5)){
+coerced5 = data5;
+}
+}
+if(!(coerced5 !== undefined)){
+if(dataType5 === "string" || dataType5 === "number"
+              || dataType5 === "boolean" || data5 === null){
+coerced5 = [data5];
+}
+else {
+const err14 = {instancePath:instancePath+"/role",schemaPath:"#/properties/role/type",keyword:"type",params:{type: "array"},message:"must be array"};
+if(vErrors === null){
+vErrors = [err14];
+}
+else {
+vErrors.push(err14);
+}
+errors++;
+}
+}
+if(coerced5 !== undefined){
+data5 = coerced5;
+if(data !== undefined){
+data["role"] = coerced5;
+}
+}
+}
+if(Array.isArray(data5)){
+if(data5.length > 10){
+const err15 = {instancePath:instancePath+"/role",schemaPath:"#/properties/role/maxItems",keyword:"maxItems",params:{limit: 10},message:"must NOT have more than 10 items"};
+if(vErrors === null){
+vErrors = [err15];
+}
+else {
+vErrors.push(err15);
+}
+errors++;
+}
+const len0 = data5.length;
+for(let i0=0; i0<len0; i0++){
+if(!(validate_spec_OrganizationRole(data5[i0], {instancePath:instancePath+"/role/" + i0,parentData:data5,parentDataProperty:i0,rootData,dynamicAnchors}))){
+vErrors = joined(vErrors, validate_spec_OrganizationRole.errors);
+errors = vErrors.length;
+}
+}
+}
+}
+if(data.status !== undefined){
+let data7 = data.status;
+if(!(Array.isArray(data7))){
+let dataType6 = typeof data7;
+let coerced6 = undefined;
+if(dataType6 == 'object' && Array.isArray(data7) && data7.length == 1){
+data7 = data7[0];
+dataType6 = typeof data7;
+if(Array.isArray(data7)){
+coerced6 = data7;
+}
+}
+if(!(coerced6 !== undefined)){
+if(dataType6 === "string" || dataType6 === "number"
+              || dataType6 === "boolean" || data7 === null){
+coerced6 = [data7];
+}
+else {
+const err16 = {instancePath:instancePath+"/status",schemaPath:"#/properties/status/type",keyword:"type",params:{type: "array"},message:"must be array"};
+if(vErrors === null){
+vErrors = [err16];
+}
+else {
+vErrors.push(err16);
+}
+errors++;
+}
+}
+if(coerced6 !== undefined){
+data7 = coerced6;
+if(data !== undefined){
+data["status"] = coerced6;
+}
+}
+}
+if(Array.isArray(data7)){
+if(data7.length > 10){
+const err17 = {instancePath:instancePath+"/status",schemaPath:"#/properties/status/maxItems",keyword:"maxItems",params:{limit: 10},message:"must NOT have more than 10 items"};
+if(vErrors === null){
+vErrors = [err17];
+}
+else {
+vErrors.push(err17);
+}
+errors++;
+}
+const len1 = data7.length;
+for(let i1=0; i1<len1; i1++){
+if(!(validate_spec_OrganizationMemberStatus(data7[i1], {instancePath:instancePath+"/status/" + i1,parentData:data7,parentDataProperty:i1,rootData,dynamicAnchors}))){
+vErrors = joined(vErrors, validate_spec_OrganizationMemberStatus.errors);
+errors = vErrors.length;
+}
+}
+}
+}
+if(data.created_after !== undefined){
+if(!(validate_spec_Timestamp(data.created_after, {instancePath:instancePath+"/created_after",parentData:data,parentDataProperty:"created_after",rootData,dynamicAnchors}))){
+vErrors = joined(vErrors, validate_spec_Timestamp.errors);
+errors = vErrors.length;
+}
+}
+if(data.created_before !== undefined){
+if(!(validate_spec_Timestamp(data.created_before, {instancePath:instancePath+"/created_before",parentData:data,parentDataProperty:"created_before",rootData,dynamicAnchors}))){
+vErrors = joined(vErrors, validate_spec_Timestamp.errors);
+errors = vErrors.length;
+}
+}
+if(data.updated_after !== undefined){
+if(!(validate_spec_Timestamp(data.updated_after, {instancePath:instancePath+"/updated_after",parentData:data,parentDataProperty:"updated_after",rootData,dynamicAnchors}))){
+vErrors = joined(vErrors, validate_spec_Timestamp.errors);
+errors = vErrors.length;
+}
+}
+if(data.updated_before !== undefined){
+if(!(validate_spec_Timestamp(data.updated_before, {instancePath:instancePath+"/updated_before",parentData:data,parentDataProperty:"updated_before",rootData,dynamicAnchors}))){
+vErrors = joined(vErrors, validate_spec_Timestamp.errors);
+errors = vErrors.length;
+}
+}
+}
+else {
+const err18 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object"};
+if(vErrors === null){
+vErrors = [err18];
+}
+else {
+vErrors.push(err18);
+}
+errors++;
+}
+validate_queryListOrganizationMembers.errors = vErrors;
+return errors === 0;
+}
+validate_queryListOrganizationMembers.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
+
+exports.queryListCustomRoles = validate_queryListCustomRoles;
+const schema_queryListCustomRoles = {"type":"object","additionalProperties":false,"properties":{"page":{"type":"integer","minimum":1,"maximum":1000000,"default":1},"limit":{"type":"integer","minimum":1,"maximum":100,"default":20},"order":{"type":"string","enum":["asc","desc"],"default":"desc"},"cursor":{"type":"string","minLength":1,"maxLength":4000},"sort":{"type":"string","enum":["created_at","updated_at","name"],"default":"created_at"},"created_after":{"$ref":"spec:Timestamp"},"created_before":{"$ref":"spec:Timestamp"},"updated_after":{"$ref":"spec:Timestamp"},"updated_before":{"$ref":"spec:Timestamp"}},"required":[],"$id":"queryListCustomRoles"};
+
+function validate_queryListCustomRoles(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
+/*# sourceURL="queryListCustomRoles" */;
+let vErrors = null;
+let errors = 0;
+const evaluated0 = validate_queryListCustomRoles.evaluated;
+if(evaluated0.dynamicProps){
+evaluated0.props = undefined;
+}
+if(evaluated0.dynamicItems){
+evaluated0.items = undefined;
+}
+if(data && typeof data == "object" && !Array.isArray(data)){
+if(data.page === undefined){
+data.page = 1;
+}
+if(data.limit === undefined){
+data.limit = 20;
+}
+if(data.order === undefined){
+data.order = "desc";
+}
+if(data.sort === undefined){
+data.sort = "created_at";
+}
+for(const key0 in data){
+if(!(func_191f75b3.call(schema_queryListCustomRoles.properties, key0))){
+const err0 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties"};
+if(vErrors === null){
+vErrors = [err0];
+}
+else {
+vErrors.push(err0);
+}
+errors++;
+}
+}
+let data0 = data.page;
+if(!(((typeof data0 == "number") && (!(data0 % 1) && !isNaN(data0))) && (isFinite(data0)))){
+let dataType0 = typeof data0;
+let coerced0 = undefined;
+if(dataType0 == 'object' && Array.isArray(data0) && data0.length == 1){
+data0 = data0[0];
+dataType0 = typeof data0;
+if(((typeof data0 == "number") && (!(data0 % 1) && !isNaN(data0))) && (isFinite(data0))){
+coerced0 = data0;
+}
+}
+if(!(coerced0 !== undefined)){
+if(dataType0 === "boolean" || data0 === null
+              || (dataType0 === "string" && data0 && data0 == +data0 && !(data0 % 1))){
+coerced0 = +data0;
+}
+else {
+const err1 = {instancePath:instancePath+"/page",schemaPath:"#/properties/page/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
+if(vErrors === null){
+vErrors = [err1];
+}
+else {
+vErrors.push(err1);
+}
+errors++;
+}
+}
+if(coerced0 !== undefined){
+data0 = coerced0;
+if(data !== undefined){
+data["page"] = coerced0;
+}
+}
+}
+if((typeof data0 == "number") && (isFinite(data0))){
+if(data0 > 1000000 || isNaN(data0)){
+const err2 = {instancePath:instancePath+"/page",schemaPath:"#/properties/page/maximum",keyword:"maximum",params:{limit: 1000000, range: [1,1000000]},message:"must be <= 1000000"};
+if(vErrors === null){
+vErrors = [err2];
+}
+else {
+vErrors.push(err2);
+}
+errors++;
+}
+if(data0 < 1 || isNaN(data0)){
+const err3 = {instancePath:instancePath+"/page",schemaPath:"#/properties/page/minimum",keyword:"minimum",params:{limit: 1, range: [1,1000000]},message:"must be >= 1"};
+if(vErrors === null){
+vErrors = [err3];
+}
+else {
+vErrors.push(err3);
+}
+errors++;
+}
+}
+let data1 = data.limit;
+if(!(((typeof data1 == "number") && (!(data1 % 1) && !isNaN(data1))) && (isFinite(data1)))){
+let dataType1 = typeof data1;
+let coerced1 = undefined;
+if(dataType1 == 'object' && Array.isArray(data1) && data1.length == 1){
+data1 = data1[0];
+dataType1 = typeof data1;
+if(((typeof data1 == "number") && (!(data1 % 1) && !isNaN(data1))) && (isFinite(data1))){
+coerced1 = data1;
+}
+}
+if(!(coerced1 !== undefined)){
+if(dataType1 === "boolean" || data1 === null
+              || (dataType1 === "string" && data1 && data1 == +data1 && !(data1 % 1))){
+coerced1 = +data1;
+}
+else {
+const err4 = {instancePath:instancePath+"/limit",schemaPath:"#/properties/limit/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
+if(vErrors === null){
+vErrors = [err4];
+}
+else {
+vErrors.push(err4);
+}
+errors++;
+}
+}
+if(coerced1 !== undefined){
+data1 = coerced1;
+if(data !== undefined){
+data["limit"] = coerced1;
+}
+}
+}
+if((typeof data1 == "number") && (isFinite(data1))){
+if(data1 > 100 || isNaN(data1)){
+const err5 = {instancePath:instancePath+"/limit",schemaPath:"#/properties/limit/maximum",keyword:"maximum",params:{limit: 100, range: [1,100]},message:"must be <= 100"};
+if(vErrors === null){
+vErrors = [err5];
+}
+else {
+vErrors.push(err5);
+}
+errors++;
+}
+if(data1 < 1 || isNaN(data1)){
+const err6 = {instancePath:instancePath+"/limit",schemaPath:"#/properties/limit/minimum",keyword:"minimum",params:{limit: 1, range: [1,100]},message:"must be >= 1"};
+if(vErrors === null){
+vErrors = [err6];
+}
+else {
+vErrors.push(err6);
+}
+errors++;
+}
+}
+let data2 = data.order;
+if(typeof data2 !== "string"){
+let dataType2 = typeof data2;
+let coerced2 = undefined;
+if(dataType2 == 'object' && Array.isArray(data2) && data2.length == 1){
+data2 = data2[0];
+dataType2 = typeof data2;
+if(typeof data2 === "string"){
+coerced2 = data2;
+}
+}
+if(!(coerced2 !== undefined)){
+if(dataType2 == "number" || dataType2 == "boolean"){
+coerced2 = "" + data2;
+}
+else if(data2 === null){
+coerced2 = "";
+}
+else {
+const err7 = {instancePath:instancePath+"/order",schemaPath:"#/properties/order/type",keyword:"type",params:{type: "string"},message:"must be string"};
+if(vErrors === null){
+vErrors = [err7];
+}
+else {
+vErrors.push(err7);
+}
+errors++;
+}
+}
+if(coerced2 !== undefined){
+data2 = coerced2;
+if(data !== undefined){
+data["order"] = coerced2;
+}
+}
+}
+if(!((data2 === "asc") || (data2 === "desc"))){
+const err8 = {instancePath:instancePath+"/order",schemaPath:"#/properties/order/enum",keyword:"enum",params:{allowedValues: schema_queryListCustomRoles.properties.order.enum},message:"must be equal to one of the allowed values"};
+if(vErrors === null){
+vErrors = [err8];
+}
+else {
+vErrors.push(err8);
+}
+errors++;
+}
+if(data.cursor !== undefined){
+let data3 = data.cursor;
+if(typeof data3 !== "string"){
+let dataType3 = typeof data3;
+let coerced3 = undefined;
+if(dataType3 == 'object' && Array.isArray(data3) && data3.length == 1){
+data3 = data3[0];
+dataType3 = typeof data3;
+if(typeof data3 === "string"){
+coerced3 = data3;
+}
+}
+if(!(coerced3 !== undefined)){
+if(dataType3 == "number" || dataType3 == "boolean"){
+coerced3 = "" + data3;
+}
+else if(data3 === null){
+coerced3 = "";
+}
+else {
+const err9 = {instancePath:instancePath+"/cursor",schemaPath:"#/properties/cursor/type",keyword:"type",params:{type: "string"},message:"must be string"};
+if(vErrors === null){
+vErrors = [err9];
+}
+else {
+vErrors.push(err9);
+}
+errors++;
+}
+}
+if(coerced3 !== undefined){
+data3 = coerced3;
+if(data !== undefined){
+data["cursor"] = coerced3;
+}
+}
+}
+if(typeof data3 === "string"){
+if(isLonger(data3, 4000)){
+const err10 = {instancePath:instancePath+"/cursor",schemaPath:"#/properties/cursor/maxLength",keyword:"maxLength",params:{limit: 4000},message:"must NOT have more than 4000 characters"};
+if(vErrors === null){
+vErrors = [err10];
+}
+else {
+vErrors.push(err10);
+}
+errors++;
+}
+if(isShorter(data3, 1)){
+const err11 = {instancePath:instancePath+"/cursor",schemaPath:"#/properties/cursor/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters"};
+if(vErrors === null){
+vErrors = [err11];
+}
+else {
+vErrors.push(err11);
+}
+errors++;
+}
+}
+}
+let data4 = data.sort;
+if(typeof data4 !== "string"){
+let dataType4 = typeof data4;
+let coerced4 = undefined;
+if(dataType4 == 'object' && Array.isArray(data4) && data4.length == 1){
+data4 = data4[0];
+dataType4 = typeof data4;
+if(typeof data4 === "string"){
+coerced4 = data4;
+}
+}
+if(!(coerced4 !== undefined)){
+if(dataType4 == "number" || dataType4 == "boolean"){
+coerced4 = "" + data4;
+}
+else if(data4 === null){
+coerced4 = "";
+}
+else {
+const err12 = {instancePath:instancePath+"/sort",schemaPath:"#/properties/sort/type",keyword:"type",params:{type: "string"},message:"must be string"};
+if(vErrors === null){
+vErrors = [err12];
+}
+else {
+vErrors.push(err12);
+}
+errors++;
+}
+}
+if(coerced4 !== undefined){
+data4 = coerced4;
+if(data !== undefined){
+data["sort"] = coerced4;
+}
+}
+}
+if(!(((data4 === "created_at") || (data4 === "updated_at")) || (data4 === "name"))){
+const err13 = {instancePath:instancePath+"/sort",schemaPath:"#/properties/sort/enum",keyword:"enum",params:{allowedValues: schema_queryListCustomRoles.properties.sort.enum},message:"must be equal to one of the allowed values"};
+if(vErrors === null){
+vErrors = [err13];
+}
+else {
+vErrors.push(err13);
+}
+errors++;
+}
+if(data.created_after !== undefined){
+if(!(validate_spec_Timestamp(data.created_after, {instancePath:instancePath+"/created_after",parentData:data,parentDataProperty:"created_after",rootData,dynamicAnchors}))){
+vErrors = joined(vErrors, validate_spec_Timestamp.errors);
+errors = vErrors.length;
+}
+}
+if(data.created_before !== undefined){
+if(!(validate_spec_Timestamp(data.created_before, {instancePath:instancePath+"/created_before",parentData:data,parentDataProperty:"created_before",rootData,dynamicAnchors}))){
+vErrors = joined(vErrors, validate_spec_Timestamp.errors);
+errors = vErrors.length;
+}
+}
+if(data.updated_after !== undefined){
+if(!(validate_spec_Timestamp(data.updated_after, {instancePath:instancePath+"/updated_after",parentData:data,parentDataProperty:"updated_after",rootData,dynamicAnchors}))){
+vErrors = joined(vErrors, validate_spec_Timestamp.errors);
+errors = vErrors.length;
+}
+}
+if(data.updated_before !== undefined){
+if(!(validate_spec_Timestamp(data.updated_before, {instancePath:instancePath+"/updated_before",parentData:data,parentDataProperty:"updated_before",rootData,dynamicAnchors}))){
+vErrors = joined(vErrors, validate_spec_Timestamp.errors);
+errors = vErrors.length;
+}
+}
+}
+else {
+const err14 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object"};
+if(vErrors === null){
+vErrors = [err14];
+}
+else {
+vErrors.push(err14);
+}
+errors++;
+}
+validate_queryListCustomRoles.errors = vErrors;
+return errors === 0;
+}
+validate_queryListCustomRoles.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
+
+exports.queryListServiceAccounts = validate_queryListServiceAccounts;
+const schema_queryListServiceAccounts = {"type":"object","additionalProperties":false,"properties":{"page":{"type":"integer","minimum":1,"maximum":1000000,"default":1},"limit":{"type":"integer","minimum":1,"maximum":100,"default":20},"order":{"type":"string","enum":["asc","desc"],"default":"desc"},"cursor":{"type":"string","minLength":1,"maxLength":4000},"sort":{"type":"string","enum":["created_at","updated_at","name"],"default":"created_at"},"organization_id":{"$ref":"spec:OrganizationId"},"project_id":{"$ref":"spec:ProjectId"},"created_after":{"$ref":"spec:Timestamp"},"created_before":{"$ref":"spec:Timestamp"},"updated_after":{"$ref":"spec:Timestamp"},"updated_before":{"$ref":"spec:Timestamp"},"metadata":{"type":"object","maxProperties":8,"propertyNames":{"minLength":1,"maxLength":64},"additionalProperties":{"type":"string","maxLength":512}}},"required":[],"$id":"queryListServiceAccounts"};
+
+function validate_queryListServiceAccounts(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
+/*# sourceURL="queryListServiceAccounts" */;
+let vErrors = null;
+let errors = 0;
+const evaluated0 = validate_queryListServiceAccounts.evaluated;
+if(evaluated0.dynamicProps){
+evaluated0.props = undefined;
+}
+if(evaluated0.dynamicItems){
+evaluated0.items = undefined;
+}
+if(data && typeof data == "object" && !Array.isArray(data)){
+if(data.page === undefined){
+data.page = 1;
+}
+if(data.limit === undefined){
+data.limit = 20;
+}
+if(data.order === undefined){
+data.order = "desc";
+}
+if(data.sort === undefined){
+data.sort = "created_at";
+}
+for(const key0 in data){
+if(!(func_191f75b3.call(schema_queryListServiceAccounts.properties, key0))){
+const err0 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties"};
+if(vErrors === null){
+vErrors = [err0];
+}
+else {
+vErrors.push(err0);
+}
+errors++;
+}
+}
+let data0 = data.page;
+if(!(((typeof data0 == "number") && (!(data0 % 1) && !isNaN(data0))) && (isFinite(data0)))){
+let dataType0 = typeof data0;
+let coerced0 = undefined;
+if(dataType0 == 'object' && Array.isArray(data0) && data0.length == 1){
+data0 = data0[0];
+dataType0 = typeof data0;
+if(((typeof data0 == "number") && (!(data0 % 1) && !isNaN(data0))) && (isFinite(data0))){
+coerced0 = data0;
+}
+}
+if(!(coerced0 !== undefined)){
+if(dataType0 === "boolean" || data0 === null
+              || (dataType0 === "string" && data0 && data0 == +data0 && !(data0 % 1))){
+coerced0 = +data0;
+}
+else {
+const err1 = {instancePath:instancePath+"/page",schemaPath:"#/properties/page/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
+if(vErrors === null){
+vErrors = [err1];
+}
+else {
+vErrors.push(err1);
+}
+errors++;
+}
+}
+if(coerced0 !== undefined){
+data0 = coerced0;
+if(data !== undefined){
+data["page"] = coerced0;
+}
+}
+}
+if((typeof data0 == "number") && (isFinite(data0))){
+if(data0 > 1000000 || isNaN(data0)){
+const err2 = {instancePath:instancePath+"/page",schemaPath:"#/properties/page/maximum",keyword:"maximum",params:{limit: 1000000, range: [1,1000000]},message:"must be <= 1000000"};
+if(vErrors === null){
+vErrors = [err2];
+}
+else {
+vErrors.push(err2);
+}
+errors++;
+}
+if(data0 < 1 || isNaN(data0)){
+const err3 = {instancePath:instancePath+"/page",schemaPath:"#/properties/page/minimum",keyword:"minimum",params:{limit: 1, range: [1,1000000]},message:"must be >= 1"};
+if(vErrors === null){
+vErrors = [err3];
+}
+else {
+vErrors.push(err3);
+}
+errors++;
+}
+}
+let data1 = data.limit;
+if(!(((typeof data1 == "number") && (!(data1 % 1) && !isNaN(data1))) && (isFinite(data1)))){
+let dataType1 = typeof data1;
+let coerced1 = undefined;
+if(dataType1 == 'object' && Array.isArray(data1) && data1.length == 1){
+data1 = data1[0];
+dataType1 = typeof data1;
+if(((typeof data1 == "number") && (!(data1 % 1) && !isNaN(data1))) && (isFinite(data1))){
+coerced1 = data1;
+}
+}
+if(!(coerced1 !== undefined)){
+if(dataType1 === "boolean" || data1 === null
+              || (dataType1 === "string" && data1 && data1 == +data1 && !(data1 % 1))){
+coerced1 = +data1;
+}
+else {
+const err4 = {instancePath:instancePath+"/limit",schemaPath:"#/properties/limit/type",keyword:"type",params:{type: "integer"},message:"must be integer"};
+if(vErrors === null){
+vErrors = [err4];
+}
+else {
+vErrors.push(err4);
+}
+errors++;
+}
+}
+if(coerced1 !== undefined){
+data1 = coerced1;
+if(data !== undefined){
+data["limit"] = coerced1;
+}
+}
+}
+if((typeof data1 == "number") && (isFinite(data1))){
+if(data1 > 100 || isNaN(data1)){
+const err5 = {instancePath:instancePath+"/limit",schemaPath:"#/properties/limit/maximum",keyword:"maximum",params:{limit: 100, range: [1,100]},message:"must be <= 100"};
+if(vErrors === null){
+vErrors = [err5];
+}
+else {
+vErrors.push(err5);
+}
+errors++;
+}
+if(data1 < 1 || isNaN(data1)){
+const err6 = {instancePath:instancePath+"/limit",schemaPath:"#/properties/limit/minimum",keyword:"minimum",params:{limit: 1, range: [1,100]},message:"must be >= 1"};
+if(vErrors === null){
+vErrors = [err6];
+}
+else {
+vErrors.push(err6);
+}
+errors++;
+}
+}
+let data2 = data.order;
+if(typeof data2 !== "string"){
+let dataType2 = typeof data2;
+let coerced2 = undefined;
+if(dataType2 == 'object' && Array.isArray(data2) && data2.length == 1){
+data2 = data2[0];
+dataType2 = typeof data2;
+if(typeof data2 === "string"){
+coerced2 = data2;
+}
+}
+if(!(coerced2 !== undefined)){
+if(dataType2 == "number" || dataType2 == "boolean"){
+coerced2 = "" + data2;
+}
+else if(data2 === null){
+coerced2 = "";
+}
+else {
+const err7 = {instancePath:instancePath+"/order",schemaPath:"#/properties/order/type",keyword:"type",params:{type: "string"},message:"must be string"};
+if(vErrors === null){
+vErrors = [err7];
+}
+else {
+vErrors.push(err7);
+}
+errors++;
+}
+}
+if(coerced2 !== undefined){
+data2 = coerced2;
+if(data !== undefined){
+data["order"] = coerced2;
+}
+}
+}
+if(!((data2 === "asc") || (data2 === "desc"))){
+const err8 = {instancePath:instancePath+"/order",schemaPath:"#/properties/order/enum",keyword:"enum",params:{allowedValues: schema_queryListServiceAccounts.properties.order.enum},message:"must be equal to one of the allowed values"};
+if(vErrors === null){
+vErrors = [err8];
+}
+else {
+vErrors.push(err8);
+}
+errors++;
+}
+if(data.cursor !== undefined){
+let data3 = data.cursor;
+if(typeof data3 !== "string"){
+let dataType3 = typeof data3;
+let coerced3 = undefined;
+if(dataType3 == 'object' && Array.isArray(data3) && data3.length == 1){
+data3 = data3[0];
+dataType3 = typeof data3;
+if(typeof data3 === "string"){
+coerced3 = data3;
+}
+}
+if(!(coerced3 !== undefined)){
+if(dataType3 == "number" || dataType3 == "boolean"){
+coerced3 = "" + data3;
+}
+else if(data3 === null){
+coerced3 = "";
+}
+else {
+const err9 = {instancePath:instancePath+"/cursor",schemaPath:"#/properties/cursor/type",keyword:"type",params:{type: "string"},message:"must be string"};
+if(vErrors === null){
+vErrors = [err9];
+}
+else {
+vErrors.push(err9);
+}
+errors++;
+}
+}
+if(coerced3 !== undefined){
+data3 = coerced3;
+if(data !== undefined){
+data["cursor"] = coerced3;
+}
+}
+}
+if(typeof data3 === "string"){
+if(isLonger(data3, 4000)){
+const err10 = {instancePath:instancePath+"/cursor",schemaPath:"#/properties/cursor/maxLength",keyword:"maxLength",params:{limit: 4000},message:"must NOT have more than 4000 characters"};
+if(vErrors === null){
+vErrors = [err10];
+}
+else {
+vErrors.push(err10);
+}
+errors++;
+}
+if(isShorter(data3, 1)){
+const err11 = {instancePath:instancePath+"/cursor",schemaPath:"#/properties/cursor/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters"};
+if(vErrors === null){
+vErrors = [err11];
+}
+else {
+vErrors.push(err11);
+}
+errors++;
+}
+}
+}
+let data4 = data.sort;
+if(typeof data4 !== "string"){
+let dataType4 = typeof data4;
+let coerced4 = undefined;
+if(dataType4 == 'object' && Array.isArray(data4) && data4.length == 1){
+data4 = data4[0];
+dataType4 = typeof data4;
+if(typeof data4 === "string"){
+coerced4 = data4;
+}
+}
+if(!(coerced4 !== undefined)){
+if(dataType4 == "number" || dataType4 == "boolean"){
+coerced4 = "" + data4;
+}
+else if(data4 === null){
+coerced4 = "";
+}
+else {
+const err12 = {instancePath:instancePath+"/sort",schemaPath:"#/properties/sort/type",keyword:"type",params:{type: "string"},message:"must be string"};
+if(vErrors === null){
+vErrors = [err12];
+}
+else {
+vErrors.push(err12);
+}
+errors++;
+}
+}
+if(coerced4 !== undefined){
+data4 = coerced4;
+if(data !== undefined){
+data["sort"] = coerced4;
+}
+}
+}
+if(!(((data4 === "created_at") || (data4 === "updated_at")) || (data4 === "name"))){
+const err13 = {instancePath:instancePath+"/sort",schemaPath:"#/properties/sort/enum",keyword:"enum",params:{allowedValues: schema_queryListServiceAccounts.properties.sort.enum},message:"must be equal to one of the allowed values"};
+if(vErrors === null){
+vErrors = [err13];
+}
+else {
+vErrors.push(err13);
+}
+errors++;
+}
+if(data.organization_id !== undefined){
+if(!(validate_spec_OrganizationId(data.organization_id, {instancePath:instancePath+"/organization_id",parentData:data,parentDataProperty:"organization_id",rootData,dynamicAnchors}))){
+vErrors = joined(vErrors, validate_spec_OrganizationId.errors);
+errors = vErrors.length;
+}
+}
+if(data.project_id !== undefined){
+if(!(validate_spec_ProjectId(data.project_id, {instancePath:instancePath+"/project_id",parentData:data,parentDataProperty:"project_id",rootData,dynamicAnchors}))){
+vErrors = joined(vErrors, validate_spec_ProjectId.errors);
+errors = vErrors.length;
+}
+}
+if(data.created_after !== undefined){
+if(!(validate_spec_Timestamp(data.created_after, {instancePath:instancePath+"/created_after",parentData:data,parentDataProperty:"created_after",rootData,dynamicAnchors}))){
+vErrors = joined(vErrors, validate_spec_Timestamp.errors);
+errors = vErrors.length;
+}
+}
+if(data.created_before !== undefined){
+if(!(validate_spec_Timestamp(data.created_before, {instancePath:instancePath+"/created_before",parentData:data,parentDataProperty:"created_before",rootData,dynamicAnchors}))){
+vErrors = joined(vErrors, validate_spec_Timestamp.errors);
+errors = vErrors.length;
+}
+}
+if(data.updated_after !== undefined){
+if(!(validate_spec_Timestamp(data.updated_after, {instancePath:instancePath+"/updated_after",parentData:data,parentDataProperty:"updated_after",rootData,dynamicAnchors}))){
+vErrors = joined(vErrors, validate_spec_Timestamp.errors);
+errors = vErrors.length;
+}
+}
+if(data.updated_before !== undefined){
+if(!(validate_spec_Timestamp(data.updated_before, {instancePath:instancePath+"/updated_before",parentData:data,parentDataProperty:"updated_before",rootData,dynamicAnchors}))){
+vErrors = joined(vErrors, validate_spec_Timestamp.errors);
+errors = vErrors.length;
+}
+}
+if(data.metadata !== undefined){
+let data11 = data.metadata;
+if(data11 && typeof data11 == "object" && !Array.isArray(data11)){
+if(Object.keys(data11).length > 8){
+const err14 = {instancePath:instancePath+"/metadata",schemaPath:"#/properties/metadata/maxProperties",keyword:"maxProperties",params:{limit: 8},message:"must NOT have more than 8 properties"};
+if(vErrors === null){
+vErrors = [err14];
+}
+else {
+vErrors.push(err14);
+}
+errors++;
+}
+for(const key1 in data11){
+const _errs20 = errors;
+if(typeof key1 === "string"){
+if(isLonger(key1, 64)){
+const err15 = {instancePath:instancePath+"/metadata",schemaPath:"#/properties/metadata/propertyNames/maxLength",keyword:"maxLength",params:{limit: 64},message:"must NOT have more than 64 characters",propertyName:key1};
+if(vErrors === null){
+vErrors = [err15];
+}
+else {
+vErrors.push(err15);
+}
+errors++;
+}
+if(isShorter(key1, 1)){
+const err16 = {instancePath:instancePath+"/metadata",schemaPath:"#/properties/metadata/propertyNames/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters",propertyName:key1};
+if(vErrors === null){
+vErrors = [err16];
+}
+else {
+vErrors.push(err16);
+}
+errors++;
+}
+}
+var valid1 = _errs20 === errors;
+if(!valid1){
+const err17 = {instancePath:instancePath+"/metadata",schemaPath:"#/properties/metadata/propertyNames",keyword:"propertyNames",params:{propertyName: key1},message:"property name must be valid"};
+if(vErrors === null){
+vErrors = [err17];
+}
+else {
+vErrors.push(err17);
+}
+errors++;
+}
+}
+for(const key2 in data11){
+let data12 = data11[key2];
+if(typeof data12 !== "string"){
+let dataType5 = typeof data12;
+let coerced5 = undefined;
+if(dataType5 == 'object' && Array.isArray(data12) && data12.length == 1){
+data12 = data12[0];
+dataType5 = typeof data12;
+if(typeof data12 === "string"){
+coerced5 = data12;
+}
+}
+if(!(coerced5 !== undefined)){
+if(dataType5 == "number" || dataType5 == "boolean"){
+coerced5 = "" + data12;
+}
+else if(data12 === null){
+coerced5 = "";
+}
+else {
+const err18 = {instancePath:instancePath+"/metadata/" + key2.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/properties/metadata/additionalProperties/type",keyword:"type",params:{type: "string"},message:"must be string"};
+if(vErrors === null){
+vErrors = [err18];
+}
+else {
+vErrors.push(err18);
+}
+errors++;
+}
+}
+if(coerced5 !== undefined){
+data12 = coerced5;
+if(data11 !== undefined){
+data11[key2] = coerced5;
+}
+}
+}
+if(typeof data12 === "string"){
+if(isLonger(data12, 512)){
+const err19 = {instancePath:instancePath+"/metadata/" + key2.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/properties/metadata/additionalProperties/maxLength",keyword:"maxLength",params:{limit: 512},message:"must NOT have more than 512 characters"};
+if(vErrors === null){
+vErrors = [err19];
+}
+else {
+vErrors.push(err19);
+}
+errors++;
+}
+}
+}
+}
+else {
+const err20 = {instancePath:instancePath+"/metadata",schemaPath:"#/properties/metadata/type",keyword:"type",params:{type: "object"},message:"must be object"};
+if(vErrors === null){
+vErrors = [err20];
+}
+else {
+vErrors.push(err20);
+}
+errors++;
+}
+}
+}
+else {
+const err21 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object"};
+if(vErrors === null){
+vErrors = [err21];
+}
+else {
+vErrors.push(err21);
+}
+errors++;
+}
+validate_queryListServiceAccounts.errors = vErrors;
+return errors === 0;
+}
+validate_queryListServiceAccounts.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
 
 exports.queryListProjects = validate_queryListProjects;
 const schema_queryListProjects = {"type":"object","additionalProperties":false,"properties":{"page":{"type":"integer","minimum":1,"maximum":1000000,"default":1},"limit":{"type":"integer","minimum":1,"maximum":100,"default":20},"order":{"type":"string","enum":["asc","desc"],"default":"desc"},"cursor":{"type":"string","minLength":1,"maxLength":4000},"sort":{"type":"string","enum":["created_at","updated_at","name"],"default":"created_at"},"status":{"type":"array","maxItems":10,"items":{"type":"string","enum":["active","archived","deleted"]}},"category":{"type":"string","minLength":1,"maxLength":64},"tag":{"type":"string","minLength":1,"maxLength":50},"q":{"type":"string","minLength":1,"maxLength":200},"created_after":{"$ref":"spec:Timestamp"},"created_before":{"$ref":"spec:Timestamp"},"updated_after":{"$ref":"spec:Timestamp"},"updated_before":{"$ref":"spec:Timestamp"},"metadata":{"type":"object","maxProperties":8,"propertyNames":{"minLength":1,"maxLength":64},"additionalProperties":{"type":"string","maxLength":512}}},"required":[],"$id":"queryListProjects"};
@@ -17883,7 +20381,7 @@ validate_queryListSubscriptions.evaluated = {"props":true,"dynamicProps":false,"
 
 exports.queryListEvents = validate_queryListEvents;
 const schema_queryListEvents = {"type":"object","additionalProperties":false,"properties":{"cursor":{"type":"string","minLength":1,"maxLength":100},"order":{"type":"string","enum":["asc","desc"],"default":"asc"},"limit":{"type":"integer","minimum":1,"maximum":100,"default":20},"type":{"type":"array","maxItems":100,"items":{"$ref":"spec:EventSelector"}},"project_id":{"$ref":"spec:ProjectId"}},"required":[],"$id":"queryListEvents"};
-const schema_spec_EventSelector = {"type":"string","enum":["*","sign_in.*","password.*","totp.*","identity.*","passkey.*","profile.*","settings.*","api_key.*","user.*","project.*","member.*","invitation.*","avatar.*","file.*","upload.*","file_link.*","session.*","message.*","chat.*","knowledge_base.*","document.*","product.*","price.*","order.*","refund.*","checkout.*","subscription.*","webhook_endpoint.*","webhook_delivery.*","sign_in.created","sign_in.ended","password.changed","totp.enabled","totp.removed","identity.linked","identity.removed","passkey.added","passkey.removed","profile.updated","settings.updated","api_key.created","api_key.updated","api_key.rotated","api_key.revoked","user.created","user.updated","user.deleted","project.created","project.updated","project.archived","project.unarchived","project.deleted","project.restored","member.added","member.updated","member.removed","invitation.created","invitation.resent","invitation.revoked","invitation.declined","avatar.updated","avatar.deleted","file.created","file.updated","file.deleted","upload.created","upload.deleted","file_link.created","file_link.revoked","session.created","session.updated","session.deleted","message.updated","chat.completed","chat.failed","chat.canceled","knowledge_base.created","knowledge_base.updated","knowledge_base.deleted","document.created","document.updated","document.ready","document.failed","document.deleted","product.created","product.updated","price.created","price.updated","order.created","order.paid","order.canceled","order.refunded","refund.created","refund.updated","checkout.created","checkout.completed","checkout.expired","subscription.created","subscription.updated","subscription.canceled","webhook_endpoint.created","webhook_endpoint.updated","webhook_endpoint.deleted","webhook_endpoint.secret_rotated","webhook_endpoint.tested","webhook_endpoint.recovered","webhook_endpoint.disabled","webhook_delivery.redelivered"],"$id":"spec:EventSelector"};
+const schema_spec_EventSelector = {"type":"string","enum":["*","sign_in.*","password.*","totp.*","identity.*","passkey.*","profile.*","settings.*","api_key.*","user.*","organization.*","organization_member.*","custom_role.*","service_account.*","project.*","member.*","invitation.*","avatar.*","file.*","upload.*","file_link.*","session.*","message.*","chat.*","knowledge_base.*","document.*","product.*","price.*","order.*","refund.*","checkout.*","subscription.*","webhook_endpoint.*","webhook_delivery.*","sign_in.created","sign_in.ended","password.changed","totp.enabled","totp.removed","identity.linked","identity.removed","passkey.added","passkey.removed","profile.updated","settings.updated","api_key.created","api_key.updated","api_key.rotated","api_key.revoked","user.created","user.updated","user.deleted","organization.created","organization.updated","organization.deleted","organization_member.added","organization_member.invited","organization_member.updated","organization_member.removed","custom_role.created","custom_role.updated","custom_role.deleted","service_account.created","service_account.updated","service_account.deleted","service_account.key_created","service_account.key_revoked","project.created","project.updated","project.transferred","project.archived","project.unarchived","project.deleted","project.restored","member.added","member.updated","member.removed","invitation.created","invitation.resent","invitation.revoked","invitation.declined","avatar.updated","avatar.deleted","file.created","file.updated","file.deleted","upload.created","upload.deleted","file_link.created","file_link.revoked","session.created","session.updated","session.deleted","message.updated","chat.completed","chat.failed","chat.canceled","knowledge_base.created","knowledge_base.updated","knowledge_base.deleted","document.created","document.updated","document.ready","document.failed","document.deleted","product.created","product.updated","price.created","price.updated","order.created","order.paid","order.canceled","order.refunded","refund.created","refund.updated","checkout.created","checkout.completed","checkout.expired","subscription.created","subscription.updated","subscription.canceled","webhook_endpoint.created","webhook_endpoint.updated","webhook_endpoint.deleted","webhook_endpoint.secret_rotated","webhook_endpoint.tested","webhook_endpoint.recovered","webhook_endpoint.disabled","webhook_delivery.redelivered"],"$id":"spec:EventSelector"};
 
 function validate_spec_EventSelector(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
 /*# sourceURL="spec:EventSelector" */;
@@ -17931,7 +20429,7 @@ parentData[parentDataProperty] = coerced0;
 }
 }
 }
-if(!(((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((data === "*") || (data === "sign_in.*")) || (data === "password.*")) || (data === "totp.*")) || (data === "identity.*")) || (data === "passkey.*")) || (data === "profile.*")) || (data === "settings.*")) || (data === "api_key.*")) || (data === "user.*")) || (data === "project.*")) || (data === "member.*")) || (data === "invitation.*")) || (data === "avatar.*")) || (data === "file.*")) || (data === "upload.*")) || (data === "file_link.*")) || (data === "session.*")) || (data === "message.*")) || (data === "chat.*")) || (data === "knowledge_base.*")) || (data === "document.*")) || (data === "product.*")) || (data === "price.*")) || (data === "order.*")) || (data === "refund.*")) || (data === "checkout.*")) || (data === "subscription.*")) || (data === "webhook_endpoint.*")) || (data === "webhook_delivery.*")) || (data === "sign_in.created")) || (data === "sign_in.ended")) || (data === "password.changed")) || (data === "totp.enabled")) || (data === "totp.removed")) || (data === "identity.linked")) || (data === "identity.removed")) || (data === "passkey.added")) || (data === "passkey.removed")) || (data === "profile.updated")) || (data === "settings.updated")) || (data === "api_key.created")) || (data === "api_key.updated")) || (data === "api_key.rotated")) || (data === "api_key.revoked")) || (data === "user.created")) || (data === "user.updated")) || (data === "user.deleted")) || (data === "project.created")) || (data === "project.updated")) || (data === "project.archived")) || (data === "project.unarchived")) || (data === "project.deleted")) || (data === "project.restored")) || (data === "member.added")) || (data === "member.updated")) || (data === "member.removed")) || (data === "invitation.created")) || (data === "invitation.resent")) || (data === "invitation.revoked")) || (data === "invitation.declined")) || (data === "avatar.updated")) || (data === "avatar.deleted")) || (data === "file.created")) || (data === "file.updated")) || (data === "file.deleted")) || (data === "upload.created")) || (data === "upload.deleted")) || (data === "file_link.created")) || (data === "file_link.revoked")) || (data === "session.created")) || (data === "session.updated")) || (data === "session.deleted")) || (data === "message.updated")) || (data === "chat.completed")) || (data === "chat.failed")) || (data === "chat.canceled")) || (data === "knowledge_base.created")) || (data === "knowledge_base.updated")) || (data === "knowledge_base.deleted")) || (data === "document.created")) || (data === "document.updated")) || (data === "document.ready")) || (data === "document.failed")) || (data === "document.deleted")) || (data === "product.created")) || (data === "product.updated")) || (data === "price.created")) || (data === "price.updated")) || (data === "order.created")) || (data === "order.paid")) || (data === "order.canceled")) || (data === "order.refunded")) || (data === "refund.created")) || (data === "refund.updated")) || (data === "checkout.created")) || (data === "checkout.completed")) || (data === "checkout.expired")) || (data === "subscription.created")) || (data === "subscription.updated")) || (data === "subscription.canceled")) || (data === "webhook_endpoint.created")) || (data === "webhook_endpoint.updated")) || (data === "webhook_endpoint.deleted")) || (data === "webhook_endpoint.secret_rotated")) || (data === "webhook_endpoint.tested")) || (data === "webhook_endpoint.recovered")) || (data === "webhook_endpoint.disabled")) || (data === "webhook_delivery.redelivered"))){
+if(!(((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((data === "*") || (data === "sign_in.*")) || (data === "password.*")) || (data === "totp.*")) || (data === "identity.*")) || (data === "passkey.*")) || (data === "profile.*")) || (data === "settings.*")) || (data === "api_key.*")) || (data === "user.*")) || (data === "organization.*")) || (data === "organization_member.*")) || (data === "custom_role.*")) || (data === "service_account.*")) || (data === "project.*")) || (data === "member.*")) || (data === "invitation.*")) || (data === "avatar.*")) || (data === "file.*")) || (data === "upload.*")) || (data === "file_link.*")) || (data === "session.*")) || (data === "message.*")) || (data === "chat.*")) || (data === "knowledge_base.*")) || (data === "document.*")) || (data === "product.*")) || (data === "price.*")) || (data === "order.*")) || (data === "refund.*")) || (data === "checkout.*")) || (data === "subscription.*")) || (data === "webhook_endpoint.*")) || (data === "webhook_delivery.*")) || (data === "sign_in.created")) || (data === "sign_in.ended")) || (data === "password.changed")) || (data === "totp.enabled")) || (data === "totp.removed")) || (data === "identity.linked")) || (data === "identity.removed")) || (data === "passkey.added")) || (data === "passkey.removed")) || (data === "profile.updated")) || (data === "settings.updated")) || (data === "api_key.created")) || (data === "api_key.updated")) || (data === "api_key.rotated")) || (data === "api_key.revoked")) || (data === "user.created")) || (data === "user.updated")) || (data === "user.deleted")) || (data === "organization.created")) || (data === "organization.updated")) || (data === "organization.deleted")) || (data === "organization_member.added")) || (data === "organization_member.invited")) || (data === "organization_member.updated")) || (data === "organization_member.removed")) || (data === "custom_role.created")) || (data === "custom_role.updated")) || (data === "custom_role.deleted")) || (data === "service_account.created")) || (data === "service_account.updated")) || (data === "service_account.deleted")) || (data === "service_account.key_created")) || (data === "service_account.key_revoked")) || (data === "project.created")) || (data === "project.updated")) || (data === "project.transferred")) || (data === "project.archived")) || (data === "project.unarchived")) || (data === "project.deleted")) || (data === "project.restored")) || (data === "member.added")) || (data === "member.updated")) || (data === "member.removed")) || (data === "invitation.created")) || (data === "invitation.resent")) || (data === "invitation.revoked")) || (data === "invitation.declined")) || (data === "avatar.updated")) || (data === "avatar.deleted")) || (data === "file.created")) || (data === "file.updated")) || (data === "file.deleted")) || (data === "upload.created")) || (data === "upload.deleted")) || (data === "file_link.created")) || (data === "file_link.revoked")) || (data === "session.created")) || (data === "session.updated")) || (data === "session.deleted")) || (data === "message.updated")) || (data === "chat.completed")) || (data === "chat.failed")) || (data === "chat.canceled")) || (data === "knowledge_base.created")) || (data === "knowledge_base.updated")) || (data === "knowledge_base.deleted")) || (data === "document.created")) || (data === "document.updated")) || (data === "document.ready")) || (data === "document.failed")) || (data === "document.deleted")) || (data === "product.created")) || (data === "product.updated")) || (data === "price.created")) || (data === "price.updated")) || (data === "order.created")) || (data === "order.paid")) || (data === "order.canceled")) || (data === "order.refunded")) || (data === "refund.created")) || (data === "refund.updated")) || (data === "checkout.created")) || (data === "checkout.completed")) || (data === "checkout.expired")) || (data === "subscription.created")) || (data === "subscription.updated")) || (data === "subscription.canceled")) || (data === "webhook_endpoint.created")) || (data === "webhook_endpoint.updated")) || (data === "webhook_endpoint.deleted")) || (data === "webhook_endpoint.secret_rotated")) || (data === "webhook_endpoint.tested")) || (data === "webhook_endpoint.recovered")) || (data === "webhook_endpoint.disabled")) || (data === "webhook_delivery.redelivered"))){
 const err1 = {instancePath,schemaPath:"#/enum",keyword:"enum",params:{allowedValues: schema_spec_EventSelector.enum},message:"must be equal to one of the allowed values"};
 if(vErrors === null){
 vErrors = [err1];
@@ -25081,9 +27579,9 @@ return errors === 0;
 validate_bodyUploadAvatar.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
 
 exports.bodyApiKeyCreate = validate_spec_ApiKeyCreate;
-const schema_spec_ApiKeyCreate = {"type":"object","additionalProperties":false,"required":["name","scopes"],"properties":{"name":{"type":"string","minLength":1,"maxLength":100,"pattern":"\\S"},"scopes":{"type":"array","minItems":1,"maxItems":14,"if":{"maxItems":14},"then":{"items":{"$ref":"spec:Scope"},"uniqueItems":true}},"project_ids":{"type":["array","null"],"minItems":1,"maxItems":100,"if":{"maxItems":100},"then":{"items":{"$ref":"spec:ProjectId"},"uniqueItems":true}},"allowed_addresses":{"type":["array","null"],"minItems":1,"maxItems":50,"if":{"maxItems":50},"then":{"items":{"type":"string","minLength":2,"maxLength":43,"pattern":"^[0-9A-Fa-f.:]+(/[0-9]{1,3})?$","x-pattern-says":"an IP address or a network such as 203.0.113.0/24"},"uniqueItems":true}},"expires_at":{"type":["string","null"],"format":"date-time"},"metadata":{"$ref":"spec:Metadata"}},"$id":"spec:ApiKeyCreate"};
+const schema_spec_ApiKeyCreate = {"type":"object","additionalProperties":false,"required":["name","scopes"],"properties":{"name":{"type":"string","minLength":1,"maxLength":100,"pattern":"\\S"},"scopes":{"type":"array","minItems":1,"maxItems":16,"if":{"maxItems":16},"then":{"items":{"$ref":"spec:Scope"},"uniqueItems":true}},"project_ids":{"type":["array","null"],"minItems":1,"maxItems":100,"if":{"maxItems":100},"then":{"items":{"$ref":"spec:ProjectId"},"uniqueItems":true}},"allowed_addresses":{"type":["array","null"],"minItems":1,"maxItems":50,"if":{"maxItems":50},"then":{"items":{"type":"string","minLength":2,"maxLength":43,"pattern":"^[0-9A-Fa-f.:]+(/[0-9]{1,3})?$","x-pattern-says":"an IP address or a network such as 203.0.113.0/24"},"uniqueItems":true}},"expires_at":{"type":["string","null"],"format":"date-time"},"metadata":{"$ref":"spec:Metadata"}},"$id":"spec:ApiKeyCreate"};
 const pattern_b36993ae = new RegExp("^[0-9A-Fa-f.:]+(/[0-9]{1,3})?$", "u");
-const schema_spec_Scope = {"type":"string","enum":["user:read","user:write","projects:read","projects:write","storage:read","storage:write","ai:read","ai:write","payments:read","payments:write","webhooks:read","webhooks:write","keys:write","admin"],"$id":"spec:Scope"};
+const schema_spec_Scope = {"type":"string","enum":["user:read","user:write","projects:read","projects:write","organizations:read","organizations:write","storage:read","storage:write","ai:read","ai:write","payments:read","payments:write","webhooks:read","webhooks:write","keys:write","admin"],"$id":"spec:Scope"};
 
 function validate_spec_Scope(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
 /*# sourceURL="spec:Scope" */;
@@ -25106,7 +27604,7 @@ vErrors.push(err0);
 }
 errors++;
 }
-if(!((((((((((((((data === "user:read") || (data === "user:write")) || (data === "projects:read")) || (data === "projects:write")) || (data === "storage:read")) || (data === "storage:write")) || (data === "ai:read")) || (data === "ai:write")) || (data === "payments:read")) || (data === "payments:write")) || (data === "webhooks:read")) || (data === "webhooks:write")) || (data === "keys:write")) || (data === "admin"))){
+if(!((((((((((((((((data === "user:read") || (data === "user:write")) || (data === "projects:read")) || (data === "projects:write")) || (data === "organizations:read")) || (data === "organizations:write")) || (data === "storage:read")) || (data === "storage:write")) || (data === "ai:read")) || (data === "ai:write")) || (data === "payments:read")) || (data === "payments:write")) || (data === "webhooks:read")) || (data === "webhooks:write")) || (data === "keys:write")) || (data === "admin"))){
 const err1 = {instancePath,schemaPath:"#/enum",keyword:"enum",params:{allowedValues: schema_spec_Scope.enum},message:"must be equal to one of the allowed values"};
 if(vErrors === null){
 vErrors = [err1];
@@ -25394,7 +27892,7 @@ let data1 = data.scopes;
 const _errs6 = errors;
 const _errs7 = errors;
 if(Array.isArray(data1)){
-if(data1.length > 14){
+if(data1.length > 16){
 const err7 = {};
 if(vErrors === null){
 vErrors = [err7];
@@ -25439,8 +27937,8 @@ errors++;
 var _valid0 = _errs8 === errors;
 }
 if(Array.isArray(data1)){
-if(data1.length > 14){
-const err9 = {instancePath:instancePath+"/scopes",schemaPath:"#/properties/scopes/maxItems",keyword:"maxItems",params:{limit: 14},message:"must NOT have more than 14 items"};
+if(data1.length > 16){
+const err9 = {instancePath:instancePath+"/scopes",schemaPath:"#/properties/scopes/maxItems",keyword:"maxItems",params:{limit: 16},message:"must NOT have more than 16 items"};
 if(vErrors === null){
 vErrors = [err9];
 }
@@ -25722,7 +28220,7 @@ return errors === 0;
 validate_spec_ApiKeyCreate.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
 
 exports.bodyApiKeyUpdate = validate_spec_ApiKeyUpdate;
-const schema_spec_ApiKeyUpdate = {"type":"object","additionalProperties":false,"properties":{"name":{"type":"string","minLength":1,"maxLength":100,"pattern":"\\S"},"scopes":{"type":"array","minItems":1,"maxItems":14,"if":{"maxItems":14},"then":{"items":{"$ref":"spec:Scope"},"uniqueItems":true}},"allowed_addresses":{"type":["array","null"],"minItems":1,"maxItems":50,"if":{"maxItems":50},"then":{"items":{"type":"string","minLength":2,"maxLength":43,"pattern":"^[0-9A-Fa-f.:]+(/[0-9]{1,3})?$","x-pattern-says":"an IP address or a network such as 203.0.113.0/24"},"uniqueItems":true}},"metadata":{"$ref":"spec:MetadataUpdate"}},"$id":"spec:ApiKeyUpdate"};
+const schema_spec_ApiKeyUpdate = {"type":"object","additionalProperties":false,"properties":{"name":{"type":"string","minLength":1,"maxLength":100,"pattern":"\\S"},"scopes":{"type":"array","minItems":1,"maxItems":16,"if":{"maxItems":16},"then":{"items":{"$ref":"spec:Scope"},"uniqueItems":true}},"allowed_addresses":{"type":["array","null"],"minItems":1,"maxItems":50,"if":{"maxItems":50},"then":{"items":{"type":"string","minLength":2,"maxLength":43,"pattern":"^[0-9A-Fa-f.:]+(/[0-9]{1,3})?$","x-pattern-says":"an IP address or a network such as 203.0.113.0/24"},"uniqueItems":true}},"metadata":{"$ref":"spec:MetadataUpdate"}},"$id":"spec:ApiKeyUpdate"};
 
 function validate_spec_ApiKeyUpdate(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
 /*# sourceURL="spec:ApiKeyUpdate" */;
@@ -25798,7 +28296,7 @@ let data1 = data.scopes;
 const _errs6 = errors;
 const _errs7 = errors;
 if(Array.isArray(data1)){
-if(data1.length > 14){
+if(data1.length > 16){
 const err5 = {};
 if(vErrors === null){
 vErrors = [err5];
@@ -25843,8 +28341,8 @@ errors++;
 var _valid0 = _errs8 === errors;
 }
 if(Array.isArray(data1)){
-if(data1.length > 14){
-const err7 = {instancePath:instancePath+"/scopes",schemaPath:"#/properties/scopes/maxItems",keyword:"maxItems",params:{limit: 14},message:"must NOT have more than 14 items"};
+if(data1.length > 16){
+const err7 = {instancePath:instancePath+"/scopes",schemaPath:"#/properties/scopes/maxItems",keyword:"maxItems",params:{limit: 16},message:"must NOT have more than 16 items"};
 if(vErrors === null){
 vErrors = [err7];
 }
@@ -26434,8 +28932,1421 @@ return errors === 0;
 }
 validate_spec_UserUpdate.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
 
+exports.bodyOrganizationCreate = validate_spec_OrganizationCreate;
+const schema_spec_OrganizationCreate = {"type":"object","additionalProperties":false,"required":["name"],"properties":{"name":{"$ref":"spec:OrganizationName"},"description":{"type":["string","null"],"maxLength":5000},"metadata":{"$ref":"spec:Metadata"}},"$id":"spec:OrganizationCreate"};
+const schema_spec_OrganizationName = {"type":"string","minLength":1,"maxLength":200,"pattern":"\\S","$id":"spec:OrganizationName"};
+
+function validate_spec_OrganizationName(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
+/*# sourceURL="spec:OrganizationName" */;
+let vErrors = null;
+let errors = 0;
+const evaluated0 = validate_spec_OrganizationName.evaluated;
+if(evaluated0.dynamicProps){
+evaluated0.props = undefined;
+}
+if(evaluated0.dynamicItems){
+evaluated0.items = undefined;
+}
+if(typeof data === "string"){
+if(isLonger(data, 200)){
+const err0 = {instancePath,schemaPath:"#/maxLength",keyword:"maxLength",params:{limit: 200},message:"must NOT have more than 200 characters"};
+if(vErrors === null){
+vErrors = [err0];
+}
+else {
+vErrors.push(err0);
+}
+errors++;
+}
+if(isShorter(data, 1)){
+const err1 = {instancePath,schemaPath:"#/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters"};
+if(vErrors === null){
+vErrors = [err1];
+}
+else {
+vErrors.push(err1);
+}
+errors++;
+}
+if(!pattern_6301c483.test(data)){
+const err2 = {instancePath,schemaPath:"#/pattern",keyword:"pattern",params:{pattern: "\\S"},message:"must match pattern \""+"\\S"+"\""};
+if(vErrors === null){
+vErrors = [err2];
+}
+else {
+vErrors.push(err2);
+}
+errors++;
+}
+}
+else {
+const err3 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "string"},message:"must be string"};
+if(vErrors === null){
+vErrors = [err3];
+}
+else {
+vErrors.push(err3);
+}
+errors++;
+}
+validate_spec_OrganizationName.errors = vErrors;
+return errors === 0;
+}
+validate_spec_OrganizationName.evaluated = {"dynamicProps":false,"dynamicItems":false};
+
+
+function validate_spec_OrganizationCreate(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
+/*# sourceURL="spec:OrganizationCreate" */;
+let vErrors = null;
+let errors = 0;
+const evaluated0 = validate_spec_OrganizationCreate.evaluated;
+if(evaluated0.dynamicProps){
+evaluated0.props = undefined;
+}
+if(evaluated0.dynamicItems){
+evaluated0.items = undefined;
+}
+if(data && typeof data == "object" && !Array.isArray(data)){
+if(data.name === undefined){
+const err0 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "name"},message:"must have required property '"+"name"+"'"};
+if(vErrors === null){
+vErrors = [err0];
+}
+else {
+vErrors.push(err0);
+}
+errors++;
+}
+for(const key0 in data){
+if(!(((key0 === "name") || (key0 === "description")) || (key0 === "metadata"))){
+const err1 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties"};
+if(vErrors === null){
+vErrors = [err1];
+}
+else {
+vErrors.push(err1);
+}
+errors++;
+}
+}
+if(data.name !== undefined){
+if(!(validate_spec_OrganizationName(data.name, {instancePath:instancePath+"/name",parentData:data,parentDataProperty:"name",rootData,dynamicAnchors}))){
+vErrors = joined(vErrors, validate_spec_OrganizationName.errors);
+errors = vErrors.length;
+}
+}
+if(data.description !== undefined){
+let data1 = data.description;
+if((typeof data1 !== "string") && (data1 !== null)){
+const err2 = {instancePath:instancePath+"/description",schemaPath:"#/properties/description/type",keyword:"type",params:{type: schema_spec_OrganizationCreate.properties.description.type},message:"must be string,null"};
+if(vErrors === null){
+vErrors = [err2];
+}
+else {
+vErrors.push(err2);
+}
+errors++;
+}
+if(typeof data1 === "string"){
+if(isLonger(data1, 5000)){
+const err3 = {instancePath:instancePath+"/description",schemaPath:"#/properties/description/maxLength",keyword:"maxLength",params:{limit: 5000},message:"must NOT have more than 5000 characters"};
+if(vErrors === null){
+vErrors = [err3];
+}
+else {
+vErrors.push(err3);
+}
+errors++;
+}
+}
+}
+if(data.metadata !== undefined){
+if(!(validate_spec_Metadata(data.metadata, {instancePath:instancePath+"/metadata",parentData:data,parentDataProperty:"metadata",rootData,dynamicAnchors}))){
+vErrors = joined(vErrors, validate_spec_Metadata.errors);
+errors = vErrors.length;
+}
+}
+}
+else {
+const err4 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object"};
+if(vErrors === null){
+vErrors = [err4];
+}
+else {
+vErrors.push(err4);
+}
+errors++;
+}
+validate_spec_OrganizationCreate.errors = vErrors;
+return errors === 0;
+}
+validate_spec_OrganizationCreate.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
+
+exports.bodyOrganizationUpdate = validate_spec_OrganizationUpdate;
+const schema_spec_OrganizationUpdate = {"type":"object","additionalProperties":false,"properties":{"name":{"$ref":"spec:OrganizationName"},"description":{"type":["string","null"],"maxLength":5000},"metadata":{"$ref":"spec:MetadataUpdate"}},"$id":"spec:OrganizationUpdate"};
+
+function validate_spec_OrganizationUpdate(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
+/*# sourceURL="spec:OrganizationUpdate" */;
+let vErrors = null;
+let errors = 0;
+const evaluated0 = validate_spec_OrganizationUpdate.evaluated;
+if(evaluated0.dynamicProps){
+evaluated0.props = undefined;
+}
+if(evaluated0.dynamicItems){
+evaluated0.items = undefined;
+}
+if(data && typeof data == "object" && !Array.isArray(data)){
+for(const key0 in data){
+if(!(((key0 === "name") || (key0 === "description")) || (key0 === "metadata"))){
+const err0 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties"};
+if(vErrors === null){
+vErrors = [err0];
+}
+else {
+vErrors.push(err0);
+}
+errors++;
+}
+}
+if(data.name !== undefined){
+if(!(validate_spec_OrganizationName(data.name, {instancePath:instancePath+"/name",parentData:data,parentDataProperty:"name",rootData,dynamicAnchors}))){
+vErrors = joined(vErrors, validate_spec_OrganizationName.errors);
+errors = vErrors.length;
+}
+}
+if(data.description !== undefined){
+let data1 = data.description;
+if((typeof data1 !== "string") && (data1 !== null)){
+const err1 = {instancePath:instancePath+"/description",schemaPath:"#/properties/description/type",keyword:"type",params:{type: schema_spec_OrganizationUpdate.properties.description.type},message:"must be string,null"};
+if(vErrors === null){
+vErrors = [err1];
+}
+else {
+vErrors.push(err1);
+}
+errors++;
+}
+if(typeof data1 === "string"){
+if(isLonger(data1, 5000)){
+const err2 = {instancePath:instancePath+"/description",schemaPath:"#/properties/description/maxLength",keyword:"maxLength",params:{limit: 5000},message:"must NOT have more than 5000 characters"};
+if(vErrors === null){
+vErrors = [err2];
+}
+else {
+vErrors.push(err2);
+}
+errors++;
+}
+}
+}
+if(data.metadata !== undefined){
+if(!(validate_spec_MetadataUpdate(data.metadata, {instancePath:instancePath+"/metadata",parentData:data,parentDataProperty:"metadata",rootData,dynamicAnchors}))){
+vErrors = joined(vErrors, validate_spec_MetadataUpdate.errors);
+errors = vErrors.length;
+}
+}
+}
+else {
+const err3 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object"};
+if(vErrors === null){
+vErrors = [err3];
+}
+else {
+vErrors.push(err3);
+}
+errors++;
+}
+validate_spec_OrganizationUpdate.errors = vErrors;
+return errors === 0;
+}
+validate_spec_OrganizationUpdate.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
+
+exports.bodyOrganizationMemberAdd = validate_spec_OrganizationMemberAdd;
+const schema_spec_OrganizationMemberAdd = {"type":"object","additionalProperties":false,"required":["role"],"properties":{"user_id":{"$ref":"spec:UserId"},"email":{"$ref":"spec:Email"},"role":{"$ref":"spec:OrganizationRole"}},"oneOf":[{"required":["user_id"]},{"required":["email"]}],"$id":"spec:OrganizationMemberAdd"};
+const schema_spec_UserId = {"type":"string","pattern":"^usr_[0-7][0-9a-hjkmnp-tv-z]{25}$","$id":"spec:UserId"};
+const pattern_1ae3b07d = new RegExp("^usr_[0-7][0-9a-hjkmnp-tv-z]{25}$", "u");
+
+function validate_spec_UserId(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
+/*# sourceURL="spec:UserId" */;
+let vErrors = null;
+let errors = 0;
+const evaluated0 = validate_spec_UserId.evaluated;
+if(evaluated0.dynamicProps){
+evaluated0.props = undefined;
+}
+if(evaluated0.dynamicItems){
+evaluated0.items = undefined;
+}
+if(typeof data === "string"){
+if(!pattern_1ae3b07d.test(data)){
+const err0 = {instancePath,schemaPath:"#/pattern",keyword:"pattern",params:{pattern: "^usr_[0-7][0-9a-hjkmnp-tv-z]{25}$"},message:"must match pattern \""+"^usr_[0-7][0-9a-hjkmnp-tv-z]{25}$"+"\""};
+if(vErrors === null){
+vErrors = [err0];
+}
+else {
+vErrors.push(err0);
+}
+errors++;
+}
+}
+else {
+const err1 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "string"},message:"must be string"};
+if(vErrors === null){
+vErrors = [err1];
+}
+else {
+vErrors.push(err1);
+}
+errors++;
+}
+validate_spec_UserId.errors = vErrors;
+return errors === 0;
+}
+validate_spec_UserId.evaluated = {"dynamicProps":false,"dynamicItems":false};
+
+const schema_spec_OrganizationRole = {"type":"string","enum":["owner","admin","member"],"$id":"spec:OrganizationRole"};
+
+function validate_spec_OrganizationRole(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
+/*# sourceURL="spec:OrganizationRole" */;
+let vErrors = null;
+let errors = 0;
+const evaluated0 = validate_spec_OrganizationRole.evaluated;
+if(evaluated0.dynamicProps){
+evaluated0.props = undefined;
+}
+if(evaluated0.dynamicItems){
+evaluated0.items = undefined;
+}
+if(typeof data !== "string"){
+const err0 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "string"},message:"must be string"};
+if(vErrors === null){
+vErrors = [err0];
+}
+else {
+vErrors.push(err0);
+}
+errors++;
+}
+if(!(((data === "owner") || (data === "admin")) || (data === "member"))){
+const err1 = {instancePath,schemaPath:"#/enum",keyword:"enum",params:{allowedValues: schema_spec_OrganizationRole.enum},message:"must be equal to one of the allowed values"};
+if(vErrors === null){
+vErrors = [err1];
+}
+else {
+vErrors.push(err1);
+}
+errors++;
+}
+validate_spec_OrganizationRole.errors = vErrors;
+return errors === 0;
+}
+validate_spec_OrganizationRole.evaluated = {"dynamicProps":false,"dynamicItems":false};
+
+
+function validate_spec_OrganizationMemberAdd(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
+/*# sourceURL="spec:OrganizationMemberAdd" */;
+let vErrors = null;
+let errors = 0;
+const evaluated0 = validate_spec_OrganizationMemberAdd.evaluated;
+if(evaluated0.dynamicProps){
+evaluated0.props = undefined;
+}
+if(evaluated0.dynamicItems){
+evaluated0.items = undefined;
+}
+const _errs1 = errors;
+let valid0 = false;
+let passing0 = null;
+const _errs2 = errors;
+if(data && typeof data == "object" && !Array.isArray(data)){
+if(data.user_id === undefined){
+const err0 = {instancePath,schemaPath:"#/oneOf/0/required",keyword:"required",params:{missingProperty: "user_id"},message:"must have required property '"+"user_id"+"'"};
+if(vErrors === null){
+vErrors = [err0];
+}
+else {
+vErrors.push(err0);
+}
+errors++;
+}
+}
+var _valid0 = _errs2 === errors;
+if(_valid0){
+valid0 = true;
+passing0 = 0;
+}
+const _errs3 = errors;
+if(data && typeof data == "object" && !Array.isArray(data)){
+if(data.email === undefined){
+const err1 = {instancePath,schemaPath:"#/oneOf/1/required",keyword:"required",params:{missingProperty: "email"},message:"must have required property '"+"email"+"'"};
+if(vErrors === null){
+vErrors = [err1];
+}
+else {
+vErrors.push(err1);
+}
+errors++;
+}
+}
+var _valid0 = _errs3 === errors;
+if(_valid0 && valid0){
+valid0 = false;
+passing0 = [passing0, 1];
+}
+else {
+if(_valid0){
+valid0 = true;
+passing0 = 1;
+}
+}
+if(!valid0){
+const err2 = {instancePath,schemaPath:"#/oneOf",keyword:"oneOf",params:{passingSchemas: passing0, names: ["user_id","email"]},message:"must match exactly one schema in oneOf"};
+if(vErrors === null){
+vErrors = [err2];
+}
+else {
+vErrors.push(err2);
+}
+errors++;
+}
+else {
+errors = _errs1;
+if(vErrors !== null){
+if(_errs1){
+vErrors.length = _errs1;
+}
+else {
+vErrors = null;
+}
+}
+}
+if(data && typeof data == "object" && !Array.isArray(data)){
+if(data.role === undefined){
+const err3 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "role"},message:"must have required property '"+"role"+"'"};
+if(vErrors === null){
+vErrors = [err3];
+}
+else {
+vErrors.push(err3);
+}
+errors++;
+}
+for(const key0 in data){
+if(!(((key0 === "user_id") || (key0 === "email")) || (key0 === "role"))){
+const err4 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties"};
+if(vErrors === null){
+vErrors = [err4];
+}
+else {
+vErrors.push(err4);
+}
+errors++;
+}
+}
+if(data.user_id !== undefined){
+if(!(validate_spec_UserId(data.user_id, {instancePath:instancePath+"/user_id",parentData:data,parentDataProperty:"user_id",rootData,dynamicAnchors}))){
+vErrors = joined(vErrors, validate_spec_UserId.errors);
+errors = vErrors.length;
+}
+}
+if(data.email !== undefined){
+if(!(validate_spec_Email(data.email, {instancePath:instancePath+"/email",parentData:data,parentDataProperty:"email",rootData,dynamicAnchors}))){
+vErrors = joined(vErrors, validate_spec_Email.errors);
+errors = vErrors.length;
+}
+}
+if(data.role !== undefined){
+if(!(validate_spec_OrganizationRole(data.role, {instancePath:instancePath+"/role",parentData:data,parentDataProperty:"role",rootData,dynamicAnchors}))){
+vErrors = joined(vErrors, validate_spec_OrganizationRole.errors);
+errors = vErrors.length;
+}
+}
+}
+else {
+const err5 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object"};
+if(vErrors === null){
+vErrors = [err5];
+}
+else {
+vErrors.push(err5);
+}
+errors++;
+}
+validate_spec_OrganizationMemberAdd.errors = vErrors;
+return errors === 0;
+}
+validate_spec_OrganizationMemberAdd.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
+
+exports.bodyOrganizationMemberUpdate = validate_spec_OrganizationMemberUpdate;
+const schema_spec_OrganizationMemberUpdate = {"type":"object","additionalProperties":false,"properties":{"role":{"$ref":"spec:OrganizationRole"}},"$id":"spec:OrganizationMemberUpdate"};
+
+function validate_spec_OrganizationMemberUpdate(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
+/*# sourceURL="spec:OrganizationMemberUpdate" */;
+let vErrors = null;
+let errors = 0;
+const evaluated0 = validate_spec_OrganizationMemberUpdate.evaluated;
+if(evaluated0.dynamicProps){
+evaluated0.props = undefined;
+}
+if(evaluated0.dynamicItems){
+evaluated0.items = undefined;
+}
+if(data && typeof data == "object" && !Array.isArray(data)){
+for(const key0 in data){
+if(!(key0 === "role")){
+const err0 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties"};
+if(vErrors === null){
+vErrors = [err0];
+}
+else {
+vErrors.push(err0);
+}
+errors++;
+}
+}
+if(data.role !== undefined){
+if(!(validate_spec_OrganizationRole(data.role, {instancePath:instancePath+"/role",parentData:data,parentDataProperty:"role",rootData,dynamicAnchors}))){
+vErrors = joined(vErrors, validate_spec_OrganizationRole.errors);
+errors = vErrors.length;
+}
+}
+}
+else {
+const err1 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object"};
+if(vErrors === null){
+vErrors = [err1];
+}
+else {
+vErrors.push(err1);
+}
+errors++;
+}
+validate_spec_OrganizationMemberUpdate.errors = vErrors;
+return errors === 0;
+}
+validate_spec_OrganizationMemberUpdate.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
+
+exports.bodyCustomRoleCreate = validate_spec_CustomRoleCreate;
+const schema_spec_CustomRoleCreate = {"type":"object","additionalProperties":false,"required":["name","permissions"],"properties":{"name":{"$ref":"spec:CustomRoleName"},"description":{"type":["string","null"],"maxLength":1000},"permissions":{"$ref":"spec:CustomRolePermissionsInput"}},"$id":"spec:CustomRoleCreate"};
+const schema_spec_CustomRoleName = {"type":"string","minLength":1,"maxLength":100,"pattern":"\\S","$id":"spec:CustomRoleName"};
+
+function validate_spec_CustomRoleName(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
+/*# sourceURL="spec:CustomRoleName" */;
+let vErrors = null;
+let errors = 0;
+const evaluated0 = validate_spec_CustomRoleName.evaluated;
+if(evaluated0.dynamicProps){
+evaluated0.props = undefined;
+}
+if(evaluated0.dynamicItems){
+evaluated0.items = undefined;
+}
+if(typeof data === "string"){
+if(isLonger(data, 100)){
+const err0 = {instancePath,schemaPath:"#/maxLength",keyword:"maxLength",params:{limit: 100},message:"must NOT have more than 100 characters"};
+if(vErrors === null){
+vErrors = [err0];
+}
+else {
+vErrors.push(err0);
+}
+errors++;
+}
+if(isShorter(data, 1)){
+const err1 = {instancePath,schemaPath:"#/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters"};
+if(vErrors === null){
+vErrors = [err1];
+}
+else {
+vErrors.push(err1);
+}
+errors++;
+}
+if(!pattern_6301c483.test(data)){
+const err2 = {instancePath,schemaPath:"#/pattern",keyword:"pattern",params:{pattern: "\\S"},message:"must match pattern \""+"\\S"+"\""};
+if(vErrors === null){
+vErrors = [err2];
+}
+else {
+vErrors.push(err2);
+}
+errors++;
+}
+}
+else {
+const err3 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "string"},message:"must be string"};
+if(vErrors === null){
+vErrors = [err3];
+}
+else {
+vErrors.push(err3);
+}
+errors++;
+}
+validate_spec_CustomRoleName.errors = vErrors;
+return errors === 0;
+}
+validate_spec_CustomRoleName.evaluated = {"dynamicProps":false,"dynamicItems":false};
+
+const schema_spec_CustomRolePermissionsInput = {"type":"object","additionalProperties":false,"required":["projects","storage","ai","payments"],"properties":{"projects":{"type":"string","enum":["read","write","admin"]},"storage":{"$ref":"spec:AreaAccess"},"ai":{"$ref":"spec:AreaAccess"},"payments":{"$ref":"spec:AreaAccess"}},"$id":"spec:CustomRolePermissionsInput"};
+const schema_spec_AreaAccess = {"type":"string","enum":["none","read","write","admin"],"$id":"spec:AreaAccess"};
+
+function validate_spec_AreaAccess(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
+/*# sourceURL="spec:AreaAccess" */;
+let vErrors = null;
+let errors = 0;
+const evaluated0 = validate_spec_AreaAccess.evaluated;
+if(evaluated0.dynamicProps){
+evaluated0.props = undefined;
+}
+if(evaluated0.dynamicItems){
+evaluated0.items = undefined;
+}
+if(typeof data !== "string"){
+const err0 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "string"},message:"must be string"};
+if(vErrors === null){
+vErrors = [err0];
+}
+else {
+vErrors.push(err0);
+}
+errors++;
+}
+if(!((((data === "none") || (data === "read")) || (data === "write")) || (data === "admin"))){
+const err1 = {instancePath,schemaPath:"#/enum",keyword:"enum",params:{allowedValues: schema_spec_AreaAccess.enum},message:"must be equal to one of the allowed values"};
+if(vErrors === null){
+vErrors = [err1];
+}
+else {
+vErrors.push(err1);
+}
+errors++;
+}
+validate_spec_AreaAccess.errors = vErrors;
+return errors === 0;
+}
+validate_spec_AreaAccess.evaluated = {"dynamicProps":false,"dynamicItems":false};
+
+
+function validate_spec_CustomRolePermissionsInput(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
+/*# sourceURL="spec:CustomRolePermissionsInput" */;
+let vErrors = null;
+let errors = 0;
+const evaluated0 = validate_spec_CustomRolePermissionsInput.evaluated;
+if(evaluated0.dynamicProps){
+evaluated0.props = undefined;
+}
+if(evaluated0.dynamicItems){
+evaluated0.items = undefined;
+}
+if(data && typeof data == "object" && !Array.isArray(data)){
+if(data.projects === undefined){
+const err0 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "projects"},message:"must have required property '"+"projects"+"'"};
+if(vErrors === null){
+vErrors = [err0];
+}
+else {
+vErrors.push(err0);
+}
+errors++;
+}
+if(data.storage === undefined){
+const err1 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "storage"},message:"must have required property '"+"storage"+"'"};
+if(vErrors === null){
+vErrors = [err1];
+}
+else {
+vErrors.push(err1);
+}
+errors++;
+}
+if(data.ai === undefined){
+const err2 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "ai"},message:"must have required property '"+"ai"+"'"};
+if(vErrors === null){
+vErrors = [err2];
+}
+else {
+vErrors.push(err2);
+}
+errors++;
+}
+if(data.payments === undefined){
+const err3 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "payments"},message:"must have required property '"+"payments"+"'"};
+if(vErrors === null){
+vErrors = [err3];
+}
+else {
+vErrors.push(err3);
+}
+errors++;
+}
+for(const key0 in data){
+if(!((((key0 === "projects") || (key0 === "storage")) || (key0 === "ai")) || (key0 === "payments"))){
+const err4 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties"};
+if(vErrors === null){
+vErrors = [err4];
+}
+else {
+vErrors.push(err4);
+}
+errors++;
+}
+}
+if(data.projects !== undefined){
+let data0 = data.projects;
+if(typeof data0 !== "string"){
+const err5 = {instancePath:instancePath+"/projects",schemaPath:"#/properties/projects/type",keyword:"type",params:{type: "string"},message:"must be string"};
+if(vErrors === null){
+vErrors = [err5];
+}
+else {
+vErrors.push(err5);
+}
+errors++;
+}
+if(!(((data0 === "read") || (data0 === "write")) || (data0 === "admin"))){
+const err6 = {instancePath:instancePath+"/projects",schemaPath:"#/properties/projects/enum",keyword:"enum",params:{allowedValues: schema_spec_CustomRolePermissionsInput.properties.projects.enum},message:"must be equal to one of the allowed values"};
+if(vErrors === null){
+vErrors = [err6];
+}
+else {
+vErrors.push(err6);
+}
+errors++;
+}
+}
+if(data.storage !== undefined){
+if(!(validate_spec_AreaAccess(data.storage, {instancePath:instancePath+"/storage",parentData:data,parentDataProperty:"storage",rootData,dynamicAnchors}))){
+vErrors = joined(vErrors, validate_spec_AreaAccess.errors);
+errors = vErrors.length;
+}
+}
+if(data.ai !== undefined){
+if(!(validate_spec_AreaAccess(data.ai, {instancePath:instancePath+"/ai",parentData:data,parentDataProperty:"ai",rootData,dynamicAnchors}))){
+vErrors = joined(vErrors, validate_spec_AreaAccess.errors);
+errors = vErrors.length;
+}
+}
+if(data.payments !== undefined){
+if(!(validate_spec_AreaAccess(data.payments, {instancePath:instancePath+"/payments",parentData:data,parentDataProperty:"payments",rootData,dynamicAnchors}))){
+vErrors = joined(vErrors, validate_spec_AreaAccess.errors);
+errors = vErrors.length;
+}
+}
+}
+else {
+const err7 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object"};
+if(vErrors === null){
+vErrors = [err7];
+}
+else {
+vErrors.push(err7);
+}
+errors++;
+}
+validate_spec_CustomRolePermissionsInput.errors = vErrors;
+return errors === 0;
+}
+validate_spec_CustomRolePermissionsInput.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
+
+
+function validate_spec_CustomRoleCreate(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
+/*# sourceURL="spec:CustomRoleCreate" */;
+let vErrors = null;
+let errors = 0;
+const evaluated0 = validate_spec_CustomRoleCreate.evaluated;
+if(evaluated0.dynamicProps){
+evaluated0.props = undefined;
+}
+if(evaluated0.dynamicItems){
+evaluated0.items = undefined;
+}
+if(data && typeof data == "object" && !Array.isArray(data)){
+if(data.name === undefined){
+const err0 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "name"},message:"must have required property '"+"name"+"'"};
+if(vErrors === null){
+vErrors = [err0];
+}
+else {
+vErrors.push(err0);
+}
+errors++;
+}
+if(data.permissions === undefined){
+const err1 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "permissions"},message:"must have required property '"+"permissions"+"'"};
+if(vErrors === null){
+vErrors = [err1];
+}
+else {
+vErrors.push(err1);
+}
+errors++;
+}
+for(const key0 in data){
+if(!(((key0 === "name") || (key0 === "description")) || (key0 === "permissions"))){
+const err2 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties"};
+if(vErrors === null){
+vErrors = [err2];
+}
+else {
+vErrors.push(err2);
+}
+errors++;
+}
+}
+if(data.name !== undefined){
+if(!(validate_spec_CustomRoleName(data.name, {instancePath:instancePath+"/name",parentData:data,parentDataProperty:"name",rootData,dynamicAnchors}))){
+vErrors = joined(vErrors, validate_spec_CustomRoleName.errors);
+errors = vErrors.length;
+}
+}
+if(data.description !== undefined){
+let data1 = data.description;
+if((typeof data1 !== "string") && (data1 !== null)){
+const err3 = {instancePath:instancePath+"/description",schemaPath:"#/properties/description/type",keyword:"type",params:{type: schema_spec_CustomRoleCreate.properties.description.type},message:"must be string,null"};
+if(vErrors === null){
+vErrors = [err3];
+}
+else {
+vErrors.push(err3);
+}
+errors++;
+}
+if(typeof data1 === "string"){
+if(isLonger(data1, 1000)){
+const err4 = {instancePath:instancePath+"/description",schemaPath:"#/properties/description/maxLength",keyword:"maxLength",params:{limit: 1000},message:"must NOT have more than 1000 characters"};
+if(vErrors === null){
+vErrors = [err4];
+}
+else {
+vErrors.push(err4);
+}
+errors++;
+}
+}
+}
+if(data.permissions !== undefined){
+if(!(validate_spec_CustomRolePermissionsInput(data.permissions, {instancePath:instancePath+"/permissions",parentData:data,parentDataProperty:"permissions",rootData,dynamicAnchors}))){
+vErrors = joined(vErrors, validate_spec_CustomRolePermissionsInput.errors);
+errors = vErrors.length;
+}
+}
+}
+else {
+const err5 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object"};
+if(vErrors === null){
+vErrors = [err5];
+}
+else {
+vErrors.push(err5);
+}
+errors++;
+}
+validate_spec_CustomRoleCreate.errors = vErrors;
+return errors === 0;
+}
+validate_spec_CustomRoleCreate.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
+
+exports.bodyCustomRoleUpdate = validate_spec_CustomRoleUpdate;
+const schema_spec_CustomRoleUpdate = {"type":"object","additionalProperties":false,"properties":{"name":{"$ref":"spec:CustomRoleName"},"description":{"type":["string","null"],"maxLength":1000},"permissions":{"$ref":"spec:CustomRolePermissionsInput"}},"$id":"spec:CustomRoleUpdate"};
+
+function validate_spec_CustomRoleUpdate(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
+/*# sourceURL="spec:CustomRoleUpdate" */;
+let vErrors = null;
+let errors = 0;
+const evaluated0 = validate_spec_CustomRoleUpdate.evaluated;
+if(evaluated0.dynamicProps){
+evaluated0.props = undefined;
+}
+if(evaluated0.dynamicItems){
+evaluated0.items = undefined;
+}
+if(data && typeof data == "object" && !Array.isArray(data)){
+for(const key0 in data){
+if(!(((key0 === "name") || (key0 === "description")) || (key0 === "permissions"))){
+const err0 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties"};
+if(vErrors === null){
+vErrors = [err0];
+}
+else {
+vErrors.push(err0);
+}
+errors++;
+}
+}
+if(data.name !== undefined){
+if(!(validate_spec_CustomRoleName(data.name, {instancePath:instancePath+"/name",parentData:data,parentDataProperty:"name",rootData,dynamicAnchors}))){
+vErrors = joined(vErrors, validate_spec_CustomRoleName.errors);
+errors = vErrors.length;
+}
+}
+if(data.description !== undefined){
+let data1 = data.description;
+if((typeof data1 !== "string") && (data1 !== null)){
+const err1 = {instancePath:instancePath+"/description",schemaPath:"#/properties/description/type",keyword:"type",params:{type: schema_spec_CustomRoleUpdate.properties.description.type},message:"must be string,null"};
+if(vErrors === null){
+vErrors = [err1];
+}
+else {
+vErrors.push(err1);
+}
+errors++;
+}
+if(typeof data1 === "string"){
+if(isLonger(data1, 1000)){
+const err2 = {instancePath:instancePath+"/description",schemaPath:"#/properties/description/maxLength",keyword:"maxLength",params:{limit: 1000},message:"must NOT have more than 1000 characters"};
+if(vErrors === null){
+vErrors = [err2];
+}
+else {
+vErrors.push(err2);
+}
+errors++;
+}
+}
+}
+if(data.permissions !== undefined){
+if(!(validate_spec_CustomRolePermissionsInput(data.permissions, {instancePath:instancePath+"/permissions",parentData:data,parentDataProperty:"permissions",rootData,dynamicAnchors}))){
+vErrors = joined(vErrors, validate_spec_CustomRolePermissionsInput.errors);
+errors = vErrors.length;
+}
+}
+}
+else {
+const err3 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object"};
+if(vErrors === null){
+vErrors = [err3];
+}
+else {
+vErrors.push(err3);
+}
+errors++;
+}
+validate_spec_CustomRoleUpdate.errors = vErrors;
+return errors === 0;
+}
+validate_spec_CustomRoleUpdate.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
+
+exports.bodyServiceAccountCreate = validate_spec_ServiceAccountCreate;
+const schema_spec_ServiceAccountCreate = {"type":"object","additionalProperties":false,"required":["name","role"],"properties":{"name":{"$ref":"spec:ServiceAccountName"},"organization_id":{"$ref":"spec:OrganizationId"},"project_id":{"$ref":"spec:ProjectId"},"role":{"type":"string","enum":["admin","editor","viewer","member"]},"metadata":{"$ref":"spec:Metadata"}},"oneOf":[{"required":["organization_id"]},{"required":["project_id"]}],"$id":"spec:ServiceAccountCreate"};
+const schema_spec_ServiceAccountName = {"type":"string","minLength":1,"maxLength":100,"pattern":"\\S","$id":"spec:ServiceAccountName"};
+
+function validate_spec_ServiceAccountName(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
+/*# sourceURL="spec:ServiceAccountName" */;
+let vErrors = null;
+let errors = 0;
+const evaluated0 = validate_spec_ServiceAccountName.evaluated;
+if(evaluated0.dynamicProps){
+evaluated0.props = undefined;
+}
+if(evaluated0.dynamicItems){
+evaluated0.items = undefined;
+}
+if(typeof data === "string"){
+if(isLonger(data, 100)){
+const err0 = {instancePath,schemaPath:"#/maxLength",keyword:"maxLength",params:{limit: 100},message:"must NOT have more than 100 characters"};
+if(vErrors === null){
+vErrors = [err0];
+}
+else {
+vErrors.push(err0);
+}
+errors++;
+}
+if(isShorter(data, 1)){
+const err1 = {instancePath,schemaPath:"#/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters"};
+if(vErrors === null){
+vErrors = [err1];
+}
+else {
+vErrors.push(err1);
+}
+errors++;
+}
+if(!pattern_6301c483.test(data)){
+const err2 = {instancePath,schemaPath:"#/pattern",keyword:"pattern",params:{pattern: "\\S"},message:"must match pattern \""+"\\S"+"\""};
+if(vErrors === null){
+vErrors = [err2];
+}
+else {
+vErrors.push(err2);
+}
+errors++;
+}
+}
+else {
+const err3 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "string"},message:"must be string"};
+if(vErrors === null){
+vErrors = [err3];
+}
+else {
+vErrors.push(err3);
+}
+errors++;
+}
+validate_spec_ServiceAccountName.errors = vErrors;
+return errors === 0;
+}
+validate_spec_ServiceAccountName.evaluated = {"dynamicProps":false,"dynamicItems":false};
+
+const schema_spec_OrganizationId = {"type":"string","pattern":"^org_[0-7][0-9a-hjkmnp-tv-z]{25}$","$id":"spec:OrganizationId"};
+const pattern_de1a0a5d = new RegExp("^org_[0-7][0-9a-hjkmnp-tv-z]{25}$", "u");
+
+function validate_spec_OrganizationId(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
+/*# sourceURL="spec:OrganizationId" */;
+let vErrors = null;
+let errors = 0;
+const evaluated0 = validate_spec_OrganizationId.evaluated;
+if(evaluated0.dynamicProps){
+evaluated0.props = undefined;
+}
+if(evaluated0.dynamicItems){
+evaluated0.items = undefined;
+}
+if(typeof data === "string"){
+if(!pattern_de1a0a5d.test(data)){
+const err0 = {instancePath,schemaPath:"#/pattern",keyword:"pattern",params:{pattern: "^org_[0-7][0-9a-hjkmnp-tv-z]{25}$"},message:"must match pattern \""+"^org_[0-7][0-9a-hjkmnp-tv-z]{25}$"+"\""};
+if(vErrors === null){
+vErrors = [err0];
+}
+else {
+vErrors.push(err0);
+}
+errors++;
+}
+}
+else {
+const err1 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "string"},message:"must be string"};
+if(vErrors === null){
+vErrors = [err1];
+}
+else {
+vErrors.push(err1);
+}
+errors++;
+}
+validate_spec_OrganizationId.errors = vErrors;
+return errors === 0;
+}
+validate_spec_OrganizationId.evaluated = {"dynamicProps":false,"dynamicItems":false};
+
+
+function validate_spec_ServiceAccountCreate(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
+/*# sourceURL="spec:ServiceAccountCreate" */;
+let vErrors = null;
+let errors = 0;
+const evaluated0 = validate_spec_ServiceAccountCreate.evaluated;
+if(evaluated0.dynamicProps){
+evaluated0.props = undefined;
+}
+if(evaluated0.dynamicItems){
+evaluated0.items = undefined;
+}
+const _errs1 = errors;
+let valid0 = false;
+let passing0 = null;
+const _errs2 = errors;
+if(data && typeof data == "object" && !Array.isArray(data)){
+if(data.organization_id === undefined){
+const err0 = {instancePath,schemaPath:"#/oneOf/0/required",keyword:"required",params:{missingProperty: "organization_id"},message:"must have required property '"+"organization_id"+"'"};
+if(vErrors === null){
+vErrors = [err0];
+}
+else {
+vErrors.push(err0);
+}
+errors++;
+}
+}
+var _valid0 = _errs2 === errors;
+if(_valid0){
+valid0 = true;
+passing0 = 0;
+}
+const _errs3 = errors;
+if(data && typeof data == "object" && !Array.isArray(data)){
+if(data.project_id === undefined){
+const err1 = {instancePath,schemaPath:"#/oneOf/1/required",keyword:"required",params:{missingProperty: "project_id"},message:"must have required property '"+"project_id"+"'"};
+if(vErrors === null){
+vErrors = [err1];
+}
+else {
+vErrors.push(err1);
+}
+errors++;
+}
+}
+var _valid0 = _errs3 === errors;
+if(_valid0 && valid0){
+valid0 = false;
+passing0 = [passing0, 1];
+}
+else {
+if(_valid0){
+valid0 = true;
+passing0 = 1;
+}
+}
+if(!valid0){
+const err2 = {instancePath,schemaPath:"#/oneOf",keyword:"oneOf",params:{passingSchemas: passing0, names: ["organization_id","project_id"]},message:"must match exactly one schema in oneOf"};
+if(vErrors === null){
+vErrors = [err2];
+}
+else {
+vErrors.push(err2);
+}
+errors++;
+}
+else {
+errors = _errs1;
+if(vErrors !== null){
+if(_errs1){
+vErrors.length = _errs1;
+}
+else {
+vErrors = null;
+}
+}
+}
+if(data && typeof data == "object" && !Array.isArray(data)){
+if(data.name === undefined){
+const err3 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "name"},message:"must have required property '"+"name"+"'"};
+if(vErrors === null){
+vErrors = [err3];
+}
+else {
+vErrors.push(err3);
+}
+errors++;
+}
+if(data.role === undefined){
+const err4 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "role"},message:"must have required property '"+"role"+"'"};
+if(vErrors === null){
+vErrors = [err4];
+}
+else {
+vErrors.push(err4);
+}
+errors++;
+}
+for(const key0 in data){
+if(!(((((key0 === "name") || (key0 === "organization_id")) || (key0 === "project_id")) || (key0 === "role")) || (key0 === "metadata"))){
+const err5 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties"};
+if(vErrors === null){
+vErrors = [err5];
+}
+else {
+vErrors.push(err5);
+}
+errors++;
+}
+}
+if(data.name !== undefined){
+if(!(validate_spec_ServiceAccountName(data.name, {instancePath:instancePath+"/name",parentData:data,parentDataProperty:"name",rootData,dynamicAnchors}))){
+vErrors = joined(vErrors, validate_spec_ServiceAccountName.errors);
+errors = vErrors.length;
+}
+}
+if(data.organization_id !== undefined){
+if(!(validate_spec_OrganizationId(data.organization_id, {instancePath:instancePath+"/organization_id",parentData:data,parentDataProperty:"organization_id",rootData,dynamicAnchors}))){
+vErrors = joined(vErrors, validate_spec_OrganizationId.errors);
+errors = vErrors.length;
+}
+}
+if(data.project_id !== undefined){
+if(!(validate_spec_ProjectId(data.project_id, {instancePath:instancePath+"/project_id",parentData:data,parentDataProperty:"project_id",rootData,dynamicAnchors}))){
+vErrors = joined(vErrors, validate_spec_ProjectId.errors);
+errors = vErrors.length;
+}
+}
+if(data.role !== undefined){
+let data3 = data.role;
+if(typeof data3 !== "string"){
+const err6 = {instancePath:instancePath+"/role",schemaPath:"#/properties/role/type",keyword:"type",params:{type: "string"},message:"must be string"};
+if(vErrors === null){
+vErrors = [err6];
+}
+else {
+vErrors.push(err6);
+}
+errors++;
+}
+if(!((((data3 === "admin") || (data3 === "editor")) || (data3 === "viewer")) || (data3 === "member"))){
+const err7 = {instancePath:instancePath+"/role",schemaPath:"#/properties/role/enum",keyword:"enum",params:{allowedValues: schema_spec_ServiceAccountCreate.properties.role.enum},message:"must be equal to one of the allowed values"};
+if(vErrors === null){
+vErrors = [err7];
+}
+else {
+vErrors.push(err7);
+}
+errors++;
+}
+}
+if(data.metadata !== undefined){
+if(!(validate_spec_Metadata(data.metadata, {instancePath:instancePath+"/metadata",parentData:data,parentDataProperty:"metadata",rootData,dynamicAnchors}))){
+vErrors = joined(vErrors, validate_spec_Metadata.errors);
+errors = vErrors.length;
+}
+}
+}
+else {
+const err8 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object"};
+if(vErrors === null){
+vErrors = [err8];
+}
+else {
+vErrors.push(err8);
+}
+errors++;
+}
+validate_spec_ServiceAccountCreate.errors = vErrors;
+return errors === 0;
+}
+validate_spec_ServiceAccountCreate.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
+
+exports.bodyServiceAccountUpdate = validate_spec_ServiceAccountUpdate;
+const schema_spec_ServiceAccountUpdate = {"type":"object","additionalProperties":false,"properties":{"name":{"$ref":"spec:ServiceAccountName"},"metadata":{"$ref":"spec:MetadataUpdate"}},"$id":"spec:ServiceAccountUpdate"};
+
+function validate_spec_ServiceAccountUpdate(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
+/*# sourceURL="spec:ServiceAccountUpdate" */;
+let vErrors = null;
+let errors = 0;
+const evaluated0 = validate_spec_ServiceAccountUpdate.evaluated;
+if(evaluated0.dynamicProps){
+evaluated0.props = undefined;
+}
+if(evaluated0.dynamicItems){
+evaluated0.items = undefined;
+}
+if(data && typeof data == "object" && !Array.isArray(data)){
+for(const key0 in data){
+if(!((key0 === "name") || (key0 === "metadata"))){
+const err0 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties"};
+if(vErrors === null){
+vErrors = [err0];
+}
+else {
+vErrors.push(err0);
+}
+errors++;
+}
+}
+if(data.name !== undefined){
+if(!(validate_spec_ServiceAccountName(data.name, {instancePath:instancePath+"/name",parentData:data,parentDataProperty:"name",rootData,dynamicAnchors}))){
+vErrors = joined(vErrors, validate_spec_ServiceAccountName.errors);
+errors = vErrors.length;
+}
+}
+if(data.metadata !== undefined){
+if(!(validate_spec_MetadataUpdate(data.metadata, {instancePath:instancePath+"/metadata",parentData:data,parentDataProperty:"metadata",rootData,dynamicAnchors}))){
+vErrors = joined(vErrors, validate_spec_MetadataUpdate.errors);
+errors = vErrors.length;
+}
+}
+}
+else {
+const err1 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object"};
+if(vErrors === null){
+vErrors = [err1];
+}
+else {
+vErrors.push(err1);
+}
+errors++;
+}
+validate_spec_ServiceAccountUpdate.errors = vErrors;
+return errors === 0;
+}
+validate_spec_ServiceAccountUpdate.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
+
+exports.bodyExplainRequest = validate_spec_ExplainRequest;
+const schema_spec_ExplainRequest = {"type":"object","additionalProperties":false,"required":["method","path"],"properties":{"method":{"type":"string","enum":["GET","POST","PUT","PATCH","DELETE"]},"path":{"type":"string","minLength":1,"maxLength":1000,"pattern":"^/","x-pattern-says":"a path such as /v1/projects"},"api_key_id":{"$ref":"spec:ApiKeyId"},"user_id":{"$ref":"spec:UserId"}},"$id":"spec:ExplainRequest"};
+const pattern_f750aafe = new RegExp("^/", "u");
+const schema_spec_ApiKeyId = {"type":"string","pattern":"^key_[0-7][0-9a-hjkmnp-tv-z]{25}$","$id":"spec:ApiKeyId"};
+const pattern_e057a277 = new RegExp("^key_[0-7][0-9a-hjkmnp-tv-z]{25}$", "u");
+
+function validate_spec_ApiKeyId(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
+/*# sourceURL="spec:ApiKeyId" */;
+let vErrors = null;
+let errors = 0;
+const evaluated0 = validate_spec_ApiKeyId.evaluated;
+if(evaluated0.dynamicProps){
+evaluated0.props = undefined;
+}
+if(evaluated0.dynamicItems){
+evaluated0.items = undefined;
+}
+if(typeof data === "string"){
+if(!pattern_e057a277.test(data)){
+const err0 = {instancePath,schemaPath:"#/pattern",keyword:"pattern",params:{pattern: "^key_[0-7][0-9a-hjkmnp-tv-z]{25}$"},message:"must match pattern \""+"^key_[0-7][0-9a-hjkmnp-tv-z]{25}$"+"\""};
+if(vErrors === null){
+vErrors = [err0];
+}
+else {
+vErrors.push(err0);
+}
+errors++;
+}
+}
+else {
+const err1 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "string"},message:"must be string"};
+if(vErrors === null){
+vErrors = [err1];
+}
+else {
+vErrors.push(err1);
+}
+errors++;
+}
+validate_spec_ApiKeyId.errors = vErrors;
+return errors === 0;
+}
+validate_spec_ApiKeyId.evaluated = {"dynamicProps":false,"dynamicItems":false};
+
+
+function validate_spec_ExplainRequest(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
+/*# sourceURL="spec:ExplainRequest" */;
+let vErrors = null;
+let errors = 0;
+const evaluated0 = validate_spec_ExplainRequest.evaluated;
+if(evaluated0.dynamicProps){
+evaluated0.props = undefined;
+}
+if(evaluated0.dynamicItems){
+evaluated0.items = undefined;
+}
+if(data && typeof data == "object" && !Array.isArray(data)){
+if(data.method === undefined){
+const err0 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "method"},message:"must have required property '"+"method"+"'"};
+if(vErrors === null){
+vErrors = [err0];
+}
+else {
+vErrors.push(err0);
+}
+errors++;
+}
+if(data.path === undefined){
+const err1 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "path"},message:"must have required property '"+"path"+"'"};
+if(vErrors === null){
+vErrors = [err1];
+}
+else {
+vErrors.push(err1);
+}
+errors++;
+}
+for(const key0 in data){
+if(!((((key0 === "method") || (key0 === "path")) || (key0 === "api_key_id")) || (key0 === "user_id"))){
+const err2 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties"};
+if(vErrors === null){
+vErrors = [err2];
+}
+else {
+vErrors.push(err2);
+}
+errors++;
+}
+}
+if(data.method !== undefined){
+let data0 = data.method;
+if(typeof data0 !== "string"){
+const err3 = {instancePath:instancePath+"/method",schemaPath:"#/properties/method/type",keyword:"type",params:{type: "string"},message:"must be string"};
+if(vErrors === null){
+vErrors = [err3];
+}
+else {
+vErrors.push(err3);
+}
+errors++;
+}
+if(!(((((data0 === "GET") || (data0 === "POST")) || (data0 === "PUT")) || (data0 === "PATCH")) || (data0 === "DELETE"))){
+const err4 = {instancePath:instancePath+"/method",schemaPath:"#/properties/method/enum",keyword:"enum",params:{allowedValues: schema_spec_ExplainRequest.properties.method.enum},message:"must be equal to one of the allowed values"};
+if(vErrors === null){
+vErrors = [err4];
+}
+else {
+vErrors.push(err4);
+}
+errors++;
+}
+}
+if(data.path !== undefined){
+let data1 = data.path;
+if(typeof data1 === "string"){
+if(isLonger(data1, 1000)){
+const err5 = {instancePath:instancePath+"/path",schemaPath:"#/properties/path/maxLength",keyword:"maxLength",params:{limit: 1000},message:"must NOT have more than 1000 characters"};
+if(vErrors === null){
+vErrors = [err5];
+}
+else {
+vErrors.push(err5);
+}
+errors++;
+}
+if(isShorter(data1, 1)){
+const err6 = {instancePath:instancePath+"/path",schemaPath:"#/properties/path/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters"};
+if(vErrors === null){
+vErrors = [err6];
+}
+else {
+vErrors.push(err6);
+}
+errors++;
+}
+if(!pattern_f750aafe.test(data1)){
+const err7 = {instancePath:instancePath+"/path",schemaPath:"#/properties/path/pattern",keyword:"pattern",params:{pattern: "^/", says: "a path such as /v1/projects"},message:"must match pattern \""+"^/"+"\""};
+if(vErrors === null){
+vErrors = [err7];
+}
+else {
+vErrors.push(err7);
+}
+errors++;
+}
+}
+else {
+const err8 = {instancePath:instancePath+"/path",schemaPath:"#/properties/path/type",keyword:"type",params:{type: "string"},message:"must be string"};
+if(vErrors === null){
+vErrors = [err8];
+}
+else {
+vErrors.push(err8);
+}
+errors++;
+}
+}
+if(data.api_key_id !== undefined){
+if(!(validate_spec_ApiKeyId(data.api_key_id, {instancePath:instancePath+"/api_key_id",parentData:data,parentDataProperty:"api_key_id",rootData,dynamicAnchors}))){
+vErrors = joined(vErrors, validate_spec_ApiKeyId.errors);
+errors = vErrors.length;
+}
+}
+if(data.user_id !== undefined){
+if(!(validate_spec_UserId(data.user_id, {instancePath:instancePath+"/user_id",parentData:data,parentDataProperty:"user_id",rootData,dynamicAnchors}))){
+vErrors = joined(vErrors, validate_spec_UserId.errors);
+errors = vErrors.length;
+}
+}
+}
+else {
+const err9 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object"};
+if(vErrors === null){
+vErrors = [err9];
+}
+else {
+vErrors.push(err9);
+}
+errors++;
+}
+validate_spec_ExplainRequest.errors = vErrors;
+return errors === 0;
+}
+validate_spec_ExplainRequest.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
+
 exports.bodyProjectCreate = validate_spec_ProjectCreate;
-const schema_spec_ProjectCreate = {"type":"object","additionalProperties":false,"required":["name"],"properties":{"name":{"$ref":"spec:ProjectName"},"description":{"type":["string","null"],"maxLength":5000},"category":{"type":["string","null"],"minLength":1,"maxLength":64,"pattern":"\\S"},"tags":{"$ref":"spec:Tags"},"metadata":{"$ref":"spec:Metadata"}},"$id":"spec:ProjectCreate"};
+const schema_spec_ProjectCreate = {"type":"object","additionalProperties":false,"required":["name"],"properties":{"name":{"$ref":"spec:ProjectName"},"description":{"type":["string","null"],"maxLength":5000},"category":{"type":["string","null"],"minLength":1,"maxLength":64,"pattern":"\\S"},"organization_id":{"anyOf":[{"$ref":"spec:OrganizationId"},{"type":"null"}]},"tags":{"$ref":"spec:Tags"},"metadata":{"$ref":"spec:Metadata"}},"$id":"spec:ProjectCreate"};
 const schema_spec_ProjectName = {"type":"string","minLength":1,"maxLength":200,"pattern":"\\S","$id":"spec:ProjectName"};
 
 function validate_spec_ProjectName(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
@@ -26652,7 +30563,7 @@ vErrors.push(err0);
 errors++;
 }
 for(const key0 in data){
-if(!(((((key0 === "name") || (key0 === "description")) || (key0 === "category")) || (key0 === "tags")) || (key0 === "metadata"))){
+if(!((((((key0 === "name") || (key0 === "description")) || (key0 === "category")) || (key0 === "organization_id")) || (key0 === "tags")) || (key0 === "metadata"))){
 const err1 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties"};
 if(vErrors === null){
 vErrors = [err1];
@@ -26739,6 +30650,52 @@ errors++;
 }
 }
 }
+if(data.organization_id !== undefined){
+let data3 = data.organization_id;
+const _errs8 = errors;
+let valid1 = false;
+const _errs9 = errors;
+if(!(validate_spec_OrganizationId(data3, {instancePath:instancePath+"/organization_id",parentData:data,parentDataProperty:"organization_id",rootData,dynamicAnchors}))){
+vErrors = joined(vErrors, validate_spec_OrganizationId.errors);
+errors = vErrors.length;
+}
+var _valid0 = _errs9 === errors;
+valid1 = valid1 || _valid0;
+const _errs10 = errors;
+if(data3 !== null){
+const err8 = {instancePath:instancePath+"/organization_id",schemaPath:"#/properties/organization_id/anyOf/1/type",keyword:"type",params:{type: "null"},message:"must be null"};
+if(vErrors === null){
+vErrors = [err8];
+}
+else {
+vErrors.push(err8);
+}
+errors++;
+}
+var _valid0 = _errs10 === errors;
+valid1 = valid1 || _valid0;
+if(!valid1){
+const err9 = {instancePath:instancePath+"/organization_id",schemaPath:"#/properties/organization_id/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf"};
+if(vErrors === null){
+vErrors = [err9];
+}
+else {
+vErrors.push(err9);
+}
+errors++;
+}
+else {
+errors = _errs8;
+if(vErrors !== null){
+if(_errs8){
+vErrors.length = _errs8;
+}
+else {
+vErrors = null;
+}
+}
+}
+}
 if(data.tags !== undefined){
 if(!(validate_spec_Tags(data.tags, {instancePath:instancePath+"/tags",parentData:data,parentDataProperty:"tags",rootData,dynamicAnchors}))){
 vErrors = joined(vErrors, validate_spec_Tags.errors);
@@ -26753,12 +30710,12 @@ errors = vErrors.length;
 }
 }
 else {
-const err8 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object"};
+const err10 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object"};
 if(vErrors === null){
-vErrors = [err8];
+vErrors = [err10];
 }
 else {
-vErrors.push(err8);
+vErrors.push(err10);
 }
 errors++;
 }
@@ -26898,25 +30855,27 @@ return errors === 0;
 }
 validate_spec_ProjectUpdate.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
 
-exports.bodyMemberAdd = validate_spec_MemberAdd;
-const schema_spec_MemberAdd = {"type":"object","additionalProperties":false,"required":["role"],"properties":{"user_id":{"$ref":"spec:UserId"},"email":{"$ref":"spec:Email"},"role":{"$ref":"spec:MemberRole"},"metadata":{"$ref":"spec:Metadata"}},"oneOf":[{"required":["user_id"]},{"required":["email"]}],"$id":"spec:MemberAdd"};
-const schema_spec_UserId = {"type":"string","pattern":"^usr_[0-7][0-9a-hjkmnp-tv-z]{25}$","$id":"spec:UserId"};
-const pattern_1ae3b07d = new RegExp("^usr_[0-7][0-9a-hjkmnp-tv-z]{25}$", "u");
+exports.bodyProjectTransfer = validate_spec_ProjectTransfer;
+const schema_spec_ProjectTransfer = {"type":"object","additionalProperties":false,"properties":{"organization_id":{"$ref":"spec:OrganizationId"},"user_id":{"$ref":"spec:UserId"}},"oneOf":[{"required":["organization_id"]},{"required":["user_id"]}],"$id":"spec:ProjectTransfer"};
 
-function validate_spec_UserId(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
-/*# sourceURL="spec:UserId" */;
+function validate_spec_ProjectTransfer(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
+/*# sourceURL="spec:ProjectTransfer" */;
 let vErrors = null;
 let errors = 0;
-const evaluated0 = validate_spec_UserId.evaluated;
+const evaluated0 = validate_spec_ProjectTransfer.evaluated;
 if(evaluated0.dynamicProps){
 evaluated0.props = undefined;
 }
 if(evaluated0.dynamicItems){
 evaluated0.items = undefined;
 }
-if(typeof data === "string"){
-if(!pattern_1ae3b07d.test(data)){
-const err0 = {instancePath,schemaPath:"#/pattern",keyword:"pattern",params:{pattern: "^usr_[0-7][0-9a-hjkmnp-tv-z]{25}$"},message:"must match pattern \""+"^usr_[0-7][0-9a-hjkmnp-tv-z]{25}$"+"\""};
+const _errs1 = errors;
+let valid0 = false;
+let passing0 = null;
+const _errs2 = errors;
+if(data && typeof data == "object" && !Array.isArray(data)){
+if(data.organization_id === undefined){
+const err0 = {instancePath,schemaPath:"#/oneOf/0/required",keyword:"required",params:{missingProperty: "organization_id"},message:"must have required property '"+"organization_id"+"'"};
 if(vErrors === null){
 vErrors = [err0];
 }
@@ -26926,8 +30885,15 @@ vErrors.push(err0);
 errors++;
 }
 }
-else {
-const err1 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "string"},message:"must be string"};
+var _valid0 = _errs2 === errors;
+if(_valid0){
+valid0 = true;
+passing0 = 0;
+}
+const _errs3 = errors;
+if(data && typeof data == "object" && !Array.isArray(data)){
+if(data.user_id === undefined){
+const err1 = {instancePath,schemaPath:"#/oneOf/1/required",keyword:"required",params:{missingProperty: "user_id"},message:"must have required property '"+"user_id"+"'"};
 if(vErrors === null){
 vErrors = [err1];
 }
@@ -26936,11 +30902,82 @@ vErrors.push(err1);
 }
 errors++;
 }
-validate_spec_UserId.errors = vErrors;
+}
+var _valid0 = _errs3 === errors;
+if(_valid0 && valid0){
+valid0 = false;
+passing0 = [passing0, 1];
+}
+else {
+if(_valid0){
+valid0 = true;
+passing0 = 1;
+}
+}
+if(!valid0){
+const err2 = {instancePath,schemaPath:"#/oneOf",keyword:"oneOf",params:{passingSchemas: passing0, names: ["organization_id","user_id"]},message:"must match exactly one schema in oneOf"};
+if(vErrors === null){
+vErrors = [err2];
+}
+else {
+vErrors.push(err2);
+}
+errors++;
+}
+else {
+errors = _errs1;
+if(vErrors !== null){
+if(_errs1){
+vErrors.length = _errs1;
+}
+else {
+vErrors = null;
+}
+}
+}
+if(data && typeof data == "object" && !Array.isArray(data)){
+for(const key0 in data){
+if(!((key0 === "organization_id") || (key0 === "user_id"))){
+const err3 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties"};
+if(vErrors === null){
+vErrors = [err3];
+}
+else {
+vErrors.push(err3);
+}
+errors++;
+}
+}
+if(data.organization_id !== undefined){
+if(!(validate_spec_OrganizationId(data.organization_id, {instancePath:instancePath+"/organization_id",parentData:data,parentDataProperty:"organization_id",rootData,dynamicAnchors}))){
+vErrors = joined(vErrors, validate_spec_OrganizationId.errors);
+errors = vErrors.length;
+}
+}
+if(data.user_id !== undefined){
+if(!(validate_spec_UserId(data.user_id, {instancePath:instancePath+"/user_id",parentData:data,parentDataProperty:"user_id",rootData,dynamicAnchors}))){
+vErrors = joined(vErrors, validate_spec_UserId.errors);
+errors = vErrors.length;
+}
+}
+}
+else {
+const err4 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object"};
+if(vErrors === null){
+vErrors = [err4];
+}
+else {
+vErrors.push(err4);
+}
+errors++;
+}
+validate_spec_ProjectTransfer.errors = vErrors;
 return errors === 0;
 }
-validate_spec_UserId.evaluated = {"dynamicProps":false,"dynamicItems":false};
+validate_spec_ProjectTransfer.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
 
+exports.bodyMemberAdd = validate_spec_MemberAdd;
+const schema_spec_MemberAdd = {"type":"object","additionalProperties":false,"required":["role"],"properties":{"user_id":{"$ref":"spec:UserId"},"email":{"$ref":"spec:Email"},"role":{"$ref":"spec:MemberRole"},"metadata":{"$ref":"spec:Metadata"}},"oneOf":[{"required":["user_id"]},{"required":["email"]}],"$id":"spec:MemberAdd"};
 const schema_spec_MemberRole = {"type":"string","enum":["owner","admin","editor","viewer"],"$id":"spec:MemberRole"};
 
 function validate_spec_MemberRole(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
@@ -27121,7 +31158,48 @@ return errors === 0;
 validate_spec_MemberAdd.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
 
 exports.bodyMemberUpdate = validate_spec_MemberUpdate;
-const schema_spec_MemberUpdate = {"type":"object","additionalProperties":false,"properties":{"role":{"$ref":"spec:MemberRole"},"metadata":{"$ref":"spec:MetadataUpdate"}},"$id":"spec:MemberUpdate"};
+const schema_spec_MemberUpdate = {"type":"object","additionalProperties":false,"properties":{"role":{"$ref":"spec:MemberRole"},"custom_role_id":{"anyOf":[{"$ref":"spec:CustomRoleId"},{"type":"null"}]},"metadata":{"$ref":"spec:MetadataUpdate"}},"$id":"spec:MemberUpdate"};
+const schema_spec_CustomRoleId = {"type":"string","pattern":"^rol_[0-7][0-9a-hjkmnp-tv-z]{25}$","$id":"spec:CustomRoleId"};
+const pattern_a391d3b3 = new RegExp("^rol_[0-7][0-9a-hjkmnp-tv-z]{25}$", "u");
+
+function validate_spec_CustomRoleId(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
+/*# sourceURL="spec:CustomRoleId" */;
+let vErrors = null;
+let errors = 0;
+const evaluated0 = validate_spec_CustomRoleId.evaluated;
+if(evaluated0.dynamicProps){
+evaluated0.props = undefined;
+}
+if(evaluated0.dynamicItems){
+evaluated0.items = undefined;
+}
+if(typeof data === "string"){
+if(!pattern_a391d3b3.test(data)){
+const err0 = {instancePath,schemaPath:"#/pattern",keyword:"pattern",params:{pattern: "^rol_[0-7][0-9a-hjkmnp-tv-z]{25}$"},message:"must match pattern \""+"^rol_[0-7][0-9a-hjkmnp-tv-z]{25}$"+"\""};
+if(vErrors === null){
+vErrors = [err0];
+}
+else {
+vErrors.push(err0);
+}
+errors++;
+}
+}
+else {
+const err1 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "string"},message:"must be string"};
+if(vErrors === null){
+vErrors = [err1];
+}
+else {
+vErrors.push(err1);
+}
+errors++;
+}
+validate_spec_CustomRoleId.errors = vErrors;
+return errors === 0;
+}
+validate_spec_CustomRoleId.evaluated = {"dynamicProps":false,"dynamicItems":false};
+
 
 function validate_spec_MemberUpdate(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
 /*# sourceURL="spec:MemberUpdate" */;
@@ -27136,7 +31214,7 @@ evaluated0.items = undefined;
 }
 if(data && typeof data == "object" && !Array.isArray(data)){
 for(const key0 in data){
-if(!((key0 === "role") || (key0 === "metadata"))){
+if(!(((key0 === "role") || (key0 === "custom_role_id")) || (key0 === "metadata"))){
 const err0 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties"};
 if(vErrors === null){
 vErrors = [err0];
@@ -27153,6 +31231,52 @@ vErrors = joined(vErrors, validate_spec_MemberRole.errors);
 errors = vErrors.length;
 }
 }
+if(data.custom_role_id !== undefined){
+let data1 = data.custom_role_id;
+const _errs4 = errors;
+let valid1 = false;
+const _errs5 = errors;
+if(!(validate_spec_CustomRoleId(data1, {instancePath:instancePath+"/custom_role_id",parentData:data,parentDataProperty:"custom_role_id",rootData,dynamicAnchors}))){
+vErrors = joined(vErrors, validate_spec_CustomRoleId.errors);
+errors = vErrors.length;
+}
+var _valid0 = _errs5 === errors;
+valid1 = valid1 || _valid0;
+const _errs6 = errors;
+if(data1 !== null){
+const err1 = {instancePath:instancePath+"/custom_role_id",schemaPath:"#/properties/custom_role_id/anyOf/1/type",keyword:"type",params:{type: "null"},message:"must be null"};
+if(vErrors === null){
+vErrors = [err1];
+}
+else {
+vErrors.push(err1);
+}
+errors++;
+}
+var _valid0 = _errs6 === errors;
+valid1 = valid1 || _valid0;
+if(!valid1){
+const err2 = {instancePath:instancePath+"/custom_role_id",schemaPath:"#/properties/custom_role_id/anyOf",keyword:"anyOf",params:{},message:"must match a schema in anyOf"};
+if(vErrors === null){
+vErrors = [err2];
+}
+else {
+vErrors.push(err2);
+}
+errors++;
+}
+else {
+errors = _errs4;
+if(vErrors !== null){
+if(_errs4){
+vErrors.length = _errs4;
+}
+else {
+vErrors = null;
+}
+}
+}
+}
 if(data.metadata !== undefined){
 if(!(validate_spec_MetadataUpdate(data.metadata, {instancePath:instancePath+"/metadata",parentData:data,parentDataProperty:"metadata",rootData,dynamicAnchors}))){
 vErrors = joined(vErrors, validate_spec_MetadataUpdate.errors);
@@ -27161,12 +31285,12 @@ errors = vErrors.length;
 }
 }
 else {
-const err1 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object"};
+const err3 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object"};
 if(vErrors === null){
-vErrors = [err1];
+vErrors = [err3];
 }
 else {
-vErrors.push(err1);
+vErrors.push(err3);
 }
 errors++;
 }
@@ -32456,7 +36580,7 @@ return errors === 0;
 validate_spec_WebhookUrl.evaluated = {"dynamicProps":false,"dynamicItems":false};
 
 const schema_spec_EventSelectors = {"type":"array","minItems":1,"maxItems":100,"if":{"maxItems":100},"then":{"items":{"$ref":"spec:EventSelector"},"uniqueItems":true},"$id":"spec:EventSelectors"};
-const schema_spec_EventSelector = {"type":"string","enum":["*","sign_in.*","password.*","totp.*","identity.*","passkey.*","profile.*","settings.*","api_key.*","user.*","project.*","member.*","invitation.*","avatar.*","file.*","upload.*","file_link.*","session.*","message.*","chat.*","knowledge_base.*","document.*","product.*","price.*","order.*","refund.*","checkout.*","subscription.*","webhook_endpoint.*","webhook_delivery.*","sign_in.created","sign_in.ended","password.changed","totp.enabled","totp.removed","identity.linked","identity.removed","passkey.added","passkey.removed","profile.updated","settings.updated","api_key.created","api_key.updated","api_key.rotated","api_key.revoked","user.created","user.updated","user.deleted","project.created","project.updated","project.archived","project.unarchived","project.deleted","project.restored","member.added","member.updated","member.removed","invitation.created","invitation.resent","invitation.revoked","invitation.declined","avatar.updated","avatar.deleted","file.created","file.updated","file.deleted","upload.created","upload.deleted","file_link.created","file_link.revoked","session.created","session.updated","session.deleted","message.updated","chat.completed","chat.failed","chat.canceled","knowledge_base.created","knowledge_base.updated","knowledge_base.deleted","document.created","document.updated","document.ready","document.failed","document.deleted","product.created","product.updated","price.created","price.updated","order.created","order.paid","order.canceled","order.refunded","refund.created","refund.updated","checkout.created","checkout.completed","checkout.expired","subscription.created","subscription.updated","subscription.canceled","webhook_endpoint.created","webhook_endpoint.updated","webhook_endpoint.deleted","webhook_endpoint.secret_rotated","webhook_endpoint.tested","webhook_endpoint.recovered","webhook_endpoint.disabled","webhook_delivery.redelivered"],"$id":"spec:EventSelector"};
+const schema_spec_EventSelector = {"type":"string","enum":["*","sign_in.*","password.*","totp.*","identity.*","passkey.*","profile.*","settings.*","api_key.*","user.*","organization.*","organization_member.*","custom_role.*","service_account.*","project.*","member.*","invitation.*","avatar.*","file.*","upload.*","file_link.*","session.*","message.*","chat.*","knowledge_base.*","document.*","product.*","price.*","order.*","refund.*","checkout.*","subscription.*","webhook_endpoint.*","webhook_delivery.*","sign_in.created","sign_in.ended","password.changed","totp.enabled","totp.removed","identity.linked","identity.removed","passkey.added","passkey.removed","profile.updated","settings.updated","api_key.created","api_key.updated","api_key.rotated","api_key.revoked","user.created","user.updated","user.deleted","organization.created","organization.updated","organization.deleted","organization_member.added","organization_member.invited","organization_member.updated","organization_member.removed","custom_role.created","custom_role.updated","custom_role.deleted","service_account.created","service_account.updated","service_account.deleted","service_account.key_created","service_account.key_revoked","project.created","project.updated","project.transferred","project.archived","project.unarchived","project.deleted","project.restored","member.added","member.updated","member.removed","invitation.created","invitation.resent","invitation.revoked","invitation.declined","avatar.updated","avatar.deleted","file.created","file.updated","file.deleted","upload.created","upload.deleted","file_link.created","file_link.revoked","session.created","session.updated","session.deleted","message.updated","chat.completed","chat.failed","chat.canceled","knowledge_base.created","knowledge_base.updated","knowledge_base.deleted","document.created","document.updated","document.ready","document.failed","document.deleted","product.created","product.updated","price.created","price.updated","order.created","order.paid","order.canceled","order.refunded","refund.created","refund.updated","checkout.created","checkout.completed","checkout.expired","subscription.created","subscription.updated","subscription.canceled","webhook_endpoint.created","webhook_endpoint.updated","webhook_endpoint.deleted","webhook_endpoint.secret_rotated","webhook_endpoint.tested","webhook_endpoint.recovered","webhook_endpoint.disabled","webhook_delivery.redelivered"],"$id":"spec:EventSelector"};
 
 function validate_spec_EventSelector(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
 /*# sourceURL="spec:EventSelector" */;
@@ -32479,7 +36603,7 @@ vErrors.push(err0);
 }
 errors++;
 }
-if(!(((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((data === "*") || (data === "sign_in.*")) || (data === "password.*")) || (data === "totp.*")) || (data === "identity.*")) || (data === "passkey.*")) || (data === "profile.*")) || (data === "settings.*")) || (data === "api_key.*")) || (data === "user.*")) || (data === "project.*")) || (data === "member.*")) || (data === "invitation.*")) || (data === "avatar.*")) || (data === "file.*")) || (data === "upload.*")) || (data === "file_link.*")) || (data === "session.*")) || (data === "message.*")) || (data === "chat.*")) || (data === "knowledge_base.*")) || (data === "document.*")) || (data === "product.*")) || (data === "price.*")) || (data === "order.*")) || (data === "refund.*")) || (data === "checkout.*")) || (data === "subscription.*")) || (data === "webhook_endpoint.*")) || (data === "webhook_delivery.*")) || (data === "sign_in.created")) || (data === "sign_in.ended")) || (data === "password.changed")) || (data === "totp.enabled")) || (data === "totp.removed")) || (data === "identity.linked")) || (data === "identity.removed")) || (data === "passkey.added")) || (data === "passkey.removed")) || (data === "profile.updated")) || (data === "settings.updated")) || (data === "api_key.created")) || (data === "api_key.updated")) || (data === "api_key.rotated")) || (data === "api_key.revoked")) || (data === "user.created")) || (data === "user.updated")) || (data === "user.deleted")) || (data === "project.created")) || (data === "project.updated")) || (data === "project.archived")) || (data === "project.unarchived")) || (data === "project.deleted")) || (data === "project.restored")) || (data === "member.added")) || (data === "member.updated")) || (data === "member.removed")) || (data === "invitation.created")) || (data === "invitation.resent")) || (data === "invitation.revoked")) || (data === "invitation.declined")) || (data === "avatar.updated")) || (data === "avatar.deleted")) || (data === "file.created")) || (data === "file.updated")) || (data === "file.deleted")) || (data === "upload.created")) || (data === "upload.deleted")) || (data === "file_link.created")) || (data === "file_link.revoked")) || (data === "session.created")) || (data === "session.updated")) || (data === "session.deleted")) || (data === "message.updated")) || (data === "chat.completed")) || (data === "chat.failed")) || (data === "chat.canceled")) || (data === "knowledge_base.created")) || (data === "knowledge_base.updated")) || (data === "knowledge_base.deleted")) || (data === "document.created")) || (data === "document.updated")) || (data === "document.ready")) || (data === "document.failed")) || (data === "document.deleted")) || (data === "product.created")) || (data === "product.updated")) || (data === "price.created")) || (data === "price.updated")) || (data === "order.created")) || (data === "order.paid")) || (data === "order.canceled")) || (data === "order.refunded")) || (data === "refund.created")) || (data === "refund.updated")) || (data === "checkout.created")) || (data === "checkout.completed")) || (data === "checkout.expired")) || (data === "subscription.created")) || (data === "subscription.updated")) || (data === "subscription.canceled")) || (data === "webhook_endpoint.created")) || (data === "webhook_endpoint.updated")) || (data === "webhook_endpoint.deleted")) || (data === "webhook_endpoint.secret_rotated")) || (data === "webhook_endpoint.tested")) || (data === "webhook_endpoint.recovered")) || (data === "webhook_endpoint.disabled")) || (data === "webhook_delivery.redelivered"))){
+if(!(((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((data === "*") || (data === "sign_in.*")) || (data === "password.*")) || (data === "totp.*")) || (data === "identity.*")) || (data === "passkey.*")) || (data === "profile.*")) || (data === "settings.*")) || (data === "api_key.*")) || (data === "user.*")) || (data === "organization.*")) || (data === "organization_member.*")) || (data === "custom_role.*")) || (data === "service_account.*")) || (data === "project.*")) || (data === "member.*")) || (data === "invitation.*")) || (data === "avatar.*")) || (data === "file.*")) || (data === "upload.*")) || (data === "file_link.*")) || (data === "session.*")) || (data === "message.*")) || (data === "chat.*")) || (data === "knowledge_base.*")) || (data === "document.*")) || (data === "product.*")) || (data === "price.*")) || (data === "order.*")) || (data === "refund.*")) || (data === "checkout.*")) || (data === "subscription.*")) || (data === "webhook_endpoint.*")) || (data === "webhook_delivery.*")) || (data === "sign_in.created")) || (data === "sign_in.ended")) || (data === "password.changed")) || (data === "totp.enabled")) || (data === "totp.removed")) || (data === "identity.linked")) || (data === "identity.removed")) || (data === "passkey.added")) || (data === "passkey.removed")) || (data === "profile.updated")) || (data === "settings.updated")) || (data === "api_key.created")) || (data === "api_key.updated")) || (data === "api_key.rotated")) || (data === "api_key.revoked")) || (data === "user.created")) || (data === "user.updated")) || (data === "user.deleted")) || (data === "organization.created")) || (data === "organization.updated")) || (data === "organization.deleted")) || (data === "organization_member.added")) || (data === "organization_member.invited")) || (data === "organization_member.updated")) || (data === "organization_member.removed")) || (data === "custom_role.created")) || (data === "custom_role.updated")) || (data === "custom_role.deleted")) || (data === "service_account.created")) || (data === "service_account.updated")) || (data === "service_account.deleted")) || (data === "service_account.key_created")) || (data === "service_account.key_revoked")) || (data === "project.created")) || (data === "project.updated")) || (data === "project.transferred")) || (data === "project.archived")) || (data === "project.unarchived")) || (data === "project.deleted")) || (data === "project.restored")) || (data === "member.added")) || (data === "member.updated")) || (data === "member.removed")) || (data === "invitation.created")) || (data === "invitation.resent")) || (data === "invitation.revoked")) || (data === "invitation.declined")) || (data === "avatar.updated")) || (data === "avatar.deleted")) || (data === "file.created")) || (data === "file.updated")) || (data === "file.deleted")) || (data === "upload.created")) || (data === "upload.deleted")) || (data === "file_link.created")) || (data === "file_link.revoked")) || (data === "session.created")) || (data === "session.updated")) || (data === "session.deleted")) || (data === "message.updated")) || (data === "chat.completed")) || (data === "chat.failed")) || (data === "chat.canceled")) || (data === "knowledge_base.created")) || (data === "knowledge_base.updated")) || (data === "knowledge_base.deleted")) || (data === "document.created")) || (data === "document.updated")) || (data === "document.ready")) || (data === "document.failed")) || (data === "document.deleted")) || (data === "product.created")) || (data === "product.updated")) || (data === "price.created")) || (data === "price.updated")) || (data === "order.created")) || (data === "order.paid")) || (data === "order.canceled")) || (data === "order.refunded")) || (data === "refund.created")) || (data === "refund.updated")) || (data === "checkout.created")) || (data === "checkout.completed")) || (data === "checkout.expired")) || (data === "subscription.created")) || (data === "subscription.updated")) || (data === "subscription.canceled")) || (data === "webhook_endpoint.created")) || (data === "webhook_endpoint.updated")) || (data === "webhook_endpoint.deleted")) || (data === "webhook_endpoint.secret_rotated")) || (data === "webhook_endpoint.tested")) || (data === "webhook_endpoint.recovered")) || (data === "webhook_endpoint.disabled")) || (data === "webhook_delivery.redelivered"))){
 const err1 = {instancePath,schemaPath:"#/enum",keyword:"enum",params:{allowedValues: schema_spec_EventSelector.enum},message:"must be equal to one of the allowed values"};
 if(vErrors === null){
 vErrors = [err1];

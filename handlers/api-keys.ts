@@ -12,13 +12,13 @@ import {
   insertApiKey,
   listApiKeys,
   lockKeys,
+  newKeyFields,
   parseExpiresAt,
   replaceApiKey,
   requireGrantable,
   requireRecentSignIn,
   revokeApiKeys,
   toApiKey,
-  type NewApiKey,
 } from '../services/users/api-keys.ts'
 
 export const apiKeys = {
@@ -32,27 +32,14 @@ export const apiKeys = {
 
   async createApiKey({ principal, body }, services) {
     const { db, config, events } = services
-    const { name, scopes, metadata, project_ids: projectIds = null } = body
-    const { type, userId, keyId, networks } = principal
-    const { allowed_addresses: allowedAddresses = networks && [...networks.texts] } = body
-    requireNetworks(allowedAddresses ?? [])
-    const asked = parseExpiresAt(body.expires_at)
-    const expiresAt = asked === undefined ? principal.expiresAt : asked
-    const fields: NewApiKey = {
-      userId,
-      name,
-      scopes,
-      projectIds,
-      allowedAddresses,
-      expiresAt,
-      metadata,
-      createdByKey: type === 'api_key' ? keyId : null,
-    }
+    const { type, userId, keyId } = principal
+    const createdByKey = type === 'api_key' ? keyId : null
+    const fields = { ...newKeyFields(principal, userId, body), createdByKey }
     requireGrantable(principal, fields)
     return await db.transaction(async (tx) => {
       await lockKeys(tx, principal)
       await requireRecentSignIn(tx, principal)
-      for (const id of projectIds ?? []) await requireMembership(tx, id, principal)
+      for (const id of fields.projectIds ?? []) await requireMembership(tx, id, principal)
       const key = await insertApiKey(tx, config.keyMode, fields)
       await events.emit(tx, 'api_key.created', key, { userId })
       // A key outlives the session, so an attacker with a stolen session would create one.

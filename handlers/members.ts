@@ -13,7 +13,9 @@ import {
   listMembers,
   requireCanRemove,
   requireNotMember,
+  requireOwnMembership,
   requireOwnerForOwnerRole,
+  requireUsableRole,
   updateMember,
 } from '../services/projects/members.ts'
 
@@ -65,6 +67,7 @@ export const members = {
       requireOwnerForOwnerRole(project, [previous.role, role ?? previous.role])
       requireProjectStatus(project, request)
       request.ifMatch(previous)
+      await requireUsableRole(tx, project, request.body)
       const changes = changesOf(previous, request.body)
       if (changes === null) return { status: 200, body: previous }
       const member = await updateMember(tx, previous, changes, filesUrl())
@@ -82,6 +85,7 @@ export const members = {
       // A member can leave an archived project, too.
       if (member.user.id !== request.principal.userId) requireProjectStatus(project, request)
       request.ifMatch(member)
+      requireOwnMembership(member)
       await deleteMember(tx, member)
       await events.emit(tx, 'member.removed', member)
       return { status: 204 }

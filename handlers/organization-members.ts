@@ -1,7 +1,7 @@
 // The members of an organization and the invitations to it. Every change locks the organization's row, so
 // concurrent changes to one organization run one by one.
 import { changesOf } from '../infra/changes.ts'
-import { notFound } from '../infra/errors.ts'
+import { forbidden, notFound } from '../infra/errors.ts'
 import type { Handlers } from '../services/handler.ts'
 import { mailOrganizationInvitation } from '../services/invitation-mail.ts'
 import {
@@ -20,7 +20,6 @@ import {
   requirePersonalMember,
   setOrganizationRole,
 } from '../services/organizations/members.ts'
-import { forbidden } from '../infra/errors.ts'
 
 export const organizationMembers = {
   async listOrganizationMembers(request, { db, filesUrl }) {

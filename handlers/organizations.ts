@@ -2,7 +2,7 @@
 import { changesOf } from '../infra/changes.ts'
 import { deleteServiceAccountUser } from '../services/delete-user.ts'
 import type { Handlers } from '../services/handler.ts'
-import { openOrganization, requirePerson } from '../services/organizations/access.ts'
+import { openOrganization } from '../services/organizations/access.ts'
 import {
   deleteOrganization,
   insertOrganization,
@@ -12,6 +12,7 @@ import {
   updateOrganization,
 } from '../services/organizations/organizations.ts'
 import { allServiceAccountsOf } from '../services/organizations/service-accounts.ts'
+import { requirePerson } from '../services/users/authentication.ts'
 import { readQuotas } from '../services/users/limits.ts'
 
 export const organizations = {

@@ -2,12 +2,16 @@
 import type { EventType } from '../generated/events.ts'
 import { changesOf } from '../infra/changes.ts'
 import type { Handlers } from '../services/handler.ts'
+import { requireOrganizationRole } from '../services/organizations/access.ts'
+import { requirePerson } from '../services/users/authentication.ts'
 import { openProject } from '../services/projects/access.ts'
 import type { Db } from '../infra/database/database.ts'
 import type { Emitter } from '../services/events/emit.ts'
 import {
   insertProjectWithOwner,
   listProjects,
+  makeOwner,
+  transferProject,
   updateProject,
   type Project,
 } from '../services/projects/projects.ts'
@@ -18,7 +22,10 @@ export const projects = {
   },
 
   async createProject({ principal, body }, { db, events }) {
+    const { organization_id: organizationId } = body
+    if (organizationId == null) requirePerson(principal)
     return await db.transaction(async (tx) => {
+      if (organizationId != null) await requireOrganizationRole(tx, organizationId, principal, 'admin')
       const project = await insertProjectWithOwner(tx, principal.userId, body)
       await events.emit(tx, 'project.created', project)
       return { status: 201, body: project, headers: { location: `/v1/projects/${project.id}` } }
@@ -48,6 +55,23 @@ export const projects = {
         deleted_at: new Date().toISOString(),
       })
       return { status: 204 }
+    })
+  },
+
+  async transferProject(request, { db, events }) {
+    const { principal, body } = request
+    return await db.transaction(async (tx) => {
+      // Every writer locks organizations first, then projects.
+      const { organization_id: organizationId = null } = body
+      if (organizationId !== null) await requireOrganizationRole(tx, organizationId, principal, 'admin')
+      const previous = await openProject(tx, request, { lock: true })
+      const ownerId = body.user_id ?? previous.owner_id
+      if (organizationId === null) await makeOwner(tx, previous.id, ownerId)
+      if (organizationId === previous.organization_id && ownerId === previous.owner_id)
+        return { status: 200, body: previous }
+      const project = await transferProject(tx, previous, { organizationId, ownerId })
+      await events.emit(tx, 'project.transferred', project, { previous })
+      return { status: 200, body: project }
     })
   },
 

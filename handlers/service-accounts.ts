@@ -101,7 +101,8 @@ export const serviceAccounts = {
       const account = await openServiceAccount(tx, request, { lock: true })
       const fields = newKeyFields(principal, account.user_id, body)
       requireGrantable(principal, fields)
-      for (const id of fields.projectIds ?? []) await requireMembership(tx, id, { ...principal, userId: account.user_id })
+      for (const id of fields.projectIds ?? [])
+        await requireMembership(tx, id, { ...principal, userId: account.user_id })
       const key = await insertApiKey(tx, config.keyMode, fields)
       await events.emit(tx, 'service_account.key_created', account)
       const location = `/v1/service-accounts/${account.id}/api-keys/${key.id}`

@@ -4,6 +4,7 @@ import type { Handlers } from '../services/handler.ts'
 import { requireMembership } from '../services/projects/access.ts'
 import { timestampAfter } from '../infra/database/timestamps.ts'
 import { unauthorized } from '../infra/errors.ts'
+import { requirePerson } from '../services/users/authentication.ts'
 import { readLimits } from '../services/users/limits.ts'
 import { readSettings, settingsColumns } from '../services/users/settings.ts'
 import { lockUser, toProfile } from '../services/users/users.ts'
@@ -16,6 +17,7 @@ export const user = {
   },
 
   async updateProfile({ principal, body, ifMatch }, { db, events, filesUrl }) {
+    requirePerson(principal)
     return await db.transaction(async (tx) => {
       const row = await lockUser(tx, principal.userId)
       if (row === null) throw unauthorized('disabled')
@@ -36,7 +38,7 @@ export const user = {
   },
 
   async getLimits({ principal }, { db, ...sources }) {
-    return { status: 200, body: { limits: await readLimits(db, sources, principal.userId) } }
+    return { status: 200, body: { limits: await readLimits(db, sources, principal.accountId) } }
   },
 
   async getSettings({ principal }, { db }) {

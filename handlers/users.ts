@@ -1,12 +1,12 @@
 // Users, as an admin manages them.
 import { changesOf } from '../infra/changes.ts'
 import type { Handlers } from '../services/handler.ts'
-import { notFound } from '../infra/errors.ts'
 import { endAccess } from '../services/auth/sign-in.ts'
 import { deleteUser } from '../services/delete-user.ts'
 import { insertApiKey } from '../services/users/api-keys.ts'
 import { defaultScopes } from '../services/users/scopes.ts'
 import {
+  findUser,
   insertUser,
   listUsers,
   lockAdminsAndUser,
@@ -38,9 +38,7 @@ export const users = {
   },
 
   async getUser({ params: { id } }, { db, filesUrl }) {
-    const row = await db.prisma.user.findUnique({ where: { id } })
-    if (row === null || row.status === 'deleted') throw notFound('user', id)
-    return { status: 200, body: toUser(row, filesUrl()) }
+    return { status: 200, body: toUser(await findUser(db, id), filesUrl()) }
   },
 
   async updateUser({ params: { id }, body, ifMatch }, services) {

@@ -8,6 +8,10 @@ const digits = '0123456789abcdefghjkmnpqrstvwxyz'
 
 export type IdPrefix =
   | 'usr'
+  | 'org'
+  | 'omb'
+  | 'rol'
+  | 'svc'
   | 'prj'
   | 'mem'
   | 'inv'

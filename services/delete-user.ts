@@ -5,7 +5,10 @@ import { lockAdminsAndUser, requireNotLastAdmin, toUser, type User } from './use
 import { deletedEndpoint } from './webhooks/endpoints.ts'
 import type { Emitter } from './events/emit.ts'
 import type { Db } from '../infra/database/database.ts'
+import { endMemberships, requireNotOnlyOwner } from './organizations/members.ts'
+import { endServiceAccount } from './organizations/service-accounts.ts'
 import * as sql from '../generated/sql/users.ts'
+import type { User as UserRow } from '../generated/prisma/client.ts'
 import { timestampAfter } from '../infra/database/timestamps.ts'
 import { conflict } from '../infra/errors.ts'
 
@@ -41,6 +44,37 @@ export async function deleteUser(
   ifMatch(toUser(row, origin))
   await sql.lockForDeletion(tx, { id })
   await requireNotLastAdmin(tx, id)
+  await requireNotOnlyOwner(tx, id)
+  await deleteOwnData(tx, events, row, origin)
+  await tx.prisma.user.update({
+    where: { id },
+    data: { ...anonymized, updatedAt: timestampAfter(row.updatedAt) },
+  })
+  await events.emit(tx, 'user.deleted', { id, deleted: true })
+}
+
+/**
+ * Deletes the user of a locked service account, with its keys and memberships. The name stays, because events
+ * and resources refer to it.
+ * @throws 409 `last_owner`.
+ */
+export async function deleteServiceAccountUser(
+  tx: Db,
+  events: Emitter,
+  { id, user_id: userId }: { id: string; user_id: string },
+  origin: string,
+): Promise<void> {
+  await sql.lockProjects(tx, { user_id: userId })
+  const row = await tx.prisma.user.findUniqueOrThrow({ where: { id: userId } })
+  await sql.lockForDeletion(tx, { id: userId })
+  await deleteOwnData(tx, events, row, origin)
+  await tx.prisma.user.update({ where: { id: userId }, data: { status: 'deleted', email: null } })
+  await endServiceAccount(tx, id)
+}
+
+/** Deletes what belongs to the user alone, and ends the user's memberships. Throws 409 `last_owner`. */
+async function deleteOwnData(tx: Db, events: Emitter, row: UserRow, origin: string): Promise<void> {
+  const { id } = row
   if ((await sql.findSolelyOwnedProject(tx, { user_id: id })) !== undefined) {
     throw conflict(
       'last_owner',
@@ -51,6 +85,7 @@ export async function deleteUser(
   await sql.expireSolelyOwnedProjects(tx, { user_id: id, days: restorableDays + 1 })
   await sql.transferProjects(tx, { user_id: id })
   const memberships = await sql.deleteMemberships(tx, { user_id: id, origin })
+  await endMemberships(tx, id, row.email!)
   await tx.prisma.invitation.deleteMany({ where: { OR: [{ email: row.email! }, { userId: id }] } })
   await tx.prisma.idempotencyRecord.deleteMany({ where: { ownerId: id } })
   await tx.prisma.apiKey.deleteMany({ where: { userId: id } })
@@ -71,10 +106,5 @@ export async function deleteUser(
   })
   await tx.prisma.settings.deleteMany({ where: { userId: id } })
   await tx.prisma.avatar.deleteMany({ where: { userId: id } })
-  await tx.prisma.user.update({
-    where: { id },
-    data: { ...anonymized, updatedAt: timestampAfter(row.updatedAt) },
-  })
   for (const member of memberships) await events.emit(tx, 'member.removed', member)
-  await events.emit(tx, 'user.deleted', { id, deleted: true })
 }

@@ -40,7 +40,7 @@ export function authenticate(
     recordAtEnd(requestRecorder, info, principal, request, reply)
     auditAtEnd(auditRecorder, info, principal, request, reply)
     // All keys of a user count together.
-    await countRequest(limits, reply, info.rateLimit!, principal.userId)
+    await countRequest(limits, reply, info.rateLimit!, principal.accountId)
     const refusal = addressRefusalOf(principal, request.ip) ?? refusalOf(principal, info)
     if (refusal !== null) throw refusal
   }

@@ -31,7 +31,7 @@ export function turn(request: FastifyRequest): Promise<void> | null {
 
 /** Null if the user's step may start now, else the steps of the user that wait. */
 function beginTurn({ principal, ip }: FastifyRequest): Array<() => void> | null {
-  const user = principal?.userId ?? ip
+  const user = principal?.accountId ?? ip
   const steps = waiting.get(user)
   if (steps !== undefined) return steps.length === 0 && hasTime() ? null : steps
   if (waiting.size === 0) {

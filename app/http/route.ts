@@ -109,16 +109,16 @@ export class OperationRoute {
     const streamed = isStreamed(info, request)
     if (streamed) countUpload(this.context.services.openUploads, request, reply)
     const input = streamed ? await readStreamedInput(info, request) : validate(info, request)
-    const user = request.principal?.userId
+    const { userId: user, accountId } = request.principal ?? {}
     const answer = (): Promise<Send> => {
       // The client has gone while the request waited.
       if (reply.raw.closed) throw requestTimeout()
       return this.#answer(request, reply, input)
     }
     const send =
-      user === undefined || streamed || !takesTurns(info)
+      accountId === undefined || streamed || !takesTurns(info)
         ? await answer()
-        : await this.context.turns.run(user, answer)
+        : await this.context.turns.run(accountId, answer)
     // The lists that the user reads next must have what the request wrote.
     if (user !== undefined && this.#writes) await this.context.services.readReplica?.noteWrite(user)
     return await send()
@@ -130,7 +130,12 @@ export class OperationRoute {
     const call = new OperationCall(this, request, reply, input)
     // Events record the request and the API key that caused them.
     const { id } = request
-    const origin = { id, clientRequestId: clientRequestId(request), actor: actorOf(request.principal) }
+    const origin = {
+      id,
+      clientRequestId: clientRequestId(request),
+      actor: actorOf(request.principal),
+      accountId: request.principal?.accountId ?? null,
+    }
     const db = this.#writes ? database.forRequest(origin) : database
     if (this.#answersEvents) return await call.respondWithEvents(db)
     if (this.#answersBytes) return await call.respondWithBytes(db)

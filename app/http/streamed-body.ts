@@ -15,8 +15,8 @@ export function countUpload(
   reply: FastifyReply,
 ): void {
   if (principal === null || !hasBody(raw)) return
-  openUploads.add(principal.userId)
-  reply.raw.once('close', () => openUploads.remove(principal.userId))
+  openUploads.add(principal.accountId)
+  reply.raw.once('close', () => openUploads.remove(principal.accountId))
 }
 
 /** The input. The file of a form, or the body of bytes, is still a stream. */

@@ -3,7 +3,7 @@ import type { OperationRow } from './operation-row.js'
 import type { AnswerStream } from './answer-stream.js'
 import type { Uploadable } from './files.js'
 import type { Answer, BytesBody, CallOptions, EventStream, ListMethod, OptionalListMethod, StreamEvent, StreamOptions, UploadOptions } from './method.js'
-import type { AcceptInvitationHeaders, AcceptInvitationPath, AddMemberHeaders, AddMemberPath, AddPasskeyHeaders, AdvanceTestClockHeaders, AiUsage, ApiKey, ApiKeyCreate, ApiKeyList, ApiKeyRotate, ApiKeyUpdate, ApiKeyWithSecret, ApiRequest, ApiRequestList, AppendUploadHeaders, AppendUploadPath, ArchiveProjectHeaders, ArchiveProjectPath, AuditEntry, AuditEntryList, Avatar, AvatarUpload, CancelMessageHeaders, CancelMessagePath, CancelOrderHeaders, CancelOrderPath, CancelSubscriptionHeaders, CancelSubscriptionPath, CardForm, ChangePasswordHeaders, ChatRequest, ChatResponse, Checkout, CheckoutCreate, CheckoutList, Citation, ConfirmEmailChangeHeaders, ConfirmPaymentPath, ConfirmTotpHeaders, ConfirmationForm, CreateApiKeyHeaders, CreateChatHeaders, CreateCheckoutHeaders, CreateDocumentHeaders, CreateDocumentPath, CreateFileLinkHeaders, CreateFileLinkPath, CreateKnowledgeBaseHeaders, CreateOrderHeaders, CreatePriceHeaders, CreateProductHeaders, CreateProjectHeaders, CreateRefundHeaders, CreateRefundPath, CreateSessionHeaders, CreateUploadHeaders, CreateUserHeaders, CreateWebhookEndpointHeaders, CurrentApiKey, DeclineInvitationHeaders, DeclineInvitationPath, DeleteAvatarHeaders, DeleteDocumentHeaders, DeleteDocumentPath, DeleteFileHeaders, DeleteFilePath, DeleteKnowledgeBaseHeaders, DeleteKnowledgeBasePath, DeleteProjectHeaders, DeleteProjectPath, DeleteSessionHeaders, DeleteSessionPath, DeleteUploadHeaders, DeleteUploadPath, DeleteUserHeaders, DeleteUserPath, DeleteWebhookEndpointHeaders, DeleteWebhookEndpointPath, DocumentCreate, DocumentText, DocumentUpdate, DocumentUpload, DownloadByLinkHeaders, DownloadByLinkPath, DownloadByLinkQuery, DownloadFileHeaders, DownloadFilePath, DownloadFileQuery, EmailChange, EndSignInHeaders, EndSignInPath, ErrorResponse, ExpireCheckoutHeaders, ExpireCheckoutPath, FileLink, FileLinkCreate, FileLinkList, FileLinkWithUrl, FileUpdate, FileUpload, FinishOidcSignInPath, FinishOidcSignInQuery, GatewayReceipt, GetAiUsageHeaders, GetApiKeyHeaders, GetApiKeyPath, GetAvatarHeaders, GetAvatarImageHeaders, GetAvatarImagePath, GetCheckoutHeaders, GetCheckoutPath, GetCurrentSessionHeaders, GetDocsHeaders, GetDocumentHeaders, GetDocumentPath, GetDocumentTextHeaders, GetDocumentTextPath, GetEventHeaders, GetEventPath, GetFileHeaders, GetFileLinkHeaders, GetFileLinkPath, GetFilePath, GetIdentityHeaders, GetIdentityPath, GetInvitationHeaders, GetInvitationPath, GetKnowledgeBaseHeaders, GetKnowledgeBasePath, GetMemberHeaders, GetMemberPath, GetMessageHeaders, GetMessagePath, GetOpenapiJsonHeaders, GetOpenapiYamlHeaders, GetOrderHeaders, GetOrderPath, GetPasskeyHeaders, GetPasskeyPath, GetPriceHeaders, GetPricePath, GetProductHeaders, GetProductPath, GetProfileHeaders, GetProjectHeaders, GetProjectPath, GetReceiptHeaders, GetReceiptPath, GetReceiptQuery, GetRefundHeaders, GetRefundPath, GetSessionHeaders, GetSessionPath, GetSettingsHeaders, GetSignInHeaders, GetSignInPath, GetStorageUsageHeaders, GetStorageUsageQuery, GetSubscriptionHeaders, GetSubscriptionPath, GetTestClockHeaders, GetTotpHeaders, GetUploadHeaders, GetUploadPath, GetUsageQuery, GetUserHeaders, GetUserPath, GetWebhookDeliveryHeaders, GetWebhookDeliveryPath, GetWebhookEndpointHeaders, GetWebhookEndpointPath, Health, HelpForm, Identity, IdentityList, Invitation, InvitationList, KnowledgeBase, KnowledgeBaseCreate, KnowledgeBaseList, KnowledgeBaseUpdate, KnowledgeDocument, KnowledgeDocumentList, KnowledgeSearch, Limits, ListAllRefundsQuery, ListApiKeysQuery, ListAuditEntriesQuery, ListCheckoutsQuery, ListDocumentsPath, ListDocumentsQuery, ListEventsQuery, ListFileLinksPath, ListFileLinksQuery, ListFilesQuery, ListIdentitiesQuery, ListInvitationsPath, ListInvitationsQuery, ListKnowledgeBasesQuery, ListMembersPath, ListMembersQuery, ListModelsQuery, ListMyInvitationsQuery, ListOrdersQuery, ListPasskeysQuery, ListPricesQuery, ListProductsQuery, ListProjectsQuery, ListRefundsPath, ListRefundsQuery, ListRequestsQuery, ListSessionMessagesPath, ListSessionMessagesQuery, ListSessionsQuery, ListSignInsQuery, ListSubscriptionsQuery, ListUsersQuery, ListWebhookDeliveriesPath, ListWebhookDeliveriesQuery, ListWebhookEndpointsQuery, MailRequest, MailedToken, Member, MemberAdd, MemberList, MemberUpdate, Message, MessageDelta, MessageList, MessageUpdate, Model, ModelList, NewPasskey, Order, OrderCreate, OrderList, PassageList, Passkey, PasskeyCreationOptions, PasskeyList, PasskeyRequestOptions, PasswordChange, PasswordReset, PayCheckoutPath, PlatformEvent, PlatformEventList, Price, PriceCreate, PriceList, PriceUpdate, Product, ProductCreate, ProductList, ProductUpdate, Profile, ProfileUpdate, Project, ProjectCreate, ProjectList, ProjectUpdate, QueuedMail, Readiness, ReceiveStripeEventHeaders, RecoverWebhookEndpointHeaders, RecoverWebhookEndpointPath, RecoveryCodes, RedeliverWebhookDeliveryHeaders, RedeliverWebhookDeliveryPath, Refund, RefundCreate, RefundList, RegenerateMessageHeaders, RegenerateMessagePath, RegenerateRequest, RemoveIdentityHeaders, RemoveIdentityPath, RemoveMemberHeaders, RemoveMemberPath, RemovePasskeyHeaders, RemovePasskeyPath, RemoveTotpHeaders, RequestEmailChangeHeaders, ResendInvitationHeaders, ResendInvitationPath, RestoreProjectHeaders, RestoreProjectPath, ResumeSubscriptionHeaders, ResumeSubscriptionPath, RetryDocumentHeaders, RetryDocumentPath, ReturnFromGatewayPath, RevokeApiKeyHeaders, RevokeApiKeyPath, RevokeApiKeyQuery, RevokeFileLinkHeaders, RevokeFileLinkPath, RevokeInvitationHeaders, RevokeInvitationPath, RotateApiKeyHeaders, RotateApiKeyPath, RotateWebhookSecretHeaders, RotateWebhookSecretPath, SearchKnowledgeBaseHeaders, SearchKnowledgeBasePath, Session, SessionCreate, SessionList, SessionRefresh, SessionTokens, SessionUpdate, Settings, SettingsUpdate, ShowPayPagePath, ShowTokenPageQuery, SignIn, SignInForm, SignInSession, SignInSessionList, SignOutForm, SignOutHeaders, SignUp, SignUpConfirmation, SignUpForm, StartOidcSignInPath, StartOidcSignInQuery, StartPasskeyHeaders, StartTotpHeaders, StorageUsage, StoredFile, StoredFileList, StreamChatHeaders, StreamEnd, StreamEventsHeaders, StreamEventsQuery, StreamMessageHeaders, StreamMessagePath, Subscription, SubscriptionCancel, SubscriptionList, TestClock, TestClockAdvance, TestWebhookEndpointHeaders, TestWebhookEndpointPath, TokenForm, Totp, TotpConfirmation, TotpSecret, UnarchiveProjectHeaders, UnarchiveProjectPath, UpdateApiKeyHeaders, UpdateApiKeyPath, UpdateDocumentHeaders, UpdateDocumentPath, UpdateFileHeaders, UpdateFilePath, UpdateKnowledgeBaseHeaders, UpdateKnowledgeBasePath, UpdateMemberHeaders, UpdateMemberPath, UpdateMessageHeaders, UpdateMessagePath, UpdatePriceHeaders, UpdatePricePath, UpdateProductHeaders, UpdateProductPath, UpdateProfileHeaders, UpdateProjectHeaders, UpdateProjectPath, UpdateSessionHeaders, UpdateSessionPath, UpdateSettingsHeaders, UpdateUserHeaders, UpdateUserPath, UpdateWebhookEndpointHeaders, UpdateWebhookEndpointPath, Upload, UploadAvatarHeaders, UploadFileHeaders, UsageReport, User, UserCreate, UserList, UserUpdate, UserWithApiKey, WebhookDelivery, WebhookDeliveryList, WebhookEndpoint, WebhookEndpointCreate, WebhookEndpointList, WebhookEndpointUpdate, WebhookEndpointWithSecret, WebhookRecover, WebhookRecovery, WebhookSecretRotation, operations } from './types.js'
+import type { AcceptInvitationHeaders, AcceptInvitationPath, AcceptOrganizationInvitationHeaders, AcceptOrganizationInvitationPath, AddMemberHeaders, AddMemberPath, AddOrganizationMemberHeaders, AddOrganizationMemberPath, AddPasskeyHeaders, AdvanceTestClockHeaders, AiUsage, ApiKey, ApiKeyCreate, ApiKeyList, ApiKeyRotate, ApiKeyUpdate, ApiKeyWithSecret, ApiRequest, ApiRequestList, AppendUploadHeaders, AppendUploadPath, ArchiveProjectHeaders, ArchiveProjectPath, AuditEntry, AuditEntryList, Avatar, AvatarUpload, CancelMessageHeaders, CancelMessagePath, CancelOrderHeaders, CancelOrderPath, CancelSubscriptionHeaders, CancelSubscriptionPath, CardForm, ChangePasswordHeaders, ChatRequest, ChatResponse, Checkout, CheckoutCreate, CheckoutList, Citation, ConfirmEmailChangeHeaders, ConfirmPaymentPath, ConfirmTotpHeaders, ConfirmationForm, CreateApiKeyHeaders, CreateChatHeaders, CreateCheckoutHeaders, CreateCustomRoleHeaders, CreateCustomRolePath, CreateDocumentHeaders, CreateDocumentPath, CreateFileLinkHeaders, CreateFileLinkPath, CreateKnowledgeBaseHeaders, CreateOrderHeaders, CreateOrganizationHeaders, CreatePriceHeaders, CreateProductHeaders, CreateProjectHeaders, CreateRefundHeaders, CreateRefundPath, CreateServiceAccountHeaders, CreateServiceAccountKeyHeaders, CreateServiceAccountKeyPath, CreateSessionHeaders, CreateUploadHeaders, CreateUserHeaders, CreateWebhookEndpointHeaders, CurrentApiKey, CustomRole, CustomRoleCreate, CustomRoleList, CustomRoleUpdate, DeclineInvitationHeaders, DeclineInvitationPath, DeleteAvatarHeaders, DeleteCustomRoleHeaders, DeleteCustomRolePath, DeleteDocumentHeaders, DeleteDocumentPath, DeleteFileHeaders, DeleteFilePath, DeleteKnowledgeBaseHeaders, DeleteKnowledgeBasePath, DeleteOrganizationHeaders, DeleteOrganizationPath, DeleteProjectHeaders, DeleteProjectPath, DeleteServiceAccountHeaders, DeleteServiceAccountPath, DeleteSessionHeaders, DeleteSessionPath, DeleteUploadHeaders, DeleteUploadPath, DeleteUserHeaders, DeleteUserPath, DeleteWebhookEndpointHeaders, DeleteWebhookEndpointPath, DocumentCreate, DocumentText, DocumentUpdate, DocumentUpload, DownloadByLinkHeaders, DownloadByLinkPath, DownloadByLinkQuery, DownloadFileHeaders, DownloadFilePath, DownloadFileQuery, EmailChange, EndSignInHeaders, EndSignInPath, ErrorResponse, ExpireCheckoutHeaders, ExpireCheckoutPath, ExplainAccessHeaders, ExplainRequest, Explanation, FileLink, FileLinkCreate, FileLinkList, FileLinkWithUrl, FileUpdate, FileUpload, FinishOidcSignInPath, FinishOidcSignInQuery, GatewayReceipt, GetAiUsageHeaders, GetApiKeyHeaders, GetApiKeyPath, GetAvatarHeaders, GetAvatarImageHeaders, GetAvatarImagePath, GetCheckoutHeaders, GetCheckoutPath, GetCurrentSessionHeaders, GetCustomRoleHeaders, GetCustomRolePath, GetDocsHeaders, GetDocumentHeaders, GetDocumentPath, GetDocumentTextHeaders, GetDocumentTextPath, GetEventHeaders, GetEventPath, GetFileHeaders, GetFileLinkHeaders, GetFileLinkPath, GetFilePath, GetIdentityHeaders, GetIdentityPath, GetInvitationHeaders, GetInvitationPath, GetKnowledgeBaseHeaders, GetKnowledgeBasePath, GetMemberHeaders, GetMemberPath, GetMessageHeaders, GetMessagePath, GetOpenapiJsonHeaders, GetOpenapiYamlHeaders, GetOrderHeaders, GetOrderPath, GetOrganizationHeaders, GetOrganizationLimitsPath, GetOrganizationMemberHeaders, GetOrganizationMemberPath, GetOrganizationPath, GetPasskeyHeaders, GetPasskeyPath, GetPriceHeaders, GetPricePath, GetProductHeaders, GetProductPath, GetProfileHeaders, GetProjectHeaders, GetProjectPath, GetReceiptHeaders, GetReceiptPath, GetReceiptQuery, GetRefundHeaders, GetRefundPath, GetServiceAccountHeaders, GetServiceAccountKeyHeaders, GetServiceAccountKeyPath, GetServiceAccountPath, GetSessionHeaders, GetSessionPath, GetSettingsHeaders, GetSignInHeaders, GetSignInPath, GetStorageUsageHeaders, GetStorageUsageQuery, GetSubscriptionHeaders, GetSubscriptionPath, GetTestClockHeaders, GetTotpHeaders, GetUploadHeaders, GetUploadPath, GetUsageQuery, GetUserHeaders, GetUserPath, GetWebhookDeliveryHeaders, GetWebhookDeliveryPath, GetWebhookEndpointHeaders, GetWebhookEndpointPath, Health, HelpForm, Identity, IdentityList, Invitation, InvitationList, KnowledgeBase, KnowledgeBaseCreate, KnowledgeBaseList, KnowledgeBaseUpdate, KnowledgeDocument, KnowledgeDocumentList, KnowledgeSearch, Limits, ListAllRefundsQuery, ListApiKeysQuery, ListAuditEntriesQuery, ListCheckoutsQuery, ListCustomRolesPath, ListCustomRolesQuery, ListDocumentsPath, ListDocumentsQuery, ListEventsQuery, ListFileLinksPath, ListFileLinksQuery, ListFilesQuery, ListIdentitiesQuery, ListInvitationsPath, ListInvitationsQuery, ListKnowledgeBasesQuery, ListMembersPath, ListMembersQuery, ListModelsQuery, ListMyInvitationsQuery, ListOrdersQuery, ListOrganizationMembersPath, ListOrganizationMembersQuery, ListOrganizationsQuery, ListPasskeysQuery, ListPricesQuery, ListProductsQuery, ListProjectsQuery, ListRefundsPath, ListRefundsQuery, ListRequestsQuery, ListServiceAccountKeysPath, ListServiceAccountKeysQuery, ListServiceAccountsQuery, ListSessionMessagesPath, ListSessionMessagesQuery, ListSessionsQuery, ListSignInsQuery, ListSubscriptionsQuery, ListUsersQuery, ListWebhookDeliveriesPath, ListWebhookDeliveriesQuery, ListWebhookEndpointsQuery, MailRequest, MailedToken, Member, MemberAdd, MemberList, MemberUpdate, Message, MessageDelta, MessageList, MessageUpdate, Model, ModelList, NewPasskey, Order, OrderCreate, OrderList, Organization, OrganizationCreate, OrganizationList, OrganizationMember, OrganizationMemberAdd, OrganizationMemberList, OrganizationMemberUpdate, OrganizationUpdate, PassageList, Passkey, PasskeyCreationOptions, PasskeyList, PasskeyRequestOptions, PasswordChange, PasswordReset, PayCheckoutPath, PlatformEvent, PlatformEventList, Price, PriceCreate, PriceList, PriceUpdate, Product, ProductCreate, ProductList, ProductUpdate, Profile, ProfileUpdate, Project, ProjectCreate, ProjectList, ProjectTransfer, ProjectUpdate, QueuedMail, Readiness, ReceiveStripeEventHeaders, RecoverWebhookEndpointHeaders, RecoverWebhookEndpointPath, RecoveryCodes, RedeliverWebhookDeliveryHeaders, RedeliverWebhookDeliveryPath, Refund, RefundCreate, RefundList, RegenerateMessageHeaders, RegenerateMessagePath, RegenerateRequest, RemoveIdentityHeaders, RemoveIdentityPath, RemoveMemberHeaders, RemoveMemberPath, RemoveOrganizationMemberHeaders, RemoveOrganizationMemberPath, RemovePasskeyHeaders, RemovePasskeyPath, RemoveTotpHeaders, RequestEmailChangeHeaders, ResendInvitationHeaders, ResendInvitationPath, RestoreProjectHeaders, RestoreProjectPath, ResumeSubscriptionHeaders, ResumeSubscriptionPath, RetryDocumentHeaders, RetryDocumentPath, ReturnFromGatewayPath, RevokeApiKeyHeaders, RevokeApiKeyPath, RevokeApiKeyQuery, RevokeFileLinkHeaders, RevokeFileLinkPath, RevokeInvitationHeaders, RevokeInvitationPath, RevokeServiceAccountKeyHeaders, RevokeServiceAccountKeyPath, RotateApiKeyHeaders, RotateApiKeyPath, RotateWebhookSecretHeaders, RotateWebhookSecretPath, SearchKnowledgeBaseHeaders, SearchKnowledgeBasePath, ServiceAccount, ServiceAccountCreate, ServiceAccountList, ServiceAccountUpdate, Session, SessionCreate, SessionList, SessionRefresh, SessionTokens, SessionUpdate, Settings, SettingsUpdate, ShowPayPagePath, ShowTokenPageQuery, SignIn, SignInForm, SignInSession, SignInSessionList, SignOutForm, SignOutHeaders, SignUp, SignUpConfirmation, SignUpForm, StartOidcSignInPath, StartOidcSignInQuery, StartPasskeyHeaders, StartTotpHeaders, StorageUsage, StoredFile, StoredFileList, StreamChatHeaders, StreamEnd, StreamEventsHeaders, StreamEventsQuery, StreamMessageHeaders, StreamMessagePath, Subscription, SubscriptionCancel, SubscriptionList, TestClock, TestClockAdvance, TestWebhookEndpointHeaders, TestWebhookEndpointPath, TokenForm, Totp, TotpConfirmation, TotpSecret, TransferProjectHeaders, TransferProjectPath, UnarchiveProjectHeaders, UnarchiveProjectPath, UpdateApiKeyHeaders, UpdateApiKeyPath, UpdateCustomRoleHeaders, UpdateCustomRolePath, UpdateDocumentHeaders, UpdateDocumentPath, UpdateFileHeaders, UpdateFilePath, UpdateKnowledgeBaseHeaders, UpdateKnowledgeBasePath, UpdateMemberHeaders, UpdateMemberPath, UpdateMessageHeaders, UpdateMessagePath, UpdateOrganizationHeaders, UpdateOrganizationMemberHeaders, UpdateOrganizationMemberPath, UpdateOrganizationPath, UpdatePriceHeaders, UpdatePricePath, UpdateProductHeaders, UpdateProductPath, UpdateProfileHeaders, UpdateProjectHeaders, UpdateProjectPath, UpdateServiceAccountHeaders, UpdateServiceAccountPath, UpdateSessionHeaders, UpdateSessionPath, UpdateSettingsHeaders, UpdateUserHeaders, UpdateUserPath, UpdateWebhookEndpointHeaders, UpdateWebhookEndpointPath, Upload, UploadAvatarHeaders, UploadFileHeaders, UsageReport, User, UserCreate, UserList, UserUpdate, UserWithApiKey, WebhookDelivery, WebhookDeliveryList, WebhookEndpoint, WebhookEndpointCreate, WebhookEndpointList, WebhookEndpointUpdate, WebhookEndpointWithSecret, WebhookRecover, WebhookRecovery, WebhookSecretRotation, operations } from './types.js'
 
 /** The input of `signUp`. */
 export interface SignUpInput extends CallOptions {
@@ -452,6 +452,230 @@ export interface DeleteUserInput extends CallOptions {
   headers?: DeleteUserHeaders
 }
 
+/** The input of `listOrganizations`. */
+export interface ListOrganizationsInput extends CallOptions {
+  /** The query parameters. */
+  query?: ListOrganizationsQuery
+}
+
+/** The input of `createOrganization`. */
+export interface CreateOrganizationInput extends CallOptions {
+  /** Header fields of the request. */
+  headers?: CreateOrganizationHeaders
+  /** A new organization. */
+  body: OrganizationCreate
+}
+
+/** The input of `getOrganization`. */
+export interface GetOrganizationInput extends CallOptions {
+  /** The parameters in the path. */
+  path: GetOrganizationPath
+  /** Header fields of the request. */
+  headers?: GetOrganizationHeaders
+}
+
+/** The input of `updateOrganization`. */
+export interface UpdateOrganizationInput extends CallOptions {
+  /** The parameters in the path. */
+  path: UpdateOrganizationPath
+  /** Header fields of the request. */
+  headers?: UpdateOrganizationHeaders
+  /** The fields of the organization to change. */
+  body: OrganizationUpdate
+}
+
+/** The input of `deleteOrganization`. */
+export interface DeleteOrganizationInput extends CallOptions {
+  /** The parameters in the path. */
+  path: DeleteOrganizationPath
+  /** Header fields of the request. */
+  headers?: DeleteOrganizationHeaders
+}
+
+/** The input of `getOrganizationLimits`. */
+export interface GetOrganizationLimitsInput extends CallOptions {
+  /** The parameters in the path. */
+  path: GetOrganizationLimitsPath
+}
+
+/** The input of `listOrganizationMembers`. */
+export interface ListOrganizationMembersInput extends CallOptions {
+  /** The parameters in the path. */
+  path: ListOrganizationMembersPath
+  /** The query parameters. */
+  query?: ListOrganizationMembersQuery
+}
+
+/** The input of `addOrganizationMember`. */
+export interface AddOrganizationMemberInput extends CallOptions {
+  /** The parameters in the path. */
+  path: AddOrganizationMemberPath
+  /** Header fields of the request. */
+  headers?: AddOrganizationMemberHeaders
+  /** The user to add. Send either `user_id` or `email`. */
+  body: OrganizationMemberAdd
+}
+
+/** The input of `getOrganizationMember`. */
+export interface GetOrganizationMemberInput extends CallOptions {
+  /** The parameters in the path. */
+  path: GetOrganizationMemberPath
+  /** Header fields of the request. */
+  headers?: GetOrganizationMemberHeaders
+}
+
+/** The input of `updateOrganizationMember`. */
+export interface UpdateOrganizationMemberInput extends CallOptions {
+  /** The parameters in the path. */
+  path: UpdateOrganizationMemberPath
+  /** Header fields of the request. */
+  headers?: UpdateOrganizationMemberHeaders
+  /** The fields of the member to change. */
+  body: OrganizationMemberUpdate
+}
+
+/** The input of `removeOrganizationMember`. */
+export interface RemoveOrganizationMemberInput extends CallOptions {
+  /** The parameters in the path. */
+  path: RemoveOrganizationMemberPath
+  /** Header fields of the request. */
+  headers?: RemoveOrganizationMemberHeaders
+}
+
+/** The input of `acceptOrganizationInvitation`. */
+export interface AcceptOrganizationInvitationInput extends CallOptions {
+  /** The parameters in the path. */
+  path: AcceptOrganizationInvitationPath
+  /** Header fields of the request. */
+  headers?: AcceptOrganizationInvitationHeaders
+}
+
+/** The input of `listCustomRoles`. */
+export interface ListCustomRolesInput extends CallOptions {
+  /** The parameters in the path. */
+  path: ListCustomRolesPath
+  /** The query parameters. */
+  query?: ListCustomRolesQuery
+}
+
+/** The input of `createCustomRole`. */
+export interface CreateCustomRoleInput extends CallOptions {
+  /** The parameters in the path. */
+  path: CreateCustomRolePath
+  /** Header fields of the request. */
+  headers?: CreateCustomRoleHeaders
+  /** A new custom role. */
+  body: CustomRoleCreate
+}
+
+/** The input of `getCustomRole`. */
+export interface GetCustomRoleInput extends CallOptions {
+  /** The parameters in the path. */
+  path: GetCustomRolePath
+  /** Header fields of the request. */
+  headers?: GetCustomRoleHeaders
+}
+
+/** The input of `updateCustomRole`. */
+export interface UpdateCustomRoleInput extends CallOptions {
+  /** The parameters in the path. */
+  path: UpdateCustomRolePath
+  /** Header fields of the request. */
+  headers?: UpdateCustomRoleHeaders
+  /** The fields of the custom role to change. */
+  body: CustomRoleUpdate
+}
+
+/** The input of `deleteCustomRole`. */
+export interface DeleteCustomRoleInput extends CallOptions {
+  /** The parameters in the path. */
+  path: DeleteCustomRolePath
+  /** Header fields of the request. */
+  headers?: DeleteCustomRoleHeaders
+}
+
+/** The input of `listServiceAccounts`. */
+export interface ListServiceAccountsInput extends CallOptions {
+  /** The query parameters. */
+  query?: ListServiceAccountsQuery
+}
+
+/** The input of `createServiceAccount`. */
+export interface CreateServiceAccountInput extends CallOptions {
+  /** Header fields of the request. */
+  headers?: CreateServiceAccountHeaders
+  /** A new service account. Send either `organization_id` or `project_id`. */
+  body: ServiceAccountCreate
+}
+
+/** The input of `getServiceAccount`. */
+export interface GetServiceAccountInput extends CallOptions {
+  /** The parameters in the path. */
+  path: GetServiceAccountPath
+  /** Header fields of the request. */
+  headers?: GetServiceAccountHeaders
+}
+
+/** The input of `updateServiceAccount`. */
+export interface UpdateServiceAccountInput extends CallOptions {
+  /** The parameters in the path. */
+  path: UpdateServiceAccountPath
+  /** Header fields of the request. */
+  headers?: UpdateServiceAccountHeaders
+  /** The fields of the service account to change. */
+  body: ServiceAccountUpdate
+}
+
+/** The input of `deleteServiceAccount`. */
+export interface DeleteServiceAccountInput extends CallOptions {
+  /** The parameters in the path. */
+  path: DeleteServiceAccountPath
+  /** Header fields of the request. */
+  headers?: DeleteServiceAccountHeaders
+}
+
+/** The input of `listServiceAccountKeys`. */
+export interface ListServiceAccountKeysInput extends CallOptions {
+  /** The parameters in the path. */
+  path: ListServiceAccountKeysPath
+  /** The query parameters. */
+  query?: ListServiceAccountKeysQuery
+}
+
+/** The input of `createServiceAccountKey`. */
+export interface CreateServiceAccountKeyInput extends CallOptions {
+  /** The parameters in the path. */
+  path: CreateServiceAccountKeyPath
+  /** Header fields of the request. */
+  headers?: CreateServiceAccountKeyHeaders
+  /** A new API key. */
+  body: ApiKeyCreate
+}
+
+/** The input of `getServiceAccountKey`. */
+export interface GetServiceAccountKeyInput extends CallOptions {
+  /** The parameters in the path. */
+  path: GetServiceAccountKeyPath
+  /** Header fields of the request. */
+  headers?: GetServiceAccountKeyHeaders
+}
+
+/** The input of `revokeServiceAccountKey`. */
+export interface RevokeServiceAccountKeyInput extends CallOptions {
+  /** The parameters in the path. */
+  path: RevokeServiceAccountKeyPath
+  /** Header fields of the request. */
+  headers?: RevokeServiceAccountKeyHeaders
+}
+
+/** The input of `explainAccess`. */
+export interface ExplainAccessInput extends CallOptions {
+  /** Header fields of the request. */
+  headers?: ExplainAccessHeaders
+  /** A request, and who would send it. */
+  body: ExplainRequest
+}
+
 /** The input of `listProjects`. */
 export interface ListProjectsInput extends CallOptions {
   /** The query parameters. */
@@ -490,6 +714,16 @@ export interface DeleteProjectInput extends CallOptions {
   path: DeleteProjectPath
   /** Header fields of the request. */
   headers?: DeleteProjectHeaders
+}
+
+/** The input of `transferProject`. */
+export interface TransferProjectInput extends CallOptions {
+  /** The parameters in the path. */
+  path: TransferProjectPath
+  /** Header fields of the request. */
+  headers?: TransferProjectHeaders
+  /** Who gets the project. Send either `organization_id` or `user_id`. */
+  body: ProjectTransfer
 }
 
 /** The input of `restoreProject`. */
@@ -1794,6 +2028,168 @@ export interface Methods {
    */
   deleteUser (input: DeleteUserInput): Answer<undefined>
   /**
+   * List organizations: `GET /v1/organizations`
+   *
+   * Returns the organizations that you are a member of, or with `status=invited` those that have invited you, or your verified email address.
+   */
+  listOrganizations: OptionalListMethod<ListOrganizationsInput, OrganizationList, Organization>
+  /**
+   * Create an organization: `POST /v1/organizations`
+   *
+   * Creates an organization and makes you its owner. Service accounts cannot (403, constraint `service_account`).
+   */
+  createOrganization (input: CreateOrganizationInput): Answer<Organization>
+  /**
+   * Get an organization: `GET /v1/organizations/{id}`
+   *
+   * Returns an organization. Requires the role `member`.
+   */
+  getOrganization (input: GetOrganizationInput): Answer<Organization>
+  /**
+   * Update an organization: `PUT /v1/organizations/{id}`
+   *
+   * Updates only the fields that you send. Requires the role `admin`.
+   */
+  updateOrganization (input: UpdateOrganizationInput): Answer<Organization>
+  /**
+   * Delete an organization: `DELETE /v1/organizations/{id}`
+   *
+   * Deletes an organization with its members, custom roles and service accounts. Requires the role `owner`. Returns 409 while projects belong to it (constraint `has_projects`): transfer or delete them first. Deleted projects stay restorable by their own owners.
+   */
+  deleteOrganization (input: DeleteOrganizationInput): Answer<undefined>
+  /**
+   * Get the limits of an organization: `GET /v1/organizations/{id}/limits`
+   *
+   * Returns what the projects and the service accounts of the organization use together, and what they may use. Requires the role `member`.
+   */
+  getOrganizationLimits (input: GetOrganizationLimitsInput): Answer<Limits>
+  /**
+   * List the members of an organization: `GET /v1/organizations/{id}/members`
+   *
+   * Returns the members, the service accounts among them, and for admins the invitations. Requires the role `member`.
+   */
+  listOrganizationMembers: ListMethod<ListOrganizationMembersInput, OrganizationMemberList, OrganizationMember>
+  /**
+   * Add a member to an organization: `POST /v1/organizations/{id}/members`
+   *
+   * Adds a user by `user_id` if you are both members of an organization or a project, or if your key has the scope `admin`: `status` is `active`. Every other user, and every email address, is invited for 14 days, gets an e-mail and becomes a member with `acceptOrganizationInvitation`; the response is the same whether a user has the address or not. A member with the role `admin` or `owner` becomes a member of all projects of the organization, with this role. Requires the role `admin`; only owners can add owners. Returns 409 if the user is already a member (constraint `member_exists`) or already invited (`invitation_exists`).
+   */
+  addOrganizationMember (input: AddOrganizationMemberInput): Answer<OrganizationMember>
+  /**
+   * Get a member of an organization: `GET /v1/organizations/{id}/members/{member_id}`
+   *
+   * Returns a member. Requires the role `member`, or `admin` for the invitation of somebody else.
+   */
+  getOrganizationMember (input: GetOrganizationMemberInput): Answer<OrganizationMember>
+  /**
+   * Update a member of an organization: `PUT /v1/organizations/{id}/members/{member_id}`
+   *
+   * Changes the role of a member, and what the member may do in the projects of the organization. Owners can change all members. Admins can change members who are not owners, but cannot make them owners. Service accounts cannot be owners (403, constraint `service_account`). Returns 409 if the last owner would be demoted (constraint `last_owner`).
+   */
+  updateOrganizationMember (input: UpdateOrganizationMemberInput): Answer<OrganizationMember>
+  /**
+   * Remove a member from an organization: `DELETE /v1/organizations/{id}/members/{member_id}`
+   *
+   * Removes a member from the organization and from all of its projects, or revokes an invitation. You can always remove yourself. Owners can remove all members, and admins can remove members who are not owners. A service account is removed with `deleteServiceAccount` (403, constraint `service_account`). Returns 409 for the last owner (constraint `last_owner`).
+   */
+  removeOrganizationMember (input: RemoveOrganizationMemberInput): Answer<undefined>
+  /**
+   * Accept an invitation to an organization: `POST /v1/organizations/{id}/members/{member_id}/accept`
+   *
+   * Makes you a member of the organization. The invitation must be for you, or for your verified email address (otherwise 404). `removeOrganizationMember` declines it. Returns 409 if you are a member already, or the invitation has expired.
+   */
+  acceptOrganizationInvitation (input: AcceptOrganizationInvitationInput): Answer<OrganizationMember>
+  /**
+   * List custom roles: `GET /v1/organizations/{id}/roles`
+   *
+   * Returns the custom roles of an organization. Requires the role `member`.
+   */
+  listCustomRoles: ListMethod<ListCustomRolesInput, CustomRoleList, CustomRole>
+  /**
+   * Create a custom role: `POST /v1/organizations/{id}/roles`
+   *
+   * Creates a role for members of the projects of the organization; `updateMember` gives it to one. Requires the role `admin`. Returns 409 if a custom role of the organization has the name (constraint `name_taken`).
+   */
+  createCustomRole (input: CreateCustomRoleInput): Answer<CustomRole>
+  /**
+   * Get a custom role: `GET /v1/organizations/{id}/roles/{role_id}`
+   *
+   * Returns a custom role. Requires the role `member`.
+   */
+  getCustomRole (input: GetCustomRoleInput): Answer<CustomRole>
+  /**
+   * Update a custom role: `PUT /v1/organizations/{id}/roles/{role_id}`
+   *
+   * Updates only the fields that you send. New permissions apply to all members with the role from their next request on. Requires the role `admin`. Returns 409 if a custom role of the organization has the name (constraint `name_taken`).
+   */
+  updateCustomRole (input: UpdateCustomRoleInput): Answer<CustomRole>
+  /**
+   * Delete a custom role: `DELETE /v1/organizations/{id}/roles/{role_id}`
+   *
+   * Deletes a custom role that no member has. Requires the role `admin`. Returns 409 if a member has it (constraint `role_in_use`).
+   */
+  deleteCustomRole (input: DeleteCustomRoleInput): Answer<undefined>
+  /**
+   * List service accounts: `GET /v1/service-accounts`
+   *
+   * Returns the service accounts of an organization or a project; name one of them. Requires the role `admin` in it.
+   */
+  listServiceAccounts: OptionalListMethod<ListServiceAccountsInput, ServiceAccountList, ServiceAccount>
+  /**
+   * Create a service account: `POST /v1/service-accounts`
+   *
+   * Creates a user that is a program, and a member of the organization or the project with `role`. It has no password and never signs in; `createServiceAccountKey` makes its API keys. It outlives the user who made it. What it creates and its requests count against the limits of the organization, or of the owner of the project. It works in projects only. Requires the role `admin` in the organization or the project.
+   */
+  createServiceAccount (input: CreateServiceAccountInput): Answer<ServiceAccount>
+  /**
+   * Get a service account: `GET /v1/service-accounts/{id}`
+   *
+   * Returns a service account. Requires the role `admin` in its organization or project.
+   */
+  getServiceAccount (input: GetServiceAccountInput): Answer<ServiceAccount>
+  /**
+   * Update a service account: `PUT /v1/service-accounts/{id}`
+   *
+   * Updates only the fields that you send. The role is that of its membership: `updateMember` or `updateOrganizationMember` changes it. Requires the role `admin` in its organization or project.
+   */
+  updateServiceAccount (input: UpdateServiceAccountInput): Answer<ServiceAccount>
+  /**
+   * Delete a service account: `DELETE /v1/service-accounts/{id}`
+   *
+   * Deletes a service account with its API keys and memberships; what it created in projects stays. Requires the role `admin` in its organization or project. Returns 409 if it is the last owner of a project (constraint `last_owner`).
+   */
+  deleteServiceAccount (input: DeleteServiceAccountInput): Answer<undefined>
+  /**
+   * List the API keys of a service account: `GET /v1/service-accounts/{id}/api-keys`
+   *
+   * Returns the keys, including revoked and expired keys, without their secrets. Requires the role `admin` in the organization or the project.
+   */
+  listServiceAccountKeys: ListMethod<ListServiceAccountKeysInput, ApiKeyList, ApiKey>
+  /**
+   * Create an API key for a service account: `POST /v1/service-accounts/{id}/api-keys`
+   *
+   * Returns the secret in `key`. It is shown only once. The scopes must be a subset of those of the calling key, and cannot include `admin`; the new key must not expire later than the calling key, nor be usable from more addresses (403). Rotate the key when somebody who knows it leaves. Requires the role `admin` in the organization or the project. A session makes keys in the first ten minutes after its sign-in (constraint `recent_sign_in`).
+   */
+  createServiceAccountKey (input: CreateServiceAccountKeyInput): Answer<ApiKeyWithSecret>
+  /**
+   * Get an API key of a service account: `GET /v1/service-accounts/{id}/api-keys/{key_id}`
+   *
+   * Returns a key without its secret. Requires the role `admin` in the organization or the project.
+   */
+  getServiceAccountKey (input: GetServiceAccountKeyInput): Answer<ApiKey>
+  /**
+   * Revoke an API key of a service account: `DELETE /v1/service-accounts/{id}/api-keys/{key_id}`
+   *
+   * The key is rejected from the next request on, and so are the keys made with it. Revoking a revoked key has no effect and succeeds. Requires the role `admin` in the organization or the project.
+   */
+  revokeServiceAccountKey (input: RevokeServiceAccountKeyInput): Answer<undefined>
+  /**
+   * Explain access: `POST /v1/explain`
+   *
+   * Says whether a request would be allowed, and what would stop it: nothing is executed. Without `api_key_id` or `user_id`, which cannot be sent together, it explains your own key or session. Your own keys and those of service accounts that you administer can be named; operators name every key and user. A request can still be refused because of its body.
+   */
+  explainAccess (input: ExplainAccessInput): Answer<Explanation>
+  /**
    * List projects: `GET /v1/projects`
    *
    * Returns the projects that you are a member of. Deleted projects are only included with `status=deleted`.
@@ -1823,6 +2219,12 @@ export interface Methods {
    * Deletes a project. It can be restored for 30 days; after that, it is removed permanently with its contents. Requires the role `owner`.
    */
   deleteProject (input: DeleteProjectInput): Answer<undefined>
+  /**
+   * Transfer a project: `POST /v1/projects/{id}/transfer`
+   *
+   * Gives a project to an organization, in which you have the role `owner` or `admin`, or to one of its members, who becomes its main owner. The owners and admins of an organization become members of its projects, and lose this membership when the project leaves; other members stay. Requires the role `owner`. Returns 409 if the user is not a member (constraint `not_member`). The project counts against the limit of whoever gets it (403, constraint `projects`). Custom roles stay with their organization: their members keep what `role` says.
+   */
+  transferProject (input: TransferProjectInput): Answer<Project>
   /**
    * Restore a project: `POST /v1/projects/{id}/restore`
    *
@@ -1862,13 +2264,13 @@ export interface Methods {
   /**
    * Update a member: `PUT /v1/projects/{id}/members/{member_id}`
    *
-   * Changes the role or the metadata of a member. Owners can change all members. Admins can change members who are not owners, but cannot make them owners. Returns 409 if the last owner would be demoted (constraint `last_owner`).
+   * Changes the role or the metadata of a member. Owners can change all members. Admins can change members who are not owners, but cannot make them owners. `role` and `custom_role_id` cannot be sent together. Returns 409 if the last owner would be demoted (constraint `last_owner`), or if the custom role is not of the organization of the project (`custom_role`).
    */
   updateMember (input: UpdateMemberInput): Answer<Member>
   /**
    * Remove a member: `DELETE /v1/projects/{id}/members/{member_id}`
    *
-   * Removes a member from a project. You can always remove yourself to leave a project, also an archived one. Owners can remove all members, and admins can remove members who are not owners. The pending invitations and the file links that the member created in the project end. Returns 409 for the last owner (constraint `last_owner`).
+   * Removes a member from a project. You can always remove yourself to leave a project, also an archived one. Owners can remove all members, and admins can remove members who are not owners. The pending invitations and the file links that the member created in the project end. Returns 409 for the last owner (constraint `last_owner`), and for an owner or admin of the organization of the project (`organization_role`).
    */
   removeMember (input: RemoveMemberInput): Answer<undefined>
   /**

@@ -5,10 +5,19 @@ import type { Answer, BytesBody, CallOptions, EventStream, ListAnswer, StreamOpt
 import type { WebhookRequest } from './webhooks.js'
 import type { ResumableOptions } from './resumable.js'
 import type { CreateDocumentForm, StreamChatEvent, StreamEventsEvent, StreamMessageEvent, UploadAvatarForm, UploadFileForm } from './operations.js'
-import type { AcceptInvitationHeaders, AcceptInvitationPath, AddMemberHeaders, AddMemberPath, AddPasskeyHeaders, AdvanceTestClockHeaders, AiUsage, ApiKey, ApiKeyCreate, ApiKeyList, ApiKeyRotate, ApiKeyUpdate, ApiKeyWithSecret, ApiRequest, ApiRequestList, AppendUploadHeaders, AppendUploadPath, ArchiveProjectHeaders, ArchiveProjectPath, AuditEntry, AuditEntryList, Avatar, CancelMessageHeaders, CancelMessagePath, CancelOrderHeaders, CancelOrderPath, CancelSubscriptionHeaders, CancelSubscriptionPath, ChangePasswordHeaders, ChatRequest, ChatResponse, Checkout, CheckoutCreate, CheckoutList, ConfirmEmailChangeHeaders, ConfirmTotpHeaders, CreateApiKeyHeaders, CreateChatHeaders, CreateCheckoutHeaders, CreateDocumentHeaders, CreateDocumentPath, CreateFileLinkHeaders, CreateFileLinkPath, CreateKnowledgeBaseHeaders, CreateOrderHeaders, CreatePriceHeaders, CreateProductHeaders, CreateProjectHeaders, CreateRefundHeaders, CreateRefundPath, CreateSessionHeaders, CreateUploadHeaders, CreateUserHeaders, CreateWebhookEndpointHeaders, CurrentApiKey, DeclineInvitationHeaders, DeclineInvitationPath, DeleteAvatarHeaders, DeleteDocumentHeaders, DeleteDocumentPath, DeleteFileHeaders, DeleteFilePath, DeleteKnowledgeBaseHeaders, DeleteKnowledgeBasePath, DeleteProjectHeaders, DeleteProjectPath, DeleteSessionHeaders, DeleteSessionPath, DeleteUploadHeaders, DeleteUploadPath, DeleteUserHeaders, DeleteUserPath, DeleteWebhookEndpointHeaders, DeleteWebhookEndpointPath, DocumentCreate, DocumentText, DocumentUpdate, DownloadByLinkHeaders, DownloadByLinkPath, DownloadByLinkQuery, DownloadFileHeaders, DownloadFilePath, DownloadFileQuery, EmailChange, EndSignInHeaders, EndSignInPath, ExpireCheckoutHeaders, ExpireCheckoutPath, FileLink, FileLinkCreate, FileLinkList, FileLinkWithUrl, FileUpdate, FileUpload, GetAiUsageHeaders, GetApiKeyHeaders, GetApiKeyPath, GetAvatarHeaders, GetAvatarImageHeaders, GetAvatarImagePath, GetCheckoutHeaders, GetCheckoutPath, GetCurrentSessionHeaders, GetDocumentHeaders, GetDocumentPath, GetDocumentTextHeaders, GetDocumentTextPath, GetEventHeaders, GetEventPath, GetFileHeaders, GetFileLinkHeaders, GetFileLinkPath, GetFilePath, GetIdentityHeaders, GetIdentityPath, GetInvitationHeaders, GetInvitationPath, GetKnowledgeBaseHeaders, GetKnowledgeBasePath, GetMemberHeaders, GetMemberPath, GetMessageHeaders, GetMessagePath, GetOpenapiJsonHeaders, GetOpenapiYamlHeaders, GetOrderHeaders, GetOrderPath, GetPasskeyHeaders, GetPasskeyPath, GetPriceHeaders, GetPricePath, GetProductHeaders, GetProductPath, GetProfileHeaders, GetProjectHeaders, GetProjectPath, GetReceiptHeaders, GetReceiptPath, GetReceiptQuery, GetRefundHeaders, GetRefundPath, GetSessionHeaders, GetSessionPath, GetSettingsHeaders, GetSignInHeaders, GetSignInPath, GetStorageUsageHeaders, GetStorageUsageQuery, GetSubscriptionHeaders, GetSubscriptionPath, GetTestClockHeaders, GetTotpHeaders, GetUploadHeaders, GetUploadPath, GetUsageQuery, GetUserHeaders, GetUserPath, GetWebhookDeliveryHeaders, GetWebhookDeliveryPath, GetWebhookEndpointHeaders, GetWebhookEndpointPath, Health, Identity, IdentityList, Invitation, InvitationList, KnowledgeBase, KnowledgeBaseCreate, KnowledgeBaseList, KnowledgeBaseUpdate, KnowledgeDocument, KnowledgeDocumentList, KnowledgeSearch, Limits, ListAllRefundsQuery, ListApiKeysQuery, ListAuditEntriesQuery, ListCheckoutsQuery, ListDocumentsPath, ListDocumentsQuery, ListEventsQuery, ListFileLinksPath, ListFileLinksQuery, ListFilesQuery, ListIdentitiesQuery, ListInvitationsPath, ListInvitationsQuery, ListKnowledgeBasesQuery, ListMembersPath, ListMembersQuery, ListModelsQuery, ListMyInvitationsQuery, ListOrdersQuery, ListPasskeysQuery, ListPricesQuery, ListProductsQuery, ListProjectsQuery, ListRefundsPath, ListRefundsQuery, ListRequestsQuery, ListSessionMessagesPath, ListSessionMessagesQuery, ListSessionsQuery, ListSignInsQuery, ListSubscriptionsQuery, ListUsersQuery, ListWebhookDeliveriesPath, ListWebhookDeliveriesQuery, ListWebhookEndpointsQuery, MailRequest, MailedToken, Member, MemberAdd, MemberList, MemberUpdate, Message, MessageList, MessageUpdate, Model, ModelList, NewPasskey, Order, OrderCreate, OrderList, PassageList, Passkey, PasskeyList, PasswordChange, PasswordReset, PlatformEvent, PlatformEventList, Price, PriceCreate, PriceList, PriceUpdate, Product, ProductCreate, ProductList, ProductUpdate, Profile, ProfileUpdate, Project, ProjectCreate, ProjectList, ProjectUpdate, QueuedMail, Readiness, RecoverWebhookEndpointHeaders, RecoverWebhookEndpointPath, RecoveryCodes, RedeliverWebhookDeliveryHeaders, RedeliverWebhookDeliveryPath, Refund, RefundCreate, RefundList, RegenerateMessageHeaders, RegenerateMessagePath, RegenerateRequest, RemoveIdentityHeaders, RemoveIdentityPath, RemoveMemberHeaders, RemoveMemberPath, RemovePasskeyHeaders, RemovePasskeyPath, RemoveTotpHeaders, RequestEmailChangeHeaders, ResendInvitationHeaders, ResendInvitationPath, RestoreProjectHeaders, RestoreProjectPath, ResumeSubscriptionHeaders, ResumeSubscriptionPath, RetryDocumentHeaders, RetryDocumentPath, RevokeApiKeyHeaders, RevokeApiKeyPath, RevokeApiKeyQuery, RevokeFileLinkHeaders, RevokeFileLinkPath, RevokeInvitationHeaders, RevokeInvitationPath, RotateApiKeyHeaders, RotateApiKeyPath, RotateWebhookSecretHeaders, RotateWebhookSecretPath, SearchKnowledgeBaseHeaders, SearchKnowledgeBasePath, Session, SessionCreate, SessionList, SessionRefresh, SessionTokens, SessionUpdate, Settings, SettingsUpdate, SignIn, SignInSession, SignInSessionList, SignOutHeaders, SignUp, SignUpConfirmation, StartTotpHeaders, StorageUsage, StoredFile, StoredFileList, StreamChatHeaders, StreamEventsHeaders, StreamEventsQuery, StreamMessageHeaders, StreamMessagePath, Subscription, SubscriptionCancel, SubscriptionList, TestClock, TestClockAdvance, TestWebhookEndpointHeaders, TestWebhookEndpointPath, Totp, TotpConfirmation, TotpSecret, UnarchiveProjectHeaders, UnarchiveProjectPath, UpdateApiKeyHeaders, UpdateApiKeyPath, UpdateDocumentHeaders, UpdateDocumentPath, UpdateFileHeaders, UpdateFilePath, UpdateKnowledgeBaseHeaders, UpdateKnowledgeBasePath, UpdateMemberHeaders, UpdateMemberPath, UpdateMessageHeaders, UpdateMessagePath, UpdatePriceHeaders, UpdatePricePath, UpdateProductHeaders, UpdateProductPath, UpdateProfileHeaders, UpdateProjectHeaders, UpdateProjectPath, UpdateSessionHeaders, UpdateSessionPath, UpdateSettingsHeaders, UpdateUserHeaders, UpdateUserPath, UpdateWebhookEndpointHeaders, UpdateWebhookEndpointPath, Upload, UploadAvatarHeaders, UploadFileHeaders, UsageReport, User, UserCreate, UserList, UserUpdate, UserWithApiKey, WebhookDelivery, WebhookDeliveryList, WebhookEndpoint, WebhookEndpointCreate, WebhookEndpointList, WebhookEndpointUpdate, WebhookEndpointWithSecret, WebhookRecover, WebhookRecovery, WebhookSecretRotation, operations, webhooks } from './types.js'
+import type { AcceptInvitationHeaders, AcceptInvitationPath, AcceptOrganizationInvitationHeaders, AcceptOrganizationInvitationPath, AddMemberHeaders, AddMemberPath, AddOrganizationMemberHeaders, AddOrganizationMemberPath, AddPasskeyHeaders, AdvanceTestClockHeaders, AiUsage, ApiKey, ApiKeyCreate, ApiKeyList, ApiKeyRotate, ApiKeyUpdate, ApiKeyWithSecret, ApiRequest, ApiRequestList, AppendUploadHeaders, AppendUploadPath, ArchiveProjectHeaders, ArchiveProjectPath, AuditEntry, AuditEntryList, Avatar, CancelMessageHeaders, CancelMessagePath, CancelOrderHeaders, CancelOrderPath, CancelSubscriptionHeaders, CancelSubscriptionPath, ChangePasswordHeaders, ChatRequest, ChatResponse, Checkout, CheckoutCreate, CheckoutList, ConfirmEmailChangeHeaders, ConfirmTotpHeaders, CreateApiKeyHeaders, CreateChatHeaders, CreateCheckoutHeaders, CreateCustomRoleHeaders, CreateCustomRolePath, CreateDocumentHeaders, CreateDocumentPath, CreateFileLinkHeaders, CreateFileLinkPath, CreateKnowledgeBaseHeaders, CreateOrderHeaders, CreateOrganizationHeaders, CreatePriceHeaders, CreateProductHeaders, CreateProjectHeaders, CreateRefundHeaders, CreateRefundPath, CreateServiceAccountHeaders, CreateServiceAccountKeyHeaders, CreateServiceAccountKeyPath, CreateSessionHeaders, CreateUploadHeaders, CreateUserHeaders, CreateWebhookEndpointHeaders, CurrentApiKey, CustomRole, CustomRoleCreate, CustomRoleList, CustomRoleUpdate, DeclineInvitationHeaders, DeclineInvitationPath, DeleteAvatarHeaders, DeleteCustomRoleHeaders, DeleteCustomRolePath, DeleteDocumentHeaders, DeleteDocumentPath, DeleteFileHeaders, DeleteFilePath, DeleteKnowledgeBaseHeaders, DeleteKnowledgeBasePath, DeleteOrganizationHeaders, DeleteOrganizationPath, DeleteProjectHeaders, DeleteProjectPath, DeleteServiceAccountHeaders, DeleteServiceAccountPath, DeleteSessionHeaders, DeleteSessionPath, DeleteUploadHeaders, DeleteUploadPath, DeleteUserHeaders, DeleteUserPath, DeleteWebhookEndpointHeaders, DeleteWebhookEndpointPath, DocumentCreate, DocumentText, DocumentUpdate, DownloadByLinkHeaders, DownloadByLinkPath, DownloadByLinkQuery, DownloadFileHeaders, DownloadFilePath, DownloadFileQuery, EmailChange, EndSignInHeaders, EndSignInPath, ExpireCheckoutHeaders, ExpireCheckoutPath, ExplainAccessHeaders, ExplainRequest, Explanation, FileLink, FileLinkCreate, FileLinkList, FileLinkWithUrl, FileUpdate, FileUpload, GetAiUsageHeaders, GetApiKeyHeaders, GetApiKeyPath, GetAvatarHeaders, GetAvatarImageHeaders, GetAvatarImagePath, GetCheckoutHeaders, GetCheckoutPath, GetCurrentSessionHeaders, GetCustomRoleHeaders, GetCustomRolePath, GetDocumentHeaders, GetDocumentPath, GetDocumentTextHeaders, GetDocumentTextPath, GetEventHeaders, GetEventPath, GetFileHeaders, GetFileLinkHeaders, GetFileLinkPath, GetFilePath, GetIdentityHeaders, GetIdentityPath, GetInvitationHeaders, GetInvitationPath, GetKnowledgeBaseHeaders, GetKnowledgeBasePath, GetMemberHeaders, GetMemberPath, GetMessageHeaders, GetMessagePath, GetOpenapiJsonHeaders, GetOpenapiYamlHeaders, GetOrderHeaders, GetOrderPath, GetOrganizationHeaders, GetOrganizationLimitsPath, GetOrganizationMemberHeaders, GetOrganizationMemberPath, GetOrganizationPath, GetPasskeyHeaders, GetPasskeyPath, GetPriceHeaders, GetPricePath, GetProductHeaders, GetProductPath, GetProfileHeaders, GetProjectHeaders, GetProjectPath, GetReceiptHeaders, GetReceiptPath, GetReceiptQuery, GetRefundHeaders, GetRefundPath, GetServiceAccountHeaders, GetServiceAccountKeyHeaders, GetServiceAccountKeyPath, GetServiceAccountPath, GetSessionHeaders, GetSessionPath, GetSettingsHeaders, GetSignInHeaders, GetSignInPath, GetStorageUsageHeaders, GetStorageUsageQuery, GetSubscriptionHeaders, GetSubscriptionPath, GetTestClockHeaders, GetTotpHeaders, GetUploadHeaders, GetUploadPath, GetUsageQuery, GetUserHeaders, GetUserPath, GetWebhookDeliveryHeaders, GetWebhookDeliveryPath, GetWebhookEndpointHeaders, GetWebhookEndpointPath, Health, Identity, IdentityList, Invitation, InvitationList, KnowledgeBase, KnowledgeBaseCreate, KnowledgeBaseList, KnowledgeBaseUpdate, KnowledgeDocument, KnowledgeDocumentList, KnowledgeSearch, Limits, ListAllRefundsQuery, ListApiKeysQuery, ListAuditEntriesQuery, ListCheckoutsQuery, ListCustomRolesPath, ListCustomRolesQuery, ListDocumentsPath, ListDocumentsQuery, ListEventsQuery, ListFileLinksPath, ListFileLinksQuery, ListFilesQuery, ListIdentitiesQuery, ListInvitationsPath, ListInvitationsQuery, ListKnowledgeBasesQuery, ListMembersPath, ListMembersQuery, ListModelsQuery, ListMyInvitationsQuery, ListOrdersQuery, ListOrganizationMembersPath, ListOrganizationMembersQuery, ListOrganizationsQuery, ListPasskeysQuery, ListPricesQuery, ListProductsQuery, ListProjectsQuery, ListRefundsPath, ListRefundsQuery, ListRequestsQuery, ListServiceAccountKeysPath, ListServiceAccountKeysQuery, ListServiceAccountsQuery, ListSessionMessagesPath, ListSessionMessagesQuery, ListSessionsQuery, ListSignInsQuery, ListSubscriptionsQuery, ListUsersQuery, ListWebhookDeliveriesPath, ListWebhookDeliveriesQuery, ListWebhookEndpointsQuery, MailRequest, MailedToken, Member, MemberAdd, MemberList, MemberUpdate, Message, MessageList, MessageUpdate, Model, ModelList, NewPasskey, Order, OrderCreate, OrderList, Organization, OrganizationCreate, OrganizationList, OrganizationMember, OrganizationMemberAdd, OrganizationMemberList, OrganizationMemberUpdate, OrganizationUpdate, PassageList, Passkey, PasskeyList, PasswordChange, PasswordReset, PlatformEvent, PlatformEventList, Price, PriceCreate, PriceList, PriceUpdate, Product, ProductCreate, ProductList, ProductUpdate, Profile, ProfileUpdate, Project, ProjectCreate, ProjectList, ProjectTransfer, ProjectUpdate, QueuedMail, Readiness, RecoverWebhookEndpointHeaders, RecoverWebhookEndpointPath, RecoveryCodes, RedeliverWebhookDeliveryHeaders, RedeliverWebhookDeliveryPath, Refund, RefundCreate, RefundList, RegenerateMessageHeaders, RegenerateMessagePath, RegenerateRequest, RemoveIdentityHeaders, RemoveIdentityPath, RemoveMemberHeaders, RemoveMemberPath, RemoveOrganizationMemberHeaders, RemoveOrganizationMemberPath, RemovePasskeyHeaders, RemovePasskeyPath, RemoveTotpHeaders, RequestEmailChangeHeaders, ResendInvitationHeaders, ResendInvitationPath, RestoreProjectHeaders, RestoreProjectPath, ResumeSubscriptionHeaders, ResumeSubscriptionPath, RetryDocumentHeaders, RetryDocumentPath, RevokeApiKeyHeaders, RevokeApiKeyPath, RevokeApiKeyQuery, RevokeFileLinkHeaders, RevokeFileLinkPath, RevokeInvitationHeaders, RevokeInvitationPath, RevokeServiceAccountKeyHeaders, RevokeServiceAccountKeyPath, RotateApiKeyHeaders, RotateApiKeyPath, RotateWebhookSecretHeaders, RotateWebhookSecretPath, SearchKnowledgeBaseHeaders, SearchKnowledgeBasePath, ServiceAccount, ServiceAccountCreate, ServiceAccountList, ServiceAccountUpdate, Session, SessionCreate, SessionList, SessionRefresh, SessionTokens, SessionUpdate, Settings, SettingsUpdate, SignIn, SignInSession, SignInSessionList, SignOutHeaders, SignUp, SignUpConfirmation, StartTotpHeaders, StorageUsage, StoredFile, StoredFileList, StreamChatHeaders, StreamEventsHeaders, StreamEventsQuery, StreamMessageHeaders, StreamMessagePath, Subscription, SubscriptionCancel, SubscriptionList, TestClock, TestClockAdvance, TestWebhookEndpointHeaders, TestWebhookEndpointPath, Totp, TotpConfirmation, TotpSecret, TransferProjectHeaders, TransferProjectPath, UnarchiveProjectHeaders, UnarchiveProjectPath, UpdateApiKeyHeaders, UpdateApiKeyPath, UpdateCustomRoleHeaders, UpdateCustomRolePath, UpdateDocumentHeaders, UpdateDocumentPath, UpdateFileHeaders, UpdateFilePath, UpdateKnowledgeBaseHeaders, UpdateKnowledgeBasePath, UpdateMemberHeaders, UpdateMemberPath, UpdateMessageHeaders, UpdateMessagePath, UpdateOrganizationHeaders, UpdateOrganizationMemberHeaders, UpdateOrganizationMemberPath, UpdateOrganizationPath, UpdatePriceHeaders, UpdatePricePath, UpdateProductHeaders, UpdateProductPath, UpdateProfileHeaders, UpdateProjectHeaders, UpdateProjectPath, UpdateServiceAccountHeaders, UpdateServiceAccountPath, UpdateSessionHeaders, UpdateSessionPath, UpdateSettingsHeaders, UpdateUserHeaders, UpdateUserPath, UpdateWebhookEndpointHeaders, UpdateWebhookEndpointPath, Upload, UploadAvatarHeaders, UploadFileHeaders, UsageReport, User, UserCreate, UserList, UserUpdate, UserWithApiKey, WebhookDelivery, WebhookDeliveryList, WebhookEndpoint, WebhookEndpointCreate, WebhookEndpointList, WebhookEndpointUpdate, WebhookEndpointWithSecret, WebhookRecover, WebhookRecovery, WebhookSecretRotation, operations, webhooks } from './types.js'
 
 /** The methods of `client`. */
 export interface Resources {
+  /**
+   * Explain access: `POST /v1/explain`
+   *
+   * Says whether a request would be allowed, and what would stop it: nothing is executed. Without `api_key_id` or `user_id`, which cannot be sent together, it explains your own key or session. Your own keys and those of service accounts that you administer can be named; operators name every key and user. A request can still be refused because of its body.
+   *
+   * @param body A request, and who would send it.
+   * @param options The signal, the time limit and more.
+   */
+  explain (body: ExplainRequest, options?: WithHeaders<CallOptions, ExplainAccessHeaders>): Answer<Explanation>
   auth: AuthResource
   user: UserResource
   audit: AuditResource
@@ -16,6 +25,8 @@ export interface Resources {
   requests: RequestsResource
   usage: UsageResource
   users: UsersResource
+  organizations: OrganizationsResource
+  serviceAccounts: ServiceAccountsResource
   projects: ProjectsResource
   storage: StorageResource
   ai: AiResource
@@ -609,6 +620,287 @@ export interface UsersResource {
   delete (id: DeleteUserPath['id'], options?: WithHeaders<CallOptions, DeleteUserHeaders>): Answer<undefined>
 }
 
+/** The methods of `client.organizations`. */
+export interface OrganizationsResource {
+  /**
+   * List organizations: `GET /v1/organizations`
+   *
+   * Returns the organizations that you are a member of, or with `status=invited` those that have invited you, or your verified email address.
+   *
+   * @param query The query parameters.
+   * @param options The signal, the time limit and more.
+   */
+  list (query?: ListOrganizationsQuery, options?: CallOptions): ListAnswer<OrganizationList, Organization>
+  /**
+   * Create an organization: `POST /v1/organizations`
+   *
+   * Creates an organization and makes you its owner. Service accounts cannot (403, constraint `service_account`).
+   *
+   * @param body A new organization.
+   * @param options The signal, the time limit and more.
+   */
+  create (body: OrganizationCreate, options?: WithHeaders<CallOptions, CreateOrganizationHeaders>): Answer<Organization>
+  /**
+   * Get an organization: `GET /v1/organizations/{id}`
+   *
+   * Returns an organization. Requires the role `member`.
+   *
+   * @param id The ID of the organization.
+   * @param options The signal, the time limit and more.
+   */
+  get (id: GetOrganizationPath['id'], options?: WithHeaders<CallOptions, GetOrganizationHeaders>): Answer<Organization>
+  /**
+   * Update an organization: `PUT /v1/organizations/{id}`
+   *
+   * Updates only the fields that you send. Requires the role `admin`.
+   *
+   * @param id The ID of the organization.
+   * @param body The fields of the organization to change.
+   * @param options The signal, the time limit and more.
+   */
+  update (id: UpdateOrganizationPath['id'], body: OrganizationUpdate, options?: WithHeaders<CallOptions, UpdateOrganizationHeaders>): Answer<Organization>
+  /**
+   * Delete an organization: `DELETE /v1/organizations/{id}`
+   *
+   * Deletes an organization with its members, custom roles and service accounts. Requires the role `owner`. Returns 409 while projects belong to it (constraint `has_projects`): transfer or delete them first. Deleted projects stay restorable by their own owners.
+   *
+   * @param id The ID of the organization.
+   * @param options The signal, the time limit and more.
+   */
+  delete (id: DeleteOrganizationPath['id'], options?: WithHeaders<CallOptions, DeleteOrganizationHeaders>): Answer<undefined>
+  limits: OrganizationsLimitsResource
+  members: OrganizationsMembersResource
+  roles: OrganizationsRolesResource
+}
+
+/** The methods of `client.organizations.limits`. */
+export interface OrganizationsLimitsResource {
+  /**
+   * Get the limits of an organization: `GET /v1/organizations/{id}/limits`
+   *
+   * Returns what the projects and the service accounts of the organization use together, and what they may use. Requires the role `member`.
+   *
+   * @param id The ID of the organization.
+   * @param options The signal, the time limit and more.
+   */
+  get (id: GetOrganizationLimitsPath['id'], options?: CallOptions): Answer<Limits>
+}
+
+/** The methods of `client.organizations.members`. */
+export interface OrganizationsMembersResource {
+  /**
+   * List the members of an organization: `GET /v1/organizations/{id}/members`
+   *
+   * Returns the members, the service accounts among them, and for admins the invitations. Requires the role `member`.
+   *
+   * @param id The ID of the organization.
+   * @param query The query parameters.
+   * @param options The signal, the time limit and more.
+   */
+  list (id: ListOrganizationMembersPath['id'], query?: ListOrganizationMembersQuery, options?: CallOptions): ListAnswer<OrganizationMemberList, OrganizationMember>
+  /**
+   * Add a member to an organization: `POST /v1/organizations/{id}/members`
+   *
+   * Adds a user by `user_id` if you are both members of an organization or a project, or if your key has the scope `admin`: `status` is `active`. Every other user, and every email address, is invited for 14 days, gets an e-mail and becomes a member with `acceptOrganizationInvitation`; the response is the same whether a user has the address or not. A member with the role `admin` or `owner` becomes a member of all projects of the organization, with this role. Requires the role `admin`; only owners can add owners. Returns 409 if the user is already a member (constraint `member_exists`) or already invited (`invitation_exists`).
+   *
+   * @param id The ID of the organization.
+   * @param body The user to add. Send either `user_id` or `email`.
+   * @param options The signal, the time limit and more.
+   */
+  add (id: AddOrganizationMemberPath['id'], body: OrganizationMemberAdd, options?: WithHeaders<CallOptions, AddOrganizationMemberHeaders>): Answer<OrganizationMember>
+  /**
+   * Get a member of an organization: `GET /v1/organizations/{id}/members/{member_id}`
+   *
+   * Returns a member. Requires the role `member`, or `admin` for the invitation of somebody else.
+   *
+   * @param id The ID of the organization.
+   * @param memberId The ID of the member of the organization.
+   * @param options The signal, the time limit and more.
+   */
+  get (id: GetOrganizationMemberPath['id'], memberId: GetOrganizationMemberPath['member_id'], options?: WithHeaders<CallOptions, GetOrganizationMemberHeaders>): Answer<OrganizationMember>
+  /**
+   * Update a member of an organization: `PUT /v1/organizations/{id}/members/{member_id}`
+   *
+   * Changes the role of a member, and what the member may do in the projects of the organization. Owners can change all members. Admins can change members who are not owners, but cannot make them owners. Service accounts cannot be owners (403, constraint `service_account`). Returns 409 if the last owner would be demoted (constraint `last_owner`).
+   *
+   * @param id The ID of the organization.
+   * @param memberId The ID of the member of the organization.
+   * @param body The fields of the member to change.
+   * @param options The signal, the time limit and more.
+   */
+  update (id: UpdateOrganizationMemberPath['id'], memberId: UpdateOrganizationMemberPath['member_id'], body: OrganizationMemberUpdate, options?: WithHeaders<CallOptions, UpdateOrganizationMemberHeaders>): Answer<OrganizationMember>
+  /**
+   * Remove a member from an organization: `DELETE /v1/organizations/{id}/members/{member_id}`
+   *
+   * Removes a member from the organization and from all of its projects, or revokes an invitation. You can always remove yourself. Owners can remove all members, and admins can remove members who are not owners. A service account is removed with `deleteServiceAccount` (403, constraint `service_account`). Returns 409 for the last owner (constraint `last_owner`).
+   *
+   * @param id The ID of the organization.
+   * @param memberId The ID of the member of the organization.
+   * @param options The signal, the time limit and more.
+   */
+  remove (id: RemoveOrganizationMemberPath['id'], memberId: RemoveOrganizationMemberPath['member_id'], options?: WithHeaders<CallOptions, RemoveOrganizationMemberHeaders>): Answer<undefined>
+  /**
+   * Accept an invitation to an organization: `POST /v1/organizations/{id}/members/{member_id}/accept`
+   *
+   * Makes you a member of the organization. The invitation must be for you, or for your verified email address (otherwise 404). `removeOrganizationMember` declines it. Returns 409 if you are a member already, or the invitation has expired.
+   *
+   * @param id The ID of the organization.
+   * @param memberId The ID of the member of the organization.
+   * @param options The signal, the time limit and more.
+   */
+  accept (id: AcceptOrganizationInvitationPath['id'], memberId: AcceptOrganizationInvitationPath['member_id'], options?: WithHeaders<CallOptions, AcceptOrganizationInvitationHeaders>): Answer<OrganizationMember>
+}
+
+/** The methods of `client.organizations.roles`. */
+export interface OrganizationsRolesResource {
+  /**
+   * List custom roles: `GET /v1/organizations/{id}/roles`
+   *
+   * Returns the custom roles of an organization. Requires the role `member`.
+   *
+   * @param id The ID of the organization.
+   * @param query The query parameters.
+   * @param options The signal, the time limit and more.
+   */
+  list (id: ListCustomRolesPath['id'], query?: ListCustomRolesQuery, options?: CallOptions): ListAnswer<CustomRoleList, CustomRole>
+  /**
+   * Create a custom role: `POST /v1/organizations/{id}/roles`
+   *
+   * Creates a role for members of the projects of the organization; `updateMember` gives it to one. Requires the role `admin`. Returns 409 if a custom role of the organization has the name (constraint `name_taken`).
+   *
+   * @param id The ID of the organization.
+   * @param body A new custom role.
+   * @param options The signal, the time limit and more.
+   */
+  create (id: CreateCustomRolePath['id'], body: CustomRoleCreate, options?: WithHeaders<CallOptions, CreateCustomRoleHeaders>): Answer<CustomRole>
+  /**
+   * Get a custom role: `GET /v1/organizations/{id}/roles/{role_id}`
+   *
+   * Returns a custom role. Requires the role `member`.
+   *
+   * @param id The ID of the organization.
+   * @param roleId The ID of the custom role.
+   * @param options The signal, the time limit and more.
+   */
+  get (id: GetCustomRolePath['id'], roleId: GetCustomRolePath['role_id'], options?: WithHeaders<CallOptions, GetCustomRoleHeaders>): Answer<CustomRole>
+  /**
+   * Update a custom role: `PUT /v1/organizations/{id}/roles/{role_id}`
+   *
+   * Updates only the fields that you send. New permissions apply to all members with the role from their next request on. Requires the role `admin`. Returns 409 if a custom role of the organization has the name (constraint `name_taken`).
+   *
+   * @param id The ID of the organization.
+   * @param roleId The ID of the custom role.
+   * @param body The fields of the custom role to change.
+   * @param options The signal, the time limit and more.
+   */
+  update (id: UpdateCustomRolePath['id'], roleId: UpdateCustomRolePath['role_id'], body: CustomRoleUpdate, options?: WithHeaders<CallOptions, UpdateCustomRoleHeaders>): Answer<CustomRole>
+  /**
+   * Delete a custom role: `DELETE /v1/organizations/{id}/roles/{role_id}`
+   *
+   * Deletes a custom role that no member has. Requires the role `admin`. Returns 409 if a member has it (constraint `role_in_use`).
+   *
+   * @param id The ID of the organization.
+   * @param roleId The ID of the custom role.
+   * @param options The signal, the time limit and more.
+   */
+  delete (id: DeleteCustomRolePath['id'], roleId: DeleteCustomRolePath['role_id'], options?: WithHeaders<CallOptions, DeleteCustomRoleHeaders>): Answer<undefined>
+}
+
+/** The methods of `client.serviceAccounts`. */
+export interface ServiceAccountsResource {
+  /**
+   * List service accounts: `GET /v1/service-accounts`
+   *
+   * Returns the service accounts of an organization or a project; name one of them. Requires the role `admin` in it.
+   *
+   * @param query The query parameters.
+   * @param options The signal, the time limit and more.
+   */
+  list (query?: ListServiceAccountsQuery, options?: CallOptions): ListAnswer<ServiceAccountList, ServiceAccount>
+  /**
+   * Create a service account: `POST /v1/service-accounts`
+   *
+   * Creates a user that is a program, and a member of the organization or the project with `role`. It has no password and never signs in; `createServiceAccountKey` makes its API keys. It outlives the user who made it. What it creates and its requests count against the limits of the organization, or of the owner of the project. It works in projects only. Requires the role `admin` in the organization or the project.
+   *
+   * @param body A new service account. Send either `organization_id` or `project_id`.
+   * @param options The signal, the time limit and more.
+   */
+  create (body: ServiceAccountCreate, options?: WithHeaders<CallOptions, CreateServiceAccountHeaders>): Answer<ServiceAccount>
+  /**
+   * Get a service account: `GET /v1/service-accounts/{id}`
+   *
+   * Returns a service account. Requires the role `admin` in its organization or project.
+   *
+   * @param id The ID of the service account.
+   * @param options The signal, the time limit and more.
+   */
+  get (id: GetServiceAccountPath['id'], options?: WithHeaders<CallOptions, GetServiceAccountHeaders>): Answer<ServiceAccount>
+  /**
+   * Update a service account: `PUT /v1/service-accounts/{id}`
+   *
+   * Updates only the fields that you send. The role is that of its membership: `updateMember` or `updateOrganizationMember` changes it. Requires the role `admin` in its organization or project.
+   *
+   * @param id The ID of the service account.
+   * @param body The fields of the service account to change.
+   * @param options The signal, the time limit and more.
+   */
+  update (id: UpdateServiceAccountPath['id'], body: ServiceAccountUpdate, options?: WithHeaders<CallOptions, UpdateServiceAccountHeaders>): Answer<ServiceAccount>
+  /**
+   * Delete a service account: `DELETE /v1/service-accounts/{id}`
+   *
+   * Deletes a service account with its API keys and memberships; what it created in projects stays. Requires the role `admin` in its organization or project. Returns 409 if it is the last owner of a project (constraint `last_owner`).
+   *
+   * @param id The ID of the service account.
+   * @param options The signal, the time limit and more.
+   */
+  delete (id: DeleteServiceAccountPath['id'], options?: WithHeaders<CallOptions, DeleteServiceAccountHeaders>): Answer<undefined>
+  apiKeys: ServiceAccountsApiKeysResource
+}
+
+/** The methods of `client.serviceAccounts.apiKeys`. */
+export interface ServiceAccountsApiKeysResource {
+  /**
+   * List the API keys of a service account: `GET /v1/service-accounts/{id}/api-keys`
+   *
+   * Returns the keys, including revoked and expired keys, without their secrets. Requires the role `admin` in the organization or the project.
+   *
+   * @param id The ID of the service account.
+   * @param query The query parameters.
+   * @param options The signal, the time limit and more.
+   */
+  list (id: ListServiceAccountKeysPath['id'], query?: ListServiceAccountKeysQuery, options?: CallOptions): ListAnswer<ApiKeyList, ApiKey>
+  /**
+   * Create an API key for a service account: `POST /v1/service-accounts/{id}/api-keys`
+   *
+   * Returns the secret in `key`. It is shown only once. The scopes must be a subset of those of the calling key, and cannot include `admin`; the new key must not expire later than the calling key, nor be usable from more addresses (403). Rotate the key when somebody who knows it leaves. Requires the role `admin` in the organization or the project. A session makes keys in the first ten minutes after its sign-in (constraint `recent_sign_in`).
+   *
+   * @param id The ID of the service account.
+   * @param body A new API key.
+   * @param options The signal, the time limit and more.
+   */
+  create (id: CreateServiceAccountKeyPath['id'], body: ApiKeyCreate, options?: WithHeaders<CallOptions, CreateServiceAccountKeyHeaders>): Answer<ApiKeyWithSecret>
+  /**
+   * Get an API key of a service account: `GET /v1/service-accounts/{id}/api-keys/{key_id}`
+   *
+   * Returns a key without its secret. Requires the role `admin` in the organization or the project.
+   *
+   * @param id The ID of the service account.
+   * @param keyId The ID of the API key.
+   * @param options The signal, the time limit and more.
+   */
+  get (id: GetServiceAccountKeyPath['id'], keyId: GetServiceAccountKeyPath['key_id'], options?: WithHeaders<CallOptions, GetServiceAccountKeyHeaders>): Answer<ApiKey>
+  /**
+   * Revoke an API key of a service account: `DELETE /v1/service-accounts/{id}/api-keys/{key_id}`
+   *
+   * The key is rejected from the next request on, and so are the keys made with it. Revoking a revoked key has no effect and succeeds. Requires the role `admin` in the organization or the project.
+   *
+   * @param id The ID of the service account.
+   * @param keyId The ID of the API key.
+   * @param options The signal, the time limit and more.
+   */
+  revoke (id: RevokeServiceAccountKeyPath['id'], keyId: RevokeServiceAccountKeyPath['key_id'], options?: WithHeaders<CallOptions, RevokeServiceAccountKeyHeaders>): Answer<undefined>
+}
+
 /** The methods of `client.projects`. */
 export interface ProjectsResource {
   /**
@@ -657,6 +949,16 @@ export interface ProjectsResource {
    * @param options The signal, the time limit and more.
    */
   delete (id: DeleteProjectPath['id'], options?: WithHeaders<CallOptions, DeleteProjectHeaders>): Answer<undefined>
+  /**
+   * Transfer a project: `POST /v1/projects/{id}/transfer`
+   *
+   * Gives a project to an organization, in which you have the role `owner` or `admin`, or to one of its members, who becomes its main owner. The owners and admins of an organization become members of its projects, and lose this membership when the project leaves; other members stay. Requires the role `owner`. Returns 409 if the user is not a member (constraint `not_member`). The project counts against the limit of whoever gets it (403, constraint `projects`). Custom roles stay with their organization: their members keep what `role` says.
+   *
+   * @param id The ID of the project.
+   * @param body Who gets the project. Send either `organization_id` or `user_id`.
+   * @param options The signal, the time limit and more.
+   */
+  transfer (id: TransferProjectPath['id'], body: ProjectTransfer, options?: WithHeaders<CallOptions, TransferProjectHeaders>): Answer<Project>
   /**
    * Restore a project: `POST /v1/projects/{id}/restore`
    *
@@ -723,7 +1025,7 @@ export interface ProjectsMembersResource {
   /**
    * Update a member: `PUT /v1/projects/{id}/members/{member_id}`
    *
-   * Changes the role or the metadata of a member. Owners can change all members. Admins can change members who are not owners, but cannot make them owners. Returns 409 if the last owner would be demoted (constraint `last_owner`).
+   * Changes the role or the metadata of a member. Owners can change all members. Admins can change members who are not owners, but cannot make them owners. `role` and `custom_role_id` cannot be sent together. Returns 409 if the last owner would be demoted (constraint `last_owner`), or if the custom role is not of the organization of the project (`custom_role`).
    *
    * @param id The ID of the project.
    * @param memberId The ID of the member.
@@ -734,7 +1036,7 @@ export interface ProjectsMembersResource {
   /**
    * Remove a member: `DELETE /v1/projects/{id}/members/{member_id}`
    *
-   * Removes a member from a project. You can always remove yourself to leave a project, also an archived one. Owners can remove all members, and admins can remove members who are not owners. The pending invitations and the file links that the member created in the project end. Returns 409 for the last owner (constraint `last_owner`).
+   * Removes a member from a project. You can always remove yourself to leave a project, also an archived one. Owners can remove all members, and admins can remove members who are not owners. The pending invitations and the file links that the member created in the project end. Returns 409 for the last owner (constraint `last_owner`), and for an owner or admin of the organization of the project (`organization_role`).
    *
    * @param id The ID of the project.
    * @param memberId The ID of the member.

@@ -1027,6 +1027,360 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/organizations": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List organizations
+         * Returns the organizations that you are a member of, or with `status=invited` those that have invited you, or your verified email address.
+         */
+        get: operations["listOrganizations"];
+        put?: never;
+        /**
+         * Create an organization
+         * Creates an organization and makes you its owner. Service accounts cannot (403, constraint `service_account`).
+         */
+        post: operations["createOrganization"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/organizations/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** The ID of the organization. */
+                id: components["parameters"]["OrganizationId"];
+            };
+            cookie?: never;
+        };
+        /**
+         * Get an organization
+         * Returns an organization. Requires the role `member`.
+         */
+        get: operations["getOrganization"];
+        /**
+         * Update an organization
+         * Updates only the fields that you send. Requires the role `admin`.
+         */
+        put: operations["updateOrganization"];
+        post?: never;
+        /**
+         * Delete an organization
+         * Deletes an organization with its members, custom roles and service accounts. Requires the role `owner`. Returns 409 while projects belong to it (constraint `has_projects`): transfer or delete them first. Deleted projects stay restorable by their own owners.
+         */
+        delete: operations["deleteOrganization"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/organizations/{id}/limits": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** The ID of the organization. */
+                id: components["parameters"]["OrganizationId"];
+            };
+            cookie?: never;
+        };
+        /**
+         * Get the limits of an organization
+         * Returns what the projects and the service accounts of the organization use together, and what they may use. Requires the role `member`.
+         */
+        get: operations["getOrganizationLimits"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/organizations/{id}/members": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** The ID of the organization. */
+                id: components["parameters"]["OrganizationId"];
+            };
+            cookie?: never;
+        };
+        /**
+         * List the members of an organization
+         * Returns the members, the service accounts among them, and for admins the invitations. Requires the role `member`.
+         */
+        get: operations["listOrganizationMembers"];
+        put?: never;
+        /**
+         * Add a member to an organization
+         * Adds a user by `user_id` if you are both members of an organization or a project, or if your key has the scope `admin`: `status` is `active`. Every other user, and every email address, is invited for 14 days, gets an e-mail and becomes a member with `acceptOrganizationInvitation`; the response is the same whether a user has the address or not. A member with the role `admin` or `owner` becomes a member of all projects of the organization, with this role. Requires the role `admin`; only owners can add owners. Returns 409 if the user is already a member (constraint `member_exists`) or already invited (`invitation_exists`).
+         */
+        post: operations["addOrganizationMember"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/organizations/{id}/members/{member_id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** The ID of the organization. */
+                id: components["parameters"]["OrganizationId"];
+                /** The ID of the member of the organization. */
+                member_id: components["parameters"]["OrganizationMemberId"];
+            };
+            cookie?: never;
+        };
+        /**
+         * Get a member of an organization
+         * Returns a member. Requires the role `member`, or `admin` for the invitation of somebody else.
+         */
+        get: operations["getOrganizationMember"];
+        /**
+         * Update a member of an organization
+         * Changes the role of a member, and what the member may do in the projects of the organization. Owners can change all members. Admins can change members who are not owners, but cannot make them owners. Service accounts cannot be owners (403, constraint `service_account`). Returns 409 if the last owner would be demoted (constraint `last_owner`).
+         */
+        put: operations["updateOrganizationMember"];
+        post?: never;
+        /**
+         * Remove a member from an organization
+         * Removes a member from the organization and from all of its projects, or revokes an invitation. You can always remove yourself. Owners can remove all members, and admins can remove members who are not owners. A service account is removed with `deleteServiceAccount` (403, constraint `service_account`). Returns 409 for the last owner (constraint `last_owner`).
+         */
+        delete: operations["removeOrganizationMember"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/organizations/{id}/members/{member_id}/accept": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** The ID of the organization. */
+                id: components["parameters"]["OrganizationId"];
+                /** The ID of the member of the organization. */
+                member_id: components["parameters"]["OrganizationMemberId"];
+            };
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Accept an invitation to an organization
+         * Makes you a member of the organization. The invitation must be for you, or for your verified email address (otherwise 404). `removeOrganizationMember` declines it. Returns 409 if you are a member already, or the invitation has expired.
+         */
+        post: operations["acceptOrganizationInvitation"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/organizations/{id}/roles": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** The ID of the organization. */
+                id: components["parameters"]["OrganizationId"];
+            };
+            cookie?: never;
+        };
+        /**
+         * List custom roles
+         * Returns the custom roles of an organization. Requires the role `member`.
+         */
+        get: operations["listCustomRoles"];
+        put?: never;
+        /**
+         * Create a custom role
+         * Creates a role for members of the projects of the organization; `updateMember` gives it to one. Requires the role `admin`. Returns 409 if a custom role of the organization has the name (constraint `name_taken`).
+         */
+        post: operations["createCustomRole"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/organizations/{id}/roles/{role_id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** The ID of the organization. */
+                id: components["parameters"]["OrganizationId"];
+                /** The ID of the custom role. */
+                role_id: CustomRoleId;
+            };
+            cookie?: never;
+        };
+        /**
+         * Get a custom role
+         * Returns a custom role. Requires the role `member`.
+         */
+        get: operations["getCustomRole"];
+        /**
+         * Update a custom role
+         * Updates only the fields that you send. New permissions apply to all members with the role from their next request on. Requires the role `admin`. Returns 409 if a custom role of the organization has the name (constraint `name_taken`).
+         */
+        put: operations["updateCustomRole"];
+        post?: never;
+        /**
+         * Delete a custom role
+         * Deletes a custom role that no member has. Requires the role `admin`. Returns 409 if a member has it (constraint `role_in_use`).
+         */
+        delete: operations["deleteCustomRole"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/service-accounts": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List service accounts
+         * Returns the service accounts of an organization or a project; name one of them. Requires the role `admin` in it.
+         */
+        get: operations["listServiceAccounts"];
+        put?: never;
+        /**
+         * Create a service account
+         * Creates a user that is a program, and a member of the organization or the project with `role`. It has no password and never signs in; `createServiceAccountKey` makes its API keys. It outlives the user who made it. What it creates and its requests count against the limits of the organization, or of the owner of the project. It works in projects only. Requires the role `admin` in the organization or the project.
+         */
+        post: operations["createServiceAccount"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/service-accounts/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** The ID of the service account. */
+                id: components["parameters"]["ServiceAccountId"];
+            };
+            cookie?: never;
+        };
+        /**
+         * Get a service account
+         * Returns a service account. Requires the role `admin` in its organization or project.
+         */
+        get: operations["getServiceAccount"];
+        /**
+         * Update a service account
+         * Updates only the fields that you send. The role is that of its membership: `updateMember` or `updateOrganizationMember` changes it. Requires the role `admin` in its organization or project.
+         */
+        put: operations["updateServiceAccount"];
+        post?: never;
+        /**
+         * Delete a service account
+         * Deletes a service account with its API keys and memberships; what it created in projects stays. Requires the role `admin` in its organization or project. Returns 409 if it is the last owner of a project (constraint `last_owner`).
+         */
+        delete: operations["deleteServiceAccount"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/service-accounts/{id}/api-keys": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** The ID of the service account. */
+                id: components["parameters"]["ServiceAccountId"];
+            };
+            cookie?: never;
+        };
+        /**
+         * List the API keys of a service account
+         * Returns the keys, including revoked and expired keys, without their secrets. Requires the role `admin` in the organization or the project.
+         */
+        get: operations["listServiceAccountKeys"];
+        put?: never;
+        /**
+         * Create an API key for a service account
+         * Returns the secret in `key`. It is shown only once. The scopes must be a subset of those of the calling key, and cannot include `admin`; the new key must not expire later than the calling key, nor be usable from more addresses (403). Rotate the key when somebody who knows it leaves. Requires the role `admin` in the organization or the project. A session makes keys in the first ten minutes after its sign-in (constraint `recent_sign_in`).
+         */
+        post: operations["createServiceAccountKey"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/service-accounts/{id}/api-keys/{key_id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** The ID of the service account. */
+                id: components["parameters"]["ServiceAccountId"];
+                /** The ID of the API key. */
+                key_id: ApiKeyId;
+            };
+            cookie?: never;
+        };
+        /**
+         * Get an API key of a service account
+         * Returns a key without its secret. Requires the role `admin` in the organization or the project.
+         */
+        get: operations["getServiceAccountKey"];
+        put?: never;
+        post?: never;
+        /**
+         * Revoke an API key of a service account
+         * The key is rejected from the next request on, and so are the keys made with it. Revoking a revoked key has no effect and succeeds. Requires the role `admin` in the organization or the project.
+         */
+        delete: operations["revokeServiceAccountKey"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/explain": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Explain access
+         * Says whether a request would be allowed, and what would stop it: nothing is executed. Without `api_key_id` or `user_id`, which cannot be sent together, it explains your own key or session. Your own keys and those of service accounts that you administer can be named; operators name every key and user. A request can still be refused because of its body.
+         */
+        post: operations["explainAccess"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/projects": {
         parameters: {
             query?: never;
@@ -1077,6 +1431,29 @@ export interface paths {
          * Deletes a project. It can be restored for 30 days; after that, it is removed permanently with its contents. Requires the role `owner`.
          */
         delete: operations["deleteProject"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/projects/{id}/transfer": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** The ID of the project. */
+                id: components["parameters"]["ProjectId"];
+            };
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Transfer a project
+         * Gives a project to an organization, in which you have the role `owner` or `admin`, or to one of its members, who becomes its main owner. The owners and admins of an organization become members of its projects, and lose this membership when the project leaves; other members stay. Requires the role `owner`. Returns 409 if the user is not a member (constraint `not_member`). The project counts against the limit of whoever gets it (403, constraint `projects`). Custom roles stay with their organization: their members keep what `role` says.
+         */
+        post: operations["transferProject"];
+        delete?: never;
         options?: never;
         head?: never;
         patch?: never;
@@ -1197,13 +1574,13 @@ export interface paths {
         get: operations["getMember"];
         /**
          * Update a member
-         * Changes the role or the metadata of a member. Owners can change all members. Admins can change members who are not owners, but cannot make them owners. Returns 409 if the last owner would be demoted (constraint `last_owner`).
+         * Changes the role or the metadata of a member. Owners can change all members. Admins can change members who are not owners, but cannot make them owners. `role` and `custom_role_id` cannot be sent together. Returns 409 if the last owner would be demoted (constraint `last_owner`), or if the custom role is not of the organization of the project (`custom_role`).
          */
         put: operations["updateMember"];
         post?: never;
         /**
          * Remove a member
-         * Removes a member from a project. You can always remove yourself to leave a project, also an archived one. Owners can remove all members, and admins can remove members who are not owners. The pending invitations and the file links that the member created in the project end. Returns 409 for the last owner (constraint `last_owner`).
+         * Removes a member from a project. You can always remove yourself to leave a project, also an archived one. Owners can remove all members, and admins can remove members who are not owners. The pending invitations and the file links that the member created in the project end. Returns 409 for the last owner (constraint `last_owner`), and for an owner or admin of the organization of the project (`organization_role`).
          */
         delete: operations["removeMember"];
         options?: never;
@@ -3748,6 +4125,636 @@ export interface webhooks {
         patch?: never;
         trace?: never;
     };
+    "organization.created": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * organization.created
+         * An organization was created. Requires the scope `organizations:read`.
+         */
+        post: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path?: never;
+                cookie?: never;
+            };
+            requestBody: {
+                content: {
+                    /** An organization was created. */
+                    "application/json": OrganizationCreatedEvent;
+                };
+            };
+            responses: {
+                /** The delivery succeeded. 410 disables the endpoint; any other status is a failure and is retried. */
+                "2XX": {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content?: never;
+                };
+            };
+        };
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "organization.updated": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * organization.updated
+         * An organization was updated. Requires the scope `organizations:read`.
+         */
+        post: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path?: never;
+                cookie?: never;
+            };
+            requestBody: {
+                content: {
+                    /** An organization was updated. */
+                    "application/json": OrganizationUpdatedEvent;
+                };
+            };
+            responses: {
+                /** The delivery succeeded. 410 disables the endpoint; any other status is a failure and is retried. */
+                "2XX": {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content?: never;
+                };
+            };
+        };
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "organization.deleted": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * organization.deleted
+         * An organization that you owned was deleted. Requires the scope `organizations:read`.
+         */
+        post: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path?: never;
+                cookie?: never;
+            };
+            requestBody: {
+                content: {
+                    /** An organization that you owned was deleted. */
+                    "application/json": OrganizationDeletedEvent;
+                };
+            };
+            responses: {
+                /** The delivery succeeded. 410 disables the endpoint; any other status is a failure and is retried. */
+                "2XX": {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content?: never;
+                };
+            };
+        };
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "organization_member.added": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * organization_member.added
+         * A user joined an organization, because an admin added them or because they accepted. Requires the scope `organizations:read`.
+         */
+        post: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path?: never;
+                cookie?: never;
+            };
+            requestBody: {
+                content: {
+                    /** A user joined an organization, because an admin added them or because they accepted. */
+                    "application/json": OrganizationMemberAddedEvent;
+                };
+            };
+            responses: {
+                /** The delivery succeeded. 410 disables the endpoint; any other status is a failure and is retried. */
+                "2XX": {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content?: never;
+                };
+            };
+        };
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "organization_member.invited": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * organization_member.invited
+         * An email address or a user was invited to an organization. Requires the scope `organizations:read` and at least the organization role `admin`.
+         */
+        post: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path?: never;
+                cookie?: never;
+            };
+            requestBody: {
+                content: {
+                    /** An email address or a user was invited to an organization. */
+                    "application/json": OrganizationMemberInvitedEvent;
+                };
+            };
+            responses: {
+                /** The delivery succeeded. 410 disables the endpoint; any other status is a failure and is retried. */
+                "2XX": {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content?: never;
+                };
+            };
+        };
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "organization_member.updated": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * organization_member.updated
+         * The role of a member changed. Requires the scope `organizations:read`.
+         */
+        post: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path?: never;
+                cookie?: never;
+            };
+            requestBody: {
+                content: {
+                    /** The role of a member changed. */
+                    "application/json": OrganizationMemberUpdatedEvent;
+                };
+            };
+            responses: {
+                /** The delivery succeeded. 410 disables the endpoint; any other status is a failure and is retried. */
+                "2XX": {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content?: never;
+                };
+            };
+        };
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "organization_member.removed": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * organization_member.removed
+         * A member was removed, left, or an invitation was revoked or declined. Requires the scope `organizations:read`.
+         */
+        post: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path?: never;
+                cookie?: never;
+            };
+            requestBody: {
+                content: {
+                    /** A member was removed, left, or an invitation was revoked or declined. */
+                    "application/json": OrganizationMemberRemovedEvent;
+                };
+            };
+            responses: {
+                /** The delivery succeeded. 410 disables the endpoint; any other status is a failure and is retried. */
+                "2XX": {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content?: never;
+                };
+            };
+        };
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "custom_role.created": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * custom_role.created
+         * A custom role was created. Requires the scope `organizations:read`.
+         */
+        post: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path?: never;
+                cookie?: never;
+            };
+            requestBody: {
+                content: {
+                    /** A custom role was created. */
+                    "application/json": CustomRoleCreatedEvent;
+                };
+            };
+            responses: {
+                /** The delivery succeeded. 410 disables the endpoint; any other status is a failure and is retried. */
+                "2XX": {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content?: never;
+                };
+            };
+        };
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "custom_role.updated": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * custom_role.updated
+         * A custom role was updated. Its permissions apply to the members who have it. Requires the scope `organizations:read`.
+         */
+        post: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path?: never;
+                cookie?: never;
+            };
+            requestBody: {
+                content: {
+                    /** A custom role was updated. Its permissions apply to the members who have it. */
+                    "application/json": CustomRoleUpdatedEvent;
+                };
+            };
+            responses: {
+                /** The delivery succeeded. 410 disables the endpoint; any other status is a failure and is retried. */
+                "2XX": {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content?: never;
+                };
+            };
+        };
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "custom_role.deleted": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * custom_role.deleted
+         * A custom role was deleted. Requires the scope `organizations:read`.
+         */
+        post: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path?: never;
+                cookie?: never;
+            };
+            requestBody: {
+                content: {
+                    /** A custom role was deleted. */
+                    "application/json": CustomRoleDeletedEvent;
+                };
+            };
+            responses: {
+                /** The delivery succeeded. 410 disables the endpoint; any other status is a failure and is retried. */
+                "2XX": {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content?: never;
+                };
+            };
+        };
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "service_account.created": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * service_account.created
+         * A service account was created. Requires the scope `organizations:read` and at least the organization role `admin`.
+         */
+        post: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path?: never;
+                cookie?: never;
+            };
+            requestBody: {
+                content: {
+                    /** A service account was created. */
+                    "application/json": ServiceAccountCreatedEvent;
+                };
+            };
+            responses: {
+                /** The delivery succeeded. 410 disables the endpoint; any other status is a failure and is retried. */
+                "2XX": {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content?: never;
+                };
+            };
+        };
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "service_account.updated": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * service_account.updated
+         * The name or the metadata of a service account was changed. Requires the scope `organizations:read` and at least the organization role `admin`.
+         */
+        post: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path?: never;
+                cookie?: never;
+            };
+            requestBody: {
+                content: {
+                    /** The name or the metadata of a service account was changed. */
+                    "application/json": ServiceAccountUpdatedEvent;
+                };
+            };
+            responses: {
+                /** The delivery succeeded. 410 disables the endpoint; any other status is a failure and is retried. */
+                "2XX": {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content?: never;
+                };
+            };
+        };
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "service_account.deleted": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * service_account.deleted
+         * A service account was deleted. Requires the scope `organizations:read` and at least the organization role `admin`.
+         */
+        post: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path?: never;
+                cookie?: never;
+            };
+            requestBody: {
+                content: {
+                    /** A service account was deleted. */
+                    "application/json": ServiceAccountDeletedEvent;
+                };
+            };
+            responses: {
+                /** The delivery succeeded. 410 disables the endpoint; any other status is a failure and is retried. */
+                "2XX": {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content?: never;
+                };
+            };
+        };
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "service_account.key_created": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * service_account.key_created
+         * An API key of a service account was created. Requires the scope `organizations:read` and at least the organization role `admin`.
+         */
+        post: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path?: never;
+                cookie?: never;
+            };
+            requestBody: {
+                content: {
+                    /** An API key of a service account was created. */
+                    "application/json": ServiceAccountKeyCreatedEvent;
+                };
+            };
+            responses: {
+                /** The delivery succeeded. 410 disables the endpoint; any other status is a failure and is retried. */
+                "2XX": {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content?: never;
+                };
+            };
+        };
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "service_account.key_revoked": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * service_account.key_revoked
+         * An API key of a service account was revoked. Requires the scope `organizations:read` and at least the organization role `admin`.
+         */
+        post: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path?: never;
+                cookie?: never;
+            };
+            requestBody: {
+                content: {
+                    /** An API key of a service account was revoked. */
+                    "application/json": ServiceAccountKeyRevokedEvent;
+                };
+            };
+            responses: {
+                /** The delivery succeeded. 410 disables the endpoint; any other status is a failure and is retried. */
+                "2XX": {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content?: never;
+                };
+            };
+        };
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "project.created": {
         parameters: {
             query?: never;
@@ -3814,6 +4821,48 @@ export interface webhooks {
                 content: {
                     /** A project was updated. */
                     "application/json": ProjectUpdatedEvent;
+                };
+            };
+            responses: {
+                /** The delivery succeeded. 410 disables the endpoint; any other status is a failure and is retried. */
+                "2XX": {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content?: never;
+                };
+            };
+        };
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "project.transferred": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * project.transferred
+         * A project was transferred to an organization or a member. Requires the scope `projects:read`.
+         */
+        post: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path?: never;
+                cookie?: never;
+            };
+            requestBody: {
+                content: {
+                    /** A project was transferred to an organization or a member. */
+                    "application/json": ProjectTransferredEvent;
                 };
             };
             responses: {
@@ -6703,6 +7752,179 @@ export interface components {
          */
         UserUpdate: UserUpdate;
         /**
+         * The ID of an organization. It starts with `org_`.
+         * @example org_01jd6y8m5qe8btc4y5w1r0n3fz
+         */
+        OrganizationId: OrganizationId;
+        /**
+         * The name of the organization. It must contain a visible character.
+         * @example Acme
+         */
+        OrganizationName: OrganizationName;
+        /**
+         * The ID of a member of an organization. It starts with `omb_`.
+         * @example omb_01jd6y8m5qe8btc4y5w1r0n3fz
+         */
+        OrganizationMemberId: OrganizationMemberId;
+        /**
+         * The role of a member of an organization. Owners and admins are members of all of its projects. Members are in those projects that they were added to.
+         * @enum {string}
+         */
+        OrganizationRole: OrganizationRole;
+        /**
+         * Whether the user is a member, is invited, or was invited more than 14 days ago.
+         * @enum {string}
+         */
+        OrganizationMemberStatus: OrganizationMemberStatus;
+        /** An organization, to which projects, custom roles and service accounts belong. */
+        Organization: Organization;
+        /** A page of organizations. */
+        OrganizationList: OrganizationList;
+        /**
+         * A new organization.
+         * @example {
+         *       "name": "Acme",
+         *       "description": "The makers of everything"
+         *     }
+         */
+        OrganizationCreate: OrganizationCreate;
+        /**
+         * The fields of the organization to change.
+         * @example {
+         *       "name": "Acme Inc."
+         *     }
+         */
+        OrganizationUpdate: OrganizationUpdate;
+        /** The public data of a member. */
+        MemberUser: MemberUser;
+        /** A member of an organization, or an invitation to become one. */
+        OrganizationMember: OrganizationMember;
+        /** A page of members of an organization. */
+        OrganizationMemberList: OrganizationMemberList;
+        /**
+         * The user to add. Send either `user_id` or `email`.
+         * @example {
+         *       "email": "grace@example.com",
+         *       "role": "member"
+         *     }
+         */
+        OrganizationMemberAdd: OrganizationMemberAdd;
+        /**
+         * The fields of the member to change.
+         * @example {
+         *       "role": "admin"
+         *     }
+         */
+        OrganizationMemberUpdate: OrganizationMemberUpdate;
+        /**
+         * The ID of a custom role. It starts with `rol_`.
+         * @example rol_01jd6y8m5qe8btc4y5w1r0n3fz
+         */
+        CustomRoleId: CustomRoleId;
+        /**
+         * The name of the custom role. It must contain a visible character.
+         * @example Uploader
+         */
+        CustomRoleName: CustomRoleName;
+        /**
+         * What a custom role allows in an area: `read` what the role `viewer` allows, `write` what `editor` allows, and `admin` what `admin` allows.
+         * @enum {string}
+         */
+        AreaAccess: AreaAccess;
+        /**
+         * What a custom role allows in each area of a project.
+         * @example {
+         *       "projects": "read",
+         *       "storage": "write",
+         *       "ai": "none",
+         *       "payments": "none"
+         *     }
+         */
+        CustomRolePermissions: CustomRolePermissions;
+        /** A role that an organization defines for members of its projects. It never allows what only owners of a project can do. */
+        CustomRole: CustomRole;
+        /** A page of custom roles. */
+        CustomRoleList: CustomRoleList;
+        /**
+         * What a custom role is to allow in each area of a project.
+         * @example {
+         *       "projects": "read",
+         *       "storage": "write",
+         *       "ai": "none",
+         *       "payments": "none"
+         *     }
+         */
+        CustomRolePermissionsInput: CustomRolePermissionsInput;
+        /**
+         * A new custom role.
+         * @example {
+         *       "name": "Uploader",
+         *       "permissions": {
+         *         "projects": "read",
+         *         "storage": "write",
+         *         "ai": "none",
+         *         "payments": "none"
+         *       }
+         *     }
+         */
+        CustomRoleCreate: CustomRoleCreate;
+        /**
+         * The fields of the custom role to change.
+         * @example {
+         *       "permissions": {
+         *         "projects": "read",
+         *         "storage": "read",
+         *         "ai": "none",
+         *         "payments": "none"
+         *       }
+         *     }
+         */
+        CustomRoleUpdate: CustomRoleUpdate;
+        /**
+         * The ID of a service account. It starts with `svc_`.
+         * @example svc_01jd6y8m5qe8btc4y5w1r0n3fz
+         */
+        ServiceAccountId: ServiceAccountId;
+        /**
+         * The name of the service account. It must contain a visible character.
+         * @example Deployments
+         */
+        ServiceAccountName: ServiceAccountName;
+        /** A user that is a program. It belongs to an organization or to a project. */
+        ServiceAccount: ServiceAccount;
+        /** A page of service accounts. */
+        ServiceAccountList: ServiceAccountList;
+        /**
+         * A new service account. Send either `organization_id` or `project_id`.
+         * @example {
+         *       "name": "Deployments",
+         *       "organization_id": "org_01jd6y8m5qe8btc4y5w1r0n3fz",
+         *       "role": "member"
+         *     }
+         */
+        ServiceAccountCreate: ServiceAccountCreate;
+        /**
+         * The fields of the service account to change.
+         * @example {
+         *       "name": "Releases"
+         *     }
+         */
+        ServiceAccountUpdate: ServiceAccountUpdate;
+        /**
+         * A request, and who would send it.
+         * @example {
+         *       "method": "GET",
+         *       "path": "/v1/projects"
+         *     }
+         */
+        ExplainRequest: ExplainRequest;
+        /** The error of a request. */
+        ExplainedError: ExplainedError;
+        /** One check of a request. */
+        AccessCheck: AccessCheck;
+        /** Whether a request would be allowed. */
+        Explanation: Explanation;
+        /**
          * The name of the project. It must contain a visible character.
          * @example Launch
          */
@@ -6742,12 +7964,17 @@ export interface components {
          */
         ProjectUpdate: ProjectUpdate;
         /**
+         * Who gets the project. Send either `organization_id` or `user_id`.
+         * @example {
+         *       "organization_id": "org_01jd6y8m5qe8btc4y5w1r0n3fz"
+         *     }
+         */
+        ProjectTransfer: ProjectTransfer;
+        /**
          * The ID of a project member. It starts with `mem_`.
          * @example mem_01jd6y8m5qe8btc4y5w1r0n3fz
          */
         MemberId: MemberId;
-        /** The public data of a member. */
-        MemberUser: MemberUser;
         /** A member of a project. */
         Member: Member;
         /** A page of members. */
@@ -7469,6 +8696,46 @@ export interface components {
         DeletedUserBefore: DeletedUserBefore;
         /** A user was deleted. */
         UserDeletedEvent: UserDeletedEvent;
+        /** An organization, to which projects, custom roles and service accounts belong. */
+        OrganizationInEvents: OrganizationInEvents;
+        /** The previous values of the changed fields. Empty unless the event reports an update. */
+        OrganizationInEventsBefore: OrganizationInEventsBefore;
+        /** An organization was created. */
+        OrganizationCreatedEvent: OrganizationCreatedEvent;
+        /** An organization was updated. */
+        OrganizationUpdatedEvent: OrganizationUpdatedEvent;
+        /** An organization that you owned was deleted. */
+        OrganizationDeletedEvent: OrganizationDeletedEvent;
+        /** The previous values of the changed fields. Empty unless the event reports an update. */
+        OrganizationMemberBefore: OrganizationMemberBefore;
+        /** A user joined an organization, because an admin added them or because they accepted. */
+        OrganizationMemberAddedEvent: OrganizationMemberAddedEvent;
+        /** An email address or a user was invited to an organization. */
+        OrganizationMemberInvitedEvent: OrganizationMemberInvitedEvent;
+        /** The role of a member changed. */
+        OrganizationMemberUpdatedEvent: OrganizationMemberUpdatedEvent;
+        /** A member was removed, left, or an invitation was revoked or declined. */
+        OrganizationMemberRemovedEvent: OrganizationMemberRemovedEvent;
+        /** The previous values of the changed fields. Empty unless the event reports an update. */
+        CustomRoleBefore: CustomRoleBefore;
+        /** A custom role was created. */
+        CustomRoleCreatedEvent: CustomRoleCreatedEvent;
+        /** A custom role was updated. Its permissions apply to the members who have it. */
+        CustomRoleUpdatedEvent: CustomRoleUpdatedEvent;
+        /** A custom role was deleted. */
+        CustomRoleDeletedEvent: CustomRoleDeletedEvent;
+        /** The previous values of the changed fields. Empty unless the event reports an update. */
+        ServiceAccountBefore: ServiceAccountBefore;
+        /** A service account was created. */
+        ServiceAccountCreatedEvent: ServiceAccountCreatedEvent;
+        /** The name or the metadata of a service account was changed. */
+        ServiceAccountUpdatedEvent: ServiceAccountUpdatedEvent;
+        /** A service account was deleted. */
+        ServiceAccountDeletedEvent: ServiceAccountDeletedEvent;
+        /** An API key of a service account was created. */
+        ServiceAccountKeyCreatedEvent: ServiceAccountKeyCreatedEvent;
+        /** An API key of a service account was revoked. */
+        ServiceAccountKeyRevokedEvent: ServiceAccountKeyRevokedEvent;
         /** A project, which contains members, files, AI resources and payments. */
         ProjectInEvents: ProjectInEvents;
         /** The previous values of the changed fields. Empty unless the event reports an update. */
@@ -7477,6 +8744,8 @@ export interface components {
         ProjectCreatedEvent: ProjectCreatedEvent;
         /** A project was updated. */
         ProjectUpdatedEvent: ProjectUpdatedEvent;
+        /** A project was transferred to an organization or a member. */
+        ProjectTransferredEvent: ProjectTransferredEvent;
         /** A project was archived. */
         ProjectArchivedEvent: ProjectArchivedEvent;
         /** A project was unarchived. */
@@ -8481,6 +9750,12 @@ export interface components {
         IfModifiedSince: string;
         /** Search text. Returns only items whose text fields contain it, ignoring case. */
         Search: string;
+        /** The ID of the organization. */
+        OrganizationId: OrganizationId;
+        /** The ID of the member of the organization. */
+        OrganizationMemberId: OrganizationMemberId;
+        /** The ID of the service account. */
+        ServiceAccountId: ServiceAccountId;
         /** The ID of the project. */
         ProjectId: ProjectId;
         /**
@@ -11739,6 +13014,992 @@ export interface operations {
             503: components["responses"]["Unavailable"];
         };
     };
+    listOrganizations: {
+        parameters: {
+            query?: ListOrganizationsQuery;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** A page of organizations. */
+            200: {
+                headers: {
+                    "X-Request-ID": components["headers"]["RequestID"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                    Link: components["headers"]["Link"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /** A page of organizations. */
+                    "application/json": OrganizationList;
+                };
+            };
+            400: components["responses"]["InvalidRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            406: components["responses"]["NotAcceptable"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["ServerError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    createOrganization: {
+        parameters: {
+            query?: never;
+            header?: CreateOrganizationHeaders;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /** A new organization. */
+                "application/json": OrganizationCreate;
+            };
+        };
+        responses: {
+            /** The new organization. */
+            201: {
+                headers: {
+                    "X-Request-ID": components["headers"]["RequestID"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                    "Idempotent-Replayed": components["headers"]["IdempotentReplayed"];
+                    Location: components["headers"]["Location"];
+                    ETag: components["headers"]["ETag"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /** An organization, to which projects, custom roles and service accounts belong. */
+                    "application/json": Organization;
+                };
+            };
+            400: components["responses"]["InvalidRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            406: components["responses"]["NotAcceptable"];
+            409: components["responses"]["Conflict"];
+            413: components["responses"]["PayloadTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            422: components["responses"]["IdempotencyMismatch"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["ServerError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    getOrganization: {
+        parameters: {
+            query?: never;
+            header?: GetOrganizationHeaders;
+            path: GetOrganizationPath;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** The organization. */
+            200: {
+                headers: {
+                    "X-Request-ID": components["headers"]["RequestID"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                    ETag: components["headers"]["ETag"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /** An organization, to which projects, custom roles and service accounts belong. */
+                    "application/json": Organization;
+                };
+            };
+            304: components["responses"]["NotModified"];
+            400: components["responses"]["InvalidRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            406: components["responses"]["NotAcceptable"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["ServerError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    updateOrganization: {
+        parameters: {
+            query?: never;
+            header?: UpdateOrganizationHeaders;
+            path: UpdateOrganizationPath;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /** The fields of the organization to change. */
+                "application/json": OrganizationUpdate;
+            };
+        };
+        responses: {
+            /** The updated organization. */
+            200: {
+                headers: {
+                    "X-Request-ID": components["headers"]["RequestID"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                    ETag: components["headers"]["ETag"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /** An organization, to which projects, custom roles and service accounts belong. */
+                    "application/json": Organization;
+                };
+            };
+            400: components["responses"]["InvalidRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            406: components["responses"]["NotAcceptable"];
+            412: components["responses"]["PreconditionFailed"];
+            413: components["responses"]["PayloadTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["ServerError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    deleteOrganization: {
+        parameters: {
+            query?: never;
+            header?: DeleteOrganizationHeaders;
+            path: DeleteOrganizationPath;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** The organization was deleted. */
+            204: {
+                headers: {
+                    "X-Request-ID": components["headers"]["RequestID"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["InvalidRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["Conflict"];
+            412: components["responses"]["PreconditionFailed"];
+            413: components["responses"]["PayloadTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["ServerError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    getOrganizationLimits: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: GetOrganizationLimitsPath;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** The limits of the organization. */
+            200: {
+                headers: {
+                    "X-Request-ID": components["headers"]["RequestID"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /** All limits of a user. */
+                    "application/json": Limits;
+                };
+            };
+            400: components["responses"]["InvalidRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            406: components["responses"]["NotAcceptable"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["ServerError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    listOrganizationMembers: {
+        parameters: {
+            query?: ListOrganizationMembersQuery;
+            header?: never;
+            path: ListOrganizationMembersPath;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** A page of members. */
+            200: {
+                headers: {
+                    "X-Request-ID": components["headers"]["RequestID"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                    Link: components["headers"]["Link"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /** A page of members of an organization. */
+                    "application/json": OrganizationMemberList;
+                };
+            };
+            400: components["responses"]["InvalidRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            406: components["responses"]["NotAcceptable"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["ServerError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    addOrganizationMember: {
+        parameters: {
+            query?: never;
+            header?: AddOrganizationMemberHeaders;
+            path: AddOrganizationMemberPath;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /** The user to add. Send either `user_id` or `email`. */
+                "application/json": OrganizationMemberAdd;
+            };
+        };
+        responses: {
+            /** The new member, or the invitation. */
+            201: {
+                headers: {
+                    "X-Request-ID": components["headers"]["RequestID"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                    "Idempotent-Replayed": components["headers"]["IdempotentReplayed"];
+                    Location: components["headers"]["Location"];
+                    ETag: components["headers"]["ETag"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /** A member of an organization, or an invitation to become one. */
+                    "application/json": OrganizationMember;
+                };
+            };
+            400: components["responses"]["InvalidRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            406: components["responses"]["NotAcceptable"];
+            409: components["responses"]["Conflict"];
+            413: components["responses"]["PayloadTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            422: components["responses"]["IdempotencyMismatch"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["ServerError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    getOrganizationMember: {
+        parameters: {
+            query?: never;
+            header?: GetOrganizationMemberHeaders;
+            path: GetOrganizationMemberPath;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** The member. */
+            200: {
+                headers: {
+                    "X-Request-ID": components["headers"]["RequestID"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                    ETag: components["headers"]["ETag"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /** A member of an organization, or an invitation to become one. */
+                    "application/json": OrganizationMember;
+                };
+            };
+            304: components["responses"]["NotModified"];
+            400: components["responses"]["InvalidRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            406: components["responses"]["NotAcceptable"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["ServerError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    updateOrganizationMember: {
+        parameters: {
+            query?: never;
+            header?: UpdateOrganizationMemberHeaders;
+            path: UpdateOrganizationMemberPath;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /** The fields of the member to change. */
+                "application/json": OrganizationMemberUpdate;
+            };
+        };
+        responses: {
+            /** The updated member. */
+            200: {
+                headers: {
+                    "X-Request-ID": components["headers"]["RequestID"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                    ETag: components["headers"]["ETag"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /** A member of an organization, or an invitation to become one. */
+                    "application/json": OrganizationMember;
+                };
+            };
+            400: components["responses"]["InvalidRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            406: components["responses"]["NotAcceptable"];
+            409: components["responses"]["Conflict"];
+            412: components["responses"]["PreconditionFailed"];
+            413: components["responses"]["PayloadTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["ServerError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    removeOrganizationMember: {
+        parameters: {
+            query?: never;
+            header?: RemoveOrganizationMemberHeaders;
+            path: RemoveOrganizationMemberPath;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** The member was removed. */
+            204: {
+                headers: {
+                    "X-Request-ID": components["headers"]["RequestID"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["InvalidRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["Conflict"];
+            412: components["responses"]["PreconditionFailed"];
+            413: components["responses"]["PayloadTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["ServerError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    acceptOrganizationInvitation: {
+        parameters: {
+            query?: never;
+            header?: AcceptOrganizationInvitationHeaders;
+            path: AcceptOrganizationInvitationPath;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** Your membership. */
+            200: {
+                headers: {
+                    "X-Request-ID": components["headers"]["RequestID"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                    "Idempotent-Replayed": components["headers"]["IdempotentReplayed"];
+                    ETag: components["headers"]["ETag"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /** A member of an organization, or an invitation to become one. */
+                    "application/json": OrganizationMember;
+                };
+            };
+            400: components["responses"]["InvalidRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            406: components["responses"]["NotAcceptable"];
+            409: components["responses"]["Conflict"];
+            413: components["responses"]["PayloadTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["ServerError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    listCustomRoles: {
+        parameters: {
+            query?: ListCustomRolesQuery;
+            header?: never;
+            path: ListCustomRolesPath;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** A page of custom roles. */
+            200: {
+                headers: {
+                    "X-Request-ID": components["headers"]["RequestID"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                    Link: components["headers"]["Link"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /** A page of custom roles. */
+                    "application/json": CustomRoleList;
+                };
+            };
+            400: components["responses"]["InvalidRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            406: components["responses"]["NotAcceptable"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["ServerError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    createCustomRole: {
+        parameters: {
+            query?: never;
+            header?: CreateCustomRoleHeaders;
+            path: CreateCustomRolePath;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /** A new custom role. */
+                "application/json": CustomRoleCreate;
+            };
+        };
+        responses: {
+            /** The new custom role. */
+            201: {
+                headers: {
+                    "X-Request-ID": components["headers"]["RequestID"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                    "Idempotent-Replayed": components["headers"]["IdempotentReplayed"];
+                    Location: components["headers"]["Location"];
+                    ETag: components["headers"]["ETag"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /** A role that an organization defines for members of its projects. It never allows what only owners of a project can do. */
+                    "application/json": CustomRole;
+                };
+            };
+            400: components["responses"]["InvalidRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            406: components["responses"]["NotAcceptable"];
+            409: components["responses"]["Conflict"];
+            413: components["responses"]["PayloadTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            422: components["responses"]["IdempotencyMismatch"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["ServerError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    getCustomRole: {
+        parameters: {
+            query?: never;
+            header?: GetCustomRoleHeaders;
+            path: GetCustomRolePath;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** The custom role. */
+            200: {
+                headers: {
+                    "X-Request-ID": components["headers"]["RequestID"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                    ETag: components["headers"]["ETag"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /** A role that an organization defines for members of its projects. It never allows what only owners of a project can do. */
+                    "application/json": CustomRole;
+                };
+            };
+            304: components["responses"]["NotModified"];
+            400: components["responses"]["InvalidRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            406: components["responses"]["NotAcceptable"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["ServerError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    updateCustomRole: {
+        parameters: {
+            query?: never;
+            header?: UpdateCustomRoleHeaders;
+            path: UpdateCustomRolePath;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /** The fields of the custom role to change. */
+                "application/json": CustomRoleUpdate;
+            };
+        };
+        responses: {
+            /** The updated custom role. */
+            200: {
+                headers: {
+                    "X-Request-ID": components["headers"]["RequestID"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                    ETag: components["headers"]["ETag"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /** A role that an organization defines for members of its projects. It never allows what only owners of a project can do. */
+                    "application/json": CustomRole;
+                };
+            };
+            400: components["responses"]["InvalidRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            406: components["responses"]["NotAcceptable"];
+            409: components["responses"]["Conflict"];
+            412: components["responses"]["PreconditionFailed"];
+            413: components["responses"]["PayloadTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["ServerError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    deleteCustomRole: {
+        parameters: {
+            query?: never;
+            header?: DeleteCustomRoleHeaders;
+            path: DeleteCustomRolePath;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** The custom role was deleted. */
+            204: {
+                headers: {
+                    "X-Request-ID": components["headers"]["RequestID"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["InvalidRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["Conflict"];
+            412: components["responses"]["PreconditionFailed"];
+            413: components["responses"]["PayloadTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["ServerError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    listServiceAccounts: {
+        parameters: {
+            query?: ListServiceAccountsQuery;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** A page of service accounts. */
+            200: {
+                headers: {
+                    "X-Request-ID": components["headers"]["RequestID"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                    Link: components["headers"]["Link"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /** A page of service accounts. */
+                    "application/json": ServiceAccountList;
+                };
+            };
+            400: components["responses"]["InvalidRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            406: components["responses"]["NotAcceptable"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["ServerError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    createServiceAccount: {
+        parameters: {
+            query?: never;
+            header?: CreateServiceAccountHeaders;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /** A new service account. Send either `organization_id` or `project_id`. */
+                "application/json": ServiceAccountCreate;
+            };
+        };
+        responses: {
+            /** The new service account. */
+            201: {
+                headers: {
+                    "X-Request-ID": components["headers"]["RequestID"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                    "Idempotent-Replayed": components["headers"]["IdempotentReplayed"];
+                    Location: components["headers"]["Location"];
+                    ETag: components["headers"]["ETag"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /** A user that is a program. It belongs to an organization or to a project. */
+                    "application/json": ServiceAccount;
+                };
+            };
+            400: components["responses"]["InvalidRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            406: components["responses"]["NotAcceptable"];
+            409: components["responses"]["Conflict"];
+            413: components["responses"]["PayloadTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            422: components["responses"]["IdempotencyMismatch"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["ServerError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    getServiceAccount: {
+        parameters: {
+            query?: never;
+            header?: GetServiceAccountHeaders;
+            path: GetServiceAccountPath;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** The service account. */
+            200: {
+                headers: {
+                    "X-Request-ID": components["headers"]["RequestID"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                    ETag: components["headers"]["ETag"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /** A user that is a program. It belongs to an organization or to a project. */
+                    "application/json": ServiceAccount;
+                };
+            };
+            304: components["responses"]["NotModified"];
+            400: components["responses"]["InvalidRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            406: components["responses"]["NotAcceptable"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["ServerError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    updateServiceAccount: {
+        parameters: {
+            query?: never;
+            header?: UpdateServiceAccountHeaders;
+            path: UpdateServiceAccountPath;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /** The fields of the service account to change. */
+                "application/json": ServiceAccountUpdate;
+            };
+        };
+        responses: {
+            /** The updated service account. */
+            200: {
+                headers: {
+                    "X-Request-ID": components["headers"]["RequestID"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                    ETag: components["headers"]["ETag"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /** A user that is a program. It belongs to an organization or to a project. */
+                    "application/json": ServiceAccount;
+                };
+            };
+            400: components["responses"]["InvalidRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            406: components["responses"]["NotAcceptable"];
+            412: components["responses"]["PreconditionFailed"];
+            413: components["responses"]["PayloadTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["ServerError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    deleteServiceAccount: {
+        parameters: {
+            query?: never;
+            header?: DeleteServiceAccountHeaders;
+            path: DeleteServiceAccountPath;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** The service account was deleted. */
+            204: {
+                headers: {
+                    "X-Request-ID": components["headers"]["RequestID"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["InvalidRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["Conflict"];
+            412: components["responses"]["PreconditionFailed"];
+            413: components["responses"]["PayloadTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["ServerError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    listServiceAccountKeys: {
+        parameters: {
+            query?: ListServiceAccountKeysQuery;
+            header?: never;
+            path: ListServiceAccountKeysPath;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** A page of API keys. */
+            200: {
+                headers: {
+                    "X-Request-ID": components["headers"]["RequestID"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                    Link: components["headers"]["Link"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /** A page of API keys. */
+                    "application/json": ApiKeyList;
+                };
+            };
+            400: components["responses"]["InvalidRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            406: components["responses"]["NotAcceptable"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["ServerError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    createServiceAccountKey: {
+        parameters: {
+            query?: never;
+            header?: CreateServiceAccountKeyHeaders;
+            path: CreateServiceAccountKeyPath;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /** A new API key. */
+                "application/json": ApiKeyCreate;
+            };
+        };
+        responses: {
+            /** The new API key with its secret. */
+            201: {
+                headers: {
+                    "X-Request-ID": components["headers"]["RequestID"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                    "Idempotent-Replayed": components["headers"]["IdempotentReplayed"];
+                    Location: components["headers"]["Location"];
+                    ETag: components["headers"]["ETag"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /** An API key with its secret, which is shown only once. */
+                    "application/json": ApiKeyWithSecret;
+                };
+            };
+            400: components["responses"]["InvalidRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            406: components["responses"]["NotAcceptable"];
+            409: components["responses"]["Conflict"];
+            413: components["responses"]["PayloadTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            422: components["responses"]["IdempotencyMismatch"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["ServerError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    getServiceAccountKey: {
+        parameters: {
+            query?: never;
+            header?: GetServiceAccountKeyHeaders;
+            path: GetServiceAccountKeyPath;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** The API key. */
+            200: {
+                headers: {
+                    "X-Request-ID": components["headers"]["RequestID"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                    ETag: components["headers"]["ETag"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /** An API key, without its secret. */
+                    "application/json": ApiKey;
+                };
+            };
+            304: components["responses"]["NotModified"];
+            400: components["responses"]["InvalidRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            406: components["responses"]["NotAcceptable"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["ServerError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    revokeServiceAccountKey: {
+        parameters: {
+            query?: never;
+            header?: RevokeServiceAccountKeyHeaders;
+            path: RevokeServiceAccountKeyPath;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** The API key was revoked. */
+            204: {
+                headers: {
+                    "X-Request-ID": components["headers"]["RequestID"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["InvalidRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            412: components["responses"]["PreconditionFailed"];
+            413: components["responses"]["PayloadTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["ServerError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    explainAccess: {
+        parameters: {
+            query?: never;
+            header?: ExplainAccessHeaders;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /** A request, and who would send it. */
+                "application/json": ExplainRequest;
+            };
+        };
+        responses: {
+            /** The checks that the request would meet. */
+            200: {
+                headers: {
+                    "X-Request-ID": components["headers"]["RequestID"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /** Whether a request would be allowed. */
+                    "application/json": Explanation;
+                };
+            };
+            400: components["responses"]["InvalidRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            406: components["responses"]["NotAcceptable"];
+            413: components["responses"]["PayloadTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["ServerError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
     listProjects: {
         parameters: {
             query?: ListProjectsQuery;
@@ -11916,6 +14177,49 @@ export interface operations {
             412: components["responses"]["PreconditionFailed"];
             413: components["responses"]["PayloadTooLarge"];
             415: components["responses"]["UnsupportedMediaType"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["ServerError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    transferProject: {
+        parameters: {
+            query?: never;
+            header?: TransferProjectHeaders;
+            path: TransferProjectPath;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /** Who gets the project. Send either `organization_id` or `user_id`. */
+                "application/json": ProjectTransfer;
+            };
+        };
+        responses: {
+            /** The project. */
+            200: {
+                headers: {
+                    "X-Request-ID": components["headers"]["RequestID"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                    "Idempotent-Replayed": components["headers"]["IdempotentReplayed"];
+                    ETag: components["headers"]["ETag"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /** A project, which contains members, files, AI resources and payments. */
+                    "application/json": Project;
+                };
+            };
+            400: components["responses"]["InvalidRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            406: components["responses"]["NotAcceptable"];
+            409: components["responses"]["Conflict"];
+            413: components["responses"]["PayloadTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            422: components["responses"]["IdempotencyMismatch"];
             429: components["responses"]["RateLimited"];
             500: components["responses"]["ServerError"];
             503: components["responses"]["Unavailable"];
@@ -15908,6 +18212,11 @@ export interface operations {
                          */
                         project_id: string | null;
                         /**
+                         * The organization that the event is about. `null` for events of projects and users.
+                         * @example null
+                         */
+                        organization_id: string | null;
+                        /**
                          * The ID that the server gave the request that caused the event, as in its log. `null` for automatic events. Older events have the client's `X-Request-ID`, if it sent one.
                          * @example req_1c8f0a5e7b7d4c0fb0a2c9a1e6f4d3b2
                          */
@@ -17882,7 +20191,7 @@ export interface InvitationList {
  * A permission of an API key. `x-scopes` of the OpenAPI document describes each scope.
  * @enum {string}
  */
-export type Scope = "user:read" | "user:write" | "projects:read" | "projects:write" | "storage:read" | "storage:write" | "ai:read" | "ai:write" | "payments:read" | "payments:write" | "webhooks:read" | "webhooks:write" | "keys:write" | "admin";
+export type Scope = "user:read" | "user:write" | "projects:read" | "projects:write" | "organizations:read" | "organizations:write" | "storage:read" | "storage:write" | "ai:read" | "ai:write" | "payments:read" | "payments:write" | "webhooks:read" | "webhooks:write" | "keys:write" | "admin";
 /** The API key or session of a request, and what it may call. */
 export interface CurrentApiKey {
     /**
@@ -18428,6 +20737,477 @@ export interface UserUpdate {
     metadata?: MetadataUpdate;
 }
 /**
+ * The ID of an organization. It starts with `org_`.
+ * @example org_01jd6y8m5qe8btc4y5w1r0n3fz
+ */
+export type OrganizationId = string;
+/**
+ * The name of the organization. It must contain a visible character.
+ * @example Acme
+ */
+export type OrganizationName = string;
+/**
+ * The ID of a member of an organization. It starts with `omb_`.
+ * @example omb_01jd6y8m5qe8btc4y5w1r0n3fz
+ */
+export type OrganizationMemberId = string;
+/**
+ * The role of a member of an organization. Owners and admins are members of all of its projects. Members are in those projects that they were added to.
+ * @enum {string}
+ */
+export type OrganizationRole = "owner" | "admin" | "member";
+/**
+ * Whether the user is a member, is invited, or was invited more than 14 days ago.
+ * @enum {string}
+ */
+export type OrganizationMemberStatus = "active" | "invited" | "expired";
+/** An organization, to which projects, custom roles and service accounts belong. */
+export interface Organization {
+    /** The ID of an organization. It starts with `org_`. */
+    id: OrganizationId;
+    /** The name of the organization. It must contain a visible character. */
+    name: OrganizationName;
+    /**
+     * A description of the organization, or null.
+     * @example The makers of everything
+     */
+    description: string | null;
+    /** Your membership in the organization, or your invitation to it. */
+    your_membership: {
+        /** The ID of a member of an organization. It starts with `omb_`. */
+        id: OrganizationMemberId;
+        /** The role of a member of an organization. Owners and admins are members of all of its projects. Members are in those projects that they were added to. */
+        role: OrganizationRole | (string & {});
+        /** Whether the user is a member, is invited, or was invited more than 14 days ago. */
+        status: OrganizationMemberStatus | (string & {});
+    };
+    /** Key-value pairs for your own use: up to 16 keys of up to 64 characters, with text values of up to 512 characters. */
+    metadata: Metadata;
+    /** The user who created the organization. */
+    created_by: UserId;
+    /** When the organization was created. */
+    created_at: Timestamp;
+    /** When the organization was last updated. */
+    updated_at: Timestamp;
+}
+/** A page of organizations. */
+export interface OrganizationList {
+    /** The organizations of this page. */
+    data: Organization[];
+    /** The position of a page in the whole list. */
+    pagination: Pagination;
+}
+/**
+ * A new organization.
+ * @example {
+ *       "name": "Acme",
+ *       "description": "The makers of everything"
+ *     }
+ */
+export interface OrganizationCreate {
+    /** The name of the organization. It must contain a visible character. */
+    name: OrganizationName;
+    /** A description of the organization. */
+    description?: string | null;
+    /** Key-value pairs for your own use: up to 16 keys of up to 64 characters, with text values of up to 512 characters. */
+    metadata?: Metadata;
+}
+/**
+ * The fields of the organization to change.
+ * @example {
+ *       "name": "Acme Inc."
+ *     }
+ */
+export interface OrganizationUpdate {
+    /** The name of the organization. It must contain a visible character. */
+    name?: OrganizationName;
+    /** A description of the organization. Null removes it. */
+    description?: string | null;
+    /** Changes of the key-value pairs. Omitted keys keep their value, and `null` removes a key. A resource has at most 16 keys. */
+    metadata?: MetadataUpdate;
+}
+/** The public data of a member. */
+export interface MemberUser {
+    /** The ID of a user. It starts with `usr_`. */
+    id: UserId;
+    /**
+     * The full name of the user.
+     * @example Ada Lovelace
+     */
+    name: string;
+    /** An email address. It is stored in lower case. */
+    email: Email;
+    /**
+     * Format: uri
+     * The URL of the largest avatar image. Null if the user has no avatar.
+     * @example https://api.example.com/v1/avatars/avt_01jd6y8m5qe8btc4y5w1r0n3fz/256
+     */
+    avatar_url: string | null;
+}
+/** A member of an organization, or an invitation to become one. */
+export interface OrganizationMember {
+    /** The ID of a member of an organization. It starts with `omb_`. */
+    id: OrganizationMemberId;
+    /** The ID of an organization. It starts with `org_`. */
+    organization_id: OrganizationId;
+    /**
+     * The name of the organization.
+     * @example Acme
+     */
+    organization_name: string;
+    /** The user who is a member or invited. Null for the invitation of an email address. */
+    user_id: UserId | null;
+    /** The public data of the member. Null for an invitation. */
+    user: MemberUser | null;
+    /**
+     * The invited email address. Null for a member and for the invitation of a user.
+     * @example null
+     */
+    email: Email | null;
+    /** The role of a member of an organization. Owners and admins are members of all of its projects. Members are in those projects that they were added to. */
+    role: OrganizationRole | (string & {});
+    /** Whether the user is a member, is invited, or was invited more than 14 days ago. */
+    status: OrganizationMemberStatus | (string & {});
+    /** The user who added or invited the member. Null for the creator of the organization. */
+    created_by: UserId | null;
+    /** When the user was added or invited. */
+    created_at: Timestamp;
+    /** When the member was last updated. */
+    updated_at: Timestamp;
+    /**
+     * Format: date-time
+     * When the invitation expires. Null for a member.
+     * @example null
+     */
+    expires_at: string | null;
+}
+/** A page of members of an organization. */
+export interface OrganizationMemberList {
+    /** The members of this page. */
+    data: OrganizationMember[];
+    /** The position of a page in the whole list. */
+    pagination: Pagination;
+}
+/**
+ * The user to add. Send either `user_id` or `email`.
+ * @example {
+ *       "email": "grace@example.com",
+ *       "role": "member"
+ *     }
+ */
+export type OrganizationMemberAdd = {
+    /** The ID of a user. It starts with `usr_`. */
+    user_id: UserId;
+    email?: never;
+    /** The role of a member of an organization. Owners and admins are members of all of its projects. Members are in those projects that they were added to. */
+    role: OrganizationRole;
+} | {
+    user_id?: never;
+    /** An email address. It is stored in lower case. */
+    email: Email;
+    /** The role of a member of an organization. Owners and admins are members of all of its projects. Members are in those projects that they were added to. */
+    role: OrganizationRole;
+};
+/**
+ * The fields of the member to change.
+ * @example {
+ *       "role": "admin"
+ *     }
+ */
+export interface OrganizationMemberUpdate {
+    /** The role of a member of an organization. Owners and admins are members of all of its projects. Members are in those projects that they were added to. */
+    role?: OrganizationRole;
+}
+/**
+ * The ID of a custom role. It starts with `rol_`.
+ * @example rol_01jd6y8m5qe8btc4y5w1r0n3fz
+ */
+export type CustomRoleId = string;
+/**
+ * The name of the custom role. It must contain a visible character.
+ * @example Uploader
+ */
+export type CustomRoleName = string;
+/**
+ * What a custom role allows in an area: `read` what the role `viewer` allows, `write` what `editor` allows, and `admin` what `admin` allows.
+ * @enum {string}
+ */
+export type AreaAccess = "none" | "read" | "write" | "admin";
+/**
+ * What a custom role allows in each area of a project.
+ * @example {
+ *       "projects": "read",
+ *       "storage": "write",
+ *       "ai": "none",
+ *       "payments": "none"
+ *     }
+ */
+export interface CustomRolePermissions {
+    /** The project itself, its members and invitations. Every member can read them. */
+    projects: ("read" | "write" | "admin") | (string & {});
+    /** Files, uploads and links. */
+    storage: AreaAccess | (string & {});
+    /** Sessions, messages, knowledge bases and documents. */
+    ai: AreaAccess | (string & {});
+    /** Orders, checkout sessions, refunds and subscriptions. */
+    payments: AreaAccess | (string & {});
+}
+/** A role that an organization defines for members of its projects. It never allows what only owners of a project can do. */
+export interface CustomRole {
+    /** The ID of a custom role. It starts with `rol_`. */
+    id: CustomRoleId;
+    /** The ID of an organization. It starts with `org_`. */
+    organization_id: OrganizationId;
+    /** The name of the custom role. It must contain a visible character. */
+    name: CustomRoleName;
+    /**
+     * A description of the role, or null.
+     * @example null
+     */
+    description: string | null;
+    /** What a custom role allows in each area of a project. */
+    permissions: CustomRolePermissions;
+    /** The user who created the role. */
+    created_by: UserId;
+    /** When the role was created. */
+    created_at: Timestamp;
+    /** When the role was last updated. */
+    updated_at: Timestamp;
+}
+/** A page of custom roles. */
+export interface CustomRoleList {
+    /** The custom roles of this page. */
+    data: CustomRole[];
+    /** The position of a page in the whole list. */
+    pagination: Pagination;
+}
+/**
+ * What a custom role is to allow in each area of a project.
+ * @example {
+ *       "projects": "read",
+ *       "storage": "write",
+ *       "ai": "none",
+ *       "payments": "none"
+ *     }
+ */
+export interface CustomRolePermissionsInput {
+    /**
+     * The project itself, its members and invitations. Every member can read them.
+     * @enum {string}
+     */
+    projects: "read" | "write" | "admin";
+    /** Files, uploads and links. */
+    storage: AreaAccess;
+    /** Sessions, messages, knowledge bases and documents. */
+    ai: AreaAccess;
+    /** Orders, checkout sessions, refunds and subscriptions. */
+    payments: AreaAccess;
+}
+/**
+ * A new custom role.
+ * @example {
+ *       "name": "Uploader",
+ *       "permissions": {
+ *         "projects": "read",
+ *         "storage": "write",
+ *         "ai": "none",
+ *         "payments": "none"
+ *       }
+ *     }
+ */
+export interface CustomRoleCreate {
+    /** The name of the custom role. It must contain a visible character. */
+    name: CustomRoleName;
+    /** A description of the role. */
+    description?: string | null;
+    /** What a custom role is to allow in each area of a project. */
+    permissions: CustomRolePermissionsInput;
+}
+/**
+ * The fields of the custom role to change.
+ * @example {
+ *       "permissions": {
+ *         "projects": "read",
+ *         "storage": "read",
+ *         "ai": "none",
+ *         "payments": "none"
+ *       }
+ *     }
+ */
+export interface CustomRoleUpdate {
+    /** The name of the custom role. It must contain a visible character. */
+    name?: CustomRoleName;
+    /** A description of the role. Null removes it. */
+    description?: string | null;
+    /** What a custom role is to allow in each area of a project. */
+    permissions?: CustomRolePermissionsInput;
+}
+/**
+ * The ID of a service account. It starts with `svc_`.
+ * @example svc_01jd6y8m5qe8btc4y5w1r0n3fz
+ */
+export type ServiceAccountId = string;
+/**
+ * The name of the service account. It must contain a visible character.
+ * @example Deployments
+ */
+export type ServiceAccountName = string;
+/** A user that is a program. It belongs to an organization or to a project. */
+export interface ServiceAccount {
+    /** The ID of a service account. It starts with `svc_`. */
+    id: ServiceAccountId;
+    /** The user as which it is a member and makes requests. */
+    user_id: UserId;
+    /** The name of the service account. It must contain a visible character. */
+    name: ServiceAccountName;
+    /** The organization that it belongs to. Null for one of a project. */
+    organization_id: OrganizationId | null;
+    /**
+     * The project that it belongs to. Null for one of an organization.
+     * @example null
+     */
+    project_id: ProjectId | null;
+    /** Key-value pairs for your own use: up to 16 keys of up to 64 characters, with text values of up to 512 characters. */
+    metadata: Metadata;
+    /** The user who created it. */
+    created_by: UserId;
+    /** When it was created. */
+    created_at: Timestamp;
+    /** When it was last updated. */
+    updated_at: Timestamp;
+}
+/** A page of service accounts. */
+export interface ServiceAccountList {
+    /** The service accounts of this page. */
+    data: ServiceAccount[];
+    /** The position of a page in the whole list. */
+    pagination: Pagination;
+}
+/**
+ * A new service account. Send either `organization_id` or `project_id`.
+ * @example {
+ *       "name": "Deployments",
+ *       "organization_id": "org_01jd6y8m5qe8btc4y5w1r0n3fz",
+ *       "role": "member"
+ *     }
+ */
+export type ServiceAccountCreate = {
+    /** The name of the service account. It must contain a visible character. */
+    name: ServiceAccountName;
+    /** The ID of an organization. It starts with `org_`. */
+    organization_id: OrganizationId;
+    project_id?: never;
+    /**
+     * Its role: `admin` or `member` in an organization; `admin`, `editor` or `viewer` in a project.
+     * @enum {string}
+     */
+    role: "admin" | "editor" | "viewer" | "member";
+    /** Key-value pairs for your own use: up to 16 keys of up to 64 characters, with text values of up to 512 characters. */
+    metadata?: Metadata;
+} | {
+    /** The name of the service account. It must contain a visible character. */
+    name: ServiceAccountName;
+    organization_id?: never;
+    /** The ID of a project. It starts with `prj_`. */
+    project_id: ProjectId;
+    /**
+     * Its role: `admin` or `member` in an organization; `admin`, `editor` or `viewer` in a project.
+     * @enum {string}
+     */
+    role: "admin" | "editor" | "viewer" | "member";
+    /** Key-value pairs for your own use: up to 16 keys of up to 64 characters, with text values of up to 512 characters. */
+    metadata?: Metadata;
+};
+/**
+ * The fields of the service account to change.
+ * @example {
+ *       "name": "Releases"
+ *     }
+ */
+export interface ServiceAccountUpdate {
+    /** The name of the service account. It must contain a visible character. */
+    name?: ServiceAccountName;
+    /** Changes of the key-value pairs. Omitted keys keep their value, and `null` removes a key. A resource has at most 16 keys. */
+    metadata?: MetadataUpdate;
+}
+/**
+ * A request, and who would send it.
+ * @example {
+ *       "method": "GET",
+ *       "path": "/v1/projects"
+ *     }
+ */
+export interface ExplainRequest {
+    /**
+     * The method of the request.
+     * @enum {string}
+     */
+    method: "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
+    /** The path of the request, without its query. */
+    path: string;
+    /** The API key that would send it. */
+    api_key_id?: ApiKeyId;
+    /** The user who would send it, signed in. */
+    user_id?: UserId;
+}
+/** The error of a request. */
+export interface ExplainedError {
+    /**
+     * Format: int32
+     * The HTTP status.
+     * @example 403
+     */
+    status: number;
+    /**
+     * The error code.
+     * @example FORBIDDEN
+     */
+    code: string;
+    /**
+     * The message for people.
+     * @example This operation requires an API key with the scope projects:write.
+     */
+    message: string;
+}
+/** One check of a request. */
+export interface AccessCheck {
+    /**
+     * What is checked: whether the key or user is active, the scope, whether it needs a session, whether the key is limited to projects, whether the resource exists, the role, the status of the project, and the rate limit.
+     * @example scope
+     */
+    name: ("credential" | "scope" | "session" | "project_ids" | "resource" | "role" | "status" | "rate_limit") | (string & {});
+    /**
+     * Whether the request passes the check.
+     * @example true
+     */
+    passed: boolean;
+    /**
+     * What the check needs. Null if the operation needs nothing here.
+     * @example the scope projects:read
+     */
+    requires: string | null;
+    /**
+     * The error that the request would get. Null if it passes.
+     * @example null
+     */
+    error: ExplainedError | null;
+}
+/** Whether a request would be allowed. */
+export interface Explanation {
+    /**
+     * The operation of the method and the path.
+     * @example listProjects
+     */
+    operation_id: string;
+    /**
+     * Whether all checks pass.
+     * @example true
+     */
+    allowed: boolean;
+    /** The checks in their order. The first that does not pass is the answer to the request; those after it would follow. */
+    checks: AccessCheck[];
+}
+/**
  * The name of the project. It must contain a visible character.
  * @example Launch
  */
@@ -18459,6 +21239,11 @@ export interface Project {
     category: string | null;
     /** The main owner: the user who created the project, or another owner if that user is no longer an owner. */
     owner_id: UserId;
+    /**
+     * The organization that the project belongs to. Null for a project of a person.
+     * @example null
+     */
+    organization_id: OrganizationId | null;
     /** Labels to filter projects by. An update replaces all tags. */
     tags: Tags;
     /**
@@ -18519,6 +21304,8 @@ export interface ProjectCreate {
     description?: string | null;
     /** A category of your choice to filter projects by. */
     category?: string | null;
+    /** The organization that the project belongs to; you need the role `owner` or `admin` in it. Null, or omitted, for a project of your own. */
+    organization_id?: OrganizationId | null;
     /** Labels to filter projects by. An update replaces all tags. */
     tags?: Tags;
     /** Key-value pairs for your own use: up to 16 keys of up to 64 characters, with text values of up to 512 characters. */
@@ -18547,28 +21334,25 @@ export interface ProjectUpdate {
     metadata?: MetadataUpdate;
 }
 /**
+ * Who gets the project. Send either `organization_id` or `user_id`.
+ * @example {
+ *       "organization_id": "org_01jd6y8m5qe8btc4y5w1r0n3fz"
+ *     }
+ */
+export type ProjectTransfer = {
+    /** The ID of an organization. It starts with `org_`. */
+    organization_id: OrganizationId;
+    user_id?: never;
+} | {
+    organization_id?: never;
+    /** The ID of a user. It starts with `usr_`. */
+    user_id: UserId;
+};
+/**
  * The ID of a project member. It starts with `mem_`.
  * @example mem_01jd6y8m5qe8btc4y5w1r0n3fz
  */
 export type MemberId = string;
-/** The public data of a member. */
-export interface MemberUser {
-    /** The ID of a user. It starts with `usr_`. */
-    id: UserId;
-    /**
-     * The full name of the user.
-     * @example Ada Lovelace
-     */
-    name: string;
-    /** An email address. It is stored in lower case. */
-    email: Email;
-    /**
-     * Format: uri
-     * The URL of the largest avatar image. Null if the user has no avatar.
-     * @example https://api.example.com/v1/avatars/avt_01jd6y8m5qe8btc4y5w1r0n3fz/256
-     */
-    avatar_url: string | null;
-}
 /** A member of a project. */
 export interface Member {
     /** The ID of a project member. It starts with `mem_`. */
@@ -18577,8 +21361,18 @@ export interface Member {
     project_id: ProjectId;
     /** The user who is the member. */
     user: MemberUser;
-    /** The role of a member. From most to least permissions: `owner`, `admin`, `editor`, `viewer`. */
+    /** What the member may do: the more powerful of the role in the project and of `organization_role`. With a custom role, what it allows in the area `projects`. */
     role: MemberRole | (string & {});
+    /**
+     * The custom role of the member, which says what the member may do in each area. Null for a built-in role.
+     * @example null
+     */
+    custom_role_id: CustomRoleId | null;
+    /**
+     * `owner` or `admin` for a member who has this role in the organization of the project. Null for others.
+     * @example null
+     */
+    organization_role: ("owner" | "admin" | null) | (string & {});
     /**
      * The user who added or invited the member. Null for the creator of the project.
      * @example usr_01jd6y8m5qe8btc4y5w1r0n3fz
@@ -18629,8 +21423,10 @@ export type MemberAdd = {
  *     }
  */
 export interface MemberUpdate {
-    /** The role of a member. From most to least permissions: `owner`, `admin`, `editor`, `viewer`. */
+    /** The new role. It replaces a custom role. */
     role?: MemberRole;
+    /** A custom role of the organization of the project, which replaces the role. Null leaves `role`. */
+    custom_role_id?: CustomRoleId | null;
     /** Changes of the key-value pairs. Omitted keys keep their value, and `null` removes a key. A resource has at most 16 keys. */
     metadata?: MetadataUpdate;
 }
@@ -20567,7 +23363,7 @@ export interface ConfirmationForm {
  * @example project.created
  * @enum {string}
  */
-export type EventSelector = "*" | "sign_in.*" | "password.*" | "totp.*" | "identity.*" | "passkey.*" | "profile.*" | "settings.*" | "api_key.*" | "user.*" | "project.*" | "member.*" | "invitation.*" | "avatar.*" | "file.*" | "upload.*" | "file_link.*" | "session.*" | "message.*" | "chat.*" | "knowledge_base.*" | "document.*" | "product.*" | "price.*" | "order.*" | "refund.*" | "checkout.*" | "subscription.*" | "webhook_endpoint.*" | "webhook_delivery.*" | "sign_in.created" | "sign_in.ended" | "password.changed" | "totp.enabled" | "totp.removed" | "identity.linked" | "identity.removed" | "passkey.added" | "passkey.removed" | "profile.updated" | "settings.updated" | "api_key.created" | "api_key.updated" | "api_key.rotated" | "api_key.revoked" | "user.created" | "user.updated" | "user.deleted" | "project.created" | "project.updated" | "project.archived" | "project.unarchived" | "project.deleted" | "project.restored" | "member.added" | "member.updated" | "member.removed" | "invitation.created" | "invitation.resent" | "invitation.revoked" | "invitation.declined" | "avatar.updated" | "avatar.deleted" | "file.created" | "file.updated" | "file.deleted" | "upload.created" | "upload.deleted" | "file_link.created" | "file_link.revoked" | "session.created" | "session.updated" | "session.deleted" | "message.updated" | "chat.completed" | "chat.failed" | "chat.canceled" | "knowledge_base.created" | "knowledge_base.updated" | "knowledge_base.deleted" | "document.created" | "document.updated" | "document.ready" | "document.failed" | "document.deleted" | "product.created" | "product.updated" | "price.created" | "price.updated" | "order.created" | "order.paid" | "order.canceled" | "order.refunded" | "refund.created" | "refund.updated" | "checkout.created" | "checkout.completed" | "checkout.expired" | "subscription.created" | "subscription.updated" | "subscription.canceled" | "webhook_endpoint.created" | "webhook_endpoint.updated" | "webhook_endpoint.deleted" | "webhook_endpoint.secret_rotated" | "webhook_endpoint.tested" | "webhook_endpoint.recovered" | "webhook_endpoint.disabled" | "webhook_delivery.redelivered";
+export type EventSelector = "*" | "sign_in.*" | "password.*" | "totp.*" | "identity.*" | "passkey.*" | "profile.*" | "settings.*" | "api_key.*" | "user.*" | "organization.*" | "organization_member.*" | "custom_role.*" | "service_account.*" | "project.*" | "member.*" | "invitation.*" | "avatar.*" | "file.*" | "upload.*" | "file_link.*" | "session.*" | "message.*" | "chat.*" | "knowledge_base.*" | "document.*" | "product.*" | "price.*" | "order.*" | "refund.*" | "checkout.*" | "subscription.*" | "webhook_endpoint.*" | "webhook_delivery.*" | "sign_in.created" | "sign_in.ended" | "password.changed" | "totp.enabled" | "totp.removed" | "identity.linked" | "identity.removed" | "passkey.added" | "passkey.removed" | "profile.updated" | "settings.updated" | "api_key.created" | "api_key.updated" | "api_key.rotated" | "api_key.revoked" | "user.created" | "user.updated" | "user.deleted" | "organization.created" | "organization.updated" | "organization.deleted" | "organization_member.added" | "organization_member.invited" | "organization_member.updated" | "organization_member.removed" | "custom_role.created" | "custom_role.updated" | "custom_role.deleted" | "service_account.created" | "service_account.updated" | "service_account.deleted" | "service_account.key_created" | "service_account.key_revoked" | "project.created" | "project.updated" | "project.transferred" | "project.archived" | "project.unarchived" | "project.deleted" | "project.restored" | "member.added" | "member.updated" | "member.removed" | "invitation.created" | "invitation.resent" | "invitation.revoked" | "invitation.declined" | "avatar.updated" | "avatar.deleted" | "file.created" | "file.updated" | "file.deleted" | "upload.created" | "upload.deleted" | "file_link.created" | "file_link.revoked" | "session.created" | "session.updated" | "session.deleted" | "message.updated" | "chat.completed" | "chat.failed" | "chat.canceled" | "knowledge_base.created" | "knowledge_base.updated" | "knowledge_base.deleted" | "document.created" | "document.updated" | "document.ready" | "document.failed" | "document.deleted" | "product.created" | "product.updated" | "price.created" | "price.updated" | "order.created" | "order.paid" | "order.canceled" | "order.refunded" | "refund.created" | "refund.updated" | "checkout.created" | "checkout.completed" | "checkout.expired" | "subscription.created" | "subscription.updated" | "subscription.canceled" | "webhook_endpoint.created" | "webhook_endpoint.updated" | "webhook_endpoint.deleted" | "webhook_endpoint.secret_rotated" | "webhook_endpoint.tested" | "webhook_endpoint.recovered" | "webhook_endpoint.disabled" | "webhook_delivery.redelivered";
 /**
  * The ID of an event. It starts with `evt_`.
  * @example evt_01jd6y8m5qe8btc4y5w1r0n3fz
@@ -20578,7 +23374,7 @@ export type EventId = string;
  * @example member.updated
  * @enum {string}
  */
-export type EventType = "sign_in.created" | "sign_in.ended" | "password.changed" | "totp.enabled" | "totp.removed" | "identity.linked" | "identity.removed" | "passkey.added" | "passkey.removed" | "profile.updated" | "settings.updated" | "api_key.created" | "api_key.updated" | "api_key.rotated" | "api_key.revoked" | "user.created" | "user.updated" | "user.deleted" | "project.created" | "project.updated" | "project.archived" | "project.unarchived" | "project.deleted" | "project.restored" | "member.added" | "member.updated" | "member.removed" | "invitation.created" | "invitation.resent" | "invitation.revoked" | "invitation.declined" | "avatar.updated" | "avatar.deleted" | "file.created" | "file.updated" | "file.deleted" | "upload.created" | "upload.deleted" | "file_link.created" | "file_link.revoked" | "session.created" | "session.updated" | "session.deleted" | "message.updated" | "chat.completed" | "chat.failed" | "chat.canceled" | "knowledge_base.created" | "knowledge_base.updated" | "knowledge_base.deleted" | "document.created" | "document.updated" | "document.ready" | "document.failed" | "document.deleted" | "product.created" | "product.updated" | "price.created" | "price.updated" | "order.created" | "order.paid" | "order.canceled" | "order.refunded" | "refund.created" | "refund.updated" | "checkout.created" | "checkout.completed" | "checkout.expired" | "subscription.created" | "subscription.updated" | "subscription.canceled" | "webhook_endpoint.created" | "webhook_endpoint.updated" | "webhook_endpoint.deleted" | "webhook_endpoint.secret_rotated" | "webhook_endpoint.tested" | "webhook_endpoint.recovered" | "webhook_endpoint.disabled" | "webhook_delivery.redelivered";
+export type EventType = "sign_in.created" | "sign_in.ended" | "password.changed" | "totp.enabled" | "totp.removed" | "identity.linked" | "identity.removed" | "passkey.added" | "passkey.removed" | "profile.updated" | "settings.updated" | "api_key.created" | "api_key.updated" | "api_key.rotated" | "api_key.revoked" | "user.created" | "user.updated" | "user.deleted" | "organization.created" | "organization.updated" | "organization.deleted" | "organization_member.added" | "organization_member.invited" | "organization_member.updated" | "organization_member.removed" | "custom_role.created" | "custom_role.updated" | "custom_role.deleted" | "service_account.created" | "service_account.updated" | "service_account.deleted" | "service_account.key_created" | "service_account.key_revoked" | "project.created" | "project.updated" | "project.transferred" | "project.archived" | "project.unarchived" | "project.deleted" | "project.restored" | "member.added" | "member.updated" | "member.removed" | "invitation.created" | "invitation.resent" | "invitation.revoked" | "invitation.declined" | "avatar.updated" | "avatar.deleted" | "file.created" | "file.updated" | "file.deleted" | "upload.created" | "upload.deleted" | "file_link.created" | "file_link.revoked" | "session.created" | "session.updated" | "session.deleted" | "message.updated" | "chat.completed" | "chat.failed" | "chat.canceled" | "knowledge_base.created" | "knowledge_base.updated" | "knowledge_base.deleted" | "document.created" | "document.updated" | "document.ready" | "document.failed" | "document.deleted" | "product.created" | "product.updated" | "price.created" | "price.updated" | "order.created" | "order.paid" | "order.canceled" | "order.refunded" | "refund.created" | "refund.updated" | "checkout.created" | "checkout.completed" | "checkout.expired" | "subscription.created" | "subscription.updated" | "subscription.canceled" | "webhook_endpoint.created" | "webhook_endpoint.updated" | "webhook_endpoint.deleted" | "webhook_endpoint.secret_rotated" | "webhook_endpoint.tested" | "webhook_endpoint.recovered" | "webhook_endpoint.disabled" | "webhook_delivery.redelivered";
 /** Who caused an event, as it was then: an API key of a user, the session of a user who has signed in, or the platform itself. The platform renews subscriptions, deletes what expired, and records payments on the payment page. */
 export interface Actor {
     /**
@@ -20595,9 +23391,14 @@ export interface Actor {
     name: string | null;
     /** The user who owns the API key or session. `null` for `system`. */
     user_id: UserId | null;
+    /**
+     * The service account that owns the API key. `null` for others.
+     * @example null
+     */
+    service_account_id: ServiceAccountId | null;
 }
 /** Something that happened. `data` depends on `type`; see the webhooks of this document. */
-export type PlatformEvent = SignInCreatedEvent | SignInEndedEvent | PasswordChangedEvent | TotpEnabledEvent | TotpRemovedEvent | IdentityLinkedEvent | IdentityRemovedEvent | PasskeyAddedEvent | PasskeyRemovedEvent | ProfileUpdatedEvent | SettingsUpdatedEvent | ApiKeyCreatedEvent | ApiKeyUpdatedEvent | ApiKeyRotatedEvent | ApiKeyRevokedEvent | UserCreatedEvent | UserUpdatedEvent | UserDeletedEvent | ProjectCreatedEvent | ProjectUpdatedEvent | ProjectArchivedEvent | ProjectUnarchivedEvent | ProjectDeletedEvent | ProjectRestoredEvent | MemberAddedEvent | MemberUpdatedEvent | MemberRemovedEvent | InvitationCreatedEvent | InvitationResentEvent | InvitationRevokedEvent | InvitationDeclinedEvent | AvatarUpdatedEvent | AvatarDeletedEvent | FileCreatedEvent | FileUpdatedEvent | FileDeletedEvent | UploadCreatedEvent | UploadDeletedEvent | FileLinkCreatedEvent | FileLinkRevokedEvent | SessionCreatedEvent | SessionUpdatedEvent | SessionDeletedEvent | MessageUpdatedEvent | ChatCompletedEvent | ChatFailedEvent | ChatCanceledEvent | KnowledgeBaseCreatedEvent | KnowledgeBaseUpdatedEvent | KnowledgeBaseDeletedEvent | DocumentCreatedEvent | DocumentUpdatedEvent | DocumentReadyEvent | DocumentFailedEvent | DocumentDeletedEvent | ProductCreatedEvent | ProductUpdatedEvent | PriceCreatedEvent | PriceUpdatedEvent | OrderCreatedEvent | OrderPaidEvent | OrderCanceledEvent | OrderRefundedEvent | RefundCreatedEvent | RefundUpdatedEvent | CheckoutCreatedEvent | CheckoutCompletedEvent | CheckoutExpiredEvent | SubscriptionCreatedEvent | SubscriptionUpdatedEvent | SubscriptionCanceledEvent | WebhookEndpointCreatedEvent | WebhookEndpointUpdatedEvent | WebhookEndpointDeletedEvent | WebhookEndpointSecretRotatedEvent | WebhookEndpointTestedEvent | WebhookEndpointRecoveredEvent | WebhookEndpointDisabledEvent | WebhookDeliveryRedeliveredEvent;
+export type PlatformEvent = SignInCreatedEvent | SignInEndedEvent | PasswordChangedEvent | TotpEnabledEvent | TotpRemovedEvent | IdentityLinkedEvent | IdentityRemovedEvent | PasskeyAddedEvent | PasskeyRemovedEvent | ProfileUpdatedEvent | SettingsUpdatedEvent | ApiKeyCreatedEvent | ApiKeyUpdatedEvent | ApiKeyRotatedEvent | ApiKeyRevokedEvent | UserCreatedEvent | UserUpdatedEvent | UserDeletedEvent | OrganizationCreatedEvent | OrganizationUpdatedEvent | OrganizationDeletedEvent | OrganizationMemberAddedEvent | OrganizationMemberInvitedEvent | OrganizationMemberUpdatedEvent | OrganizationMemberRemovedEvent | CustomRoleCreatedEvent | CustomRoleUpdatedEvent | CustomRoleDeletedEvent | ServiceAccountCreatedEvent | ServiceAccountUpdatedEvent | ServiceAccountDeletedEvent | ServiceAccountKeyCreatedEvent | ServiceAccountKeyRevokedEvent | ProjectCreatedEvent | ProjectUpdatedEvent | ProjectTransferredEvent | ProjectArchivedEvent | ProjectUnarchivedEvent | ProjectDeletedEvent | ProjectRestoredEvent | MemberAddedEvent | MemberUpdatedEvent | MemberRemovedEvent | InvitationCreatedEvent | InvitationResentEvent | InvitationRevokedEvent | InvitationDeclinedEvent | AvatarUpdatedEvent | AvatarDeletedEvent | FileCreatedEvent | FileUpdatedEvent | FileDeletedEvent | UploadCreatedEvent | UploadDeletedEvent | FileLinkCreatedEvent | FileLinkRevokedEvent | SessionCreatedEvent | SessionUpdatedEvent | SessionDeletedEvent | MessageUpdatedEvent | ChatCompletedEvent | ChatFailedEvent | ChatCanceledEvent | KnowledgeBaseCreatedEvent | KnowledgeBaseUpdatedEvent | KnowledgeBaseDeletedEvent | DocumentCreatedEvent | DocumentUpdatedEvent | DocumentReadyEvent | DocumentFailedEvent | DocumentDeletedEvent | ProductCreatedEvent | ProductUpdatedEvent | PriceCreatedEvent | PriceUpdatedEvent | OrderCreatedEvent | OrderPaidEvent | OrderCanceledEvent | OrderRefundedEvent | RefundCreatedEvent | RefundUpdatedEvent | CheckoutCreatedEvent | CheckoutCompletedEvent | CheckoutExpiredEvent | SubscriptionCreatedEvent | SubscriptionUpdatedEvent | SubscriptionCanceledEvent | WebhookEndpointCreatedEvent | WebhookEndpointUpdatedEvent | WebhookEndpointDeletedEvent | WebhookEndpointSecretRotatedEvent | WebhookEndpointTestedEvent | WebhookEndpointRecoveredEvent | WebhookEndpointDisabledEvent | WebhookDeliveryRedeliveredEvent;
 /** A page of the event log. */
 export interface PlatformEventList {
     /** The events, oldest first. */
@@ -20976,6 +23777,11 @@ export interface SignInCreatedEvent {
      */
     project_id: string | null;
     /**
+     * The organization that the event is about. `null` for events of projects and users.
+     * @example null
+     */
+    organization_id: string | null;
+    /**
      * The ID that the server gave the request that caused the event, as in its log. `null` for automatic events. Older events have the client's `X-Request-ID`, if it sent one.
      * @example req_1c8f0a5e7b7d4c0fb0a2c9a1e6f4d3b2
      */
@@ -21013,6 +23819,11 @@ export interface SignInEndedEvent {
      * @example prj_01jd6y8m5qe8btc4y5w1r0n3fz
      */
     project_id: string | null;
+    /**
+     * The organization that the event is about. `null` for events of projects and users.
+     * @example null
+     */
+    organization_id: string | null;
     /**
      * The ID that the server gave the request that caused the event, as in its log. `null` for automatic events. Older events have the client's `X-Request-ID`, if it sent one.
      * @example req_1c8f0a5e7b7d4c0fb0a2c9a1e6f4d3b2
@@ -21086,6 +23897,11 @@ export interface PasswordChangedEvent {
      */
     project_id: string | null;
     /**
+     * The organization that the event is about. `null` for events of projects and users.
+     * @example null
+     */
+    organization_id: string | null;
+    /**
      * The ID that the server gave the request that caused the event, as in its log. `null` for automatic events. Older events have the client's `X-Request-ID`, if it sent one.
      * @example req_1c8f0a5e7b7d4c0fb0a2c9a1e6f4d3b2
      */
@@ -21144,6 +23960,11 @@ export interface TotpEnabledEvent {
      */
     project_id: string | null;
     /**
+     * The organization that the event is about. `null` for events of projects and users.
+     * @example null
+     */
+    organization_id: string | null;
+    /**
      * The ID that the server gave the request that caused the event, as in its log. `null` for automatic events. Older events have the client's `X-Request-ID`, if it sent one.
      * @example req_1c8f0a5e7b7d4c0fb0a2c9a1e6f4d3b2
      */
@@ -21181,6 +24002,11 @@ export interface TotpRemovedEvent {
      * @example prj_01jd6y8m5qe8btc4y5w1r0n3fz
      */
     project_id: string | null;
+    /**
+     * The organization that the event is about. `null` for events of projects and users.
+     * @example null
+     */
+    organization_id: string | null;
     /**
      * The ID that the server gave the request that caused the event, as in its log. `null` for automatic events. Older events have the client's `X-Request-ID`, if it sent one.
      * @example req_1c8f0a5e7b7d4c0fb0a2c9a1e6f4d3b2
@@ -21243,6 +24069,11 @@ export interface IdentityLinkedEvent {
      */
     project_id: string | null;
     /**
+     * The organization that the event is about. `null` for events of projects and users.
+     * @example null
+     */
+    organization_id: string | null;
+    /**
      * The ID that the server gave the request that caused the event, as in its log. `null` for automatic events. Older events have the client's `X-Request-ID`, if it sent one.
      * @example req_1c8f0a5e7b7d4c0fb0a2c9a1e6f4d3b2
      */
@@ -21280,6 +24111,11 @@ export interface IdentityRemovedEvent {
      * @example prj_01jd6y8m5qe8btc4y5w1r0n3fz
      */
     project_id: string | null;
+    /**
+     * The organization that the event is about. `null` for events of projects and users.
+     * @example null
+     */
+    organization_id: string | null;
     /**
      * The ID that the server gave the request that caused the event, as in its log. `null` for automatic events. Older events have the client's `X-Request-ID`, if it sent one.
      * @example req_1c8f0a5e7b7d4c0fb0a2c9a1e6f4d3b2
@@ -21346,6 +24182,11 @@ export interface PasskeyAddedEvent {
      */
     project_id: string | null;
     /**
+     * The organization that the event is about. `null` for events of projects and users.
+     * @example null
+     */
+    organization_id: string | null;
+    /**
      * The ID that the server gave the request that caused the event, as in its log. `null` for automatic events. Older events have the client's `X-Request-ID`, if it sent one.
      * @example req_1c8f0a5e7b7d4c0fb0a2c9a1e6f4d3b2
      */
@@ -21384,6 +24225,11 @@ export interface PasskeyRemovedEvent {
      */
     project_id: string | null;
     /**
+     * The organization that the event is about. `null` for events of projects and users.
+     * @example null
+     */
+    organization_id: string | null;
+    /**
      * The ID that the server gave the request that caused the event, as in its log. `null` for automatic events. Older events have the client's `X-Request-ID`, if it sent one.
      * @example req_1c8f0a5e7b7d4c0fb0a2c9a1e6f4d3b2
      */
@@ -21421,6 +24267,11 @@ export interface ProfileUpdatedEvent {
      * @example prj_01jd6y8m5qe8btc4y5w1r0n3fz
      */
     project_id: string | null;
+    /**
+     * The organization that the event is about. `null` for events of projects and users.
+     * @example null
+     */
+    organization_id: string | null;
     /**
      * The ID that the server gave the request that caused the event, as in its log. `null` for automatic events. Older events have the client's `X-Request-ID`, if it sent one.
      * @example req_1c8f0a5e7b7d4c0fb0a2c9a1e6f4d3b2
@@ -21481,6 +24332,11 @@ export interface SettingsUpdatedEvent {
      * @example prj_01jd6y8m5qe8btc4y5w1r0n3fz
      */
     project_id: string | null;
+    /**
+     * The organization that the event is about. `null` for events of projects and users.
+     * @example null
+     */
+    organization_id: string | null;
     /**
      * The ID that the server gave the request that caused the event, as in its log. `null` for automatic events. Older events have the client's `X-Request-ID`, if it sent one.
      * @example req_1c8f0a5e7b7d4c0fb0a2c9a1e6f4d3b2
@@ -21591,6 +24447,11 @@ export interface ApiKeyCreatedEvent {
      */
     project_id: string | null;
     /**
+     * The organization that the event is about. `null` for events of projects and users.
+     * @example null
+     */
+    organization_id: string | null;
+    /**
      * The ID that the server gave the request that caused the event, as in its log. `null` for automatic events. Older events have the client's `X-Request-ID`, if it sent one.
      * @example req_1c8f0a5e7b7d4c0fb0a2c9a1e6f4d3b2
      */
@@ -21628,6 +24489,11 @@ export interface ApiKeyUpdatedEvent {
      * @example prj_01jd6y8m5qe8btc4y5w1r0n3fz
      */
     project_id: string | null;
+    /**
+     * The organization that the event is about. `null` for events of projects and users.
+     * @example null
+     */
+    organization_id: string | null;
     /**
      * The ID that the server gave the request that caused the event, as in its log. `null` for automatic events. Older events have the client's `X-Request-ID`, if it sent one.
      * @example req_1c8f0a5e7b7d4c0fb0a2c9a1e6f4d3b2
@@ -21667,6 +24533,11 @@ export interface ApiKeyRotatedEvent {
      */
     project_id: string | null;
     /**
+     * The organization that the event is about. `null` for events of projects and users.
+     * @example null
+     */
+    organization_id: string | null;
+    /**
      * The ID that the server gave the request that caused the event, as in its log. `null` for automatic events. Older events have the client's `X-Request-ID`, if it sent one.
      * @example req_1c8f0a5e7b7d4c0fb0a2c9a1e6f4d3b2
      */
@@ -21704,6 +24575,11 @@ export interface ApiKeyRevokedEvent {
      * @example prj_01jd6y8m5qe8btc4y5w1r0n3fz
      */
     project_id: string | null;
+    /**
+     * The organization that the event is about. `null` for events of projects and users.
+     * @example null
+     */
+    organization_id: string | null;
     /**
      * The ID that the server gave the request that caused the event, as in its log. `null` for automatic events. Older events have the client's `X-Request-ID`, if it sent one.
      * @example req_1c8f0a5e7b7d4c0fb0a2c9a1e6f4d3b2
@@ -21779,6 +24655,11 @@ export interface UserCreatedEvent {
      */
     project_id: string | null;
     /**
+     * The organization that the event is about. `null` for events of projects and users.
+     * @example null
+     */
+    organization_id: string | null;
+    /**
      * The ID that the server gave the request that caused the event, as in its log. `null` for automatic events. Older events have the client's `X-Request-ID`, if it sent one.
      * @example req_1c8f0a5e7b7d4c0fb0a2c9a1e6f4d3b2
      */
@@ -21816,6 +24697,11 @@ export interface UserUpdatedEvent {
      * @example prj_01jd6y8m5qe8btc4y5w1r0n3fz
      */
     project_id: string | null;
+    /**
+     * The organization that the event is about. `null` for events of projects and users.
+     * @example null
+     */
+    organization_id: string | null;
     /**
      * The ID that the server gave the request that caused the event, as in its log. `null` for automatic events. Older events have the client's `X-Request-ID`, if it sent one.
      * @example req_1c8f0a5e7b7d4c0fb0a2c9a1e6f4d3b2
@@ -21865,6 +24751,11 @@ export interface UserDeletedEvent {
      */
     project_id: string | null;
     /**
+     * The organization that the event is about. `null` for events of projects and users.
+     * @example null
+     */
+    organization_id: string | null;
+    /**
      * The ID that the server gave the request that caused the event, as in its log. `null` for automatic events. Older events have the client's `X-Request-ID`, if it sent one.
      * @example req_1c8f0a5e7b7d4c0fb0a2c9a1e6f4d3b2
      */
@@ -21882,6 +24773,774 @@ export interface UserDeletedEvent {
         object: DeletedUser;
         /** The previous values of the changed fields. Empty unless the event reports an update. */
         previous_attributes: DeletedUserBefore;
+    };
+}
+/** An organization, to which projects, custom roles and service accounts belong. */
+export interface OrganizationInEvents {
+    /** The ID of an organization. It starts with `org_`. */
+    id: OrganizationId;
+    /** The name of the organization. It must contain a visible character. */
+    name: OrganizationName;
+    /**
+     * A description of the organization, or null.
+     * @example The makers of everything
+     */
+    description: string | null;
+    /** Key-value pairs for your own use: up to 16 keys of up to 64 characters, with text values of up to 512 characters. */
+    metadata: Metadata;
+    /** The user who created the organization. */
+    created_by: UserId;
+    /** When the organization was created. */
+    created_at: Timestamp;
+    /** When the organization was last updated. */
+    updated_at: Timestamp;
+}
+/** The previous values of the changed fields. Empty unless the event reports an update. */
+export interface OrganizationInEventsBefore {
+    /** The ID of an organization. It starts with `org_`. */
+    id?: OrganizationId;
+    /** The name of the organization. It must contain a visible character. */
+    name?: OrganizationName;
+    /**
+     * A description of the organization, or null.
+     * @example The makers of everything
+     */
+    description?: string | null;
+    /** Key-value pairs for your own use: up to 16 keys of up to 64 characters, with text values of up to 512 characters. */
+    metadata?: Metadata;
+    /** The user who created the organization. */
+    created_by?: UserId;
+    /** When the organization was created. */
+    created_at?: Timestamp;
+    /** When the organization was last updated. */
+    updated_at?: Timestamp;
+}
+/** An organization was created. */
+export interface OrganizationCreatedEvent {
+    /** The id of the event. Also the `webhook-id` of its deliveries. */
+    id: EventId;
+    /**
+     * The type of the event.
+     * @constant
+     */
+    type: "organization.created";
+    /** When the event happened. */
+    created_at: Timestamp;
+    /** The API version that defines the format of `data`. */
+    api_version: "v1" | (string & {});
+    /**
+     * The project in which the event happened. `null` outside projects.
+     * @example prj_01jd6y8m5qe8btc4y5w1r0n3fz
+     */
+    project_id: string | null;
+    /**
+     * The organization that the event is about. `null` for events of projects and users.
+     * @example null
+     */
+    organization_id: string | null;
+    /**
+     * The ID that the server gave the request that caused the event, as in its log. `null` for automatic events. Older events have the client's `X-Request-ID`, if it sent one.
+     * @example req_1c8f0a5e7b7d4c0fb0a2c9a1e6f4d3b2
+     */
+    request_id: string | null;
+    /**
+     * The `X-Request-ID` that the client sent with the request. Clients choose it, so it proves nothing. `null` without one.
+     * @example null
+     */
+    client_request_id: string | null;
+    /** Who caused the event. `null` for events that are older than this field. */
+    actor: Actor | null;
+    /** The resource that the event is about. */
+    data: {
+        /** The resource after the change. */
+        object: OrganizationInEvents;
+        /** The previous values of the changed fields. Empty unless the event reports an update. */
+        previous_attributes: OrganizationInEventsBefore;
+    };
+}
+/** An organization was updated. */
+export interface OrganizationUpdatedEvent {
+    /** The id of the event. Also the `webhook-id` of its deliveries. */
+    id: EventId;
+    /**
+     * The type of the event.
+     * @constant
+     */
+    type: "organization.updated";
+    /** When the event happened. */
+    created_at: Timestamp;
+    /** The API version that defines the format of `data`. */
+    api_version: "v1" | (string & {});
+    /**
+     * The project in which the event happened. `null` outside projects.
+     * @example prj_01jd6y8m5qe8btc4y5w1r0n3fz
+     */
+    project_id: string | null;
+    /**
+     * The organization that the event is about. `null` for events of projects and users.
+     * @example null
+     */
+    organization_id: string | null;
+    /**
+     * The ID that the server gave the request that caused the event, as in its log. `null` for automatic events. Older events have the client's `X-Request-ID`, if it sent one.
+     * @example req_1c8f0a5e7b7d4c0fb0a2c9a1e6f4d3b2
+     */
+    request_id: string | null;
+    /**
+     * The `X-Request-ID` that the client sent with the request. Clients choose it, so it proves nothing. `null` without one.
+     * @example null
+     */
+    client_request_id: string | null;
+    /** Who caused the event. `null` for events that are older than this field. */
+    actor: Actor | null;
+    /** The resource that the event is about. */
+    data: {
+        /** The resource after the change. */
+        object: OrganizationInEvents;
+        /** The previous values of the changed fields. Empty unless the event reports an update. */
+        previous_attributes: OrganizationInEventsBefore;
+    };
+}
+/** An organization that you owned was deleted. */
+export interface OrganizationDeletedEvent {
+    /** The id of the event. Also the `webhook-id` of its deliveries. */
+    id: EventId;
+    /**
+     * The type of the event.
+     * @constant
+     */
+    type: "organization.deleted";
+    /** When the event happened. */
+    created_at: Timestamp;
+    /** The API version that defines the format of `data`. */
+    api_version: "v1" | (string & {});
+    /**
+     * The project in which the event happened. `null` outside projects.
+     * @example prj_01jd6y8m5qe8btc4y5w1r0n3fz
+     */
+    project_id: string | null;
+    /**
+     * The organization that the event is about. `null` for events of projects and users.
+     * @example null
+     */
+    organization_id: string | null;
+    /**
+     * The ID that the server gave the request that caused the event, as in its log. `null` for automatic events. Older events have the client's `X-Request-ID`, if it sent one.
+     * @example req_1c8f0a5e7b7d4c0fb0a2c9a1e6f4d3b2
+     */
+    request_id: string | null;
+    /**
+     * The `X-Request-ID` that the client sent with the request. Clients choose it, so it proves nothing. `null` without one.
+     * @example null
+     */
+    client_request_id: string | null;
+    /** Who caused the event. `null` for events that are older than this field. */
+    actor: Actor | null;
+    /** The resource that the event is about. */
+    data: {
+        /** The resource after the change. */
+        object: OrganizationInEvents;
+        /** The previous values of the changed fields. Empty unless the event reports an update. */
+        previous_attributes: OrganizationInEventsBefore;
+    };
+}
+/** The previous values of the changed fields. Empty unless the event reports an update. */
+export interface OrganizationMemberBefore {
+    /** The ID of a member of an organization. It starts with `omb_`. */
+    id?: OrganizationMemberId;
+    /** The ID of an organization. It starts with `org_`. */
+    organization_id?: OrganizationId;
+    /**
+     * The name of the organization.
+     * @example Acme
+     */
+    organization_name?: string;
+    /** The user who is a member or invited. Null for the invitation of an email address. */
+    user_id?: UserId | null;
+    /** The public data of the member. Null for an invitation. */
+    user?: MemberUser | null;
+    /**
+     * The invited email address. Null for a member and for the invitation of a user.
+     * @example null
+     */
+    email?: Email | null;
+    /** The role of a member of an organization. Owners and admins are members of all of its projects. Members are in those projects that they were added to. */
+    role?: OrganizationRole | (string & {});
+    /** Whether the user is a member, is invited, or was invited more than 14 days ago. */
+    status?: OrganizationMemberStatus | (string & {});
+    /** The user who added or invited the member. Null for the creator of the organization. */
+    created_by?: UserId | null;
+    /** When the user was added or invited. */
+    created_at?: Timestamp;
+    /** When the member was last updated. */
+    updated_at?: Timestamp;
+    /**
+     * Format: date-time
+     * When the invitation expires. Null for a member.
+     * @example null
+     */
+    expires_at?: string | null;
+}
+/** A user joined an organization, because an admin added them or because they accepted. */
+export interface OrganizationMemberAddedEvent {
+    /** The id of the event. Also the `webhook-id` of its deliveries. */
+    id: EventId;
+    /**
+     * The type of the event.
+     * @constant
+     */
+    type: "organization_member.added";
+    /** When the event happened. */
+    created_at: Timestamp;
+    /** The API version that defines the format of `data`. */
+    api_version: "v1" | (string & {});
+    /**
+     * The project in which the event happened. `null` outside projects.
+     * @example prj_01jd6y8m5qe8btc4y5w1r0n3fz
+     */
+    project_id: string | null;
+    /**
+     * The organization that the event is about. `null` for events of projects and users.
+     * @example null
+     */
+    organization_id: string | null;
+    /**
+     * The ID that the server gave the request that caused the event, as in its log. `null` for automatic events. Older events have the client's `X-Request-ID`, if it sent one.
+     * @example req_1c8f0a5e7b7d4c0fb0a2c9a1e6f4d3b2
+     */
+    request_id: string | null;
+    /**
+     * The `X-Request-ID` that the client sent with the request. Clients choose it, so it proves nothing. `null` without one.
+     * @example null
+     */
+    client_request_id: string | null;
+    /** Who caused the event. `null` for events that are older than this field. */
+    actor: Actor | null;
+    /** The resource that the event is about. */
+    data: {
+        /** The resource after the change. */
+        object: OrganizationMember;
+        /** The previous values of the changed fields. Empty unless the event reports an update. */
+        previous_attributes: OrganizationMemberBefore;
+    };
+}
+/** An email address or a user was invited to an organization. */
+export interface OrganizationMemberInvitedEvent {
+    /** The id of the event. Also the `webhook-id` of its deliveries. */
+    id: EventId;
+    /**
+     * The type of the event.
+     * @constant
+     */
+    type: "organization_member.invited";
+    /** When the event happened. */
+    created_at: Timestamp;
+    /** The API version that defines the format of `data`. */
+    api_version: "v1" | (string & {});
+    /**
+     * The project in which the event happened. `null` outside projects.
+     * @example prj_01jd6y8m5qe8btc4y5w1r0n3fz
+     */
+    project_id: string | null;
+    /**
+     * The organization that the event is about. `null` for events of projects and users.
+     * @example null
+     */
+    organization_id: string | null;
+    /**
+     * The ID that the server gave the request that caused the event, as in its log. `null` for automatic events. Older events have the client's `X-Request-ID`, if it sent one.
+     * @example req_1c8f0a5e7b7d4c0fb0a2c9a1e6f4d3b2
+     */
+    request_id: string | null;
+    /**
+     * The `X-Request-ID` that the client sent with the request. Clients choose it, so it proves nothing. `null` without one.
+     * @example null
+     */
+    client_request_id: string | null;
+    /** Who caused the event. `null` for events that are older than this field. */
+    actor: Actor | null;
+    /** The resource that the event is about. */
+    data: {
+        /** The resource after the change. */
+        object: OrganizationMember;
+        /** The previous values of the changed fields. Empty unless the event reports an update. */
+        previous_attributes: OrganizationMemberBefore;
+    };
+}
+/** The role of a member changed. */
+export interface OrganizationMemberUpdatedEvent {
+    /** The id of the event. Also the `webhook-id` of its deliveries. */
+    id: EventId;
+    /**
+     * The type of the event.
+     * @constant
+     */
+    type: "organization_member.updated";
+    /** When the event happened. */
+    created_at: Timestamp;
+    /** The API version that defines the format of `data`. */
+    api_version: "v1" | (string & {});
+    /**
+     * The project in which the event happened. `null` outside projects.
+     * @example prj_01jd6y8m5qe8btc4y5w1r0n3fz
+     */
+    project_id: string | null;
+    /**
+     * The organization that the event is about. `null` for events of projects and users.
+     * @example null
+     */
+    organization_id: string | null;
+    /**
+     * The ID that the server gave the request that caused the event, as in its log. `null` for automatic events. Older events have the client's `X-Request-ID`, if it sent one.
+     * @example req_1c8f0a5e7b7d4c0fb0a2c9a1e6f4d3b2
+     */
+    request_id: string | null;
+    /**
+     * The `X-Request-ID` that the client sent with the request. Clients choose it, so it proves nothing. `null` without one.
+     * @example null
+     */
+    client_request_id: string | null;
+    /** Who caused the event. `null` for events that are older than this field. */
+    actor: Actor | null;
+    /** The resource that the event is about. */
+    data: {
+        /** The resource after the change. */
+        object: OrganizationMember;
+        /** The previous values of the changed fields. Empty unless the event reports an update. */
+        previous_attributes: OrganizationMemberBefore;
+    };
+}
+/** A member was removed, left, or an invitation was revoked or declined. */
+export interface OrganizationMemberRemovedEvent {
+    /** The id of the event. Also the `webhook-id` of its deliveries. */
+    id: EventId;
+    /**
+     * The type of the event.
+     * @constant
+     */
+    type: "organization_member.removed";
+    /** When the event happened. */
+    created_at: Timestamp;
+    /** The API version that defines the format of `data`. */
+    api_version: "v1" | (string & {});
+    /**
+     * The project in which the event happened. `null` outside projects.
+     * @example prj_01jd6y8m5qe8btc4y5w1r0n3fz
+     */
+    project_id: string | null;
+    /**
+     * The organization that the event is about. `null` for events of projects and users.
+     * @example null
+     */
+    organization_id: string | null;
+    /**
+     * The ID that the server gave the request that caused the event, as in its log. `null` for automatic events. Older events have the client's `X-Request-ID`, if it sent one.
+     * @example req_1c8f0a5e7b7d4c0fb0a2c9a1e6f4d3b2
+     */
+    request_id: string | null;
+    /**
+     * The `X-Request-ID` that the client sent with the request. Clients choose it, so it proves nothing. `null` without one.
+     * @example null
+     */
+    client_request_id: string | null;
+    /** Who caused the event. `null` for events that are older than this field. */
+    actor: Actor | null;
+    /** The resource that the event is about. */
+    data: {
+        /** The resource after the change. */
+        object: OrganizationMember;
+        /** The previous values of the changed fields. Empty unless the event reports an update. */
+        previous_attributes: OrganizationMemberBefore;
+    };
+}
+/** The previous values of the changed fields. Empty unless the event reports an update. */
+export interface CustomRoleBefore {
+    /** The ID of a custom role. It starts with `rol_`. */
+    id?: CustomRoleId;
+    /** The ID of an organization. It starts with `org_`. */
+    organization_id?: OrganizationId;
+    /** The name of the custom role. It must contain a visible character. */
+    name?: CustomRoleName;
+    /**
+     * A description of the role, or null.
+     * @example null
+     */
+    description?: string | null;
+    /** What a custom role allows in each area of a project. */
+    permissions?: CustomRolePermissions;
+    /** The user who created the role. */
+    created_by?: UserId;
+    /** When the role was created. */
+    created_at?: Timestamp;
+    /** When the role was last updated. */
+    updated_at?: Timestamp;
+}
+/** A custom role was created. */
+export interface CustomRoleCreatedEvent {
+    /** The id of the event. Also the `webhook-id` of its deliveries. */
+    id: EventId;
+    /**
+     * The type of the event.
+     * @constant
+     */
+    type: "custom_role.created";
+    /** When the event happened. */
+    created_at: Timestamp;
+    /** The API version that defines the format of `data`. */
+    api_version: "v1" | (string & {});
+    /**
+     * The project in which the event happened. `null` outside projects.
+     * @example prj_01jd6y8m5qe8btc4y5w1r0n3fz
+     */
+    project_id: string | null;
+    /**
+     * The organization that the event is about. `null` for events of projects and users.
+     * @example null
+     */
+    organization_id: string | null;
+    /**
+     * The ID that the server gave the request that caused the event, as in its log. `null` for automatic events. Older events have the client's `X-Request-ID`, if it sent one.
+     * @example req_1c8f0a5e7b7d4c0fb0a2c9a1e6f4d3b2
+     */
+    request_id: string | null;
+    /**
+     * The `X-Request-ID` that the client sent with the request. Clients choose it, so it proves nothing. `null` without one.
+     * @example null
+     */
+    client_request_id: string | null;
+    /** Who caused the event. `null` for events that are older than this field. */
+    actor: Actor | null;
+    /** The resource that the event is about. */
+    data: {
+        /** The resource after the change. */
+        object: CustomRole;
+        /** The previous values of the changed fields. Empty unless the event reports an update. */
+        previous_attributes: CustomRoleBefore;
+    };
+}
+/** A custom role was updated. Its permissions apply to the members who have it. */
+export interface CustomRoleUpdatedEvent {
+    /** The id of the event. Also the `webhook-id` of its deliveries. */
+    id: EventId;
+    /**
+     * The type of the event.
+     * @constant
+     */
+    type: "custom_role.updated";
+    /** When the event happened. */
+    created_at: Timestamp;
+    /** The API version that defines the format of `data`. */
+    api_version: "v1" | (string & {});
+    /**
+     * The project in which the event happened. `null` outside projects.
+     * @example prj_01jd6y8m5qe8btc4y5w1r0n3fz
+     */
+    project_id: string | null;
+    /**
+     * The organization that the event is about. `null` for events of projects and users.
+     * @example null
+     */
+    organization_id: string | null;
+    /**
+     * The ID that the server gave the request that caused the event, as in its log. `null` for automatic events. Older events have the client's `X-Request-ID`, if it sent one.
+     * @example req_1c8f0a5e7b7d4c0fb0a2c9a1e6f4d3b2
+     */
+    request_id: string | null;
+    /**
+     * The `X-Request-ID` that the client sent with the request. Clients choose it, so it proves nothing. `null` without one.
+     * @example null
+     */
+    client_request_id: string | null;
+    /** Who caused the event. `null` for events that are older than this field. */
+    actor: Actor | null;
+    /** The resource that the event is about. */
+    data: {
+        /** The resource after the change. */
+        object: CustomRole;
+        /** The previous values of the changed fields. Empty unless the event reports an update. */
+        previous_attributes: CustomRoleBefore;
+    };
+}
+/** A custom role was deleted. */
+export interface CustomRoleDeletedEvent {
+    /** The id of the event. Also the `webhook-id` of its deliveries. */
+    id: EventId;
+    /**
+     * The type of the event.
+     * @constant
+     */
+    type: "custom_role.deleted";
+    /** When the event happened. */
+    created_at: Timestamp;
+    /** The API version that defines the format of `data`. */
+    api_version: "v1" | (string & {});
+    /**
+     * The project in which the event happened. `null` outside projects.
+     * @example prj_01jd6y8m5qe8btc4y5w1r0n3fz
+     */
+    project_id: string | null;
+    /**
+     * The organization that the event is about. `null` for events of projects and users.
+     * @example null
+     */
+    organization_id: string | null;
+    /**
+     * The ID that the server gave the request that caused the event, as in its log. `null` for automatic events. Older events have the client's `X-Request-ID`, if it sent one.
+     * @example req_1c8f0a5e7b7d4c0fb0a2c9a1e6f4d3b2
+     */
+    request_id: string | null;
+    /**
+     * The `X-Request-ID` that the client sent with the request. Clients choose it, so it proves nothing. `null` without one.
+     * @example null
+     */
+    client_request_id: string | null;
+    /** Who caused the event. `null` for events that are older than this field. */
+    actor: Actor | null;
+    /** The resource that the event is about. */
+    data: {
+        /** The resource after the change. */
+        object: CustomRole;
+        /** The previous values of the changed fields. Empty unless the event reports an update. */
+        previous_attributes: CustomRoleBefore;
+    };
+}
+/** The previous values of the changed fields. Empty unless the event reports an update. */
+export interface ServiceAccountBefore {
+    /** The ID of a service account. It starts with `svc_`. */
+    id?: ServiceAccountId;
+    /** The user as which it is a member and makes requests. */
+    user_id?: UserId;
+    /** The name of the service account. It must contain a visible character. */
+    name?: ServiceAccountName;
+    /** The organization that it belongs to. Null for one of a project. */
+    organization_id?: OrganizationId | null;
+    /**
+     * The project that it belongs to. Null for one of an organization.
+     * @example null
+     */
+    project_id?: ProjectId | null;
+    /** Key-value pairs for your own use: up to 16 keys of up to 64 characters, with text values of up to 512 characters. */
+    metadata?: Metadata;
+    /** The user who created it. */
+    created_by?: UserId;
+    /** When it was created. */
+    created_at?: Timestamp;
+    /** When it was last updated. */
+    updated_at?: Timestamp;
+}
+/** A service account was created. */
+export interface ServiceAccountCreatedEvent {
+    /** The id of the event. Also the `webhook-id` of its deliveries. */
+    id: EventId;
+    /**
+     * The type of the event.
+     * @constant
+     */
+    type: "service_account.created";
+    /** When the event happened. */
+    created_at: Timestamp;
+    /** The API version that defines the format of `data`. */
+    api_version: "v1" | (string & {});
+    /**
+     * The project in which the event happened. `null` outside projects.
+     * @example prj_01jd6y8m5qe8btc4y5w1r0n3fz
+     */
+    project_id: string | null;
+    /**
+     * The organization that the event is about. `null` for events of projects and users.
+     * @example null
+     */
+    organization_id: string | null;
+    /**
+     * The ID that the server gave the request that caused the event, as in its log. `null` for automatic events. Older events have the client's `X-Request-ID`, if it sent one.
+     * @example req_1c8f0a5e7b7d4c0fb0a2c9a1e6f4d3b2
+     */
+    request_id: string | null;
+    /**
+     * The `X-Request-ID` that the client sent with the request. Clients choose it, so it proves nothing. `null` without one.
+     * @example null
+     */
+    client_request_id: string | null;
+    /** Who caused the event. `null` for events that are older than this field. */
+    actor: Actor | null;
+    /** The resource that the event is about. */
+    data: {
+        /** The resource after the change. */
+        object: ServiceAccount;
+        /** The previous values of the changed fields. Empty unless the event reports an update. */
+        previous_attributes: ServiceAccountBefore;
+    };
+}
+/** The name or the metadata of a service account was changed. */
+export interface ServiceAccountUpdatedEvent {
+    /** The id of the event. Also the `webhook-id` of its deliveries. */
+    id: EventId;
+    /**
+     * The type of the event.
+     * @constant
+     */
+    type: "service_account.updated";
+    /** When the event happened. */
+    created_at: Timestamp;
+    /** The API version that defines the format of `data`. */
+    api_version: "v1" | (string & {});
+    /**
+     * The project in which the event happened. `null` outside projects.
+     * @example prj_01jd6y8m5qe8btc4y5w1r0n3fz
+     */
+    project_id: string | null;
+    /**
+     * The organization that the event is about. `null` for events of projects and users.
+     * @example null
+     */
+    organization_id: string | null;
+    /**
+     * The ID that the server gave the request that caused the event, as in its log. `null` for automatic events. Older events have the client's `X-Request-ID`, if it sent one.
+     * @example req_1c8f0a5e7b7d4c0fb0a2c9a1e6f4d3b2
+     */
+    request_id: string | null;
+    /**
+     * The `X-Request-ID` that the client sent with the request. Clients choose it, so it proves nothing. `null` without one.
+     * @example null
+     */
+    client_request_id: string | null;
+    /** Who caused the event. `null` for events that are older than this field. */
+    actor: Actor | null;
+    /** The resource that the event is about. */
+    data: {
+        /** The resource after the change. */
+        object: ServiceAccount;
+        /** The previous values of the changed fields. Empty unless the event reports an update. */
+        previous_attributes: ServiceAccountBefore;
+    };
+}
+/** A service account was deleted. */
+export interface ServiceAccountDeletedEvent {
+    /** The id of the event. Also the `webhook-id` of its deliveries. */
+    id: EventId;
+    /**
+     * The type of the event.
+     * @constant
+     */
+    type: "service_account.deleted";
+    /** When the event happened. */
+    created_at: Timestamp;
+    /** The API version that defines the format of `data`. */
+    api_version: "v1" | (string & {});
+    /**
+     * The project in which the event happened. `null` outside projects.
+     * @example prj_01jd6y8m5qe8btc4y5w1r0n3fz
+     */
+    project_id: string | null;
+    /**
+     * The organization that the event is about. `null` for events of projects and users.
+     * @example null
+     */
+    organization_id: string | null;
+    /**
+     * The ID that the server gave the request that caused the event, as in its log. `null` for automatic events. Older events have the client's `X-Request-ID`, if it sent one.
+     * @example req_1c8f0a5e7b7d4c0fb0a2c9a1e6f4d3b2
+     */
+    request_id: string | null;
+    /**
+     * The `X-Request-ID` that the client sent with the request. Clients choose it, so it proves nothing. `null` without one.
+     * @example null
+     */
+    client_request_id: string | null;
+    /** Who caused the event. `null` for events that are older than this field. */
+    actor: Actor | null;
+    /** The resource that the event is about. */
+    data: {
+        /** The resource after the change. */
+        object: ServiceAccount;
+        /** The previous values of the changed fields. Empty unless the event reports an update. */
+        previous_attributes: ServiceAccountBefore;
+    };
+}
+/** An API key of a service account was created. */
+export interface ServiceAccountKeyCreatedEvent {
+    /** The id of the event. Also the `webhook-id` of its deliveries. */
+    id: EventId;
+    /**
+     * The type of the event.
+     * @constant
+     */
+    type: "service_account.key_created";
+    /** When the event happened. */
+    created_at: Timestamp;
+    /** The API version that defines the format of `data`. */
+    api_version: "v1" | (string & {});
+    /**
+     * The project in which the event happened. `null` outside projects.
+     * @example prj_01jd6y8m5qe8btc4y5w1r0n3fz
+     */
+    project_id: string | null;
+    /**
+     * The organization that the event is about. `null` for events of projects and users.
+     * @example null
+     */
+    organization_id: string | null;
+    /**
+     * The ID that the server gave the request that caused the event, as in its log. `null` for automatic events. Older events have the client's `X-Request-ID`, if it sent one.
+     * @example req_1c8f0a5e7b7d4c0fb0a2c9a1e6f4d3b2
+     */
+    request_id: string | null;
+    /**
+     * The `X-Request-ID` that the client sent with the request. Clients choose it, so it proves nothing. `null` without one.
+     * @example null
+     */
+    client_request_id: string | null;
+    /** Who caused the event. `null` for events that are older than this field. */
+    actor: Actor | null;
+    /** The resource that the event is about. */
+    data: {
+        /** The resource after the change. */
+        object: ServiceAccount;
+        /** The previous values of the changed fields. Empty unless the event reports an update. */
+        previous_attributes: ServiceAccountBefore;
+    };
+}
+/** An API key of a service account was revoked. */
+export interface ServiceAccountKeyRevokedEvent {
+    /** The id of the event. Also the `webhook-id` of its deliveries. */
+    id: EventId;
+    /**
+     * The type of the event.
+     * @constant
+     */
+    type: "service_account.key_revoked";
+    /** When the event happened. */
+    created_at: Timestamp;
+    /** The API version that defines the format of `data`. */
+    api_version: "v1" | (string & {});
+    /**
+     * The project in which the event happened. `null` outside projects.
+     * @example prj_01jd6y8m5qe8btc4y5w1r0n3fz
+     */
+    project_id: string | null;
+    /**
+     * The organization that the event is about. `null` for events of projects and users.
+     * @example null
+     */
+    organization_id: string | null;
+    /**
+     * The ID that the server gave the request that caused the event, as in its log. `null` for automatic events. Older events have the client's `X-Request-ID`, if it sent one.
+     * @example req_1c8f0a5e7b7d4c0fb0a2c9a1e6f4d3b2
+     */
+    request_id: string | null;
+    /**
+     * The `X-Request-ID` that the client sent with the request. Clients choose it, so it proves nothing. `null` without one.
+     * @example null
+     */
+    client_request_id: string | null;
+    /** Who caused the event. `null` for events that are older than this field. */
+    actor: Actor | null;
+    /** The resource that the event is about. */
+    data: {
+        /** The resource after the change. */
+        object: ServiceAccount;
+        /** The previous values of the changed fields. Empty unless the event reports an update. */
+        previous_attributes: ServiceAccountBefore;
     };
 }
 /** A project, which contains members, files, AI resources and payments. */
@@ -21904,6 +25563,11 @@ export interface ProjectInEvents {
     category: string | null;
     /** The main owner: the user who created the project, or another owner if that user is no longer an owner. */
     owner_id: UserId;
+    /**
+     * The organization that the project belongs to. Null for a project of a person.
+     * @example null
+     */
+    organization_id: OrganizationId | null;
     /** Labels to filter projects by. An update replaces all tags. */
     tags: Tags;
     /**
@@ -21957,6 +25621,11 @@ export interface ProjectInEventsBefore {
     category?: string | null;
     /** The main owner: the user who created the project, or another owner if that user is no longer an owner. */
     owner_id?: UserId;
+    /**
+     * The organization that the project belongs to. Null for a project of a person.
+     * @example null
+     */
+    organization_id?: OrganizationId | null;
     /** Labels to filter projects by. An update replaces all tags. */
     tags?: Tags;
     /**
@@ -22009,6 +25678,11 @@ export interface ProjectCreatedEvent {
      */
     project_id: string | null;
     /**
+     * The organization that the event is about. `null` for events of projects and users.
+     * @example null
+     */
+    organization_id: string | null;
+    /**
      * The ID that the server gave the request that caused the event, as in its log. `null` for automatic events. Older events have the client's `X-Request-ID`, if it sent one.
      * @example req_1c8f0a5e7b7d4c0fb0a2c9a1e6f4d3b2
      */
@@ -22046,6 +25720,54 @@ export interface ProjectUpdatedEvent {
      * @example prj_01jd6y8m5qe8btc4y5w1r0n3fz
      */
     project_id: string | null;
+    /**
+     * The organization that the event is about. `null` for events of projects and users.
+     * @example null
+     */
+    organization_id: string | null;
+    /**
+     * The ID that the server gave the request that caused the event, as in its log. `null` for automatic events. Older events have the client's `X-Request-ID`, if it sent one.
+     * @example req_1c8f0a5e7b7d4c0fb0a2c9a1e6f4d3b2
+     */
+    request_id: string | null;
+    /**
+     * The `X-Request-ID` that the client sent with the request. Clients choose it, so it proves nothing. `null` without one.
+     * @example null
+     */
+    client_request_id: string | null;
+    /** Who caused the event. `null` for events that are older than this field. */
+    actor: Actor | null;
+    /** The resource that the event is about. */
+    data: {
+        /** The resource after the change. */
+        object: ProjectInEvents;
+        /** The previous values of the changed fields. Empty unless the event reports an update. */
+        previous_attributes: ProjectInEventsBefore;
+    };
+}
+/** A project was transferred to an organization or a member. */
+export interface ProjectTransferredEvent {
+    /** The id of the event. Also the `webhook-id` of its deliveries. */
+    id: EventId;
+    /**
+     * The type of the event.
+     * @constant
+     */
+    type: "project.transferred";
+    /** When the event happened. */
+    created_at: Timestamp;
+    /** The API version that defines the format of `data`. */
+    api_version: "v1" | (string & {});
+    /**
+     * The project in which the event happened. `null` outside projects.
+     * @example prj_01jd6y8m5qe8btc4y5w1r0n3fz
+     */
+    project_id: string | null;
+    /**
+     * The organization that the event is about. `null` for events of projects and users.
+     * @example null
+     */
+    organization_id: string | null;
     /**
      * The ID that the server gave the request that caused the event, as in its log. `null` for automatic events. Older events have the client's `X-Request-ID`, if it sent one.
      * @example req_1c8f0a5e7b7d4c0fb0a2c9a1e6f4d3b2
@@ -22085,6 +25807,11 @@ export interface ProjectArchivedEvent {
      */
     project_id: string | null;
     /**
+     * The organization that the event is about. `null` for events of projects and users.
+     * @example null
+     */
+    organization_id: string | null;
+    /**
      * The ID that the server gave the request that caused the event, as in its log. `null` for automatic events. Older events have the client's `X-Request-ID`, if it sent one.
      * @example req_1c8f0a5e7b7d4c0fb0a2c9a1e6f4d3b2
      */
@@ -22122,6 +25849,11 @@ export interface ProjectUnarchivedEvent {
      * @example prj_01jd6y8m5qe8btc4y5w1r0n3fz
      */
     project_id: string | null;
+    /**
+     * The organization that the event is about. `null` for events of projects and users.
+     * @example null
+     */
+    organization_id: string | null;
     /**
      * The ID that the server gave the request that caused the event, as in its log. `null` for automatic events. Older events have the client's `X-Request-ID`, if it sent one.
      * @example req_1c8f0a5e7b7d4c0fb0a2c9a1e6f4d3b2
@@ -22161,6 +25893,11 @@ export interface ProjectDeletedEvent {
      */
     project_id: string | null;
     /**
+     * The organization that the event is about. `null` for events of projects and users.
+     * @example null
+     */
+    organization_id: string | null;
+    /**
      * The ID that the server gave the request that caused the event, as in its log. `null` for automatic events. Older events have the client's `X-Request-ID`, if it sent one.
      * @example req_1c8f0a5e7b7d4c0fb0a2c9a1e6f4d3b2
      */
@@ -22199,6 +25936,11 @@ export interface ProjectRestoredEvent {
      */
     project_id: string | null;
     /**
+     * The organization that the event is about. `null` for events of projects and users.
+     * @example null
+     */
+    organization_id: string | null;
+    /**
      * The ID that the server gave the request that caused the event, as in its log. `null` for automatic events. Older events have the client's `X-Request-ID`, if it sent one.
      * @example req_1c8f0a5e7b7d4c0fb0a2c9a1e6f4d3b2
      */
@@ -22226,8 +25968,18 @@ export interface MemberBefore {
     project_id?: ProjectId;
     /** The user who is the member. */
     user?: MemberUser;
-    /** The role of a member. From most to least permissions: `owner`, `admin`, `editor`, `viewer`. */
+    /** What the member may do: the more powerful of the role in the project and of `organization_role`. With a custom role, what it allows in the area `projects`. */
     role?: MemberRole | (string & {});
+    /**
+     * The custom role of the member, which says what the member may do in each area. Null for a built-in role.
+     * @example null
+     */
+    custom_role_id?: CustomRoleId | null;
+    /**
+     * `owner` or `admin` for a member who has this role in the organization of the project. Null for others.
+     * @example null
+     */
+    organization_role?: ("owner" | "admin" | null) | (string & {});
     /**
      * The user who added or invited the member. Null for the creator of the project.
      * @example usr_01jd6y8m5qe8btc4y5w1r0n3fz
@@ -22258,6 +26010,11 @@ export interface MemberAddedEvent {
      * @example prj_01jd6y8m5qe8btc4y5w1r0n3fz
      */
     project_id: string | null;
+    /**
+     * The organization that the event is about. `null` for events of projects and users.
+     * @example null
+     */
+    organization_id: string | null;
     /**
      * The ID that the server gave the request that caused the event, as in its log. `null` for automatic events. Older events have the client's `X-Request-ID`, if it sent one.
      * @example req_1c8f0a5e7b7d4c0fb0a2c9a1e6f4d3b2
@@ -22297,6 +26054,11 @@ export interface MemberUpdatedEvent {
      */
     project_id: string | null;
     /**
+     * The organization that the event is about. `null` for events of projects and users.
+     * @example null
+     */
+    organization_id: string | null;
+    /**
      * The ID that the server gave the request that caused the event, as in its log. `null` for automatic events. Older events have the client's `X-Request-ID`, if it sent one.
      * @example req_1c8f0a5e7b7d4c0fb0a2c9a1e6f4d3b2
      */
@@ -22334,6 +26096,11 @@ export interface MemberRemovedEvent {
      * @example prj_01jd6y8m5qe8btc4y5w1r0n3fz
      */
     project_id: string | null;
+    /**
+     * The organization that the event is about. `null` for events of projects and users.
+     * @example null
+     */
+    organization_id: string | null;
     /**
      * The ID that the server gave the request that caused the event, as in its log. `null` for automatic events. Older events have the client's `X-Request-ID`, if it sent one.
      * @example req_1c8f0a5e7b7d4c0fb0a2c9a1e6f4d3b2
@@ -22417,6 +26184,11 @@ export interface InvitationCreatedEvent {
      */
     project_id: string | null;
     /**
+     * The organization that the event is about. `null` for events of projects and users.
+     * @example null
+     */
+    organization_id: string | null;
+    /**
      * The ID that the server gave the request that caused the event, as in its log. `null` for automatic events. Older events have the client's `X-Request-ID`, if it sent one.
      * @example req_1c8f0a5e7b7d4c0fb0a2c9a1e6f4d3b2
      */
@@ -22454,6 +26226,11 @@ export interface InvitationResentEvent {
      * @example prj_01jd6y8m5qe8btc4y5w1r0n3fz
      */
     project_id: string | null;
+    /**
+     * The organization that the event is about. `null` for events of projects and users.
+     * @example null
+     */
+    organization_id: string | null;
     /**
      * The ID that the server gave the request that caused the event, as in its log. `null` for automatic events. Older events have the client's `X-Request-ID`, if it sent one.
      * @example req_1c8f0a5e7b7d4c0fb0a2c9a1e6f4d3b2
@@ -22493,6 +26270,11 @@ export interface InvitationRevokedEvent {
      */
     project_id: string | null;
     /**
+     * The organization that the event is about. `null` for events of projects and users.
+     * @example null
+     */
+    organization_id: string | null;
+    /**
      * The ID that the server gave the request that caused the event, as in its log. `null` for automatic events. Older events have the client's `X-Request-ID`, if it sent one.
      * @example req_1c8f0a5e7b7d4c0fb0a2c9a1e6f4d3b2
      */
@@ -22530,6 +26312,11 @@ export interface InvitationDeclinedEvent {
      * @example prj_01jd6y8m5qe8btc4y5w1r0n3fz
      */
     project_id: string | null;
+    /**
+     * The organization that the event is about. `null` for events of projects and users.
+     * @example null
+     */
+    organization_id: string | null;
     /**
      * The ID that the server gave the request that caused the event, as in its log. `null` for automatic events. Older events have the client's `X-Request-ID`, if it sent one.
      * @example req_1c8f0a5e7b7d4c0fb0a2c9a1e6f4d3b2
@@ -22609,6 +26396,11 @@ export interface AvatarUpdatedEvent {
      */
     project_id: string | null;
     /**
+     * The organization that the event is about. `null` for events of projects and users.
+     * @example null
+     */
+    organization_id: string | null;
+    /**
      * The ID that the server gave the request that caused the event, as in its log. `null` for automatic events. Older events have the client's `X-Request-ID`, if it sent one.
      * @example req_1c8f0a5e7b7d4c0fb0a2c9a1e6f4d3b2
      */
@@ -22646,6 +26438,11 @@ export interface AvatarDeletedEvent {
      * @example prj_01jd6y8m5qe8btc4y5w1r0n3fz
      */
     project_id: string | null;
+    /**
+     * The organization that the event is about. `null` for events of projects and users.
+     * @example null
+     */
+    organization_id: string | null;
     /**
      * The ID that the server gave the request that caused the event, as in its log. `null` for automatic events. Older events have the client's `X-Request-ID`, if it sent one.
      * @example req_1c8f0a5e7b7d4c0fb0a2c9a1e6f4d3b2
@@ -22746,6 +26543,11 @@ export interface FileCreatedEvent {
      */
     project_id: string | null;
     /**
+     * The organization that the event is about. `null` for events of projects and users.
+     * @example null
+     */
+    organization_id: string | null;
+    /**
      * The ID that the server gave the request that caused the event, as in its log. `null` for automatic events. Older events have the client's `X-Request-ID`, if it sent one.
      * @example req_1c8f0a5e7b7d4c0fb0a2c9a1e6f4d3b2
      */
@@ -22784,6 +26586,11 @@ export interface FileUpdatedEvent {
      */
     project_id: string | null;
     /**
+     * The organization that the event is about. `null` for events of projects and users.
+     * @example null
+     */
+    organization_id: string | null;
+    /**
      * The ID that the server gave the request that caused the event, as in its log. `null` for automatic events. Older events have the client's `X-Request-ID`, if it sent one.
      * @example req_1c8f0a5e7b7d4c0fb0a2c9a1e6f4d3b2
      */
@@ -22821,6 +26628,11 @@ export interface FileDeletedEvent {
      * @example prj_01jd6y8m5qe8btc4y5w1r0n3fz
      */
     project_id: string | null;
+    /**
+     * The organization that the event is about. `null` for events of projects and users.
+     * @example null
+     */
+    organization_id: string | null;
     /**
      * The ID that the server gave the request that caused the event, as in its log. `null` for automatic events. Older events have the client's `X-Request-ID`, if it sent one.
      * @example req_1c8f0a5e7b7d4c0fb0a2c9a1e6f4d3b2
@@ -22901,6 +26713,11 @@ export interface UploadCreatedEvent {
      */
     project_id: string | null;
     /**
+     * The organization that the event is about. `null` for events of projects and users.
+     * @example null
+     */
+    organization_id: string | null;
+    /**
      * The ID that the server gave the request that caused the event, as in its log. `null` for automatic events. Older events have the client's `X-Request-ID`, if it sent one.
      * @example req_1c8f0a5e7b7d4c0fb0a2c9a1e6f4d3b2
      */
@@ -22938,6 +26755,11 @@ export interface UploadDeletedEvent {
      * @example prj_01jd6y8m5qe8btc4y5w1r0n3fz
      */
     project_id: string | null;
+    /**
+     * The organization that the event is about. `null` for events of projects and users.
+     * @example null
+     */
+    organization_id: string | null;
     /**
      * The ID that the server gave the request that caused the event, as in its log. `null` for automatic events. Older events have the client's `X-Request-ID`, if it sent one.
      * @example req_1c8f0a5e7b7d4c0fb0a2c9a1e6f4d3b2
@@ -23013,6 +26835,11 @@ export interface FileLinkCreatedEvent {
      */
     project_id: string | null;
     /**
+     * The organization that the event is about. `null` for events of projects and users.
+     * @example null
+     */
+    organization_id: string | null;
+    /**
      * The ID that the server gave the request that caused the event, as in its log. `null` for automatic events. Older events have the client's `X-Request-ID`, if it sent one.
      * @example req_1c8f0a5e7b7d4c0fb0a2c9a1e6f4d3b2
      */
@@ -23050,6 +26877,11 @@ export interface FileLinkRevokedEvent {
      * @example prj_01jd6y8m5qe8btc4y5w1r0n3fz
      */
     project_id: string | null;
+    /**
+     * The organization that the event is about. `null` for events of projects and users.
+     * @example null
+     */
+    organization_id: string | null;
     /**
      * The ID that the server gave the request that caused the event, as in its log. `null` for automatic events. Older events have the client's `X-Request-ID`, if it sent one.
      * @example req_1c8f0a5e7b7d4c0fb0a2c9a1e6f4d3b2
@@ -23137,6 +26969,11 @@ export interface SessionCreatedEvent {
      */
     project_id: string | null;
     /**
+     * The organization that the event is about. `null` for events of projects and users.
+     * @example null
+     */
+    organization_id: string | null;
+    /**
      * The ID that the server gave the request that caused the event, as in its log. `null` for automatic events. Older events have the client's `X-Request-ID`, if it sent one.
      * @example req_1c8f0a5e7b7d4c0fb0a2c9a1e6f4d3b2
      */
@@ -23175,6 +27012,11 @@ export interface SessionUpdatedEvent {
      */
     project_id: string | null;
     /**
+     * The organization that the event is about. `null` for events of projects and users.
+     * @example null
+     */
+    organization_id: string | null;
+    /**
      * The ID that the server gave the request that caused the event, as in its log. `null` for automatic events. Older events have the client's `X-Request-ID`, if it sent one.
      * @example req_1c8f0a5e7b7d4c0fb0a2c9a1e6f4d3b2
      */
@@ -23212,6 +27054,11 @@ export interface SessionDeletedEvent {
      * @example prj_01jd6y8m5qe8btc4y5w1r0n3fz
      */
     project_id: string | null;
+    /**
+     * The organization that the event is about. `null` for events of projects and users.
+     * @example null
+     */
+    organization_id: string | null;
     /**
      * The ID that the server gave the request that caused the event, as in its log. `null` for automatic events. Older events have the client's `X-Request-ID`, if it sent one.
      * @example req_1c8f0a5e7b7d4c0fb0a2c9a1e6f4d3b2
@@ -23306,6 +27153,11 @@ export interface MessageUpdatedEvent {
      */
     project_id: string | null;
     /**
+     * The organization that the event is about. `null` for events of projects and users.
+     * @example null
+     */
+    organization_id: string | null;
+    /**
      * The ID that the server gave the request that caused the event, as in its log. `null` for automatic events. Older events have the client's `X-Request-ID`, if it sent one.
      * @example req_1c8f0a5e7b7d4c0fb0a2c9a1e6f4d3b2
      */
@@ -23343,6 +27195,11 @@ export interface ChatCompletedEvent {
      * @example prj_01jd6y8m5qe8btc4y5w1r0n3fz
      */
     project_id: string | null;
+    /**
+     * The organization that the event is about. `null` for events of projects and users.
+     * @example null
+     */
+    organization_id: string | null;
     /**
      * The ID that the server gave the request that caused the event, as in its log. `null` for automatic events. Older events have the client's `X-Request-ID`, if it sent one.
      * @example req_1c8f0a5e7b7d4c0fb0a2c9a1e6f4d3b2
@@ -23382,6 +27239,11 @@ export interface ChatFailedEvent {
      */
     project_id: string | null;
     /**
+     * The organization that the event is about. `null` for events of projects and users.
+     * @example null
+     */
+    organization_id: string | null;
+    /**
      * The ID that the server gave the request that caused the event, as in its log. `null` for automatic events. Older events have the client's `X-Request-ID`, if it sent one.
      * @example req_1c8f0a5e7b7d4c0fb0a2c9a1e6f4d3b2
      */
@@ -23419,6 +27281,11 @@ export interface ChatCanceledEvent {
      * @example prj_01jd6y8m5qe8btc4y5w1r0n3fz
      */
     project_id: string | null;
+    /**
+     * The organization that the event is about. `null` for events of projects and users.
+     * @example null
+     */
+    organization_id: string | null;
     /**
      * The ID that the server gave the request that caused the event, as in its log. `null` for automatic events. Older events have the client's `X-Request-ID`, if it sent one.
      * @example req_1c8f0a5e7b7d4c0fb0a2c9a1e6f4d3b2
@@ -23515,6 +27382,11 @@ export interface KnowledgeBaseCreatedEvent {
      */
     project_id: string | null;
     /**
+     * The organization that the event is about. `null` for events of projects and users.
+     * @example null
+     */
+    organization_id: string | null;
+    /**
      * The ID that the server gave the request that caused the event, as in its log. `null` for automatic events. Older events have the client's `X-Request-ID`, if it sent one.
      * @example req_1c8f0a5e7b7d4c0fb0a2c9a1e6f4d3b2
      */
@@ -23553,6 +27425,11 @@ export interface KnowledgeBaseUpdatedEvent {
      */
     project_id: string | null;
     /**
+     * The organization that the event is about. `null` for events of projects and users.
+     * @example null
+     */
+    organization_id: string | null;
+    /**
      * The ID that the server gave the request that caused the event, as in its log. `null` for automatic events. Older events have the client's `X-Request-ID`, if it sent one.
      * @example req_1c8f0a5e7b7d4c0fb0a2c9a1e6f4d3b2
      */
@@ -23590,6 +27467,11 @@ export interface KnowledgeBaseDeletedEvent {
      * @example prj_01jd6y8m5qe8btc4y5w1r0n3fz
      */
     project_id: string | null;
+    /**
+     * The organization that the event is about. `null` for events of projects and users.
+     * @example null
+     */
+    organization_id: string | null;
     /**
      * The ID that the server gave the request that caused the event, as in its log. `null` for automatic events. Older events have the client's `X-Request-ID`, if it sent one.
      * @example req_1c8f0a5e7b7d4c0fb0a2c9a1e6f4d3b2
@@ -23699,6 +27581,11 @@ export interface DocumentCreatedEvent {
      */
     project_id: string | null;
     /**
+     * The organization that the event is about. `null` for events of projects and users.
+     * @example null
+     */
+    organization_id: string | null;
+    /**
      * The ID that the server gave the request that caused the event, as in its log. `null` for automatic events. Older events have the client's `X-Request-ID`, if it sent one.
      * @example req_1c8f0a5e7b7d4c0fb0a2c9a1e6f4d3b2
      */
@@ -23736,6 +27623,11 @@ export interface DocumentUpdatedEvent {
      * @example prj_01jd6y8m5qe8btc4y5w1r0n3fz
      */
     project_id: string | null;
+    /**
+     * The organization that the event is about. `null` for events of projects and users.
+     * @example null
+     */
+    organization_id: string | null;
     /**
      * The ID that the server gave the request that caused the event, as in its log. `null` for automatic events. Older events have the client's `X-Request-ID`, if it sent one.
      * @example req_1c8f0a5e7b7d4c0fb0a2c9a1e6f4d3b2
@@ -23775,6 +27667,11 @@ export interface DocumentReadyEvent {
      */
     project_id: string | null;
     /**
+     * The organization that the event is about. `null` for events of projects and users.
+     * @example null
+     */
+    organization_id: string | null;
+    /**
      * The ID that the server gave the request that caused the event, as in its log. `null` for automatic events. Older events have the client's `X-Request-ID`, if it sent one.
      * @example req_1c8f0a5e7b7d4c0fb0a2c9a1e6f4d3b2
      */
@@ -23813,6 +27710,11 @@ export interface DocumentFailedEvent {
      */
     project_id: string | null;
     /**
+     * The organization that the event is about. `null` for events of projects and users.
+     * @example null
+     */
+    organization_id: string | null;
+    /**
      * The ID that the server gave the request that caused the event, as in its log. `null` for automatic events. Older events have the client's `X-Request-ID`, if it sent one.
      * @example req_1c8f0a5e7b7d4c0fb0a2c9a1e6f4d3b2
      */
@@ -23850,6 +27752,11 @@ export interface DocumentDeletedEvent {
      * @example prj_01jd6y8m5qe8btc4y5w1r0n3fz
      */
     project_id: string | null;
+    /**
+     * The organization that the event is about. `null` for events of projects and users.
+     * @example null
+     */
+    organization_id: string | null;
     /**
      * The ID that the server gave the request that caused the event, as in its log. `null` for automatic events. Older events have the client's `X-Request-ID`, if it sent one.
      * @example req_1c8f0a5e7b7d4c0fb0a2c9a1e6f4d3b2
@@ -23912,6 +27819,11 @@ export interface ProductCreatedEvent {
      */
     project_id: string | null;
     /**
+     * The organization that the event is about. `null` for events of projects and users.
+     * @example null
+     */
+    organization_id: string | null;
+    /**
      * The ID that the server gave the request that caused the event, as in its log. `null` for automatic events. Older events have the client's `X-Request-ID`, if it sent one.
      * @example req_1c8f0a5e7b7d4c0fb0a2c9a1e6f4d3b2
      */
@@ -23949,6 +27861,11 @@ export interface ProductUpdatedEvent {
      * @example prj_01jd6y8m5qe8btc4y5w1r0n3fz
      */
     project_id: string | null;
+    /**
+     * The organization that the event is about. `null` for events of projects and users.
+     * @example null
+     */
+    organization_id: string | null;
     /**
      * The ID that the server gave the request that caused the event, as in its log. `null` for automatic events. Older events have the client's `X-Request-ID`, if it sent one.
      * @example req_1c8f0a5e7b7d4c0fb0a2c9a1e6f4d3b2
@@ -24009,6 +27926,11 @@ export interface PriceCreatedEvent {
      */
     project_id: string | null;
     /**
+     * The organization that the event is about. `null` for events of projects and users.
+     * @example null
+     */
+    organization_id: string | null;
+    /**
      * The ID that the server gave the request that caused the event, as in its log. `null` for automatic events. Older events have the client's `X-Request-ID`, if it sent one.
      * @example req_1c8f0a5e7b7d4c0fb0a2c9a1e6f4d3b2
      */
@@ -24046,6 +27968,11 @@ export interface PriceUpdatedEvent {
      * @example prj_01jd6y8m5qe8btc4y5w1r0n3fz
      */
     project_id: string | null;
+    /**
+     * The organization that the event is about. `null` for events of projects and users.
+     * @example null
+     */
+    organization_id: string | null;
     /**
      * The ID that the server gave the request that caused the event, as in its log. `null` for automatic events. Older events have the client's `X-Request-ID`, if it sent one.
      * @example req_1c8f0a5e7b7d4c0fb0a2c9a1e6f4d3b2
@@ -24129,6 +28056,11 @@ export interface OrderCreatedEvent {
      */
     project_id: string | null;
     /**
+     * The organization that the event is about. `null` for events of projects and users.
+     * @example null
+     */
+    organization_id: string | null;
+    /**
      * The ID that the server gave the request that caused the event, as in its log. `null` for automatic events. Older events have the client's `X-Request-ID`, if it sent one.
      * @example req_1c8f0a5e7b7d4c0fb0a2c9a1e6f4d3b2
      */
@@ -24166,6 +28098,11 @@ export interface OrderPaidEvent {
      * @example prj_01jd6y8m5qe8btc4y5w1r0n3fz
      */
     project_id: string | null;
+    /**
+     * The organization that the event is about. `null` for events of projects and users.
+     * @example null
+     */
+    organization_id: string | null;
     /**
      * The ID that the server gave the request that caused the event, as in its log. `null` for automatic events. Older events have the client's `X-Request-ID`, if it sent one.
      * @example req_1c8f0a5e7b7d4c0fb0a2c9a1e6f4d3b2
@@ -24205,6 +28142,11 @@ export interface OrderCanceledEvent {
      */
     project_id: string | null;
     /**
+     * The organization that the event is about. `null` for events of projects and users.
+     * @example null
+     */
+    organization_id: string | null;
+    /**
      * The ID that the server gave the request that caused the event, as in its log. `null` for automatic events. Older events have the client's `X-Request-ID`, if it sent one.
      * @example req_1c8f0a5e7b7d4c0fb0a2c9a1e6f4d3b2
      */
@@ -24242,6 +28184,11 @@ export interface OrderRefundedEvent {
      * @example prj_01jd6y8m5qe8btc4y5w1r0n3fz
      */
     project_id: string | null;
+    /**
+     * The organization that the event is about. `null` for events of projects and users.
+     * @example null
+     */
+    organization_id: string | null;
     /**
      * The ID that the server gave the request that caused the event, as in its log. `null` for automatic events. Older events have the client's `X-Request-ID`, if it sent one.
      * @example req_1c8f0a5e7b7d4c0fb0a2c9a1e6f4d3b2
@@ -24312,6 +28259,11 @@ export interface RefundCreatedEvent {
      */
     project_id: string | null;
     /**
+     * The organization that the event is about. `null` for events of projects and users.
+     * @example null
+     */
+    organization_id: string | null;
+    /**
      * The ID that the server gave the request that caused the event, as in its log. `null` for automatic events. Older events have the client's `X-Request-ID`, if it sent one.
      * @example req_1c8f0a5e7b7d4c0fb0a2c9a1e6f4d3b2
      */
@@ -24349,6 +28301,11 @@ export interface RefundUpdatedEvent {
      * @example prj_01jd6y8m5qe8btc4y5w1r0n3fz
      */
     project_id: string | null;
+    /**
+     * The organization that the event is about. `null` for events of projects and users.
+     * @example null
+     */
+    organization_id: string | null;
     /**
      * The ID that the server gave the request that caused the event, as in its log. `null` for automatic events. Older events have the client's `X-Request-ID`, if it sent one.
      * @example req_1c8f0a5e7b7d4c0fb0a2c9a1e6f4d3b2
@@ -24432,6 +28389,11 @@ export interface CheckoutCreatedEvent {
      */
     project_id: string | null;
     /**
+     * The organization that the event is about. `null` for events of projects and users.
+     * @example null
+     */
+    organization_id: string | null;
+    /**
      * The ID that the server gave the request that caused the event, as in its log. `null` for automatic events. Older events have the client's `X-Request-ID`, if it sent one.
      * @example req_1c8f0a5e7b7d4c0fb0a2c9a1e6f4d3b2
      */
@@ -24470,6 +28432,11 @@ export interface CheckoutCompletedEvent {
      */
     project_id: string | null;
     /**
+     * The organization that the event is about. `null` for events of projects and users.
+     * @example null
+     */
+    organization_id: string | null;
+    /**
      * The ID that the server gave the request that caused the event, as in its log. `null` for automatic events. Older events have the client's `X-Request-ID`, if it sent one.
      * @example req_1c8f0a5e7b7d4c0fb0a2c9a1e6f4d3b2
      */
@@ -24507,6 +28474,11 @@ export interface CheckoutExpiredEvent {
      * @example prj_01jd6y8m5qe8btc4y5w1r0n3fz
      */
     project_id: string | null;
+    /**
+     * The organization that the event is about. `null` for events of projects and users.
+     * @example null
+     */
+    organization_id: string | null;
     /**
      * The ID that the server gave the request that caused the event, as in its log. `null` for automatic events. Older events have the client's `X-Request-ID`, if it sent one.
      * @example req_1c8f0a5e7b7d4c0fb0a2c9a1e6f4d3b2
@@ -24592,6 +28564,11 @@ export interface SubscriptionCreatedEvent {
      */
     project_id: string | null;
     /**
+     * The organization that the event is about. `null` for events of projects and users.
+     * @example null
+     */
+    organization_id: string | null;
+    /**
      * The ID that the server gave the request that caused the event, as in its log. `null` for automatic events. Older events have the client's `X-Request-ID`, if it sent one.
      * @example req_1c8f0a5e7b7d4c0fb0a2c9a1e6f4d3b2
      */
@@ -24630,6 +28607,11 @@ export interface SubscriptionUpdatedEvent {
      */
     project_id: string | null;
     /**
+     * The organization that the event is about. `null` for events of projects and users.
+     * @example null
+     */
+    organization_id: string | null;
+    /**
      * The ID that the server gave the request that caused the event, as in its log. `null` for automatic events. Older events have the client's `X-Request-ID`, if it sent one.
      * @example req_1c8f0a5e7b7d4c0fb0a2c9a1e6f4d3b2
      */
@@ -24667,6 +28649,11 @@ export interface SubscriptionCanceledEvent {
      * @example prj_01jd6y8m5qe8btc4y5w1r0n3fz
      */
     project_id: string | null;
+    /**
+     * The organization that the event is about. `null` for events of projects and users.
+     * @example null
+     */
+    organization_id: string | null;
     /**
      * The ID that the server gave the request that caused the event, as in its log. `null` for automatic events. Older events have the client's `X-Request-ID`, if it sent one.
      * @example req_1c8f0a5e7b7d4c0fb0a2c9a1e6f4d3b2
@@ -24741,6 +28728,11 @@ export interface WebhookEndpointCreatedEvent {
      */
     project_id: string | null;
     /**
+     * The organization that the event is about. `null` for events of projects and users.
+     * @example null
+     */
+    organization_id: string | null;
+    /**
      * The ID that the server gave the request that caused the event, as in its log. `null` for automatic events. Older events have the client's `X-Request-ID`, if it sent one.
      * @example req_1c8f0a5e7b7d4c0fb0a2c9a1e6f4d3b2
      */
@@ -24778,6 +28770,11 @@ export interface WebhookEndpointUpdatedEvent {
      * @example prj_01jd6y8m5qe8btc4y5w1r0n3fz
      */
     project_id: string | null;
+    /**
+     * The organization that the event is about. `null` for events of projects and users.
+     * @example null
+     */
+    organization_id: string | null;
     /**
      * The ID that the server gave the request that caused the event, as in its log. `null` for automatic events. Older events have the client's `X-Request-ID`, if it sent one.
      * @example req_1c8f0a5e7b7d4c0fb0a2c9a1e6f4d3b2
@@ -24817,6 +28814,11 @@ export interface WebhookEndpointDeletedEvent {
      */
     project_id: string | null;
     /**
+     * The organization that the event is about. `null` for events of projects and users.
+     * @example null
+     */
+    organization_id: string | null;
+    /**
      * The ID that the server gave the request that caused the event, as in its log. `null` for automatic events. Older events have the client's `X-Request-ID`, if it sent one.
      * @example req_1c8f0a5e7b7d4c0fb0a2c9a1e6f4d3b2
      */
@@ -24855,6 +28857,11 @@ export interface WebhookEndpointSecretRotatedEvent {
      */
     project_id: string | null;
     /**
+     * The organization that the event is about. `null` for events of projects and users.
+     * @example null
+     */
+    organization_id: string | null;
+    /**
      * The ID that the server gave the request that caused the event, as in its log. `null` for automatic events. Older events have the client's `X-Request-ID`, if it sent one.
      * @example req_1c8f0a5e7b7d4c0fb0a2c9a1e6f4d3b2
      */
@@ -24892,6 +28899,11 @@ export interface WebhookEndpointTestedEvent {
      * @example prj_01jd6y8m5qe8btc4y5w1r0n3fz
      */
     project_id: string | null;
+    /**
+     * The organization that the event is about. `null` for events of projects and users.
+     * @example null
+     */
+    organization_id: string | null;
     /**
      * The ID that the server gave the request that caused the event, as in its log. `null` for automatic events. Older events have the client's `X-Request-ID`, if it sent one.
      * @example req_1c8f0a5e7b7d4c0fb0a2c9a1e6f4d3b2
@@ -24949,6 +28961,11 @@ export interface WebhookEndpointRecoveredEvent {
      */
     project_id: string | null;
     /**
+     * The organization that the event is about. `null` for events of projects and users.
+     * @example null
+     */
+    organization_id: string | null;
+    /**
      * The ID that the server gave the request that caused the event, as in its log. `null` for automatic events. Older events have the client's `X-Request-ID`, if it sent one.
      * @example req_1c8f0a5e7b7d4c0fb0a2c9a1e6f4d3b2
      */
@@ -24986,6 +29003,11 @@ export interface WebhookEndpointDisabledEvent {
      * @example prj_01jd6y8m5qe8btc4y5w1r0n3fz
      */
     project_id: string | null;
+    /**
+     * The organization that the event is about. `null` for events of projects and users.
+     * @example null
+     */
+    organization_id: string | null;
     /**
      * The ID that the server gave the request that caused the event, as in its log. `null` for automatic events. Older events have the client's `X-Request-ID`, if it sent one.
      * @example req_1c8f0a5e7b7d4c0fb0a2c9a1e6f4d3b2
@@ -25070,6 +29092,11 @@ export interface WebhookDeliveryRedeliveredEvent {
      * @example prj_01jd6y8m5qe8btc4y5w1r0n3fz
      */
     project_id: string | null;
+    /**
+     * The organization that the event is about. `null` for events of projects and users.
+     * @example null
+     */
+    organization_id: string | null;
     /**
      * The ID that the server gave the request that caused the event, as in its log. `null` for automatic events. Older events have the client's `X-Request-ID`, if it sent one.
      * @example req_1c8f0a5e7b7d4c0fb0a2c9a1e6f4d3b2
@@ -25518,6 +29545,314 @@ export interface DeleteUserPath {
     /** The ID of the user. */
     id: UserId;
 }
+export interface ListOrganizationsQuery {
+    /** The page number, starting at 1. A page after the last one is empty. */
+    page?: components["parameters"]["Page"];
+    /** The maximum number of items per page. */
+    limit?: components["parameters"]["Limit"];
+    /** The sort direction. Items with equal sort values are ordered by ID. */
+    order?: components["parameters"]["Order"];
+    /** Continues the list after a page: the `next_cursor` of that page. Send the same filters, `sort` and `order`, and no `page`. No item is repeated or skipped when others create or delete items meanwhile. */
+    cursor?: components["parameters"]["Cursor"];
+    /** The field to sort by. */
+    sort?: "created_at" | "updated_at" | "name";
+    /** Whether you are a member or invited. */
+    status?: "active" | "invited";
+    /** Only items that were created at or after this time. */
+    created_after?: components["parameters"]["CreatedAfter"];
+    /** Only items that were created before this time. */
+    created_before?: components["parameters"]["CreatedBefore"];
+    /** Only items that were last updated at or after this time. */
+    updated_after?: components["parameters"]["UpdatedAfter"];
+    /** Only items that were last updated before this time. */
+    updated_before?: components["parameters"]["UpdatedBefore"];
+    /** Only items whose `metadata` has this value, as `metadata[key]=value`. The match is exact. With several keys, all must match. */
+    metadata?: components["parameters"]["MetadataFilter"];
+}
+export interface CreateOrganizationHeaders {
+    /** A unique key that makes the request safe to retry. A successful response is stored for 24 hours per user, method and path. A retry with the same key and body returns the stored response with `Idempotent-Replayed: true`. Returns 409 while the first request is still in progress, and 422 if the body differs. */
+    "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+}
+export interface GetOrganizationHeaders {
+    /** The `ETag` of the version that you already have. Returns 304 without a body if the resource has not changed. */
+    "If-None-Match"?: components["parameters"]["IfNoneMatch"];
+}
+export interface GetOrganizationPath {
+    /** The ID of the organization. */
+    id: components["parameters"]["OrganizationId"];
+}
+export interface UpdateOrganizationHeaders {
+    /** The `ETag` of the version that you want to change, or `*`. Returns 412 if the resource has changed since. */
+    "If-Match"?: components["parameters"]["IfMatch"];
+}
+export interface UpdateOrganizationPath {
+    /** The ID of the organization. */
+    id: components["parameters"]["OrganizationId"];
+}
+export interface DeleteOrganizationHeaders {
+    /** The `ETag` of the version that you want to change, or `*`. Returns 412 if the resource has changed since. */
+    "If-Match"?: components["parameters"]["IfMatch"];
+}
+export interface DeleteOrganizationPath {
+    /** The ID of the organization. */
+    id: components["parameters"]["OrganizationId"];
+}
+export interface GetOrganizationLimitsPath {
+    /** The ID of the organization. */
+    id: components["parameters"]["OrganizationId"];
+}
+export interface ListOrganizationMembersQuery {
+    /** The page number, starting at 1. A page after the last one is empty. */
+    page?: components["parameters"]["Page"];
+    /** The maximum number of items per page. */
+    limit?: components["parameters"]["Limit"];
+    /** The sort direction. Items with equal sort values are ordered by ID. */
+    order?: components["parameters"]["Order"];
+    /** Continues the list after a page: the `next_cursor` of that page. Send the same filters, `sort` and `order`, and no `page`. No item is repeated or skipped when others create or delete items meanwhile. */
+    cursor?: components["parameters"]["Cursor"];
+    /** The field to sort by. */
+    sort?: "created_at" | "updated_at";
+    /** Returns only members with one of these roles. */
+    role?: OrganizationRole[];
+    /** Returns only members with one of these statuses. */
+    status?: OrganizationMemberStatus[];
+    /** Only items that were created at or after this time. */
+    created_after?: components["parameters"]["CreatedAfter"];
+    /** Only items that were created before this time. */
+    created_before?: components["parameters"]["CreatedBefore"];
+    /** Only items that were last updated at or after this time. */
+    updated_after?: components["parameters"]["UpdatedAfter"];
+    /** Only items that were last updated before this time. */
+    updated_before?: components["parameters"]["UpdatedBefore"];
+}
+export interface ListOrganizationMembersPath {
+    /** The ID of the organization. */
+    id: components["parameters"]["OrganizationId"];
+}
+export interface AddOrganizationMemberHeaders {
+    /** A unique key that makes the request safe to retry. A successful response is stored for 24 hours per user, method and path. A retry with the same key and body returns the stored response with `Idempotent-Replayed: true`. Returns 409 while the first request is still in progress, and 422 if the body differs. */
+    "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+}
+export interface AddOrganizationMemberPath {
+    /** The ID of the organization. */
+    id: components["parameters"]["OrganizationId"];
+}
+export interface GetOrganizationMemberHeaders {
+    /** The `ETag` of the version that you already have. Returns 304 without a body if the resource has not changed. */
+    "If-None-Match"?: components["parameters"]["IfNoneMatch"];
+}
+export interface GetOrganizationMemberPath {
+    /** The ID of the organization. */
+    id: components["parameters"]["OrganizationId"];
+    /** The ID of the member of the organization. */
+    member_id: components["parameters"]["OrganizationMemberId"];
+}
+export interface UpdateOrganizationMemberHeaders {
+    /** The `ETag` of the version that you want to change, or `*`. Returns 412 if the resource has changed since. */
+    "If-Match"?: components["parameters"]["IfMatch"];
+}
+export interface UpdateOrganizationMemberPath {
+    /** The ID of the organization. */
+    id: components["parameters"]["OrganizationId"];
+    /** The ID of the member of the organization. */
+    member_id: components["parameters"]["OrganizationMemberId"];
+}
+export interface RemoveOrganizationMemberHeaders {
+    /** The `ETag` of the version that you want to change, or `*`. Returns 412 if the resource has changed since. */
+    "If-Match"?: components["parameters"]["IfMatch"];
+}
+export interface RemoveOrganizationMemberPath {
+    /** The ID of the organization. */
+    id: components["parameters"]["OrganizationId"];
+    /** The ID of the member of the organization. */
+    member_id: components["parameters"]["OrganizationMemberId"];
+}
+export interface AcceptOrganizationInvitationHeaders {
+    /** A unique key that makes the request safe to retry. A successful response is stored for 24 hours per user, method and path. A retry with the same key and body returns the stored response with `Idempotent-Replayed: true`. Returns 409 while the first request is still in progress, and 422 if the body differs. */
+    "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+}
+export interface AcceptOrganizationInvitationPath {
+    /** The ID of the organization. */
+    id: components["parameters"]["OrganizationId"];
+    /** The ID of the member of the organization. */
+    member_id: components["parameters"]["OrganizationMemberId"];
+}
+export interface ListCustomRolesQuery {
+    /** The page number, starting at 1. A page after the last one is empty. */
+    page?: components["parameters"]["Page"];
+    /** The maximum number of items per page. */
+    limit?: components["parameters"]["Limit"];
+    /** The sort direction. Items with equal sort values are ordered by ID. */
+    order?: components["parameters"]["Order"];
+    /** Continues the list after a page: the `next_cursor` of that page. Send the same filters, `sort` and `order`, and no `page`. No item is repeated or skipped when others create or delete items meanwhile. */
+    cursor?: components["parameters"]["Cursor"];
+    /** The field to sort by. */
+    sort?: "created_at" | "updated_at" | "name";
+    /** Only items that were created at or after this time. */
+    created_after?: components["parameters"]["CreatedAfter"];
+    /** Only items that were created before this time. */
+    created_before?: components["parameters"]["CreatedBefore"];
+    /** Only items that were last updated at or after this time. */
+    updated_after?: components["parameters"]["UpdatedAfter"];
+    /** Only items that were last updated before this time. */
+    updated_before?: components["parameters"]["UpdatedBefore"];
+}
+export interface ListCustomRolesPath {
+    /** The ID of the organization. */
+    id: components["parameters"]["OrganizationId"];
+}
+export interface CreateCustomRoleHeaders {
+    /** A unique key that makes the request safe to retry. A successful response is stored for 24 hours per user, method and path. A retry with the same key and body returns the stored response with `Idempotent-Replayed: true`. Returns 409 while the first request is still in progress, and 422 if the body differs. */
+    "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+}
+export interface CreateCustomRolePath {
+    /** The ID of the organization. */
+    id: components["parameters"]["OrganizationId"];
+}
+export interface GetCustomRoleHeaders {
+    /** The `ETag` of the version that you already have. Returns 304 without a body if the resource has not changed. */
+    "If-None-Match"?: components["parameters"]["IfNoneMatch"];
+}
+export interface GetCustomRolePath {
+    /** The ID of the organization. */
+    id: components["parameters"]["OrganizationId"];
+    /** The ID of the custom role. */
+    role_id: CustomRoleId;
+}
+export interface UpdateCustomRoleHeaders {
+    /** The `ETag` of the version that you want to change, or `*`. Returns 412 if the resource has changed since. */
+    "If-Match"?: components["parameters"]["IfMatch"];
+}
+export interface UpdateCustomRolePath {
+    /** The ID of the organization. */
+    id: components["parameters"]["OrganizationId"];
+    /** The ID of the custom role. */
+    role_id: CustomRoleId;
+}
+export interface DeleteCustomRoleHeaders {
+    /** The `ETag` of the version that you want to change, or `*`. Returns 412 if the resource has changed since. */
+    "If-Match"?: components["parameters"]["IfMatch"];
+}
+export interface DeleteCustomRolePath {
+    /** The ID of the organization. */
+    id: components["parameters"]["OrganizationId"];
+    /** The ID of the custom role. */
+    role_id: CustomRoleId;
+}
+export interface ListServiceAccountsQuery {
+    /** The page number, starting at 1. A page after the last one is empty. */
+    page?: components["parameters"]["Page"];
+    /** The maximum number of items per page. */
+    limit?: components["parameters"]["Limit"];
+    /** The sort direction. Items with equal sort values are ordered by ID. */
+    order?: components["parameters"]["Order"];
+    /** Continues the list after a page: the `next_cursor` of that page. Send the same filters, `sort` and `order`, and no `page`. No item is repeated or skipped when others create or delete items meanwhile. */
+    cursor?: components["parameters"]["Cursor"];
+    /** The field to sort by. */
+    sort?: "created_at" | "updated_at" | "name";
+    /** The organization. */
+    organization_id?: OrganizationId;
+    /** The project. */
+    project_id?: ProjectId;
+    /** Only items that were created at or after this time. */
+    created_after?: components["parameters"]["CreatedAfter"];
+    /** Only items that were created before this time. */
+    created_before?: components["parameters"]["CreatedBefore"];
+    /** Only items that were last updated at or after this time. */
+    updated_after?: components["parameters"]["UpdatedAfter"];
+    /** Only items that were last updated before this time. */
+    updated_before?: components["parameters"]["UpdatedBefore"];
+    /** Only items whose `metadata` has this value, as `metadata[key]=value`. The match is exact. With several keys, all must match. */
+    metadata?: components["parameters"]["MetadataFilter"];
+}
+export interface CreateServiceAccountHeaders {
+    /** A unique key that makes the request safe to retry. A successful response is stored for 24 hours per user, method and path. A retry with the same key and body returns the stored response with `Idempotent-Replayed: true`. Returns 409 while the first request is still in progress, and 422 if the body differs. */
+    "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+}
+export interface GetServiceAccountHeaders {
+    /** The `ETag` of the version that you already have. Returns 304 without a body if the resource has not changed. */
+    "If-None-Match"?: components["parameters"]["IfNoneMatch"];
+}
+export interface GetServiceAccountPath {
+    /** The ID of the service account. */
+    id: components["parameters"]["ServiceAccountId"];
+}
+export interface UpdateServiceAccountHeaders {
+    /** The `ETag` of the version that you want to change, or `*`. Returns 412 if the resource has changed since. */
+    "If-Match"?: components["parameters"]["IfMatch"];
+}
+export interface UpdateServiceAccountPath {
+    /** The ID of the service account. */
+    id: components["parameters"]["ServiceAccountId"];
+}
+export interface DeleteServiceAccountHeaders {
+    /** The `ETag` of the version that you want to change, or `*`. Returns 412 if the resource has changed since. */
+    "If-Match"?: components["parameters"]["IfMatch"];
+}
+export interface DeleteServiceAccountPath {
+    /** The ID of the service account. */
+    id: components["parameters"]["ServiceAccountId"];
+}
+export interface ListServiceAccountKeysQuery {
+    /** The page number, starting at 1. A page after the last one is empty. */
+    page?: components["parameters"]["Page"];
+    /** The maximum number of items per page. */
+    limit?: components["parameters"]["Limit"];
+    /** The sort direction. Items with equal sort values are ordered by ID. */
+    order?: components["parameters"]["Order"];
+    /** Continues the list after a page: the `next_cursor` of that page. Send the same filters, `sort` and `order`, and no `page`. No item is repeated or skipped when others create or delete items meanwhile. */
+    cursor?: components["parameters"]["Cursor"];
+    /** The field to sort by. */
+    sort?: "created_at" | "updated_at" | "name";
+    /** Returns only keys that work (`true`), or only expired and revoked keys (`false`). */
+    active?: boolean;
+    /** Only items that were created at or after this time. */
+    created_after?: components["parameters"]["CreatedAfter"];
+    /** Only items that were created before this time. */
+    created_before?: components["parameters"]["CreatedBefore"];
+    /** Only items that were last updated at or after this time. */
+    updated_after?: components["parameters"]["UpdatedAfter"];
+    /** Only items that were last updated before this time. */
+    updated_before?: components["parameters"]["UpdatedBefore"];
+    /** Only items whose `metadata` has this value, as `metadata[key]=value`. The match is exact. With several keys, all must match. */
+    metadata?: components["parameters"]["MetadataFilter"];
+}
+export interface ListServiceAccountKeysPath {
+    /** The ID of the service account. */
+    id: components["parameters"]["ServiceAccountId"];
+}
+export interface CreateServiceAccountKeyHeaders {
+    /** A unique key that makes the request safe to retry. A successful response is stored for 24 hours per user, method and path. A retry with the same key and body returns the stored response with `Idempotent-Replayed: true`. Returns 409 while the first request is still in progress, and 422 if the body differs. */
+    "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+}
+export interface CreateServiceAccountKeyPath {
+    /** The ID of the service account. */
+    id: components["parameters"]["ServiceAccountId"];
+}
+export interface GetServiceAccountKeyHeaders {
+    /** The `ETag` of the version that you already have. Returns 304 without a body if the resource has not changed. */
+    "If-None-Match"?: components["parameters"]["IfNoneMatch"];
+}
+export interface GetServiceAccountKeyPath {
+    /** The ID of the service account. */
+    id: components["parameters"]["ServiceAccountId"];
+    /** The ID of the API key. */
+    key_id: ApiKeyId;
+}
+export interface RevokeServiceAccountKeyHeaders {
+    /** The `ETag` of the version that you want to change, or `*`. Returns 412 if the resource has changed since. */
+    "If-Match"?: components["parameters"]["IfMatch"];
+}
+export interface RevokeServiceAccountKeyPath {
+    /** The ID of the service account. */
+    id: components["parameters"]["ServiceAccountId"];
+    /** The ID of the API key. */
+    key_id: ApiKeyId;
+}
+export interface ExplainAccessHeaders {
+    /** A unique key that makes the request safe to retry. A successful response is stored for 24 hours per user, method and path. A retry with the same key and body returns the stored response with `Idempotent-Replayed: true`. Returns 409 while the first request is still in progress, and 422 if the body differs. */
+    "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+}
 export interface ListProjectsQuery {
     /** The page number, starting at 1. A page after the last one is empty. */
     page?: components["parameters"]["Page"];
@@ -25573,6 +29908,14 @@ export interface DeleteProjectHeaders {
     "If-Match"?: components["parameters"]["IfMatch"];
 }
 export interface DeleteProjectPath {
+    /** The ID of the project. */
+    id: components["parameters"]["ProjectId"];
+}
+export interface TransferProjectHeaders {
+    /** A unique key that makes the request safe to retry. A successful response is stored for 24 hours per user, method and path. A retry with the same key and body returns the stored response with `Idempotent-Replayed: true`. Returns 409 while the first request is still in progress, and 422 if the body differs. */
+    "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+}
+export interface TransferProjectPath {
     /** The ID of the project. */
     id: components["parameters"]["ProjectId"];
 }

@@ -144,6 +144,27 @@ export type AuditChain = Prisma.AuditChainModel
  */
 export type UsageDay = Prisma.UsageDayModel
 /**
+ * Model Organization
+ * An organization, to which projects belong. It always has an owner; a trigger checks this at commit.
+ */
+export type Organization = Prisma.OrganizationModel
+/**
+ * Model OrganizationMember
+ * A member of an organization, or an invitation to become one.
+ */
+export type OrganizationMember = Prisma.OrganizationMemberModel
+/**
+ * Model CustomRole
+ * A role that an organization defines for members of its projects: what they may do in each area, as the
+ * built-in roles name it. Null for nothing.
+ */
+export type CustomRole = Prisma.CustomRoleModel
+/**
+ * Model ServiceAccount
+ * A user that is a program. The row stays when the user is deleted, because quotas refer to it.
+ */
+export type ServiceAccount = Prisma.ServiceAccountModel
+/**
  * Model Project
  * A project. It always has an owner, a member with the role `owner`; a trigger checks this at commit.
  */

@@ -35,6 +35,23 @@ export const Theme = {
 export type Theme = (typeof Theme)[keyof typeof Theme]
 
 
+export const OrganizationRole = {
+  owner: 'owner',
+  admin: 'admin',
+  member: 'member'
+} as const
+
+export type OrganizationRole = (typeof OrganizationRole)[keyof typeof OrganizationRole]
+
+
+export const OrganizationMemberStatus = {
+  invited: 'invited',
+  active: 'active'
+} as const
+
+export type OrganizationMemberStatus = (typeof OrganizationMemberStatus)[keyof typeof OrganizationMemberStatus]
+
+
 export const ProjectStatus = {
   active: 'active',
   archived: 'archived',

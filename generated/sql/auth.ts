@@ -312,7 +312,8 @@ export interface EndSurplusSessionsRow {
 }
 
 /**
- * An active user by verified email address, and whether an invitation to a project waits for the address.
+ * An active user by verified email address, and whether an invitation to a project or an organization waits
+ * for the address.
  * @see prisma/sql/auth/find-account.sql
  */
 export const findAccount = one<{ email: string }, FindAccountRow>(
@@ -320,7 +321,9 @@ export const findAccount = one<{ email: string }, FindAccountRow>(
   `SELECT (SELECT id FROM users WHERE email = $1 AND status = 'active' AND email_verified) AS "user_id",
   EXISTS (SELECT 1 FROM users WHERE email = $1) AS "is_taken",
   EXISTS (SELECT 1 FROM invitations WHERE email = $1 AND status = 'pending'
-    AND expires_at > now()) AS "is_invited"`,
+    AND expires_at > now())
+    OR EXISTS (SELECT 1 FROM organization_members WHERE email = $1 AND expires_at > now())
+    AS "is_invited"`,
   ['email'],
 )
 export interface FindAccountRow {

@@ -54,10 +54,11 @@ export const chargeTokens = optional<{ user_id: string; api_key_id: string; toke
 SELECT $1, $2, (now() AT TIME ZONE 'UTC')::date, 0, $3, 0, 0
 WHERE $4::bigint = 0 OR coalesce((
   SELECT sum(prompt_tokens + completion_tokens)::bigint FROM ai_usage
-  WHERE user_id = $1 AND day = (now() AT TIME ZONE 'UTC')::date
+  WHERE user_id IN (SELECT users_of_account($1)) AND day = (now() AT TIME ZONE 'UTC')::date
 ), 0) + coalesce((
   SELECT sum(reserved_tokens)::bigint FROM ai_messages
-  WHERE user_id = $1 AND status = 'in_progress' AND heartbeat_at > now() - make_interval(secs => $5)
+  WHERE user_id IN (SELECT users_of_account($1)) AND status = 'in_progress'
+      AND heartbeat_at > now() - make_interval(secs => $5)
 ), 0) + $3::bigint <= $4::bigint
 ON CONFLICT (api_key_id, day) DO UPDATE SET prompt_tokens = u.prompt_tokens + excluded.prompt_tokens
 RETURNING day::text`,
@@ -175,7 +176,8 @@ coalesce((
   WHERE CASE WHEN (c->>'space_id') = $1 THEN $2::text[] IS NULL
   ELSE ($2::text[] IS NULL OR (c->>'space_id') = ANY($2)) AND EXISTS (
     SELECT 1 FROM members r
-    WHERE r.project_id = (c->>'space_id') AND r.user_id = $1 AND r.project_status <> 'deleted') END), '[]') AS citations,
+    WHERE r.project_id = (c->>'space_id') AND r.user_id = $1 AND r.ai_role IS NOT NULL
+      AND r.project_status <> 'deleted') END), '[]') AS citations,
 m.searched, m.error, m.metadata, m.user_id AS created_by, m.created_at, m.updated_at, m.project_id, m.user_id, m.owner_id
 FROM (
   SELECT m.*, s.project_id, coalesce(s.owner_id, m.user_id) AS owner_id
@@ -390,7 +392,8 @@ coalesce((
   WHERE CASE WHEN (c->>'space_id') = $1 THEN $2::text[] IS NULL
   ELSE ($2::text[] IS NULL OR (c->>'space_id') = ANY($2)) AND EXISTS (
     SELECT 1 FROM members r
-    WHERE r.project_id = (c->>'space_id') AND r.user_id = $1 AND r.project_status <> 'deleted') END), '[]') AS citations,
+    WHERE r.project_id = (c->>'space_id') AND r.user_id = $1 AND r.ai_role IS NOT NULL
+      AND r.project_status <> 'deleted') END), '[]') AS citations,
 m.searched, m.error, m.metadata, m.user_id AS created_by, m.created_at, m.updated_at, s.project_id
 FROM ai_messages m JOIN ai_sessions s ON s.id = m.session_id
 WHERE m.session_id = $3`,
@@ -525,7 +528,7 @@ s.status, s.message_count, s.last_message_at, jsonb_build_object('prompt_tokens'
   'completion_tokens', s.completion_tokens,
   'total_tokens', s.prompt_tokens + s.completion_tokens) AS usage, s.metadata,
 s.owner_id AS created_by, s.created_at, s.updated_at, s.project_id, s.owner_id,
-(SELECT your_member.role FROM members your_member
+(SELECT your_member.ai_role FROM members your_member
  WHERE your_member.project_id = s.project_id AND your_member.user_id = $1) AS your_role,
 (SELECT its_project.status FROM projects its_project
  WHERE its_project.id = s.project_id FOR SHARE) AS project_status
@@ -576,12 +579,13 @@ export interface LockUnfinishedMessageRow {
 }
 
 /**
- * Serializes the chat requests of a user until the end of the transaction.
+ * Serializes the chat requests of a user, and of those who share the user's limits, until the end of the
+ * transaction.
  * @see prisma/sql/chat/lock-user.sql
  */
 export const lockUser = one<{ user_id: string }, LockUserRow>(
   'chat/lock-user',
-  `SELECT pg_advisory_xact_lock(hashtextextended('ai ' || $1, 0))`,
+  `SELECT pg_advisory_xact_lock(hashtextextended('ai ' || account_of($1), 0))`,
   ['user_id'],
 )
 export interface LockUserRow {
@@ -667,7 +671,8 @@ export const readHistory = many<{ session_id: string; before: number; user_id: s
     AND NOT EXISTS (SELECT 1 FROM unnest(m.space_ids) AS space (id) WHERE NOT CASE WHEN space.id = $3 THEN $4::text[] IS NULL
   ELSE ($4::text[] IS NULL OR space.id = ANY($4)) AND EXISTS (
     SELECT 1 FROM members r
-    WHERE r.project_id = space.id AND r.user_id = $3 AND r.project_status <> 'deleted') END)
+    WHERE r.project_id = space.id AND r.user_id = $3 AND r.ai_role IS NOT NULL
+      AND r.project_status <> 'deleted') END)
   ORDER BY m.position DESC LIMIT 200
 ) h WHERE characters <= $5 ORDER BY position DESC`,
   ['session_id', 'before', 'user_id', 'project_ids', 'max_characters'],
@@ -698,9 +703,10 @@ coalesce((
   WHERE CASE WHEN (c->>'space_id') = $1 THEN $2::text[] IS NULL
   ELSE ($2::text[] IS NULL OR (c->>'space_id') = ANY($2)) AND EXISTS (
     SELECT 1 FROM members r
-    WHERE r.project_id = (c->>'space_id') AND r.user_id = $1 AND r.project_status <> 'deleted') END), '[]') AS citations,
+    WHERE r.project_id = (c->>'space_id') AND r.user_id = $1 AND r.ai_role IS NOT NULL
+      AND r.project_status <> 'deleted') END), '[]') AS citations,
 m.searched, m.error, m.metadata, m.user_id AS created_by, m.created_at, m.updated_at, m.user_id, m.project_id, m.owner_id,
-(SELECT your_member.role FROM members your_member
+(SELECT your_member.ai_role FROM members your_member
  WHERE your_member.project_id = m.project_id AND your_member.user_id = $1) AS your_role,
 (SELECT its_project.status FROM projects its_project
  WHERE its_project.id = m.project_id FOR SHARE) AS project_status
@@ -752,9 +758,10 @@ coalesce((
   WHERE CASE WHEN (c->>'space_id') = $1 THEN $2::text[] IS NULL
   ELSE ($2::text[] IS NULL OR (c->>'space_id') = ANY($2)) AND EXISTS (
     SELECT 1 FROM members r
-    WHERE r.project_id = (c->>'space_id') AND r.user_id = $1 AND r.project_status <> 'deleted') END), '[]') AS citations,
+    WHERE r.project_id = (c->>'space_id') AND r.user_id = $1 AND r.ai_role IS NOT NULL
+      AND r.project_status <> 'deleted') END), '[]') AS citations,
 m.searched, m.error, m.metadata, m.user_id AS created_by, m.created_at, m.updated_at, m.user_id, m.project_id, m.owner_id,
-(SELECT your_member.role FROM members your_member
+(SELECT your_member.ai_role FROM members your_member
  WHERE your_member.project_id = m.project_id AND your_member.user_id = $1) AS your_role,
 (SELECT its_project.status FROM projects its_project
  WHERE its_project.id = m.project_id) AS project_status
@@ -802,7 +809,7 @@ s.status, s.message_count, s.last_message_at, jsonb_build_object('prompt_tokens'
   'completion_tokens', s.completion_tokens,
   'total_tokens', s.prompt_tokens + s.completion_tokens) AS usage, s.metadata,
 s.owner_id AS created_by, s.created_at, s.updated_at, s.project_id, s.owner_id,
-(SELECT your_member.role FROM members your_member
+(SELECT your_member.ai_role FROM members your_member
  WHERE your_member.project_id = s.project_id AND your_member.user_id = $1) AS your_role,
 (SELECT its_project.status FROM projects its_project
  WHERE its_project.id = s.project_id) AS project_status
@@ -877,14 +884,16 @@ export const readUserState = one<{ user_id: string; heartbeat_timeout_seconds: n
   'chat/read-user-state',
   `SELECT (
     SELECT count(*) FROM ai_messages
-    WHERE user_id = $1 AND status = 'in_progress' AND heartbeat_at > now() - make_interval(secs => $2)
+    WHERE user_id IN (SELECT users_of_account($1)) AND status = 'in_progress'
+      AND heartbeat_at > now() - make_interval(secs => $2)
   )::int AS open,
   coalesce((
   SELECT sum(prompt_tokens + completion_tokens)::bigint FROM ai_usage
-  WHERE user_id = $1 AND day = (now() AT TIME ZONE 'UTC')::date
+  WHERE user_id IN (SELECT users_of_account($1)) AND day = (now() AT TIME ZONE 'UTC')::date
 ), 0) + coalesce((
   SELECT sum(reserved_tokens)::bigint FROM ai_messages
-  WHERE user_id = $1 AND status = 'in_progress' AND heartbeat_at > now() - make_interval(secs => $2)
+  WHERE user_id IN (SELECT users_of_account($1)) AND status = 'in_progress'
+      AND heartbeat_at > now() - make_interval(secs => $2)
 ), 0) AS tokens,
   ceil(extract(epoch FROM
     date_trunc('day', now() AT TIME ZONE 'UTC') + interval '1 day' - (now() AT TIME ZONE 'UTC')))::int

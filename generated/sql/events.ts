@@ -68,9 +68,12 @@ export interface DropOldPartitionRow {
  */
 export const findEvent = optional<{ user_id: string; id: string }, FindEventRow>(
   'events/find-event',
-  `SELECT e.id, e.type, e.created_at, 'v1' AS api_version, e.project_id, e.request_id,
-e.client_request_id, e.actor, e.data, e.user_id, e.scope, e.role AS min_role, m.role
-FROM events e LEFT JOIN members m ON m.project_id = e.project_id AND m.user_id = $1
+  `SELECT e.id, e.type, e.created_at, 'v1' AS api_version,
+CASE WHEN e.project_id LIKE 'prj%' THEN e.project_id END AS project_id,
+CASE WHEN e.project_id LIKE 'org%' THEN e.project_id END AS organization_id, e.request_id,
+e.client_request_id, e.actor, e.data, e.user_id, e.scope, e.role AS min_role,
+  role_by_scope(e.scope, m.role, m.storage_role, m.ai_role, m.payments_role) AS role
+FROM events e LEFT JOIN event_readers m ON m.project_id = e.project_id AND m.user_id = $1
 WHERE e.id = $2`,
   ['user_id', 'id'],
 )
@@ -80,6 +83,7 @@ export interface FindEventRow {
   created_at: string
   api_version: 'v1'
   project_id: string | null
+  organization_id: string | null
   request_id: string | null
   client_request_id: string | null
   actor: Schemas['PlatformEvent']['actor'] | null
@@ -101,13 +105,14 @@ export const insertAdminEvent = many<{ id: string; type: string; project_id: str
 VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10,
   $11) RETURNING *), recipients AS (
   SELECT w.id, coalesce(w.failing_since < now() - interval '30 seconds', false) AS failing
-  FROM users u JOIN webhook_endpoints w ON w.user_id = u.id CROSS JOIN e CROSS JOIN (SELECT NULL::"MemberRole" AS role) m
+  FROM users u JOIN webhook_endpoints w ON w.user_id = u.id CROSS JOIN e CROSS JOIN (SELECT NULL::"MemberRole" AS role, NULL::"MemberRole" AS storage_role,
+  NULL::"MemberRole" AS ai_role, NULL::"MemberRole" AS payments_role) m
   WHERE u.role = 'admin' AND w.enabled AND w.deleted_at IS NULL AND w.event_types && ARRAY[$2, split_part($2, '.', 1) || '.*', '*'] AND u.status = 'active' AND (e.type = 'webhook_endpoint.tested' OR (
   e.scope = ANY(w.scopes) AND ((u.role='admin') OR e.scope <> 'admin')
 AND (w.all_projects OR CASE WHEN e.project_id IS NULL THEN NOT e.type = ANY($12::text[])
   ELSE e.project_id = ANY(w.project_ids) END)
 AND (
-  CASE WHEN e.project_id IS NOT NULL THEN coalesce(m.role <= e.role, false)
+  CASE WHEN e.project_id IS NOT NULL THEN coalesce(role_by_scope(e.scope,m.role,m.storage_role,m.ai_role,m.payments_role) <= e.role, false)
     WHEN e.user_id IS NOT NULL THEN e.user_id = w.user_id
     ELSE true END
   OR (e.scope = 'payments:read' AND (u.role='admin') AND 'admin' = ANY(w.scopes))
@@ -171,7 +176,8 @@ export interface InsertEndpointEventRow {
 }
 
 /**
- * Inserts an event of a project, with a delivery for each endpoint of members and operators that receives it.
+ * Inserts an event of a project or an organization, with a delivery for each endpoint of members and
+ * operators that receives it.
  * @see prisma/sql/events/insert-project-event.sql
  */
 export const insertProjectEvent = many<{ id: string; type: string; project_id: string | null; user_id: string | null; scope: string; role: 'owner' | 'admin' | 'editor' | 'viewer' | null; request_id: string | null; client_request_id: string | null; actor: object | string; data: object | string; created_at: Date | string; unlimited_key_types: readonly string[]; traceparent: string | null }, InsertProjectEventRow>(
@@ -181,7 +187,7 @@ export const insertProjectEvent = many<{ id: string; type: string; project_id: s
 VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10,
   $11) RETURNING *), recipients AS (
   SELECT w.id, coalesce(w.failing_since < now() - interval '30 seconds', false) AS failing
-  FROM members m
+  FROM event_readers m
     JOIN webhook_endpoints w ON w.user_id = m.user_id
     JOIN users u ON u.id = w.user_id
     CROSS JOIN e
@@ -190,7 +196,7 @@ VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10,
 AND (w.all_projects OR CASE WHEN e.project_id IS NULL THEN NOT e.type = ANY($12::text[])
   ELSE e.project_id = ANY(w.project_ids) END)
 AND (
-  CASE WHEN e.project_id IS NOT NULL THEN coalesce(m.role <= e.role, false)
+  CASE WHEN e.project_id IS NOT NULL THEN coalesce(role_by_scope(e.scope,m.role,m.storage_role,m.ai_role,m.payments_role) <= e.role, false)
     WHEN e.user_id IS NOT NULL THEN e.user_id = w.user_id
     ELSE true END
   OR (e.scope = 'payments:read' AND (u.role='admin') AND 'admin' = ANY(w.scopes))
@@ -198,13 +204,14 @@ AND (
 ))
   UNION
   SELECT w.id, coalesce(w.failing_since < now() - interval '30 seconds', false) AS failing
-FROM users u JOIN webhook_endpoints w ON w.user_id = u.id CROSS JOIN e CROSS JOIN (SELECT NULL::"MemberRole" AS role) m
+FROM users u JOIN webhook_endpoints w ON w.user_id = u.id CROSS JOIN e CROSS JOIN (SELECT NULL::"MemberRole" AS role, NULL::"MemberRole" AS storage_role,
+  NULL::"MemberRole" AS ai_role, NULL::"MemberRole" AS payments_role) m
 WHERE u.role = 'admin' AND $5 = 'payments:read' AND w.enabled AND w.deleted_at IS NULL AND w.event_types && ARRAY[$2, split_part($2, '.', 1) || '.*', '*'] AND u.status = 'active' AND (e.type = 'webhook_endpoint.tested' OR (
   e.scope = ANY(w.scopes) AND ((u.role='admin') OR e.scope <> 'admin')
 AND (w.all_projects OR CASE WHEN e.project_id IS NULL THEN NOT e.type = ANY($12::text[])
   ELSE e.project_id = ANY(w.project_ids) END)
 AND (
-  CASE WHEN e.project_id IS NOT NULL THEN coalesce(m.role <= e.role, false)
+  CASE WHEN e.project_id IS NOT NULL THEN coalesce(role_by_scope(e.scope,m.role,m.storage_role,m.ai_role,m.payments_role) <= e.role, false)
     WHEN e.user_id IS NOT NULL THEN e.user_id = w.user_id
     ELSE true END
   OR (e.scope = 'payments:read' AND (u.role='admin') AND 'admin' = ANY(w.scopes))
@@ -244,13 +251,14 @@ export const insertPublicEvent = many<{ id: string; type: string; project_id: st
 VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10,
   $11) RETURNING *), recipients AS (
   SELECT w.id, coalesce(w.failing_since < now() - interval '30 seconds', false) AS failing
-  FROM webhook_endpoints w JOIN users u ON u.id = w.user_id CROSS JOIN e CROSS JOIN (SELECT NULL::"MemberRole" AS role) m
+  FROM webhook_endpoints w JOIN users u ON u.id = w.user_id CROSS JOIN e CROSS JOIN (SELECT NULL::"MemberRole" AS role, NULL::"MemberRole" AS storage_role,
+  NULL::"MemberRole" AS ai_role, NULL::"MemberRole" AS payments_role) m
   WHERE w.enabled AND w.deleted_at IS NULL AND w.event_types && ARRAY[$2, split_part($2, '.', 1) || '.*', '*'] AND u.status = 'active' AND (e.type = 'webhook_endpoint.tested' OR (
   e.scope = ANY(w.scopes) AND ((u.role='admin') OR e.scope <> 'admin')
 AND (w.all_projects OR CASE WHEN e.project_id IS NULL THEN NOT e.type = ANY($12::text[])
   ELSE e.project_id = ANY(w.project_ids) END)
 AND (
-  CASE WHEN e.project_id IS NOT NULL THEN coalesce(m.role <= e.role, false)
+  CASE WHEN e.project_id IS NOT NULL THEN coalesce(role_by_scope(e.scope,m.role,m.storage_role,m.ai_role,m.payments_role) <= e.role, false)
     WHEN e.user_id IS NOT NULL THEN e.user_id = w.user_id
     ELSE true END
   OR (e.scope = 'payments:read' AND (u.role='admin') AND 'admin' = ANY(w.scopes))
@@ -291,13 +299,14 @@ export const insertUserEvent = many<{ id: string; type: string; project_id: stri
 VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10,
   $11) RETURNING *), recipients AS (
   SELECT w.id, coalesce(w.failing_since < now() - interval '30 seconds', false) AS failing
-  FROM webhook_endpoints w JOIN users u ON u.id = w.user_id CROSS JOIN e CROSS JOIN (SELECT NULL::"MemberRole" AS role) m
+  FROM webhook_endpoints w JOIN users u ON u.id = w.user_id CROSS JOIN e CROSS JOIN (SELECT NULL::"MemberRole" AS role, NULL::"MemberRole" AS storage_role,
+  NULL::"MemberRole" AS ai_role, NULL::"MemberRole" AS payments_role) m
   WHERE w.user_id = $4 AND w.enabled AND w.deleted_at IS NULL AND w.event_types && ARRAY[$2, split_part($2, '.', 1) || '.*', '*'] AND u.status = 'active' AND (e.type = 'webhook_endpoint.tested' OR (
   e.scope = ANY(w.scopes) AND ((u.role='admin') OR e.scope <> 'admin')
 AND (w.all_projects OR CASE WHEN e.project_id IS NULL THEN NOT e.type = ANY($12::text[])
   ELSE e.project_id = ANY(w.project_ids) END)
 AND (
-  CASE WHEN e.project_id IS NOT NULL THEN coalesce(m.role <= e.role, false)
+  CASE WHEN e.project_id IS NOT NULL THEN coalesce(role_by_scope(e.scope,m.role,m.storage_role,m.ai_role,m.payments_role) <= e.role, false)
     WHEN e.user_id IS NOT NULL THEN e.user_id = w.user_id
     ELSE true END
   OR (e.scope = 'payments:read' AND (u.role='admin') AND 'admin' = ANY(w.scopes))
@@ -305,13 +314,14 @@ AND (
 ))
   UNION
   SELECT w.id, coalesce(w.failing_since < now() - interval '30 seconds', false) AS failing
-FROM users u JOIN webhook_endpoints w ON w.user_id = u.id CROSS JOIN e CROSS JOIN (SELECT NULL::"MemberRole" AS role) m
+FROM users u JOIN webhook_endpoints w ON w.user_id = u.id CROSS JOIN e CROSS JOIN (SELECT NULL::"MemberRole" AS role, NULL::"MemberRole" AS storage_role,
+  NULL::"MemberRole" AS ai_role, NULL::"MemberRole" AS payments_role) m
 WHERE u.role = 'admin' AND $5 = 'payments:read' AND w.enabled AND w.deleted_at IS NULL AND w.event_types && ARRAY[$2, split_part($2, '.', 1) || '.*', '*'] AND u.status = 'active' AND (e.type = 'webhook_endpoint.tested' OR (
   e.scope = ANY(w.scopes) AND ((u.role='admin') OR e.scope <> 'admin')
 AND (w.all_projects OR CASE WHEN e.project_id IS NULL THEN NOT e.type = ANY($12::text[])
   ELSE e.project_id = ANY(w.project_ids) END)
 AND (
-  CASE WHEN e.project_id IS NOT NULL THEN coalesce(m.role <= e.role, false)
+  CASE WHEN e.project_id IS NOT NULL THEN coalesce(role_by_scope(e.scope,m.role,m.storage_role,m.ai_role,m.payments_role) <= e.role, false)
     WHEN e.user_id IS NOT NULL THEN e.user_id = w.user_id
     ELSE true END
   OR (e.scope = 'payments:read' AND (u.role='admin') AND 'admin' = ANY(w.scopes))
@@ -427,9 +437,11 @@ FROM (
     least($1 - 1, last_sequence) AS high
   FROM event_log
 ) l LEFT JOIN LATERAL (
-  SELECT DISTINCT ON (e.sequence) e.sequence, e.id, e.type, e.created_at, 'v1' AS api_version, e.project_id, e.request_id,
+  SELECT DISTINCT ON (e.sequence) e.sequence, e.id, e.type, e.created_at, 'v1' AS api_version,
+CASE WHEN e.project_id LIKE 'prj%' THEN e.project_id END AS project_id,
+CASE WHEN e.project_id LIKE 'org%' THEN e.project_id END AS organization_id, e.request_id,
 e.client_request_id, e.actor, e.data FROM (
-  SELECT p.* FROM members m CROSS JOIN LATERAL (
+  SELECT p.* FROM event_readers m CROSS JOIN LATERAL (
     SELECT e.* FROM events e
     WHERE (e.project_id, e.sequence) > (m.project_id, l.low)
       AND (e.project_id, e.sequence) <= (m.project_id, l.high)
@@ -438,7 +450,7 @@ e.client_request_id, e.actor, e.data FROM (
 AND ($6 OR CASE WHEN e.project_id IS NULL THEN NOT e.type = ANY($8::text[])
   ELSE e.project_id = ANY($7) END)
 AND (
-  CASE WHEN e.project_id IS NOT NULL THEN coalesce(m.role <= e.role, false)
+  CASE WHEN e.project_id IS NOT NULL THEN coalesce(role_by_scope(e.scope,m.role,m.storage_role,m.ai_role,m.payments_role) <= e.role, false)
     WHEN e.user_id IS NOT NULL THEN e.user_id = $4
     ELSE true END
   OR (e.scope = 'payments:read' AND true AND 'admin' = ANY($5))
@@ -516,6 +528,7 @@ export interface ReadEventsBackwardRow {
   created_at: string | null
   api_version: 'v1' | null
   project_id: string | null
+  organization_id: string | null
   request_id: string | null
   client_request_id: string | null
   actor: Schemas['PlatformEvent']['actor'] | null
@@ -536,9 +549,11 @@ FROM (
     greatest($1, removed_through) + $2 AS high
   FROM event_log
 ) l LEFT JOIN LATERAL (
-  SELECT DISTINCT ON (e.sequence) e.sequence, e.id, e.type, e.created_at, 'v1' AS api_version, e.project_id, e.request_id,
+  SELECT DISTINCT ON (e.sequence) e.sequence, e.id, e.type, e.created_at, 'v1' AS api_version,
+CASE WHEN e.project_id LIKE 'prj%' THEN e.project_id END AS project_id,
+CASE WHEN e.project_id LIKE 'org%' THEN e.project_id END AS organization_id, e.request_id,
 e.client_request_id, e.actor, e.data FROM (
-  SELECT p.* FROM members m CROSS JOIN LATERAL (
+  SELECT p.* FROM event_readers m CROSS JOIN LATERAL (
     SELECT e.* FROM events e
     WHERE (e.project_id, e.sequence) > (m.project_id, l.low)
       AND (e.project_id, e.sequence) <= (m.project_id, l.high)
@@ -547,7 +562,7 @@ e.client_request_id, e.actor, e.data FROM (
 AND ($6 OR CASE WHEN e.project_id IS NULL THEN NOT e.type = ANY($8::text[])
   ELSE e.project_id = ANY($7) END)
 AND (
-  CASE WHEN e.project_id IS NOT NULL THEN coalesce(m.role <= e.role, false)
+  CASE WHEN e.project_id IS NOT NULL THEN coalesce(role_by_scope(e.scope,m.role,m.storage_role,m.ai_role,m.payments_role) <= e.role, false)
     WHEN e.user_id IS NOT NULL THEN e.user_id = $4
     ELSE true END
   OR (e.scope = 'payments:read' AND true AND 'admin' = ANY($5))
@@ -625,6 +640,7 @@ export interface ReadEventsRow {
   created_at: string | null
   api_version: 'v1' | null
   project_id: string | null
+  organization_id: string | null
   request_id: string | null
   client_request_id: string | null
   actor: Schemas['PlatformEvent']['actor'] | null
@@ -637,7 +653,9 @@ export interface ReadEventsRow {
  */
 export const readNewEvents = many<{ after: number; limit: number }, ReadNewEventsRow>(
   'events/read-new-events',
-  `SELECT e.sequence AS "sequence", e.id, e.type, e.created_at, 'v1' AS api_version, e.project_id, e.request_id,
+  `SELECT e.sequence AS "sequence", e.id, e.type, e.created_at, 'v1' AS api_version,
+CASE WHEN e.project_id LIKE 'prj%' THEN e.project_id END AS project_id,
+CASE WHEN e.project_id LIKE 'org%' THEN e.project_id END AS organization_id, e.request_id,
 e.client_request_id, e.actor, e.data, e.user_id, e.scope, e.role AS min_role
 FROM events e WHERE e.sequence > $1 ORDER BY e.sequence LIMIT $2`,
   ['after', 'limit'],
@@ -649,6 +667,7 @@ export interface ReadNewEventsRow {
   created_at: string
   api_version: 'v1'
   project_id: string | null
+  organization_id: string | null
   request_id: string | null
   client_request_id: string | null
   actor: Schemas['PlatformEvent']['actor'] | null
@@ -674,12 +693,14 @@ export interface ReadNumberingDelayRow {
 }
 
 /**
- * The roles of the users in the projects.
+ * The roles of the users in the projects and organizations.
  * @see prisma/sql/events/read-roles.sql
  */
 export const readRoles = many<{ project_ids: readonly string[]; user_ids: readonly string[] }, ReadRolesRow>(
   'events/read-roles',
-  `SELECT project_id, user_id, role FROM members
+  `SELECT project_id AS "project_id", user_id AS "user_id", role AS "role", storage_role,
+  ai_role, payments_role
+FROM event_readers
 WHERE project_id = ANY($1) AND user_id = ANY($2)`,
   ['project_ids', 'user_ids'],
 )
@@ -687,4 +708,7 @@ export interface ReadRolesRow {
   project_id: string
   user_id: string
   role: 'owner' | 'admin' | 'editor' | 'viewer'
+  storage_role: 'owner' | 'admin' | 'editor' | 'viewer' | null
+  ai_role: 'owner' | 'admin' | 'editor' | 'viewer' | null
+  payments_role: 'owner' | 'admin' | 'editor' | 'viewer' | null
 }

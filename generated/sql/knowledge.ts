@@ -608,7 +608,7 @@ jsonb_build_object(
 ) AS source,
 d.content_type, d.status, d.error, d.sha256, d.tokens, d.chunk_count, d.metadata, d.created_at, d.updated_at,
 d.indexed_at, d.wanted, k.project_id, k.owner_id,
-(SELECT your_member.role FROM members your_member
+(SELECT your_member.ai_role FROM members your_member
  WHERE your_member.project_id = k.project_id AND your_member.user_id = $1) AS your_role,
 (SELECT its_project.status FROM projects its_project
  WHERE its_project.id = k.project_id FOR SHARE) AS project_status FROM knowledge_bases k
@@ -713,7 +713,7 @@ jsonb_build_object('max_tokens', k.max_tokens, 'overlap_tokens', k.overlap_token
    'failed', coalesce(sum(c.count) FILTER (WHERE c.status = 'failed'), 0))
  FROM document_counts c WHERE c.knowledge_base_id = k.id) AS document_counts,
 k.metadata, k.owner_id AS created_by, k.created_at, k.updated_at, k.project_id, k.owner_id,
-(SELECT your_member.role FROM members your_member
+(SELECT your_member.ai_role FROM members your_member
  WHERE your_member.project_id = k.project_id AND your_member.user_id = $1) AS your_role,
 (SELECT its_project.status FROM projects its_project
  WHERE its_project.id = k.project_id FOR SHARE) AS project_status FROM knowledge_bases k WHERE k.id = $2
@@ -751,7 +751,7 @@ jsonb_build_object('max_tokens', k.max_tokens, 'overlap_tokens', k.overlap_token
    'failed', coalesce(sum(c.count) FILTER (WHERE c.status = 'failed'), 0))
  FROM document_counts c WHERE c.knowledge_base_id = k.id) AS document_counts,
 k.metadata, k.owner_id AS created_by, k.created_at, k.updated_at, k.project_id, k.owner_id,
-(SELECT your_member.role FROM members your_member
+(SELECT your_member.ai_role FROM members your_member
  WHERE your_member.project_id = k.project_id AND your_member.user_id = $1) AS your_role,
 (SELECT its_project.status FROM projects its_project
  WHERE its_project.id = k.project_id) AS project_status FROM knowledge_bases k WHERE k.id = $2`,
@@ -831,7 +831,7 @@ jsonb_build_object(
 ) AS source,
 d.content_type, d.status, d.error, d.sha256, d.tokens, d.chunk_count, d.metadata, d.created_at, d.updated_at,
 d.indexed_at, d.wanted, k.project_id, k.owner_id,
-(SELECT your_member.role FROM members your_member
+(SELECT your_member.ai_role FROM members your_member
  WHERE your_member.project_id = k.project_id AND your_member.user_id = $1) AS your_role,
 (SELECT its_project.status FROM projects its_project
  WHERE its_project.id = k.project_id) AS project_status FROM knowledge_bases k
@@ -869,7 +869,7 @@ export interface ReadDocumentRow {
 export const readKnowledgeBasesAccess = many<{ user_id: string; ids: readonly string[] }, ReadKnowledgeBasesAccessRow>(
   'knowledge/read-knowledge-bases-access',
   `SELECT k.id, k.project_id, k.owner_id,
-(SELECT your_member.role FROM members your_member
+(SELECT your_member.ai_role FROM members your_member
  WHERE your_member.project_id = k.project_id AND your_member.user_id = $1) AS your_role,
 (SELECT its_project.status FROM projects its_project
  WHERE its_project.id = k.project_id) AS project_status FROM knowledge_bases k WHERE k.id = ANY($2)`,
@@ -898,7 +898,7 @@ jsonb_build_object('max_tokens', k.max_tokens, 'overlap_tokens', k.overlap_token
    'failed', coalesce(sum(c.count) FILTER (WHERE c.status = 'failed'), 0))
  FROM document_counts c WHERE c.knowledge_base_id = k.id) AS document_counts,
 k.metadata, k.owner_id AS created_by, k.created_at, k.updated_at, k.project_id, k.owner_id,
-(SELECT your_member.role FROM members your_member
+(SELECT your_member.ai_role FROM members your_member
  WHERE your_member.project_id = k.project_id AND your_member.user_id = $1) AS your_role,
 (SELECT its_project.status FROM projects its_project
  WHERE its_project.id = k.project_id FOR SHARE) AS project_status FROM knowledge_bases k WHERE k.id = $2

@@ -705,7 +705,31 @@ export interface LockServiceAccountRow {
 }
 
 /**
- * The role of a user in an organization, null for none. Its members cannot change before the transaction ends.
+ * The service account that a user is.
+ * @see prisma/sql/organizations/service-account-of-user.sql
+ */
+export const serviceAccountOfUser = optional<{ user_id: string }, ServiceAccountOfUserRow>(
+  'organizations/service-account-of-user',
+  `SELECT s.id, s.user_id, u.name, s.organization_id, s.project_id, s.metadata, s.created_by, s.created_at, s.updated_at
+FROM service_accounts s JOIN users u ON u.id = s.user_id
+WHERE s.user_id = $1 AND s.deleted_at IS NULL`,
+  ['user_id'],
+)
+export interface ServiceAccountOfUserRow {
+  id: string
+  user_id: string
+  name: string
+  organization_id: string | null
+  project_id: string | null
+  metadata: Record<string, string>
+  created_by: string
+  created_at: string
+  updated_at: string
+}
+
+/**
+ * The role of a user in an organization, null for none. Its members cannot change before the transaction
+ * ends.
  * @see prisma/sql/organizations/share-organization.sql
  */
 export const shareOrganization = optional<{ user_id: string; id: string }, ShareOrganizationRow>(
@@ -760,8 +784,8 @@ WHERE p.organization_id = $1 AND p.owner_id = $2`,
  */
 export const updateCustomRole = one<{ name: string; description: string | null; projects: 'owner' | 'admin' | 'editor' | 'viewer'; storage: 'owner' | 'admin' | 'editor' | 'viewer' | null; ai: 'owner' | 'admin' | 'editor' | 'viewer' | null; payments: 'owner' | 'admin' | 'editor' | 'viewer' | null; id: string }, UpdateCustomRoleRow>(
   'organizations/update-custom-role',
-  `UPDATE custom_roles r SET name = $1, description = $2, projects = $3, storage = $4,
-  ai = $5, payments = $6
+  `UPDATE custom_roles r SET name = $1, description = $2, projects = $3,
+  storage = $4, ai = $5, payments = $6
 WHERE r.id = $7
 RETURNING r.id, r.organization_id, r.name, r.description,
 jsonb_build_object('projects', CASE r.projects WHEN 'viewer' THEN 'read' WHEN 'editor' THEN 'write' WHEN 'admin' THEN 'admin' ELSE 'none' END, 'storage', CASE r.storage WHEN 'viewer' THEN 'read' WHEN 'editor' THEN 'write' WHEN 'admin' THEN 'admin' ELSE 'none' END, 'ai', CASE r.ai WHEN 'viewer' THEN 'read' WHEN 'editor' THEN 'write' WHEN 'admin' THEN 'admin' ELSE 'none' END,

@@ -1432,7 +1432,7 @@ export const readAndLockSubscription = optional<{ user_id: string; id: string },
   `SELECT s.id, s.owner_id AS user_id, s.status, s.price_id, s.quantity, s.period_start AS current_period_start,
 s.period_end AS current_period_end, s.cancel_at_period_end, s.canceled_at, s.ended_at,
 s.latest_order_id AS "latest_order_id", s.metadata, s.created_at, s.updated_at, s.gateway, s.gateway_reference, s.period, s.tries, s.due_at, s.card, s.project_id, s.owner_id,
-(SELECT your_member.role FROM members your_member
+(SELECT your_member.payments_role FROM members your_member
  WHERE your_member.project_id = s.project_id AND your_member.user_id = $1) AS your_role,
 (SELECT its_project.status FROM projects its_project
  WHERE its_project.id = s.project_id FOR SHARE) AS project_status
@@ -1478,7 +1478,7 @@ export const readCheckoutAndLockProject = optional<{ user_id: string; id: string
 CASE WHEN c.status = 'complete' THEN 'paid' ELSE 'unpaid' END AS payment_status,
 c.order_id, c.subscription_id, c.total_amount, c.currency, c.success_url, c.cancel_url, c.expires_at,
 c.metadata, c.created_at, c.updated_at, c.owns_order, c.gateway, c.gateway_reference, c.gateway_url, c.project_id, c.owner_id,
-(SELECT your_member.role FROM members your_member
+(SELECT your_member.payments_role FROM members your_member
  WHERE your_member.project_id = c.project_id AND your_member.user_id = $1) AS your_role,
 (SELECT its_project.status FROM projects its_project
  WHERE its_project.id = c.project_id FOR SHARE) AS project_status
@@ -1523,7 +1523,7 @@ export const readCheckout = optional<{ user_id: string; id: string }, ReadChecko
 CASE WHEN c.status = 'complete' THEN 'paid' ELSE 'unpaid' END AS payment_status,
 c.order_id, c.subscription_id, c.total_amount, c.currency, c.success_url, c.cancel_url, c.expires_at,
 c.metadata, c.created_at, c.updated_at, c.owns_order, c.gateway, c.gateway_reference, c.gateway_url, c.project_id, c.owner_id,
-(SELECT your_member.role FROM members your_member
+(SELECT your_member.payments_role FROM members your_member
  WHERE your_member.project_id = c.project_id AND your_member.user_id = $1) AS your_role,
 (SELECT its_project.status FROM projects its_project
  WHERE its_project.id = c.project_id) AS project_status
@@ -1610,7 +1610,7 @@ export const readOrderAndLockProject = optional<{ user_id: string; id: string },
  FROM order_items i WHERE i.order_id = o.id) AS "items",
 o.total_amount AS subtotal_amount, o.total_amount, o.refunded_amount, o.currency, o.checkout_id,
 o.subscription_id, o.metadata, o.paid_at, o.created_at, o.updated_at, o.project_id, o.owner_id,
-(SELECT your_member.role FROM members your_member
+(SELECT your_member.payments_role FROM members your_member
  WHERE your_member.project_id = o.project_id AND your_member.user_id = $1) AS your_role,
 (SELECT its_project.status FROM projects its_project
  WHERE its_project.id = o.project_id FOR SHARE) AS project_status
@@ -1665,7 +1665,7 @@ export const readOrder = optional<{ user_id: string; id: string }, ReadOrderRow>
  FROM order_items i WHERE i.order_id = o.id) AS "items",
 o.total_amount AS subtotal_amount, o.total_amount, o.refunded_amount, o.currency, o.checkout_id,
 o.subscription_id, o.metadata, o.paid_at, o.created_at, o.updated_at, o.project_id, o.owner_id,
-(SELECT your_member.role FROM members your_member
+(SELECT your_member.payments_role FROM members your_member
  WHERE your_member.project_id = o.project_id AND your_member.user_id = $1) AS your_role,
 (SELECT its_project.status FROM projects its_project
  WHERE its_project.id = o.project_id) AS project_status
@@ -1816,7 +1816,7 @@ export const readSubscription = optional<{ user_id: string; id: string }, ReadSu
   `SELECT s.id, s.owner_id AS user_id, s.status, s.price_id, s.quantity, s.period_start AS current_period_start,
 s.period_end AS current_period_end, s.cancel_at_period_end, s.canceled_at, s.ended_at,
 s.latest_order_id AS "latest_order_id", s.metadata, s.created_at, s.updated_at, s.gateway, s.gateway_reference, s.period, s.tries, s.due_at, s.card, s.project_id, s.owner_id,
-(SELECT your_member.role FROM members your_member
+(SELECT your_member.payments_role FROM members your_member
  WHERE your_member.project_id = s.project_id AND your_member.user_id = $1) AS your_role,
 (SELECT its_project.status FROM projects its_project
  WHERE its_project.id = s.project_id) AS project_status

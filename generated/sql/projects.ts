@@ -28,6 +28,38 @@ export interface AddUpCountChangesRow {
 }
 
 /**
+ * Gives a locked project to an organization or to a person.
+ * @see prisma/sql/projects/change-organization.sql
+ */
+export const changeOrganization = one<{ organization_id: string | null; owner_id: string; updated_at: Date | string; id: string }, ChangeOrganizationRow>(
+  'projects/change-organization',
+  `UPDATE projects p SET organization_id = $1, owner_id = $2, version = p.version + 1,
+  updated_at = $3
+WHERE p.id = $4
+RETURNING p.id, p.name, p.description, p.status, p.category, p.owner_id, p.organization_id, p.tags,
+p.member_count, p.metadata, p.version,
+p.created_at, p.updated_at, p.archived_at, p.deleted_at`,
+  ['organization_id', 'owner_id', 'updated_at', 'id'],
+)
+export interface ChangeOrganizationRow {
+  id: string
+  name: string
+  description: string | null
+  status: 'active' | 'archived' | 'deleted'
+  category: string | null
+  owner_id: string
+  organization_id: string | null
+  tags: string[]
+  member_count: number
+  metadata: Record<string, string>
+  version: number
+  created_at: string
+  updated_at: string
+  archived_at: string | null
+  deleted_at: string | null
+}
+
+/**
  * Deletes a batch of the files of a project.
  * @see prisma/sql/projects/delete-files.sql
  */
@@ -105,19 +137,26 @@ export interface FindInvitationRow {
 
 /**
  * The user with an id or an email address, whether the user is a member of the project, and whether the user
- * and the caller are members of one project.
+ * and the caller are members of one project or organization. A service account is found only for its own
+ * project, and for projects of its organization.
  * @see prisma/sql/projects/find-invitee.sql
  */
 export const findInvitee = optional<{ project_id: string; caller_id: string; user_id: string | null; email: string | null }, FindInviteeRow>(
   'projects/find-invitee',
   `SELECT u.id,
   EXISTS (SELECT FROM members m WHERE m.project_id = $1 AND m.user_id = u.id) AS "is_member",
-  EXISTS (
-    SELECT FROM members own JOIN members m ON m.project_id = own.project_id
-    WHERE own.user_id = $2 AND m.user_id = u.id AND own.project_status <> 'deleted'
-  ) AS "is_known"
-FROM users u
-WHERE (u.id = $3 OR u.email = $4) AND u.status <> 'deleted'`,
+  (s.id IS NOT NULL OR (EXISTS (
+  SELECT FROM members own JOIN members m ON m.project_id = own.project_id
+  WHERE own.user_id = $2 AND m.user_id = u.id AND own.project_status <> 'deleted'
+) OR EXISTS (
+  SELECT FROM organization_members own JOIN organization_members m ON m.organization_id = own.organization_id
+  WHERE own.user_id = $2 AND own.status = 'active' AND m.user_id = u.id AND m.status = 'active'
+))) AS "is_known"
+FROM users u LEFT JOIN service_accounts s ON s.user_id = u.id
+WHERE (u.id = $3 OR u.email = $4) AND u.status <> 'deleted' AND (
+  s.id IS NULL OR s.project_id = $1
+  OR s.organization_id = (SELECT p.organization_id FROM projects p WHERE p.id = $1)
+)`,
   ['project_id', 'caller_id', 'user_id', 'email'],
 )
 export interface FindInviteeRow {
@@ -132,7 +171,8 @@ export interface FindInviteeRow {
  */
 export const findMember = optional<{ origin: string; id: string; project_id: string }, FindMemberRow>(
   'projects/find-member',
-  `SELECT m.id, m.project_id, m.role, m.created_by, m.metadata, m.created_at, m.updated_at,
+  `SELECT m.id, m.project_id, m.role, m.custom_role_id, m.organization_role, m.created_by, m.metadata, m.created_at,
+m.updated_at,
 jsonb_build_object(
   'id', u.id, 'name', u.name, 'email', u.email, 'avatar_url', $1 || u.avatar_url
 ) AS user
@@ -144,6 +184,8 @@ export interface FindMemberRow {
   id: string
   project_id: string
   role: 'owner' | 'admin' | 'editor' | 'viewer'
+  custom_role_id: string | null
+  organization_role: Schemas['Member']['organization_role'] | null
   created_by: string | null
   metadata: Record<string, string>
   created_at: string
@@ -152,15 +194,16 @@ export interface FindMemberRow {
 }
 
 /**
- * The user's role in a project, null for none, and whether the project is deleted.
+ * The user's role in a project for the scope :scope, null for none, and whether the project is deleted.
  * @see prisma/sql/projects/find-membership.sql
  */
-export const findMembership = optional<{ user_id: string; project_id: string }, FindMembershipRow>(
+export const findMembership = optional<{ scope: string; user_id: string; project_id: string }, FindMembershipRow>(
   'projects/find-membership',
-  `SELECT m.role AS "role", p.status = 'deleted' AS deleted
-FROM projects p LEFT JOIN members m ON m.project_id = p.id AND m.user_id = $1
-WHERE p.id = $2`,
-  ['user_id', 'project_id'],
+  `SELECT role_by_scope($1, m.role, m.storage_role, m.ai_role, m.payments_role) AS "role",
+  p.status = 'deleted' AS deleted
+FROM projects p LEFT JOIN members m ON m.project_id = p.id AND m.user_id = $2
+WHERE p.id = $3`,
+  ['scope', 'user_id', 'project_id'],
 )
 export interface FindMembershipRow {
   role: 'owner' | 'admin' | 'editor' | 'viewer' | null
@@ -207,17 +250,19 @@ export interface FindPendingInvitationRow {
 }
 
 /**
- * A project that exists or can be restored, and the caller's role in it.
+ * A project that exists or can be restored, and the caller's role in it for the scope :scope.
  * @see prisma/sql/projects/find-project.sql
  */
-export const findProject = optional<{ user_id: string; id: string; restorable_days: number }, FindProjectRow>(
+export const findProject = optional<{ scope: string; user_id: string; id: string; restorable_days: number }, FindProjectRow>(
   'projects/find-project',
-  `SELECT p.id, p.name, p.description, p.status, p.category, p.owner_id, p.tags, p.member_count, p.metadata, p.version,
-p.created_at, p.updated_at, p.archived_at, p.deleted_at, m.role AS your_role
-FROM projects p LEFT JOIN members m ON m.project_id = p.id AND m.user_id = $1
-WHERE p.id = $2
-  AND (p.deleted_at IS NULL OR p.deleted_at >= now() - make_interval(days => $3))`,
-  ['user_id', 'id', 'restorable_days'],
+  `SELECT p.id, p.name, p.description, p.status, p.category, p.owner_id, p.organization_id, p.tags,
+p.member_count, p.metadata, p.version,
+p.created_at, p.updated_at, p.archived_at, p.deleted_at,
+  role_by_scope($1, m.role, m.storage_role, m.ai_role, m.payments_role) AS your_role
+FROM projects p LEFT JOIN members m ON m.project_id = p.id AND m.user_id = $2
+WHERE p.id = $3
+  AND (p.deleted_at IS NULL OR p.deleted_at >= now() - make_interval(days => $4))`,
+  ['scope', 'user_id', 'id', 'restorable_days'],
 )
 export interface FindProjectRow {
   id: string
@@ -226,6 +271,7 @@ export interface FindProjectRow {
   status: 'active' | 'archived' | 'deleted'
   category: string | null
   owner_id: string
+  organization_id: string | null
   tags: string[]
   member_count: number
   metadata: Record<string, string>
@@ -283,19 +329,22 @@ export interface InsertInvitationRow {
  * returned, so `member_count` is 0.
  * @see prisma/sql/projects/insert-project.sql
  */
-export const insertProject = one<{ id: string; name: string; description: string | null; category: string | null; owner_id: string; tags: readonly string[]; metadata: object | string; created_at: Date | string; member_id: string }, InsertProjectRow>(
+export const insertProject = one<{ id: string; name: string; description: string | null; category: string | null; owner_id: string; organization_id: string | null; tags: readonly string[]; metadata: object | string; created_at: Date | string; member_id: string }, InsertProjectRow>(
   'projects/insert-project',
   `WITH p AS (
-  INSERT INTO projects (id, name, description, category, owner_id, tags, metadata, created_at, updated_at)
-  VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $8)
+  INSERT INTO projects (id, name, description, category, owner_id, organization_id, tags, metadata,
+    created_at, updated_at)
+  VALUES ($1, $2, $3, $4, $5, $6, $7, $8,
+    $9, $9)
   RETURNING *
 ), m AS (
-  INSERT INTO members (id, project_id, user_id, role, created_at)
-  SELECT $9, p.id, p.owner_id, 'owner', $8 FROM p
+  INSERT INTO members (id, project_id, user_id, role, own_role, created_at)
+  SELECT $10, p.id, p.owner_id, 'owner', 'owner', $9 FROM p
 )
-SELECT p.id, p.name, p.description, p.status, p.category, p.owner_id, p.tags, p.member_count, p.metadata, p.version,
+SELECT p.id, p.name, p.description, p.status, p.category, p.owner_id, p.organization_id, p.tags,
+p.member_count, p.metadata, p.version,
 p.created_at, p.updated_at, p.archived_at, p.deleted_at, 'owner' AS your_role FROM p`,
-  ['id', 'name', 'description', 'category', 'owner_id', 'tags', 'metadata', 'created_at', 'member_id'],
+  ['id', 'name', 'description', 'category', 'owner_id', 'organization_id', 'tags', 'metadata', 'created_at', 'member_id'],
 )
 export interface InsertProjectRow {
   id: string
@@ -304,6 +353,7 @@ export interface InsertProjectRow {
   status: 'active' | 'archived' | 'deleted'
   category: string | null
   owner_id: string
+  organization_id: string | null
   tags: string[]
   member_count: number
   metadata: Record<string, string>
@@ -314,6 +364,34 @@ export interface InsertProjectRow {
   deleted_at: string | null
   your_role: 'owner'
 }
+
+/**
+ * Makes the owners and admins of an organization members of a project.
+ * @see prisma/sql/projects/join-organization.sql
+ */
+export const joinOrganization = none<{ created_at: Date | string; project_id: string }>(
+  'projects/join-organization',
+  `INSERT INTO members (id, project_id, user_id, role, organization_role, project_status, created_at)
+SELECT new_id('mem', $1), p.id, o.user_id, r.role, r.role, p.status, $1
+FROM projects p JOIN organization_members o ON o.organization_id = p.organization_id
+  CROSS JOIN LATERAL (SELECT o.role::text::"MemberRole" AS role WHERE o.role <> 'member') r
+WHERE p.id = $2 AND o.status = 'active' ORDER BY o.user_id
+ON CONFLICT (project_id, user_id) DO UPDATE SET organization_role = excluded.organization_role`,
+  ['created_at', 'project_id'],
+)
+
+/**
+ * Ends what the organization of a project gave its members: a membership, or a custom role.
+ * @see prisma/sql/projects/leave-organization.sql
+ */
+export const leaveOrganization = none<{ project_id: string }>(
+  'projects/leave-organization',
+  `WITH removed AS (DELETE FROM members WHERE project_id = $1 AND own_role IS NULL)
+UPDATE members SET organization_role = NULL, custom_role_id = NULL
+WHERE project_id = $1 AND own_role IS NOT NULL
+  AND (organization_role IS NOT NULL OR custom_role_id IS NOT NULL)`,
+  ['project_id'],
+)
 
 /**
  * The deleted projects that can no longer be restored, after the project `id` or from the first.
@@ -401,7 +479,8 @@ export interface ListInvitationsRow {
 export const listMembers = page<{ origin: string; project_id: string }, { created_after: Date | string; created_before: Date | string; updated_after: Date | string; updated_before: Date | string; metadata: object | string; role: readonly ('owner' | 'admin' | 'editor' | 'viewer')[]; pattern: string }, 'created_at' | 'name' | 'updated_at', ListMembersRow>(
   'projects/list-members',
   {
-    select: `SELECT m.id, m.project_id, m.role, m.created_by, m.metadata, m.created_at, m.updated_at,
+    select: `SELECT m.id, m.project_id, m.role, m.custom_role_id, m.organization_role, m.created_by, m.metadata, m.created_at,
+m.updated_at,
 jsonb_build_object(
   'id', u.id, 'name', u.name, 'email', u.email, 'avatar_url', $1 || u.avatar_url
 ) AS user
@@ -432,6 +511,8 @@ export interface ListMembersRow {
   id: string
   project_id: string
   role: 'owner' | 'admin' | 'editor' | 'viewer'
+  custom_role_id: string | null
+  organization_role: Schemas['Member']['organization_role'] | null
   created_by: string | null
   metadata: Record<string, string>
   created_at: string
@@ -507,7 +588,8 @@ export interface ListMyInvitationsRow {
 export const listProjects = page<{ user_id: string }, { created_after: Date | string; created_before: Date | string; updated_after: Date | string; updated_before: Date | string; metadata: object | string; status: readonly ('active' | 'archived' | 'deleted')[]; project_ids: readonly string[]; category: string; tag: string; pattern: string }, 'created_at' | 'updated_at' | 'name', ListProjectsRow>(
   'projects/list-projects',
   {
-    select: `SELECT p.id, p.name, p.description, p.status, p.category, p.owner_id, p.tags, p.member_count, p.metadata, p.version,
+    select: `SELECT p.id, p.name, p.description, p.status, p.category, p.owner_id, p.organization_id, p.tags,
+p.member_count, p.metadata, p.version,
 p.created_at, p.updated_at, p.archived_at, p.deleted_at, m.role AS your_role
 FROM members m JOIN projects p ON p.id = m.project_id
 WHERE m.user_id = $1`,
@@ -543,6 +625,7 @@ export interface ListProjectsRow {
   status: 'active' | 'archived' | 'deleted'
   category: string | null
   owner_id: string
+  organization_id: string | null
   tags: string[]
   member_count: number
   metadata: Record<string, string>
@@ -571,15 +654,17 @@ export interface LockExpiredProjectRow {
  * `find-project` that blocks other writers of the project and of its members, but not readers.
  * @see prisma/sql/projects/lock-project.sql
  */
-export const lockProject = optional<{ user_id: string; id: string; restorable_days: number }, LockProjectRow>(
+export const lockProject = optional<{ scope: string; user_id: string; id: string; restorable_days: number }, LockProjectRow>(
   'projects/lock-project',
-  `SELECT p.id, p.name, p.description, p.status, p.category, p.owner_id, p.tags, p.member_count, p.metadata, p.version,
-p.created_at, p.updated_at, p.archived_at, p.deleted_at, m.role AS your_role
-FROM projects p LEFT JOIN members m ON m.project_id = p.id AND m.user_id = $1
-WHERE p.id = $2
-  AND (p.deleted_at IS NULL OR p.deleted_at >= now() - make_interval(days => $3))
+  `SELECT p.id, p.name, p.description, p.status, p.category, p.owner_id, p.organization_id, p.tags,
+p.member_count, p.metadata, p.version,
+p.created_at, p.updated_at, p.archived_at, p.deleted_at,
+  role_by_scope($1, m.role, m.storage_role, m.ai_role, m.payments_role) AS your_role
+FROM projects p LEFT JOIN members m ON m.project_id = p.id AND m.user_id = $2
+WHERE p.id = $3
+  AND (p.deleted_at IS NULL OR p.deleted_at >= now() - make_interval(days => $4))
 FOR NO KEY UPDATE OF p`,
-  ['user_id', 'id', 'restorable_days'],
+  ['scope', 'user_id', 'id', 'restorable_days'],
 )
 export interface LockProjectRow {
   id: string
@@ -588,6 +673,7 @@ export interface LockProjectRow {
   status: 'active' | 'archived' | 'deleted'
   category: string | null
   owner_id: string
+  organization_id: string | null
   tags: string[]
   member_count: number
   metadata: Record<string, string>
@@ -597,6 +683,35 @@ export interface LockProjectRow {
   archived_at: string | null
   deleted_at: string | null
   your_role: 'owner' | 'admin' | 'editor' | 'viewer' | null
+}
+
+/**
+ * Makes a member of a project an owner. A service account cannot be one.
+ * @see prisma/sql/projects/make-owner.sql
+ */
+export const makeOwner = optional<{ project_id: string; user_id: string }, MakeOwnerRow>(
+  'projects/make-owner',
+  `UPDATE members m SET own_role = 'owner', custom_role_id = NULL
+WHERE m.project_id = $1 AND m.user_id = $2
+  AND NOT EXISTS (SELECT FROM service_accounts s WHERE s.user_id = m.user_id)
+RETURNING m.id`,
+  ['project_id', 'user_id'],
+)
+export interface MakeOwnerRow {
+  id: string
+}
+
+/**
+ * The number of members of a project.
+ * @see prisma/sql/projects/read-member-count.sql
+ */
+export const readMemberCount = one<{ id: string }, ReadMemberCountRow>(
+  'projects/read-member-count',
+  `SELECT member_count FROM projects WHERE id = $1`,
+  ['id'],
+)
+export interface ReadMemberCountRow {
+  member_count: number
 }
 
 /**
@@ -691,7 +806,8 @@ export const updateProject = one<{ name: string; description: string | null; cat
   metadata = $5, status = $6, archived_at = $7, deleted_at = $8,
   version = p.version + 1, updated_at = $9
 WHERE p.id = $10
-RETURNING p.id, p.name, p.description, p.status, p.category, p.owner_id, p.tags, p.member_count, p.metadata, p.version,
+RETURNING p.id, p.name, p.description, p.status, p.category, p.owner_id, p.organization_id, p.tags,
+p.member_count, p.metadata, p.version,
 p.created_at, p.updated_at, p.archived_at, p.deleted_at`,
   ['name', 'description', 'category', 'tags', 'metadata', 'status', 'archived_at', 'deleted_at', 'updated_at', 'id'],
 )
@@ -702,6 +818,7 @@ export interface UpdateProjectRow {
   status: 'active' | 'archived' | 'deleted'
   category: string | null
   owner_id: string
+  organization_id: string | null
   tags: string[]
   member_count: number
   metadata: Record<string, string>

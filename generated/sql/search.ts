@@ -12,7 +12,8 @@ FROM document_counts c JOIN knowledge_bases k ON k.id = c.knowledge_base_id
 WHERE k.id = ANY($1) AND c.status IN ('queued', 'processing') AND CASE WHEN k.project_id IS NULL THEN k.owner_id = $2 AND $3::text[] IS NULL
   ELSE ($3 IS NULL OR k.project_id = ANY($3)) AND EXISTS (
     SELECT FROM members m JOIN projects p ON p.id = m.project_id
-    WHERE m.project_id = k.project_id AND m.user_id = $2 AND p.status <> 'deleted') END`,
+    WHERE m.project_id = k.project_id AND m.user_id = $2 AND m.ai_role IS NOT NULL
+      AND p.status <> 'deleted') END`,
   ['knowledge_base_ids', 'user_id', 'project_ids'],
 )
 export interface CountUnparsedDocumentsRow {
@@ -262,7 +263,8 @@ FROM unnest($1::text[], $2::float8[]) WITH ORDINALITY AS r (id, score, place)
 WHERE CASE WHEN k.project_id IS NULL THEN k.owner_id = $3 AND $4::text[] IS NULL
   ELSE ($4 IS NULL OR k.project_id = ANY($4)) AND EXISTS (
     SELECT FROM members m JOIN projects p ON p.id = m.project_id
-    WHERE m.project_id = k.project_id AND m.user_id = $3 AND p.status <> 'deleted') END ORDER BY r.place LIMIT $5`,
+    WHERE m.project_id = k.project_id AND m.user_id = $3 AND m.ai_role IS NOT NULL
+      AND p.status <> 'deleted') END ORDER BY r.place LIMIT $5`,
   ['chunk_ids', 'scores', 'user_id', 'project_ids', 'limit'],
 )
 export interface ReadPassagesRow {
@@ -295,7 +297,8 @@ FROM knowledge_bases k JOIN chunk_counts c ON c.knowledge_base_id = k.id
 WHERE k.id = ANY($1) AND CASE WHEN k.project_id IS NULL THEN k.owner_id = $2 AND $3::text[] IS NULL
   ELSE ($3 IS NULL OR k.project_id = ANY($3)) AND EXISTS (
     SELECT FROM members m JOIN projects p ON p.id = m.project_id
-    WHERE m.project_id = k.project_id AND m.user_id = $2 AND p.status <> 'deleted') END ORDER BY c.chunks DESC`,
+    WHERE m.project_id = k.project_id AND m.user_id = $2 AND m.ai_role IS NOT NULL
+      AND p.status <> 'deleted') END ORDER BY c.chunks DESC`,
   ['knowledge_base_ids', 'user_id', 'project_ids'],
 )
 export interface ReadScopeRow {

@@ -115,7 +115,7 @@ export const countLinkDownload = optional<{ id: string }, CountLinkDownloadRow>(
 WHERE l.id = $1 AND CASE WHEN l.revoked_at IS NOT NULL OR NOT EXISTS (
     SELECT FROM files g LEFT JOIN members c ON c.project_id = g.project_id AND c.user_id = l.created_by
     WHERE g.id = l.file_id
-      AND (g.project_id IS NULL OR (c.role <= 'editor' AND c.created_at <= l.created_at))
+      AND (g.project_id IS NULL OR (c.storage_role <= 'editor' AND c.created_at <= l.created_at))
   ) THEN 'revoked'
   WHEN l.download_count >= l.max_downloads THEN 'used_up'
   WHEN l.expires_at <= now() THEN 'expired' ELSE 'active' END = 'active'
@@ -303,7 +303,7 @@ export const findLink = optional<{ file_id: string; id: string }, FindLinkRow>(
   `SELECT l.id, l.file_id, f.project_id, CASE WHEN l.revoked_at IS NOT NULL OR NOT EXISTS (
     SELECT FROM files g LEFT JOIN members c ON c.project_id = g.project_id AND c.user_id = l.created_by
     WHERE g.id = l.file_id
-      AND (g.project_id IS NULL OR (c.role <= 'editor' AND c.created_at <= l.created_at))
+      AND (g.project_id IS NULL OR (c.storage_role <= 'editor' AND c.created_at <= l.created_at))
   ) THEN 'revoked'
   WHEN l.download_count >= l.max_downloads THEN 'used_up'
   WHEN l.expires_at <= now() THEN 'expired' ELSE 'active' END AS status, l.max_downloads, l.download_count, l.created_by,
@@ -335,7 +335,7 @@ export const findLinkedFile = optional<{ digest: Buffer }, FindLinkedFileRow>(
   `SELECT l.id AS link_id, CASE WHEN l.revoked_at IS NOT NULL OR NOT EXISTS (
     SELECT FROM files g LEFT JOIN members c ON c.project_id = g.project_id AND c.user_id = l.created_by
     WHERE g.id = l.file_id
-      AND (g.project_id IS NULL OR (c.role <= 'editor' AND c.created_at <= l.created_at))
+      AND (g.project_id IS NULL OR (c.storage_role <= 'editor' AND c.created_at <= l.created_at))
   ) THEN 'revoked'
   WHEN l.download_count >= l.max_downloads THEN 'used_up'
   WHEN l.expires_at <= now() THEN 'expired' ELSE 'active' END AS link_status, f.id, f.name, f.path, f.content_type, f.declared_content_type, f.bytes, f.sha256,
@@ -503,7 +503,7 @@ export const insertLink = one<{ id: string; file_id: string; digest: Buffer; max
 SELECT l.id, l.file_id, f.project_id, CASE WHEN l.revoked_at IS NOT NULL OR NOT EXISTS (
     SELECT FROM files g LEFT JOIN members c ON c.project_id = g.project_id AND c.user_id = l.created_by
     WHERE g.id = l.file_id
-      AND (g.project_id IS NULL OR (c.role <= 'editor' AND c.created_at <= l.created_at))
+      AND (g.project_id IS NULL OR (c.storage_role <= 'editor' AND c.created_at <= l.created_at))
   ) THEN 'revoked'
   WHEN l.download_count >= l.max_downloads THEN 'used_up'
   WHEN l.expires_at <= now() THEN 'expired' ELSE 'active' END AS status, l.max_downloads, l.download_count, l.created_by,
@@ -689,7 +689,7 @@ export const listLinks = page<{ file_id: string }, { created_after: Date | strin
     select: `SELECT l.id, l.file_id, f.project_id, CASE WHEN l.revoked_at IS NOT NULL OR NOT EXISTS (
     SELECT FROM files g LEFT JOIN members c ON c.project_id = g.project_id AND c.user_id = l.created_by
     WHERE g.id = l.file_id
-      AND (g.project_id IS NULL OR (c.role <= 'editor' AND c.created_at <= l.created_at))
+      AND (g.project_id IS NULL OR (c.storage_role <= 'editor' AND c.created_at <= l.created_at))
   ) THEN 'revoked'
   WHEN l.download_count >= l.max_downloads THEN 'used_up'
   WHEN l.expires_at <= now() THEN 'expired' ELSE 'active' END AS status, l.max_downloads, l.download_count, l.created_by,
@@ -706,7 +706,7 @@ WHERE l.file_id = $1`,
       status: { sql: `CASE WHEN l.revoked_at IS NOT NULL OR NOT EXISTS (
     SELECT FROM files g LEFT JOIN members c ON c.project_id = g.project_id AND c.user_id = l.created_by
     WHERE g.id = l.file_id
-      AND (g.project_id IS NULL OR (c.role <= 'editor' AND c.created_at <= l.created_at))
+      AND (g.project_id IS NULL OR (c.storage_role <= 'editor' AND c.created_at <= l.created_at))
   ) THEN 'revoked'
   WHEN l.download_count >= l.max_downloads THEN 'used_up'
   WHEN l.expires_at <= now() THEN 'expired' ELSE 'active' END = ANY($7)` },
@@ -872,7 +872,7 @@ export const lockFile = optional<{ user_id: string | null; id: string }, LockFil
   `SELECT f.id, f.name, f.path, f.content_type, f.declared_content_type, f.bytes, f.sha256,
 '"' || f.sha256 || '"' AS etag, f.visibility, f.metadata, f.tags, f.download_count, f.expires_at,
 f.created_at, f.updated_at, f.blob_key, u.status AS owner_status, f.project_id, f.owner_id,
-(SELECT your_member.role FROM members your_member
+(SELECT your_member.storage_role FROM members your_member
  WHERE your_member.project_id = f.project_id AND your_member.user_id = $1) AS your_role,
 (SELECT its_project.status FROM projects its_project
  WHERE its_project.id = f.project_id FOR SHARE) AS project_status
@@ -1001,7 +1001,7 @@ export const readFile = optional<{ user_id: string | null; id: string }, ReadFil
   `SELECT f.id, f.name, f.path, f.content_type, f.declared_content_type, f.bytes, f.sha256,
 '"' || f.sha256 || '"' AS etag, f.visibility, f.metadata, f.tags, f.download_count, f.expires_at,
 f.created_at, f.updated_at, f.blob_key, u.status AS owner_status, f.project_id, f.owner_id,
-(SELECT your_member.role FROM members your_member
+(SELECT your_member.storage_role FROM members your_member
  WHERE your_member.project_id = f.project_id AND your_member.user_id = $1) AS your_role,
 (SELECT its_project.status FROM projects its_project
  WHERE its_project.id = f.project_id) AS project_status
@@ -1084,7 +1084,7 @@ export const readLinkStatus = optional<{ id: string }, ReadLinkStatusRow>(
   `SELECT CASE WHEN l.revoked_at IS NOT NULL OR NOT EXISTS (
     SELECT FROM files g LEFT JOIN members c ON c.project_id = g.project_id AND c.user_id = l.created_by
     WHERE g.id = l.file_id
-      AND (g.project_id IS NULL OR (c.role <= 'editor' AND c.created_at <= l.created_at))
+      AND (g.project_id IS NULL OR (c.storage_role <= 'editor' AND c.created_at <= l.created_at))
   ) THEN 'revoked'
   WHEN l.download_count >= l.max_downloads THEN 'used_up'
   WHEN l.expires_at <= now() THEN 'expired' ELSE 'active' END AS status FROM file_links l WHERE l.id = $1`,

@@ -34,7 +34,8 @@ export interface AddUpQuotaChangesRow {
 export const deleteMemberships = many<{ user_id: string; origin: string }, DeleteMembershipsRow>(
   'users/delete-memberships',
   `WITH deleted AS (DELETE FROM members WHERE user_id = $1 RETURNING *)
-SELECT m.id, m.project_id, m.role, m.created_by, m.metadata, m.created_at, m.updated_at,
+SELECT m.id, m.project_id, m.role, m.custom_role_id, m.organization_role, m.created_by, m.metadata, m.created_at,
+m.updated_at,
 jsonb_build_object(
   'id', u.id, 'name', u.name, 'email', u.email, 'avatar_url', $2 || u.avatar_url
 ) AS user FROM deleted m JOIN users u ON u.id = m.user_id ORDER BY m.project_id`,
@@ -44,6 +45,8 @@ export interface DeleteMembershipsRow {
   id: string
   project_id: string
   role: 'owner' | 'admin' | 'editor' | 'viewer'
+  custom_role_id: string | null
+  organization_role: Schemas['Member']['organization_role'] | null
   created_by: string | null
   metadata: Record<string, string>
   created_at: string
@@ -71,14 +74,42 @@ DELETE FROM members WHERE project_id IN (SELECT id FROM expired)`,
 )
 
 /**
- * An API key by the digest of its secret, in hex, with what decides about its owner.
+ * An API key by its id.
+ * @see prisma/sql/users/find-api-key-by-id.sql
+ */
+export const findApiKeyById = optional<{ id: string }, FindApiKeyByIdRow>(
+  'users/find-api-key-by-id',
+  `SELECT k.id, k.name, k.user_id, k.scopes, k.project_ids, k.all_projects, k.allowed_addresses,
+  k.expires_at, k.revoked_at, u.status, u.role, s.id AS "service_account_id", s.account_id AS "account_id"
+FROM api_keys k JOIN users u ON u.id = k.user_id LEFT JOIN service_accounts s ON s.user_id = u.id
+WHERE k.id = $1`,
+  ['id'],
+)
+export interface FindApiKeyByIdRow {
+  id: string
+  name: string
+  user_id: string
+  scopes: string[]
+  project_ids: string[]
+  all_projects: boolean
+  allowed_addresses: string[]
+  expires_at: string | null
+  revoked_at: string | null
+  status: 'active' | 'disabled' | 'deleted'
+  role: 'user' | 'admin'
+  service_account_id: string | null
+  account_id: string | null
+}
+
+/**
+ * An API key by the digest of its secret, in hex.
  * @see prisma/sql/users/find-api-key.sql
  */
 export const findApiKey = optional<{ digest: string }, FindApiKeyRow>(
   'users/find-api-key',
   `SELECT k.id, k.name, k.user_id, k.scopes, k.project_ids, k.all_projects, k.allowed_addresses,
-  k.expires_at, k.revoked_at, u.status, u.role
-FROM api_keys k JOIN users u ON u.id = k.user_id
+  k.expires_at, k.revoked_at, u.status, u.role, s.id AS "service_account_id", s.account_id AS "account_id"
+FROM api_keys k JOIN users u ON u.id = k.user_id LEFT JOIN service_accounts s ON s.user_id = u.id
 WHERE k.digest = decode($1, 'hex')`,
   ['digest'],
 )
@@ -94,6 +125,8 @@ export interface FindApiKeyRow {
   revoked_at: string | null
   status: 'active' | 'disabled' | 'deleted'
   role: 'user' | 'admin'
+  service_account_id: string | null
+  account_id: string | null
 }
 
 /**
@@ -197,6 +230,19 @@ export interface IsRecentSignInRow {
 }
 
 /**
+ * Whether a user is a service account.
+ * @see prisma/sql/users/is-service-account.sql
+ */
+export const isServiceAccount = optional<{ id: string }, IsServiceAccountRow>(
+  'users/is-service-account',
+  `SELECT id FROM service_accounts WHERE user_id = $1`,
+  ['id'],
+)
+export interface IsServiceAccountRow {
+  id: string
+}
+
+/**
  * The API keys of a user.
  * @see prisma/sql/users/list-api-keys.sql
  */
@@ -255,7 +301,7 @@ export interface ListApiKeysRow {
 }
 
 /**
- * The active and disabled users. `pattern` is a LIKE pattern.
+ * The active and disabled users, without service accounts. `pattern` is a LIKE pattern.
  * @see prisma/sql/users/list-users.sql
  */
 export const listUsers = page<{ origin: string }, { created_after: Date | string; created_before: Date | string; updated_after: Date | string; updated_before: Date | string; metadata: object | string; status: readonly ('active' | 'disabled' | 'deleted')[]; role: readonly ('user' | 'admin')[]; email: string; pattern: string }, 'created_at' | 'updated_at' | 'name' | 'email', ListUsersRow>(
@@ -265,7 +311,7 @@ export const listUsers = page<{ origin: string }, { created_after: Date | string
 $1 || u.avatar_url AS avatar_url, u.status,
 u.role, u.metadata, u.created_at, u.updated_at
 FROM users u
-WHERE u.status <> 'deleted'`,
+WHERE u.status <> 'deleted' AND NOT EXISTS (SELECT FROM service_accounts a WHERE a.user_id = u.id)`,
     names: ['origin', 'created_after', 'created_before', 'updated_after', 'updated_before', 'metadata', 'status', 'role', 'email', 'pattern'],
     filters: {
       created_after: { sql: `u.created_at >= $2`, searches: true },
@@ -442,6 +488,19 @@ export interface LockUserRow {
 }
 
 /**
+ * What a user or an organization has of each limited resource.
+ * @see prisma/sql/users/read-quotas.sql
+ */
+export const readQuotas = one<{ account_id: string }, ReadQuotasRow>(
+  'users/read-quotas',
+  `SELECT coalesce(jsonb_object_agg(quota, used), '{}') AS "quotas" FROM quota_usage WHERE user_id = $1`,
+  ['account_id'],
+)
+export interface ReadQuotasRow {
+  quotas: Record<string, number>
+}
+
+/**
  * The settings of a user. `default_project_id` is null when the user is no longer a member of the project, or
  * the project is deleted.
  * @see prisma/sql/users/read-settings.sql
@@ -473,15 +532,17 @@ export const readUse = one<{ user_id: string; heartbeat_timeout_seconds: number 
   (SELECT used FROM storage_use($1, NULL)) AS "storage_bytes",
   coalesce((
   SELECT sum(prompt_tokens + completion_tokens)::bigint FROM ai_usage
-  WHERE user_id = $1 AND day = (now() AT TIME ZONE 'UTC')::date
+  WHERE user_id IN (SELECT users_of_account($1)) AND day = (now() AT TIME ZONE 'UTC')::date
 ), 0) + coalesce((
   SELECT sum(reserved_tokens)::bigint FROM ai_messages
-  WHERE user_id = $1 AND status = 'in_progress' AND heartbeat_at > now() - make_interval(secs => $2)
+  WHERE user_id IN (SELECT users_of_account($1)) AND status = 'in_progress'
+      AND heartbeat_at > now() - make_interval(secs => $2)
 ), 0) AS tokens,
   ((now() AT TIME ZONE 'UTC')::date + 1)::timestamp AT TIME ZONE 'UTC' AS "day_ends",
   (
     SELECT count(*) FROM ai_messages
-    WHERE user_id = $1 AND status = 'in_progress' AND heartbeat_at > now() - make_interval(secs => $2)
+    WHERE user_id IN (SELECT users_of_account($1)) AND status = 'in_progress'
+      AND heartbeat_at > now() - make_interval(secs => $2)
   )::int AS answers,
   coalesce((SELECT jsonb_object_agg(quota, used) FROM quota_usage WHERE user_id = $1), '{}') AS quotas`,
   ['user_id', 'heartbeat_timeout_seconds'],

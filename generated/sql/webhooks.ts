@@ -84,7 +84,7 @@ u.status = 'active' AND (e.type = 'webhook_endpoint.tested' OR (
 AND (w.all_projects OR CASE WHEN e.project_id IS NULL THEN NOT e.type = ANY($1::text[])
   ELSE e.project_id = ANY(w.project_ids) END)
 AND (
-  CASE WHEN e.project_id IS NOT NULL THEN coalesce(m.role <= e.role, false)
+  CASE WHEN e.project_id IS NOT NULL THEN coalesce(role_by_scope(e.scope,m.role,m.storage_role,m.ai_role,m.payments_role) <= e.role, false)
     WHEN e.user_id IS NOT NULL THEN e.user_id = w.user_id
     ELSE true END
   OR (e.scope = 'payments:read' AND (u.role='admin') AND 'admin' = ANY(w.scopes))
@@ -97,7 +97,7 @@ json_build_object('id', e.id, 'type', e.type,
   w.all_projects
 FROM webhook_deliveries d JOIN events e ON e.id = d.event_id JOIN webhook_endpoints w ON w.id = d.endpoint_id
 JOIN users u ON u.id = w.user_id
-LEFT JOIN members m ON m.project_id = e.project_id AND m.user_id = w.user_id
+LEFT JOIN event_readers m ON m.project_id = e.project_id AND m.user_id = w.user_id
 WHERE d.id = $2`,
   ['unlimited_key_types', 'id'],
 )
@@ -153,7 +153,7 @@ u.status = 'active' AND (e.type = 'webhook_endpoint.tested' OR (
 AND (w.all_projects OR CASE WHEN e.project_id IS NULL THEN NOT e.type = ANY($1::text[])
   ELSE e.project_id = ANY(w.project_ids) END)
 AND (
-  CASE WHEN e.project_id IS NOT NULL THEN coalesce(m.role <= e.role, false)
+  CASE WHEN e.project_id IS NOT NULL THEN coalesce(role_by_scope(e.scope,m.role,m.storage_role,m.ai_role,m.payments_role) <= e.role, false)
     WHEN e.user_id IS NOT NULL THEN e.user_id = w.user_id
     ELSE true END
   OR (e.scope = 'payments:read' AND (u.role='admin') AND 'admin' = ANY(w.scopes))
@@ -165,7 +165,7 @@ json_build_object('id', e.id, 'type', e.type,
   'actor', e.actor, 'data', e.data) AS event
 FROM webhook_deliveries d JOIN events e ON e.id = d.event_id JOIN webhook_endpoints w ON w.id = d.endpoint_id
 JOIN users u ON u.id = w.user_id
-LEFT JOIN members m ON m.project_id = e.project_id AND m.user_id = w.user_id
+LEFT JOIN event_readers m ON m.project_id = e.project_id AND m.user_id = w.user_id
 WHERE d.endpoint_id = $2`,
     names: ['unlimited_key_types', 'endpoint_id', 'created_after', 'created_before', 'updated_after', 'updated_before', 'status', 'event_type'],
     filters: {
@@ -257,7 +257,7 @@ u.status = 'active' AND (e.type = 'webhook_endpoint.tested' OR (
 AND (w.all_projects OR CASE WHEN e.project_id IS NULL THEN NOT e.type = ANY($1::text[])
   ELSE e.project_id = ANY(w.project_ids) END)
 AND (
-  CASE WHEN e.project_id IS NOT NULL THEN coalesce(m.role <= e.role, false)
+  CASE WHEN e.project_id IS NOT NULL THEN coalesce(role_by_scope(e.scope,m.role,m.storage_role,m.ai_role,m.payments_role) <= e.role, false)
     WHEN e.user_id IS NOT NULL THEN e.user_id = w.user_id
     ELSE true END
   OR (e.scope = 'payments:read' AND (u.role='admin') AND 'admin' = ANY(w.scopes))
@@ -270,7 +270,7 @@ json_build_object('id', e.id, 'type', e.type,
   w.all_projects
 FROM webhook_deliveries d JOIN events e ON e.id = d.event_id JOIN webhook_endpoints w ON w.id = d.endpoint_id
 JOIN users u ON u.id = w.user_id
-LEFT JOIN members m ON m.project_id = e.project_id AND m.user_id = w.user_id
+LEFT JOIN event_readers m ON m.project_id = e.project_id AND m.user_id = w.user_id
 WHERE d.id = $2
 FOR NO KEY UPDATE OF d`,
   ['unlimited_key_types', 'id'],
@@ -385,17 +385,19 @@ export const readDueDeliveries = many<{ unlimited_key_types: readonly string[]; 
 AND (w.all_projects OR CASE WHEN e.project_id IS NULL THEN NOT e.type = ANY($1::text[])
   ELSE e.project_id = ANY(w.project_ids) END)
 AND (
-  CASE WHEN e.project_id IS NOT NULL THEN coalesce(m.role <= e.role, false)
+  CASE WHEN e.project_id IS NOT NULL THEN coalesce(role_by_scope(e.scope,m.role,m.storage_role,m.ai_role,m.payments_role) <= e.role, false)
     WHEN e.user_id IS NOT NULL THEN e.user_id = w.user_id
     ELSE true END
   OR (e.scope = 'payments:read' AND (u.role='admin') AND 'admin' = ANY(w.scopes))
 )
 )) AS "allowed",
-  e.id, e.type, e.created_at, 'v1' AS api_version, e.project_id, e.request_id,
+  e.id, e.type, e.created_at, 'v1' AS api_version,
+CASE WHEN e.project_id LIKE 'prj%' THEN e.project_id END AS project_id,
+CASE WHEN e.project_id LIKE 'org%' THEN e.project_id END AS organization_id, e.request_id,
 e.client_request_id, e.actor, e.data
 FROM webhook_deliveries d JOIN events e ON e.id = d.event_id JOIN webhook_endpoints w ON w.id = d.endpoint_id
 JOIN users u ON u.id = w.user_id
-LEFT JOIN members m ON m.project_id = e.project_id AND m.user_id = w.user_id
+LEFT JOIN event_readers m ON m.project_id = e.project_id AND m.user_id = w.user_id
 WHERE d.id = ANY($2) AND d.status = 'pending'`,
   ['unlimited_key_types', 'ids'],
 )
@@ -414,6 +416,7 @@ export interface ReadDueDeliveriesRow {
   created_at: string
   api_version: 'v1'
   project_id: string | null
+  organization_id: string | null
   request_id: string | null
   client_request_id: string | null
   actor: Schemas['PlatformEvent']['actor'] | null

@@ -704,6 +704,14 @@ function seconds(variable: string, value: number, description: string): Setting<
 const quotas = {
   quotaApiKeys: quota('api_keys', 100, 'API keys that are not revoked'),
   quotaProjects: quota('projects', 100, 'projects of their own, with deleted ones'),
+  quotaOrganizations: quota('organizations', 20, 'organizations that they have created'),
+  quotaOrganizationMembers: quota(
+    'organization_members',
+    2000,
+    'members and invitations of organizations that they have added',
+  ),
+  quotaCustomRoles: quota('custom_roles', 200, 'custom roles that they have created'),
+  quotaServiceAccounts: quota('service_accounts', 100, 'service accounts, each user and each organization'),
   quotaMembers: quota('members', 10_000, 'members that they have added to projects'),
   quotaInvitations: quota('invitations', 1000, 'pending invitations'),
   quotaFiles: quota('files', 1_000_000, 'files'),

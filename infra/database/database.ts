@@ -151,11 +151,11 @@ export function openDatabase({
 /** The statements and transactions of a request take turns with those of other requests of the user. */
 function inTurns(
   turns: FairSemaphore,
-  { actor }: RequestOrigin,
+  { actor, accountId }: RequestOrigin,
   { sql, transaction }: Pick<Db, 'sql' | 'transaction'>,
 ): Pick<Db, 'sql' | 'transaction'> {
   if (actor === null) return { sql, transaction }
-  const user = actor.user_id
+  const user = accountId ?? actor.user_id
   return {
     sql: async (statement, values) => await turns.run(user, () => sql(statement, values)),
     transaction: async (work) => await turns.run(user, () => transaction(work)),

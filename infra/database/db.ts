@@ -9,7 +9,15 @@ export interface RequestOrigin {
   /** The `X-Request-ID` of the client. It is not unique: clients choose it. */
   clientRequestId?: string
   /** The API key that sent the request, with its name and its user; null for a request without a key. */
-  actor: { type: 'api_key' | 'session'; id: string; name: string | null; user_id: string } | null
+  actor: {
+    type: 'api_key' | 'session'
+    id: string
+    name: string | null
+    user_id: string
+    service_account_id: string | null
+  } | null
+  /** Whose limits the request uses; default: those of the user. */
+  accountId?: string | null
 }
 
 /** The database or a transaction. Services run their queries on it. */

@@ -119,7 +119,7 @@ function compareOperations(comparison: Comparison, key: string, before: Node, af
 
 const knownInOperation = (
   'operationId deprecated servers security parameters requestBody responses summary ' +
-  'description tags externalDocs x-project-access x-rate-limit x-sunset'
+  'description tags externalDocs x-project-access x-organization-access x-rate-limit x-sunset'
 ).split(' ')
 
 /** Clients rely on the announced date. */
@@ -161,9 +161,13 @@ function compareServers(
 }
 
 function compareAccess(report: Report, before: Node, after: Node): void {
-  const [from, to] = [before.value['x-project-access'], after.value['x-project-access']]
+  for (const name of ['x-project-access', 'x-organization-access']) compareRoles(report, before, after, name)
+}
+
+function compareRoles(report: Report, before: Node, after: Node, name: string): void {
+  const [from, to] = [before.value[name], after.value[name]]
   if (same(from, to)) return
-  const place: Place = { side: 'after', pointer: child(after, 'x-project-access').pointer }
+  const place: Place = { side: 'after', pointer: child(after, name).pointer }
   const [rankBefore, rankAfter] = [roles.indexOf(from?.role ?? 'none'), roles.indexOf(to?.role ?? 'none')]
   if (rankAfter > rankBefore)
     report(

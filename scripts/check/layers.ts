@@ -29,6 +29,7 @@ const layers: Layer[][] = [
     { files: 'services/audit/' },
     { files: 'services/mail/' },
   ],
+  [{ files: 'services/organizations/' }],
   [{ files: 'services/events/' }],
   [
     { files: 'services/auth/' },

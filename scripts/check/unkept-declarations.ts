@@ -33,6 +33,11 @@ const duties: Duty[] = [
     says: 'never checks the role that `x-project-access` declares: begin with `openProject`',
   },
   {
+    isDeclared: (_document, operation) => operation['x-organization-access'] !== undefined,
+    reaches: 'requiredRole',
+    says: 'never checks the role that `x-organization-access` declares: begin with `openOrganization`',
+  },
+  {
     isDeclared: (_document, { security = [] }, method) =>
       method !== 'get' &&
       Object.values<string[]>(security[0] ?? {}).some((scopes) => scopes.some(isOfWrites)),

@@ -50,6 +50,13 @@ function eventData(document: Json, { type, scope, audience, role, object, payloa
     audience,
     role,
     object,
-    example: { ...whole, project_id: audience === 'project' ? whole.project_id : null, data },
+    example: {
+      ...whole,
+      project_id: audience === 'project' ? whole.project_id : null,
+      ...('organization_id' in whole && {
+        organization_id: audience === 'organization' ? whole.organization_id : null,
+      }),
+      data,
+    },
   }
 }

@@ -10,10 +10,12 @@ type Json = any
 export interface DeclaredEvent {
   type: string
   scope: string
-  audience: 'project' | 'user' | 'admins' | 'everyone'
+  audience: 'project' | 'organization' | 'user' | 'admins' | 'everyone'
   /** The field of the object with the project's id. */
   project: string | null
-  /** The lowest role that may read the event. */
+  /** The field of the object with the organization's id. */
+  organization: string | null
+  /** The lowest role that may read the event; `viewer` for every member of an organization. */
   role: string | null
   /** The component of `data.object`. */
   object: string
@@ -33,48 +35,52 @@ export function addEvents(document: Json): DeclaredEvent[] {
   for (const [type] of declared)
     if (used.has(webhookId(type)))
       throw new GenerateError(`The operationId ${webhookId(type)} is for the webhook of ${type}.`)
-  return declared.map(([type, { description, object: ref, scope, project, role, audience }]) => {
-    const object = objectInEvents(schemas, componentOf(ref)!)
-    const payload = `${pascal(type)}Event`
-    schemas[payload] = payloadOf(schemas, type, description, object)
-    document.webhooks ??= {}
-    document.webhooks[type] = {
-      post: {
-        operationId: webhookId(type),
-        tags: ['webhooks'],
-        summary: type,
-        description: `${description} ${requirement(scope, role)}`,
-        // Deliveries are signed and carry no API key.
-        security: [],
-        requestBody: {
-          required: true,
-          content: { 'application/json': { schema: { $ref: `#/components/schemas/${payload}` } } },
-        },
-        responses: {
-          '2XX': {
-            description:
-              'The delivery succeeded. 410 disables the endpoint; any other status is a failure ' +
-              'and is retried.',
+  return declared.map(
+    ([type, { description, object: ref, scope, project, organization, role, audience }]) => {
+      const object = objectInEvents(schemas, componentOf(ref)!)
+      const payload = `${pascal(type)}Event`
+      schemas[payload] = payloadOf(schemas, type, description, object)
+      document.webhooks ??= {}
+      document.webhooks[type] = {
+        post: {
+          operationId: webhookId(type),
+          tags: ['webhooks'],
+          summary: type,
+          description: `${description} ${requirement(scope, role, organization)}`,
+          // Deliveries are signed and carry no API key.
+          security: [],
+          requestBody: {
+            required: true,
+            content: { 'application/json': { schema: { $ref: `#/components/schemas/${payload}` } } },
+          },
+          responses: {
+            '2XX': {
+              description:
+                'The delivery succeeded. 410 disables the endpoint; any other status is a failure ' +
+                'and is retried.',
+            },
           },
         },
-      },
-    }
-    return {
-      type,
-      scope,
-      audience: project === undefined ? audience : 'project',
-      project: project ?? null,
-      role: project === undefined ? null : (role ?? 'viewer'),
-      object,
-      payload,
-    }
-  })
+      }
+      return {
+        type,
+        scope,
+        audience: audience ?? (project === undefined ? 'organization' : 'project'),
+        project: project ?? null,
+        organization: organization ?? null,
+        role: audience === undefined ? (role ?? 'viewer') : null,
+        object,
+        payload,
+      }
+    },
+  )
 }
 
-function requirement(scope: string, role: string | undefined): string {
+function requirement(scope: string, role: string | undefined, organization: string | undefined): string {
+  const of = organization === undefined ? 'project' : 'organization'
   return role === undefined
     ? `Requires the scope \`${scope}\`.`
-    : `Requires the scope \`${scope}\` and at least the project role \`${role}\`.`
+    : `Requires the scope \`${scope}\` and at least the ${of} role \`${role}\`.`
 }
 
 /** In TypeScript the event of any type is the union of the events of all types, discriminated by `type`. */
@@ -167,11 +173,12 @@ function pascal(type: string): string {
 export function emitEvents(events: DeclaredEvent[], objects: Pool, payloads: Pool): string {
   const quoted = (value: string | null): string => (value === null ? 'null' : `'${value}'`)
   const add = (pool: Pool, name: string): string => pool.add({ $ref: `#/components/schemas/${name}` }, name)
-  const rows = events.map(({ type, scope, audience, project, role, object, payload }) => {
+  const rows = events.map(({ type, scope, audience, project, organization, role, object, payload }) => {
     const fields = [
       `scope: '${scope}'`,
       `audience: '${audience}'`,
       `project: ${quoted(project)}`,
+      `organization: ${quoted(organization)}`,
       `role: ${quoted(role)}`,
       `serializer: '${add(objects, object)}'`,
       `payload: '${add(payloads, payload)}'`,
@@ -188,13 +195,14 @@ ${events.map(({ type, object }) => `  '${type}': components['schemas']['${object
 export type EventType = keyof EventObjects
 
 /**
- * What the spec declares for an event type. \`project\` is the field of the object with the project's id,
- * \`serializer\` writes the object, and \`payload\` validates the whole event.
+ * What the spec declares for an event type. \`project\` and \`organization\` are the fields of the object
+ * with their ids, \`serializer\` writes the object, and \`payload\` validates the whole event.
  */
 export interface EventInfo {
   scope: string
-  audience: 'project' | 'user' | 'admins' | 'everyone'
+  audience: 'project' | 'organization' | 'user' | 'admins' | 'everyone'
   project: string | null
+  organization: string | null
   role: 'viewer' | 'editor' | 'admin' | 'owner' | null
   serializer: string
   payload: string

@@ -32,6 +32,7 @@ export function withExtensions(types: Record<string, any>): Record<string, any> 
         object: 'Schema',
         scope: { type: 'string' },
         project: { type: 'string' },
+        organization: { type: 'string' },
         role: { enum: ['viewer', 'editor', 'admin', 'owner'] },
         audience: { enum: ['user', 'admins', 'everyone'] },
         example: 'EventExample',

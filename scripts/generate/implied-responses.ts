@@ -31,6 +31,7 @@ function isRestricted({ document, operation }: Declared): boolean {
   const security: Record<string, string[]>[] = operation.security ?? document.security ?? []
   return (
     operation['x-project-access'] !== undefined ||
+    operation['x-organization-access'] !== undefined ||
     operation['x-unlimited-key'] === true ||
     operation['x-needs-session'] === true ||
     security.some((schemes) => Object.values(schemes).some((scopes) => scopes.length > 0))

@@ -78,6 +78,7 @@ export interface Operation {
   /** The fields of the resource that its update does not take. */
   fixedFields: string[]
   projectAccess: { role: string; states?: string[] } | null
+  organizationAccess: { role: string } | null
   deprecation: Deprecation | null
   secretAnswer: boolean
   /** Whether the response depends only on the server. */
@@ -143,6 +144,7 @@ export function operationsOf(document: Json): Operation[] {
           }
         }),
         projectAccess: operation['x-project-access'] ?? null,
+        organizationAccess: operation['x-organization-access'] ?? null,
         deprecation: deprecationOf(document, operation, (other, its) =>
           serverPath(other.servers ?? its.servers ?? document.servers),
         ),

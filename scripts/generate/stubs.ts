@@ -57,7 +57,8 @@ export const ${exportName(tag)} = {
  * responses.
  */
 function stub(operation: Operation): string {
-  const { id, method, fullPath, summary, projectAccess, scopes, path_, query, body } = operation
+  const { id, method, fullPath, summary, projectAccess, organizationAccess } = operation
+  const { scopes, path_, query, body } = operation
   const access =
     scopes === null
       ? 'Public'
@@ -66,6 +67,7 @@ function stub(operation: Operation): string {
           ...(projectAccess === null
             ? []
             : [projectAccess.role === 'none' ? 'no project role' : `project role ${projectAccess.role}`]),
+          ...(organizationAccess === null ? [] : [`organization role ${organizationAccess.role}`]),
         ].join(', ') || 'Any key'
   const bodyType = body?.schema
     ? (componentOf(body.schema) ?? 'see the spec')
@@ -78,14 +80,15 @@ function stub(operation: Operation): string {
       return `${r.status}${what && ` ${what}`}`
     })
     .join(' or ')
-  // A handler with project access passes the whole request on.
+  // A handler with access by role passes the whole request on.
   const used = [
     scopes !== null && 'principal',
     path_.length > 0 && 'params',
     query.length > 0 && 'query',
     body !== null && 'body',
   ].filter((name) => name !== false)
-  const request = projectAccess !== null ? 'request' : used.length > 0 ? `{ ${used.join(', ')} }` : '_request'
+  const hasRole = projectAccess !== null || organizationAccess !== null
+  const request = hasRole ? 'request' : used.length > 0 ? `{ ${used.join(', ')} }` : '_request'
   return `  // ${method.toUpperCase()} ${fullPath}: ${summary}. ${access}.${takes} Responses: ${answers}.
   async ${id} (${request}, ${method === 'get' ? '{ db }' : '{ db, events }'}) {
   }`

@@ -97,9 +97,10 @@ function callOf({ method, path, path_, body }: Operation): string {
 }
 
 /** Edge cases that follow from the operation's declaration. */
-function edgesOf({ body, header, method, path_, projectAccess }: Operation): string[] {
+function edgesOf({ body, header, method, path_, projectAccess, organizationAccess }: Operation): string[] {
+  const role = (projectAccess ?? organizationAccess)?.role ?? 'none'
   return [
-    projectAccess !== null && projectAccess.role !== 'none' && `a role below ${projectAccess.role} gets 403`,
+    role !== 'none' && `a role below ${role} gets 403`,
     path_.length > 0 && 'an unknown or inaccessible resource gets 404',
     body !== null && 'an invalid body gets 400',
     header.some(({ name }) => name === 'Idempotency-Key') &&

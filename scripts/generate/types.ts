@@ -245,6 +245,7 @@ function tableRow(o: Operation, names: ValidatorNames): object {
     paged: success.some((r) => r.headers.includes('link')),
     queryObjects: queryObjectsOf(o),
     projectAccess: o.projectAccess,
+    organizationAccess: o.organizationAccess ?? undefined,
     deprecation: o.deprecation ?? undefined,
     filesOrigin: o.filesOrigin ? true : undefined,
     readReplica: o.readReplica ? true : undefined,

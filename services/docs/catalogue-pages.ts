@@ -65,6 +65,7 @@ function constraintTable(code: string, constraints: Record<string, string>): Htm
 
 const audiences: Record<EventInfo['audience'], string> = {
   project: 'members of the project',
+  organization: 'members of the organization',
   user: 'the user that the event is about',
   admins: 'admins',
   everyone: 'all users',

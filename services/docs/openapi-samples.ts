@@ -22,7 +22,7 @@ export interface EventInfo {
   type: string
   description: string
   scope: string
-  audience: 'project' | 'user' | 'admins' | 'everyone'
+  audience: 'project' | 'organization' | 'user' | 'admins' | 'everyone'
   role: string | null
   object: string
   example: Json

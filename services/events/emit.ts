@@ -53,11 +53,17 @@ export interface EmitterOptions {
 }
 
 /** The actor of events without an API key: background work, and payments on the page of a checkout. */
-const systemActor: Actor = { type: 'system', id: null, name: null, user_id: null }
+const systemActor: Actor = {
+  type: 'system',
+  id: null,
+  name: null,
+  user_id: null,
+  service_account_id: null,
+}
 
 /** Insert an event with its deliveries, by the event's audience. */
 const insertStatements = {
-  project: sql.insertProjectEvent,
+  members: sql.insertProjectEvent,
   user: sql.insertUserEvent,
   admins: sql.insertAdminEvent,
   everyone: sql.insertPublicEvent,
@@ -70,18 +76,20 @@ export function createEmitter({ deliveries, onEmitted, strict }: EmitterOptions)
       const id = newId('evt')
       const at = timeOf(id)
       const data = dataOf(info, object, previous)
-      const { projectId, ownerId, audience } = audienceOf(type, object, userId)
+      const { projectId, organizationId, ownerId, audience } = audienceOf(type, object, userId)
       const actor = tx.request?.actor ?? systemActor
       const requestId = tx.request?.id ?? null
       const clientRequestId = tx.request?.clientRequestId ?? null
-      if (strict) checkPayload({ id, type, at, projectId, requestId, clientRequestId, actor, data })
+      if (strict)
+        checkPayload({ id, type, at, projectId, organizationId, requestId, clientRequestId, actor, data })
       const event = {
         id,
         type,
-        project_id: projectId,
+        // Of an event of an organization the column has the organization: its members read it likewise.
+        project_id: projectId ?? organizationId,
         user_id: ownerId,
         scope: info.scope,
-        role: projectId === null ? null : info.role,
+        role: ownerId === null ? info.role : null,
         request_id: requestId,
         client_request_id: clientRequestId,
         actor,
@@ -108,15 +116,17 @@ export function createEmitter({ deliveries, onEmitted, strict }: EmitterOptions)
   }
 }
 
-/** The project or the user that the event belongs to, and who receives it. */
+/** The project, the organization or the user that the event belongs to, and who receives it. */
 function audienceOf(type: EventType, object: object, userId: string | undefined) {
   const info: EventInfo = eventTypes[type]
-  const projectId = info.project === null ? null : (object as Record<string, string | null>)[info.project]
-  if (projectId !== null) return { projectId, ownerId: null, audience: 'project' as const }
-  if (info.audience === 'admins' || info.audience === 'everyone')
-    return { projectId, ownerId: null, audience: info.audience }
+  const idIn = (field: string | null) =>
+    field === null ? null : (object as Record<string, string | null>)[field]
+  const place = { projectId: idIn(info.project), organizationId: idIn(info.organization), ownerId: null }
+  if (place.projectId !== null || place.organizationId !== null)
+    return { ...place, audience: 'members' as const }
+  if (info.audience === 'admins' || info.audience === 'everyone') return { ...place, audience: info.audience }
   if (userId === undefined) throw new Error(`the event ${type} needs a userId`)
-  return { projectId, ownerId: userId, audience: 'user' as const }
+  return { ...place, ownerId: userId, audience: 'user' as const }
 }
 
 interface Payload {
@@ -124,6 +134,7 @@ interface Payload {
   type: EventType
   at: Date
   projectId: string | null
+  organizationId: string | null
   requestId: string | null
   clientRequestId: string | null
   actor: Actor
@@ -132,13 +143,14 @@ interface Payload {
 
 /** Throws when the event does not match the spec. */
 function checkPayload(event: Payload): void {
-  const { id, type, at, projectId, requestId, clientRequestId, actor, data } = event
+  const { id, type, at, projectId, organizationId, requestId, clientRequestId, actor, data } = event
   assertMatchesSchema(`the event ${type}`, eventTypes[type].payload, {
     id,
     type,
     created_at: at.toISOString(),
     api_version: 'v1',
     project_id: projectId,
+    organization_id: organizationId,
     request_id: requestId,
     client_request_id: clientRequestId,
     actor,

@@ -17,7 +17,7 @@ import type { Leadership } from '../../infra/database/leadership.ts'
 import type { Bus } from '../../infra/bus/bus.ts'
 import type { SentEvent } from '../../infra/contract/operation.ts'
 import type { Principal, Principals } from '../users/authentication.ts'
-import type { Role } from '../projects/projects.ts'
+import { roleByScope, type MemberRoles } from '../projects/access.ts'
 import type { StreamEvents } from '../../generated/operations.ts'
 import type { EventCursors } from './cursors.ts'
 import {
@@ -68,7 +68,7 @@ interface Subscriber {
 interface Batch {
   rows: Array<LogEntry & { audience: EventAudience }>
   /** By project id and user id. */
-  roles: Map<string | null, Map<string, Role>>
+  roles: Map<string | null, Map<string, MemberRoles>>
   /** The sequence up to which the batch covers the log. */
   through: number
 }
@@ -309,8 +309,8 @@ export class EventStreams {
   }
 
   async *#stream(subscriber: Subscriber): AsyncGenerator<ServerSentEvent> {
-    const { userId } = subscriber.principal
-    this.#add(subscriber, userId)
+    const { accountId } = subscriber.principal
+    this.#add(subscriber, accountId)
     try {
       const cursors = await this.#cursors()
       yield { id: cursors.encode(subscriber.position) }
@@ -331,23 +331,23 @@ export class EventStreams {
       if (status !== 401 && status !== 403 && status !== 410) throw error
       yield endEvent(status === 410 ? 'removed' : 'unauthorized')
     } finally {
-      this.#remove(subscriber, userId)
+      this.#remove(subscriber, accountId)
     }
   }
 
-  countOpen(userId: string): number {
-    return this.#open.countOpen(userId)
+  countOpen(accountId: string): number {
+    return this.#open.countOpen(accountId)
   }
 
-  #add(subscriber: Subscriber, userId: string): void {
-    this.#open.add(userId)
+  #add(subscriber: Subscriber, accountId: string): void {
+    this.#open.add(accountId)
     this.#subscribers.add(subscriber)
     subscriber.signal.addEventListener('abort', () => subscriber.wake?.(null))
   }
 
-  #remove(subscriber: Subscriber, userId: string): void {
+  #remove(subscriber: Subscriber, accountId: string): void {
     this.#subscribers.delete(subscriber)
-    this.#open.remove(userId)
+    this.#open.remove(accountId)
   }
 
   /**
@@ -406,12 +406,18 @@ async function readBatch(db: Db, from: number, last: number, userIds: string[]):
     sequence,
     // The type of a row fits its data.
     event: event as PlatformEvent,
-    audience: { type: event.type, project_id: event.project_id, user_id, scope, role: min_role },
+    audience: {
+      type: event.type,
+      project_id: event.project_id ?? event.organization_id,
+      user_id,
+      scope,
+      role: min_role,
+    },
   }))
-  const roles: Batch['roles'] = new Map(rows.map(({ event }) => [event.project_id, new Map()]))
+  const roles: Batch['roles'] = new Map(rows.map(({ audience }) => [audience.project_id, new Map()]))
   const projectIds = [...roles.keys()].filter((id) => id !== null)
   const members = await sql.readRoles(db, { project_ids: projectIds, user_ids: userIds })
-  for (const { project_id, user_id, role } of members) roles.get(project_id)!.set(user_id, role)
+  for (const { project_id, user_id, ...member } of members) roles.get(project_id)!.set(user_id, member)
   const end = found.at(-1)?.sequence ?? last
   return { rows, roles, through: found.length < batchSize ? Math.max(end, last) : end }
 }
@@ -429,7 +435,8 @@ function isVisible(
   if (sequence <= position) return false
   if (filter.types !== null && !filter.types.includes(event.type)) return false
   if (filter.projectId !== undefined && event.project_id !== filter.projectId) return false
-  return canReadEvent(principal, audience, roles.get(event.project_id)?.get(principal.userId) ?? null)
+  const member = roles.get(audience.project_id)?.get(principal.userId)
+  return canReadEvent(principal, audience, member === undefined ? null : roleByScope(member, audience.scope))
 }
 
 /** The first events that have at most `maxPageCharacters` together, at least one event. */

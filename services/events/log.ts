@@ -14,12 +14,14 @@ import type { Role } from '../projects/projects.ts'
 export type PlatformEvent = components['schemas']['PlatformEvent']
 
 /**
- * The properties of an event that decide who can read it. In a project: members with at least `role`. Without
+ * The properties of an event that decide who can read it. In a project, or of an organization: members with
+ * at least `role`. Without
  * project_id: the user `user_id`. Without both: every user. Operators read every sale. In each case the API
  * key needs the scope, and access to the project.
  */
 export interface EventAudience {
   type: EventType
+  /** Of an event of an organization: the organization. */
   project_id: string | null
   user_id: string | null
   scope: string
@@ -32,6 +34,8 @@ export interface EventAudience {
  */
 const needsUnlimitedKey = (type: EventType): boolean =>
   eventTypes[type].project !== null ||
+  eventTypes[type].organization !== null ||
+  eventTypes[type].scope.startsWith('organizations:') ||
   eventTypes[type].audience === 'admins' ||
   /^(api_key|sign_in|password|totp|webhook_endpoint|webhook_delivery)\./.test(type)
 
@@ -199,7 +203,8 @@ export async function findEvent(db: Db, principal: Principal, id: string): Promi
   const row = await sql.findEvent(db, { id, user_id: principal.userId })
   if (row === undefined) throw notFound('event', id)
   const { user_id, scope, min_role, role, ...event } = row
-  const audience = { type: event.type, project_id: event.project_id, user_id, scope, role: min_role }
+  const place = event.project_id ?? event.organization_id
+  const audience = { type: event.type, project_id: place, user_id, scope, role: min_role }
   if (!canReadEvent(principal, audience, role))
     throw forbidden('You do not have access to this event.', 'audience')
   return event as PlatformEvent

@@ -18,6 +18,7 @@ export type Notice =
   | 'passkey_removed'
   | 'api_key_created'
   | 'invitation'
+  | 'organization_invitation'
 
 export type MailKind = Mailed | Notice | 'account_exists'
 
@@ -114,6 +115,12 @@ const templates: Record<MailKind, Template> = {
   invitation: {
     subject: 'An invitation to a project',
     before: 'You are invited to a project. Sign in with this address to accept or decline, within 14 days.',
+    action: 'Go to the sign-in',
+    after: 'If you do not know why, ignore this e-mail: nothing changes.',
+  },
+  organization_invitation: {
+    subject: 'An invitation to an organization',
+    before: 'You are invited to an organization. Sign in with this address to accept, within 14 days.',
     action: 'Go to the sign-in',
     after: 'If you do not know why, ignore this e-mail: nothing changes.',
   },

@@ -77,9 +77,3 @@ export function requireOwnerForOwnerRole(
   if (role !== 'owner' && roles.includes('owner'))
     throw forbidden('Only an owner can add, change or remove an owner.', 'role')
 }
-
-/** Throws 403 for a service account. */
-export function requirePerson({ serviceAccountId }: Pick<Principal, 'serviceAccountId'>): void {
-  if (serviceAccountId !== null)
-    throw forbidden('A service account cannot do this: it is for people.', 'service_account')
-}

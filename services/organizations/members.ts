@@ -190,6 +190,20 @@ export async function removeOrganizationMember(
   await sql.deleteInvitationsOfMember(tx, where)
 }
 
+/** Throws 409 `last_owner` when the user is the only owner of an organization. */
+export async function requireNotOnlyOwner(tx: Db, userId: string): Promise<void> {
+  if ((await sql.findSolelyOwnedOrganization(tx, { user_id: userId })) !== undefined)
+    throw conflict(
+      'last_owner',
+      'The user is the only owner of an organization. Make another member an owner, or delete it first.',
+    )
+}
+
+/** Ends the memberships of a user in organizations, and the invitations that the user got or made. */
+export async function endMemberships(tx: Db, userId: string, email: string): Promise<void> {
+  await sql.deleteMembershipsOfUser(tx, { user_id: userId, email })
+}
+
 /** Throws 409 `last_owner` when the member is the only owner of the locked organization. */
 export async function requireOtherOwner(
   tx: Db,
@@ -201,7 +215,7 @@ export async function requireOtherOwner(
     throw conflict('last_owner', 'An organization needs an owner. Make another member an owner first.')
 }
 
-/** Throws 403 for a member that is a service account: it goes with `deleteServiceAccount`, and owns nothing. */
+/** Throws 403 for a service account, which cannot be an owner, and goes with `deleteServiceAccount`. */
 export function requirePersonalMember({ isServiceAccount }: FoundMember): void {
   if (isServiceAccount)
     throw forbidden(
@@ -217,9 +231,6 @@ async function applyRole(tx: Db, { organization_id, user_id, role }: Organizatio
   else await sql.giveOrganizationRole(tx, { ...where, role, created_at: new Date() })
 }
 
-async function endInvitationsOf(
-  tx: Db,
-  { organization_id, user_id }: OrganizationMember,
-): Promise<void> {
+async function endInvitationsOf(tx: Db, { organization_id, user_id }: OrganizationMember): Promise<void> {
   await sql.deleteInvitationsOfMember(tx, { organization_id, user_id: user_id! })
 }

@@ -2,7 +2,7 @@
 import type { components } from '../../generated/types.ts'
 import * as sql from '../../generated/sql/organizations.ts'
 import type { OperationInfo } from '../../infra/contract/operation.ts'
-import type { ListQuery } from '../../infra/contract/query.ts'
+import type { Query } from '../../infra/contract/query.ts'
 import type { Db } from '../../infra/database/database.ts'
 import type { Page } from '../../infra/database/pagination.ts'
 import { invalidRequest, notFound } from '../../infra/errors.ts'
@@ -69,7 +69,7 @@ export async function allServiceAccountsOf(
 
 export async function listServiceAccounts(
   db: Db,
-  { organization_id, project_id, ...query }: ListQuery<'listServiceAccounts'>,
+  { organization_id, project_id, ...query }: Query<'listServiceAccounts'>,
 ): Promise<Page<ServiceAccount>> {
   return await sql.listServiceAccounts(db, {
     organization_id: organization_id ?? null,
@@ -96,6 +96,16 @@ export async function openServiceAccount(
   const locked = await sql.lockServiceAccount(db, { id })
   if (locked === undefined) throw notFound('service account', id)
   return locked
+}
+
+/** The service account that a user is; null for a person. */
+export async function serviceAccountOf(db: Db, userId: string): Promise<ServiceAccount | null> {
+  return (await sql.serviceAccountOfUser(db, { user_id: userId })) ?? null
+}
+
+/** Marks a locked service account as deleted, whose user is deleted. */
+export async function endServiceAccount(tx: Db, id: string): Promise<void> {
+  await sql.deleteServiceAccount(tx, { id })
 }
 
 /** Inserts a service account with its user, which has an address that receives no e-mail (RFC 6761). */

@@ -3,7 +3,7 @@
 import type { OperationInfo } from '../../infra/contract/operation.ts'
 import type { Db } from '../../infra/database/database.ts'
 import { forbidden } from '../../infra/errors.ts'
-import { requireMembership } from '../projects/access.ts'
+import { requireMembership, scopeOf } from '../projects/access.ts'
 import { requireUnrestrictedKey } from '../projects/resource-access.ts'
 import { openWorkspace } from '../projects/workspaces.ts'
 import { isOperator, type Principal } from '../users/authentication.ts'
@@ -28,7 +28,12 @@ export async function openSales(db: Db, { operation, principal, query }: SalesRe
   const { project_id: projectId, user_id: userId } = query
   if (isOperator(principal)) {
     if (projectId === undefined) requireUnrestrictedKey(principal)
-    else await requireMembership(db, projectId, principal, { deleted: true, operators: true })
+    else
+      await requireMembership(db, projectId, principal, {
+        deleted: true,
+        operators: true,
+        scope: scopeOf(operation),
+      })
     return { space_id: projectId, user_id: userId }
   }
   if (userId !== undefined && userId !== principal.userId)

@@ -6,7 +6,7 @@ import * as sql from '../../generated/sql/projects.ts'
 import { forbidden, invalidState, notFound } from '../../infra/errors.ts'
 import type { OperationInfo } from '../../infra/contract/operation.ts'
 import { isOperator, type Principal } from '../users/authentication.ts'
-import { restorableDays, type Project } from './projects.ts'
+import { restorableDays, type Project, type Role } from './projects.ts'
 
 /**
  * The roles, from least to most powerful. `none` is for operations that users outside the project may
@@ -48,7 +48,12 @@ export async function findProject(
 ): Promise<Project> {
   const { role, states } = requiredAccess(operation)
   const find = lock ? sql.lockProject : sql.findProject
-  const row = await find(db, { id, user_id: principal.userId, restorable_days: restorableDays })
+  const row = await find(db, {
+    id,
+    user_id: principal.userId,
+    scope: scopeOf(operation),
+    restorable_days: restorableDays,
+  })
   const reachable = principal.projectIds === null || principal.projectIds.has(id)
   if (row === undefined) throw notFound('project', id)
   if (row.status === 'deleted' && !states.includes('deleted'))
@@ -88,6 +93,27 @@ export function requireProjectStatus(
     throw invalidState('project', project.status)
 }
 
+/** The scope of an operation, which says in which area the caller needs the role. */
+export function scopeOf({ id, scopes }: Pick<OperationInfo, 'id' | 'scopes'>): string {
+  if (scopes === null) throw new Error(`${id} has no scope`)
+  return scopes[0]
+}
+
+/** What a member may do in the project itself, and in each area. */
+export interface MemberRoles {
+  role: Role
+  storage_role: Role | null
+  ai_role: Role | null
+  payments_role: Role | null
+}
+
+/** The role of a member for what the scope reads or writes: the function `role_by_scope` of the database. */
+export function roleByScope(member: MemberRoles, scope: string): Role | null {
+  const area = scope.split(':')[0]
+  if (area === 'storage' || area === 'ai' || area === 'payments') return member[`${area}_role`]
+  return member.role
+}
+
 /** What `x-project-access` of an operation requires. */
 export interface RequiredAccess {
   role: Rank
@@ -107,6 +133,7 @@ interface MembershipOptions {
   role?: Rank
   deleted?: boolean
   operators?: boolean
+  scope?: string
 }
 
 /**
@@ -114,6 +141,7 @@ interface MembershipOptions {
  * @param options.role the least role; default: any.
  * @param options.deleted whether the project may be deleted.
  * @param options.operators whether operators need no membership.
+ * @param options.scope the scope of what is read or written; default: the project itself.
  * @throws 404 when the project does not exist, 403 when the caller is not a member or has a lower role, or
  * the key is limited to other projects.
  */
@@ -121,9 +149,9 @@ export async function requireMembership(
   db: Db,
   projectId: string,
   principal: Principal,
-  { role = 'viewer', deleted = false, operators = false }: MembershipOptions = {},
+  { role = 'viewer', deleted = false, operators = false, scope = 'projects:read' }: MembershipOptions = {},
 ): Promise<void> {
-  const found = await sql.findMembership(db, { project_id: projectId, user_id: principal.userId })
+  const found = await sql.findMembership(db, { project_id: projectId, user_id: principal.userId, scope })
   if (found === undefined || (found.deleted && !deleted)) throw notFound('project', projectId)
   if (ranks[found.role ?? 'none'] < ranks[role] && !(operators && isOperator(principal)))
     throw missingRole(role, found.role, projectId)

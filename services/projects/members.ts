@@ -6,7 +6,7 @@ import { ranks } from './access.ts'
 import type { ListQuery } from '../../infra/contract/query.ts'
 import type { Db } from '../../infra/database/database.ts'
 import { isUniqueViolation } from '../../infra/database/errors.ts'
-import { conflict, forbidden, notFound } from '../../infra/errors.ts'
+import { conflict, forbidden, invalidField, notFound } from '../../infra/errors.ts'
 import { containsPattern, type Page } from '../../infra/database/pagination.ts'
 import { newId, timeOf } from '../../infra/ids.ts'
 import { mayActAsOperator, type Principal } from '../users/authentication.ts'
@@ -100,6 +100,41 @@ export function requireNotMember({ isMember }: Invitee): void {
 
 const memberExists = (): Error => conflict('member_exists', 'The user is already a member of this project.')
 
+export interface MemberChanges {
+  role?: Role
+  custom_role_id?: string | null
+  metadata?: Metadata
+}
+
+/**
+ * Throws 400 for a role together with a custom role, and 409 `custom_role` for a custom role of another
+ * organization than the project's.
+ */
+export async function requireUsableRole(
+  tx: Db,
+  { organization_id: organizationId }: Project,
+  { role, custom_role_id: customRoleId }: Pick<MemberChanges, 'role' | 'custom_role_id'>,
+): Promise<void> {
+  if (customRoleId == null) return
+  if (role !== undefined)
+    throw invalidField('custom_role_id', 'one_of', 'Send either role or custom_role_id.')
+  const found = await tx.prisma.customRole.findUnique({
+    where: { id: customRoleId },
+    select: { organizationId: true },
+  })
+  if (found === null || found.organizationId !== organizationId)
+    throw conflict('custom_role', 'The custom role is not of the organization of this project.')
+}
+
+/** Throws 409 for a member through the organization of the project, whom only the organization removes. */
+export function requireOwnMembership({ organization_role: role }: Member): void {
+  if (role !== null)
+    throw conflict(
+      'organization_role',
+      `The member is ${role === 'owner' ? 'an owner' : 'an admin'} of the organization of this project.`,
+    )
+}
+
 /** Adds a member to a locked project. Throws 409 `member_exists` when the user is already a member. */
 export async function insertMember(
   tx: Db,
@@ -110,7 +145,7 @@ export async function insertMember(
   const id = newId('mem')
   try {
     await tx.prisma.member.create({
-      data: { id, projectId: project.id, ...fields, createdAt: timeOf(id) },
+      data: { id, projectId: project.id, ownRole: fields.role, ...fields, createdAt: timeOf(id) },
       select: { id: true },
     })
   } catch (error) {
@@ -119,17 +154,22 @@ export async function insertMember(
   return await findMember(tx, project.id, id, origin)
 }
 
-/** Updates a member of a locked project. Throws 409 `last_owner` when no owner would be left. */
+/**
+ * Updates a member of a locked project. A role replaces a custom role.
+ * @throws 409 `last_owner` when no owner would be left.
+ */
 export async function updateMember(
   tx: Db,
   member: Member,
-  { role = member.role, metadata }: { role?: Role; metadata?: Metadata },
+  { role, custom_role_id: customRoleId, metadata }: MemberChanges,
   origin: string,
 ): Promise<Member> {
-  if (member.role === 'owner' && role !== 'owner') await replaceOwner(tx, member)
+  const staysOwner = (role === undefined && customRoleId == null) || role === 'owner'
+  if (member.role === 'owner' && member.organization_role !== 'owner' && !staysOwner)
+    await replaceOwner(tx, member)
   await tx.prisma.member.update({
     where: { id: member.id },
-    data: { role, metadata },
+    data: { ownRole: role, customRoleId: role === undefined ? customRoleId : null, metadata },
     select: { id: true },
   })
   return await findMember(tx, member.project_id, member.id, origin)

@@ -4,6 +4,7 @@ import type { components } from '../../generated/types.ts'
 import * as sql from '../../generated/sql/projects.ts'
 import type { ListQuery } from '../../infra/contract/query.ts'
 import type { Db, SqlClient } from '../../infra/database/database.ts'
+import { conflict } from '../../infra/errors.ts'
 import { newId, timeOf } from '../../infra/ids.ts'
 import { timestampAfter } from '../../infra/database/timestamps.ts'
 import { containsPattern, type Page } from '../../infra/database/pagination.ts'
@@ -45,13 +46,44 @@ export async function insertProjectWithOwner(
     description: fields.description ?? null,
     category: fields.category ?? null,
     owner_id: ownerId,
+    organization_id: fields.organization_id ?? null,
     tags: fields.tags ?? [],
     metadata: fields.metadata ?? {},
     created_at: timeOf(id),
     member_id: newId('mem'),
   })
-  // The trigger that counts members runs after the row is returned.
-  return { ...project, member_count: 1 }
+  if (project.organization_id === null) {
+    // The trigger that counts members runs after the row is returned.
+    return { ...project, member_count: 1 }
+  }
+  await sql.joinOrganization(db, { project_id: id, created_at: timeOf(id) })
+  const { member_count } = await sql.readMemberCount(db, { id })
+  return { ...project, member_count }
+}
+
+/** Makes a member of a locked project an owner. Throws 409 `not_member` for a user who is no member. */
+export async function makeOwner(tx: Db, projectId: string, userId: string): Promise<void> {
+  const made = await sql.makeOwner(tx, { project_id: projectId, user_id: userId })
+  if (made === undefined)
+    throw conflict('not_member', 'The user is not a member of the project. Add the user first.', 'user_id')
+}
+
+/**
+ * Gives a locked project to an organization, whose owners and admins become its members, or to a person, and
+ * ends what its former organization gave its members.
+ */
+export async function transferProject(
+  tx: Db,
+  { id, your_role, updated_at }: Project,
+  { organizationId, ownerId }: { organizationId: string | null; ownerId: string },
+): Promise<Project> {
+  const at = timestampAfter(new Date(updated_at))
+  const fields = { id, organization_id: organizationId, owner_id: ownerId, updated_at: at }
+  await sql.leaveOrganization(tx, { project_id: id })
+  const project = await sql.changeOrganization(tx, fields)
+  if (organizationId !== null) await sql.joinOrganization(tx, { project_id: id, created_at: at })
+  const { member_count } = await sql.readMemberCount(tx, { id })
+  return { ...project, your_role, member_count }
 }
 
 /** Updates a locked project, with a new version and a later updated_at. */

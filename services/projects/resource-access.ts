@@ -72,8 +72,13 @@ export function requireWorkspaceStatus(
     throw invalidState('project', status)
 }
 
-/** Throws 403 for a key that is limited to some projects. Required for resources outside all projects. */
+/**
+ * Throws 403 for a key that is limited to some projects, and for a service account, which works in projects
+ * only. Required for resources outside all projects.
+ */
 export function requireUnrestrictedKey(principal: Principal): void {
+  if (principal.serviceAccountId !== null)
+    throw forbidden('A service account works in projects; name one in project_id.', 'service_account')
   if (principal.projectIds !== null)
     throw forbidden(
       'This API key is limited to some projects; name one of them in project_id.',

@@ -14,7 +14,7 @@ import type { Page } from '../../infra/database/pagination.ts'
 import type { OperationInfo } from '../../infra/contract/operation.ts'
 import { newId, timeOf } from '../../infra/ids.ts'
 import { refusalOf, type Principal } from './authentication.ts'
-import { Networks } from './networks.ts'
+import { Networks, requireNetworks } from './networks.ts'
 import { allScopes, type Scope } from './scopes.ts'
 
 export type ApiKey = components['schemas']['ApiKey']
@@ -76,6 +76,19 @@ export async function listApiKeys(
   return await sql.listApiKeys(db, { user_id: userId, family_of: familyOf, ...query })
 }
 
+/** The keys of a service account. */
+export async function listApiKeysOf(
+  db: Db,
+  userId: string,
+  query: ListQuery<'listServiceAccountKeys'>,
+): Promise<Page<ApiKey>> {
+  return await sql.listApiKeys(db, { user_id: userId, ...query })
+}
+
+export async function findApiKey(db: Db, id: string) {
+  return await db.prisma.apiKey.findUnique({ where: { id } })
+}
+
 export interface NewApiKey {
   userId: string
   name: string
@@ -89,6 +102,23 @@ export interface NewApiKey {
   metadata?: Record<string, string>
   /** The id of the key that makes this one; default: none. */
   createdByKey?: string | null
+}
+
+/**
+ * The fields of a new key of the user, by default with the addresses and the end of the calling key.
+ * @throws 400 for a time in the past or a malformed network.
+ */
+export function newKeyFields(
+  { networks, expiresAt: end }: Pick<Principal, 'networks' | 'expiresAt'>,
+  userId: string,
+  body: components['schemas']['ApiKeyCreate'],
+): NewApiKey {
+  const { name, scopes, metadata, project_ids: projectIds = null } = body
+  const { allowed_addresses: allowedAddresses = networks && [...networks.texts] } = body
+  requireNetworks(allowedAddresses ?? [])
+  const asked = parseExpiresAt(body.expires_at)
+  const expiresAt = asked === undefined ? end : asked
+  return { userId, name, scopes, projectIds, allowedAddresses, expiresAt, metadata }
 }
 
 /**
@@ -128,7 +158,7 @@ export async function insertApiKey(
  * to some projects and did not make it.
  */
 export async function findOwnApiKey(db: Db, id: string, { userId, keyId, projectIds }: Principal) {
-  const row = await db.prisma.apiKey.findUnique({ where: { id } })
+  const row = await findApiKey(db, id)
   if (row === null) throw notFound('API key', id)
   if (row.userId !== userId) throw forbidden('This API key belongs to another user.', 'owner')
   if (projectIds === null || id === keyId) return row

@@ -19,6 +19,10 @@ import { Networks } from './networks.ts'
 export interface Principal {
   type: 'api_key' | 'session'
   userId: string
+  /** Whose limits the requests use: the user's own, or those of what the service account belongs to. */
+  accountId: string
+  /** Null for a person. */
+  serviceAccountId: string | null
   /** The id of the API key, or of the session. */
   keyId: string
   /** Null for a session. */
@@ -48,19 +52,38 @@ export function mayActAsOperator(principal: Principal): boolean {
   return isOperator(principal) && principal.projectIds === null
 }
 
-/** Why a key may not call an operation, whatever it is called with: 403. Null if it may. */
-export function refusalOf(
-  { type, scopes, projectIds }: Principal,
-  operation: Pick<OperationInfo, 'scopes' | 'unlimitedKey' | 'needsSession'>,
-): ApiError | null {
-  const missing = operation.scopes?.find((scope) => !scopes.has(scope))
-  if (missing !== undefined)
+/** Throws 403 for a service account. */
+export function requirePerson({ serviceAccountId }: Pick<Principal, 'serviceAccountId'>): void {
+  if (serviceAccountId !== null)
+    throw forbidden('A service account cannot do this: it is for people.', 'service_account')
+}
+
+type Restrictions = Pick<OperationInfo, 'scopes' | 'unlimitedKey' | 'needsSession'>
+
+/** Why a key may not call an operation, whatever it is called with: 403 by its constraint. Null if it may. */
+export const refusals = {
+  scope({ scopes }, operation) {
+    const missing = operation.scopes?.find((scope) => !scopes.has(scope))
+    if (missing === undefined) return null
     return forbidden(`This operation requires an API key with the scope ${missing}.`, 'scope')
-  if (operation.needsSession === true && type !== 'session')
+  },
+  session({ type }, { needsSession }) {
+    if (needsSession !== true || type === 'session') return null
     return forbidden('This operation requires a session: sign in. An API key is not enough.', 'session')
-  if (operation.unlimitedKey === true && projectIds !== null)
+  },
+  project_ids({ projectIds }, { unlimitedKey }) {
+    if (unlimitedKey !== true || projectIds === null) return null
     return forbidden('This operation requires an API key that is not limited to projects.', 'project_ids')
-  return null
+  },
+} satisfies Record<string, (principal: Principal, operation: Restrictions) => ApiError | null>
+
+/** The first of the `refusals`; null if there is none. */
+export function refusalOf(principal: Principal, operation: Restrictions): ApiError | null {
+  return (
+    refusals.scope(principal, operation) ??
+    refusals.session(principal, operation) ??
+    refusals.project_ids(principal, operation)
+  )
 }
 
 /** Why a key may not be used from an address: 403. Null if it may. */
@@ -72,8 +95,8 @@ export function addressRefusalOf({ networks }: Principal, address: string): ApiE
 /** Who caused the events of a request; null for a request without a key. */
 export function actorOf(principal: Principal | null): RequestOrigin['actor'] {
   if (principal === null) return null
-  const { type, keyId, keyName, userId } = principal
-  return { type, id: keyId, name: keyName, user_id: userId }
+  const { type, keyId, keyName, userId, serviceAccountId } = principal
+  return { type, id: keyId, name: keyName, user_id: userId, service_account_id: serviceAccountId }
 }
 
 function requireAddressesOf({ networks: before }: Principal, { networks }: Principal): void {
@@ -217,37 +240,14 @@ export function createPrincipals(db: Db, listener: Bus, cipher: Pick<Cipher, 've
     const expiresAt = Date.parse(row.expires_at)
     if (expiresAt <= Date.now()) throw unauthorized('expired', 'The session has expired: sign in again.')
     if (row.status !== 'active') throw unauthorized('disabled', 'The user is disabled.')
-    const principal: Principal = {
-      type: 'session',
-      userId: row.user_id,
-      keyId: row.id,
-      keyName: null,
-      scopes: new Set(defaultScopes(row.role)),
-      projectIds: null,
-      networks: null,
-      expiresAt: null,
-    }
+    const principal = principalOfUser(row.user_id, row.role, row.id)
     return { principal, inCookie: row.in_cookie, expiresAt }
   }
 
   async function loadKey(digest: string): Promise<Found> {
     const row = await sql.findApiKey(db, { digest })
     if (row === undefined) throw unauthorized('unknown')
-    if (row.revoked_at !== null) throw unauthorized('revoked')
-    const expiresAt = row.expires_at === null ? Infinity : Date.parse(row.expires_at)
-    if (expiresAt <= Date.now()) throw unauthorized('expired')
-    if (row.status !== 'active') throw unauthorized('disabled')
-    const principal: Principal = {
-      type: 'api_key',
-      userId: row.user_id,
-      keyId: row.id,
-      keyName: row.name,
-      scopes: new Set(row.scopes.filter((scope) => scope !== 'admin' || row.role === 'admin')),
-      projectIds: row.all_projects ? null : new Set(row.project_ids),
-      networks: row.allowed_addresses.length === 0 ? null : new Networks(row.allowed_addresses),
-      expiresAt: row.expires_at === null ? null : new Date(expiresAt),
-    }
-    return { principal, inCookie: false, expiresAt }
+    return { principal: principalOfKey(row), inCookie: false, expiresAt: endOf(row) }
   }
 
   function invalidate(digestOrId: string): void {
@@ -256,6 +256,52 @@ export function createPrincipals(db: Db, listener: Bus, cipher: Pick<Cipher, 've
     for (const [cacheKey, { principal }] of cache) {
       if (principal.userId === digestOrId) cache.delete(cacheKey)
     }
+  }
+}
+
+function endOf({ expires_at: expiresAt }: sql.FindApiKeyRow): number {
+  return expiresAt === null ? Infinity : Date.parse(expiresAt)
+}
+
+/** Throws 401 for a key that is revoked or has expired, or whose owner is disabled. */
+function principalOfKey(row: sql.FindApiKeyRow): Principal {
+  if (row.revoked_at !== null) throw unauthorized('revoked')
+  const expiresAt = endOf(row)
+  if (expiresAt <= Date.now()) throw unauthorized('expired')
+  if (row.status !== 'active') throw unauthorized('disabled')
+  return {
+    type: 'api_key',
+    userId: row.user_id,
+    accountId: row.account_id ?? row.user_id,
+    serviceAccountId: row.service_account_id,
+    keyId: row.id,
+    keyName: row.name,
+    scopes: new Set(row.scopes.filter((scope) => scope !== 'admin' || row.role === 'admin')),
+    projectIds: row.all_projects ? null : new Set(row.project_ids),
+    networks: row.allowed_addresses.length === 0 ? null : new Networks(row.allowed_addresses),
+    expiresAt: row.expires_at === null ? null : new Date(expiresAt),
+  }
+}
+
+/** The principal of a key, without its secret. Null for an unknown key; throws 401 if it does not work. */
+export async function readPrincipalOfKey(db: Db, id: string): Promise<Principal | null> {
+  const row = await sql.findApiKeyById(db, { id })
+  return row === undefined ? null : principalOfKey(row)
+}
+
+/** A user who has signed in, as the owner of a session. `keyId`: its id, or empty. */
+export function principalOfUser(userId: string, role: 'user' | 'admin', keyId = ''): Principal {
+  return {
+    type: 'session',
+    userId,
+    accountId: userId,
+    serviceAccountId: null,
+    keyId,
+    keyName: null,
+    scopes: new Set(defaultScopes(role)),
+    projectIds: null,
+    networks: null,
+    expiresAt: null,
   }
 }
 

@@ -86,6 +86,22 @@ interface Sources {
   openUploads: { countOpen(userId: string): number }
 }
 
+/** The quotas of a user or an organization, with their use. */
+export async function readQuotas(db: Db, config: Readonly<Config>, accountId: string): Promise<Limit[]> {
+  const { quotas: used } = await sql.readQuotas(db, { account_id: accountId })
+  return quotasWithUse(config, used)
+}
+
+function quotasWithUse(config: Readonly<Config>, used: Record<string, number>): Limit[] {
+  return quotaLimits.map(({ name, unit, setting }) => ({
+    name,
+    unit,
+    limit: config[setting] as number,
+    used: used[name] ?? 0,
+    reset_at: null,
+  }))
+}
+
 export async function readLimits(
   db: Db,
   { config, rateLimits, turns, eventStreams, openUploads }: Sources,
@@ -108,13 +124,7 @@ export async function readLimits(
     reset_at: resetAt?.toISOString() ?? null,
   }))
   return [
-    ...quotaLimits.map(({ name, unit, setting }) => ({
-      name,
-      unit,
-      limit: config[setting] as number,
-      used: use.quotas[name] ?? 0,
-      reset_at: null,
-    })),
+    ...quotasWithUse(config, use.quotas),
     ...Object.entries(otherLimits).map(([name, { unit, setting }]) => ({
       name,
       unit,

@@ -8,6 +8,8 @@ export const allScopes: readonly Scope[] = [
   'user:write',
   'projects:read',
   'projects:write',
+  'organizations:read',
+  'organizations:write',
   'storage:read',
   'storage:write',
   'ai:read',

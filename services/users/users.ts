@@ -38,6 +38,17 @@ export function toUser(row: UserRow, origin: string): User {
   }
 }
 
+/** A person. Throws 404 when the user does not exist, or is a service account. */
+export async function findUser(db: Db, id: string): Promise<UserRow> {
+  const row = await db.prisma.user.findUnique({ where: { id } })
+  if (row === null || row.status === 'deleted' || (await isServiceAccount(db, id))) throw notFound('user', id)
+  return row
+}
+
+async function isServiceAccount(db: Db, id: string): Promise<boolean> {
+  return (await sql.isServiceAccount(db, { id })) !== undefined
+}
+
 export async function listUsers(
   db: SqlClient,
   { q, ...query }: ListQuery<'listUsers'>,
@@ -59,12 +70,12 @@ export async function lockUser(tx: Db, id: string): Promise<UserRow | null> {
 /**
  * Locks all admins, ordered by id, and the user. With all admins locked, two concurrent changes cannot each
  * remove the admin that the other change relies on.
- * @throws 404 when the user does not exist.
+ * @throws 404 when the user does not exist, or is a service account.
  */
 export async function lockAdminsAndUser(tx: Db, id: string): Promise<UserRow> {
   await sql.lockAdmins(tx)
   const row = await lockUser(tx, id)
-  if (row === null) throw notFound('user', id)
+  if (row === null || (await isServiceAccount(tx, id))) throw notFound('user', id)
   return row
 }
 

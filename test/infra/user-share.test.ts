@@ -7,7 +7,14 @@ import { createTestDatabase } from '../support/database.ts'
 import { waitUntil } from '../support/wait.ts'
 
 function requestOf(user: string): RequestOrigin {
-  return { id: 'req_1', actor: { type: 'api_key', id: 'key_1', name: 'test', user_id: user } }
+  const actor = {
+    type: 'api_key',
+    id: 'key_1',
+    name: 'test',
+    user_id: user,
+    service_account_id: null,
+  } as const
+  return { id: 'req_1', actor }
 }
 
 t.test(

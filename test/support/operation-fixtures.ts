@@ -8,6 +8,7 @@ import { allScopes, type Scope } from '../../services/users/scopes.ts'
 import { createClient, type Reply, type CallOptions } from './client.ts'
 import { cursorAt } from './event-cursors.ts'
 import { authFixtures, providerOperations } from './operation-fixtures-auth.ts'
+import { createOrganization, organizationFixtures } from './operation-fixtures-organizations.ts'
 import { aiFixtures } from './operation-fixtures-ai.ts'
 import { fieldsOf, fieldsType, formOf, formType, type Attachment } from './form-body.ts'
 import { paymentsFixtures, unconfiguredOperations } from './operation-fixtures-payments.ts'
@@ -406,7 +407,23 @@ export const fixtures: Record<OperationId, Fixture> = {
       return {}
     },
   },
-  createProject: { build: () => ({ body: projectFields() }) },
+  createProject: {
+    build: async (context) => ({
+      body: { ...projectFields(), organization_id: await createOrganization(context) },
+    }),
+  },
+  transferProject: {
+    build: async (context) => ({
+      params: { id: await createProject(context) },
+      body: { organization_id: await createOrganization(context) },
+    }),
+    byStatus: {
+      409: async (context) => ({
+        params: { id: await createProject(context) },
+        body: { user_id: await createUser(context.server) },
+      }),
+    },
+  },
   getProject: { build: onProject() },
   updateProject: {
     build: onProject('active', projectFields),
@@ -597,6 +614,7 @@ export const fixtures: Record<OperationId, Fixture> = {
   ...aiFixtures,
   ...paymentsFixtures,
   ...authFixtures,
+  ...organizationFixtures,
   getHealth: noInput,
   getReadiness: noInput,
   getOpenapiJson: noInput,

@@ -81,6 +81,36 @@ const cases: Record<QuotaName | 'storage_bytes', Case> = {
     },
     remove: ({ body }) => ['DELETE', `/projects/${body.project_id}/invitations/${body.id}`],
   },
+  organizations: {
+    prepare:
+      ({ client }) =>
+      () =>
+        client.post('/organizations', { name: unique() }),
+    remove: ({ body }) => ['DELETE', `/organizations/${body.id}`],
+  },
+  organization_members: {
+    prepare: async ({ client }) => {
+      const { id } = (await client.post('/organizations', { name: unique() })).body
+      return () =>
+        client.post(`/organizations/${id}/members`, { email: `${unique()}@example.org`, role: 'member' })
+    },
+    remove: ({ body }) => ['DELETE', `/organizations/${body.organization_id}/members/${body.id}`],
+  },
+  custom_roles: {
+    prepare: async ({ client }) => {
+      const { id } = (await client.post('/organizations', { name: unique() })).body
+      const permissions = { projects: 'read', storage: 'none', ai: 'none', payments: 'none' }
+      return () => client.post(`/organizations/${id}/roles`, { name: unique(), permissions })
+    },
+    remove: ({ body }) => ['DELETE', `/organizations/${body.organization_id}/roles/${body.id}`],
+  },
+  service_accounts: {
+    prepare: async (person) => {
+      const id = await project(person)
+      return () => person.client.post('/service-accounts', { name: unique(), project_id: id, role: 'viewer' })
+    },
+    remove: ({ body }) => ['DELETE', `/service-accounts/${body.id}`],
+  },
   webhook_endpoints: {
     prepare:
       ({ client }) =>

@@ -71,6 +71,10 @@ export const ModelName = {
   AuditEntry: 'AuditEntry',
   AuditChain: 'AuditChain',
   UsageDay: 'UsageDay',
+  Organization: 'Organization',
+  OrganizationMember: 'OrganizationMember',
+  CustomRole: 'CustomRole',
+  ServiceAccount: 'ServiceAccount',
   Project: 'Project',
   Member: 'Member',
   Invitation: 'Invitation',
@@ -399,6 +403,68 @@ export const UsageDayScalarFieldEnum = {
 export type UsageDayScalarFieldEnum = (typeof UsageDayScalarFieldEnum)[keyof typeof UsageDayScalarFieldEnum]
 
 
+export const OrganizationScalarFieldEnum = {
+  id: 'id',
+  name: 'name',
+  description: 'description',
+  metadata: 'metadata',
+  createdById: 'createdById',
+  createdAt: 'createdAt',
+  updatedAt: 'updatedAt'
+} as const
+
+export type OrganizationScalarFieldEnum = (typeof OrganizationScalarFieldEnum)[keyof typeof OrganizationScalarFieldEnum]
+
+
+export const OrganizationMemberScalarFieldEnum = {
+  id: 'id',
+  organizationId: 'organizationId',
+  userId: 'userId',
+  email: 'email',
+  role: 'role',
+  status: 'status',
+  createdById: 'createdById',
+  createdAt: 'createdAt',
+  updatedAt: 'updatedAt',
+  expiresAt: 'expiresAt'
+} as const
+
+export type OrganizationMemberScalarFieldEnum = (typeof OrganizationMemberScalarFieldEnum)[keyof typeof OrganizationMemberScalarFieldEnum]
+
+
+export const CustomRoleScalarFieldEnum = {
+  id: 'id',
+  organizationId: 'organizationId',
+  name: 'name',
+  description: 'description',
+  projects: 'projects',
+  storage: 'storage',
+  ai: 'ai',
+  payments: 'payments',
+  createdById: 'createdById',
+  createdAt: 'createdAt',
+  updatedAt: 'updatedAt'
+} as const
+
+export type CustomRoleScalarFieldEnum = (typeof CustomRoleScalarFieldEnum)[keyof typeof CustomRoleScalarFieldEnum]
+
+
+export const ServiceAccountScalarFieldEnum = {
+  id: 'id',
+  userId: 'userId',
+  organizationId: 'organizationId',
+  projectId: 'projectId',
+  accountId: 'accountId',
+  metadata: 'metadata',
+  createdById: 'createdById',
+  createdAt: 'createdAt',
+  updatedAt: 'updatedAt',
+  deletedAt: 'deletedAt'
+} as const
+
+export type ServiceAccountScalarFieldEnum = (typeof ServiceAccountScalarFieldEnum)[keyof typeof ServiceAccountScalarFieldEnum]
+
+
 export const ProjectScalarFieldEnum = {
   id: 'id',
   name: 'name',
@@ -408,6 +474,7 @@ export const ProjectScalarFieldEnum = {
   ownerId: 'ownerId',
   tags: 'tags',
   memberCount: 'memberCount',
+  organizationId: 'organizationId',
   metadata: 'metadata',
   version: 'version',
   createdAt: 'createdAt',
@@ -424,6 +491,12 @@ export const MemberScalarFieldEnum = {
   projectId: 'projectId',
   userId: 'userId',
   role: 'role',
+  storageRole: 'storageRole',
+  aiRole: 'aiRole',
+  paymentsRole: 'paymentsRole',
+  ownRole: 'ownRole',
+  customRoleId: 'customRoleId',
+  organizationRole: 'organizationRole',
   createdById: 'createdById',
   projectStatus: 'projectStatus',
   metadata: 'metadata',

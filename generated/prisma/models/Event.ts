@@ -531,10 +531,6 @@ export type NullableBigIntFieldUpdateOperationsInput = {
   divide?: bigint | number
 }
 
-export type NullableEnumMemberRoleFieldUpdateOperationsInput = {
-  set?: $Enums.MemberRole | null
-}
-
 
 
 export type EventSelect<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = runtime.Types.Extensions.GetSelect<{

@@ -29,6 +29,12 @@ export type MemberMinAggregateOutputType = {
   projectId: string | null
   userId: string | null
   role: $Enums.MemberRole | null
+  storageRole: $Enums.MemberRole | null
+  aiRole: $Enums.MemberRole | null
+  paymentsRole: $Enums.MemberRole | null
+  ownRole: $Enums.MemberRole | null
+  customRoleId: string | null
+  organizationRole: $Enums.MemberRole | null
   createdById: string | null
   projectStatus: $Enums.ProjectStatus | null
   createdAt: Date | null
@@ -40,6 +46,12 @@ export type MemberMaxAggregateOutputType = {
   projectId: string | null
   userId: string | null
   role: $Enums.MemberRole | null
+  storageRole: $Enums.MemberRole | null
+  aiRole: $Enums.MemberRole | null
+  paymentsRole: $Enums.MemberRole | null
+  ownRole: $Enums.MemberRole | null
+  customRoleId: string | null
+  organizationRole: $Enums.MemberRole | null
   createdById: string | null
   projectStatus: $Enums.ProjectStatus | null
   createdAt: Date | null
@@ -51,6 +63,12 @@ export type MemberCountAggregateOutputType = {
   projectId: number
   userId: number
   role: number
+  storageRole: number
+  aiRole: number
+  paymentsRole: number
+  ownRole: number
+  customRoleId: number
+  organizationRole: number
   createdById: number
   projectStatus: number
   metadata: number
@@ -65,6 +83,12 @@ export type MemberMinAggregateInputType = {
   projectId?: true
   userId?: true
   role?: true
+  storageRole?: true
+  aiRole?: true
+  paymentsRole?: true
+  ownRole?: true
+  customRoleId?: true
+  organizationRole?: true
   createdById?: true
   projectStatus?: true
   createdAt?: true
@@ -76,6 +100,12 @@ export type MemberMaxAggregateInputType = {
   projectId?: true
   userId?: true
   role?: true
+  storageRole?: true
+  aiRole?: true
+  paymentsRole?: true
+  ownRole?: true
+  customRoleId?: true
+  organizationRole?: true
   createdById?: true
   projectStatus?: true
   createdAt?: true
@@ -87,6 +117,12 @@ export type MemberCountAggregateInputType = {
   projectId?: true
   userId?: true
   role?: true
+  storageRole?: true
+  aiRole?: true
+  paymentsRole?: true
+  ownRole?: true
+  customRoleId?: true
+  organizationRole?: true
   createdById?: true
   projectStatus?: true
   metadata?: true
@@ -172,6 +208,12 @@ export type MemberGroupByOutputType = {
   projectId: string
   userId: string
   role: $Enums.MemberRole
+  storageRole: $Enums.MemberRole | null
+  aiRole: $Enums.MemberRole | null
+  paymentsRole: $Enums.MemberRole | null
+  ownRole: $Enums.MemberRole | null
+  customRoleId: string | null
+  organizationRole: $Enums.MemberRole | null
   createdById: string | null
   projectStatus: $Enums.ProjectStatus
   metadata: runtime.JsonValue
@@ -205,6 +247,12 @@ export type MemberWhereInput = {
   projectId?: Prisma.StringFilter<"Member"> | string
   userId?: Prisma.StringFilter<"Member"> | string
   role?: Prisma.EnumMemberRoleFilter<"Member"> | $Enums.MemberRole
+  storageRole?: Prisma.EnumMemberRoleNullableFilter<"Member"> | $Enums.MemberRole | null
+  aiRole?: Prisma.EnumMemberRoleNullableFilter<"Member"> | $Enums.MemberRole | null
+  paymentsRole?: Prisma.EnumMemberRoleNullableFilter<"Member"> | $Enums.MemberRole | null
+  ownRole?: Prisma.EnumMemberRoleNullableFilter<"Member"> | $Enums.MemberRole | null
+  customRoleId?: Prisma.StringNullableFilter<"Member"> | string | null
+  organizationRole?: Prisma.EnumMemberRoleNullableFilter<"Member"> | $Enums.MemberRole | null
   createdById?: Prisma.StringNullableFilter<"Member"> | string | null
   projectStatus?: Prisma.EnumProjectStatusFilter<"Member"> | $Enums.ProjectStatus
   metadata?: Prisma.JsonFilter<"Member">
@@ -213,6 +261,7 @@ export type MemberWhereInput = {
   project?: Prisma.XOR<Prisma.ProjectScalarRelationFilter, Prisma.ProjectWhereInput>
   user?: Prisma.XOR<Prisma.UserScalarRelationFilter, Prisma.UserWhereInput>
   createdBy?: Prisma.XOR<Prisma.UserNullableScalarRelationFilter, Prisma.UserWhereInput> | null
+  customRole?: Prisma.XOR<Prisma.CustomRoleNullableScalarRelationFilter, Prisma.CustomRoleWhereInput> | null
 }
 
 export type MemberOrderByWithRelationInput = {
@@ -220,6 +269,12 @@ export type MemberOrderByWithRelationInput = {
   projectId?: Prisma.SortOrder
   userId?: Prisma.SortOrder
   role?: Prisma.SortOrder
+  storageRole?: Prisma.SortOrderInput | Prisma.SortOrder
+  aiRole?: Prisma.SortOrderInput | Prisma.SortOrder
+  paymentsRole?: Prisma.SortOrderInput | Prisma.SortOrder
+  ownRole?: Prisma.SortOrderInput | Prisma.SortOrder
+  customRoleId?: Prisma.SortOrderInput | Prisma.SortOrder
+  organizationRole?: Prisma.SortOrderInput | Prisma.SortOrder
   createdById?: Prisma.SortOrderInput | Prisma.SortOrder
   projectStatus?: Prisma.SortOrder
   metadata?: Prisma.SortOrder
@@ -228,6 +283,7 @@ export type MemberOrderByWithRelationInput = {
   project?: Prisma.ProjectOrderByWithRelationInput
   user?: Prisma.UserOrderByWithRelationInput
   createdBy?: Prisma.UserOrderByWithRelationInput
+  customRole?: Prisma.CustomRoleOrderByWithRelationInput
 }
 
 export type MemberWhereUniqueInput = Prisma.AtLeast<{
@@ -239,6 +295,12 @@ export type MemberWhereUniqueInput = Prisma.AtLeast<{
   projectId?: Prisma.StringFilter<"Member"> | string
   userId?: Prisma.StringFilter<"Member"> | string
   role?: Prisma.EnumMemberRoleFilter<"Member"> | $Enums.MemberRole
+  storageRole?: Prisma.EnumMemberRoleNullableFilter<"Member"> | $Enums.MemberRole | null
+  aiRole?: Prisma.EnumMemberRoleNullableFilter<"Member"> | $Enums.MemberRole | null
+  paymentsRole?: Prisma.EnumMemberRoleNullableFilter<"Member"> | $Enums.MemberRole | null
+  ownRole?: Prisma.EnumMemberRoleNullableFilter<"Member"> | $Enums.MemberRole | null
+  customRoleId?: Prisma.StringNullableFilter<"Member"> | string | null
+  organizationRole?: Prisma.EnumMemberRoleNullableFilter<"Member"> | $Enums.MemberRole | null
   createdById?: Prisma.StringNullableFilter<"Member"> | string | null
   projectStatus?: Prisma.EnumProjectStatusFilter<"Member"> | $Enums.ProjectStatus
   metadata?: Prisma.JsonFilter<"Member">
@@ -247,6 +309,7 @@ export type MemberWhereUniqueInput = Prisma.AtLeast<{
   project?: Prisma.XOR<Prisma.ProjectScalarRelationFilter, Prisma.ProjectWhereInput>
   user?: Prisma.XOR<Prisma.UserScalarRelationFilter, Prisma.UserWhereInput>
   createdBy?: Prisma.XOR<Prisma.UserNullableScalarRelationFilter, Prisma.UserWhereInput> | null
+  customRole?: Prisma.XOR<Prisma.CustomRoleNullableScalarRelationFilter, Prisma.CustomRoleWhereInput> | null
 }, "id" | "projectId_userId">
 
 export type MemberOrderByWithAggregationInput = {
@@ -254,6 +317,12 @@ export type MemberOrderByWithAggregationInput = {
   projectId?: Prisma.SortOrder
   userId?: Prisma.SortOrder
   role?: Prisma.SortOrder
+  storageRole?: Prisma.SortOrderInput | Prisma.SortOrder
+  aiRole?: Prisma.SortOrderInput | Prisma.SortOrder
+  paymentsRole?: Prisma.SortOrderInput | Prisma.SortOrder
+  ownRole?: Prisma.SortOrderInput | Prisma.SortOrder
+  customRoleId?: Prisma.SortOrderInput | Prisma.SortOrder
+  organizationRole?: Prisma.SortOrderInput | Prisma.SortOrder
   createdById?: Prisma.SortOrderInput | Prisma.SortOrder
   projectStatus?: Prisma.SortOrder
   metadata?: Prisma.SortOrder
@@ -272,6 +341,12 @@ export type MemberScalarWhereWithAggregatesInput = {
   projectId?: Prisma.StringWithAggregatesFilter<"Member"> | string
   userId?: Prisma.StringWithAggregatesFilter<"Member"> | string
   role?: Prisma.EnumMemberRoleWithAggregatesFilter<"Member"> | $Enums.MemberRole
+  storageRole?: Prisma.EnumMemberRoleNullableWithAggregatesFilter<"Member"> | $Enums.MemberRole | null
+  aiRole?: Prisma.EnumMemberRoleNullableWithAggregatesFilter<"Member"> | $Enums.MemberRole | null
+  paymentsRole?: Prisma.EnumMemberRoleNullableWithAggregatesFilter<"Member"> | $Enums.MemberRole | null
+  ownRole?: Prisma.EnumMemberRoleNullableWithAggregatesFilter<"Member"> | $Enums.MemberRole | null
+  customRoleId?: Prisma.StringNullableWithAggregatesFilter<"Member"> | string | null
+  organizationRole?: Prisma.EnumMemberRoleNullableWithAggregatesFilter<"Member"> | $Enums.MemberRole | null
   createdById?: Prisma.StringNullableWithAggregatesFilter<"Member"> | string | null
   projectStatus?: Prisma.EnumProjectStatusWithAggregatesFilter<"Member"> | $Enums.ProjectStatus
   metadata?: Prisma.JsonWithAggregatesFilter<"Member">
@@ -282,6 +357,11 @@ export type MemberScalarWhereWithAggregatesInput = {
 export type MemberCreateInput = {
   id: string
   role: $Enums.MemberRole
+  storageRole?: $Enums.MemberRole | null
+  aiRole?: $Enums.MemberRole | null
+  paymentsRole?: $Enums.MemberRole | null
+  ownRole?: $Enums.MemberRole | null
+  organizationRole?: $Enums.MemberRole | null
   projectStatus?: $Enums.ProjectStatus
   metadata?: Prisma.JsonNullValueInput | runtime.InputJsonValue
   createdAt?: Date | string
@@ -289,6 +369,7 @@ export type MemberCreateInput = {
   project: Prisma.ProjectCreateNestedOneWithoutMembersInput
   user: Prisma.UserCreateNestedOneWithoutMembershipsInput
   createdBy?: Prisma.UserCreateNestedOneWithoutAddedInput
+  customRole?: Prisma.CustomRoleCreateNestedOneWithoutMembersInput
 }
 
 export type MemberUncheckedCreateInput = {
@@ -296,6 +377,12 @@ export type MemberUncheckedCreateInput = {
   projectId: string
   userId: string
   role: $Enums.MemberRole
+  storageRole?: $Enums.MemberRole | null
+  aiRole?: $Enums.MemberRole | null
+  paymentsRole?: $Enums.MemberRole | null
+  ownRole?: $Enums.MemberRole | null
+  customRoleId?: string | null
+  organizationRole?: $Enums.MemberRole | null
   createdById?: string | null
   projectStatus?: $Enums.ProjectStatus
   metadata?: Prisma.JsonNullValueInput | runtime.InputJsonValue
@@ -306,6 +393,11 @@ export type MemberUncheckedCreateInput = {
 export type MemberUpdateInput = {
   id?: Prisma.StringFieldUpdateOperationsInput | string
   role?: Prisma.EnumMemberRoleFieldUpdateOperationsInput | $Enums.MemberRole
+  storageRole?: Prisma.NullableEnumMemberRoleFieldUpdateOperationsInput | $Enums.MemberRole | null
+  aiRole?: Prisma.NullableEnumMemberRoleFieldUpdateOperationsInput | $Enums.MemberRole | null
+  paymentsRole?: Prisma.NullableEnumMemberRoleFieldUpdateOperationsInput | $Enums.MemberRole | null
+  ownRole?: Prisma.NullableEnumMemberRoleFieldUpdateOperationsInput | $Enums.MemberRole | null
+  organizationRole?: Prisma.NullableEnumMemberRoleFieldUpdateOperationsInput | $Enums.MemberRole | null
   projectStatus?: Prisma.EnumProjectStatusFieldUpdateOperationsInput | $Enums.ProjectStatus
   metadata?: Prisma.JsonNullValueInput | runtime.InputJsonValue
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
@@ -313,6 +405,7 @@ export type MemberUpdateInput = {
   project?: Prisma.ProjectUpdateOneRequiredWithoutMembersNestedInput
   user?: Prisma.UserUpdateOneRequiredWithoutMembershipsNestedInput
   createdBy?: Prisma.UserUpdateOneWithoutAddedNestedInput
+  customRole?: Prisma.CustomRoleUpdateOneWithoutMembersNestedInput
 }
 
 export type MemberUncheckedUpdateInput = {
@@ -320,6 +413,12 @@ export type MemberUncheckedUpdateInput = {
   projectId?: Prisma.StringFieldUpdateOperationsInput | string
   userId?: Prisma.StringFieldUpdateOperationsInput | string
   role?: Prisma.EnumMemberRoleFieldUpdateOperationsInput | $Enums.MemberRole
+  storageRole?: Prisma.NullableEnumMemberRoleFieldUpdateOperationsInput | $Enums.MemberRole | null
+  aiRole?: Prisma.NullableEnumMemberRoleFieldUpdateOperationsInput | $Enums.MemberRole | null
+  paymentsRole?: Prisma.NullableEnumMemberRoleFieldUpdateOperationsInput | $Enums.MemberRole | null
+  ownRole?: Prisma.NullableEnumMemberRoleFieldUpdateOperationsInput | $Enums.MemberRole | null
+  customRoleId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  organizationRole?: Prisma.NullableEnumMemberRoleFieldUpdateOperationsInput | $Enums.MemberRole | null
   createdById?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   projectStatus?: Prisma.EnumProjectStatusFieldUpdateOperationsInput | $Enums.ProjectStatus
   metadata?: Prisma.JsonNullValueInput | runtime.InputJsonValue
@@ -332,6 +431,12 @@ export type MemberCreateManyInput = {
   projectId: string
   userId: string
   role: $Enums.MemberRole
+  storageRole?: $Enums.MemberRole | null
+  aiRole?: $Enums.MemberRole | null
+  paymentsRole?: $Enums.MemberRole | null
+  ownRole?: $Enums.MemberRole | null
+  customRoleId?: string | null
+  organizationRole?: $Enums.MemberRole | null
   createdById?: string | null
   projectStatus?: $Enums.ProjectStatus
   metadata?: Prisma.JsonNullValueInput | runtime.InputJsonValue
@@ -342,6 +447,11 @@ export type MemberCreateManyInput = {
 export type MemberUpdateManyMutationInput = {
   id?: Prisma.StringFieldUpdateOperationsInput | string
   role?: Prisma.EnumMemberRoleFieldUpdateOperationsInput | $Enums.MemberRole
+  storageRole?: Prisma.NullableEnumMemberRoleFieldUpdateOperationsInput | $Enums.MemberRole | null
+  aiRole?: Prisma.NullableEnumMemberRoleFieldUpdateOperationsInput | $Enums.MemberRole | null
+  paymentsRole?: Prisma.NullableEnumMemberRoleFieldUpdateOperationsInput | $Enums.MemberRole | null
+  ownRole?: Prisma.NullableEnumMemberRoleFieldUpdateOperationsInput | $Enums.MemberRole | null
+  organizationRole?: Prisma.NullableEnumMemberRoleFieldUpdateOperationsInput | $Enums.MemberRole | null
   projectStatus?: Prisma.EnumProjectStatusFieldUpdateOperationsInput | $Enums.ProjectStatus
   metadata?: Prisma.JsonNullValueInput | runtime.InputJsonValue
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
@@ -353,6 +463,12 @@ export type MemberUncheckedUpdateManyInput = {
   projectId?: Prisma.StringFieldUpdateOperationsInput | string
   userId?: Prisma.StringFieldUpdateOperationsInput | string
   role?: Prisma.EnumMemberRoleFieldUpdateOperationsInput | $Enums.MemberRole
+  storageRole?: Prisma.NullableEnumMemberRoleFieldUpdateOperationsInput | $Enums.MemberRole | null
+  aiRole?: Prisma.NullableEnumMemberRoleFieldUpdateOperationsInput | $Enums.MemberRole | null
+  paymentsRole?: Prisma.NullableEnumMemberRoleFieldUpdateOperationsInput | $Enums.MemberRole | null
+  ownRole?: Prisma.NullableEnumMemberRoleFieldUpdateOperationsInput | $Enums.MemberRole | null
+  customRoleId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  organizationRole?: Prisma.NullableEnumMemberRoleFieldUpdateOperationsInput | $Enums.MemberRole | null
   createdById?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   projectStatus?: Prisma.EnumProjectStatusFieldUpdateOperationsInput | $Enums.ProjectStatus
   metadata?: Prisma.JsonNullValueInput | runtime.InputJsonValue
@@ -380,6 +496,12 @@ export type MemberCountOrderByAggregateInput = {
   projectId?: Prisma.SortOrder
   userId?: Prisma.SortOrder
   role?: Prisma.SortOrder
+  storageRole?: Prisma.SortOrder
+  aiRole?: Prisma.SortOrder
+  paymentsRole?: Prisma.SortOrder
+  ownRole?: Prisma.SortOrder
+  customRoleId?: Prisma.SortOrder
+  organizationRole?: Prisma.SortOrder
   createdById?: Prisma.SortOrder
   projectStatus?: Prisma.SortOrder
   metadata?: Prisma.SortOrder
@@ -392,6 +514,12 @@ export type MemberMaxOrderByAggregateInput = {
   projectId?: Prisma.SortOrder
   userId?: Prisma.SortOrder
   role?: Prisma.SortOrder
+  storageRole?: Prisma.SortOrder
+  aiRole?: Prisma.SortOrder
+  paymentsRole?: Prisma.SortOrder
+  ownRole?: Prisma.SortOrder
+  customRoleId?: Prisma.SortOrder
+  organizationRole?: Prisma.SortOrder
   createdById?: Prisma.SortOrder
   projectStatus?: Prisma.SortOrder
   createdAt?: Prisma.SortOrder
@@ -403,6 +531,12 @@ export type MemberMinOrderByAggregateInput = {
   projectId?: Prisma.SortOrder
   userId?: Prisma.SortOrder
   role?: Prisma.SortOrder
+  storageRole?: Prisma.SortOrder
+  aiRole?: Prisma.SortOrder
+  paymentsRole?: Prisma.SortOrder
+  ownRole?: Prisma.SortOrder
+  customRoleId?: Prisma.SortOrder
+  organizationRole?: Prisma.SortOrder
   createdById?: Prisma.SortOrder
   projectStatus?: Prisma.SortOrder
   createdAt?: Prisma.SortOrder
@@ -493,6 +627,48 @@ export type MemberUncheckedUpdateManyWithoutCreatedByNestedInput = {
   deleteMany?: Prisma.MemberScalarWhereInput | Prisma.MemberScalarWhereInput[]
 }
 
+export type MemberCreateNestedManyWithoutCustomRoleInput = {
+  create?: Prisma.XOR<Prisma.MemberCreateWithoutCustomRoleInput, Prisma.MemberUncheckedCreateWithoutCustomRoleInput> | Prisma.MemberCreateWithoutCustomRoleInput[] | Prisma.MemberUncheckedCreateWithoutCustomRoleInput[]
+  connectOrCreate?: Prisma.MemberCreateOrConnectWithoutCustomRoleInput | Prisma.MemberCreateOrConnectWithoutCustomRoleInput[]
+  createMany?: Prisma.MemberCreateManyCustomRoleInputEnvelope
+  connect?: Prisma.MemberWhereUniqueInput | Prisma.MemberWhereUniqueInput[]
+}
+
+export type MemberUncheckedCreateNestedManyWithoutCustomRoleInput = {
+  create?: Prisma.XOR<Prisma.MemberCreateWithoutCustomRoleInput, Prisma.MemberUncheckedCreateWithoutCustomRoleInput> | Prisma.MemberCreateWithoutCustomRoleInput[] | Prisma.MemberUncheckedCreateWithoutCustomRoleInput[]
+  connectOrCreate?: Prisma.MemberCreateOrConnectWithoutCustomRoleInput | Prisma.MemberCreateOrConnectWithoutCustomRoleInput[]
+  createMany?: Prisma.MemberCreateManyCustomRoleInputEnvelope
+  connect?: Prisma.MemberWhereUniqueInput | Prisma.MemberWhereUniqueInput[]
+}
+
+export type MemberUpdateManyWithoutCustomRoleNestedInput = {
+  create?: Prisma.XOR<Prisma.MemberCreateWithoutCustomRoleInput, Prisma.MemberUncheckedCreateWithoutCustomRoleInput> | Prisma.MemberCreateWithoutCustomRoleInput[] | Prisma.MemberUncheckedCreateWithoutCustomRoleInput[]
+  connectOrCreate?: Prisma.MemberCreateOrConnectWithoutCustomRoleInput | Prisma.MemberCreateOrConnectWithoutCustomRoleInput[]
+  upsert?: Prisma.MemberUpsertWithWhereUniqueWithoutCustomRoleInput | Prisma.MemberUpsertWithWhereUniqueWithoutCustomRoleInput[]
+  createMany?: Prisma.MemberCreateManyCustomRoleInputEnvelope
+  set?: Prisma.MemberWhereUniqueInput | Prisma.MemberWhereUniqueInput[]
+  disconnect?: Prisma.MemberWhereUniqueInput | Prisma.MemberWhereUniqueInput[]
+  delete?: Prisma.MemberWhereUniqueInput | Prisma.MemberWhereUniqueInput[]
+  connect?: Prisma.MemberWhereUniqueInput | Prisma.MemberWhereUniqueInput[]
+  update?: Prisma.MemberUpdateWithWhereUniqueWithoutCustomRoleInput | Prisma.MemberUpdateWithWhereUniqueWithoutCustomRoleInput[]
+  updateMany?: Prisma.MemberUpdateManyWithWhereWithoutCustomRoleInput | Prisma.MemberUpdateManyWithWhereWithoutCustomRoleInput[]
+  deleteMany?: Prisma.MemberScalarWhereInput | Prisma.MemberScalarWhereInput[]
+}
+
+export type MemberUncheckedUpdateManyWithoutCustomRoleNestedInput = {
+  create?: Prisma.XOR<Prisma.MemberCreateWithoutCustomRoleInput, Prisma.MemberUncheckedCreateWithoutCustomRoleInput> | Prisma.MemberCreateWithoutCustomRoleInput[] | Prisma.MemberUncheckedCreateWithoutCustomRoleInput[]
+  connectOrCreate?: Prisma.MemberCreateOrConnectWithoutCustomRoleInput | Prisma.MemberCreateOrConnectWithoutCustomRoleInput[]
+  upsert?: Prisma.MemberUpsertWithWhereUniqueWithoutCustomRoleInput | Prisma.MemberUpsertWithWhereUniqueWithoutCustomRoleInput[]
+  createMany?: Prisma.MemberCreateManyCustomRoleInputEnvelope
+  set?: Prisma.MemberWhereUniqueInput | Prisma.MemberWhereUniqueInput[]
+  disconnect?: Prisma.MemberWhereUniqueInput | Prisma.MemberWhereUniqueInput[]
+  delete?: Prisma.MemberWhereUniqueInput | Prisma.MemberWhereUniqueInput[]
+  connect?: Prisma.MemberWhereUniqueInput | Prisma.MemberWhereUniqueInput[]
+  update?: Prisma.MemberUpdateWithWhereUniqueWithoutCustomRoleInput | Prisma.MemberUpdateWithWhereUniqueWithoutCustomRoleInput[]
+  updateMany?: Prisma.MemberUpdateManyWithWhereWithoutCustomRoleInput | Prisma.MemberUpdateManyWithWhereWithoutCustomRoleInput[]
+  deleteMany?: Prisma.MemberScalarWhereInput | Prisma.MemberScalarWhereInput[]
+}
+
 export type MemberCreateNestedManyWithoutProjectInput = {
   create?: Prisma.XOR<Prisma.MemberCreateWithoutProjectInput, Prisma.MemberUncheckedCreateWithoutProjectInput> | Prisma.MemberCreateWithoutProjectInput[] | Prisma.MemberUncheckedCreateWithoutProjectInput[]
   connectOrCreate?: Prisma.MemberCreateOrConnectWithoutProjectInput | Prisma.MemberCreateOrConnectWithoutProjectInput[]
@@ -535,25 +711,33 @@ export type MemberUncheckedUpdateManyWithoutProjectNestedInput = {
   deleteMany?: Prisma.MemberScalarWhereInput | Prisma.MemberScalarWhereInput[]
 }
 
-export type EnumMemberRoleFieldUpdateOperationsInput = {
-  set?: $Enums.MemberRole
-}
-
 export type MemberCreateWithoutUserInput = {
   id: string
   role: $Enums.MemberRole
+  storageRole?: $Enums.MemberRole | null
+  aiRole?: $Enums.MemberRole | null
+  paymentsRole?: $Enums.MemberRole | null
+  ownRole?: $Enums.MemberRole | null
+  organizationRole?: $Enums.MemberRole | null
   projectStatus?: $Enums.ProjectStatus
   metadata?: Prisma.JsonNullValueInput | runtime.InputJsonValue
   createdAt?: Date | string
   updatedAt?: Date | string
   project: Prisma.ProjectCreateNestedOneWithoutMembersInput
   createdBy?: Prisma.UserCreateNestedOneWithoutAddedInput
+  customRole?: Prisma.CustomRoleCreateNestedOneWithoutMembersInput
 }
 
 export type MemberUncheckedCreateWithoutUserInput = {
   id: string
   projectId: string
   role: $Enums.MemberRole
+  storageRole?: $Enums.MemberRole | null
+  aiRole?: $Enums.MemberRole | null
+  paymentsRole?: $Enums.MemberRole | null
+  ownRole?: $Enums.MemberRole | null
+  customRoleId?: string | null
+  organizationRole?: $Enums.MemberRole | null
   createdById?: string | null
   projectStatus?: $Enums.ProjectStatus
   metadata?: Prisma.JsonNullValueInput | runtime.InputJsonValue
@@ -574,12 +758,18 @@ export type MemberCreateManyUserInputEnvelope = {
 export type MemberCreateWithoutCreatedByInput = {
   id: string
   role: $Enums.MemberRole
+  storageRole?: $Enums.MemberRole | null
+  aiRole?: $Enums.MemberRole | null
+  paymentsRole?: $Enums.MemberRole | null
+  ownRole?: $Enums.MemberRole | null
+  organizationRole?: $Enums.MemberRole | null
   projectStatus?: $Enums.ProjectStatus
   metadata?: Prisma.JsonNullValueInput | runtime.InputJsonValue
   createdAt?: Date | string
   updatedAt?: Date | string
   project: Prisma.ProjectCreateNestedOneWithoutMembersInput
   user: Prisma.UserCreateNestedOneWithoutMembershipsInput
+  customRole?: Prisma.CustomRoleCreateNestedOneWithoutMembersInput
 }
 
 export type MemberUncheckedCreateWithoutCreatedByInput = {
@@ -587,6 +777,12 @@ export type MemberUncheckedCreateWithoutCreatedByInput = {
   projectId: string
   userId: string
   role: $Enums.MemberRole
+  storageRole?: $Enums.MemberRole | null
+  aiRole?: $Enums.MemberRole | null
+  paymentsRole?: $Enums.MemberRole | null
+  ownRole?: $Enums.MemberRole | null
+  customRoleId?: string | null
+  organizationRole?: $Enums.MemberRole | null
   projectStatus?: $Enums.ProjectStatus
   metadata?: Prisma.JsonNullValueInput | runtime.InputJsonValue
   createdAt?: Date | string
@@ -627,6 +823,12 @@ export type MemberScalarWhereInput = {
   projectId?: Prisma.StringFilter<"Member"> | string
   userId?: Prisma.StringFilter<"Member"> | string
   role?: Prisma.EnumMemberRoleFilter<"Member"> | $Enums.MemberRole
+  storageRole?: Prisma.EnumMemberRoleNullableFilter<"Member"> | $Enums.MemberRole | null
+  aiRole?: Prisma.EnumMemberRoleNullableFilter<"Member"> | $Enums.MemberRole | null
+  paymentsRole?: Prisma.EnumMemberRoleNullableFilter<"Member"> | $Enums.MemberRole | null
+  ownRole?: Prisma.EnumMemberRoleNullableFilter<"Member"> | $Enums.MemberRole | null
+  customRoleId?: Prisma.StringNullableFilter<"Member"> | string | null
+  organizationRole?: Prisma.EnumMemberRoleNullableFilter<"Member"> | $Enums.MemberRole | null
   createdById?: Prisma.StringNullableFilter<"Member"> | string | null
   projectStatus?: Prisma.EnumProjectStatusFilter<"Member"> | $Enums.ProjectStatus
   metadata?: Prisma.JsonFilter<"Member">
@@ -650,21 +852,93 @@ export type MemberUpdateManyWithWhereWithoutCreatedByInput = {
   data: Prisma.XOR<Prisma.MemberUpdateManyMutationInput, Prisma.MemberUncheckedUpdateManyWithoutCreatedByInput>
 }
 
+export type MemberCreateWithoutCustomRoleInput = {
+  id: string
+  role: $Enums.MemberRole
+  storageRole?: $Enums.MemberRole | null
+  aiRole?: $Enums.MemberRole | null
+  paymentsRole?: $Enums.MemberRole | null
+  ownRole?: $Enums.MemberRole | null
+  organizationRole?: $Enums.MemberRole | null
+  projectStatus?: $Enums.ProjectStatus
+  metadata?: Prisma.JsonNullValueInput | runtime.InputJsonValue
+  createdAt?: Date | string
+  updatedAt?: Date | string
+  project: Prisma.ProjectCreateNestedOneWithoutMembersInput
+  user: Prisma.UserCreateNestedOneWithoutMembershipsInput
+  createdBy?: Prisma.UserCreateNestedOneWithoutAddedInput
+}
+
+export type MemberUncheckedCreateWithoutCustomRoleInput = {
+  id: string
+  projectId: string
+  userId: string
+  role: $Enums.MemberRole
+  storageRole?: $Enums.MemberRole | null
+  aiRole?: $Enums.MemberRole | null
+  paymentsRole?: $Enums.MemberRole | null
+  ownRole?: $Enums.MemberRole | null
+  organizationRole?: $Enums.MemberRole | null
+  createdById?: string | null
+  projectStatus?: $Enums.ProjectStatus
+  metadata?: Prisma.JsonNullValueInput | runtime.InputJsonValue
+  createdAt?: Date | string
+  updatedAt?: Date | string
+}
+
+export type MemberCreateOrConnectWithoutCustomRoleInput = {
+  where: Prisma.MemberWhereUniqueInput
+  create: Prisma.XOR<Prisma.MemberCreateWithoutCustomRoleInput, Prisma.MemberUncheckedCreateWithoutCustomRoleInput>
+}
+
+export type MemberCreateManyCustomRoleInputEnvelope = {
+  data: Prisma.MemberCreateManyCustomRoleInput | Prisma.MemberCreateManyCustomRoleInput[]
+  skipDuplicates?: boolean
+}
+
+export type MemberUpsertWithWhereUniqueWithoutCustomRoleInput = {
+  where: Prisma.MemberWhereUniqueInput
+  update: Prisma.XOR<Prisma.MemberUpdateWithoutCustomRoleInput, Prisma.MemberUncheckedUpdateWithoutCustomRoleInput>
+  create: Prisma.XOR<Prisma.MemberCreateWithoutCustomRoleInput, Prisma.MemberUncheckedCreateWithoutCustomRoleInput>
+}
+
+export type MemberUpdateWithWhereUniqueWithoutCustomRoleInput = {
+  where: Prisma.MemberWhereUniqueInput
+  data: Prisma.XOR<Prisma.MemberUpdateWithoutCustomRoleInput, Prisma.MemberUncheckedUpdateWithoutCustomRoleInput>
+}
+
+export type MemberUpdateManyWithWhereWithoutCustomRoleInput = {
+  where: Prisma.MemberScalarWhereInput
+  data: Prisma.XOR<Prisma.MemberUpdateManyMutationInput, Prisma.MemberUncheckedUpdateManyWithoutCustomRoleInput>
+}
+
 export type MemberCreateWithoutProjectInput = {
   id: string
   role: $Enums.MemberRole
+  storageRole?: $Enums.MemberRole | null
+  aiRole?: $Enums.MemberRole | null
+  paymentsRole?: $Enums.MemberRole | null
+  ownRole?: $Enums.MemberRole | null
+  organizationRole?: $Enums.MemberRole | null
   projectStatus?: $Enums.ProjectStatus
   metadata?: Prisma.JsonNullValueInput | runtime.InputJsonValue
   createdAt?: Date | string
   updatedAt?: Date | string
   user: Prisma.UserCreateNestedOneWithoutMembershipsInput
   createdBy?: Prisma.UserCreateNestedOneWithoutAddedInput
+  customRole?: Prisma.CustomRoleCreateNestedOneWithoutMembersInput
 }
 
 export type MemberUncheckedCreateWithoutProjectInput = {
   id: string
   userId: string
   role: $Enums.MemberRole
+  storageRole?: $Enums.MemberRole | null
+  aiRole?: $Enums.MemberRole | null
+  paymentsRole?: $Enums.MemberRole | null
+  ownRole?: $Enums.MemberRole | null
+  customRoleId?: string | null
+  organizationRole?: $Enums.MemberRole | null
   createdById?: string | null
   projectStatus?: $Enums.ProjectStatus
   metadata?: Prisma.JsonNullValueInput | runtime.InputJsonValue
@@ -702,6 +976,12 @@ export type MemberCreateManyUserInput = {
   id: string
   projectId: string
   role: $Enums.MemberRole
+  storageRole?: $Enums.MemberRole | null
+  aiRole?: $Enums.MemberRole | null
+  paymentsRole?: $Enums.MemberRole | null
+  ownRole?: $Enums.MemberRole | null
+  customRoleId?: string | null
+  organizationRole?: $Enums.MemberRole | null
   createdById?: string | null
   projectStatus?: $Enums.ProjectStatus
   metadata?: Prisma.JsonNullValueInput | runtime.InputJsonValue
@@ -714,6 +994,12 @@ export type MemberCreateManyCreatedByInput = {
   projectId: string
   userId: string
   role: $Enums.MemberRole
+  storageRole?: $Enums.MemberRole | null
+  aiRole?: $Enums.MemberRole | null
+  paymentsRole?: $Enums.MemberRole | null
+  ownRole?: $Enums.MemberRole | null
+  customRoleId?: string | null
+  organizationRole?: $Enums.MemberRole | null
   projectStatus?: $Enums.ProjectStatus
   metadata?: Prisma.JsonNullValueInput | runtime.InputJsonValue
   createdAt?: Date | string
@@ -723,18 +1009,30 @@ export type MemberCreateManyCreatedByInput = {
 export type MemberUpdateWithoutUserInput = {
   id?: Prisma.StringFieldUpdateOperationsInput | string
   role?: Prisma.EnumMemberRoleFieldUpdateOperationsInput | $Enums.MemberRole
+  storageRole?: Prisma.NullableEnumMemberRoleFieldUpdateOperationsInput | $Enums.MemberRole | null
+  aiRole?: Prisma.NullableEnumMemberRoleFieldUpdateOperationsInput | $Enums.MemberRole | null
+  paymentsRole?: Prisma.NullableEnumMemberRoleFieldUpdateOperationsInput | $Enums.MemberRole | null
+  ownRole?: Prisma.NullableEnumMemberRoleFieldUpdateOperationsInput | $Enums.MemberRole | null
+  organizationRole?: Prisma.NullableEnumMemberRoleFieldUpdateOperationsInput | $Enums.MemberRole | null
   projectStatus?: Prisma.EnumProjectStatusFieldUpdateOperationsInput | $Enums.ProjectStatus
   metadata?: Prisma.JsonNullValueInput | runtime.InputJsonValue
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   updatedAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   project?: Prisma.ProjectUpdateOneRequiredWithoutMembersNestedInput
   createdBy?: Prisma.UserUpdateOneWithoutAddedNestedInput
+  customRole?: Prisma.CustomRoleUpdateOneWithoutMembersNestedInput
 }
 
 export type MemberUncheckedUpdateWithoutUserInput = {
   id?: Prisma.StringFieldUpdateOperationsInput | string
   projectId?: Prisma.StringFieldUpdateOperationsInput | string
   role?: Prisma.EnumMemberRoleFieldUpdateOperationsInput | $Enums.MemberRole
+  storageRole?: Prisma.NullableEnumMemberRoleFieldUpdateOperationsInput | $Enums.MemberRole | null
+  aiRole?: Prisma.NullableEnumMemberRoleFieldUpdateOperationsInput | $Enums.MemberRole | null
+  paymentsRole?: Prisma.NullableEnumMemberRoleFieldUpdateOperationsInput | $Enums.MemberRole | null
+  ownRole?: Prisma.NullableEnumMemberRoleFieldUpdateOperationsInput | $Enums.MemberRole | null
+  customRoleId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  organizationRole?: Prisma.NullableEnumMemberRoleFieldUpdateOperationsInput | $Enums.MemberRole | null
   createdById?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   projectStatus?: Prisma.EnumProjectStatusFieldUpdateOperationsInput | $Enums.ProjectStatus
   metadata?: Prisma.JsonNullValueInput | runtime.InputJsonValue
@@ -746,6 +1044,12 @@ export type MemberUncheckedUpdateManyWithoutUserInput = {
   id?: Prisma.StringFieldUpdateOperationsInput | string
   projectId?: Prisma.StringFieldUpdateOperationsInput | string
   role?: Prisma.EnumMemberRoleFieldUpdateOperationsInput | $Enums.MemberRole
+  storageRole?: Prisma.NullableEnumMemberRoleFieldUpdateOperationsInput | $Enums.MemberRole | null
+  aiRole?: Prisma.NullableEnumMemberRoleFieldUpdateOperationsInput | $Enums.MemberRole | null
+  paymentsRole?: Prisma.NullableEnumMemberRoleFieldUpdateOperationsInput | $Enums.MemberRole | null
+  ownRole?: Prisma.NullableEnumMemberRoleFieldUpdateOperationsInput | $Enums.MemberRole | null
+  customRoleId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  organizationRole?: Prisma.NullableEnumMemberRoleFieldUpdateOperationsInput | $Enums.MemberRole | null
   createdById?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   projectStatus?: Prisma.EnumProjectStatusFieldUpdateOperationsInput | $Enums.ProjectStatus
   metadata?: Prisma.JsonNullValueInput | runtime.InputJsonValue
@@ -756,12 +1060,18 @@ export type MemberUncheckedUpdateManyWithoutUserInput = {
 export type MemberUpdateWithoutCreatedByInput = {
   id?: Prisma.StringFieldUpdateOperationsInput | string
   role?: Prisma.EnumMemberRoleFieldUpdateOperationsInput | $Enums.MemberRole
+  storageRole?: Prisma.NullableEnumMemberRoleFieldUpdateOperationsInput | $Enums.MemberRole | null
+  aiRole?: Prisma.NullableEnumMemberRoleFieldUpdateOperationsInput | $Enums.MemberRole | null
+  paymentsRole?: Prisma.NullableEnumMemberRoleFieldUpdateOperationsInput | $Enums.MemberRole | null
+  ownRole?: Prisma.NullableEnumMemberRoleFieldUpdateOperationsInput | $Enums.MemberRole | null
+  organizationRole?: Prisma.NullableEnumMemberRoleFieldUpdateOperationsInput | $Enums.MemberRole | null
   projectStatus?: Prisma.EnumProjectStatusFieldUpdateOperationsInput | $Enums.ProjectStatus
   metadata?: Prisma.JsonNullValueInput | runtime.InputJsonValue
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   updatedAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   project?: Prisma.ProjectUpdateOneRequiredWithoutMembersNestedInput
   user?: Prisma.UserUpdateOneRequiredWithoutMembershipsNestedInput
+  customRole?: Prisma.CustomRoleUpdateOneWithoutMembersNestedInput
 }
 
 export type MemberUncheckedUpdateWithoutCreatedByInput = {
@@ -769,6 +1079,12 @@ export type MemberUncheckedUpdateWithoutCreatedByInput = {
   projectId?: Prisma.StringFieldUpdateOperationsInput | string
   userId?: Prisma.StringFieldUpdateOperationsInput | string
   role?: Prisma.EnumMemberRoleFieldUpdateOperationsInput | $Enums.MemberRole
+  storageRole?: Prisma.NullableEnumMemberRoleFieldUpdateOperationsInput | $Enums.MemberRole | null
+  aiRole?: Prisma.NullableEnumMemberRoleFieldUpdateOperationsInput | $Enums.MemberRole | null
+  paymentsRole?: Prisma.NullableEnumMemberRoleFieldUpdateOperationsInput | $Enums.MemberRole | null
+  ownRole?: Prisma.NullableEnumMemberRoleFieldUpdateOperationsInput | $Enums.MemberRole | null
+  customRoleId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  organizationRole?: Prisma.NullableEnumMemberRoleFieldUpdateOperationsInput | $Enums.MemberRole | null
   projectStatus?: Prisma.EnumProjectStatusFieldUpdateOperationsInput | $Enums.ProjectStatus
   metadata?: Prisma.JsonNullValueInput | runtime.InputJsonValue
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
@@ -780,6 +1096,80 @@ export type MemberUncheckedUpdateManyWithoutCreatedByInput = {
   projectId?: Prisma.StringFieldUpdateOperationsInput | string
   userId?: Prisma.StringFieldUpdateOperationsInput | string
   role?: Prisma.EnumMemberRoleFieldUpdateOperationsInput | $Enums.MemberRole
+  storageRole?: Prisma.NullableEnumMemberRoleFieldUpdateOperationsInput | $Enums.MemberRole | null
+  aiRole?: Prisma.NullableEnumMemberRoleFieldUpdateOperationsInput | $Enums.MemberRole | null
+  paymentsRole?: Prisma.NullableEnumMemberRoleFieldUpdateOperationsInput | $Enums.MemberRole | null
+  ownRole?: Prisma.NullableEnumMemberRoleFieldUpdateOperationsInput | $Enums.MemberRole | null
+  customRoleId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  organizationRole?: Prisma.NullableEnumMemberRoleFieldUpdateOperationsInput | $Enums.MemberRole | null
+  projectStatus?: Prisma.EnumProjectStatusFieldUpdateOperationsInput | $Enums.ProjectStatus
+  metadata?: Prisma.JsonNullValueInput | runtime.InputJsonValue
+  createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
+  updatedAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
+}
+
+export type MemberCreateManyCustomRoleInput = {
+  id: string
+  projectId: string
+  userId: string
+  role: $Enums.MemberRole
+  storageRole?: $Enums.MemberRole | null
+  aiRole?: $Enums.MemberRole | null
+  paymentsRole?: $Enums.MemberRole | null
+  ownRole?: $Enums.MemberRole | null
+  organizationRole?: $Enums.MemberRole | null
+  createdById?: string | null
+  projectStatus?: $Enums.ProjectStatus
+  metadata?: Prisma.JsonNullValueInput | runtime.InputJsonValue
+  createdAt?: Date | string
+  updatedAt?: Date | string
+}
+
+export type MemberUpdateWithoutCustomRoleInput = {
+  id?: Prisma.StringFieldUpdateOperationsInput | string
+  role?: Prisma.EnumMemberRoleFieldUpdateOperationsInput | $Enums.MemberRole
+  storageRole?: Prisma.NullableEnumMemberRoleFieldUpdateOperationsInput | $Enums.MemberRole | null
+  aiRole?: Prisma.NullableEnumMemberRoleFieldUpdateOperationsInput | $Enums.MemberRole | null
+  paymentsRole?: Prisma.NullableEnumMemberRoleFieldUpdateOperationsInput | $Enums.MemberRole | null
+  ownRole?: Prisma.NullableEnumMemberRoleFieldUpdateOperationsInput | $Enums.MemberRole | null
+  organizationRole?: Prisma.NullableEnumMemberRoleFieldUpdateOperationsInput | $Enums.MemberRole | null
+  projectStatus?: Prisma.EnumProjectStatusFieldUpdateOperationsInput | $Enums.ProjectStatus
+  metadata?: Prisma.JsonNullValueInput | runtime.InputJsonValue
+  createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
+  updatedAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
+  project?: Prisma.ProjectUpdateOneRequiredWithoutMembersNestedInput
+  user?: Prisma.UserUpdateOneRequiredWithoutMembershipsNestedInput
+  createdBy?: Prisma.UserUpdateOneWithoutAddedNestedInput
+}
+
+export type MemberUncheckedUpdateWithoutCustomRoleInput = {
+  id?: Prisma.StringFieldUpdateOperationsInput | string
+  projectId?: Prisma.StringFieldUpdateOperationsInput | string
+  userId?: Prisma.StringFieldUpdateOperationsInput | string
+  role?: Prisma.EnumMemberRoleFieldUpdateOperationsInput | $Enums.MemberRole
+  storageRole?: Prisma.NullableEnumMemberRoleFieldUpdateOperationsInput | $Enums.MemberRole | null
+  aiRole?: Prisma.NullableEnumMemberRoleFieldUpdateOperationsInput | $Enums.MemberRole | null
+  paymentsRole?: Prisma.NullableEnumMemberRoleFieldUpdateOperationsInput | $Enums.MemberRole | null
+  ownRole?: Prisma.NullableEnumMemberRoleFieldUpdateOperationsInput | $Enums.MemberRole | null
+  organizationRole?: Prisma.NullableEnumMemberRoleFieldUpdateOperationsInput | $Enums.MemberRole | null
+  createdById?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  projectStatus?: Prisma.EnumProjectStatusFieldUpdateOperationsInput | $Enums.ProjectStatus
+  metadata?: Prisma.JsonNullValueInput | runtime.InputJsonValue
+  createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
+  updatedAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
+}
+
+export type MemberUncheckedUpdateManyWithoutCustomRoleInput = {
+  id?: Prisma.StringFieldUpdateOperationsInput | string
+  projectId?: Prisma.StringFieldUpdateOperationsInput | string
+  userId?: Prisma.StringFieldUpdateOperationsInput | string
+  role?: Prisma.EnumMemberRoleFieldUpdateOperationsInput | $Enums.MemberRole
+  storageRole?: Prisma.NullableEnumMemberRoleFieldUpdateOperationsInput | $Enums.MemberRole | null
+  aiRole?: Prisma.NullableEnumMemberRoleFieldUpdateOperationsInput | $Enums.MemberRole | null
+  paymentsRole?: Prisma.NullableEnumMemberRoleFieldUpdateOperationsInput | $Enums.MemberRole | null
+  ownRole?: Prisma.NullableEnumMemberRoleFieldUpdateOperationsInput | $Enums.MemberRole | null
+  organizationRole?: Prisma.NullableEnumMemberRoleFieldUpdateOperationsInput | $Enums.MemberRole | null
+  createdById?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   projectStatus?: Prisma.EnumProjectStatusFieldUpdateOperationsInput | $Enums.ProjectStatus
   metadata?: Prisma.JsonNullValueInput | runtime.InputJsonValue
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
@@ -790,6 +1180,12 @@ export type MemberCreateManyProjectInput = {
   id: string
   userId: string
   role: $Enums.MemberRole
+  storageRole?: $Enums.MemberRole | null
+  aiRole?: $Enums.MemberRole | null
+  paymentsRole?: $Enums.MemberRole | null
+  ownRole?: $Enums.MemberRole | null
+  customRoleId?: string | null
+  organizationRole?: $Enums.MemberRole | null
   createdById?: string | null
   projectStatus?: $Enums.ProjectStatus
   metadata?: Prisma.JsonNullValueInput | runtime.InputJsonValue
@@ -800,18 +1196,30 @@ export type MemberCreateManyProjectInput = {
 export type MemberUpdateWithoutProjectInput = {
   id?: Prisma.StringFieldUpdateOperationsInput | string
   role?: Prisma.EnumMemberRoleFieldUpdateOperationsInput | $Enums.MemberRole
+  storageRole?: Prisma.NullableEnumMemberRoleFieldUpdateOperationsInput | $Enums.MemberRole | null
+  aiRole?: Prisma.NullableEnumMemberRoleFieldUpdateOperationsInput | $Enums.MemberRole | null
+  paymentsRole?: Prisma.NullableEnumMemberRoleFieldUpdateOperationsInput | $Enums.MemberRole | null
+  ownRole?: Prisma.NullableEnumMemberRoleFieldUpdateOperationsInput | $Enums.MemberRole | null
+  organizationRole?: Prisma.NullableEnumMemberRoleFieldUpdateOperationsInput | $Enums.MemberRole | null
   projectStatus?: Prisma.EnumProjectStatusFieldUpdateOperationsInput | $Enums.ProjectStatus
   metadata?: Prisma.JsonNullValueInput | runtime.InputJsonValue
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   updatedAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   user?: Prisma.UserUpdateOneRequiredWithoutMembershipsNestedInput
   createdBy?: Prisma.UserUpdateOneWithoutAddedNestedInput
+  customRole?: Prisma.CustomRoleUpdateOneWithoutMembersNestedInput
 }
 
 export type MemberUncheckedUpdateWithoutProjectInput = {
   id?: Prisma.StringFieldUpdateOperationsInput | string
   userId?: Prisma.StringFieldUpdateOperationsInput | string
   role?: Prisma.EnumMemberRoleFieldUpdateOperationsInput | $Enums.MemberRole
+  storageRole?: Prisma.NullableEnumMemberRoleFieldUpdateOperationsInput | $Enums.MemberRole | null
+  aiRole?: Prisma.NullableEnumMemberRoleFieldUpdateOperationsInput | $Enums.MemberRole | null
+  paymentsRole?: Prisma.NullableEnumMemberRoleFieldUpdateOperationsInput | $Enums.MemberRole | null
+  ownRole?: Prisma.NullableEnumMemberRoleFieldUpdateOperationsInput | $Enums.MemberRole | null
+  customRoleId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  organizationRole?: Prisma.NullableEnumMemberRoleFieldUpdateOperationsInput | $Enums.MemberRole | null
   createdById?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   projectStatus?: Prisma.EnumProjectStatusFieldUpdateOperationsInput | $Enums.ProjectStatus
   metadata?: Prisma.JsonNullValueInput | runtime.InputJsonValue
@@ -823,6 +1231,12 @@ export type MemberUncheckedUpdateManyWithoutProjectInput = {
   id?: Prisma.StringFieldUpdateOperationsInput | string
   userId?: Prisma.StringFieldUpdateOperationsInput | string
   role?: Prisma.EnumMemberRoleFieldUpdateOperationsInput | $Enums.MemberRole
+  storageRole?: Prisma.NullableEnumMemberRoleFieldUpdateOperationsInput | $Enums.MemberRole | null
+  aiRole?: Prisma.NullableEnumMemberRoleFieldUpdateOperationsInput | $Enums.MemberRole | null
+  paymentsRole?: Prisma.NullableEnumMemberRoleFieldUpdateOperationsInput | $Enums.MemberRole | null
+  ownRole?: Prisma.NullableEnumMemberRoleFieldUpdateOperationsInput | $Enums.MemberRole | null
+  customRoleId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  organizationRole?: Prisma.NullableEnumMemberRoleFieldUpdateOperationsInput | $Enums.MemberRole | null
   createdById?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   projectStatus?: Prisma.EnumProjectStatusFieldUpdateOperationsInput | $Enums.ProjectStatus
   metadata?: Prisma.JsonNullValueInput | runtime.InputJsonValue
@@ -837,6 +1251,12 @@ export type MemberSelect<ExtArgs extends runtime.Types.Extensions.InternalArgs =
   projectId?: boolean
   userId?: boolean
   role?: boolean
+  storageRole?: boolean
+  aiRole?: boolean
+  paymentsRole?: boolean
+  ownRole?: boolean
+  customRoleId?: boolean
+  organizationRole?: boolean
   createdById?: boolean
   projectStatus?: boolean
   metadata?: boolean
@@ -845,6 +1265,7 @@ export type MemberSelect<ExtArgs extends runtime.Types.Extensions.InternalArgs =
   project?: boolean | Prisma.ProjectDefaultArgs<ExtArgs>
   user?: boolean | Prisma.UserDefaultArgs<ExtArgs>
   createdBy?: boolean | Prisma.Member$createdByArgs<ExtArgs>
+  customRole?: boolean | Prisma.Member$customRoleArgs<ExtArgs>
 }, ExtArgs["result"]["member"]>
 
 export type MemberSelectCreateManyAndReturn<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = runtime.Types.Extensions.GetSelect<{
@@ -852,6 +1273,12 @@ export type MemberSelectCreateManyAndReturn<ExtArgs extends runtime.Types.Extens
   projectId?: boolean
   userId?: boolean
   role?: boolean
+  storageRole?: boolean
+  aiRole?: boolean
+  paymentsRole?: boolean
+  ownRole?: boolean
+  customRoleId?: boolean
+  organizationRole?: boolean
   createdById?: boolean
   projectStatus?: boolean
   metadata?: boolean
@@ -860,6 +1287,7 @@ export type MemberSelectCreateManyAndReturn<ExtArgs extends runtime.Types.Extens
   project?: boolean | Prisma.ProjectDefaultArgs<ExtArgs>
   user?: boolean | Prisma.UserDefaultArgs<ExtArgs>
   createdBy?: boolean | Prisma.Member$createdByArgs<ExtArgs>
+  customRole?: boolean | Prisma.Member$customRoleArgs<ExtArgs>
 }, ExtArgs["result"]["member"]>
 
 export type MemberSelectUpdateManyAndReturn<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = runtime.Types.Extensions.GetSelect<{
@@ -867,6 +1295,12 @@ export type MemberSelectUpdateManyAndReturn<ExtArgs extends runtime.Types.Extens
   projectId?: boolean
   userId?: boolean
   role?: boolean
+  storageRole?: boolean
+  aiRole?: boolean
+  paymentsRole?: boolean
+  ownRole?: boolean
+  customRoleId?: boolean
+  organizationRole?: boolean
   createdById?: boolean
   projectStatus?: boolean
   metadata?: boolean
@@ -875,6 +1309,7 @@ export type MemberSelectUpdateManyAndReturn<ExtArgs extends runtime.Types.Extens
   project?: boolean | Prisma.ProjectDefaultArgs<ExtArgs>
   user?: boolean | Prisma.UserDefaultArgs<ExtArgs>
   createdBy?: boolean | Prisma.Member$createdByArgs<ExtArgs>
+  customRole?: boolean | Prisma.Member$customRoleArgs<ExtArgs>
 }, ExtArgs["result"]["member"]>
 
 export type MemberSelectScalar = {
@@ -882,6 +1317,12 @@ export type MemberSelectScalar = {
   projectId?: boolean
   userId?: boolean
   role?: boolean
+  storageRole?: boolean
+  aiRole?: boolean
+  paymentsRole?: boolean
+  ownRole?: boolean
+  customRoleId?: boolean
+  organizationRole?: boolean
   createdById?: boolean
   projectStatus?: boolean
   metadata?: boolean
@@ -889,21 +1330,24 @@ export type MemberSelectScalar = {
   updatedAt?: boolean
 }
 
-export type MemberOmit<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = runtime.Types.Extensions.GetOmit<"id" | "projectId" | "userId" | "role" | "createdById" | "projectStatus" | "metadata" | "createdAt" | "updatedAt", ExtArgs["result"]["member"]>
+export type MemberOmit<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = runtime.Types.Extensions.GetOmit<"id" | "projectId" | "userId" | "role" | "storageRole" | "aiRole" | "paymentsRole" | "ownRole" | "customRoleId" | "organizationRole" | "createdById" | "projectStatus" | "metadata" | "createdAt" | "updatedAt", ExtArgs["result"]["member"]>
 export type MemberInclude<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = {
   project?: boolean | Prisma.ProjectDefaultArgs<ExtArgs>
   user?: boolean | Prisma.UserDefaultArgs<ExtArgs>
   createdBy?: boolean | Prisma.Member$createdByArgs<ExtArgs>
+  customRole?: boolean | Prisma.Member$customRoleArgs<ExtArgs>
 }
 export type MemberIncludeCreateManyAndReturn<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = {
   project?: boolean | Prisma.ProjectDefaultArgs<ExtArgs>
   user?: boolean | Prisma.UserDefaultArgs<ExtArgs>
   createdBy?: boolean | Prisma.Member$createdByArgs<ExtArgs>
+  customRole?: boolean | Prisma.Member$customRoleArgs<ExtArgs>
 }
 export type MemberIncludeUpdateManyAndReturn<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = {
   project?: boolean | Prisma.ProjectDefaultArgs<ExtArgs>
   user?: boolean | Prisma.UserDefaultArgs<ExtArgs>
   createdBy?: boolean | Prisma.Member$createdByArgs<ExtArgs>
+  customRole?: boolean | Prisma.Member$customRoleArgs<ExtArgs>
 }
 
 export type $MemberPayload<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = {
@@ -912,12 +1356,41 @@ export type $MemberPayload<ExtArgs extends runtime.Types.Extensions.InternalArgs
     project: Prisma.$ProjectPayload<ExtArgs>
     user: Prisma.$UserPayload<ExtArgs>
     createdBy: Prisma.$UserPayload<ExtArgs> | null
+    customRole: Prisma.$CustomRolePayload<ExtArgs> | null
   }
   scalars: runtime.Types.Extensions.GetPayloadResult<{
     id: string
     projectId: string
     userId: string
+    /**
+     * What the member may do in the project itself. The trigger `members_set_roles` sets this column and the
+     * three below from `own_role`, `custom_role_id` and `organization_role`.
+     */
     role: $Enums.MemberRole
+    /**
+     * What the member may do with files. Null for nothing.
+     */
+    storageRole: $Enums.MemberRole | null
+    /**
+     * The same for AI.
+     */
+    aiRole: $Enums.MemberRole | null
+    /**
+     * The same for payments.
+     */
+    paymentsRole: $Enums.MemberRole | null
+    /**
+     * The role that the member was given in the project. Null for a member through the organization alone.
+     */
+    ownRole: $Enums.MemberRole | null
+    /**
+     * Replaces `own_role`.
+     */
+    customRoleId: string | null
+    /**
+     * `owner` or `admin` for a member who has this role in the organization of the project.
+     */
+    organizationRole: $Enums.MemberRole | null
     /**
      * Who added or invited the member. Null for the user who created the project.
      */
@@ -1327,6 +1800,7 @@ export interface Prisma__MemberClient<T, Null = never, ExtArgs extends runtime.T
   project<T extends Prisma.ProjectDefaultArgs<ExtArgs> = {}>(args?: Prisma.Subset<T, Prisma.ProjectDefaultArgs<ExtArgs>>): Prisma.Prisma__ProjectClient<runtime.Types.Result.GetResult<Prisma.$ProjectPayload<ExtArgs>, T, "findUniqueOrThrow", GlobalOmitOptions> | Null, Null, ExtArgs, GlobalOmitOptions>
   user<T extends Prisma.UserDefaultArgs<ExtArgs> = {}>(args?: Prisma.Subset<T, Prisma.UserDefaultArgs<ExtArgs>>): Prisma.Prisma__UserClient<runtime.Types.Result.GetResult<Prisma.$UserPayload<ExtArgs>, T, "findUniqueOrThrow", GlobalOmitOptions> | Null, Null, ExtArgs, GlobalOmitOptions>
   createdBy<T extends Prisma.Member$createdByArgs<ExtArgs> = {}>(args?: Prisma.Subset<T, Prisma.Member$createdByArgs<ExtArgs>>): Prisma.Prisma__UserClient<runtime.Types.Result.GetResult<Prisma.$UserPayload<ExtArgs>, T, "findUniqueOrThrow", GlobalOmitOptions> | null, null, ExtArgs, GlobalOmitOptions>
+  customRole<T extends Prisma.Member$customRoleArgs<ExtArgs> = {}>(args?: Prisma.Subset<T, Prisma.Member$customRoleArgs<ExtArgs>>): Prisma.Prisma__CustomRoleClient<runtime.Types.Result.GetResult<Prisma.$CustomRolePayload<ExtArgs>, T, "findUniqueOrThrow", GlobalOmitOptions> | null, null, ExtArgs, GlobalOmitOptions>
   /**
    * Attaches callbacks for the resolution and/or rejection of the Promise.
    * @param onfulfilled The callback to execute when the Promise is resolved.
@@ -1360,6 +1834,12 @@ export interface MemberFieldRefs {
   readonly projectId: Prisma.FieldRef<"Member", 'String'>
   readonly userId: Prisma.FieldRef<"Member", 'String'>
   readonly role: Prisma.FieldRef<"Member", 'MemberRole'>
+  readonly storageRole: Prisma.FieldRef<"Member", 'MemberRole'>
+  readonly aiRole: Prisma.FieldRef<"Member", 'MemberRole'>
+  readonly paymentsRole: Prisma.FieldRef<"Member", 'MemberRole'>
+  readonly ownRole: Prisma.FieldRef<"Member", 'MemberRole'>
+  readonly customRoleId: Prisma.FieldRef<"Member", 'String'>
+  readonly organizationRole: Prisma.FieldRef<"Member", 'MemberRole'>
   readonly createdById: Prisma.FieldRef<"Member", 'String'>
   readonly projectStatus: Prisma.FieldRef<"Member", 'ProjectStatus'>
   readonly metadata: Prisma.FieldRef<"Member", 'Json'>
@@ -1782,6 +2262,25 @@ export type Member$createdByArgs<ExtArgs extends runtime.Types.Extensions.Intern
    */
   include?: Prisma.UserInclude<ExtArgs> | null
   where?: Prisma.UserWhereInput
+}
+
+/**
+ * Member.customRole
+ */
+export type Member$customRoleArgs<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = {
+  /**
+   * Select specific fields to fetch from the CustomRole
+   */
+  select?: Prisma.CustomRoleSelect<ExtArgs> | null
+  /**
+   * Omit specific fields from the CustomRole
+   */
+  omit?: Prisma.CustomRoleOmit<ExtArgs> | null
+  /**
+   * Choose, which related nodes to fetch as well
+   */
+  include?: Prisma.CustomRoleInclude<ExtArgs> | null
+  where?: Prisma.CustomRoleWhereInput
 }
 
 /**

@@ -44,6 +44,7 @@ export type ProjectMinAggregateOutputType = {
   category: string | null
   ownerId: string | null
   memberCount: number | null
+  organizationId: string | null
   version: number | null
   createdAt: Date | null
   updatedAt: Date | null
@@ -59,6 +60,7 @@ export type ProjectMaxAggregateOutputType = {
   category: string | null
   ownerId: string | null
   memberCount: number | null
+  organizationId: string | null
   version: number | null
   createdAt: Date | null
   updatedAt: Date | null
@@ -75,6 +77,7 @@ export type ProjectCountAggregateOutputType = {
   ownerId: number
   tags: number
   memberCount: number
+  organizationId: number
   metadata: number
   version: number
   createdAt: number
@@ -103,6 +106,7 @@ export type ProjectMinAggregateInputType = {
   category?: true
   ownerId?: true
   memberCount?: true
+  organizationId?: true
   version?: true
   createdAt?: true
   updatedAt?: true
@@ -118,6 +122,7 @@ export type ProjectMaxAggregateInputType = {
   category?: true
   ownerId?: true
   memberCount?: true
+  organizationId?: true
   version?: true
   createdAt?: true
   updatedAt?: true
@@ -134,6 +139,7 @@ export type ProjectCountAggregateInputType = {
   ownerId?: true
   tags?: true
   memberCount?: true
+  organizationId?: true
   metadata?: true
   version?: true
   createdAt?: true
@@ -238,6 +244,7 @@ export type ProjectGroupByOutputType = {
   ownerId: string
   tags: string[]
   memberCount: number
+  organizationId: string | null
   metadata: runtime.JsonValue
   version: number
   createdAt: Date
@@ -278,6 +285,7 @@ export type ProjectWhereInput = {
   ownerId?: Prisma.StringFilter<"Project"> | string
   tags?: Prisma.StringNullableListFilter<"Project">
   memberCount?: Prisma.IntFilter<"Project"> | number
+  organizationId?: Prisma.StringNullableFilter<"Project"> | string | null
   metadata?: Prisma.JsonFilter<"Project">
   version?: Prisma.IntFilter<"Project"> | number
   createdAt?: Prisma.DateTimeFilter<"Project"> | Date | string
@@ -285,6 +293,8 @@ export type ProjectWhereInput = {
   archivedAt?: Prisma.DateTimeNullableFilter<"Project"> | Date | string | null
   deletedAt?: Prisma.DateTimeNullableFilter<"Project"> | Date | string | null
   owner?: Prisma.XOR<Prisma.UserScalarRelationFilter, Prisma.UserWhereInput>
+  organization?: Prisma.XOR<Prisma.OrganizationNullableScalarRelationFilter, Prisma.OrganizationWhereInput> | null
+  serviceAccounts?: Prisma.ServiceAccountListRelationFilter
   members?: Prisma.MemberListRelationFilter
   invitations?: Prisma.InvitationListRelationFilter
   defaultOf?: Prisma.SettingsListRelationFilter
@@ -307,6 +317,7 @@ export type ProjectOrderByWithRelationInput = {
   ownerId?: Prisma.SortOrder
   tags?: Prisma.SortOrder
   memberCount?: Prisma.SortOrder
+  organizationId?: Prisma.SortOrderInput | Prisma.SortOrder
   metadata?: Prisma.SortOrder
   version?: Prisma.SortOrder
   createdAt?: Prisma.SortOrder
@@ -314,6 +325,8 @@ export type ProjectOrderByWithRelationInput = {
   archivedAt?: Prisma.SortOrderInput | Prisma.SortOrder
   deletedAt?: Prisma.SortOrderInput | Prisma.SortOrder
   owner?: Prisma.UserOrderByWithRelationInput
+  organization?: Prisma.OrganizationOrderByWithRelationInput
+  serviceAccounts?: Prisma.ServiceAccountOrderByRelationAggregateInput
   members?: Prisma.MemberOrderByRelationAggregateInput
   invitations?: Prisma.InvitationOrderByRelationAggregateInput
   defaultOf?: Prisma.SettingsOrderByRelationAggregateInput
@@ -339,6 +352,7 @@ export type ProjectWhereUniqueInput = Prisma.AtLeast<{
   ownerId?: Prisma.StringFilter<"Project"> | string
   tags?: Prisma.StringNullableListFilter<"Project">
   memberCount?: Prisma.IntFilter<"Project"> | number
+  organizationId?: Prisma.StringNullableFilter<"Project"> | string | null
   metadata?: Prisma.JsonFilter<"Project">
   version?: Prisma.IntFilter<"Project"> | number
   createdAt?: Prisma.DateTimeFilter<"Project"> | Date | string
@@ -346,6 +360,8 @@ export type ProjectWhereUniqueInput = Prisma.AtLeast<{
   archivedAt?: Prisma.DateTimeNullableFilter<"Project"> | Date | string | null
   deletedAt?: Prisma.DateTimeNullableFilter<"Project"> | Date | string | null
   owner?: Prisma.XOR<Prisma.UserScalarRelationFilter, Prisma.UserWhereInput>
+  organization?: Prisma.XOR<Prisma.OrganizationNullableScalarRelationFilter, Prisma.OrganizationWhereInput> | null
+  serviceAccounts?: Prisma.ServiceAccountListRelationFilter
   members?: Prisma.MemberListRelationFilter
   invitations?: Prisma.InvitationListRelationFilter
   defaultOf?: Prisma.SettingsListRelationFilter
@@ -368,6 +384,7 @@ export type ProjectOrderByWithAggregationInput = {
   ownerId?: Prisma.SortOrder
   tags?: Prisma.SortOrder
   memberCount?: Prisma.SortOrder
+  organizationId?: Prisma.SortOrderInput | Prisma.SortOrder
   metadata?: Prisma.SortOrder
   version?: Prisma.SortOrder
   createdAt?: Prisma.SortOrder
@@ -393,6 +410,7 @@ export type ProjectScalarWhereWithAggregatesInput = {
   ownerId?: Prisma.StringWithAggregatesFilter<"Project"> | string
   tags?: Prisma.StringNullableListFilter<"Project">
   memberCount?: Prisma.IntWithAggregatesFilter<"Project"> | number
+  organizationId?: Prisma.StringNullableWithAggregatesFilter<"Project"> | string | null
   metadata?: Prisma.JsonWithAggregatesFilter<"Project">
   version?: Prisma.IntWithAggregatesFilter<"Project"> | number
   createdAt?: Prisma.DateTimeWithAggregatesFilter<"Project"> | Date | string
@@ -416,6 +434,8 @@ export type ProjectCreateInput = {
   archivedAt?: Date | string | null
   deletedAt?: Date | string | null
   owner: Prisma.UserCreateNestedOneWithoutOwnedInput
+  organization?: Prisma.OrganizationCreateNestedOneWithoutProjectsInput
+  serviceAccounts?: Prisma.ServiceAccountCreateNestedManyWithoutProjectInput
   members?: Prisma.MemberCreateNestedManyWithoutProjectInput
   invitations?: Prisma.InvitationCreateNestedManyWithoutProjectInput
   defaultOf?: Prisma.SettingsCreateNestedManyWithoutDefaultProjectInput
@@ -438,12 +458,14 @@ export type ProjectUncheckedCreateInput = {
   ownerId: string
   tags?: Prisma.ProjectCreatetagsInput | string[]
   memberCount?: number
+  organizationId?: string | null
   metadata?: Prisma.JsonNullValueInput | runtime.InputJsonValue
   version?: number
   createdAt?: Date | string
   updatedAt?: Date | string
   archivedAt?: Date | string | null
   deletedAt?: Date | string | null
+  serviceAccounts?: Prisma.ServiceAccountUncheckedCreateNestedManyWithoutProjectInput
   members?: Prisma.MemberUncheckedCreateNestedManyWithoutProjectInput
   invitations?: Prisma.InvitationUncheckedCreateNestedManyWithoutProjectInput
   defaultOf?: Prisma.SettingsUncheckedCreateNestedManyWithoutDefaultProjectInput
@@ -472,6 +494,8 @@ export type ProjectUpdateInput = {
   archivedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   deletedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   owner?: Prisma.UserUpdateOneRequiredWithoutOwnedNestedInput
+  organization?: Prisma.OrganizationUpdateOneWithoutProjectsNestedInput
+  serviceAccounts?: Prisma.ServiceAccountUpdateManyWithoutProjectNestedInput
   members?: Prisma.MemberUpdateManyWithoutProjectNestedInput
   invitations?: Prisma.InvitationUpdateManyWithoutProjectNestedInput
   defaultOf?: Prisma.SettingsUpdateManyWithoutDefaultProjectNestedInput
@@ -494,12 +518,14 @@ export type ProjectUncheckedUpdateInput = {
   ownerId?: Prisma.StringFieldUpdateOperationsInput | string
   tags?: Prisma.ProjectUpdatetagsInput | string[]
   memberCount?: Prisma.IntFieldUpdateOperationsInput | number
+  organizationId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   metadata?: Prisma.JsonNullValueInput | runtime.InputJsonValue
   version?: Prisma.IntFieldUpdateOperationsInput | number
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   updatedAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   archivedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   deletedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  serviceAccounts?: Prisma.ServiceAccountUncheckedUpdateManyWithoutProjectNestedInput
   members?: Prisma.MemberUncheckedUpdateManyWithoutProjectNestedInput
   invitations?: Prisma.InvitationUncheckedUpdateManyWithoutProjectNestedInput
   defaultOf?: Prisma.SettingsUncheckedUpdateManyWithoutDefaultProjectNestedInput
@@ -522,6 +548,7 @@ export type ProjectCreateManyInput = {
   ownerId: string
   tags?: Prisma.ProjectCreatetagsInput | string[]
   memberCount?: number
+  organizationId?: string | null
   metadata?: Prisma.JsonNullValueInput | runtime.InputJsonValue
   version?: number
   createdAt?: Date | string
@@ -555,6 +582,7 @@ export type ProjectUncheckedUpdateManyInput = {
   ownerId?: Prisma.StringFieldUpdateOperationsInput | string
   tags?: Prisma.ProjectUpdatetagsInput | string[]
   memberCount?: Prisma.IntFieldUpdateOperationsInput | number
+  organizationId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   metadata?: Prisma.JsonNullValueInput | runtime.InputJsonValue
   version?: Prisma.IntFieldUpdateOperationsInput | number
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
@@ -587,6 +615,7 @@ export type ProjectCountOrderByAggregateInput = {
   ownerId?: Prisma.SortOrder
   tags?: Prisma.SortOrder
   memberCount?: Prisma.SortOrder
+  organizationId?: Prisma.SortOrder
   metadata?: Prisma.SortOrder
   version?: Prisma.SortOrder
   createdAt?: Prisma.SortOrder
@@ -608,6 +637,7 @@ export type ProjectMaxOrderByAggregateInput = {
   category?: Prisma.SortOrder
   ownerId?: Prisma.SortOrder
   memberCount?: Prisma.SortOrder
+  organizationId?: Prisma.SortOrder
   version?: Prisma.SortOrder
   createdAt?: Prisma.SortOrder
   updatedAt?: Prisma.SortOrder
@@ -623,6 +653,7 @@ export type ProjectMinOrderByAggregateInput = {
   category?: Prisma.SortOrder
   ownerId?: Prisma.SortOrder
   memberCount?: Prisma.SortOrder
+  organizationId?: Prisma.SortOrder
   version?: Prisma.SortOrder
   createdAt?: Prisma.SortOrder
   updatedAt?: Prisma.SortOrder
@@ -696,6 +727,64 @@ export type ProjectUpdateOneWithoutDefaultOfNestedInput = {
   delete?: Prisma.ProjectWhereInput | boolean
   connect?: Prisma.ProjectWhereUniqueInput
   update?: Prisma.XOR<Prisma.XOR<Prisma.ProjectUpdateToOneWithWhereWithoutDefaultOfInput, Prisma.ProjectUpdateWithoutDefaultOfInput>, Prisma.ProjectUncheckedUpdateWithoutDefaultOfInput>
+}
+
+export type ProjectCreateNestedManyWithoutOrganizationInput = {
+  create?: Prisma.XOR<Prisma.ProjectCreateWithoutOrganizationInput, Prisma.ProjectUncheckedCreateWithoutOrganizationInput> | Prisma.ProjectCreateWithoutOrganizationInput[] | Prisma.ProjectUncheckedCreateWithoutOrganizationInput[]
+  connectOrCreate?: Prisma.ProjectCreateOrConnectWithoutOrganizationInput | Prisma.ProjectCreateOrConnectWithoutOrganizationInput[]
+  createMany?: Prisma.ProjectCreateManyOrganizationInputEnvelope
+  connect?: Prisma.ProjectWhereUniqueInput | Prisma.ProjectWhereUniqueInput[]
+}
+
+export type ProjectUncheckedCreateNestedManyWithoutOrganizationInput = {
+  create?: Prisma.XOR<Prisma.ProjectCreateWithoutOrganizationInput, Prisma.ProjectUncheckedCreateWithoutOrganizationInput> | Prisma.ProjectCreateWithoutOrganizationInput[] | Prisma.ProjectUncheckedCreateWithoutOrganizationInput[]
+  connectOrCreate?: Prisma.ProjectCreateOrConnectWithoutOrganizationInput | Prisma.ProjectCreateOrConnectWithoutOrganizationInput[]
+  createMany?: Prisma.ProjectCreateManyOrganizationInputEnvelope
+  connect?: Prisma.ProjectWhereUniqueInput | Prisma.ProjectWhereUniqueInput[]
+}
+
+export type ProjectUpdateManyWithoutOrganizationNestedInput = {
+  create?: Prisma.XOR<Prisma.ProjectCreateWithoutOrganizationInput, Prisma.ProjectUncheckedCreateWithoutOrganizationInput> | Prisma.ProjectCreateWithoutOrganizationInput[] | Prisma.ProjectUncheckedCreateWithoutOrganizationInput[]
+  connectOrCreate?: Prisma.ProjectCreateOrConnectWithoutOrganizationInput | Prisma.ProjectCreateOrConnectWithoutOrganizationInput[]
+  upsert?: Prisma.ProjectUpsertWithWhereUniqueWithoutOrganizationInput | Prisma.ProjectUpsertWithWhereUniqueWithoutOrganizationInput[]
+  createMany?: Prisma.ProjectCreateManyOrganizationInputEnvelope
+  set?: Prisma.ProjectWhereUniqueInput | Prisma.ProjectWhereUniqueInput[]
+  disconnect?: Prisma.ProjectWhereUniqueInput | Prisma.ProjectWhereUniqueInput[]
+  delete?: Prisma.ProjectWhereUniqueInput | Prisma.ProjectWhereUniqueInput[]
+  connect?: Prisma.ProjectWhereUniqueInput | Prisma.ProjectWhereUniqueInput[]
+  update?: Prisma.ProjectUpdateWithWhereUniqueWithoutOrganizationInput | Prisma.ProjectUpdateWithWhereUniqueWithoutOrganizationInput[]
+  updateMany?: Prisma.ProjectUpdateManyWithWhereWithoutOrganizationInput | Prisma.ProjectUpdateManyWithWhereWithoutOrganizationInput[]
+  deleteMany?: Prisma.ProjectScalarWhereInput | Prisma.ProjectScalarWhereInput[]
+}
+
+export type ProjectUncheckedUpdateManyWithoutOrganizationNestedInput = {
+  create?: Prisma.XOR<Prisma.ProjectCreateWithoutOrganizationInput, Prisma.ProjectUncheckedCreateWithoutOrganizationInput> | Prisma.ProjectCreateWithoutOrganizationInput[] | Prisma.ProjectUncheckedCreateWithoutOrganizationInput[]
+  connectOrCreate?: Prisma.ProjectCreateOrConnectWithoutOrganizationInput | Prisma.ProjectCreateOrConnectWithoutOrganizationInput[]
+  upsert?: Prisma.ProjectUpsertWithWhereUniqueWithoutOrganizationInput | Prisma.ProjectUpsertWithWhereUniqueWithoutOrganizationInput[]
+  createMany?: Prisma.ProjectCreateManyOrganizationInputEnvelope
+  set?: Prisma.ProjectWhereUniqueInput | Prisma.ProjectWhereUniqueInput[]
+  disconnect?: Prisma.ProjectWhereUniqueInput | Prisma.ProjectWhereUniqueInput[]
+  delete?: Prisma.ProjectWhereUniqueInput | Prisma.ProjectWhereUniqueInput[]
+  connect?: Prisma.ProjectWhereUniqueInput | Prisma.ProjectWhereUniqueInput[]
+  update?: Prisma.ProjectUpdateWithWhereUniqueWithoutOrganizationInput | Prisma.ProjectUpdateWithWhereUniqueWithoutOrganizationInput[]
+  updateMany?: Prisma.ProjectUpdateManyWithWhereWithoutOrganizationInput | Prisma.ProjectUpdateManyWithWhereWithoutOrganizationInput[]
+  deleteMany?: Prisma.ProjectScalarWhereInput | Prisma.ProjectScalarWhereInput[]
+}
+
+export type ProjectCreateNestedOneWithoutServiceAccountsInput = {
+  create?: Prisma.XOR<Prisma.ProjectCreateWithoutServiceAccountsInput, Prisma.ProjectUncheckedCreateWithoutServiceAccountsInput>
+  connectOrCreate?: Prisma.ProjectCreateOrConnectWithoutServiceAccountsInput
+  connect?: Prisma.ProjectWhereUniqueInput
+}
+
+export type ProjectUpdateOneWithoutServiceAccountsNestedInput = {
+  create?: Prisma.XOR<Prisma.ProjectCreateWithoutServiceAccountsInput, Prisma.ProjectUncheckedCreateWithoutServiceAccountsInput>
+  connectOrCreate?: Prisma.ProjectCreateOrConnectWithoutServiceAccountsInput
+  upsert?: Prisma.ProjectUpsertWithoutServiceAccountsInput
+  disconnect?: Prisma.ProjectWhereInput | boolean
+  delete?: Prisma.ProjectWhereInput | boolean
+  connect?: Prisma.ProjectWhereUniqueInput
+  update?: Prisma.XOR<Prisma.XOR<Prisma.ProjectUpdateToOneWithWhereWithoutServiceAccountsInput, Prisma.ProjectUpdateWithoutServiceAccountsInput>, Prisma.ProjectUncheckedUpdateWithoutServiceAccountsInput>
 }
 
 export type ProjectCreatetagsInput = {
@@ -881,6 +970,8 @@ export type ProjectCreateWithoutOwnerInput = {
   updatedAt?: Date | string
   archivedAt?: Date | string | null
   deletedAt?: Date | string | null
+  organization?: Prisma.OrganizationCreateNestedOneWithoutProjectsInput
+  serviceAccounts?: Prisma.ServiceAccountCreateNestedManyWithoutProjectInput
   members?: Prisma.MemberCreateNestedManyWithoutProjectInput
   invitations?: Prisma.InvitationCreateNestedManyWithoutProjectInput
   defaultOf?: Prisma.SettingsCreateNestedManyWithoutDefaultProjectInput
@@ -902,12 +993,14 @@ export type ProjectUncheckedCreateWithoutOwnerInput = {
   category?: string | null
   tags?: Prisma.ProjectCreatetagsInput | string[]
   memberCount?: number
+  organizationId?: string | null
   metadata?: Prisma.JsonNullValueInput | runtime.InputJsonValue
   version?: number
   createdAt?: Date | string
   updatedAt?: Date | string
   archivedAt?: Date | string | null
   deletedAt?: Date | string | null
+  serviceAccounts?: Prisma.ServiceAccountUncheckedCreateNestedManyWithoutProjectInput
   members?: Prisma.MemberUncheckedCreateNestedManyWithoutProjectInput
   invitations?: Prisma.InvitationUncheckedCreateNestedManyWithoutProjectInput
   defaultOf?: Prisma.SettingsUncheckedCreateNestedManyWithoutDefaultProjectInput
@@ -959,6 +1052,7 @@ export type ProjectScalarWhereInput = {
   ownerId?: Prisma.StringFilter<"Project"> | string
   tags?: Prisma.StringNullableListFilter<"Project">
   memberCount?: Prisma.IntFilter<"Project"> | number
+  organizationId?: Prisma.StringNullableFilter<"Project"> | string | null
   metadata?: Prisma.JsonFilter<"Project">
   version?: Prisma.IntFilter<"Project"> | number
   createdAt?: Prisma.DateTimeFilter<"Project"> | Date | string
@@ -982,6 +1076,8 @@ export type ProjectCreateWithoutDefaultOfInput = {
   archivedAt?: Date | string | null
   deletedAt?: Date | string | null
   owner: Prisma.UserCreateNestedOneWithoutOwnedInput
+  organization?: Prisma.OrganizationCreateNestedOneWithoutProjectsInput
+  serviceAccounts?: Prisma.ServiceAccountCreateNestedManyWithoutProjectInput
   members?: Prisma.MemberCreateNestedManyWithoutProjectInput
   invitations?: Prisma.InvitationCreateNestedManyWithoutProjectInput
   files?: Prisma.FileCreateNestedManyWithoutProjectInput
@@ -1003,12 +1099,14 @@ export type ProjectUncheckedCreateWithoutDefaultOfInput = {
   ownerId: string
   tags?: Prisma.ProjectCreatetagsInput | string[]
   memberCount?: number
+  organizationId?: string | null
   metadata?: Prisma.JsonNullValueInput | runtime.InputJsonValue
   version?: number
   createdAt?: Date | string
   updatedAt?: Date | string
   archivedAt?: Date | string | null
   deletedAt?: Date | string | null
+  serviceAccounts?: Prisma.ServiceAccountUncheckedCreateNestedManyWithoutProjectInput
   members?: Prisma.MemberUncheckedCreateNestedManyWithoutProjectInput
   invitations?: Prisma.InvitationUncheckedCreateNestedManyWithoutProjectInput
   files?: Prisma.FileUncheckedCreateNestedManyWithoutProjectInput
@@ -1052,6 +1150,8 @@ export type ProjectUpdateWithoutDefaultOfInput = {
   archivedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   deletedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   owner?: Prisma.UserUpdateOneRequiredWithoutOwnedNestedInput
+  organization?: Prisma.OrganizationUpdateOneWithoutProjectsNestedInput
+  serviceAccounts?: Prisma.ServiceAccountUpdateManyWithoutProjectNestedInput
   members?: Prisma.MemberUpdateManyWithoutProjectNestedInput
   invitations?: Prisma.InvitationUpdateManyWithoutProjectNestedInput
   files?: Prisma.FileUpdateManyWithoutProjectNestedInput
@@ -1073,6 +1173,223 @@ export type ProjectUncheckedUpdateWithoutDefaultOfInput = {
   ownerId?: Prisma.StringFieldUpdateOperationsInput | string
   tags?: Prisma.ProjectUpdatetagsInput | string[]
   memberCount?: Prisma.IntFieldUpdateOperationsInput | number
+  organizationId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  metadata?: Prisma.JsonNullValueInput | runtime.InputJsonValue
+  version?: Prisma.IntFieldUpdateOperationsInput | number
+  createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
+  updatedAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
+  archivedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  deletedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  serviceAccounts?: Prisma.ServiceAccountUncheckedUpdateManyWithoutProjectNestedInput
+  members?: Prisma.MemberUncheckedUpdateManyWithoutProjectNestedInput
+  invitations?: Prisma.InvitationUncheckedUpdateManyWithoutProjectNestedInput
+  files?: Prisma.FileUncheckedUpdateManyWithoutProjectNestedInput
+  uploads?: Prisma.UploadUncheckedUpdateManyWithoutProjectNestedInput
+  knowledgeBases?: Prisma.KnowledgeBaseUncheckedUpdateManyWithoutProjectNestedInput
+  sessions?: Prisma.SessionUncheckedUpdateManyWithoutProjectNestedInput
+  orders?: Prisma.OrderUncheckedUpdateManyWithoutProjectNestedInput
+  checkouts?: Prisma.CheckoutUncheckedUpdateManyWithoutProjectNestedInput
+  subscriptions?: Prisma.SubscriptionUncheckedUpdateManyWithoutProjectNestedInput
+  refunds?: Prisma.RefundUncheckedUpdateManyWithoutProjectNestedInput
+}
+
+export type ProjectCreateWithoutOrganizationInput = {
+  id: string
+  name: string
+  description?: string | null
+  status?: $Enums.ProjectStatus
+  category?: string | null
+  tags?: Prisma.ProjectCreatetagsInput | string[]
+  memberCount?: number
+  metadata?: Prisma.JsonNullValueInput | runtime.InputJsonValue
+  version?: number
+  createdAt?: Date | string
+  updatedAt?: Date | string
+  archivedAt?: Date | string | null
+  deletedAt?: Date | string | null
+  owner: Prisma.UserCreateNestedOneWithoutOwnedInput
+  serviceAccounts?: Prisma.ServiceAccountCreateNestedManyWithoutProjectInput
+  members?: Prisma.MemberCreateNestedManyWithoutProjectInput
+  invitations?: Prisma.InvitationCreateNestedManyWithoutProjectInput
+  defaultOf?: Prisma.SettingsCreateNestedManyWithoutDefaultProjectInput
+  files?: Prisma.FileCreateNestedManyWithoutProjectInput
+  uploads?: Prisma.UploadCreateNestedManyWithoutProjectInput
+  knowledgeBases?: Prisma.KnowledgeBaseCreateNestedManyWithoutProjectInput
+  sessions?: Prisma.SessionCreateNestedManyWithoutProjectInput
+  orders?: Prisma.OrderCreateNestedManyWithoutProjectInput
+  checkouts?: Prisma.CheckoutCreateNestedManyWithoutProjectInput
+  subscriptions?: Prisma.SubscriptionCreateNestedManyWithoutProjectInput
+  refunds?: Prisma.RefundCreateNestedManyWithoutProjectInput
+}
+
+export type ProjectUncheckedCreateWithoutOrganizationInput = {
+  id: string
+  name: string
+  description?: string | null
+  status?: $Enums.ProjectStatus
+  category?: string | null
+  ownerId: string
+  tags?: Prisma.ProjectCreatetagsInput | string[]
+  memberCount?: number
+  metadata?: Prisma.JsonNullValueInput | runtime.InputJsonValue
+  version?: number
+  createdAt?: Date | string
+  updatedAt?: Date | string
+  archivedAt?: Date | string | null
+  deletedAt?: Date | string | null
+  serviceAccounts?: Prisma.ServiceAccountUncheckedCreateNestedManyWithoutProjectInput
+  members?: Prisma.MemberUncheckedCreateNestedManyWithoutProjectInput
+  invitations?: Prisma.InvitationUncheckedCreateNestedManyWithoutProjectInput
+  defaultOf?: Prisma.SettingsUncheckedCreateNestedManyWithoutDefaultProjectInput
+  files?: Prisma.FileUncheckedCreateNestedManyWithoutProjectInput
+  uploads?: Prisma.UploadUncheckedCreateNestedManyWithoutProjectInput
+  knowledgeBases?: Prisma.KnowledgeBaseUncheckedCreateNestedManyWithoutProjectInput
+  sessions?: Prisma.SessionUncheckedCreateNestedManyWithoutProjectInput
+  orders?: Prisma.OrderUncheckedCreateNestedManyWithoutProjectInput
+  checkouts?: Prisma.CheckoutUncheckedCreateNestedManyWithoutProjectInput
+  subscriptions?: Prisma.SubscriptionUncheckedCreateNestedManyWithoutProjectInput
+  refunds?: Prisma.RefundUncheckedCreateNestedManyWithoutProjectInput
+}
+
+export type ProjectCreateOrConnectWithoutOrganizationInput = {
+  where: Prisma.ProjectWhereUniqueInput
+  create: Prisma.XOR<Prisma.ProjectCreateWithoutOrganizationInput, Prisma.ProjectUncheckedCreateWithoutOrganizationInput>
+}
+
+export type ProjectCreateManyOrganizationInputEnvelope = {
+  data: Prisma.ProjectCreateManyOrganizationInput | Prisma.ProjectCreateManyOrganizationInput[]
+  skipDuplicates?: boolean
+}
+
+export type ProjectUpsertWithWhereUniqueWithoutOrganizationInput = {
+  where: Prisma.ProjectWhereUniqueInput
+  update: Prisma.XOR<Prisma.ProjectUpdateWithoutOrganizationInput, Prisma.ProjectUncheckedUpdateWithoutOrganizationInput>
+  create: Prisma.XOR<Prisma.ProjectCreateWithoutOrganizationInput, Prisma.ProjectUncheckedCreateWithoutOrganizationInput>
+}
+
+export type ProjectUpdateWithWhereUniqueWithoutOrganizationInput = {
+  where: Prisma.ProjectWhereUniqueInput
+  data: Prisma.XOR<Prisma.ProjectUpdateWithoutOrganizationInput, Prisma.ProjectUncheckedUpdateWithoutOrganizationInput>
+}
+
+export type ProjectUpdateManyWithWhereWithoutOrganizationInput = {
+  where: Prisma.ProjectScalarWhereInput
+  data: Prisma.XOR<Prisma.ProjectUpdateManyMutationInput, Prisma.ProjectUncheckedUpdateManyWithoutOrganizationInput>
+}
+
+export type ProjectCreateWithoutServiceAccountsInput = {
+  id: string
+  name: string
+  description?: string | null
+  status?: $Enums.ProjectStatus
+  category?: string | null
+  tags?: Prisma.ProjectCreatetagsInput | string[]
+  memberCount?: number
+  metadata?: Prisma.JsonNullValueInput | runtime.InputJsonValue
+  version?: number
+  createdAt?: Date | string
+  updatedAt?: Date | string
+  archivedAt?: Date | string | null
+  deletedAt?: Date | string | null
+  owner: Prisma.UserCreateNestedOneWithoutOwnedInput
+  organization?: Prisma.OrganizationCreateNestedOneWithoutProjectsInput
+  members?: Prisma.MemberCreateNestedManyWithoutProjectInput
+  invitations?: Prisma.InvitationCreateNestedManyWithoutProjectInput
+  defaultOf?: Prisma.SettingsCreateNestedManyWithoutDefaultProjectInput
+  files?: Prisma.FileCreateNestedManyWithoutProjectInput
+  uploads?: Prisma.UploadCreateNestedManyWithoutProjectInput
+  knowledgeBases?: Prisma.KnowledgeBaseCreateNestedManyWithoutProjectInput
+  sessions?: Prisma.SessionCreateNestedManyWithoutProjectInput
+  orders?: Prisma.OrderCreateNestedManyWithoutProjectInput
+  checkouts?: Prisma.CheckoutCreateNestedManyWithoutProjectInput
+  subscriptions?: Prisma.SubscriptionCreateNestedManyWithoutProjectInput
+  refunds?: Prisma.RefundCreateNestedManyWithoutProjectInput
+}
+
+export type ProjectUncheckedCreateWithoutServiceAccountsInput = {
+  id: string
+  name: string
+  description?: string | null
+  status?: $Enums.ProjectStatus
+  category?: string | null
+  ownerId: string
+  tags?: Prisma.ProjectCreatetagsInput | string[]
+  memberCount?: number
+  organizationId?: string | null
+  metadata?: Prisma.JsonNullValueInput | runtime.InputJsonValue
+  version?: number
+  createdAt?: Date | string
+  updatedAt?: Date | string
+  archivedAt?: Date | string | null
+  deletedAt?: Date | string | null
+  members?: Prisma.MemberUncheckedCreateNestedManyWithoutProjectInput
+  invitations?: Prisma.InvitationUncheckedCreateNestedManyWithoutProjectInput
+  defaultOf?: Prisma.SettingsUncheckedCreateNestedManyWithoutDefaultProjectInput
+  files?: Prisma.FileUncheckedCreateNestedManyWithoutProjectInput
+  uploads?: Prisma.UploadUncheckedCreateNestedManyWithoutProjectInput
+  knowledgeBases?: Prisma.KnowledgeBaseUncheckedCreateNestedManyWithoutProjectInput
+  sessions?: Prisma.SessionUncheckedCreateNestedManyWithoutProjectInput
+  orders?: Prisma.OrderUncheckedCreateNestedManyWithoutProjectInput
+  checkouts?: Prisma.CheckoutUncheckedCreateNestedManyWithoutProjectInput
+  subscriptions?: Prisma.SubscriptionUncheckedCreateNestedManyWithoutProjectInput
+  refunds?: Prisma.RefundUncheckedCreateNestedManyWithoutProjectInput
+}
+
+export type ProjectCreateOrConnectWithoutServiceAccountsInput = {
+  where: Prisma.ProjectWhereUniqueInput
+  create: Prisma.XOR<Prisma.ProjectCreateWithoutServiceAccountsInput, Prisma.ProjectUncheckedCreateWithoutServiceAccountsInput>
+}
+
+export type ProjectUpsertWithoutServiceAccountsInput = {
+  update: Prisma.XOR<Prisma.ProjectUpdateWithoutServiceAccountsInput, Prisma.ProjectUncheckedUpdateWithoutServiceAccountsInput>
+  create: Prisma.XOR<Prisma.ProjectCreateWithoutServiceAccountsInput, Prisma.ProjectUncheckedCreateWithoutServiceAccountsInput>
+  where?: Prisma.ProjectWhereInput
+}
+
+export type ProjectUpdateToOneWithWhereWithoutServiceAccountsInput = {
+  where?: Prisma.ProjectWhereInput
+  data: Prisma.XOR<Prisma.ProjectUpdateWithoutServiceAccountsInput, Prisma.ProjectUncheckedUpdateWithoutServiceAccountsInput>
+}
+
+export type ProjectUpdateWithoutServiceAccountsInput = {
+  id?: Prisma.StringFieldUpdateOperationsInput | string
+  name?: Prisma.StringFieldUpdateOperationsInput | string
+  description?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  status?: Prisma.EnumProjectStatusFieldUpdateOperationsInput | $Enums.ProjectStatus
+  category?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  tags?: Prisma.ProjectUpdatetagsInput | string[]
+  memberCount?: Prisma.IntFieldUpdateOperationsInput | number
+  metadata?: Prisma.JsonNullValueInput | runtime.InputJsonValue
+  version?: Prisma.IntFieldUpdateOperationsInput | number
+  createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
+  updatedAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
+  archivedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  deletedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  owner?: Prisma.UserUpdateOneRequiredWithoutOwnedNestedInput
+  organization?: Prisma.OrganizationUpdateOneWithoutProjectsNestedInput
+  members?: Prisma.MemberUpdateManyWithoutProjectNestedInput
+  invitations?: Prisma.InvitationUpdateManyWithoutProjectNestedInput
+  defaultOf?: Prisma.SettingsUpdateManyWithoutDefaultProjectNestedInput
+  files?: Prisma.FileUpdateManyWithoutProjectNestedInput
+  uploads?: Prisma.UploadUpdateManyWithoutProjectNestedInput
+  knowledgeBases?: Prisma.KnowledgeBaseUpdateManyWithoutProjectNestedInput
+  sessions?: Prisma.SessionUpdateManyWithoutProjectNestedInput
+  orders?: Prisma.OrderUpdateManyWithoutProjectNestedInput
+  checkouts?: Prisma.CheckoutUpdateManyWithoutProjectNestedInput
+  subscriptions?: Prisma.SubscriptionUpdateManyWithoutProjectNestedInput
+  refunds?: Prisma.RefundUpdateManyWithoutProjectNestedInput
+}
+
+export type ProjectUncheckedUpdateWithoutServiceAccountsInput = {
+  id?: Prisma.StringFieldUpdateOperationsInput | string
+  name?: Prisma.StringFieldUpdateOperationsInput | string
+  description?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  status?: Prisma.EnumProjectStatusFieldUpdateOperationsInput | $Enums.ProjectStatus
+  category?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  ownerId?: Prisma.StringFieldUpdateOperationsInput | string
+  tags?: Prisma.ProjectUpdatetagsInput | string[]
+  memberCount?: Prisma.IntFieldUpdateOperationsInput | number
+  organizationId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   metadata?: Prisma.JsonNullValueInput | runtime.InputJsonValue
   version?: Prisma.IntFieldUpdateOperationsInput | number
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
@@ -1081,6 +1398,7 @@ export type ProjectUncheckedUpdateWithoutDefaultOfInput = {
   deletedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   members?: Prisma.MemberUncheckedUpdateManyWithoutProjectNestedInput
   invitations?: Prisma.InvitationUncheckedUpdateManyWithoutProjectNestedInput
+  defaultOf?: Prisma.SettingsUncheckedUpdateManyWithoutDefaultProjectNestedInput
   files?: Prisma.FileUncheckedUpdateManyWithoutProjectNestedInput
   uploads?: Prisma.UploadUncheckedUpdateManyWithoutProjectNestedInput
   knowledgeBases?: Prisma.KnowledgeBaseUncheckedUpdateManyWithoutProjectNestedInput
@@ -1106,6 +1424,8 @@ export type ProjectCreateWithoutMembersInput = {
   archivedAt?: Date | string | null
   deletedAt?: Date | string | null
   owner: Prisma.UserCreateNestedOneWithoutOwnedInput
+  organization?: Prisma.OrganizationCreateNestedOneWithoutProjectsInput
+  serviceAccounts?: Prisma.ServiceAccountCreateNestedManyWithoutProjectInput
   invitations?: Prisma.InvitationCreateNestedManyWithoutProjectInput
   defaultOf?: Prisma.SettingsCreateNestedManyWithoutDefaultProjectInput
   files?: Prisma.FileCreateNestedManyWithoutProjectInput
@@ -1127,12 +1447,14 @@ export type ProjectUncheckedCreateWithoutMembersInput = {
   ownerId: string
   tags?: Prisma.ProjectCreatetagsInput | string[]
   memberCount?: number
+  organizationId?: string | null
   metadata?: Prisma.JsonNullValueInput | runtime.InputJsonValue
   version?: number
   createdAt?: Date | string
   updatedAt?: Date | string
   archivedAt?: Date | string | null
   deletedAt?: Date | string | null
+  serviceAccounts?: Prisma.ServiceAccountUncheckedCreateNestedManyWithoutProjectInput
   invitations?: Prisma.InvitationUncheckedCreateNestedManyWithoutProjectInput
   defaultOf?: Prisma.SettingsUncheckedCreateNestedManyWithoutDefaultProjectInput
   files?: Prisma.FileUncheckedCreateNestedManyWithoutProjectInput
@@ -1176,6 +1498,8 @@ export type ProjectUpdateWithoutMembersInput = {
   archivedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   deletedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   owner?: Prisma.UserUpdateOneRequiredWithoutOwnedNestedInput
+  organization?: Prisma.OrganizationUpdateOneWithoutProjectsNestedInput
+  serviceAccounts?: Prisma.ServiceAccountUpdateManyWithoutProjectNestedInput
   invitations?: Prisma.InvitationUpdateManyWithoutProjectNestedInput
   defaultOf?: Prisma.SettingsUpdateManyWithoutDefaultProjectNestedInput
   files?: Prisma.FileUpdateManyWithoutProjectNestedInput
@@ -1197,12 +1521,14 @@ export type ProjectUncheckedUpdateWithoutMembersInput = {
   ownerId?: Prisma.StringFieldUpdateOperationsInput | string
   tags?: Prisma.ProjectUpdatetagsInput | string[]
   memberCount?: Prisma.IntFieldUpdateOperationsInput | number
+  organizationId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   metadata?: Prisma.JsonNullValueInput | runtime.InputJsonValue
   version?: Prisma.IntFieldUpdateOperationsInput | number
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   updatedAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   archivedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   deletedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  serviceAccounts?: Prisma.ServiceAccountUncheckedUpdateManyWithoutProjectNestedInput
   invitations?: Prisma.InvitationUncheckedUpdateManyWithoutProjectNestedInput
   defaultOf?: Prisma.SettingsUncheckedUpdateManyWithoutDefaultProjectNestedInput
   files?: Prisma.FileUncheckedUpdateManyWithoutProjectNestedInput
@@ -1230,6 +1556,8 @@ export type ProjectCreateWithoutInvitationsInput = {
   archivedAt?: Date | string | null
   deletedAt?: Date | string | null
   owner: Prisma.UserCreateNestedOneWithoutOwnedInput
+  organization?: Prisma.OrganizationCreateNestedOneWithoutProjectsInput
+  serviceAccounts?: Prisma.ServiceAccountCreateNestedManyWithoutProjectInput
   members?: Prisma.MemberCreateNestedManyWithoutProjectInput
   defaultOf?: Prisma.SettingsCreateNestedManyWithoutDefaultProjectInput
   files?: Prisma.FileCreateNestedManyWithoutProjectInput
@@ -1251,12 +1579,14 @@ export type ProjectUncheckedCreateWithoutInvitationsInput = {
   ownerId: string
   tags?: Prisma.ProjectCreatetagsInput | string[]
   memberCount?: number
+  organizationId?: string | null
   metadata?: Prisma.JsonNullValueInput | runtime.InputJsonValue
   version?: number
   createdAt?: Date | string
   updatedAt?: Date | string
   archivedAt?: Date | string | null
   deletedAt?: Date | string | null
+  serviceAccounts?: Prisma.ServiceAccountUncheckedCreateNestedManyWithoutProjectInput
   members?: Prisma.MemberUncheckedCreateNestedManyWithoutProjectInput
   defaultOf?: Prisma.SettingsUncheckedCreateNestedManyWithoutDefaultProjectInput
   files?: Prisma.FileUncheckedCreateNestedManyWithoutProjectInput
@@ -1300,6 +1630,8 @@ export type ProjectUpdateWithoutInvitationsInput = {
   archivedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   deletedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   owner?: Prisma.UserUpdateOneRequiredWithoutOwnedNestedInput
+  organization?: Prisma.OrganizationUpdateOneWithoutProjectsNestedInput
+  serviceAccounts?: Prisma.ServiceAccountUpdateManyWithoutProjectNestedInput
   members?: Prisma.MemberUpdateManyWithoutProjectNestedInput
   defaultOf?: Prisma.SettingsUpdateManyWithoutDefaultProjectNestedInput
   files?: Prisma.FileUpdateManyWithoutProjectNestedInput
@@ -1321,12 +1653,14 @@ export type ProjectUncheckedUpdateWithoutInvitationsInput = {
   ownerId?: Prisma.StringFieldUpdateOperationsInput | string
   tags?: Prisma.ProjectUpdatetagsInput | string[]
   memberCount?: Prisma.IntFieldUpdateOperationsInput | number
+  organizationId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   metadata?: Prisma.JsonNullValueInput | runtime.InputJsonValue
   version?: Prisma.IntFieldUpdateOperationsInput | number
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   updatedAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   archivedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   deletedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  serviceAccounts?: Prisma.ServiceAccountUncheckedUpdateManyWithoutProjectNestedInput
   members?: Prisma.MemberUncheckedUpdateManyWithoutProjectNestedInput
   defaultOf?: Prisma.SettingsUncheckedUpdateManyWithoutDefaultProjectNestedInput
   files?: Prisma.FileUncheckedUpdateManyWithoutProjectNestedInput
@@ -1354,6 +1688,8 @@ export type ProjectCreateWithoutFilesInput = {
   archivedAt?: Date | string | null
   deletedAt?: Date | string | null
   owner: Prisma.UserCreateNestedOneWithoutOwnedInput
+  organization?: Prisma.OrganizationCreateNestedOneWithoutProjectsInput
+  serviceAccounts?: Prisma.ServiceAccountCreateNestedManyWithoutProjectInput
   members?: Prisma.MemberCreateNestedManyWithoutProjectInput
   invitations?: Prisma.InvitationCreateNestedManyWithoutProjectInput
   defaultOf?: Prisma.SettingsCreateNestedManyWithoutDefaultProjectInput
@@ -1375,12 +1711,14 @@ export type ProjectUncheckedCreateWithoutFilesInput = {
   ownerId: string
   tags?: Prisma.ProjectCreatetagsInput | string[]
   memberCount?: number
+  organizationId?: string | null
   metadata?: Prisma.JsonNullValueInput | runtime.InputJsonValue
   version?: number
   createdAt?: Date | string
   updatedAt?: Date | string
   archivedAt?: Date | string | null
   deletedAt?: Date | string | null
+  serviceAccounts?: Prisma.ServiceAccountUncheckedCreateNestedManyWithoutProjectInput
   members?: Prisma.MemberUncheckedCreateNestedManyWithoutProjectInput
   invitations?: Prisma.InvitationUncheckedCreateNestedManyWithoutProjectInput
   defaultOf?: Prisma.SettingsUncheckedCreateNestedManyWithoutDefaultProjectInput
@@ -1424,6 +1762,8 @@ export type ProjectUpdateWithoutFilesInput = {
   archivedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   deletedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   owner?: Prisma.UserUpdateOneRequiredWithoutOwnedNestedInput
+  organization?: Prisma.OrganizationUpdateOneWithoutProjectsNestedInput
+  serviceAccounts?: Prisma.ServiceAccountUpdateManyWithoutProjectNestedInput
   members?: Prisma.MemberUpdateManyWithoutProjectNestedInput
   invitations?: Prisma.InvitationUpdateManyWithoutProjectNestedInput
   defaultOf?: Prisma.SettingsUpdateManyWithoutDefaultProjectNestedInput
@@ -1445,12 +1785,14 @@ export type ProjectUncheckedUpdateWithoutFilesInput = {
   ownerId?: Prisma.StringFieldUpdateOperationsInput | string
   tags?: Prisma.ProjectUpdatetagsInput | string[]
   memberCount?: Prisma.IntFieldUpdateOperationsInput | number
+  organizationId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   metadata?: Prisma.JsonNullValueInput | runtime.InputJsonValue
   version?: Prisma.IntFieldUpdateOperationsInput | number
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   updatedAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   archivedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   deletedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  serviceAccounts?: Prisma.ServiceAccountUncheckedUpdateManyWithoutProjectNestedInput
   members?: Prisma.MemberUncheckedUpdateManyWithoutProjectNestedInput
   invitations?: Prisma.InvitationUncheckedUpdateManyWithoutProjectNestedInput
   defaultOf?: Prisma.SettingsUncheckedUpdateManyWithoutDefaultProjectNestedInput
@@ -1478,6 +1820,8 @@ export type ProjectCreateWithoutUploadsInput = {
   archivedAt?: Date | string | null
   deletedAt?: Date | string | null
   owner: Prisma.UserCreateNestedOneWithoutOwnedInput
+  organization?: Prisma.OrganizationCreateNestedOneWithoutProjectsInput
+  serviceAccounts?: Prisma.ServiceAccountCreateNestedManyWithoutProjectInput
   members?: Prisma.MemberCreateNestedManyWithoutProjectInput
   invitations?: Prisma.InvitationCreateNestedManyWithoutProjectInput
   defaultOf?: Prisma.SettingsCreateNestedManyWithoutDefaultProjectInput
@@ -1499,12 +1843,14 @@ export type ProjectUncheckedCreateWithoutUploadsInput = {
   ownerId: string
   tags?: Prisma.ProjectCreatetagsInput | string[]
   memberCount?: number
+  organizationId?: string | null
   metadata?: Prisma.JsonNullValueInput | runtime.InputJsonValue
   version?: number
   createdAt?: Date | string
   updatedAt?: Date | string
   archivedAt?: Date | string | null
   deletedAt?: Date | string | null
+  serviceAccounts?: Prisma.ServiceAccountUncheckedCreateNestedManyWithoutProjectInput
   members?: Prisma.MemberUncheckedCreateNestedManyWithoutProjectInput
   invitations?: Prisma.InvitationUncheckedCreateNestedManyWithoutProjectInput
   defaultOf?: Prisma.SettingsUncheckedCreateNestedManyWithoutDefaultProjectInput
@@ -1548,6 +1894,8 @@ export type ProjectUpdateWithoutUploadsInput = {
   archivedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   deletedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   owner?: Prisma.UserUpdateOneRequiredWithoutOwnedNestedInput
+  organization?: Prisma.OrganizationUpdateOneWithoutProjectsNestedInput
+  serviceAccounts?: Prisma.ServiceAccountUpdateManyWithoutProjectNestedInput
   members?: Prisma.MemberUpdateManyWithoutProjectNestedInput
   invitations?: Prisma.InvitationUpdateManyWithoutProjectNestedInput
   defaultOf?: Prisma.SettingsUpdateManyWithoutDefaultProjectNestedInput
@@ -1569,12 +1917,14 @@ export type ProjectUncheckedUpdateWithoutUploadsInput = {
   ownerId?: Prisma.StringFieldUpdateOperationsInput | string
   tags?: Prisma.ProjectUpdatetagsInput | string[]
   memberCount?: Prisma.IntFieldUpdateOperationsInput | number
+  organizationId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   metadata?: Prisma.JsonNullValueInput | runtime.InputJsonValue
   version?: Prisma.IntFieldUpdateOperationsInput | number
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   updatedAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   archivedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   deletedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  serviceAccounts?: Prisma.ServiceAccountUncheckedUpdateManyWithoutProjectNestedInput
   members?: Prisma.MemberUncheckedUpdateManyWithoutProjectNestedInput
   invitations?: Prisma.InvitationUncheckedUpdateManyWithoutProjectNestedInput
   defaultOf?: Prisma.SettingsUncheckedUpdateManyWithoutDefaultProjectNestedInput
@@ -1602,6 +1952,8 @@ export type ProjectCreateWithoutKnowledgeBasesInput = {
   archivedAt?: Date | string | null
   deletedAt?: Date | string | null
   owner: Prisma.UserCreateNestedOneWithoutOwnedInput
+  organization?: Prisma.OrganizationCreateNestedOneWithoutProjectsInput
+  serviceAccounts?: Prisma.ServiceAccountCreateNestedManyWithoutProjectInput
   members?: Prisma.MemberCreateNestedManyWithoutProjectInput
   invitations?: Prisma.InvitationCreateNestedManyWithoutProjectInput
   defaultOf?: Prisma.SettingsCreateNestedManyWithoutDefaultProjectInput
@@ -1623,12 +1975,14 @@ export type ProjectUncheckedCreateWithoutKnowledgeBasesInput = {
   ownerId: string
   tags?: Prisma.ProjectCreatetagsInput | string[]
   memberCount?: number
+  organizationId?: string | null
   metadata?: Prisma.JsonNullValueInput | runtime.InputJsonValue
   version?: number
   createdAt?: Date | string
   updatedAt?: Date | string
   archivedAt?: Date | string | null
   deletedAt?: Date | string | null
+  serviceAccounts?: Prisma.ServiceAccountUncheckedCreateNestedManyWithoutProjectInput
   members?: Prisma.MemberUncheckedCreateNestedManyWithoutProjectInput
   invitations?: Prisma.InvitationUncheckedCreateNestedManyWithoutProjectInput
   defaultOf?: Prisma.SettingsUncheckedCreateNestedManyWithoutDefaultProjectInput
@@ -1672,6 +2026,8 @@ export type ProjectUpdateWithoutKnowledgeBasesInput = {
   archivedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   deletedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   owner?: Prisma.UserUpdateOneRequiredWithoutOwnedNestedInput
+  organization?: Prisma.OrganizationUpdateOneWithoutProjectsNestedInput
+  serviceAccounts?: Prisma.ServiceAccountUpdateManyWithoutProjectNestedInput
   members?: Prisma.MemberUpdateManyWithoutProjectNestedInput
   invitations?: Prisma.InvitationUpdateManyWithoutProjectNestedInput
   defaultOf?: Prisma.SettingsUpdateManyWithoutDefaultProjectNestedInput
@@ -1693,12 +2049,14 @@ export type ProjectUncheckedUpdateWithoutKnowledgeBasesInput = {
   ownerId?: Prisma.StringFieldUpdateOperationsInput | string
   tags?: Prisma.ProjectUpdatetagsInput | string[]
   memberCount?: Prisma.IntFieldUpdateOperationsInput | number
+  organizationId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   metadata?: Prisma.JsonNullValueInput | runtime.InputJsonValue
   version?: Prisma.IntFieldUpdateOperationsInput | number
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   updatedAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   archivedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   deletedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  serviceAccounts?: Prisma.ServiceAccountUncheckedUpdateManyWithoutProjectNestedInput
   members?: Prisma.MemberUncheckedUpdateManyWithoutProjectNestedInput
   invitations?: Prisma.InvitationUncheckedUpdateManyWithoutProjectNestedInput
   defaultOf?: Prisma.SettingsUncheckedUpdateManyWithoutDefaultProjectNestedInput
@@ -1726,6 +2084,8 @@ export type ProjectCreateWithoutSessionsInput = {
   archivedAt?: Date | string | null
   deletedAt?: Date | string | null
   owner: Prisma.UserCreateNestedOneWithoutOwnedInput
+  organization?: Prisma.OrganizationCreateNestedOneWithoutProjectsInput
+  serviceAccounts?: Prisma.ServiceAccountCreateNestedManyWithoutProjectInput
   members?: Prisma.MemberCreateNestedManyWithoutProjectInput
   invitations?: Prisma.InvitationCreateNestedManyWithoutProjectInput
   defaultOf?: Prisma.SettingsCreateNestedManyWithoutDefaultProjectInput
@@ -1747,12 +2107,14 @@ export type ProjectUncheckedCreateWithoutSessionsInput = {
   ownerId: string
   tags?: Prisma.ProjectCreatetagsInput | string[]
   memberCount?: number
+  organizationId?: string | null
   metadata?: Prisma.JsonNullValueInput | runtime.InputJsonValue
   version?: number
   createdAt?: Date | string
   updatedAt?: Date | string
   archivedAt?: Date | string | null
   deletedAt?: Date | string | null
+  serviceAccounts?: Prisma.ServiceAccountUncheckedCreateNestedManyWithoutProjectInput
   members?: Prisma.MemberUncheckedCreateNestedManyWithoutProjectInput
   invitations?: Prisma.InvitationUncheckedCreateNestedManyWithoutProjectInput
   defaultOf?: Prisma.SettingsUncheckedCreateNestedManyWithoutDefaultProjectInput
@@ -1796,6 +2158,8 @@ export type ProjectUpdateWithoutSessionsInput = {
   archivedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   deletedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   owner?: Prisma.UserUpdateOneRequiredWithoutOwnedNestedInput
+  organization?: Prisma.OrganizationUpdateOneWithoutProjectsNestedInput
+  serviceAccounts?: Prisma.ServiceAccountUpdateManyWithoutProjectNestedInput
   members?: Prisma.MemberUpdateManyWithoutProjectNestedInput
   invitations?: Prisma.InvitationUpdateManyWithoutProjectNestedInput
   defaultOf?: Prisma.SettingsUpdateManyWithoutDefaultProjectNestedInput
@@ -1817,12 +2181,14 @@ export type ProjectUncheckedUpdateWithoutSessionsInput = {
   ownerId?: Prisma.StringFieldUpdateOperationsInput | string
   tags?: Prisma.ProjectUpdatetagsInput | string[]
   memberCount?: Prisma.IntFieldUpdateOperationsInput | number
+  organizationId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   metadata?: Prisma.JsonNullValueInput | runtime.InputJsonValue
   version?: Prisma.IntFieldUpdateOperationsInput | number
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   updatedAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   archivedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   deletedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  serviceAccounts?: Prisma.ServiceAccountUncheckedUpdateManyWithoutProjectNestedInput
   members?: Prisma.MemberUncheckedUpdateManyWithoutProjectNestedInput
   invitations?: Prisma.InvitationUncheckedUpdateManyWithoutProjectNestedInput
   defaultOf?: Prisma.SettingsUncheckedUpdateManyWithoutDefaultProjectNestedInput
@@ -1850,6 +2216,8 @@ export type ProjectCreateWithoutOrdersInput = {
   archivedAt?: Date | string | null
   deletedAt?: Date | string | null
   owner: Prisma.UserCreateNestedOneWithoutOwnedInput
+  organization?: Prisma.OrganizationCreateNestedOneWithoutProjectsInput
+  serviceAccounts?: Prisma.ServiceAccountCreateNestedManyWithoutProjectInput
   members?: Prisma.MemberCreateNestedManyWithoutProjectInput
   invitations?: Prisma.InvitationCreateNestedManyWithoutProjectInput
   defaultOf?: Prisma.SettingsCreateNestedManyWithoutDefaultProjectInput
@@ -1871,12 +2239,14 @@ export type ProjectUncheckedCreateWithoutOrdersInput = {
   ownerId: string
   tags?: Prisma.ProjectCreatetagsInput | string[]
   memberCount?: number
+  organizationId?: string | null
   metadata?: Prisma.JsonNullValueInput | runtime.InputJsonValue
   version?: number
   createdAt?: Date | string
   updatedAt?: Date | string
   archivedAt?: Date | string | null
   deletedAt?: Date | string | null
+  serviceAccounts?: Prisma.ServiceAccountUncheckedCreateNestedManyWithoutProjectInput
   members?: Prisma.MemberUncheckedCreateNestedManyWithoutProjectInput
   invitations?: Prisma.InvitationUncheckedCreateNestedManyWithoutProjectInput
   defaultOf?: Prisma.SettingsUncheckedCreateNestedManyWithoutDefaultProjectInput
@@ -1920,6 +2290,8 @@ export type ProjectUpdateWithoutOrdersInput = {
   archivedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   deletedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   owner?: Prisma.UserUpdateOneRequiredWithoutOwnedNestedInput
+  organization?: Prisma.OrganizationUpdateOneWithoutProjectsNestedInput
+  serviceAccounts?: Prisma.ServiceAccountUpdateManyWithoutProjectNestedInput
   members?: Prisma.MemberUpdateManyWithoutProjectNestedInput
   invitations?: Prisma.InvitationUpdateManyWithoutProjectNestedInput
   defaultOf?: Prisma.SettingsUpdateManyWithoutDefaultProjectNestedInput
@@ -1941,12 +2313,14 @@ export type ProjectUncheckedUpdateWithoutOrdersInput = {
   ownerId?: Prisma.StringFieldUpdateOperationsInput | string
   tags?: Prisma.ProjectUpdatetagsInput | string[]
   memberCount?: Prisma.IntFieldUpdateOperationsInput | number
+  organizationId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   metadata?: Prisma.JsonNullValueInput | runtime.InputJsonValue
   version?: Prisma.IntFieldUpdateOperationsInput | number
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   updatedAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   archivedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   deletedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  serviceAccounts?: Prisma.ServiceAccountUncheckedUpdateManyWithoutProjectNestedInput
   members?: Prisma.MemberUncheckedUpdateManyWithoutProjectNestedInput
   invitations?: Prisma.InvitationUncheckedUpdateManyWithoutProjectNestedInput
   defaultOf?: Prisma.SettingsUncheckedUpdateManyWithoutDefaultProjectNestedInput
@@ -1974,6 +2348,8 @@ export type ProjectCreateWithoutCheckoutsInput = {
   archivedAt?: Date | string | null
   deletedAt?: Date | string | null
   owner: Prisma.UserCreateNestedOneWithoutOwnedInput
+  organization?: Prisma.OrganizationCreateNestedOneWithoutProjectsInput
+  serviceAccounts?: Prisma.ServiceAccountCreateNestedManyWithoutProjectInput
   members?: Prisma.MemberCreateNestedManyWithoutProjectInput
   invitations?: Prisma.InvitationCreateNestedManyWithoutProjectInput
   defaultOf?: Prisma.SettingsCreateNestedManyWithoutDefaultProjectInput
@@ -1995,12 +2371,14 @@ export type ProjectUncheckedCreateWithoutCheckoutsInput = {
   ownerId: string
   tags?: Prisma.ProjectCreatetagsInput | string[]
   memberCount?: number
+  organizationId?: string | null
   metadata?: Prisma.JsonNullValueInput | runtime.InputJsonValue
   version?: number
   createdAt?: Date | string
   updatedAt?: Date | string
   archivedAt?: Date | string | null
   deletedAt?: Date | string | null
+  serviceAccounts?: Prisma.ServiceAccountUncheckedCreateNestedManyWithoutProjectInput
   members?: Prisma.MemberUncheckedCreateNestedManyWithoutProjectInput
   invitations?: Prisma.InvitationUncheckedCreateNestedManyWithoutProjectInput
   defaultOf?: Prisma.SettingsUncheckedCreateNestedManyWithoutDefaultProjectInput
@@ -2044,6 +2422,8 @@ export type ProjectUpdateWithoutCheckoutsInput = {
   archivedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   deletedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   owner?: Prisma.UserUpdateOneRequiredWithoutOwnedNestedInput
+  organization?: Prisma.OrganizationUpdateOneWithoutProjectsNestedInput
+  serviceAccounts?: Prisma.ServiceAccountUpdateManyWithoutProjectNestedInput
   members?: Prisma.MemberUpdateManyWithoutProjectNestedInput
   invitations?: Prisma.InvitationUpdateManyWithoutProjectNestedInput
   defaultOf?: Prisma.SettingsUpdateManyWithoutDefaultProjectNestedInput
@@ -2065,12 +2445,14 @@ export type ProjectUncheckedUpdateWithoutCheckoutsInput = {
   ownerId?: Prisma.StringFieldUpdateOperationsInput | string
   tags?: Prisma.ProjectUpdatetagsInput | string[]
   memberCount?: Prisma.IntFieldUpdateOperationsInput | number
+  organizationId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   metadata?: Prisma.JsonNullValueInput | runtime.InputJsonValue
   version?: Prisma.IntFieldUpdateOperationsInput | number
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   updatedAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   archivedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   deletedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  serviceAccounts?: Prisma.ServiceAccountUncheckedUpdateManyWithoutProjectNestedInput
   members?: Prisma.MemberUncheckedUpdateManyWithoutProjectNestedInput
   invitations?: Prisma.InvitationUncheckedUpdateManyWithoutProjectNestedInput
   defaultOf?: Prisma.SettingsUncheckedUpdateManyWithoutDefaultProjectNestedInput
@@ -2098,6 +2480,8 @@ export type ProjectCreateWithoutRefundsInput = {
   archivedAt?: Date | string | null
   deletedAt?: Date | string | null
   owner: Prisma.UserCreateNestedOneWithoutOwnedInput
+  organization?: Prisma.OrganizationCreateNestedOneWithoutProjectsInput
+  serviceAccounts?: Prisma.ServiceAccountCreateNestedManyWithoutProjectInput
   members?: Prisma.MemberCreateNestedManyWithoutProjectInput
   invitations?: Prisma.InvitationCreateNestedManyWithoutProjectInput
   defaultOf?: Prisma.SettingsCreateNestedManyWithoutDefaultProjectInput
@@ -2119,12 +2503,14 @@ export type ProjectUncheckedCreateWithoutRefundsInput = {
   ownerId: string
   tags?: Prisma.ProjectCreatetagsInput | string[]
   memberCount?: number
+  organizationId?: string | null
   metadata?: Prisma.JsonNullValueInput | runtime.InputJsonValue
   version?: number
   createdAt?: Date | string
   updatedAt?: Date | string
   archivedAt?: Date | string | null
   deletedAt?: Date | string | null
+  serviceAccounts?: Prisma.ServiceAccountUncheckedCreateNestedManyWithoutProjectInput
   members?: Prisma.MemberUncheckedCreateNestedManyWithoutProjectInput
   invitations?: Prisma.InvitationUncheckedCreateNestedManyWithoutProjectInput
   defaultOf?: Prisma.SettingsUncheckedCreateNestedManyWithoutDefaultProjectInput
@@ -2168,6 +2554,8 @@ export type ProjectUpdateWithoutRefundsInput = {
   archivedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   deletedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   owner?: Prisma.UserUpdateOneRequiredWithoutOwnedNestedInput
+  organization?: Prisma.OrganizationUpdateOneWithoutProjectsNestedInput
+  serviceAccounts?: Prisma.ServiceAccountUpdateManyWithoutProjectNestedInput
   members?: Prisma.MemberUpdateManyWithoutProjectNestedInput
   invitations?: Prisma.InvitationUpdateManyWithoutProjectNestedInput
   defaultOf?: Prisma.SettingsUpdateManyWithoutDefaultProjectNestedInput
@@ -2189,12 +2577,14 @@ export type ProjectUncheckedUpdateWithoutRefundsInput = {
   ownerId?: Prisma.StringFieldUpdateOperationsInput | string
   tags?: Prisma.ProjectUpdatetagsInput | string[]
   memberCount?: Prisma.IntFieldUpdateOperationsInput | number
+  organizationId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   metadata?: Prisma.JsonNullValueInput | runtime.InputJsonValue
   version?: Prisma.IntFieldUpdateOperationsInput | number
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   updatedAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   archivedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   deletedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  serviceAccounts?: Prisma.ServiceAccountUncheckedUpdateManyWithoutProjectNestedInput
   members?: Prisma.MemberUncheckedUpdateManyWithoutProjectNestedInput
   invitations?: Prisma.InvitationUncheckedUpdateManyWithoutProjectNestedInput
   defaultOf?: Prisma.SettingsUncheckedUpdateManyWithoutDefaultProjectNestedInput
@@ -2222,6 +2612,8 @@ export type ProjectCreateWithoutSubscriptionsInput = {
   archivedAt?: Date | string | null
   deletedAt?: Date | string | null
   owner: Prisma.UserCreateNestedOneWithoutOwnedInput
+  organization?: Prisma.OrganizationCreateNestedOneWithoutProjectsInput
+  serviceAccounts?: Prisma.ServiceAccountCreateNestedManyWithoutProjectInput
   members?: Prisma.MemberCreateNestedManyWithoutProjectInput
   invitations?: Prisma.InvitationCreateNestedManyWithoutProjectInput
   defaultOf?: Prisma.SettingsCreateNestedManyWithoutDefaultProjectInput
@@ -2243,12 +2635,14 @@ export type ProjectUncheckedCreateWithoutSubscriptionsInput = {
   ownerId: string
   tags?: Prisma.ProjectCreatetagsInput | string[]
   memberCount?: number
+  organizationId?: string | null
   metadata?: Prisma.JsonNullValueInput | runtime.InputJsonValue
   version?: number
   createdAt?: Date | string
   updatedAt?: Date | string
   archivedAt?: Date | string | null
   deletedAt?: Date | string | null
+  serviceAccounts?: Prisma.ServiceAccountUncheckedCreateNestedManyWithoutProjectInput
   members?: Prisma.MemberUncheckedCreateNestedManyWithoutProjectInput
   invitations?: Prisma.InvitationUncheckedCreateNestedManyWithoutProjectInput
   defaultOf?: Prisma.SettingsUncheckedCreateNestedManyWithoutDefaultProjectInput
@@ -2292,6 +2686,8 @@ export type ProjectUpdateWithoutSubscriptionsInput = {
   archivedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   deletedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   owner?: Prisma.UserUpdateOneRequiredWithoutOwnedNestedInput
+  organization?: Prisma.OrganizationUpdateOneWithoutProjectsNestedInput
+  serviceAccounts?: Prisma.ServiceAccountUpdateManyWithoutProjectNestedInput
   members?: Prisma.MemberUpdateManyWithoutProjectNestedInput
   invitations?: Prisma.InvitationUpdateManyWithoutProjectNestedInput
   defaultOf?: Prisma.SettingsUpdateManyWithoutDefaultProjectNestedInput
@@ -2313,12 +2709,14 @@ export type ProjectUncheckedUpdateWithoutSubscriptionsInput = {
   ownerId?: Prisma.StringFieldUpdateOperationsInput | string
   tags?: Prisma.ProjectUpdatetagsInput | string[]
   memberCount?: Prisma.IntFieldUpdateOperationsInput | number
+  organizationId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   metadata?: Prisma.JsonNullValueInput | runtime.InputJsonValue
   version?: Prisma.IntFieldUpdateOperationsInput | number
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   updatedAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   archivedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   deletedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  serviceAccounts?: Prisma.ServiceAccountUncheckedUpdateManyWithoutProjectNestedInput
   members?: Prisma.MemberUncheckedUpdateManyWithoutProjectNestedInput
   invitations?: Prisma.InvitationUncheckedUpdateManyWithoutProjectNestedInput
   defaultOf?: Prisma.SettingsUncheckedUpdateManyWithoutDefaultProjectNestedInput
@@ -2339,6 +2737,7 @@ export type ProjectCreateManyOwnerInput = {
   category?: string | null
   tags?: Prisma.ProjectCreatetagsInput | string[]
   memberCount?: number
+  organizationId?: string | null
   metadata?: Prisma.JsonNullValueInput | runtime.InputJsonValue
   version?: number
   createdAt?: Date | string
@@ -2361,6 +2760,8 @@ export type ProjectUpdateWithoutOwnerInput = {
   updatedAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   archivedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   deletedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  organization?: Prisma.OrganizationUpdateOneWithoutProjectsNestedInput
+  serviceAccounts?: Prisma.ServiceAccountUpdateManyWithoutProjectNestedInput
   members?: Prisma.MemberUpdateManyWithoutProjectNestedInput
   invitations?: Prisma.InvitationUpdateManyWithoutProjectNestedInput
   defaultOf?: Prisma.SettingsUpdateManyWithoutDefaultProjectNestedInput
@@ -2382,12 +2783,14 @@ export type ProjectUncheckedUpdateWithoutOwnerInput = {
   category?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   tags?: Prisma.ProjectUpdatetagsInput | string[]
   memberCount?: Prisma.IntFieldUpdateOperationsInput | number
+  organizationId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   metadata?: Prisma.JsonNullValueInput | runtime.InputJsonValue
   version?: Prisma.IntFieldUpdateOperationsInput | number
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   updatedAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   archivedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   deletedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  serviceAccounts?: Prisma.ServiceAccountUncheckedUpdateManyWithoutProjectNestedInput
   members?: Prisma.MemberUncheckedUpdateManyWithoutProjectNestedInput
   invitations?: Prisma.InvitationUncheckedUpdateManyWithoutProjectNestedInput
   defaultOf?: Prisma.SettingsUncheckedUpdateManyWithoutDefaultProjectNestedInput
@@ -2409,6 +2812,99 @@ export type ProjectUncheckedUpdateManyWithoutOwnerInput = {
   category?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   tags?: Prisma.ProjectUpdatetagsInput | string[]
   memberCount?: Prisma.IntFieldUpdateOperationsInput | number
+  organizationId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  metadata?: Prisma.JsonNullValueInput | runtime.InputJsonValue
+  version?: Prisma.IntFieldUpdateOperationsInput | number
+  createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
+  updatedAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
+  archivedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  deletedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+}
+
+export type ProjectCreateManyOrganizationInput = {
+  id: string
+  name: string
+  description?: string | null
+  status?: $Enums.ProjectStatus
+  category?: string | null
+  ownerId: string
+  tags?: Prisma.ProjectCreatetagsInput | string[]
+  memberCount?: number
+  metadata?: Prisma.JsonNullValueInput | runtime.InputJsonValue
+  version?: number
+  createdAt?: Date | string
+  updatedAt?: Date | string
+  archivedAt?: Date | string | null
+  deletedAt?: Date | string | null
+}
+
+export type ProjectUpdateWithoutOrganizationInput = {
+  id?: Prisma.StringFieldUpdateOperationsInput | string
+  name?: Prisma.StringFieldUpdateOperationsInput | string
+  description?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  status?: Prisma.EnumProjectStatusFieldUpdateOperationsInput | $Enums.ProjectStatus
+  category?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  tags?: Prisma.ProjectUpdatetagsInput | string[]
+  memberCount?: Prisma.IntFieldUpdateOperationsInput | number
+  metadata?: Prisma.JsonNullValueInput | runtime.InputJsonValue
+  version?: Prisma.IntFieldUpdateOperationsInput | number
+  createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
+  updatedAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
+  archivedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  deletedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  owner?: Prisma.UserUpdateOneRequiredWithoutOwnedNestedInput
+  serviceAccounts?: Prisma.ServiceAccountUpdateManyWithoutProjectNestedInput
+  members?: Prisma.MemberUpdateManyWithoutProjectNestedInput
+  invitations?: Prisma.InvitationUpdateManyWithoutProjectNestedInput
+  defaultOf?: Prisma.SettingsUpdateManyWithoutDefaultProjectNestedInput
+  files?: Prisma.FileUpdateManyWithoutProjectNestedInput
+  uploads?: Prisma.UploadUpdateManyWithoutProjectNestedInput
+  knowledgeBases?: Prisma.KnowledgeBaseUpdateManyWithoutProjectNestedInput
+  sessions?: Prisma.SessionUpdateManyWithoutProjectNestedInput
+  orders?: Prisma.OrderUpdateManyWithoutProjectNestedInput
+  checkouts?: Prisma.CheckoutUpdateManyWithoutProjectNestedInput
+  subscriptions?: Prisma.SubscriptionUpdateManyWithoutProjectNestedInput
+  refunds?: Prisma.RefundUpdateManyWithoutProjectNestedInput
+}
+
+export type ProjectUncheckedUpdateWithoutOrganizationInput = {
+  id?: Prisma.StringFieldUpdateOperationsInput | string
+  name?: Prisma.StringFieldUpdateOperationsInput | string
+  description?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  status?: Prisma.EnumProjectStatusFieldUpdateOperationsInput | $Enums.ProjectStatus
+  category?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  ownerId?: Prisma.StringFieldUpdateOperationsInput | string
+  tags?: Prisma.ProjectUpdatetagsInput | string[]
+  memberCount?: Prisma.IntFieldUpdateOperationsInput | number
+  metadata?: Prisma.JsonNullValueInput | runtime.InputJsonValue
+  version?: Prisma.IntFieldUpdateOperationsInput | number
+  createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
+  updatedAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
+  archivedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  deletedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  serviceAccounts?: Prisma.ServiceAccountUncheckedUpdateManyWithoutProjectNestedInput
+  members?: Prisma.MemberUncheckedUpdateManyWithoutProjectNestedInput
+  invitations?: Prisma.InvitationUncheckedUpdateManyWithoutProjectNestedInput
+  defaultOf?: Prisma.SettingsUncheckedUpdateManyWithoutDefaultProjectNestedInput
+  files?: Prisma.FileUncheckedUpdateManyWithoutProjectNestedInput
+  uploads?: Prisma.UploadUncheckedUpdateManyWithoutProjectNestedInput
+  knowledgeBases?: Prisma.KnowledgeBaseUncheckedUpdateManyWithoutProjectNestedInput
+  sessions?: Prisma.SessionUncheckedUpdateManyWithoutProjectNestedInput
+  orders?: Prisma.OrderUncheckedUpdateManyWithoutProjectNestedInput
+  checkouts?: Prisma.CheckoutUncheckedUpdateManyWithoutProjectNestedInput
+  subscriptions?: Prisma.SubscriptionUncheckedUpdateManyWithoutProjectNestedInput
+  refunds?: Prisma.RefundUncheckedUpdateManyWithoutProjectNestedInput
+}
+
+export type ProjectUncheckedUpdateManyWithoutOrganizationInput = {
+  id?: Prisma.StringFieldUpdateOperationsInput | string
+  name?: Prisma.StringFieldUpdateOperationsInput | string
+  description?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  status?: Prisma.EnumProjectStatusFieldUpdateOperationsInput | $Enums.ProjectStatus
+  category?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  ownerId?: Prisma.StringFieldUpdateOperationsInput | string
+  tags?: Prisma.ProjectUpdatetagsInput | string[]
+  memberCount?: Prisma.IntFieldUpdateOperationsInput | number
   metadata?: Prisma.JsonNullValueInput | runtime.InputJsonValue
   version?: Prisma.IntFieldUpdateOperationsInput | number
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
@@ -2423,6 +2919,7 @@ export type ProjectUncheckedUpdateManyWithoutOwnerInput = {
  */
 
 export type ProjectCountOutputType = {
+  serviceAccounts: number
   members: number
   invitations: number
   defaultOf: number
@@ -2437,6 +2934,7 @@ export type ProjectCountOutputType = {
 }
 
 export type ProjectCountOutputTypeSelect<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = {
+  serviceAccounts?: boolean | ProjectCountOutputTypeCountServiceAccountsArgs
   members?: boolean | ProjectCountOutputTypeCountMembersArgs
   invitations?: boolean | ProjectCountOutputTypeCountInvitationsArgs
   defaultOf?: boolean | ProjectCountOutputTypeCountDefaultOfArgs
@@ -2458,6 +2956,13 @@ export type ProjectCountOutputTypeDefaultArgs<ExtArgs extends runtime.Types.Exte
    * Select specific fields to fetch from the ProjectCountOutputType
    */
   select?: Prisma.ProjectCountOutputTypeSelect<ExtArgs> | null
+}
+
+/**
+ * ProjectCountOutputType without action
+ */
+export type ProjectCountOutputTypeCountServiceAccountsArgs<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = {
+  where?: Prisma.ServiceAccountWhereInput
 }
 
 /**
@@ -2547,6 +3052,7 @@ export type ProjectSelect<ExtArgs extends runtime.Types.Extensions.InternalArgs 
   ownerId?: boolean
   tags?: boolean
   memberCount?: boolean
+  organizationId?: boolean
   metadata?: boolean
   version?: boolean
   createdAt?: boolean
@@ -2554,6 +3060,8 @@ export type ProjectSelect<ExtArgs extends runtime.Types.Extensions.InternalArgs 
   archivedAt?: boolean
   deletedAt?: boolean
   owner?: boolean | Prisma.UserDefaultArgs<ExtArgs>
+  organization?: boolean | Prisma.Project$organizationArgs<ExtArgs>
+  serviceAccounts?: boolean | Prisma.Project$serviceAccountsArgs<ExtArgs>
   members?: boolean | Prisma.Project$membersArgs<ExtArgs>
   invitations?: boolean | Prisma.Project$invitationsArgs<ExtArgs>
   defaultOf?: boolean | Prisma.Project$defaultOfArgs<ExtArgs>
@@ -2577,6 +3085,7 @@ export type ProjectSelectCreateManyAndReturn<ExtArgs extends runtime.Types.Exten
   ownerId?: boolean
   tags?: boolean
   memberCount?: boolean
+  organizationId?: boolean
   metadata?: boolean
   version?: boolean
   createdAt?: boolean
@@ -2584,6 +3093,7 @@ export type ProjectSelectCreateManyAndReturn<ExtArgs extends runtime.Types.Exten
   archivedAt?: boolean
   deletedAt?: boolean
   owner?: boolean | Prisma.UserDefaultArgs<ExtArgs>
+  organization?: boolean | Prisma.Project$organizationArgs<ExtArgs>
 }, ExtArgs["result"]["project"]>
 
 export type ProjectSelectUpdateManyAndReturn<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = runtime.Types.Extensions.GetSelect<{
@@ -2595,6 +3105,7 @@ export type ProjectSelectUpdateManyAndReturn<ExtArgs extends runtime.Types.Exten
   ownerId?: boolean
   tags?: boolean
   memberCount?: boolean
+  organizationId?: boolean
   metadata?: boolean
   version?: boolean
   createdAt?: boolean
@@ -2602,6 +3113,7 @@ export type ProjectSelectUpdateManyAndReturn<ExtArgs extends runtime.Types.Exten
   archivedAt?: boolean
   deletedAt?: boolean
   owner?: boolean | Prisma.UserDefaultArgs<ExtArgs>
+  organization?: boolean | Prisma.Project$organizationArgs<ExtArgs>
 }, ExtArgs["result"]["project"]>
 
 export type ProjectSelectScalar = {
@@ -2613,6 +3125,7 @@ export type ProjectSelectScalar = {
   ownerId?: boolean
   tags?: boolean
   memberCount?: boolean
+  organizationId?: boolean
   metadata?: boolean
   version?: boolean
   createdAt?: boolean
@@ -2621,9 +3134,11 @@ export type ProjectSelectScalar = {
   deletedAt?: boolean
 }
 
-export type ProjectOmit<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = runtime.Types.Extensions.GetOmit<"id" | "name" | "description" | "status" | "category" | "ownerId" | "tags" | "memberCount" | "metadata" | "version" | "createdAt" | "updatedAt" | "archivedAt" | "deletedAt", ExtArgs["result"]["project"]>
+export type ProjectOmit<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = runtime.Types.Extensions.GetOmit<"id" | "name" | "description" | "status" | "category" | "ownerId" | "tags" | "memberCount" | "organizationId" | "metadata" | "version" | "createdAt" | "updatedAt" | "archivedAt" | "deletedAt", ExtArgs["result"]["project"]>
 export type ProjectInclude<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = {
   owner?: boolean | Prisma.UserDefaultArgs<ExtArgs>
+  organization?: boolean | Prisma.Project$organizationArgs<ExtArgs>
+  serviceAccounts?: boolean | Prisma.Project$serviceAccountsArgs<ExtArgs>
   members?: boolean | Prisma.Project$membersArgs<ExtArgs>
   invitations?: boolean | Prisma.Project$invitationsArgs<ExtArgs>
   defaultOf?: boolean | Prisma.Project$defaultOfArgs<ExtArgs>
@@ -2639,15 +3154,19 @@ export type ProjectInclude<ExtArgs extends runtime.Types.Extensions.InternalArgs
 }
 export type ProjectIncludeCreateManyAndReturn<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = {
   owner?: boolean | Prisma.UserDefaultArgs<ExtArgs>
+  organization?: boolean | Prisma.Project$organizationArgs<ExtArgs>
 }
 export type ProjectIncludeUpdateManyAndReturn<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = {
   owner?: boolean | Prisma.UserDefaultArgs<ExtArgs>
+  organization?: boolean | Prisma.Project$organizationArgs<ExtArgs>
 }
 
 export type $ProjectPayload<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = {
   name: "Project"
   objects: {
     owner: Prisma.$UserPayload<ExtArgs>
+    organization: Prisma.$OrganizationPayload<ExtArgs> | null
+    serviceAccounts: Prisma.$ServiceAccountPayload<ExtArgs>[]
     members: Prisma.$MemberPayload<ExtArgs>[]
     invitations: Prisma.$InvitationPayload<ExtArgs>[]
     defaultOf: Prisma.$SettingsPayload<ExtArgs>[]
@@ -2676,6 +3195,10 @@ export type $ProjectPayload<ExtArgs extends runtime.Types.Extensions.InternalArg
      * The triggers `members_count_*` maintain this counter.
      */
     memberCount: number
+    /**
+     * Null for a project of a person. Its members with the role `owner` or `admin` are members of the project.
+     */
+    organizationId: string | null
     metadata: runtime.JsonValue
     /**
      * Increases with every change.
@@ -3083,6 +3606,8 @@ readonly fields: ProjectFieldRefs;
 export interface Prisma__ProjectClient<T, Null = never, ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs, GlobalOmitOptions = {}> extends Prisma.PrismaPromise<T> {
   readonly [Symbol.toStringTag]: "PrismaPromise"
   owner<T extends Prisma.UserDefaultArgs<ExtArgs> = {}>(args?: Prisma.Subset<T, Prisma.UserDefaultArgs<ExtArgs>>): Prisma.Prisma__UserClient<runtime.Types.Result.GetResult<Prisma.$UserPayload<ExtArgs>, T, "findUniqueOrThrow", GlobalOmitOptions> | Null, Null, ExtArgs, GlobalOmitOptions>
+  organization<T extends Prisma.Project$organizationArgs<ExtArgs> = {}>(args?: Prisma.Subset<T, Prisma.Project$organizationArgs<ExtArgs>>): Prisma.Prisma__OrganizationClient<runtime.Types.Result.GetResult<Prisma.$OrganizationPayload<ExtArgs>, T, "findUniqueOrThrow", GlobalOmitOptions> | null, null, ExtArgs, GlobalOmitOptions>
+  serviceAccounts<T extends Prisma.Project$serviceAccountsArgs<ExtArgs> = {}>(args?: Prisma.Subset<T, Prisma.Project$serviceAccountsArgs<ExtArgs>>): Prisma.PrismaPromise<runtime.Types.Result.GetResult<Prisma.$ServiceAccountPayload<ExtArgs>, T, "findMany", GlobalOmitOptions> | Null>
   members<T extends Prisma.Project$membersArgs<ExtArgs> = {}>(args?: Prisma.Subset<T, Prisma.Project$membersArgs<ExtArgs>>): Prisma.PrismaPromise<runtime.Types.Result.GetResult<Prisma.$MemberPayload<ExtArgs>, T, "findMany", GlobalOmitOptions> | Null>
   invitations<T extends Prisma.Project$invitationsArgs<ExtArgs> = {}>(args?: Prisma.Subset<T, Prisma.Project$invitationsArgs<ExtArgs>>): Prisma.PrismaPromise<runtime.Types.Result.GetResult<Prisma.$InvitationPayload<ExtArgs>, T, "findMany", GlobalOmitOptions> | Null>
   defaultOf<T extends Prisma.Project$defaultOfArgs<ExtArgs> = {}>(args?: Prisma.Subset<T, Prisma.Project$defaultOfArgs<ExtArgs>>): Prisma.PrismaPromise<runtime.Types.Result.GetResult<Prisma.$SettingsPayload<ExtArgs>, T, "findMany", GlobalOmitOptions> | Null>
@@ -3131,6 +3656,7 @@ export interface ProjectFieldRefs {
   readonly ownerId: Prisma.FieldRef<"Project", 'String'>
   readonly tags: Prisma.FieldRef<"Project", 'String[]'>
   readonly memberCount: Prisma.FieldRef<"Project", 'Int'>
+  readonly organizationId: Prisma.FieldRef<"Project", 'String'>
   readonly metadata: Prisma.FieldRef<"Project", 'Json'>
   readonly version: Prisma.FieldRef<"Project", 'Int'>
   readonly createdAt: Prisma.FieldRef<"Project", 'DateTime'>
@@ -3535,6 +4061,49 @@ export type ProjectDeleteManyArgs<ExtArgs extends runtime.Types.Extensions.Inter
    * Limit how many Projects to delete.
    */
   limit?: number
+}
+
+/**
+ * Project.organization
+ */
+export type Project$organizationArgs<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = {
+  /**
+   * Select specific fields to fetch from the Organization
+   */
+  select?: Prisma.OrganizationSelect<ExtArgs> | null
+  /**
+   * Omit specific fields from the Organization
+   */
+  omit?: Prisma.OrganizationOmit<ExtArgs> | null
+  /**
+   * Choose, which related nodes to fetch as well
+   */
+  include?: Prisma.OrganizationInclude<ExtArgs> | null
+  where?: Prisma.OrganizationWhereInput
+}
+
+/**
+ * Project.serviceAccounts
+ */
+export type Project$serviceAccountsArgs<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = {
+  /**
+   * Select specific fields to fetch from the ServiceAccount
+   */
+  select?: Prisma.ServiceAccountSelect<ExtArgs> | null
+  /**
+   * Omit specific fields from the ServiceAccount
+   */
+  omit?: Prisma.ServiceAccountOmit<ExtArgs> | null
+  /**
+   * Choose, which related nodes to fetch as well
+   */
+  include?: Prisma.ServiceAccountInclude<ExtArgs> | null
+  where?: Prisma.ServiceAccountWhereInput
+  orderBy?: Prisma.ServiceAccountOrderByWithRelationInput | Prisma.ServiceAccountOrderByWithRelationInput[]
+  cursor?: Prisma.ServiceAccountWhereUniqueInput
+  take?: number
+  skip?: number
+  distinct?: Prisma.ServiceAccountScalarFieldEnum | Prisma.ServiceAccountScalarFieldEnum[]
 }
 
 /**

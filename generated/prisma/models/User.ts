@@ -270,6 +270,12 @@ export type UserWhereInput = {
   passkeys?: Prisma.PasskeyListRelationFilter
   challenges?: Prisma.PasskeyChallengeListRelationFilter
   oneTimeTokens?: Prisma.OneTimeTokenListRelationFilter
+  organizations?: Prisma.OrganizationListRelationFilter
+  organizationMemberships?: Prisma.OrganizationMemberListRelationFilter
+  organizationInvitations?: Prisma.OrganizationMemberListRelationFilter
+  serviceAccount?: Prisma.XOR<Prisma.ServiceAccountNullableScalarRelationFilter, Prisma.ServiceAccountWhereInput> | null
+  madeAccounts?: Prisma.ServiceAccountListRelationFilter
+  customRoles?: Prisma.CustomRoleListRelationFilter
 }
 
 export type UserOrderByWithRelationInput = {
@@ -314,6 +320,12 @@ export type UserOrderByWithRelationInput = {
   passkeys?: Prisma.PasskeyOrderByRelationAggregateInput
   challenges?: Prisma.PasskeyChallengeOrderByRelationAggregateInput
   oneTimeTokens?: Prisma.OneTimeTokenOrderByRelationAggregateInput
+  organizations?: Prisma.OrganizationOrderByRelationAggregateInput
+  organizationMemberships?: Prisma.OrganizationMemberOrderByRelationAggregateInput
+  organizationInvitations?: Prisma.OrganizationMemberOrderByRelationAggregateInput
+  serviceAccount?: Prisma.ServiceAccountOrderByWithRelationInput
+  madeAccounts?: Prisma.ServiceAccountOrderByRelationAggregateInput
+  customRoles?: Prisma.CustomRoleOrderByRelationAggregateInput
 }
 
 export type UserWhereUniqueInput = Prisma.AtLeast<{
@@ -361,6 +373,12 @@ export type UserWhereUniqueInput = Prisma.AtLeast<{
   passkeys?: Prisma.PasskeyListRelationFilter
   challenges?: Prisma.PasskeyChallengeListRelationFilter
   oneTimeTokens?: Prisma.OneTimeTokenListRelationFilter
+  organizations?: Prisma.OrganizationListRelationFilter
+  organizationMemberships?: Prisma.OrganizationMemberListRelationFilter
+  organizationInvitations?: Prisma.OrganizationMemberListRelationFilter
+  serviceAccount?: Prisma.XOR<Prisma.ServiceAccountNullableScalarRelationFilter, Prisma.ServiceAccountWhereInput> | null
+  madeAccounts?: Prisma.ServiceAccountListRelationFilter
+  customRoles?: Prisma.CustomRoleListRelationFilter
 }, "id" | "email">
 
 export type UserOrderByWithAggregationInput = {
@@ -443,6 +461,12 @@ export type UserCreateInput = {
   passkeys?: Prisma.PasskeyCreateNestedManyWithoutUserInput
   challenges?: Prisma.PasskeyChallengeCreateNestedManyWithoutUserInput
   oneTimeTokens?: Prisma.OneTimeTokenCreateNestedManyWithoutUserInput
+  organizations?: Prisma.OrganizationCreateNestedManyWithoutCreatedByInput
+  organizationMemberships?: Prisma.OrganizationMemberCreateNestedManyWithoutUserInput
+  organizationInvitations?: Prisma.OrganizationMemberCreateNestedManyWithoutCreatedByInput
+  serviceAccount?: Prisma.ServiceAccountCreateNestedOneWithoutUserInput
+  madeAccounts?: Prisma.ServiceAccountCreateNestedManyWithoutCreatedByInput
+  customRoles?: Prisma.CustomRoleCreateNestedManyWithoutCreatedByInput
 }
 
 export type UserUncheckedCreateInput = {
@@ -487,6 +511,12 @@ export type UserUncheckedCreateInput = {
   passkeys?: Prisma.PasskeyUncheckedCreateNestedManyWithoutUserInput
   challenges?: Prisma.PasskeyChallengeUncheckedCreateNestedManyWithoutUserInput
   oneTimeTokens?: Prisma.OneTimeTokenUncheckedCreateNestedManyWithoutUserInput
+  organizations?: Prisma.OrganizationUncheckedCreateNestedManyWithoutCreatedByInput
+  organizationMemberships?: Prisma.OrganizationMemberUncheckedCreateNestedManyWithoutUserInput
+  organizationInvitations?: Prisma.OrganizationMemberUncheckedCreateNestedManyWithoutCreatedByInput
+  serviceAccount?: Prisma.ServiceAccountUncheckedCreateNestedOneWithoutUserInput
+  madeAccounts?: Prisma.ServiceAccountUncheckedCreateNestedManyWithoutCreatedByInput
+  customRoles?: Prisma.CustomRoleUncheckedCreateNestedManyWithoutCreatedByInput
 }
 
 export type UserUpdateInput = {
@@ -531,6 +561,12 @@ export type UserUpdateInput = {
   passkeys?: Prisma.PasskeyUpdateManyWithoutUserNestedInput
   challenges?: Prisma.PasskeyChallengeUpdateManyWithoutUserNestedInput
   oneTimeTokens?: Prisma.OneTimeTokenUpdateManyWithoutUserNestedInput
+  organizations?: Prisma.OrganizationUpdateManyWithoutCreatedByNestedInput
+  organizationMemberships?: Prisma.OrganizationMemberUpdateManyWithoutUserNestedInput
+  organizationInvitations?: Prisma.OrganizationMemberUpdateManyWithoutCreatedByNestedInput
+  serviceAccount?: Prisma.ServiceAccountUpdateOneWithoutUserNestedInput
+  madeAccounts?: Prisma.ServiceAccountUpdateManyWithoutCreatedByNestedInput
+  customRoles?: Prisma.CustomRoleUpdateManyWithoutCreatedByNestedInput
 }
 
 export type UserUncheckedUpdateInput = {
@@ -575,6 +611,12 @@ export type UserUncheckedUpdateInput = {
   passkeys?: Prisma.PasskeyUncheckedUpdateManyWithoutUserNestedInput
   challenges?: Prisma.PasskeyChallengeUncheckedUpdateManyWithoutUserNestedInput
   oneTimeTokens?: Prisma.OneTimeTokenUncheckedUpdateManyWithoutUserNestedInput
+  organizations?: Prisma.OrganizationUncheckedUpdateManyWithoutCreatedByNestedInput
+  organizationMemberships?: Prisma.OrganizationMemberUncheckedUpdateManyWithoutUserNestedInput
+  organizationInvitations?: Prisma.OrganizationMemberUncheckedUpdateManyWithoutCreatedByNestedInput
+  serviceAccount?: Prisma.ServiceAccountUncheckedUpdateOneWithoutUserNestedInput
+  madeAccounts?: Prisma.ServiceAccountUncheckedUpdateManyWithoutCreatedByNestedInput
+  customRoles?: Prisma.CustomRoleUncheckedUpdateManyWithoutCreatedByNestedInput
 }
 
 export type UserCreateManyInput = {
@@ -847,6 +889,94 @@ export type UserUpdateOneRequiredWithoutApiKeysNestedInput = {
   upsert?: Prisma.UserUpsertWithoutApiKeysInput
   connect?: Prisma.UserWhereUniqueInput
   update?: Prisma.XOR<Prisma.XOR<Prisma.UserUpdateToOneWithWhereWithoutApiKeysInput, Prisma.UserUpdateWithoutApiKeysInput>, Prisma.UserUncheckedUpdateWithoutApiKeysInput>
+}
+
+export type UserCreateNestedOneWithoutOrganizationsInput = {
+  create?: Prisma.XOR<Prisma.UserCreateWithoutOrganizationsInput, Prisma.UserUncheckedCreateWithoutOrganizationsInput>
+  connectOrCreate?: Prisma.UserCreateOrConnectWithoutOrganizationsInput
+  connect?: Prisma.UserWhereUniqueInput
+}
+
+export type UserUpdateOneRequiredWithoutOrganizationsNestedInput = {
+  create?: Prisma.XOR<Prisma.UserCreateWithoutOrganizationsInput, Prisma.UserUncheckedCreateWithoutOrganizationsInput>
+  connectOrCreate?: Prisma.UserCreateOrConnectWithoutOrganizationsInput
+  upsert?: Prisma.UserUpsertWithoutOrganizationsInput
+  connect?: Prisma.UserWhereUniqueInput
+  update?: Prisma.XOR<Prisma.XOR<Prisma.UserUpdateToOneWithWhereWithoutOrganizationsInput, Prisma.UserUpdateWithoutOrganizationsInput>, Prisma.UserUncheckedUpdateWithoutOrganizationsInput>
+}
+
+export type UserCreateNestedOneWithoutOrganizationMembershipsInput = {
+  create?: Prisma.XOR<Prisma.UserCreateWithoutOrganizationMembershipsInput, Prisma.UserUncheckedCreateWithoutOrganizationMembershipsInput>
+  connectOrCreate?: Prisma.UserCreateOrConnectWithoutOrganizationMembershipsInput
+  connect?: Prisma.UserWhereUniqueInput
+}
+
+export type UserCreateNestedOneWithoutOrganizationInvitationsInput = {
+  create?: Prisma.XOR<Prisma.UserCreateWithoutOrganizationInvitationsInput, Prisma.UserUncheckedCreateWithoutOrganizationInvitationsInput>
+  connectOrCreate?: Prisma.UserCreateOrConnectWithoutOrganizationInvitationsInput
+  connect?: Prisma.UserWhereUniqueInput
+}
+
+export type UserUpdateOneWithoutOrganizationMembershipsNestedInput = {
+  create?: Prisma.XOR<Prisma.UserCreateWithoutOrganizationMembershipsInput, Prisma.UserUncheckedCreateWithoutOrganizationMembershipsInput>
+  connectOrCreate?: Prisma.UserCreateOrConnectWithoutOrganizationMembershipsInput
+  upsert?: Prisma.UserUpsertWithoutOrganizationMembershipsInput
+  disconnect?: Prisma.UserWhereInput | boolean
+  delete?: Prisma.UserWhereInput | boolean
+  connect?: Prisma.UserWhereUniqueInput
+  update?: Prisma.XOR<Prisma.XOR<Prisma.UserUpdateToOneWithWhereWithoutOrganizationMembershipsInput, Prisma.UserUpdateWithoutOrganizationMembershipsInput>, Prisma.UserUncheckedUpdateWithoutOrganizationMembershipsInput>
+}
+
+export type UserUpdateOneWithoutOrganizationInvitationsNestedInput = {
+  create?: Prisma.XOR<Prisma.UserCreateWithoutOrganizationInvitationsInput, Prisma.UserUncheckedCreateWithoutOrganizationInvitationsInput>
+  connectOrCreate?: Prisma.UserCreateOrConnectWithoutOrganizationInvitationsInput
+  upsert?: Prisma.UserUpsertWithoutOrganizationInvitationsInput
+  disconnect?: Prisma.UserWhereInput | boolean
+  delete?: Prisma.UserWhereInput | boolean
+  connect?: Prisma.UserWhereUniqueInput
+  update?: Prisma.XOR<Prisma.XOR<Prisma.UserUpdateToOneWithWhereWithoutOrganizationInvitationsInput, Prisma.UserUpdateWithoutOrganizationInvitationsInput>, Prisma.UserUncheckedUpdateWithoutOrganizationInvitationsInput>
+}
+
+export type UserCreateNestedOneWithoutCustomRolesInput = {
+  create?: Prisma.XOR<Prisma.UserCreateWithoutCustomRolesInput, Prisma.UserUncheckedCreateWithoutCustomRolesInput>
+  connectOrCreate?: Prisma.UserCreateOrConnectWithoutCustomRolesInput
+  connect?: Prisma.UserWhereUniqueInput
+}
+
+export type UserUpdateOneRequiredWithoutCustomRolesNestedInput = {
+  create?: Prisma.XOR<Prisma.UserCreateWithoutCustomRolesInput, Prisma.UserUncheckedCreateWithoutCustomRolesInput>
+  connectOrCreate?: Prisma.UserCreateOrConnectWithoutCustomRolesInput
+  upsert?: Prisma.UserUpsertWithoutCustomRolesInput
+  connect?: Prisma.UserWhereUniqueInput
+  update?: Prisma.XOR<Prisma.XOR<Prisma.UserUpdateToOneWithWhereWithoutCustomRolesInput, Prisma.UserUpdateWithoutCustomRolesInput>, Prisma.UserUncheckedUpdateWithoutCustomRolesInput>
+}
+
+export type UserCreateNestedOneWithoutServiceAccountInput = {
+  create?: Prisma.XOR<Prisma.UserCreateWithoutServiceAccountInput, Prisma.UserUncheckedCreateWithoutServiceAccountInput>
+  connectOrCreate?: Prisma.UserCreateOrConnectWithoutServiceAccountInput
+  connect?: Prisma.UserWhereUniqueInput
+}
+
+export type UserCreateNestedOneWithoutMadeAccountsInput = {
+  create?: Prisma.XOR<Prisma.UserCreateWithoutMadeAccountsInput, Prisma.UserUncheckedCreateWithoutMadeAccountsInput>
+  connectOrCreate?: Prisma.UserCreateOrConnectWithoutMadeAccountsInput
+  connect?: Prisma.UserWhereUniqueInput
+}
+
+export type UserUpdateOneRequiredWithoutServiceAccountNestedInput = {
+  create?: Prisma.XOR<Prisma.UserCreateWithoutServiceAccountInput, Prisma.UserUncheckedCreateWithoutServiceAccountInput>
+  connectOrCreate?: Prisma.UserCreateOrConnectWithoutServiceAccountInput
+  upsert?: Prisma.UserUpsertWithoutServiceAccountInput
+  connect?: Prisma.UserWhereUniqueInput
+  update?: Prisma.XOR<Prisma.XOR<Prisma.UserUpdateToOneWithWhereWithoutServiceAccountInput, Prisma.UserUpdateWithoutServiceAccountInput>, Prisma.UserUncheckedUpdateWithoutServiceAccountInput>
+}
+
+export type UserUpdateOneRequiredWithoutMadeAccountsNestedInput = {
+  create?: Prisma.XOR<Prisma.UserCreateWithoutMadeAccountsInput, Prisma.UserUncheckedCreateWithoutMadeAccountsInput>
+  connectOrCreate?: Prisma.UserCreateOrConnectWithoutMadeAccountsInput
+  upsert?: Prisma.UserUpsertWithoutMadeAccountsInput
+  connect?: Prisma.UserWhereUniqueInput
+  update?: Prisma.XOR<Prisma.XOR<Prisma.UserUpdateToOneWithWhereWithoutMadeAccountsInput, Prisma.UserUpdateWithoutMadeAccountsInput>, Prisma.UserUncheckedUpdateWithoutMadeAccountsInput>
 }
 
 export type UserCreateNestedOneWithoutOwnedInput = {
@@ -1146,6 +1276,12 @@ export type UserCreateWithoutPasswordInput = {
   passkeys?: Prisma.PasskeyCreateNestedManyWithoutUserInput
   challenges?: Prisma.PasskeyChallengeCreateNestedManyWithoutUserInput
   oneTimeTokens?: Prisma.OneTimeTokenCreateNestedManyWithoutUserInput
+  organizations?: Prisma.OrganizationCreateNestedManyWithoutCreatedByInput
+  organizationMemberships?: Prisma.OrganizationMemberCreateNestedManyWithoutUserInput
+  organizationInvitations?: Prisma.OrganizationMemberCreateNestedManyWithoutCreatedByInput
+  serviceAccount?: Prisma.ServiceAccountCreateNestedOneWithoutUserInput
+  madeAccounts?: Prisma.ServiceAccountCreateNestedManyWithoutCreatedByInput
+  customRoles?: Prisma.CustomRoleCreateNestedManyWithoutCreatedByInput
 }
 
 export type UserUncheckedCreateWithoutPasswordInput = {
@@ -1189,6 +1325,12 @@ export type UserUncheckedCreateWithoutPasswordInput = {
   passkeys?: Prisma.PasskeyUncheckedCreateNestedManyWithoutUserInput
   challenges?: Prisma.PasskeyChallengeUncheckedCreateNestedManyWithoutUserInput
   oneTimeTokens?: Prisma.OneTimeTokenUncheckedCreateNestedManyWithoutUserInput
+  organizations?: Prisma.OrganizationUncheckedCreateNestedManyWithoutCreatedByInput
+  organizationMemberships?: Prisma.OrganizationMemberUncheckedCreateNestedManyWithoutUserInput
+  organizationInvitations?: Prisma.OrganizationMemberUncheckedCreateNestedManyWithoutCreatedByInput
+  serviceAccount?: Prisma.ServiceAccountUncheckedCreateNestedOneWithoutUserInput
+  madeAccounts?: Prisma.ServiceAccountUncheckedCreateNestedManyWithoutCreatedByInput
+  customRoles?: Prisma.CustomRoleUncheckedCreateNestedManyWithoutCreatedByInput
 }
 
 export type UserCreateOrConnectWithoutPasswordInput = {
@@ -1248,6 +1390,12 @@ export type UserUpdateWithoutPasswordInput = {
   passkeys?: Prisma.PasskeyUpdateManyWithoutUserNestedInput
   challenges?: Prisma.PasskeyChallengeUpdateManyWithoutUserNestedInput
   oneTimeTokens?: Prisma.OneTimeTokenUpdateManyWithoutUserNestedInput
+  organizations?: Prisma.OrganizationUpdateManyWithoutCreatedByNestedInput
+  organizationMemberships?: Prisma.OrganizationMemberUpdateManyWithoutUserNestedInput
+  organizationInvitations?: Prisma.OrganizationMemberUpdateManyWithoutCreatedByNestedInput
+  serviceAccount?: Prisma.ServiceAccountUpdateOneWithoutUserNestedInput
+  madeAccounts?: Prisma.ServiceAccountUpdateManyWithoutCreatedByNestedInput
+  customRoles?: Prisma.CustomRoleUpdateManyWithoutCreatedByNestedInput
 }
 
 export type UserUncheckedUpdateWithoutPasswordInput = {
@@ -1291,6 +1439,12 @@ export type UserUncheckedUpdateWithoutPasswordInput = {
   passkeys?: Prisma.PasskeyUncheckedUpdateManyWithoutUserNestedInput
   challenges?: Prisma.PasskeyChallengeUncheckedUpdateManyWithoutUserNestedInput
   oneTimeTokens?: Prisma.OneTimeTokenUncheckedUpdateManyWithoutUserNestedInput
+  organizations?: Prisma.OrganizationUncheckedUpdateManyWithoutCreatedByNestedInput
+  organizationMemberships?: Prisma.OrganizationMemberUncheckedUpdateManyWithoutUserNestedInput
+  organizationInvitations?: Prisma.OrganizationMemberUncheckedUpdateManyWithoutCreatedByNestedInput
+  serviceAccount?: Prisma.ServiceAccountUncheckedUpdateOneWithoutUserNestedInput
+  madeAccounts?: Prisma.ServiceAccountUncheckedUpdateManyWithoutCreatedByNestedInput
+  customRoles?: Prisma.CustomRoleUncheckedUpdateManyWithoutCreatedByNestedInput
 }
 
 export type UserCreateWithoutTotpInput = {
@@ -1334,6 +1488,12 @@ export type UserCreateWithoutTotpInput = {
   passkeys?: Prisma.PasskeyCreateNestedManyWithoutUserInput
   challenges?: Prisma.PasskeyChallengeCreateNestedManyWithoutUserInput
   oneTimeTokens?: Prisma.OneTimeTokenCreateNestedManyWithoutUserInput
+  organizations?: Prisma.OrganizationCreateNestedManyWithoutCreatedByInput
+  organizationMemberships?: Prisma.OrganizationMemberCreateNestedManyWithoutUserInput
+  organizationInvitations?: Prisma.OrganizationMemberCreateNestedManyWithoutCreatedByInput
+  serviceAccount?: Prisma.ServiceAccountCreateNestedOneWithoutUserInput
+  madeAccounts?: Prisma.ServiceAccountCreateNestedManyWithoutCreatedByInput
+  customRoles?: Prisma.CustomRoleCreateNestedManyWithoutCreatedByInput
 }
 
 export type UserUncheckedCreateWithoutTotpInput = {
@@ -1377,6 +1537,12 @@ export type UserUncheckedCreateWithoutTotpInput = {
   passkeys?: Prisma.PasskeyUncheckedCreateNestedManyWithoutUserInput
   challenges?: Prisma.PasskeyChallengeUncheckedCreateNestedManyWithoutUserInput
   oneTimeTokens?: Prisma.OneTimeTokenUncheckedCreateNestedManyWithoutUserInput
+  organizations?: Prisma.OrganizationUncheckedCreateNestedManyWithoutCreatedByInput
+  organizationMemberships?: Prisma.OrganizationMemberUncheckedCreateNestedManyWithoutUserInput
+  organizationInvitations?: Prisma.OrganizationMemberUncheckedCreateNestedManyWithoutCreatedByInput
+  serviceAccount?: Prisma.ServiceAccountUncheckedCreateNestedOneWithoutUserInput
+  madeAccounts?: Prisma.ServiceAccountUncheckedCreateNestedManyWithoutCreatedByInput
+  customRoles?: Prisma.CustomRoleUncheckedCreateNestedManyWithoutCreatedByInput
 }
 
 export type UserCreateOrConnectWithoutTotpInput = {
@@ -1436,6 +1602,12 @@ export type UserUpdateWithoutTotpInput = {
   passkeys?: Prisma.PasskeyUpdateManyWithoutUserNestedInput
   challenges?: Prisma.PasskeyChallengeUpdateManyWithoutUserNestedInput
   oneTimeTokens?: Prisma.OneTimeTokenUpdateManyWithoutUserNestedInput
+  organizations?: Prisma.OrganizationUpdateManyWithoutCreatedByNestedInput
+  organizationMemberships?: Prisma.OrganizationMemberUpdateManyWithoutUserNestedInput
+  organizationInvitations?: Prisma.OrganizationMemberUpdateManyWithoutCreatedByNestedInput
+  serviceAccount?: Prisma.ServiceAccountUpdateOneWithoutUserNestedInput
+  madeAccounts?: Prisma.ServiceAccountUpdateManyWithoutCreatedByNestedInput
+  customRoles?: Prisma.CustomRoleUpdateManyWithoutCreatedByNestedInput
 }
 
 export type UserUncheckedUpdateWithoutTotpInput = {
@@ -1479,6 +1651,12 @@ export type UserUncheckedUpdateWithoutTotpInput = {
   passkeys?: Prisma.PasskeyUncheckedUpdateManyWithoutUserNestedInput
   challenges?: Prisma.PasskeyChallengeUncheckedUpdateManyWithoutUserNestedInput
   oneTimeTokens?: Prisma.OneTimeTokenUncheckedUpdateManyWithoutUserNestedInput
+  organizations?: Prisma.OrganizationUncheckedUpdateManyWithoutCreatedByNestedInput
+  organizationMemberships?: Prisma.OrganizationMemberUncheckedUpdateManyWithoutUserNestedInput
+  organizationInvitations?: Prisma.OrganizationMemberUncheckedUpdateManyWithoutCreatedByNestedInput
+  serviceAccount?: Prisma.ServiceAccountUncheckedUpdateOneWithoutUserNestedInput
+  madeAccounts?: Prisma.ServiceAccountUncheckedUpdateManyWithoutCreatedByNestedInput
+  customRoles?: Prisma.CustomRoleUncheckedUpdateManyWithoutCreatedByNestedInput
 }
 
 export type UserCreateWithoutRecoveryCodesInput = {
@@ -1522,6 +1700,12 @@ export type UserCreateWithoutRecoveryCodesInput = {
   passkeys?: Prisma.PasskeyCreateNestedManyWithoutUserInput
   challenges?: Prisma.PasskeyChallengeCreateNestedManyWithoutUserInput
   oneTimeTokens?: Prisma.OneTimeTokenCreateNestedManyWithoutUserInput
+  organizations?: Prisma.OrganizationCreateNestedManyWithoutCreatedByInput
+  organizationMemberships?: Prisma.OrganizationMemberCreateNestedManyWithoutUserInput
+  organizationInvitations?: Prisma.OrganizationMemberCreateNestedManyWithoutCreatedByInput
+  serviceAccount?: Prisma.ServiceAccountCreateNestedOneWithoutUserInput
+  madeAccounts?: Prisma.ServiceAccountCreateNestedManyWithoutCreatedByInput
+  customRoles?: Prisma.CustomRoleCreateNestedManyWithoutCreatedByInput
 }
 
 export type UserUncheckedCreateWithoutRecoveryCodesInput = {
@@ -1565,6 +1749,12 @@ export type UserUncheckedCreateWithoutRecoveryCodesInput = {
   passkeys?: Prisma.PasskeyUncheckedCreateNestedManyWithoutUserInput
   challenges?: Prisma.PasskeyChallengeUncheckedCreateNestedManyWithoutUserInput
   oneTimeTokens?: Prisma.OneTimeTokenUncheckedCreateNestedManyWithoutUserInput
+  organizations?: Prisma.OrganizationUncheckedCreateNestedManyWithoutCreatedByInput
+  organizationMemberships?: Prisma.OrganizationMemberUncheckedCreateNestedManyWithoutUserInput
+  organizationInvitations?: Prisma.OrganizationMemberUncheckedCreateNestedManyWithoutCreatedByInput
+  serviceAccount?: Prisma.ServiceAccountUncheckedCreateNestedOneWithoutUserInput
+  madeAccounts?: Prisma.ServiceAccountUncheckedCreateNestedManyWithoutCreatedByInput
+  customRoles?: Prisma.CustomRoleUncheckedCreateNestedManyWithoutCreatedByInput
 }
 
 export type UserCreateOrConnectWithoutRecoveryCodesInput = {
@@ -1624,6 +1814,12 @@ export type UserUpdateWithoutRecoveryCodesInput = {
   passkeys?: Prisma.PasskeyUpdateManyWithoutUserNestedInput
   challenges?: Prisma.PasskeyChallengeUpdateManyWithoutUserNestedInput
   oneTimeTokens?: Prisma.OneTimeTokenUpdateManyWithoutUserNestedInput
+  organizations?: Prisma.OrganizationUpdateManyWithoutCreatedByNestedInput
+  organizationMemberships?: Prisma.OrganizationMemberUpdateManyWithoutUserNestedInput
+  organizationInvitations?: Prisma.OrganizationMemberUpdateManyWithoutCreatedByNestedInput
+  serviceAccount?: Prisma.ServiceAccountUpdateOneWithoutUserNestedInput
+  madeAccounts?: Prisma.ServiceAccountUpdateManyWithoutCreatedByNestedInput
+  customRoles?: Prisma.CustomRoleUpdateManyWithoutCreatedByNestedInput
 }
 
 export type UserUncheckedUpdateWithoutRecoveryCodesInput = {
@@ -1667,6 +1863,12 @@ export type UserUncheckedUpdateWithoutRecoveryCodesInput = {
   passkeys?: Prisma.PasskeyUncheckedUpdateManyWithoutUserNestedInput
   challenges?: Prisma.PasskeyChallengeUncheckedUpdateManyWithoutUserNestedInput
   oneTimeTokens?: Prisma.OneTimeTokenUncheckedUpdateManyWithoutUserNestedInput
+  organizations?: Prisma.OrganizationUncheckedUpdateManyWithoutCreatedByNestedInput
+  organizationMemberships?: Prisma.OrganizationMemberUncheckedUpdateManyWithoutUserNestedInput
+  organizationInvitations?: Prisma.OrganizationMemberUncheckedUpdateManyWithoutCreatedByNestedInput
+  serviceAccount?: Prisma.ServiceAccountUncheckedUpdateOneWithoutUserNestedInput
+  madeAccounts?: Prisma.ServiceAccountUncheckedUpdateManyWithoutCreatedByNestedInput
+  customRoles?: Prisma.CustomRoleUncheckedUpdateManyWithoutCreatedByNestedInput
 }
 
 export type UserCreateWithoutSignInsInput = {
@@ -1710,6 +1912,12 @@ export type UserCreateWithoutSignInsInput = {
   passkeys?: Prisma.PasskeyCreateNestedManyWithoutUserInput
   challenges?: Prisma.PasskeyChallengeCreateNestedManyWithoutUserInput
   oneTimeTokens?: Prisma.OneTimeTokenCreateNestedManyWithoutUserInput
+  organizations?: Prisma.OrganizationCreateNestedManyWithoutCreatedByInput
+  organizationMemberships?: Prisma.OrganizationMemberCreateNestedManyWithoutUserInput
+  organizationInvitations?: Prisma.OrganizationMemberCreateNestedManyWithoutCreatedByInput
+  serviceAccount?: Prisma.ServiceAccountCreateNestedOneWithoutUserInput
+  madeAccounts?: Prisma.ServiceAccountCreateNestedManyWithoutCreatedByInput
+  customRoles?: Prisma.CustomRoleCreateNestedManyWithoutCreatedByInput
 }
 
 export type UserUncheckedCreateWithoutSignInsInput = {
@@ -1753,6 +1961,12 @@ export type UserUncheckedCreateWithoutSignInsInput = {
   passkeys?: Prisma.PasskeyUncheckedCreateNestedManyWithoutUserInput
   challenges?: Prisma.PasskeyChallengeUncheckedCreateNestedManyWithoutUserInput
   oneTimeTokens?: Prisma.OneTimeTokenUncheckedCreateNestedManyWithoutUserInput
+  organizations?: Prisma.OrganizationUncheckedCreateNestedManyWithoutCreatedByInput
+  organizationMemberships?: Prisma.OrganizationMemberUncheckedCreateNestedManyWithoutUserInput
+  organizationInvitations?: Prisma.OrganizationMemberUncheckedCreateNestedManyWithoutCreatedByInput
+  serviceAccount?: Prisma.ServiceAccountUncheckedCreateNestedOneWithoutUserInput
+  madeAccounts?: Prisma.ServiceAccountUncheckedCreateNestedManyWithoutCreatedByInput
+  customRoles?: Prisma.CustomRoleUncheckedCreateNestedManyWithoutCreatedByInput
 }
 
 export type UserCreateOrConnectWithoutSignInsInput = {
@@ -1812,6 +2026,12 @@ export type UserUpdateWithoutSignInsInput = {
   passkeys?: Prisma.PasskeyUpdateManyWithoutUserNestedInput
   challenges?: Prisma.PasskeyChallengeUpdateManyWithoutUserNestedInput
   oneTimeTokens?: Prisma.OneTimeTokenUpdateManyWithoutUserNestedInput
+  organizations?: Prisma.OrganizationUpdateManyWithoutCreatedByNestedInput
+  organizationMemberships?: Prisma.OrganizationMemberUpdateManyWithoutUserNestedInput
+  organizationInvitations?: Prisma.OrganizationMemberUpdateManyWithoutCreatedByNestedInput
+  serviceAccount?: Prisma.ServiceAccountUpdateOneWithoutUserNestedInput
+  madeAccounts?: Prisma.ServiceAccountUpdateManyWithoutCreatedByNestedInput
+  customRoles?: Prisma.CustomRoleUpdateManyWithoutCreatedByNestedInput
 }
 
 export type UserUncheckedUpdateWithoutSignInsInput = {
@@ -1855,6 +2075,12 @@ export type UserUncheckedUpdateWithoutSignInsInput = {
   passkeys?: Prisma.PasskeyUncheckedUpdateManyWithoutUserNestedInput
   challenges?: Prisma.PasskeyChallengeUncheckedUpdateManyWithoutUserNestedInput
   oneTimeTokens?: Prisma.OneTimeTokenUncheckedUpdateManyWithoutUserNestedInput
+  organizations?: Prisma.OrganizationUncheckedUpdateManyWithoutCreatedByNestedInput
+  organizationMemberships?: Prisma.OrganizationMemberUncheckedUpdateManyWithoutUserNestedInput
+  organizationInvitations?: Prisma.OrganizationMemberUncheckedUpdateManyWithoutCreatedByNestedInput
+  serviceAccount?: Prisma.ServiceAccountUncheckedUpdateOneWithoutUserNestedInput
+  madeAccounts?: Prisma.ServiceAccountUncheckedUpdateManyWithoutCreatedByNestedInput
+  customRoles?: Prisma.CustomRoleUncheckedUpdateManyWithoutCreatedByNestedInput
 }
 
 export type UserCreateWithoutIdentitiesInput = {
@@ -1898,6 +2124,12 @@ export type UserCreateWithoutIdentitiesInput = {
   passkeys?: Prisma.PasskeyCreateNestedManyWithoutUserInput
   challenges?: Prisma.PasskeyChallengeCreateNestedManyWithoutUserInput
   oneTimeTokens?: Prisma.OneTimeTokenCreateNestedManyWithoutUserInput
+  organizations?: Prisma.OrganizationCreateNestedManyWithoutCreatedByInput
+  organizationMemberships?: Prisma.OrganizationMemberCreateNestedManyWithoutUserInput
+  organizationInvitations?: Prisma.OrganizationMemberCreateNestedManyWithoutCreatedByInput
+  serviceAccount?: Prisma.ServiceAccountCreateNestedOneWithoutUserInput
+  madeAccounts?: Prisma.ServiceAccountCreateNestedManyWithoutCreatedByInput
+  customRoles?: Prisma.CustomRoleCreateNestedManyWithoutCreatedByInput
 }
 
 export type UserUncheckedCreateWithoutIdentitiesInput = {
@@ -1941,6 +2173,12 @@ export type UserUncheckedCreateWithoutIdentitiesInput = {
   passkeys?: Prisma.PasskeyUncheckedCreateNestedManyWithoutUserInput
   challenges?: Prisma.PasskeyChallengeUncheckedCreateNestedManyWithoutUserInput
   oneTimeTokens?: Prisma.OneTimeTokenUncheckedCreateNestedManyWithoutUserInput
+  organizations?: Prisma.OrganizationUncheckedCreateNestedManyWithoutCreatedByInput
+  organizationMemberships?: Prisma.OrganizationMemberUncheckedCreateNestedManyWithoutUserInput
+  organizationInvitations?: Prisma.OrganizationMemberUncheckedCreateNestedManyWithoutCreatedByInput
+  serviceAccount?: Prisma.ServiceAccountUncheckedCreateNestedOneWithoutUserInput
+  madeAccounts?: Prisma.ServiceAccountUncheckedCreateNestedManyWithoutCreatedByInput
+  customRoles?: Prisma.CustomRoleUncheckedCreateNestedManyWithoutCreatedByInput
 }
 
 export type UserCreateOrConnectWithoutIdentitiesInput = {
@@ -2000,6 +2238,12 @@ export type UserUpdateWithoutIdentitiesInput = {
   passkeys?: Prisma.PasskeyUpdateManyWithoutUserNestedInput
   challenges?: Prisma.PasskeyChallengeUpdateManyWithoutUserNestedInput
   oneTimeTokens?: Prisma.OneTimeTokenUpdateManyWithoutUserNestedInput
+  organizations?: Prisma.OrganizationUpdateManyWithoutCreatedByNestedInput
+  organizationMemberships?: Prisma.OrganizationMemberUpdateManyWithoutUserNestedInput
+  organizationInvitations?: Prisma.OrganizationMemberUpdateManyWithoutCreatedByNestedInput
+  serviceAccount?: Prisma.ServiceAccountUpdateOneWithoutUserNestedInput
+  madeAccounts?: Prisma.ServiceAccountUpdateManyWithoutCreatedByNestedInput
+  customRoles?: Prisma.CustomRoleUpdateManyWithoutCreatedByNestedInput
 }
 
 export type UserUncheckedUpdateWithoutIdentitiesInput = {
@@ -2043,6 +2287,12 @@ export type UserUncheckedUpdateWithoutIdentitiesInput = {
   passkeys?: Prisma.PasskeyUncheckedUpdateManyWithoutUserNestedInput
   challenges?: Prisma.PasskeyChallengeUncheckedUpdateManyWithoutUserNestedInput
   oneTimeTokens?: Prisma.OneTimeTokenUncheckedUpdateManyWithoutUserNestedInput
+  organizations?: Prisma.OrganizationUncheckedUpdateManyWithoutCreatedByNestedInput
+  organizationMemberships?: Prisma.OrganizationMemberUncheckedUpdateManyWithoutUserNestedInput
+  organizationInvitations?: Prisma.OrganizationMemberUncheckedUpdateManyWithoutCreatedByNestedInput
+  serviceAccount?: Prisma.ServiceAccountUncheckedUpdateOneWithoutUserNestedInput
+  madeAccounts?: Prisma.ServiceAccountUncheckedUpdateManyWithoutCreatedByNestedInput
+  customRoles?: Prisma.CustomRoleUncheckedUpdateManyWithoutCreatedByNestedInput
 }
 
 export type UserCreateWithoutPasskeysInput = {
@@ -2086,6 +2336,12 @@ export type UserCreateWithoutPasskeysInput = {
   identities?: Prisma.IdentityCreateNestedManyWithoutUserInput
   challenges?: Prisma.PasskeyChallengeCreateNestedManyWithoutUserInput
   oneTimeTokens?: Prisma.OneTimeTokenCreateNestedManyWithoutUserInput
+  organizations?: Prisma.OrganizationCreateNestedManyWithoutCreatedByInput
+  organizationMemberships?: Prisma.OrganizationMemberCreateNestedManyWithoutUserInput
+  organizationInvitations?: Prisma.OrganizationMemberCreateNestedManyWithoutCreatedByInput
+  serviceAccount?: Prisma.ServiceAccountCreateNestedOneWithoutUserInput
+  madeAccounts?: Prisma.ServiceAccountCreateNestedManyWithoutCreatedByInput
+  customRoles?: Prisma.CustomRoleCreateNestedManyWithoutCreatedByInput
 }
 
 export type UserUncheckedCreateWithoutPasskeysInput = {
@@ -2129,6 +2385,12 @@ export type UserUncheckedCreateWithoutPasskeysInput = {
   identities?: Prisma.IdentityUncheckedCreateNestedManyWithoutUserInput
   challenges?: Prisma.PasskeyChallengeUncheckedCreateNestedManyWithoutUserInput
   oneTimeTokens?: Prisma.OneTimeTokenUncheckedCreateNestedManyWithoutUserInput
+  organizations?: Prisma.OrganizationUncheckedCreateNestedManyWithoutCreatedByInput
+  organizationMemberships?: Prisma.OrganizationMemberUncheckedCreateNestedManyWithoutUserInput
+  organizationInvitations?: Prisma.OrganizationMemberUncheckedCreateNestedManyWithoutCreatedByInput
+  serviceAccount?: Prisma.ServiceAccountUncheckedCreateNestedOneWithoutUserInput
+  madeAccounts?: Prisma.ServiceAccountUncheckedCreateNestedManyWithoutCreatedByInput
+  customRoles?: Prisma.CustomRoleUncheckedCreateNestedManyWithoutCreatedByInput
 }
 
 export type UserCreateOrConnectWithoutPasskeysInput = {
@@ -2188,6 +2450,12 @@ export type UserUpdateWithoutPasskeysInput = {
   identities?: Prisma.IdentityUpdateManyWithoutUserNestedInput
   challenges?: Prisma.PasskeyChallengeUpdateManyWithoutUserNestedInput
   oneTimeTokens?: Prisma.OneTimeTokenUpdateManyWithoutUserNestedInput
+  organizations?: Prisma.OrganizationUpdateManyWithoutCreatedByNestedInput
+  organizationMemberships?: Prisma.OrganizationMemberUpdateManyWithoutUserNestedInput
+  organizationInvitations?: Prisma.OrganizationMemberUpdateManyWithoutCreatedByNestedInput
+  serviceAccount?: Prisma.ServiceAccountUpdateOneWithoutUserNestedInput
+  madeAccounts?: Prisma.ServiceAccountUpdateManyWithoutCreatedByNestedInput
+  customRoles?: Prisma.CustomRoleUpdateManyWithoutCreatedByNestedInput
 }
 
 export type UserUncheckedUpdateWithoutPasskeysInput = {
@@ -2231,6 +2499,12 @@ export type UserUncheckedUpdateWithoutPasskeysInput = {
   identities?: Prisma.IdentityUncheckedUpdateManyWithoutUserNestedInput
   challenges?: Prisma.PasskeyChallengeUncheckedUpdateManyWithoutUserNestedInput
   oneTimeTokens?: Prisma.OneTimeTokenUncheckedUpdateManyWithoutUserNestedInput
+  organizations?: Prisma.OrganizationUncheckedUpdateManyWithoutCreatedByNestedInput
+  organizationMemberships?: Prisma.OrganizationMemberUncheckedUpdateManyWithoutUserNestedInput
+  organizationInvitations?: Prisma.OrganizationMemberUncheckedUpdateManyWithoutCreatedByNestedInput
+  serviceAccount?: Prisma.ServiceAccountUncheckedUpdateOneWithoutUserNestedInput
+  madeAccounts?: Prisma.ServiceAccountUncheckedUpdateManyWithoutCreatedByNestedInput
+  customRoles?: Prisma.CustomRoleUncheckedUpdateManyWithoutCreatedByNestedInput
 }
 
 export type UserCreateWithoutChallengesInput = {
@@ -2274,6 +2548,12 @@ export type UserCreateWithoutChallengesInput = {
   identities?: Prisma.IdentityCreateNestedManyWithoutUserInput
   passkeys?: Prisma.PasskeyCreateNestedManyWithoutUserInput
   oneTimeTokens?: Prisma.OneTimeTokenCreateNestedManyWithoutUserInput
+  organizations?: Prisma.OrganizationCreateNestedManyWithoutCreatedByInput
+  organizationMemberships?: Prisma.OrganizationMemberCreateNestedManyWithoutUserInput
+  organizationInvitations?: Prisma.OrganizationMemberCreateNestedManyWithoutCreatedByInput
+  serviceAccount?: Prisma.ServiceAccountCreateNestedOneWithoutUserInput
+  madeAccounts?: Prisma.ServiceAccountCreateNestedManyWithoutCreatedByInput
+  customRoles?: Prisma.CustomRoleCreateNestedManyWithoutCreatedByInput
 }
 
 export type UserUncheckedCreateWithoutChallengesInput = {
@@ -2317,6 +2597,12 @@ export type UserUncheckedCreateWithoutChallengesInput = {
   identities?: Prisma.IdentityUncheckedCreateNestedManyWithoutUserInput
   passkeys?: Prisma.PasskeyUncheckedCreateNestedManyWithoutUserInput
   oneTimeTokens?: Prisma.OneTimeTokenUncheckedCreateNestedManyWithoutUserInput
+  organizations?: Prisma.OrganizationUncheckedCreateNestedManyWithoutCreatedByInput
+  organizationMemberships?: Prisma.OrganizationMemberUncheckedCreateNestedManyWithoutUserInput
+  organizationInvitations?: Prisma.OrganizationMemberUncheckedCreateNestedManyWithoutCreatedByInput
+  serviceAccount?: Prisma.ServiceAccountUncheckedCreateNestedOneWithoutUserInput
+  madeAccounts?: Prisma.ServiceAccountUncheckedCreateNestedManyWithoutCreatedByInput
+  customRoles?: Prisma.CustomRoleUncheckedCreateNestedManyWithoutCreatedByInput
 }
 
 export type UserCreateOrConnectWithoutChallengesInput = {
@@ -2376,6 +2662,12 @@ export type UserUpdateWithoutChallengesInput = {
   identities?: Prisma.IdentityUpdateManyWithoutUserNestedInput
   passkeys?: Prisma.PasskeyUpdateManyWithoutUserNestedInput
   oneTimeTokens?: Prisma.OneTimeTokenUpdateManyWithoutUserNestedInput
+  organizations?: Prisma.OrganizationUpdateManyWithoutCreatedByNestedInput
+  organizationMemberships?: Prisma.OrganizationMemberUpdateManyWithoutUserNestedInput
+  organizationInvitations?: Prisma.OrganizationMemberUpdateManyWithoutCreatedByNestedInput
+  serviceAccount?: Prisma.ServiceAccountUpdateOneWithoutUserNestedInput
+  madeAccounts?: Prisma.ServiceAccountUpdateManyWithoutCreatedByNestedInput
+  customRoles?: Prisma.CustomRoleUpdateManyWithoutCreatedByNestedInput
 }
 
 export type UserUncheckedUpdateWithoutChallengesInput = {
@@ -2419,6 +2711,12 @@ export type UserUncheckedUpdateWithoutChallengesInput = {
   identities?: Prisma.IdentityUncheckedUpdateManyWithoutUserNestedInput
   passkeys?: Prisma.PasskeyUncheckedUpdateManyWithoutUserNestedInput
   oneTimeTokens?: Prisma.OneTimeTokenUncheckedUpdateManyWithoutUserNestedInput
+  organizations?: Prisma.OrganizationUncheckedUpdateManyWithoutCreatedByNestedInput
+  organizationMemberships?: Prisma.OrganizationMemberUncheckedUpdateManyWithoutUserNestedInput
+  organizationInvitations?: Prisma.OrganizationMemberUncheckedUpdateManyWithoutCreatedByNestedInput
+  serviceAccount?: Prisma.ServiceAccountUncheckedUpdateOneWithoutUserNestedInput
+  madeAccounts?: Prisma.ServiceAccountUncheckedUpdateManyWithoutCreatedByNestedInput
+  customRoles?: Prisma.CustomRoleUncheckedUpdateManyWithoutCreatedByNestedInput
 }
 
 export type UserCreateWithoutOneTimeTokensInput = {
@@ -2462,6 +2760,12 @@ export type UserCreateWithoutOneTimeTokensInput = {
   identities?: Prisma.IdentityCreateNestedManyWithoutUserInput
   passkeys?: Prisma.PasskeyCreateNestedManyWithoutUserInput
   challenges?: Prisma.PasskeyChallengeCreateNestedManyWithoutUserInput
+  organizations?: Prisma.OrganizationCreateNestedManyWithoutCreatedByInput
+  organizationMemberships?: Prisma.OrganizationMemberCreateNestedManyWithoutUserInput
+  organizationInvitations?: Prisma.OrganizationMemberCreateNestedManyWithoutCreatedByInput
+  serviceAccount?: Prisma.ServiceAccountCreateNestedOneWithoutUserInput
+  madeAccounts?: Prisma.ServiceAccountCreateNestedManyWithoutCreatedByInput
+  customRoles?: Prisma.CustomRoleCreateNestedManyWithoutCreatedByInput
 }
 
 export type UserUncheckedCreateWithoutOneTimeTokensInput = {
@@ -2505,6 +2809,12 @@ export type UserUncheckedCreateWithoutOneTimeTokensInput = {
   identities?: Prisma.IdentityUncheckedCreateNestedManyWithoutUserInput
   passkeys?: Prisma.PasskeyUncheckedCreateNestedManyWithoutUserInput
   challenges?: Prisma.PasskeyChallengeUncheckedCreateNestedManyWithoutUserInput
+  organizations?: Prisma.OrganizationUncheckedCreateNestedManyWithoutCreatedByInput
+  organizationMemberships?: Prisma.OrganizationMemberUncheckedCreateNestedManyWithoutUserInput
+  organizationInvitations?: Prisma.OrganizationMemberUncheckedCreateNestedManyWithoutCreatedByInput
+  serviceAccount?: Prisma.ServiceAccountUncheckedCreateNestedOneWithoutUserInput
+  madeAccounts?: Prisma.ServiceAccountUncheckedCreateNestedManyWithoutCreatedByInput
+  customRoles?: Prisma.CustomRoleUncheckedCreateNestedManyWithoutCreatedByInput
 }
 
 export type UserCreateOrConnectWithoutOneTimeTokensInput = {
@@ -2564,6 +2874,12 @@ export type UserUpdateWithoutOneTimeTokensInput = {
   identities?: Prisma.IdentityUpdateManyWithoutUserNestedInput
   passkeys?: Prisma.PasskeyUpdateManyWithoutUserNestedInput
   challenges?: Prisma.PasskeyChallengeUpdateManyWithoutUserNestedInput
+  organizations?: Prisma.OrganizationUpdateManyWithoutCreatedByNestedInput
+  organizationMemberships?: Prisma.OrganizationMemberUpdateManyWithoutUserNestedInput
+  organizationInvitations?: Prisma.OrganizationMemberUpdateManyWithoutCreatedByNestedInput
+  serviceAccount?: Prisma.ServiceAccountUpdateOneWithoutUserNestedInput
+  madeAccounts?: Prisma.ServiceAccountUpdateManyWithoutCreatedByNestedInput
+  customRoles?: Prisma.CustomRoleUpdateManyWithoutCreatedByNestedInput
 }
 
 export type UserUncheckedUpdateWithoutOneTimeTokensInput = {
@@ -2607,6 +2923,12 @@ export type UserUncheckedUpdateWithoutOneTimeTokensInput = {
   identities?: Prisma.IdentityUncheckedUpdateManyWithoutUserNestedInput
   passkeys?: Prisma.PasskeyUncheckedUpdateManyWithoutUserNestedInput
   challenges?: Prisma.PasskeyChallengeUncheckedUpdateManyWithoutUserNestedInput
+  organizations?: Prisma.OrganizationUncheckedUpdateManyWithoutCreatedByNestedInput
+  organizationMemberships?: Prisma.OrganizationMemberUncheckedUpdateManyWithoutUserNestedInput
+  organizationInvitations?: Prisma.OrganizationMemberUncheckedUpdateManyWithoutCreatedByNestedInput
+  serviceAccount?: Prisma.ServiceAccountUncheckedUpdateOneWithoutUserNestedInput
+  madeAccounts?: Prisma.ServiceAccountUncheckedUpdateManyWithoutCreatedByNestedInput
+  customRoles?: Prisma.CustomRoleUncheckedUpdateManyWithoutCreatedByNestedInput
 }
 
 export type UserCreateWithoutSettingsInput = {
@@ -2650,6 +2972,12 @@ export type UserCreateWithoutSettingsInput = {
   passkeys?: Prisma.PasskeyCreateNestedManyWithoutUserInput
   challenges?: Prisma.PasskeyChallengeCreateNestedManyWithoutUserInput
   oneTimeTokens?: Prisma.OneTimeTokenCreateNestedManyWithoutUserInput
+  organizations?: Prisma.OrganizationCreateNestedManyWithoutCreatedByInput
+  organizationMemberships?: Prisma.OrganizationMemberCreateNestedManyWithoutUserInput
+  organizationInvitations?: Prisma.OrganizationMemberCreateNestedManyWithoutCreatedByInput
+  serviceAccount?: Prisma.ServiceAccountCreateNestedOneWithoutUserInput
+  madeAccounts?: Prisma.ServiceAccountCreateNestedManyWithoutCreatedByInput
+  customRoles?: Prisma.CustomRoleCreateNestedManyWithoutCreatedByInput
 }
 
 export type UserUncheckedCreateWithoutSettingsInput = {
@@ -2693,6 +3021,12 @@ export type UserUncheckedCreateWithoutSettingsInput = {
   passkeys?: Prisma.PasskeyUncheckedCreateNestedManyWithoutUserInput
   challenges?: Prisma.PasskeyChallengeUncheckedCreateNestedManyWithoutUserInput
   oneTimeTokens?: Prisma.OneTimeTokenUncheckedCreateNestedManyWithoutUserInput
+  organizations?: Prisma.OrganizationUncheckedCreateNestedManyWithoutCreatedByInput
+  organizationMemberships?: Prisma.OrganizationMemberUncheckedCreateNestedManyWithoutUserInput
+  organizationInvitations?: Prisma.OrganizationMemberUncheckedCreateNestedManyWithoutCreatedByInput
+  serviceAccount?: Prisma.ServiceAccountUncheckedCreateNestedOneWithoutUserInput
+  madeAccounts?: Prisma.ServiceAccountUncheckedCreateNestedManyWithoutCreatedByInput
+  customRoles?: Prisma.CustomRoleUncheckedCreateNestedManyWithoutCreatedByInput
 }
 
 export type UserCreateOrConnectWithoutSettingsInput = {
@@ -2752,6 +3086,12 @@ export type UserUpdateWithoutSettingsInput = {
   passkeys?: Prisma.PasskeyUpdateManyWithoutUserNestedInput
   challenges?: Prisma.PasskeyChallengeUpdateManyWithoutUserNestedInput
   oneTimeTokens?: Prisma.OneTimeTokenUpdateManyWithoutUserNestedInput
+  organizations?: Prisma.OrganizationUpdateManyWithoutCreatedByNestedInput
+  organizationMemberships?: Prisma.OrganizationMemberUpdateManyWithoutUserNestedInput
+  organizationInvitations?: Prisma.OrganizationMemberUpdateManyWithoutCreatedByNestedInput
+  serviceAccount?: Prisma.ServiceAccountUpdateOneWithoutUserNestedInput
+  madeAccounts?: Prisma.ServiceAccountUpdateManyWithoutCreatedByNestedInput
+  customRoles?: Prisma.CustomRoleUpdateManyWithoutCreatedByNestedInput
 }
 
 export type UserUncheckedUpdateWithoutSettingsInput = {
@@ -2795,6 +3135,12 @@ export type UserUncheckedUpdateWithoutSettingsInput = {
   passkeys?: Prisma.PasskeyUncheckedUpdateManyWithoutUserNestedInput
   challenges?: Prisma.PasskeyChallengeUncheckedUpdateManyWithoutUserNestedInput
   oneTimeTokens?: Prisma.OneTimeTokenUncheckedUpdateManyWithoutUserNestedInput
+  organizations?: Prisma.OrganizationUncheckedUpdateManyWithoutCreatedByNestedInput
+  organizationMemberships?: Prisma.OrganizationMemberUncheckedUpdateManyWithoutUserNestedInput
+  organizationInvitations?: Prisma.OrganizationMemberUncheckedUpdateManyWithoutCreatedByNestedInput
+  serviceAccount?: Prisma.ServiceAccountUncheckedUpdateOneWithoutUserNestedInput
+  madeAccounts?: Prisma.ServiceAccountUncheckedUpdateManyWithoutCreatedByNestedInput
+  customRoles?: Prisma.CustomRoleUncheckedUpdateManyWithoutCreatedByNestedInput
 }
 
 export type UserCreateWithoutApiKeysInput = {
@@ -2838,6 +3184,12 @@ export type UserCreateWithoutApiKeysInput = {
   passkeys?: Prisma.PasskeyCreateNestedManyWithoutUserInput
   challenges?: Prisma.PasskeyChallengeCreateNestedManyWithoutUserInput
   oneTimeTokens?: Prisma.OneTimeTokenCreateNestedManyWithoutUserInput
+  organizations?: Prisma.OrganizationCreateNestedManyWithoutCreatedByInput
+  organizationMemberships?: Prisma.OrganizationMemberCreateNestedManyWithoutUserInput
+  organizationInvitations?: Prisma.OrganizationMemberCreateNestedManyWithoutCreatedByInput
+  serviceAccount?: Prisma.ServiceAccountCreateNestedOneWithoutUserInput
+  madeAccounts?: Prisma.ServiceAccountCreateNestedManyWithoutCreatedByInput
+  customRoles?: Prisma.CustomRoleCreateNestedManyWithoutCreatedByInput
 }
 
 export type UserUncheckedCreateWithoutApiKeysInput = {
@@ -2881,6 +3233,12 @@ export type UserUncheckedCreateWithoutApiKeysInput = {
   passkeys?: Prisma.PasskeyUncheckedCreateNestedManyWithoutUserInput
   challenges?: Prisma.PasskeyChallengeUncheckedCreateNestedManyWithoutUserInput
   oneTimeTokens?: Prisma.OneTimeTokenUncheckedCreateNestedManyWithoutUserInput
+  organizations?: Prisma.OrganizationUncheckedCreateNestedManyWithoutCreatedByInput
+  organizationMemberships?: Prisma.OrganizationMemberUncheckedCreateNestedManyWithoutUserInput
+  organizationInvitations?: Prisma.OrganizationMemberUncheckedCreateNestedManyWithoutCreatedByInput
+  serviceAccount?: Prisma.ServiceAccountUncheckedCreateNestedOneWithoutUserInput
+  madeAccounts?: Prisma.ServiceAccountUncheckedCreateNestedManyWithoutCreatedByInput
+  customRoles?: Prisma.CustomRoleUncheckedCreateNestedManyWithoutCreatedByInput
 }
 
 export type UserCreateOrConnectWithoutApiKeysInput = {
@@ -2940,6 +3298,12 @@ export type UserUpdateWithoutApiKeysInput = {
   passkeys?: Prisma.PasskeyUpdateManyWithoutUserNestedInput
   challenges?: Prisma.PasskeyChallengeUpdateManyWithoutUserNestedInput
   oneTimeTokens?: Prisma.OneTimeTokenUpdateManyWithoutUserNestedInput
+  organizations?: Prisma.OrganizationUpdateManyWithoutCreatedByNestedInput
+  organizationMemberships?: Prisma.OrganizationMemberUpdateManyWithoutUserNestedInput
+  organizationInvitations?: Prisma.OrganizationMemberUpdateManyWithoutCreatedByNestedInput
+  serviceAccount?: Prisma.ServiceAccountUpdateOneWithoutUserNestedInput
+  madeAccounts?: Prisma.ServiceAccountUpdateManyWithoutCreatedByNestedInput
+  customRoles?: Prisma.CustomRoleUpdateManyWithoutCreatedByNestedInput
 }
 
 export type UserUncheckedUpdateWithoutApiKeysInput = {
@@ -2983,6 +3347,1284 @@ export type UserUncheckedUpdateWithoutApiKeysInput = {
   passkeys?: Prisma.PasskeyUncheckedUpdateManyWithoutUserNestedInput
   challenges?: Prisma.PasskeyChallengeUncheckedUpdateManyWithoutUserNestedInput
   oneTimeTokens?: Prisma.OneTimeTokenUncheckedUpdateManyWithoutUserNestedInput
+  organizations?: Prisma.OrganizationUncheckedUpdateManyWithoutCreatedByNestedInput
+  organizationMemberships?: Prisma.OrganizationMemberUncheckedUpdateManyWithoutUserNestedInput
+  organizationInvitations?: Prisma.OrganizationMemberUncheckedUpdateManyWithoutCreatedByNestedInput
+  serviceAccount?: Prisma.ServiceAccountUncheckedUpdateOneWithoutUserNestedInput
+  madeAccounts?: Prisma.ServiceAccountUncheckedUpdateManyWithoutCreatedByNestedInput
+  customRoles?: Prisma.CustomRoleUncheckedUpdateManyWithoutCreatedByNestedInput
+}
+
+export type UserCreateWithoutOrganizationsInput = {
+  id: string
+  email?: string | null
+  emailVerified?: boolean
+  name: string
+  bio?: string | null
+  locale?: string
+  timezone?: string
+  avatarUrl?: string | null
+  status?: $Enums.UserStatus
+  role?: $Enums.UserRole
+  metadata?: Prisma.JsonNullValueInput | runtime.InputJsonValue
+  createdAt?: Date | string
+  updatedAt?: Date | string
+  settings?: Prisma.SettingsCreateNestedOneWithoutUserInput
+  apiKeys?: Prisma.ApiKeyCreateNestedManyWithoutUserInput
+  owned?: Prisma.ProjectCreateNestedManyWithoutOwnerInput
+  memberships?: Prisma.MemberCreateNestedManyWithoutUserInput
+  added?: Prisma.MemberCreateNestedManyWithoutCreatedByInput
+  invitations?: Prisma.InvitationCreateNestedManyWithoutCreatedByInput
+  invited?: Prisma.InvitationCreateNestedManyWithoutUserInput
+  counts?: Prisma.ProjectCountTotalCreateNestedManyWithoutUserInput
+  endpoints?: Prisma.WebhookEndpointCreateNestedManyWithoutUserInput
+  files?: Prisma.FileCreateNestedManyWithoutOwnerInput
+  links?: Prisma.FileLinkCreateNestedManyWithoutCreatedByInput
+  uploads?: Prisma.UploadCreateNestedManyWithoutUserInput
+  avatar?: Prisma.AvatarCreateNestedOneWithoutUserInput
+  knowledgeBases?: Prisma.KnowledgeBaseCreateNestedManyWithoutOwnerInput
+  sessions?: Prisma.SessionCreateNestedManyWithoutOwnerInput
+  messages?: Prisma.MessageCreateNestedManyWithoutUserInput
+  orders?: Prisma.OrderCreateNestedManyWithoutOwnerInput
+  checkouts?: Prisma.CheckoutCreateNestedManyWithoutOwnerInput
+  subscriptions?: Prisma.SubscriptionCreateNestedManyWithoutOwnerInput
+  refunds?: Prisma.RefundCreateNestedManyWithoutOwnerInput
+  password?: Prisma.UserPasswordCreateNestedOneWithoutUserInput
+  totp?: Prisma.UserTotpCreateNestedOneWithoutUserInput
+  recoveryCodes?: Prisma.RecoveryCodeCreateNestedManyWithoutUserInput
+  signIns?: Prisma.SignInCreateNestedManyWithoutUserInput
+  identities?: Prisma.IdentityCreateNestedManyWithoutUserInput
+  passkeys?: Prisma.PasskeyCreateNestedManyWithoutUserInput
+  challenges?: Prisma.PasskeyChallengeCreateNestedManyWithoutUserInput
+  oneTimeTokens?: Prisma.OneTimeTokenCreateNestedManyWithoutUserInput
+  organizationMemberships?: Prisma.OrganizationMemberCreateNestedManyWithoutUserInput
+  organizationInvitations?: Prisma.OrganizationMemberCreateNestedManyWithoutCreatedByInput
+  serviceAccount?: Prisma.ServiceAccountCreateNestedOneWithoutUserInput
+  madeAccounts?: Prisma.ServiceAccountCreateNestedManyWithoutCreatedByInput
+  customRoles?: Prisma.CustomRoleCreateNestedManyWithoutCreatedByInput
+}
+
+export type UserUncheckedCreateWithoutOrganizationsInput = {
+  id: string
+  email?: string | null
+  emailVerified?: boolean
+  name: string
+  bio?: string | null
+  locale?: string
+  timezone?: string
+  avatarUrl?: string | null
+  status?: $Enums.UserStatus
+  role?: $Enums.UserRole
+  metadata?: Prisma.JsonNullValueInput | runtime.InputJsonValue
+  createdAt?: Date | string
+  updatedAt?: Date | string
+  settings?: Prisma.SettingsUncheckedCreateNestedOneWithoutUserInput
+  apiKeys?: Prisma.ApiKeyUncheckedCreateNestedManyWithoutUserInput
+  owned?: Prisma.ProjectUncheckedCreateNestedManyWithoutOwnerInput
+  memberships?: Prisma.MemberUncheckedCreateNestedManyWithoutUserInput
+  added?: Prisma.MemberUncheckedCreateNestedManyWithoutCreatedByInput
+  invitations?: Prisma.InvitationUncheckedCreateNestedManyWithoutCreatedByInput
+  invited?: Prisma.InvitationUncheckedCreateNestedManyWithoutUserInput
+  counts?: Prisma.ProjectCountTotalUncheckedCreateNestedManyWithoutUserInput
+  endpoints?: Prisma.WebhookEndpointUncheckedCreateNestedManyWithoutUserInput
+  files?: Prisma.FileUncheckedCreateNestedManyWithoutOwnerInput
+  links?: Prisma.FileLinkUncheckedCreateNestedManyWithoutCreatedByInput
+  uploads?: Prisma.UploadUncheckedCreateNestedManyWithoutUserInput
+  avatar?: Prisma.AvatarUncheckedCreateNestedOneWithoutUserInput
+  knowledgeBases?: Prisma.KnowledgeBaseUncheckedCreateNestedManyWithoutOwnerInput
+  sessions?: Prisma.SessionUncheckedCreateNestedManyWithoutOwnerInput
+  messages?: Prisma.MessageUncheckedCreateNestedManyWithoutUserInput
+  orders?: Prisma.OrderUncheckedCreateNestedManyWithoutOwnerInput
+  checkouts?: Prisma.CheckoutUncheckedCreateNestedManyWithoutOwnerInput
+  subscriptions?: Prisma.SubscriptionUncheckedCreateNestedManyWithoutOwnerInput
+  refunds?: Prisma.RefundUncheckedCreateNestedManyWithoutOwnerInput
+  password?: Prisma.UserPasswordUncheckedCreateNestedOneWithoutUserInput
+  totp?: Prisma.UserTotpUncheckedCreateNestedOneWithoutUserInput
+  recoveryCodes?: Prisma.RecoveryCodeUncheckedCreateNestedManyWithoutUserInput
+  signIns?: Prisma.SignInUncheckedCreateNestedManyWithoutUserInput
+  identities?: Prisma.IdentityUncheckedCreateNestedManyWithoutUserInput
+  passkeys?: Prisma.PasskeyUncheckedCreateNestedManyWithoutUserInput
+  challenges?: Prisma.PasskeyChallengeUncheckedCreateNestedManyWithoutUserInput
+  oneTimeTokens?: Prisma.OneTimeTokenUncheckedCreateNestedManyWithoutUserInput
+  organizationMemberships?: Prisma.OrganizationMemberUncheckedCreateNestedManyWithoutUserInput
+  organizationInvitations?: Prisma.OrganizationMemberUncheckedCreateNestedManyWithoutCreatedByInput
+  serviceAccount?: Prisma.ServiceAccountUncheckedCreateNestedOneWithoutUserInput
+  madeAccounts?: Prisma.ServiceAccountUncheckedCreateNestedManyWithoutCreatedByInput
+  customRoles?: Prisma.CustomRoleUncheckedCreateNestedManyWithoutCreatedByInput
+}
+
+export type UserCreateOrConnectWithoutOrganizationsInput = {
+  where: Prisma.UserWhereUniqueInput
+  create: Prisma.XOR<Prisma.UserCreateWithoutOrganizationsInput, Prisma.UserUncheckedCreateWithoutOrganizationsInput>
+}
+
+export type UserUpsertWithoutOrganizationsInput = {
+  update: Prisma.XOR<Prisma.UserUpdateWithoutOrganizationsInput, Prisma.UserUncheckedUpdateWithoutOrganizationsInput>
+  create: Prisma.XOR<Prisma.UserCreateWithoutOrganizationsInput, Prisma.UserUncheckedCreateWithoutOrganizationsInput>
+  where?: Prisma.UserWhereInput
+}
+
+export type UserUpdateToOneWithWhereWithoutOrganizationsInput = {
+  where?: Prisma.UserWhereInput
+  data: Prisma.XOR<Prisma.UserUpdateWithoutOrganizationsInput, Prisma.UserUncheckedUpdateWithoutOrganizationsInput>
+}
+
+export type UserUpdateWithoutOrganizationsInput = {
+  id?: Prisma.StringFieldUpdateOperationsInput | string
+  email?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  emailVerified?: Prisma.BoolFieldUpdateOperationsInput | boolean
+  name?: Prisma.StringFieldUpdateOperationsInput | string
+  bio?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  locale?: Prisma.StringFieldUpdateOperationsInput | string
+  timezone?: Prisma.StringFieldUpdateOperationsInput | string
+  avatarUrl?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  status?: Prisma.EnumUserStatusFieldUpdateOperationsInput | $Enums.UserStatus
+  role?: Prisma.EnumUserRoleFieldUpdateOperationsInput | $Enums.UserRole
+  metadata?: Prisma.JsonNullValueInput | runtime.InputJsonValue
+  createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
+  updatedAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
+  settings?: Prisma.SettingsUpdateOneWithoutUserNestedInput
+  apiKeys?: Prisma.ApiKeyUpdateManyWithoutUserNestedInput
+  owned?: Prisma.ProjectUpdateManyWithoutOwnerNestedInput
+  memberships?: Prisma.MemberUpdateManyWithoutUserNestedInput
+  added?: Prisma.MemberUpdateManyWithoutCreatedByNestedInput
+  invitations?: Prisma.InvitationUpdateManyWithoutCreatedByNestedInput
+  invited?: Prisma.InvitationUpdateManyWithoutUserNestedInput
+  counts?: Prisma.ProjectCountTotalUpdateManyWithoutUserNestedInput
+  endpoints?: Prisma.WebhookEndpointUpdateManyWithoutUserNestedInput
+  files?: Prisma.FileUpdateManyWithoutOwnerNestedInput
+  links?: Prisma.FileLinkUpdateManyWithoutCreatedByNestedInput
+  uploads?: Prisma.UploadUpdateManyWithoutUserNestedInput
+  avatar?: Prisma.AvatarUpdateOneWithoutUserNestedInput
+  knowledgeBases?: Prisma.KnowledgeBaseUpdateManyWithoutOwnerNestedInput
+  sessions?: Prisma.SessionUpdateManyWithoutOwnerNestedInput
+  messages?: Prisma.MessageUpdateManyWithoutUserNestedInput
+  orders?: Prisma.OrderUpdateManyWithoutOwnerNestedInput
+  checkouts?: Prisma.CheckoutUpdateManyWithoutOwnerNestedInput
+  subscriptions?: Prisma.SubscriptionUpdateManyWithoutOwnerNestedInput
+  refunds?: Prisma.RefundUpdateManyWithoutOwnerNestedInput
+  password?: Prisma.UserPasswordUpdateOneWithoutUserNestedInput
+  totp?: Prisma.UserTotpUpdateOneWithoutUserNestedInput
+  recoveryCodes?: Prisma.RecoveryCodeUpdateManyWithoutUserNestedInput
+  signIns?: Prisma.SignInUpdateManyWithoutUserNestedInput
+  identities?: Prisma.IdentityUpdateManyWithoutUserNestedInput
+  passkeys?: Prisma.PasskeyUpdateManyWithoutUserNestedInput
+  challenges?: Prisma.PasskeyChallengeUpdateManyWithoutUserNestedInput
+  oneTimeTokens?: Prisma.OneTimeTokenUpdateManyWithoutUserNestedInput
+  organizationMemberships?: Prisma.OrganizationMemberUpdateManyWithoutUserNestedInput
+  organizationInvitations?: Prisma.OrganizationMemberUpdateManyWithoutCreatedByNestedInput
+  serviceAccount?: Prisma.ServiceAccountUpdateOneWithoutUserNestedInput
+  madeAccounts?: Prisma.ServiceAccountUpdateManyWithoutCreatedByNestedInput
+  customRoles?: Prisma.CustomRoleUpdateManyWithoutCreatedByNestedInput
+}
+
+export type UserUncheckedUpdateWithoutOrganizationsInput = {
+  id?: Prisma.StringFieldUpdateOperationsInput | string
+  email?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  emailVerified?: Prisma.BoolFieldUpdateOperationsInput | boolean
+  name?: Prisma.StringFieldUpdateOperationsInput | string
+  bio?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  locale?: Prisma.StringFieldUpdateOperationsInput | string
+  timezone?: Prisma.StringFieldUpdateOperationsInput | string
+  avatarUrl?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  status?: Prisma.EnumUserStatusFieldUpdateOperationsInput | $Enums.UserStatus
+  role?: Prisma.EnumUserRoleFieldUpdateOperationsInput | $Enums.UserRole
+  metadata?: Prisma.JsonNullValueInput | runtime.InputJsonValue
+  createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
+  updatedAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
+  settings?: Prisma.SettingsUncheckedUpdateOneWithoutUserNestedInput
+  apiKeys?: Prisma.ApiKeyUncheckedUpdateManyWithoutUserNestedInput
+  owned?: Prisma.ProjectUncheckedUpdateManyWithoutOwnerNestedInput
+  memberships?: Prisma.MemberUncheckedUpdateManyWithoutUserNestedInput
+  added?: Prisma.MemberUncheckedUpdateManyWithoutCreatedByNestedInput
+  invitations?: Prisma.InvitationUncheckedUpdateManyWithoutCreatedByNestedInput
+  invited?: Prisma.InvitationUncheckedUpdateManyWithoutUserNestedInput
+  counts?: Prisma.ProjectCountTotalUncheckedUpdateManyWithoutUserNestedInput
+  endpoints?: Prisma.WebhookEndpointUncheckedUpdateManyWithoutUserNestedInput
+  files?: Prisma.FileUncheckedUpdateManyWithoutOwnerNestedInput
+  links?: Prisma.FileLinkUncheckedUpdateManyWithoutCreatedByNestedInput
+  uploads?: Prisma.UploadUncheckedUpdateManyWithoutUserNestedInput
+  avatar?: Prisma.AvatarUncheckedUpdateOneWithoutUserNestedInput
+  knowledgeBases?: Prisma.KnowledgeBaseUncheckedUpdateManyWithoutOwnerNestedInput
+  sessions?: Prisma.SessionUncheckedUpdateManyWithoutOwnerNestedInput
+  messages?: Prisma.MessageUncheckedUpdateManyWithoutUserNestedInput
+  orders?: Prisma.OrderUncheckedUpdateManyWithoutOwnerNestedInput
+  checkouts?: Prisma.CheckoutUncheckedUpdateManyWithoutOwnerNestedInput
+  subscriptions?: Prisma.SubscriptionUncheckedUpdateManyWithoutOwnerNestedInput
+  refunds?: Prisma.RefundUncheckedUpdateManyWithoutOwnerNestedInput
+  password?: Prisma.UserPasswordUncheckedUpdateOneWithoutUserNestedInput
+  totp?: Prisma.UserTotpUncheckedUpdateOneWithoutUserNestedInput
+  recoveryCodes?: Prisma.RecoveryCodeUncheckedUpdateManyWithoutUserNestedInput
+  signIns?: Prisma.SignInUncheckedUpdateManyWithoutUserNestedInput
+  identities?: Prisma.IdentityUncheckedUpdateManyWithoutUserNestedInput
+  passkeys?: Prisma.PasskeyUncheckedUpdateManyWithoutUserNestedInput
+  challenges?: Prisma.PasskeyChallengeUncheckedUpdateManyWithoutUserNestedInput
+  oneTimeTokens?: Prisma.OneTimeTokenUncheckedUpdateManyWithoutUserNestedInput
+  organizationMemberships?: Prisma.OrganizationMemberUncheckedUpdateManyWithoutUserNestedInput
+  organizationInvitations?: Prisma.OrganizationMemberUncheckedUpdateManyWithoutCreatedByNestedInput
+  serviceAccount?: Prisma.ServiceAccountUncheckedUpdateOneWithoutUserNestedInput
+  madeAccounts?: Prisma.ServiceAccountUncheckedUpdateManyWithoutCreatedByNestedInput
+  customRoles?: Prisma.CustomRoleUncheckedUpdateManyWithoutCreatedByNestedInput
+}
+
+export type UserCreateWithoutOrganizationMembershipsInput = {
+  id: string
+  email?: string | null
+  emailVerified?: boolean
+  name: string
+  bio?: string | null
+  locale?: string
+  timezone?: string
+  avatarUrl?: string | null
+  status?: $Enums.UserStatus
+  role?: $Enums.UserRole
+  metadata?: Prisma.JsonNullValueInput | runtime.InputJsonValue
+  createdAt?: Date | string
+  updatedAt?: Date | string
+  settings?: Prisma.SettingsCreateNestedOneWithoutUserInput
+  apiKeys?: Prisma.ApiKeyCreateNestedManyWithoutUserInput
+  owned?: Prisma.ProjectCreateNestedManyWithoutOwnerInput
+  memberships?: Prisma.MemberCreateNestedManyWithoutUserInput
+  added?: Prisma.MemberCreateNestedManyWithoutCreatedByInput
+  invitations?: Prisma.InvitationCreateNestedManyWithoutCreatedByInput
+  invited?: Prisma.InvitationCreateNestedManyWithoutUserInput
+  counts?: Prisma.ProjectCountTotalCreateNestedManyWithoutUserInput
+  endpoints?: Prisma.WebhookEndpointCreateNestedManyWithoutUserInput
+  files?: Prisma.FileCreateNestedManyWithoutOwnerInput
+  links?: Prisma.FileLinkCreateNestedManyWithoutCreatedByInput
+  uploads?: Prisma.UploadCreateNestedManyWithoutUserInput
+  avatar?: Prisma.AvatarCreateNestedOneWithoutUserInput
+  knowledgeBases?: Prisma.KnowledgeBaseCreateNestedManyWithoutOwnerInput
+  sessions?: Prisma.SessionCreateNestedManyWithoutOwnerInput
+  messages?: Prisma.MessageCreateNestedManyWithoutUserInput
+  orders?: Prisma.OrderCreateNestedManyWithoutOwnerInput
+  checkouts?: Prisma.CheckoutCreateNestedManyWithoutOwnerInput
+  subscriptions?: Prisma.SubscriptionCreateNestedManyWithoutOwnerInput
+  refunds?: Prisma.RefundCreateNestedManyWithoutOwnerInput
+  password?: Prisma.UserPasswordCreateNestedOneWithoutUserInput
+  totp?: Prisma.UserTotpCreateNestedOneWithoutUserInput
+  recoveryCodes?: Prisma.RecoveryCodeCreateNestedManyWithoutUserInput
+  signIns?: Prisma.SignInCreateNestedManyWithoutUserInput
+  identities?: Prisma.IdentityCreateNestedManyWithoutUserInput
+  passkeys?: Prisma.PasskeyCreateNestedManyWithoutUserInput
+  challenges?: Prisma.PasskeyChallengeCreateNestedManyWithoutUserInput
+  oneTimeTokens?: Prisma.OneTimeTokenCreateNestedManyWithoutUserInput
+  organizations?: Prisma.OrganizationCreateNestedManyWithoutCreatedByInput
+  organizationInvitations?: Prisma.OrganizationMemberCreateNestedManyWithoutCreatedByInput
+  serviceAccount?: Prisma.ServiceAccountCreateNestedOneWithoutUserInput
+  madeAccounts?: Prisma.ServiceAccountCreateNestedManyWithoutCreatedByInput
+  customRoles?: Prisma.CustomRoleCreateNestedManyWithoutCreatedByInput
+}
+
+export type UserUncheckedCreateWithoutOrganizationMembershipsInput = {
+  id: string
+  email?: string | null
+  emailVerified?: boolean
+  name: string
+  bio?: string | null
+  locale?: string
+  timezone?: string
+  avatarUrl?: string | null
+  status?: $Enums.UserStatus
+  role?: $Enums.UserRole
+  metadata?: Prisma.JsonNullValueInput | runtime.InputJsonValue
+  createdAt?: Date | string
+  updatedAt?: Date | string
+  settings?: Prisma.SettingsUncheckedCreateNestedOneWithoutUserInput
+  apiKeys?: Prisma.ApiKeyUncheckedCreateNestedManyWithoutUserInput
+  owned?: Prisma.ProjectUncheckedCreateNestedManyWithoutOwnerInput
+  memberships?: Prisma.MemberUncheckedCreateNestedManyWithoutUserInput
+  added?: Prisma.MemberUncheckedCreateNestedManyWithoutCreatedByInput
+  invitations?: Prisma.InvitationUncheckedCreateNestedManyWithoutCreatedByInput
+  invited?: Prisma.InvitationUncheckedCreateNestedManyWithoutUserInput
+  counts?: Prisma.ProjectCountTotalUncheckedCreateNestedManyWithoutUserInput
+  endpoints?: Prisma.WebhookEndpointUncheckedCreateNestedManyWithoutUserInput
+  files?: Prisma.FileUncheckedCreateNestedManyWithoutOwnerInput
+  links?: Prisma.FileLinkUncheckedCreateNestedManyWithoutCreatedByInput
+  uploads?: Prisma.UploadUncheckedCreateNestedManyWithoutUserInput
+  avatar?: Prisma.AvatarUncheckedCreateNestedOneWithoutUserInput
+  knowledgeBases?: Prisma.KnowledgeBaseUncheckedCreateNestedManyWithoutOwnerInput
+  sessions?: Prisma.SessionUncheckedCreateNestedManyWithoutOwnerInput
+  messages?: Prisma.MessageUncheckedCreateNestedManyWithoutUserInput
+  orders?: Prisma.OrderUncheckedCreateNestedManyWithoutOwnerInput
+  checkouts?: Prisma.CheckoutUncheckedCreateNestedManyWithoutOwnerInput
+  subscriptions?: Prisma.SubscriptionUncheckedCreateNestedManyWithoutOwnerInput
+  refunds?: Prisma.RefundUncheckedCreateNestedManyWithoutOwnerInput
+  password?: Prisma.UserPasswordUncheckedCreateNestedOneWithoutUserInput
+  totp?: Prisma.UserTotpUncheckedCreateNestedOneWithoutUserInput
+  recoveryCodes?: Prisma.RecoveryCodeUncheckedCreateNestedManyWithoutUserInput
+  signIns?: Prisma.SignInUncheckedCreateNestedManyWithoutUserInput
+  identities?: Prisma.IdentityUncheckedCreateNestedManyWithoutUserInput
+  passkeys?: Prisma.PasskeyUncheckedCreateNestedManyWithoutUserInput
+  challenges?: Prisma.PasskeyChallengeUncheckedCreateNestedManyWithoutUserInput
+  oneTimeTokens?: Prisma.OneTimeTokenUncheckedCreateNestedManyWithoutUserInput
+  organizations?: Prisma.OrganizationUncheckedCreateNestedManyWithoutCreatedByInput
+  organizationInvitations?: Prisma.OrganizationMemberUncheckedCreateNestedManyWithoutCreatedByInput
+  serviceAccount?: Prisma.ServiceAccountUncheckedCreateNestedOneWithoutUserInput
+  madeAccounts?: Prisma.ServiceAccountUncheckedCreateNestedManyWithoutCreatedByInput
+  customRoles?: Prisma.CustomRoleUncheckedCreateNestedManyWithoutCreatedByInput
+}
+
+export type UserCreateOrConnectWithoutOrganizationMembershipsInput = {
+  where: Prisma.UserWhereUniqueInput
+  create: Prisma.XOR<Prisma.UserCreateWithoutOrganizationMembershipsInput, Prisma.UserUncheckedCreateWithoutOrganizationMembershipsInput>
+}
+
+export type UserCreateWithoutOrganizationInvitationsInput = {
+  id: string
+  email?: string | null
+  emailVerified?: boolean
+  name: string
+  bio?: string | null
+  locale?: string
+  timezone?: string
+  avatarUrl?: string | null
+  status?: $Enums.UserStatus
+  role?: $Enums.UserRole
+  metadata?: Prisma.JsonNullValueInput | runtime.InputJsonValue
+  createdAt?: Date | string
+  updatedAt?: Date | string
+  settings?: Prisma.SettingsCreateNestedOneWithoutUserInput
+  apiKeys?: Prisma.ApiKeyCreateNestedManyWithoutUserInput
+  owned?: Prisma.ProjectCreateNestedManyWithoutOwnerInput
+  memberships?: Prisma.MemberCreateNestedManyWithoutUserInput
+  added?: Prisma.MemberCreateNestedManyWithoutCreatedByInput
+  invitations?: Prisma.InvitationCreateNestedManyWithoutCreatedByInput
+  invited?: Prisma.InvitationCreateNestedManyWithoutUserInput
+  counts?: Prisma.ProjectCountTotalCreateNestedManyWithoutUserInput
+  endpoints?: Prisma.WebhookEndpointCreateNestedManyWithoutUserInput
+  files?: Prisma.FileCreateNestedManyWithoutOwnerInput
+  links?: Prisma.FileLinkCreateNestedManyWithoutCreatedByInput
+  uploads?: Prisma.UploadCreateNestedManyWithoutUserInput
+  avatar?: Prisma.AvatarCreateNestedOneWithoutUserInput
+  knowledgeBases?: Prisma.KnowledgeBaseCreateNestedManyWithoutOwnerInput
+  sessions?: Prisma.SessionCreateNestedManyWithoutOwnerInput
+  messages?: Prisma.MessageCreateNestedManyWithoutUserInput
+  orders?: Prisma.OrderCreateNestedManyWithoutOwnerInput
+  checkouts?: Prisma.CheckoutCreateNestedManyWithoutOwnerInput
+  subscriptions?: Prisma.SubscriptionCreateNestedManyWithoutOwnerInput
+  refunds?: Prisma.RefundCreateNestedManyWithoutOwnerInput
+  password?: Prisma.UserPasswordCreateNestedOneWithoutUserInput
+  totp?: Prisma.UserTotpCreateNestedOneWithoutUserInput
+  recoveryCodes?: Prisma.RecoveryCodeCreateNestedManyWithoutUserInput
+  signIns?: Prisma.SignInCreateNestedManyWithoutUserInput
+  identities?: Prisma.IdentityCreateNestedManyWithoutUserInput
+  passkeys?: Prisma.PasskeyCreateNestedManyWithoutUserInput
+  challenges?: Prisma.PasskeyChallengeCreateNestedManyWithoutUserInput
+  oneTimeTokens?: Prisma.OneTimeTokenCreateNestedManyWithoutUserInput
+  organizations?: Prisma.OrganizationCreateNestedManyWithoutCreatedByInput
+  organizationMemberships?: Prisma.OrganizationMemberCreateNestedManyWithoutUserInput
+  serviceAccount?: Prisma.ServiceAccountCreateNestedOneWithoutUserInput
+  madeAccounts?: Prisma.ServiceAccountCreateNestedManyWithoutCreatedByInput
+  customRoles?: Prisma.CustomRoleCreateNestedManyWithoutCreatedByInput
+}
+
+export type UserUncheckedCreateWithoutOrganizationInvitationsInput = {
+  id: string
+  email?: string | null
+  emailVerified?: boolean
+  name: string
+  bio?: string | null
+  locale?: string
+  timezone?: string
+  avatarUrl?: string | null
+  status?: $Enums.UserStatus
+  role?: $Enums.UserRole
+  metadata?: Prisma.JsonNullValueInput | runtime.InputJsonValue
+  createdAt?: Date | string
+  updatedAt?: Date | string
+  settings?: Prisma.SettingsUncheckedCreateNestedOneWithoutUserInput
+  apiKeys?: Prisma.ApiKeyUncheckedCreateNestedManyWithoutUserInput
+  owned?: Prisma.ProjectUncheckedCreateNestedManyWithoutOwnerInput
+  memberships?: Prisma.MemberUncheckedCreateNestedManyWithoutUserInput
+  added?: Prisma.MemberUncheckedCreateNestedManyWithoutCreatedByInput
+  invitations?: Prisma.InvitationUncheckedCreateNestedManyWithoutCreatedByInput
+  invited?: Prisma.InvitationUncheckedCreateNestedManyWithoutUserInput
+  counts?: Prisma.ProjectCountTotalUncheckedCreateNestedManyWithoutUserInput
+  endpoints?: Prisma.WebhookEndpointUncheckedCreateNestedManyWithoutUserInput
+  files?: Prisma.FileUncheckedCreateNestedManyWithoutOwnerInput
+  links?: Prisma.FileLinkUncheckedCreateNestedManyWithoutCreatedByInput
+  uploads?: Prisma.UploadUncheckedCreateNestedManyWithoutUserInput
+  avatar?: Prisma.AvatarUncheckedCreateNestedOneWithoutUserInput
+  knowledgeBases?: Prisma.KnowledgeBaseUncheckedCreateNestedManyWithoutOwnerInput
+  sessions?: Prisma.SessionUncheckedCreateNestedManyWithoutOwnerInput
+  messages?: Prisma.MessageUncheckedCreateNestedManyWithoutUserInput
+  orders?: Prisma.OrderUncheckedCreateNestedManyWithoutOwnerInput
+  checkouts?: Prisma.CheckoutUncheckedCreateNestedManyWithoutOwnerInput
+  subscriptions?: Prisma.SubscriptionUncheckedCreateNestedManyWithoutOwnerInput
+  refunds?: Prisma.RefundUncheckedCreateNestedManyWithoutOwnerInput
+  password?: Prisma.UserPasswordUncheckedCreateNestedOneWithoutUserInput
+  totp?: Prisma.UserTotpUncheckedCreateNestedOneWithoutUserInput
+  recoveryCodes?: Prisma.RecoveryCodeUncheckedCreateNestedManyWithoutUserInput
+  signIns?: Prisma.SignInUncheckedCreateNestedManyWithoutUserInput
+  identities?: Prisma.IdentityUncheckedCreateNestedManyWithoutUserInput
+  passkeys?: Prisma.PasskeyUncheckedCreateNestedManyWithoutUserInput
+  challenges?: Prisma.PasskeyChallengeUncheckedCreateNestedManyWithoutUserInput
+  oneTimeTokens?: Prisma.OneTimeTokenUncheckedCreateNestedManyWithoutUserInput
+  organizations?: Prisma.OrganizationUncheckedCreateNestedManyWithoutCreatedByInput
+  organizationMemberships?: Prisma.OrganizationMemberUncheckedCreateNestedManyWithoutUserInput
+  serviceAccount?: Prisma.ServiceAccountUncheckedCreateNestedOneWithoutUserInput
+  madeAccounts?: Prisma.ServiceAccountUncheckedCreateNestedManyWithoutCreatedByInput
+  customRoles?: Prisma.CustomRoleUncheckedCreateNestedManyWithoutCreatedByInput
+}
+
+export type UserCreateOrConnectWithoutOrganizationInvitationsInput = {
+  where: Prisma.UserWhereUniqueInput
+  create: Prisma.XOR<Prisma.UserCreateWithoutOrganizationInvitationsInput, Prisma.UserUncheckedCreateWithoutOrganizationInvitationsInput>
+}
+
+export type UserUpsertWithoutOrganizationMembershipsInput = {
+  update: Prisma.XOR<Prisma.UserUpdateWithoutOrganizationMembershipsInput, Prisma.UserUncheckedUpdateWithoutOrganizationMembershipsInput>
+  create: Prisma.XOR<Prisma.UserCreateWithoutOrganizationMembershipsInput, Prisma.UserUncheckedCreateWithoutOrganizationMembershipsInput>
+  where?: Prisma.UserWhereInput
+}
+
+export type UserUpdateToOneWithWhereWithoutOrganizationMembershipsInput = {
+  where?: Prisma.UserWhereInput
+  data: Prisma.XOR<Prisma.UserUpdateWithoutOrganizationMembershipsInput, Prisma.UserUncheckedUpdateWithoutOrganizationMembershipsInput>
+}
+
+export type UserUpdateWithoutOrganizationMembershipsInput = {
+  id?: Prisma.StringFieldUpdateOperationsInput | string
+  email?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  emailVerified?: Prisma.BoolFieldUpdateOperationsInput | boolean
+  name?: Prisma.StringFieldUpdateOperationsInput | string
+  bio?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  locale?: Prisma.StringFieldUpdateOperationsInput | string
+  timezone?: Prisma.StringFieldUpdateOperationsInput | string
+  avatarUrl?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  status?: Prisma.EnumUserStatusFieldUpdateOperationsInput | $Enums.UserStatus
+  role?: Prisma.EnumUserRoleFieldUpdateOperationsInput | $Enums.UserRole
+  metadata?: Prisma.JsonNullValueInput | runtime.InputJsonValue
+  createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
+  updatedAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
+  settings?: Prisma.SettingsUpdateOneWithoutUserNestedInput
+  apiKeys?: Prisma.ApiKeyUpdateManyWithoutUserNestedInput
+  owned?: Prisma.ProjectUpdateManyWithoutOwnerNestedInput
+  memberships?: Prisma.MemberUpdateManyWithoutUserNestedInput
+  added?: Prisma.MemberUpdateManyWithoutCreatedByNestedInput
+  invitations?: Prisma.InvitationUpdateManyWithoutCreatedByNestedInput
+  invited?: Prisma.InvitationUpdateManyWithoutUserNestedInput
+  counts?: Prisma.ProjectCountTotalUpdateManyWithoutUserNestedInput
+  endpoints?: Prisma.WebhookEndpointUpdateManyWithoutUserNestedInput
+  files?: Prisma.FileUpdateManyWithoutOwnerNestedInput
+  links?: Prisma.FileLinkUpdateManyWithoutCreatedByNestedInput
+  uploads?: Prisma.UploadUpdateManyWithoutUserNestedInput
+  avatar?: Prisma.AvatarUpdateOneWithoutUserNestedInput
+  knowledgeBases?: Prisma.KnowledgeBaseUpdateManyWithoutOwnerNestedInput
+  sessions?: Prisma.SessionUpdateManyWithoutOwnerNestedInput
+  messages?: Prisma.MessageUpdateManyWithoutUserNestedInput
+  orders?: Prisma.OrderUpdateManyWithoutOwnerNestedInput
+  checkouts?: Prisma.CheckoutUpdateManyWithoutOwnerNestedInput
+  subscriptions?: Prisma.SubscriptionUpdateManyWithoutOwnerNestedInput
+  refunds?: Prisma.RefundUpdateManyWithoutOwnerNestedInput
+  password?: Prisma.UserPasswordUpdateOneWithoutUserNestedInput
+  totp?: Prisma.UserTotpUpdateOneWithoutUserNestedInput
+  recoveryCodes?: Prisma.RecoveryCodeUpdateManyWithoutUserNestedInput
+  signIns?: Prisma.SignInUpdateManyWithoutUserNestedInput
+  identities?: Prisma.IdentityUpdateManyWithoutUserNestedInput
+  passkeys?: Prisma.PasskeyUpdateManyWithoutUserNestedInput
+  challenges?: Prisma.PasskeyChallengeUpdateManyWithoutUserNestedInput
+  oneTimeTokens?: Prisma.OneTimeTokenUpdateManyWithoutUserNestedInput
+  organizations?: Prisma.OrganizationUpdateManyWithoutCreatedByNestedInput
+  organizationInvitations?: Prisma.OrganizationMemberUpdateManyWithoutCreatedByNestedInput
+  serviceAccount?: Prisma.ServiceAccountUpdateOneWithoutUserNestedInput
+  madeAccounts?: Prisma.ServiceAccountUpdateManyWithoutCreatedByNestedInput
+  customRoles?: Prisma.CustomRoleUpdateManyWithoutCreatedByNestedInput
+}
+
+export type UserUncheckedUpdateWithoutOrganizationMembershipsInput = {
+  id?: Prisma.StringFieldUpdateOperationsInput | string
+  email?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  emailVerified?: Prisma.BoolFieldUpdateOperationsInput | boolean
+  name?: Prisma.StringFieldUpdateOperationsInput | string
+  bio?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  locale?: Prisma.StringFieldUpdateOperationsInput | string
+  timezone?: Prisma.StringFieldUpdateOperationsInput | string
+  avatarUrl?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  status?: Prisma.EnumUserStatusFieldUpdateOperationsInput | $Enums.UserStatus
+  role?: Prisma.EnumUserRoleFieldUpdateOperationsInput | $Enums.UserRole
+  metadata?: Prisma.JsonNullValueInput | runtime.InputJsonValue
+  createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
+  updatedAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
+  settings?: Prisma.SettingsUncheckedUpdateOneWithoutUserNestedInput
+  apiKeys?: Prisma.ApiKeyUncheckedUpdateManyWithoutUserNestedInput
+  owned?: Prisma.ProjectUncheckedUpdateManyWithoutOwnerNestedInput
+  memberships?: Prisma.MemberUncheckedUpdateManyWithoutUserNestedInput
+  added?: Prisma.MemberUncheckedUpdateManyWithoutCreatedByNestedInput
+  invitations?: Prisma.InvitationUncheckedUpdateManyWithoutCreatedByNestedInput
+  invited?: Prisma.InvitationUncheckedUpdateManyWithoutUserNestedInput
+  counts?: Prisma.ProjectCountTotalUncheckedUpdateManyWithoutUserNestedInput
+  endpoints?: Prisma.WebhookEndpointUncheckedUpdateManyWithoutUserNestedInput
+  files?: Prisma.FileUncheckedUpdateManyWithoutOwnerNestedInput
+  links?: Prisma.FileLinkUncheckedUpdateManyWithoutCreatedByNestedInput
+  uploads?: Prisma.UploadUncheckedUpdateManyWithoutUserNestedInput
+  avatar?: Prisma.AvatarUncheckedUpdateOneWithoutUserNestedInput
+  knowledgeBases?: Prisma.KnowledgeBaseUncheckedUpdateManyWithoutOwnerNestedInput
+  sessions?: Prisma.SessionUncheckedUpdateManyWithoutOwnerNestedInput
+  messages?: Prisma.MessageUncheckedUpdateManyWithoutUserNestedInput
+  orders?: Prisma.OrderUncheckedUpdateManyWithoutOwnerNestedInput
+  checkouts?: Prisma.CheckoutUncheckedUpdateManyWithoutOwnerNestedInput
+  subscriptions?: Prisma.SubscriptionUncheckedUpdateManyWithoutOwnerNestedInput
+  refunds?: Prisma.RefundUncheckedUpdateManyWithoutOwnerNestedInput
+  password?: Prisma.UserPasswordUncheckedUpdateOneWithoutUserNestedInput
+  totp?: Prisma.UserTotpUncheckedUpdateOneWithoutUserNestedInput
+  recoveryCodes?: Prisma.RecoveryCodeUncheckedUpdateManyWithoutUserNestedInput
+  signIns?: Prisma.SignInUncheckedUpdateManyWithoutUserNestedInput
+  identities?: Prisma.IdentityUncheckedUpdateManyWithoutUserNestedInput
+  passkeys?: Prisma.PasskeyUncheckedUpdateManyWithoutUserNestedInput
+  challenges?: Prisma.PasskeyChallengeUncheckedUpdateManyWithoutUserNestedInput
+  oneTimeTokens?: Prisma.OneTimeTokenUncheckedUpdateManyWithoutUserNestedInput
+  organizations?: Prisma.OrganizationUncheckedUpdateManyWithoutCreatedByNestedInput
+  organizationInvitations?: Prisma.OrganizationMemberUncheckedUpdateManyWithoutCreatedByNestedInput
+  serviceAccount?: Prisma.ServiceAccountUncheckedUpdateOneWithoutUserNestedInput
+  madeAccounts?: Prisma.ServiceAccountUncheckedUpdateManyWithoutCreatedByNestedInput
+  customRoles?: Prisma.CustomRoleUncheckedUpdateManyWithoutCreatedByNestedInput
+}
+
+export type UserUpsertWithoutOrganizationInvitationsInput = {
+  update: Prisma.XOR<Prisma.UserUpdateWithoutOrganizationInvitationsInput, Prisma.UserUncheckedUpdateWithoutOrganizationInvitationsInput>
+  create: Prisma.XOR<Prisma.UserCreateWithoutOrganizationInvitationsInput, Prisma.UserUncheckedCreateWithoutOrganizationInvitationsInput>
+  where?: Prisma.UserWhereInput
+}
+
+export type UserUpdateToOneWithWhereWithoutOrganizationInvitationsInput = {
+  where?: Prisma.UserWhereInput
+  data: Prisma.XOR<Prisma.UserUpdateWithoutOrganizationInvitationsInput, Prisma.UserUncheckedUpdateWithoutOrganizationInvitationsInput>
+}
+
+export type UserUpdateWithoutOrganizationInvitationsInput = {
+  id?: Prisma.StringFieldUpdateOperationsInput | string
+  email?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  emailVerified?: Prisma.BoolFieldUpdateOperationsInput | boolean
+  name?: Prisma.StringFieldUpdateOperationsInput | string
+  bio?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  locale?: Prisma.StringFieldUpdateOperationsInput | string
+  timezone?: Prisma.StringFieldUpdateOperationsInput | string
+  avatarUrl?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  status?: Prisma.EnumUserStatusFieldUpdateOperationsInput | $Enums.UserStatus
+  role?: Prisma.EnumUserRoleFieldUpdateOperationsInput | $Enums.UserRole
+  metadata?: Prisma.JsonNullValueInput | runtime.InputJsonValue
+  createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
+  updatedAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
+  settings?: Prisma.SettingsUpdateOneWithoutUserNestedInput
+  apiKeys?: Prisma.ApiKeyUpdateManyWithoutUserNestedInput
+  owned?: Prisma.ProjectUpdateManyWithoutOwnerNestedInput
+  memberships?: Prisma.MemberUpdateManyWithoutUserNestedInput
+  added?: Prisma.MemberUpdateManyWithoutCreatedByNestedInput
+  invitations?: Prisma.InvitationUpdateManyWithoutCreatedByNestedInput
+  invited?: Prisma.InvitationUpdateManyWithoutUserNestedInput
+  counts?: Prisma.ProjectCountTotalUpdateManyWithoutUserNestedInput
+  endpoints?: Prisma.WebhookEndpointUpdateManyWithoutUserNestedInput
+  files?: Prisma.FileUpdateManyWithoutOwnerNestedInput
+  links?: Prisma.FileLinkUpdateManyWithoutCreatedByNestedInput
+  uploads?: Prisma.UploadUpdateManyWithoutUserNestedInput
+  avatar?: Prisma.AvatarUpdateOneWithoutUserNestedInput
+  knowledgeBases?: Prisma.KnowledgeBaseUpdateManyWithoutOwnerNestedInput
+  sessions?: Prisma.SessionUpdateManyWithoutOwnerNestedInput
+  messages?: Prisma.MessageUpdateManyWithoutUserNestedInput
+  orders?: Prisma.OrderUpdateManyWithoutOwnerNestedInput
+  checkouts?: Prisma.CheckoutUpdateManyWithoutOwnerNestedInput
+  subscriptions?: Prisma.SubscriptionUpdateManyWithoutOwnerNestedInput
+  refunds?: Prisma.RefundUpdateManyWithoutOwnerNestedInput
+  password?: Prisma.UserPasswordUpdateOneWithoutUserNestedInput
+  totp?: Prisma.UserTotpUpdateOneWithoutUserNestedInput
+  recoveryCodes?: Prisma.RecoveryCodeUpdateManyWithoutUserNestedInput
+  signIns?: Prisma.SignInUpdateManyWithoutUserNestedInput
+  identities?: Prisma.IdentityUpdateManyWithoutUserNestedInput
+  passkeys?: Prisma.PasskeyUpdateManyWithoutUserNestedInput
+  challenges?: Prisma.PasskeyChallengeUpdateManyWithoutUserNestedInput
+  oneTimeTokens?: Prisma.OneTimeTokenUpdateManyWithoutUserNestedInput
+  organizations?: Prisma.OrganizationUpdateManyWithoutCreatedByNestedInput
+  organizationMemberships?: Prisma.OrganizationMemberUpdateManyWithoutUserNestedInput
+  serviceAccount?: Prisma.ServiceAccountUpdateOneWithoutUserNestedInput
+  madeAccounts?: Prisma.ServiceAccountUpdateManyWithoutCreatedByNestedInput
+  customRoles?: Prisma.CustomRoleUpdateManyWithoutCreatedByNestedInput
+}
+
+export type UserUncheckedUpdateWithoutOrganizationInvitationsInput = {
+  id?: Prisma.StringFieldUpdateOperationsInput | string
+  email?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  emailVerified?: Prisma.BoolFieldUpdateOperationsInput | boolean
+  name?: Prisma.StringFieldUpdateOperationsInput | string
+  bio?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  locale?: Prisma.StringFieldUpdateOperationsInput | string
+  timezone?: Prisma.StringFieldUpdateOperationsInput | string
+  avatarUrl?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  status?: Prisma.EnumUserStatusFieldUpdateOperationsInput | $Enums.UserStatus
+  role?: Prisma.EnumUserRoleFieldUpdateOperationsInput | $Enums.UserRole
+  metadata?: Prisma.JsonNullValueInput | runtime.InputJsonValue
+  createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
+  updatedAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
+  settings?: Prisma.SettingsUncheckedUpdateOneWithoutUserNestedInput
+  apiKeys?: Prisma.ApiKeyUncheckedUpdateManyWithoutUserNestedInput
+  owned?: Prisma.ProjectUncheckedUpdateManyWithoutOwnerNestedInput
+  memberships?: Prisma.MemberUncheckedUpdateManyWithoutUserNestedInput
+  added?: Prisma.MemberUncheckedUpdateManyWithoutCreatedByNestedInput
+  invitations?: Prisma.InvitationUncheckedUpdateManyWithoutCreatedByNestedInput
+  invited?: Prisma.InvitationUncheckedUpdateManyWithoutUserNestedInput
+  counts?: Prisma.ProjectCountTotalUncheckedUpdateManyWithoutUserNestedInput
+  endpoints?: Prisma.WebhookEndpointUncheckedUpdateManyWithoutUserNestedInput
+  files?: Prisma.FileUncheckedUpdateManyWithoutOwnerNestedInput
+  links?: Prisma.FileLinkUncheckedUpdateManyWithoutCreatedByNestedInput
+  uploads?: Prisma.UploadUncheckedUpdateManyWithoutUserNestedInput
+  avatar?: Prisma.AvatarUncheckedUpdateOneWithoutUserNestedInput
+  knowledgeBases?: Prisma.KnowledgeBaseUncheckedUpdateManyWithoutOwnerNestedInput
+  sessions?: Prisma.SessionUncheckedUpdateManyWithoutOwnerNestedInput
+  messages?: Prisma.MessageUncheckedUpdateManyWithoutUserNestedInput
+  orders?: Prisma.OrderUncheckedUpdateManyWithoutOwnerNestedInput
+  checkouts?: Prisma.CheckoutUncheckedUpdateManyWithoutOwnerNestedInput
+  subscriptions?: Prisma.SubscriptionUncheckedUpdateManyWithoutOwnerNestedInput
+  refunds?: Prisma.RefundUncheckedUpdateManyWithoutOwnerNestedInput
+  password?: Prisma.UserPasswordUncheckedUpdateOneWithoutUserNestedInput
+  totp?: Prisma.UserTotpUncheckedUpdateOneWithoutUserNestedInput
+  recoveryCodes?: Prisma.RecoveryCodeUncheckedUpdateManyWithoutUserNestedInput
+  signIns?: Prisma.SignInUncheckedUpdateManyWithoutUserNestedInput
+  identities?: Prisma.IdentityUncheckedUpdateManyWithoutUserNestedInput
+  passkeys?: Prisma.PasskeyUncheckedUpdateManyWithoutUserNestedInput
+  challenges?: Prisma.PasskeyChallengeUncheckedUpdateManyWithoutUserNestedInput
+  oneTimeTokens?: Prisma.OneTimeTokenUncheckedUpdateManyWithoutUserNestedInput
+  organizations?: Prisma.OrganizationUncheckedUpdateManyWithoutCreatedByNestedInput
+  organizationMemberships?: Prisma.OrganizationMemberUncheckedUpdateManyWithoutUserNestedInput
+  serviceAccount?: Prisma.ServiceAccountUncheckedUpdateOneWithoutUserNestedInput
+  madeAccounts?: Prisma.ServiceAccountUncheckedUpdateManyWithoutCreatedByNestedInput
+  customRoles?: Prisma.CustomRoleUncheckedUpdateManyWithoutCreatedByNestedInput
+}
+
+export type UserCreateWithoutCustomRolesInput = {
+  id: string
+  email?: string | null
+  emailVerified?: boolean
+  name: string
+  bio?: string | null
+  locale?: string
+  timezone?: string
+  avatarUrl?: string | null
+  status?: $Enums.UserStatus
+  role?: $Enums.UserRole
+  metadata?: Prisma.JsonNullValueInput | runtime.InputJsonValue
+  createdAt?: Date | string
+  updatedAt?: Date | string
+  settings?: Prisma.SettingsCreateNestedOneWithoutUserInput
+  apiKeys?: Prisma.ApiKeyCreateNestedManyWithoutUserInput
+  owned?: Prisma.ProjectCreateNestedManyWithoutOwnerInput
+  memberships?: Prisma.MemberCreateNestedManyWithoutUserInput
+  added?: Prisma.MemberCreateNestedManyWithoutCreatedByInput
+  invitations?: Prisma.InvitationCreateNestedManyWithoutCreatedByInput
+  invited?: Prisma.InvitationCreateNestedManyWithoutUserInput
+  counts?: Prisma.ProjectCountTotalCreateNestedManyWithoutUserInput
+  endpoints?: Prisma.WebhookEndpointCreateNestedManyWithoutUserInput
+  files?: Prisma.FileCreateNestedManyWithoutOwnerInput
+  links?: Prisma.FileLinkCreateNestedManyWithoutCreatedByInput
+  uploads?: Prisma.UploadCreateNestedManyWithoutUserInput
+  avatar?: Prisma.AvatarCreateNestedOneWithoutUserInput
+  knowledgeBases?: Prisma.KnowledgeBaseCreateNestedManyWithoutOwnerInput
+  sessions?: Prisma.SessionCreateNestedManyWithoutOwnerInput
+  messages?: Prisma.MessageCreateNestedManyWithoutUserInput
+  orders?: Prisma.OrderCreateNestedManyWithoutOwnerInput
+  checkouts?: Prisma.CheckoutCreateNestedManyWithoutOwnerInput
+  subscriptions?: Prisma.SubscriptionCreateNestedManyWithoutOwnerInput
+  refunds?: Prisma.RefundCreateNestedManyWithoutOwnerInput
+  password?: Prisma.UserPasswordCreateNestedOneWithoutUserInput
+  totp?: Prisma.UserTotpCreateNestedOneWithoutUserInput
+  recoveryCodes?: Prisma.RecoveryCodeCreateNestedManyWithoutUserInput
+  signIns?: Prisma.SignInCreateNestedManyWithoutUserInput
+  identities?: Prisma.IdentityCreateNestedManyWithoutUserInput
+  passkeys?: Prisma.PasskeyCreateNestedManyWithoutUserInput
+  challenges?: Prisma.PasskeyChallengeCreateNestedManyWithoutUserInput
+  oneTimeTokens?: Prisma.OneTimeTokenCreateNestedManyWithoutUserInput
+  organizations?: Prisma.OrganizationCreateNestedManyWithoutCreatedByInput
+  organizationMemberships?: Prisma.OrganizationMemberCreateNestedManyWithoutUserInput
+  organizationInvitations?: Prisma.OrganizationMemberCreateNestedManyWithoutCreatedByInput
+  serviceAccount?: Prisma.ServiceAccountCreateNestedOneWithoutUserInput
+  madeAccounts?: Prisma.ServiceAccountCreateNestedManyWithoutCreatedByInput
+}
+
+export type UserUncheckedCreateWithoutCustomRolesInput = {
+  id: string
+  email?: string | null
+  emailVerified?: boolean
+  name: string
+  bio?: string | null
+  locale?: string
+  timezone?: string
+  avatarUrl?: string | null
+  status?: $Enums.UserStatus
+  role?: $Enums.UserRole
+  metadata?: Prisma.JsonNullValueInput | runtime.InputJsonValue
+  createdAt?: Date | string
+  updatedAt?: Date | string
+  settings?: Prisma.SettingsUncheckedCreateNestedOneWithoutUserInput
+  apiKeys?: Prisma.ApiKeyUncheckedCreateNestedManyWithoutUserInput
+  owned?: Prisma.ProjectUncheckedCreateNestedManyWithoutOwnerInput
+  memberships?: Prisma.MemberUncheckedCreateNestedManyWithoutUserInput
+  added?: Prisma.MemberUncheckedCreateNestedManyWithoutCreatedByInput
+  invitations?: Prisma.InvitationUncheckedCreateNestedManyWithoutCreatedByInput
+  invited?: Prisma.InvitationUncheckedCreateNestedManyWithoutUserInput
+  counts?: Prisma.ProjectCountTotalUncheckedCreateNestedManyWithoutUserInput
+  endpoints?: Prisma.WebhookEndpointUncheckedCreateNestedManyWithoutUserInput
+  files?: Prisma.FileUncheckedCreateNestedManyWithoutOwnerInput
+  links?: Prisma.FileLinkUncheckedCreateNestedManyWithoutCreatedByInput
+  uploads?: Prisma.UploadUncheckedCreateNestedManyWithoutUserInput
+  avatar?: Prisma.AvatarUncheckedCreateNestedOneWithoutUserInput
+  knowledgeBases?: Prisma.KnowledgeBaseUncheckedCreateNestedManyWithoutOwnerInput
+  sessions?: Prisma.SessionUncheckedCreateNestedManyWithoutOwnerInput
+  messages?: Prisma.MessageUncheckedCreateNestedManyWithoutUserInput
+  orders?: Prisma.OrderUncheckedCreateNestedManyWithoutOwnerInput
+  checkouts?: Prisma.CheckoutUncheckedCreateNestedManyWithoutOwnerInput
+  subscriptions?: Prisma.SubscriptionUncheckedCreateNestedManyWithoutOwnerInput
+  refunds?: Prisma.RefundUncheckedCreateNestedManyWithoutOwnerInput
+  password?: Prisma.UserPasswordUncheckedCreateNestedOneWithoutUserInput
+  totp?: Prisma.UserTotpUncheckedCreateNestedOneWithoutUserInput
+  recoveryCodes?: Prisma.RecoveryCodeUncheckedCreateNestedManyWithoutUserInput
+  signIns?: Prisma.SignInUncheckedCreateNestedManyWithoutUserInput
+  identities?: Prisma.IdentityUncheckedCreateNestedManyWithoutUserInput
+  passkeys?: Prisma.PasskeyUncheckedCreateNestedManyWithoutUserInput
+  challenges?: Prisma.PasskeyChallengeUncheckedCreateNestedManyWithoutUserInput
+  oneTimeTokens?: Prisma.OneTimeTokenUncheckedCreateNestedManyWithoutUserInput
+  organizations?: Prisma.OrganizationUncheckedCreateNestedManyWithoutCreatedByInput
+  organizationMemberships?: Prisma.OrganizationMemberUncheckedCreateNestedManyWithoutUserInput
+  organizationInvitations?: Prisma.OrganizationMemberUncheckedCreateNestedManyWithoutCreatedByInput
+  serviceAccount?: Prisma.ServiceAccountUncheckedCreateNestedOneWithoutUserInput
+  madeAccounts?: Prisma.ServiceAccountUncheckedCreateNestedManyWithoutCreatedByInput
+}
+
+export type UserCreateOrConnectWithoutCustomRolesInput = {
+  where: Prisma.UserWhereUniqueInput
+  create: Prisma.XOR<Prisma.UserCreateWithoutCustomRolesInput, Prisma.UserUncheckedCreateWithoutCustomRolesInput>
+}
+
+export type UserUpsertWithoutCustomRolesInput = {
+  update: Prisma.XOR<Prisma.UserUpdateWithoutCustomRolesInput, Prisma.UserUncheckedUpdateWithoutCustomRolesInput>
+  create: Prisma.XOR<Prisma.UserCreateWithoutCustomRolesInput, Prisma.UserUncheckedCreateWithoutCustomRolesInput>
+  where?: Prisma.UserWhereInput
+}
+
+export type UserUpdateToOneWithWhereWithoutCustomRolesInput = {
+  where?: Prisma.UserWhereInput
+  data: Prisma.XOR<Prisma.UserUpdateWithoutCustomRolesInput, Prisma.UserUncheckedUpdateWithoutCustomRolesInput>
+}
+
+export type UserUpdateWithoutCustomRolesInput = {
+  id?: Prisma.StringFieldUpdateOperationsInput | string
+  email?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  emailVerified?: Prisma.BoolFieldUpdateOperationsInput | boolean
+  name?: Prisma.StringFieldUpdateOperationsInput | string
+  bio?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  locale?: Prisma.StringFieldUpdateOperationsInput | string
+  timezone?: Prisma.StringFieldUpdateOperationsInput | string
+  avatarUrl?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  status?: Prisma.EnumUserStatusFieldUpdateOperationsInput | $Enums.UserStatus
+  role?: Prisma.EnumUserRoleFieldUpdateOperationsInput | $Enums.UserRole
+  metadata?: Prisma.JsonNullValueInput | runtime.InputJsonValue
+  createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
+  updatedAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
+  settings?: Prisma.SettingsUpdateOneWithoutUserNestedInput
+  apiKeys?: Prisma.ApiKeyUpdateManyWithoutUserNestedInput
+  owned?: Prisma.ProjectUpdateManyWithoutOwnerNestedInput
+  memberships?: Prisma.MemberUpdateManyWithoutUserNestedInput
+  added?: Prisma.MemberUpdateManyWithoutCreatedByNestedInput
+  invitations?: Prisma.InvitationUpdateManyWithoutCreatedByNestedInput
+  invited?: Prisma.InvitationUpdateManyWithoutUserNestedInput
+  counts?: Prisma.ProjectCountTotalUpdateManyWithoutUserNestedInput
+  endpoints?: Prisma.WebhookEndpointUpdateManyWithoutUserNestedInput
+  files?: Prisma.FileUpdateManyWithoutOwnerNestedInput
+  links?: Prisma.FileLinkUpdateManyWithoutCreatedByNestedInput
+  uploads?: Prisma.UploadUpdateManyWithoutUserNestedInput
+  avatar?: Prisma.AvatarUpdateOneWithoutUserNestedInput
+  knowledgeBases?: Prisma.KnowledgeBaseUpdateManyWithoutOwnerNestedInput
+  sessions?: Prisma.SessionUpdateManyWithoutOwnerNestedInput
+  messages?: Prisma.MessageUpdateManyWithoutUserNestedInput
+  orders?: Prisma.OrderUpdateManyWithoutOwnerNestedInput
+  checkouts?: Prisma.CheckoutUpdateManyWithoutOwnerNestedInput
+  subscriptions?: Prisma.SubscriptionUpdateManyWithoutOwnerNestedInput
+  refunds?: Prisma.RefundUpdateManyWithoutOwnerNestedInput
+  password?: Prisma.UserPasswordUpdateOneWithoutUserNestedInput
+  totp?: Prisma.UserTotpUpdateOneWithoutUserNestedInput
+  recoveryCodes?: Prisma.RecoveryCodeUpdateManyWithoutUserNestedInput
+  signIns?: Prisma.SignInUpdateManyWithoutUserNestedInput
+  identities?: Prisma.IdentityUpdateManyWithoutUserNestedInput
+  passkeys?: Prisma.PasskeyUpdateManyWithoutUserNestedInput
+  challenges?: Prisma.PasskeyChallengeUpdateManyWithoutUserNestedInput
+  oneTimeTokens?: Prisma.OneTimeTokenUpdateManyWithoutUserNestedInput
+  organizations?: Prisma.OrganizationUpdateManyWithoutCreatedByNestedInput
+  organizationMemberships?: Prisma.OrganizationMemberUpdateManyWithoutUserNestedInput
+  organizationInvitations?: Prisma.OrganizationMemberUpdateManyWithoutCreatedByNestedInput
+  serviceAccount?: Prisma.ServiceAccountUpdateOneWithoutUserNestedInput
+  madeAccounts?: Prisma.ServiceAccountUpdateManyWithoutCreatedByNestedInput
+}
+
+export type UserUncheckedUpdateWithoutCustomRolesInput = {
+  id?: Prisma.StringFieldUpdateOperationsInput | string
+  email?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  emailVerified?: Prisma.BoolFieldUpdateOperationsInput | boolean
+  name?: Prisma.StringFieldUpdateOperationsInput | string
+  bio?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  locale?: Prisma.StringFieldUpdateOperationsInput | string
+  timezone?: Prisma.StringFieldUpdateOperationsInput | string
+  avatarUrl?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  status?: Prisma.EnumUserStatusFieldUpdateOperationsInput | $Enums.UserStatus
+  role?: Prisma.EnumUserRoleFieldUpdateOperationsInput | $Enums.UserRole
+  metadata?: Prisma.JsonNullValueInput | runtime.InputJsonValue
+  createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
+  updatedAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
+  settings?: Prisma.SettingsUncheckedUpdateOneWithoutUserNestedInput
+  apiKeys?: Prisma.ApiKeyUncheckedUpdateManyWithoutUserNestedInput
+  owned?: Prisma.ProjectUncheckedUpdateManyWithoutOwnerNestedInput
+  memberships?: Prisma.MemberUncheckedUpdateManyWithoutUserNestedInput
+  added?: Prisma.MemberUncheckedUpdateManyWithoutCreatedByNestedInput
+  invitations?: Prisma.InvitationUncheckedUpdateManyWithoutCreatedByNestedInput
+  invited?: Prisma.InvitationUncheckedUpdateManyWithoutUserNestedInput
+  counts?: Prisma.ProjectCountTotalUncheckedUpdateManyWithoutUserNestedInput
+  endpoints?: Prisma.WebhookEndpointUncheckedUpdateManyWithoutUserNestedInput
+  files?: Prisma.FileUncheckedUpdateManyWithoutOwnerNestedInput
+  links?: Prisma.FileLinkUncheckedUpdateManyWithoutCreatedByNestedInput
+  uploads?: Prisma.UploadUncheckedUpdateManyWithoutUserNestedInput
+  avatar?: Prisma.AvatarUncheckedUpdateOneWithoutUserNestedInput
+  knowledgeBases?: Prisma.KnowledgeBaseUncheckedUpdateManyWithoutOwnerNestedInput
+  sessions?: Prisma.SessionUncheckedUpdateManyWithoutOwnerNestedInput
+  messages?: Prisma.MessageUncheckedUpdateManyWithoutUserNestedInput
+  orders?: Prisma.OrderUncheckedUpdateManyWithoutOwnerNestedInput
+  checkouts?: Prisma.CheckoutUncheckedUpdateManyWithoutOwnerNestedInput
+  subscriptions?: Prisma.SubscriptionUncheckedUpdateManyWithoutOwnerNestedInput
+  refunds?: Prisma.RefundUncheckedUpdateManyWithoutOwnerNestedInput
+  password?: Prisma.UserPasswordUncheckedUpdateOneWithoutUserNestedInput
+  totp?: Prisma.UserTotpUncheckedUpdateOneWithoutUserNestedInput
+  recoveryCodes?: Prisma.RecoveryCodeUncheckedUpdateManyWithoutUserNestedInput
+  signIns?: Prisma.SignInUncheckedUpdateManyWithoutUserNestedInput
+  identities?: Prisma.IdentityUncheckedUpdateManyWithoutUserNestedInput
+  passkeys?: Prisma.PasskeyUncheckedUpdateManyWithoutUserNestedInput
+  challenges?: Prisma.PasskeyChallengeUncheckedUpdateManyWithoutUserNestedInput
+  oneTimeTokens?: Prisma.OneTimeTokenUncheckedUpdateManyWithoutUserNestedInput
+  organizations?: Prisma.OrganizationUncheckedUpdateManyWithoutCreatedByNestedInput
+  organizationMemberships?: Prisma.OrganizationMemberUncheckedUpdateManyWithoutUserNestedInput
+  organizationInvitations?: Prisma.OrganizationMemberUncheckedUpdateManyWithoutCreatedByNestedInput
+  serviceAccount?: Prisma.ServiceAccountUncheckedUpdateOneWithoutUserNestedInput
+  madeAccounts?: Prisma.ServiceAccountUncheckedUpdateManyWithoutCreatedByNestedInput
+}
+
+export type UserCreateWithoutServiceAccountInput = {
+  id: string
+  email?: string | null
+  emailVerified?: boolean
+  name: string
+  bio?: string | null
+  locale?: string
+  timezone?: string
+  avatarUrl?: string | null
+  status?: $Enums.UserStatus
+  role?: $Enums.UserRole
+  metadata?: Prisma.JsonNullValueInput | runtime.InputJsonValue
+  createdAt?: Date | string
+  updatedAt?: Date | string
+  settings?: Prisma.SettingsCreateNestedOneWithoutUserInput
+  apiKeys?: Prisma.ApiKeyCreateNestedManyWithoutUserInput
+  owned?: Prisma.ProjectCreateNestedManyWithoutOwnerInput
+  memberships?: Prisma.MemberCreateNestedManyWithoutUserInput
+  added?: Prisma.MemberCreateNestedManyWithoutCreatedByInput
+  invitations?: Prisma.InvitationCreateNestedManyWithoutCreatedByInput
+  invited?: Prisma.InvitationCreateNestedManyWithoutUserInput
+  counts?: Prisma.ProjectCountTotalCreateNestedManyWithoutUserInput
+  endpoints?: Prisma.WebhookEndpointCreateNestedManyWithoutUserInput
+  files?: Prisma.FileCreateNestedManyWithoutOwnerInput
+  links?: Prisma.FileLinkCreateNestedManyWithoutCreatedByInput
+  uploads?: Prisma.UploadCreateNestedManyWithoutUserInput
+  avatar?: Prisma.AvatarCreateNestedOneWithoutUserInput
+  knowledgeBases?: Prisma.KnowledgeBaseCreateNestedManyWithoutOwnerInput
+  sessions?: Prisma.SessionCreateNestedManyWithoutOwnerInput
+  messages?: Prisma.MessageCreateNestedManyWithoutUserInput
+  orders?: Prisma.OrderCreateNestedManyWithoutOwnerInput
+  checkouts?: Prisma.CheckoutCreateNestedManyWithoutOwnerInput
+  subscriptions?: Prisma.SubscriptionCreateNestedManyWithoutOwnerInput
+  refunds?: Prisma.RefundCreateNestedManyWithoutOwnerInput
+  password?: Prisma.UserPasswordCreateNestedOneWithoutUserInput
+  totp?: Prisma.UserTotpCreateNestedOneWithoutUserInput
+  recoveryCodes?: Prisma.RecoveryCodeCreateNestedManyWithoutUserInput
+  signIns?: Prisma.SignInCreateNestedManyWithoutUserInput
+  identities?: Prisma.IdentityCreateNestedManyWithoutUserInput
+  passkeys?: Prisma.PasskeyCreateNestedManyWithoutUserInput
+  challenges?: Prisma.PasskeyChallengeCreateNestedManyWithoutUserInput
+  oneTimeTokens?: Prisma.OneTimeTokenCreateNestedManyWithoutUserInput
+  organizations?: Prisma.OrganizationCreateNestedManyWithoutCreatedByInput
+  organizationMemberships?: Prisma.OrganizationMemberCreateNestedManyWithoutUserInput
+  organizationInvitations?: Prisma.OrganizationMemberCreateNestedManyWithoutCreatedByInput
+  madeAccounts?: Prisma.ServiceAccountCreateNestedManyWithoutCreatedByInput
+  customRoles?: Prisma.CustomRoleCreateNestedManyWithoutCreatedByInput
+}
+
+export type UserUncheckedCreateWithoutServiceAccountInput = {
+  id: string
+  email?: string | null
+  emailVerified?: boolean
+  name: string
+  bio?: string | null
+  locale?: string
+  timezone?: string
+  avatarUrl?: string | null
+  status?: $Enums.UserStatus
+  role?: $Enums.UserRole
+  metadata?: Prisma.JsonNullValueInput | runtime.InputJsonValue
+  createdAt?: Date | string
+  updatedAt?: Date | string
+  settings?: Prisma.SettingsUncheckedCreateNestedOneWithoutUserInput
+  apiKeys?: Prisma.ApiKeyUncheckedCreateNestedManyWithoutUserInput
+  owned?: Prisma.ProjectUncheckedCreateNestedManyWithoutOwnerInput
+  memberships?: Prisma.MemberUncheckedCreateNestedManyWithoutUserInput
+  added?: Prisma.MemberUncheckedCreateNestedManyWithoutCreatedByInput
+  invitations?: Prisma.InvitationUncheckedCreateNestedManyWithoutCreatedByInput
+  invited?: Prisma.InvitationUncheckedCreateNestedManyWithoutUserInput
+  counts?: Prisma.ProjectCountTotalUncheckedCreateNestedManyWithoutUserInput
+  endpoints?: Prisma.WebhookEndpointUncheckedCreateNestedManyWithoutUserInput
+  files?: Prisma.FileUncheckedCreateNestedManyWithoutOwnerInput
+  links?: Prisma.FileLinkUncheckedCreateNestedManyWithoutCreatedByInput
+  uploads?: Prisma.UploadUncheckedCreateNestedManyWithoutUserInput
+  avatar?: Prisma.AvatarUncheckedCreateNestedOneWithoutUserInput
+  knowledgeBases?: Prisma.KnowledgeBaseUncheckedCreateNestedManyWithoutOwnerInput
+  sessions?: Prisma.SessionUncheckedCreateNestedManyWithoutOwnerInput
+  messages?: Prisma.MessageUncheckedCreateNestedManyWithoutUserInput
+  orders?: Prisma.OrderUncheckedCreateNestedManyWithoutOwnerInput
+  checkouts?: Prisma.CheckoutUncheckedCreateNestedManyWithoutOwnerInput
+  subscriptions?: Prisma.SubscriptionUncheckedCreateNestedManyWithoutOwnerInput
+  refunds?: Prisma.RefundUncheckedCreateNestedManyWithoutOwnerInput
+  password?: Prisma.UserPasswordUncheckedCreateNestedOneWithoutUserInput
+  totp?: Prisma.UserTotpUncheckedCreateNestedOneWithoutUserInput
+  recoveryCodes?: Prisma.RecoveryCodeUncheckedCreateNestedManyWithoutUserInput
+  signIns?: Prisma.SignInUncheckedCreateNestedManyWithoutUserInput
+  identities?: Prisma.IdentityUncheckedCreateNestedManyWithoutUserInput
+  passkeys?: Prisma.PasskeyUncheckedCreateNestedManyWithoutUserInput
+  challenges?: Prisma.PasskeyChallengeUncheckedCreateNestedManyWithoutUserInput
+  oneTimeTokens?: Prisma.OneTimeTokenUncheckedCreateNestedManyWithoutUserInput
+  organizations?: Prisma.OrganizationUncheckedCreateNestedManyWithoutCreatedByInput
+  organizationMemberships?: Prisma.OrganizationMemberUncheckedCreateNestedManyWithoutUserInput
+  organizationInvitations?: Prisma.OrganizationMemberUncheckedCreateNestedManyWithoutCreatedByInput
+  madeAccounts?: Prisma.ServiceAccountUncheckedCreateNestedManyWithoutCreatedByInput
+  customRoles?: Prisma.CustomRoleUncheckedCreateNestedManyWithoutCreatedByInput
+}
+
+export type UserCreateOrConnectWithoutServiceAccountInput = {
+  where: Prisma.UserWhereUniqueInput
+  create: Prisma.XOR<Prisma.UserCreateWithoutServiceAccountInput, Prisma.UserUncheckedCreateWithoutServiceAccountInput>
+}
+
+export type UserCreateWithoutMadeAccountsInput = {
+  id: string
+  email?: string | null
+  emailVerified?: boolean
+  name: string
+  bio?: string | null
+  locale?: string
+  timezone?: string
+  avatarUrl?: string | null
+  status?: $Enums.UserStatus
+  role?: $Enums.UserRole
+  metadata?: Prisma.JsonNullValueInput | runtime.InputJsonValue
+  createdAt?: Date | string
+  updatedAt?: Date | string
+  settings?: Prisma.SettingsCreateNestedOneWithoutUserInput
+  apiKeys?: Prisma.ApiKeyCreateNestedManyWithoutUserInput
+  owned?: Prisma.ProjectCreateNestedManyWithoutOwnerInput
+  memberships?: Prisma.MemberCreateNestedManyWithoutUserInput
+  added?: Prisma.MemberCreateNestedManyWithoutCreatedByInput
+  invitations?: Prisma.InvitationCreateNestedManyWithoutCreatedByInput
+  invited?: Prisma.InvitationCreateNestedManyWithoutUserInput
+  counts?: Prisma.ProjectCountTotalCreateNestedManyWithoutUserInput
+  endpoints?: Prisma.WebhookEndpointCreateNestedManyWithoutUserInput
+  files?: Prisma.FileCreateNestedManyWithoutOwnerInput
+  links?: Prisma.FileLinkCreateNestedManyWithoutCreatedByInput
+  uploads?: Prisma.UploadCreateNestedManyWithoutUserInput
+  avatar?: Prisma.AvatarCreateNestedOneWithoutUserInput
+  knowledgeBases?: Prisma.KnowledgeBaseCreateNestedManyWithoutOwnerInput
+  sessions?: Prisma.SessionCreateNestedManyWithoutOwnerInput
+  messages?: Prisma.MessageCreateNestedManyWithoutUserInput
+  orders?: Prisma.OrderCreateNestedManyWithoutOwnerInput
+  checkouts?: Prisma.CheckoutCreateNestedManyWithoutOwnerInput
+  subscriptions?: Prisma.SubscriptionCreateNestedManyWithoutOwnerInput
+  refunds?: Prisma.RefundCreateNestedManyWithoutOwnerInput
+  password?: Prisma.UserPasswordCreateNestedOneWithoutUserInput
+  totp?: Prisma.UserTotpCreateNestedOneWithoutUserInput
+  recoveryCodes?: Prisma.RecoveryCodeCreateNestedManyWithoutUserInput
+  signIns?: Prisma.SignInCreateNestedManyWithoutUserInput
+  identities?: Prisma.IdentityCreateNestedManyWithoutUserInput
+  passkeys?: Prisma.PasskeyCreateNestedManyWithoutUserInput
+  challenges?: Prisma.PasskeyChallengeCreateNestedManyWithoutUserInput
+  oneTimeTokens?: Prisma.OneTimeTokenCreateNestedManyWithoutUserInput
+  organizations?: Prisma.OrganizationCreateNestedManyWithoutCreatedByInput
+  organizationMemberships?: Prisma.OrganizationMemberCreateNestedManyWithoutUserInput
+  organizationInvitations?: Prisma.OrganizationMemberCreateNestedManyWithoutCreatedByInput
+  serviceAccount?: Prisma.ServiceAccountCreateNestedOneWithoutUserInput
+  customRoles?: Prisma.CustomRoleCreateNestedManyWithoutCreatedByInput
+}
+
+export type UserUncheckedCreateWithoutMadeAccountsInput = {
+  id: string
+  email?: string | null
+  emailVerified?: boolean
+  name: string
+  bio?: string | null
+  locale?: string
+  timezone?: string
+  avatarUrl?: string | null
+  status?: $Enums.UserStatus
+  role?: $Enums.UserRole
+  metadata?: Prisma.JsonNullValueInput | runtime.InputJsonValue
+  createdAt?: Date | string
+  updatedAt?: Date | string
+  settings?: Prisma.SettingsUncheckedCreateNestedOneWithoutUserInput
+  apiKeys?: Prisma.ApiKeyUncheckedCreateNestedManyWithoutUserInput
+  owned?: Prisma.ProjectUncheckedCreateNestedManyWithoutOwnerInput
+  memberships?: Prisma.MemberUncheckedCreateNestedManyWithoutUserInput
+  added?: Prisma.MemberUncheckedCreateNestedManyWithoutCreatedByInput
+  invitations?: Prisma.InvitationUncheckedCreateNestedManyWithoutCreatedByInput
+  invited?: Prisma.InvitationUncheckedCreateNestedManyWithoutUserInput
+  counts?: Prisma.ProjectCountTotalUncheckedCreateNestedManyWithoutUserInput
+  endpoints?: Prisma.WebhookEndpointUncheckedCreateNestedManyWithoutUserInput
+  files?: Prisma.FileUncheckedCreateNestedManyWithoutOwnerInput
+  links?: Prisma.FileLinkUncheckedCreateNestedManyWithoutCreatedByInput
+  uploads?: Prisma.UploadUncheckedCreateNestedManyWithoutUserInput
+  avatar?: Prisma.AvatarUncheckedCreateNestedOneWithoutUserInput
+  knowledgeBases?: Prisma.KnowledgeBaseUncheckedCreateNestedManyWithoutOwnerInput
+  sessions?: Prisma.SessionUncheckedCreateNestedManyWithoutOwnerInput
+  messages?: Prisma.MessageUncheckedCreateNestedManyWithoutUserInput
+  orders?: Prisma.OrderUncheckedCreateNestedManyWithoutOwnerInput
+  checkouts?: Prisma.CheckoutUncheckedCreateNestedManyWithoutOwnerInput
+  subscriptions?: Prisma.SubscriptionUncheckedCreateNestedManyWithoutOwnerInput
+  refunds?: Prisma.RefundUncheckedCreateNestedManyWithoutOwnerInput
+  password?: Prisma.UserPasswordUncheckedCreateNestedOneWithoutUserInput
+  totp?: Prisma.UserTotpUncheckedCreateNestedOneWithoutUserInput
+  recoveryCodes?: Prisma.RecoveryCodeUncheckedCreateNestedManyWithoutUserInput
+  signIns?: Prisma.SignInUncheckedCreateNestedManyWithoutUserInput
+  identities?: Prisma.IdentityUncheckedCreateNestedManyWithoutUserInput
+  passkeys?: Prisma.PasskeyUncheckedCreateNestedManyWithoutUserInput
+  challenges?: Prisma.PasskeyChallengeUncheckedCreateNestedManyWithoutUserInput
+  oneTimeTokens?: Prisma.OneTimeTokenUncheckedCreateNestedManyWithoutUserInput
+  organizations?: Prisma.OrganizationUncheckedCreateNestedManyWithoutCreatedByInput
+  organizationMemberships?: Prisma.OrganizationMemberUncheckedCreateNestedManyWithoutUserInput
+  organizationInvitations?: Prisma.OrganizationMemberUncheckedCreateNestedManyWithoutCreatedByInput
+  serviceAccount?: Prisma.ServiceAccountUncheckedCreateNestedOneWithoutUserInput
+  customRoles?: Prisma.CustomRoleUncheckedCreateNestedManyWithoutCreatedByInput
+}
+
+export type UserCreateOrConnectWithoutMadeAccountsInput = {
+  where: Prisma.UserWhereUniqueInput
+  create: Prisma.XOR<Prisma.UserCreateWithoutMadeAccountsInput, Prisma.UserUncheckedCreateWithoutMadeAccountsInput>
+}
+
+export type UserUpsertWithoutServiceAccountInput = {
+  update: Prisma.XOR<Prisma.UserUpdateWithoutServiceAccountInput, Prisma.UserUncheckedUpdateWithoutServiceAccountInput>
+  create: Prisma.XOR<Prisma.UserCreateWithoutServiceAccountInput, Prisma.UserUncheckedCreateWithoutServiceAccountInput>
+  where?: Prisma.UserWhereInput
+}
+
+export type UserUpdateToOneWithWhereWithoutServiceAccountInput = {
+  where?: Prisma.UserWhereInput
+  data: Prisma.XOR<Prisma.UserUpdateWithoutServiceAccountInput, Prisma.UserUncheckedUpdateWithoutServiceAccountInput>
+}
+
+export type UserUpdateWithoutServiceAccountInput = {
+  id?: Prisma.StringFieldUpdateOperationsInput | string
+  email?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  emailVerified?: Prisma.BoolFieldUpdateOperationsInput | boolean
+  name?: Prisma.StringFieldUpdateOperationsInput | string
+  bio?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  locale?: Prisma.StringFieldUpdateOperationsInput | string
+  timezone?: Prisma.StringFieldUpdateOperationsInput | string
+  avatarUrl?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  status?: Prisma.EnumUserStatusFieldUpdateOperationsInput | $Enums.UserStatus
+  role?: Prisma.EnumUserRoleFieldUpdateOperationsInput | $Enums.UserRole
+  metadata?: Prisma.JsonNullValueInput | runtime.InputJsonValue
+  createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
+  updatedAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
+  settings?: Prisma.SettingsUpdateOneWithoutUserNestedInput
+  apiKeys?: Prisma.ApiKeyUpdateManyWithoutUserNestedInput
+  owned?: Prisma.ProjectUpdateManyWithoutOwnerNestedInput
+  memberships?: Prisma.MemberUpdateManyWithoutUserNestedInput
+  added?: Prisma.MemberUpdateManyWithoutCreatedByNestedInput
+  invitations?: Prisma.InvitationUpdateManyWithoutCreatedByNestedInput
+  invited?: Prisma.InvitationUpdateManyWithoutUserNestedInput
+  counts?: Prisma.ProjectCountTotalUpdateManyWithoutUserNestedInput
+  endpoints?: Prisma.WebhookEndpointUpdateManyWithoutUserNestedInput
+  files?: Prisma.FileUpdateManyWithoutOwnerNestedInput
+  links?: Prisma.FileLinkUpdateManyWithoutCreatedByNestedInput
+  uploads?: Prisma.UploadUpdateManyWithoutUserNestedInput
+  avatar?: Prisma.AvatarUpdateOneWithoutUserNestedInput
+  knowledgeBases?: Prisma.KnowledgeBaseUpdateManyWithoutOwnerNestedInput
+  sessions?: Prisma.SessionUpdateManyWithoutOwnerNestedInput
+  messages?: Prisma.MessageUpdateManyWithoutUserNestedInput
+  orders?: Prisma.OrderUpdateManyWithoutOwnerNestedInput
+  checkouts?: Prisma.CheckoutUpdateManyWithoutOwnerNestedInput
+  subscriptions?: Prisma.SubscriptionUpdateManyWithoutOwnerNestedInput
+  refunds?: Prisma.RefundUpdateManyWithoutOwnerNestedInput
+  password?: Prisma.UserPasswordUpdateOneWithoutUserNestedInput
+  totp?: Prisma.UserTotpUpdateOneWithoutUserNestedInput
+  recoveryCodes?: Prisma.RecoveryCodeUpdateManyWithoutUserNestedInput
+  signIns?: Prisma.SignInUpdateManyWithoutUserNestedInput
+  identities?: Prisma.IdentityUpdateManyWithoutUserNestedInput
+  passkeys?: Prisma.PasskeyUpdateManyWithoutUserNestedInput
+  challenges?: Prisma.PasskeyChallengeUpdateManyWithoutUserNestedInput
+  oneTimeTokens?: Prisma.OneTimeTokenUpdateManyWithoutUserNestedInput
+  organizations?: Prisma.OrganizationUpdateManyWithoutCreatedByNestedInput
+  organizationMemberships?: Prisma.OrganizationMemberUpdateManyWithoutUserNestedInput
+  organizationInvitations?: Prisma.OrganizationMemberUpdateManyWithoutCreatedByNestedInput
+  madeAccounts?: Prisma.ServiceAccountUpdateManyWithoutCreatedByNestedInput
+  customRoles?: Prisma.CustomRoleUpdateManyWithoutCreatedByNestedInput
+}
+
+export type UserUncheckedUpdateWithoutServiceAccountInput = {
+  id?: Prisma.StringFieldUpdateOperationsInput | string
+  email?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  emailVerified?: Prisma.BoolFieldUpdateOperationsInput | boolean
+  name?: Prisma.StringFieldUpdateOperationsInput | string
+  bio?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  locale?: Prisma.StringFieldUpdateOperationsInput | string
+  timezone?: Prisma.StringFieldUpdateOperationsInput | string
+  avatarUrl?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  status?: Prisma.EnumUserStatusFieldUpdateOperationsInput | $Enums.UserStatus
+  role?: Prisma.EnumUserRoleFieldUpdateOperationsInput | $Enums.UserRole
+  metadata?: Prisma.JsonNullValueInput | runtime.InputJsonValue
+  createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
+  updatedAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
+  settings?: Prisma.SettingsUncheckedUpdateOneWithoutUserNestedInput
+  apiKeys?: Prisma.ApiKeyUncheckedUpdateManyWithoutUserNestedInput
+  owned?: Prisma.ProjectUncheckedUpdateManyWithoutOwnerNestedInput
+  memberships?: Prisma.MemberUncheckedUpdateManyWithoutUserNestedInput
+  added?: Prisma.MemberUncheckedUpdateManyWithoutCreatedByNestedInput
+  invitations?: Prisma.InvitationUncheckedUpdateManyWithoutCreatedByNestedInput
+  invited?: Prisma.InvitationUncheckedUpdateManyWithoutUserNestedInput
+  counts?: Prisma.ProjectCountTotalUncheckedUpdateManyWithoutUserNestedInput
+  endpoints?: Prisma.WebhookEndpointUncheckedUpdateManyWithoutUserNestedInput
+  files?: Prisma.FileUncheckedUpdateManyWithoutOwnerNestedInput
+  links?: Prisma.FileLinkUncheckedUpdateManyWithoutCreatedByNestedInput
+  uploads?: Prisma.UploadUncheckedUpdateManyWithoutUserNestedInput
+  avatar?: Prisma.AvatarUncheckedUpdateOneWithoutUserNestedInput
+  knowledgeBases?: Prisma.KnowledgeBaseUncheckedUpdateManyWithoutOwnerNestedInput
+  sessions?: Prisma.SessionUncheckedUpdateManyWithoutOwnerNestedInput
+  messages?: Prisma.MessageUncheckedUpdateManyWithoutUserNestedInput
+  orders?: Prisma.OrderUncheckedUpdateManyWithoutOwnerNestedInput
+  checkouts?: Prisma.CheckoutUncheckedUpdateManyWithoutOwnerNestedInput
+  subscriptions?: Prisma.SubscriptionUncheckedUpdateManyWithoutOwnerNestedInput
+  refunds?: Prisma.RefundUncheckedUpdateManyWithoutOwnerNestedInput
+  password?: Prisma.UserPasswordUncheckedUpdateOneWithoutUserNestedInput
+  totp?: Prisma.UserTotpUncheckedUpdateOneWithoutUserNestedInput
+  recoveryCodes?: Prisma.RecoveryCodeUncheckedUpdateManyWithoutUserNestedInput
+  signIns?: Prisma.SignInUncheckedUpdateManyWithoutUserNestedInput
+  identities?: Prisma.IdentityUncheckedUpdateManyWithoutUserNestedInput
+  passkeys?: Prisma.PasskeyUncheckedUpdateManyWithoutUserNestedInput
+  challenges?: Prisma.PasskeyChallengeUncheckedUpdateManyWithoutUserNestedInput
+  oneTimeTokens?: Prisma.OneTimeTokenUncheckedUpdateManyWithoutUserNestedInput
+  organizations?: Prisma.OrganizationUncheckedUpdateManyWithoutCreatedByNestedInput
+  organizationMemberships?: Prisma.OrganizationMemberUncheckedUpdateManyWithoutUserNestedInput
+  organizationInvitations?: Prisma.OrganizationMemberUncheckedUpdateManyWithoutCreatedByNestedInput
+  madeAccounts?: Prisma.ServiceAccountUncheckedUpdateManyWithoutCreatedByNestedInput
+  customRoles?: Prisma.CustomRoleUncheckedUpdateManyWithoutCreatedByNestedInput
+}
+
+export type UserUpsertWithoutMadeAccountsInput = {
+  update: Prisma.XOR<Prisma.UserUpdateWithoutMadeAccountsInput, Prisma.UserUncheckedUpdateWithoutMadeAccountsInput>
+  create: Prisma.XOR<Prisma.UserCreateWithoutMadeAccountsInput, Prisma.UserUncheckedCreateWithoutMadeAccountsInput>
+  where?: Prisma.UserWhereInput
+}
+
+export type UserUpdateToOneWithWhereWithoutMadeAccountsInput = {
+  where?: Prisma.UserWhereInput
+  data: Prisma.XOR<Prisma.UserUpdateWithoutMadeAccountsInput, Prisma.UserUncheckedUpdateWithoutMadeAccountsInput>
+}
+
+export type UserUpdateWithoutMadeAccountsInput = {
+  id?: Prisma.StringFieldUpdateOperationsInput | string
+  email?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  emailVerified?: Prisma.BoolFieldUpdateOperationsInput | boolean
+  name?: Prisma.StringFieldUpdateOperationsInput | string
+  bio?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  locale?: Prisma.StringFieldUpdateOperationsInput | string
+  timezone?: Prisma.StringFieldUpdateOperationsInput | string
+  avatarUrl?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  status?: Prisma.EnumUserStatusFieldUpdateOperationsInput | $Enums.UserStatus
+  role?: Prisma.EnumUserRoleFieldUpdateOperationsInput | $Enums.UserRole
+  metadata?: Prisma.JsonNullValueInput | runtime.InputJsonValue
+  createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
+  updatedAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
+  settings?: Prisma.SettingsUpdateOneWithoutUserNestedInput
+  apiKeys?: Prisma.ApiKeyUpdateManyWithoutUserNestedInput
+  owned?: Prisma.ProjectUpdateManyWithoutOwnerNestedInput
+  memberships?: Prisma.MemberUpdateManyWithoutUserNestedInput
+  added?: Prisma.MemberUpdateManyWithoutCreatedByNestedInput
+  invitations?: Prisma.InvitationUpdateManyWithoutCreatedByNestedInput
+  invited?: Prisma.InvitationUpdateManyWithoutUserNestedInput
+  counts?: Prisma.ProjectCountTotalUpdateManyWithoutUserNestedInput
+  endpoints?: Prisma.WebhookEndpointUpdateManyWithoutUserNestedInput
+  files?: Prisma.FileUpdateManyWithoutOwnerNestedInput
+  links?: Prisma.FileLinkUpdateManyWithoutCreatedByNestedInput
+  uploads?: Prisma.UploadUpdateManyWithoutUserNestedInput
+  avatar?: Prisma.AvatarUpdateOneWithoutUserNestedInput
+  knowledgeBases?: Prisma.KnowledgeBaseUpdateManyWithoutOwnerNestedInput
+  sessions?: Prisma.SessionUpdateManyWithoutOwnerNestedInput
+  messages?: Prisma.MessageUpdateManyWithoutUserNestedInput
+  orders?: Prisma.OrderUpdateManyWithoutOwnerNestedInput
+  checkouts?: Prisma.CheckoutUpdateManyWithoutOwnerNestedInput
+  subscriptions?: Prisma.SubscriptionUpdateManyWithoutOwnerNestedInput
+  refunds?: Prisma.RefundUpdateManyWithoutOwnerNestedInput
+  password?: Prisma.UserPasswordUpdateOneWithoutUserNestedInput
+  totp?: Prisma.UserTotpUpdateOneWithoutUserNestedInput
+  recoveryCodes?: Prisma.RecoveryCodeUpdateManyWithoutUserNestedInput
+  signIns?: Prisma.SignInUpdateManyWithoutUserNestedInput
+  identities?: Prisma.IdentityUpdateManyWithoutUserNestedInput
+  passkeys?: Prisma.PasskeyUpdateManyWithoutUserNestedInput
+  challenges?: Prisma.PasskeyChallengeUpdateManyWithoutUserNestedInput
+  oneTimeTokens?: Prisma.OneTimeTokenUpdateManyWithoutUserNestedInput
+  organizations?: Prisma.OrganizationUpdateManyWithoutCreatedByNestedInput
+  organizationMemberships?: Prisma.OrganizationMemberUpdateManyWithoutUserNestedInput
+  organizationInvitations?: Prisma.OrganizationMemberUpdateManyWithoutCreatedByNestedInput
+  serviceAccount?: Prisma.ServiceAccountUpdateOneWithoutUserNestedInput
+  customRoles?: Prisma.CustomRoleUpdateManyWithoutCreatedByNestedInput
+}
+
+export type UserUncheckedUpdateWithoutMadeAccountsInput = {
+  id?: Prisma.StringFieldUpdateOperationsInput | string
+  email?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  emailVerified?: Prisma.BoolFieldUpdateOperationsInput | boolean
+  name?: Prisma.StringFieldUpdateOperationsInput | string
+  bio?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  locale?: Prisma.StringFieldUpdateOperationsInput | string
+  timezone?: Prisma.StringFieldUpdateOperationsInput | string
+  avatarUrl?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  status?: Prisma.EnumUserStatusFieldUpdateOperationsInput | $Enums.UserStatus
+  role?: Prisma.EnumUserRoleFieldUpdateOperationsInput | $Enums.UserRole
+  metadata?: Prisma.JsonNullValueInput | runtime.InputJsonValue
+  createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
+  updatedAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
+  settings?: Prisma.SettingsUncheckedUpdateOneWithoutUserNestedInput
+  apiKeys?: Prisma.ApiKeyUncheckedUpdateManyWithoutUserNestedInput
+  owned?: Prisma.ProjectUncheckedUpdateManyWithoutOwnerNestedInput
+  memberships?: Prisma.MemberUncheckedUpdateManyWithoutUserNestedInput
+  added?: Prisma.MemberUncheckedUpdateManyWithoutCreatedByNestedInput
+  invitations?: Prisma.InvitationUncheckedUpdateManyWithoutCreatedByNestedInput
+  invited?: Prisma.InvitationUncheckedUpdateManyWithoutUserNestedInput
+  counts?: Prisma.ProjectCountTotalUncheckedUpdateManyWithoutUserNestedInput
+  endpoints?: Prisma.WebhookEndpointUncheckedUpdateManyWithoutUserNestedInput
+  files?: Prisma.FileUncheckedUpdateManyWithoutOwnerNestedInput
+  links?: Prisma.FileLinkUncheckedUpdateManyWithoutCreatedByNestedInput
+  uploads?: Prisma.UploadUncheckedUpdateManyWithoutUserNestedInput
+  avatar?: Prisma.AvatarUncheckedUpdateOneWithoutUserNestedInput
+  knowledgeBases?: Prisma.KnowledgeBaseUncheckedUpdateManyWithoutOwnerNestedInput
+  sessions?: Prisma.SessionUncheckedUpdateManyWithoutOwnerNestedInput
+  messages?: Prisma.MessageUncheckedUpdateManyWithoutUserNestedInput
+  orders?: Prisma.OrderUncheckedUpdateManyWithoutOwnerNestedInput
+  checkouts?: Prisma.CheckoutUncheckedUpdateManyWithoutOwnerNestedInput
+  subscriptions?: Prisma.SubscriptionUncheckedUpdateManyWithoutOwnerNestedInput
+  refunds?: Prisma.RefundUncheckedUpdateManyWithoutOwnerNestedInput
+  password?: Prisma.UserPasswordUncheckedUpdateOneWithoutUserNestedInput
+  totp?: Prisma.UserTotpUncheckedUpdateOneWithoutUserNestedInput
+  recoveryCodes?: Prisma.RecoveryCodeUncheckedUpdateManyWithoutUserNestedInput
+  signIns?: Prisma.SignInUncheckedUpdateManyWithoutUserNestedInput
+  identities?: Prisma.IdentityUncheckedUpdateManyWithoutUserNestedInput
+  passkeys?: Prisma.PasskeyUncheckedUpdateManyWithoutUserNestedInput
+  challenges?: Prisma.PasskeyChallengeUncheckedUpdateManyWithoutUserNestedInput
+  oneTimeTokens?: Prisma.OneTimeTokenUncheckedUpdateManyWithoutUserNestedInput
+  organizations?: Prisma.OrganizationUncheckedUpdateManyWithoutCreatedByNestedInput
+  organizationMemberships?: Prisma.OrganizationMemberUncheckedUpdateManyWithoutUserNestedInput
+  organizationInvitations?: Prisma.OrganizationMemberUncheckedUpdateManyWithoutCreatedByNestedInput
+  serviceAccount?: Prisma.ServiceAccountUncheckedUpdateOneWithoutUserNestedInput
+  customRoles?: Prisma.CustomRoleUncheckedUpdateManyWithoutCreatedByNestedInput
 }
 
 export type UserCreateWithoutOwnedInput = {
@@ -3026,6 +4668,12 @@ export type UserCreateWithoutOwnedInput = {
   passkeys?: Prisma.PasskeyCreateNestedManyWithoutUserInput
   challenges?: Prisma.PasskeyChallengeCreateNestedManyWithoutUserInput
   oneTimeTokens?: Prisma.OneTimeTokenCreateNestedManyWithoutUserInput
+  organizations?: Prisma.OrganizationCreateNestedManyWithoutCreatedByInput
+  organizationMemberships?: Prisma.OrganizationMemberCreateNestedManyWithoutUserInput
+  organizationInvitations?: Prisma.OrganizationMemberCreateNestedManyWithoutCreatedByInput
+  serviceAccount?: Prisma.ServiceAccountCreateNestedOneWithoutUserInput
+  madeAccounts?: Prisma.ServiceAccountCreateNestedManyWithoutCreatedByInput
+  customRoles?: Prisma.CustomRoleCreateNestedManyWithoutCreatedByInput
 }
 
 export type UserUncheckedCreateWithoutOwnedInput = {
@@ -3069,6 +4717,12 @@ export type UserUncheckedCreateWithoutOwnedInput = {
   passkeys?: Prisma.PasskeyUncheckedCreateNestedManyWithoutUserInput
   challenges?: Prisma.PasskeyChallengeUncheckedCreateNestedManyWithoutUserInput
   oneTimeTokens?: Prisma.OneTimeTokenUncheckedCreateNestedManyWithoutUserInput
+  organizations?: Prisma.OrganizationUncheckedCreateNestedManyWithoutCreatedByInput
+  organizationMemberships?: Prisma.OrganizationMemberUncheckedCreateNestedManyWithoutUserInput
+  organizationInvitations?: Prisma.OrganizationMemberUncheckedCreateNestedManyWithoutCreatedByInput
+  serviceAccount?: Prisma.ServiceAccountUncheckedCreateNestedOneWithoutUserInput
+  madeAccounts?: Prisma.ServiceAccountUncheckedCreateNestedManyWithoutCreatedByInput
+  customRoles?: Prisma.CustomRoleUncheckedCreateNestedManyWithoutCreatedByInput
 }
 
 export type UserCreateOrConnectWithoutOwnedInput = {
@@ -3128,6 +4782,12 @@ export type UserUpdateWithoutOwnedInput = {
   passkeys?: Prisma.PasskeyUpdateManyWithoutUserNestedInput
   challenges?: Prisma.PasskeyChallengeUpdateManyWithoutUserNestedInput
   oneTimeTokens?: Prisma.OneTimeTokenUpdateManyWithoutUserNestedInput
+  organizations?: Prisma.OrganizationUpdateManyWithoutCreatedByNestedInput
+  organizationMemberships?: Prisma.OrganizationMemberUpdateManyWithoutUserNestedInput
+  organizationInvitations?: Prisma.OrganizationMemberUpdateManyWithoutCreatedByNestedInput
+  serviceAccount?: Prisma.ServiceAccountUpdateOneWithoutUserNestedInput
+  madeAccounts?: Prisma.ServiceAccountUpdateManyWithoutCreatedByNestedInput
+  customRoles?: Prisma.CustomRoleUpdateManyWithoutCreatedByNestedInput
 }
 
 export type UserUncheckedUpdateWithoutOwnedInput = {
@@ -3171,6 +4831,12 @@ export type UserUncheckedUpdateWithoutOwnedInput = {
   passkeys?: Prisma.PasskeyUncheckedUpdateManyWithoutUserNestedInput
   challenges?: Prisma.PasskeyChallengeUncheckedUpdateManyWithoutUserNestedInput
   oneTimeTokens?: Prisma.OneTimeTokenUncheckedUpdateManyWithoutUserNestedInput
+  organizations?: Prisma.OrganizationUncheckedUpdateManyWithoutCreatedByNestedInput
+  organizationMemberships?: Prisma.OrganizationMemberUncheckedUpdateManyWithoutUserNestedInput
+  organizationInvitations?: Prisma.OrganizationMemberUncheckedUpdateManyWithoutCreatedByNestedInput
+  serviceAccount?: Prisma.ServiceAccountUncheckedUpdateOneWithoutUserNestedInput
+  madeAccounts?: Prisma.ServiceAccountUncheckedUpdateManyWithoutCreatedByNestedInput
+  customRoles?: Prisma.CustomRoleUncheckedUpdateManyWithoutCreatedByNestedInput
 }
 
 export type UserCreateWithoutMembershipsInput = {
@@ -3214,6 +4880,12 @@ export type UserCreateWithoutMembershipsInput = {
   passkeys?: Prisma.PasskeyCreateNestedManyWithoutUserInput
   challenges?: Prisma.PasskeyChallengeCreateNestedManyWithoutUserInput
   oneTimeTokens?: Prisma.OneTimeTokenCreateNestedManyWithoutUserInput
+  organizations?: Prisma.OrganizationCreateNestedManyWithoutCreatedByInput
+  organizationMemberships?: Prisma.OrganizationMemberCreateNestedManyWithoutUserInput
+  organizationInvitations?: Prisma.OrganizationMemberCreateNestedManyWithoutCreatedByInput
+  serviceAccount?: Prisma.ServiceAccountCreateNestedOneWithoutUserInput
+  madeAccounts?: Prisma.ServiceAccountCreateNestedManyWithoutCreatedByInput
+  customRoles?: Prisma.CustomRoleCreateNestedManyWithoutCreatedByInput
 }
 
 export type UserUncheckedCreateWithoutMembershipsInput = {
@@ -3257,6 +4929,12 @@ export type UserUncheckedCreateWithoutMembershipsInput = {
   passkeys?: Prisma.PasskeyUncheckedCreateNestedManyWithoutUserInput
   challenges?: Prisma.PasskeyChallengeUncheckedCreateNestedManyWithoutUserInput
   oneTimeTokens?: Prisma.OneTimeTokenUncheckedCreateNestedManyWithoutUserInput
+  organizations?: Prisma.OrganizationUncheckedCreateNestedManyWithoutCreatedByInput
+  organizationMemberships?: Prisma.OrganizationMemberUncheckedCreateNestedManyWithoutUserInput
+  organizationInvitations?: Prisma.OrganizationMemberUncheckedCreateNestedManyWithoutCreatedByInput
+  serviceAccount?: Prisma.ServiceAccountUncheckedCreateNestedOneWithoutUserInput
+  madeAccounts?: Prisma.ServiceAccountUncheckedCreateNestedManyWithoutCreatedByInput
+  customRoles?: Prisma.CustomRoleUncheckedCreateNestedManyWithoutCreatedByInput
 }
 
 export type UserCreateOrConnectWithoutMembershipsInput = {
@@ -3305,6 +4983,12 @@ export type UserCreateWithoutAddedInput = {
   passkeys?: Prisma.PasskeyCreateNestedManyWithoutUserInput
   challenges?: Prisma.PasskeyChallengeCreateNestedManyWithoutUserInput
   oneTimeTokens?: Prisma.OneTimeTokenCreateNestedManyWithoutUserInput
+  organizations?: Prisma.OrganizationCreateNestedManyWithoutCreatedByInput
+  organizationMemberships?: Prisma.OrganizationMemberCreateNestedManyWithoutUserInput
+  organizationInvitations?: Prisma.OrganizationMemberCreateNestedManyWithoutCreatedByInput
+  serviceAccount?: Prisma.ServiceAccountCreateNestedOneWithoutUserInput
+  madeAccounts?: Prisma.ServiceAccountCreateNestedManyWithoutCreatedByInput
+  customRoles?: Prisma.CustomRoleCreateNestedManyWithoutCreatedByInput
 }
 
 export type UserUncheckedCreateWithoutAddedInput = {
@@ -3348,6 +5032,12 @@ export type UserUncheckedCreateWithoutAddedInput = {
   passkeys?: Prisma.PasskeyUncheckedCreateNestedManyWithoutUserInput
   challenges?: Prisma.PasskeyChallengeUncheckedCreateNestedManyWithoutUserInput
   oneTimeTokens?: Prisma.OneTimeTokenUncheckedCreateNestedManyWithoutUserInput
+  organizations?: Prisma.OrganizationUncheckedCreateNestedManyWithoutCreatedByInput
+  organizationMemberships?: Prisma.OrganizationMemberUncheckedCreateNestedManyWithoutUserInput
+  organizationInvitations?: Prisma.OrganizationMemberUncheckedCreateNestedManyWithoutCreatedByInput
+  serviceAccount?: Prisma.ServiceAccountUncheckedCreateNestedOneWithoutUserInput
+  madeAccounts?: Prisma.ServiceAccountUncheckedCreateNestedManyWithoutCreatedByInput
+  customRoles?: Prisma.CustomRoleUncheckedCreateNestedManyWithoutCreatedByInput
 }
 
 export type UserCreateOrConnectWithoutAddedInput = {
@@ -3407,6 +5097,12 @@ export type UserUpdateWithoutMembershipsInput = {
   passkeys?: Prisma.PasskeyUpdateManyWithoutUserNestedInput
   challenges?: Prisma.PasskeyChallengeUpdateManyWithoutUserNestedInput
   oneTimeTokens?: Prisma.OneTimeTokenUpdateManyWithoutUserNestedInput
+  organizations?: Prisma.OrganizationUpdateManyWithoutCreatedByNestedInput
+  organizationMemberships?: Prisma.OrganizationMemberUpdateManyWithoutUserNestedInput
+  organizationInvitations?: Prisma.OrganizationMemberUpdateManyWithoutCreatedByNestedInput
+  serviceAccount?: Prisma.ServiceAccountUpdateOneWithoutUserNestedInput
+  madeAccounts?: Prisma.ServiceAccountUpdateManyWithoutCreatedByNestedInput
+  customRoles?: Prisma.CustomRoleUpdateManyWithoutCreatedByNestedInput
 }
 
 export type UserUncheckedUpdateWithoutMembershipsInput = {
@@ -3450,6 +5146,12 @@ export type UserUncheckedUpdateWithoutMembershipsInput = {
   passkeys?: Prisma.PasskeyUncheckedUpdateManyWithoutUserNestedInput
   challenges?: Prisma.PasskeyChallengeUncheckedUpdateManyWithoutUserNestedInput
   oneTimeTokens?: Prisma.OneTimeTokenUncheckedUpdateManyWithoutUserNestedInput
+  organizations?: Prisma.OrganizationUncheckedUpdateManyWithoutCreatedByNestedInput
+  organizationMemberships?: Prisma.OrganizationMemberUncheckedUpdateManyWithoutUserNestedInput
+  organizationInvitations?: Prisma.OrganizationMemberUncheckedUpdateManyWithoutCreatedByNestedInput
+  serviceAccount?: Prisma.ServiceAccountUncheckedUpdateOneWithoutUserNestedInput
+  madeAccounts?: Prisma.ServiceAccountUncheckedUpdateManyWithoutCreatedByNestedInput
+  customRoles?: Prisma.CustomRoleUncheckedUpdateManyWithoutCreatedByNestedInput
 }
 
 export type UserUpsertWithoutAddedInput = {
@@ -3504,6 +5206,12 @@ export type UserUpdateWithoutAddedInput = {
   passkeys?: Prisma.PasskeyUpdateManyWithoutUserNestedInput
   challenges?: Prisma.PasskeyChallengeUpdateManyWithoutUserNestedInput
   oneTimeTokens?: Prisma.OneTimeTokenUpdateManyWithoutUserNestedInput
+  organizations?: Prisma.OrganizationUpdateManyWithoutCreatedByNestedInput
+  organizationMemberships?: Prisma.OrganizationMemberUpdateManyWithoutUserNestedInput
+  organizationInvitations?: Prisma.OrganizationMemberUpdateManyWithoutCreatedByNestedInput
+  serviceAccount?: Prisma.ServiceAccountUpdateOneWithoutUserNestedInput
+  madeAccounts?: Prisma.ServiceAccountUpdateManyWithoutCreatedByNestedInput
+  customRoles?: Prisma.CustomRoleUpdateManyWithoutCreatedByNestedInput
 }
 
 export type UserUncheckedUpdateWithoutAddedInput = {
@@ -3547,6 +5255,12 @@ export type UserUncheckedUpdateWithoutAddedInput = {
   passkeys?: Prisma.PasskeyUncheckedUpdateManyWithoutUserNestedInput
   challenges?: Prisma.PasskeyChallengeUncheckedUpdateManyWithoutUserNestedInput
   oneTimeTokens?: Prisma.OneTimeTokenUncheckedUpdateManyWithoutUserNestedInput
+  organizations?: Prisma.OrganizationUncheckedUpdateManyWithoutCreatedByNestedInput
+  organizationMemberships?: Prisma.OrganizationMemberUncheckedUpdateManyWithoutUserNestedInput
+  organizationInvitations?: Prisma.OrganizationMemberUncheckedUpdateManyWithoutCreatedByNestedInput
+  serviceAccount?: Prisma.ServiceAccountUncheckedUpdateOneWithoutUserNestedInput
+  madeAccounts?: Prisma.ServiceAccountUncheckedUpdateManyWithoutCreatedByNestedInput
+  customRoles?: Prisma.CustomRoleUncheckedUpdateManyWithoutCreatedByNestedInput
 }
 
 export type UserCreateWithoutInvitationsInput = {
@@ -3590,6 +5304,12 @@ export type UserCreateWithoutInvitationsInput = {
   passkeys?: Prisma.PasskeyCreateNestedManyWithoutUserInput
   challenges?: Prisma.PasskeyChallengeCreateNestedManyWithoutUserInput
   oneTimeTokens?: Prisma.OneTimeTokenCreateNestedManyWithoutUserInput
+  organizations?: Prisma.OrganizationCreateNestedManyWithoutCreatedByInput
+  organizationMemberships?: Prisma.OrganizationMemberCreateNestedManyWithoutUserInput
+  organizationInvitations?: Prisma.OrganizationMemberCreateNestedManyWithoutCreatedByInput
+  serviceAccount?: Prisma.ServiceAccountCreateNestedOneWithoutUserInput
+  madeAccounts?: Prisma.ServiceAccountCreateNestedManyWithoutCreatedByInput
+  customRoles?: Prisma.CustomRoleCreateNestedManyWithoutCreatedByInput
 }
 
 export type UserUncheckedCreateWithoutInvitationsInput = {
@@ -3633,6 +5353,12 @@ export type UserUncheckedCreateWithoutInvitationsInput = {
   passkeys?: Prisma.PasskeyUncheckedCreateNestedManyWithoutUserInput
   challenges?: Prisma.PasskeyChallengeUncheckedCreateNestedManyWithoutUserInput
   oneTimeTokens?: Prisma.OneTimeTokenUncheckedCreateNestedManyWithoutUserInput
+  organizations?: Prisma.OrganizationUncheckedCreateNestedManyWithoutCreatedByInput
+  organizationMemberships?: Prisma.OrganizationMemberUncheckedCreateNestedManyWithoutUserInput
+  organizationInvitations?: Prisma.OrganizationMemberUncheckedCreateNestedManyWithoutCreatedByInput
+  serviceAccount?: Prisma.ServiceAccountUncheckedCreateNestedOneWithoutUserInput
+  madeAccounts?: Prisma.ServiceAccountUncheckedCreateNestedManyWithoutCreatedByInput
+  customRoles?: Prisma.CustomRoleUncheckedCreateNestedManyWithoutCreatedByInput
 }
 
 export type UserCreateOrConnectWithoutInvitationsInput = {
@@ -3681,6 +5407,12 @@ export type UserCreateWithoutInvitedInput = {
   passkeys?: Prisma.PasskeyCreateNestedManyWithoutUserInput
   challenges?: Prisma.PasskeyChallengeCreateNestedManyWithoutUserInput
   oneTimeTokens?: Prisma.OneTimeTokenCreateNestedManyWithoutUserInput
+  organizations?: Prisma.OrganizationCreateNestedManyWithoutCreatedByInput
+  organizationMemberships?: Prisma.OrganizationMemberCreateNestedManyWithoutUserInput
+  organizationInvitations?: Prisma.OrganizationMemberCreateNestedManyWithoutCreatedByInput
+  serviceAccount?: Prisma.ServiceAccountCreateNestedOneWithoutUserInput
+  madeAccounts?: Prisma.ServiceAccountCreateNestedManyWithoutCreatedByInput
+  customRoles?: Prisma.CustomRoleCreateNestedManyWithoutCreatedByInput
 }
 
 export type UserUncheckedCreateWithoutInvitedInput = {
@@ -3724,6 +5456,12 @@ export type UserUncheckedCreateWithoutInvitedInput = {
   passkeys?: Prisma.PasskeyUncheckedCreateNestedManyWithoutUserInput
   challenges?: Prisma.PasskeyChallengeUncheckedCreateNestedManyWithoutUserInput
   oneTimeTokens?: Prisma.OneTimeTokenUncheckedCreateNestedManyWithoutUserInput
+  organizations?: Prisma.OrganizationUncheckedCreateNestedManyWithoutCreatedByInput
+  organizationMemberships?: Prisma.OrganizationMemberUncheckedCreateNestedManyWithoutUserInput
+  organizationInvitations?: Prisma.OrganizationMemberUncheckedCreateNestedManyWithoutCreatedByInput
+  serviceAccount?: Prisma.ServiceAccountUncheckedCreateNestedOneWithoutUserInput
+  madeAccounts?: Prisma.ServiceAccountUncheckedCreateNestedManyWithoutCreatedByInput
+  customRoles?: Prisma.CustomRoleUncheckedCreateNestedManyWithoutCreatedByInput
 }
 
 export type UserCreateOrConnectWithoutInvitedInput = {
@@ -3783,6 +5521,12 @@ export type UserUpdateWithoutInvitationsInput = {
   passkeys?: Prisma.PasskeyUpdateManyWithoutUserNestedInput
   challenges?: Prisma.PasskeyChallengeUpdateManyWithoutUserNestedInput
   oneTimeTokens?: Prisma.OneTimeTokenUpdateManyWithoutUserNestedInput
+  organizations?: Prisma.OrganizationUpdateManyWithoutCreatedByNestedInput
+  organizationMemberships?: Prisma.OrganizationMemberUpdateManyWithoutUserNestedInput
+  organizationInvitations?: Prisma.OrganizationMemberUpdateManyWithoutCreatedByNestedInput
+  serviceAccount?: Prisma.ServiceAccountUpdateOneWithoutUserNestedInput
+  madeAccounts?: Prisma.ServiceAccountUpdateManyWithoutCreatedByNestedInput
+  customRoles?: Prisma.CustomRoleUpdateManyWithoutCreatedByNestedInput
 }
 
 export type UserUncheckedUpdateWithoutInvitationsInput = {
@@ -3826,6 +5570,12 @@ export type UserUncheckedUpdateWithoutInvitationsInput = {
   passkeys?: Prisma.PasskeyUncheckedUpdateManyWithoutUserNestedInput
   challenges?: Prisma.PasskeyChallengeUncheckedUpdateManyWithoutUserNestedInput
   oneTimeTokens?: Prisma.OneTimeTokenUncheckedUpdateManyWithoutUserNestedInput
+  organizations?: Prisma.OrganizationUncheckedUpdateManyWithoutCreatedByNestedInput
+  organizationMemberships?: Prisma.OrganizationMemberUncheckedUpdateManyWithoutUserNestedInput
+  organizationInvitations?: Prisma.OrganizationMemberUncheckedUpdateManyWithoutCreatedByNestedInput
+  serviceAccount?: Prisma.ServiceAccountUncheckedUpdateOneWithoutUserNestedInput
+  madeAccounts?: Prisma.ServiceAccountUncheckedUpdateManyWithoutCreatedByNestedInput
+  customRoles?: Prisma.CustomRoleUncheckedUpdateManyWithoutCreatedByNestedInput
 }
 
 export type UserUpsertWithoutInvitedInput = {
@@ -3880,6 +5630,12 @@ export type UserUpdateWithoutInvitedInput = {
   passkeys?: Prisma.PasskeyUpdateManyWithoutUserNestedInput
   challenges?: Prisma.PasskeyChallengeUpdateManyWithoutUserNestedInput
   oneTimeTokens?: Prisma.OneTimeTokenUpdateManyWithoutUserNestedInput
+  organizations?: Prisma.OrganizationUpdateManyWithoutCreatedByNestedInput
+  organizationMemberships?: Prisma.OrganizationMemberUpdateManyWithoutUserNestedInput
+  organizationInvitations?: Prisma.OrganizationMemberUpdateManyWithoutCreatedByNestedInput
+  serviceAccount?: Prisma.ServiceAccountUpdateOneWithoutUserNestedInput
+  madeAccounts?: Prisma.ServiceAccountUpdateManyWithoutCreatedByNestedInput
+  customRoles?: Prisma.CustomRoleUpdateManyWithoutCreatedByNestedInput
 }
 
 export type UserUncheckedUpdateWithoutInvitedInput = {
@@ -3923,6 +5679,12 @@ export type UserUncheckedUpdateWithoutInvitedInput = {
   passkeys?: Prisma.PasskeyUncheckedUpdateManyWithoutUserNestedInput
   challenges?: Prisma.PasskeyChallengeUncheckedUpdateManyWithoutUserNestedInput
   oneTimeTokens?: Prisma.OneTimeTokenUncheckedUpdateManyWithoutUserNestedInput
+  organizations?: Prisma.OrganizationUncheckedUpdateManyWithoutCreatedByNestedInput
+  organizationMemberships?: Prisma.OrganizationMemberUncheckedUpdateManyWithoutUserNestedInput
+  organizationInvitations?: Prisma.OrganizationMemberUncheckedUpdateManyWithoutCreatedByNestedInput
+  serviceAccount?: Prisma.ServiceAccountUncheckedUpdateOneWithoutUserNestedInput
+  madeAccounts?: Prisma.ServiceAccountUncheckedUpdateManyWithoutCreatedByNestedInput
+  customRoles?: Prisma.CustomRoleUncheckedUpdateManyWithoutCreatedByNestedInput
 }
 
 export type UserCreateWithoutCountsInput = {
@@ -3966,6 +5728,12 @@ export type UserCreateWithoutCountsInput = {
   passkeys?: Prisma.PasskeyCreateNestedManyWithoutUserInput
   challenges?: Prisma.PasskeyChallengeCreateNestedManyWithoutUserInput
   oneTimeTokens?: Prisma.OneTimeTokenCreateNestedManyWithoutUserInput
+  organizations?: Prisma.OrganizationCreateNestedManyWithoutCreatedByInput
+  organizationMemberships?: Prisma.OrganizationMemberCreateNestedManyWithoutUserInput
+  organizationInvitations?: Prisma.OrganizationMemberCreateNestedManyWithoutCreatedByInput
+  serviceAccount?: Prisma.ServiceAccountCreateNestedOneWithoutUserInput
+  madeAccounts?: Prisma.ServiceAccountCreateNestedManyWithoutCreatedByInput
+  customRoles?: Prisma.CustomRoleCreateNestedManyWithoutCreatedByInput
 }
 
 export type UserUncheckedCreateWithoutCountsInput = {
@@ -4009,6 +5777,12 @@ export type UserUncheckedCreateWithoutCountsInput = {
   passkeys?: Prisma.PasskeyUncheckedCreateNestedManyWithoutUserInput
   challenges?: Prisma.PasskeyChallengeUncheckedCreateNestedManyWithoutUserInput
   oneTimeTokens?: Prisma.OneTimeTokenUncheckedCreateNestedManyWithoutUserInput
+  organizations?: Prisma.OrganizationUncheckedCreateNestedManyWithoutCreatedByInput
+  organizationMemberships?: Prisma.OrganizationMemberUncheckedCreateNestedManyWithoutUserInput
+  organizationInvitations?: Prisma.OrganizationMemberUncheckedCreateNestedManyWithoutCreatedByInput
+  serviceAccount?: Prisma.ServiceAccountUncheckedCreateNestedOneWithoutUserInput
+  madeAccounts?: Prisma.ServiceAccountUncheckedCreateNestedManyWithoutCreatedByInput
+  customRoles?: Prisma.CustomRoleUncheckedCreateNestedManyWithoutCreatedByInput
 }
 
 export type UserCreateOrConnectWithoutCountsInput = {
@@ -4068,6 +5842,12 @@ export type UserUpdateWithoutCountsInput = {
   passkeys?: Prisma.PasskeyUpdateManyWithoutUserNestedInput
   challenges?: Prisma.PasskeyChallengeUpdateManyWithoutUserNestedInput
   oneTimeTokens?: Prisma.OneTimeTokenUpdateManyWithoutUserNestedInput
+  organizations?: Prisma.OrganizationUpdateManyWithoutCreatedByNestedInput
+  organizationMemberships?: Prisma.OrganizationMemberUpdateManyWithoutUserNestedInput
+  organizationInvitations?: Prisma.OrganizationMemberUpdateManyWithoutCreatedByNestedInput
+  serviceAccount?: Prisma.ServiceAccountUpdateOneWithoutUserNestedInput
+  madeAccounts?: Prisma.ServiceAccountUpdateManyWithoutCreatedByNestedInput
+  customRoles?: Prisma.CustomRoleUpdateManyWithoutCreatedByNestedInput
 }
 
 export type UserUncheckedUpdateWithoutCountsInput = {
@@ -4111,6 +5891,12 @@ export type UserUncheckedUpdateWithoutCountsInput = {
   passkeys?: Prisma.PasskeyUncheckedUpdateManyWithoutUserNestedInput
   challenges?: Prisma.PasskeyChallengeUncheckedUpdateManyWithoutUserNestedInput
   oneTimeTokens?: Prisma.OneTimeTokenUncheckedUpdateManyWithoutUserNestedInput
+  organizations?: Prisma.OrganizationUncheckedUpdateManyWithoutCreatedByNestedInput
+  organizationMemberships?: Prisma.OrganizationMemberUncheckedUpdateManyWithoutUserNestedInput
+  organizationInvitations?: Prisma.OrganizationMemberUncheckedUpdateManyWithoutCreatedByNestedInput
+  serviceAccount?: Prisma.ServiceAccountUncheckedUpdateOneWithoutUserNestedInput
+  madeAccounts?: Prisma.ServiceAccountUncheckedUpdateManyWithoutCreatedByNestedInput
+  customRoles?: Prisma.CustomRoleUncheckedUpdateManyWithoutCreatedByNestedInput
 }
 
 export type UserCreateWithoutEndpointsInput = {
@@ -4154,6 +5940,12 @@ export type UserCreateWithoutEndpointsInput = {
   passkeys?: Prisma.PasskeyCreateNestedManyWithoutUserInput
   challenges?: Prisma.PasskeyChallengeCreateNestedManyWithoutUserInput
   oneTimeTokens?: Prisma.OneTimeTokenCreateNestedManyWithoutUserInput
+  organizations?: Prisma.OrganizationCreateNestedManyWithoutCreatedByInput
+  organizationMemberships?: Prisma.OrganizationMemberCreateNestedManyWithoutUserInput
+  organizationInvitations?: Prisma.OrganizationMemberCreateNestedManyWithoutCreatedByInput
+  serviceAccount?: Prisma.ServiceAccountCreateNestedOneWithoutUserInput
+  madeAccounts?: Prisma.ServiceAccountCreateNestedManyWithoutCreatedByInput
+  customRoles?: Prisma.CustomRoleCreateNestedManyWithoutCreatedByInput
 }
 
 export type UserUncheckedCreateWithoutEndpointsInput = {
@@ -4197,6 +5989,12 @@ export type UserUncheckedCreateWithoutEndpointsInput = {
   passkeys?: Prisma.PasskeyUncheckedCreateNestedManyWithoutUserInput
   challenges?: Prisma.PasskeyChallengeUncheckedCreateNestedManyWithoutUserInput
   oneTimeTokens?: Prisma.OneTimeTokenUncheckedCreateNestedManyWithoutUserInput
+  organizations?: Prisma.OrganizationUncheckedCreateNestedManyWithoutCreatedByInput
+  organizationMemberships?: Prisma.OrganizationMemberUncheckedCreateNestedManyWithoutUserInput
+  organizationInvitations?: Prisma.OrganizationMemberUncheckedCreateNestedManyWithoutCreatedByInput
+  serviceAccount?: Prisma.ServiceAccountUncheckedCreateNestedOneWithoutUserInput
+  madeAccounts?: Prisma.ServiceAccountUncheckedCreateNestedManyWithoutCreatedByInput
+  customRoles?: Prisma.CustomRoleUncheckedCreateNestedManyWithoutCreatedByInput
 }
 
 export type UserCreateOrConnectWithoutEndpointsInput = {
@@ -4256,6 +6054,12 @@ export type UserUpdateWithoutEndpointsInput = {
   passkeys?: Prisma.PasskeyUpdateManyWithoutUserNestedInput
   challenges?: Prisma.PasskeyChallengeUpdateManyWithoutUserNestedInput
   oneTimeTokens?: Prisma.OneTimeTokenUpdateManyWithoutUserNestedInput
+  organizations?: Prisma.OrganizationUpdateManyWithoutCreatedByNestedInput
+  organizationMemberships?: Prisma.OrganizationMemberUpdateManyWithoutUserNestedInput
+  organizationInvitations?: Prisma.OrganizationMemberUpdateManyWithoutCreatedByNestedInput
+  serviceAccount?: Prisma.ServiceAccountUpdateOneWithoutUserNestedInput
+  madeAccounts?: Prisma.ServiceAccountUpdateManyWithoutCreatedByNestedInput
+  customRoles?: Prisma.CustomRoleUpdateManyWithoutCreatedByNestedInput
 }
 
 export type UserUncheckedUpdateWithoutEndpointsInput = {
@@ -4299,6 +6103,12 @@ export type UserUncheckedUpdateWithoutEndpointsInput = {
   passkeys?: Prisma.PasskeyUncheckedUpdateManyWithoutUserNestedInput
   challenges?: Prisma.PasskeyChallengeUncheckedUpdateManyWithoutUserNestedInput
   oneTimeTokens?: Prisma.OneTimeTokenUncheckedUpdateManyWithoutUserNestedInput
+  organizations?: Prisma.OrganizationUncheckedUpdateManyWithoutCreatedByNestedInput
+  organizationMemberships?: Prisma.OrganizationMemberUncheckedUpdateManyWithoutUserNestedInput
+  organizationInvitations?: Prisma.OrganizationMemberUncheckedUpdateManyWithoutCreatedByNestedInput
+  serviceAccount?: Prisma.ServiceAccountUncheckedUpdateOneWithoutUserNestedInput
+  madeAccounts?: Prisma.ServiceAccountUncheckedUpdateManyWithoutCreatedByNestedInput
+  customRoles?: Prisma.CustomRoleUncheckedUpdateManyWithoutCreatedByNestedInput
 }
 
 export type UserCreateWithoutFilesInput = {
@@ -4342,6 +6152,12 @@ export type UserCreateWithoutFilesInput = {
   passkeys?: Prisma.PasskeyCreateNestedManyWithoutUserInput
   challenges?: Prisma.PasskeyChallengeCreateNestedManyWithoutUserInput
   oneTimeTokens?: Prisma.OneTimeTokenCreateNestedManyWithoutUserInput
+  organizations?: Prisma.OrganizationCreateNestedManyWithoutCreatedByInput
+  organizationMemberships?: Prisma.OrganizationMemberCreateNestedManyWithoutUserInput
+  organizationInvitations?: Prisma.OrganizationMemberCreateNestedManyWithoutCreatedByInput
+  serviceAccount?: Prisma.ServiceAccountCreateNestedOneWithoutUserInput
+  madeAccounts?: Prisma.ServiceAccountCreateNestedManyWithoutCreatedByInput
+  customRoles?: Prisma.CustomRoleCreateNestedManyWithoutCreatedByInput
 }
 
 export type UserUncheckedCreateWithoutFilesInput = {
@@ -4385,6 +6201,12 @@ export type UserUncheckedCreateWithoutFilesInput = {
   passkeys?: Prisma.PasskeyUncheckedCreateNestedManyWithoutUserInput
   challenges?: Prisma.PasskeyChallengeUncheckedCreateNestedManyWithoutUserInput
   oneTimeTokens?: Prisma.OneTimeTokenUncheckedCreateNestedManyWithoutUserInput
+  organizations?: Prisma.OrganizationUncheckedCreateNestedManyWithoutCreatedByInput
+  organizationMemberships?: Prisma.OrganizationMemberUncheckedCreateNestedManyWithoutUserInput
+  organizationInvitations?: Prisma.OrganizationMemberUncheckedCreateNestedManyWithoutCreatedByInput
+  serviceAccount?: Prisma.ServiceAccountUncheckedCreateNestedOneWithoutUserInput
+  madeAccounts?: Prisma.ServiceAccountUncheckedCreateNestedManyWithoutCreatedByInput
+  customRoles?: Prisma.CustomRoleUncheckedCreateNestedManyWithoutCreatedByInput
 }
 
 export type UserCreateOrConnectWithoutFilesInput = {
@@ -4444,6 +6266,12 @@ export type UserUpdateWithoutFilesInput = {
   passkeys?: Prisma.PasskeyUpdateManyWithoutUserNestedInput
   challenges?: Prisma.PasskeyChallengeUpdateManyWithoutUserNestedInput
   oneTimeTokens?: Prisma.OneTimeTokenUpdateManyWithoutUserNestedInput
+  organizations?: Prisma.OrganizationUpdateManyWithoutCreatedByNestedInput
+  organizationMemberships?: Prisma.OrganizationMemberUpdateManyWithoutUserNestedInput
+  organizationInvitations?: Prisma.OrganizationMemberUpdateManyWithoutCreatedByNestedInput
+  serviceAccount?: Prisma.ServiceAccountUpdateOneWithoutUserNestedInput
+  madeAccounts?: Prisma.ServiceAccountUpdateManyWithoutCreatedByNestedInput
+  customRoles?: Prisma.CustomRoleUpdateManyWithoutCreatedByNestedInput
 }
 
 export type UserUncheckedUpdateWithoutFilesInput = {
@@ -4487,6 +6315,12 @@ export type UserUncheckedUpdateWithoutFilesInput = {
   passkeys?: Prisma.PasskeyUncheckedUpdateManyWithoutUserNestedInput
   challenges?: Prisma.PasskeyChallengeUncheckedUpdateManyWithoutUserNestedInput
   oneTimeTokens?: Prisma.OneTimeTokenUncheckedUpdateManyWithoutUserNestedInput
+  organizations?: Prisma.OrganizationUncheckedUpdateManyWithoutCreatedByNestedInput
+  organizationMemberships?: Prisma.OrganizationMemberUncheckedUpdateManyWithoutUserNestedInput
+  organizationInvitations?: Prisma.OrganizationMemberUncheckedUpdateManyWithoutCreatedByNestedInput
+  serviceAccount?: Prisma.ServiceAccountUncheckedUpdateOneWithoutUserNestedInput
+  madeAccounts?: Prisma.ServiceAccountUncheckedUpdateManyWithoutCreatedByNestedInput
+  customRoles?: Prisma.CustomRoleUncheckedUpdateManyWithoutCreatedByNestedInput
 }
 
 export type UserCreateWithoutLinksInput = {
@@ -4530,6 +6364,12 @@ export type UserCreateWithoutLinksInput = {
   passkeys?: Prisma.PasskeyCreateNestedManyWithoutUserInput
   challenges?: Prisma.PasskeyChallengeCreateNestedManyWithoutUserInput
   oneTimeTokens?: Prisma.OneTimeTokenCreateNestedManyWithoutUserInput
+  organizations?: Prisma.OrganizationCreateNestedManyWithoutCreatedByInput
+  organizationMemberships?: Prisma.OrganizationMemberCreateNestedManyWithoutUserInput
+  organizationInvitations?: Prisma.OrganizationMemberCreateNestedManyWithoutCreatedByInput
+  serviceAccount?: Prisma.ServiceAccountCreateNestedOneWithoutUserInput
+  madeAccounts?: Prisma.ServiceAccountCreateNestedManyWithoutCreatedByInput
+  customRoles?: Prisma.CustomRoleCreateNestedManyWithoutCreatedByInput
 }
 
 export type UserUncheckedCreateWithoutLinksInput = {
@@ -4573,6 +6413,12 @@ export type UserUncheckedCreateWithoutLinksInput = {
   passkeys?: Prisma.PasskeyUncheckedCreateNestedManyWithoutUserInput
   challenges?: Prisma.PasskeyChallengeUncheckedCreateNestedManyWithoutUserInput
   oneTimeTokens?: Prisma.OneTimeTokenUncheckedCreateNestedManyWithoutUserInput
+  organizations?: Prisma.OrganizationUncheckedCreateNestedManyWithoutCreatedByInput
+  organizationMemberships?: Prisma.OrganizationMemberUncheckedCreateNestedManyWithoutUserInput
+  organizationInvitations?: Prisma.OrganizationMemberUncheckedCreateNestedManyWithoutCreatedByInput
+  serviceAccount?: Prisma.ServiceAccountUncheckedCreateNestedOneWithoutUserInput
+  madeAccounts?: Prisma.ServiceAccountUncheckedCreateNestedManyWithoutCreatedByInput
+  customRoles?: Prisma.CustomRoleUncheckedCreateNestedManyWithoutCreatedByInput
 }
 
 export type UserCreateOrConnectWithoutLinksInput = {
@@ -4632,6 +6478,12 @@ export type UserUpdateWithoutLinksInput = {
   passkeys?: Prisma.PasskeyUpdateManyWithoutUserNestedInput
   challenges?: Prisma.PasskeyChallengeUpdateManyWithoutUserNestedInput
   oneTimeTokens?: Prisma.OneTimeTokenUpdateManyWithoutUserNestedInput
+  organizations?: Prisma.OrganizationUpdateManyWithoutCreatedByNestedInput
+  organizationMemberships?: Prisma.OrganizationMemberUpdateManyWithoutUserNestedInput
+  organizationInvitations?: Prisma.OrganizationMemberUpdateManyWithoutCreatedByNestedInput
+  serviceAccount?: Prisma.ServiceAccountUpdateOneWithoutUserNestedInput
+  madeAccounts?: Prisma.ServiceAccountUpdateManyWithoutCreatedByNestedInput
+  customRoles?: Prisma.CustomRoleUpdateManyWithoutCreatedByNestedInput
 }
 
 export type UserUncheckedUpdateWithoutLinksInput = {
@@ -4675,6 +6527,12 @@ export type UserUncheckedUpdateWithoutLinksInput = {
   passkeys?: Prisma.PasskeyUncheckedUpdateManyWithoutUserNestedInput
   challenges?: Prisma.PasskeyChallengeUncheckedUpdateManyWithoutUserNestedInput
   oneTimeTokens?: Prisma.OneTimeTokenUncheckedUpdateManyWithoutUserNestedInput
+  organizations?: Prisma.OrganizationUncheckedUpdateManyWithoutCreatedByNestedInput
+  organizationMemberships?: Prisma.OrganizationMemberUncheckedUpdateManyWithoutUserNestedInput
+  organizationInvitations?: Prisma.OrganizationMemberUncheckedUpdateManyWithoutCreatedByNestedInput
+  serviceAccount?: Prisma.ServiceAccountUncheckedUpdateOneWithoutUserNestedInput
+  madeAccounts?: Prisma.ServiceAccountUncheckedUpdateManyWithoutCreatedByNestedInput
+  customRoles?: Prisma.CustomRoleUncheckedUpdateManyWithoutCreatedByNestedInput
 }
 
 export type UserCreateWithoutUploadsInput = {
@@ -4718,6 +6576,12 @@ export type UserCreateWithoutUploadsInput = {
   passkeys?: Prisma.PasskeyCreateNestedManyWithoutUserInput
   challenges?: Prisma.PasskeyChallengeCreateNestedManyWithoutUserInput
   oneTimeTokens?: Prisma.OneTimeTokenCreateNestedManyWithoutUserInput
+  organizations?: Prisma.OrganizationCreateNestedManyWithoutCreatedByInput
+  organizationMemberships?: Prisma.OrganizationMemberCreateNestedManyWithoutUserInput
+  organizationInvitations?: Prisma.OrganizationMemberCreateNestedManyWithoutCreatedByInput
+  serviceAccount?: Prisma.ServiceAccountCreateNestedOneWithoutUserInput
+  madeAccounts?: Prisma.ServiceAccountCreateNestedManyWithoutCreatedByInput
+  customRoles?: Prisma.CustomRoleCreateNestedManyWithoutCreatedByInput
 }
 
 export type UserUncheckedCreateWithoutUploadsInput = {
@@ -4761,6 +6625,12 @@ export type UserUncheckedCreateWithoutUploadsInput = {
   passkeys?: Prisma.PasskeyUncheckedCreateNestedManyWithoutUserInput
   challenges?: Prisma.PasskeyChallengeUncheckedCreateNestedManyWithoutUserInput
   oneTimeTokens?: Prisma.OneTimeTokenUncheckedCreateNestedManyWithoutUserInput
+  organizations?: Prisma.OrganizationUncheckedCreateNestedManyWithoutCreatedByInput
+  organizationMemberships?: Prisma.OrganizationMemberUncheckedCreateNestedManyWithoutUserInput
+  organizationInvitations?: Prisma.OrganizationMemberUncheckedCreateNestedManyWithoutCreatedByInput
+  serviceAccount?: Prisma.ServiceAccountUncheckedCreateNestedOneWithoutUserInput
+  madeAccounts?: Prisma.ServiceAccountUncheckedCreateNestedManyWithoutCreatedByInput
+  customRoles?: Prisma.CustomRoleUncheckedCreateNestedManyWithoutCreatedByInput
 }
 
 export type UserCreateOrConnectWithoutUploadsInput = {
@@ -4820,6 +6690,12 @@ export type UserUpdateWithoutUploadsInput = {
   passkeys?: Prisma.PasskeyUpdateManyWithoutUserNestedInput
   challenges?: Prisma.PasskeyChallengeUpdateManyWithoutUserNestedInput
   oneTimeTokens?: Prisma.OneTimeTokenUpdateManyWithoutUserNestedInput
+  organizations?: Prisma.OrganizationUpdateManyWithoutCreatedByNestedInput
+  organizationMemberships?: Prisma.OrganizationMemberUpdateManyWithoutUserNestedInput
+  organizationInvitations?: Prisma.OrganizationMemberUpdateManyWithoutCreatedByNestedInput
+  serviceAccount?: Prisma.ServiceAccountUpdateOneWithoutUserNestedInput
+  madeAccounts?: Prisma.ServiceAccountUpdateManyWithoutCreatedByNestedInput
+  customRoles?: Prisma.CustomRoleUpdateManyWithoutCreatedByNestedInput
 }
 
 export type UserUncheckedUpdateWithoutUploadsInput = {
@@ -4863,6 +6739,12 @@ export type UserUncheckedUpdateWithoutUploadsInput = {
   passkeys?: Prisma.PasskeyUncheckedUpdateManyWithoutUserNestedInput
   challenges?: Prisma.PasskeyChallengeUncheckedUpdateManyWithoutUserNestedInput
   oneTimeTokens?: Prisma.OneTimeTokenUncheckedUpdateManyWithoutUserNestedInput
+  organizations?: Prisma.OrganizationUncheckedUpdateManyWithoutCreatedByNestedInput
+  organizationMemberships?: Prisma.OrganizationMemberUncheckedUpdateManyWithoutUserNestedInput
+  organizationInvitations?: Prisma.OrganizationMemberUncheckedUpdateManyWithoutCreatedByNestedInput
+  serviceAccount?: Prisma.ServiceAccountUncheckedUpdateOneWithoutUserNestedInput
+  madeAccounts?: Prisma.ServiceAccountUncheckedUpdateManyWithoutCreatedByNestedInput
+  customRoles?: Prisma.CustomRoleUncheckedUpdateManyWithoutCreatedByNestedInput
 }
 
 export type UserCreateWithoutAvatarInput = {
@@ -4906,6 +6788,12 @@ export type UserCreateWithoutAvatarInput = {
   passkeys?: Prisma.PasskeyCreateNestedManyWithoutUserInput
   challenges?: Prisma.PasskeyChallengeCreateNestedManyWithoutUserInput
   oneTimeTokens?: Prisma.OneTimeTokenCreateNestedManyWithoutUserInput
+  organizations?: Prisma.OrganizationCreateNestedManyWithoutCreatedByInput
+  organizationMemberships?: Prisma.OrganizationMemberCreateNestedManyWithoutUserInput
+  organizationInvitations?: Prisma.OrganizationMemberCreateNestedManyWithoutCreatedByInput
+  serviceAccount?: Prisma.ServiceAccountCreateNestedOneWithoutUserInput
+  madeAccounts?: Prisma.ServiceAccountCreateNestedManyWithoutCreatedByInput
+  customRoles?: Prisma.CustomRoleCreateNestedManyWithoutCreatedByInput
 }
 
 export type UserUncheckedCreateWithoutAvatarInput = {
@@ -4949,6 +6837,12 @@ export type UserUncheckedCreateWithoutAvatarInput = {
   passkeys?: Prisma.PasskeyUncheckedCreateNestedManyWithoutUserInput
   challenges?: Prisma.PasskeyChallengeUncheckedCreateNestedManyWithoutUserInput
   oneTimeTokens?: Prisma.OneTimeTokenUncheckedCreateNestedManyWithoutUserInput
+  organizations?: Prisma.OrganizationUncheckedCreateNestedManyWithoutCreatedByInput
+  organizationMemberships?: Prisma.OrganizationMemberUncheckedCreateNestedManyWithoutUserInput
+  organizationInvitations?: Prisma.OrganizationMemberUncheckedCreateNestedManyWithoutCreatedByInput
+  serviceAccount?: Prisma.ServiceAccountUncheckedCreateNestedOneWithoutUserInput
+  madeAccounts?: Prisma.ServiceAccountUncheckedCreateNestedManyWithoutCreatedByInput
+  customRoles?: Prisma.CustomRoleUncheckedCreateNestedManyWithoutCreatedByInput
 }
 
 export type UserCreateOrConnectWithoutAvatarInput = {
@@ -5008,6 +6902,12 @@ export type UserUpdateWithoutAvatarInput = {
   passkeys?: Prisma.PasskeyUpdateManyWithoutUserNestedInput
   challenges?: Prisma.PasskeyChallengeUpdateManyWithoutUserNestedInput
   oneTimeTokens?: Prisma.OneTimeTokenUpdateManyWithoutUserNestedInput
+  organizations?: Prisma.OrganizationUpdateManyWithoutCreatedByNestedInput
+  organizationMemberships?: Prisma.OrganizationMemberUpdateManyWithoutUserNestedInput
+  organizationInvitations?: Prisma.OrganizationMemberUpdateManyWithoutCreatedByNestedInput
+  serviceAccount?: Prisma.ServiceAccountUpdateOneWithoutUserNestedInput
+  madeAccounts?: Prisma.ServiceAccountUpdateManyWithoutCreatedByNestedInput
+  customRoles?: Prisma.CustomRoleUpdateManyWithoutCreatedByNestedInput
 }
 
 export type UserUncheckedUpdateWithoutAvatarInput = {
@@ -5051,6 +6951,12 @@ export type UserUncheckedUpdateWithoutAvatarInput = {
   passkeys?: Prisma.PasskeyUncheckedUpdateManyWithoutUserNestedInput
   challenges?: Prisma.PasskeyChallengeUncheckedUpdateManyWithoutUserNestedInput
   oneTimeTokens?: Prisma.OneTimeTokenUncheckedUpdateManyWithoutUserNestedInput
+  organizations?: Prisma.OrganizationUncheckedUpdateManyWithoutCreatedByNestedInput
+  organizationMemberships?: Prisma.OrganizationMemberUncheckedUpdateManyWithoutUserNestedInput
+  organizationInvitations?: Prisma.OrganizationMemberUncheckedUpdateManyWithoutCreatedByNestedInput
+  serviceAccount?: Prisma.ServiceAccountUncheckedUpdateOneWithoutUserNestedInput
+  madeAccounts?: Prisma.ServiceAccountUncheckedUpdateManyWithoutCreatedByNestedInput
+  customRoles?: Prisma.CustomRoleUncheckedUpdateManyWithoutCreatedByNestedInput
 }
 
 export type UserCreateWithoutKnowledgeBasesInput = {
@@ -5094,6 +7000,12 @@ export type UserCreateWithoutKnowledgeBasesInput = {
   passkeys?: Prisma.PasskeyCreateNestedManyWithoutUserInput
   challenges?: Prisma.PasskeyChallengeCreateNestedManyWithoutUserInput
   oneTimeTokens?: Prisma.OneTimeTokenCreateNestedManyWithoutUserInput
+  organizations?: Prisma.OrganizationCreateNestedManyWithoutCreatedByInput
+  organizationMemberships?: Prisma.OrganizationMemberCreateNestedManyWithoutUserInput
+  organizationInvitations?: Prisma.OrganizationMemberCreateNestedManyWithoutCreatedByInput
+  serviceAccount?: Prisma.ServiceAccountCreateNestedOneWithoutUserInput
+  madeAccounts?: Prisma.ServiceAccountCreateNestedManyWithoutCreatedByInput
+  customRoles?: Prisma.CustomRoleCreateNestedManyWithoutCreatedByInput
 }
 
 export type UserUncheckedCreateWithoutKnowledgeBasesInput = {
@@ -5137,6 +7049,12 @@ export type UserUncheckedCreateWithoutKnowledgeBasesInput = {
   passkeys?: Prisma.PasskeyUncheckedCreateNestedManyWithoutUserInput
   challenges?: Prisma.PasskeyChallengeUncheckedCreateNestedManyWithoutUserInput
   oneTimeTokens?: Prisma.OneTimeTokenUncheckedCreateNestedManyWithoutUserInput
+  organizations?: Prisma.OrganizationUncheckedCreateNestedManyWithoutCreatedByInput
+  organizationMemberships?: Prisma.OrganizationMemberUncheckedCreateNestedManyWithoutUserInput
+  organizationInvitations?: Prisma.OrganizationMemberUncheckedCreateNestedManyWithoutCreatedByInput
+  serviceAccount?: Prisma.ServiceAccountUncheckedCreateNestedOneWithoutUserInput
+  madeAccounts?: Prisma.ServiceAccountUncheckedCreateNestedManyWithoutCreatedByInput
+  customRoles?: Prisma.CustomRoleUncheckedCreateNestedManyWithoutCreatedByInput
 }
 
 export type UserCreateOrConnectWithoutKnowledgeBasesInput = {
@@ -5196,6 +7114,12 @@ export type UserUpdateWithoutKnowledgeBasesInput = {
   passkeys?: Prisma.PasskeyUpdateManyWithoutUserNestedInput
   challenges?: Prisma.PasskeyChallengeUpdateManyWithoutUserNestedInput
   oneTimeTokens?: Prisma.OneTimeTokenUpdateManyWithoutUserNestedInput
+  organizations?: Prisma.OrganizationUpdateManyWithoutCreatedByNestedInput
+  organizationMemberships?: Prisma.OrganizationMemberUpdateManyWithoutUserNestedInput
+  organizationInvitations?: Prisma.OrganizationMemberUpdateManyWithoutCreatedByNestedInput
+  serviceAccount?: Prisma.ServiceAccountUpdateOneWithoutUserNestedInput
+  madeAccounts?: Prisma.ServiceAccountUpdateManyWithoutCreatedByNestedInput
+  customRoles?: Prisma.CustomRoleUpdateManyWithoutCreatedByNestedInput
 }
 
 export type UserUncheckedUpdateWithoutKnowledgeBasesInput = {
@@ -5239,6 +7163,12 @@ export type UserUncheckedUpdateWithoutKnowledgeBasesInput = {
   passkeys?: Prisma.PasskeyUncheckedUpdateManyWithoutUserNestedInput
   challenges?: Prisma.PasskeyChallengeUncheckedUpdateManyWithoutUserNestedInput
   oneTimeTokens?: Prisma.OneTimeTokenUncheckedUpdateManyWithoutUserNestedInput
+  organizations?: Prisma.OrganizationUncheckedUpdateManyWithoutCreatedByNestedInput
+  organizationMemberships?: Prisma.OrganizationMemberUncheckedUpdateManyWithoutUserNestedInput
+  organizationInvitations?: Prisma.OrganizationMemberUncheckedUpdateManyWithoutCreatedByNestedInput
+  serviceAccount?: Prisma.ServiceAccountUncheckedUpdateOneWithoutUserNestedInput
+  madeAccounts?: Prisma.ServiceAccountUncheckedUpdateManyWithoutCreatedByNestedInput
+  customRoles?: Prisma.CustomRoleUncheckedUpdateManyWithoutCreatedByNestedInput
 }
 
 export type UserCreateWithoutSessionsInput = {
@@ -5282,6 +7212,12 @@ export type UserCreateWithoutSessionsInput = {
   passkeys?: Prisma.PasskeyCreateNestedManyWithoutUserInput
   challenges?: Prisma.PasskeyChallengeCreateNestedManyWithoutUserInput
   oneTimeTokens?: Prisma.OneTimeTokenCreateNestedManyWithoutUserInput
+  organizations?: Prisma.OrganizationCreateNestedManyWithoutCreatedByInput
+  organizationMemberships?: Prisma.OrganizationMemberCreateNestedManyWithoutUserInput
+  organizationInvitations?: Prisma.OrganizationMemberCreateNestedManyWithoutCreatedByInput
+  serviceAccount?: Prisma.ServiceAccountCreateNestedOneWithoutUserInput
+  madeAccounts?: Prisma.ServiceAccountCreateNestedManyWithoutCreatedByInput
+  customRoles?: Prisma.CustomRoleCreateNestedManyWithoutCreatedByInput
 }
 
 export type UserUncheckedCreateWithoutSessionsInput = {
@@ -5325,6 +7261,12 @@ export type UserUncheckedCreateWithoutSessionsInput = {
   passkeys?: Prisma.PasskeyUncheckedCreateNestedManyWithoutUserInput
   challenges?: Prisma.PasskeyChallengeUncheckedCreateNestedManyWithoutUserInput
   oneTimeTokens?: Prisma.OneTimeTokenUncheckedCreateNestedManyWithoutUserInput
+  organizations?: Prisma.OrganizationUncheckedCreateNestedManyWithoutCreatedByInput
+  organizationMemberships?: Prisma.OrganizationMemberUncheckedCreateNestedManyWithoutUserInput
+  organizationInvitations?: Prisma.OrganizationMemberUncheckedCreateNestedManyWithoutCreatedByInput
+  serviceAccount?: Prisma.ServiceAccountUncheckedCreateNestedOneWithoutUserInput
+  madeAccounts?: Prisma.ServiceAccountUncheckedCreateNestedManyWithoutCreatedByInput
+  customRoles?: Prisma.CustomRoleUncheckedCreateNestedManyWithoutCreatedByInput
 }
 
 export type UserCreateOrConnectWithoutSessionsInput = {
@@ -5384,6 +7326,12 @@ export type UserUpdateWithoutSessionsInput = {
   passkeys?: Prisma.PasskeyUpdateManyWithoutUserNestedInput
   challenges?: Prisma.PasskeyChallengeUpdateManyWithoutUserNestedInput
   oneTimeTokens?: Prisma.OneTimeTokenUpdateManyWithoutUserNestedInput
+  organizations?: Prisma.OrganizationUpdateManyWithoutCreatedByNestedInput
+  organizationMemberships?: Prisma.OrganizationMemberUpdateManyWithoutUserNestedInput
+  organizationInvitations?: Prisma.OrganizationMemberUpdateManyWithoutCreatedByNestedInput
+  serviceAccount?: Prisma.ServiceAccountUpdateOneWithoutUserNestedInput
+  madeAccounts?: Prisma.ServiceAccountUpdateManyWithoutCreatedByNestedInput
+  customRoles?: Prisma.CustomRoleUpdateManyWithoutCreatedByNestedInput
 }
 
 export type UserUncheckedUpdateWithoutSessionsInput = {
@@ -5427,6 +7375,12 @@ export type UserUncheckedUpdateWithoutSessionsInput = {
   passkeys?: Prisma.PasskeyUncheckedUpdateManyWithoutUserNestedInput
   challenges?: Prisma.PasskeyChallengeUncheckedUpdateManyWithoutUserNestedInput
   oneTimeTokens?: Prisma.OneTimeTokenUncheckedUpdateManyWithoutUserNestedInput
+  organizations?: Prisma.OrganizationUncheckedUpdateManyWithoutCreatedByNestedInput
+  organizationMemberships?: Prisma.OrganizationMemberUncheckedUpdateManyWithoutUserNestedInput
+  organizationInvitations?: Prisma.OrganizationMemberUncheckedUpdateManyWithoutCreatedByNestedInput
+  serviceAccount?: Prisma.ServiceAccountUncheckedUpdateOneWithoutUserNestedInput
+  madeAccounts?: Prisma.ServiceAccountUncheckedUpdateManyWithoutCreatedByNestedInput
+  customRoles?: Prisma.CustomRoleUncheckedUpdateManyWithoutCreatedByNestedInput
 }
 
 export type UserCreateWithoutMessagesInput = {
@@ -5470,6 +7424,12 @@ export type UserCreateWithoutMessagesInput = {
   passkeys?: Prisma.PasskeyCreateNestedManyWithoutUserInput
   challenges?: Prisma.PasskeyChallengeCreateNestedManyWithoutUserInput
   oneTimeTokens?: Prisma.OneTimeTokenCreateNestedManyWithoutUserInput
+  organizations?: Prisma.OrganizationCreateNestedManyWithoutCreatedByInput
+  organizationMemberships?: Prisma.OrganizationMemberCreateNestedManyWithoutUserInput
+  organizationInvitations?: Prisma.OrganizationMemberCreateNestedManyWithoutCreatedByInput
+  serviceAccount?: Prisma.ServiceAccountCreateNestedOneWithoutUserInput
+  madeAccounts?: Prisma.ServiceAccountCreateNestedManyWithoutCreatedByInput
+  customRoles?: Prisma.CustomRoleCreateNestedManyWithoutCreatedByInput
 }
 
 export type UserUncheckedCreateWithoutMessagesInput = {
@@ -5513,6 +7473,12 @@ export type UserUncheckedCreateWithoutMessagesInput = {
   passkeys?: Prisma.PasskeyUncheckedCreateNestedManyWithoutUserInput
   challenges?: Prisma.PasskeyChallengeUncheckedCreateNestedManyWithoutUserInput
   oneTimeTokens?: Prisma.OneTimeTokenUncheckedCreateNestedManyWithoutUserInput
+  organizations?: Prisma.OrganizationUncheckedCreateNestedManyWithoutCreatedByInput
+  organizationMemberships?: Prisma.OrganizationMemberUncheckedCreateNestedManyWithoutUserInput
+  organizationInvitations?: Prisma.OrganizationMemberUncheckedCreateNestedManyWithoutCreatedByInput
+  serviceAccount?: Prisma.ServiceAccountUncheckedCreateNestedOneWithoutUserInput
+  madeAccounts?: Prisma.ServiceAccountUncheckedCreateNestedManyWithoutCreatedByInput
+  customRoles?: Prisma.CustomRoleUncheckedCreateNestedManyWithoutCreatedByInput
 }
 
 export type UserCreateOrConnectWithoutMessagesInput = {
@@ -5572,6 +7538,12 @@ export type UserUpdateWithoutMessagesInput = {
   passkeys?: Prisma.PasskeyUpdateManyWithoutUserNestedInput
   challenges?: Prisma.PasskeyChallengeUpdateManyWithoutUserNestedInput
   oneTimeTokens?: Prisma.OneTimeTokenUpdateManyWithoutUserNestedInput
+  organizations?: Prisma.OrganizationUpdateManyWithoutCreatedByNestedInput
+  organizationMemberships?: Prisma.OrganizationMemberUpdateManyWithoutUserNestedInput
+  organizationInvitations?: Prisma.OrganizationMemberUpdateManyWithoutCreatedByNestedInput
+  serviceAccount?: Prisma.ServiceAccountUpdateOneWithoutUserNestedInput
+  madeAccounts?: Prisma.ServiceAccountUpdateManyWithoutCreatedByNestedInput
+  customRoles?: Prisma.CustomRoleUpdateManyWithoutCreatedByNestedInput
 }
 
 export type UserUncheckedUpdateWithoutMessagesInput = {
@@ -5615,6 +7587,12 @@ export type UserUncheckedUpdateWithoutMessagesInput = {
   passkeys?: Prisma.PasskeyUncheckedUpdateManyWithoutUserNestedInput
   challenges?: Prisma.PasskeyChallengeUncheckedUpdateManyWithoutUserNestedInput
   oneTimeTokens?: Prisma.OneTimeTokenUncheckedUpdateManyWithoutUserNestedInput
+  organizations?: Prisma.OrganizationUncheckedUpdateManyWithoutCreatedByNestedInput
+  organizationMemberships?: Prisma.OrganizationMemberUncheckedUpdateManyWithoutUserNestedInput
+  organizationInvitations?: Prisma.OrganizationMemberUncheckedUpdateManyWithoutCreatedByNestedInput
+  serviceAccount?: Prisma.ServiceAccountUncheckedUpdateOneWithoutUserNestedInput
+  madeAccounts?: Prisma.ServiceAccountUncheckedUpdateManyWithoutCreatedByNestedInput
+  customRoles?: Prisma.CustomRoleUncheckedUpdateManyWithoutCreatedByNestedInput
 }
 
 export type UserCreateWithoutOrdersInput = {
@@ -5658,6 +7636,12 @@ export type UserCreateWithoutOrdersInput = {
   passkeys?: Prisma.PasskeyCreateNestedManyWithoutUserInput
   challenges?: Prisma.PasskeyChallengeCreateNestedManyWithoutUserInput
   oneTimeTokens?: Prisma.OneTimeTokenCreateNestedManyWithoutUserInput
+  organizations?: Prisma.OrganizationCreateNestedManyWithoutCreatedByInput
+  organizationMemberships?: Prisma.OrganizationMemberCreateNestedManyWithoutUserInput
+  organizationInvitations?: Prisma.OrganizationMemberCreateNestedManyWithoutCreatedByInput
+  serviceAccount?: Prisma.ServiceAccountCreateNestedOneWithoutUserInput
+  madeAccounts?: Prisma.ServiceAccountCreateNestedManyWithoutCreatedByInput
+  customRoles?: Prisma.CustomRoleCreateNestedManyWithoutCreatedByInput
 }
 
 export type UserUncheckedCreateWithoutOrdersInput = {
@@ -5701,6 +7685,12 @@ export type UserUncheckedCreateWithoutOrdersInput = {
   passkeys?: Prisma.PasskeyUncheckedCreateNestedManyWithoutUserInput
   challenges?: Prisma.PasskeyChallengeUncheckedCreateNestedManyWithoutUserInput
   oneTimeTokens?: Prisma.OneTimeTokenUncheckedCreateNestedManyWithoutUserInput
+  organizations?: Prisma.OrganizationUncheckedCreateNestedManyWithoutCreatedByInput
+  organizationMemberships?: Prisma.OrganizationMemberUncheckedCreateNestedManyWithoutUserInput
+  organizationInvitations?: Prisma.OrganizationMemberUncheckedCreateNestedManyWithoutCreatedByInput
+  serviceAccount?: Prisma.ServiceAccountUncheckedCreateNestedOneWithoutUserInput
+  madeAccounts?: Prisma.ServiceAccountUncheckedCreateNestedManyWithoutCreatedByInput
+  customRoles?: Prisma.CustomRoleUncheckedCreateNestedManyWithoutCreatedByInput
 }
 
 export type UserCreateOrConnectWithoutOrdersInput = {
@@ -5760,6 +7750,12 @@ export type UserUpdateWithoutOrdersInput = {
   passkeys?: Prisma.PasskeyUpdateManyWithoutUserNestedInput
   challenges?: Prisma.PasskeyChallengeUpdateManyWithoutUserNestedInput
   oneTimeTokens?: Prisma.OneTimeTokenUpdateManyWithoutUserNestedInput
+  organizations?: Prisma.OrganizationUpdateManyWithoutCreatedByNestedInput
+  organizationMemberships?: Prisma.OrganizationMemberUpdateManyWithoutUserNestedInput
+  organizationInvitations?: Prisma.OrganizationMemberUpdateManyWithoutCreatedByNestedInput
+  serviceAccount?: Prisma.ServiceAccountUpdateOneWithoutUserNestedInput
+  madeAccounts?: Prisma.ServiceAccountUpdateManyWithoutCreatedByNestedInput
+  customRoles?: Prisma.CustomRoleUpdateManyWithoutCreatedByNestedInput
 }
 
 export type UserUncheckedUpdateWithoutOrdersInput = {
@@ -5803,6 +7799,12 @@ export type UserUncheckedUpdateWithoutOrdersInput = {
   passkeys?: Prisma.PasskeyUncheckedUpdateManyWithoutUserNestedInput
   challenges?: Prisma.PasskeyChallengeUncheckedUpdateManyWithoutUserNestedInput
   oneTimeTokens?: Prisma.OneTimeTokenUncheckedUpdateManyWithoutUserNestedInput
+  organizations?: Prisma.OrganizationUncheckedUpdateManyWithoutCreatedByNestedInput
+  organizationMemberships?: Prisma.OrganizationMemberUncheckedUpdateManyWithoutUserNestedInput
+  organizationInvitations?: Prisma.OrganizationMemberUncheckedUpdateManyWithoutCreatedByNestedInput
+  serviceAccount?: Prisma.ServiceAccountUncheckedUpdateOneWithoutUserNestedInput
+  madeAccounts?: Prisma.ServiceAccountUncheckedUpdateManyWithoutCreatedByNestedInput
+  customRoles?: Prisma.CustomRoleUncheckedUpdateManyWithoutCreatedByNestedInput
 }
 
 export type UserCreateWithoutCheckoutsInput = {
@@ -5846,6 +7848,12 @@ export type UserCreateWithoutCheckoutsInput = {
   passkeys?: Prisma.PasskeyCreateNestedManyWithoutUserInput
   challenges?: Prisma.PasskeyChallengeCreateNestedManyWithoutUserInput
   oneTimeTokens?: Prisma.OneTimeTokenCreateNestedManyWithoutUserInput
+  organizations?: Prisma.OrganizationCreateNestedManyWithoutCreatedByInput
+  organizationMemberships?: Prisma.OrganizationMemberCreateNestedManyWithoutUserInput
+  organizationInvitations?: Prisma.OrganizationMemberCreateNestedManyWithoutCreatedByInput
+  serviceAccount?: Prisma.ServiceAccountCreateNestedOneWithoutUserInput
+  madeAccounts?: Prisma.ServiceAccountCreateNestedManyWithoutCreatedByInput
+  customRoles?: Prisma.CustomRoleCreateNestedManyWithoutCreatedByInput
 }
 
 export type UserUncheckedCreateWithoutCheckoutsInput = {
@@ -5889,6 +7897,12 @@ export type UserUncheckedCreateWithoutCheckoutsInput = {
   passkeys?: Prisma.PasskeyUncheckedCreateNestedManyWithoutUserInput
   challenges?: Prisma.PasskeyChallengeUncheckedCreateNestedManyWithoutUserInput
   oneTimeTokens?: Prisma.OneTimeTokenUncheckedCreateNestedManyWithoutUserInput
+  organizations?: Prisma.OrganizationUncheckedCreateNestedManyWithoutCreatedByInput
+  organizationMemberships?: Prisma.OrganizationMemberUncheckedCreateNestedManyWithoutUserInput
+  organizationInvitations?: Prisma.OrganizationMemberUncheckedCreateNestedManyWithoutCreatedByInput
+  serviceAccount?: Prisma.ServiceAccountUncheckedCreateNestedOneWithoutUserInput
+  madeAccounts?: Prisma.ServiceAccountUncheckedCreateNestedManyWithoutCreatedByInput
+  customRoles?: Prisma.CustomRoleUncheckedCreateNestedManyWithoutCreatedByInput
 }
 
 export type UserCreateOrConnectWithoutCheckoutsInput = {
@@ -5948,6 +7962,12 @@ export type UserUpdateWithoutCheckoutsInput = {
   passkeys?: Prisma.PasskeyUpdateManyWithoutUserNestedInput
   challenges?: Prisma.PasskeyChallengeUpdateManyWithoutUserNestedInput
   oneTimeTokens?: Prisma.OneTimeTokenUpdateManyWithoutUserNestedInput
+  organizations?: Prisma.OrganizationUpdateManyWithoutCreatedByNestedInput
+  organizationMemberships?: Prisma.OrganizationMemberUpdateManyWithoutUserNestedInput
+  organizationInvitations?: Prisma.OrganizationMemberUpdateManyWithoutCreatedByNestedInput
+  serviceAccount?: Prisma.ServiceAccountUpdateOneWithoutUserNestedInput
+  madeAccounts?: Prisma.ServiceAccountUpdateManyWithoutCreatedByNestedInput
+  customRoles?: Prisma.CustomRoleUpdateManyWithoutCreatedByNestedInput
 }
 
 export type UserUncheckedUpdateWithoutCheckoutsInput = {
@@ -5991,6 +8011,12 @@ export type UserUncheckedUpdateWithoutCheckoutsInput = {
   passkeys?: Prisma.PasskeyUncheckedUpdateManyWithoutUserNestedInput
   challenges?: Prisma.PasskeyChallengeUncheckedUpdateManyWithoutUserNestedInput
   oneTimeTokens?: Prisma.OneTimeTokenUncheckedUpdateManyWithoutUserNestedInput
+  organizations?: Prisma.OrganizationUncheckedUpdateManyWithoutCreatedByNestedInput
+  organizationMemberships?: Prisma.OrganizationMemberUncheckedUpdateManyWithoutUserNestedInput
+  organizationInvitations?: Prisma.OrganizationMemberUncheckedUpdateManyWithoutCreatedByNestedInput
+  serviceAccount?: Prisma.ServiceAccountUncheckedUpdateOneWithoutUserNestedInput
+  madeAccounts?: Prisma.ServiceAccountUncheckedUpdateManyWithoutCreatedByNestedInput
+  customRoles?: Prisma.CustomRoleUncheckedUpdateManyWithoutCreatedByNestedInput
 }
 
 export type UserCreateWithoutRefundsInput = {
@@ -6034,6 +8060,12 @@ export type UserCreateWithoutRefundsInput = {
   passkeys?: Prisma.PasskeyCreateNestedManyWithoutUserInput
   challenges?: Prisma.PasskeyChallengeCreateNestedManyWithoutUserInput
   oneTimeTokens?: Prisma.OneTimeTokenCreateNestedManyWithoutUserInput
+  organizations?: Prisma.OrganizationCreateNestedManyWithoutCreatedByInput
+  organizationMemberships?: Prisma.OrganizationMemberCreateNestedManyWithoutUserInput
+  organizationInvitations?: Prisma.OrganizationMemberCreateNestedManyWithoutCreatedByInput
+  serviceAccount?: Prisma.ServiceAccountCreateNestedOneWithoutUserInput
+  madeAccounts?: Prisma.ServiceAccountCreateNestedManyWithoutCreatedByInput
+  customRoles?: Prisma.CustomRoleCreateNestedManyWithoutCreatedByInput
 }
 
 export type UserUncheckedCreateWithoutRefundsInput = {
@@ -6077,6 +8109,12 @@ export type UserUncheckedCreateWithoutRefundsInput = {
   passkeys?: Prisma.PasskeyUncheckedCreateNestedManyWithoutUserInput
   challenges?: Prisma.PasskeyChallengeUncheckedCreateNestedManyWithoutUserInput
   oneTimeTokens?: Prisma.OneTimeTokenUncheckedCreateNestedManyWithoutUserInput
+  organizations?: Prisma.OrganizationUncheckedCreateNestedManyWithoutCreatedByInput
+  organizationMemberships?: Prisma.OrganizationMemberUncheckedCreateNestedManyWithoutUserInput
+  organizationInvitations?: Prisma.OrganizationMemberUncheckedCreateNestedManyWithoutCreatedByInput
+  serviceAccount?: Prisma.ServiceAccountUncheckedCreateNestedOneWithoutUserInput
+  madeAccounts?: Prisma.ServiceAccountUncheckedCreateNestedManyWithoutCreatedByInput
+  customRoles?: Prisma.CustomRoleUncheckedCreateNestedManyWithoutCreatedByInput
 }
 
 export type UserCreateOrConnectWithoutRefundsInput = {
@@ -6136,6 +8174,12 @@ export type UserUpdateWithoutRefundsInput = {
   passkeys?: Prisma.PasskeyUpdateManyWithoutUserNestedInput
   challenges?: Prisma.PasskeyChallengeUpdateManyWithoutUserNestedInput
   oneTimeTokens?: Prisma.OneTimeTokenUpdateManyWithoutUserNestedInput
+  organizations?: Prisma.OrganizationUpdateManyWithoutCreatedByNestedInput
+  organizationMemberships?: Prisma.OrganizationMemberUpdateManyWithoutUserNestedInput
+  organizationInvitations?: Prisma.OrganizationMemberUpdateManyWithoutCreatedByNestedInput
+  serviceAccount?: Prisma.ServiceAccountUpdateOneWithoutUserNestedInput
+  madeAccounts?: Prisma.ServiceAccountUpdateManyWithoutCreatedByNestedInput
+  customRoles?: Prisma.CustomRoleUpdateManyWithoutCreatedByNestedInput
 }
 
 export type UserUncheckedUpdateWithoutRefundsInput = {
@@ -6179,6 +8223,12 @@ export type UserUncheckedUpdateWithoutRefundsInput = {
   passkeys?: Prisma.PasskeyUncheckedUpdateManyWithoutUserNestedInput
   challenges?: Prisma.PasskeyChallengeUncheckedUpdateManyWithoutUserNestedInput
   oneTimeTokens?: Prisma.OneTimeTokenUncheckedUpdateManyWithoutUserNestedInput
+  organizations?: Prisma.OrganizationUncheckedUpdateManyWithoutCreatedByNestedInput
+  organizationMemberships?: Prisma.OrganizationMemberUncheckedUpdateManyWithoutUserNestedInput
+  organizationInvitations?: Prisma.OrganizationMemberUncheckedUpdateManyWithoutCreatedByNestedInput
+  serviceAccount?: Prisma.ServiceAccountUncheckedUpdateOneWithoutUserNestedInput
+  madeAccounts?: Prisma.ServiceAccountUncheckedUpdateManyWithoutCreatedByNestedInput
+  customRoles?: Prisma.CustomRoleUncheckedUpdateManyWithoutCreatedByNestedInput
 }
 
 export type UserCreateWithoutSubscriptionsInput = {
@@ -6222,6 +8272,12 @@ export type UserCreateWithoutSubscriptionsInput = {
   passkeys?: Prisma.PasskeyCreateNestedManyWithoutUserInput
   challenges?: Prisma.PasskeyChallengeCreateNestedManyWithoutUserInput
   oneTimeTokens?: Prisma.OneTimeTokenCreateNestedManyWithoutUserInput
+  organizations?: Prisma.OrganizationCreateNestedManyWithoutCreatedByInput
+  organizationMemberships?: Prisma.OrganizationMemberCreateNestedManyWithoutUserInput
+  organizationInvitations?: Prisma.OrganizationMemberCreateNestedManyWithoutCreatedByInput
+  serviceAccount?: Prisma.ServiceAccountCreateNestedOneWithoutUserInput
+  madeAccounts?: Prisma.ServiceAccountCreateNestedManyWithoutCreatedByInput
+  customRoles?: Prisma.CustomRoleCreateNestedManyWithoutCreatedByInput
 }
 
 export type UserUncheckedCreateWithoutSubscriptionsInput = {
@@ -6265,6 +8321,12 @@ export type UserUncheckedCreateWithoutSubscriptionsInput = {
   passkeys?: Prisma.PasskeyUncheckedCreateNestedManyWithoutUserInput
   challenges?: Prisma.PasskeyChallengeUncheckedCreateNestedManyWithoutUserInput
   oneTimeTokens?: Prisma.OneTimeTokenUncheckedCreateNestedManyWithoutUserInput
+  organizations?: Prisma.OrganizationUncheckedCreateNestedManyWithoutCreatedByInput
+  organizationMemberships?: Prisma.OrganizationMemberUncheckedCreateNestedManyWithoutUserInput
+  organizationInvitations?: Prisma.OrganizationMemberUncheckedCreateNestedManyWithoutCreatedByInput
+  serviceAccount?: Prisma.ServiceAccountUncheckedCreateNestedOneWithoutUserInput
+  madeAccounts?: Prisma.ServiceAccountUncheckedCreateNestedManyWithoutCreatedByInput
+  customRoles?: Prisma.CustomRoleUncheckedCreateNestedManyWithoutCreatedByInput
 }
 
 export type UserCreateOrConnectWithoutSubscriptionsInput = {
@@ -6324,6 +8386,12 @@ export type UserUpdateWithoutSubscriptionsInput = {
   passkeys?: Prisma.PasskeyUpdateManyWithoutUserNestedInput
   challenges?: Prisma.PasskeyChallengeUpdateManyWithoutUserNestedInput
   oneTimeTokens?: Prisma.OneTimeTokenUpdateManyWithoutUserNestedInput
+  organizations?: Prisma.OrganizationUpdateManyWithoutCreatedByNestedInput
+  organizationMemberships?: Prisma.OrganizationMemberUpdateManyWithoutUserNestedInput
+  organizationInvitations?: Prisma.OrganizationMemberUpdateManyWithoutCreatedByNestedInput
+  serviceAccount?: Prisma.ServiceAccountUpdateOneWithoutUserNestedInput
+  madeAccounts?: Prisma.ServiceAccountUpdateManyWithoutCreatedByNestedInput
+  customRoles?: Prisma.CustomRoleUpdateManyWithoutCreatedByNestedInput
 }
 
 export type UserUncheckedUpdateWithoutSubscriptionsInput = {
@@ -6367,6 +8435,12 @@ export type UserUncheckedUpdateWithoutSubscriptionsInput = {
   passkeys?: Prisma.PasskeyUncheckedUpdateManyWithoutUserNestedInput
   challenges?: Prisma.PasskeyChallengeUncheckedUpdateManyWithoutUserNestedInput
   oneTimeTokens?: Prisma.OneTimeTokenUncheckedUpdateManyWithoutUserNestedInput
+  organizations?: Prisma.OrganizationUncheckedUpdateManyWithoutCreatedByNestedInput
+  organizationMemberships?: Prisma.OrganizationMemberUncheckedUpdateManyWithoutUserNestedInput
+  organizationInvitations?: Prisma.OrganizationMemberUncheckedUpdateManyWithoutCreatedByNestedInput
+  serviceAccount?: Prisma.ServiceAccountUncheckedUpdateOneWithoutUserNestedInput
+  madeAccounts?: Prisma.ServiceAccountUncheckedUpdateManyWithoutCreatedByNestedInput
+  customRoles?: Prisma.CustomRoleUncheckedUpdateManyWithoutCreatedByNestedInput
 }
 
 
@@ -6399,6 +8473,11 @@ export type UserCountOutputType = {
   passkeys: number
   challenges: number
   oneTimeTokens: number
+  organizations: number
+  organizationMemberships: number
+  organizationInvitations: number
+  madeAccounts: number
+  customRoles: number
 }
 
 export type UserCountOutputTypeSelect<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = {
@@ -6426,6 +8505,11 @@ export type UserCountOutputTypeSelect<ExtArgs extends runtime.Types.Extensions.I
   passkeys?: boolean | UserCountOutputTypeCountPasskeysArgs
   challenges?: boolean | UserCountOutputTypeCountChallengesArgs
   oneTimeTokens?: boolean | UserCountOutputTypeCountOneTimeTokensArgs
+  organizations?: boolean | UserCountOutputTypeCountOrganizationsArgs
+  organizationMemberships?: boolean | UserCountOutputTypeCountOrganizationMembershipsArgs
+  organizationInvitations?: boolean | UserCountOutputTypeCountOrganizationInvitationsArgs
+  madeAccounts?: boolean | UserCountOutputTypeCountMadeAccountsArgs
+  customRoles?: boolean | UserCountOutputTypeCountCustomRolesArgs
 }
 
 /**
@@ -6606,6 +8690,41 @@ export type UserCountOutputTypeCountOneTimeTokensArgs<ExtArgs extends runtime.Ty
   where?: Prisma.OneTimeTokenWhereInput
 }
 
+/**
+ * UserCountOutputType without action
+ */
+export type UserCountOutputTypeCountOrganizationsArgs<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = {
+  where?: Prisma.OrganizationWhereInput
+}
+
+/**
+ * UserCountOutputType without action
+ */
+export type UserCountOutputTypeCountOrganizationMembershipsArgs<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = {
+  where?: Prisma.OrganizationMemberWhereInput
+}
+
+/**
+ * UserCountOutputType without action
+ */
+export type UserCountOutputTypeCountOrganizationInvitationsArgs<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = {
+  where?: Prisma.OrganizationMemberWhereInput
+}
+
+/**
+ * UserCountOutputType without action
+ */
+export type UserCountOutputTypeCountMadeAccountsArgs<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = {
+  where?: Prisma.ServiceAccountWhereInput
+}
+
+/**
+ * UserCountOutputType without action
+ */
+export type UserCountOutputTypeCountCustomRolesArgs<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = {
+  where?: Prisma.CustomRoleWhereInput
+}
+
 
 export type UserSelect<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = runtime.Types.Extensions.GetSelect<{
   id?: boolean
@@ -6649,6 +8768,12 @@ export type UserSelect<ExtArgs extends runtime.Types.Extensions.InternalArgs = r
   passkeys?: boolean | Prisma.User$passkeysArgs<ExtArgs>
   challenges?: boolean | Prisma.User$challengesArgs<ExtArgs>
   oneTimeTokens?: boolean | Prisma.User$oneTimeTokensArgs<ExtArgs>
+  organizations?: boolean | Prisma.User$organizationsArgs<ExtArgs>
+  organizationMemberships?: boolean | Prisma.User$organizationMembershipsArgs<ExtArgs>
+  organizationInvitations?: boolean | Prisma.User$organizationInvitationsArgs<ExtArgs>
+  serviceAccount?: boolean | Prisma.User$serviceAccountArgs<ExtArgs>
+  madeAccounts?: boolean | Prisma.User$madeAccountsArgs<ExtArgs>
+  customRoles?: boolean | Prisma.User$customRolesArgs<ExtArgs>
   _count?: boolean | Prisma.UserCountOutputTypeDefaultArgs<ExtArgs>
 }, ExtArgs["result"]["user"]>
 
@@ -6730,6 +8855,12 @@ export type UserInclude<ExtArgs extends runtime.Types.Extensions.InternalArgs = 
   passkeys?: boolean | Prisma.User$passkeysArgs<ExtArgs>
   challenges?: boolean | Prisma.User$challengesArgs<ExtArgs>
   oneTimeTokens?: boolean | Prisma.User$oneTimeTokensArgs<ExtArgs>
+  organizations?: boolean | Prisma.User$organizationsArgs<ExtArgs>
+  organizationMemberships?: boolean | Prisma.User$organizationMembershipsArgs<ExtArgs>
+  organizationInvitations?: boolean | Prisma.User$organizationInvitationsArgs<ExtArgs>
+  serviceAccount?: boolean | Prisma.User$serviceAccountArgs<ExtArgs>
+  madeAccounts?: boolean | Prisma.User$madeAccountsArgs<ExtArgs>
+  customRoles?: boolean | Prisma.User$customRolesArgs<ExtArgs>
   _count?: boolean | Prisma.UserCountOutputTypeDefaultArgs<ExtArgs>
 }
 export type UserIncludeCreateManyAndReturn<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = {}
@@ -6766,6 +8897,12 @@ export type $UserPayload<ExtArgs extends runtime.Types.Extensions.InternalArgs =
     passkeys: Prisma.$PasskeyPayload<ExtArgs>[]
     challenges: Prisma.$PasskeyChallengePayload<ExtArgs>[]
     oneTimeTokens: Prisma.$OneTimeTokenPayload<ExtArgs>[]
+    organizations: Prisma.$OrganizationPayload<ExtArgs>[]
+    organizationMemberships: Prisma.$OrganizationMemberPayload<ExtArgs>[]
+    organizationInvitations: Prisma.$OrganizationMemberPayload<ExtArgs>[]
+    serviceAccount: Prisma.$ServiceAccountPayload<ExtArgs> | null
+    madeAccounts: Prisma.$ServiceAccountPayload<ExtArgs>[]
+    customRoles: Prisma.$CustomRolePayload<ExtArgs>[]
   }
   scalars: runtime.Types.Extensions.GetPayloadResult<{
     id: string
@@ -7212,6 +9349,12 @@ export interface Prisma__UserClient<T, Null = never, ExtArgs extends runtime.Typ
   passkeys<T extends Prisma.User$passkeysArgs<ExtArgs> = {}>(args?: Prisma.Subset<T, Prisma.User$passkeysArgs<ExtArgs>>): Prisma.PrismaPromise<runtime.Types.Result.GetResult<Prisma.$PasskeyPayload<ExtArgs>, T, "findMany", GlobalOmitOptions> | Null>
   challenges<T extends Prisma.User$challengesArgs<ExtArgs> = {}>(args?: Prisma.Subset<T, Prisma.User$challengesArgs<ExtArgs>>): Prisma.PrismaPromise<runtime.Types.Result.GetResult<Prisma.$PasskeyChallengePayload<ExtArgs>, T, "findMany", GlobalOmitOptions> | Null>
   oneTimeTokens<T extends Prisma.User$oneTimeTokensArgs<ExtArgs> = {}>(args?: Prisma.Subset<T, Prisma.User$oneTimeTokensArgs<ExtArgs>>): Prisma.PrismaPromise<runtime.Types.Result.GetResult<Prisma.$OneTimeTokenPayload<ExtArgs>, T, "findMany", GlobalOmitOptions> | Null>
+  organizations<T extends Prisma.User$organizationsArgs<ExtArgs> = {}>(args?: Prisma.Subset<T, Prisma.User$organizationsArgs<ExtArgs>>): Prisma.PrismaPromise<runtime.Types.Result.GetResult<Prisma.$OrganizationPayload<ExtArgs>, T, "findMany", GlobalOmitOptions> | Null>
+  organizationMemberships<T extends Prisma.User$organizationMembershipsArgs<ExtArgs> = {}>(args?: Prisma.Subset<T, Prisma.User$organizationMembershipsArgs<ExtArgs>>): Prisma.PrismaPromise<runtime.Types.Result.GetResult<Prisma.$OrganizationMemberPayload<ExtArgs>, T, "findMany", GlobalOmitOptions> | Null>
+  organizationInvitations<T extends Prisma.User$organizationInvitationsArgs<ExtArgs> = {}>(args?: Prisma.Subset<T, Prisma.User$organizationInvitationsArgs<ExtArgs>>): Prisma.PrismaPromise<runtime.Types.Result.GetResult<Prisma.$OrganizationMemberPayload<ExtArgs>, T, "findMany", GlobalOmitOptions> | Null>
+  serviceAccount<T extends Prisma.User$serviceAccountArgs<ExtArgs> = {}>(args?: Prisma.Subset<T, Prisma.User$serviceAccountArgs<ExtArgs>>): Prisma.Prisma__ServiceAccountClient<runtime.Types.Result.GetResult<Prisma.$ServiceAccountPayload<ExtArgs>, T, "findUniqueOrThrow", GlobalOmitOptions> | null, null, ExtArgs, GlobalOmitOptions>
+  madeAccounts<T extends Prisma.User$madeAccountsArgs<ExtArgs> = {}>(args?: Prisma.Subset<T, Prisma.User$madeAccountsArgs<ExtArgs>>): Prisma.PrismaPromise<runtime.Types.Result.GetResult<Prisma.$ServiceAccountPayload<ExtArgs>, T, "findMany", GlobalOmitOptions> | Null>
+  customRoles<T extends Prisma.User$customRolesArgs<ExtArgs> = {}>(args?: Prisma.Subset<T, Prisma.User$customRolesArgs<ExtArgs>>): Prisma.PrismaPromise<runtime.Types.Result.GetResult<Prisma.$CustomRolePayload<ExtArgs>, T, "findMany", GlobalOmitOptions> | Null>
   /**
    * Attaches callbacks for the resolution and/or rejection of the Promise.
    * @param onfulfilled The callback to execute when the Promise is resolved.
@@ -8296,6 +10439,145 @@ export type User$oneTimeTokensArgs<ExtArgs extends runtime.Types.Extensions.Inte
   take?: number
   skip?: number
   distinct?: Prisma.OneTimeTokenScalarFieldEnum | Prisma.OneTimeTokenScalarFieldEnum[]
+}
+
+/**
+ * User.organizations
+ */
+export type User$organizationsArgs<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = {
+  /**
+   * Select specific fields to fetch from the Organization
+   */
+  select?: Prisma.OrganizationSelect<ExtArgs> | null
+  /**
+   * Omit specific fields from the Organization
+   */
+  omit?: Prisma.OrganizationOmit<ExtArgs> | null
+  /**
+   * Choose, which related nodes to fetch as well
+   */
+  include?: Prisma.OrganizationInclude<ExtArgs> | null
+  where?: Prisma.OrganizationWhereInput
+  orderBy?: Prisma.OrganizationOrderByWithRelationInput | Prisma.OrganizationOrderByWithRelationInput[]
+  cursor?: Prisma.OrganizationWhereUniqueInput
+  take?: number
+  skip?: number
+  distinct?: Prisma.OrganizationScalarFieldEnum | Prisma.OrganizationScalarFieldEnum[]
+}
+
+/**
+ * User.organizationMemberships
+ */
+export type User$organizationMembershipsArgs<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = {
+  /**
+   * Select specific fields to fetch from the OrganizationMember
+   */
+  select?: Prisma.OrganizationMemberSelect<ExtArgs> | null
+  /**
+   * Omit specific fields from the OrganizationMember
+   */
+  omit?: Prisma.OrganizationMemberOmit<ExtArgs> | null
+  /**
+   * Choose, which related nodes to fetch as well
+   */
+  include?: Prisma.OrganizationMemberInclude<ExtArgs> | null
+  where?: Prisma.OrganizationMemberWhereInput
+  orderBy?: Prisma.OrganizationMemberOrderByWithRelationInput | Prisma.OrganizationMemberOrderByWithRelationInput[]
+  cursor?: Prisma.OrganizationMemberWhereUniqueInput
+  take?: number
+  skip?: number
+  distinct?: Prisma.OrganizationMemberScalarFieldEnum | Prisma.OrganizationMemberScalarFieldEnum[]
+}
+
+/**
+ * User.organizationInvitations
+ */
+export type User$organizationInvitationsArgs<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = {
+  /**
+   * Select specific fields to fetch from the OrganizationMember
+   */
+  select?: Prisma.OrganizationMemberSelect<ExtArgs> | null
+  /**
+   * Omit specific fields from the OrganizationMember
+   */
+  omit?: Prisma.OrganizationMemberOmit<ExtArgs> | null
+  /**
+   * Choose, which related nodes to fetch as well
+   */
+  include?: Prisma.OrganizationMemberInclude<ExtArgs> | null
+  where?: Prisma.OrganizationMemberWhereInput
+  orderBy?: Prisma.OrganizationMemberOrderByWithRelationInput | Prisma.OrganizationMemberOrderByWithRelationInput[]
+  cursor?: Prisma.OrganizationMemberWhereUniqueInput
+  take?: number
+  skip?: number
+  distinct?: Prisma.OrganizationMemberScalarFieldEnum | Prisma.OrganizationMemberScalarFieldEnum[]
+}
+
+/**
+ * User.serviceAccount
+ */
+export type User$serviceAccountArgs<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = {
+  /**
+   * Select specific fields to fetch from the ServiceAccount
+   */
+  select?: Prisma.ServiceAccountSelect<ExtArgs> | null
+  /**
+   * Omit specific fields from the ServiceAccount
+   */
+  omit?: Prisma.ServiceAccountOmit<ExtArgs> | null
+  /**
+   * Choose, which related nodes to fetch as well
+   */
+  include?: Prisma.ServiceAccountInclude<ExtArgs> | null
+  where?: Prisma.ServiceAccountWhereInput
+}
+
+/**
+ * User.madeAccounts
+ */
+export type User$madeAccountsArgs<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = {
+  /**
+   * Select specific fields to fetch from the ServiceAccount
+   */
+  select?: Prisma.ServiceAccountSelect<ExtArgs> | null
+  /**
+   * Omit specific fields from the ServiceAccount
+   */
+  omit?: Prisma.ServiceAccountOmit<ExtArgs> | null
+  /**
+   * Choose, which related nodes to fetch as well
+   */
+  include?: Prisma.ServiceAccountInclude<ExtArgs> | null
+  where?: Prisma.ServiceAccountWhereInput
+  orderBy?: Prisma.ServiceAccountOrderByWithRelationInput | Prisma.ServiceAccountOrderByWithRelationInput[]
+  cursor?: Prisma.ServiceAccountWhereUniqueInput
+  take?: number
+  skip?: number
+  distinct?: Prisma.ServiceAccountScalarFieldEnum | Prisma.ServiceAccountScalarFieldEnum[]
+}
+
+/**
+ * User.customRoles
+ */
+export type User$customRolesArgs<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = {
+  /**
+   * Select specific fields to fetch from the CustomRole
+   */
+  select?: Prisma.CustomRoleSelect<ExtArgs> | null
+  /**
+   * Omit specific fields from the CustomRole
+   */
+  omit?: Prisma.CustomRoleOmit<ExtArgs> | null
+  /**
+   * Choose, which related nodes to fetch as well
+   */
+  include?: Prisma.CustomRoleInclude<ExtArgs> | null
+  where?: Prisma.CustomRoleWhereInput
+  orderBy?: Prisma.CustomRoleOrderByWithRelationInput | Prisma.CustomRoleOrderByWithRelationInput[]
+  cursor?: Prisma.CustomRoleWhereUniqueInput
+  take?: number
+  skip?: number
+  distinct?: Prisma.CustomRoleScalarFieldEnum | Prisma.CustomRoleScalarFieldEnum[]
 }
 
 /**

@@ -89,6 +89,7 @@ CREATE INDEX "service_accounts_organization_id_created_at_id_idx"
     ON "service_accounts"("organization_id", "created_at", "id");
 CREATE INDEX "service_accounts_project_id_created_at_id_idx"
     ON "service_accounts"("project_id", "created_at", "id");
+CREATE INDEX "service_accounts_account_id_idx" ON "service_accounts"("account_id");
 CREATE INDEX "service_accounts_created_by_idx" ON "service_accounts"("created_by");
 CREATE INDEX "members_custom_role_id_idx" ON "members"("custom_role_id");
 CREATE INDEX "projects_organization_id_idx" ON "projects"("organization_id");
@@ -248,10 +249,30 @@ CREATE OR REPLACE TRIGGER service_accounts_set_updated_at BEFORE INSERT OR UPDAT
   FOR EACH ROW EXECUTE FUNCTION set_updated_at();
 
 -- The quotas of organizations and service accounts.
--- Changes what a user has of a limited resource; what a service account has counts for the organization or the
--- user that it belongs to. Each change is a row of its own, so that the writes of a
--- user do not wait for each other; a job adds the changes up. Near the limit they do wait: the transaction
--- locks the quota of the user until it ends, so two transactions cannot both take the last free place.
+-- Whose limits a user uses: the user's own, or those of what the service account belongs to.
+CREATE OR REPLACE FUNCTION account_of(user_id text)
+RETURNS text
+LANGUAGE sql
+STABLE
+AS $function$
+  SELECT coalesce((SELECT s.account_id FROM service_accounts s WHERE s.user_id = account_of.user_id), user_id)
+$function$;
+
+-- The users who share the limits of a user: the service accounts of its account, and the account itself.
+CREATE OR REPLACE FUNCTION users_of_account(user_id text)
+RETURNS SETOF text
+LANGUAGE sql
+STABLE
+AS $function$
+  SELECT account_of(user_id)
+  UNION ALL
+  SELECT s.user_id FROM service_accounts s WHERE s.account_id = account_of(users_of_account.user_id)
+$function$;
+
+-- Changes what a user has of a limited resource; what a service account has counts for the organization or
+-- the user that it belongs to. Each change is a row of its own, so that the writes of a user do not wait for
+-- each other; a job adds the changes up. Near the limit they do wait: the transaction locks the quota of the
+-- user until it ends, so two transactions cannot both take the last free place.
 --
 -- Far from the limit a transaction takes one place with a shared lock. There are at most as many such places
 -- at once as connections, which the distance to the limit allows for. The total alone, which is seconds old,
@@ -262,7 +283,7 @@ RETURNS void
 LANGUAGE plpgsql
 AS $function$
 DECLARE
-  account text := coalesce((SELECT account_id FROM service_accounts s WHERE s.user_id = owner), owner);
+  account text := account_of(owner);
   key bigint := hashtextextended('quota ' || name || ' ' || account, 0);
   places bigint := current_setting('max_connections')::bigint;
   most bigint;

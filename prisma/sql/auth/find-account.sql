@@ -1,6 +1,9 @@
--- An active user by verified email address, and whether an invitation to a project waits for the address.
+-- An active user by verified email address, and whether an invitation to a project or an organization waits
+-- for the address.
 -- @one
 SELECT (SELECT id FROM users WHERE email = :email AND status = 'active' AND email_verified) AS "user_id?",
   EXISTS (SELECT 1 FROM users WHERE email = :email) AS "is_taken!",
   EXISTS (SELECT 1 FROM invitations WHERE email = :email AND status = 'pending'
-    AND expires_at > now()) AS "is_invited!"
+    AND expires_at > now())
+    OR EXISTS (SELECT 1 FROM organization_members WHERE email = :email AND expires_at > now())
+    AS "is_invited!"

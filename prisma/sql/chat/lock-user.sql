@@ -1,3 +1,4 @@
--- Serializes the chat requests of a user until the end of the transaction.
+-- Serializes the chat requests of a user, and of those who share the user's limits, until the end of the
+-- transaction.
 -- @one
-SELECT pg_advisory_xact_lock(hashtextextended('ai ' || :user_id, 0))
+SELECT pg_advisory_xact_lock(hashtextextended('ai ' || account_of(:user_id), 0))

@@ -5,7 +5,8 @@
 -- @one
 SELECT (
     SELECT count(*) FROM ai_messages
-    WHERE user_id = :user_id AND status = 'in_progress' AND {is-alive column=heartbeat_at}
+    WHERE user_id IN (SELECT users_of_account(:user_id)) AND status = 'in_progress'
+      AND {is-alive column=heartbeat_at}
   )::int AS open,
   {tokens-used} AS tokens,
   ceil(extract(epoch FROM

@@ -3,4 +3,5 @@
 CASE WHEN {workspace} = :user_id THEN :project_ids?::text[] IS NULL
   ELSE (:project_ids::text[] IS NULL OR {workspace} = ANY(:project_ids)) AND EXISTS (
     SELECT 1 FROM members r
-    WHERE r.project_id = {workspace} AND r.user_id = :user_id AND r.project_status <> 'deleted') END
+    WHERE r.project_id = {workspace} AND r.user_id = :user_id AND r.ai_role IS NOT NULL
+      AND r.project_status <> 'deleted') END

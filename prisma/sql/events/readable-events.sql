@@ -4,12 +4,13 @@
 -- length of the log: the sort keys and the pairs allow no other index. PostgreSQL would scan the whole log
 -- for each project without events, if one project or user has most of them.
 SELECT DISTINCT ON (e.sequence) e.sequence, {event-columns} FROM (
-  SELECT p.* FROM members m CROSS JOIN LATERAL (
+  SELECT p.* FROM event_readers m CROSS JOIN LATERAL (
     SELECT e.* FROM events e
     WHERE (e.project_id, e.sequence) > (m.project_id, l.low)
       AND (e.project_id, e.sequence) <= (m.project_id, l.high)
       AND e.project_id IS NOT NULL AND e.sequence IS NOT NULL
-      AND {is-selected} AND {caller-may-read role=m.role}
+      AND {is-selected} AND {caller-may-read
+        role=role_by_scope(e.scope,m.role,m.storage_role,m.ai_role,m.payments_role)}
     ORDER BY e.project_id {order}, e.sequence {order} LIMIT :limit
   ) p WHERE m.user_id = :user_id AND (:all_projects OR m.project_id = ANY(:project_ids::text[]))
   UNION ALL (

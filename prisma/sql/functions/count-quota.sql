@@ -1,6 +1,6 @@
 -- Counts what a user has of a limited resource, and refuses more than the limit.
--- Arguments of the trigger: the quota, the column of the user, the amount as an aggregate, and which rows
--- count.
+-- Arguments of the trigger: the quota, whose it is as an expression, the amount as an aggregate, and which
+-- rows count.
 CREATE OR REPLACE FUNCTION count_quota()
 RETURNS trigger
 LANGUAGE plpgsql
@@ -9,14 +9,22 @@ DECLARE
   changed record;
   amounts text;
 BEGIN
-  -- The most frequent form has a statement whose plan is kept.
+  -- The most frequent forms have statements whose plans are kept.
   IF TG_OP = 'INSERT' AND TG_ARGV[1] = 'owner_id' AND TG_ARGV[2] = 'count(*)' AND TG_ARGV[3] = 'true' THEN
     FOR changed IN SELECT owner_id AS owner, count(*) AS amount FROM added GROUP BY 1 ORDER BY 1 LOOP
       PERFORM change_quota(TG_ARGV[0], changed.owner, changed.amount, true);
     END LOOP;
     RETURN NULL;
   END IF;
-  amounts := format('SELECT %I AS owner, %s AS amount FROM %%s WHERE %s GROUP BY 1', TG_ARGV[1], TG_ARGV[2],
+  IF TG_OP = 'INSERT' AND TG_ARGV[0] = 'projects' THEN
+    FOR changed IN
+      SELECT coalesce(organization_id, owner_id) AS owner, count(*) AS amount FROM added GROUP BY 1 ORDER BY 1
+    LOOP
+      PERFORM change_quota(TG_ARGV[0], changed.owner, changed.amount, true);
+    END LOOP;
+    RETURN NULL;
+  END IF;
+  amounts := format('SELECT %s AS owner, %s AS amount FROM %%s WHERE %s GROUP BY 1', TG_ARGV[1], TG_ARGV[2],
     TG_ARGV[3]);
   IF TG_OP = 'INSERT' THEN
     FOR changed IN EXECUTE format(amounts, 'added') || ' ORDER BY 1' LOOP
@@ -55,17 +63,17 @@ CREATE OR REPLACE TRIGGER quota_api_keys_moved AFTER UPDATE OF revoked_at ON api
 
 CREATE OR REPLACE TRIGGER quota_projects_added AFTER INSERT ON projects
   REFERENCING NEW TABLE AS added
-  FOR EACH STATEMENT EXECUTE FUNCTION count_quota('projects', 'owner_id', 'count(*)',
-    'true');
+  FOR EACH STATEMENT EXECUTE FUNCTION count_quota('projects', 'coalesce(organization_id, owner_id)',
+    'count(*)', 'true');
 
 CREATE OR REPLACE TRIGGER quota_projects_removed AFTER DELETE ON projects
   REFERENCING OLD TABLE AS removed
-  FOR EACH STATEMENT EXECUTE FUNCTION count_quota('projects', 'owner_id', 'count(*)',
-    'true');
+  FOR EACH STATEMENT EXECUTE FUNCTION count_quota('projects', 'coalesce(organization_id, owner_id)',
+    'count(*)', 'true');
 
-CREATE OR REPLACE TRIGGER quota_projects_moved AFTER UPDATE OF owner_id ON projects
-  FOR EACH ROW EXECUTE FUNCTION count_quota('projects', 'owner_id', 'count(*)',
-    'true');
+CREATE OR REPLACE TRIGGER quota_projects_moved AFTER UPDATE OF owner_id, organization_id ON projects
+  FOR EACH ROW EXECUTE FUNCTION count_quota('projects', 'coalesce(organization_id, owner_id)',
+    'count(*)', 'true');
 
 CREATE OR REPLACE TRIGGER quota_members_added AFTER INSERT ON members
   REFERENCING NEW TABLE AS added
@@ -218,3 +226,47 @@ CREATE OR REPLACE TRIGGER quota_pending_orders_removed AFTER DELETE ON orders
 CREATE OR REPLACE TRIGGER quota_pending_orders_moved AFTER UPDATE OF status ON orders
   FOR EACH ROW EXECUTE FUNCTION count_quota('pending_orders', 'owner_id', 'count(*)',
     'status = ''pending''');
+
+CREATE OR REPLACE TRIGGER quota_organizations_added AFTER INSERT ON organizations
+  REFERENCING NEW TABLE AS added
+  FOR EACH STATEMENT EXECUTE FUNCTION count_quota('organizations', 'created_by', 'count(*)',
+    'true');
+
+CREATE OR REPLACE TRIGGER quota_organizations_removed AFTER DELETE ON organizations
+  REFERENCING OLD TABLE AS removed
+  FOR EACH STATEMENT EXECUTE FUNCTION count_quota('organizations', 'created_by', 'count(*)',
+    'true');
+
+CREATE OR REPLACE TRIGGER quota_organization_members_added AFTER INSERT ON organization_members
+  REFERENCING NEW TABLE AS added
+  FOR EACH STATEMENT EXECUTE FUNCTION count_quota('organization_members', 'created_by', 'count(*)',
+    'created_by IS NOT NULL');
+
+CREATE OR REPLACE TRIGGER quota_organization_members_removed AFTER DELETE ON organization_members
+  REFERENCING OLD TABLE AS removed
+  FOR EACH STATEMENT EXECUTE FUNCTION count_quota('organization_members', 'created_by', 'count(*)',
+    'created_by IS NOT NULL');
+
+CREATE OR REPLACE TRIGGER quota_custom_roles_added AFTER INSERT ON custom_roles
+  REFERENCING NEW TABLE AS added
+  FOR EACH STATEMENT EXECUTE FUNCTION count_quota('custom_roles', 'created_by', 'count(*)',
+    'true');
+
+CREATE OR REPLACE TRIGGER quota_custom_roles_removed AFTER DELETE ON custom_roles
+  REFERENCING OLD TABLE AS removed
+  FOR EACH STATEMENT EXECUTE FUNCTION count_quota('custom_roles', 'created_by', 'count(*)',
+    'true');
+
+CREATE OR REPLACE TRIGGER quota_service_accounts_added AFTER INSERT ON service_accounts
+  REFERENCING NEW TABLE AS added
+  FOR EACH STATEMENT EXECUTE FUNCTION count_quota('service_accounts', 'account_id', 'count(*)',
+    'deleted_at IS NULL');
+
+CREATE OR REPLACE TRIGGER quota_service_accounts_removed AFTER DELETE ON service_accounts
+  REFERENCING OLD TABLE AS removed
+  FOR EACH STATEMENT EXECUTE FUNCTION count_quota('service_accounts', 'account_id', 'count(*)',
+    'deleted_at IS NULL');
+
+CREATE OR REPLACE TRIGGER quota_service_accounts_moved AFTER UPDATE OF deleted_at ON service_accounts
+  FOR EACH ROW EXECUTE FUNCTION count_quota('service_accounts', 'account_id', 'count(*)',
+    'deleted_at IS NULL');

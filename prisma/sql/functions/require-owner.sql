@@ -12,6 +12,7 @@ BEGIN
   RETURN NULL;
 END $function$;
 
-CREATE CONSTRAINT TRIGGER members_require_owner AFTER DELETE OR UPDATE OF role ON members
+CREATE CONSTRAINT TRIGGER members_require_owner AFTER DELETE OR UPDATE OF role, own_role, custom_role_id,
+    organization_role ON members
   DEFERRABLE INITIALLY DEFERRED
   FOR EACH ROW WHEN ((old.role = 'owner'::"MemberRole")) EXECUTE FUNCTION require_owner();

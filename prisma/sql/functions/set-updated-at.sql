@@ -37,7 +37,8 @@ CREATE OR REPLACE TRIGGER invitations_set_updated_at BEFORE INSERT OR UPDATE OF 
     expires_at, metadata ON invitations
   FOR EACH ROW EXECUTE FUNCTION set_updated_at();
 
-CREATE OR REPLACE TRIGGER members_set_updated_at BEFORE INSERT OR UPDATE OF role, metadata ON members
+CREATE OR REPLACE TRIGGER members_set_updated_at BEFORE INSERT OR UPDATE OF role, own_role,
+    custom_role_id, organization_role, metadata ON members
   FOR EACH ROW EXECUTE FUNCTION set_updated_at();
 
 CREATE OR REPLACE TRIGGER prices_set_updated_at BEFORE INSERT OR UPDATE OF active, metadata ON prices
@@ -62,4 +63,20 @@ CREATE OR REPLACE TRIGGER webhook_deliveries_set_updated_at BEFORE INSERT OR UPD
 
 CREATE OR REPLACE TRIGGER webhook_endpoints_set_updated_at BEFORE INSERT OR UPDATE OF url, description,
     event_types, enabled, disabled_reason, previous_expires_at, metadata ON webhook_endpoints
+  FOR EACH ROW EXECUTE FUNCTION set_updated_at();
+
+CREATE OR REPLACE TRIGGER organizations_set_updated_at BEFORE INSERT OR UPDATE OF name, description,
+    metadata ON organizations
+  FOR EACH ROW EXECUTE FUNCTION set_updated_at();
+
+CREATE OR REPLACE TRIGGER organization_members_set_updated_at BEFORE INSERT OR UPDATE OF role, status,
+    expires_at ON organization_members
+  FOR EACH ROW EXECUTE FUNCTION set_updated_at();
+
+CREATE OR REPLACE TRIGGER custom_roles_set_updated_at BEFORE INSERT OR UPDATE OF name, description,
+    projects, storage, ai, payments ON custom_roles
+  FOR EACH ROW EXECUTE FUNCTION set_updated_at();
+
+CREATE OR REPLACE TRIGGER service_accounts_set_updated_at BEFORE INSERT OR UPDATE OF metadata, deleted_at
+    ON service_accounts
   FOR EACH ROW EXECUTE FUNCTION set_updated_at();

@@ -1,3 +1,3 @@
 -- A knowledge base and the caller's access to it.
 -- @optional
-SELECT {base-columns}, {projects/access row=k} FROM knowledge_bases k WHERE k.id = :id
+SELECT {base-columns}, {projects/access row=k role=ai_role} FROM knowledge_bases k WHERE k.id = :id

@@ -1,5 +1,5 @@
 -- `read-checkout` that locks the session's project, but not the session.
 -- @optional
-SELECT {checkout-state-columns}, {projects/locked-access row=c}
+SELECT {checkout-state-columns}, {projects/locked-access row=c role=payments_role}
 FROM checkouts c
 WHERE c.id = :id

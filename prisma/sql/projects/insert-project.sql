@@ -3,11 +3,13 @@
 -- @one
 -- @type your_role 'owner'
 WITH p AS (
-  INSERT INTO projects (id, name, description, category, owner_id, tags, metadata, created_at, updated_at)
-  VALUES (:id, :name, :description?, :category?, :owner_id, :tags, :metadata, :created_at, :created_at)
+  INSERT INTO projects (id, name, description, category, owner_id, organization_id, tags, metadata,
+    created_at, updated_at)
+  VALUES (:id, :name, :description?, :category?, :owner_id, :organization_id?, :tags, :metadata,
+    :created_at, :created_at)
   RETURNING *
 ), m AS (
-  INSERT INTO members (id, project_id, user_id, role, created_at)
-  SELECT :member_id, p.id, p.owner_id, 'owner', :created_at FROM p
+  INSERT INTO members (id, project_id, user_id, role, own_role, created_at)
+  SELECT :member_id, p.id, p.owner_id, 'owner', 'owner', :created_at FROM p
 )
 SELECT {project-columns}, 'owner' AS your_role FROM p

@@ -1,4 +1,5 @@
 -- The columns of a Project without `your_role`, from projects p.
 -- @type metadata Record<string, string>
-p.id, p.name, p.description, p.status, p.category, p.owner_id, p.tags, p.member_count, p.metadata, p.version,
+p.id, p.name, p.description, p.status, p.category, p.owner_id, p.organization_id, p.tags,
+p.member_count, p.metadata, p.version,
 p.created_at, p.updated_at, p.archived_at, p.deleted_at

@@ -1,8 +1,8 @@
--- The active and disabled users. `pattern` is a LIKE pattern.
+-- The active and disabled users, without service accounts. `pattern` is a LIKE pattern.
 -- @page
 SELECT {user-columns}
 FROM users u
-WHERE u.status <> 'deleted'
+WHERE u.status <> 'deleted' AND NOT EXISTS (SELECT FROM service_accounts a WHERE a.user_id = u.id)
 -- @common u.created_at u.updated_at u.metadata
 -- @filter status
 u.status = ANY(:status)

@@ -7,6 +7,7 @@ SELECT
   ({chat/today} + 1)::timestamp AT TIME ZONE 'UTC' AS "day_ends!",
   (
     SELECT count(*) FROM ai_messages
-    WHERE user_id = :user_id AND status = 'in_progress' AND {chat/is-alive column=heartbeat_at}
+    WHERE user_id IN (SELECT users_of_account(:user_id)) AND status = 'in_progress'
+      AND {chat/is-alive column=heartbeat_at}
   )::int AS answers,
   coalesce((SELECT jsonb_object_agg(quota, used) FROM quota_usage WHERE user_id = :user_id), '{}') AS quotas

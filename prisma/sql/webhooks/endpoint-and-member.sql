@@ -2,4 +2,4 @@
 -- owner in the event's project.
 JOIN webhook_endpoints w ON w.id = d.endpoint_id
 JOIN users u ON u.id = w.user_id
-LEFT JOIN members m ON m.project_id = e.project_id AND m.user_id = w.user_id
+LEFT JOIN event_readers m ON m.project_id = e.project_id AND m.user_id = w.user_id

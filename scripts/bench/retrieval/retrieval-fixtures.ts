@@ -23,6 +23,8 @@ export async function addUser(db: Db): Promise<Principal> {
   return {
     type: 'api_key',
     userId: id,
+    accountId: id,
+    serviceAccountId: null,
     keyId: newId('key'),
     keyName: 'Key',
     scopes: new Set(['ai:read']),

@@ -23,28 +23,31 @@ export const eventRules = {
               message: `unknown scope \`${event.scope}\`; x-scopes in openapi.yaml lists them`,
               location: location.child('scope'),
             })
-          if ((event.project === undefined) === (event.audience === undefined))
+          const { project, organization, audience, role } = event
+          if ((project === undefined && organization === undefined) === (audience === undefined))
             ctx.report({
-              message: 'an event must have either `project`, the field with the project id, or `audience`',
+              message:
+                'an event must have either `project`, the field with the project id, or `organization`, or ' +
+                '`audience`',
               location: location.key(),
             })
-          if (event.role !== undefined && event.project === undefined)
-            ctx.report({ message: '`role` is allowed only with `project`', location: location.child('role') })
+          if (role !== undefined && audience !== undefined)
+            ctx.report({
+              message: '`role` is allowed only with `project` or `organization`',
+              location: location.child('role'),
+            })
           if (event.object?.$ref === undefined)
             ctx.report({
               message: '`object` must be a $ref to components/schemas',
               location: location.child('object'),
             })
           const properties = resolved(event.object, ctx)?.properties
-          if (
-            event.project !== undefined &&
-            properties !== undefined &&
-            properties[event.project] === undefined
-          )
-            ctx.report({
-              message: `the object of the event has no \`${event.project}\``,
-              location: location.child('project'),
-            })
+          for (const place of ['project', 'organization'])
+            if (event[place] !== undefined && properties !== undefined && !(event[place] in properties))
+              ctx.report({
+                message: `the object of the event has no \`${event[place]}\``,
+                location: location.child(place),
+              })
         },
       },
     }

@@ -52,6 +52,8 @@ const extensions: Record<string, Record<string, Check>> = {
     'x-rate-limit': anything,
     'x-idempotency': oneOf('handler', 'none'),
     'x-project-access': (value) => (typeof value?.role === 'string' ? null : 'an object with the `role`'),
+    'x-organization-access': (value) =>
+      typeof value?.role === 'string' ? null : 'an object with the `role`',
     'x-needs-session': yes,
     'x-secret-answer': yes,
     'x-static': yes,

@@ -221,6 +221,21 @@ export const operationRules = {
       }
     }
   }),
+  'organization-access': eachOperation((operation, { url, ctx, location }) => {
+    const access = operation['x-organization-access']
+    if (url.startsWith('/organizations/{id}') && access === undefined) {
+      ctx.report({
+        message: 'an operation on an organization must state the required role in x-organization-access',
+        location: location.key(),
+      })
+    }
+    if (access !== undefined && !['none', 'member', 'admin', 'owner'].includes(access.role)) {
+      ctx.report({
+        message: `unknown role \`${access.role}\`; use none, member, admin or owner`,
+        location: location.child('x-organization-access'),
+      })
+    }
+  }),
   'raw-is-json': eachOperation((operation, { ctx, location }) => {
     const body = resolved(operation.requestBody, ctx)
     if (body?.['x-raw'] === undefined || Object.keys(body.content ?? {}).join() === 'application/json') return

@@ -1,0 +1,13 @@
+// Explains whether a request would be allowed.
+import type { Handlers } from '../services/handler.ts'
+import { explain as explainRequest, findOperation, findSender } from '../services/explain.ts'
+
+export const explain = {
+  async explainAccess({ operation, principal, body }, { db, rateLimits }) {
+    const info = findOperation(body)
+    return await db.transaction(async (tx) => {
+      const sender = await findSender(tx, { operation, principal }, body)
+      return { status: 200, body: await explainRequest(tx, rateLimits, { info, path: body.path, sender }) }
+    })
+  },
+} satisfies Handlers<'explain'>

@@ -1,0 +1,23 @@
+-- What a resource is called in messages, and the access of a user to it, for a resource of any kind with an
+-- optional project.
+-- @optional
+SELECT 'file' AS name, {projects/access row=f role=storage_role}
+FROM files f WHERE f.id = :id
+UNION ALL
+SELECT 'knowledge base' AS name, {projects/access row=k role=ai_role}
+FROM knowledge_bases k WHERE k.id = :id
+UNION ALL
+SELECT 'session' AS name, {projects/access row=c role=ai_role}
+FROM ai_sessions c WHERE c.id = :id
+UNION ALL
+SELECT 'message' AS name, {projects/access row=m role=ai_role}
+FROM {chat/owned-message}
+UNION ALL
+SELECT 'order' AS name, {projects/access row=o role=payments_role}
+FROM orders o WHERE o.id = :id
+UNION ALL
+SELECT 'checkout session' AS name, {projects/access row=h role=payments_role}
+FROM checkouts h WHERE h.id = :id
+UNION ALL
+SELECT 'subscription' AS name, {projects/access row=s role=payments_role}
+FROM subscriptions s WHERE s.id = :id

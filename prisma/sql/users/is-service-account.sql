@@ -1,0 +1,3 @@
+-- Whether a user is a service account.
+-- @optional
+SELECT id FROM service_accounts WHERE user_id = :id

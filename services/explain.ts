@@ -1,0 +1,162 @@
+// Why a request would be refused: runs the checks that the request itself would meet, and nothing else.
+import type { components } from '../generated/types.ts'
+import * as sql from '../generated/sql/explain.ts'
+import { operationsAt } from '../infra/contract/operations-by-path.ts'
+import type { OperationInfo } from '../infra/contract/operation.ts'
+import type { RateLimitReader } from '../infra/contract/rate-limits.ts'
+import type { Db } from '../infra/database/database.ts'
+import { ApiError, forbidden, invalidField, notFound, rateLimited } from '../infra/errors.ts'
+import { openOrganization } from './organizations/access.ts'
+import { requireAdminOf, serviceAccountOf } from './organizations/service-accounts.ts'
+import { openProject } from './projects/access.ts'
+import { requireAccess } from './projects/resource-access.ts'
+import {
+  isOperator,
+  principalOfUser,
+  readPrincipalOfKey,
+  refusals,
+  type Principal,
+} from './users/authentication.ts'
+
+type Explanation = components['schemas']['Explanation']
+type Check = components['schemas']['AccessCheck']
+type ExplainRequest = components['schemas']['ExplainRequest']
+
+interface Caller {
+  operation: OperationInfo
+  principal: Principal
+}
+
+/** The operation of a method and a path. Throws 404 if there is none. */
+export function findOperation({ method, path }: Pick<ExplainRequest, 'method' | 'path'>): OperationInfo {
+  const found = operationsAt(path).find(
+    (info) => info.method === method || (method === 'PATCH' && info.acceptsPatch === true),
+  )
+  if (found === undefined) throw notFound('operation', `${method} ${path}`)
+  return found
+}
+
+/**
+ * Who would send the request: the caller, or the key or user that the request names.
+ * @returns the error of its authentication for a key or user that cannot make requests.
+ * @throws 404, and 403 for a key or user that the caller may not ask about.
+ */
+export async function findSender(
+  tx: Db,
+  { operation, principal }: Caller,
+  { api_key_id: keyId, user_id: userId }: ExplainRequest,
+): Promise<Principal | ApiError> {
+  if (keyId !== undefined && userId !== undefined)
+    throw invalidField('user_id', 'one_of', 'Send either api_key_id or user_id.')
+  if (keyId !== undefined) return await findSenderByKey(tx, { operation, principal }, keyId)
+  if (userId === undefined) return principal
+  if (userId !== principal.userId && !isOperator(principal))
+    throw forbidden('Only operators can explain what another user may do.', 'owner', userId)
+  const user = await tx.prisma.user.findUnique({ where: { id: userId } })
+  if (user === null || user.status === 'deleted') throw notFound('user', userId)
+  return principalOfUser(userId, user.role)
+}
+
+async function findSenderByKey(tx: Db, caller: Caller, keyId: string): Promise<Principal | ApiError> {
+  const row = await tx.prisma.apiKey.findUnique({ where: { id: keyId }, select: { userId: true } })
+  if (row === null) throw notFound('API key', keyId)
+  if (row.userId !== caller.principal.userId && !isOperator(caller.principal)) {
+    const account = await serviceAccountOf(tx, row.userId)
+    if (account === null) throw forbidden('This API key belongs to another user.', 'owner', keyId)
+    await requireAdminOf(tx, caller, account)
+  }
+  try {
+    return (await readPrincipalOfKey(tx, keyId))!
+  } catch (error) {
+    if (error instanceof ApiError) return error
+    throw error
+  }
+}
+
+/** All checks of the request, in their order. */
+export async function explain(
+  tx: Db,
+  rateLimits: RateLimitReader,
+  { info, path, sender }: { info: OperationInfo; path: string; sender: Principal | ApiError },
+): Promise<Explanation> {
+  const checks: Check[] = []
+  if (info.scopes !== null) {
+    const failure = sender instanceof ApiError ? sender : null
+    checks.push(check('credential', 'an active API key or session', failure))
+    if (!(sender instanceof ApiError)) {
+      checks.push(...ofOperation(info, sender), await ofRateLimit(rateLimits, info, sender))
+      checks.push(...(await ofResource(tx, info, path, sender)))
+    }
+  }
+  return { operation_id: info.id, allowed: checks.every(({ passed }) => passed), checks }
+}
+
+function ofOperation(info: OperationInfo, sender: Principal): Check[] {
+  const scopes = info.scopes!.map((scope) => `the scope ${scope}`).join(' and ')
+  return [
+    check('scope', scopes || null, refusals.scope(sender, info)),
+    check('session', info.needsSession === true ? 'a session' : null, refusals.session(sender, info)),
+    check(
+      'project_ids',
+      info.unlimitedKey === true ? 'a key that is not limited to projects' : null,
+      refusals.project_ids(sender, info),
+    ),
+  ]
+}
+
+async function ofRateLimit(
+  rateLimits: RateLimitReader,
+  { rateLimit }: OperationInfo,
+  { accountId }: Principal,
+): Promise<Check> {
+  const use = (await rateLimits.read(accountId)).find(({ policy }) => policy === rateLimit)
+  const requires = use === undefined ? null : `fewer than ${use.limit} requests per minute`
+  const isUsedUp = use !== undefined && use.used >= use.limit
+  const seconds = Math.max(1, Math.ceil(((use?.resetAt?.getTime() ?? 0) - Date.now()) / 1000))
+  return check('rate_limit', requires, isUsedUp ? rateLimited(seconds) : null)
+}
+
+/** The checks of what the path names: that it exists, the role, and the status of the project. */
+async function ofResource(tx: Db, info: OperationInfo, path: string, sender: Principal): Promise<Check[]> {
+  const access = info.projectAccess ?? info.organizationAccess
+  const id = path.split('/').find((part) => /^[a-z]+_[0-9a-z]{26}$/.test(part))
+  if (access == null || id === undefined) return []
+  const error = await open(tx, info, id, sender).then(
+    () => null,
+    (thrown: unknown) => {
+      if (thrown instanceof ApiError) return thrown
+      throw thrown
+    },
+  )
+  const states = info.projectAccess?.states
+  const requirements = {
+    resource: 'that it exists',
+    role: access.role === 'none' ? null : `the role ${access.role}`,
+    status: states === undefined ? null : `a project that is ${states.join(' or ')}`,
+  }
+  const failed = error === null ? null : { 404: 'resource', 403: 'role', 409: 'status' }[error.status]
+  // What comes after the first failure is not known.
+  const names = ['resource', 'role', 'status'] as const
+  const known = failed == null ? names : names.slice(0, names.indexOf(failed as 'role') + 1)
+  return known.map((name) => check(name, requirements[name], name === failed ? error : null))
+}
+
+async function open(tx: Db, operation: OperationInfo, id: string, principal: Principal): Promise<void> {
+  const request = { operation, principal, params: { id } }
+  if (operation.organizationAccess !== undefined) await openOrganization(tx, request)
+  else if (id.startsWith('prj_')) await openProject(tx, request)
+  else {
+    const found = await sql.findResource(tx, { id, user_id: principal.userId })
+    requireAccess(found, request, { name: found?.name ?? 'resource', id })
+  }
+}
+
+function check(name: Check['name'], requires: string | null, error: ApiError | null): Check {
+  const { status, code, message } = error ?? {}
+  return {
+    name,
+    passed: error === null,
+    requires,
+    error: error === null ? null : { status: status!, code: code!, message: message! },
+  }
+}
