@@ -61,6 +61,7 @@ export const projects = {
   async transferProject(request, { db, events }) {
     const { principal, body } = request
     return await db.transaction(async (tx) => {
+      await openProject(tx, request)
       // Every writer locks organizations first, then projects.
       const { organization_id: organizationId = null } = body
       if (organizationId !== null) await requireOrganizationRole(tx, organizationId, principal, 'admin')

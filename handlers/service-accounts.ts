@@ -9,7 +9,6 @@ import {
   listServiceAccounts,
   openServiceAccount,
   requireAdminOf,
-  requireOnePlace,
   updateServiceAccount,
 } from '../services/organizations/service-accounts.ts'
 import { requireMembership } from '../services/projects/access.ts'
@@ -28,10 +27,11 @@ import {
 
 export const serviceAccounts = {
   async listServiceAccounts(request, { db }) {
-    requireOnePlace(request.query)
+    const { organization_id, project_id } = request.query
     return await db.transaction(async (tx) => {
-      await requireAdminOf(tx, request, request.query)
-      return { status: 200, body: await listServiceAccounts(tx, request.query) }
+      if (organization_id !== undefined) await requireAdminOf(tx, request, { organization_id })
+      if (project_id !== undefined) await requireAdminOf(tx, request, { project_id })
+      return { status: 200, body: await listServiceAccounts(tx, request.principal, request.query) }
     })
   },
 

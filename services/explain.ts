@@ -147,7 +147,10 @@ async function open(tx: Db, operation: OperationInfo, id: string, principal: Pri
   else if (id.startsWith('prj_')) await openProject(tx, request)
   else {
     const found = await sql.findResource(tx, { id, user_id: principal.userId })
-    requireAccess(found, request, { name: found?.name ?? 'resource', id })
+    // An upload is in a workspace: its project decides.
+    if (found?.name === 'upload' && found.project_id !== null)
+      await openProject(tx, { ...request, params: { id: found.project_id } })
+    else requireAccess(found, request, { name: found?.name ?? 'resource', id })
   }
 }
 

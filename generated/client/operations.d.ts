@@ -2132,7 +2132,7 @@ export interface Methods {
   /**
    * List service accounts: `GET /v1/service-accounts`
    *
-   * Returns the service accounts of an organization or a project; name one of them. Requires the role `admin` in it.
+   * Returns the service accounts of all organizations and projects in which you have the role `admin` or `owner`.
    */
   listServiceAccounts: OptionalListMethod<ListServiceAccountsInput, ServiceAccountList, ServiceAccount>
   /**

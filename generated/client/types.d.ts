@@ -1259,7 +1259,7 @@ export interface paths {
         };
         /**
          * List service accounts
-         * Returns the service accounts of an organization or a project; name one of them. Requires the role `admin` in it.
+         * Returns the service accounts of all organizations and projects in which you have the role `admin` or `owner`.
          */
         get: operations["listServiceAccounts"];
         put?: never;
@@ -29750,9 +29750,9 @@ export interface ListServiceAccountsQuery {
     cursor?: components["parameters"]["Cursor"];
     /** The field to sort by. */
     sort?: "created_at" | "updated_at" | "name";
-    /** The organization. */
+    /** Returns only service accounts of this organization; you must be an admin of it. */
     organization_id?: OrganizationId;
-    /** The project. */
+    /** Returns only service accounts of this project; you must be an admin of it. */
     project_id?: ProjectId;
     /** Only items that were created at or after this time. */
     created_after?: components["parameters"]["CreatedAfter"];

@@ -59,7 +59,14 @@ SELECT 'subscription' AS name, s.project_id, s.owner_id,
  WHERE your_member.project_id = s.project_id AND your_member.user_id = $1) AS your_role,
 (SELECT its_project.status FROM projects its_project
  WHERE its_project.id = s.project_id) AS project_status
-FROM subscriptions s WHERE s.id = $2`,
+FROM subscriptions s WHERE s.id = $2
+UNION ALL
+SELECT 'upload' AS name, u.project_id, u.owner_id,
+(SELECT your_member.storage_role FROM members your_member
+ WHERE your_member.project_id = u.project_id AND your_member.user_id = $1) AS your_role,
+(SELECT its_project.status FROM projects its_project
+ WHERE its_project.id = u.project_id) AS project_status
+FROM (SELECT id, project_id, user_id AS owner_id FROM uploads) u WHERE u.id = $2`,
   ['user_id', 'id'],
 )
 export interface FindResourceRow {

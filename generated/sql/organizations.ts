@@ -604,22 +604,30 @@ export interface ListServiceAccountsToDeleteRow {
 }
 
 /**
- * The service accounts of an organization or a project.
+ * The service accounts of the organizations and projects of which a user is an admin.
  * @see prisma/sql/organizations/list-service-accounts.sql
  */
-export const listServiceAccounts = page<{ organization_id: string | null; project_id: string | null }, { created_after: Date | string; created_before: Date | string; updated_after: Date | string; updated_before: Date | string; metadata: object | string }, 'created_at' | 'updated_at' | 'name', ListServiceAccountsRow>(
+export const listServiceAccounts = page<{ user_id: string }, { created_after: Date | string; created_before: Date | string; updated_after: Date | string; updated_before: Date | string; metadata: object | string; organization_id: string; project_id: string }, 'created_at' | 'updated_at' | 'name', ListServiceAccountsRow>(
   'organizations/list-service-accounts',
   {
     select: `SELECT s.id, s.user_id, u.name, s.organization_id, s.project_id, s.metadata, s.created_by, s.created_at, s.updated_at
 FROM service_accounts s JOIN users u ON u.id = s.user_id
-WHERE (s.organization_id = $1 OR s.project_id = $2) AND s.deleted_at IS NULL`,
-    names: ['organization_id', 'project_id', 'created_after', 'created_before', 'updated_after', 'updated_before', 'metadata'],
+WHERE s.deleted_at IS NULL AND s.id IN (
+  SELECT a.id FROM organization_members m JOIN service_accounts a ON a.organization_id = m.organization_id
+  WHERE m.user_id = $1 AND m.status = 'active' AND m.role <> 'member'
+  UNION ALL
+  SELECT a.id FROM members m JOIN service_accounts a ON a.project_id = m.project_id
+  WHERE m.user_id = $1 AND m.role <= 'admin' AND m.project_status <> 'deleted'
+)`,
+    names: ['user_id', 'created_after', 'created_before', 'updated_after', 'updated_before', 'metadata', 'organization_id', 'project_id'],
     filters: {
-      created_after: { sql: `s.created_at >= $3`, searches: true },
-      created_before: { sql: `s.created_at < $4`, searches: true },
-      updated_after: { sql: `s.updated_at >= $5`, searches: true },
-      updated_before: { sql: `s.updated_at < $6`, searches: true },
-      metadata: { sql: `s.metadata <> '{}' AND s.metadata @> $7::jsonb`, searches: true },
+      created_after: { sql: `s.created_at >= $2`, searches: true },
+      created_before: { sql: `s.created_at < $3`, searches: true },
+      updated_after: { sql: `s.updated_at >= $4`, searches: true },
+      updated_before: { sql: `s.updated_at < $5`, searches: true },
+      metadata: { sql: `s.metadata <> '{}' AND s.metadata @> $6::jsonb`, searches: true },
+      organization_id: { sql: `s.organization_id = $7` },
+      project_id: { sql: `s.project_id = $8` },
     },
     sorts: {
       created_at: `s.created_at`,

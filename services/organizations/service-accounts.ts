@@ -5,7 +5,7 @@ import type { OperationInfo } from '../../infra/contract/operation.ts'
 import type { Query } from '../../infra/contract/query.ts'
 import type { Db } from '../../infra/database/database.ts'
 import type { Page } from '../../infra/database/pagination.ts'
-import { invalidRequest, notFound } from '../../infra/errors.ts'
+import { notFound } from '../../infra/errors.ts'
 import { newId, timeOf } from '../../infra/ids.ts'
 import { openProject } from '../projects/access.ts'
 import type { Principal } from '../users/authentication.ts'
@@ -45,19 +45,6 @@ export async function requireAdminOf(
   return project.organization_id ?? project.owner_id
 }
 
-/** Throws 400 unless the query names either an organization or a project. */
-export function requireOnePlace({ organization_id: organizationId, project_id: projectId }: Place): void {
-  if ((organizationId === undefined) === (projectId === undefined))
-    throw invalidRequest([
-      {
-        field: 'organization_id',
-        constraint: 'oneOf',
-        message: 'Name either organization_id or project_id.',
-        location: 'query',
-      },
-    ])
-}
-
 /** All service accounts of an organization or a project. */
 export async function allServiceAccountsOf(
   tx: Db,
@@ -67,15 +54,13 @@ export async function allServiceAccountsOf(
   return await sql.listServiceAccountsToDelete(tx, place)
 }
 
+/** A page of the service accounts of which the caller is an admin. */
 export async function listServiceAccounts(
   db: Db,
-  { organization_id, project_id, ...query }: Query<'listServiceAccounts'>,
+  { userId }: Principal,
+  query: Query<'listServiceAccounts'>,
 ): Promise<Page<ServiceAccount>> {
-  return await sql.listServiceAccounts(db, {
-    organization_id: organization_id ?? null,
-    project_id: project_id ?? null,
-    ...query,
-  })
+  return await sql.listServiceAccounts(db, { user_id: userId, ...query })
 }
 
 /**

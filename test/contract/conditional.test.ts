@@ -170,6 +170,10 @@ const changeVolatileFields: Partial<Record<OperationId, (id: string) => Promise<
       where: { id },
       data: { lastUsedAt: new Date(), lastUsedIp: '192.0.2.1' },
     }),
+  getServiceAccountKey: () =>
+    server.services.database.prisma.apiKey.updateMany({
+      data: { lastUsedAt: new Date(), lastUsedIp: '192.0.2.1' },
+    }),
   getCurrentSession: () => useSessions(),
   getSignIn: () => useSessions(),
   getIdentity: (id) =>

@@ -4,6 +4,12 @@ import type { OperationId } from '../../generated/operations.ts'
 import { operationIds, pathOf, send, requestFor, operationInfos } from '../support/operation-fixtures.ts'
 import type { OperationRequest } from '../support/operation-fixture.ts'
 import {
+  addMemberTo,
+  createCustomRole,
+  createOrganization,
+  createServiceAccount,
+} from '../support/operation-fixtures-organizations.ts'
+import {
   insertedCheckout,
   insertedOrder,
   insertedPrice,
@@ -105,7 +111,42 @@ const seeds: Partial<Record<OperationId, () => Promise<{ request: OperationReque
       where: { id: { in: ids } },
       data: { createdAt: at, updatedAt: at, name: 'Alike' },
     })
-    return { request: await requestFor(server, 'listUsers'), ids }
+    // The other users of this test are more than a page.
+    const request = await requestFor(server, 'listUsers')
+    return { request: { ...request, query: { q: 'Alike' } }, ids }
+  },
+  async listOrganizations() {
+    const request = await requestFor(server, 'listProjects')
+    const ids = await createMany(() => createOrganization({ server, caller: request.caller, role: 'viewer' }))
+    return { request: { ...request, id: 'listOrganizations' }, ids }
+  },
+  async listOrganizationMembers() {
+    const request = await requestFor(server, 'listOrganizationMembers')
+    const { id } = request.params!
+    await createMany(async () => await addMemberTo(server, id, { userId: await createUser(server) }))
+    const members = await prisma.organizationMember.findMany({ where: { organizationId: id } })
+    return { request, ids: members.map((member) => member.id) }
+  },
+  async listCustomRoles() {
+    const request = await requestFor(server, 'listCustomRoles')
+    const { id } = request.params!
+    await createMany(() => createCustomRole(server, id))
+    const roles = await prisma.customRole.findMany({ where: { organizationId: id } })
+    return { request, ids: roles.map((role) => role.id) }
+  },
+  async listServiceAccounts() {
+    const request = await requestFor(server, 'listServiceAccounts')
+    const organization_id = request.query!.organization_id as string
+    await createMany(async () => (await createServiceAccount(server, { organization_id })).id)
+    const accounts = await prisma.serviceAccount.findMany({ where: { organizationId: organization_id } })
+    return { request, ids: accounts.map(({ id }) => id) }
+  },
+  async listServiceAccountKeys() {
+    const request = await requestFor(server, 'listServiceAccountKeys')
+    const { userId } = await prisma.serviceAccount.findUniqueOrThrow({ where: { id: request.params!.id } })
+    await createMany(async () => (await createApiKey(server, userId)).id)
+    const keys = await prisma.apiKey.findMany({ where: { userId } })
+    return { request, ids: keys.map(({ id }) => id) }
   },
   async listProjects() {
     const request = await requestFor(server, 'listApiKeys')
@@ -454,6 +495,9 @@ const tables: Partial<Record<OperationId, string>> = {
   listIdentities: 'identities',
   listPasskeys: 'passkeys',
   listProjects: 'projects',
+  listOrganizations: 'organizations',
+  listServiceAccounts: 'service_accounts',
+  listServiceAccountKeys: 'api_keys',
   listFiles: 'files',
   listSessions: 'ai_sessions',
   listSessionMessages: 'ai_messages',

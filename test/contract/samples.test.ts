@@ -31,7 +31,7 @@ t.test(
     const folder = t.testdir({ home: { '.curlrc': 'silent\nshow-error\nfail-with-body\nmax-time = 20\n' } })
     for (const id of samplesInOrder()) {
       const { folder: cwd, source, env } = await prepareSample(server, folder, id, 'curl')
-      const options = { cwd, env: { ...env, CURL_HOME: join(folder, 'home') } }
+      const options = { cwd, env: { ...env, CURL_HOME: join(folder, 'home') }, maxBuffer: 1e7 }
       // An event stream never ends, so curl stops after two seconds.
       const command = isEndless(id) ? `${source} --max-time 2` : source
       const failed = await run('bash', ['-euc', command], options).then(

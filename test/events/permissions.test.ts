@@ -424,7 +424,13 @@ t.test('an event names the API key that caused it, also when the key and its use
     name: 'CI of the shop',
     scopes: ['projects:read', 'projects:write', 'storage:write'],
   })
-  const actor = { type: 'api_key', id: key.id, name: 'CI of the shop', user_id: member.id }
+  const actor = {
+    type: 'api_key',
+    id: key.id,
+    name: 'CI of the shop',
+    user_id: member.id,
+    service_account_id: null,
+  }
   await createClient(server.url, key.key).put(`/projects/${project.id}`, { name: 'Changed by CI' })
   const readEvent = async () =>
     (await owner.client.get(`/events?project_id=${project.id}&type=project.updated`)).body.data[0]

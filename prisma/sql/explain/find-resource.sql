@@ -21,3 +21,6 @@ FROM checkouts h WHERE h.id = :id
 UNION ALL
 SELECT 'subscription' AS name, {projects/access row=s role=payments_role}
 FROM subscriptions s WHERE s.id = :id
+UNION ALL
+SELECT 'upload' AS name, {projects/access row=u role=storage_role}
+FROM (SELECT id, project_id, user_id AS owner_id FROM uploads) u WHERE u.id = :id

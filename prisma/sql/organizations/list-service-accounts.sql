@@ -1,9 +1,19 @@
--- The service accounts of an organization or a project.
+-- The service accounts of the organizations and projects of which a user is an admin.
 -- @page
 SELECT {service-account-columns}
 FROM service_accounts s JOIN users u ON u.id = s.user_id
-WHERE (s.organization_id = :organization_id? OR s.project_id = :project_id?) AND s.deleted_at IS NULL
+WHERE s.deleted_at IS NULL AND s.id IN (
+  SELECT a.id FROM organization_members m JOIN service_accounts a ON a.organization_id = m.organization_id
+  WHERE m.user_id = :user_id AND m.status = 'active' AND m.role <> 'member'
+  UNION ALL
+  SELECT a.id FROM members m JOIN service_accounts a ON a.project_id = m.project_id
+  WHERE m.user_id = :user_id AND m.role <= 'admin' AND m.project_status <> 'deleted'
+)
 -- @common s.created_at s.updated_at s.metadata
+-- @filter organization_id
+s.organization_id = :organization_id
+-- @filter project_id
+s.project_id = :project_id
 -- @sort created_at
 s.created_at
 -- @sort updated_at

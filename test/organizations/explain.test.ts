@@ -1,0 +1,106 @@
+// What `explainAccess` says is what the request then gets.
+import t from 'tap'
+import type { OperationId } from '../../generated/operations.ts'
+import { createApiKey, createProject } from '../support/db-fixtures.ts'
+import { operationInfos, requestFor, send } from '../support/operation-fixtures.ts'
+import type { ProjectRole } from '../support/operation-fixture.ts'
+import { startServer, type Person } from '../support/server.ts'
+
+const server = await startServer(t)
+const { prisma } = server.services.database
+
+const pathOf = (path: string, params: Record<string, string> = {}): string =>
+  path.replace(/\{(\w+)\}/g, (_, name: string) => params[name])
+
+async function explained({ client }: Person, body: object) {
+  const reply = await client.post('/explain', body)
+  t.equal(reply.status, 200, reply.text)
+  return reply.body
+}
+
+const failedOf = (explanation: { checks: Array<{ name: string; passed: boolean }> }) =>
+  explanation.checks.find(({ passed }) => !passed)
+
+t.test('for every operation on a project: as the answer with each role', async (t) => {
+  const caller = await server.person()
+  const operations = operationInfos.filter(
+    ({ projectAccess, path, needsSession }) =>
+      projectAccess !== null && path.includes('{') && needsSession !== true && projectAccess.role !== 'none',
+  )
+  for (const { id, method, path } of operations)
+    for (const role of ['none', 'viewer', 'editor', 'admin', 'owner'] as ProjectRole[]) {
+      const request = await requestFor(server, id as OperationId, { caller, role })
+      const explanation = await explained(caller, { method, path: pathOf(path, request.params) })
+      const reply = await send(request)
+      t.equal(explanation.allowed, reply.status < 300, `${id} as ${role}: ${reply.status}`)
+      const failed = failedOf(explanation) as { error?: object } | undefined
+      if (failed !== undefined) {
+        const { code, message } = reply.body.error
+        t.same(failed.error, { status: reply.status, code, message }, `${id} as ${role}`)
+      }
+    }
+})
+
+t.test('the scope, the session, the projects of the key, the state and the rate limit', async (t) => {
+  const person = await server.person()
+  const project = await createProject({ server, caller: person, role: 'owner' })
+  const narrow = await createApiKey(server, person.id, { scopes: ['projects:read'], projectIds: [project] })
+  const failed = async (method: string, path: string) =>
+    failedOf(await explained(person, { method, path, api_key_id: narrow.id }))
+  t.match(await failed('PUT', `/v1/projects/${project}`), {
+    name: 'scope',
+    requires: 'the scope projects:write',
+    error: { status: 403, code: 'FORBIDDEN' },
+  })
+  const other = await createProject({ server, caller: person, role: 'owner' })
+  t.match(await failed('GET', `/v1/projects/${other}`), { name: 'role', error: { status: 403 } })
+  t.equal(await failed('GET', `/v1/projects/${project}`), undefined)
+  await prisma.project.update({
+    where: { id: project },
+    data: { status: 'archived', archivedAt: new Date() },
+  })
+  t.match(failedOf(await explained(person, { method: 'PUT', path: `/v1/projects/${project}` })), {
+    name: 'status',
+    requires: 'a project that is active',
+    error: { status: 409 },
+  })
+  t.match(failedOf(await explained(person, { method: 'POST', path: '/v1/user/totp' })), { name: 'session' })
+  await prisma.apiKey.update({ where: { id: narrow.id }, data: { revokedAt: new Date() } })
+  t.match(await failed('GET', `/v1/projects/${project}`), { name: 'credential', error: { status: 401 } })
+})
+
+t.test('a public operation has no checks, and an unknown path is not found', async (t) => {
+  const person = await server.person()
+  t.same(await explained(person, { method: 'GET', path: '/healthz' }), {
+    operation_id: 'getHealth',
+    allowed: true,
+    checks: [],
+  })
+  t.equal((await person.client.post('/explain', { method: 'PUT', path: '/healthz' })).status, 404)
+})
+
+t.test('others may be asked about by operators, and by admins of service accounts', async (t) => {
+  const [person, stranger] = [await server.person(), await server.person()]
+  const body = { method: 'GET', path: '/v1/projects' }
+  const key = await createApiKey(server, person.id)
+  for (const who of [{ user_id: person.id }, { api_key_id: key.id }]) {
+    t.equal((await stranger.client.post('/explain', { ...body, ...who })).status, 403)
+    t.equal((await explained(server.admin, { ...body, ...who })).allowed, true)
+    t.equal((await explained(person, { ...body, ...who })).allowed, true)
+  }
+  const both = { ...body, user_id: person.id, api_key_id: key.id }
+  t.equal((await person.client.post('/explain', both)).status, 400)
+  const project = (await person.client.post('/projects', { name: 'P' })).body.id
+  const { body: account } = await person.client.post('/service-accounts', {
+    name: 'CI',
+    project_id: project,
+    role: 'viewer',
+  })
+  const { body: robot } = await person.client.post(`/service-accounts/${account.id}/api-keys`, {
+    name: 'CI',
+    scopes: ['projects:read', 'projects:write'],
+  })
+  const asked = { method: 'PUT', path: `/v1/projects/${project}`, api_key_id: robot.id }
+  t.match(failedOf(await explained(person, asked)), { name: 'role', requires: 'the role editor' })
+  t.equal((await stranger.client.post('/explain', asked)).status, 403)
+})

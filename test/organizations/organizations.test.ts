@@ -1,0 +1,235 @@
+// Organizations and their members, what their roles give in projects, invitations, and transfers of projects.
+import t from 'tap'
+import { startServer, type Person } from '../support/server.ts'
+import { acquaint } from '../support/db-fixtures.ts'
+
+const server = await startServer(t)
+
+/** An organization with an owner, an admin and a member. */
+async function company() {
+  const [owner, admin, member] = [await server.person(), await server.person(), await server.person()]
+  await acquaint(server, owner, admin, member)
+  const { body: organization } = await owner.client.post('/organizations', { name: 'Acme' })
+  const path = `/organizations/${organization.id}`
+  const add = async (person: Person, role: string) =>
+    (await owner.client.post(`${path}/members`, { user_id: person.id, role })).body.id as string
+  return {
+    owner,
+    admin,
+    member,
+    organization,
+    path,
+    ids: { admin: await add(admin, 'admin'), member: await add(member, 'member') },
+  }
+}
+
+async function projectOf({ client }: Person, organizationId: string): Promise<string> {
+  const reply = await client.post('/projects', { name: 'Launch', organization_id: organizationId })
+  t.equal(reply.status, 201, reply.text)
+  return reply.body.id
+}
+
+const roleIn = async ({ client }: Person, project: string): Promise<string | number> => {
+  const reply = await client.get(`/projects/${project}`)
+  return reply.status === 200 ? reply.body.your_role : reply.status
+}
+
+t.test('owners and admins of an organization are members of its projects', async (t) => {
+  const { owner, admin, member, organization, path, ids } = await company()
+  const project = await projectOf(admin, organization.id)
+  t.same([await roleIn(owner, project), await roleIn(admin, project)], ['owner', 'owner'])
+  t.equal(await roleIn(member, project), 403)
+  const { body } = await owner.client.get(`/projects/${project}`)
+  t.match(body, { organization_id: organization.id, member_count: 2, owner_id: admin.id })
+  t.equal((await owner.client.get('/projects')).body.pagination.total, 2, 'with the common project')
+
+  t.equal((await owner.client.put(`${path}/members/${ids.member}`, { role: 'admin' })).status, 200)
+  t.equal(await roleIn(member, project), 'admin', 'a promoted member is in all projects')
+  t.equal((await owner.client.put(`${path}/members/${ids.member}`, { role: 'member' })).status, 200)
+  t.equal(await roleIn(member, project), 403, 'and a demoted one in none')
+
+  t.equal((await owner.client.put(`${path}/members/${ids.admin}`, { role: 'member' })).status, 200)
+  t.equal(await roleIn(admin, project), 'owner', 'what an admin was in the project stays after a demotion')
+  t.equal((await owner.client.delete(`${path}/members/${ids.admin}`)).status, 204)
+  t.equal(await roleIn(admin, project), 403, 'and ends with the membership in the organization')
+  const { owner_id: ownerId } = (await owner.client.get(`/projects/${project}`)).body
+  t.equal(ownerId, owner.id, 'the project has another main owner')
+})
+
+t.test('a role in the project and a role through the organization do not end each other', async (t) => {
+  const { owner, member, organization, path, ids } = await company()
+  const project = await projectOf(owner, organization.id)
+  const added = await owner.client.post(`/projects/${project}/members`, {
+    user_id: member.id,
+    role: 'editor',
+  })
+  t.match(added, { status: 201, body: { role: 'editor', organization_role: null } })
+  const inProject = `/projects/${project}/members/${added.body.id}`
+  await owner.client.put(`${path}/members/${ids.member}`, { role: 'admin' })
+  t.match((await owner.client.get(inProject)).body, { role: 'admin', organization_role: 'admin' })
+  t.match(await owner.client.delete(inProject), {
+    status: 409,
+    body: { error: { details: { constraint: 'organization_role' } } },
+  })
+  t.match((await owner.client.put(inProject, { role: 'viewer' })).body, { role: 'admin' })
+  await owner.client.put(`${path}/members/${ids.member}`, { role: 'member' })
+  t.equal(await roleIn(member, project), 'viewer')
+})
+
+t.test('the last owner stays, also when two owners leave at once', async (t) => {
+  const { owner, admin, path, ids, organization } = await company()
+  const own = organization.your_membership.id
+  t.match(await owner.client.delete(`${path}/members/${own}`), {
+    status: 409,
+    body: { error: { details: { constraint: 'last_owner' } } },
+  })
+  t.equal((await owner.client.put(`${path}/members/${ids.admin}`, { role: 'owner' })).status, 200)
+  const replies = await Promise.all([
+    owner.client.delete(`${path}/members/${own}`),
+    admin.client.delete(`${path}/members/${ids.admin}`),
+  ])
+  t.same(replies.map(({ status }) => status).sort(), [204, 409])
+  t.equal(
+    (await server.admin.client.delete(`/users/${replies[0].status === 409 ? owner.id : admin.id}`)).status,
+    409,
+  )
+})
+
+t.test('an email address is invited, sees the invitation when verified, and accepts once', async (t) => {
+  const { owner, admin, path } = await company()
+  const guest = await server.person()
+  const invited = await admin.client.post(`${path}/members`, { email: guest.email, role: 'admin' })
+  t.match(invited, { status: 201, body: { status: 'invited', user: null, user_id: null, role: 'admin' } })
+  const unknown = await admin.client.post(`${path}/members`, { email: 'nobody@example.org', role: 'admin' })
+  t.same(Object.keys(unknown.body), Object.keys(invited.body), 'the same for an address without a user')
+  const where = { recipient: guest.email, kind: 'organization_invitation' }
+  t.equal(await server.services.database.prisma.mail.count({ where }), 1, 'an e-mail is queued')
+  t.equal((await admin.client.post(`${path}/members`, { email: guest.email, role: 'member' })).status, 409)
+
+  const list = (await guest.client.get('/organizations?status=invited')).body
+  t.equal(list.pagination.total, 1)
+  t.equal(list.data[0].your_membership.id, invited.body.id)
+  t.equal((await guest.client.get('/organizations')).body.pagination.total, 0)
+  const accept = `${path}/members/${invited.body.id}/accept`
+  t.equal((await owner.client.post(accept)).status, 404, 'nobody else accepts')
+  const replies = await Promise.all([guest.client.post(accept), guest.client.post(accept)])
+  t.same(replies.map(({ status }) => status).sort(), [200, 409], 'once')
+  t.match((await guest.client.get(path)).body, { your_membership: { role: 'admin', status: 'active' } })
+})
+
+t.test('an invitation of an unverified address is invisible, and a declined one is gone', async (t) => {
+  const { owner, path } = await company()
+  const guest = await server.person()
+  const { body } = await owner.client.post(`${path}/members`, { email: guest.email, role: 'member' })
+  await server.admin.client.put(`/users/${guest.id}`, { email_verified: false })
+  t.equal((await guest.client.get('/organizations?status=invited')).body.pagination.total, 0)
+  t.equal((await guest.client.post(`${path}/members/${body.id}/accept`)).status, 404)
+  const stranger = await server.person()
+  const { body: other } = await owner.client.post(`${path}/members`, { user_id: stranger.id, role: 'member' })
+  t.match(other, { status: 'invited', user: null, user_id: stranger.id })
+  t.equal((await stranger.client.get(path)).status, 403, 'an invited user is no member')
+})
+
+t.test('the invitations of a member who leaves or is demoted end', async (t) => {
+  const { owner, admin, path, ids } = await company()
+  await admin.client.post(`${path}/members`, { email: 'one@example.org', role: 'member' })
+  const invited = async () =>
+    (await owner.client.get(`${path}/members?status=invited`)).body.pagination.total as number
+  t.equal(await invited(), 1)
+  await owner.client.put(`${path}/members/${ids.admin}`, { role: 'member' })
+  t.equal(await invited(), 0)
+})
+
+t.test('a project is transferred to an organization and back to a person', async (t) => {
+  const { owner, admin, organization } = await company()
+  const maker = await server.person()
+  await acquaint(server, owner, maker)
+  const { body: project } = await maker.client.post('/projects', { name: 'Mine' })
+  const transfer = `/projects/${project.id}/transfer`
+  t.equal((await maker.client.post(transfer, { organization_id: organization.id })).status, 403)
+  t.equal((await owner.client.post(transfer, { organization_id: organization.id })).status, 403)
+  await maker.client.post(`/projects/${project.id}/members`, { user_id: owner.id, role: 'owner' })
+  const moved = await owner.client.post(transfer, { organization_id: organization.id })
+  t.match(moved, { status: 200, body: { organization_id: organization.id, member_count: 3 } })
+  t.equal(await roleIn(admin, project.id), 'admin')
+  const types = (await owner.client.get(`/events?project_id=${project.id}`)).body.data
+  t.ok(types.some(({ type }: { type: string }) => type === 'project.transferred'))
+
+  t.match(await owner.client.post(transfer, { user_id: (await server.person()).id }), {
+    status: 409,
+    body: { error: { details: { constraint: 'not_member' } } },
+  })
+  const back = await owner.client.post(transfer, { user_id: maker.id })
+  t.match(back, { status: 200, body: { organization_id: null, owner_id: maker.id, member_count: 2 } })
+  t.equal(await roleIn(admin, project.id), 403)
+  t.equal(await roleIn(owner, project.id), 'owner', 'the role in the project stays')
+})
+
+t.test('a transfer and a change of the admins at once leave nobody in who should be out', async (t) => {
+  for (let round = 0; round < 5; round++) {
+    const { owner, admin, organization, path, ids } = await company()
+    const { body: project } = await owner.client.post('/projects', { name: 'Mine' })
+    const replies = await Promise.all([
+      owner.client.post(`/projects/${project.id}/transfer`, { organization_id: organization.id }),
+      owner.client.delete(`${path}/members/${ids.admin}`),
+    ])
+    t.same(
+      replies.map(({ status }) => status),
+      [200, 204],
+    )
+    t.equal(await roleIn(admin, project.id), 403)
+  }
+})
+
+t.test('an organization with projects cannot be deleted; a deleted one is gone for all', async (t) => {
+  const { owner, admin, member, organization, path } = await company()
+  const project = await projectOf(owner, organization.id)
+  t.match(await owner.client.delete(path), {
+    status: 409,
+    body: { error: { details: { constraint: 'has_projects' } } },
+  })
+  t.equal((await admin.client.delete(path)).status, 403)
+  await owner.client.delete(`/projects/${project}`)
+  t.equal((await owner.client.delete(path)).status, 204)
+  for (const { client } of [owner, admin, member]) t.equal((await client.get(path)).status, 404)
+  t.equal((await owner.client.post(`/projects/${project}/restore`)).status, 200, 'by its own owner')
+  t.equal(await roleIn(admin, project), 403)
+})
+
+t.test('the members of an organization read its events', async (t) => {
+  const { member, organization, path, owner } = await company()
+  await owner.client.put(path, { name: 'Acme Inc.' })
+  const { data } = (await member.client.get('/events?limit=100')).body
+  const own = data.filter(({ organization_id: id }: { organization_id: string }) => id === organization.id)
+  const types = own.map(({ type }: { type: string }) => type)
+  t.same(types, [
+    'organization.created',
+    'organization_member.added',
+    'organization_member.added',
+    'organization.updated',
+  ])
+  t.equal(own[0].project_id, null)
+  t.equal(own[3].data.previous_attributes.name, 'Acme')
+  const stranger = await server.person()
+  t.equal((await stranger.client.get(`/events/${own[0].id}`)).status, 403)
+  t.equal((await member.client.get(`/events/${own[0].id}`)).status, 200)
+  await owner.client.post(`${path}/members`, { email: 'two@example.org', role: 'member' })
+  const last = (await owner.client.get('/events?order=desc&limit=1')).body.data[0]
+  t.equal(last.type, 'organization_member.invited')
+  t.equal((await member.client.get(`/events/${last.id}`)).status, 403, 'invitations are for admins')
+})
+
+t.test('the projects of an organization count against its limit', async (t) => {
+  const { owner, organization, path } = await company()
+  await projectOf(owner, organization.id)
+  const used = (limits: Array<{ name: string; used: number }>) =>
+    limits.find(({ name }) => name === 'projects')!.used
+  t.equal(used((await owner.client.get(`${path}/limits`)).body.limits), 1)
+  t.equal(used((await owner.client.get('/user/limits')).body.limits), 0)
+})
+
+t.test('a deleted user leaves organizations', async (t) => {
+  const { owner, admin, path } = await company()
+  t.equal((await server.admin.client.delete(`/users/${admin.id}`)).status, 204)
+  t.equal((await owner.client.get(`${path}/members`)).body.pagination.total, 2)
+})
