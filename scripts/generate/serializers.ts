@@ -1,4 +1,5 @@
-// Compiles the response schemas with fast-json-stringify. A serializer omits undeclared fields.
+// Compiles the response schemas with fast-json-stringify. A serializer omits undeclared fields. The code depends
+// on the schemas alone, not on what the process has compiled before.
 import fastJson from 'fast-json-stringify'
 import { withNestedAlternatives } from '@platform-api/openapi/discriminators.ts'
 import { GenerateError } from './error.ts'
@@ -46,14 +47,21 @@ ${entries.join(',\n')},
 
 function serializer(name: string, schema: Json, $defs: Json): string {
   try {
-    return fastJson(schema, {
-      mode: 'standalone',
-      schema: { spec: { $id: 'spec', $defs } },
-    } as Json) as unknown as string
+    const options = { mode: 'standalone', schema: { spec: { $id: 'spec', $defs } } }
+    return withOwnCounters(fastJson(schema, options as Json) as unknown as string)
   } catch (error) {
     throw new GenerateError(
       `Cannot compile a serializer for the response schema ${name}: ${(error as Error).message}`,
       { cause: error },
     )
   }
+}
+
+/** fast-json-stringify numbers schemas with a counter of the process. Numbers them from 0 in each serializer. */
+function withOwnCounters(code: string): string {
+  const names = new Map<string, string>()
+  return code.replace(/__fjs_(?:merged|root)_\d+/g, (name) => {
+    if (!names.has(name)) names.set(name, name.replace(/\d+$/, String(names.size)))
+    return names.get(name)!
+  })
 }
