@@ -1,5 +1,4 @@
 // Runs a command: an error that the operator can mend is one sentence on stderr, and the exit code is 1.
-import { explainStartupError } from '../../app/startup-errors.ts'
 import { BackupError } from '../../infra/backup/errors.ts'
 import { ApiError } from '../../infra/errors.ts'
 
@@ -10,15 +9,19 @@ export async function runCommand(main: () => Promise<void>): Promise<void> {
   try {
     await main()
   } catch (error) {
-    console.error(explain(error) ?? error)
+    console.error((await explain(error)) ?? error)
     process.exitCode = 1
   }
 }
 
 /** @returns null for an error in the program. */
-function explain(error: unknown): string | null {
+async function explain(error: unknown): Promise<string | null> {
   if (error instanceof CommandError || error instanceof BackupError) return error.message
-  if (!(error instanceof ApiError)) return explainStartupError(error)
+  if (!(error instanceof ApiError)) {
+    // Only now: it loads the whole server, which a command may not need.
+    const { explainStartupError } = await import('../../app/startup-errors.ts')
+    return explainStartupError(error)
+  }
   const { message, cause } = error
   return cause instanceof Error ? `${message} The reason: ${cause.name}, ${cause.message}` : message
 }

@@ -23,6 +23,9 @@ export function explainExit(folder: string, output: string): string {
     /Cannot find module '[^']*\/(handlers\/[^']+)' imported from [^']*generated\/routes\.ts/.exec(message) ??
     []
   if (module !== undefined) return `${module} does not exist, but the spec has operations for it; ${stubHint}`
+  const [, statements] = /Cannot find module '[^']*\/(generated\/sql\/[\w-]+\.ts)'/.exec(message) ?? []
+  if (statements !== undefined)
+    return `${statements} does not exist, but a module imports it: its table is missing; ${migrationHint}`
   const missing = lines.find((line) => notMigrated.test(line))?.trim()
   const reason = missing === undefined ? message : `${missing}; ${migrationHint}`
   const at = placeIn(folder, lines)

@@ -1,19 +1,16 @@
 // `npm run migrate`: applies the migrations to DATABASE_URL or the embedded database.
 //   --create NAME   writes a migration from the changes in prisma/schema.prisma; with --empty, an empty one
 //   --check         fails if prisma/schema.prisma and the migrations differ
+// Both load no code of services/ and generated/: some of it may be waiting for the table that they make.
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join, relative } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
-import { loadEnvFile, readConfig } from '../../infra/config/config.ts'
 import { startEmbedded } from '../../infra/postgres/embedded.ts'
 import { readMigrations } from '../../infra/postgres/migrations.ts'
-import { prepareDatabase } from '../../infra/prepare-database.ts'
-import { jobQueues } from '../../services/services.ts'
 import { answerHelp, messageOf } from '../../infra/command-help.ts'
 import { CommandError, runCommand } from '../command/run-command.ts'
-import { withPostgres } from '../command/with-database.ts'
 
 answerHelp(import.meta)
 
@@ -24,6 +21,7 @@ await runCommand(async () => {
   const { create, empty, check } = readOptions()
   if (create !== undefined) return await createMigration(create, empty)
   if (check) return await checkMigrations()
+  const { migrate } = await import('./apply.ts')
   await migrate()
 })
 
@@ -40,21 +38,6 @@ function readOptions(): { create: string | undefined; empty: boolean; check: boo
   } catch (error) {
     throw new CommandError(`${messageOf(error)} The options are --create NAME, --empty and --check.`)
   }
-}
-
-async function migrate(): Promise<void> {
-  loadEnvFile()
-  const config = readConfig()
-  await withPostgres(config, { onProgress: console.log }, applyTo)
-}
-
-async function applyTo(url: string): Promise<void> {
-  const names = await prepareDatabase(url, { queues: jobQueues, onProgress: console.log })
-  console.log(
-    names.length === 0
-      ? 'The database is up to date.'
-      : `Applied ${names.length} migration${names.length === 1 ? '' : 's'}.`,
-  )
 }
 
 async function checkMigrations(): Promise<void> {

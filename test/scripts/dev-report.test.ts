@@ -29,6 +29,21 @@ t.test('a table that no migration has made leads to the command that makes one',
   }
 })
 
+t.test('so do statements that are not generated, because their table is missing', async (t) => {
+  const folder = t.testdir({})
+  const said = explainExit(
+    folder,
+    `node:internal/modules/esm/resolve:275
+    throw new ERR_MODULE_NOT_FOUND(
+          ^
+
+Error [ERR_MODULE_NOT_FOUND]: Cannot find module '${folder}/generated/sql/tasks.ts' imported from ` +
+      `${folder}/services/tasks/tasks.ts\n    at finalizeResolution (node:internal/modules/esm/resolve:275:11)\n`,
+  )
+  t.match(said, /^generated\/sql\/tasks\.ts does not exist/)
+  t.match(said, hint)
+})
+
 t.test('other errors of PostgreSQL do not', async (t) => {
   const folder = t.testdir({ services: { tasks: { 'tasks.ts': '\n\n\nawait tasks()\n' } } })
   for (const message of [

@@ -33,6 +33,22 @@ t.test('prisma/schema.prisma and prisma/migrations match', async (t) => {
   })
 })
 
+t.test('--create and --check load no code of the server, which may wait for the table', async (t) => {
+  const root = new URL('../..', import.meta.url).href
+  const hook = `import { registerHooks } from 'node:module'
+const served = ['app', 'handlers', 'services', 'generated'].map((folder) => '${root}' + folder + '/')
+registerHooks({
+  load(url, context, next) {
+    if (served.some((folder) => url.startsWith(folder))) throw new Error('loads ' + url)
+    return next(url, context)
+  },
+})`
+  const env = { NODE_OPTIONS: `--import=data:text/javascript,${encodeURIComponent(hook)}` }
+  t.match(await migrate(['--check'], env), { code: 0, err: '' })
+  t.match(await migrate(['--create', 'nothing'], env), { code: 0, out: /no migration was written/, err: '' })
+  t.match(await migrate([], { ...env, DATABASE_URL: 'none' }), { err: /loads / }, 'the hook works')
+})
+
 t.test("a database of one's own is brought up to date", async (t) => {
   const { url } = await createTestDatabase(t)
   t.strictSame(await migrate([], { DATABASE_URL: url }), {

@@ -1,0 +1,20 @@
+// Applies the migrations to DATABASE_URL or the embedded database.
+import { loadEnvFile, readConfig } from '../../infra/config/config.ts'
+import { prepareDatabase } from '../../infra/prepare-database.ts'
+import { jobQueues } from '../../services/services.ts'
+import { withPostgres } from '../command/with-database.ts'
+
+export async function migrate(): Promise<void> {
+  loadEnvFile()
+  const config = readConfig()
+  await withPostgres(config, { onProgress: console.log }, applyTo)
+}
+
+async function applyTo(url: string): Promise<void> {
+  const names = await prepareDatabase(url, { queues: jobQueues, onProgress: console.log })
+  console.log(
+    names.length === 0
+      ? 'The database is up to date.'
+      : `Applied ${names.length} migration${names.length === 1 ? '' : 's'}.`,
+  )
+}
