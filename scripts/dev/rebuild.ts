@@ -34,7 +34,7 @@ export function createRebuilder({
   let busy = true
   /** The last start failed, so the running server is older than the files. */
   let outdated = false
-  /** The notes of the last generation, which are not repeated. */
+  /** The notes of the last generation. */
   let noted: string[] = []
 
   async function rebuild(files: string[]): Promise<void> {
@@ -54,7 +54,7 @@ export function createRebuilder({
         if (!restart) return
       } else {
         const { wrote, notes } = outcome
-        note(notes)
+        note(notes, files)
         done.push(wrote.length === 0 ? 'generated/ is unchanged' : `wrote ${wrote.join(', ')}`)
         restart ||= wrote.length > 0
       }
@@ -76,8 +76,10 @@ export function createRebuilder({
     if (generated || any(/^packages\//)) await generateTypes()
   }
 
-  function note(notes: string[]): void {
-    for (const each of notes) if (!noted.includes(each)) say(`· ${each}`)
+  /** Repeats a note only when its file is saved again. */
+  function note(notes: string[], files: string[] = []): void {
+    for (const each of notes)
+      if (!noted.includes(each) || files.includes(each.split(':')[0])) say(`· ${each}`)
     noted = notes
   }
 

@@ -36,13 +36,16 @@ export interface Problem {
 export class ContractError extends GenerateError {
   problems: Problem[]
   constructor(problems: Problem[]) {
-    const lines = problems.map(
-      (p) => `${p.file}:${p.line}:${p.column} ${p.message} (${p.rule})${p.excerpt && `\n    ${p.excerpt}`}`,
-    )
+    const lines = problems.map(formatProblem)
     const count = `${problems.length} ${problems.length === 1 ? 'problem' : 'problems'}`
     super(`${lines.join('\n')}\n\n${count} in the spec; nothing was written.`)
     this.problems = problems
   }
+}
+
+/** `file:line:column message (rule)` and the source line. */
+export function formatProblem({ file, line, column, message, rule, excerpt }: Problem): string {
+  return `${file}:${line}:${column} ${message} (${rule})${excerpt && `\n    ${excerpt}`}`
 }
 
 type Json = any
@@ -106,19 +109,21 @@ export async function readContract(root: string): Promise<Json> {
 }
 
 /**
+/** @throws ContractError for every part of the spec that nothing refers to. */
+export async function requireAllUsed(root: string): Promise<void> {
+  const problems = await unusedParts(root)
+  if (problems.length > 0) throw new ContractError(problems)
+}
+
  * Throws ContractError for every part of the spec that nothing refers to. `npm run check` asks for it; while
  * somebody writes a new file of the spec, the generator does not.
  */
-export async function requireAllUsed(root: string): Promise<void> {
-  const files = await readFiles(root, new SpecResolver())
-  const unused = await findUnused(root, files)
-  if (unused.length > 0)
-    throw new ContractError(
-      sorted(
-        unused.map((problem) => lintProblem('unused', problem)),
-        dirname(root),
-      ),
-    )
+export async function unusedParts(root: string): Promise<Problem[]> {
+  const unused = await findUnused(root, await readFiles(root, new SpecResolver()))
+  return sorted(
+    unused.map((problem) => lintProblem('unused', problem)),
+    dirname(root),
+  )
 }
 
 function lintProblem(ruleId: string, { message, source, pointer }: SpecProblem): LintProblem {

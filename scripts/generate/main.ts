@@ -14,7 +14,7 @@ import { emitDocsData } from './docs-data.ts'
 import { emitClient } from './client.ts'
 import { emitConsole } from './console.ts'
 import { removeDatabaseNotes, requireDatabaseMatch } from './schema-db-check.ts'
-import { readContract, requireAllUsed } from './contract.ts'
+import { formatProblem, readContract, requireAllUsed, unusedParts } from './contract.ts'
 import { emitResources, resourceStatements, takeResources } from './crud.ts'
 import { addDeprecations } from './deprecation.ts'
 import { GenerateError } from './error.ts'
@@ -166,7 +166,7 @@ export async function generate(options: Options): Promise<string[]> {
   const result = wrote.length === 0 ? 'nothing changed' : `wrote ${wrote.join(', ')}`
   return [
     ...stubs,
-    ...(options.out === undefined ? unusedFiles(root) : []),
+    ...(options.out === undefined ? await unused() : []),
     `${operations} operations in ${relative(root, specOf(options))}: ${result} (${seconds} s of CPU)`,
   ]
 }
@@ -187,7 +187,7 @@ async function writeGenerated(options: Options): Promise<Generated> {
 
 /**
  * Writes the files that a server loads. `writeTypes` writes the others. Both return the names of changed
- * files. `notes` are the files of prisma/sql that nothing uses.
+ * files. `notes` are the parts of spec/ and the files of prisma/sql that nothing uses.
  * @throws GenerateError before any file is written.
  */
 export async function writeServed(
@@ -198,7 +198,7 @@ export async function writeServed(
   const wrote = [...(await generateDatabaseFiles(served)), ...(await write(out, served))]
   return {
     wrote,
-    notes: unusedFiles(root),
+    notes: await unused(),
     async writeTypes() {
       const files = await types()
       const written = await write(out, files)
@@ -206,6 +206,11 @@ export async function writeServed(
       return written
     },
   }
+}
+
+/** A note with its place for each part of spec/ and each file of prisma/sql that nothing uses. */
+async function unused(): Promise<string[]> {
+  return [...(await unusedParts(specOf({}))).map(formatProblem), ...unusedFiles(root)]
 }
 
 /** The Prisma client and the functions for prisma/sql and the resources. @returns what it wrote. */

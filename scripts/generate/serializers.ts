@@ -1,5 +1,5 @@
-// Compiles the response schemas with fast-json-stringify. A serializer omits undeclared fields. The code depends
-// on the schemas alone, not on what the process has compiled before.
+// Compiles the response schemas with fast-json-stringify. A serializer omits undeclared fields. The code
+// depends on the schemas alone, not on what the process has compiled before.
 import fastJson from 'fast-json-stringify'
 import { withNestedAlternatives } from '@platform-api/openapi/discriminators.ts'
 import { GenerateError } from './error.ts'
@@ -57,7 +57,7 @@ function serializer(name: string, schema: Json, $defs: Json): string {
   }
 }
 
-/** fast-json-stringify numbers schemas with a counter of the process. Numbers them from 0 in each serializer. */
+/** fast-json-stringify numbers schemas by a counter of the process. Numbers them anew in each serializer. */
 function withOwnCounters(code: string): string {
   const names = new Map<string, string>()
   return code.replace(/__fjs_(?:merged|root)_\d+/g, (name) => {

@@ -3,6 +3,7 @@
 import { Source } from '@redocly/openapi-core'
 import { readdir, readFile } from 'node:fs/promises'
 import { basename, dirname, join, relative } from 'node:path'
+import { parse } from 'yaml'
 import { escaped, valueAt } from '@platform-api/openapi/json-pointer.ts'
 import { referencesIn, targetOf, type SpecFile, type SpecProblem } from './references.ts'
 
@@ -22,31 +23,58 @@ export async function findUnused(root: string, files: Map<string, SpecFile>): Pr
 
   const problems: SpecProblem[] = []
   for (const file of await filesIn(dirname(root))) {
-    if (!used.has(file))
-      problems.push({
-        source: new Source(file, await readFile(file, 'utf8')),
-        pointer: '#/',
-        message: `nothing refers to this file: add its paths to ${basename(root)}, or delete it`,
-      })
+    if (used.has(file)) continue
+    const text = await readFile(file, 'utf8')
+    problems.push({
+      source: new Source(file, text),
+      pointer: '#/',
+      message: `nothing refers to this file: ${referenceTo(file, text, root)}, or delete it`,
+    })
   }
   for (const [file, pointers] of used) {
-    const { parsed, source } = files.get(file) ?? {}
+    const { parsed: document, source } = files.get(file) ?? {}
     if (file === root || source === undefined) continue
-    for (const path of partsOf(parsed)) {
+    for (const path of partsOf(document)) {
       const pointer = pointerTo(path)
       const isUsed = pointers.some((other) => other === '#' || `${other}/`.startsWith(`${pointer}/`))
-      if (!isUsed)
-        problems.push({
-          source,
-          pointer,
-          message:
-            path[0] === 'paths'
-              ? `no path refers to \`${path[1]}\`: add it to \`paths\` of ${basename(root)}, or delete it`
-              : `nothing refers to \`${path.join('/')}\`: use it or delete it`,
-        })
+      if (!isUsed) problems.push({ source, pointer, message: unusedPart(file, path, document, root) })
     }
   }
   return problems
+}
+
+/** @param path of the part in the document. */
+function unusedPart(file: string, path: string[], document: any, root: string): string {
+  const [kind, name] = path
+  return kind === 'paths'
+    ? `no path refers to \`${name}\`: add it to ${inPaths(file, [name, document.paths[name]], root)}, ` +
+        'or delete it'
+    : `nothing refers to \`${path.join('/')}\`: use it or delete it`
+}
+
+/** What to write, for the first path of the file. */
+function referenceTo(file: string, text: string, root: string): string {
+  const [first] = Object.entries<any>(parsed(text)?.paths ?? {})
+  return first === undefined
+    ? 'refer to its components by `$ref`'
+    : `add its paths to ${inPaths(file, first, root)}`
+}
+
+/** `paths` of the root document, and the line in it that refers to the path of the file. */
+function inPaths(file: string, [name, item]: [string, any], root: string): string {
+  const isInProject = item?.['x-crud'] !== undefined && item['x-crud'].parent === undefined
+  const path = isInProject ? `/projects/{id}/${name}` : `/${name}`
+  const ref = `${relative(dirname(root), file)}#/paths/${escaped(name)}`
+  return `\`paths\` of ${basename(root)}, such as \`${path}: { $ref: '${ref}' }\``
+}
+
+/** undefined if the text is not YAML yet. */
+function parsed(text: string): any {
+  try {
+    return parse(text)
+  } catch {
+    return undefined
+  }
 }
 
 function pointerTo(path: string[]): string {

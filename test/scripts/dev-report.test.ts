@@ -37,8 +37,9 @@ t.test('so do statements that are not generated, because their table is missing'
     throw new ERR_MODULE_NOT_FOUND(
           ^
 
-Error [ERR_MODULE_NOT_FOUND]: Cannot find module '${folder}/generated/sql/tasks.ts' imported from ` +
-      `${folder}/services/tasks/tasks.ts\n    at finalizeResolution (node:internal/modules/esm/resolve:275:11)\n`,
+Error [ERR_MODULE_NOT_FOUND]: Cannot find module '${folder}/generated/sql/tasks.ts' ` +
+      `imported from ${folder}/services/tasks/tasks.ts\n` +
+      '    at finalizeResolution (node:internal/modules/esm/resolve:275:11)\n',
   )
   t.match(said, /^generated\/sql\/tasks\.ts does not exist/)
   t.match(said, hint)

@@ -1,6 +1,6 @@
 // `npm run dev` in a copy of this project: rebuilds on save while a client sends requests continuously.
 import { spawn } from 'node:child_process'
-import { readFile, writeFile } from 'node:fs/promises'
+import { readFile, rm, writeFile } from 'node:fs/promises'
 import { cpSync, readdirSync, readFileSync, renameSync, symlinkSync, writeFileSync } from 'node:fs'
 import { get } from 'node:http'
 import { join, resolve } from 'node:path'
@@ -190,6 +190,17 @@ t.test('dev rebuilds on save, reports errors with their place, and answers every
     })
     t.match(said, /✓ handlers\/system\.ts, spec\/projects\.yaml → wrote .*validators\.js.*; serving after/)
     t.equal((await dev.read('generated/validators.js')).includes('190'), true)
+  })
+
+  await t.test('a new file of the spec that nothing refers to is named, at each of its saves', async (t) => {
+    const file = join(dev.folder, 'spec/notes.yaml')
+    for (const text of ['paths:\n  notes: {}\n', '# Notes.\npaths:\n  notes: {}\n']) {
+      const said = await dev.says(/→/, () => writeFile(file, text))
+      t.match(said, /· spec\/notes\.yaml:\d:1 nothing refers to this file: add its paths to `paths` of /)
+      t.match(said, "`/notes: { $ref: 'notes.yaml#/paths/notes' }`")
+    }
+    const said = await dev.says(/→/, () => rm(file))
+    t.notMatch(said, /nothing refers/)
   })
 
   await t.test('the running generator writes the same files as a new one', async (t) => {

@@ -1072,15 +1072,19 @@ for (const [
 t.test('a file that nothing refers to is reported', async (t) => {
   const folder = join(t.testdir(), 'spec')
   cpSync(miniSpec, folder, { recursive: true })
-  await writeFile(join(folder, 'tasks.yaml'), 'paths:\n  tasks: {}\n')
-  t.match(await problemsOf(folder), [
-    {
-      file: 'spec/tasks.yaml',
-      line: 1,
-      column: 1,
-      message: 'nothing refers to this file: add its paths to openapi.yaml, or delete it',
-    },
-  ])
+  const written: Array<[text: string, to: string]> = [
+    ['paths:\n  tasks: {}\n', "add its paths to `paths` of openapi.yaml, such as `/tasks: { $ref: 'tasks"],
+    ['paths:\n  tasks: { x-crud: { schema: Task } }\n', 'such as `/projects/{id}/tasks: { $ref: '],
+    ['components: {}\n', 'refer to its components by `$ref`, or delete it'],
+    ['paths: {\n', 'or delete it'],
+  ]
+  for (const [text, to] of written) {
+    await writeFile(join(folder, 'tasks.yaml'), text)
+    const [{ file, line, column, message }, ...others] = await problemsOf(folder)
+    t.strictSame({ file, line, column, others }, { file: 'spec/tasks.yaml', line: 1, column: 1, others: [] })
+    t.match(message, 'nothing refers to this file: ')
+    t.match(message, to)
+  }
 })
 
 t.test('patterns that take linear time are accepted', async (t) => {

@@ -1,5 +1,5 @@
-// The code of serializers depends on the schemas alone, so that the loop and `npm run generate` write the same
-// bytes.
+// The code of serializers depends on the schemas alone, so that the loop and `npm run generate` write the
+// same bytes.
 import t from 'tap'
 import { compileSerializers } from '../../scripts/generate/serializers.ts'
 
