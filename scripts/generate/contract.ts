@@ -92,9 +92,10 @@ export async function readContract(root: string): Promise<Json> {
   const externalRefResolver = new SpecResolver(config.resolve)
   const files = await readFiles(root, externalRefResolver)
   const broken = brokenReferences(files).map((problem) => lintProblem('references', problem))
+  broken.push(...externalRefResolver.problems.map((problem) => lintProblem('x-crud', problem)))
   if (broken.length > 0) throw new ContractError(sorted(broken, dirname(root)))
   const problems = await lintOrThrow(root, config, externalRefResolver)
-  if (problems.length > 0) throw new ContractError(sorted(problems, dirname(root)))
+  if (problems.length > 0) throw new ContractError(sorted(problems, dirname(root), externalRefResolver))
   const bundled = await bundle({ ref: root, config, externalRefResolver })
   const failed = bundled.problems.filter((p) => p.severity === 'error')
   if (failed.length > 0) throw new ContractError(sorted(failed, dirname(root)))
@@ -108,15 +109,15 @@ export async function readContract(root: string): Promise<Json> {
   return document
 }
 
-/**
 /** @throws ContractError for every part of the spec that nothing refers to. */
 export async function requireAllUsed(root: string): Promise<void> {
   const problems = await unusedParts(root)
   if (problems.length > 0) throw new ContractError(problems)
 }
 
- * Throws ContractError for every part of the spec that nothing refers to. `npm run check` asks for it; while
- * somebody writes a new file of the spec, the generator does not.
+/**
+ * The parts of the spec that nothing refers to, sorted by place. `npm run check` fails on them; the generator
+ * only notes them, because a new part is saved before the reference to it.
  */
 export async function unusedParts(root: string): Promise<Problem[]> {
   const unused = await findUnused(root, await readFiles(root, new SpecResolver()))
@@ -156,13 +157,16 @@ async function lintOrThrow(
   }
 }
 
-function sorted(all: LintProblem[], folder: string): Problem[] {
+/** @param resolver knows what the derived parts are derived from. */
+function sorted(all: LintProblem[], folder: string, resolver?: SpecResolver): Problem[] {
   // If a file cannot be parsed, every reference into it fails too: report only the cause.
   const unreadable = all.filter(({ message }) => message.startsWith('Failed to parse'))
-  const problems = (unreadable.length > 0 ? unreadable : all).map((problem) => {
-    const at = problem.location[0]
+  const found = (unreadable.length > 0 ? unreadable : all).map((problem) => {
+    const written = problem.location[0]
+    const at = resolver === undefined ? written : originOf(written, resolver)
     const { start } = getLineColLocation(at) as any
     return {
+      isDerived: at !== written,
       file: relativeTo(at.source.absoluteRef, folder),
       // An error about the whole file has no line.
       line: start.line || 1,
@@ -175,10 +179,31 @@ function sorted(all: LintProblem[], folder: string): Problem[] {
       excerpt: excerptOf(at.source.getLines()[(start.line || 1) - 1]),
     }
   })
-  const distinct = new Map(problems.map((problem) => [JSON.stringify(problem), problem]))
-  return [...distinct.values()].sort(
-    (a, b) => a.file.localeCompare(b.file) || a.line - b.line || a.column - b.column,
-  )
+  const problems: Problem[] = []
+  for (const { isDerived, ...problem } of found.toSorted((a, b) => +a.isDerived - +b.isDerived)) {
+    const { file, line, column, message, rule } = problem
+    const isKnown = problems.some(
+      (other) =>
+        other.rule === rule &&
+        other.file === file &&
+        other.line === line &&
+        other.column === column &&
+        // A mistake breaks the same rule in all that is derived from it.
+        (isDerived || other.message === message),
+    )
+    if (!isKnown) problems.push(problem)
+  }
+  return problems.toSorted((a, b) => a.file.localeCompare(b.file) || a.line - b.line || a.column - b.column)
+}
+
+type Location = LintProblem['location'][number]
+
+function originOf(location: Location, resolver: SpecResolver): Location {
+  const { source, pointer } = location
+  if (pointer === undefined) return location
+  const origin = resolver.originOf(source.absoluteRef, pointer)
+  if (origin === pointer) return location
+  return { ...location, pointer: origin, reportOnKey: location.reportOnKey || origin.startsWith('#/paths/') }
 }
 
 function excerptOf(line = ''): string {

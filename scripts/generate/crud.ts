@@ -6,7 +6,10 @@ import { existsSync, readFileSync } from 'node:fs'
 import { dirname, resolve } from 'node:path'
 import { parse } from 'yaml'
 import { GenerateError } from './error.ts'
+import { escaped } from '@platform-api/openapi/json-pointer.ts'
 import { resolve as resolved } from '@platform-api/openapi/resolve.ts'
+import { originOf, type Origin } from './origins.ts'
+import type { SpecProblem } from './references.ts'
 import { requestSchema } from './request-schemas.ts'
 import { banner } from './types.ts'
 
@@ -30,13 +33,23 @@ interface Declared {
 
 /** Reads the files of the spec and expands x-crud in them. */
 export class SpecResolver extends BaseResolver {
+  /** What is wrong with the x-crud of the files read so far. */
+  problems: SpecProblem[] = []
+  #origins = new Map<string, Origin[]>()
+
   override parseDocument(source: Source, isRoot = false): Document {
     const document = super.parseDocument(source, isRoot)
     const parsed = document.parsed as Json
     if (typeof parsed !== 'object' || parsed === null) return document
-    expandResources(parsed)
-    expandPaths(parsed, source.absoluteRef)
+    for (const problem of crudProblems(parsed)) this.problems.push({ source, ...problem })
+    const origins = [...expandResources(parsed), ...expandPaths(parsed, source.absoluteRef)]
+    this.#origins.set(source.absoluteRef, origins)
     return document
+  }
+
+  /** What the part at the pointer was derived from; the same pointer for a part that the file itself has. */
+  originOf(file: string, pointer: string): string {
+    return originOf(this.#origins.get(file) ?? [], pointer)
   }
 }
 
@@ -51,8 +64,81 @@ const outerOf = ({ parent }: Declared): string => (parent === undefined ? 'proje
 const itemOf = (name: string): string => `${name}Item`
 const common = (kind: string, name: string): Json => ({ $ref: `common.yaml#/components/${kind}/${name}` })
 
+/** The names of schemas in x-crud that do not exist, or have no such property. */
+function crudProblems(file: Json): Array<Omit<SpecProblem, 'source'>> {
+  const all = Object.entries<Json>(file.paths ?? {}).flatMap(([name, item]): Array<[string, Declared]> =>
+    isComplete(item?.['x-crud']) ? [[crudAt(name), item['x-crud']]] : [],
+  )
+  return all.flatMap(([at, { schema, parent, sort = [], filters = [] }]) => {
+    const properties = file.components?.schemas?.[schema]?.properties
+    if (properties === undefined)
+      return [
+        { pointer: `${at}/schema`, message: `there is no schema \`${schema}\` with properties in this file` },
+      ]
+    const unknown = (list: string, names: string[], known: object) =>
+      names.flatMap((name, i) =>
+        Object.hasOwn(known, name)
+          ? []
+          : [{ pointer: `${at}/${list}/${i}`, message: `\`${name}\` is not a property of \`${schema}\`` }],
+      )
+    const parentProblem = {
+      pointer: `${at}/parent`,
+      message: `no x-crud of this file has the schema \`${parent}\``,
+    }
+    return [
+      ...(parent === undefined || all.some(([, other]) => other.schema === parent) ? [] : [parentProblem]),
+      ...unknown('sort', sort, { id: true, created_by: true, ...properties }),
+      ...unknown('filters', filters, properties),
+    ]
+  })
+}
+
+const crudAt = (name: string): string => `#/paths/${escaped(name)}/x-crud`
+const schemaAt = (name: string): string => `#/components/schemas/${name}`
+
+/** What the schemas of each x-crud in `paths` are derived from. */
+export function schemaOrigins(paths: Json): Origin[] {
+  return Object.entries<Json>(paths ?? {}).flatMap(([name, item]): Origin[] => {
+    const crud: Declared | undefined = item?.['x-crud']
+    if (!isComplete(crud)) return []
+    const one = schemaAt(crud.schema)
+    return [
+      [`${one}Id`, `${crudAt(name)}/prefix`],
+      [`${one}List`, crudAt(name)],
+      [`${one}Create`, one],
+      [`${one}Update`, one],
+    ]
+  })
+}
+
+/** What the operations of an x-crud are derived from. */
+function operationOrigins(name: string, crud: Declared, item: Json): Origin[] {
+  const at = crudAt(name)
+  const list = `#/paths/${escaped(name)}`
+  const ofList = [`${list}/get`, `${list}/post`, `${list}/parameters`].filter(
+    (pointer) => item[pointer.slice(list.length + 1)] === undefined,
+  )
+  const ofItem = ['get', 'put', 'delete'].map((method) => `${list}Item/${method}`)
+  const details = [...ofList, ...ofItem].flatMap((own): Origin[] => {
+    const access = own.endsWith('/get') ? 'read' : 'write'
+    return [
+      [own, at],
+      [`${own}/tags`, `${at}/tag`],
+      [`${own}/security`, `${at}/scopes/${access}`],
+      [`${own}/x-project-access`, `${at}/roles/${access}`],
+    ]
+  })
+  const filters = (crud.filters ?? []).flatMap((field, i): Origin[] => [
+    [`${list}/get/parameters/${i + 1}`, `${at}/filters/${i}`],
+    [`${list}/get/parameters/${i + 1}/schema`, `${schemaAt(crud.schema)}/properties/${escaped(field)}`],
+  ])
+  const ofGet: Origin[] = [[`${list}/get/parameters/0`, `${at}/sort`], ...filters]
+  return [[`${list}Item`, at], ...details, ...(item.get === undefined ? ofGet : [])]
+}
+
 /** Adds to the root document the path of an item, and the events, of each path that leads to an x-crud. */
-function expandPaths(root: Json, file: string): void {
+function expandPaths(root: Json, file: string): Origin[] {
+  const origins: Origin[] = []
   const paths: Json = {}
   for (const [path, item] of Object.entries<Json>(root.paths ?? {})) {
     paths[path] = item
@@ -60,17 +146,24 @@ function expandPaths(root: Json, file: string): void {
     const crud = target === undefined ? undefined : crudIn(resolve(dirname(file), target), name)
     if (!isComplete(crud)) continue
     const { schema, scopes } = crud
-    paths[`${path}/{${idParameter(schema)}}`] = { $ref: `${target}#/paths/${itemOf(name)}` }
+    const itemPath = `${path}/{${idParameter(schema)}}`
+    paths[itemPath] = { $ref: `${target}#/paths/${itemOf(name)}` }
+    origins.push([`#/paths/${escaped(itemPath)}`, `#/paths/${escaped(path)}`])
     root['x-events'] ??= {}
-    for (const verb of ['created', 'updated', 'deleted'])
-      root['x-events'][`${snake(schema)}.${verb}`] ??= {
+    for (const verb of ['created', 'updated', 'deleted']) {
+      const type = `${snake(schema)}.${verb}`
+      if (root['x-events'][type] !== undefined) continue
+      origins.push([`#/x-events/${type}`, `#/paths/${escaped(path)}`])
+      root['x-events'][type] = {
         project: 'project_id',
         scope: scopes.read,
         object: { $ref: `${target}#/components/schemas/${schema}` },
         description: `A ${words(schema)} was ${verb}.`,
       }
+    }
   }
   if (root.paths !== undefined) root.paths = paths
+  return origins
 }
 
 function crudIn(file: string, name: string): Declared | undefined {
@@ -78,17 +171,33 @@ function crudIn(file: string, name: string): Declared | undefined {
   return text.includes('x-crud:') ? parse(text)?.paths?.[name]?.['x-crud'] : undefined
 }
 
-function expandResources(file: Json): void {
+function expandResources(file: Json): Origin[] {
+  const origins = schemaOrigins(file.paths)
+  const declared = new Set(Object.keys(file.components?.schemas ?? {}))
   for (const [name, item] of Object.entries<Json>(file.paths ?? {})) {
     const crud: Declared | undefined = item?.['x-crud']
     const schema = file.components?.schemas?.[crud?.schema ?? '']
     // The lint reports what is wrong with the extension.
     if (!isComplete(crud) || schema?.properties === undefined) continue
+    origins.push(...operationOrigins(name, crud, item), ...defaultOrigins(crud.schema, schema))
     file.paths[name] = { ...listAndCreate(name, crud, schema), ...item }
     const item_ = getUpdateDelete(crud)
     file.paths[itemOf(name)] = { ...item_, ...file.paths[itemOf(name)] }
     Object.assign(file.components.schemas, schemasOf(name, crud, schema, file.components.schemas))
   }
+  for (const name of Object.keys(file.components?.schemas ?? {}))
+    if (!declared.has(name) && name.endsWith('Input'))
+      origins.push([schemaAt(name), schemaAt(name.slice(0, -'Input'.length))])
+  return origins
+}
+
+/** An answer has the default as an example. */
+function defaultOrigins(name: string, { properties }: Json): Origin[] {
+  return Object.entries<Json>(properties).flatMap(([key, property]): Origin[] => {
+    const at = `${schemaAt(name)}/properties/${escaped(key)}`
+    const isMoved = property?.default !== undefined && property.examples === undefined
+    return isMoved ? [[`${at}/examples`, `${at}/default`]] : []
+  })
 }
 
 function operation(

@@ -21,7 +21,9 @@ import {
   type Sources,
 } from './schema-db-check/database.ts'
 import { compareColumn } from './schema-db-check/compare.ts'
+import { schemaOrigins } from './crud.ts'
 import { GenerateError } from './error.ts'
+import { originOf } from './origins.ts'
 
 type Json = any
 
@@ -185,11 +187,16 @@ export async function mismatchesOf(folder: string, document: Json): Promise<stri
   const text = (file: string): string | null =>
     existsSync(join(folder, file)) ? readFileSync(join(folder, file), 'utf8') : null
   const locate = createLocator(text)
-  return found.map(({ pointer, message, database }) => {
-    const { file, line } = locate(pointer)
-    const column = (text(file)?.split('\n')[line - 1] ?? '').indexOf(`${pointer.split('/').at(-1)}:`) + 1
-    return `${file}:${line}:${column} ${message} (${database.file}:${database.line})`
+  const origins = schemaOrigins(document.paths)
+  const lines = found.map(({ schema, pointer, message, database }) => {
+    const origin = originOf(origins, `#${pointer}`).slice(1)
+    const { file, line } = locate(origin)
+    const column = (text(file)?.split('\n')[line - 1] ?? '').indexOf(`${origin.split('/').at(-1)}:`) + 1
+    // A derived schema has the name of the one that it is derived from.
+    const said = message.replace(schema, origin.split('/')[3] ?? schema)
+    return `${file}:${line}:${Math.max(column, 1)} ${said} (${database.file}:${database.line})`
   })
+  return [...new Set(lines)]
 }
 
 /** @throws GenerateError if the spec and the database do not match. */
