@@ -3,6 +3,7 @@ import { escaped, keysOf, valueAt } from '@platform-api/openapi/json-pointer.ts'
 import { pathNames, type Operation } from '@platform-api/openapi/document.ts'
 import { methods } from '@platform-api/openapi/methods.ts'
 import { resolve } from '@platform-api/openapi/resolve.ts'
+import { formOf } from './forms.ts'
 import { modulesOf } from './names.ts'
 
 type Json = any
@@ -17,12 +18,21 @@ export function emitTable(document: Json, operations: Operation[]): string {
   const rows = operations.map(
     (operation) => `  ${text(operation.id)}: ${JSON.stringify(row(document, operation))},`,
   )
+  const files = operations.flatMap(({ id, body }) => {
+    const names = (body?.media ?? []).flatMap((media) => formOf(document, media)?.files ?? [])
+    return names.length === 0 ? [] : [`  ${text(id)}: ${names.map(text).join(' | ')}`]
+  })
   return `/** The operations of each tag; a tag is a module of handlers/. */
 export interface OperationsByTag {
 ${byTag.join('\n')}
 }
 
 export type OperationId = OperationsByTag[keyof OperationsByTag]
+
+/** The fields of multipart forms that are files. */
+export interface FormFiles {
+${files.join('\n')}
+}
 
 /** A place for the key in a request. */
 export interface Credential {
@@ -41,6 +51,20 @@ export interface ParameterInfo {
   style?: 'commas' | 'object'
 }
 
+/** The fields of a multipart form that are JSON, files and lists. */
+export interface FormInfo {
+  json: string[]
+  files: string[]
+  lists: string[]
+}
+
+export interface MediaInfo {
+  type: string
+  /** Where openapi.json has the schema; null if there is none. */
+  pointer: string | null
+  form?: FormInfo
+}
+
 export interface OperationInfo {
   id: OperationId
   method: 'GET' | 'PUT' | 'POST' | 'DELETE' | 'PATCH' | 'OPTIONS'
@@ -49,7 +73,7 @@ export interface OperationInfo {
   /** The names of \`p0\`, \`p1\` and so on. */
   pathNames: string[]
   parameters: ParameterInfo[]
-  body: { required: boolean; media: Array<{ type: string; pointer: string | null }> } | null
+  body: { required: boolean; media: MediaInfo[] } | null
   /** The first media type of each declared status that has a body. */
   types: Record<string, string>
   /** The alternatives of which a request meets one, by sending all its credentials; [] is none. */
@@ -83,9 +107,10 @@ function row(document: Json, operation: Operation): object {
         ? null
         : {
             required: body.required,
-            media: body.media.map(({ type, pointer }) => ({
-              type: type.split(';')[0].trim().toLowerCase(),
-              pointer: hasSchema(document, pointer) ? pointer : null,
+            media: body.media.map((media) => ({
+              type: media.type.split(';')[0].trim().toLowerCase(),
+              pointer: hasSchema(document, media.pointer) ? media.pointer : null,
+              form: formOf(document, media) ?? undefined,
             })),
           },
     types: Object.fromEntries(

@@ -1,7 +1,7 @@
 // The type of a handler, derived from types.ts: what a request holds, and the allowed pairs of status and
 // body of an answer.
 import type { IncomingHttpHeaders } from 'node:http'
-import type { OperationId, OperationsByTag } from './operations.ts'
+import type { FormFiles, OperationId, OperationsByTag } from './operations.ts'
 import type { operations } from './types.ts'
 
 type Contract<Id extends OperationId> = operations[Id]
@@ -12,15 +12,27 @@ type Part<P, Where extends string> = P extends { [K in Where]: infer Values }
     ? Partial<NonNullable<Values>>
     : Record<string, never>
 
-/** The media types whose body the server parses and validates. Other bodies are bytes. */
+/** The media types that the server parses and validates, beside forms with files. Other bodies are bytes. */
 type Parsed = `${string}json${string}` | `application/x-www-form-urlencoded${string}`
-type BodyIn<Content> = {
-  [Type in keyof Content]: Type extends Parsed ? Content[Type] : Buffer
+type FilesOf<Id> = Id extends keyof FormFiles ? FormFiles[Id] : never
+type FileOf<Value> = Value extends readonly unknown[] ? File[] : File
+/** The fields of a form, with a `File` for each file. */
+type FormIn<Id, Fields> = {
+  [Name in keyof Fields]: Name extends FilesOf<Id> ? FileOf<NonNullable<Fields[Name]>> : Fields[Name]
+}
+type BodyIn<Id, Content> = {
+  [Type in keyof Content]: Type extends Parsed
+    ? Content[Type]
+    : Type extends `multipart/form-data${string}`
+      ? unknown extends Content[Type]
+        ? Buffer
+        : FormIn<Id, Content[Type]>
+      : Buffer
 }[keyof Content]
-type BodyOf<Op> = Op extends { requestBody: { content: infer Content } }
-  ? BodyIn<Content>
+type BodyOf<Id, Op> = Op extends { requestBody: { content: infer Content } }
+  ? BodyIn<Id, Content>
   : Op extends { requestBody?: { content: infer Content } }
-    ? BodyIn<Content> | undefined
+    ? BodyIn<Id, Content> | undefined
     : undefined
 
 /** A request after validation. Parameters have the declared types. */
@@ -29,7 +41,7 @@ export interface Request<Id extends OperationId> {
   query: Part<ParametersOf<Contract<Id>>, 'query'>
   /** By names in lower case. */
   headers: IncomingHttpHeaders
-  body: BodyOf<Contract<Id>>
+  body: BodyOf<Id, Contract<Id>>
 }
 
 type Status<Declared> = Declared extends number ? Declared : number

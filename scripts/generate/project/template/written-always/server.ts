@@ -5,6 +5,7 @@ import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest }
 import glue from 'fastify-openapi-glue'
 import { authenticate } from '../authentication.ts'
 import { errorBody } from '../errors.ts'
+import { readForm } from './form.ts'
 import { HttpError } from './handler.ts'
 import { operations, type OperationId, type OperationInfo } from './operations.ts'
 import { handlers, skeleton } from './routes.ts'
@@ -59,15 +60,21 @@ async function handle(
     operation.pathNames.map((name, i): [string, unknown] => [name, given[`p${i}`]]),
   )
   const query = { ...(request.query as object) }
-  const body = parsedBody(type, request.body)
+  const body = await parsedBody(operation, type, request)
   requireValid(operation, { path, query, header: request.headers, body, type })
   const handler = handlers[operation.id] as unknown as (request: object) => Promise<AnyAnswer>
   const answer = await handler({ path, query, headers: request.headers, body })
   return send(operation, answer, reply)
 }
 
-function parsedBody(type: string, body: unknown): unknown {
+async function parsedBody(
+  operation: OperationInfo,
+  type: string,
+  { headers, body }: FastifyRequest,
+): Promise<unknown> {
   if (!Buffer.isBuffer(body) || body.length === 0) return undefined
+  const form = operation.body?.media.find((media) => media.type === type)?.form
+  if (form !== undefined) return await readForm(headers['content-type']!, body, form)
   if (type === 'application/x-www-form-urlencoded') return formOf(new URLSearchParams(body.toString()))
   if (!type.endsWith('json')) return body
   try {
