@@ -8,8 +8,7 @@ import { printLine as say, runUntilStopped } from '../../app/lifecycle.ts'
 import { ConfigError, loadEnvFile, readConfig } from '../../infra/config/config.ts'
 import { EmbeddedPostgresError, startEmbedded } from '../../infra/postgres/embedded.ts'
 import { startGenerator } from './generator-process.ts'
-import { formatDiagnostic, type Diagnostic } from '../check/compiler-errors.ts'
-import { explainExit } from './report.ts'
+import { explainExit, typeReport } from './report.ts'
 import { createRebuilder } from './rebuild.ts'
 import { createServers, ServerError } from './zero-downtime.ts'
 import { checkTypes } from './types.ts'
@@ -57,22 +56,26 @@ async function start(
     })
     closers.unshift(() => servers.stop())
     const rebuilder = createRebuilder({ folder, generator, servers, say })
+    const folders = ['spec', 'handlers', 'services', 'infra', 'app', 'prisma', 'packages']
     const watcher = watchFiles({
       root: folder,
-      folders: ['spec', 'handlers', 'services', 'infra', 'app', 'prisma', 'packages'],
+      folders,
       onSave: rebuilder.save,
     })
     closers.unshift(() => watcher.close())
     await rebuilder.start()
     if (types) {
-      const check = checkTypes(folder, reportTypes())
+      const check = checkTypes(folder, typeReport(folder, say))
       closers.unshift(() => check.stop())
     }
     return {
       stop,
       deadline: config.shutdownTimeout * 1000 + 2_000,
       ready: () =>
-        say('· watching spec/, handlers/, services/, infra/, app/, prisma/ and packages/; Ctrl-C stops'),
+        say(
+          `· watching ${folders.map((name) => `${name}/`).join(', ')}` +
+            `${types ? ', and the types of test/ and scripts/' : ''}; Ctrl-C stops`,
+        ),
     }
   } catch (error) {
     await stop()
@@ -87,19 +90,6 @@ async function start(
     })
     closers.unshift(() => postgres.stop())
     return postgres.url
-  }
-}
-
-/** Prints the type errors that are new since the last check, or that there are none left. */
-function reportTypes(): (errors: Diagnostic[]) => void {
-  let before: Set<string> | null = null
-  return (errors) => {
-    const now = new Set(errors.map((error) => formatDiagnostic(folder, error)))
-    const fresh = [...now].filter((line) => before?.has(line) !== true)
-    for (const line of fresh.slice(0, 5)) say(`✗ types: ${line}`)
-    if (fresh.length > 5) say(`✗ types: and ${fresh.length - 5} more`)
-    if (now.size === 0 && before?.size !== 0) say('✓ no type errors')
-    before = now
   }
 }
 

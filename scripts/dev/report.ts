@@ -1,4 +1,4 @@
-// Explains why the server of `npm run dev` has exited.
+// What `npm run dev` says of a server that has exited, and of the type errors of each check.
 import { relative } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { formatDiagnostic, type Diagnostic } from '../check/compiler-errors.ts'
@@ -9,6 +9,32 @@ const migrationHint =
 /** What PostgreSQL and Prisma say of a table or a column that no migration has made. */
 const notMigrated =
   /relation "[^"]+" does not exist|The (?:table|column) `[^`]+` does not exist in the current database/
+
+/** How many errors are printed. */
+const shown = 5
+
+/**
+ * Prints what a check has changed: the errors that are new, how many are mended and which are left, or that
+ * there are none.
+ */
+export function typeReport(folder: string, say: (line: string) => void): (errors: Diagnostic[]) => void {
+  let before: Map<string, Diagnostic> | null = null
+  return (errors) => {
+    const now = new Map(errors.map((error) => [formatDiagnostic(folder, error), error]))
+    const fresh = [...now.keys()].filter((line) => before?.has(line) !== true)
+    const mended = [...(before?.keys() ?? [])].filter((line) => !now.has(line)).length
+    const left = [...now].filter(([line]) => !fresh.includes(line)).map(([, error]) => error)
+    for (const line of fresh.slice(0, shown)) say(`✗ types: ${line}`)
+    if (fresh.length > shown) say(`✗ types: and ${fresh.length - shown} more`)
+    if (now.size === 0 && before?.size !== 0) say('✓ no type errors')
+    else if (mended > 0 && left.length > 0) {
+      const places = left.slice(0, shown).map(({ file, line, column }) => `${file}:${line}:${column}`)
+      const more = left.length > shown ? ` and ${left.length - shown} more` : ''
+      say(`· types: ${mended} mended, ${left.length} left: ${places.join(', ')}${more}`)
+    } else if (mended > 0) say(`· types: ${mended} mended`)
+    before = now
+  }
+}
 
 /** The reason of a crash, from Node's error output: a place, the source line with a caret, and the error. */
 export function explainExit(folder: string, output: string): string {

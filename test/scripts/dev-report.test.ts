@@ -1,6 +1,6 @@
-// What `npm run dev` says of a server that has exited.
+// What `npm run dev` says of a server that has exited, and of type errors.
 import t from 'tap'
-import { explainExit } from '../../scripts/dev/report.ts'
+import { explainExit, typeReport } from '../../scripts/dev/report.ts'
 
 const crash = (message: string, folder: string): string => `${folder}/services/tasks/tasks.ts:4
   await db.query('SELECT id FROM tasks')
@@ -53,4 +53,30 @@ t.test('other errors of PostgreSQL do not', async (t) => {
     "TypeError: Cannot read properties of undefined (reading 'relation')",
   ])
     t.notMatch(explainExit(folder, crash(message, folder)), hint, message)
+})
+
+t.test('each check reports the errors that are new, mended and left', async (t) => {
+  const lines: string[] = []
+  const report = typeReport(t.testdir({}), (line) => lines.push(line))
+  const error = (file: string, line = 1) => ({ file, line, column: 2, message: 'is wrong (TS1)' })
+  const says = (errors: Array<ReturnType<typeof error>>): string[] => {
+    report(errors)
+    return lines.splice(0)
+  }
+  const [notes, fixtures] = ['handlers/notes.ts', 'test/support/operation-fixtures.ts']
+  t.strictSame(says([error(notes), error(notes, 2)]), [
+    '✗ types: handlers/notes.ts:1:2 is wrong (TS1)',
+    '✗ types: handlers/notes.ts:2:2 is wrong (TS1)',
+  ])
+  t.strictSame(says([error(notes, 2)]), ['· types: 1 mended, 1 left: handlers/notes.ts:2:2'])
+  t.strictSame(says([error(notes, 2)]), [], 'nothing has changed')
+  t.strictSame(says([error(fixtures)]), [
+    '✗ types: test/support/operation-fixtures.ts:1:2 is wrong (TS1)',
+    '· types: 1 mended',
+  ])
+  t.strictSame(says([]), ['✓ no type errors'])
+  t.strictSame(says([]), [])
+  const many = [1, 2, 3, 4, 5, 6, 7].map((line) => error(notes, line))
+  t.equal(says(many).at(-1), '✗ types: and 2 more')
+  t.match(says(many.slice(0, 6)), [/^· types: 1 mended, 6 left: handlers.*notes\.ts:5:2 and 1 more$/])
 })
