@@ -3,7 +3,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { firstKeyLines } from '../../app/first-key.ts'
 import type { GeneratorProcess } from './generator-process.ts'
-import { explainExit } from './report.ts'
+import { explainExit, explainProblem } from './report.ts'
 import { ServerError, type Servers, type Serving } from './zero-downtime.ts'
 
 const notServing = 'No server is running until the next save.'
@@ -50,7 +50,7 @@ export function createRebuilder({
       const outcome = await generator.generate('served')
       generated = 'wrote' in outcome
       if ('problem' in outcome) {
-        say(`✗ ${outcome.problem}`)
+        say(`✗ ${explainProblem(outcome.problem)}`)
         if (!restart) return
       } else {
         const { wrote, notes } = outcome
@@ -114,7 +114,8 @@ export function createRebuilder({
   return {
     async start() {
       const outcome = await generator.generate('served')
-      if ('problem' in outcome) say(`✗ ${outcome.problem}\n  Serving the files generated before.`)
+      if ('problem' in outcome)
+        say(`✗ ${explainProblem(outcome.problem)}\n  Serving the files generated before.`)
       else {
         if (outcome.wrote.length > 0) say(`· wrote ${outcome.wrote.join(', ')}`)
         note(outcome.notes)

@@ -1,4 +1,4 @@
-// What `npm run dev` says of a server that has exited, and of the type errors of each check.
+// What `npm run dev` says of a server that has exited, of the generator's problems, and of type errors.
 import { relative } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { formatDiagnostic, type Diagnostic } from '../check/compiler-errors.ts'
@@ -9,6 +9,11 @@ const migrationHint =
 /** What PostgreSQL and Prisma say of a table or a column that no migration has made. */
 const notMigrated =
   /relation "[^"]+" does not exist|The (?:table|column) `[^`]+` does not exist in the current database/
+
+/** A problem of the generator, with the command that makes a missing table. */
+export function explainProblem(problem: string): string {
+  return notMigrated.test(problem) ? `${problem}\n  ${migrationHint}` : problem
+}
 
 /** How many errors are printed. */
 const shown = 5

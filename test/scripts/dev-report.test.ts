@@ -1,6 +1,6 @@
 // What `npm run dev` says of a server that has exited, and of type errors.
 import t from 'tap'
-import { explainExit, typeReport } from '../../scripts/dev/report.ts'
+import { explainExit, explainProblem, typeReport } from '../../scripts/dev/report.ts'
 
 const crash = (message: string, folder: string): string => `${folder}/services/tasks/tasks.ts:4
   await db.query('SELECT id FROM tasks')
@@ -43,6 +43,12 @@ Error [ERR_MODULE_NOT_FOUND]: Cannot find module '${folder}/generated/sql/tasks.
   )
   t.match(said, /^generated\/sql\/tasks\.ts does not exist/)
   t.match(said, hint)
+})
+
+t.test('so does a statement of a table that no migration has made', async (t) => {
+  const problem = 'generated/resources/tasks/find.sql:5:6: relation "tasks" does not exist'
+  t.match(explainProblem(problem), hint)
+  t.equal(explainProblem('column t.due does not exist'), 'column t.due does not exist')
 })
 
 t.test('other errors of PostgreSQL do not', async (t) => {
