@@ -3,7 +3,8 @@
 // would end the process, or the response would be sent before its work is done.
 import { relative, resolve } from 'node:path'
 import ts from 'typescript'
-import { explained, formatDiagnostic, type CompilerError } from './compiler-errors.ts'
+import { explained, formatDiagnostic } from './compiler-errors.ts'
+import { compilerError } from './diagnostics.ts'
 import { unkeptDeclarations } from './unkept-declarations.ts'
 import { unreadFields } from './unread-fields.ts'
 
@@ -37,20 +38,7 @@ export function typeProblems(folder: string): string[] {
 /** The errors of the compiler: `file:line:column message` and the source line. */
 export function compilerProblems(folder: string, found: readonly ts.Diagnostic[]): string[] {
   const unplaced = found.filter(({ file }) => file === undefined)
-  const errors = found.flatMap(({ file, start = 0, messageText, code }): CompilerError[] => {
-    if (file === undefined) return []
-    const { line, character } = file.getLineAndCharacterOfPosition(start)
-    const lines = ts.flattenDiagnosticMessageText(messageText, '\n').split('\n')
-    return [
-      {
-        file: relative(folder, file.fileName),
-        line: line + 1,
-        column: character + 1,
-        code,
-        lines: lines.map((text) => text.trim()),
-      },
-    ]
-  })
+  const errors = found.flatMap((problem) => compilerError(folder, problem) ?? [])
   return [
     ...unplaced.map((problem) => typeProblem(folder, problem)),
     ...explained(folder, errors).map((problem) => formatDiagnostic(folder, problem)),

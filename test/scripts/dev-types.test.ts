@@ -1,6 +1,9 @@
 // The type errors that `npm run dev` prints: the handler first, and which property is missing.
+import { mkdirSync, renameSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import t from 'tap'
 import { checkTypes } from '../../scripts/dev/types.ts'
+import { waitUntil } from '../support/wait.ts'
 
 const options = { module: 'nodenext', strict: true, allowImportingTsExtensions: true, types: [] }
 const handlers = `interface Task { id: string; owner: { id: string; nick: string } }
@@ -46,4 +49,40 @@ t.test('a handler that forgets a property is named, and so is the property', asy
       message: "isTask: 'task' is of type 'unknown'. (TS18046)",
     },
   ])
+})
+
+t.test('each check has the errors of the files as they are now', async (t) => {
+  const importing = "import { one } from '../services/tasks/one.ts'\nexport const two: number = one\n"
+  const folder = t.testdir({
+    'tsconfig.json': JSON.stringify({ compilerOptions: options, include: ['handlers', 'test'] }),
+    handlers: { 'tasks.ts': importing },
+    test: { 'fixtures.ts': "import { two } from '../handlers/tasks.ts'\nexport const three: string = two\n" },
+    node_modules: {},
+  })
+  const checks: string[][] = []
+  const check = checkTypes(folder, (errors) => checks.push(errors.map(({ file, line }) => `${file}:${line}`)))
+  t.teardown(() => check.stop())
+  const says = async (wanted: string[], change = (): void => {}): Promise<void> => {
+    change()
+    const hasCome = (): boolean => JSON.stringify(checks.at(-1)) === JSON.stringify(wanted)
+    await waitUntil(hasCome, `${wanted.join()}, but it says ${JSON.stringify(checks)}`, 180_000)
+  }
+  const write = (file: string, text: string): void => writeFileSync(join(folder, file), text)
+  await says(['handlers/tasks.ts:1', 'test/fixtures.ts:2'])
+  await says(['test/fixtures.ts:2'], () => {
+    mkdirSync(join(folder, 'services/tasks'), { recursive: true })
+    write('services/tasks/one.ts', 'export const one = 1\n')
+  })
+  await says(['handlers/tasks.ts:2', 'test/fixtures.ts:2'], () =>
+    write('services/tasks/one.ts', "export const one = 'one'\n"),
+  )
+  await says([], () => write('handlers/tasks.ts', importing.replace('number', 'any')))
+  await says(['test/fixtures.ts:1'], () =>
+    write('test/fixtures.ts', 'export const three: number = "three"\n'),
+  )
+  await says([], () => {
+    // As editors do.
+    write('test/fixtures.ts~', 'export const three = 3\n')
+    renameSync(join(folder, 'test/fixtures.ts~'), join(folder, 'test/fixtures.ts'))
+  })
 })

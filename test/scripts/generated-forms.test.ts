@@ -61,7 +61,8 @@ export const pets = {
     const owner: string | undefined = owners?.[0]?.name
     const sum: number | undefined = age === undefined ? undefined : age + (scores?.[0] ?? 0)
     const fields = { name, tags, owners, owner, note, scores, sum, scanned }
-    return { status: 200, body: { ...fields, photo: [photo.name, photo.type, Buffer.from(bytes).toString()] } }
+    const content = Buffer.from(bytes).toString()
+    return { status: 200, body: { ...fields, photo: [photo.name, photo.type, content] } }
   },
 } satisfies Handlers<'pets'>
 `,
