@@ -2551,7 +2551,7 @@ export const operations: Record<OperationId, OperationInfo> = withErrorReplies<O
     rateLimit: "write",
     validators: {"query":"queryNone","header":"headerIdempotencyKey","body":"bodyProjectCreate"},
     body: {"required":true,"contentTypes":["application/json"]},
-    errors: [400,401,403,406,409,413,415,422,429,500,503],
+    errors: [400,401,403,404,406,409,413,415,422,429,500,503],
     replies: {
       201: {"contentType":"application/json","serializer":"replyProject"}
     },

@@ -55,7 +55,8 @@ export const organizations = {
         await deleteServiceAccountUser(tx, events, account, filesUrl())
         tx.afterCommit(() => principals.waitForInvalidation(account.user_id))
       }
-      for (const userId of await ownersOf(tx, organization.id))
+      const others = (await ownersOf(tx, organization.id)).filter((id) => id !== request.principal.userId)
+      for (const userId of [request.principal.userId, ...others])
         await events.emit(tx, 'organization.deleted', organization, { userId })
       await deleteOrganization(tx, organization)
       return { status: 204 }

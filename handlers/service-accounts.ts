@@ -43,6 +43,7 @@ export const serviceAccounts = {
       const account = await insertServiceAccount(tx, body, { accountId, createdById })
       const { organization_id: organizationId, project_id: projectId, user_id: userId } = account
       const origin = filesUrl()
+      await events.emit(tx, 'service_account.created', account)
       if (organizationId !== null) {
         if (body.role !== 'admin' && body.role !== 'member') throw wrongRole('admin or member')
         const fields = { organizationId, userId, role: body.role, createdById }
@@ -52,7 +53,6 @@ export const serviceAccounts = {
         const fields = { userId, role: body.role, createdById }
         await events.emit(tx, 'member.added', await insertMember(tx, { id: projectId! }, fields, origin))
       }
-      await events.emit(tx, 'service_account.created', account)
       return { status: 201, body: account, headers: { location: `/v1/service-accounts/${account.id}` } }
     })
   },

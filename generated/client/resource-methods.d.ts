@@ -952,7 +952,7 @@ export interface ProjectsResource {
   /**
    * Transfer a project: `POST /v1/projects/{id}/transfer`
    *
-   * Gives a project to an organization, in which you have the role `owner` or `admin`, or to one of its members, who becomes its main owner. The owners and admins of an organization become members of its projects, and lose this membership when the project leaves; other members stay. Requires the role `owner`. Returns 409 if the user is not a member (constraint `not_member`). The project counts against the limit of whoever gets it (403, constraint `projects`). Custom roles stay with their organization: their members keep what `role` says.
+   * Gives a project to an organization, in which you have the role `owner` or `admin`, or to one of its members, who becomes its main owner. The owners and admins of an organization become members of its projects, and lose this membership when the project leaves; other members stay. Requires the role `owner`. Returns 404 if the user is not a member. The project counts against the limit of whoever gets it (403, constraint `projects`). Custom roles stay with their organization: their members keep what `role` says.
    *
    * @param id The ID of the project.
    * @param body Who gets the project. Send either `organization_id` or `user_id`.
@@ -1025,7 +1025,7 @@ export interface ProjectsMembersResource {
   /**
    * Update a member: `PUT /v1/projects/{id}/members/{member_id}`
    *
-   * Changes the role or the metadata of a member. Owners can change all members. Admins can change members who are not owners, but cannot make them owners. `role` and `custom_role_id` cannot be sent together. Returns 409 if the last owner would be demoted (constraint `last_owner`), or if the custom role is not of the organization of the project (`custom_role`).
+   * Changes the role or the metadata of a member. Owners can change all members. Admins can change members who are not owners, but cannot make them owners. `role` and `custom_role_id` cannot be sent together. Returns 409 if the last owner would be demoted (constraint `last_owner`), and 403 if the custom role is not of the organization of the project (`custom_role`).
    *
    * @param id The ID of the project.
    * @param memberId The ID of the member.

@@ -1450,7 +1450,7 @@ export interface paths {
         put?: never;
         /**
          * Transfer a project
-         * Gives a project to an organization, in which you have the role `owner` or `admin`, or to one of its members, who becomes its main owner. The owners and admins of an organization become members of its projects, and lose this membership when the project leaves; other members stay. Requires the role `owner`. Returns 409 if the user is not a member (constraint `not_member`). The project counts against the limit of whoever gets it (403, constraint `projects`). Custom roles stay with their organization: their members keep what `role` says.
+         * Gives a project to an organization, in which you have the role `owner` or `admin`, or to one of its members, who becomes its main owner. The owners and admins of an organization become members of its projects, and lose this membership when the project leaves; other members stay. Requires the role `owner`. Returns 404 if the user is not a member. The project counts against the limit of whoever gets it (403, constraint `projects`). Custom roles stay with their organization: their members keep what `role` says.
          */
         post: operations["transferProject"];
         delete?: never;
@@ -1574,7 +1574,7 @@ export interface paths {
         get: operations["getMember"];
         /**
          * Update a member
-         * Changes the role or the metadata of a member. Owners can change all members. Admins can change members who are not owners, but cannot make them owners. `role` and `custom_role_id` cannot be sent together. Returns 409 if the last owner would be demoted (constraint `last_owner`), or if the custom role is not of the organization of the project (`custom_role`).
+         * Changes the role or the metadata of a member. Owners can change all members. Admins can change members who are not owners, but cannot make them owners. `role` and `custom_role_id` cannot be sent together. Returns 409 if the last owner would be demoted (constraint `last_owner`), and 403 if the custom role is not of the organization of the project (`custom_role`).
          */
         put: operations["updateMember"];
         post?: never;
@@ -14065,6 +14065,7 @@ export interface operations {
             400: components["responses"]["InvalidRequest"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
             406: components["responses"]["NotAcceptable"];
             409: components["responses"]["Conflict"];
             413: components["responses"]["PayloadTooLarge"];

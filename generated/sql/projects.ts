@@ -28,14 +28,14 @@ export interface AddUpCountChangesRow {
 }
 
 /**
- * Gives a locked project to an organization or to a person.
+ * Gives a locked project to an organization or to a person, unless they have as many as they may have.
  * @see prisma/sql/projects/change-organization.sql
  */
 export const changeOrganization = one<{ organization_id: string | null; owner_id: string; updated_at: Date | string; id: string }, ChangeOrganizationRow>(
   'projects/change-organization',
   `UPDATE projects p SET organization_id = $1, owner_id = $2, version = p.version + 1,
   updated_at = $3
-WHERE p.id = $4
+WHERE p.id = $4 AND set_config('platform.transfer', 'on', true) = 'on'
 RETURNING p.id, p.name, p.description, p.status, p.category, p.owner_id, p.organization_id, p.tags,
 p.member_count, p.metadata, p.version,
 p.created_at, p.updated_at, p.archived_at, p.deleted_at`,

@@ -107,8 +107,8 @@ export interface MemberChanges {
 }
 
 /**
- * Throws 400 for a role together with a custom role, and 409 `custom_role` for a custom role of another
- * organization than the project's.
+ * Throws 404 for an unknown custom role, 403 `custom_role` for one of another organization than the
+ * project's, and 400 for a role together with a custom role.
  */
 export async function requireUsableRole(
   tx: Db,
@@ -116,14 +116,15 @@ export async function requireUsableRole(
   { role, custom_role_id: customRoleId }: Pick<MemberChanges, 'role' | 'custom_role_id'>,
 ): Promise<void> {
   if (customRoleId == null) return
-  if (role !== undefined)
-    throw invalidField('custom_role_id', 'one_of', 'Send either role or custom_role_id.')
   const found = await tx.prisma.customRole.findUnique({
     where: { id: customRoleId },
     select: { organizationId: true },
   })
-  if (found === null || found.organizationId !== organizationId)
-    throw conflict('custom_role', 'The custom role is not of the organization of this project.')
+  if (found === null) throw notFound('custom role', customRoleId)
+  if (found.organizationId !== organizationId)
+    throw forbidden('The custom role is not of the organization of this project.', 'custom_role')
+  if (role !== undefined)
+    throw invalidField('custom_role_id', 'one_of', 'Send either role or custom_role_id.')
 }
 
 /** Throws 409 for a member through the organization of the project, whom only the organization removes. */

@@ -4,7 +4,7 @@ import type { components } from '../../generated/types.ts'
 import * as sql from '../../generated/sql/projects.ts'
 import type { ListQuery } from '../../infra/contract/query.ts'
 import type { Db, SqlClient } from '../../infra/database/database.ts'
-import { conflict } from '../../infra/errors.ts'
+import { notFound } from '../../infra/errors.ts'
 import { newId, timeOf } from '../../infra/ids.ts'
 import { timestampAfter } from '../../infra/database/timestamps.ts'
 import { containsPattern, type Page } from '../../infra/database/pagination.ts'
@@ -61,11 +61,14 @@ export async function insertProjectWithOwner(
   return { ...project, member_count }
 }
 
-/** Makes a member of a locked project an owner. Throws 409 `not_member` for a user who is no member. */
+/** Makes a member of a locked project an owner. Throws 404 for a user who is no member. */
 export async function makeOwner(tx: Db, projectId: string, userId: string): Promise<void> {
   const made = await sql.makeOwner(tx, { project_id: projectId, user_id: userId })
   if (made === undefined)
-    throw conflict('not_member', 'The user is not a member of the project. Add the user first.', 'user_id')
+    throw notFound('member', undefined, {
+      constraint: 'exists',
+      message: `The user ${userId} is not a member of this project. Add the user first.`,
+    })
 }
 
 /**

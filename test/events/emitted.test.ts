@@ -48,6 +48,22 @@ const eventTypeOf: Partial<Record<OperationId, EventType>> = {
   createUser: 'user.created',
   updateUser: 'user.updated',
   deleteUser: 'user.deleted',
+  createOrganization: 'organization.created',
+  updateOrganization: 'organization.updated',
+  deleteOrganization: 'organization.deleted',
+  addOrganizationMember: 'organization_member.added',
+  updateOrganizationMember: 'organization_member.updated',
+  removeOrganizationMember: 'organization_member.removed',
+  acceptOrganizationInvitation: 'organization_member.added',
+  createCustomRole: 'custom_role.created',
+  updateCustomRole: 'custom_role.updated',
+  deleteCustomRole: 'custom_role.deleted',
+  createServiceAccount: 'service_account.created',
+  updateServiceAccount: 'service_account.updated',
+  deleteServiceAccount: 'service_account.deleted',
+  createServiceAccountKey: 'service_account.key_created',
+  revokeServiceAccountKey: 'service_account.key_revoked',
+  transferProject: 'project.transferred',
   createProject: 'project.created',
   updateProject: 'project.updated',
   deleteProject: 'project.deleted',
@@ -106,13 +122,18 @@ const eventTypeOf: Partial<Record<OperationId, EventType>> = {
   resumeSubscription: 'subscription.updated',
 }
 /** The additional events of a write, emitted after the main event. */
-const further: Partial<Record<OperationId, EventType[]>> = { createRefund: ['order.refunded'] }
+const further: Partial<Record<OperationId, EventType[]>> = {
+  createRefund: ['order.refunded'],
+  // An event for each owner.
+  deleteOrganization: ['organization.deleted'],
+  createServiceAccount: ['organization_member.added'],
+}
 /** Operations whose change is not complete: an e-mail or a code confirms it, with an event. */
 const unconfirmed: OperationId[] = ['requestEmailChange', 'startTotp', 'startPasskey']
 /** Ends the session that this test would read with. `endSignIn` leaves the same event. */
 const ending: OperationId[] = ['signOut']
 /** POST operations that only read. */
-const questions: OperationId[] = ['searchKnowledgeBase']
+const questions: OperationId[] = ['searchKnowledgeBase', 'explainAccess']
 /** Operations that move the test clock: the changes that become due emit the events. */
 const moving: OperationId[] = ['advanceTestClock']
 /**
@@ -123,6 +144,8 @@ const apart: OperationId[] = ['createChat', 'streamChat', 'regenerateMessage']
 /** Operations whose response is another object than their event's object, and how to read that object. */
 const otherAnswers: Partial<Record<OperationId, (object: { id: string }) => string | null>> = {
   testWebhookEndpoint: () => null,
+  // The event has the service account, and the response the key.
+  createServiceAccountKey: () => null,
   confirmTotp: () => '/user/totp',
   createChat: ({ id }) => `/ai/messages/${id}`,
   streamChat: ({ id }) => `/ai/messages/${id}`,
@@ -137,6 +160,7 @@ const reads: Partial<Record<OperationId, OperationId>> = {
   changePassword: 'getProfile',
   confirmEmailChange: 'getProfile',
   confirmTotp: 'getTotp',
+  transferProject: 'getProject',
   archiveProject: 'getProject',
   unarchiveProject: 'getProject',
   declineInvitation: 'getInvitation',
@@ -293,6 +317,7 @@ t.test('every write operation has an event type in this test', async (t) => {
     [
       'sign_in.created',
       'identity.linked',
+      'organization_member.invited',
       'invitation.created',
       'chat.failed',
       'document.ready',
@@ -328,17 +353,20 @@ for (const info of writes) {
       'one event of each type',
     )
     const [row] = rows
-    const { audience, project, payload } = eventTypes[type]
-    const projectId = project === null ? null : (ask.project ?? ask.params?.id ?? reply.body.id)
+    const { audience, project, organization, payload } = eventTypes[type]
+    const projectId =
+      project === null || organization !== null ? null : (ask.project ?? ask.params?.id ?? reply.body.id)
+    const { object: about } = row.data as { object: { id: string; organization_id?: string } }
+    const organizationId = organization === null ? null : (about.organization_id ?? about.id)
     t.match(row, {
       requestId: /^req_/,
       clientRequestId: `writes ${id}`,
-      projectId,
-      userId: project === null && audience === 'user' ? caller.id : null,
+      projectId: projectId ?? organizationId,
+      userId: audience === 'user' ? caller.id : null,
     })
 
     // A member who leaves a project, or never joins it, cannot read its events.
-    const isOutside = id === 'removeMember' || id === 'declineInvitation'
+    const isOutside = ['removeMember', 'removeOrganizationMember', 'declineInvitation'].includes(id)
     const reader = isOutside ? server.admin : caller
     const event = (await reader.client.get(`/events/${row.id}`)).body
     const validate = replies[payload]
@@ -349,6 +377,7 @@ for (const info of writes) {
       request_id: row.requestId,
       client_request_id: `writes ${id}`,
       project_id: projectId,
+      organization_id: organizationId,
     })
     const system = { type: 'system', id: null, name: null, user_id: null }
     t.match(
@@ -369,7 +398,7 @@ for (const info of writes) {
         [null, { status: 'deleted', version: object.version - 1, deleted_at: /^\d{4}-/ }],
       )
     else if (before === null) t.same(previous, {}, 'there was no object before')
-    else if (id !== 'deleteUser')
+    else if (id !== 'deleteUser' && id !== 'revokeServiceAccountKey')
       t.same(
         { ...object, ...previous },
         only(before, object),
@@ -385,7 +414,8 @@ for (const info of writes) {
       t.ok(reply.text.includes(object.id), 'the event is about the object of the response')
 
     for (const row of rows) {
-      t.match(row, { clientRequestId: `writes ${id}`, projectId }, row.type)
+      const place = { projectId: projectId ?? organizationId }
+      t.match(row, { clientRequestId: `writes ${id}`, ...place }, row.type)
       const deliveries = await prisma.webhookDelivery.findMany({ where: { eventId: row.id } })
       const listeners = [
         { person: caller, endpoint },
@@ -420,7 +450,7 @@ for (const info of writes) {
       [400, { ...ask, query: { surprise: '1' } }, {}],
       [
         // An invitation is not visible to other users.
-        info.projectAccess?.role === 'none' ? 404 : 403,
+        (info.projectAccess ?? info.organizationAccess)?.role === 'none' ? 404 : 403,
         ask,
         {
           key:

@@ -156,8 +156,8 @@ t.test('a project is transferred to an organization and back to a person', async
   t.ok(types.some(({ type }: { type: string }) => type === 'project.transferred'))
 
   t.match(await owner.client.post(transfer, { user_id: (await server.person()).id }), {
-    status: 409,
-    body: { error: { details: { constraint: 'not_member' } } },
+    status: 404,
+    body: { error: { details: { constraint: 'exists' } } },
   })
   const back = await owner.client.post(transfer, { user_id: maker.id })
   t.match(back, { status: 200, body: { organization_id: null, owner_id: maker.id, member_count: 2 } })

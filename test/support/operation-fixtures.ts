@@ -411,18 +411,15 @@ export const fixtures: Record<OperationId, Fixture> = {
     build: async (context) => ({
       body: { ...projectFields(), organization_id: await createOrganization(context) },
     }),
+    byStatus: {
+      404: () => ({ body: { ...projectFields(), organization_id: 'org_01jd6y8m5qe8btc4y5w1r0n3fz' } }),
+    },
   },
   transferProject: {
     build: async (context) => ({
       params: { id: await createProject(context) },
       body: { organization_id: await createOrganization(context) },
     }),
-    byStatus: {
-      409: async (context) => ({
-        params: { id: await createProject(context) },
-        body: { user_id: await createUser(context.server) },
-      }),
-    },
   },
   getProject: { build: onProject() },
   updateProject: {

@@ -121,7 +121,18 @@ export const exceptions: Exception[] = [
     reason: 'a limited key reads the profile events of its user',
   },
   {
-    operations: ['addMember'],
+    operations: ['explainAccess'],
+    expected: 'own',
+    reason: 'says what the caller may do; the ids are those of the request',
+  },
+  {
+    operations: ['transferProject'],
+    field: 'body user_id',
+    expected: 404,
+    reason: 'a user who is no member of the project does not exist there',
+  },
+  {
+    operations: ['addMember', 'addOrganizationMember'],
     field: 'body user_id',
     expected: 'own',
     reason: 'every user can be invited; the answer has nothing of the user but the id',
@@ -187,7 +198,7 @@ export function expectationOf(
     used.add(declared)
     return declared.expected
   }
-  const { scopes, unlimitedKey, projectAccess } = operations[id] as OperationInfo
+  const { scopes, unlimitedKey, projectAccess, organizationAccess } = operations[id] as OperationInfo
   const isLimited = kind === 'limited' || kind === 'limited operator'
   if (scopes === null) throw new Error(`${id} needs no API key: declare what others get in exceptions`)
   if (scopes.includes('admin')) return kind === 'operator' ? 'allowed' : 403
@@ -197,7 +208,7 @@ export function expectationOf(
   // Inside the caller's own resource, a part of another tenant's resource does not exist.
   if (field?.startsWith('path ') === true && field !== 'path id') return 404
   // An invitation is not visible to users from outside the project, unless they are invited.
-  if (projectAccess?.role === 'none' && !isLimited) return 404
+  if ((projectAccess ?? organizationAccess)?.role === 'none' && !isLimited) return 404
   return 403
 }
 

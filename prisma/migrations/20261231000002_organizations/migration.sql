@@ -350,13 +350,15 @@ BEGIN
       PERFORM change_quota(TG_ARGV[0], changed.owner, -changed.amount::bigint, false);
     END LOOP;
   ELSE
-    -- Something that a user gets by a change of the row, such as a project of a deleted user, is not refused.
+    -- Something that a user gets by a change of the row, such as a project of a deleted user, is not refused,
+    -- unless somebody transfers it.
     FOR changed IN EXECUTE format(
       'SELECT owner, sum(amount) AS amount FROM (%s UNION ALL SELECT owner, -amount FROM (%s) old) moved
       GROUP BY 1 HAVING sum(amount) <> 0 ORDER BY 1',
       format(amounts, '(SELECT ($2).*) now'), format(amounts, '(SELECT ($1).*) before')
     ) USING OLD, NEW LOOP
-      PERFORM change_quota(TG_ARGV[0], changed.owner, changed.amount::bigint, false);
+      PERFORM change_quota(TG_ARGV[0], changed.owner, changed.amount::bigint,
+        changed.amount > 0 AND current_setting('platform.transfer', true) = 'on');
     END LOOP;
   END IF;
   RETURN NULL;
