@@ -1,4 +1,6 @@
 // The lists of benchmark `growth`, and how their rows are made: the API creates one row, which is copied.
+import { setTimeout as sleep } from 'node:timers/promises'
+import { newId } from '../../infra/ids.ts'
 import { idOf, type Copies } from './population.ts'
 
 /** Calls the API of a server, with the key of the user who owns the rows or of an admin. */
@@ -9,6 +11,8 @@ export interface Api {
   /** Pays a checkout session with a test card. */
   pay(checkoutId: string): Promise<void>
   get(path: string): Promise<any>
+  /** Adds a row of the owner that the API creates only with a browser, an identity provider or a device. */
+  insert(table: string, row: Record<string, unknown>): Promise<void>
 }
 
 export interface GrowthList {
@@ -29,6 +33,8 @@ export interface Made {
   endpointId: string
 }
 
+const now = new Date()
+const later = new Date(now.getTime() + 30 * 86_400_000)
 const pages = { success_url: 'https://shop.example/thanks', cancel_url: 'https://shop.example/cart' }
 
 export const growthLists: Record<string, GrowthList> = {
@@ -64,6 +70,46 @@ export const growthLists: Record<string, GrowthList> = {
       await api.post(`/projects/${projectId}/members`, { email: 'guest@example.org', role: 'viewer' })
       const { data } = await api.get(`/projects/${projectId}/invitations`)
       return { copy: [{ table: 'invitations', id: data[0].id }], id: projectId }
+    },
+  },
+  listSignIns: {
+    path: '/user/sessions',
+    async create(api) {
+      const id = newId('ses')
+      const row = { id, methods: ['password'], network: '127.0.0.1', last_used_at: now, expires_at: later }
+      await api.insert('sign_ins', row)
+      return { copy: [{ table: 'sign_ins', id }] }
+    },
+  },
+  listPasskeys: {
+    path: '/user/passkeys',
+    async create(api) {
+      const id = newId('pky')
+      const device = { credential: 'device', public_key: Buffer.from('key'), counter: 0, transports: [] }
+      await api.insert('passkeys', { id, name: 'Phone', ...device, synced: true })
+      return { copy: [{ table: 'passkeys', id }] }
+    },
+  },
+  listIdentities: {
+    path: '/user/identities',
+    async create(api) {
+      const id = newId('idn')
+      await api.insert('identities', { id, provider: 'example', subject: 'owner', last_used_at: now })
+      return { copy: [{ table: 'identities', id }] }
+    },
+  },
+  listRequests: {
+    path: '/requests',
+    async create(api) {
+      const { id } = await firstOf(api, '/requests')
+      return { copy: [{ table: 'api_requests', id }] }
+    },
+  },
+  listAuditEntries: {
+    path: '/audit-log',
+    async create(api) {
+      const { id } = await firstOf(api, '/audit-log')
+      return { copy: [{ table: 'audit_entries', id, set: { sequence: 'n + 1000' } }] }
     },
   },
   listFileLinks: {
@@ -177,6 +223,15 @@ export const growthLists: Record<string, GrowthList> = {
       copy: [{ table: 'webhook_endpoints', id: endpointId, set: { enabled: 'false' } }],
     }),
   },
+}
+
+/** The first row of a list that is written a moment after the request. */
+async function firstOf(api: Api, path: string): Promise<{ id: string }> {
+  for (;;) {
+    const { data } = await api.get(path)
+    if (data.length > 0) return data[0]
+    await sleep(50)
+  }
 }
 
 async function newPrice(api: Api, recurring?: object): Promise<{ id: string }> {

@@ -95,7 +95,7 @@ export async function addProjects(
       "INSERT INTO project_count_totals (user_id, status, count) VALUES ($1, 'active', $2)",
       [owner.id, count],
     )
-    await client.query('VACUUM ANALYZE')
+    await client.query('VACUUM ANALYZE projects, members, project_count_totals')
     const { rows: newest } = await client.query<{ id: string }>(
       'SELECT id FROM projects WHERE owner_id = $1 ORDER BY id DESC LIMIT 1000',
       [owner.id],
@@ -129,7 +129,7 @@ export async function addFiles(url: string, dataDir: string, owner: Person, coun
         SELECT space_id, count(*), sum(bytes) FROM files GROUP BY space_id
         ON CONFLICT (space_id) DO UPDATE SET files = excluded.files, bytes = excluded.bytes`,
     )
-    await client.query('VACUUM ANALYZE')
+    await client.query('VACUUM ANALYZE files, storage_usage')
   } finally {
     await client.end()
   }
@@ -154,7 +154,27 @@ export async function addEvents(url: string, dataDir: string, count: number): Pr
           FROM generate_series(2::bigint, ${count}) n) r`,
     )
     await client.query('UPDATE event_log SET last_sequence = $1', [count])
-    await client.query('VACUUM ANALYZE')
+    await client.query('VACUUM ANALYZE events')
+  } finally {
+    await client.end()
+  }
+}
+
+/** Adds a row that was created now. */
+export async function insertRow(
+  url: string,
+  dataDir: string,
+  table: string,
+  row: Record<string, unknown>,
+): Promise<void> {
+  const client = await openAsAdministrator(url, dataDir)
+  try {
+    const all = { created_at: new Date(), updated_at: new Date(), ...row }
+    const places = Object.keys(all).map((_, i) => `$${i + 1}`)
+    await client.query(
+      `INSERT INTO ${table} (${Object.keys(all).join(', ')}) VALUES (${places.join(', ')})`,
+      Object.values(all),
+    )
   } finally {
     await client.end()
   }
@@ -207,7 +227,7 @@ export async function copyRow(
        WHERE r.id = $1`,
       [id],
     )
-    await client.query('VACUUM ANALYZE')
+    await client.query(`VACUUM ANALYZE ${table}`)
   } finally {
     await client.end()
   }
