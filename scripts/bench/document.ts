@@ -1,5 +1,5 @@
-// Writes docs/benchmarks.md from one run. `npm run check` compares the version that it names with the last
-// release (scripts/check/benchmarks.ts).
+// Writes docs/benchmarks.md from one run; long benchmarks have runs of their own. `npm run check` compares the
+// version that it names with the last release (scripts/check/benchmarks.ts).
 import { execFileSync } from 'node:child_process'
 import { readFileSync, writeFileSync } from 'node:fs'
 import { cpus, loadavg, totalmem } from 'node:os'
@@ -18,63 +18,91 @@ const titles: Record<string, string> = {
   start: 'Start',
   concurrency: 'Connections',
   profiles: 'Profiles',
-  growth: 'Growth with the data',
   budgets: 'Counts of a request',
+  scale: 'Large databases',
+  growth: 'Growth with the data',
 }
 
-export async function writeDocument({
-  texts,
-  goals,
-  quick,
-}: {
+/**
+ * Benchmarks that take too long for the run of the page. Their sections name their own run, and the page
+ * keeps them until they run again.
+ */
+export const separate = ['scale', 'growth']
+
+interface Run {
   texts: Record<string, string>
   goals: Goal[]
   quick: boolean
-}): Promise<void> {
-  const { version } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as { version: string }
-  const git = (...args: string[]): string => execFileSync('git', args, { cwd: root, encoding: 'utf8' }).trim()
-  const commit = git('rev-parse', '--short=10', 'HEAD')
-  const changed =
-    git('status', '--porcelain', '--untracked-files=no', '--', '.', ':!docs/benchmarks.md') === ''
-      ? ''
-      : ', with changes'
-  const machine = `${cpus().length} cores (${cpus()[0].model}), ${Math.round(totalmem() / 2 ** 30)} GiB`
-  const load = loadavg()[2].toFixed(1)
-  const missing = Object.keys(titles).filter((name) => texts[name] === undefined)
-  const text = `# Benchmarks
+}
 
-Written by \`npm run bench -- --write\`, all in one run; do not edit. ${
-    quick ? 'A trial run with `--quick`: these numbers mean nothing.' : ''
-  }
+export async function writeDocument(run: Run): Promise<void> {
+  const old = sectionsOf(readFileSync(file, 'utf8'))
+  const isSeparate = Object.keys(run.texts).every((name) => separate.includes(name))
+  const sections = isSeparate ? { ...old } : pageOf(run)
+  for (const name of separate)
+    sections[titles[name]] =
+      run.texts[name] === undefined ? old[titles[name]] : `${originOf(run)}\n\n${run.texts[name]}`
+  delete sections[commandsTitle]
+  sections[commandsTitle] = commands
+  const text = Object.entries(sections)
+    .filter(([, body]) => body !== undefined)
+    .map(([title, body]) => (title === '' ? body : `## ${title}\n\n${body}`))
+    .join('\n\n')
+  writeFileSync(file, await format(text, { ...(await resolveConfig(file)), parser: 'markdown' }))
+}
 
-- Version: ${version}
-- Commit: ${commit}${changed}
-- Date: ${new Date().toISOString().slice(0, 10)}
-- Machine: ${machine}, ${process.platform}, Node.js ${process.versions.node}, load ${load}
+/** The sections of a page by their title. What precedes the first has an empty title. */
+function sectionsOf(page: string): Record<string, string> {
+  const [head, ...sections] = page.split(/^## /m)
+  const entries = sections.map((text) => [text.split('\n', 1)[0], text.slice(text.indexOf('\n')).trim()])
+  return { '': head.trim(), ...Object.fromEntries(entries) }
+}
+
+/** The sections of one run. */
+function pageOf(run: Run): Record<string, string> {
+  const missing = Object.keys(titles).filter(
+    (name) => run.texts[name] === undefined && !separate.includes(name),
+  )
+  const head = `# Benchmarks
+
+Written by \`npm run bench -- --write\`, all in one run, except for the sections that name their own run; do
+not edit.
+
+${originOf(run)}
 ${missing.length > 0 ? `- The run was interrupted before: ${missing.join(', ')}\n` : ''}
 The timings of one machine vary several-fold with its load. So the benchmarks measure the CPU time of the
 processes, in short rounds in which everything that is compared takes turns, and take the least of each: other
-work only adds time. Only ratios carry over to another machine. Counts are the same everywhere.
+work only adds time. Only ratios carry over to another machine. Counts are the same everywhere.`
+  const texts = Object.entries(run.texts).map(([name, text]) => [titles[name], text])
+  const goals = `Everything on: keys, limits, validation, events, the log.\n\n${goalTable(run.goals)}`
+  return { '': head, Goals: goals, ...Object.fromEntries(texts) }
+}
 
-## Goals
+/** What was measured, where and when. */
+function originOf({ quick }: Run): string {
+  const { version } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as { version: string }
+  const git = (...args: string[]): string => execFileSync('git', args, { cwd: root, encoding: 'utf8' }).trim()
+  const commit = git('rev-parse', '--short=10', 'HEAD')
+  const isClean =
+    git('status', '--porcelain', '--untracked-files=no', '--', '.', ':!docs/benchmarks.md') === ''
+  const machine = `${cpus().length} cores (${cpus()[0].model}), ${Math.round(totalmem() / 2 ** 30)} GiB`
+  const load = loadavg()[2].toFixed(1)
+  return [
+    ...(quick ? ['A trial run with `--quick`: these numbers mean nothing.', ''] : []),
+    `- Version: ${version}`,
+    `- Commit: ${commit}${isClean ? '' : ', with changes'}`,
+    `- Date: ${new Date().toISOString().slice(0, 10)}`,
+    `- Machine: ${machine}, ${process.platform}, Node.js ${process.versions.node}, load ${load}`,
+  ].join('\n')
+}
 
-Everything on: keys, limits, validation, events, the log.
+const commandsTitle = 'Run them'
 
-${goalTable(goals)}
-
-${Object.entries(texts)
-  .map(([name, part]) => `## ${titles[name]}\n\n${part}`)
-  .join('\n\n')}
-
-## Run them
-
-\`\`\`
+const commands = `\`\`\`
 npm run bench                        # every benchmark
 npm run bench -- http events         # some
 npm run bench -- --quick             # a short trial
 npm run bench -- --write             # writes this page
+npm run bench -- growth scale --rows=1000000 --write    # writes these two sections; takes an hour
 npm run bench -- budgets --update    # writes test/budgets.json
-\`\`\`
-`
-  writeFileSync(file, await format(text, { ...(await resolveConfig(file)), parser: 'markdown' }))
-}
+\`\`\``
