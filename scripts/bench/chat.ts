@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { startModelServer } from './model-server.ts'
 import { atMost, type Result } from './goals.ts'
 import { serve } from './serve.ts'
+import { largest, profileOf, scaled } from './spent.ts'
 import { addPeople, createDatabase } from './population.ts'
 import type { Stage } from './stage.ts'
 import { count, table } from './table.ts'
@@ -68,6 +69,10 @@ export async function benchChat(
     const before = await program.cpu()
     await Promise.all(Array.from({ length: streams }, ours))
     const cpu = (await program.cpu()) - before
+    const spent = await profileOf(program, {
+      work: () => Promise.all(Array.from({ length: streams }, ours)),
+      rounds: 1,
+    })
     await program.stop()
     const best = (of: (pair: [Times, Times]) => number): string => Math.min(...pairs.map(of)).toFixed(1)
     const middle = (of: (pair: [Times, Times]) => number): string =>
@@ -106,7 +111,7 @@ export async function benchChat(
       value: perToken,
       unit: ' µs',
       digits: 0,
-      rest: 'parsing the chunk of the model, its event, a write to the socket, the text kept for resuming',
+      rest: largest(scaled(spent, perToken / 1e6)),
     })
     return { text, goals: [goal] }
   } finally {

@@ -1,5 +1,6 @@
 // Benchmark of concurrency: what more connections cost, the slowest requests below the capacity, and what one
 // user's load does to another user.
+import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fire } from './cost.ts'
 import { atLeast, atMost, type Result } from './goals.ts'
@@ -7,6 +8,7 @@ import { openLoad, type Shot } from './load.ts'
 import { addPeople, addProjects, createDatabase } from './population.ts'
 import { leastOfRounds } from './rounds.ts'
 import { serve } from './serve.ts'
+import { largest, profileOf, scaled, spentByPackage, type Spent } from './spent.ts'
 import type { Stage } from './stage.ts'
 import { count, table } from './table.ts'
 
@@ -45,6 +47,14 @@ export async function benchConcurrency(
     const { wall } = await fire({ program, port }, { ...own, connections: 32, seconds, dataDir })
     return await paced(32, part / wall)
   })
+  const rate = 0.7 / Math.min(...costs.map(({ wall }) => wall))
+  const waitedBefore = waitedForCore(program.pid)
+  const ofPaced = await profileOf(program, { work: () => paced(32, rate), rounds: 1 })
+  const requests = rate * 4 * seconds
+  const waited = (waitedForCore(program.pid) - waitedBefore) / requests
+  const spent: Spent[] = []
+  for (const connections of numbersOfConnections)
+    spent.push(await spentByPackage({ program, port }, { ...own, connections, requests: 2_000 }))
   const [quiet, disturbed] = await leastOfRounds([false, true], rounds, async (isDisturbed) => {
     if (!isDisturbed) return await paced(1, 50)
     const load = await openLoad({
@@ -60,6 +70,7 @@ export async function benchConcurrency(
   await program.stop()
 
   const perSecond = costs.map(({ server }) => 1 / server)
+  const ofAll = costs.map(({ server }, i) => scaled(spent[i], server))
   const text = [
     `GET /v1/projects/{id}, the least of ${rounds} rounds of ${seconds} s:`,
     '',
@@ -94,26 +105,35 @@ export async function benchConcurrency(
       atLeast(1, {
         name: '128 connections, requests per CPU second as a multiple of 1',
         value: perSecond[3] / perSecond[0],
-        rest: 'more waiting requests, whose state leaves the caches of the CPU',
+        rest: `more than with 1: ${largest(ofAll[3], ofAll[0])}`,
       }),
       atLeast(0.95, {
         name: '128 connections, requests per CPU second as a multiple of 32',
         value: perSecond[3] / perSecond[2],
-        rest: 'requests that wait for their turn of the user and for a connection of PostgreSQL',
+        rest: `more than with 32: ${largest(ofAll[3], ofAll[2])}`,
       }),
       atMost(10, {
         name: 'p99 at 70 % of the capacity, multiple of p50',
         value: below.p99 / below.p50,
-        rest: 'garbage collection, and the load on the same two cores',
+        rest:
+          `the server waited ${count(waited * 1e6)} µs a request for a core of the machine; garbage ` +
+          `collection took ${count(((ofPaced['garbage collection'] ?? 0) * 1_000) / requests)} µs`,
       }),
       atMost(3, {
         name: `p50 beside ${hotConnections} hot connections of another user, multiple of alone`,
         value: disturbed.p50 / quiet.p50,
-        rest:
-          'one process works through what all sockets have sent before a turn comes, and the load shares ' +
-          'its cores',
+        rest: `the p99 is ${disturbed.p99.toFixed(1)} ms, alone ${quiet.p99.toFixed(1)} ms`,
       }),
     ],
+  }
+}
+
+/** Seconds in which the main thread of a process was ready to run and had no core; 0 without /proc. */
+function waitedForCore(pid: number): number {
+  try {
+    return Number(readFileSync(`/proc/${pid}/schedstat`, 'utf8').split(' ')[1]) / 1e9
+  } catch {
+    return 0
   }
 }
 

@@ -1,4 +1,4 @@
-// Preloaded into every measured process. Reports the CPU time on request and at exit, records a CPU profile
+// Preloaded into every measured process. Reports the CPU time and the heap on request, records a CPU profile
 // between two messages, and ends the process when the benchmark ends.
 import type { Session } from 'node:inspector/promises'
 import { timesByPackage } from './packages.ts'
@@ -28,6 +28,7 @@ async function endProfile(): Promise<void> {
 
 process.on('message', (message) => {
   if (message === 'cpu') process.send?.({ cpu: used() })
+  if (message === 'heap') process.send?.({ heap: process.memoryUsage().heapTotal })
   if (message === 'start profile') void startProfile()
   if (message === 'end profile') void endProfile()
 })

@@ -10,6 +10,15 @@ import { fire, type Cost } from './cost.ts'
 import { atLeast, atMost, type Goal, type Result } from './goals.ts'
 import { leastOfRounds } from './rounds.ts'
 import { serve, type Server } from './serve.ts'
+import {
+  largest,
+  profileOf,
+  scaled,
+  spentByPackage,
+  spentByStatement,
+  statementsOf,
+  type Spent,
+} from './spent.ts'
 import { postgresCpu, type Program, type Stage } from './stage.ts'
 import { count, table } from './table.ts'
 
@@ -86,6 +95,14 @@ async function costOfWrites(
     const { status, next } = actions[lane.action]
     return fire(lane.server, { status, next: () => next(lane), connections, seconds, dataDir })
   })
+  const spent: Spent[] = []
+  const statements: Spent[] = []
+  for (const lane of lanes) {
+    const { status, next } = actions[lane.action]
+    const requests = { status, next: () => next(lane), connections, requests: 2_000 }
+    spent.push(await spentByPackage(lane.server, requests))
+    statements.push(await spentByStatement({ url: serverUrl, dataDir }, { ...lane.server, ...requests }))
+  }
   for (const { server } of lanes) await server.program.stop()
   const titles = Object.keys(actions)
   const [loud, silent] = [costs.slice(0, titles.length), costs.slice(titles.length)]
@@ -107,14 +124,13 @@ async function costOfWrites(
       ],
     ),
   ].join('\n')
+  const more = (i: number, parts: Spent[], kind: 'server' | 'postgres'): string =>
+    largest(scaled(parts[i], loud[i][kind]), scaled(parts[titles.length + i], silent[i][kind]))
   const goals = titles.map((action, i) =>
     atMost(1.25, {
       name: `${action} with its event, multiple of without`,
       value: sum(loud[i]) / sum(silent[i]),
-      rest:
-        `${count((loud[i].server - silent[i].server) * 1e6)} µs of the server (the data of the event, one ` +
-        `statement) and ${count((loud[i].postgres - silent[i].postgres) * 1e6)} µs of PostgreSQL (the row, ` +
-        'its receivers, its number)',
+      rest: `of the server ${more(i, spent, 'server')}; of PostgreSQL ${more(i, statements, 'postgres')}`,
     }),
   )
   return { text, goals }
@@ -124,39 +140,52 @@ async function costOfDeliveries(
   stage: Stage,
   { serverUrl, dataDir, deliveries, receiver }: Surroundings & { deliveries: number; receiver: Receiver },
 ): Promise<Result> {
-  const options = { serverUrl, name: 'bench_deliveries', deliveries, receiver }
-  return await withQueuedDeliveries(stage, options, async (worker, drain) => {
-    const begun = {
-      worker: await worker.cpu(),
-      postgres: postgresCpu(dataDir),
-      got: receiver.got(),
-      at: performance.now(),
-    }
-    await drain()
-    const sent = receiver.got() - begun.got
-    const cpu = (await worker.cpu()) - begun.worker
-    const postgres = postgresCpu(dataDir) - begun.postgres
-    const seconds = (performance.now() - begun.at) / 1000
-    const text = [
-      `Deliveries of a queue of ${count(deliveries)} to one fast endpoint, by one worker, 10 at a time:`,
-      '',
-      table(
-        ["per second of the worker's CPU", "per second of PostgreSQL's CPU", 'per second'],
-        [[count(sent / cpu), count(sent / Math.max(0.01, postgres)), count(sent / seconds)]],
-      ),
-    ].join('\n')
-    const goal = (name: string, value: number): Goal =>
-      atLeast(3_000, {
-        name: `webhook deliveries per CPU second of ${name}`,
-        value,
-        digits: 0,
-        rest: `${count(1e6 / value)} µs a delivery: the job, the request, its signature and its attempt`,
-      })
-    return {
-      text,
-      goals: [goal('the worker', sent / cpu), goal('PostgreSQL', sent / Math.max(0.01, postgres))],
-    }
-  })
+  const queue = { serverUrl, deliveries, receiver }
+  const { sent, cpu, postgres, seconds } = await withQueuedDeliveries(
+    stage,
+    { ...queue, name: 'bench_deliveries' },
+    async (worker, drain) => {
+      const begun = { worker: await worker.cpu(), postgres: postgresCpu(dataDir), got: receiver.got() }
+      const at = performance.now()
+      await drain()
+      return {
+        sent: receiver.got() - begun.got,
+        cpu: (await worker.cpu()) - begun.worker,
+        postgres: Math.max(0.01, postgresCpu(dataDir) - begun.postgres),
+        seconds: (performance.now() - at) / 1000,
+      }
+    },
+  )
+  const spent = await withQueuedDeliveries(stage, { ...queue, name: 'bench_spent' }, (worker, drain) =>
+    profileOf(worker, { work: drain, rounds: 1 }),
+  )
+  const statements = await withQueuedDeliveries(
+    stage,
+    { ...queue, name: 'bench_statements' },
+    (_worker, drain) => statementsOf({ url: serverUrl, dataDir }, drain),
+  )
+  const text = [
+    `Deliveries of a queue of ${count(deliveries)} to one fast endpoint, by one worker, 10 at a time:`,
+    '',
+    table(
+      ["per second of the worker's CPU", "per second of PostgreSQL's CPU", 'per second'],
+      [[count(sent / cpu), count(sent / postgres), count(sent / seconds)]],
+    ),
+  ].join('\n')
+  const goal = (name: string, value: number, parts: string): Goal =>
+    atLeast(3_000, {
+      name: `webhook deliveries per CPU second of ${name}`,
+      value,
+      digits: 0,
+      rest: `${count(1e6 / value)} µs a delivery: ${parts}`,
+    })
+  return {
+    text,
+    goals: [
+      goal('the worker', sent / cpu, largest(scaled(spent, cpu / sent))),
+      goal('PostgreSQL', sent / postgres, largest(scaled(statements, postgres / sent))),
+    ],
+  }
 }
 
 /**

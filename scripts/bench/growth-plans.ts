@@ -2,7 +2,7 @@
 import { readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { openAsAdministrator } from './population.ts'
+import { changeSetting, openAsAdministrator } from './population.ts'
 import { count } from './table.ts'
 
 /** A node of a plan in JSON; times in milliseconds for each of its loops. */
@@ -41,16 +41,9 @@ export async function openPlans(url: string, dataDir: string): Promise<Plans> {
   const client = await openAsAdministrator(url, dataDir)
   client.on('error', (error) => console.error(`The connection that reads plans: ${error.message}`))
   await client.query("LOAD 'auto_explain'")
-  const settings = { log_format: "'json'", log_analyze: 'on', log_timing: 'on', log_min_duration: '0' }
-  // Each process of PostgreSQL reads the settings again after a signal, so the change takes a moment.
-  const reload = async (): Promise<void> => {
-    await client.query('SELECT pg_reload_conf()')
-    const current = "SELECT current_setting('auto_explain.log_min_duration') AS value"
-    while ((await client.query(current)).rows[0].value !== settings.log_min_duration) await sleep(20)
-  }
+  const settings = { log_format: 'json', log_analyze: 'on', log_timing: 'on', log_min_duration: '0' }
   for (const [name, value] of Object.entries(settings))
-    await client.query(`ALTER SYSTEM SET auto_explain.${name} = ${value}`)
-  await reload()
+    await changeSetting(client, `auto_explain.${name}`, value)
   const file = join(dataDir, 'postgres.log')
   return {
     async reasonOf(request) {
@@ -66,9 +59,7 @@ export async function openPlans(url: string, dataDir: string): Promise<Plans> {
       throw new Error('PostgreSQL has not logged the plan of a list')
     },
     async close() {
-      settings.log_min_duration = '-1'
-      await client.query('ALTER SYSTEM SET auto_explain.log_min_duration = -1')
-      await reload()
+      await changeSetting(client, 'auto_explain.log_min_duration', '-1')
       await client.end()
     },
   }

@@ -1,6 +1,7 @@
 // Fills databases with any number of users and projects. Written in SQL with the results of the triggers,
 // because a million requests to the API would take too long.
 import { readFileSync } from 'node:fs'
+import { setTimeout as sleep } from 'node:timers/promises'
 import pg from 'pg'
 import { openDatabase } from '../../infra/database/database.ts'
 import { newId } from '../../infra/ids.ts'
@@ -75,6 +76,7 @@ export async function addProjects(
     const first = Date.now() - count
     const rows = `(SELECT n, ${first} + n AS ms, to_timestamp((${first} + n) / 1000.0) AS at
       FROM generate_series(1::bigint, ${count}) n) r`
+    const restore = [await dropIndexes(client, 'projects'), await dropIndexes(client, 'members')]
     await client.query(
       `
       INSERT INTO projects
@@ -95,6 +97,7 @@ export async function addProjects(
       "INSERT INTO project_count_totals (user_id, status, count) VALUES ($1, 'active', $2)",
       [owner.id, count],
     )
+    for (const create of restore) await create()
     await client.query('VACUUM ANALYZE projects, members, project_count_totals')
     const { rows: newest } = await client.query<{ id: string }>(
       'SELECT id FROM projects WHERE owner_id = $1 ORDER BY id DESC LIMIT 1000',
@@ -111,6 +114,7 @@ export async function addFiles(url: string, dataDir: string, owner: Person, coun
   const client = await openAsAdministrator(url, dataDir)
   try {
     const first = Date.now() - count
+    const restore = await dropIndexes(client, 'files')
     await client.query(
       `
       INSERT INTO files
@@ -124,6 +128,7 @@ export async function addFiles(url: string, dataDir: string, owner: Person, coun
           FROM generate_series(1::bigint, ${count}) n) r) f`,
       [owner.id],
     )
+    await restore()
     await client.query(
       `INSERT INTO storage_usage (space_id, files, bytes)
         SELECT space_id, count(*), sum(bytes) FROM files GROUP BY space_id
@@ -144,6 +149,7 @@ export async function addEvents(url: string, dataDir: string, count: number): Pr
   try {
     const month = 30 * 86_400_000
     const first = Date.now() - month
+    const restore = await dropIndexes(client, 'events')
     await client.query(
       `
       INSERT INTO events (id, sequence, type, project_id, user_id, scope, role, actor, data, created_at)
@@ -153,6 +159,7 @@ export async function addEvents(url: string, dataDir: string, count: number): Pr
         (SELECT n, (${first} + n * ${month}::numeric / ${count})::bigint AS ms
           FROM generate_series(2::bigint, ${count}) n) r`,
     )
+    await restore()
     await client.query('UPDATE event_log SET last_sequence = $1', [count])
     await client.query('VACUUM ANALYZE events')
   } finally {
@@ -220,6 +227,7 @@ export async function copyRow(
       if (unique && type === 'bytea') return `sha256(r.${name} || n::text::bytea)`
       return `r.${name}`
     }
+    const restore = await dropIndexes(client, table)
     await client.query(
       `INSERT INTO ${table} (${rows.map(({ name }) => name).join(', ')})
        SELECT ${rows.map(valueOf).join(', ')}
@@ -227,6 +235,7 @@ export async function copyRow(
        WHERE r.id = $1`,
       [id],
     )
+    await restore()
     await client.query(`VACUUM ANALYZE ${table}`)
   } finally {
     await client.end()
@@ -243,6 +252,31 @@ export async function megabytesOf(url: string): Promise<number> {
   } finally {
     await client.end()
   }
+}
+
+/**
+ * Drops the indexes of a table, except for those of constraints and unique ones: to fill a table and create
+ * them afterwards takes a fraction of the time. @returns creates them again.
+ */
+async function dropIndexes(client: pg.Client, table: string): Promise<() => Promise<void>> {
+  const { rows } = await client.query<{ name: string; definition: string }>(
+    `SELECT indexrelid::regclass::text AS name, pg_get_indexdef(indexrelid) AS definition
+     FROM pg_index WHERE indrelid = $1::regclass AND NOT indisunique`,
+    [table],
+  )
+  for (const { name } of rows) await client.query(`DROP INDEX ${name}`)
+  return async () => {
+    // Of a partitioned table: on all partitions.
+    for (const { definition } of rows) await client.query(definition.replace(' ON ONLY ', ' ON '))
+  }
+}
+
+/** Changes a setting of PostgreSQL, also for open connections, which need a moment. */
+export async function changeSetting(client: pg.Client, name: string, value: string): Promise<void> {
+  await client.query(`ALTER SYSTEM SET ${name} = ${value}`)
+  await client.query('SELECT pg_reload_conf()')
+  const current = 'SELECT setting FROM pg_settings WHERE name = $1'
+  while ((await client.query(current, [name])).rows[0].setting !== value) await sleep(20)
 }
 
 /** Disables triggers and foreign keys in this session; their work is done once, at the end. */

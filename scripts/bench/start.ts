@@ -10,7 +10,7 @@ import { atMost, type Result } from './goals.ts'
 import { leastOfRounds } from './rounds.ts'
 import { serve } from './serve.ts'
 import type { Stage } from './stage.ts'
-import { table } from './table.ts'
+import { count, table } from './table.ts'
 
 const root = join(import.meta.dirname, '../..')
 const servers = join(import.meta.dirname, 'servers')
@@ -37,14 +37,26 @@ export async function benchStart(stage: Stage, { repeats }: { repeats: number })
   return report(rows, repeats, await idleMemory(stage, url))
 }
 
-/** Resident megabytes of this server some seconds after its first 200. */
-async function idleMemory(stage: Stage, url: string): Promise<number> {
+/** In megabytes. */
+interface Memory {
+  resident: number
+  /** The program and its libraries, which other processes share. */
+  mapped: number
+  /** Of JavaScript, with the memory that it has reserved. */
+  heap: number
+}
+
+/** The memory of this server some seconds after its first 200. */
+async function idleMemory(stage: Stage, url: string): Promise<Memory> {
   const { program, port } = await serve(stage, 'idle', join(root, 'app/main.ts'), { DATABASE_URL: url })
   await fetch(`http://127.0.0.1:${port}/healthz`)
   await sleep(5_000)
   const status = readFileSync(`/proc/${program.pid}/status`, 'utf8')
+  const heap = (await program.ask<number>('heap', 'heap')) / 1e6
   await program.stop()
-  return (Number(/VmRSS:\s*(\d+) kB/.exec(status)![1]) * 1024) / 1e6
+  const megabytes = (name: string): number =>
+    (Number(new RegExp(`${name}:\\s*(\\d+) kB`).exec(status)![1]) * 1024) / 1e6
+  return { resident: megabytes('VmRSS'), mapped: megabytes('RssFile'), heap }
 }
 
 async function start(stage: Stage, file: string, env: Record<string, string>): Promise<Start> {
@@ -61,7 +73,7 @@ async function start(stage: Stage, file: string, env: Record<string, string>): P
   }
 }
 
-function report(rows: Row[], repeats: number, memory: number): Result {
+function report(rows: Row[], repeats: number, memory: Memory): Result {
   const s = (value: number): string => value.toFixed(2)
   const text = [
     `Seconds from the start of the process to its first 200, the least of ${repeats}. This server includes`,
@@ -72,14 +84,27 @@ function report(rows: Row[], repeats: number, memory: number): Result {
       rows.map(({ server, cpu, wall }) => [server, s(cpu), s(wall)]),
     ),
     '',
-    `Resident memory of this server, idle for five seconds after its first 200: ${Math.round(memory)} MB.`,
+    `Resident memory of this server, idle for five seconds after its first 200: ${count(memory.resident)} MB.`,
   ].join('\n')
-  const rest = 'loading the modules of the server, of Prisma and of the gateways, and compiling them'
+  const { resident, mapped, heap } = memory
   return {
     text,
     goals: [
-      atMost(1.5, { name: 'start to the first 200, CPU', value: rows[0].cpu, unit: ' s', rest }),
-      atMost(150, { name: 'idle memory', value: memory, unit: ' MB', digits: 0, rest: 'loaded modules' }),
+      atMost(1.5, {
+        name: 'start to the first 200, CPU',
+        value: rows[0].cpu,
+        unit: ' s',
+        rest: `${s(rows[0].wall)} s by the clock; not profiled`,
+      }),
+      atMost(150, {
+        name: 'idle memory',
+        value: resident,
+        unit: ' MB',
+        digits: 0,
+        rest:
+          `the heap of JavaScript ${count(heap)} MB, Node.js and its libraries ${count(mapped)} MB, all ` +
+          `others ${count(resident - mapped - heap)} MB`,
+      }),
     ],
   }
 }
