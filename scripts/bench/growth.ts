@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import contract from '../../generated/openapi.json' with { type: 'json' }
 import { operations } from '../../generated/operations.ts'
-import { fire } from './cost.ts'
+import { fire, type Cost } from './cost.ts'
 import type { Shot } from './load.ts'
 import type { Result } from './goals.ts'
 import { growthLists, type Api, type GrowthList, type Made } from './growth-lists.ts'
@@ -18,7 +18,7 @@ import {
   insertRow,
   type Person,
 } from './population.ts'
-import { openPlans, preparePlans } from './growth-plans.ts'
+import { openPlans, preparePlans, type Plans } from './growth-plans.ts'
 import { leastOfRounds } from './rounds.ts'
 import { serve, type Server } from './serve.ts'
 import type { Stage } from './stage.ts'
@@ -74,16 +74,21 @@ export async function benchGrowth(
   const found: Found[] = []
   for (const [operation, { path, byAdmin }] of Object.entries(lists)) {
     if (only.length > 0 && !only.includes(operation)) continue
-    const queriesOf = await Promise.all(all.map((size) => queries(operation, size)))
+    const queriesOf = await Promise.all(all.map((size) => queries(operation, size))).catch(unlessCancelled)
+    if (queriesOf === null) {
+      found.push({ query: path, times: [0, Infinity], again: async () => {}, reason: '' })
+      continue
+    }
     for (const name of Object.keys(queriesOf[0])) {
       const lanes = all.map((size, i) => ({ size, query: queriesOf[i][name] }))
       const personOf = (size: Size): Person => (byAdmin ? size.admin : size.owner)
-      const costs = await leastOfRounds(lanes, rounds, ({ size, query }) => {
+      const costs = await leastOfRounds(lanes, rounds, async ({ size, query }) => {
         const path = `/v1${size.paths[operation]}${query}`
         const next = (): Shot => ({ method: 'GET', path, key: personOf(size).key })
-        return fire(size, { next, status: 200, connections: 1, seconds, dataDir }).catch((error) => {
-          throw new Error(`${path}: ${(error as Error).message}`)
-        })
+        const cost = await fire(size, { next, status: 200, connections: 1, seconds, dataDir }).catch(
+          unlessCancelled,
+        )
+        return cost ?? none
       })
       const { size, query } = lanes[lanes.length - 1]
       const times = costs.map(({ server, postgres }) => server + postgres)
@@ -92,12 +97,25 @@ export async function benchGrowth(
     }
   }
   const plans = await openPlans(all[all.length - 1].url, dataDir)
-  for (const each of found)
-    if (growthOf(each) > allowed)
-      each.reason = each.query.startsWith('/events') ? ofEvents : await plans.reasonOf(each.again)
+  for (const each of found) if (growthOf(each) > allowed) each.reason = await reasonOf(each, plans)
   await plans.close()
   for (const { program } of all) await program.stop()
   return { text: report(all, found, { rounds, seconds }), goals: [] }
+}
+
+/** Of a request whose statement PostgreSQL cancels. */
+const none: Cost = { server: Infinity, postgres: Infinity, wall: Infinity }
+const cancelled = 'takes more than the 10 s of a statement'
+
+function unlessCancelled(error: Error): null {
+  if (!/ 503\b/.test(error.message)) throw error
+  return null
+}
+
+async function reasonOf({ query, times, again }: Found, plans: Plans): Promise<string> {
+  if (times.includes(Infinity)) return cancelled
+  if (query.startsWith('/events')) return ofEvents
+  return (await plans.reasonOf(again).catch(unlessCancelled)) ?? `${cancelled}, while it is analyzed`
 }
 
 const growthOf = ({ times }: Found): number => times[times.length - 1] / times[0]
@@ -247,8 +265,8 @@ function report(
       ['GET /v1', ...all.map(({ rows }) => count(rows)), 'growth', 'reason'],
       found.map((each) => [
         each.query,
-        ...each.times.map((time) => (time * 1000).toFixed(1)),
-        growthOf(each).toFixed(2),
+        ...each.times.map((time) => (time === Infinity ? '–' : (time * 1000).toFixed(1))),
+        growthOf(each) === Infinity ? '–' : growthOf(each).toFixed(2),
         each.reason,
       ]),
     ),
