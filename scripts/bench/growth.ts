@@ -131,8 +131,9 @@ async function open(stage: Stage, rows: number): Promise<Size> {
   const server = await serve(stage, String(rows), main, { DATABASE_URL: url, WORKER: 'false' })
   const paths = Object.fromEntries(Object.entries(filled).map(([operation, { path }]) => [operation, path]))
   const size = { ...server, rows, url, owner, admin, paths }
-  await request(size, owner, '/projects', json({ name: 'The first' }))
-  while ((await request(size, owner, '/events')).data.length === 0) await sleep(50)
+  const { id: project } = await request(size, owner, '/projects', json({ name: 'The first' }))
+  // The events of all projects would take long.
+  while ((await request(size, owner, `/events?project_id=${project}`)).data.length === 0) await sleep(50)
   const made = {} as Made
   const first = Date.now() - rows
   for (const [operation, { path, create }] of Object.entries(growthLists)) {
