@@ -398,7 +398,7 @@ e.client_request_id, e.actor, e.data
 FROM webhook_deliveries d JOIN events e ON e.id = d.event_id JOIN webhook_endpoints w ON w.id = d.endpoint_id
 JOIN users u ON u.id = w.user_id
 LEFT JOIN event_readers m ON m.project_id = e.project_id AND m.user_id = w.user_id
-WHERE d.id = ANY($2) AND d.status = 'pending'`,
+WHERE d.id = ANY(ARRAY(SELECT unnest($2::text[]))) AND d.status = 'pending'`,
   ['unlimited_key_types', 'ids'],
 )
 export interface ReadDueDeliveriesRow {

@@ -10,4 +10,4 @@ SELECT d.id AS delivery_id, d.tries, d.endpoint_id, w.user_id AS owner, w.url,
   {events/may-receive} AS "allowed!",
   {events/event-columns}
 FROM webhook_deliveries d JOIN events e ON e.id = d.event_id {endpoint-and-member}
-WHERE d.id = ANY(:ids) AND d.status = 'pending'
+WHERE d.id = ANY(ARRAY(SELECT unnest(:ids::text[]))) AND d.status = 'pending'
