@@ -1,5 +1,5 @@
-// Writes docs/benchmarks.md from one run; long benchmarks have runs of their own. `npm run check` compares the
-// version that it names with the last release (scripts/check/benchmarks.ts).
+// Writes docs/benchmarks.md from one run; long benchmarks have runs of their own. `npm run check` compares
+// the version that it names with the last release (scripts/check/benchmarks.ts).
 import { execFileSync } from 'node:child_process'
 import { readFileSync, writeFileSync } from 'node:fs'
 import { cpus, loadavg, totalmem } from 'node:os'

@@ -75,6 +75,7 @@ async function start(stage: Stage, file: string, env: Record<string, string>): P
 
 function report(rows: Row[], repeats: number, memory: Memory): Result {
   const s = (value: number): string => value.toFixed(2)
+  const { resident, mapped, heap } = memory
   const text = [
     `Seconds from the start of the process to its first 200, the least of ${repeats}. This server includes`,
     'its database and its background workers; the other two have only one route.',
@@ -84,9 +85,8 @@ function report(rows: Row[], repeats: number, memory: Memory): Result {
       rows.map(({ server, cpu, wall }) => [server, s(cpu), s(wall)]),
     ),
     '',
-    `Resident memory of this server, idle for five seconds after its first 200: ${count(memory.resident)} MB.`,
+    `Resident memory of this server, idle for five seconds after its first 200: ${count(resident)} MB.`,
   ].join('\n')
-  const { resident, mapped, heap } = memory
   return {
     text,
     goals: [
