@@ -6,7 +6,8 @@ import type { Db } from '../../infra/database/database.ts'
 import * as sql from '../../generated/sql/idempotency.ts'
 import { conflict, forbidden, idempotencyMismatch, RolledBack } from '../../infra/errors.ts'
 import type { FilePart, IdempotencyFingerprint, OperationInfo } from '../../infra/contract/operation.ts'
-import { requiredAccess, requireMembership } from '../../services/projects/access.ts'
+import { requiredRole, requireOrganizationRole } from '../../services/organizations/access.ts'
+import { requiredAccess, requireMembership, scopeOf } from '../../services/projects/access.ts'
 import { requireKeyAccess } from '../../services/projects/resource-access.ts'
 import type { Principal } from '../../services/users/authentication.ts'
 import type { RenderedResponse } from './response.ts'
@@ -119,8 +120,8 @@ function fileAsDigest(_name: string, value: unknown): unknown {
 
 /**
  * Throws 403 unless the caller may get the stored response now. The scopes of the operation are already
- * checked. A response in a project needs the key's access to it and the role of the operation, which the
- * owner may have lost since. For another key, a response outside all projects needs the projects of the key
+ * checked. A response in a project or an organization needs the key's access to it and the role of the
+ * operation, which the owner may have lost since. For another key, a response outside all projects needs the projects of the key
  * that received it, and a secret also its scopes.
  */
 async function requireReplay(
@@ -132,8 +133,11 @@ async function requireReplay(
   if (projectId !== null) {
     const { role, operators } = requiredAccess(operation)
     requireKeyAccess(principal, projectId)
-    if (role !== 'none') await requireMembership(tx, projectId, principal, { role, operators, deleted: true })
+    const options = { role, operators, deleted: true, scope: scopeOf(operation) }
+    if (role !== 'none') await requireMembership(tx, projectId, principal, options)
   }
+  if (operation.organizationAccess !== undefined)
+    await requireOrganizationRole(tx, path.split('/')[3], principal, requiredRole(operation))
   if (stored.keyId === principal.keyId) return
   const { secretAnswer } = operation
   const lacksScopes = secretAnswer && !stored.scopes.every((scope) => principal.scopes.has(scope))

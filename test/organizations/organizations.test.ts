@@ -233,3 +233,38 @@ t.test('a deleted user leaves organizations', async (t) => {
   t.equal((await server.admin.client.delete(`/users/${admin.id}`)).status, 204)
   t.equal((await owner.client.get(`${path}/members`)).body.pagination.total, 2)
 })
+
+t.test('a repeated request is refused after its sender has lost the role', async (t) => {
+  const { owner, admin, path, ids } = await company()
+  const add = () =>
+    admin.client.call('POST', `${path}/members`, {
+      body: { email: 'three@example.org', role: 'member' },
+      headers: { 'idempotency-key': 'once' },
+    })
+  t.equal((await add()).status, 201)
+  t.equal((await add()).headers.get('idempotent-replayed'), 'true')
+  await owner.client.put(`${path}/members/${ids.admin}`, { role: 'member' })
+  t.equal((await add()).status, 403)
+})
+
+t.test('a transfer gives nobody more projects than the limit, also several at once', async (t) => {
+  const own = await startServer(t, { env: { QUOTA_PROJECTS: '2' } })
+  const [owner, other] = [await own.person(), await own.person()]
+  await acquaint(own, owner, other)
+  const { body: organization } = await owner.client.post('/organizations', { name: 'Acme' })
+  const projects: string[] = []
+  for (let i = 0; i < 2; i++) {
+    const { body } = await other.client.post('/projects', { name: `P ${i}` })
+    projects.push(body.id)
+    await other.client.post(`/projects/${body.id}/members`, { user_id: owner.id, role: 'owner' })
+  }
+  await owner.client.post('/projects', { name: 'One', organization_id: organization.id })
+  const replies = await Promise.all(
+    projects.map((id) => owner.client.post(`/projects/${id}/transfer`, { organization_id: organization.id })),
+  )
+  t.same(replies.map(({ status }) => status).sort(), [200, 403])
+  t.match(
+    replies.find(({ status }) => status === 403),
+    { body: { error: { details: { constraint: 'projects' } } } },
+  )
+})

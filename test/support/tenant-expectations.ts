@@ -128,6 +128,7 @@ export const exceptions: Exception[] = [
   {
     operations: ['transferProject'],
     field: 'body user_id',
+    callers: ['tenant'],
     expected: 404,
     reason: 'a user who is no member of the project does not exist there',
   },
