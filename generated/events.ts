@@ -25,7 +25,9 @@ export interface EventObjects {
   'organization.updated': components['schemas']['OrganizationInEvents']
   'organization.deleted': components['schemas']['OrganizationInEvents']
   'organization_member.added': components['schemas']['OrganizationMember']
-  'organization_member.invited': components['schemas']['OrganizationMember']
+  'organization_invitation.created': components['schemas']['OrganizationMember']
+  'organization_invitation.updated': components['schemas']['OrganizationMember']
+  'organization_invitation.removed': components['schemas']['OrganizationMember']
   'organization_member.updated': components['schemas']['OrganizationMember']
   'organization_member.removed': components['schemas']['OrganizationMember']
   'custom_role.created': components['schemas']['CustomRole']
@@ -139,7 +141,9 @@ export const eventTypes: Record<EventType, EventInfo> = {
   'organization.updated': { scope: 'organizations:read', audience: 'organization', project: null, organization: 'id', role: 'viewer', serializer: 'replyOrganizationInEvents', payload: 'payloadOrganizationUpdatedEvent' },
   'organization.deleted': { scope: 'organizations:read', audience: 'user', project: null, organization: null, role: null, serializer: 'replyOrganizationInEvents', payload: 'payloadOrganizationDeletedEvent' },
   'organization_member.added': { scope: 'organizations:read', audience: 'organization', project: null, organization: 'organization_id', role: 'viewer', serializer: 'replyOrganizationMember', payload: 'payloadOrganizationMemberAddedEvent' },
-  'organization_member.invited': { scope: 'organizations:read', audience: 'organization', project: null, organization: 'organization_id', role: 'admin', serializer: 'replyOrganizationMember', payload: 'payloadOrganizationMemberInvitedEvent' },
+  'organization_invitation.created': { scope: 'organizations:read', audience: 'organization', project: null, organization: 'organization_id', role: 'admin', serializer: 'replyOrganizationMember', payload: 'payloadOrganizationInvitationCreatedEvent' },
+  'organization_invitation.updated': { scope: 'organizations:read', audience: 'organization', project: null, organization: 'organization_id', role: 'admin', serializer: 'replyOrganizationMember', payload: 'payloadOrganizationInvitationUpdatedEvent' },
+  'organization_invitation.removed': { scope: 'organizations:read', audience: 'organization', project: null, organization: 'organization_id', role: 'admin', serializer: 'replyOrganizationMember', payload: 'payloadOrganizationInvitationRemovedEvent' },
   'organization_member.updated': { scope: 'organizations:read', audience: 'organization', project: null, organization: 'organization_id', role: 'viewer', serializer: 'replyOrganizationMember', payload: 'payloadOrganizationMemberUpdatedEvent' },
   'organization_member.removed': { scope: 'organizations:read', audience: 'organization', project: null, organization: 'organization_id', role: 'viewer', serializer: 'replyOrganizationMember', payload: 'payloadOrganizationMemberRemovedEvent' },
   'custom_role.created': { scope: 'organizations:read', audience: 'organization', project: null, organization: 'organization_id', role: 'viewer', serializer: 'replyCustomRole', payload: 'payloadCustomRoleCreatedEvent' },

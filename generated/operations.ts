@@ -2130,7 +2130,7 @@ export const operations: Record<OperationId, OperationInfo> = withErrorReplies<O
     etag: false,
     paged: false,
     projectAccess: null,
-    organizationAccess: {"role":"member"},
+    organizationAccess: {"role":"none"},
     secretAnswer: false,
     unlimitedKey: true
   },
@@ -2364,7 +2364,7 @@ export const operations: Record<OperationId, OperationInfo> = withErrorReplies<O
     validators: {"path":"pathServiceAccountId","query":"queryNone","header":"headerIfMatch","body":"bodyServiceAccountUpdate"},
     body: {"required":true,"contentTypes":["application/json"]},
     fixedFields: ["id","user_id","organization_id","project_id","created_by","created_at","updated_at"],
-    errors: [400,401,403,404,406,412,413,415,429,500,503],
+    errors: [400,401,403,404,406,409,412,413,415,429,500,503],
     replies: {
       200: {"contentType":"application/json","serializer":"replyServiceAccount"}
     },
@@ -2387,7 +2387,7 @@ export const operations: Record<OperationId, OperationInfo> = withErrorReplies<O
     rateLimit: "write",
     validators: {"path":"pathServiceAccountId","query":"queryNone","header":"headerIfMatch"},
     body: null,
-    errors: [400,401,403,404,409,412,413,415,429,500,503],
+    errors: [400,401,403,404,412,413,415,429,500,503],
     replies: {
       204: {"contentType":null}
     },

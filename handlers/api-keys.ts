@@ -13,6 +13,7 @@ import {
   listApiKeys,
   lockKeys,
   newKeyFields,
+  ownersOfKeys,
   parseExpiresAt,
   replaceApiKey,
   requireGrantable,
@@ -80,9 +81,12 @@ export const apiKeys = {
       await lockKeys(tx, principal)
       const row = await findOwnApiKey(tx, id, principal)
       ifMatch(toApiKey(row))
-      for (const { key, previous } of await revokeApiKeys(tx, row, query.cascade))
+      const revoked = await revokeApiKeys(tx, row, query.cascade)
+      for (const { key, previous } of revoked)
         await events.emit(tx, 'api_key.revoked', key, { previous, userId })
-      tx.afterCommit(() => principals.waitForInvalidation(userId))
+      // A key may have made keys of service accounts.
+      const owners = await ownersOfKeys(tx, [id, ...revoked.map(({ key }) => key.id)])
+      for (const owner of owners) tx.afterCommit(() => principals.waitForInvalidation(owner))
       return { status: 204 }
     })
   },

@@ -12,6 +12,7 @@ import {
   insertMember,
   listMembers,
   requireCanRemove,
+  requireNoMoreThanOwn,
   requireNotMember,
   requireOwnMembership,
   requireOwnerForOwnerRole,
@@ -34,6 +35,7 @@ export const members = {
       const { id: projectId } = project
       const invitee = await findInvitee(tx, projectId, principal, body)
       requireOwnerForOwnerRole(project, [role])
+      await requireNoMoreThanOwn(tx, projectId, principal, { role })
       requireProjectStatus(project, request)
       requireNotMember(invitee)
       const { who, addedId } = invitee
@@ -60,7 +62,7 @@ export const members = {
 
   async updateMember(request, { db, events, filesUrl }) {
     const { id, member_id: memberId } = request.params
-    const { role } = request.body
+    const { role, custom_role_id: customRoleId } = request.body
     return await db.transaction(async (tx) => {
       const project = await findProject(tx, request, { lock: true })
       const previous = await findMember(tx, id, memberId, filesUrl())
@@ -68,9 +70,17 @@ export const members = {
       requireProjectStatus(project, request)
       request.ifMatch(previous)
       await requireUsableRole(tx, project, request.body)
-      const changes = changesOf(previous, request.body)
-      if (changes === null) return { status: 200, body: previous }
-      const member = await updateMember(tx, previous, changes, filesUrl())
+      if (role !== undefined || customRoleId !== undefined)
+        await requireNoMoreThanOwn(tx, id, request.principal, {
+          role: role ?? previous.role,
+          custom_role_id: customRoleId,
+        })
+      // A role replaces a custom role, and counts beside the role of the organization.
+      const wanted = role === undefined ? request.body : { ...request.body, custom_role_id: null }
+      const changes = changesOf(previous, wanted)
+      const isHidden = role !== undefined && previous.organization_role !== null
+      if (changes === null && !isHidden) return { status: 200, body: previous }
+      const member = await updateMember(tx, previous, changes ?? { role }, filesUrl())
       await events.emit(tx, 'member.updated', member, { previous })
       return { status: 200, body: member }
     })

@@ -8,6 +8,7 @@ import {
   openOrganization,
   organizationRanks,
   requireOwnerForOwnerRole,
+  roleOf,
 } from '../services/organizations/access.ts'
 import {
   acceptOrganizationInvitation,
@@ -39,7 +40,7 @@ export const organizationMembers = {
         createdById: principal.userId,
         origin: filesUrl(),
       })
-      const type = invitee.isAdded ? 'organization_member.added' : 'organization_member.invited'
+      const type = invitee.isAdded ? 'organization_member.added' : 'organization_invitation.created'
       await events.emit(tx, type, member)
       if (!invitee.isAdded) await mailOrganizationInvitation(tx, { cipher, mails }, member)
       const location = `/v1/organizations/${organization.id}/members/${member.id}`
@@ -67,7 +68,8 @@ export const organizationMembers = {
       if (changesOf(previous, body) === null) return { status: 200, body: previous }
       if (role !== 'owner') await requireOtherOwner(tx, previous)
       const member = await setOrganizationRole(tx, previous, role, filesUrl())
-      await events.emit(tx, 'organization_member.updated', member, { previous })
+      const subject = previous.status === 'active' ? 'organization_member' : 'organization_invitation'
+      await events.emit(tx, `${subject}.updated`, member, { previous })
       return { status: 200, body: member }
     })
   },
@@ -79,7 +81,7 @@ export const organizationMembers = {
       const found = await findOrganizationMember(tx, organization, params.member_id, principal, filesUrl())
       const { member, isOwn } = found
       if (!isOwn) {
-        if (organizationRanks[organization.your_membership.role] < organizationRanks.admin)
+        if (organizationRanks[roleOf(organization)] < organizationRanks.admin)
           throw forbidden('Your role allows you to remove only yourself.', 'role')
         requireOwnerForOwnerRole(organization, [member.role])
       }
@@ -87,7 +89,8 @@ export const organizationMembers = {
       request.ifMatch(member)
       await requireOtherOwner(tx, member)
       await removeOrganizationMember(tx, member)
-      await events.emit(tx, 'organization_member.removed', member)
+      const subject = member.status === 'active' ? 'organization_member' : 'organization_invitation'
+      await events.emit(tx, `${subject}.removed`, member)
       return { status: 204 }
     })
   },

@@ -58,7 +58,7 @@ export const organizations = {
       const others = (await ownersOf(tx, organization.id)).filter((id) => id !== request.principal.userId)
       for (const userId of [request.principal.userId, ...others])
         await events.emit(tx, 'organization.deleted', organization, { userId })
-      await deleteOrganization(tx, organization)
+      await deleteOrganization(tx, organization, request.principal.userId)
       return { status: 204 }
     })
   },

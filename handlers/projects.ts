@@ -1,7 +1,9 @@
 // Projects: create, read, update, archive, delete and restore.
 import type { EventType } from '../generated/events.ts'
 import { changesOf } from '../infra/changes.ts'
+import { forbidden } from '../infra/errors.ts'
 import type { Handlers } from '../services/handler.ts'
+import { ownersOf } from '../services/organizations/organizations.ts'
 import { requireOrganizationRole } from '../services/organizations/access.ts'
 import { requirePerson } from '../services/users/authentication.ts'
 import { openProject } from '../services/projects/access.ts'
@@ -26,7 +28,11 @@ export const projects = {
     if (organizationId == null) requirePerson(principal)
     return await db.transaction(async (tx) => {
       if (organizationId != null) await requireOrganizationRole(tx, organizationId, principal, 'admin')
-      const project = await insertProjectWithOwner(tx, principal.userId, body)
+      const ownerId =
+        principal.serviceAccountId === null ? principal.userId : (await ownersOf(tx, organizationId!))[0]
+      const own = await insertProjectWithOwner(tx, ownerId, body)
+      // A service account has its role through the organization.
+      const project = ownerId === principal.userId ? own : { ...own, your_role: 'admin' as const }
       await events.emit(tx, 'project.created', project)
       return { status: 201, body: project, headers: { location: `/v1/projects/${project.id}` } }
     })
@@ -66,8 +72,13 @@ export const projects = {
       const { organization_id: organizationId = null } = body
       if (organizationId !== null) await requireOrganizationRole(tx, organizationId, principal, 'admin')
       const previous = await openProject(tx, request, { lock: true })
+      // Nobody gets a project, which counts against the own limit, without wanting it.
       const ownerId = body.user_id ?? previous.owner_id
-      if (organizationId === null) await makeOwner(tx, previous.id, ownerId)
+      if (organizationId === null) {
+        if (ownerId !== principal.userId)
+          throw forbidden('Make the user an owner of the project, who can then take it.', 'owner')
+        await makeOwner(tx, previous.id, ownerId)
+      }
       if (organizationId === previous.organization_id && ownerId === previous.owner_id)
         return { status: 200, body: previous }
       const project = await transferProject(tx, previous, { organizationId, ownerId })

@@ -12,7 +12,7 @@ import {
   updateServiceAccount,
 } from '../services/organizations/service-accounts.ts'
 import { requireMembership } from '../services/projects/access.ts'
-import { insertMember } from '../services/projects/members.ts'
+import { insertMember, requireNoMoreThanOwn } from '../services/projects/members.ts'
 import {
   findApiKey,
   insertApiKey,
@@ -50,6 +50,7 @@ export const serviceAccounts = {
         await events.emit(tx, 'organization_member.added', await addServiceAccount(tx, fields, origin))
       } else {
         if (body.role === 'member') throw wrongRole('admin, editor or viewer')
+        await requireNoMoreThanOwn(tx, projectId!, principal, { role: body.role })
         const fields = { userId, role: body.role, createdById }
         await events.emit(tx, 'member.added', await insertMember(tx, { id: projectId! }, fields, origin))
       }
@@ -99,7 +100,8 @@ export const serviceAccounts = {
       await lockKeys(tx, principal)
       await requireRecentSignIn(tx, principal)
       const account = await openServiceAccount(tx, request, { lock: true })
-      const fields = newKeyFields(principal, account.user_id, body)
+      const createdByKey = principal.type === 'api_key' ? principal.keyId : null
+      const fields = { ...newKeyFields(principal, account.user_id, body), createdByKey }
       requireGrantable(principal, fields)
       for (const id of fields.projectIds ?? [])
         await requireMembership(tx, id, { ...principal, userId: account.user_id })

@@ -7,7 +7,7 @@ import type { RateLimitReader } from '../infra/contract/rate-limits.ts'
 import type { Db } from '../infra/database/database.ts'
 import { ApiError, forbidden, invalidField, notFound, rateLimited } from '../infra/errors.ts'
 import { openOrganization } from './organizations/access.ts'
-import { requireAdminOf, serviceAccountOf } from './organizations/service-accounts.ts'
+import { openServiceAccount, requireAdminOf, serviceAccountOf } from './organizations/service-accounts.ts'
 import { openProject } from './projects/access.ts'
 import { requireAccess } from './projects/resource-access.ts'
 import {
@@ -63,7 +63,7 @@ async function findSenderByKey(tx: Db, caller: Caller, keyId: string): Promise<P
   if (row.userId !== caller.principal.userId && !isOperator(caller.principal)) {
     const account = await serviceAccountOf(tx, row.userId)
     if (account === null) throw forbidden('This API key belongs to another user.', 'owner', keyId)
-    await requireAdminOf(tx, caller, account)
+    await requireAdminOf(tx, { ...caller, operation: { ...caller.operation, method: 'GET' } }, account)
   }
   try {
     return (await readPrincipalOfKey(tx, keyId))!
@@ -85,7 +85,8 @@ export async function explain(
     checks.push(check('credential', 'an active API key or session', failure))
     if (!(sender instanceof ApiError)) {
       checks.push(...ofOperation(info, sender), await ofRateLimit(rateLimits, info, sender))
-      checks.push(...(await ofResource(tx, info, path, sender)))
+      // Whoever may not call the operation learns nothing of the resource.
+      if (checks.every(({ passed }) => passed)) checks.push(...(await ofResource(tx, info, path, sender)))
     }
   }
   return { operation_id: info.id, allowed: checks.every(({ passed }) => passed), checks }
@@ -118,9 +119,12 @@ async function ofRateLimit(
 
 /** The checks of what the path names: that it exists, the role, and the status of the project. */
 async function ofResource(tx: Db, info: OperationInfo, path: string, sender: Principal): Promise<Check[]> {
-  const access = info.projectAccess ?? info.organizationAccess
+  const access =
+    info.projectAccess ??
+    info.organizationAccess ??
+    (info.tag === 'service-accounts' ? { role: 'admin' } : null)
   const id = path.split('/').find((part) => /^[a-z]+_[0-9a-z]{26}$/.test(part))
-  if (access == null || id === undefined) return []
+  if (access === null || id === undefined) return []
   const error = await open(tx, info, id, sender).then(
     () => null,
     (thrown: unknown) => {
@@ -144,6 +148,7 @@ async function ofResource(tx: Db, info: OperationInfo, path: string, sender: Pri
 async function open(tx: Db, operation: OperationInfo, id: string, principal: Principal): Promise<void> {
   const request = { operation, principal, params: { id } }
   if (operation.organizationAccess !== undefined) await openOrganization(tx, request)
+  else if (id.startsWith('svc_')) await openServiceAccount(tx, request)
   else if (id.startsWith('prj_')) await openProject(tx, request)
   else {
     const found = await sql.findResource(tx, { id, user_id: principal.userId })

@@ -6,6 +6,7 @@ import { deleteEach, type RetentionTask } from '../infra/jobs/retention.ts'
 import { deleteProjectEvents } from './events/retention.ts'
 import { detachFromProject } from './payments/detach-from-project.ts'
 import { deleteDocumentBatchOfProject } from './ai/knowledge/knowledge-bases.ts'
+import { endServiceAccountsOf } from './organizations/service-accounts.ts'
 import { restorableDays } from './projects/projects.ts'
 
 const filesPerStep = 1000
@@ -35,6 +36,7 @@ async function purgeProject(tx: Db, { id }: { id: string }): Promise<{ removed: 
   const { n: files } = await sql.deleteFiles(tx, { project_id: found.id, limit: filesPerStep })
   if (files === filesPerStep) return { removed: 0, more: true }
   if (await detachFromProject(tx, found.id)) return { removed: 0, more: true }
+  await endServiceAccountsOf(tx, found.id)
   await sql.deleteStorageUsage(tx, { project_id: found.id })
   await sql.deleteProject(tx, { id: found.id })
   return { removed: 1, more: false }

@@ -7,6 +7,7 @@ import * as sql from '../../generated/sql/idempotency.ts'
 import { conflict, forbidden, idempotencyMismatch, RolledBack } from '../../infra/errors.ts'
 import type { FilePart, IdempotencyFingerprint, OperationInfo } from '../../infra/contract/operation.ts'
 import { requiredRole, requireOrganizationRole } from '../../services/organizations/access.ts'
+import { openServiceAccount } from '../../services/organizations/service-accounts.ts'
 import { requiredAccess, requireMembership, scopeOf } from '../../services/projects/access.ts'
 import { requireKeyAccess } from '../../services/projects/resource-access.ts'
 import type { Principal } from '../../services/users/authentication.ts'
@@ -121,8 +122,8 @@ function fileAsDigest(_name: string, value: unknown): unknown {
 /**
  * Throws 403 unless the caller may get the stored response now. The scopes of the operation are already
  * checked. A response in a project or an organization needs the key's access to it and the role of the
- * operation, which the owner may have lost since. For another key, a response outside all projects needs the projects of the key
- * that received it, and a secret also its scopes.
+ * operation, which the owner may have lost since. For another key, a response outside all projects needs the
+ * projects of the key that received it, and a secret also its scopes.
  */
 async function requireReplay(
   tx: Db,
@@ -136,13 +137,32 @@ async function requireReplay(
     const options = { role, operators, deleted: true, scope: scopeOf(operation) }
     if (role !== 'none') await requireMembership(tx, projectId, principal, options)
   }
-  if (operation.organizationAccess !== undefined)
-    await requireOrganizationRole(tx, path.split('/')[3], principal, requiredRole(operation))
+  await requireOrganizationReplay(tx, { principal, path, operation }, stored)
   if (stored.keyId === principal.keyId) return
   const { secretAnswer } = operation
   const lacksScopes = secretAnswer && !stored.scopes.every((scope) => principal.scopes.has(scope))
   if (lacksScopes || ((projectId === null || secretAnswer) && !hasProjects(principal, stored)))
     throw forbidden('This Idempotency-Key was used by an API key with more permissions.', 'scope')
+}
+
+/** The same for a response about an organization, or about something that belongs to one. */
+async function requireOrganizationReplay(
+  tx: Db,
+  { principal, path, operation }: Pick<IdempotentRequest, 'principal' | 'path' | 'operation'>,
+  { rendered }: StoredResponse,
+): Promise<void> {
+  const [, , resource, id] = path.split('/')
+  if (operation.organizationAccess !== undefined)
+    await requireOrganizationRole(tx, id, principal, requiredRole(operation))
+  if (resource === 'service-accounts') {
+    const accountId = id ?? (JSON.parse(rendered.text!) as { id: string }).id
+    await openServiceAccount(tx, { operation, principal, params: { id: accountId } })
+  }
+  if (operation.id === 'createProject') {
+    const project = JSON.parse(rendered.text!) as { id: string; organization_id: string | null }
+    if (project.organization_id !== null)
+      await requireMembership(tx, project.id, principal, { deleted: true })
+  }
 }
 
 /** The project of a response: that of the path, or `project_id` of its body; null outside all projects. */

@@ -722,7 +722,7 @@ export interface TransferProjectInput extends CallOptions {
   path: TransferProjectPath
   /** Header fields of the request. */
   headers?: TransferProjectHeaders
-  /** Who gets the project. Send either `organization_id` or `user_id`. */
+  /** Who gets the project. Send either `organization_id`, or your own `user_id`. */
   body: ProjectTransfer
 }
 
@@ -2090,7 +2090,7 @@ export interface Methods {
   /**
    * Remove a member from an organization: `DELETE /v1/organizations/{id}/members/{member_id}`
    *
-   * Removes a member from the organization and from all of its projects, or revokes an invitation. You can always remove yourself. Owners can remove all members, and admins can remove members who are not owners. A service account is removed with `deleteServiceAccount` (403, constraint `service_account`). Returns 409 for the last owner (constraint `last_owner`).
+   * Removes a member from the organization and from all of its projects, or revokes an invitation. You can always remove yourself, and decline an invitation. Owners can remove all members, and admins can remove members who are not owners. A service account is removed with `deleteServiceAccount` (403, constraint `service_account`). Returns 409 for the last owner (constraint `last_owner`).
    */
   removeOrganizationMember (input: RemoveOrganizationMemberInput): Answer<undefined>
   /**
@@ -2138,7 +2138,7 @@ export interface Methods {
   /**
    * Create a service account: `POST /v1/service-accounts`
    *
-   * Creates a user that is a program, and a member of the organization or the project with `role`. It has no password and never signs in; `createServiceAccountKey` makes its API keys. It outlives the user who made it. What it creates and its requests count against the limits of the organization, or of the owner of the project. It works in projects only. Requires the role `admin` in the organization or the project.
+   * Creates a user that is a program, and a member of the organization or the project with `role`. It has no password and never signs in; `createServiceAccountKey` makes its API keys. It outlives the user who made it. What it creates and its requests count against the limits of the organization, or of the main owner of the project. It works in projects only, and cannot own one. Requires the role `admin` in the organization, or in a project of an organization. In a project of a person only owners manage service accounts.
    */
   createServiceAccount (input: CreateServiceAccountInput): Answer<ServiceAccount>
   /**
@@ -2156,7 +2156,7 @@ export interface Methods {
   /**
    * Delete a service account: `DELETE /v1/service-accounts/{id}`
    *
-   * Deletes a service account with its API keys and memberships; what it created in projects stays. Requires the role `admin` in its organization or project. Returns 409 if it is the last owner of a project (constraint `last_owner`).
+   * Deletes a service account with its API keys and memberships; what it created in projects stays. Requires the role `admin` in its organization or project; operators can delete all.
    */
   deleteServiceAccount (input: DeleteServiceAccountInput): Answer<undefined>
   /**
@@ -2222,7 +2222,7 @@ export interface Methods {
   /**
    * Transfer a project: `POST /v1/projects/{id}/transfer`
    *
-   * Gives a project to an organization, in which you have the role `owner` or `admin`, or to one of its members, who becomes its main owner. The owners and admins of an organization become members of its projects, and lose this membership when the project leaves; other members stay. Requires the role `owner`. Returns 404 if the user is not a member. The project counts against the limit of whoever gets it (403, constraint `projects`). Custom roles stay with their organization: their members keep what `role` says.
+   * Gives a project to an organization, in which you have the role `owner` or `admin`, or makes you, with your own `user_id`, its main owner. The owners and admins of an organization become members of its projects, and lose this membership when the project leaves; its service accounts leave, too. Other members stay. Requires the role `owner`. The project counts against the limit of whoever gets it (403, constraint `projects`). A member with a custom role keeps the least of what it allows in all areas.
    */
   transferProject (input: TransferProjectInput): Answer<Project>
   /**

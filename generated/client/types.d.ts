@@ -1157,7 +1157,7 @@ export interface paths {
         post?: never;
         /**
          * Remove a member from an organization
-         * Removes a member from the organization and from all of its projects, or revokes an invitation. You can always remove yourself. Owners can remove all members, and admins can remove members who are not owners. A service account is removed with `deleteServiceAccount` (403, constraint `service_account`). Returns 409 for the last owner (constraint `last_owner`).
+         * Removes a member from the organization and from all of its projects, or revokes an invitation. You can always remove yourself, and decline an invitation. Owners can remove all members, and admins can remove members who are not owners. A service account is removed with `deleteServiceAccount` (403, constraint `service_account`). Returns 409 for the last owner (constraint `last_owner`).
          */
         delete: operations["removeOrganizationMember"];
         options?: never;
@@ -1265,7 +1265,7 @@ export interface paths {
         put?: never;
         /**
          * Create a service account
-         * Creates a user that is a program, and a member of the organization or the project with `role`. It has no password and never signs in; `createServiceAccountKey` makes its API keys. It outlives the user who made it. What it creates and its requests count against the limits of the organization, or of the owner of the project. It works in projects only. Requires the role `admin` in the organization or the project.
+         * Creates a user that is a program, and a member of the organization or the project with `role`. It has no password and never signs in; `createServiceAccountKey` makes its API keys. It outlives the user who made it. What it creates and its requests count against the limits of the organization, or of the main owner of the project. It works in projects only, and cannot own one. Requires the role `admin` in the organization, or in a project of an organization. In a project of a person only owners manage service accounts.
          */
         post: operations["createServiceAccount"];
         delete?: never;
@@ -1297,7 +1297,7 @@ export interface paths {
         post?: never;
         /**
          * Delete a service account
-         * Deletes a service account with its API keys and memberships; what it created in projects stays. Requires the role `admin` in its organization or project. Returns 409 if it is the last owner of a project (constraint `last_owner`).
+         * Deletes a service account with its API keys and memberships; what it created in projects stays. Requires the role `admin` in its organization or project; operators can delete all.
          */
         delete: operations["deleteServiceAccount"];
         options?: never;
@@ -1450,7 +1450,7 @@ export interface paths {
         put?: never;
         /**
          * Transfer a project
-         * Gives a project to an organization, in which you have the role `owner` or `admin`, or to one of its members, who becomes its main owner. The owners and admins of an organization become members of its projects, and lose this membership when the project leaves; other members stay. Requires the role `owner`. Returns 404 if the user is not a member. The project counts against the limit of whoever gets it (403, constraint `projects`). Custom roles stay with their organization: their members keep what `role` says.
+         * Gives a project to an organization, in which you have the role `owner` or `admin`, or makes you, with your own `user_id`, its main owner. The owners and admins of an organization become members of its projects, and lose this membership when the project leaves; its service accounts leave, too. Other members stay. Requires the role `owner`. The project counts against the limit of whoever gets it (403, constraint `projects`). A member with a custom role keeps the least of what it allows in all areas.
          */
         post: operations["transferProject"];
         delete?: never;
@@ -4293,7 +4293,7 @@ export interface webhooks {
         patch?: never;
         trace?: never;
     };
-    "organization_member.invited": {
+    "organization_invitation.created": {
         parameters: {
             query?: never;
             header?: never;
@@ -4303,7 +4303,7 @@ export interface webhooks {
         get?: never;
         put?: never;
         /**
-         * organization_member.invited
+         * organization_invitation.created
          * An email address or a user was invited to an organization. Requires the scope `organizations:read` and at least the organization role `admin`.
          */
         post: {
@@ -4316,7 +4316,91 @@ export interface webhooks {
             requestBody: {
                 content: {
                     /** An email address or a user was invited to an organization. */
-                    "application/json": OrganizationMemberInvitedEvent;
+                    "application/json": OrganizationInvitationCreatedEvent;
+                };
+            };
+            responses: {
+                /** The delivery succeeded. 410 disables the endpoint; any other status is a failure and is retried. */
+                "2XX": {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content?: never;
+                };
+            };
+        };
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "organization_invitation.updated": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * organization_invitation.updated
+         * The role of an invitation was changed. Requires the scope `organizations:read` and at least the organization role `admin`.
+         */
+        post: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path?: never;
+                cookie?: never;
+            };
+            requestBody: {
+                content: {
+                    /** The role of an invitation was changed. */
+                    "application/json": OrganizationInvitationUpdatedEvent;
+                };
+            };
+            responses: {
+                /** The delivery succeeded. 410 disables the endpoint; any other status is a failure and is retried. */
+                "2XX": {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content?: never;
+                };
+            };
+        };
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "organization_invitation.removed": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * organization_invitation.removed
+         * An invitation was revoked or declined. Requires the scope `organizations:read` and at least the organization role `admin`.
+         */
+        post: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path?: never;
+                cookie?: never;
+            };
+            requestBody: {
+                content: {
+                    /** An invitation was revoked or declined. */
+                    "application/json": OrganizationInvitationRemovedEvent;
                 };
             };
             responses: {
@@ -4388,7 +4472,7 @@ export interface webhooks {
         put?: never;
         /**
          * organization_member.removed
-         * A member was removed, left, or an invitation was revoked or declined. Requires the scope `organizations:read`.
+         * A member was removed or left. Requires the scope `organizations:read`.
          */
         post: {
             parameters: {
@@ -4399,7 +4483,7 @@ export interface webhooks {
             };
             requestBody: {
                 content: {
-                    /** A member was removed, left, or an invitation was revoked or declined. */
+                    /** A member was removed or left. */
                     "application/json": OrganizationMemberRemovedEvent;
                 };
             };
@@ -7964,7 +8048,7 @@ export interface components {
          */
         ProjectUpdate: ProjectUpdate;
         /**
-         * Who gets the project. Send either `organization_id` or `user_id`.
+         * Who gets the project. Send either `organization_id`, or your own `user_id`.
          * @example {
          *       "organization_id": "org_01jd6y8m5qe8btc4y5w1r0n3fz"
          *     }
@@ -8711,10 +8795,14 @@ export interface components {
         /** A user joined an organization, because an admin added them or because they accepted. */
         OrganizationMemberAddedEvent: OrganizationMemberAddedEvent;
         /** An email address or a user was invited to an organization. */
-        OrganizationMemberInvitedEvent: OrganizationMemberInvitedEvent;
+        OrganizationInvitationCreatedEvent: OrganizationInvitationCreatedEvent;
+        /** The role of an invitation was changed. */
+        OrganizationInvitationUpdatedEvent: OrganizationInvitationUpdatedEvent;
+        /** An invitation was revoked or declined. */
+        OrganizationInvitationRemovedEvent: OrganizationInvitationRemovedEvent;
         /** The role of a member changed. */
         OrganizationMemberUpdatedEvent: OrganizationMemberUpdatedEvent;
-        /** A member was removed, left, or an invitation was revoked or declined. */
+        /** A member was removed or left. */
         OrganizationMemberRemovedEvent: OrganizationMemberRemovedEvent;
         /** The previous values of the changed fields. Empty unless the event reports an update. */
         CustomRoleBefore: CustomRoleBefore;
@@ -13779,6 +13867,7 @@ export interface operations {
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
             406: components["responses"]["NotAcceptable"];
+            409: components["responses"]["Conflict"];
             412: components["responses"]["PreconditionFailed"];
             413: components["responses"]["PayloadTooLarge"];
             415: components["responses"]["UnsupportedMediaType"];
@@ -13810,7 +13899,6 @@ export interface operations {
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
-            409: components["responses"]["Conflict"];
             412: components["responses"]["PreconditionFailed"];
             413: components["responses"]["PayloadTooLarge"];
             415: components["responses"]["UnsupportedMediaType"];
@@ -14192,7 +14280,7 @@ export interface operations {
         };
         requestBody: {
             content: {
-                /** Who gets the project. Send either `organization_id` or `user_id`. */
+                /** Who gets the project. Send either `organization_id`, or your own `user_id`. */
                 "application/json": ProjectTransfer;
             };
         };
@@ -21335,7 +21423,7 @@ export interface ProjectUpdate {
     metadata?: MetadataUpdate;
 }
 /**
- * Who gets the project. Send either `organization_id` or `user_id`.
+ * Who gets the project. Send either `organization_id`, or your own `user_id`.
  * @example {
  *       "organization_id": "org_01jd6y8m5qe8btc4y5w1r0n3fz"
  *     }
@@ -23364,7 +23452,7 @@ export interface ConfirmationForm {
  * @example project.created
  * @enum {string}
  */
-export type EventSelector = "*" | "sign_in.*" | "password.*" | "totp.*" | "identity.*" | "passkey.*" | "profile.*" | "settings.*" | "api_key.*" | "user.*" | "organization.*" | "organization_member.*" | "custom_role.*" | "service_account.*" | "project.*" | "member.*" | "invitation.*" | "avatar.*" | "file.*" | "upload.*" | "file_link.*" | "session.*" | "message.*" | "chat.*" | "knowledge_base.*" | "document.*" | "product.*" | "price.*" | "order.*" | "refund.*" | "checkout.*" | "subscription.*" | "webhook_endpoint.*" | "webhook_delivery.*" | "sign_in.created" | "sign_in.ended" | "password.changed" | "totp.enabled" | "totp.removed" | "identity.linked" | "identity.removed" | "passkey.added" | "passkey.removed" | "profile.updated" | "settings.updated" | "api_key.created" | "api_key.updated" | "api_key.rotated" | "api_key.revoked" | "user.created" | "user.updated" | "user.deleted" | "organization.created" | "organization.updated" | "organization.deleted" | "organization_member.added" | "organization_member.invited" | "organization_member.updated" | "organization_member.removed" | "custom_role.created" | "custom_role.updated" | "custom_role.deleted" | "service_account.created" | "service_account.updated" | "service_account.deleted" | "service_account.key_created" | "service_account.key_revoked" | "project.created" | "project.updated" | "project.transferred" | "project.archived" | "project.unarchived" | "project.deleted" | "project.restored" | "member.added" | "member.updated" | "member.removed" | "invitation.created" | "invitation.resent" | "invitation.revoked" | "invitation.declined" | "avatar.updated" | "avatar.deleted" | "file.created" | "file.updated" | "file.deleted" | "upload.created" | "upload.deleted" | "file_link.created" | "file_link.revoked" | "session.created" | "session.updated" | "session.deleted" | "message.updated" | "chat.completed" | "chat.failed" | "chat.canceled" | "knowledge_base.created" | "knowledge_base.updated" | "knowledge_base.deleted" | "document.created" | "document.updated" | "document.ready" | "document.failed" | "document.deleted" | "product.created" | "product.updated" | "price.created" | "price.updated" | "order.created" | "order.paid" | "order.canceled" | "order.refunded" | "refund.created" | "refund.updated" | "checkout.created" | "checkout.completed" | "checkout.expired" | "subscription.created" | "subscription.updated" | "subscription.canceled" | "webhook_endpoint.created" | "webhook_endpoint.updated" | "webhook_endpoint.deleted" | "webhook_endpoint.secret_rotated" | "webhook_endpoint.tested" | "webhook_endpoint.recovered" | "webhook_endpoint.disabled" | "webhook_delivery.redelivered";
+export type EventSelector = "*" | "sign_in.*" | "password.*" | "totp.*" | "identity.*" | "passkey.*" | "profile.*" | "settings.*" | "api_key.*" | "user.*" | "organization.*" | "organization_member.*" | "organization_invitation.*" | "custom_role.*" | "service_account.*" | "project.*" | "member.*" | "invitation.*" | "avatar.*" | "file.*" | "upload.*" | "file_link.*" | "session.*" | "message.*" | "chat.*" | "knowledge_base.*" | "document.*" | "product.*" | "price.*" | "order.*" | "refund.*" | "checkout.*" | "subscription.*" | "webhook_endpoint.*" | "webhook_delivery.*" | "sign_in.created" | "sign_in.ended" | "password.changed" | "totp.enabled" | "totp.removed" | "identity.linked" | "identity.removed" | "passkey.added" | "passkey.removed" | "profile.updated" | "settings.updated" | "api_key.created" | "api_key.updated" | "api_key.rotated" | "api_key.revoked" | "user.created" | "user.updated" | "user.deleted" | "organization.created" | "organization.updated" | "organization.deleted" | "organization_member.added" | "organization_invitation.created" | "organization_invitation.updated" | "organization_invitation.removed" | "organization_member.updated" | "organization_member.removed" | "custom_role.created" | "custom_role.updated" | "custom_role.deleted" | "service_account.created" | "service_account.updated" | "service_account.deleted" | "service_account.key_created" | "service_account.key_revoked" | "project.created" | "project.updated" | "project.transferred" | "project.archived" | "project.unarchived" | "project.deleted" | "project.restored" | "member.added" | "member.updated" | "member.removed" | "invitation.created" | "invitation.resent" | "invitation.revoked" | "invitation.declined" | "avatar.updated" | "avatar.deleted" | "file.created" | "file.updated" | "file.deleted" | "upload.created" | "upload.deleted" | "file_link.created" | "file_link.revoked" | "session.created" | "session.updated" | "session.deleted" | "message.updated" | "chat.completed" | "chat.failed" | "chat.canceled" | "knowledge_base.created" | "knowledge_base.updated" | "knowledge_base.deleted" | "document.created" | "document.updated" | "document.ready" | "document.failed" | "document.deleted" | "product.created" | "product.updated" | "price.created" | "price.updated" | "order.created" | "order.paid" | "order.canceled" | "order.refunded" | "refund.created" | "refund.updated" | "checkout.created" | "checkout.completed" | "checkout.expired" | "subscription.created" | "subscription.updated" | "subscription.canceled" | "webhook_endpoint.created" | "webhook_endpoint.updated" | "webhook_endpoint.deleted" | "webhook_endpoint.secret_rotated" | "webhook_endpoint.tested" | "webhook_endpoint.recovered" | "webhook_endpoint.disabled" | "webhook_delivery.redelivered";
 /**
  * The ID of an event. It starts with `evt_`.
  * @example evt_01jd6y8m5qe8btc4y5w1r0n3fz
@@ -23375,7 +23463,7 @@ export type EventId = string;
  * @example member.updated
  * @enum {string}
  */
-export type EventType = "sign_in.created" | "sign_in.ended" | "password.changed" | "totp.enabled" | "totp.removed" | "identity.linked" | "identity.removed" | "passkey.added" | "passkey.removed" | "profile.updated" | "settings.updated" | "api_key.created" | "api_key.updated" | "api_key.rotated" | "api_key.revoked" | "user.created" | "user.updated" | "user.deleted" | "organization.created" | "organization.updated" | "organization.deleted" | "organization_member.added" | "organization_member.invited" | "organization_member.updated" | "organization_member.removed" | "custom_role.created" | "custom_role.updated" | "custom_role.deleted" | "service_account.created" | "service_account.updated" | "service_account.deleted" | "service_account.key_created" | "service_account.key_revoked" | "project.created" | "project.updated" | "project.transferred" | "project.archived" | "project.unarchived" | "project.deleted" | "project.restored" | "member.added" | "member.updated" | "member.removed" | "invitation.created" | "invitation.resent" | "invitation.revoked" | "invitation.declined" | "avatar.updated" | "avatar.deleted" | "file.created" | "file.updated" | "file.deleted" | "upload.created" | "upload.deleted" | "file_link.created" | "file_link.revoked" | "session.created" | "session.updated" | "session.deleted" | "message.updated" | "chat.completed" | "chat.failed" | "chat.canceled" | "knowledge_base.created" | "knowledge_base.updated" | "knowledge_base.deleted" | "document.created" | "document.updated" | "document.ready" | "document.failed" | "document.deleted" | "product.created" | "product.updated" | "price.created" | "price.updated" | "order.created" | "order.paid" | "order.canceled" | "order.refunded" | "refund.created" | "refund.updated" | "checkout.created" | "checkout.completed" | "checkout.expired" | "subscription.created" | "subscription.updated" | "subscription.canceled" | "webhook_endpoint.created" | "webhook_endpoint.updated" | "webhook_endpoint.deleted" | "webhook_endpoint.secret_rotated" | "webhook_endpoint.tested" | "webhook_endpoint.recovered" | "webhook_endpoint.disabled" | "webhook_delivery.redelivered";
+export type EventType = "sign_in.created" | "sign_in.ended" | "password.changed" | "totp.enabled" | "totp.removed" | "identity.linked" | "identity.removed" | "passkey.added" | "passkey.removed" | "profile.updated" | "settings.updated" | "api_key.created" | "api_key.updated" | "api_key.rotated" | "api_key.revoked" | "user.created" | "user.updated" | "user.deleted" | "organization.created" | "organization.updated" | "organization.deleted" | "organization_member.added" | "organization_invitation.created" | "organization_invitation.updated" | "organization_invitation.removed" | "organization_member.updated" | "organization_member.removed" | "custom_role.created" | "custom_role.updated" | "custom_role.deleted" | "service_account.created" | "service_account.updated" | "service_account.deleted" | "service_account.key_created" | "service_account.key_revoked" | "project.created" | "project.updated" | "project.transferred" | "project.archived" | "project.unarchived" | "project.deleted" | "project.restored" | "member.added" | "member.updated" | "member.removed" | "invitation.created" | "invitation.resent" | "invitation.revoked" | "invitation.declined" | "avatar.updated" | "avatar.deleted" | "file.created" | "file.updated" | "file.deleted" | "upload.created" | "upload.deleted" | "file_link.created" | "file_link.revoked" | "session.created" | "session.updated" | "session.deleted" | "message.updated" | "chat.completed" | "chat.failed" | "chat.canceled" | "knowledge_base.created" | "knowledge_base.updated" | "knowledge_base.deleted" | "document.created" | "document.updated" | "document.ready" | "document.failed" | "document.deleted" | "product.created" | "product.updated" | "price.created" | "price.updated" | "order.created" | "order.paid" | "order.canceled" | "order.refunded" | "refund.created" | "refund.updated" | "checkout.created" | "checkout.completed" | "checkout.expired" | "subscription.created" | "subscription.updated" | "subscription.canceled" | "webhook_endpoint.created" | "webhook_endpoint.updated" | "webhook_endpoint.deleted" | "webhook_endpoint.secret_rotated" | "webhook_endpoint.tested" | "webhook_endpoint.recovered" | "webhook_endpoint.disabled" | "webhook_delivery.redelivered";
 /** Who caused an event, as it was then: an API key of a user, the session of a user who has signed in, or the platform itself. The platform renews subscriptions, deletes what expired, and records payments on the payment page. */
 export interface Actor {
     /**
@@ -23399,7 +23487,7 @@ export interface Actor {
     service_account_id: ServiceAccountId | null;
 }
 /** Something that happened. `data` depends on `type`; see the webhooks of this document. */
-export type PlatformEvent = SignInCreatedEvent | SignInEndedEvent | PasswordChangedEvent | TotpEnabledEvent | TotpRemovedEvent | IdentityLinkedEvent | IdentityRemovedEvent | PasskeyAddedEvent | PasskeyRemovedEvent | ProfileUpdatedEvent | SettingsUpdatedEvent | ApiKeyCreatedEvent | ApiKeyUpdatedEvent | ApiKeyRotatedEvent | ApiKeyRevokedEvent | UserCreatedEvent | UserUpdatedEvent | UserDeletedEvent | OrganizationCreatedEvent | OrganizationUpdatedEvent | OrganizationDeletedEvent | OrganizationMemberAddedEvent | OrganizationMemberInvitedEvent | OrganizationMemberUpdatedEvent | OrganizationMemberRemovedEvent | CustomRoleCreatedEvent | CustomRoleUpdatedEvent | CustomRoleDeletedEvent | ServiceAccountCreatedEvent | ServiceAccountUpdatedEvent | ServiceAccountDeletedEvent | ServiceAccountKeyCreatedEvent | ServiceAccountKeyRevokedEvent | ProjectCreatedEvent | ProjectUpdatedEvent | ProjectTransferredEvent | ProjectArchivedEvent | ProjectUnarchivedEvent | ProjectDeletedEvent | ProjectRestoredEvent | MemberAddedEvent | MemberUpdatedEvent | MemberRemovedEvent | InvitationCreatedEvent | InvitationResentEvent | InvitationRevokedEvent | InvitationDeclinedEvent | AvatarUpdatedEvent | AvatarDeletedEvent | FileCreatedEvent | FileUpdatedEvent | FileDeletedEvent | UploadCreatedEvent | UploadDeletedEvent | FileLinkCreatedEvent | FileLinkRevokedEvent | SessionCreatedEvent | SessionUpdatedEvent | SessionDeletedEvent | MessageUpdatedEvent | ChatCompletedEvent | ChatFailedEvent | ChatCanceledEvent | KnowledgeBaseCreatedEvent | KnowledgeBaseUpdatedEvent | KnowledgeBaseDeletedEvent | DocumentCreatedEvent | DocumentUpdatedEvent | DocumentReadyEvent | DocumentFailedEvent | DocumentDeletedEvent | ProductCreatedEvent | ProductUpdatedEvent | PriceCreatedEvent | PriceUpdatedEvent | OrderCreatedEvent | OrderPaidEvent | OrderCanceledEvent | OrderRefundedEvent | RefundCreatedEvent | RefundUpdatedEvent | CheckoutCreatedEvent | CheckoutCompletedEvent | CheckoutExpiredEvent | SubscriptionCreatedEvent | SubscriptionUpdatedEvent | SubscriptionCanceledEvent | WebhookEndpointCreatedEvent | WebhookEndpointUpdatedEvent | WebhookEndpointDeletedEvent | WebhookEndpointSecretRotatedEvent | WebhookEndpointTestedEvent | WebhookEndpointRecoveredEvent | WebhookEndpointDisabledEvent | WebhookDeliveryRedeliveredEvent;
+export type PlatformEvent = SignInCreatedEvent | SignInEndedEvent | PasswordChangedEvent | TotpEnabledEvent | TotpRemovedEvent | IdentityLinkedEvent | IdentityRemovedEvent | PasskeyAddedEvent | PasskeyRemovedEvent | ProfileUpdatedEvent | SettingsUpdatedEvent | ApiKeyCreatedEvent | ApiKeyUpdatedEvent | ApiKeyRotatedEvent | ApiKeyRevokedEvent | UserCreatedEvent | UserUpdatedEvent | UserDeletedEvent | OrganizationCreatedEvent | OrganizationUpdatedEvent | OrganizationDeletedEvent | OrganizationMemberAddedEvent | OrganizationInvitationCreatedEvent | OrganizationInvitationUpdatedEvent | OrganizationInvitationRemovedEvent | OrganizationMemberUpdatedEvent | OrganizationMemberRemovedEvent | CustomRoleCreatedEvent | CustomRoleUpdatedEvent | CustomRoleDeletedEvent | ServiceAccountCreatedEvent | ServiceAccountUpdatedEvent | ServiceAccountDeletedEvent | ServiceAccountKeyCreatedEvent | ServiceAccountKeyRevokedEvent | ProjectCreatedEvent | ProjectUpdatedEvent | ProjectTransferredEvent | ProjectArchivedEvent | ProjectUnarchivedEvent | ProjectDeletedEvent | ProjectRestoredEvent | MemberAddedEvent | MemberUpdatedEvent | MemberRemovedEvent | InvitationCreatedEvent | InvitationResentEvent | InvitationRevokedEvent | InvitationDeclinedEvent | AvatarUpdatedEvent | AvatarDeletedEvent | FileCreatedEvent | FileUpdatedEvent | FileDeletedEvent | UploadCreatedEvent | UploadDeletedEvent | FileLinkCreatedEvent | FileLinkRevokedEvent | SessionCreatedEvent | SessionUpdatedEvent | SessionDeletedEvent | MessageUpdatedEvent | ChatCompletedEvent | ChatFailedEvent | ChatCanceledEvent | KnowledgeBaseCreatedEvent | KnowledgeBaseUpdatedEvent | KnowledgeBaseDeletedEvent | DocumentCreatedEvent | DocumentUpdatedEvent | DocumentReadyEvent | DocumentFailedEvent | DocumentDeletedEvent | ProductCreatedEvent | ProductUpdatedEvent | PriceCreatedEvent | PriceUpdatedEvent | OrderCreatedEvent | OrderPaidEvent | OrderCanceledEvent | OrderRefundedEvent | RefundCreatedEvent | RefundUpdatedEvent | CheckoutCreatedEvent | CheckoutCompletedEvent | CheckoutExpiredEvent | SubscriptionCreatedEvent | SubscriptionUpdatedEvent | SubscriptionCanceledEvent | WebhookEndpointCreatedEvent | WebhookEndpointUpdatedEvent | WebhookEndpointDeletedEvent | WebhookEndpointSecretRotatedEvent | WebhookEndpointTestedEvent | WebhookEndpointRecoveredEvent | WebhookEndpointDisabledEvent | WebhookDeliveryRedeliveredEvent;
 /** A page of the event log. */
 export interface PlatformEventList {
     /** The events, oldest first. */
@@ -25026,14 +25114,100 @@ export interface OrganizationMemberAddedEvent {
     };
 }
 /** An email address or a user was invited to an organization. */
-export interface OrganizationMemberInvitedEvent {
+export interface OrganizationInvitationCreatedEvent {
     /** The id of the event. Also the `webhook-id` of its deliveries. */
     id: EventId;
     /**
      * The type of the event.
      * @constant
      */
-    type: "organization_member.invited";
+    type: "organization_invitation.created";
+    /** When the event happened. */
+    created_at: Timestamp;
+    /** The API version that defines the format of `data`. */
+    api_version: "v1" | (string & {});
+    /**
+     * The project in which the event happened. `null` outside projects.
+     * @example prj_01jd6y8m5qe8btc4y5w1r0n3fz
+     */
+    project_id: string | null;
+    /**
+     * The organization that the event is about. `null` for events of projects and users.
+     * @example null
+     */
+    organization_id: string | null;
+    /**
+     * The ID that the server gave the request that caused the event, as in its log. `null` for automatic events. Older events have the client's `X-Request-ID`, if it sent one.
+     * @example req_1c8f0a5e7b7d4c0fb0a2c9a1e6f4d3b2
+     */
+    request_id: string | null;
+    /**
+     * The `X-Request-ID` that the client sent with the request. Clients choose it, so it proves nothing. `null` without one.
+     * @example null
+     */
+    client_request_id: string | null;
+    /** Who caused the event. `null` for events that are older than this field. */
+    actor: Actor | null;
+    /** The resource that the event is about. */
+    data: {
+        /** The resource after the change. */
+        object: OrganizationMember;
+        /** The previous values of the changed fields. Empty unless the event reports an update. */
+        previous_attributes: OrganizationMemberBefore;
+    };
+}
+/** The role of an invitation was changed. */
+export interface OrganizationInvitationUpdatedEvent {
+    /** The id of the event. Also the `webhook-id` of its deliveries. */
+    id: EventId;
+    /**
+     * The type of the event.
+     * @constant
+     */
+    type: "organization_invitation.updated";
+    /** When the event happened. */
+    created_at: Timestamp;
+    /** The API version that defines the format of `data`. */
+    api_version: "v1" | (string & {});
+    /**
+     * The project in which the event happened. `null` outside projects.
+     * @example prj_01jd6y8m5qe8btc4y5w1r0n3fz
+     */
+    project_id: string | null;
+    /**
+     * The organization that the event is about. `null` for events of projects and users.
+     * @example null
+     */
+    organization_id: string | null;
+    /**
+     * The ID that the server gave the request that caused the event, as in its log. `null` for automatic events. Older events have the client's `X-Request-ID`, if it sent one.
+     * @example req_1c8f0a5e7b7d4c0fb0a2c9a1e6f4d3b2
+     */
+    request_id: string | null;
+    /**
+     * The `X-Request-ID` that the client sent with the request. Clients choose it, so it proves nothing. `null` without one.
+     * @example null
+     */
+    client_request_id: string | null;
+    /** Who caused the event. `null` for events that are older than this field. */
+    actor: Actor | null;
+    /** The resource that the event is about. */
+    data: {
+        /** The resource after the change. */
+        object: OrganizationMember;
+        /** The previous values of the changed fields. Empty unless the event reports an update. */
+        previous_attributes: OrganizationMemberBefore;
+    };
+}
+/** An invitation was revoked or declined. */
+export interface OrganizationInvitationRemovedEvent {
+    /** The id of the event. Also the `webhook-id` of its deliveries. */
+    id: EventId;
+    /**
+     * The type of the event.
+     * @constant
+     */
+    type: "organization_invitation.removed";
     /** When the event happened. */
     created_at: Timestamp;
     /** The API version that defines the format of `data`. */
@@ -25111,7 +25285,7 @@ export interface OrganizationMemberUpdatedEvent {
         previous_attributes: OrganizationMemberBefore;
     };
 }
-/** A member was removed, left, or an invitation was revoked or declined. */
+/** A member was removed or left. */
 export interface OrganizationMemberRemovedEvent {
     /** The id of the event. Also the `webhook-id` of its deliveries. */
     id: EventId;

@@ -49,14 +49,16 @@ export const deleteCustomRole = none<{ id: string }>(
 )
 
 /**
- * Deletes the pending invitations of a user to an organization.
+ * Deletes the pending invitations that a user made to an organization; with `:of_owners` only those of
+ * owners.
  * @see prisma/sql/organizations/delete-invitations-of-member.sql
  */
-export const deleteInvitationsOfMember = none<{ organization_id: string; user_id: string }>(
+export const deleteInvitationsOfMember = none<{ organization_id: string; user_id: string; of_owners: boolean }>(
   'organizations/delete-invitations-of-member',
   `DELETE FROM organization_members
-WHERE organization_id = $1 AND created_by = $2 AND status = 'invited'`,
-  ['organization_id', 'user_id'],
+WHERE organization_id = $1 AND created_by = $2 AND status = 'invited'
+  AND (role = 'owner' OR NOT $3)`,
+  ['organization_id', 'user_id', 'of_owners'],
 )
 
 /**
@@ -98,6 +100,22 @@ export const deleteServiceAccount = none<{ id: string }>(
   'organizations/delete-service-account',
   `UPDATE service_accounts SET deleted_at = now() WHERE id = $1`,
   ['id'],
+)
+
+/**
+ * Deletes the keys of the service accounts of a project, and their users, whose name stays.
+ * @see prisma/sql/organizations/end-service-accounts-of-project.sql
+ */
+export const endServiceAccountsOfProject = none<{ project_id: string }>(
+  'organizations/end-service-accounts-of-project',
+  `WITH ended AS (
+  UPDATE service_accounts SET deleted_at = now() WHERE project_id = $1 AND deleted_at IS NULL
+  RETURNING user_id
+), keys AS (
+  DELETE FROM api_keys WHERE user_id IN (SELECT user_id FROM ended)
+)
+UPDATE users SET status = 'deleted', email = NULL WHERE id IN (SELECT user_id FROM ended)`,
+  ['project_id'],
 )
 
 /**
@@ -533,13 +551,16 @@ export interface ListOrganizationMembersRow {
 }
 
 /**
- * The organizations that a user is a member of, or is invited to by id or by verified email address.
+ * The organizations that a user is a member of, or is invited to by id or by verified email address: those
+ * who are only invited see the name.
  * @see prisma/sql/organizations/list-organizations.sql
  */
 export const listOrganizations = page<{ user_id: string }, { created_after: Date | string; created_before: Date | string; updated_after: Date | string; updated_before: Date | string; metadata: object | string; status: string }, 'created_at' | 'updated_at' | 'name', ListOrganizationsRow>(
   'organizations/list-organizations',
   {
-    select: `SELECT o.id, o.name, o.description, o.metadata, o.created_by, o.created_at, o.updated_at, jsonb_build_object('id', m.id, 'role', m.role, 'status', CASE WHEN m.status = 'invited' AND m.expires_at <= now() THEN 'expired' ELSE m.status::text END) AS your_membership
+    select: `SELECT o.id, o.name, CASE WHEN m.status = 'active' THEN o.description END AS description,
+  CASE WHEN m.status = 'active' THEN o.metadata ELSE '{}' END AS metadata, o.created_by, o.created_at,
+  o.updated_at, jsonb_build_object('id', m.id, 'role', m.role, 'status', CASE WHEN m.status = 'invited' AND m.expires_at <= now() THEN 'expired' ELSE m.status::text END) AS your_membership
 FROM users u
   JOIN organization_members m ON m.user_id = u.id OR (m.email = u.email AND u.email_verified)
   JOIN organizations o ON o.id = m.organization_id
@@ -617,7 +638,9 @@ WHERE s.deleted_at IS NULL AND s.id IN (
   WHERE m.user_id = $1 AND m.status = 'active' AND m.role <> 'member'
   UNION ALL
   SELECT a.id FROM members m JOIN service_accounts a ON a.project_id = m.project_id
-  WHERE m.user_id = $1 AND m.role <= 'admin' AND m.project_status <> 'deleted'
+    JOIN projects p ON p.id = m.project_id
+  WHERE m.user_id = $1 AND m.project_status <> 'deleted'
+    AND (m.role = 'owner' OR (m.role = 'admin' AND p.organization_id IS NOT NULL))
 )`,
     names: ['user_id', 'created_after', 'created_before', 'updated_after', 'updated_before', 'metadata', 'organization_id', 'project_id'],
     filters: {
@@ -711,6 +734,18 @@ export interface LockServiceAccountRow {
   created_at: string
   updated_at: string
 }
+
+/**
+ * Revokes the pending invitations of a user to the projects of an organization.
+ * @see prisma/sql/organizations/revoke-project-invitations.sql
+ */
+export const revokeProjectInvitations = none<{ organization_id: string; user_id: string }>(
+  'organizations/revoke-project-invitations',
+  `UPDATE invitations i SET status = 'revoked' FROM projects p, users u
+WHERE p.id = i.project_id AND p.organization_id = $1 AND u.id = $2
+  AND i.status = 'pending' AND (i.user_id = u.id OR i.email = u.email)`,
+  ['organization_id', 'user_id'],
+)
 
 /**
  * The service account that a user is.

@@ -381,15 +381,44 @@ ON CONFLICT (project_id, user_id) DO UPDATE SET organization_role = excluded.org
 )
 
 /**
- * Ends what the organization of a project gave its members: a membership, or a custom role.
+ * Makes a user an owner of a project that otherwise has none beside those of its organization.
+ * @see prisma/sql/projects/keep-owner.sql
+ */
+export const keepOwner = none<{ created_at: Date | string; user_id: string; id: string }>(
+  'projects/keep-owner',
+  `INSERT INTO members (id, project_id, user_id, role, own_role, project_status, created_at)
+SELECT new_id('mem', $1), p.id, $2, 'owner', 'owner', p.status, $1
+FROM projects p
+WHERE p.id = $3 AND NOT EXISTS (SELECT FROM members m WHERE m.project_id = p.id AND m.own_role = 'owner')
+ON CONFLICT (project_id, user_id) DO UPDATE SET own_role = 'owner', custom_role_id = NULL`,
+  ['created_at', 'user_id', 'id'],
+)
+
+/**
+ * Ends what the organization of a project gave its members: a membership, or a custom role. A member with a
+ * custom role keeps the least of what it allows, and is no member if it allows nothing somewhere. The service
+ * accounts of the organization leave.
  * @see prisma/sql/projects/leave-organization.sql
  */
 export const leaveOrganization = none<{ project_id: string }>(
   'projects/leave-organization',
-  `WITH removed AS (DELETE FROM members WHERE project_id = $1 AND own_role IS NULL)
-UPDATE members SET organization_role = NULL, custom_role_id = NULL
-WHERE project_id = $1 AND own_role IS NOT NULL
-  AND (organization_role IS NOT NULL OR custom_role_id IS NOT NULL)`,
+  `WITH removed AS (
+  DELETE FROM members m USING projects p WHERE p.id = m.project_id AND m.project_id = $1 AND (
+    m.own_role IS NULL
+    OR EXISTS (SELECT FROM custom_roles c WHERE c.id = m.custom_role_id
+      AND (c.storage IS NULL OR c.ai IS NULL OR c.payments IS NULL))
+    OR EXISTS (SELECT FROM service_accounts s
+      WHERE s.user_id = m.user_id AND s.organization_id = p.organization_id)
+  )
+  RETURNING m.id
+)
+UPDATE members m SET organization_role = NULL, custom_role_id = NULL, own_role = coalesce(
+    (SELECT greatest(c.projects, c.storage, c.ai, c.payments) FROM custom_roles c
+     WHERE c.id = m.custom_role_id),
+    m.own_role
+  )
+WHERE m.project_id = $1 AND (m.organization_role IS NOT NULL OR m.custom_role_id IS NOT NULL)
+  AND m.id NOT IN (SELECT id FROM removed)`,
   ['project_id'],
 )
 
@@ -686,31 +715,62 @@ export interface LockProjectRow {
 }
 
 /**
- * Makes a member of a project an owner. A service account cannot be one.
+ * Gives a member of a project the role of an owner, beside what the organization of the project gives.
  * @see prisma/sql/projects/make-owner.sql
  */
-export const makeOwner = optional<{ project_id: string; user_id: string }, MakeOwnerRow>(
+export const makeOwner = none<{ project_id: string; user_id: string }>(
   'projects/make-owner',
-  `UPDATE members m SET own_role = 'owner', custom_role_id = NULL
-WHERE m.project_id = $1 AND m.user_id = $2
-  AND NOT EXISTS (SELECT FROM service_accounts s WHERE s.user_id = m.user_id)
-RETURNING m.id`,
+  `UPDATE members SET own_role = 'owner', custom_role_id = NULL
+WHERE project_id = $1 AND user_id = $2`,
   ['project_id', 'user_id'],
 )
-export interface MakeOwnerRow {
-  id: string
+
+/**
+ * The organization of a custom role, and what it allows in each area.
+ * @see prisma/sql/projects/read-custom-role.sql
+ */
+export const readCustomRole = optional<{ id: string }, ReadCustomRoleRow>(
+  'projects/read-custom-role',
+  `SELECT organization_id, projects AS role, storage AS storage_role, ai AS ai_role, payments AS payments_role
+FROM custom_roles WHERE id = $1`,
+  ['id'],
+)
+export interface ReadCustomRoleRow {
+  organization_id: string
+  role: 'owner' | 'admin' | 'editor' | 'viewer'
+  storage_role: 'owner' | 'admin' | 'editor' | 'viewer' | null
+  ai_role: 'owner' | 'admin' | 'editor' | 'viewer' | null
+  payments_role: 'owner' | 'admin' | 'editor' | 'viewer' | null
 }
 
 /**
- * The number of members of a project.
- * @see prisma/sql/projects/read-member-count.sql
+ * What a member of a project may do in each area; of a user who has a custom role there.
+ * @see prisma/sql/projects/read-member-roles.sql
  */
-export const readMemberCount = one<{ id: string }, ReadMemberCountRow>(
-  'projects/read-member-count',
-  `SELECT member_count FROM projects WHERE id = $1`,
+export const readMemberRoles = optional<{ project_id: string; user_id: string }, ReadMemberRolesRow>(
+  'projects/read-member-roles',
+  `SELECT role, storage_role, ai_role, payments_role FROM members
+WHERE project_id = $1 AND user_id = $2 AND custom_role_id IS NOT NULL`,
+  ['project_id', 'user_id'],
+)
+export interface ReadMemberRolesRow {
+  role: 'owner' | 'admin' | 'editor' | 'viewer'
+  storage_role: 'owner' | 'admin' | 'editor' | 'viewer' | null
+  ai_role: 'owner' | 'admin' | 'editor' | 'viewer' | null
+  payments_role: 'owner' | 'admin' | 'editor' | 'viewer' | null
+}
+
+/**
+ * The main owner of a project, and the number of its members.
+ * @see prisma/sql/projects/read-owner-and-count.sql
+ */
+export const readOwnerAndCount = one<{ id: string }, ReadOwnerAndCountRow>(
+  'projects/read-owner-and-count',
+  `SELECT owner_id, member_count FROM projects WHERE id = $1`,
   ['id'],
 )
-export interface ReadMemberCountRow {
+export interface ReadOwnerAndCountRow {
+  owner_id: string
   member_count: number
 }
 
@@ -748,6 +808,21 @@ export interface RenewInvitationRow {
   updated_at: string
   expires_at: string
 }
+
+/**
+ * Makes the longest-standing owner of a project its main owner, if that is no owner any more.
+ * @see prisma/sql/projects/repair-owner.sql
+ */
+export const repairOwner = none<{ id: string }>(
+  'projects/repair-owner',
+  `UPDATE projects p SET owner_id = o.user_id FROM (
+  SELECT user_id FROM members WHERE project_id = $1 AND role = 'owner' ORDER BY created_at, id LIMIT 1
+) o
+WHERE p.id = $1 AND NOT EXISTS (
+  SELECT FROM members m WHERE m.project_id = p.id AND m.user_id = p.owner_id AND m.role = 'owner'
+)`,
+  ['id'],
+)
 
 /**
  * Changes the `owner_id` of a project if it is this user.

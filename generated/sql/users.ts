@@ -80,8 +80,10 @@ DELETE FROM members WHERE project_id IN (SELECT id FROM expired)`,
 export const findApiKeyById = optional<{ id: string }, FindApiKeyByIdRow>(
   'users/find-api-key-by-id',
   `SELECT k.id, k.name, k.user_id, k.scopes, k.project_ids, k.all_projects, k.allowed_addresses,
-  k.expires_at, k.revoked_at, u.status, u.role, s.id AS "service_account_id", s.account_id AS "account_id"
+  k.expires_at, k.revoked_at, u.status, a.status AS "account_status", u.role,
+  s.id AS "service_account_id", s.account_id AS "account_id"
 FROM api_keys k JOIN users u ON u.id = k.user_id LEFT JOIN service_accounts s ON s.user_id = u.id
+  LEFT JOIN users a ON a.id = s.account_id
 WHERE k.id = $1`,
   ['id'],
 )
@@ -96,6 +98,7 @@ export interface FindApiKeyByIdRow {
   expires_at: string | null
   revoked_at: string | null
   status: 'active' | 'disabled' | 'deleted'
+  account_status: 'active' | 'disabled' | 'deleted' | null
   role: 'user' | 'admin'
   service_account_id: string | null
   account_id: string | null
@@ -108,8 +111,10 @@ export interface FindApiKeyByIdRow {
 export const findApiKey = optional<{ digest: string }, FindApiKeyRow>(
   'users/find-api-key',
   `SELECT k.id, k.name, k.user_id, k.scopes, k.project_ids, k.all_projects, k.allowed_addresses,
-  k.expires_at, k.revoked_at, u.status, u.role, s.id AS "service_account_id", s.account_id AS "account_id"
+  k.expires_at, k.revoked_at, u.status, a.status AS "account_status", u.role,
+  s.id AS "service_account_id", s.account_id AS "account_id"
 FROM api_keys k JOIN users u ON u.id = k.user_id LEFT JOIN service_accounts s ON s.user_id = u.id
+  LEFT JOIN users a ON a.id = s.account_id
 WHERE k.digest = decode($1, 'hex')`,
   ['digest'],
 )
@@ -124,6 +129,7 @@ export interface FindApiKeyRow {
   expires_at: string | null
   revoked_at: string | null
   status: 'active' | 'disabled' | 'deleted'
+  account_status: 'active' | 'disabled' | 'deleted' | null
   role: 'user' | 'admin'
   service_account_id: string | null
   account_id: string | null
@@ -485,6 +491,19 @@ export const lockUser = optional<{ id: string }, LockUserRow>(
 )
 export interface LockUserRow {
   id: string
+}
+
+/**
+ * The users who own the keys.
+ * @see prisma/sql/users/owners-of-keys.sql
+ */
+export const ownersOfKeys = many<{ ids: readonly string[] }, OwnersOfKeysRow>(
+  'users/owners-of-keys',
+  `SELECT DISTINCT user_id FROM api_keys WHERE id = ANY($1)`,
+  ['ids'],
+)
+export interface OwnersOfKeysRow {
+  user_id: string
 }
 
 /**

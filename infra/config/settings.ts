@@ -704,7 +704,7 @@ function seconds(variable: string, value: number, description: string): Setting<
 const quotas = {
   quotaApiKeys: quota('api_keys', 100, 'API keys that are not revoked'),
   quotaProjects: quota('projects', 100, 'projects of their own, with deleted ones'),
-  quotaOrganizations: quota('organizations', 20, 'organizations that they have created'),
+  quotaOrganizations: quota('organizations', 20, 'organizations that they have created, with deleted ones'),
   quotaOrganizationMembers: quota(
     'organization_members',
     2000,

@@ -38,6 +38,11 @@ export async function openOrganization(
   return row as Organization
 }
 
+/** The caller's role in the organization. A user from outside has no membership. */
+export function roleOf(organization: Organization): Rank {
+  return (organization.your_membership as Organization['your_membership'] | null)?.role ?? 'none'
+}
+
 /** The role that `x-organization-access` of the operation declares. */
 export function requiredRole({ id, organizationAccess }: OperationInfo): Rank {
   if (organizationAccess === undefined) throw new Error(`${id} declares no x-organization-access`)
@@ -46,7 +51,7 @@ export function requiredRole({ id, organizationAccess }: OperationInfo): Rank {
 
 /**
  * For an organization that a body, a query parameter or another resource names: requires a role. Its members
- * cannot change until the transaction ends.
+ * cannot change until the transaction ends; with `lock` nothing of it can.
  * @throws 404 or 403.
  */
 export async function requireOrganizationRole(
@@ -54,7 +59,13 @@ export async function requireOrganizationRole(
   id: string,
   { userId }: Pick<Principal, 'userId'>,
   role: Rank,
+  { lock = false } = {},
 ): Promise<void> {
+  if (lock) {
+    const row = await sql.lockOrganization(tx, { id, user_id: userId })
+    if (row === undefined) throw notFound('organization', id)
+    return requireRank(row.your_membership?.role ?? null, role, id)
+  }
   const found = await sql.shareOrganization(tx, { id, user_id: userId })
   if (found === undefined) throw notFound('organization', id)
   requireRank(found.role, role, id)

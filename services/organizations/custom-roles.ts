@@ -68,11 +68,14 @@ export async function updateCustomRole(
   changes: Partial<CustomRole>,
 ): Promise<CustomRole> {
   const { permissions, ...fields } = { ...previous, ...changes }
+  // Members of the projects get and lose the role.
+  await sql.lockProjectsOfOrganization(tx, { organization_id: previous.organization_id })
   return await orNameTaken(sql.updateCustomRole(tx, { ...fields, ...columnsOf(permissions) }))
 }
 
 /** Deletes a custom role. Throws 409 `role_in_use` when a member has it. */
-export async function deleteCustomRole(tx: Db, { id }: CustomRole): Promise<void> {
+export async function deleteCustomRole(tx: Db, { id, organization_id }: CustomRole): Promise<void> {
+  await sql.lockProjectsOfOrganization(tx, { organization_id })
   if ((await sql.isAssigned(tx, { id })) !== undefined)
     throw conflict('role_in_use', 'A member has this role. Give the members another role first.')
   await sql.deleteCustomRole(tx, { id })

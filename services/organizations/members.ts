@@ -9,7 +9,7 @@ import type { Page } from '../../infra/database/pagination.ts'
 import { conflict, forbidden, invalidState, notFound } from '../../infra/errors.ts'
 import { newId, timeOf } from '../../infra/ids.ts'
 import { mayActAsOperator, type Principal } from '../users/authentication.ts'
-import { organizationRanks, type Organization, type OrganizationRole } from './access.ts'
+import { organizationRanks, roleOf, type Organization, type OrganizationRole } from './access.ts'
 
 export type OrganizationMember = components['schemas']['OrganizationMember']
 
@@ -55,8 +55,7 @@ export async function findOrganizationMember(
   })
   if (row === undefined) throw notFound('member', memberId)
   const { is_own: isOwn, service_account_id: serviceAccountId, ...member } = row
-  // A user from outside has no membership.
-  const own = (organization.your_membership as Organization['your_membership'] | null)?.role ?? 'none'
+  const own = roleOf(organization)
   const mayRead = member.status === 'active' ? own !== 'none' : organizationRanks[own] >= 2
   if (!isOwn && !mayRead) throw notFound('member', memberId)
   return { member, isOwn, isServiceAccount: serviceAccountId !== null }
@@ -143,14 +142,18 @@ export async function addServiceAccount(
 /** Changes the role of a member of a locked organization. */
 export async function setOrganizationRole(
   tx: Db,
-  { id, status }: OrganizationMember,
+  { id, status, role: previousRole }: OrganizationMember,
   role: OrganizationRole,
   origin: string,
 ): Promise<OrganizationMember> {
   const changed = await sql.updateOrganizationMember(tx, { id, role, origin })
   if (status !== 'active') return changed
   await applyRole(tx, changed)
-  if (role === 'member') await endInvitationsOf(tx, changed)
+  if (role === 'owner') return changed
+  const where = { organization_id: changed.organization_id, user_id: changed.user_id! }
+  // Nobody comes back through an invitation to a role that its maker no longer has.
+  await sql.deleteInvitationsOfMember(tx, { ...where, of_owners: role === 'admin' })
+  if (previousRole === 'owner') await sql.transferProjectsOfMember(tx, where)
   return changed
 }
 
@@ -187,7 +190,8 @@ export async function removeOrganizationMember(
   await sql.lockProjectsOfOrganization(tx, { organization_id })
   await sql.transferProjectsOfMember(tx, where)
   await sql.leaveProjectsOfOrganization(tx, where)
-  await sql.deleteInvitationsOfMember(tx, where)
+  await sql.deleteInvitationsOfMember(tx, { ...where, of_owners: false })
+  await sql.revokeProjectInvitations(tx, where)
 }
 
 /** Throws 409 `last_owner` when the user is the only owner of an organization. */
@@ -229,8 +233,4 @@ async function applyRole(tx: Db, { organization_id, user_id, role }: Organizatio
   const where = { organization_id, user_id: user_id! }
   if (role === 'member') await sql.takeOrganizationRole(tx, where)
   else await sql.giveOrganizationRole(tx, { ...where, role, created_at: new Date() })
-}
-
-async function endInvitationsOf(tx: Db, { organization_id, user_id }: OrganizationMember): Promise<void> {
-  await sql.deleteInvitationsOfMember(tx, { organization_id, user_id: user_id! })
 }

@@ -1,7 +1,7 @@
 // Organizations: lists, creation, changes and deletion.
 import type { components } from '../../generated/types.ts'
 import * as sql from '../../generated/sql/organizations.ts'
-import * as projects from '../../generated/sql/projects.ts'
+import { leaveOrganization } from '../projects/projects.ts'
 import type { ListQuery } from '../../infra/contract/query.ts'
 import type { Db } from '../../infra/database/database.ts'
 import type { Page } from '../../infra/database/pagination.ts'
@@ -59,9 +59,12 @@ export async function ownersOf(tx: Db, organizationId: string): Promise<string[]
   return rows.map(({ user_id }) => user_id)
 }
 
-/** Deletes a locked organization without projects. Deleted projects go back to their own owners. */
-export async function deleteOrganization(tx: Db, { id }: Organization): Promise<void> {
+/**
+ * Deletes a locked organization without projects. Deleted projects go back to their own owners, or else to
+ * the user who deletes it.
+ */
+export async function deleteOrganization(tx: Db, { id }: Organization, userId: string): Promise<void> {
   for (const project of await sql.lockProjectsOfOrganization(tx, { organization_id: id }))
-    await projects.leaveOrganization(tx, { project_id: project.id })
+    await leaveOrganization(tx, project.id, userId)
   await sql.deleteOrganization(tx, { id })
 }

@@ -5,10 +5,10 @@ import type { OperationInfo } from '../../infra/contract/operation.ts'
 import type { Query } from '../../infra/contract/query.ts'
 import type { Db } from '../../infra/database/database.ts'
 import type { Page } from '../../infra/database/pagination.ts'
-import { notFound } from '../../infra/errors.ts'
+import { forbidden, notFound } from '../../infra/errors.ts'
 import { newId, timeOf } from '../../infra/ids.ts'
 import { openProject } from '../projects/access.ts'
-import type { Principal } from '../users/authentication.ts'
+import { mayActAsOperator, type Principal } from '../users/authentication.ts'
 import { requireOrganizationRole } from './access.ts'
 
 export type ServiceAccount = components['schemas']['ServiceAccount']
@@ -25,8 +25,10 @@ interface AccountRequest {
 }
 
 /**
- * Throws 404 or 403 unless the caller is an admin of the organization or the project, and 409 for a write in
- * a project that is archived. `lock` locks the project until the transaction ends.
+ * Throws 404 or 403 unless the caller is an admin of the organization, or of the project if it belongs to
+ * one. In a project of a person only its owners manage service accounts, which use the limits of its main
+ * owner. Operators may delete. Throws 409 for other writes in a project that is archived.
+ * @param options.lock whether to lock the organization or the project until the transaction ends.
  * @returns whose limits its service accounts use.
  */
 export async function requireAdminOf(
@@ -35,14 +37,22 @@ export async function requireAdminOf(
   { organization_id: organizationId, project_id: projectId }: Place,
   options: { lock?: boolean } = {},
 ): Promise<string> {
+  const isDelete = operation.method === 'DELETE'
+  const isForOperator = isDelete && mayActAsOperator(principal)
   if (organizationId != null) {
-    await requireOrganizationRole(tx, organizationId, principal, 'admin')
+    const role = isForOperator ? 'none' : 'admin'
+    await requireOrganizationRole(tx, organizationId, principal, role, options)
     return organizationId
   }
   const states = operation.method === 'GET' ? ['active', 'archived'] : ['active']
-  const request = { operation: { ...operation, projectAccess: { role: 'admin', states } }, principal }
-  const project = await openProject(tx, { ...request, params: { id: projectId! } }, options)
-  return project.organization_id ?? project.owner_id
+  const role = isForOperator ? 'none' : 'admin'
+  const projectAccess = { role, states: isDelete ? ['active', 'archived', 'deleted'] : states }
+  const request = { operation: { ...operation, projectAccess }, principal, params: { id: projectId! } }
+  const project = await openProject(tx, request, options)
+  if (project.organization_id !== null) return project.organization_id
+  if (project.your_role !== 'owner' && !isForOperator)
+    throw forbidden('Only owners of a project of a person manage its service accounts.', 'role', project.id)
+  return project.owner_id
 }
 
 /** All service accounts of an organization or a project. */
@@ -86,6 +96,11 @@ export async function openServiceAccount(
 /** The service account that a user is; null for a person. */
 export async function serviceAccountOf(db: Db, userId: string): Promise<ServiceAccount | null> {
   return (await sql.serviceAccountOfUser(db, { user_id: userId })) ?? null
+}
+
+/** Ends the service accounts of a project that is purged. */
+export async function endServiceAccountsOf(tx: Db, projectId: string): Promise<void> {
+  await sql.endServiceAccountsOfProject(tx, { project_id: projectId })
 }
 
 /** Marks a locked service account as deleted, whose user is deleted. */

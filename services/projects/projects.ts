@@ -4,7 +4,6 @@ import type { components } from '../../generated/types.ts'
 import * as sql from '../../generated/sql/projects.ts'
 import type { ListQuery } from '../../infra/contract/query.ts'
 import type { Db, SqlClient } from '../../infra/database/database.ts'
-import { notFound } from '../../infra/errors.ts'
 import { newId, timeOf } from '../../infra/ids.ts'
 import { timestampAfter } from '../../infra/database/timestamps.ts'
 import { containsPattern, type Page } from '../../infra/database/pagination.ts'
@@ -57,18 +56,20 @@ export async function insertProjectWithOwner(
     return { ...project, member_count: 1 }
   }
   await sql.joinOrganization(db, { project_id: id, created_at: timeOf(id) })
-  const { member_count } = await sql.readMemberCount(db, { id })
+  const { member_count } = await sql.readOwnerAndCount(db, { id })
   return { ...project, member_count }
 }
 
-/** Makes a member of a locked project an owner. Throws 404 for a user who is no member. */
+/** Makes a member of a locked project an owner. */
 export async function makeOwner(tx: Db, projectId: string, userId: string): Promise<void> {
-  const made = await sql.makeOwner(tx, { project_id: projectId, user_id: userId })
-  if (made === undefined)
-    throw notFound('member', undefined, {
-      constraint: 'exists',
-      message: `The user ${userId} is not a member of this project. Add the user first.`,
-    })
+  await sql.makeOwner(tx, { project_id: projectId, user_id: userId })
+}
+
+/** Ends what the organization of a locked project gave. The user owns the project if nobody else does. */
+export async function leaveOrganization(tx: Db, projectId: string, userId: string): Promise<void> {
+  await sql.keepOwner(tx, { id: projectId, user_id: userId, created_at: new Date() })
+  await sql.leaveOrganization(tx, { project_id: projectId })
+  await sql.repairOwner(tx, { id: projectId })
 }
 
 /**
@@ -85,8 +86,9 @@ export async function transferProject(
   await sql.leaveOrganization(tx, { project_id: id })
   const project = await sql.changeOrganization(tx, fields)
   if (organizationId !== null) await sql.joinOrganization(tx, { project_id: id, created_at: at })
-  const { member_count } = await sql.readMemberCount(tx, { id })
-  return { ...project, your_role, member_count }
+  await sql.repairOwner(tx, { id })
+  const { owner_id, member_count } = await sql.readOwnerAndCount(tx, { id })
+  return { ...project, your_role, owner_id, member_count }
 }
 
 /** Updates a locked project, with a new version and a later updated_at. */

@@ -92,10 +92,10 @@ async function placesOf(
     const workspaceId = await openWorkspace(db, request, projectId)
     return [{ workspaceId, quota: quotaFor(config, projectId) }]
   }
-  const { userId } = request.principal
+  const { accountId } = request.principal
   return [
-    { workspaceId: userId, quota: config.storageQuotaUser },
-    { workspaceId: `${userId}:undecided`, quota: Math.min(maxBytes, config.storageQuotaProject) },
+    { workspaceId: accountId, quota: config.storageQuotaUser },
+    { workspaceId: `${accountId}:undecided`, quota: Math.min(maxBytes, config.storageQuotaProject) },
   ]
 }
 

@@ -85,6 +85,11 @@ export async function listApiKeysOf(
   return await sql.listApiKeys(db, { user_id: userId, ...query })
 }
 
+/** The users who own the keys. */
+export async function ownersOfKeys(tx: Db, ids: string[]): Promise<string[]> {
+  return (await sql.ownersOfKeys(tx, { ids })).map(({ user_id }) => user_id)
+}
+
 export async function findApiKey(db: Db, id: string) {
   return await db.prisma.apiKey.findUnique({ where: { id } })
 }

@@ -254,7 +254,7 @@ export function createPrincipals(db: Db, listener: Bus, cipher: Pick<Cipher, 've
     changes++
     if (cache.delete(digestOrId)) return
     for (const [cacheKey, { principal }] of cache) {
-      if (principal.userId === digestOrId) cache.delete(cacheKey)
+      if (principal.userId === digestOrId || principal.accountId === digestOrId) cache.delete(cacheKey)
     }
   }
 }
@@ -268,7 +268,7 @@ function principalOfKey(row: sql.FindApiKeyRow): Principal {
   if (row.revoked_at !== null) throw unauthorized('revoked')
   const expiresAt = endOf(row)
   if (expiresAt <= Date.now()) throw unauthorized('expired')
-  if (row.status !== 'active') throw unauthorized('disabled')
+  if (row.status !== 'active' || (row.account_status ?? 'active') !== 'active') throw unauthorized('disabled')
   return {
     type: 'api_key',
     userId: row.user_id,

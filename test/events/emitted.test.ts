@@ -317,7 +317,9 @@ t.test('every write operation has an event type in this test', async (t) => {
     [
       'sign_in.created',
       'identity.linked',
-      'organization_member.invited',
+      'organization_invitation.created',
+      'organization_invitation.updated',
+      'organization_invitation.removed',
       'invitation.created',
       'chat.failed',
       'document.ready',

@@ -155,11 +155,11 @@ t.test('a project is transferred to an organization and back to a person', async
   const types = (await owner.client.get(`/events?project_id=${project.id}`)).body.data
   t.ok(types.some(({ type }: { type: string }) => type === 'project.transferred'))
 
-  t.match(await owner.client.post(transfer, { user_id: (await server.person()).id }), {
-    status: 404,
-    body: { error: { details: { constraint: 'exists' } } },
+  t.match(await owner.client.post(transfer, { user_id: maker.id }), {
+    status: 403,
+    body: { error: { details: { constraint: 'owner' } } },
   })
-  const back = await owner.client.post(transfer, { user_id: maker.id })
+  const back = await maker.client.post(transfer, { user_id: maker.id })
   t.match(back, { status: 200, body: { organization_id: null, owner_id: maker.id, member_count: 2 } })
   t.equal(await roleIn(admin, project.id), 403)
   t.equal(await roleIn(owner, project.id), 'owner', 'the role in the project stays')
@@ -215,7 +215,7 @@ t.test('the members of an organization read its events', async (t) => {
   t.equal((await member.client.get(`/events/${own[0].id}`)).status, 200)
   await owner.client.post(`${path}/members`, { email: 'two@example.org', role: 'member' })
   const last = (await owner.client.get('/events?order=desc&limit=1')).body.data[0]
-  t.equal(last.type, 'organization_member.invited')
+  t.equal(last.type, 'organization_invitation.created')
   t.equal((await member.client.get(`/events/${last.id}`)).status, 403, 'invitations are for admins')
 })
 
@@ -267,4 +267,98 @@ t.test('a transfer gives nobody more projects than the limit, also several at on
     replies.find(({ status }) => status === 403),
     { body: { error: { details: { constraint: 'projects' } } } },
   )
+})
+
+t.test('nobody comes back through an invitation to a role that its maker has lost', async (t) => {
+  const { owner, admin, path, ids } = await company()
+  await owner.client.put(`${path}/members/${ids.admin}`, { role: 'owner' })
+  const puppet = await server.person()
+  const invited = await admin.client.post(`${path}/members`, { email: puppet.email, role: 'owner' })
+  t.equal(invited.status, 201)
+  await owner.client.put(`${path}/members/${ids.admin}`, { role: 'admin' })
+  t.equal((await puppet.client.post(`${path}/members/${invited.body.id}/accept`)).status, 404)
+})
+
+t.test('a removed member does not come back through an invitation to a project', async (t) => {
+  const { owner, organization, path } = await company()
+  const project = await projectOf(owner, organization.id)
+  const guest = await server.person()
+  const invited = await owner.client.post(`/projects/${project}/members`, {
+    email: guest.email,
+    role: 'admin',
+  })
+  const joined = await owner.client.post(`${path}/members`, { email: guest.email, role: 'member' })
+  await guest.client.post(`${path}/members/${joined.body.id}/accept`)
+  await owner.client.delete(`${path}/members/${joined.body.id}`)
+  const accept = `/projects/${project}/invitations/${invited.body.id}/accept`
+  t.equal((await guest.client.post(accept)).status, 409)
+  t.equal(await roleIn(guest, project), 403)
+})
+
+t.test('an invitation is declined, and revoked, with events for admins', async (t) => {
+  const { owner, member, path } = await company()
+  const guest = await server.person()
+  const invite = async () =>
+    (await owner.client.post(`${path}/members`, { user_id: guest.id, role: 'member' })).body.id as string
+  t.equal((await guest.client.delete(`${path}/members/${await invite()}`)).status, 204)
+  const second = await invite()
+  t.equal((await owner.client.put(`${path}/members/${second}`, { role: 'admin' })).status, 200)
+  t.equal((await owner.client.delete(`${path}/members/${second}`)).status, 204)
+  const typesFor = async ({ client }: Person) =>
+    (await client.get('/events?limit=100')).body.data
+      .map(({ type }: { type: string }) => type)
+      .filter((type: string) => type.startsWith('organization_invitation.'))
+  t.same(await typesFor(owner), [
+    'organization_invitation.created',
+    'organization_invitation.removed',
+    'organization_invitation.created',
+    'organization_invitation.updated',
+    'organization_invitation.removed',
+  ])
+  t.same(await typesFor(member), [], 'addresses of invited people are not for all members')
+})
+
+t.test('a member with a custom role cannot give more than that', async (t) => {
+  const { owner, member, organization, path } = await company()
+  const project = await projectOf(owner, organization.id)
+  const permissions = { projects: 'admin', storage: 'none', ai: 'read', payments: 'none' }
+  const { body: role } = await owner.client.post(`${path}/roles`, { name: 'People', permissions })
+  const add = { user_id: member.id, role: 'viewer' }
+  const { body: own } = await owner.client.post(`/projects/${project}/members`, add)
+  const self = `/projects/${project}/members/${own.id}`
+  t.equal((await owner.client.put(self, { custom_role_id: role.id })).status, 200)
+  const refused = { status: 403, body: { error: { details: { constraint: 'role' } } } }
+  t.match(await member.client.put(self, { custom_role_id: null }), refused)
+  t.match(await member.client.put(self, { role: 'admin' }), refused)
+  const friend = await server.person()
+  await acquaint(server, member, friend)
+  for (const who of [{ user_id: friend.id }, { email: 'puppet@example.org' }])
+    t.match(
+      await member.client.post(`/projects/${project}/members`, { ...who, role: 'viewer' }),
+      refused,
+      'a viewer reads files',
+    )
+  const program = { name: 'CI', project_id: project, role: 'admin' }
+  t.match(await member.client.post('/service-accounts', program), refused)
+  t.equal((await member.client.get(`/storage/files?project_id=${project}`)).status, 403)
+  const { body: equal } = await owner.client.put(self, { role: 'admin' })
+  t.match(equal, { role: 'admin', custom_role_id: null }, 'an equal built-in role replaces the custom one')
+
+  await owner.client.put(self, { custom_role_id: role.id })
+  await owner.client.post(`/projects/${project}/transfer`, { user_id: owner.id })
+  t.equal(await roleIn(member, project), 403, 'without its organization the role would allow more')
+})
+
+t.test('a project always has a main owner who owns it', async (t) => {
+  const { owner, admin, organization, path, ids } = await company()
+  const project = await projectOf(admin, organization.id)
+  await owner.client.put(`${path}/members/${ids.admin}`, { role: 'owner' })
+  await admin.client.delete(`${path}/members/${organization.your_membership.id}`)
+  const mainOwner = async () =>
+    (await server.services.database.prisma.project.findUniqueOrThrow({ where: { id: project } })).ownerId
+  t.equal(await mainOwner(), admin.id)
+  await admin.client.delete(`/projects/${project}`)
+  t.equal((await admin.client.delete(path)).status, 204)
+  t.equal(await mainOwner(), admin.id)
+  t.equal((await admin.client.post(`/projects/${project}/restore`)).status, 200)
 })

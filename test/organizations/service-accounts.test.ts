@@ -2,6 +2,8 @@
 // they belong to.
 import t from 'tap'
 import { createClient, type Client } from '../support/client.ts'
+import { runRetention } from '../support/retention.ts'
+import { acquaint } from '../support/db-fixtures.ts'
 import { createSignIn } from '../support/operation-fixtures-auth.ts'
 import { upload } from '../support/storage.ts'
 import { startServer, type Person } from '../support/server.ts'
@@ -33,7 +35,8 @@ t.test(
     const owner = await server.person()
     const { organization, account, robot } = await program(owner)
     const made = await robot.post('/projects', { name: 'By a program', organization_id: organization.id })
-    t.match(made, { status: 201, body: { owner_id: account.user_id, your_role: 'owner' } })
+    t.match(made, { status: 201, body: { owner_id: owner.id, your_role: 'admin' } })
+    t.match(await robot.delete(`/projects/${made.body.id}`), refusal('role'), 'it owns nothing')
     t.match(await robot.post('/projects', { name: 'Of its own' }), refusal('service_account'))
     t.match(await robot.post('/organizations', { name: 'Of its own' }), refusal('service_account'))
     t.match(await robot.put('/user/profile', { name: 'A person' }), refusal('service_account'))
@@ -77,7 +80,7 @@ t.test('a deleted service account is refused at once, and what it made in projec
   t.equal((await robot.get('/key')).status, 401)
   t.equal((await owner.client.get(`/service-accounts/${account.id}`)).status, 404)
   const { body } = await owner.client.get(`/projects/${project.id}`)
-  t.match(body, { owner_id: owner.id, member_count: 1 }, 'an owner of the organization is its main owner')
+  t.match(body, { owner_id: owner.id, member_count: 1 }, 'the project stays')
 })
 
 t.test('a revoked key is refused at once, with the keys that it made', async (t) => {
@@ -174,7 +177,7 @@ t.test('a service account of a project is in this project only', async (t) => {
 })
 
 t.test('service accounts use the limits of what they belong to, together', async (t) => {
-  const own = await startServer(t, { env: { QUOTA_PROJECTS: '3', WRITE_RATE_LIMIT: '60' } })
+  const own = await startServer(t, { env: { QUOTA_PROJECTS: '3', RATE_LIMIT_WRITE: '60' } })
   const owner = await own.person()
   const { body: organization } = await owner.client.post('/organizations', { name: 'Acme' })
   const robots: Client[] = []
@@ -215,4 +218,131 @@ t.test('the members of an organization without the role admin manage no service 
     (await owner.client.get(`/service-accounts?organization_id=${organization.id}`)).body.data.length,
     1,
   )
+})
+
+t.test('a person who is disabled takes the programs of her projects along', async (t) => {
+  const owner = await server.person()
+  const project = (await owner.client.post('/projects', { name: 'P' })).body.id
+  const place = { project_id: project, role: 'admin' }
+  const { body: account } = await owner.client.post('/service-accounts', { name: 'CI', ...place })
+  const path = `/service-accounts/${account.id}`
+  const { body: key } = await owner.client.post(`${path}/api-keys`, { name: 'CI', scopes: ['projects:read'] })
+  const robot = createClient(server.url, key.key)
+  t.equal((await robot.get(`/projects/${project}`)).status, 200)
+  const { client: operator } = server.admin
+  await operator.put(`/users/${owner.id}`, { status: 'disabled' })
+  t.equal((await robot.get(`/projects/${project}`)).status, 401)
+  await operator.put(`/users/${owner.id}`, { status: 'active' })
+  t.equal((await robot.get(`/projects/${project}`)).status, 200)
+  t.equal((await operator.delete(path)).status, 204, 'and an operator deletes one')
+  t.equal((await robot.get('/key')).status, 401)
+})
+
+t.test(
+  "in a person's project only owners manage service accounts, which use the limits of one",
+  async (t) => {
+    const [owner, admin] = [await server.person(), await server.person()]
+    await acquaint(server, owner, admin)
+    const project = (await owner.client.post('/projects', { name: 'P' })).body.id
+    await owner.client.post(`/projects/${project}/members`, { user_id: admin.id, role: 'admin' })
+    const fields = { name: 'CI', project_id: project, role: 'viewer' }
+    t.match(await admin.client.post('/service-accounts', fields), refusal('role'))
+    const { body: account } = await owner.client.post('/service-accounts', fields)
+    t.match(await admin.client.get(`/service-accounts/${account.id}`), refusal('role'))
+    t.equal((await admin.client.get('/service-accounts')).body.pagination.total, 0)
+  },
+)
+
+t.test('a service account of an archived project can be deleted, and its keys revoked', async (t) => {
+  const owner = await server.person()
+  const project = (await owner.client.post('/projects', { name: 'P' })).body.id
+  const fields = { name: 'CI', project_id: project, role: 'viewer' }
+  const { body: account } = await owner.client.post('/service-accounts', fields)
+  const path = `/service-accounts/${account.id}`
+  const { body: key } = await owner.client.post(`${path}/api-keys`, { name: 'CI', scopes: ['projects:read'] })
+  await owner.client.post(`/projects/${project}/archive`)
+  t.equal((await owner.client.put(path, { name: 'Other' })).status, 409)
+  t.equal((await owner.client.delete(`${path}/api-keys/${key.id}`)).status, 204)
+  await owner.client.delete(`/projects/${project}`)
+  t.equal((await owner.client.delete(path)).status, 204)
+})
+
+t.test('the service accounts of a purged project are gone', async (t) => {
+  const owner = await server.person()
+  const project = (await owner.client.post('/projects', { name: 'P' })).body.id
+  const fields = { name: 'CI', project_id: project, role: 'viewer' }
+  const { body: account } = await owner.client.post('/service-accounts', fields)
+  const path = `/service-accounts/${account.id}/api-keys`
+  const { body: key } = await owner.client.post(path, { name: 'CI', scopes: ['projects:read'] })
+  await owner.client.delete(`/projects/${project}`)
+  const { database } = server.services
+  await database.prisma.project.update({ where: { id: project }, data: { deletedAt: new Date(0) } })
+  await runRetention(database)
+  t.equal(await database.prisma.project.count({ where: { id: project } }), 0)
+  t.equal((await createClient(server.url, key.key).get('/key')).status, 401)
+  t.equal(await database.prisma.user.count({ where: { id: account.user_id, status: 'active' } }), 0)
+})
+
+t.test('a project takes its service accounts, with what they have, to another account', async (t) => {
+  const [owner, second] = [await server.person(), await server.person()]
+  await acquaint(server, owner, second)
+  const project = (await owner.client.post('/projects', { name: 'P' })).body.id
+  const fields = { name: 'CI', project_id: project, role: 'editor' }
+  const { body: account } = await owner.client.post('/service-accounts', fields)
+  const path = `/service-accounts/${account.id}/api-keys`
+  const { body: key } = await owner.client.post(path, { name: 'CI', scopes: allOf })
+  const robot = createClient(server.url, key.key)
+  for (let i = 0; i < 3; i++)
+    t.equal((await upload(robot, { bytes: `file ${i}`, fields: { project_id: project } })).status, 201)
+  const usedBy = async ({ client }: { client: Client }) => {
+    const { limits } = (await client.get('/user/limits')).body
+    return ['files', 'service_accounts', 'api_keys'].map(
+      (limit) => limits.find(({ name }: { name: string }) => name === limit).used,
+    )
+  }
+  t.same(
+    [await usedBy(owner), await usedBy(second)],
+    [
+      [3, 1, 2],
+      [0, 0, 1],
+    ],
+  )
+  await owner.client.post(`/projects/${project}/members`, { user_id: second.id, role: 'owner' })
+  const taken = await second.client.post(`/projects/${project}/transfer`, { user_id: second.id })
+  t.equal(taken.status, 200)
+  t.same(
+    [await usedBy(owner), await usedBy(second)],
+    [
+      [0, 0, 1],
+      [3, 1, 2],
+    ],
+  )
+  t.same(await usedBy({ client: robot }), [3, 1, 2], 'the program has the limits of the new owner')
+})
+
+t.test('the service accounts of an organization leave a project that it loses', async (t) => {
+  const owner = await server.person()
+  const { organization, robot } = await program(owner)
+  const { body: project } = await owner.client.post('/projects', {
+    name: 'P',
+    organization_id: organization.id,
+  })
+  t.equal((await robot.get(`/projects/${project.id}`)).status, 200)
+  await owner.client.post(`/projects/${project.id}/transfer`, { user_id: owner.id })
+  t.equal((await robot.get(`/projects/${project.id}`)).status, 403)
+})
+
+t.test('revoking a key with all that it made revokes its keys of service accounts', async (t) => {
+  const owner = await server.person()
+  const { account } = await program(owner)
+  const { body: leaked } = await owner.client.post('/user/api-keys', { name: 'leaked', scopes: allOf })
+  const made = await createClient(server.url, leaked.key).post(`/service-accounts/${account.id}/api-keys`, {
+    name: 'made',
+    scopes: ['projects:read'],
+  })
+  t.equal(made.body.created_by_key, leaked.id)
+  const robot = createClient(server.url, made.body.key)
+  t.equal((await robot.get('/key')).status, 200)
+  t.equal((await owner.client.delete(`/user/api-keys/${leaked.id}?cascade=true`)).status, 204)
+  t.equal((await robot.get('/key')).status, 401)
 })

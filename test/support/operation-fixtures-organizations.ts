@@ -80,11 +80,11 @@ const onMember =
     return { params: { id, member_id: await addMemberTo(context.server, id, { userId }, role) }, body }
   }
 
-/** The caller's own membership, or that of the only owner. */
+/** The caller's own membership, or invitation. */
 const onOwnMember: RequestBuilder = async (context) => {
+  if (context.role === 'none') return await onInvitation()(context)
   const id = await createOrganization(context)
-  const userId = context.role === 'none' ? context.server.admin.id : context.caller.id
-  const { id: member } = await memberOf(context.server, id, userId)
+  const { id: member } = await memberOf(context.server, id, context.caller.id)
   return { params: { id, member_id: member } }
 }
 
@@ -259,22 +259,15 @@ export const organizationFixtures = {
   getServiceAccount: { build: onServiceAccount() },
   updateServiceAccount: {
     build: onServiceAccount(() => ({ name: `Releases ${randomHex()}`, metadata: { team: 'releases' } })),
-  },
-  deleteServiceAccount: {
-    build: onServiceAccount(),
     byStatus: {
       409: async (context) => {
-        const { server } = context
-        const request = await onServiceAccount()(context)
-        const { prisma } = server.services.database
-        const account = await prisma.serviceAccount.findUniqueOrThrow({ where: { id: request.params!.id } })
-        const project = await createProject(context)
-        await prisma.member.deleteMany({ where: { projectId: project, userId: context.caller.id } })
-        await prisma.member.updateMany({ where: { projectId: project }, data: { userId: account.userId } })
-        return request
+        const project = await createProject(context, 'archived')
+        const { id } = await createServiceAccount(context.server, { project_id: project })
+        return { params: { id }, body: { name: 'Releases' } }
       },
     },
   },
+  deleteServiceAccount: { build: onServiceAccount() },
   listServiceAccountKeys: {
     build: async (context) => {
       const { params } = await onServiceAccountKey(context)

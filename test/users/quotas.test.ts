@@ -86,7 +86,6 @@ const cases: Record<QuotaName | 'storage_bytes', Case> = {
       ({ client }) =>
       () =>
         client.post('/organizations', { name: unique() }),
-    remove: ({ body }) => ['DELETE', `/organizations/${body.id}`],
   },
   organization_members: {
     prepare: async ({ client }) => {

@@ -1067,7 +1067,8 @@ export type $ServiceAccountPayload<ExtArgs extends runtime.Types.Extensions.Inte
     organizationId: string | null
     projectId: string | null
     /**
-     * Whose limits it uses: the id of the organization, or of the owner that the project had at the creation.
+     * Whose limits it uses: the id of the organization, or of the main owner of the project. The trigger
+     * `projects_move_service_accounts` maintains it.
      */
     accountId: string
     metadata: runtime.JsonValue

@@ -125,15 +125,10 @@ ALTER TABLE "service_accounts" ADD CONSTRAINT "service_accounts_created_by_fkey"
     FOREIGN KEY ("created_by") REFERENCES "users"("id") ON DELETE RESTRICT ON UPDATE CASCADE;
 
 ALTER TABLE "projects" ADD CONSTRAINT "projects_organization_id_fkey"
-    FOREIGN KEY ("organization_id") REFERENCES "organizations"("id") ON DELETE SET NULL ON UPDATE CASCADE;
+    FOREIGN KEY ("organization_id") REFERENCES "organizations"("id") ON DELETE SET NULL ON UPDATE CASCADE NOT VALID;
 
 ALTER TABLE "members" ADD CONSTRAINT "members_custom_role_id_fkey"
-    FOREIGN KEY ("custom_role_id") REFERENCES "custom_roles"("id") ON DELETE RESTRICT ON UPDATE CASCADE;
-
--- What each member may do in each area.
-ALTER TABLE "members" DISABLE TRIGGER "members_count_update";
-UPDATE "members" SET own_role = role, storage_role = role, ai_role = role, payments_role = role;
-ALTER TABLE "members" ENABLE TRIGGER "members_count_update";
+    FOREIGN KEY ("custom_role_id") REFERENCES "custom_roles"("id") ON DELETE RESTRICT ON UPDATE CASCADE NOT VALID;
 
 -- The role of a member for what the scope reads or writes, such as `storage:read`. A member with a custom
 -- role has a role of its own for files, for AI and for payments.
@@ -167,6 +162,10 @@ BEGIN
     AND NEW.organization_role IS NOT DISTINCT FROM OLD.organization_role THEN
     NEW.own_role := NEW.role;
     NEW.custom_role_id := NULL;
+  END IF;
+  IF NEW.own_role = 'owner' AND EXISTS (SELECT FROM service_accounts WHERE user_id = NEW.user_id) THEN
+    RAISE EXCEPTION 'service account % cannot own a project', NEW.user_id
+      USING ERRCODE = 'check_violation', CONSTRAINT = 'service_account', TABLE = 'members';
   END IF;
   NEW.role := least(NEW.own_role, NEW.organization_role);
   NEW.storage_role := NEW.role;
@@ -222,15 +221,32 @@ CREATE CONSTRAINT TRIGGER organization_members_require_owner
   DEFERRABLE INITIALLY DEFERRED
   FOR EACH ROW WHEN ((old.role = 'owner'::"OrganizationRole")) EXECUTE FUNCTION require_organization_owner();
 
+-- A deleted user cannot become a member.
+CREATE OR REPLACE FUNCTION require_existing_user()
+RETURNS trigger
+LANGUAGE plpgsql
+AS $function$
+BEGIN
+  PERFORM 1 FROM users WHERE id = NEW.user_id AND status <> 'deleted' FOR KEY SHARE;
+  IF NOT FOUND THEN
+    RAISE EXCEPTION 'user % is deleted and can be no member', NEW.user_id
+      USING ERRCODE = 'check_violation', CONSTRAINT = 'living_user', TABLE = TG_TABLE_NAME;
+  END IF;
+  RETURN NEW;
+END $function$;
+
+CREATE OR REPLACE TRIGGER members_require_existing_user BEFORE INSERT ON members
+  FOR EACH ROW EXECUTE FUNCTION require_existing_user();
+
+CREATE OR REPLACE TRIGGER organization_members_require_existing_user
+  BEFORE INSERT OR UPDATE OF user_id ON organization_members
+  FOR EACH ROW WHEN ((new.user_id IS NOT NULL)) EXECUTE FUNCTION require_existing_user();
+
 DROP TRIGGER members_require_owner ON members;
 CREATE CONSTRAINT TRIGGER members_require_owner AFTER DELETE OR UPDATE OF role, own_role, custom_role_id,
     organization_role ON members
   DEFERRABLE INITIALLY DEFERRED
   FOR EACH ROW WHEN ((old.role = 'owner'::"MemberRole")) EXECUTE FUNCTION require_owner();
-
-CREATE OR REPLACE TRIGGER members_set_updated_at BEFORE INSERT OR UPDATE OF role, own_role,
-    custom_role_id, organization_role, metadata ON members
-  FOR EACH ROW EXECUTE FUNCTION set_updated_at();
 
 CREATE OR REPLACE TRIGGER organizations_set_updated_at BEFORE INSERT OR UPDATE OF name, description,
     metadata ON organizations
@@ -383,11 +399,6 @@ CREATE OR REPLACE TRIGGER quota_organizations_added AFTER INSERT ON organization
   FOR EACH STATEMENT EXECUTE FUNCTION count_quota('organizations', 'created_by', 'count(*)',
     'true');
 
-CREATE OR REPLACE TRIGGER quota_organizations_removed AFTER DELETE ON organizations
-  REFERENCING OLD TABLE AS removed
-  FOR EACH STATEMENT EXECUTE FUNCTION count_quota('organizations', 'created_by', 'count(*)',
-    'true');
-
 CREATE OR REPLACE TRIGGER quota_organization_members_added AFTER INSERT ON organization_members
   REFERENCING NEW TABLE AS added
   FOR EACH STATEMENT EXECUTE FUNCTION count_quota('organization_members', 'created_by', 'count(*)',
@@ -418,9 +429,50 @@ CREATE OR REPLACE TRIGGER quota_service_accounts_removed AFTER DELETE ON service
   FOR EACH STATEMENT EXECUTE FUNCTION count_quota('service_accounts', 'account_id', 'count(*)',
     'deleted_at IS NULL');
 
-CREATE OR REPLACE TRIGGER quota_service_accounts_moved AFTER UPDATE OF deleted_at ON service_accounts
+CREATE OR REPLACE TRIGGER quota_service_accounts_moved
+  AFTER UPDATE OF deleted_at, account_id ON service_accounts
   FOR EACH ROW EXECUTE FUNCTION count_quota('service_accounts', 'account_id', 'count(*)',
     'deleted_at IS NULL');
+
+-- The service accounts of a project use the limits of its organization, or of its main owner. When that
+-- changes, what they have moves with them, by what the triggers of `count_quota` count, and all servers are
+-- notified.
+CREATE OR REPLACE FUNCTION move_service_accounts()
+RETURNS trigger
+LANGUAGE plpgsql
+AS $function$
+DECLARE
+  target text := coalesce(NEW.organization_id, NEW.owner_id);
+  account record;
+  counted record;
+  amount bigint;
+BEGIN
+  FOR account IN
+    SELECT id, user_id, account_id FROM service_accounts
+    WHERE project_id = NEW.id AND deleted_at IS NULL AND account_id <> target ORDER BY id
+  LOOP
+    FOR counted IN
+      SELECT c.relname AS name, string_to_array(encode(t.tgargs, 'escape'), '\000') AS args
+      FROM pg_trigger t JOIN pg_class c ON c.oid = t.tgrelid
+      WHERE t.tgname LIKE 'quota\_%\_added' AND c.relname <> 'service_accounts'
+    LOOP
+      EXECUTE format('SELECT coalesce(%s, 0) FROM %I WHERE %s = $1 AND %s', counted.args[3], counted.name,
+        counted.args[2], counted.args[4]) INTO amount USING account.user_id;
+      IF amount <> 0 THEN
+        INSERT INTO quota_changes (user_id, quota, change)
+        VALUES (account.account_id, counted.args[1], -amount), (target, counted.args[1], amount);
+      END IF;
+    END LOOP;
+    UPDATE service_accounts SET account_id = target WHERE id = account.id;
+    PERFORM pg_notify('key_change', account.user_id);
+  END LOOP;
+  RETURN NULL;
+END $function$;
+
+CREATE OR REPLACE TRIGGER projects_move_service_accounts AFTER UPDATE OF owner_id, organization_id ON projects
+  FOR EACH ROW WHEN ((coalesce(old.organization_id, old.owner_id)
+    IS DISTINCT FROM coalesce(new.organization_id, new.owner_id)))
+  EXECUTE FUNCTION move_service_accounts();
 
 -- The members of projects and organizations, as readers of their events.
 CREATE VIEW "event_readers" AS

@@ -234,11 +234,6 @@ CREATE OR REPLACE TRIGGER quota_organizations_added AFTER INSERT ON organization
   FOR EACH STATEMENT EXECUTE FUNCTION count_quota('organizations', 'created_by', 'count(*)',
     'true');
 
-CREATE OR REPLACE TRIGGER quota_organizations_removed AFTER DELETE ON organizations
-  REFERENCING OLD TABLE AS removed
-  FOR EACH STATEMENT EXECUTE FUNCTION count_quota('organizations', 'created_by', 'count(*)',
-    'true');
-
 CREATE OR REPLACE TRIGGER quota_organization_members_added AFTER INSERT ON organization_members
   REFERENCING NEW TABLE AS added
   FOR EACH STATEMENT EXECUTE FUNCTION count_quota('organization_members', 'created_by', 'count(*)',
@@ -269,6 +264,7 @@ CREATE OR REPLACE TRIGGER quota_service_accounts_removed AFTER DELETE ON service
   FOR EACH STATEMENT EXECUTE FUNCTION count_quota('service_accounts', 'account_id', 'count(*)',
     'deleted_at IS NULL');
 
-CREATE OR REPLACE TRIGGER quota_service_accounts_moved AFTER UPDATE OF deleted_at ON service_accounts
+CREATE OR REPLACE TRIGGER quota_service_accounts_moved
+  AFTER UPDATE OF deleted_at, account_id ON service_accounts
   FOR EACH ROW EXECUTE FUNCTION count_quota('service_accounts', 'account_id', 'count(*)',
     'deleted_at IS NULL');

@@ -18,6 +18,10 @@ BEGIN
     NEW.own_role := NEW.role;
     NEW.custom_role_id := NULL;
   END IF;
+  IF NEW.own_role = 'owner' AND EXISTS (SELECT FROM service_accounts WHERE user_id = NEW.user_id) THEN
+    RAISE EXCEPTION 'service account % cannot own a project', NEW.user_id
+      USING ERRCODE = 'check_violation', CONSTRAINT = 'service_account', TABLE = 'members';
+  END IF;
   NEW.role := least(NEW.own_role, NEW.organization_role);
   NEW.storage_role := NEW.role;
   NEW.ai_role := NEW.role;

@@ -7,7 +7,9 @@ WHERE s.deleted_at IS NULL AND s.id IN (
   WHERE m.user_id = :user_id AND m.status = 'active' AND m.role <> 'member'
   UNION ALL
   SELECT a.id FROM members m JOIN service_accounts a ON a.project_id = m.project_id
-  WHERE m.user_id = :user_id AND m.role <= 'admin' AND m.project_status <> 'deleted'
+    JOIN projects p ON p.id = m.project_id
+  WHERE m.user_id = :user_id AND m.project_status <> 'deleted'
+    AND (m.role = 'owner' OR (m.role = 'admin' AND p.organization_id IS NOT NULL))
 )
 -- @common s.created_at s.updated_at s.metadata
 -- @filter organization_id

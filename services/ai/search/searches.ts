@@ -30,7 +30,7 @@ export class Searches {
 
   async search(principal: Principal, search: PassageSearch, signal: AbortSignal): Promise<SearchResult> {
     return await this.#semaphore.run(
-      principal.userId,
+      principal.accountId,
       () => searchKnowledgeBases(this.#pool, principal, search),
       signal,
     )
