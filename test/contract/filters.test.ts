@@ -1,4 +1,9 @@
 // List filters: which items each filter returns, and whether the total counts them.
+import {
+  addMemberTo,
+  createOrganization,
+  createServiceAccount,
+} from '../support/operation-fixtures-organizations.ts'
 import { setTimeout } from 'node:timers/promises'
 import t, { type Test } from 'tap'
 import type { OperationId } from '../../generated/operations.ts'
@@ -638,6 +643,53 @@ t.test('checkout sessions and refunds are filtered by project, user, status and 
   await assertFinds(t, checkouts, { order_id: waiting }, [expired, open])
   await assertFinds(t, checkouts, { project_id: project, status: 'open' }, others)
   await assertFinds(t, checkouts, { project_id: project, user_id: caller.id, status: 'open' }, [others[1]])
+})
+
+t.test('organizations are filtered by the membership', async (t) => {
+  const request = await requestFor(server, 'listOrganizations')
+  const { caller } = request
+  const member = (await prisma.organizationMember.findMany({ where: { userId: caller.id } }))[0]
+  const invited = await createOrganization({ server, caller, role: 'none' })
+  await addMemberTo(server, invited, { userId: caller.id, isAdded: false })
+  await assertFinds(t, request, {}, [member.organizationId])
+  await assertFinds(t, request, { status: 'active' }, [member.organizationId])
+  await assertFinds(t, request, { status: 'invited' }, [invited])
+})
+
+t.test('members of an organization are filtered by role and status', async (t) => {
+  const request = await requestFor(server, 'listOrganizationMembers')
+  const { id } = request.params!
+  const owners = (await prisma.organizationMember.findMany({ where: { organizationId: id } })).map(
+    (row) => row.id,
+  )
+  const member = await addMemberTo(server, id, { userId: await createUser(server) })
+  const invited = await addMemberTo(server, id, { email: 'a@example.org' }, 'admin')
+  const expired = await addMemberTo(server, id, { email: 'b@example.org' }, 'admin')
+  await prisma.organizationMember.update({ where: { id: expired }, data: { expiresAt: new Date(0) } })
+  await assertFinds(t, request, {}, [...owners, member, invited, expired])
+  await assertFinds(t, request, { role: 'owner' }, owners)
+  await assertFinds(t, request, { role: ['member', 'admin'] }, [member, invited, expired])
+  await assertFinds(t, request, { status: 'active' }, [...owners, member])
+  await assertFinds(t, request, { status: 'invited' }, [invited])
+  await assertFinds(t, request, { status: ['expired'] }, [expired])
+})
+
+t.test('service accounts are filtered by what they belong to, and their keys by whether they work', async (t) => {
+  const request = await requestFor(server, 'listServiceAccounts')
+  const { caller } = request
+  const organization_id = request.query!.organization_id as string
+  const project_id = await createProject({ server, caller, role: 'owner' })
+  const inProject = await createServiceAccount(server, { project_id })
+  const [first] = await prisma.serviceAccount.findMany({ where: { organizationId: organization_id } })
+  await assertFinds(t, { ...request, query: {} }, {}, [first.id, inProject.id])
+  await assertFinds(t, { ...request, query: {} }, { organization_id }, [first.id])
+  await assertFinds(t, { ...request, query: {} }, { project_id }, [inProject.id])
+  const works = await createApiKey(server, inProject.userId)
+  const revoked = await createApiKey(server, inProject.userId, { revoked: true })
+  const keys = { ...request, id: 'listServiceAccountKeys', params: { id: inProject.id }, query: {} } as const
+  await assertFinds(t, keys, {}, [works.id, revoked.id])
+  await assertFinds(t, keys, { active: 'true' }, [works.id])
+  await assertFinds(t, keys, { active: 'false' }, [revoked.id])
 })
 
 t.test('every declared filter is tested here', async (t) => {

@@ -39,6 +39,15 @@ t.test('every combination of filters, sort keys and directions', async (t) => {
  * and sorted.
  */
 const sorted = [
+  'organizations/list-custom-roles name',
+  'organizations/list-custom-roles updated_at',
+  'organizations/list-organization-members updated_at',
+  'organizations/list-organizations created_at',
+  'organizations/list-organizations name',
+  'organizations/list-organizations updated_at',
+  'organizations/list-service-accounts created_at',
+  'organizations/list-service-accounts name',
+  'organizations/list-service-accounts updated_at',
   'projects/list-invitations updated_at',
   'projects/list-members name',
   'projects/list-members updated_at',

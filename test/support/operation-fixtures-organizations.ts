@@ -283,6 +283,7 @@ export const organizationFixtures = {
       expires_at: new Date(Date.now() + 7 * 86_400_000).toISOString(),
       metadata: { team: 'platform' },
     })),
+    extraScopes: ['projects:read'],
   },
   getServiceAccountKey: { build: onServiceAccountKey },
   revokeServiceAccountKey: { build: onServiceAccountKey },
