@@ -38,11 +38,13 @@ export function isSent({ name, in: place }: Json, request: RequestExample): bool
 
 /**
  * The body of the first request: optional fields with the id of a resource are left out, because the resource
- * of an example does not exist.
+ * of an example does not exist. Of fields of which one is required, the one of the example stays.
  */
 export function tryOutBody(document: Json, schema: Json, value: Json): Json {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) return value
-  const required: string[] = resolved(document, schema)?.required ?? []
+  const { required: always = [], oneOf = [] } = resolved(document, schema) ?? {}
+  const chosen = oneOf.find((each: Json) => each.required?.every((name: string) => name in value))
+  const required: string[] = [...always, ...(chosen?.required ?? [])]
   return Object.fromEntries(
     Object.entries<Json>(value).filter(
       ([name, field]) =>

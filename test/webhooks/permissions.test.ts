@@ -378,7 +378,7 @@ t.test(
     const keys = {
       'another scope': await weaker(person, { scopes: ['webhooks:read', 'webhooks:write', 'projects:read'] }),
       'one project': await weaker(person, {
-        scopes: ['user:read', 'projects:read', 'webhooks:read', 'webhooks:write'],
+        scopes: ['user:read', 'organizations:read', 'projects:read', 'webhooks:read', 'webhooks:write'],
         project_ids: [project.id],
       }),
       'someone else': await server.person(),
