@@ -136,8 +136,8 @@ export function resourceHandlers<R extends keyof Resources & string>(
   return handlers as unknown as { [Id in Ids<R>]: Handler<Id> }
 }
 
-/** 409 for a row that a unique constraint refuses. */
-async function orConflict<T>(written: Promise<T>, name: string): Promise<T> {
+/** 409 for a row that a unique constraint refuses. `name` is what the message calls the resource. */
+export async function orConflict<T>(written: Promise<T>, name: string): Promise<T> {
   return await written.catch((error: unknown) => {
     if ((error as { code?: string }).code !== '23505') throw error
     throw conflict(violatedConstraint(error) ?? 'unique', `There is such a ${name} already.`)

@@ -81,6 +81,13 @@ function crudProblems(file: Json): Array<Omit<SpecProblem, 'source'>> {
           ? []
           : [{ pointer: `${at}/${list}/${i}`, message: `\`${name}\` is not a property of \`${schema}\`` }],
       )
+    // A cursor after a null would lose rows, and other types have no order.
+    const unsorted = sort.flatMap((name, i) => {
+      const type = properties[name]?.type
+      const isOrdered = type === undefined || ['string', 'integer', 'number', 'boolean'].includes(type)
+      const message = `a list cannot be sorted by \`${name}\`: it can be null, or has no order`
+      return isOrdered ? [] : [{ pointer: `${at}/sort/${i}`, message }]
+    })
     const parentProblem = {
       pointer: `${at}/parent`,
       message: `no x-crud of this file has the schema \`${parent}\``,
@@ -88,6 +95,7 @@ function crudProblems(file: Json): Array<Omit<SpecProblem, 'source'>> {
     return [
       ...(parent === undefined || all.some(([, other]) => other.schema === parent) ? [] : [parentProblem]),
       ...unknown('sort', sort, { id: true, created_by: true, ...properties }),
+      ...unsorted,
       ...unknown('filters', filters, properties),
     ]
   })

@@ -131,12 +131,13 @@ t.test('mistakes in the schema and in x-crud', async (t) => {
 
 t.test('names in x-crud that do not exist', async (t) => {
   const wrong = changed(complete, [
-    ['sort: [title]', 'sort: [title, titel]'],
+    ['sort: [title]', 'sort: [title, titel, text]'],
     ['filters: [pinned]', 'filters: [pined]'],
     ['parent: Note', 'parent: Nota'],
   ])
   t.strictSame(await problemsOf(t, wrong), [
-    'sort: [title, |titel]: `titel` is not a property of `Note`',
+    'sort: [title, |titel, text]: `titel` is not a property of `Note`',
+    'sort: [title, titel, |text]: a list cannot be sorted by `text`: it can be null, or has no order',
     'filters: [|pined]: `pined` is not a property of `Note`',
     'parent: |Nota: no x-crud of this file has the schema `Nota`',
   ])

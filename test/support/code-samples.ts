@@ -34,10 +34,15 @@ export async function prepareSample(
   const { ask, replaced, file } = await exampleFixtureFor(server, id)
   const own = join(folder, id)
   mkdirSync(own, { recursive: true })
-  for (const name of ['report.pdf', 'handbook.md', 'me.png']) writeFileSync(join(own, name), file.bytes)
+  for (const name of fileNamesIn(sampleOf(id, label))) writeFileSync(join(own, name), file.bytes)
   return {
     folder: own,
     source: replaced(sampleOf(id, label)),
     env: { PATH: process.env.PATH!, PLATFORM_BASE_URL: server.url, PLATFORM_API_KEY: ask.caller.key },
   }
+}
+
+/** The files that a sample reads. */
+function fileNamesIn(sample: string): string[] {
+  return [...new Set(sample.match(/\b[\w-]+\.(pdf|md|png|txt|json|csv|zip)\b/g) ?? [])]
 }
