@@ -93,7 +93,8 @@ AND (
 json_build_object('id', e.id, 'type', e.type,
   'created_at', to_char(e.created_at, 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'), 'api_version', 'v1',
   'project_id', CASE WHEN e.project_id LIKE 'prj%' THEN e.project_id END,
-  'organization_id', CASE WHEN e.project_id LIKE 'org%' THEN e.project_id END, 'request_id', e.request_id, 'client_request_id', e.client_request_id,
+  'organization_id', CASE WHEN e.project_id LIKE 'org%' THEN e.project_id END,
+  'request_id', e.request_id, 'client_request_id', e.client_request_id,
   'actor', e.actor, 'data', e.data) AS event, w.user_id, w.deleted_at, w.scopes AS "scopes", w.project_ids,
   w.all_projects
 FROM webhook_deliveries d JOIN events e ON e.id = d.event_id JOIN webhook_endpoints w ON w.id = d.endpoint_id
@@ -163,7 +164,8 @@ AND (
 json_build_object('id', e.id, 'type', e.type,
   'created_at', to_char(e.created_at, 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'), 'api_version', 'v1',
   'project_id', CASE WHEN e.project_id LIKE 'prj%' THEN e.project_id END,
-  'organization_id', CASE WHEN e.project_id LIKE 'org%' THEN e.project_id END, 'request_id', e.request_id, 'client_request_id', e.client_request_id,
+  'organization_id', CASE WHEN e.project_id LIKE 'org%' THEN e.project_id END,
+  'request_id', e.request_id, 'client_request_id', e.client_request_id,
   'actor', e.actor, 'data', e.data) AS event
 FROM webhook_deliveries d JOIN events e ON e.id = d.event_id JOIN webhook_endpoints w ON w.id = d.endpoint_id
 JOIN users u ON u.id = w.user_id
@@ -268,7 +270,8 @@ AND (
 json_build_object('id', e.id, 'type', e.type,
   'created_at', to_char(e.created_at, 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'), 'api_version', 'v1',
   'project_id', CASE WHEN e.project_id LIKE 'prj%' THEN e.project_id END,
-  'organization_id', CASE WHEN e.project_id LIKE 'org%' THEN e.project_id END, 'request_id', e.request_id, 'client_request_id', e.client_request_id,
+  'organization_id', CASE WHEN e.project_id LIKE 'org%' THEN e.project_id END,
+  'request_id', e.request_id, 'client_request_id', e.client_request_id,
   'actor', e.actor, 'data', e.data) AS event, w.user_id, w.deleted_at, w.scopes AS "scopes", w.project_ids,
   w.all_projects
 FROM webhook_deliveries d JOIN events e ON e.id = d.event_id JOIN webhook_endpoints w ON w.id = d.endpoint_id

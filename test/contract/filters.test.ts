@@ -674,7 +674,7 @@ t.test('members of an organization are filtered by role and status', async (t) =
   await assertFinds(t, request, { status: ['expired'] }, [expired])
 })
 
-t.test('service accounts are filtered by what they belong to, and their keys by whether they work', async (t) => {
+t.test('service accounts are filtered by their place, and their keys by whether they work', async (t) => {
   const request = await requestFor(server, 'listServiceAccounts')
   const { caller } = request
   const organization_id = request.query!.organization_id as string
@@ -686,7 +686,8 @@ t.test('service accounts are filtered by what they belong to, and their keys by 
   await assertFinds(t, { ...request, query: {} }, { project_id }, [inProject.id])
   const works = await createApiKey(server, inProject.userId)
   const revoked = await createApiKey(server, inProject.userId, { revoked: true })
-  const keys = { ...request, id: 'listServiceAccountKeys', params: { id: inProject.id }, query: {} } as const
+  const params = { id: inProject.id }
+  const keys = { ...request, id: 'listServiceAccountKeys', params, query: {} } as const
   await assertFinds(t, keys, {}, [works.id, revoked.id])
   await assertFinds(t, keys, { active: 'true' }, [works.id])
   await assertFinds(t, keys, { active: 'false' }, [revoked.id])
