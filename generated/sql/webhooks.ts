@@ -95,7 +95,7 @@ json_build_object('id', e.id, 'type', e.type,
   'project_id', CASE WHEN e.project_id LIKE 'prj%' THEN e.project_id END,
   'organization_id', CASE WHEN e.project_id LIKE 'org%' THEN e.project_id END,
   'request_id', e.request_id, 'client_request_id', e.client_request_id,
-  'actor', e.actor, 'data', e.data) AS event, w.user_id, w.deleted_at, w.scopes AS "scopes", w.project_ids,
+  'actor', '{"service_account_id": null}' || e.actor, 'data', e.data) AS event, w.user_id, w.deleted_at, w.scopes AS "scopes", w.project_ids,
   w.all_projects
 FROM webhook_deliveries d JOIN events e ON e.id = d.event_id JOIN webhook_endpoints w ON w.id = d.endpoint_id
 JOIN users u ON u.id = w.user_id
@@ -166,7 +166,7 @@ json_build_object('id', e.id, 'type', e.type,
   'project_id', CASE WHEN e.project_id LIKE 'prj%' THEN e.project_id END,
   'organization_id', CASE WHEN e.project_id LIKE 'org%' THEN e.project_id END,
   'request_id', e.request_id, 'client_request_id', e.client_request_id,
-  'actor', e.actor, 'data', e.data) AS event
+  'actor', '{"service_account_id": null}' || e.actor, 'data', e.data) AS event
 FROM webhook_deliveries d JOIN events e ON e.id = d.event_id JOIN webhook_endpoints w ON w.id = d.endpoint_id
 JOIN users u ON u.id = w.user_id
 LEFT JOIN event_readers m ON m.project_id = e.project_id AND m.user_id = w.user_id
@@ -272,7 +272,7 @@ json_build_object('id', e.id, 'type', e.type,
   'project_id', CASE WHEN e.project_id LIKE 'prj%' THEN e.project_id END,
   'organization_id', CASE WHEN e.project_id LIKE 'org%' THEN e.project_id END,
   'request_id', e.request_id, 'client_request_id', e.client_request_id,
-  'actor', e.actor, 'data', e.data) AS event, w.user_id, w.deleted_at, w.scopes AS "scopes", w.project_ids,
+  'actor', '{"service_account_id": null}' || e.actor, 'data', e.data) AS event, w.user_id, w.deleted_at, w.scopes AS "scopes", w.project_ids,
   w.all_projects
 FROM webhook_deliveries d JOIN events e ON e.id = d.event_id JOIN webhook_endpoints w ON w.id = d.endpoint_id
 JOIN users u ON u.id = w.user_id
@@ -400,7 +400,8 @@ AND (
   e.id, e.type, e.created_at, 'v1' AS api_version,
 CASE WHEN e.project_id LIKE 'prj%' THEN e.project_id END AS project_id,
 CASE WHEN e.project_id LIKE 'org%' THEN e.project_id END AS organization_id, e.request_id,
-e.client_request_id, e.actor, e.data
+e.client_request_id,
+'{"service_account_id": null}' || e.actor AS actor, e.data
 FROM webhook_deliveries d JOIN events e ON e.id = d.event_id JOIN webhook_endpoints w ON w.id = d.endpoint_id
 JOIN users u ON u.id = w.user_id
 LEFT JOIN event_readers m ON m.project_id = e.project_id AND m.user_id = w.user_id

@@ -118,7 +118,8 @@ async function restoreBackup(t: Test, old: string, { migrated }: { migrated: boo
       stdio: ['ignore', 'ignore', 'pipe'],
     })
   const copy = await spawnServer(t, { ...to, WORKER: 'false' })
-  t.same((await call(`${copy.url}/v1/events`)).data, events)
+  // Later releases add fields.
+  t.match((await call(`${copy.url}/v1/events`)).data, events)
   t.match(await execute(to.DATABASE_URL, 'SELECT DISTINCT tableoid::regclass::text AS name FROM events'), [
     { name: monthly ? /^events_\d{4}_\d{2}$/ : /^events_before_/ },
   ])

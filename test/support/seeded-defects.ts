@@ -190,9 +190,9 @@ export const defects: Defect[] = [
   {
     name: 'the header fields of the rate limit are missing',
     file: 'app/http/authentication.ts',
-    text: 'await countRequest(limits, reply, info.rateLimit!, principal.userId)\n',
+    text: 'await countRequest(limits, reply, info.rateLimit!, principal.accountId)\n',
     replacement:
-      'await countRequest(limits, reply, info.rateLimit!, principal.userId)\n' +
+      'await countRequest(limits, reply, info.rateLimit!, principal.accountId)\n' +
       "    if (info.id === 'getLimits') reply.removeHeader('ratelimit')\n",
     operations: ['getLimits'],
     checks: ['header'],

@@ -139,9 +139,9 @@ const inFiles: SqlMistake[] = [
   },
   {
     name: 'two columns have one name',
-    edits: [['prisma/sql/users/find-api-key.sql', 'u.status,', 'u.status, u.id,']],
+    edits: [['prisma/sql/auth/find-session.sql', 'u.status,', 'u.status, u.id,']],
     foundBy: 'generate',
-    at: ['prisma/sql/users/find-api-key.sql', 'u.id,'],
+    at: ['prisma/sql/auth/find-session.sql', 'u.id,'],
     message: /two columns are named id/,
   },
   {

@@ -12,4 +12,4 @@ json_build_object('id', e.id, 'type', e.type,
   'project_id', CASE WHEN e.project_id LIKE 'prj%' THEN e.project_id END,
   'organization_id', CASE WHEN e.project_id LIKE 'org%' THEN e.project_id END,
   'request_id', e.request_id, 'client_request_id', e.client_request_id,
-  'actor', e.actor, 'data', e.data) AS event
+  'actor', '{"service_account_id": null}' || e.actor, 'data', e.data) AS event
