@@ -625,7 +625,8 @@ t.test('a request that has lost the lease does not delete the upload on a sha256
   await writeFile(join(server.services.config.storageDir, 'uploads', idOf(path)), 'text')
   const lease = await acquireUploadLease(database, idOf(path))
   await prisma.upload.update({ where: { id: idOf(path) }, data: { holder: 'other' } })
-  const request = { params: { id: idOf(path) }, principal: { userId: person.id, projectIds: null } }
+  const principal = { userId: person.id, accountId: person.id, serviceAccountId: null, projectIds: null }
+  const request = { params: { id: idOf(path) }, principal }
   const upload = await openUpload(database, request as never)
   await t.rejects(finishUpload(database, server.services, request as never, upload, lease), {
     code: 'CONFLICT',
