@@ -108,7 +108,8 @@ const onInvitation =
   ({ expired = false } = {}): RequestBuilder =>
   async (context) => {
     const { server, caller } = context
-    const id = await createOrganization({ ...context, role: 'none' })
+    const { database } = server.services
+    const { id } = await insertOrganization(database, await createUser(server), { name: 'Theirs' })
     const member = await addMemberTo(server, id, { userId: caller.id, isAdded: false })
     if (expired)
       await server.services.database.prisma.organizationMember.update({
