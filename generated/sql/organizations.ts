@@ -905,7 +905,7 @@ export interface UpdateOrganizationRow {
 export const updateServiceAccount = one<{ name: string; user_id: string; metadata: object | string; id: string }, UpdateServiceAccountRow>(
   'organizations/update-service-account',
   `WITH u AS (UPDATE users SET name = $1 WHERE id = $2 RETURNING id, name),
-s AS (UPDATE service_accounts SET metadata = $3 WHERE id = $4 RETURNING *)
+s AS (UPDATE service_accounts SET metadata = $3, updated_at = now() WHERE id = $4 RETURNING *)
 SELECT s.id, s.user_id, u.name, s.organization_id, s.project_id, s.metadata, s.created_by, s.created_at, s.updated_at FROM s JOIN u ON u.id = s.user_id`,
   ['name', 'user_id', 'metadata', 'id'],
 )

@@ -31,12 +31,18 @@ const withValueAt = (before: any, [name, ...rest]: string[], value: unknown): an
   [name]: rest.length === 0 ? value : withValueAt(before[name], rest, value),
 })
 
+/** Replaced by another field of the same request: see test/organizations. */
+const replaced = new Set(['updateMember custom_role_id'])
+
 for (const { id, ifMatch } of operationInfos.filter((info) => info.method === 'PUT')) {
   const get = ifMatch as OperationId
   t.test(`${id} changes only the fields in the body`, async (t) => {
     t.equal(operations[get].method, 'GET')
     const responseFields = replyOf(get, 200)!.properties!
-    for (const { path, schema } of leaves(bodyOf(id)).filter(({ path: [name] }) => name in responseFields)) {
+    const fields = leaves(bodyOf(id)).filter(
+      ({ path: [name] }) => name in responseFields && !replaced.has(`${id} ${name}`),
+    )
+    for (const { path, schema } of fields) {
       const request = await requestFor(server, id)
       const name = path.join('.')
       const read = async () => (await send({ ...request, id: get, body: undefined })).body

@@ -33,7 +33,7 @@ t.test(
   'a service account of an organization works in its projects, and in no space of its own',
   async (t) => {
     const owner = await server.person()
-    const { organization, account, robot } = await program(owner)
+    const { organization, robot } = await program(owner)
     const made = await robot.post('/projects', { name: 'By a program', organization_id: organization.id })
     t.match(made, { status: 201, body: { owner_id: owner.id, your_role: 'admin' } })
     t.match(await robot.delete(`/projects/${made.body.id}`), refusal('role'), 'it owns nothing')

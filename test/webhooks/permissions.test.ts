@@ -3,6 +3,7 @@
 // received.
 import t, { type Test } from 'tap'
 import type { Role } from '../support/team.ts'
+import { allScopes } from '../../services/users/scopes.ts'
 import { createMember } from '../support/db-fixtures.ts'
 import { createClient } from '../support/client.ts'
 import { catalogFor } from '../support/db-fixtures-payments.ts'
@@ -411,7 +412,7 @@ t.test(
       t.equal((await client.get('/webhooks/endpoints?limit=100')).text.includes(endpoint.id), mine, name)
     }
     const reader = await weaker(person, {
-      scopes: ['user:read', 'projects:read', 'storage:read', 'ai:read', 'payments:read', 'webhooks:read'],
+      scopes: allScopes.filter((scope) => scope.endsWith(':read')),
     })
     t.match(await reader.client.get(path), { status: 200 }, 'a key with the same permissions can')
     t.match(await reader.client.get(`${path}/deliveries`), {
