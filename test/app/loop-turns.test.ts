@@ -7,7 +7,7 @@ import t from 'tap'
 import { inTurns, takeTurn, turn } from '../../app/http/loop-turns.ts'
 
 const requestOf = (userId: string): FastifyRequest =>
-  ({ principal: { userId }, ip: '127.0.0.1' }) as FastifyRequest
+  ({ principal: { accountId: userId }, ip: '127.0.0.1' }) as FastifyRequest
 
 /** A step that takes all the time of an iteration. */
 const long = (step: () => void) => () => {
