@@ -66,7 +66,7 @@ export const invitations = {
     return await db.transaction(async (tx) => {
       const project = await findProject(tx, request, { lock: true })
       const { invitation: previous } = await findInvitation(tx, project, request)
-      requireOwnerForOwnerRole(project, [previous.role])
+      requireOwnerForOwnerRole(project.your_role, [previous.role])
       requireProjectStatus(project, request)
       const invitation = await renewInvitation(tx, previous)
       await events.emit(tx, 'invitation.resent', invitation, { previous })

@@ -34,7 +34,7 @@ export const members = {
       const project = await findProject(tx, request, { lock: true })
       const { id: projectId } = project
       const invitee = await findInvitee(tx, projectId, principal, body)
-      requireOwnerForOwnerRole(project, [role])
+      requireOwnerForOwnerRole(project.your_role, [role])
       await requireNoMoreThanOwn(tx, projectId, principal, { role })
       requireProjectStatus(project, request)
       requireNotMember(invitee)
@@ -66,7 +66,7 @@ export const members = {
     return await db.transaction(async (tx) => {
       const project = await findProject(tx, request, { lock: true })
       const previous = await findMember(tx, id, memberId, filesUrl())
-      requireOwnerForOwnerRole(project, [previous.role, role ?? previous.role])
+      requireOwnerForOwnerRole(project.your_role, [previous.role, role ?? previous.role])
       requireProjectStatus(project, request)
       request.ifMatch(previous)
       await requireUsableRole(tx, project, request.body)

@@ -3,13 +3,9 @@
 import { changesOf } from '../infra/changes.ts'
 import { forbidden, notFound } from '../infra/errors.ts'
 import type { Handlers } from '../services/handler.ts'
-import { mailOrganizationInvitation } from '../services/invitation-mail.ts'
-import {
-  openOrganization,
-  organizationRanks,
-  requireOwnerForOwnerRole,
-  roleOf,
-} from '../services/organizations/access.ts'
+import { mailInvitation } from '../services/invitation-mail.ts'
+import { openOrganization, organizationRanks, roleOf } from '../services/organizations/access.ts'
+import { requireOwnerForOwnerRole } from '../services/projects/members.ts'
 import {
   acceptOrganizationInvitation,
   addOrganizationMember,
@@ -33,7 +29,7 @@ export const organizationMembers = {
     const { principal, body } = request
     return await db.transaction(async (tx) => {
       const organization = await openOrganization(tx, request, { lock: true })
-      requireOwnerForOwnerRole(organization, [body.role])
+      requireOwnerForOwnerRole(roleOf(organization), [body.role])
       const invitee = await findOrganizationInvitee(tx, principal, body)
       const member = await addOrganizationMember(tx, organization.id, invitee, {
         role: body.role,
@@ -42,7 +38,7 @@ export const organizationMembers = {
       })
       const type = invitee.isAdded ? 'organization_member.added' : 'organization_invitation.created'
       await events.emit(tx, type, member)
-      if (!invitee.isAdded) await mailOrganizationInvitation(tx, { cipher, mails }, member)
+      if (!invitee.isAdded) await mailInvitation(tx, { cipher, mails }, member)
       const location = `/v1/organizations/${organization.id}/members/${member.id}`
       return { status: 201, body: member, headers: { location } }
     })
@@ -62,7 +58,7 @@ export const organizationMembers = {
       const found = await findOrganizationMember(tx, organization, params.member_id, principal, filesUrl())
       const previous = found.member
       const { role = previous.role } = body
-      requireOwnerForOwnerRole(organization, [previous.role, role])
+      requireOwnerForOwnerRole(roleOf(organization), [previous.role, role])
       if (role === 'owner') requirePersonalMember(found)
       request.ifMatch(previous)
       if (changesOf(previous, body) === null) return { status: 200, body: previous }
@@ -83,7 +79,7 @@ export const organizationMembers = {
       if (!isOwn) {
         if (organizationRanks[roleOf(organization)] < organizationRanks.admin)
           throw forbidden('Your role allows you to remove only yourself.', 'role')
-        requireOwnerForOwnerRole(organization, [member.role])
+        requireOwnerForOwnerRole(roleOf(organization), [member.role])
       }
       requirePersonalMember(found)
       request.ifMatch(member)

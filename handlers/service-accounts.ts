@@ -1,6 +1,7 @@
 // Service accounts of organizations and projects, and their API keys.
 import { changesOf } from '../infra/changes.ts'
 import { forbidden, invalidField, notFound } from '../infra/errors.ts'
+import type { Db } from '../infra/database/database.ts'
 import { deleteServiceAccountUser } from '../services/delete-user.ts'
 import type { Handlers } from '../services/handler.ts'
 import { addServiceAccount } from '../services/organizations/members.ts'
@@ -10,6 +11,7 @@ import {
   openServiceAccount,
   requireAdminOf,
   updateServiceAccount,
+  type ServiceAccount,
 } from '../services/organizations/service-accounts.ts'
 import { requireMembership } from '../services/projects/access.ts'
 import { insertMember, requireNoMoreThanOwn } from '../services/projects/members.ts'
@@ -115,9 +117,7 @@ export const serviceAccounts = {
   async getServiceAccountKey(request, { db }) {
     return await db.transaction(async (tx) => {
       const account = await openServiceAccount(tx, request)
-      const key = await findApiKey(tx, request.params.key_id)
-      if (key?.userId !== account.user_id) throw notFound('API key', request.params.key_id)
-      return { status: 200, body: toApiKey(key) }
+      return { status: 200, body: toApiKey(await findKeyOf(tx, account, request.params.key_id)) }
     })
   },
 
@@ -125,8 +125,7 @@ export const serviceAccounts = {
     return await db.transaction(async (tx) => {
       await lockKeys(tx, request.principal)
       const account = await openServiceAccount(tx, request, { lock: true })
-      const row = await findApiKey(tx, request.params.key_id)
-      if (row?.userId !== account.user_id) throw notFound('API key', request.params.key_id)
+      const row = await findKeyOf(tx, account, request.params.key_id)
       request.ifMatch(toApiKey(row))
       const revoked = await revokeApiKeys(tx, row, true)
       if (revoked.length > 0) await events.emit(tx, 'service_account.key_revoked', account)
@@ -138,4 +137,11 @@ export const serviceAccounts = {
 
 function wrongRole(roles: string): Error {
   return invalidField('role', 'enum', `role must be ${roles}.`)
+}
+
+/** A key of the service account. Throws 404 for a key of another user, too. */
+async function findKeyOf(tx: Db, { user_id: userId }: ServiceAccount, id: string) {
+  const row = await findApiKey(tx, id)
+  if (row?.userId !== userId) throw notFound('API key', id)
+  return row
 }

@@ -65,12 +65,14 @@ async function findSenderByKey(tx: Db, caller: Caller, keyId: string): Promise<P
     if (account === null) throw forbidden('This API key belongs to another user.', 'owner', keyId)
     await requireAdminOf(tx, { ...caller, operation: { ...caller.operation, method: 'GET' } }, account)
   }
-  try {
-    return (await readPrincipalOfKey(tx, keyId))!
-  } catch (error) {
-    if (error instanceof ApiError) return error
-    throw error
-  }
+  const sender = await readPrincipalOfKey(tx, keyId).catch(asApiError)
+  return sender!
+}
+
+/** Returns an API error, and throws every other. */
+function asApiError(error: unknown): ApiError {
+  if (error instanceof ApiError) return error
+  throw error
 }
 
 /** All checks of the request, in their order. */
@@ -85,7 +87,7 @@ export async function explain(
     checks.push(check('credential', 'an active API key or session', failure))
     if (!(sender instanceof ApiError)) {
       checks.push(...ofOperation(info, sender), await ofRateLimit(rateLimits, info, sender))
-      // Whoever may not call the operation learns nothing of the resource.
+      // A caller who may not call the operation must not learn whether the resource exists.
       if (checks.every(({ passed }) => passed)) checks.push(...(await ofResource(tx, info, path, sender)))
     }
   }
@@ -125,13 +127,7 @@ async function ofResource(tx: Db, info: OperationInfo, path: string, sender: Pri
     (info.tag === 'service-accounts' ? { role: 'admin' } : null)
   const id = path.split('/').find((part) => /^[a-z]+_[0-9a-z]{26}$/.test(part))
   if (access === null || id === undefined) return []
-  const error = await open(tx, info, id, sender).then(
-    () => null,
-    (thrown: unknown) => {
-      if (thrown instanceof ApiError) return thrown
-      throw thrown
-    },
-  )
+  const error = await open(tx, info, id, sender).then(() => null, asApiError)
   const states = info.projectAccess?.states
   const requirements = {
     resource: 'that it exists',

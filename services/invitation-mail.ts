@@ -8,19 +8,10 @@ import { inviteeAddress, type Invitation } from './projects/invitations.ts'
 export async function mailInvitation(
   tx: Db,
   services: { cipher: Cipher; mails: Mails },
-  invitation: Invitation,
+  invitation: Invitation | OrganizationMember,
 ): Promise<void> {
   const recipient = await inviteeAddress(tx, invitation)
   if (recipient === null) return
-  await queueMail(tx, services, { kind: 'invitation', recipient, userId: invitation.user_id })
-}
-
-export async function mailOrganizationInvitation(
-  tx: Db,
-  services: { cipher: Cipher; mails: Mails },
-  { email, user_id: userId }: OrganizationMember,
-): Promise<void> {
-  const recipient = await inviteeAddress(tx, { email, user_id: userId })
-  if (recipient === null) return
-  await queueMail(tx, services, { kind: 'organization_invitation', recipient, userId })
+  const kind = 'project_id' in invitation ? 'invitation' : 'organization_invitation'
+  await queueMail(tx, services, { kind, recipient, userId: invitation.user_id })
 }

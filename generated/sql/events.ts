@@ -68,11 +68,8 @@ export interface DropOldPartitionRow {
  */
 export const findEvent = optional<{ user_id: string; id: string }, FindEventRow>(
   'events/find-event',
-  `SELECT e.id, e.type, e.created_at, 'v1' AS api_version,
-CASE WHEN e.project_id LIKE 'prj%' THEN e.project_id END AS project_id,
-CASE WHEN e.project_id LIKE 'org%' THEN e.project_id END AS organization_id, e.request_id,
-e.client_request_id,
-'{"service_account_id": null}' || e.actor AS actor, e.data, e.user_id, e.scope, e.role AS min_role,
+  `SELECT e.id, e.type, e.created_at, 'v1' AS api_version, CASE WHEN e.project_id LIKE 'prj%' THEN e.project_id END AS project_id,
+CASE WHEN e.project_id LIKE 'org%' THEN e.project_id END AS organization_id, e.request_id, e.client_request_id, '{"service_account_id": null}' || e.actor AS actor, e.data, e.user_id, e.scope, e.role AS min_role,
   role_by_scope(e.scope, m.role, m.storage_role, m.ai_role, m.payments_role) AS role
 FROM events e LEFT JOIN event_readers m ON m.project_id = e.project_id AND m.user_id = $1
 WHERE e.id = $2`,
@@ -438,11 +435,8 @@ FROM (
     least($1 - 1, last_sequence) AS high
   FROM event_log
 ) l LEFT JOIN LATERAL (
-  SELECT DISTINCT ON (e.sequence) e.sequence, e.id, e.type, e.created_at, 'v1' AS api_version,
-CASE WHEN e.project_id LIKE 'prj%' THEN e.project_id END AS project_id,
-CASE WHEN e.project_id LIKE 'org%' THEN e.project_id END AS organization_id, e.request_id,
-e.client_request_id,
-'{"service_account_id": null}' || e.actor AS actor, e.data FROM (
+  SELECT DISTINCT ON (e.sequence) e.sequence, e.id, e.type, e.created_at, 'v1' AS api_version, CASE WHEN e.project_id LIKE 'prj%' THEN e.project_id END AS project_id,
+CASE WHEN e.project_id LIKE 'org%' THEN e.project_id END AS organization_id, e.request_id, e.client_request_id, '{"service_account_id": null}' || e.actor AS actor, e.data FROM (
   SELECT p.* FROM event_readers m CROSS JOIN LATERAL (
     SELECT e.* FROM events e
     WHERE (e.project_id, e.sequence) > (m.project_id, l.low)
@@ -551,11 +545,8 @@ FROM (
     greatest($1, removed_through) + $2 AS high
   FROM event_log
 ) l LEFT JOIN LATERAL (
-  SELECT DISTINCT ON (e.sequence) e.sequence, e.id, e.type, e.created_at, 'v1' AS api_version,
-CASE WHEN e.project_id LIKE 'prj%' THEN e.project_id END AS project_id,
-CASE WHEN e.project_id LIKE 'org%' THEN e.project_id END AS organization_id, e.request_id,
-e.client_request_id,
-'{"service_account_id": null}' || e.actor AS actor, e.data FROM (
+  SELECT DISTINCT ON (e.sequence) e.sequence, e.id, e.type, e.created_at, 'v1' AS api_version, CASE WHEN e.project_id LIKE 'prj%' THEN e.project_id END AS project_id,
+CASE WHEN e.project_id LIKE 'org%' THEN e.project_id END AS organization_id, e.request_id, e.client_request_id, '{"service_account_id": null}' || e.actor AS actor, e.data FROM (
   SELECT p.* FROM event_readers m CROSS JOIN LATERAL (
     SELECT e.* FROM events e
     WHERE (e.project_id, e.sequence) > (m.project_id, l.low)
@@ -656,11 +647,8 @@ export interface ReadEventsRow {
  */
 export const readNewEvents = many<{ after: number; limit: number }, ReadNewEventsRow>(
   'events/read-new-events',
-  `SELECT e.sequence AS "sequence", e.id, e.type, e.created_at, 'v1' AS api_version,
-CASE WHEN e.project_id LIKE 'prj%' THEN e.project_id END AS project_id,
-CASE WHEN e.project_id LIKE 'org%' THEN e.project_id END AS organization_id, e.request_id,
-e.client_request_id,
-'{"service_account_id": null}' || e.actor AS actor, e.data, e.user_id, e.scope, e.role AS min_role
+  `SELECT e.sequence AS "sequence", e.id, e.type, e.created_at, 'v1' AS api_version, CASE WHEN e.project_id LIKE 'prj%' THEN e.project_id END AS project_id,
+CASE WHEN e.project_id LIKE 'org%' THEN e.project_id END AS organization_id, e.request_id, e.client_request_id, '{"service_account_id": null}' || e.actor AS actor, e.data, e.user_id, e.scope, e.role AS min_role
 FROM events e WHERE e.sequence > $1 ORDER BY e.sequence LIMIT $2`,
   ['after', 'limit'],
 )

@@ -771,20 +771,27 @@ export interface ServiceAccountOfUserRow {
 }
 
 /**
- * The role of a user in an organization, null for none. Its members cannot change before the transaction
- * ends.
+ * `find-organization`, whose members cannot change before the transaction ends.
  * @see prisma/sql/organizations/share-organization.sql
  */
 export const shareOrganization = optional<{ user_id: string; id: string }, ShareOrganizationRow>(
   'organizations/share-organization',
-  `SELECT (SELECT m.role FROM organization_members m
-  WHERE m.organization_id = o.id AND m.user_id = $1 AND m.status = 'active') AS "role"
+  `SELECT o.id, o.name, o.description, o.metadata, o.created_by, o.created_at, o.updated_at,
+  (SELECT jsonb_build_object('id', m.id, 'role', m.role, 'status', CASE WHEN m.status = 'invited' AND m.expires_at <= now() THEN 'expired' ELSE m.status::text END) FROM organization_members m
+   WHERE m.organization_id = o.id AND m.user_id = $1 AND m.status = 'active') AS "your_membership"
 FROM organizations o WHERE o.id = $2
 FOR SHARE OF o`,
   ['user_id', 'id'],
 )
 export interface ShareOrganizationRow {
-  role: 'owner' | 'admin' | 'member' | null
+  id: string
+  name: string
+  description: string | null
+  metadata: Record<string, string>
+  created_by: string
+  created_at: string
+  updated_at: string
+  your_membership: Schemas['Organization']['your_membership'] | null
 }
 
 /**

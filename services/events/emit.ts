@@ -62,8 +62,8 @@ const systemActor: Actor = {
 }
 
 /**
- * The actor in the database. That of a person has no `service_account_id`, which releases up to 1.12.0 refuse:
- * during a rollout they read the events of newer servers. A read adds it.
+ * The actor in the database. That of a person has no `service_account_id`: releases up to 1.12.0 refuse the
+ * field, and they read the events of newer servers during a rollout. Every read adds it.
  */
 function storedActor({ service_account_id: serviceAccountId, ...actor }: Actor): object {
   return serviceAccountId === null ? actor : { ...actor, service_account_id: serviceAccountId }

@@ -32,10 +32,7 @@ export async function openOrganization(
   { lock = false } = {},
 ): Promise<Organization> {
   const find = lock ? sql.lockOrganization : sql.findOrganization
-  const row = await find(db, { id, user_id: principal.userId })
-  if (row === undefined) throw notFound('organization', id)
-  requireRank(row.your_membership?.role ?? null, requiredRole(operation), id)
-  return row as Organization
+  return await withRole(find(db, { id, user_id: principal.userId }), requiredRole(operation), id)
 }
 
 /** The caller's role in the organization. A user from outside has no membership. */
@@ -61,14 +58,19 @@ export async function requireOrganizationRole(
   role: Rank,
   { lock = false } = {},
 ): Promise<void> {
-  if (lock) {
-    const row = await sql.lockOrganization(tx, { id, user_id: userId })
-    if (row === undefined) throw notFound('organization', id)
-    return requireRank(row.your_membership?.role ?? null, role, id)
-  }
-  const found = await sql.shareOrganization(tx, { id, user_id: userId })
-  if (found === undefined) throw notFound('organization', id)
-  requireRank(found.role, role, id)
+  const find = lock ? sql.lockOrganization : sql.shareOrganization
+  await withRole(find(tx, { id, user_id: userId }), role, id)
+}
+
+async function withRole(
+  found: ReturnType<typeof sql.findOrganization>,
+  role: Rank,
+  id: string,
+): Promise<Organization> {
+  const row = await found
+  if (row === undefined) throw notFound('organization', id)
+  requireRank(row.your_membership?.role ?? null, role, id)
+  return row as Organization
 }
 
 function requireRank(own: OrganizationRole | null, role: Rank, id: string): void {
@@ -78,13 +80,4 @@ function requireRank(own: OrganizationRole | null, role: Rank, id: string): void
       ? 'You are not a member of this organization.'
       : `This operation requires the role ${role} in the organization; your role is ${own}.`
   throw forbidden(message, 'role', id)
-}
-
-/** Throws 403 when one of the roles is `owner` and the caller is not an owner. */
-export function requireOwnerForOwnerRole(
-  { your_membership: { role } }: Pick<Organization, 'your_membership'>,
-  roles: OrganizationRole[],
-): void {
-  if (role !== 'owner' && roles.includes('owner'))
-    throw forbidden('Only an owner can add, change or remove an owner.', 'role')
 }

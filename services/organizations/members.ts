@@ -8,6 +8,7 @@ import { isUniqueViolation } from '../../infra/database/errors.ts'
 import type { Page } from '../../infra/database/pagination.ts'
 import { conflict, forbidden, invalidState, notFound } from '../../infra/errors.ts'
 import { newId, timeOf } from '../../infra/ids.ts'
+import { expiryFrom } from '../projects/invitations.ts'
 import { mayActAsOperator, type Principal } from '../users/authentication.ts'
 import { organizationRanks, roleOf, type Organization, type OrganizationRole } from './access.ts'
 
@@ -38,7 +39,7 @@ export async function listOrganizationMembers(
 
 /**
  * A member of the organization, or an invitation. Throws 404 for a member of another organization, and for
- * the invitation of somebody else unless the caller is an admin.
+ * the invitation of another user, unless the caller is an admin.
  */
 export async function findOrganizationMember(
   db: Db,
@@ -85,9 +86,6 @@ export async function findOrganizationInvitee(
   return { userId: person.id, email: null, isAdded: person.is_known || mayActAsOperator(principal) }
 }
 
-/** An invitation expires after this time. */
-const invitationDays = 14
-
 /**
  * Adds a member to a locked organization, or invites one. A new invitation replaces one that has expired.
  * @throws 409 `member_exists` or `invitation_exists`.
@@ -110,7 +108,6 @@ export async function addOrganizationMember(
   if (existing !== undefined) await sql.deleteOrganizationMember(tx, { id: existing.id })
   const id = newId('omb')
   const createdAt = timeOf(id)
-  const expiresAt = new Date(createdAt.getTime() + invitationDays * 86_400_000)
   const member = await sql.insertOrganizationMember(tx, {
     id,
     ...who,
@@ -118,7 +115,7 @@ export async function addOrganizationMember(
     status: isAdded ? 'active' : 'invited',
     created_by: createdById,
     created_at: createdAt,
-    expires_at: isAdded ? null : expiresAt,
+    expires_at: isAdded ? null : expiryFrom(createdAt),
     origin,
   })
   if (isAdded) await applyRole(tx, member)
@@ -151,7 +148,7 @@ export async function setOrganizationRole(
   await applyRole(tx, changed)
   if (role === 'owner') return changed
   const where = { organization_id: changed.organization_id, user_id: changed.user_id! }
-  // Nobody comes back through an invitation to a role that its maker no longer has.
+  // An invitation must not give a role that the member who made it has lost.
   await sql.deleteInvitationsOfMember(tx, { ...where, of_owners: role === 'admin' })
   if (previousRole === 'owner') await sql.transferProjectsOfMember(tx, where)
   return changed

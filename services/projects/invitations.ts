@@ -152,7 +152,8 @@ export async function renewInvitation(tx: Db, { id, status }: Invitation): Promi
   return await sql.renewInvitation(tx, { id, expires_at: expiryFrom(new Date()) })
 }
 
-function expiryFrom(start: Date): Date {
+/** When an invitation of a project or an organization expires. */
+export function expiryFrom(start: Date): Date {
   return new Date(start.getTime() + invitationDays * 86_400_000)
 }
 

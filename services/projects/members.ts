@@ -42,9 +42,9 @@ export async function findMember(
   return member
 }
 
-/** Throws 403 when one of the roles is `owner` and the caller is not an owner. */
-export function requireOwnerForOwnerRole(project: Project, roles: Role[]): void {
-  if (project.your_role !== 'owner' && roles.includes('owner'))
+/** Throws 403 when one of the roles is `owner` and the caller's own role is not. */
+export function requireOwnerForOwnerRole(own: string, roles: string[]): void {
+  if (own !== 'owner' && roles.includes('owner'))
     throw forbidden('Only an owner can add, change or remove an owner.', 'role')
 }
 
@@ -56,7 +56,7 @@ export function requireCanRemove(project: Project, principal: Principal, member:
   if (member.user.id === principal.userId) return
   if (ranks[project.your_role] < ranks.admin)
     throw forbidden('Your role allows you to remove only yourself.', 'role')
-  requireOwnerForOwnerRole(project, [member.role])
+  requireOwnerForOwnerRole(project.your_role, [member.role])
 }
 
 /** Whom a request adds to a project. */

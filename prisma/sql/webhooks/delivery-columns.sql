@@ -9,7 +9,6 @@ d.next_attempt_at, d.request, d.created_at, d.updated_at,
 {events/may-receive} AS "readable!",
 json_build_object('id', e.id, 'type', e.type,
   'created_at', to_char(e.created_at, 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'), 'api_version', 'v1',
-  'project_id', CASE WHEN e.project_id LIKE 'prj%' THEN e.project_id END,
-  'organization_id', CASE WHEN e.project_id LIKE 'org%' THEN e.project_id END,
+  'project_id', {events/project}, 'organization_id', {events/organization},
   'request_id', e.request_id, 'client_request_id', e.client_request_id,
-  'actor', '{"service_account_id": null}' || e.actor, 'data', e.data) AS event
+  'actor', {events/actor}, 'data', e.data) AS event
