@@ -72,7 +72,7 @@ export const projects = {
       const { organization_id: organizationId = null } = body
       if (organizationId !== null) await requireOrganizationRole(tx, organizationId, principal, 'admin')
       const previous = await openProject(tx, request, { lock: true })
-      // Nobody gets a project, which counts against the own limit, without wanting it.
+      // A project counts against the limit of its main owner, so only that user may take it.
       const ownerId = body.user_id ?? previous.owner_id
       if (organizationId === null) {
         if (ownerId !== principal.userId)

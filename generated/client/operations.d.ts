@@ -2078,7 +2078,7 @@ export interface Methods {
   /**
    * Get a member of an organization: `GET /v1/organizations/{id}/members/{member_id}`
    *
-   * Returns a member. Requires the role `member`, or `admin` for the invitation of somebody else.
+   * Returns a member. Requires the role `member`, or `admin` for an invitation of another user.
    */
   getOrganizationMember (input: GetOrganizationMemberInput): Answer<OrganizationMember>
   /**

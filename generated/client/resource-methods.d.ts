@@ -711,7 +711,7 @@ export interface OrganizationsMembersResource {
   /**
    * Get a member of an organization: `GET /v1/organizations/{id}/members/{member_id}`
    *
-   * Returns a member. Requires the role `member`, or `admin` for the invitation of somebody else.
+   * Returns a member. Requires the role `member`, or `admin` for an invitation of another user.
    *
    * @param id The ID of the organization.
    * @param memberId The ID of the member of the organization.

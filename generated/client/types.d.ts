@@ -1146,7 +1146,7 @@ export interface paths {
         };
         /**
          * Get a member of an organization
-         * Returns a member. Requires the role `member`, or `admin` for the invitation of somebody else.
+         * Returns a member. Requires the role `member`, or `admin` for an invitation of another user.
          */
         get: operations["getOrganizationMember"];
         /**

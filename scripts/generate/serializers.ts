@@ -57,7 +57,7 @@ function serializer(name: string, schema: Json, $defs: Json): string {
   }
 }
 
-/** fast-json-stringify numbers schemas by a counter of the process. Numbers them anew in each serializer. */
+/** Restarts the numbers of schemas in each serializer. fast-json-stringify counts them per process. */
 function withOwnCounters(code: string): string {
   const names = new Map<string, string>()
   return code.replace(/__fjs_(?:merged|root)_\d+/g, (name) => {

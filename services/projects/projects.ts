@@ -65,7 +65,10 @@ export async function makeOwner(tx: Db, projectId: string, userId: string): Prom
   await sql.makeOwner(tx, { project_id: projectId, user_id: userId })
 }
 
-/** Ends what the organization of a locked project gave. The user owns the project if nobody else does. */
+/**
+ * Ends the memberships and custom roles that the organization of a locked project gave. Makes the user an
+ * owner if no other member owns the project itself.
+ */
 export async function leaveOrganization(tx: Db, projectId: string, userId: string): Promise<void> {
   await sql.keepOwner(tx, { id: projectId, user_id: userId, created_at: new Date() })
   await sql.leaveOrganization(tx, { project_id: projectId })

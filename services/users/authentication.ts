@@ -60,7 +60,7 @@ export function requirePerson({ serviceAccountId }: Pick<Principal, 'serviceAcco
 
 type Restrictions = Pick<OperationInfo, 'scopes' | 'unlimitedKey' | 'needsSession'>
 
-/** Why a key may not call an operation, whatever it is called with: 403 by its constraint. Null if it may. */
+/** The checks of a key that do not depend on the parameters of the request. Each returns its 403, or null. */
 export const refusals = {
   scope({ scopes }, operation) {
     const missing = operation.scopes?.find((scope) => !scopes.has(scope))

@@ -366,8 +366,8 @@ BEGIN
       PERFORM change_quota(TG_ARGV[0], changed.owner, -changed.amount::bigint, false);
     END LOOP;
   ELSE
-    -- Something that a user gets by a change of the row, such as a project of a deleted user, is not refused,
-    -- unless somebody transfers it.
+    -- A row that changes its owner, such as a project of a deleted user, is not refused. A transfer of a
+    -- project is.
     FOR changed IN EXECUTE format(
       'SELECT owner, sum(amount) AS amount FROM (%s UNION ALL SELECT owner, -amount FROM (%s) old) moved
       GROUP BY 1 HAVING sum(amount) <> 0 ORDER BY 1',
