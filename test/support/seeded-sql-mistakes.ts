@@ -28,7 +28,7 @@ const inFiles: SqlMistake[] = [
   },
   {
     name: 'a trigger is changed in its file only',
-    edits: [[`${functions}/require-owner.sql`, 'AFTER DELETE OR UPDATE OF role', 'AFTER DELETE']],
+    edits: [[`${functions}/require-owner.sql`, 'AFTER DELETE OR UPDATE', 'AFTER UPDATE']],
     foundBy: 'generate',
     at: [`${functions}/require-owner.sql`, 'CREATE CONSTRAINT TRIGGER'],
     message: /the trigger members_require_owner on members differs/,
