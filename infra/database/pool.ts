@@ -129,7 +129,9 @@ interface Wire {
 function endUnanswered(client: pg.ClientBase, milliseconds: number): void {
   const wire = client as unknown as Wire
   const { stream } = wire.connection
-  stream.setTimeout(milliseconds, () => {
+  stream.setTimeout(milliseconds)
+  // An idle connection gets the event, too, so a listener that is called once would be gone.
+  stream.on('timeout', () => {
     if (!wire.readyForQuery) stream.destroy(new Error('Query read timeout'))
   })
 }

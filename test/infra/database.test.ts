@@ -1,7 +1,10 @@
 // Transactions that fail: no connection is reused inside an open transaction, and no query runs after the
 // end.
+import { once } from 'node:events'
+import type { Socket } from 'node:net'
 import t from 'tap'
 import { openDatabase, type Db } from '../../infra/database/database.ts'
+import { createPool, queryOn } from '../../infra/database/pool.ts'
 import { statement } from '../../infra/database/statements.ts'
 import { wasRolledBack } from '../../infra/database/transaction.ts'
 import { createTestDatabase } from '../support/database.ts'
@@ -40,6 +43,29 @@ t.test('a connection inside an unfinished transaction is closed, not reused', as
     'other connections see the committed row',
   )
   t.equal(await other.prisma.user.count({ where: { id: 'usr_stalled' } }), 0)
+})
+
+t.test('a statement fails when PostgreSQL stops to answer on a connection that was idle', async (t) => {
+  const { url } = await createTestDatabase(t)
+  const pool = createPool({
+    url,
+    name: 'test',
+    poolSize: 1,
+    preparedStatements: true,
+    statementTimeout: 200,
+    pooled: false,
+    connectTimeout: 60_000,
+    onError: () => {},
+  })
+  t.teardown(() => pool.end())
+  const client = await pool.connect()
+  const { rows } = await client.query('SELECT pg_backend_pid() AS pid')
+  const { stream } = (client as unknown as { connection: { stream: Socket } }).connection
+  await once(stream, 'timeout')
+  client.release()
+  process.kill(rows[0].pid, 'SIGSTOP')
+  t.teardown(() => process.kill(rows[0].pid, 'SIGCONT'))
+  await t.rejects(queryOn(pool, { text: 'SELECT 1' }), /Query read timeout/)
 })
 
 t.test('no query runs after the end of its transaction', async (t) => {
