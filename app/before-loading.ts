@@ -1,19 +1,15 @@
 // What a process does before it loads its modules, which is most of the CPU and the memory of a start. The
 // modules that do it are therefore loaded with `await import()`.
-import { enableCompileCache, flushCompileCache } from 'node:module'
-import { join } from 'node:path'
+import { flushCompileCache } from 'node:module'
 import { setFlagsFromString } from 'node:v8'
+import './compile-cache.js'
 
 /**
- * Compiled modules are kept for the next start. Young objects get no more room: nearly everything that is
- * made while modules load stays, so V8 would enlarge the young generation to its 32 MB and keep it so.
- * Buffers count in the limit of the whole heap: with a limit of their own, bodies of 250 KiB cause a full
- * collection of garbage eight times a second.
+ * Young objects get no more room: nearly everything that is made while modules load stays, so V8 would
+ * enlarge the young generation to its 32 MB and keep it so. Buffers count in the limit of the whole heap:
+ * with a limit of their own, bodies of 250 KiB cause a full collection of garbage eight times a second.
  */
 export function prepareToLoad(): void {
-  enableCompileCache(
-    process.env.NODE_COMPILE_CACHE ?? join(import.meta.dirname, '../node_modules/.cache/node'),
-  )
   setFlagsFromString('--semi-space-growth-factor=1')
   setFlagsFromString('--external-memory-accounted-in-global-limit')
 }

@@ -64,7 +64,8 @@ export async function startServer(
       services.readiness.add('restored_copy', { run, required: false })
       onProgress(unconfirmedMessage)
     }
-    const limits = createRateLimits({ policies: policiesOf(config), redisUrl: config.redisUrl, onError })
+    const { redisUrl } = config
+    const limits = await createRateLimits({ policies: policiesOf(config), redisUrl, onError })
     closers.unshift(() => limits.close())
     await checkReadReplica(services, onProgress)
     const app = await buildApp({ services, limits, telemetry, logIdleStalls })

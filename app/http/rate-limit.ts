@@ -10,7 +10,7 @@ import {
 } from 'rate-limiter-flexible'
 import { rateLimited } from '../../infra/errors.ts'
 import { Pace } from './pace.ts'
-import { RedisConnection } from './redis.ts'
+import type { RedisConnection } from './redis.ts'
 
 /** These policies limit addresses. All others limit users. */
 const addressPolicies = new Set(['address', 'page', 'gateway', 'health', 'auth', 'mail', 'refresh'])
@@ -51,8 +51,12 @@ export interface RateLimitsOptions {
 }
 
 /** While Redis does not answer, each server counts by itself: limits get looser, but requests are served. */
-export function createRateLimits({ policies, redisUrl, onError = () => {} }: RateLimitsOptions): RateLimits {
-  const redis = redisUrl === null ? null : new RedisConnection(redisUrl, onError)
+export async function createRateLimits({
+  policies,
+  redisUrl,
+  onError = () => {},
+}: RateLimitsOptions): Promise<RateLimits> {
+  const redis = redisUrl === null ? null : await connect(redisUrl, onError)
   const limiters = new Map(
     Object.entries(policies).map(([name, limit]) => {
       const options = { keyPrefix: `limit:${name}`, points: limit, duration: windowSeconds }
@@ -106,6 +110,12 @@ export function createRateLimits({ policies, redisUrl, onError = () => {} }: Rat
       redis?.close()
     },
   }
+}
+
+/** Loads the client of Redis, which most servers do without. */
+async function connect(url: string, onError: (error: Error) => void): Promise<RedisConnection> {
+  const { RedisConnection } = await import('./redis.ts')
+  return new RedisConnection(url, onError)
 }
 
 /** The library throws a refusal as a RateLimiterRes, and an error of its store as an Error. */

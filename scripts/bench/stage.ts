@@ -33,7 +33,11 @@ export interface Stage {
   close(): Promise<void>
 }
 
-const preload = join(import.meta.dirname, 'cpu.ts')
+/** As `npm start` does, and then the reports. */
+const preloads = ['../../app/compile-cache.js', 'cpu.ts'].flatMap((file) => [
+  '--import',
+  join(import.meta.dirname, file),
+])
 
 export function openStage(): Stage {
   const folder = mkdtempSync(join(tmpdir(), 'platform-bench-'))
@@ -82,7 +86,7 @@ async function startPostgres(
 const secretKey = 'the-secret-key-of-all-measured-servers'
 
 function start(file: string, args: string[], env: Record<string, string>): Program {
-  const child = spawn(process.execPath, ['--import', preload, file, ...args], {
+  const child = spawn(process.execPath, [...preloads, file, ...args], {
     // Its own process group: Ctrl-C reaches only the benchmark, which stops the process.
     detached: true,
     stdio: ['ignore', 'ignore', 'pipe', 'ipc'],

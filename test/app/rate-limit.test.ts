@@ -146,7 +146,7 @@ t.test('a Redis that accepts connections and never answers delays few requests',
     hung.close()
   })
   const errors: Error[] = []
-  const limits = createRateLimits({
+  const limits = await createRateLimits({
     policies: { default: 1_000 },
     redisUrl: `redis://127.0.0.1:${(hung.address() as AddressInfo).port}`,
     onError: (error) => errors.push(error),

@@ -124,7 +124,7 @@ export async function startServer(
   })
   await storeLimits(services.database, config)
   await claimTestStore(services, options)
-  const limits = createRateLimits({ policies: policiesOf(config), redisUrl: config.redisUrl })
+  const limits = await createRateLimits({ policies: policiesOf(config), redisUrl: config.redisUrl })
   let app: FastifyInstance | undefined
   let closed = false
   t.teardown(() => close())

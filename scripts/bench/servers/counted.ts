@@ -55,7 +55,7 @@ createHook({
 }).enable()
 await storeLimits(services.database, config)
 await claimAtStart(services.storage, () => {})
-const limits = createRateLimits({ policies: policiesOf(config), redisUrl: null })
+const limits = await createRateLimits({ policies: policiesOf(config), redisUrl: null })
 const app = await buildApp({
   services,
   limits,

@@ -8,7 +8,7 @@ import { createServices } from '../../../services/services.ts'
 const config = readConfig()
 const services = createServices({ config, databaseUrl: config.databaseUrl! })
 services.events.emit = async () => ({ id: '', deliveryIds: [] })
-const limits = createRateLimits({ policies: policiesOf(config), redisUrl: null })
+const limits = await createRateLimits({ policies: policiesOf(config), redisUrl: null })
 const app = await buildApp({ services, limits })
 await app.listen({ host: '127.0.0.1', port: 0 })
 process.stderr.write(`serving at ${addressOf(app)}\n`)
