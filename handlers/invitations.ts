@@ -1,6 +1,6 @@
 // Invitations to join a project, sent to an email address that no user has yet.
 import type { Handlers } from '../services/handler.ts'
-import { mailInvitation } from '../services/invitation-mail.ts'
+import { mailInvitation } from '../services/invitations/mail.ts'
 import { findProject, openProject, requireProjectStatus } from '../services/projects/access.ts'
 import { requireOwnerForOwnerRole } from '../services/projects/members.ts'
 import {

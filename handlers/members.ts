@@ -3,7 +3,7 @@
 import { changesOf } from '../infra/changes.ts'
 import type { Handlers } from '../services/handler.ts'
 import { findProject, openProject, requireProjectStatus } from '../services/projects/access.ts'
-import { mailInvitation } from '../services/invitation-mail.ts'
+import { mailInvitation } from '../services/invitations/mail.ts'
 import { insertInvitation } from '../services/projects/invitations.ts'
 import {
   deleteMember,

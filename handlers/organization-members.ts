@@ -3,7 +3,7 @@
 import { changesOf } from '../infra/changes.ts'
 import { forbidden, notFound } from '../infra/errors.ts'
 import type { Handlers } from '../services/handler.ts'
-import { mailInvitation } from '../services/invitation-mail.ts'
+import { mailInvitation } from '../services/invitations/mail.ts'
 import { openOrganization, organizationRanks, roleOf } from '../services/organizations/access.ts'
 import { requireOwnerForOwnerRole } from '../services/projects/members.ts'
 import {

@@ -1,12 +1,9 @@
 // The sign-in pages: plain HTML that works without scripts. Each form redirects after POST, so that reloading
 // or going back submits nothing twice.
-import type { Db } from '../infra/database/database.ts'
 import { ApiError } from '../infra/errors.ts'
 import { newCookieToken } from '../infra/encryption/tokens.ts'
-import { pageHeaders } from '../infra/html/layout.ts'
 import { isEmail } from '../infra/validation/formats.ts'
-import { findBrowserSession } from '../services/auth/browser-session.ts'
-import { readFlowCookie, requireOwnPage, sessionCookie } from '../services/auth/cookies.ts'
+import { readFlowCookie, sessionCookie } from '../services/auth/cookies.ts'
 import { decryptFlow } from '../services/auth/oidc.ts'
 import { mailToken } from '../services/auth/mailed-tokens.ts'
 import {
@@ -15,37 +12,23 @@ import {
   signInWithPassword,
   signInWithToken,
 } from '../services/auth/new-sessions.ts'
+import { renderAccount } from '../services/auth/pages/account.ts'
 import {
-  renderAccount,
-  renderHelp,
-  renderMailSent,
-  renderOtherSite,
-  renderRefusal,
-  renderSignIn,
-  renderSignUp,
-  renderSignUpClosed,
-  renderToken,
-  type FormState,
-} from '../services/auth/pages.ts'
+  databaseFor,
+  findSession,
+  isOwnPage,
+  otherSite,
+  redirectTo,
+  refused,
+  shown,
+  type PageRequest,
+} from '../services/auth/pages/browser.ts'
+import type { FormState } from '../services/auth/pages/form.ts'
+import { renderHelp, renderSignIn, renderSignUp, renderSignUpClosed } from '../services/auth/pages/sign-in.ts'
+import { renderMailSent, renderRefusal, renderToken } from '../services/auth/pages/token.ts'
 import { deviceOf, endSession, listOwnSessions, lockOwnSession } from '../services/auth/sessions.ts'
 import { changeAddress, findTokenAddress, requireSignUp, useToken } from '../services/auth/sign-in.ts'
 import type { Handlers, HandlerServices } from '../services/handler.ts'
-import { actorOf, type Principal } from '../services/users/authentication.ts'
-
-/** With `no-referrer`, browsers would send forms without their origin, which `requireOwnPage` needs. */
-const headers = { ...pageHeaders, 'referrer-policy': 'same-origin' }
-const shown = (body: string) => ({ status: 200 as const, body, headers })
-const refused = (body: string) => ({ status: 422 as const, body, headers })
-const otherSite = () => ({ status: 403 as const, body: renderOtherSite(), headers })
-const redirectTo = (location: string, cookie?: string) => ({
-  status: 303 as const,
-  headers: {
-    location,
-    'referrer-policy': 'no-referrer',
-    'cache-control': 'no-store',
-    ...(cookie !== undefined && { 'set-cookie': cookie }),
-  },
-})
 
 export const signInPages = {
   async showSignInPage(_request, services) {
@@ -184,36 +167,8 @@ export const signInPages = {
   },
 } satisfies Handlers<'sign-in-pages'>
 
-type PageRequest = { id: string; clientRequestId: string | undefined; headers: object; ip: string }
-
 function browserOf(request: PageRequest) {
   return { ...deviceOf(request), inCookie: true }
-}
-
-function isOwnPage({ headers: sent }: PageRequest, { config }: HandlerServices): boolean {
-  try {
-    requireOwnPage(config, sent)
-    return true
-  } catch {
-    return false
-  }
-}
-
-/** The session of the browser; null without one. */
-async function findSession(
-  { headers: sent }: PageRequest,
-  { config, principals }: HandlerServices,
-): Promise<Principal | null> {
-  return await findBrowserSession(principals, config, sent)
-}
-
-/** The database for changes of the user: their events name the session. */
-function databaseFor(
-  { id, clientRequestId }: PageRequest,
-  { database }: HandlerServices,
-  principal: Principal,
-): Db {
-  return database.forRequest({ id, clientRequestId, actor: actorOf(principal) })
 }
 
 function signInOptions({ config, oidcProviders, publicUrl }: HandlerServices) {

@@ -33,6 +33,7 @@ const layers: Layer[][] = [
   [{ files: 'services/events/' }],
   [
     { files: 'services/auth/' },
+    { files: 'services/invitations/' },
     { files: 'services/storage/' },
     { files: 'services/webhooks/' },
     { files: 'services/payments/' },

@@ -1,9 +1,9 @@
 // The e-mails about invitations to projects and organizations.
-import type { Db } from '../infra/database/database.ts'
-import type { Cipher } from '../infra/encryption/cipher.ts'
-import { queueMail, type Mails } from './mail/mails.ts'
-import type { OrganizationMember } from './organizations/members.ts'
-import { inviteeAddress, type Invitation } from './projects/invitations.ts'
+import type { Db } from '../../infra/database/database.ts'
+import type { Cipher } from '../../infra/encryption/cipher.ts'
+import { queueMail, type Mails } from '../mail/mails.ts'
+import type { OrganizationMember } from '../organizations/members.ts'
+import { inviteeAddress, type Invitation } from '../projects/invitations.ts'
 
 export async function mailInvitation(
   tx: Db,

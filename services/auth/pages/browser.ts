@@ -1,0 +1,73 @@
+// The requests of a browser to the pages of this server: whether a page of this server sent them, the session
+// of the browser, and the answers.
+import type { Config } from '../../../infra/config/config.ts'
+import type { Database, Db } from '../../../infra/database/database.ts'
+import { html } from '../../../infra/html/html.ts'
+import { page, pageHeaders } from '../../../infra/html/layout.ts'
+import { actorOf, type Principal, type Principals } from '../../users/authentication.ts'
+import { findBrowserSession } from '../browser-session.ts'
+import { requireOwnPage } from '../cookies.ts'
+
+export type PageRequest = { id: string; clientRequestId: string | undefined; headers: object; ip: string }
+
+interface PageServices {
+  config: Readonly<Config>
+  principals: Principals
+  database: Database
+}
+
+export function isOwnPage({ headers: sent }: PageRequest, { config }: Pick<PageServices, 'config'>): boolean {
+  try {
+    requireOwnPage(config, sent)
+    return true
+  } catch {
+    return false
+  }
+}
+
+/** The session of the browser; null without one. */
+export async function findSession(
+  { headers: sent }: PageRequest,
+  { config, principals }: Pick<PageServices, 'config' | 'principals'>,
+): Promise<Principal | null> {
+  return await findBrowserSession(principals, config, sent)
+}
+
+/** The database for changes of the user: their events name the session. */
+export function databaseFor(
+  { id, clientRequestId }: PageRequest,
+  { database }: Pick<PageServices, 'database'>,
+  principal: Principal,
+): Db {
+  return database.forRequest({ id, clientRequestId, actor: actorOf(principal) })
+}
+
+/** With `no-referrer`, browsers would send forms without their origin, which `requireOwnPage` needs. */
+const headers = { ...pageHeaders, 'referrer-policy': 'same-origin' }
+
+export const shown = (body: string) => ({ status: 200 as const, body, headers })
+
+export const refused = (body: string) => ({ status: 422 as const, body, headers })
+
+export const otherSite = () => ({ status: 403 as const, body: renderOtherSite(), headers })
+
+export const redirectTo = (location: string, cookie?: string) => ({
+  status: 303 as const,
+  headers: {
+    location,
+    'referrer-policy': 'no-referrer',
+    'cache-control': 'no-store',
+    ...(cookie !== undefined && { 'set-cookie': cookie }),
+  },
+})
+
+function renderOtherSite(): string {
+  return page({
+    title: 'This form cannot be sent',
+    body: html`<div class="sheet stack">
+      <h1>This form cannot be sent</h1>
+      <p>It was sent by a page of another site. Nothing was changed.</p>
+      <p><a class="button" href="/sign-in">Go to the sign-in</a></p>
+    </div>`,
+  })
+}
