@@ -125,6 +125,7 @@ export interface OperationsByTag {
     | 'listPasskeys'
     | 'addPasskey'
     | 'getPasskey'
+    | 'updatePasskey'
     | 'removePasskey'
   'payments-catalogue':
     | 'listProducts'
@@ -715,6 +716,31 @@ export const operations: Record<OperationId, OperationInfo> = withErrorReplies<O
     produces: ["application/json"],
     idempotent: false,
     ifMatch: null,
+    etag: true,
+    paged: false,
+    projectAccess: null,
+    secretAnswer: false,
+    unlimitedKey: true
+  },
+  updatePasskey: {
+    id: "updatePasskey",
+    method: "PUT",
+    acceptsPatch: true,
+    path: "/v1/user/passkeys/{id}",
+    url: "/v1/user/passkeys/:id",
+    tag: "passkeys",
+    scopes: ["user:write"],
+    rateLimit: "write",
+    validators: {"path":"pathGetPasskey","query":"queryNone","header":"headerIfMatch","body":"bodyPasskeyUpdate"},
+    body: {"required":true,"contentTypes":["application/json"]},
+    fixedFields: ["id","user_id","synced","created_at","updated_at","last_used_at"],
+    errors: [400,401,403,404,406,412,413,415,429,500,503],
+    replies: {
+      200: {"contentType":"application/json","serializer":"replyPasskey","volatile":["last_used_at"]}
+    },
+    produces: ["application/json"],
+    idempotent: false,
+    ifMatch: "getPasskey",
     etag: true,
     paged: false,
     projectAccess: null,

@@ -1,9 +1,11 @@
 // The passkeys of a user. Signing in with one is in auth.ts.
+import { changesOf } from '../infra/changes.ts'
 import {
   addPasskey,
   findOwnPasskey,
   listPasskeys,
-  removePasskey,
+  removeOwnPasskey,
+  renamePasskey,
   startRegistration,
   startSignIn,
   verifyRegistration,
@@ -45,14 +47,19 @@ export const passkeys = {
     return { status: 200, body: await findOwnPasskey(db, id, principal) }
   },
 
-  async removePasskey({ principal, params: { id }, ifMatch }, services) {
+  async updatePasskey({ principal, params: { id }, body, ifMatch }, services) {
     return await services.db.transaction(async (tx) => {
-      const { email } = await lockActiveUser(tx, principal.userId)
-      const passkey = await findOwnPasskey(tx, id, principal)
-      await requireRecentSignIn(tx, principal)
-      ifMatch(passkey)
-      await removePasskey(tx, services, passkey, email!)
-      return { status: 204 }
+      await lockActiveUser(tx, principal.userId)
+      const previous = await findOwnPasskey(tx, id, principal)
+      ifMatch(previous)
+      const changes = changesOf(previous, body)
+      if (changes?.name === undefined) return { status: 200, body: previous }
+      return { status: 200, body: await renamePasskey(tx, services, previous, changes.name) }
     })
+  },
+
+  async removePasskey({ principal, params: { id }, ifMatch }, services) {
+    await services.db.transaction((tx) => removeOwnPasskey(tx, services, { id, principal }, ifMatch))
+    return { status: 204 }
   },
 } satisfies Handlers<'passkeys'>

@@ -19,6 +19,7 @@ export const operationTable = {
   listPasskeys: {"method":"GET","path":"/user/passkeys","prefix":"/v1","name":"user.passkeys.list","query":true,"answer":"json","list":"pages"},
   addPasskey: {"method":"POST","path":"/user/passkeys","prefix":"/v1","name":"user.passkeys.create","body":true,"answer":"json","idempotent":true},
   getPasskey: {"method":"GET","path":"/user/passkeys/{id}","prefix":"/v1","name":"user.passkeys.get","answer":"json"},
+  updatePasskey: {"method":"PUT","path":"/user/passkeys/{id}","prefix":"/v1","name":"user.passkeys.update","body":true,"answer":"json"},
   removePasskey: {"method":"DELETE","path":"/user/passkeys/{id}","prefix":"/v1","name":"user.passkeys.remove","answer":null},
   listIdentities: {"method":"GET","path":"/user/identities","prefix":"/v1","name":"user.identities.list","query":true,"answer":"json","list":"pages"},
   getIdentity: {"method":"GET","path":"/user/identities/{id}","prefix":"/v1","name":"user.identities.get","answer":"json"},

@@ -326,7 +326,11 @@ export interface paths {
          * Returns a passkey. Returns 403 if it belongs to another user.
          */
         get: operations["getPasskey"];
-        put?: never;
+        /**
+         * Rename one of your passkeys
+         * Updates only the fields that you send. Returns 403 if the passkey belongs to another user.
+         */
+        put: operations["updatePasskey"];
         post?: never;
         /**
          * Remove one of your passkeys
@@ -3687,6 +3691,48 @@ export interface webhooks {
                 content: {
                     /** You added a passkey. */
                     "application/json": PasskeyAddedEvent;
+                };
+            };
+            responses: {
+                /** The delivery succeeded. 410 disables the endpoint; any other status is a failure and is retried. */
+                "2XX": {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content?: never;
+                };
+            };
+        };
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "passkey.updated": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * passkey.updated
+         * You renamed a passkey. Requires the scope `user:read`.
+         */
+        post: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path?: never;
+                cookie?: never;
+            };
+            requestBody: {
+                content: {
+                    /** You renamed a passkey. */
+                    "application/json": PasskeyUpdatedEvent;
                 };
             };
             responses: {
@@ -7582,10 +7628,17 @@ export interface components {
         Pagination: Pagination;
         /** A page of passkeys. */
         PasskeyList: PasskeyList;
+        /**
+         * What you call it, such as the device.
+         * @example Ada's phone
+         */
+        PasskeyName: PasskeyName;
         /** The `RegistrationResponseJSON` of WebAuthn. */
         PasskeyRegistration: PasskeyRegistration;
         /** A new passkey. */
         NewPasskey: NewPasskey;
+        /** The fields of a passkey to change. */
+        PasskeyUpdate: PasskeyUpdate;
         /**
          * The ID of an account at an identity provider. It starts with `idn_`.
          * @example idn_01jd6y8m5qe8btc4y5w1r0n3fz
@@ -8752,6 +8805,8 @@ export interface components {
         PasskeyBefore: PasskeyBefore;
         /** You added a passkey. */
         PasskeyAddedEvent: PasskeyAddedEvent;
+        /** You renamed a passkey. */
+        PasskeyUpdatedEvent: PasskeyUpdatedEvent;
         /** You removed a passkey. */
         PasskeyRemovedEvent: PasskeyRemovedEvent;
         /** Your profile was updated. */
@@ -10516,6 +10571,47 @@ export interface operations {
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
             406: components["responses"]["NotAcceptable"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["ServerError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    updatePasskey: {
+        parameters: {
+            query?: never;
+            header?: UpdatePasskeyHeaders;
+            path: UpdatePasskeyPath;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /** The fields of a passkey to change. */
+                "application/json": PasskeyUpdate;
+            };
+        };
+        responses: {
+            /** The updated passkey. */
+            200: {
+                headers: {
+                    "X-Request-ID": components["headers"]["RequestID"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                    ETag: components["headers"]["ETag"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /** A key of a device with which its user signs in. */
+                    "application/json": Passkey;
+                };
+            };
+            400: components["responses"]["InvalidRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            406: components["responses"]["NotAcceptable"];
+            412: components["responses"]["PreconditionFailed"];
+            413: components["responses"]["PayloadTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
             429: components["responses"]["RateLimited"];
             500: components["responses"]["ServerError"];
             503: components["responses"]["Unavailable"];
@@ -19559,7 +19655,7 @@ export interface Passkey {
     synced: boolean;
     /** When it was added. */
     created_at: Timestamp;
-    /** When it was added; a passkey does not change. */
+    /** When it was last renamed; at first, when it was added. */
     updated_at: Timestamp;
     /**
      * Format: date-time
@@ -19607,6 +19703,11 @@ export interface PasskeyList {
     /** The position of a page in the whole list. */
     pagination: Pagination;
 }
+/**
+ * What you call it, such as the device.
+ * @example Ada's phone
+ */
+export type PasskeyName = string;
 /** The `RegistrationResponseJSON` of WebAuthn. */
 export interface PasskeyRegistration {
     /** The id that the device gave the passkey, in base64url. */
@@ -19669,13 +19770,15 @@ export interface PasskeyRegistration {
 }
 /** A new passkey. */
 export interface NewPasskey {
-    /**
-     * What you call it, such as the device.
-     * @example Ada's phone
-     */
-    name: string;
+    /** What you call it, such as the device. */
+    name: PasskeyName;
     /** The `RegistrationResponseJSON` of WebAuthn. */
     credential: PasskeyRegistration;
+}
+/** The fields of a passkey to change. */
+export interface PasskeyUpdate {
+    /** What you call it, such as the device. */
+    name?: PasskeyName;
 }
 /**
  * The ID of an account at an identity provider. It starts with `idn_`.
@@ -23452,7 +23555,7 @@ export interface ConfirmationForm {
  * @example project.created
  * @enum {string}
  */
-export type EventSelector = "*" | "sign_in.*" | "password.*" | "totp.*" | "identity.*" | "passkey.*" | "profile.*" | "settings.*" | "api_key.*" | "user.*" | "organization.*" | "organization_member.*" | "organization_invitation.*" | "custom_role.*" | "service_account.*" | "project.*" | "member.*" | "invitation.*" | "avatar.*" | "file.*" | "upload.*" | "file_link.*" | "session.*" | "message.*" | "chat.*" | "knowledge_base.*" | "document.*" | "product.*" | "price.*" | "order.*" | "refund.*" | "checkout.*" | "subscription.*" | "webhook_endpoint.*" | "webhook_delivery.*" | "sign_in.created" | "sign_in.ended" | "password.changed" | "totp.enabled" | "totp.removed" | "identity.linked" | "identity.removed" | "passkey.added" | "passkey.removed" | "profile.updated" | "settings.updated" | "api_key.created" | "api_key.updated" | "api_key.rotated" | "api_key.revoked" | "user.created" | "user.updated" | "user.deleted" | "organization.created" | "organization.updated" | "organization.deleted" | "organization_member.added" | "organization_invitation.created" | "organization_invitation.updated" | "organization_invitation.removed" | "organization_member.updated" | "organization_member.removed" | "custom_role.created" | "custom_role.updated" | "custom_role.deleted" | "service_account.created" | "service_account.updated" | "service_account.deleted" | "service_account.key_created" | "service_account.key_revoked" | "project.created" | "project.updated" | "project.transferred" | "project.archived" | "project.unarchived" | "project.deleted" | "project.restored" | "member.added" | "member.updated" | "member.removed" | "invitation.created" | "invitation.resent" | "invitation.revoked" | "invitation.declined" | "avatar.updated" | "avatar.deleted" | "file.created" | "file.updated" | "file.deleted" | "upload.created" | "upload.deleted" | "file_link.created" | "file_link.revoked" | "session.created" | "session.updated" | "session.deleted" | "message.updated" | "chat.completed" | "chat.failed" | "chat.canceled" | "knowledge_base.created" | "knowledge_base.updated" | "knowledge_base.deleted" | "document.created" | "document.updated" | "document.ready" | "document.failed" | "document.deleted" | "product.created" | "product.updated" | "price.created" | "price.updated" | "order.created" | "order.paid" | "order.canceled" | "order.refunded" | "refund.created" | "refund.updated" | "checkout.created" | "checkout.completed" | "checkout.expired" | "subscription.created" | "subscription.updated" | "subscription.canceled" | "webhook_endpoint.created" | "webhook_endpoint.updated" | "webhook_endpoint.deleted" | "webhook_endpoint.secret_rotated" | "webhook_endpoint.tested" | "webhook_endpoint.recovered" | "webhook_endpoint.disabled" | "webhook_delivery.redelivered";
+export type EventSelector = "*" | "sign_in.*" | "password.*" | "totp.*" | "identity.*" | "passkey.*" | "profile.*" | "settings.*" | "api_key.*" | "user.*" | "organization.*" | "organization_member.*" | "organization_invitation.*" | "custom_role.*" | "service_account.*" | "project.*" | "member.*" | "invitation.*" | "avatar.*" | "file.*" | "upload.*" | "file_link.*" | "session.*" | "message.*" | "chat.*" | "knowledge_base.*" | "document.*" | "product.*" | "price.*" | "order.*" | "refund.*" | "checkout.*" | "subscription.*" | "webhook_endpoint.*" | "webhook_delivery.*" | "sign_in.created" | "sign_in.ended" | "password.changed" | "totp.enabled" | "totp.removed" | "identity.linked" | "identity.removed" | "passkey.added" | "passkey.updated" | "passkey.removed" | "profile.updated" | "settings.updated" | "api_key.created" | "api_key.updated" | "api_key.rotated" | "api_key.revoked" | "user.created" | "user.updated" | "user.deleted" | "organization.created" | "organization.updated" | "organization.deleted" | "organization_member.added" | "organization_invitation.created" | "organization_invitation.updated" | "organization_invitation.removed" | "organization_member.updated" | "organization_member.removed" | "custom_role.created" | "custom_role.updated" | "custom_role.deleted" | "service_account.created" | "service_account.updated" | "service_account.deleted" | "service_account.key_created" | "service_account.key_revoked" | "project.created" | "project.updated" | "project.transferred" | "project.archived" | "project.unarchived" | "project.deleted" | "project.restored" | "member.added" | "member.updated" | "member.removed" | "invitation.created" | "invitation.resent" | "invitation.revoked" | "invitation.declined" | "avatar.updated" | "avatar.deleted" | "file.created" | "file.updated" | "file.deleted" | "upload.created" | "upload.deleted" | "file_link.created" | "file_link.revoked" | "session.created" | "session.updated" | "session.deleted" | "message.updated" | "chat.completed" | "chat.failed" | "chat.canceled" | "knowledge_base.created" | "knowledge_base.updated" | "knowledge_base.deleted" | "document.created" | "document.updated" | "document.ready" | "document.failed" | "document.deleted" | "product.created" | "product.updated" | "price.created" | "price.updated" | "order.created" | "order.paid" | "order.canceled" | "order.refunded" | "refund.created" | "refund.updated" | "checkout.created" | "checkout.completed" | "checkout.expired" | "subscription.created" | "subscription.updated" | "subscription.canceled" | "webhook_endpoint.created" | "webhook_endpoint.updated" | "webhook_endpoint.deleted" | "webhook_endpoint.secret_rotated" | "webhook_endpoint.tested" | "webhook_endpoint.recovered" | "webhook_endpoint.disabled" | "webhook_delivery.redelivered";
 /**
  * The ID of an event. It starts with `evt_`.
  * @example evt_01jd6y8m5qe8btc4y5w1r0n3fz
@@ -23463,7 +23566,7 @@ export type EventId = string;
  * @example member.updated
  * @enum {string}
  */
-export type EventType = "sign_in.created" | "sign_in.ended" | "password.changed" | "totp.enabled" | "totp.removed" | "identity.linked" | "identity.removed" | "passkey.added" | "passkey.removed" | "profile.updated" | "settings.updated" | "api_key.created" | "api_key.updated" | "api_key.rotated" | "api_key.revoked" | "user.created" | "user.updated" | "user.deleted" | "organization.created" | "organization.updated" | "organization.deleted" | "organization_member.added" | "organization_invitation.created" | "organization_invitation.updated" | "organization_invitation.removed" | "organization_member.updated" | "organization_member.removed" | "custom_role.created" | "custom_role.updated" | "custom_role.deleted" | "service_account.created" | "service_account.updated" | "service_account.deleted" | "service_account.key_created" | "service_account.key_revoked" | "project.created" | "project.updated" | "project.transferred" | "project.archived" | "project.unarchived" | "project.deleted" | "project.restored" | "member.added" | "member.updated" | "member.removed" | "invitation.created" | "invitation.resent" | "invitation.revoked" | "invitation.declined" | "avatar.updated" | "avatar.deleted" | "file.created" | "file.updated" | "file.deleted" | "upload.created" | "upload.deleted" | "file_link.created" | "file_link.revoked" | "session.created" | "session.updated" | "session.deleted" | "message.updated" | "chat.completed" | "chat.failed" | "chat.canceled" | "knowledge_base.created" | "knowledge_base.updated" | "knowledge_base.deleted" | "document.created" | "document.updated" | "document.ready" | "document.failed" | "document.deleted" | "product.created" | "product.updated" | "price.created" | "price.updated" | "order.created" | "order.paid" | "order.canceled" | "order.refunded" | "refund.created" | "refund.updated" | "checkout.created" | "checkout.completed" | "checkout.expired" | "subscription.created" | "subscription.updated" | "subscription.canceled" | "webhook_endpoint.created" | "webhook_endpoint.updated" | "webhook_endpoint.deleted" | "webhook_endpoint.secret_rotated" | "webhook_endpoint.tested" | "webhook_endpoint.recovered" | "webhook_endpoint.disabled" | "webhook_delivery.redelivered";
+export type EventType = "sign_in.created" | "sign_in.ended" | "password.changed" | "totp.enabled" | "totp.removed" | "identity.linked" | "identity.removed" | "passkey.added" | "passkey.updated" | "passkey.removed" | "profile.updated" | "settings.updated" | "api_key.created" | "api_key.updated" | "api_key.rotated" | "api_key.revoked" | "user.created" | "user.updated" | "user.deleted" | "organization.created" | "organization.updated" | "organization.deleted" | "organization_member.added" | "organization_invitation.created" | "organization_invitation.updated" | "organization_invitation.removed" | "organization_member.updated" | "organization_member.removed" | "custom_role.created" | "custom_role.updated" | "custom_role.deleted" | "service_account.created" | "service_account.updated" | "service_account.deleted" | "service_account.key_created" | "service_account.key_revoked" | "project.created" | "project.updated" | "project.transferred" | "project.archived" | "project.unarchived" | "project.deleted" | "project.restored" | "member.added" | "member.updated" | "member.removed" | "invitation.created" | "invitation.resent" | "invitation.revoked" | "invitation.declined" | "avatar.updated" | "avatar.deleted" | "file.created" | "file.updated" | "file.deleted" | "upload.created" | "upload.deleted" | "file_link.created" | "file_link.revoked" | "session.created" | "session.updated" | "session.deleted" | "message.updated" | "chat.completed" | "chat.failed" | "chat.canceled" | "knowledge_base.created" | "knowledge_base.updated" | "knowledge_base.deleted" | "document.created" | "document.updated" | "document.ready" | "document.failed" | "document.deleted" | "product.created" | "product.updated" | "price.created" | "price.updated" | "order.created" | "order.paid" | "order.canceled" | "order.refunded" | "refund.created" | "refund.updated" | "checkout.created" | "checkout.completed" | "checkout.expired" | "subscription.created" | "subscription.updated" | "subscription.canceled" | "webhook_endpoint.created" | "webhook_endpoint.updated" | "webhook_endpoint.deleted" | "webhook_endpoint.secret_rotated" | "webhook_endpoint.tested" | "webhook_endpoint.recovered" | "webhook_endpoint.disabled" | "webhook_delivery.redelivered";
 /** Who caused an event, as it was then: an API key of a user, the session of a user who has signed in, or the platform itself. The platform renews subscriptions, deletes what expired, and records payments on the payment page. */
 export interface Actor {
     /**
@@ -23487,7 +23590,7 @@ export interface Actor {
     service_account_id: ServiceAccountId | null;
 }
 /** Something that happened. `data` depends on `type`; see the webhooks of this document. */
-export type PlatformEvent = SignInCreatedEvent | SignInEndedEvent | PasswordChangedEvent | TotpEnabledEvent | TotpRemovedEvent | IdentityLinkedEvent | IdentityRemovedEvent | PasskeyAddedEvent | PasskeyRemovedEvent | ProfileUpdatedEvent | SettingsUpdatedEvent | ApiKeyCreatedEvent | ApiKeyUpdatedEvent | ApiKeyRotatedEvent | ApiKeyRevokedEvent | UserCreatedEvent | UserUpdatedEvent | UserDeletedEvent | OrganizationCreatedEvent | OrganizationUpdatedEvent | OrganizationDeletedEvent | OrganizationMemberAddedEvent | OrganizationInvitationCreatedEvent | OrganizationInvitationUpdatedEvent | OrganizationInvitationRemovedEvent | OrganizationMemberUpdatedEvent | OrganizationMemberRemovedEvent | CustomRoleCreatedEvent | CustomRoleUpdatedEvent | CustomRoleDeletedEvent | ServiceAccountCreatedEvent | ServiceAccountUpdatedEvent | ServiceAccountDeletedEvent | ServiceAccountKeyCreatedEvent | ServiceAccountKeyRevokedEvent | ProjectCreatedEvent | ProjectUpdatedEvent | ProjectTransferredEvent | ProjectArchivedEvent | ProjectUnarchivedEvent | ProjectDeletedEvent | ProjectRestoredEvent | MemberAddedEvent | MemberUpdatedEvent | MemberRemovedEvent | InvitationCreatedEvent | InvitationResentEvent | InvitationRevokedEvent | InvitationDeclinedEvent | AvatarUpdatedEvent | AvatarDeletedEvent | FileCreatedEvent | FileUpdatedEvent | FileDeletedEvent | UploadCreatedEvent | UploadDeletedEvent | FileLinkCreatedEvent | FileLinkRevokedEvent | SessionCreatedEvent | SessionUpdatedEvent | SessionDeletedEvent | MessageUpdatedEvent | ChatCompletedEvent | ChatFailedEvent | ChatCanceledEvent | KnowledgeBaseCreatedEvent | KnowledgeBaseUpdatedEvent | KnowledgeBaseDeletedEvent | DocumentCreatedEvent | DocumentUpdatedEvent | DocumentReadyEvent | DocumentFailedEvent | DocumentDeletedEvent | ProductCreatedEvent | ProductUpdatedEvent | PriceCreatedEvent | PriceUpdatedEvent | OrderCreatedEvent | OrderPaidEvent | OrderCanceledEvent | OrderRefundedEvent | RefundCreatedEvent | RefundUpdatedEvent | CheckoutCreatedEvent | CheckoutCompletedEvent | CheckoutExpiredEvent | SubscriptionCreatedEvent | SubscriptionUpdatedEvent | SubscriptionCanceledEvent | WebhookEndpointCreatedEvent | WebhookEndpointUpdatedEvent | WebhookEndpointDeletedEvent | WebhookEndpointSecretRotatedEvent | WebhookEndpointTestedEvent | WebhookEndpointRecoveredEvent | WebhookEndpointDisabledEvent | WebhookDeliveryRedeliveredEvent;
+export type PlatformEvent = SignInCreatedEvent | SignInEndedEvent | PasswordChangedEvent | TotpEnabledEvent | TotpRemovedEvent | IdentityLinkedEvent | IdentityRemovedEvent | PasskeyAddedEvent | PasskeyUpdatedEvent | PasskeyRemovedEvent | ProfileUpdatedEvent | SettingsUpdatedEvent | ApiKeyCreatedEvent | ApiKeyUpdatedEvent | ApiKeyRotatedEvent | ApiKeyRevokedEvent | UserCreatedEvent | UserUpdatedEvent | UserDeletedEvent | OrganizationCreatedEvent | OrganizationUpdatedEvent | OrganizationDeletedEvent | OrganizationMemberAddedEvent | OrganizationInvitationCreatedEvent | OrganizationInvitationUpdatedEvent | OrganizationInvitationRemovedEvent | OrganizationMemberUpdatedEvent | OrganizationMemberRemovedEvent | CustomRoleCreatedEvent | CustomRoleUpdatedEvent | CustomRoleDeletedEvent | ServiceAccountCreatedEvent | ServiceAccountUpdatedEvent | ServiceAccountDeletedEvent | ServiceAccountKeyCreatedEvent | ServiceAccountKeyRevokedEvent | ProjectCreatedEvent | ProjectUpdatedEvent | ProjectTransferredEvent | ProjectArchivedEvent | ProjectUnarchivedEvent | ProjectDeletedEvent | ProjectRestoredEvent | MemberAddedEvent | MemberUpdatedEvent | MemberRemovedEvent | InvitationCreatedEvent | InvitationResentEvent | InvitationRevokedEvent | InvitationDeclinedEvent | AvatarUpdatedEvent | AvatarDeletedEvent | FileCreatedEvent | FileUpdatedEvent | FileDeletedEvent | UploadCreatedEvent | UploadDeletedEvent | FileLinkCreatedEvent | FileLinkRevokedEvent | SessionCreatedEvent | SessionUpdatedEvent | SessionDeletedEvent | MessageUpdatedEvent | ChatCompletedEvent | ChatFailedEvent | ChatCanceledEvent | KnowledgeBaseCreatedEvent | KnowledgeBaseUpdatedEvent | KnowledgeBaseDeletedEvent | DocumentCreatedEvent | DocumentUpdatedEvent | DocumentReadyEvent | DocumentFailedEvent | DocumentDeletedEvent | ProductCreatedEvent | ProductUpdatedEvent | PriceCreatedEvent | PriceUpdatedEvent | OrderCreatedEvent | OrderPaidEvent | OrderCanceledEvent | OrderRefundedEvent | RefundCreatedEvent | RefundUpdatedEvent | CheckoutCreatedEvent | CheckoutCompletedEvent | CheckoutExpiredEvent | SubscriptionCreatedEvent | SubscriptionUpdatedEvent | SubscriptionCanceledEvent | WebhookEndpointCreatedEvent | WebhookEndpointUpdatedEvent | WebhookEndpointDeletedEvent | WebhookEndpointSecretRotatedEvent | WebhookEndpointTestedEvent | WebhookEndpointRecoveredEvent | WebhookEndpointDisabledEvent | WebhookDeliveryRedeliveredEvent;
 /** A page of the event log. */
 export interface PlatformEventList {
     /** The events, oldest first. */
@@ -24243,7 +24346,7 @@ export interface PasskeyBefore {
     synced?: boolean;
     /** When it was added. */
     created_at?: Timestamp;
-    /** When it was added; a passkey does not change. */
+    /** When it was last renamed; at first, when it was added. */
     updated_at?: Timestamp;
     /**
      * Format: date-time
@@ -24261,6 +24364,49 @@ export interface PasskeyAddedEvent {
      * @constant
      */
     type: "passkey.added";
+    /** When the event happened. */
+    created_at: Timestamp;
+    /** The API version that defines the format of `data`. */
+    api_version: "v1" | (string & {});
+    /**
+     * The project in which the event happened. `null` outside projects.
+     * @example prj_01jd6y8m5qe8btc4y5w1r0n3fz
+     */
+    project_id: string | null;
+    /**
+     * The organization that the event is about. `null` for events of projects and users.
+     * @example null
+     */
+    organization_id: string | null;
+    /**
+     * The ID that the server gave the request that caused the event, as in its log. `null` for automatic events. Older events have the client's `X-Request-ID`, if it sent one.
+     * @example req_1c8f0a5e7b7d4c0fb0a2c9a1e6f4d3b2
+     */
+    request_id: string | null;
+    /**
+     * The `X-Request-ID` that the client sent with the request. Clients choose it, so it proves nothing. `null` without one.
+     * @example null
+     */
+    client_request_id: string | null;
+    /** Who caused the event. `null` for events that are older than this field. */
+    actor: Actor | null;
+    /** The resource that the event is about. */
+    data: {
+        /** The resource after the change. */
+        object: Passkey;
+        /** The previous values of the changed fields. Empty unless the event reports an update. */
+        previous_attributes: PasskeyBefore;
+    };
+}
+/** You renamed a passkey. */
+export interface PasskeyUpdatedEvent {
+    /** The id of the event. Also the `webhook-id` of its deliveries. */
+    id: EventId;
+    /**
+     * The type of the event.
+     * @constant
+     */
+    type: "passkey.updated";
     /** When the event happened. */
     created_at: Timestamp;
     /** The API version that defines the format of `data`. */
@@ -29359,6 +29505,14 @@ export interface GetPasskeyHeaders {
     "If-None-Match"?: components["parameters"]["IfNoneMatch"];
 }
 export interface GetPasskeyPath {
+    /** The ID of the passkey. */
+    id: PasskeyId;
+}
+export interface UpdatePasskeyHeaders {
+    /** The `ETag` of the version that you want to change, or `*`. Returns 412 if the resource has changed since. */
+    "If-Match"?: components["parameters"]["IfMatch"];
+}
+export interface UpdatePasskeyPath {
     /** The ID of the passkey. */
     id: PasskeyId;
 }

@@ -637,6 +637,25 @@ export interface ListOutboxRow {
 }
 
 /**
+ * The passkeys of a user, newest first.
+ * @see prisma/sql/auth/list-own-passkeys.sql
+ */
+export const listOwnPasskeys = many<{ user_id: string; limit: number }, ListOwnPasskeysRow>(
+  'auth/list-own-passkeys',
+  `SELECT p.id, p.user_id, p.name, p.synced, p.created_at, p.updated_at, p.last_used_at FROM passkeys p WHERE p.user_id = $1 ORDER BY p.id DESC LIMIT $2`,
+  ['user_id', 'limit'],
+)
+export interface ListOwnPasskeysRow {
+  id: string
+  user_id: string
+  name: string
+  synced: boolean
+  created_at: string
+  updated_at: string
+  last_used_at: string | null
+}
+
+/**
  * The newest sessions of a user that have not ended.
  * @see prisma/sql/auth/list-own-sessions.sql
  */
@@ -978,6 +997,26 @@ export interface RefreshSessionRow {
   updated_at: string
   last_used_at: string
   expires_at: string
+}
+
+/**
+ * Renames a passkey.
+ * @see prisma/sql/auth/rename-passkey.sql
+ */
+export const renamePasskey = one<{ name: string; id: string }, RenamePasskeyRow>(
+  'auth/rename-passkey',
+  `UPDATE passkeys p SET name = $1 WHERE p.id = $2
+RETURNING p.id, p.user_id, p.name, p.synced, p.created_at, p.updated_at, p.last_used_at`,
+  ['name', 'id'],
+)
+export interface RenamePasskeyRow {
+  id: string
+  user_id: string
+  name: string
+  synced: boolean
+  created_at: string
+  updated_at: string
+  last_used_at: string | null
 }
 
 /**

@@ -14,8 +14,9 @@ import { conflict, forbidden, invalidField, notFound, unauthorized } from '../..
 import { newId, timeOf } from '../../infra/ids.ts'
 import { Lazy } from '../../infra/lazy.ts'
 import { queueMail, senderName } from '../mail/mails.ts'
+import { requireRecentSignIn } from '../users/api-keys.ts'
 import type { Principal } from '../users/authentication.ts'
-import type { SignInServices } from './sign-in.ts'
+import { lockActiveUser, type SignInServices } from './sign-in.ts'
 
 type Schemas = components['schemas']
 export type Passkey = Schemas['Passkey']
@@ -272,8 +273,44 @@ export async function findOwnPasskey(db: Db, id: string, { userId }: Principal):
   return row
 }
 
+/** The passkeys of a user for a page, newest first. */
+export async function listOwnPasskeys(db: Db, { userId }: Principal): Promise<Passkey[]> {
+  return await sql.listOwnPasskeys(db, { user_id: userId, limit: maxPasskeys })
+}
+
+/** Renames a passkey of a locked user. */
+export async function renamePasskey(
+  tx: Db,
+  { events }: Pick<SignInServices, 'events'>,
+  previous: Passkey,
+  name: string,
+): Promise<Passkey> {
+  const { id, user_id: userId } = previous
+  const passkey = await sql.renamePasskey(tx, { id, name })
+  await events.emit(tx, 'passkey.updated', passkey, { previous, userId })
+  return passkey
+}
+
+/**
+ * Removes a passkey of the caller. Throws 404, 401 for an inactive user, and 403 for a passkey of another
+ * user or without a recent sign-in.
+ * @param check is called when the passkey was found, and may throw.
+ */
+export async function removeOwnPasskey(
+  tx: Db,
+  services: SignInServices,
+  { id, principal }: { id: string; principal: Principal },
+  check: (passkey: Passkey) => void = () => {},
+): Promise<void> {
+  const { email } = await lockActiveUser(tx, principal.userId)
+  const passkey = await findOwnPasskey(tx, id, principal)
+  await requireRecentSignIn(tx, principal)
+  check(passkey)
+  await removePasskey(tx, services, passkey, email!)
+}
+
 /** Removes a passkey of a locked user, and sends an e-mail to the user. */
-export async function removePasskey(
+async function removePasskey(
   tx: Db,
   services: SignInServices,
   passkey: Passkey,

@@ -37,6 +37,7 @@ const eventTypeOf: Partial<Record<OperationId, EventType>> = {
   confirmTotp: 'totp.enabled',
   confirmEmailChange: 'profile.updated',
   addPasskey: 'passkey.added',
+  updatePasskey: 'passkey.updated',
   removePasskey: 'passkey.removed',
   removeIdentity: 'identity.removed',
   updateProfile: 'profile.updated',

@@ -370,6 +370,7 @@ export const authFixtures = {
     },
   },
   getPasskey: { build: onPasskey },
+  updatePasskey: { build: async (context) => ({ ...(await onPasskey(context)), body: { name: 'Laptop' } }) },
   removePasskey: { build: signedIn(onPasskey) },
   getCurrentSession: { build: withSession() },
   signOut: { build: withSession() },

@@ -41,6 +41,9 @@ CREATE OR REPLACE TRIGGER members_set_updated_at BEFORE INSERT OR UPDATE OF role
     custom_role_id, organization_role, metadata ON members
   FOR EACH ROW EXECUTE FUNCTION set_updated_at();
 
+CREATE OR REPLACE TRIGGER passkeys_set_updated_at BEFORE INSERT OR UPDATE OF name ON passkeys
+  FOR EACH ROW EXECUTE FUNCTION set_updated_at();
+
 CREATE OR REPLACE TRIGGER prices_set_updated_at BEFORE INSERT OR UPDATE OF active, metadata ON prices
   FOR EACH ROW EXECUTE FUNCTION set_updated_at('payments');
 
