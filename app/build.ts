@@ -65,7 +65,10 @@ export async function buildApp({
     idleMs: 120_000,
   }
   const always = securityHeaders(config)
-  const answerError = createErrorHandler(services.database.translateError, always)
+  const answerError = createErrorHandler(services.database.translateError, {
+    always,
+    signInUrl: config.signInUrl ?? '/sign-in',
+  })
   const log = createLog(config.logLevel, logTo ?? (await standardOutput()), telemetry)
   const app = createFastify(config, { timeouts, answerError, log })
   drainUnreadBodies(app.server)

@@ -576,6 +576,7 @@ export const operations: Record<OperationId, OperationInfo> = withErrorReplies<O
     replies: {
       303: {"contentType":null}
     },
+    htmlErrors: true,
     produces: [],
     idempotent: false,
     ifMatch: null,
@@ -598,6 +599,7 @@ export const operations: Record<OperationId, OperationInfo> = withErrorReplies<O
     replies: {
       303: {"contentType":null}
     },
+    htmlErrors: true,
     produces: [],
     idempotent: false,
     ifMatch: null,
@@ -856,6 +858,7 @@ export const operations: Record<OperationId, OperationInfo> = withErrorReplies<O
     replies: {
       200: {"contentType":"text/html"}
     },
+    htmlErrors: true,
     produces: ["text/html"],
     idempotent: false,
     ifMatch: null,
@@ -880,6 +883,7 @@ export const operations: Record<OperationId, OperationInfo> = withErrorReplies<O
       403: {"contentType":"text/html"},
       422: {"contentType":"text/html"}
     },
+    htmlErrors: true,
     produces: [],
     idempotent: false,
     ifMatch: null,
@@ -902,6 +906,7 @@ export const operations: Record<OperationId, OperationInfo> = withErrorReplies<O
     replies: {
       200: {"contentType":"text/html"}
     },
+    htmlErrors: true,
     produces: ["text/html"],
     idempotent: false,
     ifMatch: null,
@@ -926,6 +931,7 @@ export const operations: Record<OperationId, OperationInfo> = withErrorReplies<O
       403: {"contentType":"text/html"},
       422: {"contentType":"text/html"}
     },
+    htmlErrors: true,
     produces: [],
     idempotent: false,
     ifMatch: null,
@@ -948,6 +954,7 @@ export const operations: Record<OperationId, OperationInfo> = withErrorReplies<O
     replies: {
       200: {"contentType":"text/html"}
     },
+    htmlErrors: true,
     produces: ["text/html"],
     idempotent: false,
     ifMatch: null,
@@ -972,6 +979,7 @@ export const operations: Record<OperationId, OperationInfo> = withErrorReplies<O
       403: {"contentType":"text/html"},
       422: {"contentType":"text/html"}
     },
+    htmlErrors: true,
     produces: [],
     idempotent: false,
     ifMatch: null,
@@ -994,6 +1002,7 @@ export const operations: Record<OperationId, OperationInfo> = withErrorReplies<O
     replies: {
       200: {"contentType":"text/html"}
     },
+    htmlErrors: true,
     produces: ["text/html"],
     idempotent: false,
     ifMatch: null,
@@ -1018,6 +1027,7 @@ export const operations: Record<OperationId, OperationInfo> = withErrorReplies<O
       403: {"contentType":"text/html"},
       422: {"contentType":"text/html"}
     },
+    htmlErrors: true,
     produces: [],
     idempotent: false,
     ifMatch: null,
@@ -1041,6 +1051,7 @@ export const operations: Record<OperationId, OperationInfo> = withErrorReplies<O
       200: {"contentType":"text/html"},
       303: {"contentType":null}
     },
+    htmlErrors: true,
     produces: ["text/html"],
     idempotent: false,
     ifMatch: null,
@@ -1064,6 +1075,7 @@ export const operations: Record<OperationId, OperationInfo> = withErrorReplies<O
       303: {"contentType":null},
       403: {"contentType":"text/html"}
     },
+    htmlErrors: true,
     produces: [],
     idempotent: false,
     ifMatch: null,
@@ -4695,6 +4707,7 @@ export const operations: Record<OperationId, OperationInfo> = withErrorReplies<O
       404: {"contentType":"text/html"},
       410: {"contentType":"text/html"}
     },
+    htmlErrors: true,
     produces: ["text/html"],
     idempotent: false,
     ifMatch: null,
@@ -4720,6 +4733,7 @@ export const operations: Record<OperationId, OperationInfo> = withErrorReplies<O
       410: {"contentType":"text/html"},
       422: {"contentType":"text/html"}
     },
+    htmlErrors: true,
     produces: [],
     idempotent: false,
     ifMatch: null,
@@ -4744,6 +4758,7 @@ export const operations: Record<OperationId, OperationInfo> = withErrorReplies<O
       404: {"contentType":"text/html"},
       410: {"contentType":"text/html"}
     },
+    htmlErrors: true,
     produces: [],
     idempotent: false,
     ifMatch: null,
@@ -4767,6 +4782,7 @@ export const operations: Record<OperationId, OperationInfo> = withErrorReplies<O
       303: {"contentType":null},
       404: {"contentType":"text/html"}
     },
+    htmlErrors: true,
     produces: [],
     idempotent: false,
     ifMatch: null,
@@ -5200,6 +5216,7 @@ export const operations: Record<OperationId, OperationInfo> = withErrorReplies<O
       200: {"contentType":"text/html"},
       304: {"contentType":null}
     },
+    htmlErrors: true,
     produces: ["text/html"],
     idempotent: false,
     ifMatch: null,

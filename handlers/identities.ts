@@ -1,6 +1,6 @@
 // Sign-in with identity providers, and the identities of a user.
 import type { Config } from '../infra/config/config.ts'
-import { invalidField, notFound } from '../infra/errors.ts'
+import { ApiError, invalidField, notFound } from '../infra/errors.ts'
 import { flowCookie, readFlowCookie } from '../services/auth/cookies.ts'
 import { findOwnIdentity, listIdentities, removeIdentity, tokenFor } from '../services/auth/identities.ts'
 import {
@@ -30,8 +30,15 @@ export const identities = {
     const isOwnPage = flow.redirectTo === ownTokenPage(publicUrl())
     const back = (answer: Record<string, string>) =>
       redirect(withAnswer(flow.redirectTo, isOwnPage, answer), isOwnPage ? null : flowCookie(config, null))
-    const claims = await provider.finish(answeredUrl(callbackUrl(publicUrl(), provider), query), flow)
+    const claims = await provider
+      .finish(answeredUrl(callbackUrl(publicUrl(), provider), query), flow)
+      .catch((error) => {
+        // The page shows what happened; an application gets the error.
+        if (!isOwnPage || !(error instanceof ApiError)) throw error
+        return error.status === 401 ? 'not_valid' : 'unavailable'
+      })
     if (claims === null) return back({ error: 'denied' })
+    if (typeof claims === 'string') return back({ error: claims })
     // The page of this server proves with the cookie that the sign-in began in its browser.
     const challenge = isOwnPage ? challengeOf(flow.verifier) : flow.challenge
     const findAccount = () =>

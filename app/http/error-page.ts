@@ -22,14 +22,30 @@ const fallback = {
   text: 'The address or the submitted data is not valid. Go back and try again.',
 }
 
-export function errorPage({ status, code }: ApiError, requestId: string): string {
-  const { title, text } = messages[status] ?? fallback
+/** @param signInUrl for a failed sign-in; null for all other requests. */
+export function errorPage(error: ApiError, requestId: string, signInUrl: string | null): string {
+  const { status, code } = error
+  const { title, text } = signInUrl === null ? messageOf(status) : signInMessage(error)
   return page({
     title,
     body: html`<div class="sheet stack">
       <h1>${title}</h1>
       <p>${text}</p>
+      ${
+        signInUrl === null ? null : html`<p><a class="button" href="${signInUrl}">Back to the sign-in</a></p>`
+      }
       <p class="soft">${code}, request ${requestId}</p>
     </div>`,
   })
+}
+
+function messageOf(status: number): { title: string; text: string } {
+  return messages[status] ?? fallback
+}
+
+/** The reason of a refused sign-in is known; other errors need no words of their own. */
+function signInMessage({ status, message }: ApiError): { title: string; text: string } {
+  return status < 500 && status !== 429
+    ? { title: 'You are not signed in', text: message }
+    : messageOf(status)
 }

@@ -42,17 +42,28 @@ export type ErrorHandler = (error: unknown, request: FastifyRequest, reply: Fast
 /**
  * Fastify's error handler. Unexpected errors are logged in full; their response contains no details.
  * @param translate turns a database error into its API error.
- * @param always the header fields of every response; an error before the hooks leaves them unset.
+ * @param options.always the header fields of every response; an error before the hooks leaves them unset.
+ * @param options.signInUrl the page to sign in.
  */
 export function createErrorHandler(
   translate: (error: unknown) => unknown,
-  always: Record<string, string>,
+  { always, signInUrl }: { always: Record<string, string>; signInUrl: string },
 ): ErrorHandler {
   return (error, request, reply) =>
-    answerError(asApiError(translate(error), request), request, reply.headers(always))
+    answerError(asApiError(translate(error), request), {
+      request,
+      reply: reply.headers(always),
+      signInUrl,
+    })
 }
 
-function answerError(known: ApiError, request: FastifyRequest, reply: FastifyReply): FastifyReply {
+interface FailedRequest {
+  request: FastifyRequest
+  reply: FastifyReply
+  signInUrl: string
+}
+
+function answerError(known: ApiError, { request, reply, signInUrl }: FailedRequest): FastifyReply {
   if (known.status >= 500 && !known.isLogged) {
     request.log.error({ err: known.cause ?? known, code: known.code }, 'request failed')
   }
@@ -61,7 +72,7 @@ function answerError(known: ApiError, request: FastifyRequest, reply: FastifyRep
   const operations = operationsOf(request)
   const asPage =
     operations.some(({ replies }) => replies[known.status]?.contentType === 'text/html') ||
-    (acceptsHtml(request.headers.accept) && operations.some(answersHtml))
+    (acceptsHtml(request.headers.accept) && operations.some(({ htmlErrors }) => htmlErrors === true))
   return (
     reply
       .code(known.status)
@@ -74,7 +85,11 @@ function answerError(known: ApiError, request: FastifyRequest, reply: FastifyRep
       })
       .type(`${asPage ? 'text/html' : 'application/json'}; charset=utf-8`)
       .serializer((body: unknown) => body as string)
-      .send(asPage ? errorPage(known, requestId) : JSON.stringify(errorBody(known, requestId)))
+      .send(
+        asPage
+          ? errorPage(known, requestId, operations.some(isSignIn) ? signInUrl : null)
+          : JSON.stringify(errorBody(known, requestId)),
+      )
   )
 }
 
@@ -84,11 +99,9 @@ function operationsOf(request: FastifyRequest): OperationInfo[] {
   return operation === undefined ? operationsAt(request.url) : [operation]
 }
 
-/** Whether the operation answers with pages. A file may be HTML, too; its errors are JSON. */
-function answersHtml(operation: OperationInfo): boolean {
-  return Object.values(operation.replies).some(
-    ({ contentType, binary }) => contentType === 'text/html' && binary !== true,
-  )
+/** Whether the operation is a step of a sign-in at an identity provider. */
+function isSignIn({ tag }: OperationInfo): boolean {
+  return tag === 'identities'
 }
 
 function asApiError(error: unknown, request: FastifyRequest): ApiError {

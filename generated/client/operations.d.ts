@@ -1691,13 +1691,13 @@ export interface Methods {
   /**
    * Sign in with an identity provider: `GET /v1/auth/oidc/{provider}/authorize`
    *
-   * Redirects the browser to the sign-in page of a provider of `OIDC_PROVIDERS`, with PKCE, a state and a nonce. A cookie ties the answer of the provider to this browser. The browser returns to `redirect_to`, whose fragment has a token, `#kind=oidc&token=plat_once_…`: `POST /auth/sessions` with the method `oidc` signs in with it, within five minutes. If the sign-in fails, the fragment has the reason, `#error=…`: `denied`, `email_not_verified`, `account_not_verified`, `disabled` or `sign_up`. Returns 404 for an unknown provider.
+   * Redirects the browser to the sign-in page of a provider of `OIDC_PROVIDERS`, with PKCE, a state and a nonce. A cookie ties the answer of the provider to this browser. The browser returns to `redirect_to`, whose fragment has a token, `#kind=oidc&token=plat_once_…`: `POST /auth/sessions` with the method `oidc` signs in with it, within five minutes. If the sign-in fails, the fragment has the reason, `#error=…`: `denied`, `email_not_verified`, `account_not_verified`, `disabled` or `sign_up`. Returns 404 for an unknown provider. A browser that asks for HTML gets errors as a page with a link to the sign-in.
    */
   startOidcSignIn (input: StartOidcSignInInput): Answer<undefined>
   /**
    * Return from an identity provider: `GET /v1/auth/oidc/{provider}/callback`
    *
-   * The provider redirects the browser here. The server checks the state, the issuer, the nonce and the signature of the ID token, finds the account, and redirects to the page that the sign-in began with. The account is the one with this identity; else the one with the email address, if the provider and this server have verified it; else a new one, if `SIGN_UP` allows it. Returns 401 if the sign-in did not begin in this browser within the last ten minutes, or if the answer of the provider is not valid.
+   * The provider redirects the browser here. The server checks the state, the issuer, the nonce and the signature of the ID token, finds the account, and redirects to the page that the sign-in began with. The account is the one with this identity; else the one with the email address, if the provider and this server have verified it; else a new one, if `SIGN_UP` allows it. Returns 401 if the sign-in did not begin in this browser within the last ten minutes, or if the answer of the provider is not valid. A browser that asks for HTML gets errors as a page with a link to the sign-in; a sign-in that began on the page `/sign-in` returns to it with the reason.
    */
   finishOidcSignIn (input: FinishOidcSignInInput): Answer<undefined>
   /**

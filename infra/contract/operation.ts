@@ -113,6 +113,8 @@ export interface OperationInfo {
       binary?: boolean
     }
   >
+  /** Whether browsers get its errors as pages. */
+  htmlErrors?: boolean
   /** The media types of successful responses. */
   produces: string[]
   /** Whether the response to an Idempotency-Key is stored. */

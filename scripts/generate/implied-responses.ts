@@ -1,5 +1,5 @@
 // Adds the responses of x-implied-responses to each operation, depending on what the operation declares.
-// Operations that return HTML pages also get HTML as a media type of their errors.
+// Operations that return HTML pages, or have `x-html-errors`, also get HTML as a media type of their errors.
 import { methods } from '@platform-api/openapi/methods.ts'
 import { resolve } from '@platform-api/openapi/resolve.ts'
 
@@ -110,7 +110,8 @@ export function declaredOperations(document: Json): Declared[] {
   )
 }
 
-function returnsPages(document: Json, { responses }: Json): boolean {
+function returnsPages(document: Json, { responses, 'x-html-errors': htmlErrors }: Json): boolean {
+  if (htmlErrors === true) return true
   return Object.values<Json>(responses).some((response) => {
     const page = resolve(document, response).content?.['text/html']
     // A file may be HTML, too; its errors are JSON.

@@ -231,6 +231,9 @@ function tableRow(o: Operation, names: ValidatorNames): object {
           },
         ]),
     ),
+    htmlErrors: o.responses.some((r) => r.status >= 400 && r.contentTypes.includes('text/html'))
+      ? true
+      : undefined,
     produces: [...new Set(success.flatMap((r) => r.contentTypes))],
     // A body of raw bytes is not compared; a repeated key must come with the same header fields.
     idempotencyHeaders:

@@ -173,6 +173,8 @@ type Tokens = Awaited<ReturnType<typeof OpenId.authorizationCodeGrant>>
 /** Whether the provider did not answer, or with an error of its own. */
 function isUnreachable(openId: typeof OpenId, error: unknown): boolean {
   if (error instanceof openId.ResponseBodyError) return error.status >= 500
+  // An answer that is not JSON, as those of a proxy.
+  if (error instanceof openId.ClientError && error.cause instanceof Response) return error.cause.status >= 500
   return !(error instanceof openId.ClientError) || error.code === 'OAUTH_TIMEOUT'
 }
 

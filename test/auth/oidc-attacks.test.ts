@@ -99,6 +99,60 @@ t.test('answers that are refused before the provider is asked', async (t) => {
   t.equal(provider.tokenRequests.length, asked)
 })
 
+t.test('a browser gets an error of the callback as a page, and every other client as JSON', async (t) => {
+  const callback = `${server.url}/v1/auth/oidc/hostile/callback`
+  const browserAccept = 'text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8'
+  const cases: Record<string, number> = {
+    '?state=x&code=y': 401,
+    '?error=access_denied&error_description=%3Cscript%3Ealert(1)%3C/script%3E&state=x': 401,
+    [`?state=${'x'.repeat(201)}`]: 400,
+  }
+  for (const [query, status] of Object.entries(cases)) {
+    const shown = await fetch(callback + query, { headers: { accept: browserAccept }, redirect: 'manual' })
+    t.equal(shown.status, status, query)
+    t.match(shown.headers.get('content-type'), 'text/html', query)
+    t.match(shown.headers.get('content-security-policy'), "default-src 'none'", query)
+    const html = await shown.text()
+    t.match(html, `href="${page}"`, query)
+    t.notMatch(html, '<script', query)
+    for (const accept of ['application/json', '*/*']) {
+      const reply = await fetch(callback + query, { headers: { accept }, redirect: 'manual' })
+      t.equal(reply.status, status, query)
+      t.match(await reply.json(), { error: { code: String, details: { request_id: /^req_/ } } }, query)
+    }
+  }
+  const unknown = `${server.url}/v1/auth/oidc/nobody/callback?state=x`
+  const shown = await fetch(unknown, { headers: { accept: browserAccept } })
+  t.equal(shown.status, 404)
+  t.match(await shown.text(), 'Back to the sign-in')
+})
+
+t.test('a sign-in that began on the page of this server returns to it with the reason', async (t) => {
+  const own = await startServer(t, {
+    databaseUrl: server.databaseUrl,
+    env: { OIDC_PROVIDERS: JSON.stringify([provider.setting]) },
+  })
+  const reasonAfter = async (lies: Lies): Promise<string> => {
+    const jar = new BrowserJar()
+    const started = await jar.fetch(`${own.url}/v1/auth/oidc/hostile/authorize`)
+    const { searchParams } = new URL(started.headers.get('location')!)
+    provider.nonce = searchParams.get('nonce')!
+    provider.lies = lies
+    const query = new URLSearchParams(valid(searchParams) as Record<string, string>)
+    const reply = await jar
+      .fetch(`${own.url}/v1/auth/oidc/hostile/callback?${query}`, { headers: { accept: '*/*' } })
+      .finally(() => {
+        provider.lies = {}
+      })
+    t.equal(reply.status, 303)
+    const shown = await jar.fetch(reply.headers.get('location')!)
+    t.equal(shown.status, 200)
+    return await shown.text()
+  }
+  t.match(await reasonAfter({ signature: 'other key' }), 'The answer of the identity provider is not valid.')
+  t.match(await reasonAfter({ status: 500 }), 'The identity provider cannot be reached.')
+})
+
 t.test('a cookie that was changed, or is too old, is refused', async (t) => {
   const jar = new BrowserJar()
   const started = await begin(jar)

@@ -13,6 +13,8 @@ export interface Lies {
   noToken?: boolean
   /** What the discovery document says about the issuer. */
   issuer?: string
+  /** Answers the request for tokens with this status. */
+  status?: number
 }
 
 export interface HostileProvider {
@@ -45,7 +47,8 @@ export async function startHostileProvider(
         id_token_signing_alg_values_supported: ['RS256'],
       })
     state.tokenRequests.push(new URLSearchParams((await request.toArray()).join('')))
-    const { claims, signature, noToken } = state.lies
+    const { claims, signature, noToken, status } = state.lies
+    if (status !== undefined) return void response.writeHead(status).end()
     const now = Math.floor(Date.now() / 1000)
     const usual = { iss: issuer, aud: 'platform', sub: 'somebody', iat: now, exp: now + 300 }
     const person = { email: 'somebody@example.com', email_verified: true, nonce: state.nonce }

@@ -160,10 +160,10 @@ const withDeadProvider =
 const unknownProvider = (query: Record<string, string>): RequestBuilder =>
   withProvider(() => ({ params: { provider: 'nobody' }, query }))
 
-/** The cookie of a browser that has begun a sign-in. */
-function beganSignIn({ server }: FixtureContext, provider = 'local'): string {
+/** The cookie of a browser that has begun a sign-in on a page, by default that of the server. */
+function beganSignIn({ server }: FixtureContext, provider = 'local', page?: string): string {
   const flow = { provider, state: 'state', nonce: 'nonce', verifier: 'a'.repeat(43) }
-  const goal = { redirectTo: `${server.url}/sign-in/token`, challenge: null }
+  const goal = { redirectTo: page ?? `${server.url}/sign-in/token`, challenge: null }
   const rest = { ...goal, expiresAt: Date.now() + 60_000 }
   return `oidc=${encryptFlow(server.services.cipher, { ...flow, ...rest })}`
 }
@@ -335,7 +335,7 @@ export const authFixtures = {
       503: withDeadProvider((context) => ({
         params: { provider: 'dead' },
         query: { state: 'state', code: 'code' },
-        headers: { cookie: beganSignIn(context, 'dead') },
+        headers: { cookie: beganSignIn(context, 'dead', 'https://app.example.com/') },
       })),
     },
   },

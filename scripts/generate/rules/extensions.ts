@@ -60,6 +60,7 @@ const extensions: Record<string, Record<string, Check>> = {
     'x-read-replica': yes,
     'x-unlimited-key': (value) => (typeof value === 'boolean' ? null : '`true` or `false`'),
     'x-files-origin': yes,
+    'x-html-errors': yes,
     'x-open-query': yes,
     'x-replaces': yes,
     'x-client-method': (value) =>

@@ -78,6 +78,8 @@ const refusals: Record<string, string> = {
   account_not_verified: 'The email address of your account here is not verified: ask the operator.',
   disabled: 'The account is disabled.',
   sign_up: 'You cannot sign up here with this address.',
+  not_valid: 'The answer of the identity provider is not valid. Start again.',
+  unavailable: 'The identity provider cannot be reached. Try again in a moment.',
 }
 
 /** After a sign-in at an identity provider that failed. */
