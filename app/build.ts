@@ -78,6 +78,7 @@ export async function buildApp({
   endStreamsOnClose(app, services, streams)
   app.decorateRequest('principal', null)
   app.decorateRequest('answeredError', null)
+  app.decorateRequest('account', null)
   traceRequests(app)
   app.setErrorHandler(answerError)
   addRequestHooks(app, { timeouts, always, limits })

@@ -58,14 +58,15 @@ export const auth = {
     }
   },
 
-  async refreshSession({ body, ip }, services) {
-    return { status: 200, body: await refreshSession(services.db, services, body.refresh_token, { ip }) }
+  async refreshSession({ body, ip, identify }, services) {
+    const device = { ip, identify }
+    return { status: 200, body: await refreshSession(services.db, services, body.refresh_token, device) }
   },
 
-  async moveSessionToCookie({ body, ip, headers }, services) {
+  async moveSessionToCookie({ body, headers, ip, identify }, services) {
     const { db, config } = services
     requireOwnPage(config, headers)
-    const { session, cookie } = await moveToCookie(db, services, body.refresh_token, { ip })
+    const { session, cookie } = await moveToCookie(db, services, body.refresh_token, { ip, identify })
     return { status: 200, body: session, headers: { 'set-cookie': sessionCookie(config, cookie) } }
   },
 

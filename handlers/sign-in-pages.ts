@@ -3,6 +3,7 @@
 import { ApiError } from '../infra/errors.ts'
 import { newCookieToken } from '../infra/encryption/tokens.ts'
 import { isEmail } from '../infra/validation/formats.ts'
+import { findBrowserSession } from '../services/auth/browser-session.ts'
 import { readFlowCookie, sessionCookie } from '../services/auth/cookies.ts'
 import { decryptFlow } from '../services/auth/oidc.ts'
 import { mailToken } from '../services/auth/mailed-tokens.ts'
@@ -204,7 +205,7 @@ async function signInOrShow<Page>(
   const { config, cipher } = services
   try {
     const { id } = await signIn()
-    const former = await findSession(request, services)
+    const former = await findBrowserSession(services.principals, config, request.headers)
     if (former !== null)
       await databaseFor(request, services, former).transaction((tx) => endSession(tx, services, former.keyId))
     return redirectTo('/account', sessionCookie(config, newCookieToken(cipher, id)))

@@ -118,6 +118,11 @@ export interface Request<Id extends OperationId> {
       : Principal
   /** The address of the client. */
   ip: string
+  /**
+   * Names the account that a request without a key is about, for the audit log: also if the request fails.
+   * The answer must not depend on it.
+   */
+  identify(userId: string, credentialId?: string): void
   /** Digests of the Idempotency-Key and of the body; null unless the operation has `handlesIdempotency`. */
   idempotency: IdempotencyFingerprint | null
   /** Aborts when the client disconnects before it has the response. */

@@ -6,6 +6,13 @@ import type { AuditRecorder } from '../../services/audit/recorder.ts'
 import { isOperator, type Principal } from '../../services/users/authentication.ts'
 import { clientRequestId } from './request-headers.ts'
 
+declare module 'fastify' {
+  interface FastifyRequest {
+    /** The account that a request without a key is about, and its session; null if it is not known. */
+    account: { userId: string; credentialId: string | null } | null
+  }
+}
+
 /** The status of a request whose client left before the answer, as in the logs of proxies. */
 const clientLeft = 499
 
@@ -56,9 +63,10 @@ export function auditAtEnd(
     const isRefused = status === 401 || status === 403
     if (status === 429 || (isRead(request) && !isRefused && !readsOthers(info, principal))) return
     const ids = Object.values(request.params as Record<string, string>).filter(isId)
+    const { account } = request
     recorder.record({
-      userId: principal?.userId ?? null,
-      credentialId: principal?.keyId ?? null,
+      userId: principal?.userId ?? account?.userId ?? null,
+      credentialId: principal?.keyId ?? account?.credentialId ?? null,
       operation: info.id,
       method: request.method,
       status,

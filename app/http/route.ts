@@ -322,6 +322,9 @@ class OperationCall {
         acceptedType: preferredType(request.headers.accept, info.produces),
         principal: request.principal,
         ip: request.ip,
+        identify: (userId: string, credentialId: string | null = null) => {
+          request.account = { userId, credentialId }
+        },
         idempotency: this.#handlerFingerprint(),
         get signal() {
           return abortOnDisconnect(reply)

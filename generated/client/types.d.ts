@@ -20163,12 +20163,12 @@ export interface AuditEntry {
      */
     sequence: number;
     /**
-     * The user whose API key or session the request had. `null` for a sign-in.
+     * The user whose API key or session the request had. For a sign-in, also a refused one, the user whose account it is about; `null` if that is not known.
      * @example usr_01jd6y8m5qe8btc4y5w1r0n3fz
      */
     user_id: string | null;
     /**
-     * The API key or the session. `null` for a sign-in.
+     * The API key or the session. For a sign-in, the new session; `null` if it was refused.
      * @example key_01jd6y8m5qe8btc4y5w1r0n3fz
      */
     credential_id: string | null;

@@ -34,7 +34,7 @@ export async function signInWithPassword(
   device: Device,
 ): Promise<SessionTokens> {
   const { db, cipher } = services
-  const checked = await checkPassword(db, email, password, device.ip)
+  const checked = await checkPassword(db, { email, password }, device)
   const { userId } = checked
   const factor = await checkSecondFactor(db, cipher, { userId, code, ip: device.ip })
   return await db.transaction(async (tx) => {
@@ -60,6 +60,7 @@ export async function signInWithToken(
   const { db, cipher } = services
   const digest = oidcTokenDigest(token, verifier === undefined ? null : challengeOf(verifier))
   const asked = await userBeforeUse(db, token, method, digest)
+  device.identify?.(asked)
   const factor = await checkSecondFactor(db, cipher, { userId: asked, code, ip: device.ip })
   return await db.transaction(async (tx) => {
     const userId = await lockUserOfToken(tx, await useToken(tx, token, method, digest))
@@ -74,7 +75,7 @@ export async function signInWithPasskey(
   device: Device,
 ): Promise<SessionTokens> {
   const { db, config } = services
-  const proof = await checkPasskey(db, config, credential)
+  const proof = await checkPasskey(db, config, credential, device)
   const { userId } = proof
   return await db.transaction(async (tx) => {
     await lockActiveUser(tx, userId)
@@ -106,6 +107,7 @@ export async function resetPassword(
   const { db, cipher } = services
   await requireUncommon(password)
   const asked = await userBeforeUse(db, token, 'password_reset')
+  device.identify?.(asked)
   const factor = await checkSecondFactor(db, cipher, { userId: asked, code, ip: device.ip })
   const hash = await hashPassword(password, networkOf(device.ip))
   return await db.transaction(async (tx) => {

@@ -16,6 +16,7 @@ import { Lazy } from '../../infra/lazy.ts'
 import { queueMail, senderName } from '../mail/mails.ts'
 import { requireRecentSignIn } from '../users/api-keys.ts'
 import type { Principal } from '../users/authentication.ts'
+import type { Device } from './sessions.ts'
 import { lockActiveUser, type SignInServices } from './sign-in.ts'
 
 type Schemas = components['schemas']
@@ -217,11 +218,13 @@ export async function checkPasskey(
   db: Db,
   settings: Settings,
   answer: PasskeyAssertion,
+  { identify }: Pick<Device, 'identify'>,
 ): Promise<PasskeyProof> {
   const { verifyAuthenticationResponse } = await library.get()
   const asked = await findChallenge(db, answer.response, null)
   const found = asked === null ? undefined : await sql.findPasskey(db, { credential: answer.id })
   if (asked === null || found === undefined) throw wrongPasskey()
+  identify?.(found.user_id)
   const { challenge } = asked
   const checked = await verifyAuthenticationResponse({
     response: deviceAnswer(answer) as WebAuthn.AuthenticationResponseJSON,

@@ -28,10 +28,17 @@ export interface Device {
   userAgent: string | null
   /** Whether the browser keeps the session in a cookie. */
   inCookie?: boolean
+  /** Names the account, once it is known, and its session to the audit log. */
+  identify?: (userId: string, sessionId?: string) => void
 }
 
-export function deviceOf({ ip, headers }: { ip: string; headers: object }): Device {
-  return { ip, userAgent: (headers as Record<string, string | undefined>)['user-agent'] ?? null }
+export function deviceOf({
+  ip,
+  headers,
+  identify,
+}: { headers: object } & Pick<Device, 'ip' | 'identify'>): Device {
+  const userAgent = (headers as Record<string, string | undefined>)['user-agent'] ?? null
+  return { ip, userAgent, identify }
 }
 
 interface SessionServices {
@@ -48,11 +55,19 @@ const day = 86_400
 export async function createSession(
   tx: Db,
   { config, cipher, events }: SessionServices,
-  { userId, methods, ip, userAgent, inCookie = false }: Device & { userId: string; methods: Method[] },
+  {
+    userId,
+    methods,
+    ip,
+    userAgent,
+    inCookie = false,
+    identify,
+  }: Device & { userId: string; methods: Method[] },
 ): Promise<SessionTokens> {
   for (const ended of await sql.endSurplusSessions(tx, { user_id: userId }))
     await events.emit(tx, 'sign_in.ended', { ...ended, current: false }, { userId })
   const id = newId('ses')
+  identify?.(userId, id)
   const row = await sql.insertSession(tx, {
     id,
     user_id: userId,
@@ -77,9 +92,10 @@ export async function refreshSession(
   db: Db,
   services: SessionServices,
   token: string,
-  { ip }: Pick<Device, 'ip'>,
+  device: Pick<Device, 'ip' | 'identify'>,
 ): Promise<SessionTokens> {
-  const { row, generation } = await useRefreshToken(db, services, { token, ip, use: sql.refreshSession })
+  const use = { token, device, use: sql.refreshSession }
+  const { row, generation } = await useRefreshToken(db, services, use)
   return tokensOf(services, row, generation + 1)
 }
 
@@ -91,23 +107,23 @@ export async function moveToCookie(
   db: Db,
   services: SessionServices,
   token: string,
-  { ip }: Pick<Device, 'ip'>,
+  device: Pick<Device, 'ip' | 'identify'>,
 ): Promise<{ session: Session; cookie: string }> {
-  const { row } = await useRefreshToken(db, services, { token, ip, use: sql.moveSessionToCookie })
+  const { row } = await useRefreshToken(db, services, { token, device, use: sql.moveSessionToCookie })
   await services.principals.waitForInvalidation(row.id)
   return { session: row, cookie: newCookieToken(services.cipher, row.id) }
 }
 
 interface TokenUse {
   token: string
-  ip: string
+  device: Pick<Device, 'ip' | 'identify'>
   use: typeof sql.refreshSession
 }
 
 async function useRefreshToken(
   db: Db,
   services: SessionServices,
-  { token, ip, use }: TokenUse,
+  { token, device: { ip, identify }, use }: TokenUse,
 ): Promise<{ row: Session; generation: number }> {
   const { config, cipher } = services
   const claims = readRefreshToken(cipher, token)
@@ -118,9 +134,13 @@ async function useRefreshToken(
     max_seconds: config.sessionMaxDays * day,
   }
   const row = await use(db, { id, generation, ip, network: networkOf(ip), ...lifetimes })
-  if (row !== undefined) return { row: { ...row, current: true }, generation }
+  if (row !== undefined) {
+    identify?.(row.user_id, id)
+    return { row: { ...row, current: true }, generation }
+  }
   const session = await sql.findSession(db, { id })
   if (session === undefined) throw unauthorized('revoked', 'The session has ended: sign in again.')
+  identify?.(session.user_id, id)
   if (session.status !== 'active') throw unauthorized('disabled', 'The user is disabled.')
   if (Date.parse(session.expires_at) <= Date.now())
     throw unauthorized('expired', 'The session has expired: sign in again.')

@@ -14,7 +14,7 @@ import type { Principal, Principals } from '../users/authentication.ts'
 import { insertUser, lockUser, toProfile, toUser, updateUserRow } from '../users/users.ts'
 import type { TokenPurpose } from './mailed-tokens.ts'
 import { verifyPassword } from './passwords.ts'
-import { endSessions, lockOwnSession } from './sessions.ts'
+import { endSessions, lockOwnSession, type Device } from './sessions.ts'
 
 export interface SignInServices {
   cipher: Cipher
@@ -38,15 +38,15 @@ export interface CheckedPassword {
  */
 export async function checkPassword(
   db: Db,
-  email: string,
-  password: string,
-  ip: string,
+  { email, password }: { email: string; password: string },
+  { ip, identify }: Pick<Device, 'ip' | 'identify'>,
 ): Promise<CheckedPassword> {
   const account = tokenDigest(email.toLowerCase())
   const network = networkOf(ip)
   // Counted before the password is checked, so that a thousand attempts at once are a thousand attempts.
   const attempt = await sql.countAttempt(db, { account, network })
   const user = await sql.findPassword(db, { account, email: email.toLowerCase(), network })
+  if (user !== undefined) identify?.(user.id)
   const mayTry =
     attempt !== undefined && user !== undefined && (user.is_known || user.failures <= maxFailures)
   const isRight = await verifyPassword(password, mayTry ? user.hash : null, network)
@@ -78,7 +78,7 @@ export async function requireProof(
   if (password === undefined && found.is_recent) return null
   if (password === undefined || !found.has_password)
     throw wrongPassword('Send current_password, or sign in with a link before.')
-  return await checkPassword(db, found.email, password, ip).catch((error) => {
+  return await checkPassword(db, { email: found.email, password }, { ip }).catch((error) => {
     throw error.status === 401 ? wrongPassword('current_password is wrong.') : error
   })
 }

@@ -5,7 +5,16 @@ import { verifyChain } from '../../services/audit/chain.ts'
 import { auditRetentionTasks } from '../../services/audit/audit-log.ts'
 import { createClient } from '../support/client.ts'
 import { createApiKey } from '../support/db-fixtures.ts'
-import { createSignIn, newEmail } from '../support/operation-fixtures-auth.ts'
+import {
+  createOneTimeToken,
+  createPasskey,
+  createSignIn,
+  newDevice,
+  newEmail,
+  password,
+  setPassword,
+} from '../support/operation-fixtures-auth.ts'
+import { visitorWith } from '../support/page-visitor.ts'
 import { startServer, type TestServer } from '../support/server.ts'
 import { waitUntil } from '../support/wait.ts'
 
@@ -67,6 +76,58 @@ t.test('what operators read of others is recorded, and sign-ins are', async (t) 
     const { body } = await server.admin.client.get('/audit-log?operation=signIn')
     return body.data.some((one: any) => one.user_id === null && one.outcome === 'refused')
   }, 'the refused sign-in')
+})
+
+t.test('entries of sign-ins name the user, also of refused ones', async (t) => {
+  const person = await server.person({ email: newEmail() })
+  await setPassword(server, person.id)
+  const anyone = createClient(server.url, null)
+  const signIn = (fields: object) => anyone.post('/auth/sessions', fields)
+  const withPassword = { method: 'password', email: person.email }
+  t.equal((await signIn({ ...withPassword, password: 'wrong' })).status, 401)
+  const { body: first } = await signIn({ ...withPassword, password })
+  const link = { method: 'link', token: await createOneTimeToken(server, 'link', { email: person.email }) }
+  const { body: second } = await signIn(link)
+  t.equal((await signIn(link)).status, 401, 'the token is unknown now, and names nobody')
+  const refresh = { refresh_token: first.refresh_token }
+  t.equal((await anyone.post('/auth/sessions/refresh', refresh)).status, 200)
+  t.equal((await anyone.post('/auth/sessions/refresh', refresh)).status, 401)
+  const device = newDevice(server)
+  await createPasskey({ server, caller: person, role: 'none' }, device)
+  const passkey = async (options: object = {}) => {
+    const { body } = await anyone.post('/auth/passkey-options')
+    return await signIn({ method: 'passkey', credential: device.get(body, options) })
+  }
+  t.equal((await passkey({ verified: false })).status, 401)
+  const { body: third } = await passkey()
+  const entries = await entriesOf(person.id, 7)
+  t.match(entries, [
+    { operation: 'signIn', status: 201, credential_id: third.id },
+    { operation: 'signIn', status: 401, outcome: 'refused', credential_id: null },
+    { operation: 'refreshSession', status: 401, credential_id: first.id },
+    { operation: 'refreshSession', status: 200, credential_id: first.id },
+    { operation: 'signIn', status: 201, credential_id: second.id },
+    { operation: 'signIn', status: 201, credential_id: first.id },
+    { operation: 'signIn', status: 401, outcome: 'refused', credential_id: null, ip: '127.0.0.1' },
+  ])
+  t.same((await person.client.get('/audit-log')).body.data, entries, 'the user reads them')
+  t.same((await (await server.person()).client.get('/audit-log')).body.data, [], 'and nobody else')
+})
+
+t.test('a sign-in on the pages names the user, too', async (t) => {
+  const person = await server.person({ email: newEmail() })
+  await setPassword(server, person.id)
+  const { submit } = visitorWith(server, '')
+  t.equal((await submit('/sign-in', { email: person.email, password: 'wrong' })).status, 422)
+  const { setCookies } = await submit('/sign-in', { email: person.email, password })
+  const browser = visitorWith(server, setCookies[0].split(';')[0])
+  t.equal((await browser.submit('/account', {})).location, '/sign-in')
+  const session = setCookies[0].slice('session='.length).split('.')[0]
+  t.match(await entriesOf(person.id, 3), [
+    { operation: 'submitSignOut', status: 303, credential_id: session },
+    { operation: 'submitSignIn', status: 303, credential_id: session },
+    { operation: 'submitSignIn', status: 422, credential_id: null },
+  ])
 })
 
 t.test('requests beyond a limit are not recorded', async (t) => {

@@ -227,12 +227,18 @@ const unknown =
 
 const fromElsewhere = { origin: 'https://elsewhere.example' }
 
-/** The cookie of a browser that is signed in. */
-async function browserCookie({ services }: TestServer, userId: string): Promise<{ cookie: string }> {
+/** The cookie of a browser that signed in some minutes ago. */
+export async function browserCookie(
+  { services }: TestServer,
+  userId: string,
+  minutesAgo = 0,
+): Promise<{ cookie: string }> {
   const device = { ip: '127.0.0.1', userAgent: 'test', inCookie: true }
   const { id } = await services.database.transaction((tx) =>
     createSession(tx, services, { userId, methods: ['password'], ...device }),
   )
+  const createdAt = new Date(Date.now() - minutesAgo * 60_000)
+  if (minutesAgo > 0) await services.database.prisma.signIn.update({ where: { id }, data: { createdAt } })
   return { cookie: `session=${newCookieToken(services.cipher, id)}` }
 }
 

@@ -8,7 +8,13 @@ import { actorOf, type Principal, type Principals } from '../../users/authentica
 import { findBrowserSession } from '../browser-session.ts'
 import { requireOwnPage } from '../cookies.ts'
 
-export type PageRequest = { id: string; clientRequestId: string | undefined; headers: object; ip: string }
+export interface PageRequest {
+  id: string
+  clientRequestId: string | undefined
+  headers: object
+  ip: string
+  identify(userId: string, credentialId?: string): void
+}
 
 interface PageServices {
   config: Readonly<Config>
@@ -25,12 +31,14 @@ export function isOwnPage({ headers: sent }: PageRequest, { config }: Pick<PageS
   }
 }
 
-/** The session of the browser; null without one. */
+/** The session of the browser, which the audit log then names; null without one. */
 export async function findSession(
-  { headers: sent }: PageRequest,
+  { headers: sent, identify }: PageRequest,
   { config, principals }: Pick<PageServices, 'config' | 'principals'>,
 ): Promise<Principal | null> {
-  return await findBrowserSession(principals, config, sent)
+  const principal = await findBrowserSession(principals, config, sent)
+  if (principal !== null) identify(principal.userId, principal.keyId)
+  return principal
 }
 
 /** The database for changes of the user: their events name the session. */
