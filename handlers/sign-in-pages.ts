@@ -1,11 +1,12 @@
 // The sign-in pages: plain HTML that works without scripts. Each form redirects after POST, so that reloading
 // or going back submits nothing twice.
 import { ApiError } from '../infra/errors.ts'
-import { newCookieToken } from '../infra/encryption/tokens.ts'
+import { newCookieToken, tokenDigest } from '../infra/encryption/tokens.ts'
 import { isEmail } from '../infra/validation/formats.ts'
 import { findBrowserSession } from '../services/auth/browser-session.ts'
 import { readFlowCookie, sessionCookie } from '../services/auth/cookies.ts'
-import { decryptFlow } from '../services/auth/oidc.ts'
+import { oidcTokenDigest } from '../services/auth/identities.ts'
+import { challengeOf, decryptFlow } from '../services/auth/oidc.ts'
 import { mailToken } from '../services/auth/mailed-tokens.ts'
 import {
   confirmSignUp,
@@ -17,6 +18,7 @@ import { renderAccount } from '../services/auth/pages/account.ts'
 import {
   databaseFor,
   findSession,
+  ignoreRefusal,
   isOwnPage,
   otherSite,
   redirectTo,
@@ -26,9 +28,9 @@ import {
 } from '../services/auth/pages/browser.ts'
 import type { FormState } from '../services/auth/pages/form.ts'
 import { renderHelp, renderSignIn, renderSignUp, renderSignUpClosed } from '../services/auth/pages/sign-in.ts'
-import { renderMailSent, renderRefusal, renderToken } from '../services/auth/pages/token.ts'
+import { renderMailSent, renderRefusal, renderToken, type TokenKind } from '../services/auth/pages/token.ts'
 import { deviceOf, endSession, listOwnSessions, lockOwnSession } from '../services/auth/sessions.ts'
-import { changeAddress, findTokenAddress, requireSignUp, useToken } from '../services/auth/sign-in.ts'
+import { changeAddress, findTokenGoal, requireSignUp, useToken } from '../services/auth/sign-in.ts'
 import type { Handlers, HandlerServices } from '../services/handler.ts'
 
 export const signInPages = {
@@ -91,18 +93,17 @@ export const signInPages = {
     return redirectTo('/sign-in/token')
   },
 
-  async showTokenPage({ query: { kind, token = '', error } }, { db }) {
+  async showTokenPage({ query: { kind, token = '', error }, ...request }, services) {
     if (error !== undefined) return shown(renderRefusal(error))
     if (kind === undefined) return shown(renderMailSent())
-    // An attacker could send a link to the attacker's own account, so the page names the account.
-    const account = token === '' || kind === 'oidc' ? null : await findTokenAddress(db, token, kind)
-    return shown(renderToken(kind, token, { account }))
+    return shown(renderToken(kind, token, await goalOf(request, services, { kind, token })))
   },
 
   async submitToken({ body, ...request }, services) {
     if (!isOwnPage(request, services)) return otherSite()
     const { kind = 'link', token = '', password = '', code = '' } = body
-    const again = (state: FormState) => refused(renderToken(kind, token, state))
+    const goal = await goalOf(request, services, { kind, token })
+    const again = (state: FormState) => refused(renderToken(kind, token, { ...goal, ...state }))
     const device = browserOf(request)
     const needsPassword = kind === 'sign_up' || kind === 'password_reset'
     if (needsPassword && [...password].length < 8)
@@ -186,6 +187,27 @@ function verifierOf({ headers: sent }: PageRequest, { config, cipher }: HandlerS
   return decryptFlow(cipher, readFlowCookie(config, sent)).verifier
 }
 
+/** What the page of a token says about it: the account, because a link may come from an attacker. */
+async function goalOf(
+  request: PageRequest,
+  services: HandlerServices,
+  { kind, token }: { kind: TokenKind; token: string },
+): Promise<Pick<FormState, 'account' | 'linksProvider'>> {
+  if (token === '') return {}
+  const digest = kind === 'oidc' ? providerTokenDigest(request, services, token) : tokenDigest(token)
+  return (digest === null ? null : await findTokenGoal(services.db, kind, digest)) ?? {}
+}
+
+/** Null if the sign-in did not begin in this browser. */
+function providerTokenDigest(request: PageRequest, services: HandlerServices, token: string): string | null {
+  try {
+    return oidcTokenDigest(token, challengeOf(verifierOf(request, services)))
+  } catch (error) {
+    ignoreRefusal(error)
+    return null
+  }
+}
+
 /** A code as people type it. */
 function codeOf(typed: string): { code?: string } {
   const code = typed.replace(/\s/g, '').toLowerCase()
@@ -236,8 +258,4 @@ async function confirmAddress<Page>(
     if (!(error instanceof ApiError) || error.status >= 500) throw error
     return again({ failure: error.message })
   }
-}
-
-function ignoreRefusal(error: unknown): void {
-  if (!(error instanceof ApiError) || error.status >= 500) throw error
 }

@@ -236,7 +236,7 @@ export interface paths {
         };
         /**
          * Return from an identity provider
-         * The provider redirects the browser here. The server checks the state, the issuer, the nonce and the signature of the ID token, finds the account, and redirects to the page that the sign-in began with. The account is the one with this identity; else the one with the email address, if the provider and this server have verified it; else a new one, if `SIGN_UP` allows it. Returns 401 if the sign-in did not begin in this browser within the last ten minutes, or if the answer of the provider is not valid. A browser that asks for HTML gets errors as a page with a link to the sign-in; a sign-in that began on the page `/sign-in` returns to it with the reason.
+         * The provider redirects the browser here. The server checks the state, the issuer, the nonce and the signature of the ID token, finds the account, and redirects to the page that the sign-in began with. The account is the one with this identity; else the one with the email address, if the provider and this server have verified it; else a new one, if `SIGN_UP` allows it. The use of the token links the identity to an account that exists. Returns 401 if the sign-in did not begin in this browser within the last ten minutes, or if the answer of the provider is not valid. A browser that asks for HTML gets errors as a page with a link to the sign-in; a sign-in that began on the page `/sign-in` returns to it with the reason.
          */
         get: operations["finishOidcSignIn"];
         put?: never;

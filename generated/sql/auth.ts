@@ -417,17 +417,18 @@ export interface FindSessionRow {
 }
 
 /**
- * The address of a one-time token of a purpose.
+ * The address of a one-time token of a purpose, and the identity provider whose identity it links.
  * @see prisma/sql/auth/find-token.sql
  */
 export const findToken = optional<{ digest: string; purpose: string }, FindTokenRow>(
   'auth/find-token',
-  `SELECT t.email FROM one_time_tokens t
+  `SELECT t.email, t.provider FROM one_time_tokens t
 WHERE t.digest = decode($1, 'hex') AND t.purpose = $2 AND t.expires_at > now()`,
   ['digest', 'purpose'],
 )
 export interface FindTokenRow {
   email: string
+  provider: string | null
 }
 
 /**
@@ -541,6 +542,19 @@ export interface InsertPasskeyRow {
   updated_at: string
   last_used_at: string | null
 }
+
+/**
+ * Stores the one-time token of a sign-in at an identity provider, by its SHA-256. With :provider and :subject
+ * its use links that identity to the user.
+ * @see prisma/sql/auth/insert-provider-token.sql
+ */
+export const insertProviderToken = none<{ digest: string; email: string; user_id: string; provider: string | null; subject: string | null; seconds: number }>(
+  'auth/insert-provider-token',
+  `INSERT INTO one_time_tokens (digest, purpose, email, user_id, provider, subject, expires_at)
+VALUES (decode($1, 'hex'), 'oidc', $2, $3, $4, $5,
+  now() + interval '1 second' * $6)`,
+  ['digest', 'email', 'user_id', 'provider', 'subject', 'seconds'],
+)
 
 /**
  * Creates a session.
@@ -1143,13 +1157,15 @@ export const useToken = optional<{ digest: string; purpose: string }, UseTokenRo
   'auth/use-token',
   `DELETE FROM one_time_tokens t
 WHERE t.digest = decode($1, 'hex') AND t.purpose = $2 AND t.expires_at > now()
-RETURNING t.email, t.user_id, t.name`,
+RETURNING t.email, t.user_id, t.name, t.provider, t.subject`,
   ['digest', 'purpose'],
 )
 export interface UseTokenRow {
   email: string
   user_id: string | null
   name: string | null
+  provider: string | null
+  subject: string | null
 }
 
 /**

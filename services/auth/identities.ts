@@ -6,7 +6,7 @@ import type { ListQuery } from '../../infra/contract/query.ts'
 import type { Db } from '../../infra/database/database.ts'
 import type { Page } from '../../infra/database/pagination.ts'
 import { newOneTimeToken, tokenDigest } from '../../infra/encryption/tokens.ts'
-import { forbidden, notFound } from '../../infra/errors.ts'
+import { forbidden, notFound, unauthorized } from '../../infra/errors.ts'
 import { newId, timeOf } from '../../infra/ids.ts'
 import { queueMail } from '../mail/mails.ts'
 import type { Principal } from '../users/authentication.ts'
@@ -39,6 +39,7 @@ type IdentityServices = SignInServices & { config: Readonly<Pick<Config, 'signUp
  * The one-time token of a person who has signed in at a provider, or why there is none. A new identity is
  * linked to the user with its email address only if both sides have verified it: otherwise somebody could
  * prepare an account here with the address of another, or take one over with an address that is not theirs.
+ * It is linked to a user who exists when the token is used: the person has agreed by then.
  */
 export async function tokenFor(
   tx: Db,
@@ -55,15 +56,16 @@ export async function tokenFor(
   // The user may have changed since.
   const isSame = known !== undefined || user.email === email
   if (!user.emailVerified || !isSame) return { refusal: 'account_not_verified' }
-  if (known === undefined) await link(tx, services, { ...found, provider, claims })
-  else await sql.useIdentity(tx, { provider, subject, email })
+  if (known !== undefined) await sql.useIdentity(tx, { provider, subject, email })
+  else if (found.isNew) await link(tx, services, { userId: user.id, provider, subject, email: email! })
+  const links = known === undefined && !found.isNew
   const token = newOneTimeToken()
-  await sql.insertToken(tx, {
+  await sql.insertProviderToken(tx, {
     digest: oidcTokenDigest(token, challenge),
-    purpose: 'oidc',
     email: user.email!,
     user_id: user.id,
-    name: null,
+    provider: links ? provider : null,
+    subject: links ? subject : null,
     seconds: tokenSeconds,
   })
   return { token }
@@ -86,30 +88,46 @@ async function findAccount(
 
 interface NewLink {
   userId: string
-  /** Whether the user signs up with it. */
-  isNew: boolean
   provider: string
-  claims: Claims
+  subject: string
+  email: string
 }
 
-/** Links an identity to a locked user, unless another sign-in has done so meanwhile. */
+/**
+ * Links the identity of a used token to its locked user, and sends an e-mail to the user; does nothing for a
+ * token without one. Throws 401 if the identity was linked to another user meanwhile.
+ */
+export async function linkIdentityOf(
+  tx: Db,
+  services: SignInServices,
+  userId: string,
+  { provider, subject, email }: Pick<sql.UseTokenRow, 'provider' | 'subject' | 'email'>,
+): Promise<void> {
+  if (provider === null || subject === null) return
+  if (await link(tx, services, { userId, provider, subject, email }))
+    return await queueMail(tx, services, { kind: 'identity_linked', recipient: email, userId })
+  const known = await sql.findIdentity(tx, { provider, subject })
+  if (known?.user_id !== userId)
+    throw unauthorized('unknown', 'The account at the identity provider was linked to another account.')
+}
+
+/** Links an identity to a locked user. @returns false if another sign-in has linked it meanwhile. */
 async function link(
   tx: Db,
-  services: IdentityServices,
-  { userId, isNew, provider, claims: { subject, email } }: NewLink,
-): Promise<void> {
+  { events }: Pick<SignInServices, 'events'>,
+  { userId, provider, subject, email }: NewLink,
+): Promise<boolean> {
   const id = newId('idn')
   const row = await sql.insertIdentity(tx, {
     id,
     user_id: userId,
     provider,
     subject,
-    email: email!,
+    email,
     created_at: timeOf(id).toISOString(),
   })
-  if (row === undefined) return
-  await services.events.emit(tx, 'identity.linked', row, { userId })
-  if (!isNew) await queueMail(tx, services, { kind: 'identity_linked', recipient: email!, userId })
+  if (row !== undefined) await events.emit(tx, 'identity.linked', row, { userId })
+  return row !== undefined
 }
 
 function maySignUp(policy: string, email: string, isInvited: boolean): boolean {

@@ -4,7 +4,7 @@
 import type { Config } from '../../infra/config/config.ts'
 import type { Db } from '../../infra/database/database.ts'
 import { networkOf } from '../../infra/network.ts'
-import { oidcTokenDigest } from './identities.ts'
+import { linkIdentityOf, oidcTokenDigest } from './identities.ts'
 import { challengeOf } from './oidc.ts'
 import { hashPassword, requireUncommon } from './passwords.ts'
 import { checkPasskey, usePasskey, type PasskeyAssertion } from './passkeys.ts'
@@ -63,8 +63,11 @@ export async function signInWithToken(
   device.identify?.(asked)
   const factor = await checkSecondFactor(db, cipher, { userId: asked, code, ip: device.ip })
   return await db.transaction(async (tx) => {
-    const userId = await lockUserOfToken(tx, await useToken(tx, token, method, digest))
-    return await signedIn(tx, services, { userId, method, factor, device })
+    const used = await useToken(tx, token, method, digest)
+    const userId = await lockUserOfToken(tx, used)
+    const session = await signedIn(tx, services, { userId, method, factor, device })
+    await linkIdentityOf(tx, services, userId, used)
+    return session
   })
 }
 

@@ -134,9 +134,17 @@ export async function userBeforeUse(
   return await userWith(db, row.email)
 }
 
-/** The address that a token was sent to; null for one that is not valid. */
-export async function findTokenAddress(db: Db, token: string, purpose: TokenPurpose): Promise<string | null> {
-  return (await sql.findToken(db, { digest: tokenDigest(token), purpose }))?.email ?? null
+/**
+ * The address that a token was sent to, and the provider whose identity its use links; null for a token that
+ * is not valid.
+ */
+export async function findTokenGoal(
+  db: Db,
+  purpose: TokenPurpose,
+  digest: string,
+): Promise<{ account: string; linksProvider: string | null } | null> {
+  const row = await sql.findToken(db, { digest, purpose })
+  return row === undefined ? null : { account: row.email, linksProvider: row.provider }
 }
 
 /** The same when it is used, and the user locked. */

@@ -5,6 +5,7 @@ import { createClient } from '../support/client.ts'
 import { BrowserJar } from '../support/browser-jar.ts'
 import { startIdentityProvider, type ProviderPerson } from '../support/identity-provider.ts'
 import { createSignIn, enableTotp, codeOf, newEmail } from '../support/operation-fixtures-auth.ts'
+import { newId } from '../../infra/ids.ts'
 import { startServer } from '../support/server.ts'
 
 const page = 'https://app.example.com/sign-in'
@@ -78,6 +79,46 @@ t.test('a user with the verified address is linked, and told', async (t) => {
   t.same((await client.get('/user/identities')).body.data, [])
 })
 
+t.test(
+  'nothing is linked before the token is used, and with a second factor not without its code',
+  async (t) => {
+    const user = await server.person()
+    const { secret } = await enableTotp(server, user.id)
+    const person = someone(user.email)
+    const { prisma } = services.database
+    const linked = () => prisma.identity.count({ where: { userId: user.id } })
+    const told = () => prisma.mail.count({ where: { recipient: user.email, kind: 'identity_linked' } })
+    const fragment = await signInAs(person)
+    t.equal((await exchange(fragment)).status, 401, 'a code is missing')
+    t.same([await linked(), await told()], [0, 0])
+    const second = await signInAs(person)
+    const replies = await Promise.all([
+      exchange(fragment, { code: codeOf(secret) }),
+      exchange(second, { code: codeOf(secret, 1) }),
+    ])
+    t.same(
+      replies.map(({ status }) => status),
+      [201, 201],
+    )
+    t.same([await linked(), await told()], [1, 1], 'two tokens link once')
+  },
+)
+
+t.test('an identity that another account has meanwhile is not linked a second time', async (t) => {
+  const user = await server.person()
+  const person = someone(user.email)
+  const fragment = await signInAs(person)
+  const other = await server.person()
+  const id = newId('idn')
+  const data = { id, userId: other.id, provider: 'local', subject: person.sub }
+  const now = new Date()
+  await services.database.prisma.identity.create({
+    data: { ...data, createdAt: now, updatedAt: now, lastUsedAt: now },
+  })
+  t.equal((await exchange(fragment)).status, 401)
+  t.equal(await services.database.prisma.signIn.count({ where: { userId: user.id } }), 0)
+})
+
 t.test('nobody is linked by an address that one side has not verified', async (t) => {
   const user = await server.person()
   const unverified = { ...someone(user.email), email_verified: false }
@@ -94,7 +135,7 @@ t.test('the policy of sign-ups holds', async (t) => {
 
 t.test('a disabled user gets no token', async (t) => {
   const user = await server.person()
-  await signInAs(someone(user.email))
+  await exchange(await signInAs(someone(user.email)))
   await services.database.prisma.user.update({ where: { id: user.id }, data: { status: 'disabled' } })
   t.equal((await signInAs(someone(user.email))).get('error'), 'disabled')
 })

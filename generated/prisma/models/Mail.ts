@@ -40,6 +40,7 @@ export type MailMinAggregateOutputType = {
   recipient: string | null
   userId: string | null
   secret: string | null
+  resourceId: string | null
   subject: string | null
   content: string | null
   status: string | null
@@ -55,6 +56,7 @@ export type MailMaxAggregateOutputType = {
   recipient: string | null
   userId: string | null
   secret: string | null
+  resourceId: string | null
   subject: string | null
   content: string | null
   status: string | null
@@ -70,6 +72,7 @@ export type MailCountAggregateOutputType = {
   recipient: number
   userId: number
   secret: number
+  resourceId: number
   subject: number
   content: number
   status: number
@@ -95,6 +98,7 @@ export type MailMinAggregateInputType = {
   recipient?: true
   userId?: true
   secret?: true
+  resourceId?: true
   subject?: true
   content?: true
   status?: true
@@ -110,6 +114,7 @@ export type MailMaxAggregateInputType = {
   recipient?: true
   userId?: true
   secret?: true
+  resourceId?: true
   subject?: true
   content?: true
   status?: true
@@ -125,6 +130,7 @@ export type MailCountAggregateInputType = {
   recipient?: true
   userId?: true
   secret?: true
+  resourceId?: true
   subject?: true
   content?: true
   status?: true
@@ -227,6 +233,7 @@ export type MailGroupByOutputType = {
   recipient: string
   userId: string | null
   secret: string | null
+  resourceId: string | null
   subject: string | null
   content: string | null
   status: string
@@ -265,6 +272,7 @@ export type MailWhereInput = {
   recipient?: Prisma.StringFilter<"Mail"> | string
   userId?: Prisma.StringNullableFilter<"Mail"> | string | null
   secret?: Prisma.StringNullableFilter<"Mail"> | string | null
+  resourceId?: Prisma.StringNullableFilter<"Mail"> | string | null
   subject?: Prisma.StringNullableFilter<"Mail"> | string | null
   content?: Prisma.StringNullableFilter<"Mail"> | string | null
   status?: Prisma.StringFilter<"Mail"> | string
@@ -280,6 +288,7 @@ export type MailOrderByWithRelationInput = {
   recipient?: Prisma.SortOrder
   userId?: Prisma.SortOrderInput | Prisma.SortOrder
   secret?: Prisma.SortOrderInput | Prisma.SortOrder
+  resourceId?: Prisma.SortOrderInput | Prisma.SortOrder
   subject?: Prisma.SortOrderInput | Prisma.SortOrder
   content?: Prisma.SortOrderInput | Prisma.SortOrder
   status?: Prisma.SortOrder
@@ -298,6 +307,7 @@ export type MailWhereUniqueInput = Prisma.AtLeast<{
   recipient?: Prisma.StringFilter<"Mail"> | string
   userId?: Prisma.StringNullableFilter<"Mail"> | string | null
   secret?: Prisma.StringNullableFilter<"Mail"> | string | null
+  resourceId?: Prisma.StringNullableFilter<"Mail"> | string | null
   subject?: Prisma.StringNullableFilter<"Mail"> | string | null
   content?: Prisma.StringNullableFilter<"Mail"> | string | null
   status?: Prisma.StringFilter<"Mail"> | string
@@ -313,6 +323,7 @@ export type MailOrderByWithAggregationInput = {
   recipient?: Prisma.SortOrder
   userId?: Prisma.SortOrderInput | Prisma.SortOrder
   secret?: Prisma.SortOrderInput | Prisma.SortOrder
+  resourceId?: Prisma.SortOrderInput | Prisma.SortOrder
   subject?: Prisma.SortOrderInput | Prisma.SortOrder
   content?: Prisma.SortOrderInput | Prisma.SortOrder
   status?: Prisma.SortOrder
@@ -336,6 +347,7 @@ export type MailScalarWhereWithAggregatesInput = {
   recipient?: Prisma.StringWithAggregatesFilter<"Mail"> | string
   userId?: Prisma.StringNullableWithAggregatesFilter<"Mail"> | string | null
   secret?: Prisma.StringNullableWithAggregatesFilter<"Mail"> | string | null
+  resourceId?: Prisma.StringNullableWithAggregatesFilter<"Mail"> | string | null
   subject?: Prisma.StringNullableWithAggregatesFilter<"Mail"> | string | null
   content?: Prisma.StringNullableWithAggregatesFilter<"Mail"> | string | null
   status?: Prisma.StringWithAggregatesFilter<"Mail"> | string
@@ -351,6 +363,7 @@ export type MailCreateInput = {
   recipient: string
   userId?: string | null
   secret?: string | null
+  resourceId?: string | null
   subject?: string | null
   content?: string | null
   status?: string
@@ -366,6 +379,7 @@ export type MailUncheckedCreateInput = {
   recipient: string
   userId?: string | null
   secret?: string | null
+  resourceId?: string | null
   subject?: string | null
   content?: string | null
   status?: string
@@ -381,6 +395,7 @@ export type MailUpdateInput = {
   recipient?: Prisma.StringFieldUpdateOperationsInput | string
   userId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   secret?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  resourceId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   subject?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   content?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   status?: Prisma.StringFieldUpdateOperationsInput | string
@@ -396,6 +411,7 @@ export type MailUncheckedUpdateInput = {
   recipient?: Prisma.StringFieldUpdateOperationsInput | string
   userId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   secret?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  resourceId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   subject?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   content?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   status?: Prisma.StringFieldUpdateOperationsInput | string
@@ -411,6 +427,7 @@ export type MailCreateManyInput = {
   recipient: string
   userId?: string | null
   secret?: string | null
+  resourceId?: string | null
   subject?: string | null
   content?: string | null
   status?: string
@@ -426,6 +443,7 @@ export type MailUpdateManyMutationInput = {
   recipient?: Prisma.StringFieldUpdateOperationsInput | string
   userId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   secret?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  resourceId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   subject?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   content?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   status?: Prisma.StringFieldUpdateOperationsInput | string
@@ -441,6 +459,7 @@ export type MailUncheckedUpdateManyInput = {
   recipient?: Prisma.StringFieldUpdateOperationsInput | string
   userId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   secret?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  resourceId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   subject?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   content?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   status?: Prisma.StringFieldUpdateOperationsInput | string
@@ -456,6 +475,7 @@ export type MailCountOrderByAggregateInput = {
   recipient?: Prisma.SortOrder
   userId?: Prisma.SortOrder
   secret?: Prisma.SortOrder
+  resourceId?: Prisma.SortOrder
   subject?: Prisma.SortOrder
   content?: Prisma.SortOrder
   status?: Prisma.SortOrder
@@ -475,6 +495,7 @@ export type MailMaxOrderByAggregateInput = {
   recipient?: Prisma.SortOrder
   userId?: Prisma.SortOrder
   secret?: Prisma.SortOrder
+  resourceId?: Prisma.SortOrder
   subject?: Prisma.SortOrder
   content?: Prisma.SortOrder
   status?: Prisma.SortOrder
@@ -490,6 +511,7 @@ export type MailMinOrderByAggregateInput = {
   recipient?: Prisma.SortOrder
   userId?: Prisma.SortOrder
   secret?: Prisma.SortOrder
+  resourceId?: Prisma.SortOrder
   subject?: Prisma.SortOrder
   content?: Prisma.SortOrder
   status?: Prisma.SortOrder
@@ -511,6 +533,7 @@ export type MailSelect<ExtArgs extends runtime.Types.Extensions.InternalArgs = r
   recipient?: boolean
   userId?: boolean
   secret?: boolean
+  resourceId?: boolean
   subject?: boolean
   content?: boolean
   status?: boolean
@@ -526,6 +549,7 @@ export type MailSelectCreateManyAndReturn<ExtArgs extends runtime.Types.Extensio
   recipient?: boolean
   userId?: boolean
   secret?: boolean
+  resourceId?: boolean
   subject?: boolean
   content?: boolean
   status?: boolean
@@ -541,6 +565,7 @@ export type MailSelectUpdateManyAndReturn<ExtArgs extends runtime.Types.Extensio
   recipient?: boolean
   userId?: boolean
   secret?: boolean
+  resourceId?: boolean
   subject?: boolean
   content?: boolean
   status?: boolean
@@ -556,6 +581,7 @@ export type MailSelectScalar = {
   recipient?: boolean
   userId?: boolean
   secret?: boolean
+  resourceId?: boolean
   subject?: boolean
   content?: boolean
   status?: boolean
@@ -565,7 +591,7 @@ export type MailSelectScalar = {
   sentAt?: boolean
 }
 
-export type MailOmit<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = runtime.Types.Extensions.GetOmit<"id" | "kind" | "recipient" | "userId" | "secret" | "subject" | "content" | "status" | "attempts" | "error" | "createdAt" | "sentAt", ExtArgs["result"]["mail"]>
+export type MailOmit<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = runtime.Types.Extensions.GetOmit<"id" | "kind" | "recipient" | "userId" | "secret" | "resourceId" | "subject" | "content" | "status" | "attempts" | "error" | "createdAt" | "sentAt", ExtArgs["result"]["mail"]>
 
 export type $MailPayload<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = {
   name: "Mail"
@@ -582,6 +608,10 @@ export type $MailPayload<ExtArgs extends runtime.Types.Extensions.InternalArgs =
      * The one-time token, encrypted. Null once the e-mail was sent.
      */
     secret: string | null
+    /**
+     * The invitation that the link leads to.
+     */
+    resourceId: string | null
     subject: string | null
     /**
      * The text and the HTML, encrypted. Null once the e-mail was sent.
@@ -1023,6 +1053,7 @@ export interface MailFieldRefs {
   readonly recipient: Prisma.FieldRef<"Mail", 'String'>
   readonly userId: Prisma.FieldRef<"Mail", 'String'>
   readonly secret: Prisma.FieldRef<"Mail", 'String'>
+  readonly resourceId: Prisma.FieldRef<"Mail", 'String'>
   readonly subject: Prisma.FieldRef<"Mail", 'String'>
   readonly content: Prisma.FieldRef<"Mail", 'String'>
   readonly status: Prisma.FieldRef<"Mail", 'String'>

@@ -31,6 +31,8 @@ export type OneTimeTokenMinAggregateOutputType = {
   email: string | null
   userId: string | null
   name: string | null
+  provider: string | null
+  subject: string | null
   expiresAt: Date | null
 }
 
@@ -40,6 +42,8 @@ export type OneTimeTokenMaxAggregateOutputType = {
   email: string | null
   userId: string | null
   name: string | null
+  provider: string | null
+  subject: string | null
   expiresAt: Date | null
 }
 
@@ -49,6 +53,8 @@ export type OneTimeTokenCountAggregateOutputType = {
   email: number
   userId: number
   name: number
+  provider: number
+  subject: number
   expiresAt: number
   _all: number
 }
@@ -60,6 +66,8 @@ export type OneTimeTokenMinAggregateInputType = {
   email?: true
   userId?: true
   name?: true
+  provider?: true
+  subject?: true
   expiresAt?: true
 }
 
@@ -69,6 +77,8 @@ export type OneTimeTokenMaxAggregateInputType = {
   email?: true
   userId?: true
   name?: true
+  provider?: true
+  subject?: true
   expiresAt?: true
 }
 
@@ -78,6 +88,8 @@ export type OneTimeTokenCountAggregateInputType = {
   email?: true
   userId?: true
   name?: true
+  provider?: true
+  subject?: true
   expiresAt?: true
   _all?: true
 }
@@ -160,6 +172,8 @@ export type OneTimeTokenGroupByOutputType = {
   email: string
   userId: string | null
   name: string | null
+  provider: string | null
+  subject: string | null
   expiresAt: Date
   _count: OneTimeTokenCountAggregateOutputType | null
   _min: OneTimeTokenMinAggregateOutputType | null
@@ -190,6 +204,8 @@ export type OneTimeTokenWhereInput = {
   email?: Prisma.StringFilter<"OneTimeToken"> | string
   userId?: Prisma.StringNullableFilter<"OneTimeToken"> | string | null
   name?: Prisma.StringNullableFilter<"OneTimeToken"> | string | null
+  provider?: Prisma.StringNullableFilter<"OneTimeToken"> | string | null
+  subject?: Prisma.StringNullableFilter<"OneTimeToken"> | string | null
   expiresAt?: Prisma.DateTimeFilter<"OneTimeToken"> | Date | string
   user?: Prisma.XOR<Prisma.UserNullableScalarRelationFilter, Prisma.UserWhereInput> | null
 }
@@ -200,6 +216,8 @@ export type OneTimeTokenOrderByWithRelationInput = {
   email?: Prisma.SortOrder
   userId?: Prisma.SortOrderInput | Prisma.SortOrder
   name?: Prisma.SortOrderInput | Prisma.SortOrder
+  provider?: Prisma.SortOrderInput | Prisma.SortOrder
+  subject?: Prisma.SortOrderInput | Prisma.SortOrder
   expiresAt?: Prisma.SortOrder
   user?: Prisma.UserOrderByWithRelationInput
 }
@@ -213,6 +231,8 @@ export type OneTimeTokenWhereUniqueInput = Prisma.AtLeast<{
   email?: Prisma.StringFilter<"OneTimeToken"> | string
   userId?: Prisma.StringNullableFilter<"OneTimeToken"> | string | null
   name?: Prisma.StringNullableFilter<"OneTimeToken"> | string | null
+  provider?: Prisma.StringNullableFilter<"OneTimeToken"> | string | null
+  subject?: Prisma.StringNullableFilter<"OneTimeToken"> | string | null
   expiresAt?: Prisma.DateTimeFilter<"OneTimeToken"> | Date | string
   user?: Prisma.XOR<Prisma.UserNullableScalarRelationFilter, Prisma.UserWhereInput> | null
 }, "digest">
@@ -223,6 +243,8 @@ export type OneTimeTokenOrderByWithAggregationInput = {
   email?: Prisma.SortOrder
   userId?: Prisma.SortOrderInput | Prisma.SortOrder
   name?: Prisma.SortOrderInput | Prisma.SortOrder
+  provider?: Prisma.SortOrderInput | Prisma.SortOrder
+  subject?: Prisma.SortOrderInput | Prisma.SortOrder
   expiresAt?: Prisma.SortOrder
   _count?: Prisma.OneTimeTokenCountOrderByAggregateInput
   _max?: Prisma.OneTimeTokenMaxOrderByAggregateInput
@@ -238,6 +260,8 @@ export type OneTimeTokenScalarWhereWithAggregatesInput = {
   email?: Prisma.StringWithAggregatesFilter<"OneTimeToken"> | string
   userId?: Prisma.StringNullableWithAggregatesFilter<"OneTimeToken"> | string | null
   name?: Prisma.StringNullableWithAggregatesFilter<"OneTimeToken"> | string | null
+  provider?: Prisma.StringNullableWithAggregatesFilter<"OneTimeToken"> | string | null
+  subject?: Prisma.StringNullableWithAggregatesFilter<"OneTimeToken"> | string | null
   expiresAt?: Prisma.DateTimeWithAggregatesFilter<"OneTimeToken"> | Date | string
 }
 
@@ -246,6 +270,8 @@ export type OneTimeTokenCreateInput = {
   purpose: string
   email: string
   name?: string | null
+  provider?: string | null
+  subject?: string | null
   expiresAt: Date | string
   user?: Prisma.UserCreateNestedOneWithoutOneTimeTokensInput
 }
@@ -256,6 +282,8 @@ export type OneTimeTokenUncheckedCreateInput = {
   email: string
   userId?: string | null
   name?: string | null
+  provider?: string | null
+  subject?: string | null
   expiresAt: Date | string
 }
 
@@ -264,6 +292,8 @@ export type OneTimeTokenUpdateInput = {
   purpose?: Prisma.StringFieldUpdateOperationsInput | string
   email?: Prisma.StringFieldUpdateOperationsInput | string
   name?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  provider?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  subject?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   expiresAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   user?: Prisma.UserUpdateOneWithoutOneTimeTokensNestedInput
 }
@@ -274,6 +304,8 @@ export type OneTimeTokenUncheckedUpdateInput = {
   email?: Prisma.StringFieldUpdateOperationsInput | string
   userId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   name?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  provider?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  subject?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   expiresAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
 }
 
@@ -283,6 +315,8 @@ export type OneTimeTokenCreateManyInput = {
   email: string
   userId?: string | null
   name?: string | null
+  provider?: string | null
+  subject?: string | null
   expiresAt: Date | string
 }
 
@@ -291,6 +325,8 @@ export type OneTimeTokenUpdateManyMutationInput = {
   purpose?: Prisma.StringFieldUpdateOperationsInput | string
   email?: Prisma.StringFieldUpdateOperationsInput | string
   name?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  provider?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  subject?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   expiresAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
 }
 
@@ -300,6 +336,8 @@ export type OneTimeTokenUncheckedUpdateManyInput = {
   email?: Prisma.StringFieldUpdateOperationsInput | string
   userId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   name?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  provider?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  subject?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   expiresAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
 }
 
@@ -319,6 +357,8 @@ export type OneTimeTokenCountOrderByAggregateInput = {
   email?: Prisma.SortOrder
   userId?: Prisma.SortOrder
   name?: Prisma.SortOrder
+  provider?: Prisma.SortOrder
+  subject?: Prisma.SortOrder
   expiresAt?: Prisma.SortOrder
 }
 
@@ -328,6 +368,8 @@ export type OneTimeTokenMaxOrderByAggregateInput = {
   email?: Prisma.SortOrder
   userId?: Prisma.SortOrder
   name?: Prisma.SortOrder
+  provider?: Prisma.SortOrder
+  subject?: Prisma.SortOrder
   expiresAt?: Prisma.SortOrder
 }
 
@@ -337,6 +379,8 @@ export type OneTimeTokenMinOrderByAggregateInput = {
   email?: Prisma.SortOrder
   userId?: Prisma.SortOrder
   name?: Prisma.SortOrder
+  provider?: Prisma.SortOrder
+  subject?: Prisma.SortOrder
   expiresAt?: Prisma.SortOrder
 }
 
@@ -387,6 +431,8 @@ export type OneTimeTokenCreateWithoutUserInput = {
   purpose: string
   email: string
   name?: string | null
+  provider?: string | null
+  subject?: string | null
   expiresAt: Date | string
 }
 
@@ -395,6 +441,8 @@ export type OneTimeTokenUncheckedCreateWithoutUserInput = {
   purpose: string
   email: string
   name?: string | null
+  provider?: string | null
+  subject?: string | null
   expiresAt: Date | string
 }
 
@@ -433,6 +481,8 @@ export type OneTimeTokenScalarWhereInput = {
   email?: Prisma.StringFilter<"OneTimeToken"> | string
   userId?: Prisma.StringNullableFilter<"OneTimeToken"> | string | null
   name?: Prisma.StringNullableFilter<"OneTimeToken"> | string | null
+  provider?: Prisma.StringNullableFilter<"OneTimeToken"> | string | null
+  subject?: Prisma.StringNullableFilter<"OneTimeToken"> | string | null
   expiresAt?: Prisma.DateTimeFilter<"OneTimeToken"> | Date | string
 }
 
@@ -441,6 +491,8 @@ export type OneTimeTokenCreateManyUserInput = {
   purpose: string
   email: string
   name?: string | null
+  provider?: string | null
+  subject?: string | null
   expiresAt: Date | string
 }
 
@@ -449,6 +501,8 @@ export type OneTimeTokenUpdateWithoutUserInput = {
   purpose?: Prisma.StringFieldUpdateOperationsInput | string
   email?: Prisma.StringFieldUpdateOperationsInput | string
   name?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  provider?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  subject?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   expiresAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
 }
 
@@ -457,6 +511,8 @@ export type OneTimeTokenUncheckedUpdateWithoutUserInput = {
   purpose?: Prisma.StringFieldUpdateOperationsInput | string
   email?: Prisma.StringFieldUpdateOperationsInput | string
   name?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  provider?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  subject?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   expiresAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
 }
 
@@ -465,6 +521,8 @@ export type OneTimeTokenUncheckedUpdateManyWithoutUserInput = {
   purpose?: Prisma.StringFieldUpdateOperationsInput | string
   email?: Prisma.StringFieldUpdateOperationsInput | string
   name?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  provider?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  subject?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   expiresAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
 }
 
@@ -476,6 +534,8 @@ export type OneTimeTokenSelect<ExtArgs extends runtime.Types.Extensions.Internal
   email?: boolean
   userId?: boolean
   name?: boolean
+  provider?: boolean
+  subject?: boolean
   expiresAt?: boolean
   user?: boolean | Prisma.OneTimeToken$userArgs<ExtArgs>
 }, ExtArgs["result"]["oneTimeToken"]>
@@ -486,6 +546,8 @@ export type OneTimeTokenSelectCreateManyAndReturn<ExtArgs extends runtime.Types.
   email?: boolean
   userId?: boolean
   name?: boolean
+  provider?: boolean
+  subject?: boolean
   expiresAt?: boolean
   user?: boolean | Prisma.OneTimeToken$userArgs<ExtArgs>
 }, ExtArgs["result"]["oneTimeToken"]>
@@ -496,6 +558,8 @@ export type OneTimeTokenSelectUpdateManyAndReturn<ExtArgs extends runtime.Types.
   email?: boolean
   userId?: boolean
   name?: boolean
+  provider?: boolean
+  subject?: boolean
   expiresAt?: boolean
   user?: boolean | Prisma.OneTimeToken$userArgs<ExtArgs>
 }, ExtArgs["result"]["oneTimeToken"]>
@@ -506,10 +570,12 @@ export type OneTimeTokenSelectScalar = {
   email?: boolean
   userId?: boolean
   name?: boolean
+  provider?: boolean
+  subject?: boolean
   expiresAt?: boolean
 }
 
-export type OneTimeTokenOmit<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = runtime.Types.Extensions.GetOmit<"digest" | "purpose" | "email" | "userId" | "name" | "expiresAt", ExtArgs["result"]["oneTimeToken"]>
+export type OneTimeTokenOmit<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = runtime.Types.Extensions.GetOmit<"digest" | "purpose" | "email" | "userId" | "name" | "provider" | "subject" | "expiresAt", ExtArgs["result"]["oneTimeToken"]>
 export type OneTimeTokenInclude<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = {
   user?: boolean | Prisma.OneTimeToken$userArgs<ExtArgs>
 }
@@ -540,6 +606,11 @@ export type $OneTimeTokenPayload<ExtArgs extends runtime.Types.Extensions.Intern
      * The name of a new account.
      */
     name: string | null
+    /**
+     * The identity that the use of the token links to the user: its provider, and its id there.
+     */
+    provider: string | null
+    subject: string | null
     expiresAt: Date
   }, ExtArgs["result"]["oneTimeToken"]>
   composites: {}
@@ -970,6 +1041,8 @@ export interface OneTimeTokenFieldRefs {
   readonly email: Prisma.FieldRef<"OneTimeToken", 'String'>
   readonly userId: Prisma.FieldRef<"OneTimeToken", 'String'>
   readonly name: Prisma.FieldRef<"OneTimeToken", 'String'>
+  readonly provider: Prisma.FieldRef<"OneTimeToken", 'String'>
+  readonly subject: Prisma.FieldRef<"OneTimeToken", 'String'>
   readonly expiresAt: Prisma.FieldRef<"OneTimeToken", 'DateTime'>
 }
     

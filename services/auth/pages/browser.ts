@@ -2,6 +2,7 @@
 // of the browser, and the answers.
 import type { Config } from '../../../infra/config/config.ts'
 import type { Database, Db } from '../../../infra/database/database.ts'
+import { ApiError } from '../../../infra/errors.ts'
 import { html } from '../../../infra/html/html.ts'
 import { page, pageHeaders } from '../../../infra/html/layout.ts'
 import { actorOf, type Principal, type Principals } from '../../users/authentication.ts'
@@ -48,6 +49,11 @@ export function databaseFor(
   principal: Principal,
 ): Db {
   return database.forRequest({ id, clientRequestId, actor: actorOf(principal) })
+}
+
+/** For a request that the state of the page already shows as done or impossible. */
+export function ignoreRefusal(error: unknown): void {
+  if (!(error instanceof ApiError) || error.status >= 500) throw error
 }
 
 /** With `no-referrer`, browsers would send forms without their origin, which `requireOwnPage` needs. */

@@ -13,7 +13,9 @@ export interface FormState {
   /** Whether the user must enter a code of the second factor. */
   needsCode?: boolean
   /** The address of the account that a token is for. */
-  account?: string | null
+  account?: string
+  /** The identity provider whose account the token links. */
+  linksProvider?: string | null
 }
 
 export const code: Field = {

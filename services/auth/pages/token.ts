@@ -20,7 +20,14 @@ const mailedCode: Field = {
   attributes: html`autocomplete="off" spellcheck="false"`,
 }
 
-const tokenPages: Record<TokenKind, { title: string; text: string; button: string; asksPassword?: true }> = {
+interface TokenPage {
+  title: string
+  text: string
+  button: string
+  asksPassword?: true
+}
+
+const tokenPages: Record<TokenKind, TokenPage> = {
   sign_up: {
     title: 'Confirm your email address',
     text: 'Choose the password of your new account.',
@@ -42,17 +49,30 @@ const tokenPages: Record<TokenKind, { title: string; text: string; button: strin
   },
 }
 
+/** What a person agrees to whose identity is linked to an account. */
+function consentTo(provider: string): TokenPage {
+  return {
+    title: `Link your account of ${provider}?`,
+    text:
+      `You have signed in at ${provider} for the first time here. If you link it, whoever can sign in at ` +
+      `${provider} as you can sign in to the account above.`,
+    button: 'Link and sign in',
+  }
+}
+
 /** The page for a token of an e-mail or of an identity provider. */
 export function renderToken(kind: TokenKind, token: string, state: FormState = {}): string {
-  const { title, text, button, asksPassword } = tokenPages[kind]
+  const { account, linksProvider = null } = state
+  const { title, text, button, asksPassword } =
+    linksProvider === null ? tokenPages[kind] : consentTo(linksProvider)
   const fields = [
     ...(token === '' ? [mailedCode] : []),
     ...(asksPassword === true ? [newPassword] : []),
     ...(state.needsCode === true ? [code] : []),
   ]
   const hidden = { kind, ...(token !== '' && { token }) }
-  const account = state.account ?? undefined
-  return formPage({ title, account, text, action: '/sign-in/token', fields, button, hidden, state })
+  const more = linksProvider === null ? undefined : links([['/sign-in', 'Do not link it']])
+  return formPage({ title, account, text, action: '/sign-in/token', fields, button, hidden, state, more })
 }
 
 /** After a request for an e-mail. */
