@@ -4,6 +4,13 @@ import type { components } from './types.ts'
 
 /** The operations of each tag; a tag is a module of handlers/. */
 export interface OperationsByTag {
+  'account-pages':
+    | 'showAccountPage'
+    | 'submitSignOut'
+    | 'submitPasskeyRemoval'
+    | 'submitIdentityRemoval'
+    | 'showInvitationPage'
+    | 'submitInvitation'
   'ai':
     | 'listModels'
     | 'getAiUsage'
@@ -196,8 +203,6 @@ export interface OperationsByTag {
     | 'submitSignInHelp'
     | 'showTokenPage'
     | 'submitToken'
-    | 'showAccountPage'
-    | 'submitSignOut'
   'storage':
     | 'listFiles'
     | 'uploadFile'
@@ -279,6 +284,10 @@ export type PublicOperationId =
   | 'submitToken'
   | 'showAccountPage'
   | 'submitSignOut'
+  | 'submitPasskeyRemoval'
+  | 'submitIdentityRemoval'
+  | 'showInvitationPage'
+  | 'submitInvitation'
   | 'getAvatarImage'
   | 'getUploadOptions'
   | 'downloadByLink'
@@ -1041,7 +1050,7 @@ export const operations: Record<OperationId, OperationInfo> = withErrorReplies<O
     method: "GET",
     path: "/account",
     url: "/account",
-    tag: "sign-in-pages",
+    tag: "account-pages",
     scopes: null,
     rateLimit: "page",
     validators: {"query":"queryNone"},
@@ -1065,7 +1074,7 @@ export const operations: Record<OperationId, OperationInfo> = withErrorReplies<O
     method: "POST",
     path: "/account",
     url: "/account",
-    tag: "sign-in-pages",
+    tag: "account-pages",
     scopes: null,
     rateLimit: "page",
     validators: {"query":"queryNone","body":"bodySignOutForm"},
@@ -1074,6 +1083,107 @@ export const operations: Record<OperationId, OperationInfo> = withErrorReplies<O
     replies: {
       303: {"contentType":null},
       403: {"contentType":"text/html"}
+    },
+    htmlErrors: true,
+    produces: [],
+    idempotent: false,
+    ifMatch: null,
+    etag: false,
+    paged: false,
+    projectAccess: null,
+    secretAnswer: false
+  },
+  submitPasskeyRemoval: {
+    id: "submitPasskeyRemoval",
+    method: "POST",
+    path: "/account/passkeys",
+    url: "/account/passkeys",
+    tag: "account-pages",
+    scopes: null,
+    rateLimit: "page",
+    validators: {"query":"queryNone","body":"bodyPasskeyForm"},
+    body: {"required":true,"contentTypes":["application/x-www-form-urlencoded"]},
+    errors: [400,413,415,429,500,503],
+    replies: {
+      303: {"contentType":null},
+      403: {"contentType":"text/html"},
+      422: {"contentType":"text/html"}
+    },
+    htmlErrors: true,
+    produces: [],
+    idempotent: false,
+    ifMatch: null,
+    etag: false,
+    paged: false,
+    projectAccess: null,
+    secretAnswer: false
+  },
+  submitIdentityRemoval: {
+    id: "submitIdentityRemoval",
+    method: "POST",
+    path: "/account/identities",
+    url: "/account/identities",
+    tag: "account-pages",
+    scopes: null,
+    rateLimit: "page",
+    validators: {"query":"queryNone","body":"bodyIdentityForm"},
+    body: {"required":true,"contentTypes":["application/x-www-form-urlencoded"]},
+    errors: [400,413,415,429,500,503],
+    replies: {
+      303: {"contentType":null},
+      403: {"contentType":"text/html"},
+      422: {"contentType":"text/html"}
+    },
+    htmlErrors: true,
+    produces: [],
+    idempotent: false,
+    ifMatch: null,
+    etag: false,
+    paged: false,
+    projectAccess: null,
+    secretAnswer: false
+  },
+  showInvitationPage: {
+    id: "showInvitationPage",
+    method: "GET",
+    path: "/invitations/{id}",
+    url: "/invitations/:id",
+    tag: "account-pages",
+    scopes: null,
+    rateLimit: "page",
+    validators: {"path":"pathShowInvitationPage","query":"queryNone"},
+    body: null,
+    errors: [400,429,500,503],
+    replies: {
+      200: {"contentType":"text/html"},
+      303: {"contentType":null},
+      404: {"contentType":"text/html"}
+    },
+    htmlErrors: true,
+    produces: ["text/html"],
+    idempotent: false,
+    ifMatch: null,
+    etag: false,
+    paged: false,
+    projectAccess: null,
+    secretAnswer: false
+  },
+  submitInvitation: {
+    id: "submitInvitation",
+    method: "POST",
+    path: "/invitations/{id}",
+    url: "/invitations/:id",
+    tag: "account-pages",
+    scopes: null,
+    rateLimit: "page",
+    validators: {"path":"pathShowInvitationPage","query":"queryNone","body":"bodyInvitationForm"},
+    body: {"required":true,"contentTypes":["application/x-www-form-urlencoded"]},
+    errors: [400,413,415,429,500,503],
+    replies: {
+      303: {"contentType":null},
+      403: {"contentType":"text/html"},
+      404: {"contentType":"text/html"},
+      422: {"contentType":"text/html"}
     },
     htmlErrors: true,
     produces: [],

@@ -494,7 +494,7 @@ export interface paths {
         };
         /**
          * Show the account page
-         * HTML page with where the user of the browser's session is signed in. Redirects to `/sign-in` without a session. No API key required.
+         * HTML page with everything that can sign in to the account of the browser's session: where the user is signed in, passkeys, linked accounts, and whether a second factor is on. Redirects to `/sign-in` without a session. No API key required.
          */
         get: operations["showAccountPage"];
         put?: never;
@@ -503,6 +503,73 @@ export interface paths {
          * Ends a session of the user. The browser is redirected to `/account`, or to `/sign-in` if it was its own session. No API key required.
          */
         post: operations["submitSignOut"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/account/passkeys": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Remove a passkey on the account page
+         * Removes a passkey of the user, as `DELETE /v1/user/passkeys/{id}` does: the page asks for a new sign-in if the last one was more than ten minutes ago. The browser is redirected to `/account`. No API key required.
+         */
+        post: operations["submitPasskeyRemoval"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/account/identities": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Unlink an account of an identity provider on the account page
+         * Removes an identity of the user, as `DELETE /v1/user/identities/{id}` does: the page asks for a new sign-in if the last one was more than ten minutes ago. The browser is redirected to `/account`. No API key required.
+         */
+        post: operations["submitIdentityRemoval"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/invitations/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** The ID of an invitation to a project, or to an organization. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        /**
+         * Show the page of an invitation
+         * HTML page that the e-mail of an invitation leads to: who invites the user of the browser's session, to what, with which role, and what its members will see. Without a session it redirects to `/sign-in`, and the browser returns to it after the sign-in. Returns 404 for an invitation of somebody else. No API key required.
+         */
+        get: operations["showInvitationPage"];
+        put?: never;
+        /**
+         * Accept or decline an invitation on its page
+         * Accepts or declines the invitation for the user of the browser's session, as the API does. The browser is redirected to the page of the invitation, or to `/account` after it was declined. No API key required.
+         */
+        post: operations["submitInvitation"];
         delete?: never;
         options?: never;
         head?: never;
@@ -7664,6 +7731,12 @@ export interface components {
         TokenForm: TokenForm;
         /** The form that signs a device out. */
         SignOutForm: SignOutForm;
+        /** The form that removes a passkey. */
+        PasskeyForm: PasskeyForm;
+        /** The form that unlinks an account of an identity provider. */
+        IdentityForm: IdentityForm;
+        /** The form of an invitation. */
+        InvitationForm: InvitationForm;
         /**
          * The ID of an API key (`key_…`) or of the session of a user (`ses_…`).
          * @example key_01jd6y8m5qe8btc4y5w1r0n3fz
@@ -9462,6 +9535,18 @@ export interface components {
                 [name: string]: unknown;
             };
             content?: never;
+        };
+        /** HTML page: the invitation does not exist, or is for somebody else. */
+        NoInvitation: {
+            headers: {
+                "X-Request-ID": components["headers"]["RequestID"];
+                RateLimit: components["headers"]["RateLimit"];
+                "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                [name: string]: unknown;
+            };
+            content: {
+                "text/html": string;
+            };
         };
         /** The request body took too long to arrive. */
         RequestTimeout: {
@@ -11948,6 +12033,587 @@ export interface operations {
                     "text/html": string;
                 };
             };
+            /** Too many requests. */
+            429: {
+                headers: {
+                    "X-Request-ID": components["headers"]["RequestID"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                    "Retry-After": components["headers"]["RetryAfter"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "error": {
+                     *         "code": "RATE_LIMITED",
+                     *         "message": "Too many requests; try again in 12 s.",
+                     *         "details": {
+                     *           "constraint": "rate_limit",
+                     *           "request_id": "req_1c8f0a5e7b7d4c0fb0a2c9a1e6f4d3b2"
+                     *         }
+                     *       }
+                     *     }
+                     */
+                    "application/json": ErrorResponse;
+                    "text/html": string;
+                };
+            };
+            /** An unexpected error occurred. Quote `details.request_id` when you report it. */
+            500: {
+                headers: {
+                    "X-Request-ID": components["headers"]["RequestID"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "error": {
+                     *         "code": "SERVER_ERROR",
+                     *         "message": "Something went wrong; it has been noted.",
+                     *         "details": {
+                     *           "request_id": "req_1c8f0a5e7b7d4c0fb0a2c9a1e6f4d3b2"
+                     *         }
+                     *       }
+                     *     }
+                     */
+                    "application/json": ErrorResponse;
+                    "text/html": string;
+                };
+            };
+            /** The database or the file storage is unreachable, overloaded or full. Try again after `Retry-After` seconds. */
+            503: {
+                headers: {
+                    "X-Request-ID": components["headers"]["RequestID"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                    "Retry-After": components["headers"]["RetryAfter"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "error": {
+                     *         "code": "UNAVAILABLE",
+                     *         "message": "The service is not available at the moment; try again.",
+                     *         "details": {
+                     *           "request_id": "req_1c8f0a5e7b7d4c0fb0a2c9a1e6f4d3b2"
+                     *         }
+                     *       }
+                     *     }
+                     */
+                    "application/json": ErrorResponse;
+                    "text/html": string;
+                };
+            };
+        };
+    };
+    submitPasskeyRemoval: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /** The form that removes a passkey. */
+                "application/x-www-form-urlencoded": PasskeyForm;
+            };
+        };
+        responses: {
+            303: components["responses"]["NextPage"];
+            /** The request is invalid. `details.errors` lists all problems. */
+            400: {
+                headers: {
+                    "X-Request-ID": components["headers"]["RequestID"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /** The format of every error response. */
+                    "application/json": ErrorResponse;
+                    "text/html": string;
+                };
+            };
+            403: components["responses"]["OtherSite"];
+            /** The body is too large: JSON over 64 KiB, or over 1 MiB where it has long texts; an upload over the limit of the server; or a file that exceeds the storage quota. */
+            413: {
+                headers: {
+                    "X-Request-ID": components["headers"]["RequestID"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "error": {
+                     *         "code": "PAYLOAD_TOO_LARGE",
+                     *         "message": "The body is larger than 65536 bytes.",
+                     *         "details": {
+                     *           "constraint": "max_bytes",
+                     *           "request_id": "req_1c8f0a5e7b7d4c0fb0a2c9a1e6f4d3b2"
+                     *         }
+                     *       }
+                     *     }
+                     */
+                    "application/json": ErrorResponse;
+                    "text/html": string;
+                };
+            };
+            /** The operation does not support the media type of the body. */
+            415: {
+                headers: {
+                    "X-Request-ID": components["headers"]["RequestID"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "error": {
+                     *         "code": "UNSUPPORTED_MEDIA_TYPE",
+                     *         "message": "The body must be application/json.",
+                     *         "details": {
+                     *           "field": "Content-Type",
+                     *           "constraint": "media_type",
+                     *           "request_id": "req_1c8f0a5e7b7d4c0fb0a2c9a1e6f4d3b2"
+                     *         }
+                     *       }
+                     *     }
+                     */
+                    "application/json": ErrorResponse;
+                    "text/html": string;
+                };
+            };
+            422: components["responses"]["Problems"];
+            /** Too many requests. */
+            429: {
+                headers: {
+                    "X-Request-ID": components["headers"]["RequestID"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                    "Retry-After": components["headers"]["RetryAfter"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "error": {
+                     *         "code": "RATE_LIMITED",
+                     *         "message": "Too many requests; try again in 12 s.",
+                     *         "details": {
+                     *           "constraint": "rate_limit",
+                     *           "request_id": "req_1c8f0a5e7b7d4c0fb0a2c9a1e6f4d3b2"
+                     *         }
+                     *       }
+                     *     }
+                     */
+                    "application/json": ErrorResponse;
+                    "text/html": string;
+                };
+            };
+            /** An unexpected error occurred. Quote `details.request_id` when you report it. */
+            500: {
+                headers: {
+                    "X-Request-ID": components["headers"]["RequestID"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "error": {
+                     *         "code": "SERVER_ERROR",
+                     *         "message": "Something went wrong; it has been noted.",
+                     *         "details": {
+                     *           "request_id": "req_1c8f0a5e7b7d4c0fb0a2c9a1e6f4d3b2"
+                     *         }
+                     *       }
+                     *     }
+                     */
+                    "application/json": ErrorResponse;
+                    "text/html": string;
+                };
+            };
+            /** The database or the file storage is unreachable, overloaded or full. Try again after `Retry-After` seconds. */
+            503: {
+                headers: {
+                    "X-Request-ID": components["headers"]["RequestID"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                    "Retry-After": components["headers"]["RetryAfter"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "error": {
+                     *         "code": "UNAVAILABLE",
+                     *         "message": "The service is not available at the moment; try again.",
+                     *         "details": {
+                     *           "request_id": "req_1c8f0a5e7b7d4c0fb0a2c9a1e6f4d3b2"
+                     *         }
+                     *       }
+                     *     }
+                     */
+                    "application/json": ErrorResponse;
+                    "text/html": string;
+                };
+            };
+        };
+    };
+    submitIdentityRemoval: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /** The form that unlinks an account of an identity provider. */
+                "application/x-www-form-urlencoded": IdentityForm;
+            };
+        };
+        responses: {
+            303: components["responses"]["NextPage"];
+            /** The request is invalid. `details.errors` lists all problems. */
+            400: {
+                headers: {
+                    "X-Request-ID": components["headers"]["RequestID"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /** The format of every error response. */
+                    "application/json": ErrorResponse;
+                    "text/html": string;
+                };
+            };
+            403: components["responses"]["OtherSite"];
+            /** The body is too large: JSON over 64 KiB, or over 1 MiB where it has long texts; an upload over the limit of the server; or a file that exceeds the storage quota. */
+            413: {
+                headers: {
+                    "X-Request-ID": components["headers"]["RequestID"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "error": {
+                     *         "code": "PAYLOAD_TOO_LARGE",
+                     *         "message": "The body is larger than 65536 bytes.",
+                     *         "details": {
+                     *           "constraint": "max_bytes",
+                     *           "request_id": "req_1c8f0a5e7b7d4c0fb0a2c9a1e6f4d3b2"
+                     *         }
+                     *       }
+                     *     }
+                     */
+                    "application/json": ErrorResponse;
+                    "text/html": string;
+                };
+            };
+            /** The operation does not support the media type of the body. */
+            415: {
+                headers: {
+                    "X-Request-ID": components["headers"]["RequestID"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "error": {
+                     *         "code": "UNSUPPORTED_MEDIA_TYPE",
+                     *         "message": "The body must be application/json.",
+                     *         "details": {
+                     *           "field": "Content-Type",
+                     *           "constraint": "media_type",
+                     *           "request_id": "req_1c8f0a5e7b7d4c0fb0a2c9a1e6f4d3b2"
+                     *         }
+                     *       }
+                     *     }
+                     */
+                    "application/json": ErrorResponse;
+                    "text/html": string;
+                };
+            };
+            422: components["responses"]["Problems"];
+            /** Too many requests. */
+            429: {
+                headers: {
+                    "X-Request-ID": components["headers"]["RequestID"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                    "Retry-After": components["headers"]["RetryAfter"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "error": {
+                     *         "code": "RATE_LIMITED",
+                     *         "message": "Too many requests; try again in 12 s.",
+                     *         "details": {
+                     *           "constraint": "rate_limit",
+                     *           "request_id": "req_1c8f0a5e7b7d4c0fb0a2c9a1e6f4d3b2"
+                     *         }
+                     *       }
+                     *     }
+                     */
+                    "application/json": ErrorResponse;
+                    "text/html": string;
+                };
+            };
+            /** An unexpected error occurred. Quote `details.request_id` when you report it. */
+            500: {
+                headers: {
+                    "X-Request-ID": components["headers"]["RequestID"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "error": {
+                     *         "code": "SERVER_ERROR",
+                     *         "message": "Something went wrong; it has been noted.",
+                     *         "details": {
+                     *           "request_id": "req_1c8f0a5e7b7d4c0fb0a2c9a1e6f4d3b2"
+                     *         }
+                     *       }
+                     *     }
+                     */
+                    "application/json": ErrorResponse;
+                    "text/html": string;
+                };
+            };
+            /** The database or the file storage is unreachable, overloaded or full. Try again after `Retry-After` seconds. */
+            503: {
+                headers: {
+                    "X-Request-ID": components["headers"]["RequestID"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                    "Retry-After": components["headers"]["RetryAfter"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "error": {
+                     *         "code": "UNAVAILABLE",
+                     *         "message": "The service is not available at the moment; try again.",
+                     *         "details": {
+                     *           "request_id": "req_1c8f0a5e7b7d4c0fb0a2c9a1e6f4d3b2"
+                     *         }
+                     *       }
+                     *     }
+                     */
+                    "application/json": ErrorResponse;
+                    "text/html": string;
+                };
+            };
+        };
+    };
+    showInvitationPage: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: ShowInvitationPagePath;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: components["responses"]["Page"];
+            303: components["responses"]["NextPage"];
+            /** The request is invalid. `details.errors` lists all problems. */
+            400: {
+                headers: {
+                    "X-Request-ID": components["headers"]["RequestID"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /** The format of every error response. */
+                    "application/json": ErrorResponse;
+                    "text/html": string;
+                };
+            };
+            404: components["responses"]["NoInvitation"];
+            /** Too many requests. */
+            429: {
+                headers: {
+                    "X-Request-ID": components["headers"]["RequestID"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                    "Retry-After": components["headers"]["RetryAfter"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "error": {
+                     *         "code": "RATE_LIMITED",
+                     *         "message": "Too many requests; try again in 12 s.",
+                     *         "details": {
+                     *           "constraint": "rate_limit",
+                     *           "request_id": "req_1c8f0a5e7b7d4c0fb0a2c9a1e6f4d3b2"
+                     *         }
+                     *       }
+                     *     }
+                     */
+                    "application/json": ErrorResponse;
+                    "text/html": string;
+                };
+            };
+            /** An unexpected error occurred. Quote `details.request_id` when you report it. */
+            500: {
+                headers: {
+                    "X-Request-ID": components["headers"]["RequestID"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "error": {
+                     *         "code": "SERVER_ERROR",
+                     *         "message": "Something went wrong; it has been noted.",
+                     *         "details": {
+                     *           "request_id": "req_1c8f0a5e7b7d4c0fb0a2c9a1e6f4d3b2"
+                     *         }
+                     *       }
+                     *     }
+                     */
+                    "application/json": ErrorResponse;
+                    "text/html": string;
+                };
+            };
+            /** The database or the file storage is unreachable, overloaded or full. Try again after `Retry-After` seconds. */
+            503: {
+                headers: {
+                    "X-Request-ID": components["headers"]["RequestID"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                    "Retry-After": components["headers"]["RetryAfter"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "error": {
+                     *         "code": "UNAVAILABLE",
+                     *         "message": "The service is not available at the moment; try again.",
+                     *         "details": {
+                     *           "request_id": "req_1c8f0a5e7b7d4c0fb0a2c9a1e6f4d3b2"
+                     *         }
+                     *       }
+                     *     }
+                     */
+                    "application/json": ErrorResponse;
+                    "text/html": string;
+                };
+            };
+        };
+    };
+    submitInvitation: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: SubmitInvitationPath;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /** The form of an invitation. */
+                "application/x-www-form-urlencoded": InvitationForm;
+            };
+        };
+        responses: {
+            303: components["responses"]["NextPage"];
+            /** The request is invalid. `details.errors` lists all problems. */
+            400: {
+                headers: {
+                    "X-Request-ID": components["headers"]["RequestID"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /** The format of every error response. */
+                    "application/json": ErrorResponse;
+                    "text/html": string;
+                };
+            };
+            403: components["responses"]["OtherSite"];
+            404: components["responses"]["NoInvitation"];
+            /** The body is too large: JSON over 64 KiB, or over 1 MiB where it has long texts; an upload over the limit of the server; or a file that exceeds the storage quota. */
+            413: {
+                headers: {
+                    "X-Request-ID": components["headers"]["RequestID"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "error": {
+                     *         "code": "PAYLOAD_TOO_LARGE",
+                     *         "message": "The body is larger than 65536 bytes.",
+                     *         "details": {
+                     *           "constraint": "max_bytes",
+                     *           "request_id": "req_1c8f0a5e7b7d4c0fb0a2c9a1e6f4d3b2"
+                     *         }
+                     *       }
+                     *     }
+                     */
+                    "application/json": ErrorResponse;
+                    "text/html": string;
+                };
+            };
+            /** The operation does not support the media type of the body. */
+            415: {
+                headers: {
+                    "X-Request-ID": components["headers"]["RequestID"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "error": {
+                     *         "code": "UNSUPPORTED_MEDIA_TYPE",
+                     *         "message": "The body must be application/json.",
+                     *         "details": {
+                     *           "field": "Content-Type",
+                     *           "constraint": "media_type",
+                     *           "request_id": "req_1c8f0a5e7b7d4c0fb0a2c9a1e6f4d3b2"
+                     *         }
+                     *       }
+                     *     }
+                     */
+                    "application/json": ErrorResponse;
+                    "text/html": string;
+                };
+            };
+            422: components["responses"]["Problems"];
             /** Too many requests. */
             429: {
                 headers: {
@@ -19763,6 +20429,31 @@ export interface SignOutForm {
      * @example ses_01jd6y8m5qe8btc4y5w1r0n3fz
      */
     session?: string;
+}
+/** The form that removes a passkey. */
+export interface PasskeyForm {
+    /**
+     * The ID of the passkey.
+     * @example pky_01jd6y8m5qe8btc4y5w1r0n3fz
+     */
+    passkey?: string;
+}
+/** The form that unlinks an account of an identity provider. */
+export interface IdentityForm {
+    /**
+     * The ID of the identity.
+     * @example idn_01jd6y8m5qe8btc4y5w1r0n3fz
+     */
+    identity?: string;
+}
+/** The form of an invitation. */
+export interface InvitationForm {
+    /**
+     * The answer. Without it the page is shown again.
+     * @example accept
+     * @enum {string}
+     */
+    answer?: "accept" | "decline";
 }
 /**
  * The ID of an API key (`key_…`) or of the session of a user (`ses_…`).
@@ -29823,6 +30514,14 @@ export interface ShowTokenPageQuery {
     token?: string;
     /** Why a sign-in at an identity provider failed. */
     error?: string;
+}
+export interface ShowInvitationPagePath {
+    /** The ID of an invitation to a project, or to an organization. */
+    id: string;
+}
+export interface SubmitInvitationPath {
+    /** The ID of an invitation to a project, or to an organization. */
+    id: string;
 }
 export interface ListAuditEntriesQuery {
     /** The page number, starting at 1. A page after the last one is empty. */

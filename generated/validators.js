@@ -360,6 +360,110 @@ return errors === 0;
 }
 validate_pathGetIdentity.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
 
+exports.pathShowInvitationPage = validate_pathShowInvitationPage;
+const schema_pathShowInvitationPage = {"type":"object","additionalProperties":false,"properties":{"id":{"type":"string","pattern":"^(inv|omb)_[0-7][0-9a-hjkmnp-tv-z]{25}$"}},"required":["id"],"$id":"pathShowInvitationPage"};
+const pattern_bfc96137 = new RegExp("^(inv|omb)_[0-7][0-9a-hjkmnp-tv-z]{25}$", "u");
+
+function validate_pathShowInvitationPage(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
+/*# sourceURL="pathShowInvitationPage" */;
+let vErrors = null;
+let errors = 0;
+const evaluated0 = validate_pathShowInvitationPage.evaluated;
+if(evaluated0.dynamicProps){
+evaluated0.props = undefined;
+}
+if(evaluated0.dynamicItems){
+evaluated0.items = undefined;
+}
+if(data && typeof data == "object" && !Array.isArray(data)){
+if(data.id === undefined){
+const err0 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "id"},message:"must have required property '"+"id"+"'"};
+if(vErrors === null){
+vErrors = [err0];
+}
+else {
+vErrors.push(err0);
+}
+errors++;
+}
+for(const key0 in data){
+if(!(key0 === "id")){
+const err1 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties"};
+if(vErrors === null){
+vErrors = [err1];
+}
+else {
+vErrors.push(err1);
+}
+errors++;
+}
+}
+if(data.id !== undefined){
+let data0 = data.id;
+if(typeof data0 !== "string"){
+let dataType0 = typeof data0;
+let coerced0 = undefined;
+if(dataType0 == 'object' && Array.isArray(data0) && data0.length == 1){
+data0 = data0[0];
+dataType0 = typeof data0;
+if(typeof data0 === "string"){
+coerced0 = data0;
+}
+}
+if(!(coerced0 !== undefined)){
+if(dataType0 == "number" || dataType0 == "boolean"){
+coerced0 = "" + data0;
+}
+else if(data0 === null){
+coerced0 = "";
+}
+else {
+const err2 = {instancePath:instancePath+"/id",schemaPath:"#/properties/id/type",keyword:"type",params:{type: "string"},message:"must be string"};
+if(vErrors === null){
+vErrors = [err2];
+}
+else {
+vErrors.push(err2);
+}
+errors++;
+}
+}
+if(coerced0 !== undefined){
+data0 = coerced0;
+if(data !== undefined){
+data["id"] = coerced0;
+}
+}
+}
+if(typeof data0 === "string"){
+if(!pattern_bfc96137.test(data0)){
+const err3 = {instancePath:instancePath+"/id",schemaPath:"#/properties/id/pattern",keyword:"pattern",params:{pattern: "^(inv|omb)_[0-7][0-9a-hjkmnp-tv-z]{25}$"},message:"must match pattern \""+"^(inv|omb)_[0-7][0-9a-hjkmnp-tv-z]{25}$"+"\""};
+if(vErrors === null){
+vErrors = [err3];
+}
+else {
+vErrors.push(err3);
+}
+errors++;
+}
+}
+}
+}
+else {
+const err4 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object"};
+if(vErrors === null){
+vErrors = [err4];
+}
+else {
+vErrors.push(err4);
+}
+errors++;
+}
+validate_pathShowInvitationPage.errors = vErrors;
+return errors === 0;
+}
+validate_pathShowInvitationPage.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
+
 exports.pathGetSignIn = validate_pathGetSignIn;
 const schema_pathGetSignIn = {"type":"object","additionalProperties":false,"properties":{"id":{"$ref":"spec:SignInSessionId"}},"required":["id"],"$id":"pathGetSignIn"};
 const schema_spec_SignInSessionId = {"type":"string","pattern":"^ses_[0-7][0-9a-hjkmnp-tv-z]{25}$","$id":"spec:SignInSessionId"};
@@ -26801,6 +26905,208 @@ validate_spec_SignOutForm.errors = vErrors;
 return errors === 0;
 }
 validate_spec_SignOutForm.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
+
+exports.bodyPasskeyForm = validate_spec_PasskeyForm;
+const schema_spec_PasskeyForm = {"type":"object","additionalProperties":false,"properties":{"passkey":{"type":"string","maxLength":40}},"$id":"spec:PasskeyForm"};
+
+function validate_spec_PasskeyForm(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
+/*# sourceURL="spec:PasskeyForm" */;
+let vErrors = null;
+let errors = 0;
+const evaluated0 = validate_spec_PasskeyForm.evaluated;
+if(evaluated0.dynamicProps){
+evaluated0.props = undefined;
+}
+if(evaluated0.dynamicItems){
+evaluated0.items = undefined;
+}
+if(data && typeof data == "object" && !Array.isArray(data)){
+for(const key0 in data){
+if(!(key0 === "passkey")){
+const err0 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties"};
+if(vErrors === null){
+vErrors = [err0];
+}
+else {
+vErrors.push(err0);
+}
+errors++;
+}
+}
+if(data.passkey !== undefined){
+let data0 = data.passkey;
+if(typeof data0 === "string"){
+if(isLonger(data0, 40)){
+const err1 = {instancePath:instancePath+"/passkey",schemaPath:"#/properties/passkey/maxLength",keyword:"maxLength",params:{limit: 40},message:"must NOT have more than 40 characters"};
+if(vErrors === null){
+vErrors = [err1];
+}
+else {
+vErrors.push(err1);
+}
+errors++;
+}
+}
+else {
+const err2 = {instancePath:instancePath+"/passkey",schemaPath:"#/properties/passkey/type",keyword:"type",params:{type: "string"},message:"must be string"};
+if(vErrors === null){
+vErrors = [err2];
+}
+else {
+vErrors.push(err2);
+}
+errors++;
+}
+}
+}
+else {
+const err3 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object"};
+if(vErrors === null){
+vErrors = [err3];
+}
+else {
+vErrors.push(err3);
+}
+errors++;
+}
+validate_spec_PasskeyForm.errors = vErrors;
+return errors === 0;
+}
+validate_spec_PasskeyForm.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
+
+exports.bodyIdentityForm = validate_spec_IdentityForm;
+const schema_spec_IdentityForm = {"type":"object","additionalProperties":false,"properties":{"identity":{"type":"string","maxLength":40}},"$id":"spec:IdentityForm"};
+
+function validate_spec_IdentityForm(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
+/*# sourceURL="spec:IdentityForm" */;
+let vErrors = null;
+let errors = 0;
+const evaluated0 = validate_spec_IdentityForm.evaluated;
+if(evaluated0.dynamicProps){
+evaluated0.props = undefined;
+}
+if(evaluated0.dynamicItems){
+evaluated0.items = undefined;
+}
+if(data && typeof data == "object" && !Array.isArray(data)){
+for(const key0 in data){
+if(!(key0 === "identity")){
+const err0 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties"};
+if(vErrors === null){
+vErrors = [err0];
+}
+else {
+vErrors.push(err0);
+}
+errors++;
+}
+}
+if(data.identity !== undefined){
+let data0 = data.identity;
+if(typeof data0 === "string"){
+if(isLonger(data0, 40)){
+const err1 = {instancePath:instancePath+"/identity",schemaPath:"#/properties/identity/maxLength",keyword:"maxLength",params:{limit: 40},message:"must NOT have more than 40 characters"};
+if(vErrors === null){
+vErrors = [err1];
+}
+else {
+vErrors.push(err1);
+}
+errors++;
+}
+}
+else {
+const err2 = {instancePath:instancePath+"/identity",schemaPath:"#/properties/identity/type",keyword:"type",params:{type: "string"},message:"must be string"};
+if(vErrors === null){
+vErrors = [err2];
+}
+else {
+vErrors.push(err2);
+}
+errors++;
+}
+}
+}
+else {
+const err3 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object"};
+if(vErrors === null){
+vErrors = [err3];
+}
+else {
+vErrors.push(err3);
+}
+errors++;
+}
+validate_spec_IdentityForm.errors = vErrors;
+return errors === 0;
+}
+validate_spec_IdentityForm.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
+
+exports.bodyInvitationForm = validate_spec_InvitationForm;
+const schema_spec_InvitationForm = {"type":"object","additionalProperties":false,"properties":{"answer":{"type":"string","enum":["accept","decline"]}},"$id":"spec:InvitationForm"};
+
+function validate_spec_InvitationForm(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
+/*# sourceURL="spec:InvitationForm" */;
+let vErrors = null;
+let errors = 0;
+const evaluated0 = validate_spec_InvitationForm.evaluated;
+if(evaluated0.dynamicProps){
+evaluated0.props = undefined;
+}
+if(evaluated0.dynamicItems){
+evaluated0.items = undefined;
+}
+if(data && typeof data == "object" && !Array.isArray(data)){
+for(const key0 in data){
+if(!(key0 === "answer")){
+const err0 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties"};
+if(vErrors === null){
+vErrors = [err0];
+}
+else {
+vErrors.push(err0);
+}
+errors++;
+}
+}
+if(data.answer !== undefined){
+let data0 = data.answer;
+if(typeof data0 !== "string"){
+const err1 = {instancePath:instancePath+"/answer",schemaPath:"#/properties/answer/type",keyword:"type",params:{type: "string"},message:"must be string"};
+if(vErrors === null){
+vErrors = [err1];
+}
+else {
+vErrors.push(err1);
+}
+errors++;
+}
+if(!((data0 === "accept") || (data0 === "decline"))){
+const err2 = {instancePath:instancePath+"/answer",schemaPath:"#/properties/answer/enum",keyword:"enum",params:{allowedValues: schema_spec_InvitationForm.properties.answer.enum},message:"must be equal to one of the allowed values"};
+if(vErrors === null){
+vErrors = [err2];
+}
+else {
+vErrors.push(err2);
+}
+errors++;
+}
+}
+}
+else {
+const err3 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object"};
+if(vErrors === null){
+vErrors = [err3];
+}
+else {
+vErrors.push(err3);
+}
+errors++;
+}
+validate_spec_InvitationForm.errors = vErrors;
+return errors === 0;
+}
+validate_spec_InvitationForm.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
 
 exports.bodyPasswordChange = validate_spec_PasswordChange;
 const schema_spec_PasswordChange = {"type":"object","additionalProperties":false,"required":["password"],"properties":{"password":{"$ref":"spec:Password"},"current_password":{"$ref":"spec:CurrentPassword"}},"$id":"spec:PasswordChange"};

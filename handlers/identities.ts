@@ -2,7 +2,7 @@
 import type { Config } from '../infra/config/config.ts'
 import { ApiError, invalidField, notFound } from '../infra/errors.ts'
 import { flowCookie, readFlowCookie } from '../services/auth/cookies.ts'
-import { findOwnIdentity, listIdentities, removeIdentity, tokenFor } from '../services/auth/identities.ts'
+import { findOwnIdentity, listIdentities, removeOwnIdentity, tokenFor } from '../services/auth/identities.ts'
 import {
   challengeOf,
   decryptFlow,
@@ -10,9 +10,7 @@ import {
   type Provider,
   type Providers,
 } from '../services/auth/oidc.ts'
-import { lockActiveUser } from '../services/auth/sign-in.ts'
 import type { Handlers, Request } from '../services/handler.ts'
-import { requireRecentSignIn } from '../services/users/api-keys.ts'
 
 export const identities = {
   async startOidcSignIn({ params, query }, { oidcProviders, cipher, config, publicUrl }) {
@@ -60,14 +58,8 @@ export const identities = {
   },
 
   async removeIdentity({ principal, params: { id }, ifMatch }, services) {
-    return await services.db.transaction(async (tx) => {
-      const { email } = await lockActiveUser(tx, principal.userId)
-      const identity = await findOwnIdentity(tx, id, principal)
-      await requireRecentSignIn(tx, principal)
-      ifMatch(identity)
-      await removeIdentity(tx, services, identity, email!)
-      return { status: 204 }
-    })
+    await services.db.transaction((tx) => removeOwnIdentity(tx, services, { id, principal }, ifMatch))
+    return { status: 204 }
   },
 } satisfies Handlers<'identities'>
 

@@ -1,13 +1,12 @@
 // Invitations to join a project, sent to an email address that no user has yet.
 import type { Handlers } from '../services/handler.ts'
+import { acceptToProject, declineToProject } from '../services/invitations/answer.ts'
 import { mailInvitation } from '../services/invitations/mail.ts'
 import { findProject, openProject, requireProjectStatus } from '../services/projects/access.ts'
 import { requireOwnerForOwnerRole } from '../services/projects/members.ts'
 import {
-  acceptInvitation,
   closeInvitation,
   findInvitation,
-  findOwnInvitation,
   listInvitations,
   listMyInvitations,
   renewInvitation,
@@ -37,29 +36,15 @@ export const invitations = {
     })
   },
 
-  async acceptInvitation(request, { db, events, filesUrl }) {
+  async acceptInvitation(request, services) {
     const { id } = request.params
-    return await db.transaction(async (tx) => {
-      const project = await findProject(tx, request, { lock: true })
-      const invitation = await findOwnInvitation(tx, project, request)
-      requireProjectStatus(project, request)
-      const member = await acceptInvitation(tx, project, invitation, {
-        userId: request.principal.userId,
-        origin: filesUrl(),
-      })
-      await events.emit(tx, 'member.added', member)
-      return { status: 201, body: member, headers: { location: `/v1/projects/${id}/members/${member.id}` } }
-    })
+    const member = await services.db.transaction((tx) => acceptToProject(tx, services, request))
+    return { status: 201, body: member, headers: { location: `/v1/projects/${id}/members/${member.id}` } }
   },
 
-  async declineInvitation(request, { db, events }) {
-    return await db.transaction(async (tx) => {
-      const project = await openProject(tx, request, { lock: true })
-      const previous = await findOwnInvitation(tx, project, request)
-      const invitation = await closeInvitation(tx, previous, 'declined')
-      await events.emit(tx, 'invitation.declined', invitation, { previous })
-      return { status: 200, body: invitation }
-    })
+  async declineInvitation(request, services) {
+    const invitation = await services.db.transaction((tx) => declineToProject(tx, services, request))
+    return { status: 200, body: invitation }
   },
 
   async resendInvitation(request, { db, events, cipher, mails }) {

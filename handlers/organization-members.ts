@@ -1,13 +1,13 @@
 // The members of an organization and the invitations to it. Every change locks the organization's row, so
 // concurrent changes to one organization run one by one.
 import { changesOf } from '../infra/changes.ts'
-import { forbidden, notFound } from '../infra/errors.ts'
+import { forbidden } from '../infra/errors.ts'
 import type { Handlers } from '../services/handler.ts'
+import { acceptToOrganization } from '../services/invitations/answer.ts'
 import { mailInvitation } from '../services/invitations/mail.ts'
 import { openOrganization, organizationRanks, roleOf } from '../services/organizations/access.ts'
 import { requireOwnerForOwnerRole } from '../services/projects/members.ts'
 import {
-  acceptOrganizationInvitation,
   addOrganizationMember,
   findOrganizationInvitee,
   findOrganizationMember,
@@ -91,18 +91,8 @@ export const organizationMembers = {
     })
   },
 
-  async acceptOrganizationInvitation(request, { db, events, filesUrl }) {
-    const { params, principal } = request
-    return await db.transaction(async (tx) => {
-      const organization = await openOrganization(tx, request, { lock: true })
-      const found = await findOrganizationMember(tx, organization, params.member_id, principal, filesUrl())
-      if (!found.isOwn) throw notFound('member', params.member_id)
-      const member = await acceptOrganizationInvitation(tx, found.member, {
-        userId: principal.userId,
-        origin: filesUrl(),
-      })
-      await events.emit(tx, 'organization_member.added', member)
-      return { status: 200, body: member }
-    })
+  async acceptOrganizationInvitation(request, services) {
+    const member = await services.db.transaction((tx) => acceptToOrganization(tx, services, request))
+    return { status: 200, body: member }
   },
 } satisfies Handlers<'organization-members'>

@@ -4,7 +4,7 @@ import { ApiError } from '../infra/errors.ts'
 import { newCookieToken, tokenDigest } from '../infra/encryption/tokens.ts'
 import { isEmail } from '../infra/validation/formats.ts'
 import { findBrowserSession } from '../services/auth/browser-session.ts'
-import { readFlowCookie, sessionCookie } from '../services/auth/cookies.ts'
+import { readFlowCookie, readInvitationCookie, sessionCookie } from '../services/auth/cookies.ts'
 import { oidcTokenDigest } from '../services/auth/identities.ts'
 import { challengeOf, decryptFlow } from '../services/auth/oidc.ts'
 import { mailToken } from '../services/auth/mailed-tokens.ts'
@@ -14,7 +14,6 @@ import {
   signInWithPassword,
   signInWithToken,
 } from '../services/auth/new-sessions.ts'
-import { renderAccount } from '../services/auth/pages/account.ts'
 import {
   databaseFor,
   findSession,
@@ -29,7 +28,7 @@ import {
 import type { FormState } from '../services/auth/pages/form.ts'
 import { renderHelp, renderSignIn, renderSignUp, renderSignUpClosed } from '../services/auth/pages/sign-in.ts'
 import { renderMailSent, renderRefusal, renderToken, type TokenKind } from '../services/auth/pages/token.ts'
-import { deviceOf, endSession, listOwnSessions, lockOwnSession } from '../services/auth/sessions.ts'
+import { deviceOf, endSession } from '../services/auth/sessions.ts'
 import { changeAddress, findTokenGoal, requireSignUp, useToken } from '../services/auth/sign-in.ts'
 import type { Handlers, HandlerServices } from '../services/handler.ts'
 
@@ -137,36 +136,6 @@ export const signInPages = {
         )
     }
   },
-
-  async showAccountPage(request, services) {
-    const principal = await findSession(request, services)
-    // Also deletes the cookie of a session that has ended.
-    if (principal === null) return redirectTo('/sign-in', sessionCookie(services.config, null))
-    const { db } = services
-    const { userId: id } = principal
-    const { name, email } = await db.prisma.user.findUniqueOrThrow({
-      where: { id },
-      select: { name: true, email: true },
-    })
-    return shown(renderAccount({ name, email: email! }, await listOwnSessions(db, principal)))
-  },
-
-  async submitSignOut({ body, ...request }, services) {
-    if (!isOwnPage(request, services)) return otherSite()
-    const principal = await findSession(request, services)
-    if (principal === null) return redirectTo('/sign-in')
-    const { config } = services
-    const { session: id = principal.keyId } = body
-    await databaseFor(request, services, principal)
-      .transaction(async (tx) => {
-        await lockOwnSession(tx, id, principal)
-        await endSession(tx, services, id)
-      })
-      .catch(ignoreRefusal)
-    return id === principal.keyId
-      ? redirectTo('/sign-in', sessionCookie(config, null))
-      : redirectTo('/account')
-  },
 } satisfies Handlers<'sign-in-pages'>
 
 function browserOf(request: PageRequest) {
@@ -230,7 +199,7 @@ async function signInOrShow<Page>(
     const former = await findBrowserSession(services.principals, config, request.headers)
     if (former !== null)
       await databaseFor(request, services, former).transaction((tx) => endSession(tx, services, former.keyId))
-    return redirectTo('/account', sessionCookie(config, newCookieToken(cipher, id)))
+    return redirectTo(pageAfterSignIn(request, services), sessionCookie(config, newCookieToken(cipher, id)))
   } catch (error) {
     if (!(error instanceof ApiError) || error.status >= 500 || error.status === 429) throw error
     const { reason, errors } = error.details
@@ -239,6 +208,11 @@ async function signInOrShow<Page>(
       return again({ problems: { password: 'This password is too common.' } })
     return again({ failure: error.message, needsCode: reason === 'second_factor' })
   }
+}
+
+function pageAfterSignIn({ headers }: PageRequest, { config }: HandlerServices): string {
+  const invitation = readInvitationCookie(config, headers)
+  return invitation === null ? '/account' : `/invitations/${invitation}`
 }
 
 async function confirmAddress<Page>(

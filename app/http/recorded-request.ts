@@ -40,7 +40,7 @@ export function recordAtEnd(
   })
 }
 
-const signInTags = ['auth', 'sign-in-pages']
+const signInTags = ['auth', 'sign-in-pages', 'account-pages']
 
 /** What everybody may do without a key, besides signing in, is not in the audit log. */
 export function isAudited({ scopes, tag, method }: OperationInfo): boolean {

@@ -512,11 +512,11 @@ export interface InsertIdentityRow {
  * Queues an e-mail.
  * @see prisma/sql/auth/insert-mail.sql
  */
-export const insertMail = none<{ id: string; kind: string; recipient: string; user_id: string | null; secret: string | null; created_at: Date | string }>(
+export const insertMail = none<{ id: string; kind: string; recipient: string; user_id: string | null; secret: string | null; resource_id: string | null; created_at: Date | string }>(
   'auth/insert-mail',
-  `INSERT INTO mails (id, kind, recipient, user_id, secret, created_at)
-VALUES ($1, $2, $3, $4, $5, $6::timestamptz)`,
-  ['id', 'kind', 'recipient', 'user_id', 'secret', 'created_at'],
+  `INSERT INTO mails (id, kind, recipient, user_id, secret, resource_id, created_at)
+VALUES ($1, $2, $3, $4, $5, $6, $7::timestamptz)`,
+  ['id', 'kind', 'recipient', 'user_id', 'secret', 'resource_id', 'created_at'],
 )
 
 /**
@@ -651,6 +651,25 @@ export interface ListOutboxRow {
 }
 
 /**
+ * The identities of a user, newest first.
+ * @see prisma/sql/auth/list-own-identities.sql
+ */
+export const listOwnIdentities = many<{ user_id: string; limit: number }, ListOwnIdentitiesRow>(
+  'auth/list-own-identities',
+  `SELECT i.id, i.user_id, i.provider, i.email, i.created_at, i.updated_at, i.last_used_at FROM identities i WHERE i.user_id = $1 ORDER BY i.id DESC LIMIT $2`,
+  ['user_id', 'limit'],
+)
+export interface ListOwnIdentitiesRow {
+  id: string
+  user_id: string
+  provider: string
+  email: string | null
+  created_at: string
+  updated_at: string
+  last_used_at: string
+}
+
+/**
  * The passkeys of a user, newest first.
  * @see prisma/sql/auth/list-own-passkeys.sql
  */
@@ -777,7 +796,7 @@ export interface ListSessionsRow {
  */
 export const lockMail = optional<{ id: string }, LockMailRow>(
   'auth/lock-mail',
-  `SELECT m.id, m.kind, m.recipient, m.secret, m.content, m.attempts, m.created_at,
+  `SELECT m.id, m.kind, m.recipient, m.secret, m.resource_id, m.content, m.attempts, m.created_at,
   (SELECT count(*) FROM mails o WHERE o.recipient = m.recipient AND o.kind = m.kind AND o.id <> m.id
     AND o.created_at > m.created_at - interval '15 minutes'
     AND (o.status = 'sent' OR o.content IS NOT NULL))::int AS "sent_lately"
@@ -789,6 +808,7 @@ export interface LockMailRow {
   kind: string
   recipient: string
   secret: string | null
+  resource_id: string | null
   content: string | null
   attempts: number
   created_at: string

@@ -15,13 +15,15 @@ export const redoclyExceptions: Exception[] = [
   },
   {
     rule: 'operation-2xx-response',
-    at: /^#\/paths\/~1(pay|sign-in|sign-up|account|auth~1oidc)(~1|\/)/,
+    at: /^#\/paths\/~1(pay|sign-in|sign-up|account|invitations|auth~1oidc)(~1|\/)/,
     reason: 'Forms of pages, and identity providers, redirect the browser.',
   },
 ]
 
-const publicOperations =
-  /^paths\.(\/storage\/(links|uploads)|\/pay|\/payments\/webhooks|\/avatars|\/auth|\/sign-(in|up)|\/account)/
+const pages = String.raw`\/pay|\/sign-(in|up)|\/account|\/invitations`
+const publicOperations = new RegExp(
+  String.raw`^paths\.(${pages}|\/storage\/(links|uploads)|\/payments\/webhooks|\/avatars|\/auth)`,
+)
 const unlimitedOperations = /^paths\.(\/healthz|\/readyz|\/openapi\.|\/docs|\/storage\/uploads\.options)/
 
 /** Spectral's `spectral:oas` and its OWASP ruleset. A rule without `at` is switched off. */

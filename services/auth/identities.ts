@@ -9,6 +9,7 @@ import { newOneTimeToken, tokenDigest } from '../../infra/encryption/tokens.ts'
 import { forbidden, notFound, unauthorized } from '../../infra/errors.ts'
 import { newId, timeOf } from '../../infra/ids.ts'
 import { queueMail } from '../mail/mails.ts'
+import { requireRecentSignIn } from '../users/api-keys.ts'
 import type { Principal } from '../users/authentication.ts'
 import type { Claims } from './oidc.ts'
 import { createConfirmedUser, lockActiveUser, requireSignUp, type SignInServices } from './sign-in.ts'
@@ -161,8 +162,33 @@ export async function findOwnIdentity(db: Db, id: string, { userId }: Principal)
   return row
 }
 
+const shownIdentities = 50
+
+/** The identities of a user for a page, newest first. */
+export async function listOwnIdentities(db: Db, { userId }: Principal): Promise<Identity[]> {
+  return await sql.listOwnIdentities(db, { user_id: userId, limit: shownIdentities })
+}
+
+/**
+ * Removes an identity of the caller. Throws 404, 401 for an inactive user, and 403 for an identity of another
+ * user or without a recent sign-in.
+ * @param check is called when the identity was found, and may throw.
+ */
+export async function removeOwnIdentity(
+  tx: Db,
+  services: SignInServices,
+  { id, principal }: { id: string; principal: Principal },
+  check: (identity: Identity) => void = () => {},
+): Promise<void> {
+  const { email } = await lockActiveUser(tx, principal.userId)
+  const identity = await findOwnIdentity(tx, id, principal)
+  await requireRecentSignIn(tx, principal)
+  check(identity)
+  await removeIdentity(tx, services, identity, email!)
+}
+
 /** Removes an identity of a locked user, and sends an e-mail to the user. */
-export async function removeIdentity(
+async function removeIdentity(
   tx: Db,
   services: SignInServices,
   identity: Identity,

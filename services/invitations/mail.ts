@@ -13,5 +13,10 @@ export async function mailInvitation(
   const recipient = await inviteeAddress(tx, invitation)
   if (recipient === null) return
   const kind = 'project_id' in invitation ? 'invitation' : 'organization_invitation'
-  await queueMail(tx, services, { kind, recipient, userId: invitation.user_id })
+  await queueMail(tx, services, {
+    kind,
+    recipient,
+    userId: invitation.user_id,
+    resourceId: invitation.id,
+  })
 }

@@ -31,12 +31,14 @@ export interface NewMail {
   userId: string | null
   /** A one-time token, which is stored encrypted until the e-mail is sent. */
   secret?: string
+  /** The invitation that the link of the e-mail leads to. */
+  resourceId?: string | null
 }
 
 export async function queueMail(
   tx: Db,
   { cipher, mails }: { cipher: Cipher; mails: Mails },
-  { kind, recipient, userId, secret }: NewMail,
+  { kind, recipient, userId, secret, resourceId = null }: NewMail,
 ): Promise<void> {
   const id = newId('mail')
   await sql.insertMail(tx, {
@@ -44,6 +46,7 @@ export async function queueMail(
     kind,
     recipient,
     user_id: userId,
+    resource_id: resourceId,
     secret: secret === undefined ? null : cipher.encrypt(secret, id),
     created_at: timeOf(id).toISOString(),
   })

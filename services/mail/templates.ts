@@ -143,13 +143,22 @@ const templates: Record<MailKind, Template> = {
   },
 }
 
-/**
- * @param token the one-time token of the e-mail; null for one without
- * @param target null: the e-mail shows the token itself
- */
-export function renderMail(kind: MailKind, token: string | null, target: LinkTarget | null): MailContent {
+/** What the link of an e-mail has. */
+interface LinkParts {
+  /** The one-time token; null for an e-mail without one. */
+  token: string | null
+  /** The id of an invitation. */
+  invitation?: string | null
+}
+
+/** @param target null: the e-mail shows the token itself */
+export function renderMail(
+  kind: MailKind,
+  { token, invitation = null }: LinkParts,
+  target: LinkTarget | null,
+): MailContent {
   const { subject, before, action, after } = templates[kind]
-  const link = action === undefined || target === null ? null : linkOf(target, kind, token)
+  const link = action === undefined || target === null ? null : linkOf(target, kind, { token, invitation })
   const middle = link ?? (token === null ? [] : `Enter this code:\n${token}`)
   const button = link === null ? null : html`<p><a href="${link}">${action!}</a></p>`
   const code = link !== null || token === null ? null : html`<p>Enter this code:</p><pre>${token}</pre>`
@@ -166,6 +175,8 @@ export interface LinkTarget {
   url: string
   /** The page for e-mails without a token. */
   home: string
+  /** The page above the pages of invitations; null for an application, which has its own. */
+  invitations: string | null
   /** Browsers send the fragment to no server; a page without scripts needs the token in the query. */
   part: 'hash' | 'search'
 }
@@ -174,12 +185,22 @@ export function linkTarget({
   signInUrl,
   publicUrl,
 }: Pick<Config, 'signInUrl' | 'publicUrl'>): LinkTarget | null {
-  if (signInUrl !== null) return { url: signInUrl, home: signInUrl, part: 'hash' }
+  if (signInUrl !== null) return { url: signInUrl, home: signInUrl, invitations: null, part: 'hash' }
   if (publicUrl === null) return null
-  return { url: `${publicUrl}/sign-in/token`, home: `${publicUrl}/sign-in`, part: 'search' }
+  return {
+    url: `${publicUrl}/sign-in/token`,
+    home: `${publicUrl}/sign-in`,
+    invitations: `${publicUrl}/invitations`,
+    part: 'search',
+  }
 }
 
-function linkOf({ url, home, part }: LinkTarget, kind: MailKind, token: string | null): string {
+function linkOf(
+  { url, home, invitations, part }: LinkTarget,
+  kind: MailKind,
+  { token, invitation = null }: LinkParts,
+): string {
+  if (invitation !== null && invitations !== null) return `${invitations}/${invitation}`
   if (token === null) return home
   const link = new URL(url)
   link[part] = new URLSearchParams({ kind, token }).toString()

@@ -91,7 +91,11 @@ export function createMailWorker({
     const kind = isLost || row.sent_lately >= maxLately ? null : await kindFor(tx, asked, recipient)
     if (token !== null && kind !== asked) await sql.deleteToken(tx, { digest: tokenDigest(token) })
     if (kind === null) return null
-    const content = renderMail(kind, kind === asked ? token : null, target)
+    const content = renderMail(
+      kind,
+      { token: kind === asked ? token : null, invitation: row.resource_id },
+      target,
+    )
     await sql.storeContent(tx, {
       id,
       subject: content.subject,

@@ -15,7 +15,8 @@ const root = resolve(import.meta.dirname, '../..')
 const ids = Object.keys(operations) as OperationId[]
 
 /** Operations that redirect from a form to a page: the client does not follow them. */
-const pages = (id: OperationId): boolean => ['payments-page', 'sign-in-pages'].includes(operations[id].tag)
+const pages = (id: OperationId): boolean =>
+  ['payments-page', 'sign-in-pages', 'account-pages'].includes(operations[id].tag)
 
 t.test('the TypeScript sample of every operation compiles against the client and succeeds', async (t) => {
   const folder = t.testdir()

@@ -104,11 +104,12 @@ function declaredHeaders(id: OperationId, status: number): ReturnType<typeof hea
   return found.get(name)!
 }
 
+const system = /^\/(healthz|readyz|openapi\.(json|yaml)|docs|metrics|v1)/
+const pages = /^\/(pay\/|sign-(in|up)|account|invitations\/)/
+
 /** Prefixes /v1, except for paths outside of it. */
 export function fullPath(path: string): string {
-  return /^\/(healthz|readyz|openapi\.(json|yaml)|docs|metrics|v1|pay\/|sign-(in|up)|account)/.test(path)
-    ? path
-    : `/v1${path}`
+  return system.test(path) || pages.test(path) ? path : `/v1${path}`
 }
 
 export type Client = ReturnType<typeof createClient>

@@ -73,7 +73,7 @@ export async function exampleFixtureFor(server: TestServer, id: OperationId): Pr
   }
 }
 
-const signInTags = ['auth', 'passkeys', 'sign-in-pages']
+const signInTags = ['auth', 'passkeys', 'sign-in-pages', 'account-pages']
 
 /** Tokens that were sent by e-mail, addresses, passwords, and the answers of devices. */
 function addSecrets(real: Map<string, string>, example: Json, body: Json): void {

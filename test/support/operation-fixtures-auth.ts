@@ -14,7 +14,7 @@ import { createOidcProviders, encryptFlow } from '../../services/auth/oidc.ts'
 import type { TokenPurpose } from '../../services/auth/mailed-tokens.ts'
 import { newId } from '../../infra/ids.ts'
 import { Lazy } from '../../infra/lazy.ts'
-import { createUser } from './db-fixtures.ts'
+import { createInvitation, createProject, createUser } from './db-fixtures.ts'
 import { PasskeyDevice } from './passkey-device.ts'
 import type { Fixture, FixtureContext, RequestBuilder } from './operation-fixture.ts'
 import type { TestServer } from './server.ts'
@@ -243,8 +243,32 @@ export async function browserCookie(
 }
 
 const inBrowser =
+  (build: RequestBuilder = () => ({}), minutesAgo = 0): RequestBuilder =>
+  async (context) => ({
+    ...(await build(context)),
+    headers: await browserCookie(context.server, context.caller.id, minutesAgo),
+  })
+
+const passkeyForm: RequestBuilder = async (context) => ({ body: { passkey: await createPasskey(context) } })
+const identityForm: RequestBuilder = async (context) => ({
+  body: { identity: await createIdentity(context) },
+})
+
+/** The page of an invitation of the caller, and the form that accepts it. */
+const invitationPage =
+  ({
+    form = false,
+    status = 'active',
+  }: { form?: boolean; status?: 'active' | 'archived' } = {}): RequestBuilder =>
+  async (context) => {
+    const project = await createProject({ ...context, role: 'none' }, status)
+    const id = await createInvitation(context.server, project, context.caller.email)
+    return { params: { id }, ...(form && { body: { answer: 'accept' } }) }
+  }
+
+const unknownInvitation =
   (body?: Record<string, unknown>): RequestBuilder =>
-  async ({ server, caller }) => ({ headers: await browserCookie(server, caller.id), body })
+  () => ({ params: { id: 'inv_01jd6y8m5qe8btc4y5w1r0n3fz' }, body })
 
 const form = (body: RequestBuilder) => ({
   build: body,
@@ -267,8 +291,28 @@ const pageFixtures = {
   })),
   showAccountPage: { build: inBrowser(), byStatus: { 303: () => ({}) } },
   submitSignOut: {
-    build: inBrowser({ session: 'ses_01jd6y8m5qe8btc4y5w1r0n3fz' }),
+    build: inBrowser(() => ({ body: { session: 'ses_01jd6y8m5qe8btc4y5w1r0n3fz' } })),
     byStatus: { 403: () => ({ headers: fromElsewhere, body: {} }) },
+  },
+  submitPasskeyRemoval: {
+    build: inBrowser(passkeyForm),
+    byStatus: { 403: () => ({ headers: fromElsewhere, body: {} }), 422: inBrowser(passkeyForm, 11) },
+  },
+  submitIdentityRemoval: {
+    build: inBrowser(identityForm),
+    byStatus: { 403: () => ({ headers: fromElsewhere, body: {} }), 422: inBrowser(identityForm, 11) },
+  },
+  showInvitationPage: {
+    build: inBrowser(invitationPage()),
+    byStatus: { 303: unknownInvitation(), 404: inBrowser(unknownInvitation()) },
+  },
+  submitInvitation: {
+    build: inBrowser(invitationPage({ form: true })),
+    byStatus: {
+      403: async (context) => ({ ...(await unknownInvitation({})(context)), headers: fromElsewhere }),
+      404: inBrowser(unknownInvitation({ answer: 'accept' })),
+      422: inBrowser(invitationPage({ form: true, status: 'archived' })),
+    },
   },
 } satisfies Partial<Record<OperationId, Fixture>>
 

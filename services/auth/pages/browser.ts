@@ -59,9 +59,15 @@ export function ignoreRefusal(error: unknown): void {
 /** With `no-referrer`, browsers would send forms without their origin, which `requireOwnPage` needs. */
 const headers = { ...pageHeaders, 'referrer-policy': 'same-origin' }
 
-export const shown = (body: string) => ({ status: 200 as const, body, headers })
+export const shown = (body: string, cookie?: string) => ({
+  status: 200 as const,
+  body,
+  headers: { ...headers, ...(cookie !== undefined && { 'set-cookie': cookie }) },
+})
 
 export const refused = (body: string) => ({ status: 422 as const, body, headers })
+
+export const missing = (body: string) => ({ status: 404 as const, body, headers })
 
 export const otherSite = () => ({ status: 403 as const, body: renderOtherSite(), headers })
 
