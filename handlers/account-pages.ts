@@ -70,10 +70,10 @@ export const accountPages = {
       findInvitationOf(db, { id, principal }, filesUrl()),
       profileOf(db, principal),
     ])
-    if (invitation === null) return missing(renderNoInvitation(email))
-    // The browser has returned.
-    const returned = readInvitationCookie(config, request.headers) !== null
-    return shown(renderInvitation(invitation, email), returned ? invitationCookie(config, null) : undefined)
+    const hasReturned = readInvitationCookie(config, request.headers) !== null
+    const cookie = hasReturned ? invitationCookie(config, null) : undefined
+    if (invitation === null) return missing(renderNoInvitation(email), cookie)
+    return shown(renderInvitation(invitation, email), cookie)
   },
 
   async submitInvitation({ params: { id }, body: { answer }, ...request }, services) {

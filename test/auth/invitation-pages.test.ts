@@ -192,6 +192,10 @@ t.test('without a session the page leads to the sign-in, and the sign-in back', 
   const shown = await visitorWith(server, cookies.join('; ')).get(`/invitations/${id}`)
   t.equal(shown.status, 200)
   t.match(shown.setCookies, [/^invitation=; Max-Age=0; /])
+  const other = await visitorOf(server, (await server.person()).id)
+  const missing = await other.get(`/invitations/${id}`, { cookie: `${other.cookie}; invitation=${id}` })
+  t.equal(missing.status, 404)
+  t.match(missing.setCookies, [/^invitation=; Max-Age=0; /], 'another account is not led there again')
 })
 
 t.test('the sign-in returns to pages of this server only', async (t) => {

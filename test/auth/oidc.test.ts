@@ -6,7 +6,7 @@ import { BrowserJar } from '../support/browser-jar.ts'
 import { startIdentityProvider, type ProviderPerson } from '../support/identity-provider.ts'
 import { createSignIn, enableTotp, codeOf, newEmail } from '../support/operation-fixtures-auth.ts'
 import { newId } from '../../infra/ids.ts'
-import { startServer } from '../support/server.ts'
+import { startServer, type Person } from '../support/server.ts'
 
 const page = 'https://app.example.com/sign-in'
 const provider = await startIdentityProvider(t)
@@ -79,30 +79,55 @@ t.test('a user with the verified address is linked, and told', async (t) => {
   t.same((await client.get('/user/identities')).body.data, [])
 })
 
-t.test(
-  'nothing is linked before the token is used, and with a second factor not without its code',
-  async (t) => {
-    const user = await server.person()
-    const { secret } = await enableTotp(server, user.id)
-    const person = someone(user.email)
-    const { prisma } = services.database
-    const linked = () => prisma.identity.count({ where: { userId: user.id } })
-    const told = () => prisma.mail.count({ where: { recipient: user.email, kind: 'identity_linked' } })
-    const fragment = await signInAs(person)
-    t.equal((await exchange(fragment)).status, 401, 'a code is missing')
-    t.same([await linked(), await told()], [0, 0])
-    const second = await signInAs(person)
-    const replies = await Promise.all([
-      exchange(fragment, { code: codeOf(secret) }),
-      exchange(second, { code: codeOf(secret, 1) }),
-    ])
-    t.same(
-      replies.map(({ status }) => status),
-      [201, 201],
-    )
-    t.same([await linked(), await told()], [1, 1], 'two tokens link once')
-  },
-)
+/** How often identities were linked to a user, and the user told. */
+async function linksOf({ id: userId, email: recipient }: Person): Promise<[linked: number, told: number]> {
+  const { prisma } = services.database
+  const linked = await prisma.identity.count({ where: { userId } })
+  return [linked, await prisma.mail.count({ where: { recipient, kind: 'identity_linked' } })]
+}
+
+t.test('nothing is linked before the token is used, nor without the code of a second factor', async (t) => {
+  const user = await server.person()
+  const { secret } = await enableTotp(server, user.id)
+  const fragment = await signInAs(someone(user.email))
+  t.equal((await exchange(fragment)).status, 401, 'a code is missing')
+  t.same(await linksOf(user), [0, 0])
+  t.equal((await exchange(fragment, { code: codeOf(secret) })).status, 201)
+  t.same(await linksOf(user), [1, 1])
+})
+
+t.test('two tokens at once link once', async (t) => {
+  const user = await server.person()
+  const fragments = [await signInAs(someone(user.email)), await signInAs(someone(user.email))]
+  const replies = await Promise.all(fragments.map((fragment) => exchange(fragment)))
+  t.same(
+    replies.map(({ status }) => status),
+    [201, 201],
+  )
+  t.same(await linksOf(user), [1, 1])
+})
+
+t.test('the page of this server asks before it links, in the browser that began only', async (t) => {
+  const user = await server.person()
+  provider.person = someone(user.email)
+  const tokenPage = `${server.url}/sign-in/token`
+  const [jar, stranger] = [new BrowserJar(), new BrowserJar()]
+  const shown = await jar.visit(`${authorize}?redirect_to=${encodeURIComponent(tokenPage)}`, 'https://never/')
+  t.match(shown.body, 'Link your account of local?')
+  t.match(shown.body, user.email)
+  t.notMatch(await (await stranger.fetch(shown.url)).text(), user.email, 'another browser learns nothing')
+  const body = new URLSearchParams({ kind: 'oidc', token: new URL(shown.url).searchParams.get('token')! })
+  const submit = (by: BrowserJar, headers: Record<string, string> = { 'sec-fetch-site': 'same-origin' }) =>
+    by.fetch(tokenPage, { method: 'POST', headers, body })
+  t.equal((await submit(stranger)).status, 422)
+  t.equal((await submit(jar, { 'sec-fetch-site': 'cross-site', origin: 'https://evil.example' })).status, 403)
+  const { prisma } = services.database
+  const where = { userId: user.id }
+  t.equal(await prisma.identity.count({ where }), 0)
+  const replies = await Promise.all(Array.from({ length: 5 }, () => submit(jar)))
+  t.same(replies.map(({ status }) => status).toSorted(), [303, 422, 422, 422, 422])
+  t.same([await prisma.identity.count({ where }), await prisma.signIn.count({ where })], [1, 1])
+})
 
 t.test('an identity that another account has meanwhile is not linked a second time', async (t) => {
   const user = await server.person()

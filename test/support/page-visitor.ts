@@ -11,6 +11,7 @@ export interface PageReply {
 }
 
 export interface Visitor {
+  cookie: string
   get(path: string, headers?: Record<string, string>): Promise<PageReply>
   /** Sends a form, by default from a page of the server. */
   submit(path: string, fields: Record<string, string>, headers?: Record<string, string>): Promise<PageReply>
@@ -41,6 +42,7 @@ export function visitorWith(server: Pick<TestServer, 'url' | 'services'>, cookie
   }
   const sent = (headers: Record<string, string>) => ({ ...(cookie !== '' && { cookie }), ...headers })
   return {
+    cookie,
     get: (path, headers = {}) => send(path, { headers: sent(headers) }),
     submit: (path, fields, headers = samePage) =>
       send(path, { method: 'POST', headers: sent(headers), body: new URLSearchParams(fields) }),

@@ -59,15 +59,24 @@ export function ignoreRefusal(error: unknown): void {
 /** With `no-referrer`, browsers would send forms without their origin, which `requireOwnPage` needs. */
 const headers = { ...pageHeaders, 'referrer-policy': 'same-origin' }
 
+const headersWith = (cookie: string | undefined) => ({
+  ...headers,
+  ...(cookie !== undefined && { 'set-cookie': cookie }),
+})
+
 export const shown = (body: string, cookie?: string) => ({
   status: 200 as const,
   body,
-  headers: { ...headers, ...(cookie !== undefined && { 'set-cookie': cookie }) },
+  headers: headersWith(cookie),
 })
 
 export const refused = (body: string) => ({ status: 422 as const, body, headers })
 
-export const missing = (body: string) => ({ status: 404 as const, body, headers })
+export const missing = (body: string, cookie?: string) => ({
+  status: 404 as const,
+  body,
+  headers: headersWith(cookie),
+})
 
 export const otherSite = () => ({ status: 403 as const, body: renderOtherSite(), headers })
 
