@@ -89,6 +89,8 @@ t.test('entries of sign-ins name the user, also of refused ones', async (t) => {
   const link = { method: 'link', token: await createOneTimeToken(server, 'link', { email: person.email }) }
   const { body: second } = await signIn(link)
   t.equal((await signIn(link)).status, 401, 'the token is unknown now, and names nobody')
+  const token = await createOneTimeToken(server, 'oidc', { email: person.email })
+  const { body: atProvider } = await signIn({ method: 'oidc', token })
   const refresh = { refresh_token: first.refresh_token }
   t.equal((await anyone.post('/auth/sessions/refresh', refresh)).status, 200)
   t.equal((await anyone.post('/auth/sessions/refresh', refresh)).status, 401)
@@ -100,12 +102,13 @@ t.test('entries of sign-ins name the user, also of refused ones', async (t) => {
   }
   t.equal((await passkey({ verified: false })).status, 401)
   const { body: third } = await passkey()
-  const entries = await entriesOf(person.id, 7)
+  const entries = await entriesOf(person.id, 8)
   t.match(entries, [
     { operation: 'signIn', status: 201, credential_id: third.id },
     { operation: 'signIn', status: 401, outcome: 'refused', credential_id: null },
     { operation: 'refreshSession', status: 401, credential_id: first.id },
     { operation: 'refreshSession', status: 200, credential_id: first.id },
+    { operation: 'signIn', status: 201, credential_id: atProvider.id },
     { operation: 'signIn', status: 201, credential_id: second.id },
     { operation: 'signIn', status: 201, credential_id: first.id },
     { operation: 'signIn', status: 401, outcome: 'refused', credential_id: null, ip: '127.0.0.1' },
