@@ -861,7 +861,7 @@ export const operations: Record<OperationId, OperationInfo> = withErrorReplies<O
     tag: "sign-in-pages",
     scopes: null,
     rateLimit: "page",
-    validators: {"query":"queryNone"},
+    validators: {"query":"queryShowSignInPage"},
     body: null,
     errors: [400,429,500],
     replies: {

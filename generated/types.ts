@@ -404,7 +404,7 @@ export interface paths {
         put?: never;
         /**
          * Submit the sign-in form
-         * Signs in and sets the cookie of the session. The browser is redirected to `/account`. No API key required.
+         * Signs in and sets the cookie of the session. The browser is redirected to `/account`, to the invitation that it came from, or to the console. No API key required.
          */
         post: operations["submitSignIn"];
         delete?: never;
@@ -476,7 +476,7 @@ export interface paths {
         put?: never;
         /**
          * Use a token
-         * Signs in with the token of an e-mail or of an identity provider, creates an account, sets a new password, or changes the email address of the browser's session. The browser is redirected to `/account`. No API key required.
+         * Signs in with the token of an e-mail or of an identity provider, creates an account, sets a new password, or changes the email address of the browser's session. The browser is redirected as after the sign-in form. No API key required.
          */
         post: operations["submitToken"];
         delete?: never;
@@ -10912,7 +10912,7 @@ export interface operations {
     };
     showSignInPage: {
         parameters: {
-            query?: never;
+            query?: ShowSignInPageQuery;
             header?: never;
             path?: never;
             cookie?: never;
@@ -30506,6 +30506,10 @@ export interface RemoveIdentityHeaders {
 export interface RemoveIdentityPath {
     /** The ID of the identity. */
     id: IdentityId;
+}
+export interface ShowSignInPageQuery {
+    /** The page to go to after the sign-in. `/account` by default. */
+    to?: "console";
 }
 export interface ShowTokenPageQuery {
     /** What the token is for. Without it the page asks for the code of an e-mail. */

@@ -5072,6 +5072,97 @@ return errors === 0;
 }
 validate_queryListPasskeys.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
 
+exports.queryShowSignInPage = validate_queryShowSignInPage;
+const schema_queryShowSignInPage = {"type":"object","additionalProperties":false,"properties":{"to":{"type":"string","enum":["console"]}},"required":[],"$id":"queryShowSignInPage"};
+
+function validate_queryShowSignInPage(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
+/*# sourceURL="queryShowSignInPage" */;
+let vErrors = null;
+let errors = 0;
+const evaluated0 = validate_queryShowSignInPage.evaluated;
+if(evaluated0.dynamicProps){
+evaluated0.props = undefined;
+}
+if(evaluated0.dynamicItems){
+evaluated0.items = undefined;
+}
+if(data && typeof data == "object" && !Array.isArray(data)){
+for(const key0 in data){
+if(!(key0 === "to")){
+const err0 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties"};
+if(vErrors === null){
+vErrors = [err0];
+}
+else {
+vErrors.push(err0);
+}
+errors++;
+}
+}
+if(data.to !== undefined){
+let data0 = data.to;
+if(typeof data0 !== "string"){
+let dataType0 = typeof data0;
+let coerced0 = undefined;
+if(dataType0 == 'object' && Array.isArray(data0) && data0.length == 1){
+data0 = data0[0];
+dataType0 = typeof data0;
+if(typeof data0 === "string"){
+coerced0 = data0;
+}
+}
+if(!(coerced0 !== undefined)){
+if(dataType0 == "number" || dataType0 == "boolean"){
+coerced0 = "" + data0;
+}
+else if(data0 === null){
+coerced0 = "";
+}
+else {
+const err1 = {instancePath:instancePath+"/to",schemaPath:"#/properties/to/type",keyword:"type",params:{type: "string"},message:"must be string"};
+if(vErrors === null){
+vErrors = [err1];
+}
+else {
+vErrors.push(err1);
+}
+errors++;
+}
+}
+if(coerced0 !== undefined){
+data0 = coerced0;
+if(data !== undefined){
+data["to"] = coerced0;
+}
+}
+}
+if(!(data0 === "console")){
+const err2 = {instancePath:instancePath+"/to",schemaPath:"#/properties/to/enum",keyword:"enum",params:{allowedValues: schema_queryShowSignInPage.properties.to.enum},message:"must be equal to one of the allowed values"};
+if(vErrors === null){
+vErrors = [err2];
+}
+else {
+vErrors.push(err2);
+}
+errors++;
+}
+}
+}
+else {
+const err3 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object"};
+if(vErrors === null){
+vErrors = [err3];
+}
+else {
+vErrors.push(err3);
+}
+errors++;
+}
+validate_queryShowSignInPage.errors = vErrors;
+return errors === 0;
+}
+validate_queryShowSignInPage.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
+
 exports.queryShowTokenPage = validate_queryShowTokenPage;
 const schema_queryShowTokenPage = {"type":"object","additionalProperties":false,"properties":{"kind":{"$ref":"spec:TokenKind"},"token":{"type":"string","maxLength":100},"error":{"type":"string","maxLength":40}},"required":[],"$id":"queryShowTokenPage"};
 const schema_spec_TokenKind = {"type":"string","enum":["sign_up","link","password_reset","email_change","oidc"],"$id":"spec:TokenKind"};

@@ -2,7 +2,7 @@
 // after POST, as those of the sign-in pages do.
 import type { Db } from '../infra/database/database.ts'
 import { ApiError } from '../infra/errors.ts'
-import { invitationCookie, readInvitationCookie, sessionCookie } from '../services/auth/cookies.ts'
+import { readReturnPath, returnCookie, sessionCookie } from '../services/auth/cookies.ts'
 import { listOwnIdentities, removeOwnIdentity } from '../services/auth/identities.ts'
 import { renderAccount } from '../services/auth/pages/account.ts'
 import {
@@ -65,13 +65,13 @@ export const accountPages = {
   async showInvitationPage({ params: { id }, ...request }, services) {
     const { db, config, filesUrl } = services
     const principal = await findSession(request, services)
-    if (principal === null) return redirectTo('/sign-in', invitationCookie(config, id))
+    if (principal === null) return redirectTo('/sign-in', returnCookie(config, id))
     const [invitation, { email }] = await Promise.all([
       findInvitationOf(db, { id, principal }, filesUrl()),
       profileOf(db, principal),
     ])
-    const hasReturned = readInvitationCookie(config, request.headers) !== null
-    const cookie = hasReturned ? invitationCookie(config, null) : undefined
+    const hasReturned = readReturnPath(config, request.headers) !== null
+    const cookie = hasReturned ? returnCookie(config, null) : undefined
     if (invitation === null) return missing(renderNoInvitation(email), cookie)
     return shown(renderInvitation(invitation, email), cookie)
   },
@@ -80,7 +80,7 @@ export const accountPages = {
     if (!isOwnPage(request, services)) return otherSite()
     const { db, config, filesUrl } = services
     const principal = await findSession(request, services)
-    if (principal === null) return redirectTo('/sign-in', invitationCookie(config, id))
+    if (principal === null) return redirectTo('/sign-in', returnCookie(config, id))
     const page = `/invitations/${id}`
     if (answer === undefined) return redirectTo(page)
     try {
@@ -123,7 +123,7 @@ async function accountPage(
     identities: await listOwnIdentities(db, principal),
     totp: await readTotp(db, principal.userId),
   }
-  return renderAccount(account, { application: config.signInUrl, failure })
+  return renderAccount(account, { application: config.signInUrl, console: config.console, failure })
 }
 
 /** Removes what can sign in. Shows the account with the error if the user must sign in again. */

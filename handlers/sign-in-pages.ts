@@ -4,7 +4,7 @@ import { ApiError } from '../infra/errors.ts'
 import { newCookieToken, tokenDigest } from '../infra/encryption/tokens.ts'
 import { isEmail } from '../infra/validation/formats.ts'
 import { findBrowserSession } from '../services/auth/browser-session.ts'
-import { readFlowCookie, readInvitationCookie, sessionCookie } from '../services/auth/cookies.ts'
+import { readFlowCookie, readReturnPath, returnCookie, sessionCookie } from '../services/auth/cookies.ts'
 import { oidcTokenDigest } from '../services/auth/identities.ts'
 import { challengeOf, decryptFlow } from '../services/auth/oidc.ts'
 import { mailToken } from '../services/auth/mailed-tokens.ts'
@@ -33,8 +33,10 @@ import { changeAddress, findTokenGoal, requireSignUp, useToken } from '../servic
 import type { Handlers, HandlerServices } from '../services/handler.ts'
 
 export const signInPages = {
-  async showSignInPage(_request, services) {
-    return shown(renderSignIn(signInOptions(services)))
+  async showSignInPage({ query: { to } }, services) {
+    const { config } = services
+    const cookie = to === 'console' && config.console ? returnCookie(config, to) : undefined
+    return shown(renderSignIn(signInOptions(services)), cookie)
   },
 
   async submitSignIn({ body, ...request }, services) {
@@ -199,7 +201,8 @@ async function signInOrShow<Page>(
     const former = await findBrowserSession(services.principals, config, request.headers)
     if (former !== null)
       await databaseFor(request, services, former).transaction((tx) => endSession(tx, services, former.keyId))
-    return redirectTo(pageAfterSignIn(request, services), sessionCookie(config, newCookieToken(cipher, id)))
+    const next = readReturnPath(config, request.headers) ?? '/account'
+    return redirectTo(next, sessionCookie(config, newCookieToken(cipher, id)))
   } catch (error) {
     if (!(error instanceof ApiError) || error.status >= 500 || error.status === 429) throw error
     const { reason, errors } = error.details
@@ -208,11 +211,6 @@ async function signInOrShow<Page>(
       return again({ problems: { password: 'This password is too common.' } })
     return again({ failure: error.message, needsCode: reason === 'second_factor' })
   }
-}
-
-function pageAfterSignIn({ headers }: PageRequest, { config }: HandlerServices): string {
-  const invitation = readInvitationCookie(config, headers)
-  return invitation === null ? '/account' : `/invitations/${invitation}`
 }
 
 async function confirmAddress<Page>(

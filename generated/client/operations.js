@@ -24,7 +24,7 @@ export const operationTable = {
   listIdentities: {"method":"GET","path":"/user/identities","prefix":"/v1","name":"user.identities.list","query":true,"answer":"json","list":"pages"},
   getIdentity: {"method":"GET","path":"/user/identities/{id}","prefix":"/v1","name":"user.identities.get","answer":"json"},
   removeIdentity: {"method":"DELETE","path":"/user/identities/{id}","prefix":"/v1","name":"user.identities.remove","answer":null},
-  showSignInPage: {"method":"GET","path":"/sign-in","prefix":"","answer":"text"},
+  showSignInPage: {"method":"GET","path":"/sign-in","prefix":"","query":true,"answer":"text"},
   submitSignIn: {"method":"POST","path":"/sign-in","prefix":"","body":true,"answer":null,"type":"application/x-www-form-urlencoded"},
   showSignUpPage: {"method":"GET","path":"/sign-up","prefix":"","answer":"text"},
   submitSignUp: {"method":"POST","path":"/sign-up","prefix":"","body":true,"answer":null,"type":"application/x-www-form-urlencoded"},

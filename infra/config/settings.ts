@@ -76,7 +76,7 @@ const server = {
   }),
   console: boolean('CONSOLE', {
     default: true,
-    description: 'Serves the console, a page for people who have an API key, at /console.',
+    description: 'Serves the console, pages for people who have an account or an API key, at /console.',
   }),
   corsOrigins: origins('CORS_ORIGINS', {
     example: 'https://app.example.com',

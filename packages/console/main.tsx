@@ -14,23 +14,23 @@ const themes = ['light dark', 'light', 'dark']
 const themeKey = 'platform-theme'
 
 function App({ stored }: { stored: string | null }) {
-  const [keyName, setKeyName] = useState<string | null>(null)
+  const [name, setName] = useState<string | null>(null)
   const [failure, setFailure] = useState<Failure | null>(null)
-  const [busy, setBusy] = useState(stored !== null)
-  async function enter(key: string): Promise<void> {
+  const [busy, setBusy] = useState(true)
+  async function enter(key: string | null): Promise<void> {
     setBusy(true)
     try {
-      setKeyName((await signIn(key)).name)
+      setName(await signIn(key))
     } catch (error) {
-      setFailure(failureOf(error))
+      const failed = failureOf(error)
+      // A browser without a session has nothing wrong.
+      if (key !== null || failed.code !== 'UNAUTHORIZED') setFailure(failed)
     } finally {
       setBusy(false)
     }
   }
-  useEffect(() => {
-    if (stored !== null) void enter(stored)
-  }, [])
-  if (keyName !== null) return <Shell keyName={keyName} />
+  useEffect(() => void enter(stored), [])
+  if (name !== null) return <Shell name={name} />
   if (busy && failure === null) return <Skeleton />
   return <SignIn failure={failure} busy={busy} enter={enter} />
 }
@@ -39,10 +39,13 @@ function SignIn(props: { failure: Failure | null; busy: boolean; enter: (key: st
   return (
     <main class="sign-in">
       <h1>{model.title}</h1>
+      <p>
+        <a href="/sign-in?to=console">Sign in with your account</a>
+      </p>
       <form
         onSubmit={(event) => {
           event.preventDefault()
-          void props.enter(String(new FormData(event.currentTarget).get('key')))
+          void props.enter(String(new FormData(event.currentTarget).get('key')).trim())
         }}
       >
         <div class="field">
@@ -59,7 +62,7 @@ function SignIn(props: { failure: Failure | null; busy: boolean; enter: (key: st
   )
 }
 
-function Shell({ keyName }: { keyName: string }) {
+function Shell({ name }: { name: string }) {
   const { path, query } = useRoute()
   const main = useRef<HTMLElement>(null)
   const menu = useRef<HTMLDetailsElement>(null)
@@ -74,10 +77,10 @@ function Shell({ keyName }: { keyName: string }) {
         <a class="brand" href={href('/')}>
           {model.title}
         </a>
-        <span class="soft">{keyName}</span>
+        <span class="soft">{name}</span>
         <Theme />
         <a href="/docs">Reference</a>
-        <button type="button" onClick={signOut}>
+        <button type="button" onClick={() => void signOut()}>
           Sign out
         </button>
       </header>

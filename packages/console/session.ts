@@ -1,4 +1,4 @@
-// The API key of this tab, and calls through the generated client.
+// The API key of this tab or the session of this browser, and calls through the generated client.
 import { createPlatformClient, PlatformError, type CurrentApiKey } from '../../generated/client/index.js'
 
 const storageKey = 'platform-api-key'
@@ -56,21 +56,27 @@ export function storedKey(): string | null {
   return sessionStorage.getItem(storageKey)
 }
 
-/** @throws PlatformError if the server does not accept the key. */
-export async function signIn(key: string): Promise<CurrentApiKey> {
+/**
+ * @param key null for the session of the browser, which is in a cookie that no script can read
+ * @returns the name of the key, or the email address of the user
+ * @throws PlatformError if the server does not accept the key, or the browser has no session.
+ */
+export async function signIn(key: string | null): Promise<string> {
   client = createPlatformClient({
     baseUrl: location.origin,
-    apiKey: key.trim(),
+    apiKey: key,
     dangerouslyAllowBrowser: true,
   })
   calls = client as unknown as Record<string, Call>
   current = (await call('getCurrentApiKey')).data as CurrentApiKey
-  sessionStorage.setItem(storageKey, key.trim())
-  return current
+  if (key === null) return (await call('getProfile')).data.email
+  sessionStorage.setItem(storageKey, key)
+  return current.name
 }
 
-export function signOut(): void {
+export async function signOut(): Promise<void> {
   sessionStorage.removeItem(storageKey)
+  if (current?.type === 'session') await call('signOut')
   location.assign('/console')
 }
 

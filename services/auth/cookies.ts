@@ -13,10 +13,10 @@ const session = 'session'
 /** What a sign-in at an identity provider needs between its two requests. */
 const flow = 'oidc'
 const flowSeconds = 600
-/** The invitation whose page the browser returns to after a sign-in. */
-const invitation = 'invitation'
-const invitationSeconds = 3_600
-const invitationId = /^(inv|omb)_[0-7][0-9a-hjkmnp-tv-z]{25}$/
+/** The page that the browser returns to after a sign-in: `console`, or the id of an invitation. */
+const destination = 'return'
+const destinationSeconds = 3_600
+const destinations = /^(console|(inv|omb)_[0-7][0-9a-hjkmnp-tv-z]{25})$/
 
 /** The value of `Set-Cookie` that keeps a session in a browser. @param token null deletes the cookie. */
 export function sessionCookie(settings: Settings, token: string | null): string {
@@ -37,15 +37,19 @@ export function readFlowCookie(settings: PublicUrl, headers: object): string | u
   return readCookie(settings, flow, (headers as { cookie?: string }).cookie)
 }
 
-/** The value of `Set-Cookie` that leads to the page of an invitation after the sign-in. null deletes it. */
-export function invitationCookie(settings: PublicUrl, id: string | null): string {
-  return setCookie(settings, invitation, { value: id, seconds: invitationSeconds })
+/**
+ * The value of `Set-Cookie` that leads to the console or to the page of an invitation after the sign-in.
+ * null deletes the cookie.
+ */
+export function returnCookie(settings: PublicUrl, page: string | null): string {
+  return setCookie(settings, destination, { value: page, seconds: destinationSeconds })
 }
 
-/** The id of that invitation: never text of another site, so it is safe in a URL. Null without one. */
-export function readInvitationCookie(settings: PublicUrl, headers: object): string | null {
-  const id = readCookie(settings, invitation, (headers as { cookie?: string }).cookie)
-  return id !== undefined && invitationId.test(id) ? id : null
+/** The path of that page: never text of another site, so it is safe in a URL. Null without one. */
+export function readReturnPath(settings: PublicUrl, headers: object): string | null {
+  const page = readCookie(settings, destination, (headers as { cookie?: string }).cookie)
+  if (page === undefined || !destinations.test(page)) return null
+  return page === 'console' ? '/console' : `/invitations/${page}`
 }
 
 function setCookie(

@@ -183,7 +183,7 @@ t.test('without a session the page leads to the sign-in, and the sign-in back', 
   const stranger = visitorWith(server, '')
   const asked = await stranger.get(`/invitations/${id}`)
   t.match(asked, { status: 303, location: '/sign-in' })
-  t.match(asked.setCookies, [/^invitation=inv_[^;]+; Max-Age=3600; Path=\/; HttpOnly; SameSite=Lax$/])
+  t.match(asked.setCookies, [/^return=inv_[^;]+; Max-Age=3600; Path=\/; HttpOnly; SameSite=Lax$/])
   t.match(await stranger.submit(`/invitations/${id}`, { answer: 'accept' }), { location: '/sign-in' })
   const returning = visitorWith(server, asked.setCookies[0].split(';')[0])
   const signedIn = await returning.submit('/sign-in', { email: person.email, password })
@@ -191,11 +191,11 @@ t.test('without a session the page leads to the sign-in, and the sign-in back', 
   const cookies = [...asked.setCookies, ...signedIn.setCookies].map((one) => one.split(';')[0])
   const shown = await visitorWith(server, cookies.join('; ')).get(`/invitations/${id}`)
   t.equal(shown.status, 200)
-  t.match(shown.setCookies, [/^invitation=; Max-Age=0; /])
+  t.match(shown.setCookies, [/^return=; Max-Age=0; /])
   const other = await visitorOf(server, (await server.person()).id)
-  const missing = await other.get(`/invitations/${id}`, { cookie: `${other.cookie}; invitation=${id}` })
+  const missing = await other.get(`/invitations/${id}`, { cookie: `${other.cookie}; return=${id}` })
   t.equal(missing.status, 404)
-  t.match(missing.setCookies, [/^invitation=; Max-Age=0; /], 'another account is not led there again')
+  t.match(missing.setCookies, [/^return=; Max-Age=0; /], 'another account is not led there again')
 })
 
 t.test('the sign-in returns to pages of this server only', async (t) => {
@@ -208,6 +208,8 @@ t.test('the sign-in returns to pages of this server only', async (t) => {
     '%2F%2Fevil.example',
     '..%2F..%2Fevil',
     '@evil.example',
+    'console/../evil',
+    'console.evil.example',
     'inv_01jd6y8m5qe8btc4y5w1r0n3fz/../../evil',
     'inv_01jd6y8m5qe8btc4y5w1r0n3fz%0d%0aLocation:%20https://evil.example',
     'inv_01jd6y8m5qe8btc4y5w1r0n3fz?next=https://evil.example',
@@ -215,7 +217,7 @@ t.test('the sign-in returns to pages of this server only', async (t) => {
     'INV_01jd6y8m5qe8btc4y5w1r0n3fz',
     '',
   ]) {
-    const { submit } = visitorWith(server, `invitation=${place}`)
+    const { submit } = visitorWith(server, `return=${place}`)
     const reply = await submit('/sign-in', { email: person.email, password })
     t.match(reply, { status: 303, location: '/account' }, place)
   }

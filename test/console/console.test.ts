@@ -8,6 +8,7 @@ import model from '../../generated/console/model.json' with { type: 'json' }
 import { createApiKey } from '../support/db-fixtures.ts'
 import { launchBrowser, skipWithoutBrowser } from '../support/browser.ts'
 import { assertAccessible, openConsole, type Opened, type OpenOptions } from '../support/console-browser.ts'
+import { newEmail, password, setPassword } from '../support/operation-fixtures-auth.ts'
 import { startServer } from '../support/server.ts'
 
 const maxBytes = 64_000
@@ -55,6 +56,32 @@ t.test('in a browser', { skip: skipWithoutBrowser }, async (t) => {
     await other.page.getByRole('heading', { name: 'Projects', level: 1 }).waitFor()
     t.notMatch(other.page.url(), 'key=')
     t.strictSame([...complaints, ...other.complaints], [])
+  })
+
+  t.test('a person signs in with an account, and no script holds what signs in', async (t) => {
+    const user = await server.person({ email: newEmail() })
+    await setPassword(server, user.id)
+    const { page, complaints } = await open(t, '', { key: null })
+    await page.getByRole('link', { name: 'Sign in with your account' }).click()
+    await page.getByLabel('Email address').fill(user.email)
+    await page.getByLabel('Password').fill(password)
+    await page.getByRole('button', { name: 'Sign in' }).click()
+    await page.getByRole('heading', { name: 'Overview' }).waitFor()
+    t.match(await page.getByRole('banner').first().textContent(), user.email)
+    const kept = '[document.cookie, ...Object.values(sessionStorage), ...Object.values(localStorage)].join()'
+    t.notMatch(await page.evaluate(kept), /plat_|session/)
+    await page.getByRole('link', { name: 'Projects', exact: true }).click()
+    await page.getByRole('button', { name: 'Create', exact: true }).click()
+    const dialog = page.getByRole('dialog')
+    await dialog.getByLabel('Name').fill('By cookie')
+    await dialog.getByRole('button', { name: 'Create' }).click()
+    await page.getByRole('heading', { name: 'By cookie' }).waitFor()
+    await page.getByRole('button', { name: 'Sign out' }).click()
+    await page.getByLabel('API key').waitFor()
+    t.equal(await server.services.database.prisma.signIn.count({ where: { userId: user.id } }), 0)
+    await page.reload()
+    await page.getByLabel('API key').waitFor()
+    t.strictSame(complaints, [])
   })
 
   t.test('a project is created, found, changed, archived and deleted', async (t) => {

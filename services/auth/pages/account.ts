@@ -19,11 +19,16 @@ export interface Account {
 export interface AccountPageOptions {
   /** SIGN_IN_URL: the application, where passkeys are added. */
   application: string | null
+  /** Whether this server has the console. */
+  console: boolean
   /** Why the last form was refused. */
   failure?: string
 }
 
-export function renderAccount(account: Account, { application, failure }: AccountPageOptions): string {
+export function renderAccount(
+  account: Account,
+  { application, console, failure }: AccountPageOptions,
+): string {
   const { name, email, sessions, passkeys, identities, totp } = account
   return page({
     title: failure === undefined ? 'Your account' : 'Error: Your account',
@@ -32,6 +37,7 @@ export function renderAccount(account: Account, { application, failure }: Accoun
       <div class="sheet stack">
         <h1><bdi>${name}</bdi></h1>
         <p class="soft"><bdi>${email}</bdi></p>
+        ${console ? html`<p><a href="/console">Open the console</a></p>` : null}
       </div>
       ${renderSection('devices', 'Where you are signed in', renderList(sessions.map(renderSession)))}
       ${renderSection(
