@@ -80,8 +80,8 @@ export const serviceAccounts = {
     return await db.transaction(async (tx) => {
       const account = await openServiceAccount(tx, request, { lock: true })
       request.ifMatch(account)
-      await deleteServiceAccountUser(tx, events, account, filesUrl())
       await events.emit(tx, 'service_account.deleted', account)
+      await deleteServiceAccountUser(tx, events, account, filesUrl())
       tx.afterCommit(() => principals.waitForInvalidation(account.user_id))
       return { status: 204 }
     })

@@ -85,7 +85,7 @@ async function deleteOwnData(tx: Db, events: Emitter, row: UserRow, origin: stri
   await sql.expireSolelyOwnedProjects(tx, { user_id: id, days: restorableDays + 1 })
   await sql.transferProjects(tx, { user_id: id })
   const memberships = await sql.deleteMemberships(tx, { user_id: id, origin })
-  await endMemberships(tx, id, row.email!)
+  const organizationMemberships = await endMemberships(tx, { id, email: row.email! }, origin)
   await tx.prisma.invitation.deleteMany({ where: { OR: [{ email: row.email! }, { userId: id }] } })
   await tx.prisma.idempotencyRecord.deleteMany({ where: { ownerId: id } })
   await tx.prisma.apiKey.deleteMany({ where: { userId: id } })
@@ -107,4 +107,5 @@ async function deleteOwnData(tx: Db, events: Emitter, row: UserRow, origin: stri
   await tx.prisma.settings.deleteMany({ where: { userId: id } })
   await tx.prisma.avatar.deleteMany({ where: { userId: id } })
   for (const member of memberships) await events.emit(tx, 'member.removed', member)
+  for (const member of organizationMemberships) await events.emit(tx, 'organization_member.removed', member)
 }

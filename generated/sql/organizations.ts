@@ -62,15 +62,40 @@ WHERE organization_id = $1 AND created_by = $2 AND status = 'invited'
 )
 
 /**
- * Deletes the memberships of a user in organizations, and the invitations that the user got or made.
+ * Deletes the memberships of a user in organizations, and the invitations that the user got or made. Returns
+ * the memberships.
  * @see prisma/sql/organizations/delete-memberships-of-user.sql
  */
-export const deleteMembershipsOfUser = none<{ user_id: string; email: string }>(
+export const deleteMembershipsOfUser = many<{ user_id: string; email: string; origin: string }, DeleteMembershipsOfUserRow>(
   'organizations/delete-memberships-of-user',
-  `DELETE FROM organization_members
-WHERE user_id = $1 OR email = $2 OR (created_by = $1 AND status = 'invited')`,
-  ['user_id', 'email'],
+  `WITH deleted AS (
+  DELETE FROM organization_members
+  WHERE user_id = $1 OR email = $2 OR (created_by = $1 AND status = 'invited')
+  RETURNING *
 )
+SELECT m.id, m.organization_id, o.name AS organization_name, m.user_id, m.email, m.role,
+CASE WHEN m.status = 'invited' AND m.expires_at <= now() THEN 'expired' ELSE m.status::text END AS status, m.created_by, m.created_at, m.updated_at, m.expires_at,
+CASE WHEN m.status = 'active' THEN jsonb_build_object(
+  'id', u.id, 'name', u.name, 'email', u.email, 'avatar_url', $3 || u.avatar_url
+) END AS "user" FROM deleted m JOIN organizations o ON o.id = m.organization_id
+LEFT JOIN users u ON u.id = m.user_id
+WHERE m.user_id = $1 AND m.status = 'active' ORDER BY m.organization_id`,
+  ['user_id', 'email', 'origin'],
+)
+export interface DeleteMembershipsOfUserRow {
+  id: string
+  organization_id: string
+  organization_name: string
+  user_id: string
+  email: string | null
+  role: 'owner' | 'admin' | 'member'
+  status: Schemas['OrganizationMember']['status']
+  created_by: string | null
+  created_at: string
+  updated_at: string
+  expires_at: string | null
+  user: Schemas['OrganizationMember']['user'] | null
+}
 
 /**
  * Deletes a member or an invitation.

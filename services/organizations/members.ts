@@ -200,9 +200,16 @@ export async function requireNotOnlyOwner(tx: Db, userId: string): Promise<void>
     )
 }
 
-/** Ends the memberships of a user in organizations, and the invitations that the user got or made. */
-export async function endMemberships(tx: Db, userId: string, email: string): Promise<void> {
-  await sql.deleteMembershipsOfUser(tx, { user_id: userId, email })
+/**
+ * Ends the memberships of a user in organizations, and the invitations that the user got or made.
+ * @returns the memberships
+ */
+export async function endMemberships(
+  tx: Db,
+  { id, email }: { id: string; email: string },
+  origin: string,
+): Promise<OrganizationMember[]> {
+  return await sql.deleteMembershipsOfUser(tx, { user_id: id, email, origin })
 }
 
 /** Throws 409 `last_owner` when the member is the only owner of the locked organization. */

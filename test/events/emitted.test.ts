@@ -128,6 +128,7 @@ const further: Partial<Record<OperationId, EventType[]>> = {
   // An event for each owner.
   deleteOrganization: ['organization.deleted'],
   createServiceAccount: ['organization_member.added'],
+  deleteServiceAccount: ['organization_member.removed'],
 }
 /** Operations whose change is not complete: an e-mail or a code confirms it, with an event. */
 const unconfirmed: OperationId[] = ['requestEmailChange', 'startTotp', 'startPasskey']

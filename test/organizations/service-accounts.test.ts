@@ -79,6 +79,15 @@ t.test('a deleted service account is refused at once, and what it made in projec
   t.equal((await owner.client.delete(`/service-accounts/${account.id}`)).status, 204)
   t.equal((await robot.get('/key')).status, 401)
   t.equal((await owner.client.get(`/service-accounts/${account.id}`)).status, 404)
+  const { data } = (await owner.client.get('/events?type=organization_member.removed')).body
+  t.match(data, [
+    {
+      organization_id: organization.id,
+      data: {
+        object: { user_id: account.user_id, role: 'admin', status: 'active', organization_name: 'Acme' },
+      },
+    },
+  ])
   const { body } = await owner.client.get(`/projects/${project.id}`)
   t.match(body, { owner_id: owner.id, member_count: 1 }, 'the project stays')
 })
