@@ -16,11 +16,12 @@ export const paymentsCheckout = {
     return { status: 200, body: await listCheckouts(db, await openSales(db, request), request.query) }
   },
 
-  async createCheckout(request, { db, events, gateways, publicUrl }) {
+  async createCheckout(request, services) {
+    const { db, publicUrl } = services
     requireRedirectUrl(request.body.success_url, 'success_url')
     requireRedirectUrl(request.body.cancel_url, 'cancel_url')
     return await db.transaction(async (tx) => {
-      const checkout = await createCheckout(tx, { events, gateways }, request, publicUrl())
+      const checkout = await createCheckout(tx, services, request, publicUrl())
       const location = `/v1/payments/checkout/${checkout.id}`
       return { status: 201, body: checkout, headers: { location } }
     })
@@ -30,12 +31,12 @@ export const paymentsCheckout = {
     return { status: 200, body: toCheckout(await openCheckout(db, request)) }
   },
 
-  async expireCheckout(request, { db, events, gateways }) {
-    return await db.transaction(async (tx) => {
+  async expireCheckout(request, services) {
+    return await services.db.transaction(async (tx) => {
       const { id, order_id: orderId } = await openCheckout(tx, request, { lockProject: true })
       const locked = await lockOrder(tx, orderId)
       const at = await paymentsNow(tx)
-      const expired = await expireCheckout(tx, { events, gateways }, locked, id, at)
+      const expired = await expireCheckout(tx, services, locked, id, at)
       return { status: 200, body: toCheckout(expired) }
     })
   },

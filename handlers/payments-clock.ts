@@ -16,7 +16,8 @@ export const paymentsClock = {
     return { status: 200, body: await testClock(db) }
   },
 
-  async advanceTestClock({ body: { to, by_seconds: seconds } }, { database, events, gateways }) {
+  async advanceTestClock({ body: { to, by_seconds: seconds } }, services) {
+    const { database, gateways } = services
     requireSandbox(gateways)
     const now = await paymentsNow(database)
     const target = to === undefined ? new Date(now.getTime() + seconds * 1000) : new Date(to)
@@ -25,7 +26,7 @@ export const paymentsClock = {
     if (target > maxTime)
       throw invalidField('to', 'maximum', `The clock cannot move past ${maxTime.toISOString()}.`)
     if (target < now) throw conflict('forward', 'The clock can only move forward.', 'to')
-    await advanceClock(database, { events, gateways }, target)
+    await advanceClock(database, services, target)
     return { status: 200, body: await testClock(database) }
   },
 } satisfies Handlers<'payments-clock'>

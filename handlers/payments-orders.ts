@@ -36,12 +36,12 @@ export const paymentsOrders = {
     return { status: 200, body: order }
   },
 
-  async cancelOrder(request, { db, events, gateways }) {
-    return await db.transaction(async (tx) => {
+  async cancelOrder(request, services) {
+    return await services.db.transaction(async (tx) => {
       requireNotSubscriptionOrder(await openOrder(tx, request, { lockProject: true }))
       const locked = await lockOrder(tx, request.params.id)
       const at = await paymentsNow(tx)
-      const { owner_id: _owner, ...order } = await cancelOrder(tx, { events, gateways }, locked, at)
+      const { owner_id: _owner, ...order } = await cancelOrder(tx, services, locked, at)
       return { status: 200, body: order }
     })
   },

@@ -49,7 +49,9 @@ export const paymentsPage = {
     }
   },
 
-  async payCheckout({ params: { id }, body }, { db, events, gateways, config: { sellerName: seller } }) {
+  async payCheckout({ params: { id }, body }, services) {
+    const { db, gateways, config } = services
+    const seller = config.sellerName
     const state = await checkoutState(db, id).catch(nullIfNotFound)
     if (state === null) return notFoundPage()
     if (state.page === 'expired') return { status: 410, body: renderExpiredPage({ state }), headers }
@@ -60,22 +62,24 @@ export const paymentsPage = {
       const { problems } = card
       return { status: 422, body: renderCardPage({ state, seller }, { values: body, problems }), headers }
     }
-    await payByCard(db, { events, gateways }, id, card.number)
+    await payByCard(db, services, id, card.number)
     return redirectTo(id)
   },
 
-  async confirmPayment({ params: { id }, body: { payment, decision } }, { db, events, gateways }) {
+  async confirmPayment({ params: { id }, body: { payment, decision } }, services) {
+    const { db } = services
     const state = await checkoutState(db, id).catch(nullIfNotFound)
     if (state === null) return notFoundPage()
     if (state.page === 'expired') return { status: 410, body: renderExpiredPage({ state }), headers }
-    await resolveConfirmation(db, { events, gateways }, id, { payment, confirmed: decision === 'confirm' })
+    await resolveConfirmation(db, services, id, { payment, confirmed: decision === 'confirm' })
     return redirectTo(`../${id}`)
   },
 
-  async returnFromGateway({ params: { id } }, { db, events, gateways }) {
+  async returnFromGateway({ params: { id } }, services) {
+    const { db, gateways } = services
     const state = await checkoutState(db, id).catch(nullIfNotFound)
     if (state === null) return notFoundPage()
-    await gateways.of(state.checkout.gateway).poll?.(db, { events, gateways }, state.checkout)
+    await gateways.of(state.checkout.gateway).poll?.(db, services, state.checkout)
     return redirectTo(`../${id}`)
   },
 } satisfies Handlers<'payments-page'>

@@ -14,9 +14,9 @@ export const paymentsRefunds = {
     return { status: 200, body: await listAllRefunds(lists, await openSales(db, request), request.query) }
   },
 
-  async createRefund({ params, body }, { db, events, gateways }) {
-    return await db.transaction(async (tx) => {
-      const refund = await refundOrder(tx, { events, gateways }, params.id, body)
+  async createRefund({ params, body }, services) {
+    return await services.db.transaction(async (tx) => {
+      const refund = await refundOrder(tx, services, params.id, body)
       return {
         status: 201,
         body: refund,

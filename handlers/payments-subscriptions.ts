@@ -13,19 +13,20 @@ export const paymentsSubscriptions = {
     return { status: 200, body: toSubscription(await openSubscription(db, request)) }
   },
 
-  async cancelSubscription(request, { db, events, gateways }) {
+  async cancelSubscription(request, services) {
+    const { db } = services
     const { at_period_end: atPeriodEnd = true } = request.body ?? {}
     return await db.transaction(async (tx) => {
       const subscription = await openSubscription(tx, request, { lock: true })
-      const canceled = await cancelSubscription(tx, { events, gateways }, subscription, { atPeriodEnd })
+      const canceled = await cancelSubscription(tx, services, subscription, { atPeriodEnd })
       return { status: 200, body: toSubscription(canceled) }
     })
   },
 
-  async resumeSubscription(request, { db, events, gateways }) {
-    return await db.transaction(async (tx) => {
+  async resumeSubscription(request, services) {
+    return await services.db.transaction(async (tx) => {
       const subscription = await openSubscription(tx, request, { lock: true })
-      const resumed = await resumeSubscription(tx, { events, gateways }, subscription)
+      const resumed = await resumeSubscription(tx, services, subscription)
       return { status: 200, body: toSubscription(resumed) }
     })
   },

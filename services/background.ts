@@ -57,6 +57,7 @@ export async function startBackgroundWorkers(
     events,
     gatewayJobs,
     gateways,
+    receiptMails,
     jobs,
     storage,
     providers,
@@ -88,7 +89,14 @@ export async function startBackgroundWorkers(
     interval,
     drainTimeoutMs,
   })
-  const paymentWorker = createPaymentWorker({ database, events, gateways, onError, interval })
+  const paymentWorker = createPaymentWorker({
+    database,
+    events,
+    gateways,
+    receiptMails,
+    onError,
+    interval,
+  })
   const { stripe } = gateways
   const stripeWorker =
     stripe === null
@@ -97,6 +105,7 @@ export async function startBackgroundWorkers(
           database,
           events,
           gateways,
+          receiptMails,
           stripe,
           jobs: gatewayJobs,
           onError,

@@ -29,6 +29,7 @@ import { ReadReplica, writesChannel, type ReadReplicaOptions } from '../infra/da
 import { AuditRecorder } from './audit/recorder.ts'
 import { createOidcProviders, type Providers as OidcProviders } from './auth/oidc.ts'
 import { createGateways, type GatewayJob, type Gateways } from './payments/gateway.ts'
+import { ReceiptMails } from './payments/receipts/mail.ts'
 import { sandbox } from './payments/sandbox/gateway.ts'
 import { createStripeGateway } from './payments/stripe/gateway.ts'
 import { projectConstraintErrors } from './projects/constraint-errors.ts'
@@ -90,6 +91,7 @@ export interface Services {
   /** The providers of language models. */
   providers: Providers
   gateways: Gateways
+  receiptMails: ReceiptMails
   /** The queue of calls to the payment gateway. */
   gatewayJobs: Queue<GatewayJob>
   /** Searches in knowledge bases. */
@@ -188,6 +190,8 @@ export function createServices({
       ? null
       : createStripeGateway({ ...config.stripe, jobs: gatewayJobs, beforeCall, onError }),
   )
+  const { sellerName: seller, publicUrl } = config
+  const receiptMails = new ReceiptMails({ cipher, mails, seller, publicUrl })
   const webhookClient = createWebhookClient({
     allowed: config.webhookAllowedNetworks,
     ports: config.webhookAllowedPorts,
@@ -221,6 +225,7 @@ export function createServices({
     openUploads: new OpenCounts('uploads', config.uploadsPerUser),
     providers,
     gateways,
+    receiptMails,
     gatewayJobs,
     searches,
     generations,

@@ -4,7 +4,8 @@ import type { Db } from '../../infra/database/database.ts'
 import type { Cipher } from '../../infra/encryption/cipher.ts'
 import { newId, timeOf } from '../../infra/ids.ts'
 import type { Queue, QueueOptions } from '../../infra/jobs/queue.ts'
-import type { MailKind } from './templates.ts'
+import type { Alert } from './alerts.ts'
+import { renderMail, type MailContent, type MailKind, type Receipt } from './templates.ts'
 
 export interface MailJob {
   id: string
@@ -24,31 +25,67 @@ export function senderName(mailFrom: string): string {
   return mailFrom.replace(/<.*/, '').trim() || 'Platform'
 }
 
-export interface NewMail {
-  kind: MailKind
+interface Addressed {
   recipient: string
   /** The user whom the e-mail is about; null if it is for the account of the recipient. */
   userId: string | null
-  /** A one-time token, which is stored encrypted until the e-mail is sent. */
-  secret?: string
   /** The invitation that the link of the e-mail leads to. */
   resourceId?: string | null
+  /** Of the e-mails with one key, the first is queued. */
+  dedupeKey?: string
 }
 
+export type NewMail = Addressed &
+  (
+    | {
+        kind: Exclude<MailKind, Receipt>
+        /** A one-time token, which is stored encrypted until the e-mail is sent. */
+        secret?: string
+        content?: MailContent
+      }
+    | { kind: Receipt; secret?: undefined; content: MailContent }
+  )
+
+export interface MailServices {
+  cipher: Cipher
+  mails: Mails
+}
+
+/** Queues an e-mail. Without `content`, the worker writes it when it knows the account of the recipient. */
 export async function queueMail(
   tx: Db,
-  { cipher, mails }: { cipher: Cipher; mails: Mails },
-  { kind, recipient, userId, secret, resourceId = null }: NewMail,
+  { cipher, mails }: MailServices,
+  { kind, recipient, userId, secret, resourceId = null, content, dedupeKey }: NewMail,
 ): Promise<void> {
   const id = newId('mail')
-  await sql.insertMail(tx, {
+  const queued = await sql.insertMail(tx, {
     id,
     kind,
     recipient,
     user_id: userId,
     resource_id: resourceId,
     secret: secret === undefined ? null : cipher.encrypt(secret, id),
+    subject: content?.subject ?? null,
+    content: content === undefined ? null : cipher.encrypt(JSON.stringify(content), id),
+    dedupe_key: dedupeKey ?? null,
     created_at: timeOf(id).toISOString(),
   })
-  await mails.add(tx, [{ data: { id }, group: recipient }])
+  if (queued !== undefined) await mails.add(tx, [{ data: { id }, group: recipient }])
+}
+
+/**
+ * Queues an alert to the address of a user. Service accounts and users who are not active get none.
+ * @param options.detail what the alert is about
+ */
+export async function alertUser(
+  tx: Db,
+  services: MailServices,
+  kind: Alert,
+  userId: string,
+  { detail, dedupeKey }: { detail?: string; dedupeKey?: string } = {},
+): Promise<void> {
+  const found = await sql.findAddress(tx, { user_id: userId })
+  if (found === undefined) return
+  const content = detail === undefined ? undefined : renderMail(kind, { detail })
+  await queueMail(tx, services, { kind, recipient: found.email, userId, content, dedupeKey })
 }

@@ -1,26 +1,18 @@
 // What the e-mails say, as text and as HTML.
 import type { Config } from '../../infra/config/config.ts'
 import { html } from '../../infra/html/html.ts'
+import { alerts, isAlert, type Alert } from './alerts.ts'
 
 /** The kinds of e-mail with a one-time token. */
 export type Mailed = 'sign_up' | 'link' | 'password_reset' | 'email_change'
 
-/** Those that tell a user of a change. They are always sent. */
-export type Notice =
-  | 'email_changed'
-  | 'password_changed'
-  | 'second_factor_on'
-  | 'second_factor_off'
-  | 'recovery_code_used'
-  | 'identity_linked'
-  | 'identity_removed'
-  | 'passkey_added'
-  | 'passkey_removed'
-  | 'api_key_created'
-  | 'invitation'
-  | 'organization_invitation'
+/** Those about invitations. */
+type Invitation = 'invitation' | 'organization_invitation'
 
-export type MailKind = Mailed | Notice | 'account_exists'
+/** Those about payments. Their sender writes them. */
+export type Receipt = 'receipt' | 'refund_receipt'
+
+export type MailKind = Mailed | Alert | Invitation | Receipt | 'account_exists'
 
 /** Seconds that the token of each kind of e-mail is valid. */
 export const lifetimes: Record<Mailed, number> = {
@@ -47,7 +39,8 @@ interface Template {
 
 const ignore = 'If you did not ask for this, ignore this e-mail: nothing changes.'
 
-const templates: Record<MailKind, Template> = {
+const templates: Record<Exclude<MailKind, Receipt>, Template> = {
+  ...alerts,
   sign_up: {
     subject: 'Confirm your email address',
     before: 'You have signed up. Confirm that this is your address; the link works once, within 24 hours.',
@@ -77,41 +70,6 @@ const templates: Record<MailKind, Template> = {
     action: 'Confirm the address',
     after: ignore,
   },
-  email_changed: {
-    subject: 'A new email address for your account',
-    before: 'You, or an operator, asked for another email address for your account.',
-    after: 'If it was not you, change your password now: that ends the other sessions and this request.',
-  },
-  second_factor_on: {
-    subject: 'Your second factor was turned on',
-    before: 'Sign-ins need a code of your authenticator app from now on. The other sessions have ended.',
-    after: 'If it was not you, ask the operator for help now.',
-  },
-  second_factor_off: {
-    subject: 'Your second factor was removed',
-    before: 'Sign-ins need no code of an authenticator app any more.',
-    after: 'If it was not you, reset your password now, and turn the second factor on again.',
-  },
-  recovery_code_used: {
-    subject: 'A recovery code was used',
-    before: 'Somebody, probably you, signed in with one of your recovery codes. It does not work again.',
-    after: 'If it was not you, reset your password now, and turn the second factor off and on again.',
-  },
-  passkey_added: {
-    subject: 'A passkey was added to your account',
-    before: 'A device can sign in to your account with a passkey from now on.',
-    after: 'If it was not you, remove the passkey, and reset your password now.',
-  },
-  passkey_removed: {
-    subject: 'A passkey was removed from your account',
-    before: 'A device can no longer sign in to your account with its passkey.',
-    after: 'If it was not you, reset your password now.',
-  },
-  api_key_created: {
-    subject: 'A new API key for your account',
-    before: 'Somebody, probably you, signed in and created an API key.',
-    after: 'If it was not you, revoke the key, and reset your password now.',
-  },
   invitation: {
     subject: 'An invitation to a project',
     before: 'You are invited to a project. Sign in with this address to accept or decline, within 14 days.',
@@ -124,49 +82,40 @@ const templates: Record<MailKind, Template> = {
     action: 'Go to the sign-in',
     after: 'If you do not know why, ignore this e-mail: nothing changes.',
   },
-  identity_linked: {
-    subject: 'A new way to sign in to your account',
-    before: 'Somebody, probably you, signed in to your account with an identity provider for the first time.',
-    after: 'If it was not you, remove the identity, and change the password at the provider now.',
-  },
-  identity_removed: {
-    subject: 'A way to sign in to your account was removed',
-    before: 'Your account at an identity provider was removed from the ways to sign in.',
-    after: 'If it was not you, reset your password now.',
-  },
-  password_changed: {
-    subject: 'Your password was changed',
-    before:
-      'The password of your account was changed, and the other sessions have ended. API keys, passkeys and ' +
-      'linked accounts stay.',
-    after: 'If it was not you, reset your password now.',
-  },
 }
 
-/** What the link of an e-mail has. */
-interface LinkParts {
-  /** The one-time token; null for an e-mail without one. */
-  token: string | null
-  /** The id of an invitation. */
+/** E-mails of a kind that an address gets in 15 minutes, and in a day. */
+export function limitsOf(kind: MailKind): { lately: number; today: number } {
+  if (kind === 'receipt' || kind === 'refund_receipt') return { lately: 50, today: 50 }
+  return { lately: 5, today: isAlert(kind) ? 20 : Infinity }
+}
+
+export interface MailContext {
+  /** The one-time token of the e-mail; null for one without. */
+  token?: string | null
+  /** The id of an invitation, which the link leads to. */
   invitation?: string | null
+  /** null: the e-mail shows the token itself. */
+  target?: LinkTarget | null
+  /** What an alert is about. */
+  detail?: string
 }
 
-/** @param target null: the e-mail shows the token itself */
 export function renderMail(
-  kind: MailKind,
-  { token, invitation = null }: LinkParts,
-  target: LinkTarget | null,
+  kind: Exclude<MailKind, Receipt>,
+  { token = null, invitation = null, target = null, detail }: MailContext,
 ): MailContent {
   const { subject, before, action, after } = templates[kind]
   const link = action === undefined || target === null ? null : linkOf(target, kind, { token, invitation })
   const middle = link ?? (token === null ? [] : `Enter this code:\n${token}`)
   const button = link === null ? null : html`<p><a href="${link}">${action!}</a></p>`
   const code = link !== null || token === null ? null : html`<p>Enter this code:</p><pre>${token}</pre>`
+  const about = detail === undefined ? null : html`<p>${detail}</p>`
   return {
     subject,
-    text: `${[before, middle, after].flat().join('\n\n')}\n`,
+    text: `${[before, detail ?? [], middle, after].flat().join('\n\n')}\n`,
     html: html`<!doctype html><meta charset="utf-8" /><title>${subject}</title>
-      <p>${before}</p>${button}${code}<p>${after}</p>`.text,
+      <p>${before}</p>${about}${button}${code}<p>${after}</p>`.text,
   }
 }
 
@@ -198,7 +147,7 @@ export function linkTarget({
 function linkOf(
   { url, home, invitations, part }: LinkTarget,
   kind: MailKind,
-  { token, invitation = null }: LinkParts,
+  { token = null, invitation = null }: Pick<MailContext, 'token' | 'invitation'>,
 ): string {
   if (invitation !== null && invitations !== null) return `${invitations}/${invitation}`
   if (token === null) return home

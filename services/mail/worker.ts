@@ -10,11 +10,13 @@ import { tokenDigest } from '../../infra/encryption/tokens.ts'
 import type { MailJob, Mails } from './mails.ts'
 import {
   lifetimes,
+  limitsOf,
   renderMail,
   type LinkTarget,
   type MailContent,
   type Mailed,
   type MailKind,
+  type Receipt,
 } from './templates.ts'
 import type { MailTransport } from './transport.ts'
 
@@ -34,8 +36,6 @@ export interface MailWorkerOptions {
 }
 
 const atOnce = 8
-/** E-mails of a kind that an address gets in 15 minutes. */
-const maxLately = 5
 const minute = 60_000
 /** Milliseconds before each retry. */
 const retryDelays = [minute, 5 * minute, 30 * minute, 120 * minute, 300 * minute, 720 * minute]
@@ -80,22 +80,25 @@ export function createMailWorker({
     const row = await sql.lockMail(tx, { id })
     if (row === undefined) return null
     const { recipient, attempts } = row
-    const asked = row.kind as MailKind
+    const asked = row.kind as WrittenKind
     if (isLate(asked, row.created_at)) return null
+    const limits = limitsOf(asked)
+    const isTooMany = row.sent_lately >= limits.lately || row.sent_today >= limits.today
     if (row.content !== null) {
+      if (attempts === 0 && isTooMany) return null
       const content = decrypted(row.content, id)
       return content === null ? null : { id, recipient, attempts, ...(JSON.parse(content) as MailContent) }
     }
     const token = row.secret === null ? null : decrypted(row.secret, id)
     const isLost = row.secret !== null && token === null
-    const kind = isLost || row.sent_lately >= maxLately ? null : await kindFor(tx, asked, recipient)
+    const kind = isLost || isTooMany ? null : await kindFor(tx, asked, recipient)
     if (token !== null && kind !== asked) await sql.deleteToken(tx, { digest: tokenDigest(token) })
     if (kind === null) return null
-    const content = renderMail(
-      kind,
-      { token: kind === asked ? token : null, invitation: row.resource_id },
+    const content = renderMail(kind, {
+      token: kind === asked ? token : null,
+      invitation: row.resource_id,
       target,
-    )
+    })
     await sql.storeContent(tx, {
       id,
       subject: content.subject,
@@ -115,8 +118,8 @@ export function createMailWorker({
   }
 
   /** The kind of e-mail that the address gets, because it has an account or none. */
-  async function kindFor(tx: Db, kind: MailKind, email: string): Promise<MailKind | null> {
-    if (!isMailed(kind)) return kind
+  async function kindFor(tx: Db, kind: WrittenKind, email: string): Promise<WrittenKind | null> {
+    if (!isMailed(kind) && kind !== 'sign_ins_blocked') return kind
     const account = await sql.findAccount(tx, { email })
     if (kind === 'sign_up') {
       if (account.is_taken) return 'account_exists'
@@ -168,5 +171,8 @@ function isMailed(kind: MailKind): kind is Mailed {
 function isLate(kind: MailKind, createdAt: string): boolean {
   return isMailed(kind) && Date.now() - Date.parse(createdAt) > lifetimes[kind] * 1000
 }
+
+/** Of an e-mail that the worker writes; of others it has the content. */
+type WrittenKind = Exclude<MailKind, Receipt>
 
 type Prepared = { id: string; recipient: string; attempts: number } & MailContent

@@ -5,6 +5,7 @@ import type { Db } from '../../infra/database/database.ts'
 import type { OwnedCheckout } from './checkouts.ts'
 import type { OwnedOrder } from './orders.ts'
 import type { Emitter } from '../events/emit.ts'
+import type { ReceiptMails } from './receipts/mail.ts'
 
 export interface GatewayPayment {
   id: string
@@ -122,4 +123,5 @@ export function createGateways(sandbox: Gateway, stripe: RemoteGateway | null): 
 export interface PaymentServices {
   events: Emitter
   gateways: Gateways
+  receiptMails: ReceiptMails
 }

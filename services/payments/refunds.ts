@@ -83,7 +83,7 @@ export async function refundOrder(
     await sql.setRefundOutcome(tx, { id, status: outcome, gateway_reference: null, at: timeOf(id) })
   const refund = await sql.readRefund(tx, { id })
   await services.events.emit(tx, 'refund.created', refund, { userId: order.owner_id })
-  if (outcome === 'succeeded') await addToRefundedAmount(tx, services, order, refundAmount, timeOf(id))
+  if (outcome === 'succeeded') await addToRefundedAmount(tx, services, order, refund, timeOf(id))
   return refund
 }
 
@@ -103,18 +103,20 @@ export async function completeRefund(
   if (updated === undefined) return
   const refund = await sql.readRefund(tx, { id })
   await services.events.emit(tx, 'refund.updated', refund, { previous, userId: order.owner_id })
-  if (succeeded) await addToRefundedAmount(tx, services, order, updated.amount, at)
+  if (succeeded) await addToRefundedAmount(tx, services, order, refund, at)
   else await sql.releaseRefund(tx, { order_id: order.id, amount: updated.amount })
 }
 
-/** Moves a reserved amount of a locked order to its refunded amount. */
+/** Moves the reserved amount of a refund of a locked order to its refunded amount, and mails the buyer. */
 async function addToRefundedAmount(
   tx: Db,
-  { events }: PaymentServices,
+  { events, receiptMails }: PaymentServices,
   previous: OwnedOrder,
-  amount: number,
+  refund: Refund,
   at: Date,
 ): Promise<void> {
+  const { amount } = refund
   const refunded = await sql.addRefundedAmount(tx, { order_id: previous.id, amount, at })
   await events.emit(tx, 'order.refunded', refunded, { previous, userId: previous.owner_id })
+  await receiptMails.refunded(tx, refunded, refund)
 }

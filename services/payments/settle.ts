@@ -107,7 +107,7 @@ export async function applyPayment(
   notification: PaymentNotification,
   card: SandboxCard | null = null,
 ): Promise<boolean> {
-  const { events, gateways } = services
+  const { events, gateways, receiptMails } = services
   const { checkoutId, reference, at } = notification
   const late = order.status !== 'pending' || (checkoutId !== null && checkout?.id !== checkoutId)
   const id = await recordPaymentAttempt(tx, order, notification, {
@@ -123,6 +123,7 @@ export async function applyPayment(
   const userId = order.owner_id
   const paid = await sql.setOrderPaid(tx, { id: order.id, at })
   await events.emit(tx, 'order.paid', paid, { previous: order, userId })
+  await receiptMails.paid(tx, paid)
   // A renewal can pay the order while the customer still has a session open for it.
   if (checkout !== null && checkoutId === null) await closeCheckout(tx, services, checkout, at)
   else if (checkout !== null) {

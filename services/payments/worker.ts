@@ -18,11 +18,10 @@ export interface PaymentWorkerOptions extends PaymentServices {
 
 export function createPaymentWorker({
   database,
-  events,
-  gateways,
   onError,
   interval,
   retryDelayMs = 60_000,
+  ...services
 }: PaymentWorkerOptions): BackgroundWorker {
   /** The failed tasks and the time of their next attempt. */
   const retryTimes = new Map<string, number>()
@@ -35,7 +34,7 @@ export function createPaymentWorker({
         throw new Error('the due payment tasks could not be read', { cause })
       })
       if (due === null) break
-      await runDueTask(database, { events, gateways }, due).catch((cause) => {
+      await runDueTask(database, services, due).catch((cause) => {
         retryTimes.set(due.id, Date.now() + retryDelayMs)
         onError(taskError(due, cause))
       })

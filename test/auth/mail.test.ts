@@ -1,12 +1,11 @@
 // What is done by e-mail: sign-up, links to sign in, resets, a new address. The server has no SMTP server, so
 // the e-mails stay in the outbox, unless a test starts one.
-import t, { type Test } from 'tap'
-import { SMTPServer } from 'smtp-server'
-import type { AddressInfo } from 'node:net'
-import { readOutbox, type OutboxMail } from '../../services/mail/outbox.ts'
+import t from 'tap'
+import type { OutboxMail } from '../../services/mail/outbox.ts'
 import { createClient } from '../support/client.ts'
 import { createSignIn, newEmail, password, setPassword } from '../support/operation-fixtures-auth.ts'
 import { createInvitation, createProject } from '../support/db-fixtures.ts'
+import { mailsTo as outboxTo, openSmtp, sentTo } from '../support/mails.ts'
 import { startWorkingServer, type WorkingServer } from '../support/working-server.ts'
 import { waitUntil } from '../support/wait.ts'
 
@@ -15,23 +14,8 @@ const server = await startWorkingServer(t, { env: { SIGN_IN_URL: page } })
 const anyone = createClient(server.url, null)
 const refusal = (reason: string) => ({ status: 401, body: { error: { details: { reason } } } })
 
-/** The e-mails to an address, the latest first, once there are so many that the worker is done with. */
-async function mailsTo(recipient: string, count: number, on: WorkingServer = server): Promise<OutboxMail[]> {
-  const { database, cipher } = on.services
-  let mails: OutboxMail[] = []
-  await waitUntil(async () => {
-    mails = (await readOutbox(database, cipher, 1_000)).filter((mail) => mail.recipient === recipient)
-    return mails.filter(({ status }) => status === 'kept').length === count
-  }, `${count} e-mails to ${recipient}`)
-  return mails
-}
-
-/** Waits until the worker has sent or dropped all e-mails to an address. @returns the kinds of those sent. */
-async function sentTo(recipient: string): Promise<string[]> {
-  const find = () => server.services.database.prisma.mail.findMany({ where: { recipient } })
-  await waitUntil(async () => (await find()).every(({ status }) => status !== 'queued'), 'the decision')
-  return (await find()).map(({ kind }) => kind)
-}
+const mailsTo = (recipient: string, count: number, on: WorkingServer = server): Promise<OutboxMail[]> =>
+  outboxTo(on, recipient, count)
 
 function tokenIn({ text }: OutboxMail, kind: string): string {
   const [, found, token] = /https:\/\/app\.example\.com\/sign-in#kind=(\w+)&token=(\S+)/.exec(text!) ?? []
@@ -106,7 +90,7 @@ t.test('a link signs in once, and only who has an account gets one', async (t) =
   )
   t.same(replies.map(({ status }) => status).toSorted(), [201, 401, 401, 401, 401])
   t.match(replies.find(({ status }) => status === 201)!.body, { methods: ['link'], user_id: person.id })
-  t.same(await sentTo(nobody), [])
+  t.same(await sentTo(server, nobody), [])
   t.equal(await server.services.database.prisma.oneTimeToken.count({ where: { email: nobody } }), 0)
 })
 
@@ -156,7 +140,7 @@ t.test('a user changes the address by a link to the new one', async (t) => {
   t.match(await createClient(server.url, other.access_token).get('/key'), refusal('revoked'))
   const taken = await server.person({ email: newEmail() })
   t.equal((await ask(taken.email)).status, 202)
-  t.same(await sentTo(taken.email), [], 'an address that is taken gets nothing')
+  t.same(await sentTo(server, taken.email), [], 'an address that is taken gets nothing')
 })
 
 t.test('the password of a new account is that of who reads the e-mail', async (t) => {
@@ -191,7 +175,7 @@ t.test('an address gets at most five e-mails of a kind in 15 minutes', async (t)
   const person = await server.person({ email: newEmail() })
   for (let i = 0; i < 8; i++) await anyone.post('/auth/magic-links', { email: person.email })
   // Jobs of one address run at the same time, so a few more may be sent.
-  const sent = (await sentTo(person.email)).length
+  const sent = (await sentTo(server, person.email)).length
   t.ok(sent >= 5 && sent < 8, `${sent}`)
 })
 
@@ -223,36 +207,6 @@ t.test('with `invited`, whoever has an invitation gets the e-mail', async (t) =>
   const count = () => other.services.database.prisma.mail.count({ where: { recipient: stranger } })
   await waitUntil(async () => (await count()) === 0, 'the decision')
 })
-
-interface Received {
-  from: string
-  to: string[]
-  text: string
-}
-
-/** An SMTP server that refuses the first e-mails. */
-async function openSmtp(t: Test, { refusals = 0 } = {}): Promise<{ url: string; received: Received[] }> {
-  const received: Received[] = []
-  let left = refusals
-  const smtp = new SMTPServer({
-    authOptional: true,
-    disabledCommands: ['STARTTLS'],
-    onData(stream, { envelope }, callback) {
-      let text = ''
-      stream.on('data', (chunk: Buffer) => (text += chunk.toString()))
-      stream.on('end', () => {
-        if (left-- > 0) return callback(Object.assign(new Error('later'), { responseCode: 451 }))
-        const from = envelope.mailFrom === false ? '' : envelope.mailFrom.address
-        received.push({ from, to: envelope.rcptTo.map(({ address }) => address), text })
-        callback()
-      })
-    },
-  })
-  await new Promise<void>((resolve) => smtp.listen(0, '127.0.0.1', resolve))
-  t.teardown(() => smtp.close())
-  const { port } = smtp.server.address() as AddressInfo
-  return { url: `smtp://127.0.0.1:${port}`, received }
-}
 
 t.test('e-mails are sent by SMTP, and again after a failure, with the same Message-ID', async (t) => {
   const smtp = await openSmtp(t, { refusals: 1 })

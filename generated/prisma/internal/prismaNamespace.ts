@@ -5590,8 +5590,6 @@ export const OneTimeTokenScalarFieldEnum = {
   email: 'email',
   userId: 'userId',
   name: 'name',
-  provider: 'provider',
-  subject: 'subject',
   expiresAt: 'expiresAt'
 } as const
 
@@ -5614,12 +5612,12 @@ export const MailScalarFieldEnum = {
   recipient: 'recipient',
   userId: 'userId',
   secret: 'secret',
-  resourceId: 'resourceId',
   subject: 'subject',
   content: 'content',
   status: 'status',
   attempts: 'attempts',
   error: 'error',
+  dedupeKey: 'dedupeKey',
   createdAt: 'createdAt',
   sentAt: 'sentAt'
 } as const

@@ -40,12 +40,12 @@ export type MailMinAggregateOutputType = {
   recipient: string | null
   userId: string | null
   secret: string | null
-  resourceId: string | null
   subject: string | null
   content: string | null
   status: string | null
   attempts: number | null
   error: string | null
+  dedupeKey: string | null
   createdAt: Date | null
   sentAt: Date | null
 }
@@ -56,12 +56,12 @@ export type MailMaxAggregateOutputType = {
   recipient: string | null
   userId: string | null
   secret: string | null
-  resourceId: string | null
   subject: string | null
   content: string | null
   status: string | null
   attempts: number | null
   error: string | null
+  dedupeKey: string | null
   createdAt: Date | null
   sentAt: Date | null
 }
@@ -72,12 +72,12 @@ export type MailCountAggregateOutputType = {
   recipient: number
   userId: number
   secret: number
-  resourceId: number
   subject: number
   content: number
   status: number
   attempts: number
   error: number
+  dedupeKey: number
   createdAt: number
   sentAt: number
   _all: number
@@ -98,12 +98,12 @@ export type MailMinAggregateInputType = {
   recipient?: true
   userId?: true
   secret?: true
-  resourceId?: true
   subject?: true
   content?: true
   status?: true
   attempts?: true
   error?: true
+  dedupeKey?: true
   createdAt?: true
   sentAt?: true
 }
@@ -114,12 +114,12 @@ export type MailMaxAggregateInputType = {
   recipient?: true
   userId?: true
   secret?: true
-  resourceId?: true
   subject?: true
   content?: true
   status?: true
   attempts?: true
   error?: true
+  dedupeKey?: true
   createdAt?: true
   sentAt?: true
 }
@@ -130,12 +130,12 @@ export type MailCountAggregateInputType = {
   recipient?: true
   userId?: true
   secret?: true
-  resourceId?: true
   subject?: true
   content?: true
   status?: true
   attempts?: true
   error?: true
+  dedupeKey?: true
   createdAt?: true
   sentAt?: true
   _all?: true
@@ -233,12 +233,12 @@ export type MailGroupByOutputType = {
   recipient: string
   userId: string | null
   secret: string | null
-  resourceId: string | null
   subject: string | null
   content: string | null
   status: string
   attempts: number
   error: string | null
+  dedupeKey: string | null
   createdAt: Date
   sentAt: Date | null
   _count: MailCountAggregateOutputType | null
@@ -272,12 +272,12 @@ export type MailWhereInput = {
   recipient?: Prisma.StringFilter<"Mail"> | string
   userId?: Prisma.StringNullableFilter<"Mail"> | string | null
   secret?: Prisma.StringNullableFilter<"Mail"> | string | null
-  resourceId?: Prisma.StringNullableFilter<"Mail"> | string | null
   subject?: Prisma.StringNullableFilter<"Mail"> | string | null
   content?: Prisma.StringNullableFilter<"Mail"> | string | null
   status?: Prisma.StringFilter<"Mail"> | string
   attempts?: Prisma.IntFilter<"Mail"> | number
   error?: Prisma.StringNullableFilter<"Mail"> | string | null
+  dedupeKey?: Prisma.StringNullableFilter<"Mail"> | string | null
   createdAt?: Prisma.DateTimeFilter<"Mail"> | Date | string
   sentAt?: Prisma.DateTimeNullableFilter<"Mail"> | Date | string | null
 }
@@ -288,18 +288,19 @@ export type MailOrderByWithRelationInput = {
   recipient?: Prisma.SortOrder
   userId?: Prisma.SortOrderInput | Prisma.SortOrder
   secret?: Prisma.SortOrderInput | Prisma.SortOrder
-  resourceId?: Prisma.SortOrderInput | Prisma.SortOrder
   subject?: Prisma.SortOrderInput | Prisma.SortOrder
   content?: Prisma.SortOrderInput | Prisma.SortOrder
   status?: Prisma.SortOrder
   attempts?: Prisma.SortOrder
   error?: Prisma.SortOrderInput | Prisma.SortOrder
+  dedupeKey?: Prisma.SortOrderInput | Prisma.SortOrder
   createdAt?: Prisma.SortOrder
   sentAt?: Prisma.SortOrderInput | Prisma.SortOrder
 }
 
 export type MailWhereUniqueInput = Prisma.AtLeast<{
   id?: string
+  dedupeKey?: string
   AND?: Prisma.MailWhereInput | Prisma.MailWhereInput[]
   OR?: Prisma.MailWhereInput[]
   NOT?: Prisma.MailWhereInput | Prisma.MailWhereInput[]
@@ -307,7 +308,6 @@ export type MailWhereUniqueInput = Prisma.AtLeast<{
   recipient?: Prisma.StringFilter<"Mail"> | string
   userId?: Prisma.StringNullableFilter<"Mail"> | string | null
   secret?: Prisma.StringNullableFilter<"Mail"> | string | null
-  resourceId?: Prisma.StringNullableFilter<"Mail"> | string | null
   subject?: Prisma.StringNullableFilter<"Mail"> | string | null
   content?: Prisma.StringNullableFilter<"Mail"> | string | null
   status?: Prisma.StringFilter<"Mail"> | string
@@ -315,7 +315,7 @@ export type MailWhereUniqueInput = Prisma.AtLeast<{
   error?: Prisma.StringNullableFilter<"Mail"> | string | null
   createdAt?: Prisma.DateTimeFilter<"Mail"> | Date | string
   sentAt?: Prisma.DateTimeNullableFilter<"Mail"> | Date | string | null
-}, "id">
+}, "id" | "dedupeKey">
 
 export type MailOrderByWithAggregationInput = {
   id?: Prisma.SortOrder
@@ -323,12 +323,12 @@ export type MailOrderByWithAggregationInput = {
   recipient?: Prisma.SortOrder
   userId?: Prisma.SortOrderInput | Prisma.SortOrder
   secret?: Prisma.SortOrderInput | Prisma.SortOrder
-  resourceId?: Prisma.SortOrderInput | Prisma.SortOrder
   subject?: Prisma.SortOrderInput | Prisma.SortOrder
   content?: Prisma.SortOrderInput | Prisma.SortOrder
   status?: Prisma.SortOrder
   attempts?: Prisma.SortOrder
   error?: Prisma.SortOrderInput | Prisma.SortOrder
+  dedupeKey?: Prisma.SortOrderInput | Prisma.SortOrder
   createdAt?: Prisma.SortOrder
   sentAt?: Prisma.SortOrderInput | Prisma.SortOrder
   _count?: Prisma.MailCountOrderByAggregateInput
@@ -347,12 +347,12 @@ export type MailScalarWhereWithAggregatesInput = {
   recipient?: Prisma.StringWithAggregatesFilter<"Mail"> | string
   userId?: Prisma.StringNullableWithAggregatesFilter<"Mail"> | string | null
   secret?: Prisma.StringNullableWithAggregatesFilter<"Mail"> | string | null
-  resourceId?: Prisma.StringNullableWithAggregatesFilter<"Mail"> | string | null
   subject?: Prisma.StringNullableWithAggregatesFilter<"Mail"> | string | null
   content?: Prisma.StringNullableWithAggregatesFilter<"Mail"> | string | null
   status?: Prisma.StringWithAggregatesFilter<"Mail"> | string
   attempts?: Prisma.IntWithAggregatesFilter<"Mail"> | number
   error?: Prisma.StringNullableWithAggregatesFilter<"Mail"> | string | null
+  dedupeKey?: Prisma.StringNullableWithAggregatesFilter<"Mail"> | string | null
   createdAt?: Prisma.DateTimeWithAggregatesFilter<"Mail"> | Date | string
   sentAt?: Prisma.DateTimeNullableWithAggregatesFilter<"Mail"> | Date | string | null
 }
@@ -363,12 +363,12 @@ export type MailCreateInput = {
   recipient: string
   userId?: string | null
   secret?: string | null
-  resourceId?: string | null
   subject?: string | null
   content?: string | null
   status?: string
   attempts?: number
   error?: string | null
+  dedupeKey?: string | null
   createdAt: Date | string
   sentAt?: Date | string | null
 }
@@ -379,12 +379,12 @@ export type MailUncheckedCreateInput = {
   recipient: string
   userId?: string | null
   secret?: string | null
-  resourceId?: string | null
   subject?: string | null
   content?: string | null
   status?: string
   attempts?: number
   error?: string | null
+  dedupeKey?: string | null
   createdAt: Date | string
   sentAt?: Date | string | null
 }
@@ -395,12 +395,12 @@ export type MailUpdateInput = {
   recipient?: Prisma.StringFieldUpdateOperationsInput | string
   userId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   secret?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
-  resourceId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   subject?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   content?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   status?: Prisma.StringFieldUpdateOperationsInput | string
   attempts?: Prisma.IntFieldUpdateOperationsInput | number
   error?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  dedupeKey?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   sentAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
 }
@@ -411,12 +411,12 @@ export type MailUncheckedUpdateInput = {
   recipient?: Prisma.StringFieldUpdateOperationsInput | string
   userId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   secret?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
-  resourceId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   subject?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   content?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   status?: Prisma.StringFieldUpdateOperationsInput | string
   attempts?: Prisma.IntFieldUpdateOperationsInput | number
   error?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  dedupeKey?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   sentAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
 }
@@ -427,12 +427,12 @@ export type MailCreateManyInput = {
   recipient: string
   userId?: string | null
   secret?: string | null
-  resourceId?: string | null
   subject?: string | null
   content?: string | null
   status?: string
   attempts?: number
   error?: string | null
+  dedupeKey?: string | null
   createdAt: Date | string
   sentAt?: Date | string | null
 }
@@ -443,12 +443,12 @@ export type MailUpdateManyMutationInput = {
   recipient?: Prisma.StringFieldUpdateOperationsInput | string
   userId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   secret?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
-  resourceId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   subject?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   content?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   status?: Prisma.StringFieldUpdateOperationsInput | string
   attempts?: Prisma.IntFieldUpdateOperationsInput | number
   error?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  dedupeKey?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   sentAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
 }
@@ -459,12 +459,12 @@ export type MailUncheckedUpdateManyInput = {
   recipient?: Prisma.StringFieldUpdateOperationsInput | string
   userId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   secret?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
-  resourceId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   subject?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   content?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   status?: Prisma.StringFieldUpdateOperationsInput | string
   attempts?: Prisma.IntFieldUpdateOperationsInput | number
   error?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  dedupeKey?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   sentAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
 }
@@ -475,12 +475,12 @@ export type MailCountOrderByAggregateInput = {
   recipient?: Prisma.SortOrder
   userId?: Prisma.SortOrder
   secret?: Prisma.SortOrder
-  resourceId?: Prisma.SortOrder
   subject?: Prisma.SortOrder
   content?: Prisma.SortOrder
   status?: Prisma.SortOrder
   attempts?: Prisma.SortOrder
   error?: Prisma.SortOrder
+  dedupeKey?: Prisma.SortOrder
   createdAt?: Prisma.SortOrder
   sentAt?: Prisma.SortOrder
 }
@@ -495,12 +495,12 @@ export type MailMaxOrderByAggregateInput = {
   recipient?: Prisma.SortOrder
   userId?: Prisma.SortOrder
   secret?: Prisma.SortOrder
-  resourceId?: Prisma.SortOrder
   subject?: Prisma.SortOrder
   content?: Prisma.SortOrder
   status?: Prisma.SortOrder
   attempts?: Prisma.SortOrder
   error?: Prisma.SortOrder
+  dedupeKey?: Prisma.SortOrder
   createdAt?: Prisma.SortOrder
   sentAt?: Prisma.SortOrder
 }
@@ -511,12 +511,12 @@ export type MailMinOrderByAggregateInput = {
   recipient?: Prisma.SortOrder
   userId?: Prisma.SortOrder
   secret?: Prisma.SortOrder
-  resourceId?: Prisma.SortOrder
   subject?: Prisma.SortOrder
   content?: Prisma.SortOrder
   status?: Prisma.SortOrder
   attempts?: Prisma.SortOrder
   error?: Prisma.SortOrder
+  dedupeKey?: Prisma.SortOrder
   createdAt?: Prisma.SortOrder
   sentAt?: Prisma.SortOrder
 }
@@ -533,12 +533,12 @@ export type MailSelect<ExtArgs extends runtime.Types.Extensions.InternalArgs = r
   recipient?: boolean
   userId?: boolean
   secret?: boolean
-  resourceId?: boolean
   subject?: boolean
   content?: boolean
   status?: boolean
   attempts?: boolean
   error?: boolean
+  dedupeKey?: boolean
   createdAt?: boolean
   sentAt?: boolean
 }, ExtArgs["result"]["mail"]>
@@ -549,12 +549,12 @@ export type MailSelectCreateManyAndReturn<ExtArgs extends runtime.Types.Extensio
   recipient?: boolean
   userId?: boolean
   secret?: boolean
-  resourceId?: boolean
   subject?: boolean
   content?: boolean
   status?: boolean
   attempts?: boolean
   error?: boolean
+  dedupeKey?: boolean
   createdAt?: boolean
   sentAt?: boolean
 }, ExtArgs["result"]["mail"]>
@@ -565,12 +565,12 @@ export type MailSelectUpdateManyAndReturn<ExtArgs extends runtime.Types.Extensio
   recipient?: boolean
   userId?: boolean
   secret?: boolean
-  resourceId?: boolean
   subject?: boolean
   content?: boolean
   status?: boolean
   attempts?: boolean
   error?: boolean
+  dedupeKey?: boolean
   createdAt?: boolean
   sentAt?: boolean
 }, ExtArgs["result"]["mail"]>
@@ -581,17 +581,17 @@ export type MailSelectScalar = {
   recipient?: boolean
   userId?: boolean
   secret?: boolean
-  resourceId?: boolean
   subject?: boolean
   content?: boolean
   status?: boolean
   attempts?: boolean
   error?: boolean
+  dedupeKey?: boolean
   createdAt?: boolean
   sentAt?: boolean
 }
 
-export type MailOmit<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = runtime.Types.Extensions.GetOmit<"id" | "kind" | "recipient" | "userId" | "secret" | "resourceId" | "subject" | "content" | "status" | "attempts" | "error" | "createdAt" | "sentAt", ExtArgs["result"]["mail"]>
+export type MailOmit<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = runtime.Types.Extensions.GetOmit<"id" | "kind" | "recipient" | "userId" | "secret" | "subject" | "content" | "status" | "attempts" | "error" | "dedupeKey" | "createdAt" | "sentAt", ExtArgs["result"]["mail"]>
 
 export type $MailPayload<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = {
   name: "Mail"
@@ -608,21 +608,21 @@ export type $MailPayload<ExtArgs extends runtime.Types.Extensions.InternalArgs =
      * The one-time token, encrypted. Null once the e-mail was sent.
      */
     secret: string | null
-    /**
-     * The invitation that the link leads to.
-     */
-    resourceId: string | null
     subject: string | null
     /**
      * The text and the HTML, encrypted. Null once the e-mail was sent.
      */
     content: string | null
     /**
-     * `queued`, `sent`, `kept` (in the outbox) or `failed`.
+     * `queued`, `sent`, `kept` (in the outbox), `failed` or `dropped`.
      */
     status: string
     attempts: number
     error: string | null
+    /**
+     * Of the e-mails with one key, the first is queued.
+     */
+    dedupeKey: string | null
     createdAt: Date
     sentAt: Date | null
   }, ExtArgs["result"]["mail"]>
@@ -1053,12 +1053,12 @@ export interface MailFieldRefs {
   readonly recipient: Prisma.FieldRef<"Mail", 'String'>
   readonly userId: Prisma.FieldRef<"Mail", 'String'>
   readonly secret: Prisma.FieldRef<"Mail", 'String'>
-  readonly resourceId: Prisma.FieldRef<"Mail", 'String'>
   readonly subject: Prisma.FieldRef<"Mail", 'String'>
   readonly content: Prisma.FieldRef<"Mail", 'String'>
   readonly status: Prisma.FieldRef<"Mail", 'String'>
   readonly attempts: Prisma.FieldRef<"Mail", 'Int'>
   readonly error: Prisma.FieldRef<"Mail", 'String'>
+  readonly dedupeKey: Prisma.FieldRef<"Mail", 'String'>
   readonly createdAt: Prisma.FieldRef<"Mail", 'DateTime'>
   readonly sentAt: Prisma.FieldRef<"Mail", 'DateTime'>
 }

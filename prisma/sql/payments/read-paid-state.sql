@@ -1,8 +1,10 @@
--- The state of a paid order, its payment and its refunds, oldest first.
+-- The state of a paid order, its payment and its refunds, oldest first, and the address of its buyer if it is
+-- verified. That of a service account never is.
 -- @one
 -- @type card { brand: string; last4: string }
 -- @type refunds { amount: number; at: string }[]
 SELECT o.status, o.refunded_amount, o.paid_at AS "paid_at!", o.updated_at, p.gateway, p.card,
+  (SELECT u.email FROM users u WHERE u.id = o.owner_id AND u.email_verified) AS "buyer_email?",
   (SELECT coalesce(jsonb_agg(jsonb_build_object('amount', r.amount, 'at', r.updated_at)
       ORDER BY r.updated_at, r.id), '[]')
    FROM refunds r WHERE r.order_id = o.id AND r.status = 'succeeded') AS refunds

@@ -20,8 +20,7 @@ export async function createReceipt(
   { format, seller }: { format: 'html' | 'pdf'; seller: string },
 ): Promise<Bytes> {
   if (order.paid_at === null) throw invalidState('order', order.status)
-  const state = await sql.readPaidState(db, { id: order.id })
-  const receipt = toReceipt(order, state, seller)
+  const { receipt } = await readReceipt(db, order, seller)
   const bytes = format === 'html' ? Buffer.from(renderReceiptHtml(receipt)) : await renderInThread(receipt)
   return {
     type: format === 'html' ? 'text/html; charset=utf-8' : 'application/pdf',
@@ -35,6 +34,16 @@ export async function createReceipt(
     open: async ({ start, end } = { start: 0, end: bytes.length - 1 }) =>
       Readable.from([bytes.subarray(start, end + 1)], { objectMode: false }),
   }
+}
+
+/** The receipt of a paid order in its present state, and the address of the buyer if it is verified. */
+export async function readReceipt(
+  db: Db,
+  order: OwnedOrder,
+  seller: string,
+): Promise<{ receipt: Receipt; buyerEmail: string | null }> {
+  const state = await sql.readPaidState(db, { id: order.id })
+  return { receipt: toReceipt(order, state, seller), buyerEmail: state.buyer_email }
 }
 
 function toReceipt(order: OwnedOrder, state: sql.ReadPaidStateRow, seller: string): Receipt {

@@ -1,0 +1,91 @@
+// The alerts: e-mails that tell a user of a change of the account. An entry here is all that a new one needs.
+
+interface AlertText {
+  subject: string
+  /** What has happened. Never a text that somebody else has chosen, such as the name of a key. */
+  before: string
+  /** What to do if it was not the user. */
+  after: string
+}
+
+const table = {
+  email_changed: {
+    subject: 'A new email address for your account',
+    before: 'You, or an operator, asked for another email address for your account.',
+    after: 'If it was not you, change your password now: that ends the other sessions and this request.',
+  },
+  password_changed: {
+    subject: 'Your password was changed',
+    before:
+      'The password of your account was changed, and the other sessions have ended. API keys, passkeys and ' +
+      'linked accounts stay.',
+    after: 'If it was not you, reset your password now.',
+  },
+  second_factor_on: {
+    subject: 'Your second factor was turned on',
+    before: 'Sign-ins need a code of your authenticator app from now on. The other sessions have ended.',
+    after: 'If it was not you, ask the operator for help now.',
+  },
+  second_factor_off: {
+    subject: 'Your second factor was removed',
+    before: 'Sign-ins need no code of an authenticator app any more.',
+    after: 'If it was not you, reset your password now, and turn the second factor on again.',
+  },
+  recovery_code_used: {
+    subject: 'A recovery code was used',
+    before: 'Somebody, probably you, signed in with one of your recovery codes. It does not work again.',
+    after: 'If it was not you, reset your password now, and turn the second factor off and on again.',
+  },
+  identity_linked: {
+    subject: 'A new way to sign in to your account',
+    before: 'Somebody, probably you, signed in to your account with an identity provider for the first time.',
+    after: 'If it was not you, remove the identity, and change the password at the provider now.',
+  },
+  identity_removed: {
+    subject: 'A way to sign in to your account was removed',
+    before: 'Your account at an identity provider was removed from the ways to sign in.',
+    after: 'If it was not you, reset your password now.',
+  },
+  passkey_added: {
+    subject: 'A passkey was added to your account',
+    before: 'A device can sign in to your account with a passkey from now on.',
+    after: 'If it was not you, remove the passkey, and reset your password now.',
+  },
+  passkey_removed: {
+    subject: 'A passkey was removed from your account',
+    before: 'A device can no longer sign in to your account with its passkey.',
+    after: 'If it was not you, reset your password now.',
+  },
+  api_key_created: {
+    subject: 'A new API key for your account',
+    before: 'Somebody, probably you, created an API key of your account, in a session or with another key.',
+    after: 'If it was not you, revoke the key and the one that created it, and reset your password now.',
+  },
+  refresh_token_reused: {
+    subject: 'One of your sessions was ended',
+    before:
+      'A refresh token of a session was used twice. It may have been copied, so the session has ended. ' +
+      'Sign in again.',
+    after: 'If it was not you, or an application that you use, change your password now.',
+  },
+  sign_ins_blocked: {
+    subject: 'Many failed sign-ins to your account',
+    before:
+      'More than 100 sign-ins to your account failed in a day, because of wrong passwords or codes. Until ' +
+      'they stop, you can sign in where you have signed in before, and everywhere with a link by e-mail.',
+    after: 'If it was not you, use a password that you use nowhere else, and a second factor or a passkey.',
+  },
+  webhook_endpoint_disabled: {
+    subject: 'A webhook endpoint was disabled',
+    before: 'A webhook endpoint answered 410 Gone, or failed for five days. It gets no more events:',
+    after: 'Repair it, enable it, and send the failed deliveries again.',
+  },
+} satisfies Record<string, AlertText>
+
+export type Alert = keyof typeof table
+
+export const alerts: Record<Alert, AlertText> = table
+
+export function isAlert(kind: string): kind is Alert {
+  return Object.hasOwn(alerts, kind)
+}

@@ -1,0 +1,65 @@
+// What a test sees of e-mails: the outbox of a server, and an SMTP server.
+import type { AddressInfo } from 'node:net'
+import { SMTPServer } from 'smtp-server'
+import type { Test } from 'tap'
+import { readOutbox, type OutboxMail } from '../../services/mail/outbox.ts'
+import type { TestServer } from './server.ts'
+import { waitUntil } from './wait.ts'
+
+/** The e-mails to an address, the latest first, once there are so many that the worker is done with. */
+export async function mailsTo(
+  { services: { database, cipher } }: TestServer,
+  recipient: string,
+  count: number,
+): Promise<OutboxMail[]> {
+  let mails: OutboxMail[] = []
+  await waitUntil(async () => {
+    mails = (await readOutbox(database, cipher, 1_000)).filter((mail) => mail.recipient === recipient)
+    return mails.filter(({ status }) => status === 'kept').length === count
+  }, `${count} e-mails to ${recipient}`)
+  return mails
+}
+
+/** Waits until the worker has sent or dropped all e-mails to an address. @returns the kinds of those sent. */
+export async function sentTo(
+  { services: { database } }: TestServer,
+  recipient: string,
+  what: { kind?: string } = {},
+): Promise<string[]> {
+  const find = () => database.prisma.mail.findMany({ where: { recipient, ...what }, orderBy: { id: 'asc' } })
+  await waitUntil(async () => (await find()).every(({ status }) => status !== 'queued'), 'the decision')
+  return (await find()).map(({ kind }) => kind)
+}
+
+export interface Received {
+  from: string
+  to: string[]
+  text: string
+}
+
+/** An SMTP server that refuses the first e-mails. */
+export async function openSmtp(
+  t: Test,
+  { refusals = 0 } = {},
+): Promise<{ url: string; received: Received[] }> {
+  const received: Received[] = []
+  let left = refusals
+  const smtp = new SMTPServer({
+    authOptional: true,
+    disabledCommands: ['STARTTLS'],
+    onData(stream, { envelope }, callback) {
+      let text = ''
+      stream.on('data', (chunk: Buffer) => (text += chunk.toString()))
+      stream.on('end', () => {
+        if (left-- > 0) return callback(Object.assign(new Error('later'), { responseCode: 451 }))
+        const from = envelope.mailFrom === false ? '' : envelope.mailFrom.address
+        received.push({ from, to: envelope.rcptTo.map(({ address }) => address), text })
+        callback()
+      })
+    },
+  })
+  await new Promise<void>((resolve) => smtp.listen(0, '127.0.0.1', resolve))
+  t.teardown(() => smtp.close())
+  const { port } = smtp.server.address() as AddressInfo
+  return { url: `smtp://127.0.0.1:${port}`, received }
+}
