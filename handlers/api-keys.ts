@@ -1,8 +1,7 @@
 // The caller's own API keys. The secret of a key is in the response that creates it, and nowhere else.
 import { invalidState } from '../infra/errors.ts'
-import type { Db } from '../infra/database/database.ts'
-import type { Handlers, HandlerServices } from '../services/handler.ts'
-import { queueMail } from '../services/mail/mails.ts'
+import type { Handlers } from '../services/handler.ts'
+import { alertUser } from '../services/mail/mails.ts'
 import { requireMembership } from '../services/projects/access.ts'
 import { requireNetworks } from '../services/users/networks.ts'
 import {
@@ -43,8 +42,8 @@ export const apiKeys = {
       for (const id of fields.projectIds ?? []) await requireMembership(tx, id, principal)
       const key = await insertApiKey(tx, config.keyMode, fields)
       await events.emit(tx, 'api_key.created', key, { userId })
-      // A key outlives the session, so an attacker with a stolen session would create one.
-      if (type === 'session') await mailNewKey(tx, services, userId)
+      // A key outlives the session or the key, so an attacker with a stolen one would create one.
+      await alertUser(tx, services, 'api_key_created', userId)
       return { status: 201, body: key, headers: { location: `/v1/user/api-keys/${key.id}` } }
     })
   },
@@ -107,8 +106,3 @@ export const apiKeys = {
     })
   },
 } satisfies Handlers<'api-keys'>
-
-async function mailNewKey(tx: Db, services: HandlerServices, userId: string): Promise<void> {
-  const { email } = await tx.prisma.user.findUniqueOrThrow({ where: { id: userId }, select: { email: true } })
-  await queueMail(tx, services, { kind: 'api_key_created', recipient: email!, userId })
-}

@@ -116,7 +116,7 @@ export const auth = {
   },
 
   async changePassword({ principal, body, ip }, services) {
-    const proof = await requireProof(services.db, principal, body.current_password, ip)
+    const proof = await requireProof(services, principal, body.current_password, ip)
     await requireUncommon(body.password)
     const hash = await hashPassword(body.password, networkOf(ip))
     await services.db.transaction(async (tx) => {
@@ -129,7 +129,7 @@ export const auth = {
   async requestEmailChange({ principal, body, ip }, services) {
     const { db, cipher, mails } = services
     const { userId } = principal
-    const proof = await requireProof(db, principal, body.current_password, ip)
+    const proof = await requireProof(services, principal, body.current_password, ip)
     await db.transaction(async (tx) => {
       const { email } = await holdProof(tx, principal, proof)
       await replaceEmailChange(tx, { cipher, mails }, { email: body.email, userId })

@@ -70,6 +70,7 @@ export async function startBackgroundWorkers(
     deliveries,
     webhookClient,
     cipher,
+    mails,
     events,
     concurrency: config.webhookConcurrency,
     onError,

@@ -34,7 +34,7 @@ export interface ConfirmTotpRow {
 /**
  * Counts an attempt to sign in with a password, before the password is checked. The row is written whether or
  * not the address has an account. No row if the network must wait: after five wrong passwords a second, then
- * twice as long each time, up to 15 minutes.
+ * twice as long each time, up to 15 minutes. `before` are the wrong passwords from all networks before it.
  * @see prisma/sql/auth/count-attempt.sql
  */
 export const countAttempt = optional<{ account: string; network: string }, CountAttemptRow>(
@@ -47,11 +47,13 @@ ON CONFLICT (account, network) DO UPDATE SET
 WHERE f.failures < 5
   OR f.failed_at <= now() - least(interval '15 minutes',
     interval '1 second' * power(2, least(f.failures - 5, 10)))
-RETURNING f.failures`,
+RETURNING f.failures, (SELECT coalesce(sum(f.failures), 0) FROM sign_in_failures f
+  WHERE f.account = decode($1, 'hex') AND f.failed_at > now() - interval '1 day')::int AS "before"`,
   ['account', 'network'],
 )
 export interface CountAttemptRow {
   failures: number
+  before: number
 }
 
 /**

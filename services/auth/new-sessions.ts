@@ -33,10 +33,10 @@ export async function signInWithPassword(
   { email, password, code }: { email: string; password: string; code?: string },
   device: Device,
 ): Promise<SessionTokens> {
-  const { db, cipher } = services
-  const checked = await checkPassword(db, { email, password }, device)
+  const { db } = services
+  const checked = await checkPassword(services, { email, password }, device)
   const { userId } = checked
-  const factor = await checkSecondFactor(db, cipher, { userId, code, ip: device.ip })
+  const factor = await checkSecondFactor(services, { userId, code, ip: device.ip })
   return await db.transaction(async (tx) => {
     await holdPassword(tx, checked)
     return await signedIn(tx, services, { userId, method: 'password', factor, device })
@@ -57,11 +57,11 @@ export async function signInWithToken(
   { method, token, code, verifier }: TokenSignIn,
   device: Device,
 ): Promise<SessionTokens> {
-  const { db, cipher } = services
+  const { db } = services
   const digest = oidcTokenDigest(token, verifier === undefined ? null : challengeOf(verifier))
   const asked = await userBeforeUse(db, token, method, digest)
   device.identify?.(asked)
-  const factor = await checkSecondFactor(db, cipher, { userId: asked, code, ip: device.ip })
+  const factor = await checkSecondFactor(services, { userId: asked, code, ip: device.ip })
   return await db.transaction(async (tx) => {
     const used = await useToken(tx, token, method, digest)
     const userId = await lockUserOfToken(tx, used)
@@ -107,11 +107,11 @@ export async function resetPassword(
   { token, password, code }: { token: string; password: string; code?: string },
   device: Device,
 ): Promise<SessionTokens> {
-  const { db, cipher } = services
+  const { db } = services
   await requireUncommon(password)
   const asked = await userBeforeUse(db, token, 'password_reset')
   device.identify?.(asked)
-  const factor = await checkSecondFactor(db, cipher, { userId: asked, code, ip: device.ip })
+  const factor = await checkSecondFactor(services, { userId: asked, code, ip: device.ip })
   const hash = await hashPassword(password, networkOf(device.ip))
   return await db.transaction(async (tx) => {
     const userId = await lockUserOfToken(tx, await useToken(tx, token, 'password_reset'))

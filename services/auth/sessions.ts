@@ -5,10 +5,10 @@ import type { Config } from '../../infra/config/config.ts'
 import type { ListQuery } from '../../infra/contract/query.ts'
 import type { Db } from '../../infra/database/database.ts'
 import type { Page } from '../../infra/database/pagination.ts'
-import type { Cipher } from '../../infra/encryption/cipher.ts'
 import { forbidden, notFound, unauthorized } from '../../infra/errors.ts'
 import { newId, timeOf } from '../../infra/ids.ts'
 import type { Emitter } from '../events/emit.ts'
+import { alertUser, type MailServices } from '../mail/mails.ts'
 import type { Principal, Principals } from '../users/authentication.ts'
 import { networkOf } from '../../infra/network.ts'
 import {
@@ -41,9 +41,8 @@ export function deviceOf({
   return { ip, userAgent, identify }
 }
 
-interface SessionServices {
+interface SessionServices extends MailServices {
   config: Readonly<Config>
-  cipher: Cipher
   events: Emitter
   principals: Principals
 }
@@ -144,20 +143,27 @@ async function useRefreshToken(
   if (session.status !== 'active') throw unauthorized('disabled', 'The user is disabled.')
   if (Date.parse(session.expires_at) <= Date.now())
     throw unauthorized('expired', 'The session has expired: sign in again.')
-  await db.transaction((tx) => endSession(tx, services, id))
+  await db.transaction(async (tx) => {
+    const ended = await endSession(tx, services, id)
+    if (ended !== null) await alertUser(tx, services, 'refresh_token_reused', ended.user_id)
+  })
   throw unauthorized('reused')
 }
 
-/** Ends a session, if it has not ended yet. Its tokens are rejected from the next request on. */
+/**
+ * Ends a session. Its tokens are rejected from the next request on.
+ * @returns the session; null if it had ended before.
+ */
 export async function endSession(
   tx: Db,
   { events, principals }: Pick<SessionServices, 'events' | 'principals'>,
   id: string,
-): Promise<void> {
+): Promise<sql.EndSessionRow | null> {
   const row = await sql.endSession(tx, { id })
   if (row !== undefined)
     await events.emit(tx, 'sign_in.ended', { ...row, current: false }, { userId: row.user_id })
   tx.afterCommit(() => principals.waitForInvalidation(id))
+  return row ?? null
 }
 
 /** Ends the sessions of a user. @param except the id of one that goes on. */

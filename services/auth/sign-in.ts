@@ -9,7 +9,7 @@ import { tokenDigest } from '../../infra/encryption/tokens.ts'
 import { forbidden, unauthorized } from '../../infra/errors.ts'
 import { networkOf } from '../../infra/network.ts'
 import type { Emitter } from '../events/emit.ts'
-import { queueMail, type Mails } from '../mail/mails.ts'
+import { alertUser, queueMail, type Mails, type MailServices } from '../mail/mails.ts'
 import type { Principal, Principals } from '../users/authentication.ts'
 import { insertUser, lockUser, toProfile, toUser, updateUserRow } from '../users/users.ts'
 import type { TokenPurpose } from './mailed-tokens.ts'
@@ -24,6 +24,8 @@ export interface SignInServices {
   filesUrl: () => string
 }
 
+export type CountingServices = MailServices & { db: Db }
+
 /** Wrong passwords or codes in a day from which on only networks are served where the user has a session. */
 export const maxFailures = 100
 
@@ -37,22 +39,45 @@ export interface CheckedPassword {
  * @throws 401, with the same answer whatever is wrong.
  */
 export async function checkPassword(
-  db: Db,
+  services: CountingServices,
   { email, password }: { email: string; password: string },
   { ip, identify }: Pick<Device, 'ip' | 'identify'>,
 ): Promise<CheckedPassword> {
-  const account = tokenDigest(email.toLowerCase())
+  const { db } = services
+  const recipient = email.toLowerCase()
+  const account = tokenDigest(recipient)
   const network = networkOf(ip)
   // Counted before the password is checked, so that a thousand attempts at once are a thousand attempts.
-  const attempt = await sql.countAttempt(db, { account, network })
-  const user = await sql.findPassword(db, { account, email: email.toLowerCase(), network })
+  const isCounted = await countAttempt(services, { account, network }, { recipient })
+  const user = await sql.findPassword(db, { account, email: recipient, network })
   if (user !== undefined) identify?.(user.id)
-  const mayTry =
-    attempt !== undefined && user !== undefined && (user.is_known || user.failures <= maxFailures)
+  const mayTry = isCounted && user !== undefined && (user.is_known || user.failures <= maxFailures)
   const isRight = await verifyPassword(password, mayTry ? user.hash : null, network)
   if (!isRight || user === undefined) throw unauthorized('credentials')
   await sql.clearAttempts(db, { account, network })
   return { userId: user.id, hash: user.hash }
+}
+
+/**
+ * Counts an attempt. After too many in a day the owner gets an e-mail, once a day: by user, or by an address
+ * that may have no account, with the same work.
+ * @returns false if the network must wait.
+ */
+export async function countAttempt(
+  { db, ...services }: CountingServices,
+  attempt: { account: string; network: string },
+  owner: { userId: string } | { recipient: string },
+): Promise<boolean> {
+  const counted = await sql.countAttempt(db, attempt)
+  if (counted !== undefined && counted.before > maxFailures) {
+    const kind = 'sign_ins_blocked'
+    const dedupeKey = `${kind} ${new Date().toISOString().slice(0, 10)} ${attempt.account}`
+    await db.transaction(async (tx) => {
+      if ('userId' in owner) await alertUser(tx, services, kind, owner.userId, { dedupeKey })
+      else await queueMail(tx, services, { kind, ...owner, userId: null, dedupeKey })
+    })
+  }
+  return counted !== undefined
 }
 
 /**
@@ -68,17 +93,17 @@ export type Proof = CheckedPassword | null
 
 /** Throws 403 for a wrong password, or without it unless the user signed in without it lately. */
 export async function requireProof(
-  db: Db,
+  services: CountingServices,
   { userId, keyId: sessionId }: Principal,
   password: string | undefined,
   ip: string,
 ): Promise<Proof> {
-  const found = await sql.readSignIn(db, { user_id: userId, session_id: sessionId })
+  const found = await sql.readSignIn(services.db, { user_id: userId, session_id: sessionId })
   if (found === undefined) throw unauthorized('revoked', 'The session has ended: sign in again.')
   if (password === undefined && found.is_recent) return null
   if (password === undefined || !found.has_password)
     throw wrongPassword('Send current_password, or sign in with a link before.')
-  return await checkPassword(db, { email: found.email, password }, { ip }).catch((error) => {
+  return await checkPassword(services, { email: found.email, password }, { ip }).catch((error) => {
     throw error.status === 401 ? wrongPassword('current_password is wrong.') : error
   })
 }

@@ -12,7 +12,7 @@ import type { User as UserRow } from '../../generated/prisma/client.ts'
 import type { Emitter } from '../events/emit.ts'
 import { queueMail, type Mails } from '../mail/mails.ts'
 import { hashCode } from './passwords.ts'
-import { maxFailures } from './sign-in.ts'
+import { countAttempt, maxFailures, type CountingServices } from './sign-in.ts'
 
 export type Totp = components['schemas']['Totp']
 export type TotpSecret = components['schemas']['TotpSecret']
@@ -91,15 +91,15 @@ export async function confirmTotp(
  * @throws 401 without a code, or for a wrong one.
  */
 export async function checkSecondFactor(
-  db: Db,
-  cipher: Cipher,
+  services: CountingServices,
   { userId, code, ip }: { userId: string; code: string | undefined; ip: string },
 ): Promise<SecondFactor | null> {
+  const { db, cipher } = services
   const row = await sql.readTotp(db, { user_id: userId })
   if (row === undefined || row.confirmed_at === null) return null
   if (code === undefined) throw unauthorized('second_factor')
   const [account, network] = [attemptsOf(userId), networkOf(ip)]
-  if ((await sql.countAttempt(db, { account, network })) === undefined) throw wrongCode()
+  if (!(await countAttempt(services, { account, network }, { userId }))) throw wrongCode()
   if (code.includes('-'))
     return { userId, method: 'recovery_code', hash: await hashCode(code, userId, network) }
   const attempts = await sql.readFailures(db, { account, network, user_id: userId })

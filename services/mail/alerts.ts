@@ -1,8 +1,8 @@
-// The alerts: e-mails that tell a user of a change of the account. An entry here is all that a new one needs.
+// The alerts: e-mails to users about changes of their accounts. An entry here is all that a new one needs.
 
 interface AlertText {
   subject: string
-  /** What has happened. Never a text that somebody else has chosen, such as the name of a key. */
+  /** What has happened. An attacker must not choose a part of it, such as the name of a key. */
   before: string
   /** What to do if it was not the user. */
   after: string

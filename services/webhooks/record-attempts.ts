@@ -6,13 +6,14 @@
 // - if the delivery stays pending, queues a new job that is due at `next_attempt_at`,
 // - notes whether the endpoint fails: `failing_since` is set by the first failed attempt and cleared by a
 //   successful one,
-// - disables the endpoint when it answered 410 Gone, or when `failing_since` is five days ago, and emits
-//   `webhook_endpoint.disabled`.
+// - disables the endpoint when it answered 410 Gone, or when `failing_since` is five days ago, emits
+//   `webhook_endpoint.disabled`, and mails its owner.
 import { setTimeout as sleep } from 'node:timers/promises'
 import * as sql from '../../generated/sql/webhooks.ts'
 import { type Database, type Db } from '../../infra/database/database.ts'
 import { ApiError } from '../../infra/errors.ts'
 import type { DeliveryJob, Emitter } from '../events/emit.ts'
+import { alertUser, type MailServices } from '../mail/mails.ts'
 import type { Job, Queue } from '../../infra/jobs/queue.ts'
 import type { Attempt, DeliveryStatus } from './deliveries.ts'
 import { toWebhookEndpoint } from './endpoints.ts'
@@ -43,7 +44,7 @@ export interface AttemptRecorder {
   record(outcome: AttemptOutcome): Promise<void>
 }
 
-export interface AttemptRecorderOptions {
+export interface AttemptRecorderOptions extends MailServices {
   database: Database
   deliveries: Queue<DeliveryJob>
   events: Emitter
@@ -64,6 +65,7 @@ export function createAttemptRecorder({
   deliveries,
   events,
   onError,
+  ...mailServices
 }: AttemptRecorderOptions): AttemptRecorder {
   let waiting: Array<{ outcome: AttemptOutcome; resolve: () => void }> = []
   let recording: Promise<void> | null = null
@@ -170,6 +172,9 @@ export function createAttemptRecorder({
         userId: row.userId,
         previous: { ...endpoint, enabled: true, disabled_reason: null },
       })
+      // Paths of URLs may have secrets.
+      const detail = `${new URL(row.url).host} (${row.id})`
+      await alertUser(tx, mailServices, 'webhook_endpoint_disabled', row.userId, { detail })
     }
   }
 }

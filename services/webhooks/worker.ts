@@ -5,8 +5,8 @@
 import * as sql from '../../generated/sql/webhooks.ts'
 import type { Database } from '../../infra/database/database.ts'
 import type { DeliveryJob, Emitter } from '../events/emit.ts'
-import type { Cipher } from '../../infra/encryption/cipher.ts'
 import type { PlatformEvent } from '../events/log.ts'
+import type { MailServices } from '../mail/mails.ts'
 import { unlimitedKeyTypes } from '../events/log.ts'
 import type { JobOutcome } from '../../infra/jobs/job-runs.ts'
 import type { Job, Queue, QueueOptions } from '../../infra/jobs/queue.ts'
@@ -28,11 +28,10 @@ export const deliveryQueue: QueueOptions = {
   lanes: { failing: 1, recovered: 10, slow: 1 },
 }
 
-export interface WebhookWorkerOptions {
+export interface WebhookWorkerOptions extends MailServices {
   database: Database
   deliveries: Queue<DeliveryJob>
   webhookClient: WebhookClient
-  cipher: Cipher
   events: Emitter
   /**
    * Deliveries that are sent at once in each lane. In addition each lane may have four times as many
@@ -77,9 +76,9 @@ export class WebhookWorker implements BackgroundWorker {
     drainTimeoutMs = 5_000,
     ...options
   }: WebhookWorkerOptions) {
-    const { database, deliveries, events } = options
+    const { database, deliveries, events, cipher, mails } = options
     this.#options = { ...options, onError, interval, drainTimeoutMs }
-    this.#recorder = createAttemptRecorder({ database, deliveries, events, onError })
+    this.#recorder = createAttemptRecorder({ database, deliveries, events, cipher, mails, onError })
     this.#readSecret = createSecretReader(options.cipher)
     this.#slowEndpoints = createSlowEndpoints(() => this.wake())
     const runFair: Run = (jobs, hasShare, signal) => this.#startFair(jobs, hasShare, signal)

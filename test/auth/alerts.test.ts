@@ -1,0 +1,168 @@
+// Alerts by e-mail: a user learns of what may be an attack on the account, once, and not too often. The tests
+// of each way to sign in have the others: passkeys, identities, the second factor, the password, the address.
+import t from 'tap'
+import { tokenDigest } from '../../infra/encryption/tokens.ts'
+import { alertUser } from '../../services/mail/mails.ts'
+import { createClient } from '../support/client.ts'
+import { mailsTo, sentTo } from '../support/mails.ts'
+import {
+  createSignIn,
+  enableTotp,
+  newEmail,
+  password,
+  setPassword,
+} from '../support/operation-fixtures-auth.ts'
+import type { Person } from '../support/server.ts'
+import { waitUntil } from '../support/wait.ts'
+import { makeEndpoint, sendTest, startWorkingServer } from '../support/working-server.ts'
+
+const server = await startWorkingServer(t, { env: { TRUST_PROXY: '127.0.0.1' } })
+const { database } = server.services
+const { prisma } = database
+const anyone = createClient(server.url, null)
+const from = (address: string) => ({ headers: { 'x-forwarded-for': address } })
+
+/** What the e-mails of a kind say, once the worker has decided on all of them. */
+async function alertsTo({ email }: Pick<Person, 'email'>, kind: string): Promise<string[]> {
+  return await sentTo(server, email, { kind })
+}
+
+t.test('a new API key, of a session or of another key', async (t) => {
+  const person = await server.person()
+  const { access_token: token } = await createSignIn(server, person.id)
+  const fields = { name: 'Your account is closed: http://evil.example', scopes: ['projects:read'] }
+  for (const client of [createClient(server.url, token), person.client])
+    t.equal((await client.post('/user/api-keys', fields)).status, 201)
+  const mails = await mailsTo(server, person.email, 2)
+  for (const { subject, text } of mails) {
+    t.equal(subject, 'A new API key for your account')
+    t.notMatch(text, 'evil', 'a stolen key writes nothing into the e-mail')
+  }
+})
+
+t.test('a key of a service account, which has no address, has none', async (t) => {
+  const owner = await server.person()
+  const { body: organization } = await owner.client.post('/organizations', { name: 'Acme' })
+  const { body: account } = await owner.client.post('/service-accounts', {
+    name: 'Deployments',
+    organization_id: organization.id,
+    role: 'admin',
+  })
+  const { body: key } = await owner.client.post(`/service-accounts/${account.id}/api-keys`, {
+    name: 'deploy',
+    scopes: ['keys:write', 'projects:read'],
+  })
+  const child = { name: 'child', scopes: ['projects:read'] }
+  t.equal((await createClient(server.url, key.key).post('/user/api-keys', child)).status, 201)
+  t.equal(await prisma.mail.count({ where: { userId: account.user_id } }), 0)
+})
+
+t.test('a refresh token that is used again, once for a session', async (t) => {
+  const person = await server.person()
+  const { refresh_token } = await createSignIn(server, person.id)
+  await Promise.all(
+    Array.from({ length: 10 }, () => anyone.post('/auth/sessions/refresh', { refresh_token })),
+  )
+  t.same(await alertsTo(person, 'refresh_token_reused'), ['refresh_token_reused'])
+  const [{ text }] = await mailsTo(server, person.email, 1)
+  t.match(text, /A refresh token of a session was used twice.*change your password now\.\n/s)
+})
+
+/** As if so many wrong passwords or codes had come from one network. */
+async function fail(attemptsOf: string, failures: number): Promise<void> {
+  const account = Buffer.from(tokenDigest(attemptsOf), 'hex')
+  await prisma.signInFailure.create({
+    data: { account, network: '203.0.113.9', failures, failedAt: new Date() },
+  })
+}
+
+const guess = (email: string, address: string) =>
+  anyone.post('/auth/sessions', { method: 'password', email, password: 'wrong' }, from(address))
+
+t.test('more than 100 wrong passwords in a day, once a day', async (t) => {
+  const person = await server.person({ email: newEmail() })
+  await setPassword(server, person.id)
+  await fail(person.email, 100)
+  t.equal((await guess(person.email, '198.51.100.1')).status, 401)
+  t.same(await alertsTo(person, 'sign_ins_blocked'), [], 'not yet')
+  const networks = Array.from({ length: 10 }, (_, i) => `198.51.101.${i}`)
+  await Promise.all(networks.map((network) => guess(person.email.toUpperCase(), network)))
+  t.same(await alertsTo(person, 'sign_ins_blocked'), ['sign_ins_blocked'])
+  const [{ subject }] = await mailsTo(server, person.email, 1)
+  t.equal(subject, 'Many failed sign-ins to your account')
+})
+
+t.test('an address without an account costs the same work, and gets nothing', async (t) => {
+  const nobody = newEmail()
+  await fail(nobody, 101)
+  for (let i = 0; i < 3; i++) t.equal((await guess(nobody, `198.51.102.${i}`)).status, 401)
+  const dedupeKey = { endsWith: tokenDigest(nobody) }
+  const find = () => prisma.mail.findMany({ where: { dedupeKey } })
+  await waitUntil(async () => (await find()).every(({ status }) => status === 'dropped'), 'the decision')
+  t.match(await find(), [{ recipient: '', content: null, subject: null }], 'one, without the address')
+  t.equal((await find()).length, 1)
+})
+
+t.test('more than 100 wrong codes of the second factor', async (t) => {
+  const person = await server.person({ email: newEmail() })
+  await setPassword(server, person.id)
+  await enableTotp(server, person.id)
+  await fail(`second factor ${person.id}`, 101)
+  const body = { method: 'password', email: person.email, password, code: '000000' }
+  for (let i = 0; i < 2; i++) await anyone.post('/auth/sessions', body, from(`198.51.103.${i}`))
+  t.same(await alertsTo(person, 'sign_ins_blocked'), ['sign_ins_blocked'])
+})
+
+t.test('a webhook endpoint that is disabled, with its host and without its path', async (t) => {
+  const person = await server.person()
+  const endpoint = await makeEndpoint(t, person, { event_types: ['project.*'], answer: { status: 410 } })
+  const { host } = new URL(endpoint.receiver.url)
+  await person.client.put(`/webhooks/endpoints/${endpoint.id}`, { url: `http://${host}/secret-path` })
+  await sendTest(person, endpoint)
+  const [{ subject, text }] = await mailsTo(server, person.email, 1)
+  t.equal(subject, 'A webhook endpoint was disabled')
+  t.match(text, `\n\n${host} (${endpoint.id})\n\n`)
+  t.notMatch(text, 'secret-path')
+})
+
+t.test('an address gets at most 20 alerts of a kind in a day', async (t) => {
+  const person = await server.person()
+  await database.transaction(async (tx) => {
+    for (let i = 0; i < 25; i++) await alertUser(tx, server.services, 'passkey_added', person.id)
+  })
+  t.ok((await alertsTo(person, 'passkey_added')).length < 25)
+  const other = await server.person()
+  const hoursAgo = (hours: number) => new Date(Date.now() - hours * 3_600_000)
+  const sent = Array.from({ length: 20 }, (_, i) => ({
+    id: `mail_00000000000000000000000${String(i).padStart(3, '0')}`,
+    kind: 'passkey_added',
+    recipient: other.email,
+    userId: other.id,
+    status: 'sent',
+    createdAt: hoursAgo(1 + i),
+  }))
+  await prisma.mail.createMany({ data: sent })
+  const alert = () => database.transaction((tx) => alertUser(tx, server.services, 'passkey_added', other.id))
+  await alert()
+  t.equal((await alertsTo(other, 'passkey_added')).length, 20, 'the next one is dropped')
+  await prisma.mail.update({ where: { id: sent[19].id }, data: { createdAt: hoursAgo(25) } })
+  await alert()
+  t.equal((await alertsTo(other, 'passkey_added')).length, 21, 'until the first is a day old')
+})
+
+t.test('an alert whose change is rolled back is not sent', async (t) => {
+  const person = await server.person()
+  const undone = database.transaction(async (tx) => {
+    await alertUser(tx, server.services, 'passkey_added', person.id)
+    throw new Error('undone')
+  })
+  await t.rejects(undone, /undone/)
+  t.equal(await prisma.mail.count({ where: { recipient: person.email } }), 0)
+})
+
+t.test('a user who is disabled gets none', async (t) => {
+  const person = await server.person()
+  await prisma.user.update({ where: { id: person.id }, data: { status: 'disabled' } })
+  await database.transaction((tx) => alertUser(tx, server.services, 'passkey_added', person.id))
+  t.equal(await prisma.mail.count({ where: { recipient: person.email } }), 0)
+})
