@@ -11,7 +11,6 @@ export interface EventObjects {
   'identity.linked': components['schemas']['Identity']
   'identity.removed': components['schemas']['Identity']
   'passkey.added': components['schemas']['Passkey']
-  'passkey.updated': components['schemas']['Passkey']
   'passkey.removed': components['schemas']['Passkey']
   'profile.updated': components['schemas']['Profile']
   'settings.updated': components['schemas']['Settings']
@@ -22,6 +21,7 @@ export interface EventObjects {
   'user.created': components['schemas']['User']
   'user.updated': components['schemas']['User']
   'user.deleted': components['schemas']['DeletedUser']
+  'audit.recorded': components['schemas']['AuditEntry']
   'organization.created': components['schemas']['OrganizationInEvents']
   'organization.updated': components['schemas']['OrganizationInEvents']
   'organization.deleted': components['schemas']['OrganizationInEvents']
@@ -128,7 +128,6 @@ export const eventTypes: Record<EventType, EventInfo> = {
   'identity.linked': { scope: 'user:read', audience: 'user', project: null, organization: null, role: null, serializer: 'replyIdentity', payload: 'payloadIdentityLinkedEvent' },
   'identity.removed': { scope: 'user:read', audience: 'user', project: null, organization: null, role: null, serializer: 'replyIdentity', payload: 'payloadIdentityRemovedEvent' },
   'passkey.added': { scope: 'user:read', audience: 'user', project: null, organization: null, role: null, serializer: 'replyPasskey', payload: 'payloadPasskeyAddedEvent' },
-  'passkey.updated': { scope: 'user:read', audience: 'user', project: null, organization: null, role: null, serializer: 'replyPasskey', payload: 'payloadPasskeyUpdatedEvent' },
   'passkey.removed': { scope: 'user:read', audience: 'user', project: null, organization: null, role: null, serializer: 'replyPasskey', payload: 'payloadPasskeyRemovedEvent' },
   'profile.updated': { scope: 'user:read', audience: 'user', project: null, organization: null, role: null, serializer: 'replyProfile', payload: 'payloadProfileUpdatedEvent' },
   'settings.updated': { scope: 'user:read', audience: 'user', project: null, organization: null, role: null, serializer: 'replySettings', payload: 'payloadSettingsUpdatedEvent' },
@@ -139,6 +138,7 @@ export const eventTypes: Record<EventType, EventInfo> = {
   'user.created': { scope: 'admin', audience: 'admins', project: null, organization: null, role: null, serializer: 'replyUser', payload: 'payloadUserCreatedEvent' },
   'user.updated': { scope: 'admin', audience: 'admins', project: null, organization: null, role: null, serializer: 'replyUser', payload: 'payloadUserUpdatedEvent' },
   'user.deleted': { scope: 'admin', audience: 'admins', project: null, organization: null, role: null, serializer: 'replyDeletedUser', payload: 'payloadUserDeletedEvent' },
+  'audit.recorded': { scope: 'admin', audience: 'admins', project: null, organization: null, role: null, serializer: 'replyAuditEntry', payload: 'payloadAuditRecordedEvent' },
   'organization.created': { scope: 'organizations:read', audience: 'organization', project: null, organization: 'id', role: 'viewer', serializer: 'replyOrganizationInEvents', payload: 'payloadOrganizationCreatedEvent' },
   'organization.updated': { scope: 'organizations:read', audience: 'organization', project: null, organization: 'id', role: 'viewer', serializer: 'replyOrganizationInEvents', payload: 'payloadOrganizationUpdatedEvent' },
   'organization.deleted': { scope: 'organizations:read', audience: 'user', project: null, organization: null, role: null, serializer: 'replyOrganizationInEvents', payload: 'payloadOrganizationDeletedEvent' },

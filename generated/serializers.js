@@ -31539,7 +31539,7 @@ return json + JSON_STR_END_OBJECT
   const serializer = Serializer.restoreFromState(serializerState)
 
   const Validator = require('fast-json-stringify/lib/validator')
-const validatorState = {"ajvOptions":{},"ajvSchemas":{"spec":{"$id":"spec","$defs":{"PlatformEventList":{"type":"object","required":["data","has_more","next_cursor"],"properties":{"data":{"type":"array","items":{"$ref":"spec#/$defs/PlatformEvent"}},"has_more":{"type":"boolean"},"next_cursor":{"type":["string","object"],"fjs_type":"string"}},"additionalProperties":false},"PlatformEvent":{"type":"object","required":["id","type","created_at","api_version","project_id","organization_id","request_id","client_request_id","actor","data"],"properties":{"id":{"$ref":"spec#/$defs/EventId"},"type":{"$ref":"spec#/$defs/EventType"},"created_at":{"$ref":"spec#/$defs/Timestamp"},"api_version":{"type":["string","object"],"enum":["v1"],"fjs_type":"string"},"project_id":{"type":["string","null","object"],"fjs_type":"string"},"organization_id":{"type":["string","null","object"],"fjs_type":"string"},"request_id":{"type":["string","null","object"],"fjs_type":"string"},"client_request_id":{"type":["string","null","object"],"fjs_type":"string"},"actor":{"anyOf":[{"$ref":"spec#/$defs/Actor"},{"type":"null"}]},"data":{"type":"object","required":["object","previous_attributes"],"properties":{"object":{"type":"object","additionalProperties":true},"previous_attributes":{"type":"object","additionalProperties":true}},"additionalProperties":false}},"additionalProperties":false},"EventId":{"type":["string","object"],"pattern":"^evt_[0-7][0-9a-hjkmnp-tv-z]{25}$","fjs_type":"string"},"EventType":{"type":["string","object"],"enum":["sign_in.created","sign_in.ended","password.changed","totp.enabled","totp.removed","identity.linked","identity.removed","passkey.added","passkey.updated","passkey.removed","profile.updated","settings.updated","api_key.created","api_key.updated","api_key.rotated","api_key.revoked","user.created","user.updated","user.deleted","organization.created","organization.updated","organization.deleted","organization_member.added","organization_invitation.created","organization_invitation.updated","organization_invitation.removed","organization_member.updated","organization_member.removed","custom_role.created","custom_role.updated","custom_role.deleted","service_account.created","service_account.updated","service_account.deleted","service_account.key_created","service_account.key_revoked","project.created","project.updated","project.transferred","project.archived","project.unarchived","project.deleted","project.restored","member.added","member.updated","member.removed","invitation.created","invitation.resent","invitation.revoked","invitation.declined","avatar.updated","avatar.deleted","file.created","file.updated","file.deleted","upload.created","upload.deleted","file_link.created","file_link.revoked","session.created","session.updated","session.deleted","message.updated","chat.completed","chat.failed","chat.canceled","knowledge_base.created","knowledge_base.updated","knowledge_base.deleted","document.created","document.updated","document.ready","document.failed","document.deleted","product.created","product.updated","price.created","price.updated","order.created","order.paid","order.canceled","order.refunded","refund.created","refund.updated","checkout.created","checkout.completed","checkout.expired","subscription.created","subscription.updated","subscription.canceled","webhook_endpoint.created","webhook_endpoint.updated","webhook_endpoint.deleted","webhook_endpoint.secret_rotated","webhook_endpoint.tested","webhook_endpoint.recovered","webhook_endpoint.disabled","webhook_delivery.redelivered"],"fjs_type":"string"},"Timestamp":{"type":["string","object"],"format":"date-time","fjs_type":"string"},"Actor":{"type":"object","required":["type","id","name","user_id","service_account_id"],"properties":{"type":{"type":["string","object"],"enum":["api_key","session","system"],"fjs_type":"string"},"id":{"anyOf":[{"$ref":"spec#/$defs/CredentialId"},{"type":"null"}]},"name":{"type":["string","null","object"],"fjs_type":"string"},"user_id":{"anyOf":[{"$ref":"spec#/$defs/UserId"},{"type":"null"}]},"service_account_id":{"anyOf":[{"$ref":"spec#/$defs/ServiceAccountId"},{"type":"null"}]}},"additionalProperties":false},"CredentialId":{"type":["string","object"],"pattern":"^(key|ses)_[0-7][0-9a-hjkmnp-tv-z]{25}$","fjs_type":"string"},"UserId":{"type":["string","object"],"pattern":"^usr_[0-7][0-9a-hjkmnp-tv-z]{25}$","fjs_type":"string"},"ServiceAccountId":{"type":["string","object"],"pattern":"^svc_[0-7][0-9a-hjkmnp-tv-z]{25}$","fjs_type":"string"}}}}}
+const validatorState = {"ajvOptions":{},"ajvSchemas":{"spec":{"$id":"spec","$defs":{"PlatformEventList":{"type":"object","required":["data","has_more","next_cursor"],"properties":{"data":{"type":"array","items":{"$ref":"spec#/$defs/PlatformEvent"}},"has_more":{"type":"boolean"},"next_cursor":{"type":["string","object"],"fjs_type":"string"}},"additionalProperties":false},"PlatformEvent":{"type":"object","required":["id","type","created_at","api_version","project_id","organization_id","request_id","client_request_id","actor","data"],"properties":{"id":{"$ref":"spec#/$defs/EventId"},"type":{"$ref":"spec#/$defs/EventType"},"created_at":{"$ref":"spec#/$defs/Timestamp"},"api_version":{"type":["string","object"],"enum":["v1"],"fjs_type":"string"},"project_id":{"type":["string","null","object"],"fjs_type":"string"},"organization_id":{"type":["string","null","object"],"fjs_type":"string"},"request_id":{"type":["string","null","object"],"fjs_type":"string"},"client_request_id":{"type":["string","null","object"],"fjs_type":"string"},"actor":{"anyOf":[{"$ref":"spec#/$defs/Actor"},{"type":"null"}]},"data":{"type":"object","required":["object","previous_attributes"],"properties":{"object":{"type":"object","additionalProperties":true},"previous_attributes":{"type":"object","additionalProperties":true}},"additionalProperties":false}},"additionalProperties":false},"EventId":{"type":["string","object"],"pattern":"^evt_[0-7][0-9a-hjkmnp-tv-z]{25}$","fjs_type":"string"},"EventType":{"type":["string","object"],"enum":["sign_in.created","sign_in.ended","password.changed","totp.enabled","totp.removed","identity.linked","identity.removed","passkey.added","passkey.removed","profile.updated","settings.updated","api_key.created","api_key.updated","api_key.rotated","api_key.revoked","user.created","user.updated","user.deleted","audit.recorded","organization.created","organization.updated","organization.deleted","organization_member.added","organization_invitation.created","organization_invitation.updated","organization_invitation.removed","organization_member.updated","organization_member.removed","custom_role.created","custom_role.updated","custom_role.deleted","service_account.created","service_account.updated","service_account.deleted","service_account.key_created","service_account.key_revoked","project.created","project.updated","project.transferred","project.archived","project.unarchived","project.deleted","project.restored","member.added","member.updated","member.removed","invitation.created","invitation.resent","invitation.revoked","invitation.declined","avatar.updated","avatar.deleted","file.created","file.updated","file.deleted","upload.created","upload.deleted","file_link.created","file_link.revoked","session.created","session.updated","session.deleted","message.updated","chat.completed","chat.failed","chat.canceled","knowledge_base.created","knowledge_base.updated","knowledge_base.deleted","document.created","document.updated","document.ready","document.failed","document.deleted","product.created","product.updated","price.created","price.updated","order.created","order.paid","order.canceled","order.refunded","refund.created","refund.updated","checkout.created","checkout.completed","checkout.expired","subscription.created","subscription.updated","subscription.canceled","webhook_endpoint.created","webhook_endpoint.updated","webhook_endpoint.deleted","webhook_endpoint.secret_rotated","webhook_endpoint.tested","webhook_endpoint.recovered","webhook_endpoint.disabled","webhook_delivery.redelivered"],"fjs_type":"string"},"Timestamp":{"type":["string","object"],"format":"date-time","fjs_type":"string"},"Actor":{"type":"object","required":["type","id","name","user_id","service_account_id"],"properties":{"type":{"type":["string","object"],"enum":["api_key","session","system"],"fjs_type":"string"},"id":{"anyOf":[{"$ref":"spec#/$defs/CredentialId"},{"type":"null"}]},"name":{"type":["string","null","object"],"fjs_type":"string"},"user_id":{"anyOf":[{"$ref":"spec#/$defs/UserId"},{"type":"null"}]},"service_account_id":{"anyOf":[{"$ref":"spec#/$defs/ServiceAccountId"},{"type":"null"}]}},"additionalProperties":false},"CredentialId":{"type":["string","object"],"pattern":"^(key|ses)_[0-7][0-9a-hjkmnp-tv-z]{25}$","fjs_type":"string"},"UserId":{"type":["string","object"],"pattern":"^usr_[0-7][0-9a-hjkmnp-tv-z]{25}$","fjs_type":"string"},"ServiceAccountId":{"type":["string","object"],"pattern":"^svc_[0-7][0-9a-hjkmnp-tv-z]{25}$","fjs_type":"string"}}}}}
 const validator = Validator.restoreFromState(validatorState)
 
 
@@ -32221,7 +32221,7 @@ return json + JSON_STR_END_OBJECT
   const serializer = Serializer.restoreFromState(serializerState)
 
   const Validator = require('fast-json-stringify/lib/validator')
-const validatorState = {"ajvOptions":{},"ajvSchemas":{"spec":{"$id":"spec","$defs":{"PlatformEvent":{"type":"object","required":["id","type","created_at","api_version","project_id","organization_id","request_id","client_request_id","actor","data"],"properties":{"id":{"$ref":"spec#/$defs/EventId"},"type":{"$ref":"spec#/$defs/EventType"},"created_at":{"$ref":"spec#/$defs/Timestamp"},"api_version":{"type":["string","object"],"enum":["v1"],"fjs_type":"string"},"project_id":{"type":["string","null","object"],"fjs_type":"string"},"organization_id":{"type":["string","null","object"],"fjs_type":"string"},"request_id":{"type":["string","null","object"],"fjs_type":"string"},"client_request_id":{"type":["string","null","object"],"fjs_type":"string"},"actor":{"anyOf":[{"$ref":"spec#/$defs/Actor"},{"type":"null"}]},"data":{"type":"object","required":["object","previous_attributes"],"properties":{"object":{"type":"object","additionalProperties":true},"previous_attributes":{"type":"object","additionalProperties":true}},"additionalProperties":false}},"additionalProperties":false},"EventId":{"type":["string","object"],"pattern":"^evt_[0-7][0-9a-hjkmnp-tv-z]{25}$","fjs_type":"string"},"EventType":{"type":["string","object"],"enum":["sign_in.created","sign_in.ended","password.changed","totp.enabled","totp.removed","identity.linked","identity.removed","passkey.added","passkey.updated","passkey.removed","profile.updated","settings.updated","api_key.created","api_key.updated","api_key.rotated","api_key.revoked","user.created","user.updated","user.deleted","organization.created","organization.updated","organization.deleted","organization_member.added","organization_invitation.created","organization_invitation.updated","organization_invitation.removed","organization_member.updated","organization_member.removed","custom_role.created","custom_role.updated","custom_role.deleted","service_account.created","service_account.updated","service_account.deleted","service_account.key_created","service_account.key_revoked","project.created","project.updated","project.transferred","project.archived","project.unarchived","project.deleted","project.restored","member.added","member.updated","member.removed","invitation.created","invitation.resent","invitation.revoked","invitation.declined","avatar.updated","avatar.deleted","file.created","file.updated","file.deleted","upload.created","upload.deleted","file_link.created","file_link.revoked","session.created","session.updated","session.deleted","message.updated","chat.completed","chat.failed","chat.canceled","knowledge_base.created","knowledge_base.updated","knowledge_base.deleted","document.created","document.updated","document.ready","document.failed","document.deleted","product.created","product.updated","price.created","price.updated","order.created","order.paid","order.canceled","order.refunded","refund.created","refund.updated","checkout.created","checkout.completed","checkout.expired","subscription.created","subscription.updated","subscription.canceled","webhook_endpoint.created","webhook_endpoint.updated","webhook_endpoint.deleted","webhook_endpoint.secret_rotated","webhook_endpoint.tested","webhook_endpoint.recovered","webhook_endpoint.disabled","webhook_delivery.redelivered"],"fjs_type":"string"},"Timestamp":{"type":["string","object"],"format":"date-time","fjs_type":"string"},"Actor":{"type":"object","required":["type","id","name","user_id","service_account_id"],"properties":{"type":{"type":["string","object"],"enum":["api_key","session","system"],"fjs_type":"string"},"id":{"anyOf":[{"$ref":"spec#/$defs/CredentialId"},{"type":"null"}]},"name":{"type":["string","null","object"],"fjs_type":"string"},"user_id":{"anyOf":[{"$ref":"spec#/$defs/UserId"},{"type":"null"}]},"service_account_id":{"anyOf":[{"$ref":"spec#/$defs/ServiceAccountId"},{"type":"null"}]}},"additionalProperties":false},"CredentialId":{"type":["string","object"],"pattern":"^(key|ses)_[0-7][0-9a-hjkmnp-tv-z]{25}$","fjs_type":"string"},"UserId":{"type":["string","object"],"pattern":"^usr_[0-7][0-9a-hjkmnp-tv-z]{25}$","fjs_type":"string"},"ServiceAccountId":{"type":["string","object"],"pattern":"^svc_[0-7][0-9a-hjkmnp-tv-z]{25}$","fjs_type":"string"}}}}}
+const validatorState = {"ajvOptions":{},"ajvSchemas":{"spec":{"$id":"spec","$defs":{"PlatformEvent":{"type":"object","required":["id","type","created_at","api_version","project_id","organization_id","request_id","client_request_id","actor","data"],"properties":{"id":{"$ref":"spec#/$defs/EventId"},"type":{"$ref":"spec#/$defs/EventType"},"created_at":{"$ref":"spec#/$defs/Timestamp"},"api_version":{"type":["string","object"],"enum":["v1"],"fjs_type":"string"},"project_id":{"type":["string","null","object"],"fjs_type":"string"},"organization_id":{"type":["string","null","object"],"fjs_type":"string"},"request_id":{"type":["string","null","object"],"fjs_type":"string"},"client_request_id":{"type":["string","null","object"],"fjs_type":"string"},"actor":{"anyOf":[{"$ref":"spec#/$defs/Actor"},{"type":"null"}]},"data":{"type":"object","required":["object","previous_attributes"],"properties":{"object":{"type":"object","additionalProperties":true},"previous_attributes":{"type":"object","additionalProperties":true}},"additionalProperties":false}},"additionalProperties":false},"EventId":{"type":["string","object"],"pattern":"^evt_[0-7][0-9a-hjkmnp-tv-z]{25}$","fjs_type":"string"},"EventType":{"type":["string","object"],"enum":["sign_in.created","sign_in.ended","password.changed","totp.enabled","totp.removed","identity.linked","identity.removed","passkey.added","passkey.removed","profile.updated","settings.updated","api_key.created","api_key.updated","api_key.rotated","api_key.revoked","user.created","user.updated","user.deleted","audit.recorded","organization.created","organization.updated","organization.deleted","organization_member.added","organization_invitation.created","organization_invitation.updated","organization_invitation.removed","organization_member.updated","organization_member.removed","custom_role.created","custom_role.updated","custom_role.deleted","service_account.created","service_account.updated","service_account.deleted","service_account.key_created","service_account.key_revoked","project.created","project.updated","project.transferred","project.archived","project.unarchived","project.deleted","project.restored","member.added","member.updated","member.removed","invitation.created","invitation.resent","invitation.revoked","invitation.declined","avatar.updated","avatar.deleted","file.created","file.updated","file.deleted","upload.created","upload.deleted","file_link.created","file_link.revoked","session.created","session.updated","session.deleted","message.updated","chat.completed","chat.failed","chat.canceled","knowledge_base.created","knowledge_base.updated","knowledge_base.deleted","document.created","document.updated","document.ready","document.failed","document.deleted","product.created","product.updated","price.created","price.updated","order.created","order.paid","order.canceled","order.refunded","refund.created","refund.updated","checkout.created","checkout.completed","checkout.expired","subscription.created","subscription.updated","subscription.canceled","webhook_endpoint.created","webhook_endpoint.updated","webhook_endpoint.deleted","webhook_endpoint.secret_rotated","webhook_endpoint.tested","webhook_endpoint.recovered","webhook_endpoint.disabled","webhook_delivery.redelivered"],"fjs_type":"string"},"Timestamp":{"type":["string","object"],"format":"date-time","fjs_type":"string"},"Actor":{"type":"object","required":["type","id","name","user_id","service_account_id"],"properties":{"type":{"type":["string","object"],"enum":["api_key","session","system"],"fjs_type":"string"},"id":{"anyOf":[{"$ref":"spec#/$defs/CredentialId"},{"type":"null"}]},"name":{"type":["string","null","object"],"fjs_type":"string"},"user_id":{"anyOf":[{"$ref":"spec#/$defs/UserId"},{"type":"null"}]},"service_account_id":{"anyOf":[{"$ref":"spec#/$defs/ServiceAccountId"},{"type":"null"}]}},"additionalProperties":false},"CredentialId":{"type":["string","object"],"pattern":"^(key|ses)_[0-7][0-9a-hjkmnp-tv-z]{25}$","fjs_type":"string"},"UserId":{"type":["string","object"],"pattern":"^usr_[0-7][0-9a-hjkmnp-tv-z]{25}$","fjs_type":"string"},"ServiceAccountId":{"type":["string","object"],"pattern":"^svc_[0-7][0-9a-hjkmnp-tv-z]{25}$","fjs_type":"string"}}}}}
 const validator = Validator.restoreFromState(validatorState)
 
 
@@ -34286,7 +34286,7 @@ return json + JSON_STR_END_OBJECT
   const serializer = Serializer.restoreFromState(serializerState)
 
   const Validator = require('fast-json-stringify/lib/validator')
-const validatorState = {"ajvOptions":{},"ajvSchemas":{"spec":{"$id":"spec","$defs":{"WebhookDelivery":{"type":"object","required":["id","endpoint_id","event_id","event_type","status","attempts","next_attempt_at","request","created_at","updated_at"],"properties":{"id":{"$ref":"spec#/$defs/WebhookDeliveryId"},"endpoint_id":{"$ref":"spec#/$defs/WebhookEndpointId"},"event_id":{"$ref":"spec#/$defs/EventId"},"event_type":{"$ref":"spec#/$defs/EventType"},"status":{"$ref":"spec#/$defs/WebhookDeliveryStatus"},"attempts":{"type":"array","items":{"$ref":"spec#/$defs/WebhookAttempt"}},"next_attempt_at":{"type":["string","null","object"],"format":"date-time","fjs_type":"string"},"request":{"type":["object","null"],"required":["url","headers","body"],"properties":{"url":{"type":["string","object"],"fjs_type":"string"},"headers":{"type":"object","additionalProperties":{"type":["string","object"],"fjs_type":"string"}},"body":{"$ref":"spec#/$defs/PlatformEvent"}},"additionalProperties":false},"created_at":{"$ref":"spec#/$defs/Timestamp"},"updated_at":{"$ref":"spec#/$defs/Timestamp"}},"additionalProperties":false},"WebhookDeliveryId":{"type":["string","object"],"pattern":"^whd_[0-7][0-9a-hjkmnp-tv-z]{25}$","fjs_type":"string"},"WebhookEndpointId":{"type":["string","object"],"pattern":"^whe_[0-7][0-9a-hjkmnp-tv-z]{25}$","fjs_type":"string"},"EventId":{"type":["string","object"],"pattern":"^evt_[0-7][0-9a-hjkmnp-tv-z]{25}$","fjs_type":"string"},"EventType":{"type":["string","object"],"enum":["sign_in.created","sign_in.ended","password.changed","totp.enabled","totp.removed","identity.linked","identity.removed","passkey.added","passkey.updated","passkey.removed","profile.updated","settings.updated","api_key.created","api_key.updated","api_key.rotated","api_key.revoked","user.created","user.updated","user.deleted","organization.created","organization.updated","organization.deleted","organization_member.added","organization_invitation.created","organization_invitation.updated","organization_invitation.removed","organization_member.updated","organization_member.removed","custom_role.created","custom_role.updated","custom_role.deleted","service_account.created","service_account.updated","service_account.deleted","service_account.key_created","service_account.key_revoked","project.created","project.updated","project.transferred","project.archived","project.unarchived","project.deleted","project.restored","member.added","member.updated","member.removed","invitation.created","invitation.resent","invitation.revoked","invitation.declined","avatar.updated","avatar.deleted","file.created","file.updated","file.deleted","upload.created","upload.deleted","file_link.created","file_link.revoked","session.created","session.updated","session.deleted","message.updated","chat.completed","chat.failed","chat.canceled","knowledge_base.created","knowledge_base.updated","knowledge_base.deleted","document.created","document.updated","document.ready","document.failed","document.deleted","product.created","product.updated","price.created","price.updated","order.created","order.paid","order.canceled","order.refunded","refund.created","refund.updated","checkout.created","checkout.completed","checkout.expired","subscription.created","subscription.updated","subscription.canceled","webhook_endpoint.created","webhook_endpoint.updated","webhook_endpoint.deleted","webhook_endpoint.secret_rotated","webhook_endpoint.tested","webhook_endpoint.recovered","webhook_endpoint.disabled","webhook_delivery.redelivered"],"fjs_type":"string"},"WebhookDeliveryStatus":{"type":["string","object"],"enum":["pending","succeeded","failed"],"fjs_type":"string"},"WebhookAttempt":{"type":"object","required":["started_at","duration_ms","response_status","response_body","error"],"properties":{"started_at":{"$ref":"spec#/$defs/Timestamp"},"duration_ms":{"type":"integer","minimum":0},"response_status":{"type":["integer","null"]},"response_body":{"type":["string","null","object"],"fjs_type":"string"},"error":{"type":["string","null","object"],"fjs_type":"string"}},"additionalProperties":false},"PlatformEvent":{"type":"object","required":["id","type","created_at","api_version","project_id","organization_id","request_id","client_request_id","actor","data"],"properties":{"id":{"$ref":"spec#/$defs/EventId"},"type":{"$ref":"spec#/$defs/EventType"},"created_at":{"$ref":"spec#/$defs/Timestamp"},"api_version":{"type":["string","object"],"enum":["v1"],"fjs_type":"string"},"project_id":{"type":["string","null","object"],"fjs_type":"string"},"organization_id":{"type":["string","null","object"],"fjs_type":"string"},"request_id":{"type":["string","null","object"],"fjs_type":"string"},"client_request_id":{"type":["string","null","object"],"fjs_type":"string"},"actor":{"anyOf":[{"$ref":"spec#/$defs/Actor"},{"type":"null"}]},"data":{"type":"object","required":["object","previous_attributes"],"properties":{"object":{"type":"object","additionalProperties":true},"previous_attributes":{"type":"object","additionalProperties":true}},"additionalProperties":false}},"additionalProperties":false},"Timestamp":{"type":["string","object"],"format":"date-time","fjs_type":"string"},"Actor":{"type":"object","required":["type","id","name","user_id","service_account_id"],"properties":{"type":{"type":["string","object"],"enum":["api_key","session","system"],"fjs_type":"string"},"id":{"anyOf":[{"$ref":"spec#/$defs/CredentialId"},{"type":"null"}]},"name":{"type":["string","null","object"],"fjs_type":"string"},"user_id":{"anyOf":[{"$ref":"spec#/$defs/UserId"},{"type":"null"}]},"service_account_id":{"anyOf":[{"$ref":"spec#/$defs/ServiceAccountId"},{"type":"null"}]}},"additionalProperties":false},"CredentialId":{"type":["string","object"],"pattern":"^(key|ses)_[0-7][0-9a-hjkmnp-tv-z]{25}$","fjs_type":"string"},"UserId":{"type":["string","object"],"pattern":"^usr_[0-7][0-9a-hjkmnp-tv-z]{25}$","fjs_type":"string"},"ServiceAccountId":{"type":["string","object"],"pattern":"^svc_[0-7][0-9a-hjkmnp-tv-z]{25}$","fjs_type":"string"}}}}}
+const validatorState = {"ajvOptions":{},"ajvSchemas":{"spec":{"$id":"spec","$defs":{"WebhookDelivery":{"type":"object","required":["id","endpoint_id","event_id","event_type","status","attempts","next_attempt_at","request","created_at","updated_at"],"properties":{"id":{"$ref":"spec#/$defs/WebhookDeliveryId"},"endpoint_id":{"$ref":"spec#/$defs/WebhookEndpointId"},"event_id":{"$ref":"spec#/$defs/EventId"},"event_type":{"$ref":"spec#/$defs/EventType"},"status":{"$ref":"spec#/$defs/WebhookDeliveryStatus"},"attempts":{"type":"array","items":{"$ref":"spec#/$defs/WebhookAttempt"}},"next_attempt_at":{"type":["string","null","object"],"format":"date-time","fjs_type":"string"},"request":{"type":["object","null"],"required":["url","headers","body"],"properties":{"url":{"type":["string","object"],"fjs_type":"string"},"headers":{"type":"object","additionalProperties":{"type":["string","object"],"fjs_type":"string"}},"body":{"$ref":"spec#/$defs/PlatformEvent"}},"additionalProperties":false},"created_at":{"$ref":"spec#/$defs/Timestamp"},"updated_at":{"$ref":"spec#/$defs/Timestamp"}},"additionalProperties":false},"WebhookDeliveryId":{"type":["string","object"],"pattern":"^whd_[0-7][0-9a-hjkmnp-tv-z]{25}$","fjs_type":"string"},"WebhookEndpointId":{"type":["string","object"],"pattern":"^whe_[0-7][0-9a-hjkmnp-tv-z]{25}$","fjs_type":"string"},"EventId":{"type":["string","object"],"pattern":"^evt_[0-7][0-9a-hjkmnp-tv-z]{25}$","fjs_type":"string"},"EventType":{"type":["string","object"],"enum":["sign_in.created","sign_in.ended","password.changed","totp.enabled","totp.removed","identity.linked","identity.removed","passkey.added","passkey.removed","profile.updated","settings.updated","api_key.created","api_key.updated","api_key.rotated","api_key.revoked","user.created","user.updated","user.deleted","audit.recorded","organization.created","organization.updated","organization.deleted","organization_member.added","organization_invitation.created","organization_invitation.updated","organization_invitation.removed","organization_member.updated","organization_member.removed","custom_role.created","custom_role.updated","custom_role.deleted","service_account.created","service_account.updated","service_account.deleted","service_account.key_created","service_account.key_revoked","project.created","project.updated","project.transferred","project.archived","project.unarchived","project.deleted","project.restored","member.added","member.updated","member.removed","invitation.created","invitation.resent","invitation.revoked","invitation.declined","avatar.updated","avatar.deleted","file.created","file.updated","file.deleted","upload.created","upload.deleted","file_link.created","file_link.revoked","session.created","session.updated","session.deleted","message.updated","chat.completed","chat.failed","chat.canceled","knowledge_base.created","knowledge_base.updated","knowledge_base.deleted","document.created","document.updated","document.ready","document.failed","document.deleted","product.created","product.updated","price.created","price.updated","order.created","order.paid","order.canceled","order.refunded","refund.created","refund.updated","checkout.created","checkout.completed","checkout.expired","subscription.created","subscription.updated","subscription.canceled","webhook_endpoint.created","webhook_endpoint.updated","webhook_endpoint.deleted","webhook_endpoint.secret_rotated","webhook_endpoint.tested","webhook_endpoint.recovered","webhook_endpoint.disabled","webhook_delivery.redelivered"],"fjs_type":"string"},"WebhookDeliveryStatus":{"type":["string","object"],"enum":["pending","succeeded","failed"],"fjs_type":"string"},"WebhookAttempt":{"type":"object","required":["started_at","duration_ms","response_status","response_body","error"],"properties":{"started_at":{"$ref":"spec#/$defs/Timestamp"},"duration_ms":{"type":"integer","minimum":0},"response_status":{"type":["integer","null"]},"response_body":{"type":["string","null","object"],"fjs_type":"string"},"error":{"type":["string","null","object"],"fjs_type":"string"}},"additionalProperties":false},"PlatformEvent":{"type":"object","required":["id","type","created_at","api_version","project_id","organization_id","request_id","client_request_id","actor","data"],"properties":{"id":{"$ref":"spec#/$defs/EventId"},"type":{"$ref":"spec#/$defs/EventType"},"created_at":{"$ref":"spec#/$defs/Timestamp"},"api_version":{"type":["string","object"],"enum":["v1"],"fjs_type":"string"},"project_id":{"type":["string","null","object"],"fjs_type":"string"},"organization_id":{"type":["string","null","object"],"fjs_type":"string"},"request_id":{"type":["string","null","object"],"fjs_type":"string"},"client_request_id":{"type":["string","null","object"],"fjs_type":"string"},"actor":{"anyOf":[{"$ref":"spec#/$defs/Actor"},{"type":"null"}]},"data":{"type":"object","required":["object","previous_attributes"],"properties":{"object":{"type":"object","additionalProperties":true},"previous_attributes":{"type":"object","additionalProperties":true}},"additionalProperties":false}},"additionalProperties":false},"Timestamp":{"type":["string","object"],"format":"date-time","fjs_type":"string"},"Actor":{"type":"object","required":["type","id","name","user_id","service_account_id"],"properties":{"type":{"type":["string","object"],"enum":["api_key","session","system"],"fjs_type":"string"},"id":{"anyOf":[{"$ref":"spec#/$defs/CredentialId"},{"type":"null"}]},"name":{"type":["string","null","object"],"fjs_type":"string"},"user_id":{"anyOf":[{"$ref":"spec#/$defs/UserId"},{"type":"null"}]},"service_account_id":{"anyOf":[{"$ref":"spec#/$defs/ServiceAccountId"},{"type":"null"}]}},"additionalProperties":false},"CredentialId":{"type":["string","object"],"pattern":"^(key|ses)_[0-7][0-9a-hjkmnp-tv-z]{25}$","fjs_type":"string"},"UserId":{"type":["string","object"],"pattern":"^usr_[0-7][0-9a-hjkmnp-tv-z]{25}$","fjs_type":"string"},"ServiceAccountId":{"type":["string","object"],"pattern":"^svc_[0-7][0-9a-hjkmnp-tv-z]{25}$","fjs_type":"string"}}}}}
 const validator = Validator.restoreFromState(validatorState)
 
 
@@ -35448,7 +35448,7 @@ return json + JSON_STR_END_OBJECT
   const serializer = Serializer.restoreFromState(serializerState)
 
   const Validator = require('fast-json-stringify/lib/validator')
-const validatorState = {"ajvOptions":{},"ajvSchemas":{"spec":{"$id":"spec","$defs":{"WebhookDeliveryList":{"type":"object","required":["data","pagination"],"properties":{"data":{"type":"array","items":{"$ref":"spec#/$defs/WebhookDelivery"}},"pagination":{"$ref":"spec#/$defs/Pagination"}},"additionalProperties":false},"WebhookDelivery":{"type":"object","required":["id","endpoint_id","event_id","event_type","status","attempts","next_attempt_at","request","created_at","updated_at"],"properties":{"id":{"$ref":"spec#/$defs/WebhookDeliveryId"},"endpoint_id":{"$ref":"spec#/$defs/WebhookEndpointId"},"event_id":{"$ref":"spec#/$defs/EventId"},"event_type":{"$ref":"spec#/$defs/EventType"},"status":{"$ref":"spec#/$defs/WebhookDeliveryStatus"},"attempts":{"type":"array","items":{"$ref":"spec#/$defs/WebhookAttempt"}},"next_attempt_at":{"type":["string","null","object"],"format":"date-time","fjs_type":"string"},"request":{"type":["object","null"],"required":["url","headers","body"],"properties":{"url":{"type":["string","object"],"fjs_type":"string"},"headers":{"type":"object","additionalProperties":{"type":["string","object"],"fjs_type":"string"}},"body":{"$ref":"spec#/$defs/PlatformEvent"}},"additionalProperties":false},"created_at":{"$ref":"spec#/$defs/Timestamp"},"updated_at":{"$ref":"spec#/$defs/Timestamp"}},"additionalProperties":false},"Pagination":{"type":"object","required":["page","limit","total","total_pages","next_cursor"],"properties":{"page":{"type":"integer","minimum":1},"limit":{"type":"integer","minimum":1},"total":{"type":"integer","minimum":0},"total_pages":{"type":"integer","minimum":0},"next_cursor":{"type":["string","null","object"],"fjs_type":"string"}},"additionalProperties":false},"WebhookDeliveryId":{"type":["string","object"],"pattern":"^whd_[0-7][0-9a-hjkmnp-tv-z]{25}$","fjs_type":"string"},"WebhookEndpointId":{"type":["string","object"],"pattern":"^whe_[0-7][0-9a-hjkmnp-tv-z]{25}$","fjs_type":"string"},"EventId":{"type":["string","object"],"pattern":"^evt_[0-7][0-9a-hjkmnp-tv-z]{25}$","fjs_type":"string"},"EventType":{"type":["string","object"],"enum":["sign_in.created","sign_in.ended","password.changed","totp.enabled","totp.removed","identity.linked","identity.removed","passkey.added","passkey.updated","passkey.removed","profile.updated","settings.updated","api_key.created","api_key.updated","api_key.rotated","api_key.revoked","user.created","user.updated","user.deleted","organization.created","organization.updated","organization.deleted","organization_member.added","organization_invitation.created","organization_invitation.updated","organization_invitation.removed","organization_member.updated","organization_member.removed","custom_role.created","custom_role.updated","custom_role.deleted","service_account.created","service_account.updated","service_account.deleted","service_account.key_created","service_account.key_revoked","project.created","project.updated","project.transferred","project.archived","project.unarchived","project.deleted","project.restored","member.added","member.updated","member.removed","invitation.created","invitation.resent","invitation.revoked","invitation.declined","avatar.updated","avatar.deleted","file.created","file.updated","file.deleted","upload.created","upload.deleted","file_link.created","file_link.revoked","session.created","session.updated","session.deleted","message.updated","chat.completed","chat.failed","chat.canceled","knowledge_base.created","knowledge_base.updated","knowledge_base.deleted","document.created","document.updated","document.ready","document.failed","document.deleted","product.created","product.updated","price.created","price.updated","order.created","order.paid","order.canceled","order.refunded","refund.created","refund.updated","checkout.created","checkout.completed","checkout.expired","subscription.created","subscription.updated","subscription.canceled","webhook_endpoint.created","webhook_endpoint.updated","webhook_endpoint.deleted","webhook_endpoint.secret_rotated","webhook_endpoint.tested","webhook_endpoint.recovered","webhook_endpoint.disabled","webhook_delivery.redelivered"],"fjs_type":"string"},"WebhookDeliveryStatus":{"type":["string","object"],"enum":["pending","succeeded","failed"],"fjs_type":"string"},"WebhookAttempt":{"type":"object","required":["started_at","duration_ms","response_status","response_body","error"],"properties":{"started_at":{"$ref":"spec#/$defs/Timestamp"},"duration_ms":{"type":"integer","minimum":0},"response_status":{"type":["integer","null"]},"response_body":{"type":["string","null","object"],"fjs_type":"string"},"error":{"type":["string","null","object"],"fjs_type":"string"}},"additionalProperties":false},"PlatformEvent":{"type":"object","required":["id","type","created_at","api_version","project_id","organization_id","request_id","client_request_id","actor","data"],"properties":{"id":{"$ref":"spec#/$defs/EventId"},"type":{"$ref":"spec#/$defs/EventType"},"created_at":{"$ref":"spec#/$defs/Timestamp"},"api_version":{"type":["string","object"],"enum":["v1"],"fjs_type":"string"},"project_id":{"type":["string","null","object"],"fjs_type":"string"},"organization_id":{"type":["string","null","object"],"fjs_type":"string"},"request_id":{"type":["string","null","object"],"fjs_type":"string"},"client_request_id":{"type":["string","null","object"],"fjs_type":"string"},"actor":{"anyOf":[{"$ref":"spec#/$defs/Actor"},{"type":"null"}]},"data":{"type":"object","required":["object","previous_attributes"],"properties":{"object":{"type":"object","additionalProperties":true},"previous_attributes":{"type":"object","additionalProperties":true}},"additionalProperties":false}},"additionalProperties":false},"Timestamp":{"type":["string","object"],"format":"date-time","fjs_type":"string"},"Actor":{"type":"object","required":["type","id","name","user_id","service_account_id"],"properties":{"type":{"type":["string","object"],"enum":["api_key","session","system"],"fjs_type":"string"},"id":{"anyOf":[{"$ref":"spec#/$defs/CredentialId"},{"type":"null"}]},"name":{"type":["string","null","object"],"fjs_type":"string"},"user_id":{"anyOf":[{"$ref":"spec#/$defs/UserId"},{"type":"null"}]},"service_account_id":{"anyOf":[{"$ref":"spec#/$defs/ServiceAccountId"},{"type":"null"}]}},"additionalProperties":false},"CredentialId":{"type":["string","object"],"pattern":"^(key|ses)_[0-7][0-9a-hjkmnp-tv-z]{25}$","fjs_type":"string"},"UserId":{"type":["string","object"],"pattern":"^usr_[0-7][0-9a-hjkmnp-tv-z]{25}$","fjs_type":"string"},"ServiceAccountId":{"type":["string","object"],"pattern":"^svc_[0-7][0-9a-hjkmnp-tv-z]{25}$","fjs_type":"string"}}}}}
+const validatorState = {"ajvOptions":{},"ajvSchemas":{"spec":{"$id":"spec","$defs":{"WebhookDeliveryList":{"type":"object","required":["data","pagination"],"properties":{"data":{"type":"array","items":{"$ref":"spec#/$defs/WebhookDelivery"}},"pagination":{"$ref":"spec#/$defs/Pagination"}},"additionalProperties":false},"WebhookDelivery":{"type":"object","required":["id","endpoint_id","event_id","event_type","status","attempts","next_attempt_at","request","created_at","updated_at"],"properties":{"id":{"$ref":"spec#/$defs/WebhookDeliveryId"},"endpoint_id":{"$ref":"spec#/$defs/WebhookEndpointId"},"event_id":{"$ref":"spec#/$defs/EventId"},"event_type":{"$ref":"spec#/$defs/EventType"},"status":{"$ref":"spec#/$defs/WebhookDeliveryStatus"},"attempts":{"type":"array","items":{"$ref":"spec#/$defs/WebhookAttempt"}},"next_attempt_at":{"type":["string","null","object"],"format":"date-time","fjs_type":"string"},"request":{"type":["object","null"],"required":["url","headers","body"],"properties":{"url":{"type":["string","object"],"fjs_type":"string"},"headers":{"type":"object","additionalProperties":{"type":["string","object"],"fjs_type":"string"}},"body":{"$ref":"spec#/$defs/PlatformEvent"}},"additionalProperties":false},"created_at":{"$ref":"spec#/$defs/Timestamp"},"updated_at":{"$ref":"spec#/$defs/Timestamp"}},"additionalProperties":false},"Pagination":{"type":"object","required":["page","limit","total","total_pages","next_cursor"],"properties":{"page":{"type":"integer","minimum":1},"limit":{"type":"integer","minimum":1},"total":{"type":"integer","minimum":0},"total_pages":{"type":"integer","minimum":0},"next_cursor":{"type":["string","null","object"],"fjs_type":"string"}},"additionalProperties":false},"WebhookDeliveryId":{"type":["string","object"],"pattern":"^whd_[0-7][0-9a-hjkmnp-tv-z]{25}$","fjs_type":"string"},"WebhookEndpointId":{"type":["string","object"],"pattern":"^whe_[0-7][0-9a-hjkmnp-tv-z]{25}$","fjs_type":"string"},"EventId":{"type":["string","object"],"pattern":"^evt_[0-7][0-9a-hjkmnp-tv-z]{25}$","fjs_type":"string"},"EventType":{"type":["string","object"],"enum":["sign_in.created","sign_in.ended","password.changed","totp.enabled","totp.removed","identity.linked","identity.removed","passkey.added","passkey.removed","profile.updated","settings.updated","api_key.created","api_key.updated","api_key.rotated","api_key.revoked","user.created","user.updated","user.deleted","audit.recorded","organization.created","organization.updated","organization.deleted","organization_member.added","organization_invitation.created","organization_invitation.updated","organization_invitation.removed","organization_member.updated","organization_member.removed","custom_role.created","custom_role.updated","custom_role.deleted","service_account.created","service_account.updated","service_account.deleted","service_account.key_created","service_account.key_revoked","project.created","project.updated","project.transferred","project.archived","project.unarchived","project.deleted","project.restored","member.added","member.updated","member.removed","invitation.created","invitation.resent","invitation.revoked","invitation.declined","avatar.updated","avatar.deleted","file.created","file.updated","file.deleted","upload.created","upload.deleted","file_link.created","file_link.revoked","session.created","session.updated","session.deleted","message.updated","chat.completed","chat.failed","chat.canceled","knowledge_base.created","knowledge_base.updated","knowledge_base.deleted","document.created","document.updated","document.ready","document.failed","document.deleted","product.created","product.updated","price.created","price.updated","order.created","order.paid","order.canceled","order.refunded","refund.created","refund.updated","checkout.created","checkout.completed","checkout.expired","subscription.created","subscription.updated","subscription.canceled","webhook_endpoint.created","webhook_endpoint.updated","webhook_endpoint.deleted","webhook_endpoint.secret_rotated","webhook_endpoint.tested","webhook_endpoint.recovered","webhook_endpoint.disabled","webhook_delivery.redelivered"],"fjs_type":"string"},"WebhookDeliveryStatus":{"type":["string","object"],"enum":["pending","succeeded","failed"],"fjs_type":"string"},"WebhookAttempt":{"type":"object","required":["started_at","duration_ms","response_status","response_body","error"],"properties":{"started_at":{"$ref":"spec#/$defs/Timestamp"},"duration_ms":{"type":"integer","minimum":0},"response_status":{"type":["integer","null"]},"response_body":{"type":["string","null","object"],"fjs_type":"string"},"error":{"type":["string","null","object"],"fjs_type":"string"}},"additionalProperties":false},"PlatformEvent":{"type":"object","required":["id","type","created_at","api_version","project_id","organization_id","request_id","client_request_id","actor","data"],"properties":{"id":{"$ref":"spec#/$defs/EventId"},"type":{"$ref":"spec#/$defs/EventType"},"created_at":{"$ref":"spec#/$defs/Timestamp"},"api_version":{"type":["string","object"],"enum":["v1"],"fjs_type":"string"},"project_id":{"type":["string","null","object"],"fjs_type":"string"},"organization_id":{"type":["string","null","object"],"fjs_type":"string"},"request_id":{"type":["string","null","object"],"fjs_type":"string"},"client_request_id":{"type":["string","null","object"],"fjs_type":"string"},"actor":{"anyOf":[{"$ref":"spec#/$defs/Actor"},{"type":"null"}]},"data":{"type":"object","required":["object","previous_attributes"],"properties":{"object":{"type":"object","additionalProperties":true},"previous_attributes":{"type":"object","additionalProperties":true}},"additionalProperties":false}},"additionalProperties":false},"Timestamp":{"type":["string","object"],"format":"date-time","fjs_type":"string"},"Actor":{"type":"object","required":["type","id","name","user_id","service_account_id"],"properties":{"type":{"type":["string","object"],"enum":["api_key","session","system"],"fjs_type":"string"},"id":{"anyOf":[{"$ref":"spec#/$defs/CredentialId"},{"type":"null"}]},"name":{"type":["string","null","object"],"fjs_type":"string"},"user_id":{"anyOf":[{"$ref":"spec#/$defs/UserId"},{"type":"null"}]},"service_account_id":{"anyOf":[{"$ref":"spec#/$defs/ServiceAccountId"},{"type":"null"}]}},"additionalProperties":false},"CredentialId":{"type":["string","object"],"pattern":"^(key|ses)_[0-7][0-9a-hjkmnp-tv-z]{25}$","fjs_type":"string"},"UserId":{"type":["string","object"],"pattern":"^usr_[0-7][0-9a-hjkmnp-tv-z]{25}$","fjs_type":"string"},"ServiceAccountId":{"type":["string","object"],"pattern":"^svc_[0-7][0-9a-hjkmnp-tv-z]{25}$","fjs_type":"string"}}}}}
 const validator = Validator.restoreFromState(validatorState)
 
 
@@ -37000,6 +37000,390 @@ const asInteger = serializer.asInteger.bind(serializer)
         json += "true"
       } else {
         throw new Error('"deleted" is required!')
+      }
+      
+return json + JSON_STR_END_OBJECT
+
+      }
+    
+    const main = anonymous0
+    return main
+    
+}(validator, serializer)
+  return module.exports }) },
+  get replyAuditEntry () { return define(this, 'replyAuditEntry', (module) => {'use strict'
+
+  const Serializer = require('fast-json-stringify/lib/serializer')
+  const serializerState = {"mode":"standalone"}
+  const serializer = Serializer.restoreFromState(serializerState)
+
+  const validator = null
+
+
+  module.exports = function anonymous(validator,serializer
+) {
+
+    
+const {
+  asString,
+  asNumber,
+  asBoolean,
+  asDateTime,
+  asDate,
+  asTime,
+  asUnsafeString,
+  asPlainStringArray
+} = serializer
+
+const asInteger = serializer.asInteger.bind(serializer)
+
+
+    const JSON_STR_BEGIN_OBJECT = '{'
+    const JSON_STR_END_OBJECT = '}'
+    const JSON_STR_BEGIN_ARRAY = '['
+    const JSON_STR_END_ARRAY = ']'
+    const JSON_STR_COMMA = ','
+    const JSON_STR_COLONS = ':'
+    const JSON_STR_QUOTE = '"'
+    const JSON_STR_EMPTY_OBJECT = JSON_STR_BEGIN_OBJECT + JSON_STR_END_OBJECT
+    const JSON_STR_EMPTY_ARRAY = JSON_STR_BEGIN_ARRAY + JSON_STR_END_ARRAY
+    const JSON_STR_EMPTY_STRING = JSON_STR_QUOTE + JSON_STR_QUOTE
+    const JSON_STR_NULL = 'null'
+    
+  
+    
+      // "spec#/$defs/AuditEntry"
+      function anonymous0 (input) {
+        const obj = (input && typeof input.toJSON === 'function')
+    ? input.toJSON()
+    : input
+  
+        if (obj === null) return JSON_STR_EMPTY_OBJECT
+        let json = ''
+
+        
+      const value_id_1 = obj["id"]
+      if (value_id_1 !== undefined) {
+        json += "{\"id\":"
+        
+        if (typeof value_id_1 !== 'string') {
+          if (value_id_1 === null) {
+            json += JSON_STR_EMPTY_STRING
+          } else if (value_id_1 instanceof Date) {
+            json += JSON_STR_QUOTE + value_id_1.toISOString() + JSON_STR_QUOTE
+          } else if (value_id_1 instanceof RegExp) {
+            json += asString(value_id_1.source)
+          } else {
+            json += asString(value_id_1.toString())
+          }
+        } else {
+          json += asString(value_id_1)
+        }
+        
+      } else {
+        throw new Error('"id" is required!')
+      }
+      
+      const value_sequence_2 = obj["sequence"]
+      if (value_sequence_2 !== undefined) {
+        json += ",\"sequence\":"
+        json += asInteger(value_sequence_2)
+      } else {
+        throw new Error('"sequence" is required!')
+      }
+      
+      const value_user_id_3 = obj["user_id"]
+      if (value_user_id_3 !== undefined) {
+        json += ",\"user_id\":"
+        
+          if (value_user_id_3 === null) {
+            json += JSON_STR_NULL
+          }
+          
+          else if(
+            typeof value_user_id_3 === "string" ||
+            value_user_id_3 === null ||
+            value_user_id_3 instanceof Date ||
+            value_user_id_3 instanceof RegExp ||
+            (
+              typeof value_user_id_3 === "object" &&
+              typeof value_user_id_3.toString === "function" &&
+              value_user_id_3.toString !== Object.prototype.toString
+            )
+          ) {
+            
+        if (typeof value_user_id_3 !== 'string') {
+          if (value_user_id_3 === null) {
+            json += JSON_STR_EMPTY_STRING
+          } else if (value_user_id_3 instanceof Date) {
+            json += JSON_STR_QUOTE + value_user_id_3.toISOString() + JSON_STR_QUOTE
+          } else if (value_user_id_3 instanceof RegExp) {
+            json += asString(value_user_id_3.source)
+          } else {
+            json += asString(value_user_id_3.toString())
+          }
+        } else {
+          json += asString(value_user_id_3)
+        }
+        
+          }
+        
+    else throw new TypeError("The value of 'spec#/$defs/AuditEntry/properties/user_id' does not match schema definition.")
+  
+      } else {
+        throw new Error('"user_id" is required!')
+      }
+      
+      const value_credential_id_4 = obj["credential_id"]
+      if (value_credential_id_4 !== undefined) {
+        json += ",\"credential_id\":"
+        
+          if (value_credential_id_4 === null) {
+            json += JSON_STR_NULL
+          }
+          
+          else if(
+            typeof value_credential_id_4 === "string" ||
+            value_credential_id_4 === null ||
+            value_credential_id_4 instanceof Date ||
+            value_credential_id_4 instanceof RegExp ||
+            (
+              typeof value_credential_id_4 === "object" &&
+              typeof value_credential_id_4.toString === "function" &&
+              value_credential_id_4.toString !== Object.prototype.toString
+            )
+          ) {
+            
+        if (typeof value_credential_id_4 !== 'string') {
+          if (value_credential_id_4 === null) {
+            json += JSON_STR_EMPTY_STRING
+          } else if (value_credential_id_4 instanceof Date) {
+            json += JSON_STR_QUOTE + value_credential_id_4.toISOString() + JSON_STR_QUOTE
+          } else if (value_credential_id_4 instanceof RegExp) {
+            json += asString(value_credential_id_4.source)
+          } else {
+            json += asString(value_credential_id_4.toString())
+          }
+        } else {
+          json += asString(value_credential_id_4)
+        }
+        
+          }
+        
+    else throw new TypeError("The value of 'spec#/$defs/AuditEntry/properties/credential_id' does not match schema definition.")
+  
+      } else {
+        throw new Error('"credential_id" is required!')
+      }
+      
+      const value_operation_5 = obj["operation"]
+      if (value_operation_5 !== undefined) {
+        json += ",\"operation\":"
+        
+        if (typeof value_operation_5 !== 'string') {
+          if (value_operation_5 === null) {
+            json += JSON_STR_EMPTY_STRING
+          } else if (value_operation_5 instanceof Date) {
+            json += JSON_STR_QUOTE + value_operation_5.toISOString() + JSON_STR_QUOTE
+          } else if (value_operation_5 instanceof RegExp) {
+            json += asString(value_operation_5.source)
+          } else {
+            json += asString(value_operation_5.toString())
+          }
+        } else {
+          json += asString(value_operation_5)
+        }
+        
+      } else {
+        throw new Error('"operation" is required!')
+      }
+      
+      const value_method_6 = obj["method"]
+      if (value_method_6 !== undefined) {
+        json += ",\"method\":"
+        
+        if (typeof value_method_6 !== 'string') {
+          if (value_method_6 === null) {
+            json += JSON_STR_EMPTY_STRING
+          } else if (value_method_6 instanceof Date) {
+            json += JSON_STR_QUOTE + value_method_6.toISOString() + JSON_STR_QUOTE
+          } else if (value_method_6 instanceof RegExp) {
+            json += asString(value_method_6.source)
+          } else {
+            json += asString(value_method_6.toString())
+          }
+        } else {
+          json += asString(value_method_6)
+        }
+        
+      } else {
+        throw new Error('"method" is required!')
+      }
+      
+      const value_status_7 = obj["status"]
+      if (value_status_7 !== undefined) {
+        json += ",\"status\":"
+        json += asInteger(value_status_7)
+      } else {
+        throw new Error('"status" is required!')
+      }
+      
+      const value_outcome_8 = obj["outcome"]
+      if (value_outcome_8 !== undefined) {
+        json += ",\"outcome\":"
+        
+        if (typeof value_outcome_8 !== 'string') {
+          if (value_outcome_8 === null) {
+            json += JSON_STR_EMPTY_STRING
+          } else if (value_outcome_8 instanceof Date) {
+            json += JSON_STR_QUOTE + value_outcome_8.toISOString() + JSON_STR_QUOTE
+          } else if (value_outcome_8 instanceof RegExp) {
+            json += asString(value_outcome_8.source)
+          } else {
+            json += asString(value_outcome_8.toString())
+          }
+        } else {
+          json += asString(value_outcome_8)
+        }
+        
+      } else {
+        throw new Error('"outcome" is required!')
+      }
+      
+      const value_ip_9 = obj["ip"]
+      if (value_ip_9 !== undefined) {
+        json += ",\"ip\":"
+        
+        if (typeof value_ip_9 !== 'string') {
+          if (value_ip_9 === null) {
+            json += JSON_STR_EMPTY_STRING
+          } else if (value_ip_9 instanceof Date) {
+            json += JSON_STR_QUOTE + value_ip_9.toISOString() + JSON_STR_QUOTE
+          } else if (value_ip_9 instanceof RegExp) {
+            json += asString(value_ip_9.source)
+          } else {
+            json += asString(value_ip_9.toString())
+          }
+        } else {
+          json += asString(value_ip_9)
+        }
+        
+      } else {
+        throw new Error('"ip" is required!')
+      }
+      
+      const value_project_id_10 = obj["project_id"]
+      if (value_project_id_10 !== undefined) {
+        json += ",\"project_id\":"
+        
+          if (value_project_id_10 === null) {
+            json += JSON_STR_NULL
+          }
+          
+          else if(
+            typeof value_project_id_10 === "string" ||
+            value_project_id_10 === null ||
+            value_project_id_10 instanceof Date ||
+            value_project_id_10 instanceof RegExp ||
+            (
+              typeof value_project_id_10 === "object" &&
+              typeof value_project_id_10.toString === "function" &&
+              value_project_id_10.toString !== Object.prototype.toString
+            )
+          ) {
+            
+        if (typeof value_project_id_10 !== 'string') {
+          if (value_project_id_10 === null) {
+            json += JSON_STR_EMPTY_STRING
+          } else if (value_project_id_10 instanceof Date) {
+            json += JSON_STR_QUOTE + value_project_id_10.toISOString() + JSON_STR_QUOTE
+          } else if (value_project_id_10 instanceof RegExp) {
+            json += asString(value_project_id_10.source)
+          } else {
+            json += asString(value_project_id_10.toString())
+          }
+        } else {
+          json += asString(value_project_id_10)
+        }
+        
+          }
+        
+    else throw new TypeError("The value of 'spec#/$defs/AuditEntry/properties/project_id' does not match schema definition.")
+  
+      } else {
+        throw new Error('"project_id" is required!')
+      }
+      
+      const value_resource_id_11 = obj["resource_id"]
+      if (value_resource_id_11 !== undefined) {
+        json += ",\"resource_id\":"
+        
+          if (value_resource_id_11 === null) {
+            json += JSON_STR_NULL
+          }
+          
+          else if(
+            typeof value_resource_id_11 === "string" ||
+            value_resource_id_11 === null ||
+            value_resource_id_11 instanceof Date ||
+            value_resource_id_11 instanceof RegExp ||
+            (
+              typeof value_resource_id_11 === "object" &&
+              typeof value_resource_id_11.toString === "function" &&
+              value_resource_id_11.toString !== Object.prototype.toString
+            )
+          ) {
+            
+        if (typeof value_resource_id_11 !== 'string') {
+          if (value_resource_id_11 === null) {
+            json += JSON_STR_EMPTY_STRING
+          } else if (value_resource_id_11 instanceof Date) {
+            json += JSON_STR_QUOTE + value_resource_id_11.toISOString() + JSON_STR_QUOTE
+          } else if (value_resource_id_11 instanceof RegExp) {
+            json += asString(value_resource_id_11.source)
+          } else {
+            json += asString(value_resource_id_11.toString())
+          }
+        } else {
+          json += asString(value_resource_id_11)
+        }
+        
+          }
+        
+    else throw new TypeError("The value of 'spec#/$defs/AuditEntry/properties/resource_id' does not match schema definition.")
+  
+      } else {
+        throw new Error('"resource_id" is required!')
+      }
+      
+      const value_request_id_12 = obj["request_id"]
+      if (value_request_id_12 !== undefined) {
+        json += ",\"request_id\":"
+        
+        if (typeof value_request_id_12 !== 'string') {
+          if (value_request_id_12 === null) {
+            json += JSON_STR_EMPTY_STRING
+          } else if (value_request_id_12 instanceof Date) {
+            json += JSON_STR_QUOTE + value_request_id_12.toISOString() + JSON_STR_QUOTE
+          } else if (value_request_id_12 instanceof RegExp) {
+            json += asString(value_request_id_12.source)
+          } else {
+            json += asString(value_request_id_12.toString())
+          }
+        } else {
+          json += asString(value_request_id_12)
+        }
+        
+      } else {
+        throw new Error('"request_id" is required!')
+      }
+      
+      const value_created_at_13 = obj["created_at"]
+      if (value_created_at_13 !== undefined) {
+        json += ",\"created_at\":"
+        json += asDateTime(value_created_at_13)
+      } else {
+        throw new Error('"created_at" is required!')
       }
       
 return json + JSON_STR_END_OBJECT

@@ -147,7 +147,6 @@ export function createServices({
   const principals = createPrincipals(database, listener, cipher)
   const lastUsed = createLastUsed(database, config, { onError })
   const requestRecorder = new RequestRecorder(database, { interval: recordInterval, onError })
-  const auditRecorder = new AuditRecorder(database, cipher, { interval: recordInterval, onError })
   const jobs = createJobQueues({ database, listener, onError })
   const deliveries = jobs.queue<DeliveryJob>(deliveryQueue)
   const documents = jobs.queue<ParsingJob>(documentQueue)
@@ -168,6 +167,11 @@ export function createServices({
     deliveries,
     onEmitted: () => eventStreams.notifyNewEvents(),
     strict: config.validateResponses,
+  })
+  const auditRecorder = new AuditRecorder(database, cipher, {
+    interval: recordInterval,
+    emit: (tx, entry) => events.emit(tx, 'audit.recorded', entry),
+    onError,
   })
   const oidcProviders = createOidcProviders(config.oidcProviders, onError)
   const storage = createStorage(database, config, { onError })
@@ -241,6 +245,7 @@ export function createServices({
     ),
     async close() {
       // A service closes before the services that it uses; the database closes last.
+      await auditRecorder.flush()
       await eventStreams.close()
       await leadership.close()
       await generations.close()

@@ -74,8 +74,15 @@ export function auditAtEnd(
       projectId: ids.find((id) => id.startsWith('prj_')) ?? null,
       resourceId: ids.at(-1) ?? null,
       requestId: request.id,
+      eventId: deliveredEvent(request),
     })
   })
+}
+
+/** The event of a webhook that this or another installation sends here. */
+function deliveredEvent({ headers }: FastifyRequest): string | null {
+  const id = headers['webhook-id']
+  return typeof id === 'string' && isId(id) ? id : null
 }
 
 function isRead({ method }: FastifyRequest): boolean {

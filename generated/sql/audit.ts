@@ -32,6 +32,19 @@ export interface DeleteOldEntriesRow {
 }
 
 /**
+ * Which of these ids are of events of the audit log.
+ * @see prisma/sql/audit/find-events.sql
+ */
+export const findEvents = many<{ ids: readonly string[] }, FindEventsRow>(
+  'audit/find-events',
+  `SELECT e.id FROM events e WHERE e.id = ANY($1::text[]) AND e.type = 'audit.recorded'`,
+  ['ids'],
+)
+export interface FindEventsRow {
+  id: string
+}
+
+/**
  * Which of these entries the audit log has.
  * @see prisma/sql/audit/find-known.sql
  */
@@ -45,18 +58,56 @@ export interface FindKnownRow {
 }
 
 /**
- * Adds entries to the audit log.
+ * Whether a webhook endpoint of an operator receives the entries of the audit log.
+ * @see prisma/sql/audit/has-receivers.sql
+ */
+export const hasReceivers = one<{ type: string }, HasReceiversRow>(
+  'audit/has-receivers',
+  `SELECT EXISTS (
+  SELECT 1 FROM users u JOIN webhook_endpoints w ON w.user_id = u.id
+  WHERE u.role = 'admin' AND u.status = 'active' AND w.all_projects AND 'admin' = ANY(w.scopes)
+    AND w.enabled AND w.deleted_at IS NULL AND w.event_types && ARRAY[$1, split_part($1, '.', 1) || '.*',
+  CASE WHEN $1 <> 'audit.recorded' THEN '*' END]
+) AS "found"`,
+  ['type'],
+)
+export interface HasReceiversRow {
+  found: boolean
+}
+
+/**
+ * Adds entries to the audit log, and returns them in their order.
  * @see prisma/sql/audit/insert-entries.sql
  */
-export const insertEntries = none<{ sequences: readonly number[]; ids: readonly string[]; users: readonly (string | null)[]; credentials: readonly (string | null)[]; operations: readonly string[]; methods: readonly string[]; statuses: readonly number[]; ips: readonly string[]; projects: readonly (string | null)[]; resources: readonly (string | null)[]; requests: readonly string[]; signatures: readonly string[]; times: readonly (Date | string)[] }>(
+export const insertEntries = many<{ sequences: readonly number[]; ids: readonly string[]; users: readonly (string | null)[]; credentials: readonly (string | null)[]; operations: readonly string[]; methods: readonly string[]; statuses: readonly number[]; ips: readonly string[]; projects: readonly (string | null)[]; resources: readonly (string | null)[]; requests: readonly string[]; signatures: readonly string[]; times: readonly (Date | string)[] }, InsertEntriesRow>(
   'audit/insert-entries',
-  `INSERT INTO audit_entries (sequence, id, user_id, credential_id, operation, method, status, ip, project_id,
-  resource_id, request_id, signature, created_at)
-SELECT * FROM unnest($1::bigint[], $2::text[], $3::text[], $4::text[],
-  $5::text[], $6::text[], $7::int[], $8::text[], $9::text[],
-  $10::text[], $11::text[], $12::text[], $13::timestamptz[])`,
+  `WITH a AS (
+  INSERT INTO audit_entries (sequence, id, user_id, credential_id, operation, method, status, ip, project_id,
+    resource_id, request_id, signature, created_at)
+  SELECT * FROM unnest($1::bigint[], $2::text[], $3::text[], $4::text[],
+    $5::text[], $6::text[], $7::int[], $8::text[], $9::text[],
+    $10::text[], $11::text[], $12::text[], $13::timestamptz[])
+  RETURNING *
+)
+SELECT a.id, a.sequence, a.user_id, a.credential_id, a.operation, a.method, a.status, CASE WHEN a.status IN (401, 403) THEN 'refused' WHEN a.status >= 400 THEN 'failed' ELSE 'done' END AS "outcome",
+a.ip, a.project_id, a.resource_id, a.request_id, a.created_at FROM a ORDER BY a.sequence`,
   ['sequences', 'ids', 'users', 'credentials', 'operations', 'methods', 'statuses', 'ips', 'projects', 'resources', 'requests', 'signatures', 'times'],
 )
+export interface InsertEntriesRow {
+  id: string
+  sequence: number
+  user_id: string | null
+  credential_id: string | null
+  operation: string
+  method: string
+  status: number
+  outcome: Schemas['AuditEntry']['outcome']
+  ip: string
+  project_id: string | null
+  resource_id: string | null
+  request_id: string
+  created_at: string
+}
 
 /**
  * The audit log.
@@ -66,7 +117,7 @@ export const listEntries = page<{}, { created_after: Date | string; created_befo
   'audit/list-entries',
   {
     select: `SELECT a.id, a.sequence, a.user_id, a.credential_id, a.operation, a.method, a.status, CASE WHEN a.status IN (401, 403) THEN 'refused' WHEN a.status >= 400 THEN 'failed' ELSE 'done' END AS "outcome",
-  a.ip, a.project_id, a.resource_id, a.request_id, a.created_at
+a.ip, a.project_id, a.resource_id, a.request_id, a.created_at
 FROM audit_entries a
 WHERE true`,
     names: ['created_after', 'created_before', 'own', 'user_id', 'credential_id', 'operation', 'outcome'],

@@ -105,7 +105,8 @@ VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10,
   SELECT w.id, coalesce(w.failing_since < now() - interval '30 seconds', false) AS failing
   FROM users u JOIN webhook_endpoints w ON w.user_id = u.id CROSS JOIN e CROSS JOIN (SELECT NULL::"MemberRole" AS role, NULL::"MemberRole" AS storage_role,
   NULL::"MemberRole" AS ai_role, NULL::"MemberRole" AS payments_role) m
-  WHERE u.role = 'admin' AND w.enabled AND w.deleted_at IS NULL AND w.event_types && ARRAY[$2, split_part($2, '.', 1) || '.*', '*'] AND u.status = 'active' AND (e.type = 'webhook_endpoint.tested' OR (
+  WHERE u.role = 'admin' AND w.enabled AND w.deleted_at IS NULL AND w.event_types && ARRAY[$2, split_part($2, '.', 1) || '.*',
+  CASE WHEN $2 <> 'audit.recorded' THEN '*' END] AND u.status = 'active' AND (e.type = 'webhook_endpoint.tested' OR (
   e.scope = ANY(w.scopes) AND ((u.role='admin') OR e.scope <> 'admin')
 AND (w.all_projects OR CASE WHEN e.project_id IS NULL THEN NOT e.type = ANY($12::text[])
   ELSE e.project_id = ANY(w.project_ids) END)
@@ -189,7 +190,8 @@ VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10,
     JOIN webhook_endpoints w ON w.user_id = m.user_id
     JOIN users u ON u.id = w.user_id
     CROSS JOIN e
-  WHERE m.project_id = $3 AND w.enabled AND w.deleted_at IS NULL AND w.event_types && ARRAY[$2, split_part($2, '.', 1) || '.*', '*'] AND u.status = 'active' AND (e.type = 'webhook_endpoint.tested' OR (
+  WHERE m.project_id = $3 AND w.enabled AND w.deleted_at IS NULL AND w.event_types && ARRAY[$2, split_part($2, '.', 1) || '.*',
+  CASE WHEN $2 <> 'audit.recorded' THEN '*' END] AND u.status = 'active' AND (e.type = 'webhook_endpoint.tested' OR (
   e.scope = ANY(w.scopes) AND ((u.role='admin') OR e.scope <> 'admin')
 AND (w.all_projects OR CASE WHEN e.project_id IS NULL THEN NOT e.type = ANY($12::text[])
   ELSE e.project_id = ANY(w.project_ids) END)
@@ -204,7 +206,8 @@ AND (
   SELECT w.id, coalesce(w.failing_since < now() - interval '30 seconds', false) AS failing
 FROM users u JOIN webhook_endpoints w ON w.user_id = u.id CROSS JOIN e CROSS JOIN (SELECT NULL::"MemberRole" AS role, NULL::"MemberRole" AS storage_role,
   NULL::"MemberRole" AS ai_role, NULL::"MemberRole" AS payments_role) m
-WHERE u.role = 'admin' AND $5 = 'payments:read' AND w.enabled AND w.deleted_at IS NULL AND w.event_types && ARRAY[$2, split_part($2, '.', 1) || '.*', '*'] AND u.status = 'active' AND (e.type = 'webhook_endpoint.tested' OR (
+WHERE u.role = 'admin' AND $5 = 'payments:read' AND w.enabled AND w.deleted_at IS NULL AND w.event_types && ARRAY[$2, split_part($2, '.', 1) || '.*',
+  CASE WHEN $2 <> 'audit.recorded' THEN '*' END] AND u.status = 'active' AND (e.type = 'webhook_endpoint.tested' OR (
   e.scope = ANY(w.scopes) AND ((u.role='admin') OR e.scope <> 'admin')
 AND (w.all_projects OR CASE WHEN e.project_id IS NULL THEN NOT e.type = ANY($12::text[])
   ELSE e.project_id = ANY(w.project_ids) END)
@@ -251,7 +254,8 @@ VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10,
   SELECT w.id, coalesce(w.failing_since < now() - interval '30 seconds', false) AS failing
   FROM webhook_endpoints w JOIN users u ON u.id = w.user_id CROSS JOIN e CROSS JOIN (SELECT NULL::"MemberRole" AS role, NULL::"MemberRole" AS storage_role,
   NULL::"MemberRole" AS ai_role, NULL::"MemberRole" AS payments_role) m
-  WHERE w.enabled AND w.deleted_at IS NULL AND w.event_types && ARRAY[$2, split_part($2, '.', 1) || '.*', '*'] AND u.status = 'active' AND (e.type = 'webhook_endpoint.tested' OR (
+  WHERE w.enabled AND w.deleted_at IS NULL AND w.event_types && ARRAY[$2, split_part($2, '.', 1) || '.*',
+  CASE WHEN $2 <> 'audit.recorded' THEN '*' END] AND u.status = 'active' AND (e.type = 'webhook_endpoint.tested' OR (
   e.scope = ANY(w.scopes) AND ((u.role='admin') OR e.scope <> 'admin')
 AND (w.all_projects OR CASE WHEN e.project_id IS NULL THEN NOT e.type = ANY($12::text[])
   ELSE e.project_id = ANY(w.project_ids) END)
@@ -299,7 +303,8 @@ VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10,
   SELECT w.id, coalesce(w.failing_since < now() - interval '30 seconds', false) AS failing
   FROM webhook_endpoints w JOIN users u ON u.id = w.user_id CROSS JOIN e CROSS JOIN (SELECT NULL::"MemberRole" AS role, NULL::"MemberRole" AS storage_role,
   NULL::"MemberRole" AS ai_role, NULL::"MemberRole" AS payments_role) m
-  WHERE w.user_id = $4 AND w.enabled AND w.deleted_at IS NULL AND w.event_types && ARRAY[$2, split_part($2, '.', 1) || '.*', '*'] AND u.status = 'active' AND (e.type = 'webhook_endpoint.tested' OR (
+  WHERE w.user_id = $4 AND w.enabled AND w.deleted_at IS NULL AND w.event_types && ARRAY[$2, split_part($2, '.', 1) || '.*',
+  CASE WHEN $2 <> 'audit.recorded' THEN '*' END] AND u.status = 'active' AND (e.type = 'webhook_endpoint.tested' OR (
   e.scope = ANY(w.scopes) AND ((u.role='admin') OR e.scope <> 'admin')
 AND (w.all_projects OR CASE WHEN e.project_id IS NULL THEN NOT e.type = ANY($12::text[])
   ELSE e.project_id = ANY(w.project_ids) END)
@@ -314,7 +319,8 @@ AND (
   SELECT w.id, coalesce(w.failing_since < now() - interval '30 seconds', false) AS failing
 FROM users u JOIN webhook_endpoints w ON w.user_id = u.id CROSS JOIN e CROSS JOIN (SELECT NULL::"MemberRole" AS role, NULL::"MemberRole" AS storage_role,
   NULL::"MemberRole" AS ai_role, NULL::"MemberRole" AS payments_role) m
-WHERE u.role = 'admin' AND $5 = 'payments:read' AND w.enabled AND w.deleted_at IS NULL AND w.event_types && ARRAY[$2, split_part($2, '.', 1) || '.*', '*'] AND u.status = 'active' AND (e.type = 'webhook_endpoint.tested' OR (
+WHERE u.role = 'admin' AND $5 = 'payments:read' AND w.enabled AND w.deleted_at IS NULL AND w.event_types && ARRAY[$2, split_part($2, '.', 1) || '.*',
+  CASE WHEN $2 <> 'audit.recorded' THEN '*' END] AND u.status = 'active' AND (e.type = 'webhook_endpoint.tested' OR (
   e.scope = ANY(w.scopes) AND ((u.role='admin') OR e.scope <> 'admin')
 AND (w.all_projects OR CASE WHEN e.project_id IS NULL THEN NOT e.type = ANY($12::text[])
   ELSE e.project_id = ANY(w.project_ids) END)

@@ -1,18 +1,25 @@
 // Records who did what for the audit log. Entries are collected in memory and added to the chain together
-// every second, so a request costs no write.
+// every second, so a request costs no write. While a webhook endpoint of an operator receives the audit log,
+// each entry has an event, which is emitted in the same transaction.
 import * as sql from '../../generated/sql/audit.ts'
 import type { Db } from '../../infra/database/database.ts'
 import type { Cipher } from '../../infra/encryption/cipher.ts'
 import { newId } from '../../infra/ids.ts'
+import type { components } from '../../generated/types.ts'
 import { signatureOf, type AuditEntry } from './chain.ts'
 
-export type AuditedRequest = Omit<AuditEntry, 'sequence' | 'id' | 'createdAt'>
+export interface AuditedRequest extends Omit<AuditEntry, 'sequence' | 'id' | 'createdAt'> {
+  /** The event that the request delivers, if it is a webhook. */
+  eventId: string | null
+}
 
-type Pending = Omit<AuditEntry, 'sequence'>
+type Pending = AuditedRequest & Pick<AuditEntry, 'id' | 'createdAt'>
 
 export interface AuditRecorderOptions {
   /** Milliseconds between two writes. */
   interval?: number
+  /** Emits the event of an entry. */
+  emit?: (tx: Db, entry: components['schemas']['AuditEntry']) => Promise<unknown>
   onError?: (error: Error) => void
 }
 
@@ -24,6 +31,7 @@ const batch = 2_000
 export class AuditRecorder {
   readonly #db: Db
   readonly #cipher: Cipher
+  readonly #emit: NonNullable<AuditRecorderOptions['emit']>
   readonly #onError: (error: Error) => void
   readonly #timer: NodeJS.Timeout
   #pending: Pending[] = []
@@ -32,9 +40,14 @@ export class AuditRecorder {
   #isUncertain = false
   #lost = 0
 
-  constructor(db: Db, cipher: Cipher, { interval = 1_000, onError = () => {} }: AuditRecorderOptions = {}) {
+  constructor(
+    db: Db,
+    cipher: Cipher,
+    { interval = 1_000, emit = async () => {}, onError = () => {} }: AuditRecorderOptions = {},
+  ) {
     this.#db = db
     this.#cipher = cipher
+    this.#emit = emit
     this.#onError = onError
     this.#timer = setInterval(() => void this.flush(), interval)
     this.#timer.unref()
@@ -85,7 +98,7 @@ export class AuditRecorder {
         signature = signatureOf(this.#cipher, signature, row)
         return { ...row, signature }
       })
-      await sql.insertEntries(tx, {
+      const added = await sql.insertEntries(tx, {
         sequences: rows.map((row) => row.sequence),
         ids: rows.map(({ id }) => id),
         users: rows.map(({ userId }) => userId),
@@ -101,8 +114,28 @@ export class AuditRecorder {
         times: rows.map(({ createdAt }) => createdAt),
       })
       await sql.moveChain(tx, { sequence, signature })
+      await this.#emitAll(tx, added, entries)
     })
   }
+
+  async #emitAll(tx: Db, added: sql.InsertEntriesRow[], pending: Pending[]): Promise<void> {
+    if (!(await sql.hasReceivers(tx, { type: 'audit.recorded' })).found) return
+    const ownDeliveries = await findOwnDeliveries(tx, pending)
+    for (const entry of added)
+      if (!ownDeliveries.has(entry.id)) await this.#emit(tx, { ...entry, sequence: Number(entry.sequence) })
+  }
+}
+
+/**
+ * The entries of requests that delivered the audit log to this server itself, at an endpoint with its URL. An
+ * event of such an entry would cause the next one, without end.
+ */
+async function findOwnDeliveries(tx: Db, entries: Pending[]): Promise<Set<string>> {
+  const webhooks = entries.filter(({ eventId }) => eventId !== null)
+  if (webhooks.length === 0) return new Set()
+  const found = await sql.findEvents(tx, { ids: webhooks.map(({ eventId }) => eventId!) })
+  const events = new Set(found.map(({ id }) => id))
+  return new Set(webhooks.filter(({ eventId }) => events.has(eventId!)).map(({ id }) => id))
 }
 
 /** The entries that an earlier attempt has not added. */

@@ -216,7 +216,14 @@ t.test('entries that were added although the connection failed are not added aga
   })
   const recorder = new AuditRecorder(db, cipher, { interval: 2 ** 31 - 1, onError: (e) => errors.push(e) })
   const { id: userId } = await server.person()
-  const request = { userId, credentialId: null, projectId: null, resourceId: null, requestId: 'req_test' }
+  const request = {
+    userId,
+    credentialId: null,
+    projectId: null,
+    resourceId: null,
+    requestId: 'req_test',
+    eventId: null,
+  }
   const record = () =>
     recorder.record({ ...request, operation: 'updateProject', method: 'PUT', status: 200, ip: '192.0.2.1' })
   record()

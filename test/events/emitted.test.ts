@@ -319,6 +319,7 @@ t.test('every write operation has an event type in this test', async (t) => {
     [
       'sign_in.created',
       'identity.linked',
+      'audit.recorded',
       'organization_invitation.created',
       'organization_invitation.updated',
       'organization_invitation.removed',

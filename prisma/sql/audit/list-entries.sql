@@ -1,8 +1,6 @@
 -- The audit log.
 -- @page
--- @type outcome Schemas['AuditEntry']['outcome']
-SELECT a.id, a.sequence, a.user_id, a.credential_id, a.operation, a.method, a.status, {outcome} AS "outcome!",
-  a.ip, a.project_id, a.resource_id, a.request_id, a.created_at
+SELECT {entry-columns}
 FROM audit_entries a
 WHERE true
 -- @common a.created_at

@@ -1,0 +1,226 @@
+// The audit log by webhook: who receives it, what arrives, that nothing is lost, and that deliveries cause no
+// further ones.
+import t, { type Test } from 'tap'
+import { AuditRecorder } from '../../services/audit/recorder.ts'
+import { createClient } from '../support/client.ts'
+import type { Person } from '../support/server.ts'
+import { waitUntil } from '../support/wait.ts'
+import {
+  bringForward,
+  makeEndpoint,
+  startWorkingServer,
+  type Endpoint,
+  type WorkingServer,
+} from '../support/working-server.ts'
+
+const eventTypes = ['audit.recorded']
+
+/** The entries that an endpoint has received, by their sequence. */
+const entriesAt = ({ receiver }: Endpoint): any[] =>
+  receiver.received
+    .map(({ event }) => event.data.object)
+    .toSorted((a: { sequence: number }, b: { sequence: number }) => a.sequence - b.sequence)
+
+/** Waits until the audit log has so many entries: the recorder gets one after the answer. */
+async function untilRecorded(server: WorkingServer, entries: number): Promise<void> {
+  const { auditRecorder, database } = server.services
+  await waitUntil(async () => {
+    await auditRecorder.flush()
+    return (await database.prisma.auditEntry.count()) >= entries
+  }, `${entries} entries`)
+}
+
+const eventsOf = (server: WorkingServer): Promise<number> =>
+  server.services.database.prisma.event.count({ where: { type: 'audit.recorded' } })
+
+/** Waits until no delivery waits or is running. */
+async function untilIdle(server: WorkingServer): Promise<void> {
+  const waiting = () =>
+    server.services.database.pool.query(
+      `SELECT 1 FROM pgboss.job WHERE name = 'webhook-deliveries'
+       AND (state = 'active' OR start_after <= now()) LIMIT 1`,
+    )
+  await waitUntil(async () => (await waiting()).rows.length === 0, 'the end of the deliveries')
+}
+
+async function operatorOf(server: WorkingServer): Promise<Person> {
+  return await server.person({ role: 'admin', scopes: ['admin', 'webhooks:write', 'webhooks:read'] })
+}
+
+t.test('each entry arrives signed, without gaps, as the audit log has it', async (t) => {
+  const server = await startWorkingServer(t)
+  const operator = await operatorOf(server)
+  const endpoint = await makeEndpoint(t, operator, { event_types: eventTypes })
+  const person = await server.person()
+  const { body: project } = await person.client.post('/projects', { name: 'Ours' })
+  await person.client.get('/users')
+  await untilRecorded(server, 3)
+  for (let i = 0; i < 40; i++) await person.client.put(`/projects/${project.id}`, { name: `Name ${i}` })
+  await untilRecorded(server, 43)
+  await waitUntil(() => endpoint.receiver.received.length >= 43, 'the entries')
+  const entries = entriesAt(endpoint)
+  t.ok(
+    endpoint.receiver.received.every(({ verified }) => verified),
+    'signed',
+  )
+  t.match(entries.slice(0, 3), [
+    { operation: 'createWebhookEndpoint', user_id: operator.id, outcome: 'done' },
+    { operation: 'createProject', user_id: person.id, project_id: null, ip: '127.0.0.1' },
+    { operation: 'listUsers', status: 403, outcome: 'refused' },
+  ])
+  const first = entries[0].sequence
+  t.same(
+    entries.map(({ sequence }) => sequence - first),
+    entries.map((_, i) => i),
+    'without gaps',
+  )
+  const { body: log } = await server.admin.client.get('/events?type=audit.recorded&limit=100')
+  t.same(
+    log.data.map(({ data }: any) => data.object),
+    entries,
+    'in this order in the event log',
+  )
+  const { body } = await server.admin.client.get(`/audit-log?user_id=${person.id}&limit=100`)
+  t.same(
+    entries.filter(({ user_id: id }) => id === person.id).toReversed(),
+    body.data,
+    'the same as in the audit log',
+  )
+  const [{ event }] = endpoint.receiver.received
+  t.match(event, { type: 'audit.recorded', project_id: null, actor: { type: 'system' } })
+})
+
+t.test('a user who is not an operator cannot select it', async (t) => {
+  const server = await startWorkingServer(t, { sends: false })
+  const person = await server.person()
+  const url = 'https://example.com/hooks'
+  for (const selector of ['audit.recorded', 'audit.*']) {
+    const body = { url, event_types: [selector] }
+    const refused = await person.client.post('/webhooks/endpoints', body)
+    t.match(refused, { status: 403, body: { error: { details: { constraint: 'scope' } } } }, selector)
+    const withoutScope = await server.person({ role: 'admin', scopes: ['webhooks:write'] })
+    t.equal((await withoutScope.client.post('/webhooks/endpoints', body)).status, 403, selector)
+  }
+  const all = await person.client.post('/webhooks/endpoints', { url, event_types: ['*'] })
+  t.equal(all.status, 201)
+  const change = { event_types: ['audit.recorded'] }
+  t.equal((await person.client.put(`/webhooks/endpoints/${all.body.id}`, change)).status, 403)
+  t.equal((await person.client.get('/events?type=audit.recorded')).body.data.length, 0)
+})
+
+t.test('`*` does not select it, and without an endpoint there is no event', async (t) => {
+  const server = await startWorkingServer(t)
+  const operator = await operatorOf(server)
+  const endpoint = await makeEndpoint(t, operator, { event_types: ['*'] })
+  const person = await server.person()
+  await person.client.post('/projects', { name: 'Ours' })
+  await untilRecorded(server, 2)
+  t.equal(await eventsOf(server), 0)
+  t.notOk(endpoint.receiver.types().includes('audit.recorded'))
+  const named = await makeEndpoint(t, operator, { event_types: ['audit.*'] })
+  await untilRecorded(server, 3)
+  await waitUntil(() => named.receiver.received.length === 1, 'the entry of the second endpoint')
+  t.notOk(endpoint.receiver.types().includes('audit.recorded'))
+})
+
+t.test('an operator who is demoted before the delivery gets nothing', async (t) => {
+  const server = await startWorkingServer(t, { sends: false })
+  const operator = await operatorOf(server)
+  const endpoint = await makeEndpoint(t, operator, { event_types: eventTypes })
+  await untilRecorded(server, 1)
+  t.equal(await eventsOf(server), 1)
+  t.equal((await server.admin.client.put(`/users/${operator.id}`, { role: 'user' })).status, 200)
+  await untilRecorded(server, 2)
+  t.equal(await eventsOf(server), 1, 'no event after it')
+  await server.work()
+  await untilIdle(server)
+  t.same(endpoint.receiver.received, [])
+  const [delivery] = await server.services.database.prisma.webhookDelivery.findMany()
+  t.match(delivery, { status: 'failed' })
+})
+
+t.test('deliveries cause no further ones, not even those to this server itself', async (t) => {
+  const server = await startWorkingServer(t)
+  const operator = await operatorOf(server)
+  const endpoint = await makeEndpoint(t, operator, { event_types: eventTypes })
+  await untilRecorded(server, 1)
+  await waitUntil(() => endpoint.receiver.received.length === 1, 'the entry of the endpoint')
+  await untilIdle(server)
+  await server.services.auditRecorder.flush()
+  t.equal(await eventsOf(server), 1)
+
+  // Each delivery to this operation fails, and has an entry.
+  const own = await operator.client.post('/webhooks/endpoints', {
+    url: `${server.url}/v1/auth/sessions`,
+    event_types: eventTypes,
+  })
+  t.equal(own.status, 201)
+  for (let attempts = 1; attempts <= 4; attempts++) {
+    await untilRecorded(server, 2 + attempts)
+    await untilIdle(server)
+    t.equal(await eventsOf(server), 2, 'only that of the new endpoint')
+    await bringForward(server)
+  }
+  const headers = { 'webhook-id': own.body.id }
+  await createClient(server.url, null).post('/auth/sessions', {}, { headers })
+  await waitUntil(async () => {
+    await server.services.auditRecorder.flush()
+    return (await eventsOf(server)) === 3
+  }, 'the event of a request with the header alone')
+})
+
+t.test('events are committed with their entries, or not at all', async (t) => {
+  const server = await startWorkingServer(t, { sends: false })
+  const operator = await operatorOf(server)
+  await makeEndpoint(t, operator, { event_types: eventTypes })
+  await untilRecorded(server, 1)
+  const { database, cipher, events } = server.services
+  let fails = true
+  const errors: Error[] = []
+  const recorder = new AuditRecorder(database, cipher, {
+    interval: 2 ** 31 - 1,
+    emit: async (tx, entry) => {
+      await events.emit(tx, 'audit.recorded', entry)
+      if (fails && entry.operation === 'updateProject') throw new Error('not now')
+    },
+    onError: (error) => errors.push(error),
+  })
+  const request = {
+    credentialId: null,
+    projectId: null,
+    resourceId: null,
+    requestId: 'req_test',
+    eventId: null,
+  }
+  for (const operation of ['createProject', 'updateProject'])
+    recorder.record({
+      ...request,
+      userId: operator.id,
+      operation,
+      method: 'PUT',
+      status: 200,
+      ip: '192.0.2.1',
+    })
+  const before = [await eventsOf(server), await database.prisma.auditEntry.count()]
+  await recorder.flush()
+  t.equal(errors.length, 1)
+  t.same([await eventsOf(server), await database.prisma.auditEntry.count()], before)
+  fails = false
+  await recorder.close()
+  const after = [await eventsOf(server), await database.prisma.auditEntry.count()]
+  t.same(
+    after,
+    before.map((count) => count + 2),
+  )
+})
+
+t.test('what was recorded before a stop of the server is delivered', async (t: Test) => {
+  const server = await startWorkingServer(t, { sends: false })
+  const operator = await operatorOf(server)
+  const endpoint = await makeEndpoint(t, operator, { event_types: eventTypes })
+  await server.close()
+  const next = await startWorkingServer(t, { databaseUrl: server.databaseUrl })
+  await waitUntil(() => endpoint.receiver.received.length === 1, 'the entry')
+  t.match(entriesAt(endpoint), [{ operation: 'createWebhookEndpoint' }])
+  t.same(next.errors, [])
+})
