@@ -11,6 +11,7 @@ export interface EventObjects {
   'identity.linked': components['schemas']['Identity']
   'identity.removed': components['schemas']['Identity']
   'passkey.added': components['schemas']['Passkey']
+  'passkey.updated': components['schemas']['Passkey']
   'passkey.removed': components['schemas']['Passkey']
   'profile.updated': components['schemas']['Profile']
   'settings.updated': components['schemas']['Settings']
@@ -128,6 +129,7 @@ export const eventTypes: Record<EventType, EventInfo> = {
   'identity.linked': { scope: 'user:read', audience: 'user', project: null, organization: null, role: null, serializer: 'replyIdentity', payload: 'payloadIdentityLinkedEvent' },
   'identity.removed': { scope: 'user:read', audience: 'user', project: null, organization: null, role: null, serializer: 'replyIdentity', payload: 'payloadIdentityRemovedEvent' },
   'passkey.added': { scope: 'user:read', audience: 'user', project: null, organization: null, role: null, serializer: 'replyPasskey', payload: 'payloadPasskeyAddedEvent' },
+  'passkey.updated': { scope: 'user:read', audience: 'user', project: null, organization: null, role: null, serializer: 'replyPasskey', payload: 'payloadPasskeyUpdatedEvent' },
   'passkey.removed': { scope: 'user:read', audience: 'user', project: null, organization: null, role: null, serializer: 'replyPasskey', payload: 'payloadPasskeyRemovedEvent' },
   'profile.updated': { scope: 'user:read', audience: 'user', project: null, organization: null, role: null, serializer: 'replyProfile', payload: 'payloadProfileUpdatedEvent' },
   'settings.updated': { scope: 'user:read', audience: 'user', project: null, organization: null, role: null, serializer: 'replySettings', payload: 'payloadSettingsUpdatedEvent' },

@@ -360,6 +360,110 @@ return errors === 0;
 }
 validate_pathGetIdentity.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
 
+exports.pathShowInvitationPage = validate_pathShowInvitationPage;
+const schema_pathShowInvitationPage = {"type":"object","additionalProperties":false,"properties":{"id":{"type":"string","pattern":"^(inv|omb)_[0-7][0-9a-hjkmnp-tv-z]{25}$"}},"required":["id"],"$id":"pathShowInvitationPage"};
+const pattern_bfc96137 = new RegExp("^(inv|omb)_[0-7][0-9a-hjkmnp-tv-z]{25}$", "u");
+
+function validate_pathShowInvitationPage(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
+/*# sourceURL="pathShowInvitationPage" */;
+let vErrors = null;
+let errors = 0;
+const evaluated0 = validate_pathShowInvitationPage.evaluated;
+if(evaluated0.dynamicProps){
+evaluated0.props = undefined;
+}
+if(evaluated0.dynamicItems){
+evaluated0.items = undefined;
+}
+if(data && typeof data == "object" && !Array.isArray(data)){
+if(data.id === undefined){
+const err0 = {instancePath,schemaPath:"#/required",keyword:"required",params:{missingProperty: "id"},message:"must have required property '"+"id"+"'"};
+if(vErrors === null){
+vErrors = [err0];
+}
+else {
+vErrors.push(err0);
+}
+errors++;
+}
+for(const key0 in data){
+if(!(key0 === "id")){
+const err1 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties"};
+if(vErrors === null){
+vErrors = [err1];
+}
+else {
+vErrors.push(err1);
+}
+errors++;
+}
+}
+if(data.id !== undefined){
+let data0 = data.id;
+if(typeof data0 !== "string"){
+let dataType0 = typeof data0;
+let coerced0 = undefined;
+if(dataType0 == 'object' && Array.isArray(data0) && data0.length == 1){
+data0 = data0[0];
+dataType0 = typeof data0;
+if(typeof data0 === "string"){
+coerced0 = data0;
+}
+}
+if(!(coerced0 !== undefined)){
+if(dataType0 == "number" || dataType0 == "boolean"){
+coerced0 = "" + data0;
+}
+else if(data0 === null){
+coerced0 = "";
+}
+else {
+const err2 = {instancePath:instancePath+"/id",schemaPath:"#/properties/id/type",keyword:"type",params:{type: "string"},message:"must be string"};
+if(vErrors === null){
+vErrors = [err2];
+}
+else {
+vErrors.push(err2);
+}
+errors++;
+}
+}
+if(coerced0 !== undefined){
+data0 = coerced0;
+if(data !== undefined){
+data["id"] = coerced0;
+}
+}
+}
+if(typeof data0 === "string"){
+if(!pattern_bfc96137.test(data0)){
+const err3 = {instancePath:instancePath+"/id",schemaPath:"#/properties/id/pattern",keyword:"pattern",params:{pattern: "^(inv|omb)_[0-7][0-9a-hjkmnp-tv-z]{25}$"},message:"must match pattern \""+"^(inv|omb)_[0-7][0-9a-hjkmnp-tv-z]{25}$"+"\""};
+if(vErrors === null){
+vErrors = [err3];
+}
+else {
+vErrors.push(err3);
+}
+errors++;
+}
+}
+}
+}
+else {
+const err4 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object"};
+if(vErrors === null){
+vErrors = [err4];
+}
+else {
+vErrors.push(err4);
+}
+errors++;
+}
+validate_pathShowInvitationPage.errors = vErrors;
+return errors === 0;
+}
+validate_pathShowInvitationPage.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
+
 exports.pathGetSignIn = validate_pathGetSignIn;
 const schema_pathGetSignIn = {"type":"object","additionalProperties":false,"properties":{"id":{"$ref":"spec:SignInSessionId"}},"required":["id"],"$id":"pathGetSignIn"};
 const schema_spec_SignInSessionId = {"type":"string","pattern":"^ses_[0-7][0-9a-hjkmnp-tv-z]{25}$","$id":"spec:SignInSessionId"};
@@ -4967,6 +5071,97 @@ validate_queryListPasskeys.errors = vErrors;
 return errors === 0;
 }
 validate_queryListPasskeys.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
+
+exports.queryShowSignInPage = validate_queryShowSignInPage;
+const schema_queryShowSignInPage = {"type":"object","additionalProperties":false,"properties":{"to":{"type":"string","enum":["console"]}},"required":[],"$id":"queryShowSignInPage"};
+
+function validate_queryShowSignInPage(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
+/*# sourceURL="queryShowSignInPage" */;
+let vErrors = null;
+let errors = 0;
+const evaluated0 = validate_queryShowSignInPage.evaluated;
+if(evaluated0.dynamicProps){
+evaluated0.props = undefined;
+}
+if(evaluated0.dynamicItems){
+evaluated0.items = undefined;
+}
+if(data && typeof data == "object" && !Array.isArray(data)){
+for(const key0 in data){
+if(!(key0 === "to")){
+const err0 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties"};
+if(vErrors === null){
+vErrors = [err0];
+}
+else {
+vErrors.push(err0);
+}
+errors++;
+}
+}
+if(data.to !== undefined){
+let data0 = data.to;
+if(typeof data0 !== "string"){
+let dataType0 = typeof data0;
+let coerced0 = undefined;
+if(dataType0 == 'object' && Array.isArray(data0) && data0.length == 1){
+data0 = data0[0];
+dataType0 = typeof data0;
+if(typeof data0 === "string"){
+coerced0 = data0;
+}
+}
+if(!(coerced0 !== undefined)){
+if(dataType0 == "number" || dataType0 == "boolean"){
+coerced0 = "" + data0;
+}
+else if(data0 === null){
+coerced0 = "";
+}
+else {
+const err1 = {instancePath:instancePath+"/to",schemaPath:"#/properties/to/type",keyword:"type",params:{type: "string"},message:"must be string"};
+if(vErrors === null){
+vErrors = [err1];
+}
+else {
+vErrors.push(err1);
+}
+errors++;
+}
+}
+if(coerced0 !== undefined){
+data0 = coerced0;
+if(data !== undefined){
+data["to"] = coerced0;
+}
+}
+}
+if(!(data0 === "console")){
+const err2 = {instancePath:instancePath+"/to",schemaPath:"#/properties/to/enum",keyword:"enum",params:{allowedValues: schema_queryShowSignInPage.properties.to.enum},message:"must be equal to one of the allowed values"};
+if(vErrors === null){
+vErrors = [err2];
+}
+else {
+vErrors.push(err2);
+}
+errors++;
+}
+}
+}
+else {
+const err3 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object"};
+if(vErrors === null){
+vErrors = [err3];
+}
+else {
+vErrors.push(err3);
+}
+errors++;
+}
+validate_queryShowSignInPage.errors = vErrors;
+return errors === 0;
+}
+validate_queryShowSignInPage.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
 
 exports.queryShowTokenPage = validate_queryShowTokenPage;
 const schema_queryShowTokenPage = {"type":"object","additionalProperties":false,"properties":{"kind":{"$ref":"spec:TokenKind"},"token":{"type":"string","maxLength":100},"error":{"type":"string","maxLength":40}},"required":[],"$id":"queryShowTokenPage"};
@@ -20381,7 +20576,7 @@ validate_queryListSubscriptions.evaluated = {"props":true,"dynamicProps":false,"
 
 exports.queryListEvents = validate_queryListEvents;
 const schema_queryListEvents = {"type":"object","additionalProperties":false,"properties":{"cursor":{"type":"string","minLength":1,"maxLength":100},"order":{"type":"string","enum":["asc","desc"],"default":"asc"},"limit":{"type":"integer","minimum":1,"maximum":100,"default":20},"type":{"type":"array","maxItems":100,"items":{"$ref":"spec:EventSelector"}},"project_id":{"$ref":"spec:ProjectId"}},"required":[],"$id":"queryListEvents"};
-const schema_spec_EventSelector = {"type":"string","enum":["*","sign_in.*","password.*","totp.*","identity.*","passkey.*","profile.*","settings.*","api_key.*","user.*","audit.*","organization.*","organization_member.*","organization_invitation.*","custom_role.*","service_account.*","project.*","member.*","invitation.*","avatar.*","file.*","upload.*","file_link.*","session.*","message.*","chat.*","knowledge_base.*","document.*","product.*","price.*","order.*","refund.*","checkout.*","subscription.*","webhook_endpoint.*","webhook_delivery.*","sign_in.created","sign_in.ended","password.changed","totp.enabled","totp.removed","identity.linked","identity.removed","passkey.added","passkey.removed","profile.updated","settings.updated","api_key.created","api_key.updated","api_key.rotated","api_key.revoked","user.created","user.updated","user.deleted","audit.recorded","organization.created","organization.updated","organization.deleted","organization_member.added","organization_invitation.created","organization_invitation.updated","organization_invitation.removed","organization_member.updated","organization_member.removed","custom_role.created","custom_role.updated","custom_role.deleted","service_account.created","service_account.updated","service_account.deleted","service_account.key_created","service_account.key_revoked","project.created","project.updated","project.transferred","project.archived","project.unarchived","project.deleted","project.restored","member.added","member.updated","member.removed","invitation.created","invitation.resent","invitation.revoked","invitation.declined","avatar.updated","avatar.deleted","file.created","file.updated","file.deleted","upload.created","upload.deleted","file_link.created","file_link.revoked","session.created","session.updated","session.deleted","message.updated","chat.completed","chat.failed","chat.canceled","knowledge_base.created","knowledge_base.updated","knowledge_base.deleted","document.created","document.updated","document.ready","document.failed","document.deleted","product.created","product.updated","price.created","price.updated","order.created","order.paid","order.canceled","order.refunded","refund.created","refund.updated","checkout.created","checkout.completed","checkout.expired","subscription.created","subscription.updated","subscription.canceled","webhook_endpoint.created","webhook_endpoint.updated","webhook_endpoint.deleted","webhook_endpoint.secret_rotated","webhook_endpoint.tested","webhook_endpoint.recovered","webhook_endpoint.disabled","webhook_delivery.redelivered"],"$id":"spec:EventSelector"};
+const schema_spec_EventSelector = {"type":"string","enum":["*","sign_in.*","password.*","totp.*","identity.*","passkey.*","profile.*","settings.*","api_key.*","user.*","audit.*","organization.*","organization_member.*","organization_invitation.*","custom_role.*","service_account.*","project.*","member.*","invitation.*","avatar.*","file.*","upload.*","file_link.*","session.*","message.*","chat.*","knowledge_base.*","document.*","product.*","price.*","order.*","refund.*","checkout.*","subscription.*","webhook_endpoint.*","webhook_delivery.*","sign_in.created","sign_in.ended","password.changed","totp.enabled","totp.removed","identity.linked","identity.removed","passkey.added","passkey.updated","passkey.removed","profile.updated","settings.updated","api_key.created","api_key.updated","api_key.rotated","api_key.revoked","user.created","user.updated","user.deleted","audit.recorded","organization.created","organization.updated","organization.deleted","organization_member.added","organization_invitation.created","organization_invitation.updated","organization_invitation.removed","organization_member.updated","organization_member.removed","custom_role.created","custom_role.updated","custom_role.deleted","service_account.created","service_account.updated","service_account.deleted","service_account.key_created","service_account.key_revoked","project.created","project.updated","project.transferred","project.archived","project.unarchived","project.deleted","project.restored","member.added","member.updated","member.removed","invitation.created","invitation.resent","invitation.revoked","invitation.declined","avatar.updated","avatar.deleted","file.created","file.updated","file.deleted","upload.created","upload.deleted","file_link.created","file_link.revoked","session.created","session.updated","session.deleted","message.updated","chat.completed","chat.failed","chat.canceled","knowledge_base.created","knowledge_base.updated","knowledge_base.deleted","document.created","document.updated","document.ready","document.failed","document.deleted","product.created","product.updated","price.created","price.updated","order.created","order.paid","order.canceled","order.refunded","refund.created","refund.updated","checkout.created","checkout.completed","checkout.expired","subscription.created","subscription.updated","subscription.canceled","webhook_endpoint.created","webhook_endpoint.updated","webhook_endpoint.deleted","webhook_endpoint.secret_rotated","webhook_endpoint.tested","webhook_endpoint.recovered","webhook_endpoint.disabled","webhook_delivery.redelivered"],"$id":"spec:EventSelector"};
 
 function validate_spec_EventSelector(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
 /*# sourceURL="spec:EventSelector" */;
@@ -20429,7 +20624,7 @@ parentData[parentDataProperty] = coerced0;
 }
 }
 }
-if(!((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((data === "*") || (data === "sign_in.*")) || (data === "password.*")) || (data === "totp.*")) || (data === "identity.*")) || (data === "passkey.*")) || (data === "profile.*")) || (data === "settings.*")) || (data === "api_key.*")) || (data === "user.*")) || (data === "audit.*")) || (data === "organization.*")) || (data === "organization_member.*")) || (data === "organization_invitation.*")) || (data === "custom_role.*")) || (data === "service_account.*")) || (data === "project.*")) || (data === "member.*")) || (data === "invitation.*")) || (data === "avatar.*")) || (data === "file.*")) || (data === "upload.*")) || (data === "file_link.*")) || (data === "session.*")) || (data === "message.*")) || (data === "chat.*")) || (data === "knowledge_base.*")) || (data === "document.*")) || (data === "product.*")) || (data === "price.*")) || (data === "order.*")) || (data === "refund.*")) || (data === "checkout.*")) || (data === "subscription.*")) || (data === "webhook_endpoint.*")) || (data === "webhook_delivery.*")) || (data === "sign_in.created")) || (data === "sign_in.ended")) || (data === "password.changed")) || (data === "totp.enabled")) || (data === "totp.removed")) || (data === "identity.linked")) || (data === "identity.removed")) || (data === "passkey.added")) || (data === "passkey.removed")) || (data === "profile.updated")) || (data === "settings.updated")) || (data === "api_key.created")) || (data === "api_key.updated")) || (data === "api_key.rotated")) || (data === "api_key.revoked")) || (data === "user.created")) || (data === "user.updated")) || (data === "user.deleted")) || (data === "audit.recorded")) || (data === "organization.created")) || (data === "organization.updated")) || (data === "organization.deleted")) || (data === "organization_member.added")) || (data === "organization_invitation.created")) || (data === "organization_invitation.updated")) || (data === "organization_invitation.removed")) || (data === "organization_member.updated")) || (data === "organization_member.removed")) || (data === "custom_role.created")) || (data === "custom_role.updated")) || (data === "custom_role.deleted")) || (data === "service_account.created")) || (data === "service_account.updated")) || (data === "service_account.deleted")) || (data === "service_account.key_created")) || (data === "service_account.key_revoked")) || (data === "project.created")) || (data === "project.updated")) || (data === "project.transferred")) || (data === "project.archived")) || (data === "project.unarchived")) || (data === "project.deleted")) || (data === "project.restored")) || (data === "member.added")) || (data === "member.updated")) || (data === "member.removed")) || (data === "invitation.created")) || (data === "invitation.resent")) || (data === "invitation.revoked")) || (data === "invitation.declined")) || (data === "avatar.updated")) || (data === "avatar.deleted")) || (data === "file.created")) || (data === "file.updated")) || (data === "file.deleted")) || (data === "upload.created")) || (data === "upload.deleted")) || (data === "file_link.created")) || (data === "file_link.revoked")) || (data === "session.created")) || (data === "session.updated")) || (data === "session.deleted")) || (data === "message.updated")) || (data === "chat.completed")) || (data === "chat.failed")) || (data === "chat.canceled")) || (data === "knowledge_base.created")) || (data === "knowledge_base.updated")) || (data === "knowledge_base.deleted")) || (data === "document.created")) || (data === "document.updated")) || (data === "document.ready")) || (data === "document.failed")) || (data === "document.deleted")) || (data === "product.created")) || (data === "product.updated")) || (data === "price.created")) || (data === "price.updated")) || (data === "order.created")) || (data === "order.paid")) || (data === "order.canceled")) || (data === "order.refunded")) || (data === "refund.created")) || (data === "refund.updated")) || (data === "checkout.created")) || (data === "checkout.completed")) || (data === "checkout.expired")) || (data === "subscription.created")) || (data === "subscription.updated")) || (data === "subscription.canceled")) || (data === "webhook_endpoint.created")) || (data === "webhook_endpoint.updated")) || (data === "webhook_endpoint.deleted")) || (data === "webhook_endpoint.secret_rotated")) || (data === "webhook_endpoint.tested")) || (data === "webhook_endpoint.recovered")) || (data === "webhook_endpoint.disabled")) || (data === "webhook_delivery.redelivered"))){
+if(!(((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((data === "*") || (data === "sign_in.*")) || (data === "password.*")) || (data === "totp.*")) || (data === "identity.*")) || (data === "passkey.*")) || (data === "profile.*")) || (data === "settings.*")) || (data === "api_key.*")) || (data === "user.*")) || (data === "audit.*")) || (data === "organization.*")) || (data === "organization_member.*")) || (data === "organization_invitation.*")) || (data === "custom_role.*")) || (data === "service_account.*")) || (data === "project.*")) || (data === "member.*")) || (data === "invitation.*")) || (data === "avatar.*")) || (data === "file.*")) || (data === "upload.*")) || (data === "file_link.*")) || (data === "session.*")) || (data === "message.*")) || (data === "chat.*")) || (data === "knowledge_base.*")) || (data === "document.*")) || (data === "product.*")) || (data === "price.*")) || (data === "order.*")) || (data === "refund.*")) || (data === "checkout.*")) || (data === "subscription.*")) || (data === "webhook_endpoint.*")) || (data === "webhook_delivery.*")) || (data === "sign_in.created")) || (data === "sign_in.ended")) || (data === "password.changed")) || (data === "totp.enabled")) || (data === "totp.removed")) || (data === "identity.linked")) || (data === "identity.removed")) || (data === "passkey.added")) || (data === "passkey.updated")) || (data === "passkey.removed")) || (data === "profile.updated")) || (data === "settings.updated")) || (data === "api_key.created")) || (data === "api_key.updated")) || (data === "api_key.rotated")) || (data === "api_key.revoked")) || (data === "user.created")) || (data === "user.updated")) || (data === "user.deleted")) || (data === "audit.recorded")) || (data === "organization.created")) || (data === "organization.updated")) || (data === "organization.deleted")) || (data === "organization_member.added")) || (data === "organization_invitation.created")) || (data === "organization_invitation.updated")) || (data === "organization_invitation.removed")) || (data === "organization_member.updated")) || (data === "organization_member.removed")) || (data === "custom_role.created")) || (data === "custom_role.updated")) || (data === "custom_role.deleted")) || (data === "service_account.created")) || (data === "service_account.updated")) || (data === "service_account.deleted")) || (data === "service_account.key_created")) || (data === "service_account.key_revoked")) || (data === "project.created")) || (data === "project.updated")) || (data === "project.transferred")) || (data === "project.archived")) || (data === "project.unarchived")) || (data === "project.deleted")) || (data === "project.restored")) || (data === "member.added")) || (data === "member.updated")) || (data === "member.removed")) || (data === "invitation.created")) || (data === "invitation.resent")) || (data === "invitation.revoked")) || (data === "invitation.declined")) || (data === "avatar.updated")) || (data === "avatar.deleted")) || (data === "file.created")) || (data === "file.updated")) || (data === "file.deleted")) || (data === "upload.created")) || (data === "upload.deleted")) || (data === "file_link.created")) || (data === "file_link.revoked")) || (data === "session.created")) || (data === "session.updated")) || (data === "session.deleted")) || (data === "message.updated")) || (data === "chat.completed")) || (data === "chat.failed")) || (data === "chat.canceled")) || (data === "knowledge_base.created")) || (data === "knowledge_base.updated")) || (data === "knowledge_base.deleted")) || (data === "document.created")) || (data === "document.updated")) || (data === "document.ready")) || (data === "document.failed")) || (data === "document.deleted")) || (data === "product.created")) || (data === "product.updated")) || (data === "price.created")) || (data === "price.updated")) || (data === "order.created")) || (data === "order.paid")) || (data === "order.canceled")) || (data === "order.refunded")) || (data === "refund.created")) || (data === "refund.updated")) || (data === "checkout.created")) || (data === "checkout.completed")) || (data === "checkout.expired")) || (data === "subscription.created")) || (data === "subscription.updated")) || (data === "subscription.canceled")) || (data === "webhook_endpoint.created")) || (data === "webhook_endpoint.updated")) || (data === "webhook_endpoint.deleted")) || (data === "webhook_endpoint.secret_rotated")) || (data === "webhook_endpoint.tested")) || (data === "webhook_endpoint.recovered")) || (data === "webhook_endpoint.disabled")) || (data === "webhook_delivery.redelivered"))){
 const err1 = {instancePath,schemaPath:"#/enum",keyword:"enum",params:{allowedValues: schema_spec_EventSelector.enum},message:"must be equal to one of the allowed values"};
 if(vErrors === null){
 vErrors = [err1];
@@ -25732,7 +25927,67 @@ return errors === 0;
 validate_spec_PasswordReset.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
 
 exports.bodyNewPasskey = validate_spec_NewPasskey;
-const schema_spec_NewPasskey = {"type":"object","additionalProperties":false,"required":["name","credential"],"properties":{"name":{"type":"string","minLength":1,"maxLength":100,"pattern":"\\S"},"credential":{"$ref":"spec:PasskeyRegistration"}},"$id":"spec:NewPasskey"};
+const schema_spec_NewPasskey = {"type":"object","additionalProperties":false,"required":["name","credential"],"properties":{"name":{"$ref":"spec:PasskeyName"},"credential":{"$ref":"spec:PasskeyRegistration"}},"$id":"spec:NewPasskey"};
+const schema_spec_PasskeyName = {"type":"string","minLength":1,"maxLength":100,"pattern":"\\S","$id":"spec:PasskeyName"};
+
+function validate_spec_PasskeyName(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
+/*# sourceURL="spec:PasskeyName" */;
+let vErrors = null;
+let errors = 0;
+const evaluated0 = validate_spec_PasskeyName.evaluated;
+if(evaluated0.dynamicProps){
+evaluated0.props = undefined;
+}
+if(evaluated0.dynamicItems){
+evaluated0.items = undefined;
+}
+if(typeof data === "string"){
+if(isLonger(data, 100)){
+const err0 = {instancePath,schemaPath:"#/maxLength",keyword:"maxLength",params:{limit: 100},message:"must NOT have more than 100 characters"};
+if(vErrors === null){
+vErrors = [err0];
+}
+else {
+vErrors.push(err0);
+}
+errors++;
+}
+if(isShorter(data, 1)){
+const err1 = {instancePath,schemaPath:"#/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters"};
+if(vErrors === null){
+vErrors = [err1];
+}
+else {
+vErrors.push(err1);
+}
+errors++;
+}
+if(!pattern_6301c483.test(data)){
+const err2 = {instancePath,schemaPath:"#/pattern",keyword:"pattern",params:{pattern: "\\S"},message:"must match pattern \""+"\\S"+"\""};
+if(vErrors === null){
+vErrors = [err2];
+}
+else {
+vErrors.push(err2);
+}
+errors++;
+}
+}
+else {
+const err3 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "string"},message:"must be string"};
+if(vErrors === null){
+vErrors = [err3];
+}
+else {
+vErrors.push(err3);
+}
+errors++;
+}
+validate_spec_PasskeyName.errors = vErrors;
+return errors === 0;
+}
+validate_spec_PasskeyName.evaluated = {"dynamicProps":false,"dynamicItems":false};
+
 const schema_spec_PasskeyRegistration = {"type":"object","additionalProperties":false,"required":["id","response"],"properties":{"id":{"$ref":"spec:CredentialKey"},"rawId":{"$ref":"spec:CredentialKey"},"type":{"type":"string","const":"public-key"},"authenticatorAttachment":{"type":["string","null"],"maxLength":40},"clientExtensionResults":{"type":"object","maxProperties":20,"if":{"maxProperties":20},"then":{"additionalProperties":{"type":["object","boolean"]}}},"response":{"type":"object","additionalProperties":false,"required":["clientDataJSON","attestationObject"],"properties":{"clientDataJSON":{"$ref":"spec:DeviceBytes"},"attestationObject":{"$ref":"spec:DeviceBytes"},"authenticatorData":{"$ref":"spec:DeviceBytes"},"publicKey":{"$ref":"spec:DeviceBytes"},"publicKeyAlgorithm":{"type":"integer"},"transports":{"type":"array","maxItems":10,"if":{"maxItems":10},"then":{"items":{"type":"string","maxLength":40}}}}}},"$id":"spec:PasskeyRegistration"};
 
 function validate_spec_PasskeyRegistration(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
@@ -26134,48 +26389,9 @@ errors++;
 }
 }
 if(data.name !== undefined){
-let data0 = data.name;
-if(typeof data0 === "string"){
-if(isLonger(data0, 100)){
-const err3 = {instancePath:instancePath+"/name",schemaPath:"#/properties/name/maxLength",keyword:"maxLength",params:{limit: 100},message:"must NOT have more than 100 characters"};
-if(vErrors === null){
-vErrors = [err3];
-}
-else {
-vErrors.push(err3);
-}
-errors++;
-}
-if(isShorter(data0, 1)){
-const err4 = {instancePath:instancePath+"/name",schemaPath:"#/properties/name/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters"};
-if(vErrors === null){
-vErrors = [err4];
-}
-else {
-vErrors.push(err4);
-}
-errors++;
-}
-if(!pattern_6301c483.test(data0)){
-const err5 = {instancePath:instancePath+"/name",schemaPath:"#/properties/name/pattern",keyword:"pattern",params:{pattern: "\\S"},message:"must match pattern \""+"\\S"+"\""};
-if(vErrors === null){
-vErrors = [err5];
-}
-else {
-vErrors.push(err5);
-}
-errors++;
-}
-}
-else {
-const err6 = {instancePath:instancePath+"/name",schemaPath:"#/properties/name/type",keyword:"type",params:{type: "string"},message:"must be string"};
-if(vErrors === null){
-vErrors = [err6];
-}
-else {
-vErrors.push(err6);
-}
-errors++;
+if(!(validate_spec_PasskeyName(data.name, {instancePath:instancePath+"/name",parentData:data,parentDataProperty:"name",rootData,dynamicAnchors}))){
+vErrors = joined(vErrors, validate_spec_PasskeyName.errors);
+errors = vErrors.length;
 }
 }
 if(data.credential !== undefined){
@@ -26186,12 +26402,12 @@ errors = vErrors.length;
 }
 }
 else {
-const err7 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object"};
+const err3 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object"};
 if(vErrors === null){
-vErrors = [err7];
+vErrors = [err3];
 }
 else {
-vErrors.push(err7);
+vErrors.push(err3);
 }
 errors++;
 }
@@ -26199,6 +26415,55 @@ validate_spec_NewPasskey.errors = vErrors;
 return errors === 0;
 }
 validate_spec_NewPasskey.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
+
+exports.bodyPasskeyUpdate = validate_spec_PasskeyUpdate;
+const schema_spec_PasskeyUpdate = {"type":"object","additionalProperties":false,"properties":{"name":{"$ref":"spec:PasskeyName"}},"$id":"spec:PasskeyUpdate"};
+
+function validate_spec_PasskeyUpdate(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
+/*# sourceURL="spec:PasskeyUpdate" */;
+let vErrors = null;
+let errors = 0;
+const evaluated0 = validate_spec_PasskeyUpdate.evaluated;
+if(evaluated0.dynamicProps){
+evaluated0.props = undefined;
+}
+if(evaluated0.dynamicItems){
+evaluated0.items = undefined;
+}
+if(data && typeof data == "object" && !Array.isArray(data)){
+for(const key0 in data){
+if(!(key0 === "name")){
+const err0 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties"};
+if(vErrors === null){
+vErrors = [err0];
+}
+else {
+vErrors.push(err0);
+}
+errors++;
+}
+}
+if(data.name !== undefined){
+if(!(validate_spec_PasskeyName(data.name, {instancePath:instancePath+"/name",parentData:data,parentDataProperty:"name",rootData,dynamicAnchors}))){
+vErrors = joined(vErrors, validate_spec_PasskeyName.errors);
+errors = vErrors.length;
+}
+}
+}
+else {
+const err1 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object"};
+if(vErrors === null){
+vErrors = [err1];
+}
+else {
+vErrors.push(err1);
+}
+errors++;
+}
+validate_spec_PasskeyUpdate.errors = vErrors;
+return errors === 0;
+}
+validate_spec_PasskeyUpdate.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
 
 exports.bodySignInForm = validate_spec_SignInForm;
 const schema_spec_SignInForm = {"type":"object","additionalProperties":false,"properties":{"email":{"type":"string","maxLength":254},"password":{"type":"string","maxLength":256},"code":{"type":"string","maxLength":40}},"$id":"spec:SignInForm"};
@@ -26731,6 +26996,208 @@ validate_spec_SignOutForm.errors = vErrors;
 return errors === 0;
 }
 validate_spec_SignOutForm.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
+
+exports.bodyPasskeyForm = validate_spec_PasskeyForm;
+const schema_spec_PasskeyForm = {"type":"object","additionalProperties":false,"properties":{"passkey":{"type":"string","maxLength":40}},"$id":"spec:PasskeyForm"};
+
+function validate_spec_PasskeyForm(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
+/*# sourceURL="spec:PasskeyForm" */;
+let vErrors = null;
+let errors = 0;
+const evaluated0 = validate_spec_PasskeyForm.evaluated;
+if(evaluated0.dynamicProps){
+evaluated0.props = undefined;
+}
+if(evaluated0.dynamicItems){
+evaluated0.items = undefined;
+}
+if(data && typeof data == "object" && !Array.isArray(data)){
+for(const key0 in data){
+if(!(key0 === "passkey")){
+const err0 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties"};
+if(vErrors === null){
+vErrors = [err0];
+}
+else {
+vErrors.push(err0);
+}
+errors++;
+}
+}
+if(data.passkey !== undefined){
+let data0 = data.passkey;
+if(typeof data0 === "string"){
+if(isLonger(data0, 40)){
+const err1 = {instancePath:instancePath+"/passkey",schemaPath:"#/properties/passkey/maxLength",keyword:"maxLength",params:{limit: 40},message:"must NOT have more than 40 characters"};
+if(vErrors === null){
+vErrors = [err1];
+}
+else {
+vErrors.push(err1);
+}
+errors++;
+}
+}
+else {
+const err2 = {instancePath:instancePath+"/passkey",schemaPath:"#/properties/passkey/type",keyword:"type",params:{type: "string"},message:"must be string"};
+if(vErrors === null){
+vErrors = [err2];
+}
+else {
+vErrors.push(err2);
+}
+errors++;
+}
+}
+}
+else {
+const err3 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object"};
+if(vErrors === null){
+vErrors = [err3];
+}
+else {
+vErrors.push(err3);
+}
+errors++;
+}
+validate_spec_PasskeyForm.errors = vErrors;
+return errors === 0;
+}
+validate_spec_PasskeyForm.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
+
+exports.bodyIdentityForm = validate_spec_IdentityForm;
+const schema_spec_IdentityForm = {"type":"object","additionalProperties":false,"properties":{"identity":{"type":"string","maxLength":40}},"$id":"spec:IdentityForm"};
+
+function validate_spec_IdentityForm(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
+/*# sourceURL="spec:IdentityForm" */;
+let vErrors = null;
+let errors = 0;
+const evaluated0 = validate_spec_IdentityForm.evaluated;
+if(evaluated0.dynamicProps){
+evaluated0.props = undefined;
+}
+if(evaluated0.dynamicItems){
+evaluated0.items = undefined;
+}
+if(data && typeof data == "object" && !Array.isArray(data)){
+for(const key0 in data){
+if(!(key0 === "identity")){
+const err0 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties"};
+if(vErrors === null){
+vErrors = [err0];
+}
+else {
+vErrors.push(err0);
+}
+errors++;
+}
+}
+if(data.identity !== undefined){
+let data0 = data.identity;
+if(typeof data0 === "string"){
+if(isLonger(data0, 40)){
+const err1 = {instancePath:instancePath+"/identity",schemaPath:"#/properties/identity/maxLength",keyword:"maxLength",params:{limit: 40},message:"must NOT have more than 40 characters"};
+if(vErrors === null){
+vErrors = [err1];
+}
+else {
+vErrors.push(err1);
+}
+errors++;
+}
+}
+else {
+const err2 = {instancePath:instancePath+"/identity",schemaPath:"#/properties/identity/type",keyword:"type",params:{type: "string"},message:"must be string"};
+if(vErrors === null){
+vErrors = [err2];
+}
+else {
+vErrors.push(err2);
+}
+errors++;
+}
+}
+}
+else {
+const err3 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object"};
+if(vErrors === null){
+vErrors = [err3];
+}
+else {
+vErrors.push(err3);
+}
+errors++;
+}
+validate_spec_IdentityForm.errors = vErrors;
+return errors === 0;
+}
+validate_spec_IdentityForm.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
+
+exports.bodyInvitationForm = validate_spec_InvitationForm;
+const schema_spec_InvitationForm = {"type":"object","additionalProperties":false,"properties":{"answer":{"type":"string","enum":["accept","decline"]}},"$id":"spec:InvitationForm"};
+
+function validate_spec_InvitationForm(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
+/*# sourceURL="spec:InvitationForm" */;
+let vErrors = null;
+let errors = 0;
+const evaluated0 = validate_spec_InvitationForm.evaluated;
+if(evaluated0.dynamicProps){
+evaluated0.props = undefined;
+}
+if(evaluated0.dynamicItems){
+evaluated0.items = undefined;
+}
+if(data && typeof data == "object" && !Array.isArray(data)){
+for(const key0 in data){
+if(!(key0 === "answer")){
+const err0 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties"};
+if(vErrors === null){
+vErrors = [err0];
+}
+else {
+vErrors.push(err0);
+}
+errors++;
+}
+}
+if(data.answer !== undefined){
+let data0 = data.answer;
+if(typeof data0 !== "string"){
+const err1 = {instancePath:instancePath+"/answer",schemaPath:"#/properties/answer/type",keyword:"type",params:{type: "string"},message:"must be string"};
+if(vErrors === null){
+vErrors = [err1];
+}
+else {
+vErrors.push(err1);
+}
+errors++;
+}
+if(!((data0 === "accept") || (data0 === "decline"))){
+const err2 = {instancePath:instancePath+"/answer",schemaPath:"#/properties/answer/enum",keyword:"enum",params:{allowedValues: schema_spec_InvitationForm.properties.answer.enum},message:"must be equal to one of the allowed values"};
+if(vErrors === null){
+vErrors = [err2];
+}
+else {
+vErrors.push(err2);
+}
+errors++;
+}
+}
+}
+else {
+const err3 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object"};
+if(vErrors === null){
+vErrors = [err3];
+}
+else {
+vErrors.push(err3);
+}
+errors++;
+}
+validate_spec_InvitationForm.errors = vErrors;
+return errors === 0;
+}
+validate_spec_InvitationForm.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
 
 exports.bodyPasswordChange = validate_spec_PasswordChange;
 const schema_spec_PasswordChange = {"type":"object","additionalProperties":false,"required":["password"],"properties":{"password":{"$ref":"spec:Password"},"current_password":{"$ref":"spec:CurrentPassword"}},"$id":"spec:PasswordChange"};
@@ -36580,7 +37047,7 @@ return errors === 0;
 validate_spec_WebhookUrl.evaluated = {"dynamicProps":false,"dynamicItems":false};
 
 const schema_spec_EventSelectors = {"type":"array","minItems":1,"maxItems":100,"if":{"maxItems":100},"then":{"items":{"$ref":"spec:EventSelector"},"uniqueItems":true},"$id":"spec:EventSelectors"};
-const schema_spec_EventSelector = {"type":"string","enum":["*","sign_in.*","password.*","totp.*","identity.*","passkey.*","profile.*","settings.*","api_key.*","user.*","audit.*","organization.*","organization_member.*","organization_invitation.*","custom_role.*","service_account.*","project.*","member.*","invitation.*","avatar.*","file.*","upload.*","file_link.*","session.*","message.*","chat.*","knowledge_base.*","document.*","product.*","price.*","order.*","refund.*","checkout.*","subscription.*","webhook_endpoint.*","webhook_delivery.*","sign_in.created","sign_in.ended","password.changed","totp.enabled","totp.removed","identity.linked","identity.removed","passkey.added","passkey.removed","profile.updated","settings.updated","api_key.created","api_key.updated","api_key.rotated","api_key.revoked","user.created","user.updated","user.deleted","audit.recorded","organization.created","organization.updated","organization.deleted","organization_member.added","organization_invitation.created","organization_invitation.updated","organization_invitation.removed","organization_member.updated","organization_member.removed","custom_role.created","custom_role.updated","custom_role.deleted","service_account.created","service_account.updated","service_account.deleted","service_account.key_created","service_account.key_revoked","project.created","project.updated","project.transferred","project.archived","project.unarchived","project.deleted","project.restored","member.added","member.updated","member.removed","invitation.created","invitation.resent","invitation.revoked","invitation.declined","avatar.updated","avatar.deleted","file.created","file.updated","file.deleted","upload.created","upload.deleted","file_link.created","file_link.revoked","session.created","session.updated","session.deleted","message.updated","chat.completed","chat.failed","chat.canceled","knowledge_base.created","knowledge_base.updated","knowledge_base.deleted","document.created","document.updated","document.ready","document.failed","document.deleted","product.created","product.updated","price.created","price.updated","order.created","order.paid","order.canceled","order.refunded","refund.created","refund.updated","checkout.created","checkout.completed","checkout.expired","subscription.created","subscription.updated","subscription.canceled","webhook_endpoint.created","webhook_endpoint.updated","webhook_endpoint.deleted","webhook_endpoint.secret_rotated","webhook_endpoint.tested","webhook_endpoint.recovered","webhook_endpoint.disabled","webhook_delivery.redelivered"],"$id":"spec:EventSelector"};
+const schema_spec_EventSelector = {"type":"string","enum":["*","sign_in.*","password.*","totp.*","identity.*","passkey.*","profile.*","settings.*","api_key.*","user.*","audit.*","organization.*","organization_member.*","organization_invitation.*","custom_role.*","service_account.*","project.*","member.*","invitation.*","avatar.*","file.*","upload.*","file_link.*","session.*","message.*","chat.*","knowledge_base.*","document.*","product.*","price.*","order.*","refund.*","checkout.*","subscription.*","webhook_endpoint.*","webhook_delivery.*","sign_in.created","sign_in.ended","password.changed","totp.enabled","totp.removed","identity.linked","identity.removed","passkey.added","passkey.updated","passkey.removed","profile.updated","settings.updated","api_key.created","api_key.updated","api_key.rotated","api_key.revoked","user.created","user.updated","user.deleted","audit.recorded","organization.created","organization.updated","organization.deleted","organization_member.added","organization_invitation.created","organization_invitation.updated","organization_invitation.removed","organization_member.updated","organization_member.removed","custom_role.created","custom_role.updated","custom_role.deleted","service_account.created","service_account.updated","service_account.deleted","service_account.key_created","service_account.key_revoked","project.created","project.updated","project.transferred","project.archived","project.unarchived","project.deleted","project.restored","member.added","member.updated","member.removed","invitation.created","invitation.resent","invitation.revoked","invitation.declined","avatar.updated","avatar.deleted","file.created","file.updated","file.deleted","upload.created","upload.deleted","file_link.created","file_link.revoked","session.created","session.updated","session.deleted","message.updated","chat.completed","chat.failed","chat.canceled","knowledge_base.created","knowledge_base.updated","knowledge_base.deleted","document.created","document.updated","document.ready","document.failed","document.deleted","product.created","product.updated","price.created","price.updated","order.created","order.paid","order.canceled","order.refunded","refund.created","refund.updated","checkout.created","checkout.completed","checkout.expired","subscription.created","subscription.updated","subscription.canceled","webhook_endpoint.created","webhook_endpoint.updated","webhook_endpoint.deleted","webhook_endpoint.secret_rotated","webhook_endpoint.tested","webhook_endpoint.recovered","webhook_endpoint.disabled","webhook_delivery.redelivered"],"$id":"spec:EventSelector"};
 
 function validate_spec_EventSelector(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
 /*# sourceURL="spec:EventSelector" */;
@@ -36603,7 +37070,7 @@ vErrors.push(err0);
 }
 errors++;
 }
-if(!((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((data === "*") || (data === "sign_in.*")) || (data === "password.*")) || (data === "totp.*")) || (data === "identity.*")) || (data === "passkey.*")) || (data === "profile.*")) || (data === "settings.*")) || (data === "api_key.*")) || (data === "user.*")) || (data === "audit.*")) || (data === "organization.*")) || (data === "organization_member.*")) || (data === "organization_invitation.*")) || (data === "custom_role.*")) || (data === "service_account.*")) || (data === "project.*")) || (data === "member.*")) || (data === "invitation.*")) || (data === "avatar.*")) || (data === "file.*")) || (data === "upload.*")) || (data === "file_link.*")) || (data === "session.*")) || (data === "message.*")) || (data === "chat.*")) || (data === "knowledge_base.*")) || (data === "document.*")) || (data === "product.*")) || (data === "price.*")) || (data === "order.*")) || (data === "refund.*")) || (data === "checkout.*")) || (data === "subscription.*")) || (data === "webhook_endpoint.*")) || (data === "webhook_delivery.*")) || (data === "sign_in.created")) || (data === "sign_in.ended")) || (data === "password.changed")) || (data === "totp.enabled")) || (data === "totp.removed")) || (data === "identity.linked")) || (data === "identity.removed")) || (data === "passkey.added")) || (data === "passkey.removed")) || (data === "profile.updated")) || (data === "settings.updated")) || (data === "api_key.created")) || (data === "api_key.updated")) || (data === "api_key.rotated")) || (data === "api_key.revoked")) || (data === "user.created")) || (data === "user.updated")) || (data === "user.deleted")) || (data === "audit.recorded")) || (data === "organization.created")) || (data === "organization.updated")) || (data === "organization.deleted")) || (data === "organization_member.added")) || (data === "organization_invitation.created")) || (data === "organization_invitation.updated")) || (data === "organization_invitation.removed")) || (data === "organization_member.updated")) || (data === "organization_member.removed")) || (data === "custom_role.created")) || (data === "custom_role.updated")) || (data === "custom_role.deleted")) || (data === "service_account.created")) || (data === "service_account.updated")) || (data === "service_account.deleted")) || (data === "service_account.key_created")) || (data === "service_account.key_revoked")) || (data === "project.created")) || (data === "project.updated")) || (data === "project.transferred")) || (data === "project.archived")) || (data === "project.unarchived")) || (data === "project.deleted")) || (data === "project.restored")) || (data === "member.added")) || (data === "member.updated")) || (data === "member.removed")) || (data === "invitation.created")) || (data === "invitation.resent")) || (data === "invitation.revoked")) || (data === "invitation.declined")) || (data === "avatar.updated")) || (data === "avatar.deleted")) || (data === "file.created")) || (data === "file.updated")) || (data === "file.deleted")) || (data === "upload.created")) || (data === "upload.deleted")) || (data === "file_link.created")) || (data === "file_link.revoked")) || (data === "session.created")) || (data === "session.updated")) || (data === "session.deleted")) || (data === "message.updated")) || (data === "chat.completed")) || (data === "chat.failed")) || (data === "chat.canceled")) || (data === "knowledge_base.created")) || (data === "knowledge_base.updated")) || (data === "knowledge_base.deleted")) || (data === "document.created")) || (data === "document.updated")) || (data === "document.ready")) || (data === "document.failed")) || (data === "document.deleted")) || (data === "product.created")) || (data === "product.updated")) || (data === "price.created")) || (data === "price.updated")) || (data === "order.created")) || (data === "order.paid")) || (data === "order.canceled")) || (data === "order.refunded")) || (data === "refund.created")) || (data === "refund.updated")) || (data === "checkout.created")) || (data === "checkout.completed")) || (data === "checkout.expired")) || (data === "subscription.created")) || (data === "subscription.updated")) || (data === "subscription.canceled")) || (data === "webhook_endpoint.created")) || (data === "webhook_endpoint.updated")) || (data === "webhook_endpoint.deleted")) || (data === "webhook_endpoint.secret_rotated")) || (data === "webhook_endpoint.tested")) || (data === "webhook_endpoint.recovered")) || (data === "webhook_endpoint.disabled")) || (data === "webhook_delivery.redelivered"))){
+if(!(((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((data === "*") || (data === "sign_in.*")) || (data === "password.*")) || (data === "totp.*")) || (data === "identity.*")) || (data === "passkey.*")) || (data === "profile.*")) || (data === "settings.*")) || (data === "api_key.*")) || (data === "user.*")) || (data === "audit.*")) || (data === "organization.*")) || (data === "organization_member.*")) || (data === "organization_invitation.*")) || (data === "custom_role.*")) || (data === "service_account.*")) || (data === "project.*")) || (data === "member.*")) || (data === "invitation.*")) || (data === "avatar.*")) || (data === "file.*")) || (data === "upload.*")) || (data === "file_link.*")) || (data === "session.*")) || (data === "message.*")) || (data === "chat.*")) || (data === "knowledge_base.*")) || (data === "document.*")) || (data === "product.*")) || (data === "price.*")) || (data === "order.*")) || (data === "refund.*")) || (data === "checkout.*")) || (data === "subscription.*")) || (data === "webhook_endpoint.*")) || (data === "webhook_delivery.*")) || (data === "sign_in.created")) || (data === "sign_in.ended")) || (data === "password.changed")) || (data === "totp.enabled")) || (data === "totp.removed")) || (data === "identity.linked")) || (data === "identity.removed")) || (data === "passkey.added")) || (data === "passkey.updated")) || (data === "passkey.removed")) || (data === "profile.updated")) || (data === "settings.updated")) || (data === "api_key.created")) || (data === "api_key.updated")) || (data === "api_key.rotated")) || (data === "api_key.revoked")) || (data === "user.created")) || (data === "user.updated")) || (data === "user.deleted")) || (data === "audit.recorded")) || (data === "organization.created")) || (data === "organization.updated")) || (data === "organization.deleted")) || (data === "organization_member.added")) || (data === "organization_invitation.created")) || (data === "organization_invitation.updated")) || (data === "organization_invitation.removed")) || (data === "organization_member.updated")) || (data === "organization_member.removed")) || (data === "custom_role.created")) || (data === "custom_role.updated")) || (data === "custom_role.deleted")) || (data === "service_account.created")) || (data === "service_account.updated")) || (data === "service_account.deleted")) || (data === "service_account.key_created")) || (data === "service_account.key_revoked")) || (data === "project.created")) || (data === "project.updated")) || (data === "project.transferred")) || (data === "project.archived")) || (data === "project.unarchived")) || (data === "project.deleted")) || (data === "project.restored")) || (data === "member.added")) || (data === "member.updated")) || (data === "member.removed")) || (data === "invitation.created")) || (data === "invitation.resent")) || (data === "invitation.revoked")) || (data === "invitation.declined")) || (data === "avatar.updated")) || (data === "avatar.deleted")) || (data === "file.created")) || (data === "file.updated")) || (data === "file.deleted")) || (data === "upload.created")) || (data === "upload.deleted")) || (data === "file_link.created")) || (data === "file_link.revoked")) || (data === "session.created")) || (data === "session.updated")) || (data === "session.deleted")) || (data === "message.updated")) || (data === "chat.completed")) || (data === "chat.failed")) || (data === "chat.canceled")) || (data === "knowledge_base.created")) || (data === "knowledge_base.updated")) || (data === "knowledge_base.deleted")) || (data === "document.created")) || (data === "document.updated")) || (data === "document.ready")) || (data === "document.failed")) || (data === "document.deleted")) || (data === "product.created")) || (data === "product.updated")) || (data === "price.created")) || (data === "price.updated")) || (data === "order.created")) || (data === "order.paid")) || (data === "order.canceled")) || (data === "order.refunded")) || (data === "refund.created")) || (data === "refund.updated")) || (data === "checkout.created")) || (data === "checkout.completed")) || (data === "checkout.expired")) || (data === "subscription.created")) || (data === "subscription.updated")) || (data === "subscription.canceled")) || (data === "webhook_endpoint.created")) || (data === "webhook_endpoint.updated")) || (data === "webhook_endpoint.deleted")) || (data === "webhook_endpoint.secret_rotated")) || (data === "webhook_endpoint.tested")) || (data === "webhook_endpoint.recovered")) || (data === "webhook_endpoint.disabled")) || (data === "webhook_delivery.redelivered"))){
 const err1 = {instancePath,schemaPath:"#/enum",keyword:"enum",params:{allowedValues: schema_spec_EventSelector.enum},message:"must be equal to one of the allowed values"};
 if(vErrors === null){
 vErrors = [err1];

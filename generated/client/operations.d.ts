@@ -3,7 +3,7 @@ import type { OperationRow } from './operation-row.js'
 import type { AnswerStream } from './answer-stream.js'
 import type { Uploadable } from './files.js'
 import type { Answer, BytesBody, CallOptions, EventStream, ListMethod, OptionalListMethod, StreamEvent, StreamOptions, UploadOptions } from './method.js'
-import type { AcceptInvitationHeaders, AcceptInvitationPath, AcceptOrganizationInvitationHeaders, AcceptOrganizationInvitationPath, AddMemberHeaders, AddMemberPath, AddOrganizationMemberHeaders, AddOrganizationMemberPath, AddPasskeyHeaders, AdvanceTestClockHeaders, AiUsage, ApiKey, ApiKeyCreate, ApiKeyList, ApiKeyRotate, ApiKeyUpdate, ApiKeyWithSecret, ApiRequest, ApiRequestList, AppendUploadHeaders, AppendUploadPath, ArchiveProjectHeaders, ArchiveProjectPath, AuditEntry, AuditEntryList, Avatar, AvatarUpload, CancelMessageHeaders, CancelMessagePath, CancelOrderHeaders, CancelOrderPath, CancelSubscriptionHeaders, CancelSubscriptionPath, CardForm, ChangePasswordHeaders, ChatRequest, ChatResponse, Checkout, CheckoutCreate, CheckoutList, Citation, ConfirmEmailChangeHeaders, ConfirmPaymentPath, ConfirmTotpHeaders, ConfirmationForm, CreateApiKeyHeaders, CreateChatHeaders, CreateCheckoutHeaders, CreateCustomRoleHeaders, CreateCustomRolePath, CreateDocumentHeaders, CreateDocumentPath, CreateFileLinkHeaders, CreateFileLinkPath, CreateKnowledgeBaseHeaders, CreateOrderHeaders, CreateOrganizationHeaders, CreatePriceHeaders, CreateProductHeaders, CreateProjectHeaders, CreateRefundHeaders, CreateRefundPath, CreateServiceAccountHeaders, CreateServiceAccountKeyHeaders, CreateServiceAccountKeyPath, CreateSessionHeaders, CreateUploadHeaders, CreateUserHeaders, CreateWebhookEndpointHeaders, CurrentApiKey, CustomRole, CustomRoleCreate, CustomRoleList, CustomRoleUpdate, DeclineInvitationHeaders, DeclineInvitationPath, DeleteAvatarHeaders, DeleteCustomRoleHeaders, DeleteCustomRolePath, DeleteDocumentHeaders, DeleteDocumentPath, DeleteFileHeaders, DeleteFilePath, DeleteKnowledgeBaseHeaders, DeleteKnowledgeBasePath, DeleteOrganizationHeaders, DeleteOrganizationPath, DeleteProjectHeaders, DeleteProjectPath, DeleteServiceAccountHeaders, DeleteServiceAccountPath, DeleteSessionHeaders, DeleteSessionPath, DeleteUploadHeaders, DeleteUploadPath, DeleteUserHeaders, DeleteUserPath, DeleteWebhookEndpointHeaders, DeleteWebhookEndpointPath, DocumentCreate, DocumentText, DocumentUpdate, DocumentUpload, DownloadByLinkHeaders, DownloadByLinkPath, DownloadByLinkQuery, DownloadFileHeaders, DownloadFilePath, DownloadFileQuery, EmailChange, EndSignInHeaders, EndSignInPath, ErrorResponse, ExpireCheckoutHeaders, ExpireCheckoutPath, ExplainAccessHeaders, ExplainRequest, Explanation, FileLink, FileLinkCreate, FileLinkList, FileLinkWithUrl, FileUpdate, FileUpload, FinishOidcSignInPath, FinishOidcSignInQuery, GatewayReceipt, GetAiUsageHeaders, GetApiKeyHeaders, GetApiKeyPath, GetAvatarHeaders, GetAvatarImageHeaders, GetAvatarImagePath, GetCheckoutHeaders, GetCheckoutPath, GetCurrentSessionHeaders, GetCustomRoleHeaders, GetCustomRolePath, GetDocsHeaders, GetDocumentHeaders, GetDocumentPath, GetDocumentTextHeaders, GetDocumentTextPath, GetEventHeaders, GetEventPath, GetFileHeaders, GetFileLinkHeaders, GetFileLinkPath, GetFilePath, GetIdentityHeaders, GetIdentityPath, GetInvitationHeaders, GetInvitationPath, GetKnowledgeBaseHeaders, GetKnowledgeBasePath, GetMemberHeaders, GetMemberPath, GetMessageHeaders, GetMessagePath, GetOpenapiJsonHeaders, GetOpenapiYamlHeaders, GetOrderHeaders, GetOrderPath, GetOrganizationHeaders, GetOrganizationLimitsPath, GetOrganizationMemberHeaders, GetOrganizationMemberPath, GetOrganizationPath, GetPasskeyHeaders, GetPasskeyPath, GetPriceHeaders, GetPricePath, GetProductHeaders, GetProductPath, GetProfileHeaders, GetProjectHeaders, GetProjectPath, GetReceiptHeaders, GetReceiptPath, GetReceiptQuery, GetRefundHeaders, GetRefundPath, GetServiceAccountHeaders, GetServiceAccountKeyHeaders, GetServiceAccountKeyPath, GetServiceAccountPath, GetSessionHeaders, GetSessionPath, GetSettingsHeaders, GetSignInHeaders, GetSignInPath, GetStorageUsageHeaders, GetStorageUsageQuery, GetSubscriptionHeaders, GetSubscriptionPath, GetTestClockHeaders, GetTotpHeaders, GetUploadHeaders, GetUploadPath, GetUsageQuery, GetUserHeaders, GetUserPath, GetWebhookDeliveryHeaders, GetWebhookDeliveryPath, GetWebhookEndpointHeaders, GetWebhookEndpointPath, Health, HelpForm, Identity, IdentityList, Invitation, InvitationList, KnowledgeBase, KnowledgeBaseCreate, KnowledgeBaseList, KnowledgeBaseUpdate, KnowledgeDocument, KnowledgeDocumentList, KnowledgeSearch, Limits, ListAllRefundsQuery, ListApiKeysQuery, ListAuditEntriesQuery, ListCheckoutsQuery, ListCustomRolesPath, ListCustomRolesQuery, ListDocumentsPath, ListDocumentsQuery, ListEventsQuery, ListFileLinksPath, ListFileLinksQuery, ListFilesQuery, ListIdentitiesQuery, ListInvitationsPath, ListInvitationsQuery, ListKnowledgeBasesQuery, ListMembersPath, ListMembersQuery, ListModelsQuery, ListMyInvitationsQuery, ListOrdersQuery, ListOrganizationMembersPath, ListOrganizationMembersQuery, ListOrganizationsQuery, ListPasskeysQuery, ListPricesQuery, ListProductsQuery, ListProjectsQuery, ListRefundsPath, ListRefundsQuery, ListRequestsQuery, ListServiceAccountKeysPath, ListServiceAccountKeysQuery, ListServiceAccountsQuery, ListSessionMessagesPath, ListSessionMessagesQuery, ListSessionsQuery, ListSignInsQuery, ListSubscriptionsQuery, ListUsersQuery, ListWebhookDeliveriesPath, ListWebhookDeliveriesQuery, ListWebhookEndpointsQuery, MailRequest, MailedToken, Member, MemberAdd, MemberList, MemberUpdate, Message, MessageDelta, MessageList, MessageUpdate, Model, ModelList, NewPasskey, Order, OrderCreate, OrderList, Organization, OrganizationCreate, OrganizationList, OrganizationMember, OrganizationMemberAdd, OrganizationMemberList, OrganizationMemberUpdate, OrganizationUpdate, PassageList, Passkey, PasskeyCreationOptions, PasskeyList, PasskeyRequestOptions, PasswordChange, PasswordReset, PayCheckoutPath, PlatformEvent, PlatformEventList, Price, PriceCreate, PriceList, PriceUpdate, Product, ProductCreate, ProductList, ProductUpdate, Profile, ProfileUpdate, Project, ProjectCreate, ProjectList, ProjectTransfer, ProjectUpdate, QueuedMail, Readiness, ReceiveStripeEventHeaders, RecoverWebhookEndpointHeaders, RecoverWebhookEndpointPath, RecoveryCodes, RedeliverWebhookDeliveryHeaders, RedeliverWebhookDeliveryPath, Refund, RefundCreate, RefundList, RegenerateMessageHeaders, RegenerateMessagePath, RegenerateRequest, RemoveIdentityHeaders, RemoveIdentityPath, RemoveMemberHeaders, RemoveMemberPath, RemoveOrganizationMemberHeaders, RemoveOrganizationMemberPath, RemovePasskeyHeaders, RemovePasskeyPath, RemoveTotpHeaders, RequestEmailChangeHeaders, ResendInvitationHeaders, ResendInvitationPath, RestoreProjectHeaders, RestoreProjectPath, ResumeSubscriptionHeaders, ResumeSubscriptionPath, RetryDocumentHeaders, RetryDocumentPath, ReturnFromGatewayPath, RevokeApiKeyHeaders, RevokeApiKeyPath, RevokeApiKeyQuery, RevokeFileLinkHeaders, RevokeFileLinkPath, RevokeInvitationHeaders, RevokeInvitationPath, RevokeServiceAccountKeyHeaders, RevokeServiceAccountKeyPath, RotateApiKeyHeaders, RotateApiKeyPath, RotateWebhookSecretHeaders, RotateWebhookSecretPath, SearchKnowledgeBaseHeaders, SearchKnowledgeBasePath, ServiceAccount, ServiceAccountCreate, ServiceAccountList, ServiceAccountUpdate, Session, SessionCreate, SessionList, SessionRefresh, SessionTokens, SessionUpdate, Settings, SettingsUpdate, ShowPayPagePath, ShowTokenPageQuery, SignIn, SignInForm, SignInSession, SignInSessionList, SignOutForm, SignOutHeaders, SignUp, SignUpConfirmation, SignUpForm, StartOidcSignInPath, StartOidcSignInQuery, StartPasskeyHeaders, StartTotpHeaders, StorageUsage, StoredFile, StoredFileList, StreamChatHeaders, StreamEnd, StreamEventsHeaders, StreamEventsQuery, StreamMessageHeaders, StreamMessagePath, Subscription, SubscriptionCancel, SubscriptionList, TestClock, TestClockAdvance, TestWebhookEndpointHeaders, TestWebhookEndpointPath, TokenForm, Totp, TotpConfirmation, TotpSecret, TransferProjectHeaders, TransferProjectPath, UnarchiveProjectHeaders, UnarchiveProjectPath, UpdateApiKeyHeaders, UpdateApiKeyPath, UpdateCustomRoleHeaders, UpdateCustomRolePath, UpdateDocumentHeaders, UpdateDocumentPath, UpdateFileHeaders, UpdateFilePath, UpdateKnowledgeBaseHeaders, UpdateKnowledgeBasePath, UpdateMemberHeaders, UpdateMemberPath, UpdateMessageHeaders, UpdateMessagePath, UpdateOrganizationHeaders, UpdateOrganizationMemberHeaders, UpdateOrganizationMemberPath, UpdateOrganizationPath, UpdatePriceHeaders, UpdatePricePath, UpdateProductHeaders, UpdateProductPath, UpdateProfileHeaders, UpdateProjectHeaders, UpdateProjectPath, UpdateServiceAccountHeaders, UpdateServiceAccountPath, UpdateSessionHeaders, UpdateSessionPath, UpdateSettingsHeaders, UpdateUserHeaders, UpdateUserPath, UpdateWebhookEndpointHeaders, UpdateWebhookEndpointPath, Upload, UploadAvatarHeaders, UploadFileHeaders, UsageReport, User, UserCreate, UserList, UserUpdate, UserWithApiKey, WebhookDelivery, WebhookDeliveryList, WebhookEndpoint, WebhookEndpointCreate, WebhookEndpointList, WebhookEndpointUpdate, WebhookEndpointWithSecret, WebhookRecover, WebhookRecovery, WebhookSecretRotation, operations } from './types.js'
+import type { AcceptInvitationHeaders, AcceptInvitationPath, AcceptOrganizationInvitationHeaders, AcceptOrganizationInvitationPath, AddMemberHeaders, AddMemberPath, AddOrganizationMemberHeaders, AddOrganizationMemberPath, AddPasskeyHeaders, AdvanceTestClockHeaders, AiUsage, ApiKey, ApiKeyCreate, ApiKeyList, ApiKeyRotate, ApiKeyUpdate, ApiKeyWithSecret, ApiRequest, ApiRequestList, AppendUploadHeaders, AppendUploadPath, ArchiveProjectHeaders, ArchiveProjectPath, AuditEntry, AuditEntryList, Avatar, AvatarUpload, CancelMessageHeaders, CancelMessagePath, CancelOrderHeaders, CancelOrderPath, CancelSubscriptionHeaders, CancelSubscriptionPath, CardForm, ChangePasswordHeaders, ChatRequest, ChatResponse, Checkout, CheckoutCreate, CheckoutList, Citation, ConfirmEmailChangeHeaders, ConfirmPaymentPath, ConfirmTotpHeaders, ConfirmationForm, CreateApiKeyHeaders, CreateChatHeaders, CreateCheckoutHeaders, CreateCustomRoleHeaders, CreateCustomRolePath, CreateDocumentHeaders, CreateDocumentPath, CreateFileLinkHeaders, CreateFileLinkPath, CreateKnowledgeBaseHeaders, CreateOrderHeaders, CreateOrganizationHeaders, CreatePriceHeaders, CreateProductHeaders, CreateProjectHeaders, CreateRefundHeaders, CreateRefundPath, CreateServiceAccountHeaders, CreateServiceAccountKeyHeaders, CreateServiceAccountKeyPath, CreateSessionHeaders, CreateUploadHeaders, CreateUserHeaders, CreateWebhookEndpointHeaders, CurrentApiKey, CustomRole, CustomRoleCreate, CustomRoleList, CustomRoleUpdate, DeclineInvitationHeaders, DeclineInvitationPath, DeleteAvatarHeaders, DeleteCustomRoleHeaders, DeleteCustomRolePath, DeleteDocumentHeaders, DeleteDocumentPath, DeleteFileHeaders, DeleteFilePath, DeleteKnowledgeBaseHeaders, DeleteKnowledgeBasePath, DeleteOrganizationHeaders, DeleteOrganizationPath, DeleteProjectHeaders, DeleteProjectPath, DeleteServiceAccountHeaders, DeleteServiceAccountPath, DeleteSessionHeaders, DeleteSessionPath, DeleteUploadHeaders, DeleteUploadPath, DeleteUserHeaders, DeleteUserPath, DeleteWebhookEndpointHeaders, DeleteWebhookEndpointPath, DocumentCreate, DocumentText, DocumentUpdate, DocumentUpload, DownloadByLinkHeaders, DownloadByLinkPath, DownloadByLinkQuery, DownloadFileHeaders, DownloadFilePath, DownloadFileQuery, EmailChange, EndSignInHeaders, EndSignInPath, ErrorResponse, ExpireCheckoutHeaders, ExpireCheckoutPath, ExplainAccessHeaders, ExplainRequest, Explanation, FileLink, FileLinkCreate, FileLinkList, FileLinkWithUrl, FileUpdate, FileUpload, FinishOidcSignInPath, FinishOidcSignInQuery, GatewayReceipt, GetAiUsageHeaders, GetApiKeyHeaders, GetApiKeyPath, GetAvatarHeaders, GetAvatarImageHeaders, GetAvatarImagePath, GetCheckoutHeaders, GetCheckoutPath, GetCurrentSessionHeaders, GetCustomRoleHeaders, GetCustomRolePath, GetDocsHeaders, GetDocumentHeaders, GetDocumentPath, GetDocumentTextHeaders, GetDocumentTextPath, GetEventHeaders, GetEventPath, GetFileHeaders, GetFileLinkHeaders, GetFileLinkPath, GetFilePath, GetIdentityHeaders, GetIdentityPath, GetInvitationHeaders, GetInvitationPath, GetKnowledgeBaseHeaders, GetKnowledgeBasePath, GetMemberHeaders, GetMemberPath, GetMessageHeaders, GetMessagePath, GetOpenapiJsonHeaders, GetOpenapiYamlHeaders, GetOrderHeaders, GetOrderPath, GetOrganizationHeaders, GetOrganizationLimitsPath, GetOrganizationMemberHeaders, GetOrganizationMemberPath, GetOrganizationPath, GetPasskeyHeaders, GetPasskeyPath, GetPriceHeaders, GetPricePath, GetProductHeaders, GetProductPath, GetProfileHeaders, GetProjectHeaders, GetProjectPath, GetReceiptHeaders, GetReceiptPath, GetReceiptQuery, GetRefundHeaders, GetRefundPath, GetServiceAccountHeaders, GetServiceAccountKeyHeaders, GetServiceAccountKeyPath, GetServiceAccountPath, GetSessionHeaders, GetSessionPath, GetSettingsHeaders, GetSignInHeaders, GetSignInPath, GetStorageUsageHeaders, GetStorageUsageQuery, GetSubscriptionHeaders, GetSubscriptionPath, GetTestClockHeaders, GetTotpHeaders, GetUploadHeaders, GetUploadPath, GetUsageQuery, GetUserHeaders, GetUserPath, GetWebhookDeliveryHeaders, GetWebhookDeliveryPath, GetWebhookEndpointHeaders, GetWebhookEndpointPath, Health, HelpForm, Identity, IdentityForm, IdentityList, Invitation, InvitationForm, InvitationList, KnowledgeBase, KnowledgeBaseCreate, KnowledgeBaseList, KnowledgeBaseUpdate, KnowledgeDocument, KnowledgeDocumentList, KnowledgeSearch, Limits, ListAllRefundsQuery, ListApiKeysQuery, ListAuditEntriesQuery, ListCheckoutsQuery, ListCustomRolesPath, ListCustomRolesQuery, ListDocumentsPath, ListDocumentsQuery, ListEventsQuery, ListFileLinksPath, ListFileLinksQuery, ListFilesQuery, ListIdentitiesQuery, ListInvitationsPath, ListInvitationsQuery, ListKnowledgeBasesQuery, ListMembersPath, ListMembersQuery, ListModelsQuery, ListMyInvitationsQuery, ListOrdersQuery, ListOrganizationMembersPath, ListOrganizationMembersQuery, ListOrganizationsQuery, ListPasskeysQuery, ListPricesQuery, ListProductsQuery, ListProjectsQuery, ListRefundsPath, ListRefundsQuery, ListRequestsQuery, ListServiceAccountKeysPath, ListServiceAccountKeysQuery, ListServiceAccountsQuery, ListSessionMessagesPath, ListSessionMessagesQuery, ListSessionsQuery, ListSignInsQuery, ListSubscriptionsQuery, ListUsersQuery, ListWebhookDeliveriesPath, ListWebhookDeliveriesQuery, ListWebhookEndpointsQuery, MailRequest, MailedToken, Member, MemberAdd, MemberList, MemberUpdate, Message, MessageDelta, MessageList, MessageUpdate, Model, ModelList, NewPasskey, Order, OrderCreate, OrderList, Organization, OrganizationCreate, OrganizationList, OrganizationMember, OrganizationMemberAdd, OrganizationMemberList, OrganizationMemberUpdate, OrganizationUpdate, PassageList, Passkey, PasskeyCreationOptions, PasskeyForm, PasskeyList, PasskeyRequestOptions, PasskeyUpdate, PasswordChange, PasswordReset, PayCheckoutPath, PlatformEvent, PlatformEventList, Price, PriceCreate, PriceList, PriceUpdate, Product, ProductCreate, ProductList, ProductUpdate, Profile, ProfileUpdate, Project, ProjectCreate, ProjectList, ProjectTransfer, ProjectUpdate, QueuedMail, Readiness, ReceiveStripeEventHeaders, RecoverWebhookEndpointHeaders, RecoverWebhookEndpointPath, RecoveryCodes, RedeliverWebhookDeliveryHeaders, RedeliverWebhookDeliveryPath, Refund, RefundCreate, RefundList, RegenerateMessageHeaders, RegenerateMessagePath, RegenerateRequest, RemoveIdentityHeaders, RemoveIdentityPath, RemoveMemberHeaders, RemoveMemberPath, RemoveOrganizationMemberHeaders, RemoveOrganizationMemberPath, RemovePasskeyHeaders, RemovePasskeyPath, RemoveTotpHeaders, RequestEmailChangeHeaders, ResendInvitationHeaders, ResendInvitationPath, RestoreProjectHeaders, RestoreProjectPath, ResumeSubscriptionHeaders, ResumeSubscriptionPath, RetryDocumentHeaders, RetryDocumentPath, ReturnFromGatewayPath, RevokeApiKeyHeaders, RevokeApiKeyPath, RevokeApiKeyQuery, RevokeFileLinkHeaders, RevokeFileLinkPath, RevokeInvitationHeaders, RevokeInvitationPath, RevokeServiceAccountKeyHeaders, RevokeServiceAccountKeyPath, RotateApiKeyHeaders, RotateApiKeyPath, RotateWebhookSecretHeaders, RotateWebhookSecretPath, SearchKnowledgeBaseHeaders, SearchKnowledgeBasePath, ServiceAccount, ServiceAccountCreate, ServiceAccountList, ServiceAccountUpdate, Session, SessionCreate, SessionList, SessionRefresh, SessionTokens, SessionUpdate, Settings, SettingsUpdate, ShowInvitationPagePath, ShowPayPagePath, ShowSignInPageQuery, ShowTokenPageQuery, SignIn, SignInForm, SignInSession, SignInSessionList, SignOutForm, SignOutHeaders, SignUp, SignUpConfirmation, SignUpForm, StartOidcSignInPath, StartOidcSignInQuery, StartPasskeyHeaders, StartTotpHeaders, StorageUsage, StoredFile, StoredFileList, StreamChatHeaders, StreamEnd, StreamEventsHeaders, StreamEventsQuery, StreamMessageHeaders, StreamMessagePath, SubmitInvitationPath, Subscription, SubscriptionCancel, SubscriptionList, TestClock, TestClockAdvance, TestWebhookEndpointHeaders, TestWebhookEndpointPath, TokenForm, Totp, TotpConfirmation, TotpSecret, TransferProjectHeaders, TransferProjectPath, UnarchiveProjectHeaders, UnarchiveProjectPath, UpdateApiKeyHeaders, UpdateApiKeyPath, UpdateCustomRoleHeaders, UpdateCustomRolePath, UpdateDocumentHeaders, UpdateDocumentPath, UpdateFileHeaders, UpdateFilePath, UpdateKnowledgeBaseHeaders, UpdateKnowledgeBasePath, UpdateMemberHeaders, UpdateMemberPath, UpdateMessageHeaders, UpdateMessagePath, UpdateOrganizationHeaders, UpdateOrganizationMemberHeaders, UpdateOrganizationMemberPath, UpdateOrganizationPath, UpdatePasskeyHeaders, UpdatePasskeyPath, UpdatePriceHeaders, UpdatePricePath, UpdateProductHeaders, UpdateProductPath, UpdateProfileHeaders, UpdateProjectHeaders, UpdateProjectPath, UpdateServiceAccountHeaders, UpdateServiceAccountPath, UpdateSessionHeaders, UpdateSessionPath, UpdateSettingsHeaders, UpdateUserHeaders, UpdateUserPath, UpdateWebhookEndpointHeaders, UpdateWebhookEndpointPath, Upload, UploadAvatarHeaders, UploadFileHeaders, UsageReport, User, UserCreate, UserList, UserUpdate, UserWithApiKey, WebhookDelivery, WebhookDeliveryList, WebhookEndpoint, WebhookEndpointCreate, WebhookEndpointList, WebhookEndpointUpdate, WebhookEndpointWithSecret, WebhookRecover, WebhookRecovery, WebhookSecretRotation, operations } from './types.js'
 
 /** The input of `signUp`. */
 export interface SignUpInput extends CallOptions {
@@ -113,6 +113,16 @@ export interface GetPasskeyInput extends CallOptions {
   headers?: GetPasskeyHeaders
 }
 
+/** The input of `updatePasskey`. */
+export interface UpdatePasskeyInput extends CallOptions {
+  /** The parameters in the path. */
+  path: UpdatePasskeyPath
+  /** Header fields of the request. */
+  headers?: UpdatePasskeyHeaders
+  /** The fields of a passkey to change. */
+  body: PasskeyUpdate
+}
+
 /** The input of `removePasskey`. */
 export interface RemovePasskeyInput extends CallOptions {
   /** The parameters in the path. */
@@ -145,6 +155,8 @@ export interface RemoveIdentityInput extends CallOptions {
 
 /** The input of `showSignInPage`. */
 export interface ShowSignInPageInput extends CallOptions {
+  /** The query parameters. */
+  query?: ShowSignInPageQuery
 }
 
 /** The input of `submitSignIn`. */
@@ -193,6 +205,32 @@ export interface ShowAccountPageInput extends CallOptions {
 export interface SubmitSignOutInput extends CallOptions {
   /** The form that signs a device out. */
   body: SignOutForm
+}
+
+/** The input of `submitPasskeyRemoval`. */
+export interface SubmitPasskeyRemovalInput extends CallOptions {
+  /** The form that removes a passkey. */
+  body: PasskeyForm
+}
+
+/** The input of `submitIdentityRemoval`. */
+export interface SubmitIdentityRemovalInput extends CallOptions {
+  /** The form that unlinks an account of an identity provider. */
+  body: IdentityForm
+}
+
+/** The input of `showInvitationPage`. */
+export interface ShowInvitationPageInput extends CallOptions {
+  /** The parameters in the path. */
+  path: ShowInvitationPagePath
+}
+
+/** The input of `submitInvitation`. */
+export interface SubmitInvitationInput extends CallOptions {
+  /** The parameters in the path. */
+  path: SubmitInvitationPath
+  /** The form of an invitation. */
+  body: InvitationForm
 }
 
 /** The input of `listAuditEntries`. */
@@ -1681,13 +1719,13 @@ export interface Methods {
   /**
    * Sign in with an identity provider: `GET /v1/auth/oidc/{provider}/authorize`
    *
-   * Redirects the browser to the sign-in page of a provider of `OIDC_PROVIDERS`, with PKCE, a state and a nonce. A cookie ties the answer of the provider to this browser. The browser returns to `redirect_to`, whose fragment has a token, `#kind=oidc&token=plat_once_…`: `POST /auth/sessions` with the method `oidc` signs in with it, within five minutes. If the sign-in fails, the fragment has the reason, `#error=…`: `denied`, `email_not_verified`, `account_not_verified`, `disabled` or `sign_up`. Returns 404 for an unknown provider.
+   * Redirects the browser to the sign-in page of a provider of `OIDC_PROVIDERS`, with PKCE, a state and a nonce. A cookie ties the answer of the provider to this browser. The browser returns to `redirect_to`, whose fragment has a token, `#kind=oidc&token=plat_once_…`: `POST /auth/sessions` with the method `oidc` signs in with it, within five minutes. If the sign-in fails, the fragment has the reason, `#error=…`: `denied`, `email_not_verified`, `account_not_verified`, `disabled` or `sign_up`. Returns 404 for an unknown provider. A browser that asks for HTML gets errors as a page with a link to the sign-in.
    */
   startOidcSignIn (input: StartOidcSignInInput): Answer<undefined>
   /**
    * Return from an identity provider: `GET /v1/auth/oidc/{provider}/callback`
    *
-   * The provider redirects the browser here. The server checks the state, the issuer, the nonce and the signature of the ID token, finds the account, and redirects to the page that the sign-in began with. The account is the one with this identity; else the one with the email address, if the provider and this server have verified it; else a new one, if `SIGN_UP` allows it. Returns 401 if the sign-in did not begin in this browser within the last ten minutes, or if the answer of the provider is not valid.
+   * The provider redirects the browser here. The server checks the state, the issuer, the nonce and the signature of the ID token, finds the account, and redirects to the page that the sign-in began with. The account is the one with this identity; else the one with the email address, if the provider and this server have verified it; else a new one, if `SIGN_UP` allows it. The use of the token links the identity to an account that exists. Returns 401 if the sign-in did not begin in this browser within the last ten minutes, or if the answer of the provider is not valid. A browser that asks for HTML gets errors as a page with a link to the sign-in; a sign-in that began on the page `/sign-in` returns to it with the reason.
    */
   finishOidcSignIn (input: FinishOidcSignInInput): Answer<undefined>
   /**
@@ -1721,6 +1759,12 @@ export interface Methods {
    */
   getPasskey (input: GetPasskeyInput): Answer<Passkey>
   /**
+   * Rename one of your passkeys: `PUT /v1/user/passkeys/{id}`
+   *
+   * Updates only the fields that you send. Returns 403 if the passkey belongs to another user.
+   */
+  updatePasskey (input: UpdatePasskeyInput): Answer<Passkey>
+  /**
    * Remove one of your passkeys: `DELETE /v1/user/passkeys/{id}`
    *
    * The device can no longer sign in with it. Returns 403 if it belongs to another user, or if you signed in more than ten minutes ago (constraint `recent_sign_in`).
@@ -1753,7 +1797,7 @@ export interface Methods {
   /**
    * Submit the sign-in form: `POST /sign-in`
    *
-   * Signs in and sets the cookie of the session. The browser is redirected to `/account`. No API key required.
+   * Signs in and sets the cookie of the session. The browser is redirected to `/account`, to the invitation that it came from, or to the console. No API key required.
    */
   submitSignIn (input: SubmitSignInInput): Answer<undefined>
   /**
@@ -1789,13 +1833,13 @@ export interface Methods {
   /**
    * Use a token: `POST /sign-in/token`
    *
-   * Signs in with the token of an e-mail or of an identity provider, creates an account, sets a new password, or changes the email address of the browser's session. The browser is redirected to `/account`. No API key required.
+   * Signs in with the token of an e-mail or of an identity provider, creates an account, sets a new password, or changes the email address of the browser's session. The browser is redirected as after the sign-in form. No API key required.
    */
   submitToken (input: SubmitTokenInput): Answer<undefined>
   /**
    * Show the account page: `GET /account`
    *
-   * HTML page with where the user of the browser's session is signed in. Redirects to `/sign-in` without a session. No API key required.
+   * HTML page with everything that can sign in to the account of the browser's session: where the user is signed in, passkeys, linked accounts, and whether a second factor is on. Redirects to `/sign-in` without a session. No API key required.
    */
   showAccountPage (input?: ShowAccountPageInput): Answer<operations['showAccountPage']['responses'][200]['content']['text/html']>
   /**
@@ -1804,6 +1848,30 @@ export interface Methods {
    * Ends a session of the user. The browser is redirected to `/account`, or to `/sign-in` if it was its own session. No API key required.
    */
   submitSignOut (input: SubmitSignOutInput): Answer<undefined>
+  /**
+   * Remove a passkey on the account page: `POST /account/passkeys`
+   *
+   * Removes a passkey of the user, as `DELETE /v1/user/passkeys/{id}` does: the page asks for a new sign-in if the last one was more than ten minutes ago. The browser is redirected to `/account`. No API key required.
+   */
+  submitPasskeyRemoval (input: SubmitPasskeyRemovalInput): Answer<undefined>
+  /**
+   * Unlink an account of an identity provider on the account page: `POST /account/identities`
+   *
+   * Removes an identity of the user, as `DELETE /v1/user/identities/{id}` does: the page asks for a new sign-in if the last one was more than ten minutes ago. The browser is redirected to `/account`. No API key required.
+   */
+  submitIdentityRemoval (input: SubmitIdentityRemovalInput): Answer<undefined>
+  /**
+   * Show the page of an invitation: `GET /invitations/{id}`
+   *
+   * HTML page that the e-mail of an invitation leads to: who invites the user of the browser's session, to what, with which role, and what its members will see. Without a session it redirects to `/sign-in`, and the browser returns to it after the sign-in. Returns 404 for an invitation of somebody else. No API key required.
+   */
+  showInvitationPage (input: ShowInvitationPageInput): Answer<operations['showInvitationPage']['responses'][200]['content']['text/html']>
+  /**
+   * Accept or decline an invitation on its page: `POST /invitations/{id}`
+   *
+   * Accepts or declines the invitation for the user of the browser's session, as the API does. The browser is redirected to the page of the invitation, or to `/account` after it was declined. No API key required.
+   */
+  submitInvitation (input: SubmitInvitationInput): Answer<undefined>
   /**
    * List the audit log: `GET /v1/audit-log`
    *

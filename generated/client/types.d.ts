@@ -202,7 +202,7 @@ export interface paths {
         };
         /**
          * Sign in with an identity provider
-         * Redirects the browser to the sign-in page of a provider of `OIDC_PROVIDERS`, with PKCE, a state and a nonce. A cookie ties the answer of the provider to this browser. The browser returns to `redirect_to`, whose fragment has a token, `#kind=oidc&token=plat_once_…`: `POST /auth/sessions` with the method `oidc` signs in with it, within five minutes. If the sign-in fails, the fragment has the reason, `#error=…`: `denied`, `email_not_verified`, `account_not_verified`, `disabled` or `sign_up`. Returns 404 for an unknown provider.
+         * Redirects the browser to the sign-in page of a provider of `OIDC_PROVIDERS`, with PKCE, a state and a nonce. A cookie ties the answer of the provider to this browser. The browser returns to `redirect_to`, whose fragment has a token, `#kind=oidc&token=plat_once_…`: `POST /auth/sessions` with the method `oidc` signs in with it, within five minutes. If the sign-in fails, the fragment has the reason, `#error=…`: `denied`, `email_not_verified`, `account_not_verified`, `disabled` or `sign_up`. Returns 404 for an unknown provider. A browser that asks for HTML gets errors as a page with a link to the sign-in.
          */
         get: operations["startOidcSignIn"];
         put?: never;
@@ -236,7 +236,7 @@ export interface paths {
         };
         /**
          * Return from an identity provider
-         * The provider redirects the browser here. The server checks the state, the issuer, the nonce and the signature of the ID token, finds the account, and redirects to the page that the sign-in began with. The account is the one with this identity; else the one with the email address, if the provider and this server have verified it; else a new one, if `SIGN_UP` allows it. Returns 401 if the sign-in did not begin in this browser within the last ten minutes, or if the answer of the provider is not valid.
+         * The provider redirects the browser here. The server checks the state, the issuer, the nonce and the signature of the ID token, finds the account, and redirects to the page that the sign-in began with. The account is the one with this identity; else the one with the email address, if the provider and this server have verified it; else a new one, if `SIGN_UP` allows it. The use of the token links the identity to an account that exists. Returns 401 if the sign-in did not begin in this browser within the last ten minutes, or if the answer of the provider is not valid. A browser that asks for HTML gets errors as a page with a link to the sign-in; a sign-in that began on the page `/sign-in` returns to it with the reason.
          */
         get: operations["finishOidcSignIn"];
         put?: never;
@@ -326,7 +326,11 @@ export interface paths {
          * Returns a passkey. Returns 403 if it belongs to another user.
          */
         get: operations["getPasskey"];
-        put?: never;
+        /**
+         * Rename one of your passkeys
+         * Updates only the fields that you send. Returns 403 if the passkey belongs to another user.
+         */
+        put: operations["updatePasskey"];
         post?: never;
         /**
          * Remove one of your passkeys
@@ -400,7 +404,7 @@ export interface paths {
         put?: never;
         /**
          * Submit the sign-in form
-         * Signs in and sets the cookie of the session. The browser is redirected to `/account`. No API key required.
+         * Signs in and sets the cookie of the session. The browser is redirected to `/account`, to the invitation that it came from, or to the console. No API key required.
          */
         post: operations["submitSignIn"];
         delete?: never;
@@ -472,7 +476,7 @@ export interface paths {
         put?: never;
         /**
          * Use a token
-         * Signs in with the token of an e-mail or of an identity provider, creates an account, sets a new password, or changes the email address of the browser's session. The browser is redirected to `/account`. No API key required.
+         * Signs in with the token of an e-mail or of an identity provider, creates an account, sets a new password, or changes the email address of the browser's session. The browser is redirected as after the sign-in form. No API key required.
          */
         post: operations["submitToken"];
         delete?: never;
@@ -490,7 +494,7 @@ export interface paths {
         };
         /**
          * Show the account page
-         * HTML page with where the user of the browser's session is signed in. Redirects to `/sign-in` without a session. No API key required.
+         * HTML page with everything that can sign in to the account of the browser's session: where the user is signed in, passkeys, linked accounts, and whether a second factor is on. Redirects to `/sign-in` without a session. No API key required.
          */
         get: operations["showAccountPage"];
         put?: never;
@@ -499,6 +503,73 @@ export interface paths {
          * Ends a session of the user. The browser is redirected to `/account`, or to `/sign-in` if it was its own session. No API key required.
          */
         post: operations["submitSignOut"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/account/passkeys": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Remove a passkey on the account page
+         * Removes a passkey of the user, as `DELETE /v1/user/passkeys/{id}` does: the page asks for a new sign-in if the last one was more than ten minutes ago. The browser is redirected to `/account`. No API key required.
+         */
+        post: operations["submitPasskeyRemoval"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/account/identities": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Unlink an account of an identity provider on the account page
+         * Removes an identity of the user, as `DELETE /v1/user/identities/{id}` does: the page asks for a new sign-in if the last one was more than ten minutes ago. The browser is redirected to `/account`. No API key required.
+         */
+        post: operations["submitIdentityRemoval"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/invitations/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** The ID of an invitation to a project, or to an organization. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        /**
+         * Show the page of an invitation
+         * HTML page that the e-mail of an invitation leads to: who invites the user of the browser's session, to what, with which role, and what its members will see. Without a session it redirects to `/sign-in`, and the browser returns to it after the sign-in. Returns 404 for an invitation of somebody else. No API key required.
+         */
+        get: operations["showInvitationPage"];
+        put?: never;
+        /**
+         * Accept or decline an invitation on its page
+         * Accepts or declines the invitation for the user of the browser's session, as the API does. The browser is redirected to the page of the invitation, or to `/account` after it was declined. No API key required.
+         */
+        post: operations["submitInvitation"];
         delete?: never;
         options?: never;
         head?: never;
@@ -3687,6 +3758,48 @@ export interface webhooks {
                 content: {
                     /** You added a passkey. */
                     "application/json": PasskeyAddedEvent;
+                };
+            };
+            responses: {
+                /** The delivery succeeded. 410 disables the endpoint; any other status is a failure and is retried. */
+                "2XX": {
+                    headers: {
+                        [name: string]: unknown;
+                    };
+                    content?: never;
+                };
+            };
+        };
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "passkey.updated": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * passkey.updated
+         * You renamed a passkey. Requires the scope `user:read`.
+         */
+        post: {
+            parameters: {
+                query?: never;
+                header?: never;
+                path?: never;
+                cookie?: never;
+            };
+            requestBody: {
+                content: {
+                    /** You renamed a passkey. */
+                    "application/json": PasskeyUpdatedEvent;
                 };
             };
             responses: {
@@ -7624,10 +7737,17 @@ export interface components {
         Pagination: Pagination;
         /** A page of passkeys. */
         PasskeyList: PasskeyList;
+        /**
+         * What you call it, such as the device.
+         * @example Ada's phone
+         */
+        PasskeyName: PasskeyName;
         /** The `RegistrationResponseJSON` of WebAuthn. */
         PasskeyRegistration: PasskeyRegistration;
         /** A new passkey. */
         NewPasskey: NewPasskey;
+        /** The fields of a passkey to change. */
+        PasskeyUpdate: PasskeyUpdate;
         /**
          * The ID of an account at an identity provider. It starts with `idn_`.
          * @example idn_01jd6y8m5qe8btc4y5w1r0n3fz
@@ -7653,6 +7773,12 @@ export interface components {
         TokenForm: TokenForm;
         /** The form that signs a device out. */
         SignOutForm: SignOutForm;
+        /** The form that removes a passkey. */
+        PasskeyForm: PasskeyForm;
+        /** The form that unlinks an account of an identity provider. */
+        IdentityForm: IdentityForm;
+        /** The form of an invitation. */
+        InvitationForm: InvitationForm;
         /**
          * The ID of an API key (`key_…`) or of the session of a user (`ses_…`).
          * @example key_01jd6y8m5qe8btc4y5w1r0n3fz
@@ -8794,6 +8920,8 @@ export interface components {
         PasskeyBefore: PasskeyBefore;
         /** You added a passkey. */
         PasskeyAddedEvent: PasskeyAddedEvent;
+        /** You renamed a passkey. */
+        PasskeyUpdatedEvent: PasskeyUpdatedEvent;
         /** You removed a passkey. */
         PasskeyRemovedEvent: PasskeyRemovedEvent;
         /** Your profile was updated. */
@@ -9453,6 +9581,18 @@ export interface components {
                 [name: string]: unknown;
             };
             content?: never;
+        };
+        /** HTML page: the invitation does not exist, or is for somebody else. */
+        NoInvitation: {
+            headers: {
+                "X-Request-ID": components["headers"]["RequestID"];
+                RateLimit: components["headers"]["RateLimit"];
+                "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                [name: string]: unknown;
+            };
+            content: {
+                "text/html": string;
+            };
         };
         /** The request body took too long to arrive. */
         RequestTimeout: {
@@ -10371,11 +10511,119 @@ export interface operations {
         requestBody?: never;
         responses: {
             303: components["responses"]["SentToProvider"];
-            400: components["responses"]["InvalidRequest"];
-            404: components["responses"]["NotFound"];
-            429: components["responses"]["RateLimited"];
-            500: components["responses"]["ServerError"];
-            503: components["responses"]["Unavailable"];
+            /** The request is invalid. `details.errors` lists all problems. */
+            400: {
+                headers: {
+                    "X-Request-ID": components["headers"]["RequestID"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /** The format of every error response. */
+                    "application/json": ErrorResponse;
+                    "text/html": string;
+                };
+            };
+            /** The resource does not exist or is not visible to you. */
+            404: {
+                headers: {
+                    "X-Request-ID": components["headers"]["RequestID"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "error": {
+                     *         "code": "NOT_FOUND",
+                     *         "message": "There is no project prj_01jd6y8m5qe8btc4y5w1r0n3fz.",
+                     *         "details": {
+                     *           "request_id": "req_1c8f0a5e7b7d4c0fb0a2c9a1e6f4d3b2"
+                     *         }
+                     *       }
+                     *     }
+                     */
+                    "application/json": ErrorResponse;
+                    "text/html": string;
+                };
+            };
+            /** Too many requests. */
+            429: {
+                headers: {
+                    "X-Request-ID": components["headers"]["RequestID"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                    "Retry-After": components["headers"]["RetryAfter"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "error": {
+                     *         "code": "RATE_LIMITED",
+                     *         "message": "Too many requests; try again in 12 s.",
+                     *         "details": {
+                     *           "constraint": "rate_limit",
+                     *           "request_id": "req_1c8f0a5e7b7d4c0fb0a2c9a1e6f4d3b2"
+                     *         }
+                     *       }
+                     *     }
+                     */
+                    "application/json": ErrorResponse;
+                    "text/html": string;
+                };
+            };
+            /** An unexpected error occurred. Quote `details.request_id` when you report it. */
+            500: {
+                headers: {
+                    "X-Request-ID": components["headers"]["RequestID"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "error": {
+                     *         "code": "SERVER_ERROR",
+                     *         "message": "Something went wrong; it has been noted.",
+                     *         "details": {
+                     *           "request_id": "req_1c8f0a5e7b7d4c0fb0a2c9a1e6f4d3b2"
+                     *         }
+                     *       }
+                     *     }
+                     */
+                    "application/json": ErrorResponse;
+                    "text/html": string;
+                };
+            };
+            /** The database or the file storage is unreachable, overloaded or full. Try again after `Retry-After` seconds. */
+            503: {
+                headers: {
+                    "X-Request-ID": components["headers"]["RequestID"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                    "Retry-After": components["headers"]["RetryAfter"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "error": {
+                     *         "code": "UNAVAILABLE",
+                     *         "message": "The service is not available at the moment; try again.",
+                     *         "details": {
+                     *           "request_id": "req_1c8f0a5e7b7d4c0fb0a2c9a1e6f4d3b2"
+                     *         }
+                     *       }
+                     *     }
+                     */
+                    "application/json": ErrorResponse;
+                    "text/html": string;
+                };
+            };
         };
     };
     finishOidcSignIn: {
@@ -10388,12 +10636,146 @@ export interface operations {
         requestBody?: never;
         responses: {
             303: components["responses"]["SentBack"];
-            400: components["responses"]["InvalidRequest"];
-            401: components["responses"]["Unauthorized"];
-            404: components["responses"]["NotFound"];
-            429: components["responses"]["RateLimited"];
-            500: components["responses"]["ServerError"];
-            503: components["responses"]["Unavailable"];
+            /** The request is invalid. `details.errors` lists all problems. */
+            400: {
+                headers: {
+                    "X-Request-ID": components["headers"]["RequestID"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /** The format of every error response. */
+                    "application/json": ErrorResponse;
+                    "text/html": string;
+                };
+            };
+            /** The API key is missing or invalid. `details.reason` states the reason. */
+            401: {
+                headers: {
+                    "X-Request-ID": components["headers"]["RequestID"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                    "WWW-Authenticate": components["headers"]["WWWAuthenticate"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "error": {
+                     *         "code": "UNAUTHORIZED",
+                     *         "message": "The API key has expired.",
+                     *         "details": {
+                     *           "constraint": "api_key",
+                     *           "reason": "expired",
+                     *           "request_id": "req_1c8f0a5e7b7d4c0fb0a2c9a1e6f4d3b2"
+                     *         }
+                     *       }
+                     *     }
+                     */
+                    "application/json": ErrorResponse;
+                    "text/html": string;
+                };
+            };
+            /** The resource does not exist or is not visible to you. */
+            404: {
+                headers: {
+                    "X-Request-ID": components["headers"]["RequestID"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "error": {
+                     *         "code": "NOT_FOUND",
+                     *         "message": "There is no project prj_01jd6y8m5qe8btc4y5w1r0n3fz.",
+                     *         "details": {
+                     *           "request_id": "req_1c8f0a5e7b7d4c0fb0a2c9a1e6f4d3b2"
+                     *         }
+                     *       }
+                     *     }
+                     */
+                    "application/json": ErrorResponse;
+                    "text/html": string;
+                };
+            };
+            /** Too many requests. */
+            429: {
+                headers: {
+                    "X-Request-ID": components["headers"]["RequestID"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                    "Retry-After": components["headers"]["RetryAfter"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "error": {
+                     *         "code": "RATE_LIMITED",
+                     *         "message": "Too many requests; try again in 12 s.",
+                     *         "details": {
+                     *           "constraint": "rate_limit",
+                     *           "request_id": "req_1c8f0a5e7b7d4c0fb0a2c9a1e6f4d3b2"
+                     *         }
+                     *       }
+                     *     }
+                     */
+                    "application/json": ErrorResponse;
+                    "text/html": string;
+                };
+            };
+            /** An unexpected error occurred. Quote `details.request_id` when you report it. */
+            500: {
+                headers: {
+                    "X-Request-ID": components["headers"]["RequestID"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "error": {
+                     *         "code": "SERVER_ERROR",
+                     *         "message": "Something went wrong; it has been noted.",
+                     *         "details": {
+                     *           "request_id": "req_1c8f0a5e7b7d4c0fb0a2c9a1e6f4d3b2"
+                     *         }
+                     *       }
+                     *     }
+                     */
+                    "application/json": ErrorResponse;
+                    "text/html": string;
+                };
+            };
+            /** The database or the file storage is unreachable, overloaded or full. Try again after `Retry-After` seconds. */
+            503: {
+                headers: {
+                    "X-Request-ID": components["headers"]["RequestID"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                    "Retry-After": components["headers"]["RetryAfter"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "error": {
+                     *         "code": "UNAVAILABLE",
+                     *         "message": "The service is not available at the moment; try again.",
+                     *         "details": {
+                     *           "request_id": "req_1c8f0a5e7b7d4c0fb0a2c9a1e6f4d3b2"
+                     *         }
+                     *       }
+                     *     }
+                     */
+                    "application/json": ErrorResponse;
+                    "text/html": string;
+                };
+            };
         };
     };
     startPasskeySignIn: {
@@ -10567,6 +10949,47 @@ export interface operations {
             503: components["responses"]["Unavailable"];
         };
     };
+    updatePasskey: {
+        parameters: {
+            query?: never;
+            header?: UpdatePasskeyHeaders;
+            path: UpdatePasskeyPath;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /** The fields of a passkey to change. */
+                "application/json": PasskeyUpdate;
+            };
+        };
+        responses: {
+            /** The updated passkey. */
+            200: {
+                headers: {
+                    "X-Request-ID": components["headers"]["RequestID"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                    ETag: components["headers"]["ETag"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /** A key of a device with which its user signs in. */
+                    "application/json": Passkey;
+                };
+            };
+            400: components["responses"]["InvalidRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            406: components["responses"]["NotAcceptable"];
+            412: components["responses"]["PreconditionFailed"];
+            413: components["responses"]["PayloadTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["ServerError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
     removePasskey: {
         parameters: {
             query?: never;
@@ -10697,7 +11120,7 @@ export interface operations {
     };
     showSignInPage: {
         parameters: {
-            query?: never;
+            query?: ShowSignInPageQuery;
             header?: never;
             path?: never;
             cookie?: never;
@@ -11818,6 +12241,587 @@ export interface operations {
                     "text/html": string;
                 };
             };
+            /** Too many requests. */
+            429: {
+                headers: {
+                    "X-Request-ID": components["headers"]["RequestID"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                    "Retry-After": components["headers"]["RetryAfter"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "error": {
+                     *         "code": "RATE_LIMITED",
+                     *         "message": "Too many requests; try again in 12 s.",
+                     *         "details": {
+                     *           "constraint": "rate_limit",
+                     *           "request_id": "req_1c8f0a5e7b7d4c0fb0a2c9a1e6f4d3b2"
+                     *         }
+                     *       }
+                     *     }
+                     */
+                    "application/json": ErrorResponse;
+                    "text/html": string;
+                };
+            };
+            /** An unexpected error occurred. Quote `details.request_id` when you report it. */
+            500: {
+                headers: {
+                    "X-Request-ID": components["headers"]["RequestID"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "error": {
+                     *         "code": "SERVER_ERROR",
+                     *         "message": "Something went wrong; it has been noted.",
+                     *         "details": {
+                     *           "request_id": "req_1c8f0a5e7b7d4c0fb0a2c9a1e6f4d3b2"
+                     *         }
+                     *       }
+                     *     }
+                     */
+                    "application/json": ErrorResponse;
+                    "text/html": string;
+                };
+            };
+            /** The database or the file storage is unreachable, overloaded or full. Try again after `Retry-After` seconds. */
+            503: {
+                headers: {
+                    "X-Request-ID": components["headers"]["RequestID"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                    "Retry-After": components["headers"]["RetryAfter"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "error": {
+                     *         "code": "UNAVAILABLE",
+                     *         "message": "The service is not available at the moment; try again.",
+                     *         "details": {
+                     *           "request_id": "req_1c8f0a5e7b7d4c0fb0a2c9a1e6f4d3b2"
+                     *         }
+                     *       }
+                     *     }
+                     */
+                    "application/json": ErrorResponse;
+                    "text/html": string;
+                };
+            };
+        };
+    };
+    submitPasskeyRemoval: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /** The form that removes a passkey. */
+                "application/x-www-form-urlencoded": PasskeyForm;
+            };
+        };
+        responses: {
+            303: components["responses"]["NextPage"];
+            /** The request is invalid. `details.errors` lists all problems. */
+            400: {
+                headers: {
+                    "X-Request-ID": components["headers"]["RequestID"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /** The format of every error response. */
+                    "application/json": ErrorResponse;
+                    "text/html": string;
+                };
+            };
+            403: components["responses"]["OtherSite"];
+            /** The body is too large: JSON over 64 KiB, or over 1 MiB where it has long texts; an upload over the limit of the server; or a file that exceeds the storage quota. */
+            413: {
+                headers: {
+                    "X-Request-ID": components["headers"]["RequestID"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "error": {
+                     *         "code": "PAYLOAD_TOO_LARGE",
+                     *         "message": "The body is larger than 65536 bytes.",
+                     *         "details": {
+                     *           "constraint": "max_bytes",
+                     *           "request_id": "req_1c8f0a5e7b7d4c0fb0a2c9a1e6f4d3b2"
+                     *         }
+                     *       }
+                     *     }
+                     */
+                    "application/json": ErrorResponse;
+                    "text/html": string;
+                };
+            };
+            /** The operation does not support the media type of the body. */
+            415: {
+                headers: {
+                    "X-Request-ID": components["headers"]["RequestID"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "error": {
+                     *         "code": "UNSUPPORTED_MEDIA_TYPE",
+                     *         "message": "The body must be application/json.",
+                     *         "details": {
+                     *           "field": "Content-Type",
+                     *           "constraint": "media_type",
+                     *           "request_id": "req_1c8f0a5e7b7d4c0fb0a2c9a1e6f4d3b2"
+                     *         }
+                     *       }
+                     *     }
+                     */
+                    "application/json": ErrorResponse;
+                    "text/html": string;
+                };
+            };
+            422: components["responses"]["Problems"];
+            /** Too many requests. */
+            429: {
+                headers: {
+                    "X-Request-ID": components["headers"]["RequestID"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                    "Retry-After": components["headers"]["RetryAfter"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "error": {
+                     *         "code": "RATE_LIMITED",
+                     *         "message": "Too many requests; try again in 12 s.",
+                     *         "details": {
+                     *           "constraint": "rate_limit",
+                     *           "request_id": "req_1c8f0a5e7b7d4c0fb0a2c9a1e6f4d3b2"
+                     *         }
+                     *       }
+                     *     }
+                     */
+                    "application/json": ErrorResponse;
+                    "text/html": string;
+                };
+            };
+            /** An unexpected error occurred. Quote `details.request_id` when you report it. */
+            500: {
+                headers: {
+                    "X-Request-ID": components["headers"]["RequestID"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "error": {
+                     *         "code": "SERVER_ERROR",
+                     *         "message": "Something went wrong; it has been noted.",
+                     *         "details": {
+                     *           "request_id": "req_1c8f0a5e7b7d4c0fb0a2c9a1e6f4d3b2"
+                     *         }
+                     *       }
+                     *     }
+                     */
+                    "application/json": ErrorResponse;
+                    "text/html": string;
+                };
+            };
+            /** The database or the file storage is unreachable, overloaded or full. Try again after `Retry-After` seconds. */
+            503: {
+                headers: {
+                    "X-Request-ID": components["headers"]["RequestID"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                    "Retry-After": components["headers"]["RetryAfter"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "error": {
+                     *         "code": "UNAVAILABLE",
+                     *         "message": "The service is not available at the moment; try again.",
+                     *         "details": {
+                     *           "request_id": "req_1c8f0a5e7b7d4c0fb0a2c9a1e6f4d3b2"
+                     *         }
+                     *       }
+                     *     }
+                     */
+                    "application/json": ErrorResponse;
+                    "text/html": string;
+                };
+            };
+        };
+    };
+    submitIdentityRemoval: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /** The form that unlinks an account of an identity provider. */
+                "application/x-www-form-urlencoded": IdentityForm;
+            };
+        };
+        responses: {
+            303: components["responses"]["NextPage"];
+            /** The request is invalid. `details.errors` lists all problems. */
+            400: {
+                headers: {
+                    "X-Request-ID": components["headers"]["RequestID"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /** The format of every error response. */
+                    "application/json": ErrorResponse;
+                    "text/html": string;
+                };
+            };
+            403: components["responses"]["OtherSite"];
+            /** The body is too large: JSON over 64 KiB, or over 1 MiB where it has long texts; an upload over the limit of the server; or a file that exceeds the storage quota. */
+            413: {
+                headers: {
+                    "X-Request-ID": components["headers"]["RequestID"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "error": {
+                     *         "code": "PAYLOAD_TOO_LARGE",
+                     *         "message": "The body is larger than 65536 bytes.",
+                     *         "details": {
+                     *           "constraint": "max_bytes",
+                     *           "request_id": "req_1c8f0a5e7b7d4c0fb0a2c9a1e6f4d3b2"
+                     *         }
+                     *       }
+                     *     }
+                     */
+                    "application/json": ErrorResponse;
+                    "text/html": string;
+                };
+            };
+            /** The operation does not support the media type of the body. */
+            415: {
+                headers: {
+                    "X-Request-ID": components["headers"]["RequestID"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "error": {
+                     *         "code": "UNSUPPORTED_MEDIA_TYPE",
+                     *         "message": "The body must be application/json.",
+                     *         "details": {
+                     *           "field": "Content-Type",
+                     *           "constraint": "media_type",
+                     *           "request_id": "req_1c8f0a5e7b7d4c0fb0a2c9a1e6f4d3b2"
+                     *         }
+                     *       }
+                     *     }
+                     */
+                    "application/json": ErrorResponse;
+                    "text/html": string;
+                };
+            };
+            422: components["responses"]["Problems"];
+            /** Too many requests. */
+            429: {
+                headers: {
+                    "X-Request-ID": components["headers"]["RequestID"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                    "Retry-After": components["headers"]["RetryAfter"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "error": {
+                     *         "code": "RATE_LIMITED",
+                     *         "message": "Too many requests; try again in 12 s.",
+                     *         "details": {
+                     *           "constraint": "rate_limit",
+                     *           "request_id": "req_1c8f0a5e7b7d4c0fb0a2c9a1e6f4d3b2"
+                     *         }
+                     *       }
+                     *     }
+                     */
+                    "application/json": ErrorResponse;
+                    "text/html": string;
+                };
+            };
+            /** An unexpected error occurred. Quote `details.request_id` when you report it. */
+            500: {
+                headers: {
+                    "X-Request-ID": components["headers"]["RequestID"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "error": {
+                     *         "code": "SERVER_ERROR",
+                     *         "message": "Something went wrong; it has been noted.",
+                     *         "details": {
+                     *           "request_id": "req_1c8f0a5e7b7d4c0fb0a2c9a1e6f4d3b2"
+                     *         }
+                     *       }
+                     *     }
+                     */
+                    "application/json": ErrorResponse;
+                    "text/html": string;
+                };
+            };
+            /** The database or the file storage is unreachable, overloaded or full. Try again after `Retry-After` seconds. */
+            503: {
+                headers: {
+                    "X-Request-ID": components["headers"]["RequestID"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                    "Retry-After": components["headers"]["RetryAfter"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "error": {
+                     *         "code": "UNAVAILABLE",
+                     *         "message": "The service is not available at the moment; try again.",
+                     *         "details": {
+                     *           "request_id": "req_1c8f0a5e7b7d4c0fb0a2c9a1e6f4d3b2"
+                     *         }
+                     *       }
+                     *     }
+                     */
+                    "application/json": ErrorResponse;
+                    "text/html": string;
+                };
+            };
+        };
+    };
+    showInvitationPage: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: ShowInvitationPagePath;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: components["responses"]["Page"];
+            303: components["responses"]["NextPage"];
+            /** The request is invalid. `details.errors` lists all problems. */
+            400: {
+                headers: {
+                    "X-Request-ID": components["headers"]["RequestID"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /** The format of every error response. */
+                    "application/json": ErrorResponse;
+                    "text/html": string;
+                };
+            };
+            404: components["responses"]["NoInvitation"];
+            /** Too many requests. */
+            429: {
+                headers: {
+                    "X-Request-ID": components["headers"]["RequestID"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                    "Retry-After": components["headers"]["RetryAfter"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "error": {
+                     *         "code": "RATE_LIMITED",
+                     *         "message": "Too many requests; try again in 12 s.",
+                     *         "details": {
+                     *           "constraint": "rate_limit",
+                     *           "request_id": "req_1c8f0a5e7b7d4c0fb0a2c9a1e6f4d3b2"
+                     *         }
+                     *       }
+                     *     }
+                     */
+                    "application/json": ErrorResponse;
+                    "text/html": string;
+                };
+            };
+            /** An unexpected error occurred. Quote `details.request_id` when you report it. */
+            500: {
+                headers: {
+                    "X-Request-ID": components["headers"]["RequestID"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "error": {
+                     *         "code": "SERVER_ERROR",
+                     *         "message": "Something went wrong; it has been noted.",
+                     *         "details": {
+                     *           "request_id": "req_1c8f0a5e7b7d4c0fb0a2c9a1e6f4d3b2"
+                     *         }
+                     *       }
+                     *     }
+                     */
+                    "application/json": ErrorResponse;
+                    "text/html": string;
+                };
+            };
+            /** The database or the file storage is unreachable, overloaded or full. Try again after `Retry-After` seconds. */
+            503: {
+                headers: {
+                    "X-Request-ID": components["headers"]["RequestID"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                    "Retry-After": components["headers"]["RetryAfter"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "error": {
+                     *         "code": "UNAVAILABLE",
+                     *         "message": "The service is not available at the moment; try again.",
+                     *         "details": {
+                     *           "request_id": "req_1c8f0a5e7b7d4c0fb0a2c9a1e6f4d3b2"
+                     *         }
+                     *       }
+                     *     }
+                     */
+                    "application/json": ErrorResponse;
+                    "text/html": string;
+                };
+            };
+        };
+    };
+    submitInvitation: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: SubmitInvitationPath;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /** The form of an invitation. */
+                "application/x-www-form-urlencoded": InvitationForm;
+            };
+        };
+        responses: {
+            303: components["responses"]["NextPage"];
+            /** The request is invalid. `details.errors` lists all problems. */
+            400: {
+                headers: {
+                    "X-Request-ID": components["headers"]["RequestID"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /** The format of every error response. */
+                    "application/json": ErrorResponse;
+                    "text/html": string;
+                };
+            };
+            403: components["responses"]["OtherSite"];
+            404: components["responses"]["NoInvitation"];
+            /** The body is too large: JSON over 64 KiB, or over 1 MiB where it has long texts; an upload over the limit of the server; or a file that exceeds the storage quota. */
+            413: {
+                headers: {
+                    "X-Request-ID": components["headers"]["RequestID"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "error": {
+                     *         "code": "PAYLOAD_TOO_LARGE",
+                     *         "message": "The body is larger than 65536 bytes.",
+                     *         "details": {
+                     *           "constraint": "max_bytes",
+                     *           "request_id": "req_1c8f0a5e7b7d4c0fb0a2c9a1e6f4d3b2"
+                     *         }
+                     *       }
+                     *     }
+                     */
+                    "application/json": ErrorResponse;
+                    "text/html": string;
+                };
+            };
+            /** The operation does not support the media type of the body. */
+            415: {
+                headers: {
+                    "X-Request-ID": components["headers"]["RequestID"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "error": {
+                     *         "code": "UNSUPPORTED_MEDIA_TYPE",
+                     *         "message": "The body must be application/json.",
+                     *         "details": {
+                     *           "field": "Content-Type",
+                     *           "constraint": "media_type",
+                     *           "request_id": "req_1c8f0a5e7b7d4c0fb0a2c9a1e6f4d3b2"
+                     *         }
+                     *       }
+                     *     }
+                     */
+                    "application/json": ErrorResponse;
+                    "text/html": string;
+                };
+            };
+            422: components["responses"]["Problems"];
             /** Too many requests. */
             429: {
                 headers: {
@@ -19605,7 +20609,7 @@ export interface Passkey {
     synced: boolean;
     /** When it was added. */
     created_at: Timestamp;
-    /** When it was added; a passkey does not change. */
+    /** When it was last renamed; at first, when it was added. */
     updated_at: Timestamp;
     /**
      * Format: date-time
@@ -19653,6 +20657,11 @@ export interface PasskeyList {
     /** The position of a page in the whole list. */
     pagination: Pagination;
 }
+/**
+ * What you call it, such as the device.
+ * @example Ada's phone
+ */
+export type PasskeyName = string;
 /** The `RegistrationResponseJSON` of WebAuthn. */
 export interface PasskeyRegistration {
     /** The id that the device gave the passkey, in base64url. */
@@ -19715,13 +20724,15 @@ export interface PasskeyRegistration {
 }
 /** A new passkey. */
 export interface NewPasskey {
-    /**
-     * What you call it, such as the device.
-     * @example Ada's phone
-     */
-    name: string;
+    /** What you call it, such as the device. */
+    name: PasskeyName;
     /** The `RegistrationResponseJSON` of WebAuthn. */
     credential: PasskeyRegistration;
+}
+/** The fields of a passkey to change. */
+export interface PasskeyUpdate {
+    /** What you call it, such as the device. */
+    name?: PasskeyName;
 }
 /**
  * The ID of an account at an identity provider. It starts with `idn_`.
@@ -19837,6 +20848,31 @@ export interface SignOutForm {
      */
     session?: string;
 }
+/** The form that removes a passkey. */
+export interface PasskeyForm {
+    /**
+     * The ID of the passkey.
+     * @example pky_01jd6y8m5qe8btc4y5w1r0n3fz
+     */
+    passkey?: string;
+}
+/** The form that unlinks an account of an identity provider. */
+export interface IdentityForm {
+    /**
+     * The ID of the identity.
+     * @example idn_01jd6y8m5qe8btc4y5w1r0n3fz
+     */
+    identity?: string;
+}
+/** The form of an invitation. */
+export interface InvitationForm {
+    /**
+     * The answer. Without it the page is shown again.
+     * @example accept
+     * @enum {string}
+     */
+    answer?: "accept" | "decline";
+}
 /**
  * The ID of an API key (`key_…`) or of the session of a user (`ses_…`).
  * @example key_01jd6y8m5qe8btc4y5w1r0n3fz
@@ -19864,12 +20900,12 @@ export interface AuditEntry {
      */
     sequence: number;
     /**
-     * The user whose API key or session the request had. `null` for a sign-in.
+     * The user whose API key or session the request had. For a sign-in, also a refused one, the user whose account it is about; `null` if that is not known.
      * @example usr_01jd6y8m5qe8btc4y5w1r0n3fz
      */
     user_id: string | null;
     /**
-     * The API key or the session. `null` for a sign-in.
+     * The API key or the session. For a sign-in, the new session; `null` if it was refused.
      * @example key_01jd6y8m5qe8btc4y5w1r0n3fz
      */
     credential_id: string | null;
@@ -23498,7 +24534,7 @@ export interface ConfirmationForm {
  * @example project.created
  * @enum {string}
  */
-export type EventSelector = "*" | "sign_in.*" | "password.*" | "totp.*" | "identity.*" | "passkey.*" | "profile.*" | "settings.*" | "api_key.*" | "user.*" | "audit.*" | "organization.*" | "organization_member.*" | "organization_invitation.*" | "custom_role.*" | "service_account.*" | "project.*" | "member.*" | "invitation.*" | "avatar.*" | "file.*" | "upload.*" | "file_link.*" | "session.*" | "message.*" | "chat.*" | "knowledge_base.*" | "document.*" | "product.*" | "price.*" | "order.*" | "refund.*" | "checkout.*" | "subscription.*" | "webhook_endpoint.*" | "webhook_delivery.*" | "sign_in.created" | "sign_in.ended" | "password.changed" | "totp.enabled" | "totp.removed" | "identity.linked" | "identity.removed" | "passkey.added" | "passkey.removed" | "profile.updated" | "settings.updated" | "api_key.created" | "api_key.updated" | "api_key.rotated" | "api_key.revoked" | "user.created" | "user.updated" | "user.deleted" | "audit.recorded" | "organization.created" | "organization.updated" | "organization.deleted" | "organization_member.added" | "organization_invitation.created" | "organization_invitation.updated" | "organization_invitation.removed" | "organization_member.updated" | "organization_member.removed" | "custom_role.created" | "custom_role.updated" | "custom_role.deleted" | "service_account.created" | "service_account.updated" | "service_account.deleted" | "service_account.key_created" | "service_account.key_revoked" | "project.created" | "project.updated" | "project.transferred" | "project.archived" | "project.unarchived" | "project.deleted" | "project.restored" | "member.added" | "member.updated" | "member.removed" | "invitation.created" | "invitation.resent" | "invitation.revoked" | "invitation.declined" | "avatar.updated" | "avatar.deleted" | "file.created" | "file.updated" | "file.deleted" | "upload.created" | "upload.deleted" | "file_link.created" | "file_link.revoked" | "session.created" | "session.updated" | "session.deleted" | "message.updated" | "chat.completed" | "chat.failed" | "chat.canceled" | "knowledge_base.created" | "knowledge_base.updated" | "knowledge_base.deleted" | "document.created" | "document.updated" | "document.ready" | "document.failed" | "document.deleted" | "product.created" | "product.updated" | "price.created" | "price.updated" | "order.created" | "order.paid" | "order.canceled" | "order.refunded" | "refund.created" | "refund.updated" | "checkout.created" | "checkout.completed" | "checkout.expired" | "subscription.created" | "subscription.updated" | "subscription.canceled" | "webhook_endpoint.created" | "webhook_endpoint.updated" | "webhook_endpoint.deleted" | "webhook_endpoint.secret_rotated" | "webhook_endpoint.tested" | "webhook_endpoint.recovered" | "webhook_endpoint.disabled" | "webhook_delivery.redelivered";
+export type EventSelector = "*" | "sign_in.*" | "password.*" | "totp.*" | "identity.*" | "passkey.*" | "profile.*" | "settings.*" | "api_key.*" | "user.*" | "audit.*" | "organization.*" | "organization_member.*" | "organization_invitation.*" | "custom_role.*" | "service_account.*" | "project.*" | "member.*" | "invitation.*" | "avatar.*" | "file.*" | "upload.*" | "file_link.*" | "session.*" | "message.*" | "chat.*" | "knowledge_base.*" | "document.*" | "product.*" | "price.*" | "order.*" | "refund.*" | "checkout.*" | "subscription.*" | "webhook_endpoint.*" | "webhook_delivery.*" | "sign_in.created" | "sign_in.ended" | "password.changed" | "totp.enabled" | "totp.removed" | "identity.linked" | "identity.removed" | "passkey.added" | "passkey.updated" | "passkey.removed" | "profile.updated" | "settings.updated" | "api_key.created" | "api_key.updated" | "api_key.rotated" | "api_key.revoked" | "user.created" | "user.updated" | "user.deleted" | "audit.recorded" | "organization.created" | "organization.updated" | "organization.deleted" | "organization_member.added" | "organization_invitation.created" | "organization_invitation.updated" | "organization_invitation.removed" | "organization_member.updated" | "organization_member.removed" | "custom_role.created" | "custom_role.updated" | "custom_role.deleted" | "service_account.created" | "service_account.updated" | "service_account.deleted" | "service_account.key_created" | "service_account.key_revoked" | "project.created" | "project.updated" | "project.transferred" | "project.archived" | "project.unarchived" | "project.deleted" | "project.restored" | "member.added" | "member.updated" | "member.removed" | "invitation.created" | "invitation.resent" | "invitation.revoked" | "invitation.declined" | "avatar.updated" | "avatar.deleted" | "file.created" | "file.updated" | "file.deleted" | "upload.created" | "upload.deleted" | "file_link.created" | "file_link.revoked" | "session.created" | "session.updated" | "session.deleted" | "message.updated" | "chat.completed" | "chat.failed" | "chat.canceled" | "knowledge_base.created" | "knowledge_base.updated" | "knowledge_base.deleted" | "document.created" | "document.updated" | "document.ready" | "document.failed" | "document.deleted" | "product.created" | "product.updated" | "price.created" | "price.updated" | "order.created" | "order.paid" | "order.canceled" | "order.refunded" | "refund.created" | "refund.updated" | "checkout.created" | "checkout.completed" | "checkout.expired" | "subscription.created" | "subscription.updated" | "subscription.canceled" | "webhook_endpoint.created" | "webhook_endpoint.updated" | "webhook_endpoint.deleted" | "webhook_endpoint.secret_rotated" | "webhook_endpoint.tested" | "webhook_endpoint.recovered" | "webhook_endpoint.disabled" | "webhook_delivery.redelivered";
 /**
  * The ID of an event. It starts with `evt_`.
  * @example evt_01jd6y8m5qe8btc4y5w1r0n3fz
@@ -23509,7 +24545,7 @@ export type EventId = string;
  * @example member.updated
  * @enum {string}
  */
-export type EventType = "sign_in.created" | "sign_in.ended" | "password.changed" | "totp.enabled" | "totp.removed" | "identity.linked" | "identity.removed" | "passkey.added" | "passkey.removed" | "profile.updated" | "settings.updated" | "api_key.created" | "api_key.updated" | "api_key.rotated" | "api_key.revoked" | "user.created" | "user.updated" | "user.deleted" | "audit.recorded" | "organization.created" | "organization.updated" | "organization.deleted" | "organization_member.added" | "organization_invitation.created" | "organization_invitation.updated" | "organization_invitation.removed" | "organization_member.updated" | "organization_member.removed" | "custom_role.created" | "custom_role.updated" | "custom_role.deleted" | "service_account.created" | "service_account.updated" | "service_account.deleted" | "service_account.key_created" | "service_account.key_revoked" | "project.created" | "project.updated" | "project.transferred" | "project.archived" | "project.unarchived" | "project.deleted" | "project.restored" | "member.added" | "member.updated" | "member.removed" | "invitation.created" | "invitation.resent" | "invitation.revoked" | "invitation.declined" | "avatar.updated" | "avatar.deleted" | "file.created" | "file.updated" | "file.deleted" | "upload.created" | "upload.deleted" | "file_link.created" | "file_link.revoked" | "session.created" | "session.updated" | "session.deleted" | "message.updated" | "chat.completed" | "chat.failed" | "chat.canceled" | "knowledge_base.created" | "knowledge_base.updated" | "knowledge_base.deleted" | "document.created" | "document.updated" | "document.ready" | "document.failed" | "document.deleted" | "product.created" | "product.updated" | "price.created" | "price.updated" | "order.created" | "order.paid" | "order.canceled" | "order.refunded" | "refund.created" | "refund.updated" | "checkout.created" | "checkout.completed" | "checkout.expired" | "subscription.created" | "subscription.updated" | "subscription.canceled" | "webhook_endpoint.created" | "webhook_endpoint.updated" | "webhook_endpoint.deleted" | "webhook_endpoint.secret_rotated" | "webhook_endpoint.tested" | "webhook_endpoint.recovered" | "webhook_endpoint.disabled" | "webhook_delivery.redelivered";
+export type EventType = "sign_in.created" | "sign_in.ended" | "password.changed" | "totp.enabled" | "totp.removed" | "identity.linked" | "identity.removed" | "passkey.added" | "passkey.updated" | "passkey.removed" | "profile.updated" | "settings.updated" | "api_key.created" | "api_key.updated" | "api_key.rotated" | "api_key.revoked" | "user.created" | "user.updated" | "user.deleted" | "audit.recorded" | "organization.created" | "organization.updated" | "organization.deleted" | "organization_member.added" | "organization_invitation.created" | "organization_invitation.updated" | "organization_invitation.removed" | "organization_member.updated" | "organization_member.removed" | "custom_role.created" | "custom_role.updated" | "custom_role.deleted" | "service_account.created" | "service_account.updated" | "service_account.deleted" | "service_account.key_created" | "service_account.key_revoked" | "project.created" | "project.updated" | "project.transferred" | "project.archived" | "project.unarchived" | "project.deleted" | "project.restored" | "member.added" | "member.updated" | "member.removed" | "invitation.created" | "invitation.resent" | "invitation.revoked" | "invitation.declined" | "avatar.updated" | "avatar.deleted" | "file.created" | "file.updated" | "file.deleted" | "upload.created" | "upload.deleted" | "file_link.created" | "file_link.revoked" | "session.created" | "session.updated" | "session.deleted" | "message.updated" | "chat.completed" | "chat.failed" | "chat.canceled" | "knowledge_base.created" | "knowledge_base.updated" | "knowledge_base.deleted" | "document.created" | "document.updated" | "document.ready" | "document.failed" | "document.deleted" | "product.created" | "product.updated" | "price.created" | "price.updated" | "order.created" | "order.paid" | "order.canceled" | "order.refunded" | "refund.created" | "refund.updated" | "checkout.created" | "checkout.completed" | "checkout.expired" | "subscription.created" | "subscription.updated" | "subscription.canceled" | "webhook_endpoint.created" | "webhook_endpoint.updated" | "webhook_endpoint.deleted" | "webhook_endpoint.secret_rotated" | "webhook_endpoint.tested" | "webhook_endpoint.recovered" | "webhook_endpoint.disabled" | "webhook_delivery.redelivered";
 /** Who caused an event, as it was then: an API key of a user, the session of a user who has signed in, or the platform itself. The platform renews subscriptions, deletes what expired, and records payments on the payment page. */
 export interface Actor {
     /**
@@ -23533,7 +24569,7 @@ export interface Actor {
     service_account_id: ServiceAccountId | null;
 }
 /** Something that happened. `data` depends on `type`; see the webhooks of this document. */
-export type PlatformEvent = SignInCreatedEvent | SignInEndedEvent | PasswordChangedEvent | TotpEnabledEvent | TotpRemovedEvent | IdentityLinkedEvent | IdentityRemovedEvent | PasskeyAddedEvent | PasskeyRemovedEvent | ProfileUpdatedEvent | SettingsUpdatedEvent | ApiKeyCreatedEvent | ApiKeyUpdatedEvent | ApiKeyRotatedEvent | ApiKeyRevokedEvent | UserCreatedEvent | UserUpdatedEvent | UserDeletedEvent | AuditRecordedEvent | OrganizationCreatedEvent | OrganizationUpdatedEvent | OrganizationDeletedEvent | OrganizationMemberAddedEvent | OrganizationInvitationCreatedEvent | OrganizationInvitationUpdatedEvent | OrganizationInvitationRemovedEvent | OrganizationMemberUpdatedEvent | OrganizationMemberRemovedEvent | CustomRoleCreatedEvent | CustomRoleUpdatedEvent | CustomRoleDeletedEvent | ServiceAccountCreatedEvent | ServiceAccountUpdatedEvent | ServiceAccountDeletedEvent | ServiceAccountKeyCreatedEvent | ServiceAccountKeyRevokedEvent | ProjectCreatedEvent | ProjectUpdatedEvent | ProjectTransferredEvent | ProjectArchivedEvent | ProjectUnarchivedEvent | ProjectDeletedEvent | ProjectRestoredEvent | MemberAddedEvent | MemberUpdatedEvent | MemberRemovedEvent | InvitationCreatedEvent | InvitationResentEvent | InvitationRevokedEvent | InvitationDeclinedEvent | AvatarUpdatedEvent | AvatarDeletedEvent | FileCreatedEvent | FileUpdatedEvent | FileDeletedEvent | UploadCreatedEvent | UploadDeletedEvent | FileLinkCreatedEvent | FileLinkRevokedEvent | SessionCreatedEvent | SessionUpdatedEvent | SessionDeletedEvent | MessageUpdatedEvent | ChatCompletedEvent | ChatFailedEvent | ChatCanceledEvent | KnowledgeBaseCreatedEvent | KnowledgeBaseUpdatedEvent | KnowledgeBaseDeletedEvent | DocumentCreatedEvent | DocumentUpdatedEvent | DocumentReadyEvent | DocumentFailedEvent | DocumentDeletedEvent | ProductCreatedEvent | ProductUpdatedEvent | PriceCreatedEvent | PriceUpdatedEvent | OrderCreatedEvent | OrderPaidEvent | OrderCanceledEvent | OrderRefundedEvent | RefundCreatedEvent | RefundUpdatedEvent | CheckoutCreatedEvent | CheckoutCompletedEvent | CheckoutExpiredEvent | SubscriptionCreatedEvent | SubscriptionUpdatedEvent | SubscriptionCanceledEvent | WebhookEndpointCreatedEvent | WebhookEndpointUpdatedEvent | WebhookEndpointDeletedEvent | WebhookEndpointSecretRotatedEvent | WebhookEndpointTestedEvent | WebhookEndpointRecoveredEvent | WebhookEndpointDisabledEvent | WebhookDeliveryRedeliveredEvent;
+export type PlatformEvent = SignInCreatedEvent | SignInEndedEvent | PasswordChangedEvent | TotpEnabledEvent | TotpRemovedEvent | IdentityLinkedEvent | IdentityRemovedEvent | PasskeyAddedEvent | PasskeyUpdatedEvent | PasskeyRemovedEvent | ProfileUpdatedEvent | SettingsUpdatedEvent | ApiKeyCreatedEvent | ApiKeyUpdatedEvent | ApiKeyRotatedEvent | ApiKeyRevokedEvent | UserCreatedEvent | UserUpdatedEvent | UserDeletedEvent | AuditRecordedEvent | OrganizationCreatedEvent | OrganizationUpdatedEvent | OrganizationDeletedEvent | OrganizationMemberAddedEvent | OrganizationInvitationCreatedEvent | OrganizationInvitationUpdatedEvent | OrganizationInvitationRemovedEvent | OrganizationMemberUpdatedEvent | OrganizationMemberRemovedEvent | CustomRoleCreatedEvent | CustomRoleUpdatedEvent | CustomRoleDeletedEvent | ServiceAccountCreatedEvent | ServiceAccountUpdatedEvent | ServiceAccountDeletedEvent | ServiceAccountKeyCreatedEvent | ServiceAccountKeyRevokedEvent | ProjectCreatedEvent | ProjectUpdatedEvent | ProjectTransferredEvent | ProjectArchivedEvent | ProjectUnarchivedEvent | ProjectDeletedEvent | ProjectRestoredEvent | MemberAddedEvent | MemberUpdatedEvent | MemberRemovedEvent | InvitationCreatedEvent | InvitationResentEvent | InvitationRevokedEvent | InvitationDeclinedEvent | AvatarUpdatedEvent | AvatarDeletedEvent | FileCreatedEvent | FileUpdatedEvent | FileDeletedEvent | UploadCreatedEvent | UploadDeletedEvent | FileLinkCreatedEvent | FileLinkRevokedEvent | SessionCreatedEvent | SessionUpdatedEvent | SessionDeletedEvent | MessageUpdatedEvent | ChatCompletedEvent | ChatFailedEvent | ChatCanceledEvent | KnowledgeBaseCreatedEvent | KnowledgeBaseUpdatedEvent | KnowledgeBaseDeletedEvent | DocumentCreatedEvent | DocumentUpdatedEvent | DocumentReadyEvent | DocumentFailedEvent | DocumentDeletedEvent | ProductCreatedEvent | ProductUpdatedEvent | PriceCreatedEvent | PriceUpdatedEvent | OrderCreatedEvent | OrderPaidEvent | OrderCanceledEvent | OrderRefundedEvent | RefundCreatedEvent | RefundUpdatedEvent | CheckoutCreatedEvent | CheckoutCompletedEvent | CheckoutExpiredEvent | SubscriptionCreatedEvent | SubscriptionUpdatedEvent | SubscriptionCanceledEvent | WebhookEndpointCreatedEvent | WebhookEndpointUpdatedEvent | WebhookEndpointDeletedEvent | WebhookEndpointSecretRotatedEvent | WebhookEndpointTestedEvent | WebhookEndpointRecoveredEvent | WebhookEndpointDisabledEvent | WebhookDeliveryRedeliveredEvent;
 /** A page of the event log. */
 export interface PlatformEventList {
     /** The events, oldest first. */
@@ -24289,7 +25325,7 @@ export interface PasskeyBefore {
     synced?: boolean;
     /** When it was added. */
     created_at?: Timestamp;
-    /** When it was added; a passkey does not change. */
+    /** When it was last renamed; at first, when it was added. */
     updated_at?: Timestamp;
     /**
      * Format: date-time
@@ -24307,6 +25343,49 @@ export interface PasskeyAddedEvent {
      * @constant
      */
     type: "passkey.added";
+    /** When the event happened. */
+    created_at: Timestamp;
+    /** The API version that defines the format of `data`. */
+    api_version: "v1" | (string & {});
+    /**
+     * The project in which the event happened. `null` outside projects.
+     * @example prj_01jd6y8m5qe8btc4y5w1r0n3fz
+     */
+    project_id: string | null;
+    /**
+     * The organization that the event is about. `null` for events of projects and users.
+     * @example null
+     */
+    organization_id: string | null;
+    /**
+     * The ID that the server gave the request that caused the event, as in its log. `null` for automatic events. Older events have the client's `X-Request-ID`, if it sent one.
+     * @example req_1c8f0a5e7b7d4c0fb0a2c9a1e6f4d3b2
+     */
+    request_id: string | null;
+    /**
+     * The `X-Request-ID` that the client sent with the request. Clients choose it, so it proves nothing. `null` without one.
+     * @example null
+     */
+    client_request_id: string | null;
+    /** Who caused the event. `null` for events that are older than this field. */
+    actor: Actor | null;
+    /** The resource that the event is about. */
+    data: {
+        /** The resource after the change. */
+        object: Passkey;
+        /** The previous values of the changed fields. Empty unless the event reports an update. */
+        previous_attributes: PasskeyBefore;
+    };
+}
+/** You renamed a passkey. */
+export interface PasskeyUpdatedEvent {
+    /** The id of the event. Also the `webhook-id` of its deliveries. */
+    id: EventId;
+    /**
+     * The type of the event.
+     * @constant
+     */
+    type: "passkey.updated";
     /** When the event happened. */
     created_at: Timestamp;
     /** The API version that defines the format of `data`. */
@@ -24921,12 +26000,12 @@ export interface AuditEntryBefore {
      */
     sequence?: number;
     /**
-     * The user whose API key or session the request had. `null` for a sign-in.
+     * The user whose API key or session the request had. For a sign-in, also a refused one, the user whose account it is about; `null` if that is not known.
      * @example usr_01jd6y8m5qe8btc4y5w1r0n3fz
      */
     user_id?: string | null;
     /**
-     * The API key or the session. `null` for a sign-in.
+     * The API key or the session. For a sign-in, the new session; `null` if it was refused.
      * @example key_01jd6y8m5qe8btc4y5w1r0n3fz
      */
     credential_id?: string | null;
@@ -29512,6 +30591,14 @@ export interface GetPasskeyPath {
     /** The ID of the passkey. */
     id: PasskeyId;
 }
+export interface UpdatePasskeyHeaders {
+    /** The `ETag` of the version that you want to change, or `*`. Returns 412 if the resource has changed since. */
+    "If-Match"?: components["parameters"]["IfMatch"];
+}
+export interface UpdatePasskeyPath {
+    /** The ID of the passkey. */
+    id: PasskeyId;
+}
 export interface RemovePasskeyHeaders {
     /** The `ETag` of the version that you want to change, or `*`. Returns 412 if the resource has changed since. */
     "If-Match"?: components["parameters"]["IfMatch"];
@@ -29556,6 +30643,10 @@ export interface RemoveIdentityPath {
     /** The ID of the identity. */
     id: IdentityId;
 }
+export interface ShowSignInPageQuery {
+    /** The page to go to after the sign-in. `/account` by default. */
+    to?: "console";
+}
 export interface ShowTokenPageQuery {
     /** What the token is for. Without it the page asks for the code of an e-mail. */
     kind?: TokenKind;
@@ -29563,6 +30654,14 @@ export interface ShowTokenPageQuery {
     token?: string;
     /** Why a sign-in at an identity provider failed. */
     error?: string;
+}
+export interface ShowInvitationPagePath {
+    /** The ID of an invitation to a project, or to an organization. */
+    id: string;
+}
+export interface SubmitInvitationPath {
+    /** The ID of an invitation to a project, or to an organization. */
+    id: string;
 }
 export interface ListAuditEntriesQuery {
     /** The page number, starting at 1. A page after the last one is empty. */

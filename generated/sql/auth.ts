@@ -439,17 +439,18 @@ export interface FindSessionRow {
 }
 
 /**
- * The address of a one-time token of a purpose.
+ * The address of a one-time token of a purpose, and the identity provider whose identity it links.
  * @see prisma/sql/auth/find-token.sql
  */
 export const findToken = optional<{ digest: string; purpose: string }, FindTokenRow>(
   'auth/find-token',
-  `SELECT t.email FROM one_time_tokens t
+  `SELECT t.email, t.provider FROM one_time_tokens t
 WHERE t.digest = decode($1, 'hex') AND t.purpose = $2 AND t.expires_at > now()`,
   ['digest', 'purpose'],
 )
 export interface FindTokenRow {
   email: string
+  provider: string | null
 }
 
 /**
@@ -533,14 +534,15 @@ export interface InsertIdentityRow {
  * Queues an e-mail. No row if one with the same key was queued before.
  * @see prisma/sql/auth/insert-mail.sql
  */
-export const insertMail = optional<{ id: string; kind: string; recipient: string; user_id: string | null; secret: string | null; subject: string | null; content: string | null; dedupe_key: string | null; created_at: Date | string }, InsertMailRow>(
+export const insertMail = optional<{ id: string; kind: string; recipient: string; user_id: string | null; secret: string | null; resource_id: string | null; subject: string | null; content: string | null; dedupe_key: string | null; created_at: Date | string }, InsertMailRow>(
   'auth/insert-mail',
-  `INSERT INTO mails (id, kind, recipient, user_id, secret, subject, content, dedupe_key, created_at)
+  `INSERT INTO mails (id, kind, recipient, user_id, secret, resource_id, subject, content, dedupe_key,
+  created_at)
 VALUES ($1, $2, $3, $4, $5, $6, $7, $8,
-  $9::timestamptz)
+  $9, $10::timestamptz)
 ON CONFLICT (dedupe_key) DO NOTHING
 RETURNING id`,
-  ['id', 'kind', 'recipient', 'user_id', 'secret', 'subject', 'content', 'dedupe_key', 'created_at'],
+  ['id', 'kind', 'recipient', 'user_id', 'secret', 'resource_id', 'subject', 'content', 'dedupe_key', 'created_at'],
 )
 export interface InsertMailRow {
   id: string
@@ -569,6 +571,19 @@ export interface InsertPasskeyRow {
   updated_at: string
   last_used_at: string | null
 }
+
+/**
+ * Stores the one-time token of a sign-in at an identity provider, by its SHA-256. With :provider and :subject
+ * its use links that identity to the user.
+ * @see prisma/sql/auth/insert-provider-token.sql
+ */
+export const insertProviderToken = none<{ digest: string; email: string; user_id: string; provider: string | null; subject: string | null; seconds: number }>(
+  'auth/insert-provider-token',
+  `INSERT INTO one_time_tokens (digest, purpose, email, user_id, provider, subject, expires_at)
+VALUES (decode($1, 'hex'), 'oidc', $2, $3, $4, $5,
+  now() + interval '1 second' * $6)`,
+  ['digest', 'email', 'user_id', 'provider', 'subject', 'seconds'],
+)
 
 /**
  * Creates a session.
@@ -662,6 +677,44 @@ export interface ListOutboxRow {
   status: string
   error: string | null
   created_at: string
+}
+
+/**
+ * The identities of a user, newest first.
+ * @see prisma/sql/auth/list-own-identities.sql
+ */
+export const listOwnIdentities = many<{ user_id: string; limit: number }, ListOwnIdentitiesRow>(
+  'auth/list-own-identities',
+  `SELECT i.id, i.user_id, i.provider, i.email, i.created_at, i.updated_at, i.last_used_at FROM identities i WHERE i.user_id = $1 ORDER BY i.id DESC LIMIT $2`,
+  ['user_id', 'limit'],
+)
+export interface ListOwnIdentitiesRow {
+  id: string
+  user_id: string
+  provider: string
+  email: string | null
+  created_at: string
+  updated_at: string
+  last_used_at: string
+}
+
+/**
+ * The passkeys of a user, newest first.
+ * @see prisma/sql/auth/list-own-passkeys.sql
+ */
+export const listOwnPasskeys = many<{ user_id: string; limit: number }, ListOwnPasskeysRow>(
+  'auth/list-own-passkeys',
+  `SELECT p.id, p.user_id, p.name, p.synced, p.created_at, p.updated_at, p.last_used_at FROM passkeys p WHERE p.user_id = $1 ORDER BY p.id DESC LIMIT $2`,
+  ['user_id', 'limit'],
+)
+export interface ListOwnPasskeysRow {
+  id: string
+  user_id: string
+  name: string
+  synced: boolean
+  created_at: string
+  updated_at: string
+  last_used_at: string | null
 }
 
 /**
@@ -772,7 +825,7 @@ export interface ListSessionsRow {
  */
 export const lockMail = optional<{ id: string }, LockMailRow>(
   'auth/lock-mail',
-  `SELECT m.id, m.kind, m.recipient, m.secret, m.content, m.attempts, m.created_at,
+  `SELECT m.id, m.kind, m.recipient, m.secret, m.resource_id, m.content, m.attempts, m.created_at,
   earlier.lately AS "sent_lately", earlier.today AS "sent_today"
 FROM mails m CROSS JOIN LATERAL (
   SELECT count(*) FILTER (WHERE o.created_at > m.created_at - interval '15 minutes')::int AS lately,
@@ -789,6 +842,7 @@ export interface LockMailRow {
   kind: string
   recipient: string
   secret: string | null
+  resource_id: string | null
   content: string | null
   attempts: number
   created_at: string
@@ -1015,6 +1069,26 @@ export interface RefreshSessionRow {
 }
 
 /**
+ * Renames a passkey.
+ * @see prisma/sql/auth/rename-passkey.sql
+ */
+export const renamePasskey = one<{ name: string; id: string }, RenamePasskeyRow>(
+  'auth/rename-passkey',
+  `UPDATE passkeys p SET name = $1 WHERE p.id = $2
+RETURNING p.id, p.user_id, p.name, p.synced, p.created_at, p.updated_at, p.last_used_at`,
+  ['name', 'id'],
+)
+export interface RenamePasskeyRow {
+  id: string
+  user_id: string
+  name: string
+  synced: boolean
+  created_at: string
+  updated_at: string
+  last_used_at: string | null
+}
+
+/**
  * Replaces the recovery codes of a user.
  * @see prisma/sql/auth/replace-recovery-codes.sql
  */
@@ -1138,13 +1212,15 @@ export const useToken = optional<{ digest: string; purpose: string }, UseTokenRo
   'auth/use-token',
   `DELETE FROM one_time_tokens t
 WHERE t.digest = decode($1, 'hex') AND t.purpose = $2 AND t.expires_at > now()
-RETURNING t.email, t.user_id, t.name`,
+RETURNING t.email, t.user_id, t.name, t.provider, t.subject`,
   ['digest', 'purpose'],
 )
 export interface UseTokenRow {
   email: string
   user_id: string | null
   name: string | null
+  provider: string | null
+  subject: string | null
 }
 
 /**

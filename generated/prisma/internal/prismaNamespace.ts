@@ -5590,6 +5590,8 @@ export const OneTimeTokenScalarFieldEnum = {
   email: 'email',
   userId: 'userId',
   name: 'name',
+  provider: 'provider',
+  subject: 'subject',
   expiresAt: 'expiresAt'
 } as const
 
@@ -5612,6 +5614,7 @@ export const MailScalarFieldEnum = {
   recipient: 'recipient',
   userId: 'userId',
   secret: 'secret',
+  resourceId: 'resourceId',
   subject: 'subject',
   content: 'content',
   status: 'status',

@@ -246,6 +246,8 @@ export const OneTimeTokenScalarFieldEnum = {
   email: 'email',
   userId: 'userId',
   name: 'name',
+  provider: 'provider',
+  subject: 'subject',
   expiresAt: 'expiresAt'
 } as const
 
@@ -268,6 +270,7 @@ export const MailScalarFieldEnum = {
   recipient: 'recipient',
   userId: 'userId',
   secret: 'secret',
+  resourceId: 'resourceId',
   subject: 'subject',
   content: 'content',
   status: 'status',

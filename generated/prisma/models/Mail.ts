@@ -40,6 +40,7 @@ export type MailMinAggregateOutputType = {
   recipient: string | null
   userId: string | null
   secret: string | null
+  resourceId: string | null
   subject: string | null
   content: string | null
   status: string | null
@@ -56,6 +57,7 @@ export type MailMaxAggregateOutputType = {
   recipient: string | null
   userId: string | null
   secret: string | null
+  resourceId: string | null
   subject: string | null
   content: string | null
   status: string | null
@@ -72,6 +74,7 @@ export type MailCountAggregateOutputType = {
   recipient: number
   userId: number
   secret: number
+  resourceId: number
   subject: number
   content: number
   status: number
@@ -98,6 +101,7 @@ export type MailMinAggregateInputType = {
   recipient?: true
   userId?: true
   secret?: true
+  resourceId?: true
   subject?: true
   content?: true
   status?: true
@@ -114,6 +118,7 @@ export type MailMaxAggregateInputType = {
   recipient?: true
   userId?: true
   secret?: true
+  resourceId?: true
   subject?: true
   content?: true
   status?: true
@@ -130,6 +135,7 @@ export type MailCountAggregateInputType = {
   recipient?: true
   userId?: true
   secret?: true
+  resourceId?: true
   subject?: true
   content?: true
   status?: true
@@ -233,6 +239,7 @@ export type MailGroupByOutputType = {
   recipient: string
   userId: string | null
   secret: string | null
+  resourceId: string | null
   subject: string | null
   content: string | null
   status: string
@@ -272,6 +279,7 @@ export type MailWhereInput = {
   recipient?: Prisma.StringFilter<"Mail"> | string
   userId?: Prisma.StringNullableFilter<"Mail"> | string | null
   secret?: Prisma.StringNullableFilter<"Mail"> | string | null
+  resourceId?: Prisma.StringNullableFilter<"Mail"> | string | null
   subject?: Prisma.StringNullableFilter<"Mail"> | string | null
   content?: Prisma.StringNullableFilter<"Mail"> | string | null
   status?: Prisma.StringFilter<"Mail"> | string
@@ -288,6 +296,7 @@ export type MailOrderByWithRelationInput = {
   recipient?: Prisma.SortOrder
   userId?: Prisma.SortOrderInput | Prisma.SortOrder
   secret?: Prisma.SortOrderInput | Prisma.SortOrder
+  resourceId?: Prisma.SortOrderInput | Prisma.SortOrder
   subject?: Prisma.SortOrderInput | Prisma.SortOrder
   content?: Prisma.SortOrderInput | Prisma.SortOrder
   status?: Prisma.SortOrder
@@ -308,6 +317,7 @@ export type MailWhereUniqueInput = Prisma.AtLeast<{
   recipient?: Prisma.StringFilter<"Mail"> | string
   userId?: Prisma.StringNullableFilter<"Mail"> | string | null
   secret?: Prisma.StringNullableFilter<"Mail"> | string | null
+  resourceId?: Prisma.StringNullableFilter<"Mail"> | string | null
   subject?: Prisma.StringNullableFilter<"Mail"> | string | null
   content?: Prisma.StringNullableFilter<"Mail"> | string | null
   status?: Prisma.StringFilter<"Mail"> | string
@@ -323,6 +333,7 @@ export type MailOrderByWithAggregationInput = {
   recipient?: Prisma.SortOrder
   userId?: Prisma.SortOrderInput | Prisma.SortOrder
   secret?: Prisma.SortOrderInput | Prisma.SortOrder
+  resourceId?: Prisma.SortOrderInput | Prisma.SortOrder
   subject?: Prisma.SortOrderInput | Prisma.SortOrder
   content?: Prisma.SortOrderInput | Prisma.SortOrder
   status?: Prisma.SortOrder
@@ -347,6 +358,7 @@ export type MailScalarWhereWithAggregatesInput = {
   recipient?: Prisma.StringWithAggregatesFilter<"Mail"> | string
   userId?: Prisma.StringNullableWithAggregatesFilter<"Mail"> | string | null
   secret?: Prisma.StringNullableWithAggregatesFilter<"Mail"> | string | null
+  resourceId?: Prisma.StringNullableWithAggregatesFilter<"Mail"> | string | null
   subject?: Prisma.StringNullableWithAggregatesFilter<"Mail"> | string | null
   content?: Prisma.StringNullableWithAggregatesFilter<"Mail"> | string | null
   status?: Prisma.StringWithAggregatesFilter<"Mail"> | string
@@ -363,6 +375,7 @@ export type MailCreateInput = {
   recipient: string
   userId?: string | null
   secret?: string | null
+  resourceId?: string | null
   subject?: string | null
   content?: string | null
   status?: string
@@ -379,6 +392,7 @@ export type MailUncheckedCreateInput = {
   recipient: string
   userId?: string | null
   secret?: string | null
+  resourceId?: string | null
   subject?: string | null
   content?: string | null
   status?: string
@@ -395,6 +409,7 @@ export type MailUpdateInput = {
   recipient?: Prisma.StringFieldUpdateOperationsInput | string
   userId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   secret?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  resourceId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   subject?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   content?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   status?: Prisma.StringFieldUpdateOperationsInput | string
@@ -411,6 +426,7 @@ export type MailUncheckedUpdateInput = {
   recipient?: Prisma.StringFieldUpdateOperationsInput | string
   userId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   secret?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  resourceId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   subject?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   content?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   status?: Prisma.StringFieldUpdateOperationsInput | string
@@ -427,6 +443,7 @@ export type MailCreateManyInput = {
   recipient: string
   userId?: string | null
   secret?: string | null
+  resourceId?: string | null
   subject?: string | null
   content?: string | null
   status?: string
@@ -443,6 +460,7 @@ export type MailUpdateManyMutationInput = {
   recipient?: Prisma.StringFieldUpdateOperationsInput | string
   userId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   secret?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  resourceId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   subject?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   content?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   status?: Prisma.StringFieldUpdateOperationsInput | string
@@ -459,6 +477,7 @@ export type MailUncheckedUpdateManyInput = {
   recipient?: Prisma.StringFieldUpdateOperationsInput | string
   userId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   secret?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  resourceId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   subject?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   content?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   status?: Prisma.StringFieldUpdateOperationsInput | string
@@ -475,6 +494,7 @@ export type MailCountOrderByAggregateInput = {
   recipient?: Prisma.SortOrder
   userId?: Prisma.SortOrder
   secret?: Prisma.SortOrder
+  resourceId?: Prisma.SortOrder
   subject?: Prisma.SortOrder
   content?: Prisma.SortOrder
   status?: Prisma.SortOrder
@@ -495,6 +515,7 @@ export type MailMaxOrderByAggregateInput = {
   recipient?: Prisma.SortOrder
   userId?: Prisma.SortOrder
   secret?: Prisma.SortOrder
+  resourceId?: Prisma.SortOrder
   subject?: Prisma.SortOrder
   content?: Prisma.SortOrder
   status?: Prisma.SortOrder
@@ -511,6 +532,7 @@ export type MailMinOrderByAggregateInput = {
   recipient?: Prisma.SortOrder
   userId?: Prisma.SortOrder
   secret?: Prisma.SortOrder
+  resourceId?: Prisma.SortOrder
   subject?: Prisma.SortOrder
   content?: Prisma.SortOrder
   status?: Prisma.SortOrder
@@ -533,6 +555,7 @@ export type MailSelect<ExtArgs extends runtime.Types.Extensions.InternalArgs = r
   recipient?: boolean
   userId?: boolean
   secret?: boolean
+  resourceId?: boolean
   subject?: boolean
   content?: boolean
   status?: boolean
@@ -549,6 +572,7 @@ export type MailSelectCreateManyAndReturn<ExtArgs extends runtime.Types.Extensio
   recipient?: boolean
   userId?: boolean
   secret?: boolean
+  resourceId?: boolean
   subject?: boolean
   content?: boolean
   status?: boolean
@@ -565,6 +589,7 @@ export type MailSelectUpdateManyAndReturn<ExtArgs extends runtime.Types.Extensio
   recipient?: boolean
   userId?: boolean
   secret?: boolean
+  resourceId?: boolean
   subject?: boolean
   content?: boolean
   status?: boolean
@@ -581,6 +606,7 @@ export type MailSelectScalar = {
   recipient?: boolean
   userId?: boolean
   secret?: boolean
+  resourceId?: boolean
   subject?: boolean
   content?: boolean
   status?: boolean
@@ -591,7 +617,7 @@ export type MailSelectScalar = {
   sentAt?: boolean
 }
 
-export type MailOmit<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = runtime.Types.Extensions.GetOmit<"id" | "kind" | "recipient" | "userId" | "secret" | "subject" | "content" | "status" | "attempts" | "error" | "dedupeKey" | "createdAt" | "sentAt", ExtArgs["result"]["mail"]>
+export type MailOmit<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = runtime.Types.Extensions.GetOmit<"id" | "kind" | "recipient" | "userId" | "secret" | "resourceId" | "subject" | "content" | "status" | "attempts" | "error" | "dedupeKey" | "createdAt" | "sentAt", ExtArgs["result"]["mail"]>
 
 export type $MailPayload<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = {
   name: "Mail"
@@ -608,6 +634,10 @@ export type $MailPayload<ExtArgs extends runtime.Types.Extensions.InternalArgs =
      * The one-time token, encrypted. Null once the e-mail was sent.
      */
     secret: string | null
+    /**
+     * The invitation that the link leads to.
+     */
+    resourceId: string | null
     subject: string | null
     /**
      * The text and the HTML, encrypted. Null once the e-mail was sent.
@@ -1053,6 +1083,7 @@ export interface MailFieldRefs {
   readonly recipient: Prisma.FieldRef<"Mail", 'String'>
   readonly userId: Prisma.FieldRef<"Mail", 'String'>
   readonly secret: Prisma.FieldRef<"Mail", 'String'>
+  readonly resourceId: Prisma.FieldRef<"Mail", 'String'>
   readonly subject: Prisma.FieldRef<"Mail", 'String'>
   readonly content: Prisma.FieldRef<"Mail", 'String'>
   readonly status: Prisma.FieldRef<"Mail", 'String'>
