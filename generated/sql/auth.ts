@@ -819,8 +819,8 @@ export interface ListSessionsRow {
 }
 
 /**
- * Locks an e-mail that is to be sent. `sent_lately` and `sent_today` are those of its kind to the same
- * address that were queued in the 15 minutes or the day before it, also those that are still being sent.
+ * Locks an e-mail that is to be sent. `sent_lately` and `sent_today` are the others of its kind to the same
+ * address since 15 minutes or a day before it: those that were sent, and older ones that are being sent.
  * @see prisma/sql/auth/lock-mail.sql
  */
 export const lockMail = optional<{ id: string }, LockMailRow>(
@@ -830,9 +830,9 @@ export const lockMail = optional<{ id: string }, LockMailRow>(
 FROM mails m CROSS JOIN LATERAL (
   SELECT count(*) FILTER (WHERE o.created_at > m.created_at - interval '15 minutes')::int AS lately,
     count(*)::int AS today
-  FROM mails o WHERE o.recipient = m.recipient AND o.kind = m.kind AND o.id < m.id
+  FROM mails o WHERE o.recipient = m.recipient AND o.kind = m.kind
     AND o.created_at > m.created_at - interval '1 day'
-    AND (o.status = 'sent' OR o.content IS NOT NULL)
+    AND (o.status = 'sent' OR (o.content IS NOT NULL AND o.id < m.id))
 ) earlier
 WHERE m.id = $1 AND m.status = 'queued' FOR NO KEY UPDATE OF m`,
   ['id'],
