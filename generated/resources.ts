@@ -19,6 +19,8 @@ export interface ResourceInfo {
   parameter: string
   /** The resource that it is in; null for the project alone. */
   outer: { name: string; parameter: string } | null
+  /** The fields by the names of their columns, where these differ. */
+  fields: Record<string, string>
   /** The values of fields that a creation leaves out. */
   absent: Record<string, unknown>
 }

@@ -4,7 +4,7 @@
 import { resources, type Resources } from '../generated/resources.ts'
 import type { components, operations } from '../generated/types.ts'
 import { changesOf } from '../infra/changes.ts'
-import { violatedConstraint } from '../infra/database/errors.ts'
+import { uniqueColumns, violatedConstraint } from '../infra/database/errors.ts'
 import type { Db } from '../infra/database/database.ts'
 import { timestampAfter } from '../infra/database/timestamps.ts'
 import { conflict, notFound } from '../infra/errors.ts'
@@ -42,7 +42,8 @@ export function resourceHandlers<R extends keyof Resources & string>(
   sql: Statements<Row<R>>,
   ...[outerSql]: Outer<R>
 ): { [Id in Ids<R>]: Handler<Id> } {
-  const { name, event, prefix, path, list, parameter, outer, absent } = resources[resource]
+  const { name, event, prefix, path, list, parameter, outer, fields, absent } = resources[resource]
+  const conflicts = { within: ['project_id', ...(outer ? [outer.parameter] : [])], fields }
 
   /** The columns that say what the resource is in. */
   const placeOf = ({ params }: AnyRequest): Record<string, string> => ({
@@ -98,6 +99,7 @@ export function resourceHandlers<R extends keyof Resources & string>(
         const created = await orConflict(
           sql.insert(tx, { ...row, created_by: request.principal.userId }),
           name,
+          conflicts,
         )
         await emit(services, tx, 'created', created)
         const of = path.replace(/\{(\w+)\}/g, (_, parameter) => request.params[parameter])
@@ -118,7 +120,7 @@ export function resourceHandlers<R extends keyof Resources & string>(
         if (changes === null) return { status: 200, body: previous }
         const updatedAt = timestampAfter(new Date(previous.updated_at))
         const row = { ...previous, ...changes, updated_at: updatedAt }
-        const updated = await orConflict(sql.update(tx, row), name)
+        const updated = await orConflict(sql.update(tx, row), name, conflicts)
         await emit(services, tx, 'updated', updated, previous)
         return { status: 200, body: updated }
       })
@@ -136,10 +138,31 @@ export function resourceHandlers<R extends keyof Resources & string>(
   return handlers as unknown as { [Id in Ids<R>]: Handler<Id> }
 }
 
-/** 409 for a row that a unique constraint refuses. `name` is what the message calls the resource. */
-export async function orConflict<T>(written: Promise<T>, name: string): Promise<T> {
+interface ConflictOptions {
+  /** Columns that say what the row is in. They are not named. */
+  within?: string[]
+  /** The fields by the names of their columns, where these differ. */
+  fields?: Record<string, string>
+}
+
+/**
+ * 409 for a row that a unique constraint refuses. It names the fields that another row has the same values in.
+ * @param name what the message calls the resource.
+ */
+export async function orConflict<T>(
+  written: Promise<T>,
+  name: string,
+  { within = ['project_id'], fields = {} }: ConflictOptions = {},
+): Promise<T> {
   return await written.catch((error: unknown) => {
     if ((error as { code?: string }).code !== '23505') throw error
-    throw conflict(violatedConstraint(error) ?? 'unique', `There is such a ${name} already.`)
+    const taken = uniqueColumns(error)
+      .filter((column) => !within.includes(column))
+      .map((column) => fields[column] ?? column)
+    const message =
+      taken.length === 0
+        ? `There is such a ${name} already.`
+        : `Another ${name} has this ${taken.join(' and ')}.`
+    throw conflict(violatedConstraint(error) ?? 'unique', message, taken[0])
   })
 }

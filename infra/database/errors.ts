@@ -28,6 +28,15 @@ export function violatedConstraint(error: unknown): string | null {
 }
 
 /**
+ * The columns in which another row has the same values, of an error of pg; none for an index on an expression.
+ */
+export function uniqueColumns(error: unknown): string[] {
+  const { detail = '' } = error as { detail?: string }
+  const [, columns = ''] = /^[^(]*\(([\w", ]+)\)=\(/.exec(detail) ?? []
+  return columns.split(', ').flatMap((column) => column.replaceAll('"', '') || [])
+}
+
+/**
  * Whether a transaction failed because of a concurrent one (deadlock, serialization failure) and can be
  * repeated.
  */

@@ -26,8 +26,10 @@ export interface PoolOptions extends SessionOptions {
 export const types = {
   getTypeParser(oid: number, format?: 'text' | 'binary') {
     if (oid === 1184) return formatTimestamp
+    // A date stays YYYY-MM-DD.
+    if (oid === 1082) return String
     if (oid === 20) return Number
-    if (oid === 1009) return parseTextArray
+    if (oid === 1009 || oid === 1182) return parseTextArray
     return pg.types.getTypeParser(oid, format as 'text')
   },
 }
@@ -40,7 +42,7 @@ function formatTimestamp(text: string): string {
 
 const parseAnyArray = pg.types.getTypeParser(1009 as number, 'text')
 
-/** A text[], such as `{a,"b c"}`. Most have no quotes. */
+/** A text[] or date[], such as `{a,"b c"}`. Most have no quotes. */
 function parseTextArray(text: string): Array<string | null> {
   if (text === '{}') return []
   const items = text.slice(1, -1)

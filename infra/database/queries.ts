@@ -11,6 +11,8 @@ type Query<Parameters, Result> = (db: SqlClient, ...parameters: Arguments<Parame
 interface QueryOptions {
   /** The best plan depends on the values, so the statement is not prepared. Default false. */
   searches?: boolean
+  /** Parameters that may be lists and are sent as JSON. pg itself sends a list as an array of PostgreSQL. */
+  json?: string[]
 }
 
 /** A statement that returns exactly one row. */
@@ -49,8 +51,13 @@ export function many<Parameters, Row>(
 }
 
 /** A statement without rows. */
-export function none<Parameters>(label: string, text: string, names: string[] = []): Query<Parameters, void> {
-  const run = prepare<unknown>(label, text, names)
+export function none<Parameters>(
+  label: string,
+  text: string,
+  names: string[] = [],
+  options?: QueryOptions,
+): Query<Parameters, void> {
+  const run = prepare<unknown>(label, text, names, options)
   return async (db, parameters?: any) => {
     await run(db, parameters)
   }
@@ -60,13 +67,16 @@ function prepare<Row>(
   label: string,
   text: string,
   names: string[],
-  { searches = false }: QueryOptions = {},
+  { searches = false, json = [] }: QueryOptions = {},
 ): (db: SqlClient, parameters?: any) => Promise<Row[]> {
   const prepared: Statement<Row> = { ...(searches ? { text } : statement<Row>(text)), label }
-  return (db, parameters) => db.sql(prepared, valuesOf(names, parameters))
+  return (db, parameters) => db.sql(prepared, valuesOf(names, parameters, json))
 }
 
 /** The values in the order of the statement's numbered parameters. */
-export function valuesOf(names: string[], parameters: object = {}): unknown[] {
-  return names.map((name) => (parameters as Record<string, unknown>)[name])
+export function valuesOf(names: string[], parameters: object = {}, json: string[] = []): unknown[] {
+  return names.map((name) => {
+    const value = (parameters as Record<string, unknown>)[name]
+    return json.includes(name) && Array.isArray(value) ? JSON.stringify(value) : value
+  })
 }

@@ -39,6 +39,11 @@ function isDateTime(text: string): boolean {
   return year >= 1 && year <= 9999 && Number(text.slice(8, 10)) <= days
 }
 
+/** In the years 1 to 9999: PostgreSQL has no year 0. */
+function isDate(text: string): boolean {
+  return text.length === 10 && isDateTime(`${text}T00:00:00Z`)
+}
+
 const domainLabel = '[A-Za-z0-9](?:[A-Za-z0-9-]{0,61}[A-Za-z0-9])?'
 const emailPattern = new RegExp(
   `^[A-Za-z0-9.!#$%&'*+/=?^_\`{|}~-]{1,64}@${domainLabel}(?:\\.${domainLabel})+$`,
@@ -52,6 +57,7 @@ export const formats: Record<string, Format> = {
   ...fullFormats,
   timezone: isTimezone,
   'date-time': isDateTime,
+  date: isDate,
   email: isEmail,
 }
 

@@ -9,7 +9,7 @@ import { GenerateError } from './error.ts'
 import { escaped } from '@platform-api/openapi/json-pointer.ts'
 import { resolve as resolved } from '@platform-api/openapi/resolve.ts'
 import { originOf, type Origin } from './origins.ts'
-import type { SpecProblem } from './references.ts'
+import { referencesIn, type SpecProblem } from './references.ts'
 import { requestSchema } from './request-schemas.ts'
 import { banner } from './types.ts'
 
@@ -29,6 +29,8 @@ interface Declared {
   sort?: string[]
   /** Fields that a list can be filtered by. */
   filters?: string[]
+  /** Other query parameters of the list. The condition of each is a file of prisma/sql. */
+  parameters?: Json[]
 }
 
 /** Reads the files of the spec and expands x-crud in them. */
@@ -54,7 +56,10 @@ export class SpecResolver extends BaseResolver {
 }
 
 const isComplete = (crud: Declared | undefined): crud is Declared =>
-  typeof crud?.schema === 'string' && typeof crud.scopes === 'object' && typeof crud.roles === 'object'
+  typeof crud?.schema === 'string' &&
+  typeof crud.scopes === 'object' &&
+  typeof crud.roles === 'object' &&
+  [crud.sort, crud.filters, crud.parameters].every((list) => list === undefined || Array.isArray(list))
 
 const words = (name: string): string => name.replace(/(?<=.)([A-Z])/g, ' $1').toLowerCase()
 const snake = (name: string): string => words(name).replaceAll(' ', '_')
@@ -69,7 +74,7 @@ function crudProblems(file: Json): Array<Omit<SpecProblem, 'source'>> {
   const all = Object.entries<Json>(file.paths ?? {}).flatMap(([name, item]): Array<[string, Declared]> =>
     isComplete(item?.['x-crud']) ? [[crudAt(name), item['x-crud']]] : [],
   )
-  return all.flatMap(([at, { schema, parent, sort = [], filters = [] }]) => {
+  return all.flatMap(([at, { schema, parent, sort = [], filters = [], parameters = [] }]) => {
     const properties = file.components?.schemas?.[schema]?.properties
     if (properties === undefined)
       return [
@@ -88,6 +93,17 @@ function crudProblems(file: Json): Array<Omit<SpecProblem, 'source'>> {
       const message = `a list cannot be sorted by \`${name}\`: it can be null, or has no order`
       return isOrdered ? [] : [{ pointer: `${at}/sort/${i}`, message }]
     })
+    const unequal = filters.flatMap((name, i) => {
+      const type = [typeIn(file, properties[name])].flat()
+      const message = `a list cannot be filtered by the ${type[0]} \`${name}\`: write one of \`parameters\``
+      const isValue = !type.includes('array') && !type.includes('object')
+      return isValue ? [] : [{ pointer: `${at}/filters/${i}`, message }]
+    })
+    const unnamed = parameters.flatMap((parameter, i) => {
+      const isQuery = /^[a-z]\w*$/.test(parameter?.name) && parameter.in === 'query'
+      const message = 'a parameter of a list needs a `name` in snake_case, `in: query` and a `schema`'
+      return isQuery ? [] : [{ pointer: `${at}/parameters/${i}`, message }]
+    })
     const parentProblem = {
       pointer: `${at}/parent`,
       message: `no x-crud of this file has the schema \`${parent}\``,
@@ -97,12 +113,43 @@ function crudProblems(file: Json): Array<Omit<SpecProblem, 'source'>> {
       ...unknown('sort', sort, { id: true, created_by: true, ...properties }),
       ...unsorted,
       ...unknown('filters', filters, properties),
+      ...unequal,
+      ...unnamed,
     ]
   })
 }
 
+/** The type of a schema that the file itself declares. */
+function typeIn(file: Json, schema: Json): unknown {
+  const [, component] = /^#\/components\/schemas\/(\w+)$/.exec(schema?.$ref ?? '') ?? []
+  const { $ref: _, ...declared } = file.components?.schemas?.[component ?? ''] ?? {}
+  if (component !== undefined) return typeIn(file, declared)
+  return schema?.type ?? (schema?.discriminator === undefined ? undefined : 'object')
+}
+
 const crudAt = (name: string): string => `#/paths/${escaped(name)}/x-crud`
 const schemaAt = (name: string): string => `#/components/schemas/${name}`
+
+/** What the parts of each x-crud in the bundled document are derived from. */
+export function documentOrigins({ paths, components }: Json): Origin[] {
+  const ofResources = Object.entries<Json>(paths ?? {}).flatMap(([url, item]): Origin[] => {
+    const crud: Declared | undefined = item?.['x-crud']
+    if (!isComplete(crud)) return []
+    const itemPath = `${url}/{${idParameter(crud.schema)}}`
+    // Implied parameters come first.
+    const first = item.get.parameters.findIndex(({ name }: Json) => name === 'sort')
+    return operationOrigins(url, crud, { item: {}, itemPath, first })
+  })
+  const names = declaredResources({ paths }).map(({ schema }) => schema)
+  // The loop reads what is pushed here, too.
+  for (const name of names)
+    for (const { ref } of referencesIn(components?.schemas?.[name], '')) {
+      const inside = /^#\/components\/schemas\/(\w+)$/.exec(ref)?.[1]
+      if (inside !== undefined && !names.includes(inside)) names.push(inside)
+    }
+  const copies = names.map((name): Origin => [schemaAt(`${name}Input`), schemaAt(name)])
+  return [...schemaOrigins(paths), ...ofResources, ...copies]
+}
 
 /** What the schemas of each x-crud in `paths` are derived from. */
 export function schemaOrigins(paths: Json): Origin[] {
@@ -119,14 +166,18 @@ export function schemaOrigins(paths: Json): Origin[] {
   })
 }
 
-/** What the operations of an x-crud are derived from. */
-function operationOrigins(name: string, crud: Declared, item: Json): Origin[] {
+/** What the operations of an x-crud are derived from, except those that the item has itself. */
+function operationOrigins(
+  name: string,
+  crud: Declared,
+  { item, itemPath, first = 0 }: { item: Json; itemPath: string; first?: number },
+): Origin[] {
   const at = crudAt(name)
   const list = `#/paths/${escaped(name)}`
   const ofList = [`${list}/get`, `${list}/post`, `${list}/parameters`].filter(
     (pointer) => item[pointer.slice(list.length + 1)] === undefined,
   )
-  const ofItem = ['get', 'put', 'delete'].map((method) => `${list}Item/${method}`)
+  const ofItem = ['get', 'put', 'delete'].map((method) => `#/paths/${escaped(itemPath)}/${method}`)
   const details = [...ofList, ...ofItem].flatMap((own): Origin[] => {
     const access = own.endsWith('/get') ? 'read' : 'write'
     return [
@@ -136,12 +187,23 @@ function operationOrigins(name: string, crud: Declared, item: Json): Origin[] {
       [`${own}/x-project-access`, `${at}/roles/${access}`],
     ]
   })
-  const filters = (crud.filters ?? []).flatMap((field, i): Origin[] => [
-    [`${list}/get/parameters/${i + 1}`, `${at}/filters/${i}`],
-    [`${list}/get/parameters/${i + 1}/schema`, `${schemaAt(crud.schema)}/properties/${escaped(field)}`],
-  ])
-  const ofGet: Origin[] = [[`${list}/get/parameters/0`, `${at}/sort`], ...filters]
-  return [[`${list}Item`, at], ...details, ...(item.get === undefined ? ofGet : [])]
+  const ofGet = item.get === undefined && first !== -1 ? parameterOrigins(name, crud, first) : []
+  return [[`#/paths/${escaped(itemPath)}`, at], ...details, ...ofGet]
+}
+
+/** @param first the index of the parameter `sort` of the list. */
+function parameterOrigins(name: string, crud: Declared, first: number): Origin[] {
+  const { schema, filters = [], parameters = [] } = crud
+  const at = crudAt(name)
+  const parameter = (i: number): string => `#/paths/${escaped(name)}/get/parameters/${first + i}`
+  return [
+    [parameter(0), `${at}/sort`],
+    ...filters.flatMap((field, i): Origin[] => [
+      [parameter(i + 1), `${at}/filters/${i}`],
+      [`${parameter(i + 1)}/schema`, `${schemaAt(schema)}/properties/${escaped(field)}`],
+    ]),
+    ...parameters.map((_, i): Origin => [parameter(filters.length + i + 1), `${at}/parameters/${i}`]),
+  ]
 }
 
 /** Adds to the root document the path of an item, and the events, of each path that leads to an x-crud. */
@@ -187,10 +249,10 @@ function expandResources(file: Json): Origin[] {
     const schema = file.components?.schemas?.[crud?.schema ?? '']
     // The lint reports what is wrong with the extension.
     if (!isComplete(crud) || schema?.properties === undefined) continue
-    origins.push(...operationOrigins(name, crud, item), ...defaultOrigins(crud.schema, schema))
+    const itemPath = itemOf(name)
+    origins.push(...operationOrigins(name, crud, { item, itemPath }), ...defaultOrigins(crud.schema, schema))
     file.paths[name] = { ...listAndCreate(name, crud, schema), ...item }
-    const item_ = getUpdateDelete(crud)
-    file.paths[itemOf(name)] = { ...item_, ...file.paths[itemOf(name)] }
+    file.paths[itemPath] = { ...getUpdateDelete(crud), ...file.paths[itemPath] }
     Object.assign(file.components.schemas, schemasOf(name, crud, schema, file.components.schemas))
   }
   for (const name of Object.keys(file.components?.schemas ?? {}))
@@ -231,13 +293,13 @@ const json = (name: string): Json => ({
 })
 
 function listAndCreate(name: string, crud: Declared, schema: Json): Json {
-  const { schema: one, sort = [], filters = [] } = crud
+  const { schema: one, sort = [], filters = [], parameters = [] } = crud
   const sorts = ['created_at', 'updated_at', ...sort]
   const filter = (field: string): Json => ({
     name: field,
     in: 'query',
     description: `Returns only ${words(name)} with this \`${field}\`.`,
-    schema: withoutDefault(schema.properties[field]),
+    schema: withoutNull(withoutDefault(schema.properties[field])),
   })
   return {
     parameters: outerParameters(crud),
@@ -257,6 +319,7 @@ function listAndCreate(name: string, crud: Declared, schema: Json): Json {
           schema: { type: 'string', enum: sorts, default: 'created_at' },
         },
         ...filters.map(filter),
+        ...parameters,
       ],
       responses: { '200': { description: `A page of ${words(name)}.`, content: json(`${one}List`) } },
     },
@@ -389,6 +452,14 @@ function withoutDefault(property: Json): Json {
   return hasExample ? rest : { ...rest, examples: [value] }
 }
 
+/** No value of a query parameter means null. */
+function withoutNull(schema: Json): Json {
+  if (!Array.isArray(schema.type)) return schema
+  const types = schema.type.filter((type: string) => type !== 'null')
+  const values = schema.enum?.filter((value: unknown) => value !== null)
+  return { ...schema, type: types.length === 1 ? types[0] : types, ...(values && { enum: values }) }
+}
+
 /** An update has no defaults, and merges `metadata`. */
 function inUpdate(property: Json): Json {
   return isMetadata(property) ? common('schemas', 'MetadataUpdate') : withoutDefault(property)
@@ -403,20 +474,45 @@ export interface CrudResource extends Declared {
   /** The name of its list, such as `notes`. */
   name: string
   properties: Record<string, Json>
+  /** The name of its table. */
+  table: string
   /** The values of fields that a creation leaves out and that have no default. */
   absent: Record<string, unknown>
 }
 
+/** The operations that the default handlers answer, by what they do. */
+export function operationIds({
+  schema,
+  name,
+}: Pick<CrudResource, 'schema' | 'name'>): Record<string, string> {
+  return {
+    list: `list${capital(name)}`,
+    get: `get${schema}`,
+    create: `create${schema}`,
+    update: `update${schema}`,
+    remove: `delete${schema}`,
+  }
+}
+
+/** The resources in the bundled document, with the path of the list of each. */
+export function declaredResources(
+  document: Json,
+): Array<Declared & Pick<CrudResource, 'path' | 'name' | 'table'>> {
+  return Object.entries<Json>(document.paths ?? {}).flatMap(([path, item]) => {
+    const crud: Declared | undefined = item['x-crud']
+    if (!isComplete(crud) || item.get === undefined) return []
+    const list = item.get.operationId.replace(/^list/, '')
+    const name = list[0].toLowerCase() + list.slice(1)
+    return [{ ...crud, path, name, table: snake(name) }]
+  })
+}
+
 /** Removes x-crud from the bundled document. @throws GenerateError. */
 export function takeResources(document: Json): CrudResource[] {
-  return Object.entries<Json>(document.paths).flatMap(([url, item]) => {
-    const crud: Declared | undefined = item['x-crud']
-    if (crud === undefined) return []
-    delete item['x-crud']
-    if (item.get === undefined)
-      throw new GenerateError(
-        `x-crud of ${url}: there is no schema ${crud.schema} with properties in its file.`,
-      )
+  const declared = declaredResources(document)
+  for (const item of Object.values<Json>(document.paths)) delete item['x-crud']
+  return declared.map((crud) => {
+    const url = crud.path
     const expected = crud.parent === undefined ? '/projects/{id}' : `/{${idParameter(crud.parent)}}`
     if (!url.split('/').slice(0, -1).join('/').endsWith(expected))
       throw new GenerateError(
@@ -436,16 +532,7 @@ export function takeResources(document: Json): CrudResource[] {
         )
       }),
     )
-    const name = item.get.operationId.replace(/^list/, '')
-    return [
-      {
-        ...crud,
-        path: url,
-        name: name[0].toLowerCase() + name.slice(1),
-        properties,
-        absent,
-      },
-    ]
+    return { ...crud, properties, absent }
   })
 }
 
@@ -463,8 +550,7 @@ export function resourceStatements(document: Json, resources: CrudResource[]): M
 }
 
 function statementsOf(document: Json, resource: CrudResource): Array<[string, string]> {
-  const { schema, parent, name, properties, sort = [], filters = [] } = resource
-  const table = snake(name)
+  const { schema, parent, name, table, properties, sort = [], filters = [], parameters = [] } = resource
   const what = words(schema)
   const column = (key: string): string => properties[key]['x-column'] ?? key
   const keys = Object.keys(properties).filter((key) => properties[key]['x-computed'] === undefined)
@@ -490,6 +576,7 @@ function statementsOf(document: Json, resource: CrudResource): Array<[string, st
       `SELECT ${selected('t.')}\nFROM ${table} t\nWHERE ${inside}\n` +
       `-- @common ${filterable.map((key) => `t.${column(key)}`).join(' ')}\n` +
       filters.map((key) => `-- @filter ${key}\nt.${column(key)} = :${key}\n`).join('') +
+      parameters.map((one) => `-- @filter ${one.name} searches\n{${conditionOf(one)}}\n`).join('') +
       ['created_at', 'updated_at', ...sort].map((key) => `-- @sort ${key}\nt.${column(key)}\n`).join('') +
       '-- @id\nt.id\n',
     find: `-- A ${what} of a ${outerOf(resource)}.\n-- @optional\n${types}${found}`,
@@ -508,18 +595,25 @@ function statementsOf(document: Json, resource: CrudResource): Array<[string, st
   return Object.entries(statements).map(([file, text]) => [`resources/${table}/${file}.sql`, text])
 }
 
+/** The name of the file in prisma/sql with the condition of a parameter of a list. */
+export function conditionOf({ name }: Json): string {
+  return `filter-${name.replaceAll('_', '-')}`
+}
+
 /** generated/resources.ts: what services/resources.ts knows of each resource. */
 export function emitResources(resources: CrudResource[]): string {
   const types = resources.map(({ schema, parent, name }) => {
-    const ids = { ...(parent && { parent }), list: `list${capital(name)}`, get: `get${schema}` }
-    const writes = { create: `create${schema}`, update: `update${schema}`, remove: `delete${schema}` }
-    const fields = Object.entries({ ...ids, ...writes }).map(([key, id]) => `    ${key}: '${id}'`)
+    const ids = { ...(parent && { parent }), ...operationIds({ schema, name }) }
+    const fields = Object.entries(ids).map(([key, id]) => `    ${key}: '${id}'`)
     return `  ${schema}: {\n${fields.join('\n')}\n  }\n`
   })
-  const rows = resources.map(({ schema, parent, name, prefix, path, absent }) => {
+  const rows = resources.map(({ schema, parent, name, prefix, path, properties, absent }) => {
     const row = { name: words(schema), event: snake(schema), prefix, path, list: capital(name) }
     const outer = parent === undefined ? null : { name: words(parent), parameter: idParameter(parent) }
-    return `  ${schema}: ${JSON.stringify({ ...row, parameter: idParameter(schema), outer, absent })},\n`
+    const renamed = Object.entries(properties).filter(([, property]) => property['x-column'] !== undefined)
+    const fields = Object.fromEntries(renamed.map(([key, property]) => [property['x-column'], key]))
+    const all = { ...row, parameter: idParameter(schema), outer, fields, absent }
+    return `  ${schema}: ${JSON.stringify(all)},\n`
   })
   return `${banner}
 /** The operations of the resources with x-crud, and the resource that each is in, by schema. */
@@ -541,6 +635,8 @@ export interface ResourceInfo {
   parameter: string
   /** The resource that it is in; null for the project alone. */
   outer: { name: string; parameter: string } | null
+  /** The fields by the names of their columns, where these differ. */
+  fields: Record<string, string>
   /** The values of fields that a creation leaves out. */
   absent: Record<string, unknown>
 }

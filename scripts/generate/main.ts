@@ -15,7 +15,7 @@ import { emitClient } from './client.ts'
 import { emitConsole } from './console.ts'
 import { removeDatabaseNotes, requireDatabaseMatch } from './schema-db-check.ts'
 import { formatProblem, readContract, requireAllUsed, unusedParts } from './contract.ts'
-import { emitResources, resourceStatements, takeResources } from './crud.ts'
+import { emitResources, resourceStatements, takeResources, type CrudResource } from './crud.ts'
 import { addDeprecations } from './deprecation.ts'
 import { GenerateError } from './error.ts'
 import { addErrorCodes } from './errors.ts'
@@ -48,6 +48,7 @@ const unpublished = new Set([
 
 export interface Emitted {
   operations: Operation[]
+  resources: CrudResource[]
   /** The files that a server loads, by name. */
   served: Map<string, string>
   /** The files for compilers and clients only, by name. */
@@ -57,9 +58,9 @@ export interface Emitted {
 /** All files of generated/ that come from the spec, by name. */
 export async function emitAll(
   spec: string,
-): Promise<{ files: Map<string, string>; operations: Operation[] }> {
-  const { operations, served, types } = await emit(spec)
-  return { operations, files: new Map([...served, ...(await types())]) }
+): Promise<{ files: Map<string, string>; operations: Operation[]; resources: CrudResource[] }> {
+  const { operations, resources, served, types } = await emit(spec)
+  return { operations, resources, files: new Map([...served, ...(await types())]) }
 }
 
 /** @param compilers those of an earlier call, to compile only what has changed. */
@@ -127,7 +128,7 @@ export async function emit(spec: string, compilers = createCompilers()): Promise
     ])
     return new Map([...files, ...(await emitConsole(document, operations, files))])
   }
-  return { operations, served, types }
+  return { operations, resources, served, types }
 }
 
 function declaration(name: string, type: string, comment: string): string {
@@ -173,7 +174,7 @@ export async function generate(options: Options): Promise<string[]> {
 
 /** @throws GenerateError before any file is written. */
 async function writeGenerated(options: Options): Promise<Generated> {
-  const { files, operations } = await emitAll(specOf(options))
+  const { files, operations, resources } = await emitAll(specOf(options))
   const database = options.out === undefined ? await generateDatabaseFiles(files) : []
   const wrote = [...database, ...(await write(outOf(options), files))]
   // Everything in generated/ belongs to the generator; a folder given with --out may contain other files.
@@ -181,7 +182,7 @@ async function writeGenerated(options: Options): Promise<Generated> {
   return {
     operations: operations.length,
     wrote,
-    stubs: options.stubs ? await writeStubs(root, operations) : [],
+    stubs: options.stubs ? await writeStubs(root, operations, resources) : [],
   }
 }
 

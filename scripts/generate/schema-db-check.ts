@@ -21,8 +21,10 @@ import {
   type Sources,
 } from './schema-db-check/database.ts'
 import { compareColumn } from './schema-db-check/compare.ts'
-import { schemaOrigins } from './crud.ts'
+import { mustBeSent, tableMismatches, unstorable } from './schema-db-check/resources.ts'
+import { conditionOf, declaredResources, documentOrigins } from './crud.ts'
 import { GenerateError } from './error.ts'
+import { escaped } from '@platform-api/openapi/json-pointer.ts'
 import { originOf } from './origins.ts'
 
 type Json = any
@@ -39,7 +41,19 @@ export interface Finding {
 /** All mismatches between the document and the database. */
 export function findings(document: Json, database: Database): Finding[] {
   const { requests, responses, creations } = usesOf(document)
-  return Object.entries<Json>(document.components?.schemas ?? {}).flatMap(([name, schema]) => {
+  const resources = declaredResources(document)
+  const withCrud = new Set(resources.flatMap(({ schema }) => [schema, `${schema}Create`, `${schema}Update`]))
+  const ofTables = resources.flatMap((resource): Finding[] => {
+    const { schema, path } = resource
+    const model = modelOf(schema, document.components.schemas[schema], database)
+    const known = typeof model === 'string' ? null : model
+    return tableMismatches(resource, document.components.schemas[schema], known).map((found) => ({
+      schema,
+      pointer: `/paths/${escaped(path)}/x-crud/schema`,
+      ...found,
+    }))
+  })
+  const ofSchemas = Object.entries<Json>(document.components?.schemas ?? {}).flatMap(([name, schema]) => {
     const model = modelOf(name, schema, database)
     if (model === null) return []
     if (typeof model === 'string')
@@ -76,19 +90,21 @@ export function findings(document: Json, database: Database): Finding[] {
         if (!isOwn && own['x-column'] === undefined) return []
         if (column.secret !== null && responses.has(name) && own['x-differs'] === undefined)
           return [found(leak(model, column), column)]
+        const unfit = withCrud.has(name) ? unstorable(document, own, column, database) : null
+        if (unfit !== null) return [found(unfit, column)]
+        const mayBeOmitted = creations.has(name) && isOwn && !(schema.required ?? []).includes(property)
+        if (withCrud.has(name) && mayBeOmitted && mustBeSent(document, own, column))
+          return [found('may be left out of a creation: add it to `required`, or a `default`', column)]
         if (own['x-differs'] !== undefined) return []
         return compareColumn(flattened(document, own), column, database, {
           inRequests: requests.has(name),
           inResponses: responses.has(name),
-          optionalToCreate:
-            creations.has(name) &&
-            isOwn &&
-            !(schema.required ?? []).includes(property) &&
-            own['x-when-omitted'] === undefined,
+          optionalToCreate: mayBeOmitted && own['x-when-omitted'] === undefined,
         }).map(({ message, place }) => found(message, place ?? column))
       },
     )
   })
+  return [...ofTables, ...ofSchemas]
 }
 
 function leak({ name }: Model, { field, secret }: Column): string {
@@ -182,21 +198,37 @@ export async function sourcesOf(folder: string): Promise<Sources> {
  * @returns a line for each mismatch, with its places in the spec and in the database's sources.
  */
 export async function mismatchesOf(folder: string, document: Json): Promise<string[]> {
-  const found = findings(document, readDatabase(await sourcesOf(folder)))
+  const found = [
+    ...findings(document, readDatabase(await sourcesOf(folder))),
+    ...missingConditions(folder, document),
+  ]
   if (found.length === 0) return []
   const text = (file: string): string | null =>
     existsSync(join(folder, file)) ? readFileSync(join(folder, file), 'utf8') : null
   const locate = createLocator(text)
-  const origins = schemaOrigins(document.paths)
+  const origins = documentOrigins(document)
   const lines = found.map(({ schema, pointer, message, database }) => {
     const origin = originOf(origins, `#${pointer}`).slice(1)
     const { file, line } = locate(origin)
     const column = (text(file)?.split('\n')[line - 1] ?? '').indexOf(`${origin.split('/').at(-1)}:`) + 1
     // A derived schema has the name of the one that it is derived from.
-    const said = message.replace(schema, origin.split('/')[3] ?? schema)
+    const [, , kind, written] = origin.split('/')
+    const said = kind === 'schemas' ? message.replace(schema, written) : message
     return `${file}:${line}:${Math.max(column, 1)} ${said} (${database.file}:${database.line})`
   })
   return [...new Set(lines)]
+}
+
+/** The parameters of lists whose conditions are not written yet. */
+function missingConditions(folder: string, document: Json): Finding[] {
+  return declaredResources(document).flatMap(({ schema, path, table, parameters = [] }) =>
+    parameters.flatMap((parameter: Json, i: number): Finding[] => {
+      const file = `prisma/sql/${table}/${conditionOf(parameter)}.sql`
+      const pointer = `/paths/${escaped(path)}/x-crud/parameters/${i}/name`
+      const message = `the list has no condition for \`${parameter.name}\`: write it to a file of its own`
+      return existsSync(join(folder, file)) ? [] : [{ schema, pointer, message, database: { file, line: 1 } }]
+    }),
+  )
 }
 
 /** @throws GenerateError if the spec and the database do not match. */

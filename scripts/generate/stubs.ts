@@ -1,7 +1,9 @@
-// Writes a stub of the handler and of its test for each operation without a handler. Existing code is never
-// changed; handlers and modules without an operation are reported.
+// Writes a stub of the handler and of its test for each operation without a handler, and the default handlers
+// of a resource with x-crud. Existing code is never changed; handlers and modules without an operation are
+// reported.
 import { readFile, readdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import { operationIds, type CrudResource } from './crud.ts'
 import { GenerateError } from './error.ts'
 import type { Operation } from './model.ts'
 import { handlersIn, noHandlers } from './project/handlers-in.ts'
@@ -10,26 +12,41 @@ import { writeTests } from './test-stubs.ts'
 import { exportName } from './types.ts'
 
 /** @param root the project's folder. @returns a line for each new stub and each unused handler or module. */
-export async function writeStubs(root: string, operations: Operation[]): Promise<string[]> {
+export async function writeStubs(
+  root: string,
+  operations: Operation[],
+  resources: CrudResource[] = [],
+): Promise<string[]> {
   const folder = join(root, 'handlers')
   const report: string[] = []
   const tags = new Set(operations.map((o) => o.tag))
   for (const tag of tags) {
     const own = operations.filter((o) => o.tag === tag)
     const file = join(folder, `${tag}.ts`)
-    const text = (await readFile(file, 'utf8').catch(() => null)) ?? emptyModule(tag)
-    const found = handlersIn(text, exportName(tag))
-    if (found === null) throw new GenerateError(`${noHandlers(file, exportName(tag))}; no stub was written.`)
-    const { present, end } = found
-    const missing = own.filter((o) => !present.includes(o.id))
+    const before = (await readFile(file, 'utf8').catch(() => null)) ?? emptyModule(tag)
+    const members = handlersIn(before, exportName(tag))
+    if (members === null)
+      throw new GenerateError(`${noHandlers(file, exportName(tag))}; no stub was written.`)
+    const ofTag = resources.filter((resource) => resource.tag === tag)
+    const lacking = ofTag.filter((one) => !isSpread(before, one) && lacksHandlers(one, members.present))
+    const text = lacking.reduce(
+      (module, one) => withDefaults(module, exportName(tag), one, resources),
+      before,
+    )
+    if (text !== before) await writeFile(file, text)
+    for (const { schema } of lacking)
+      report.push(`handlers/${tag}.ts: wrote the default handlers of ${schema}`)
+    const { present, end } = handlersIn(text, exportName(tag))!
+    const byDefault = ofTag.filter((one) => isSpread(text, one)).flatMap((one) => idsOf(one))
+    const missing = own.filter((o) => !present.includes(o.id) && !byDefault.includes(o.id))
     for (const name of present) {
       if (!own.some((o) => o.id === name))
         report.push(`handlers/${tag}.ts: ${name} is not in the spec; delete it if it is not needed`)
     }
     if (missing.length === 0) continue
-    const before = text.slice(0, end).trimEnd()
-    const comma = before.endsWith('{') || before.endsWith(',') ? '' : ','
-    await writeFile(file, `${before}${comma}\n${missing.map(stub).join(',\n\n')}\n${text.slice(end)}`)
+    const head = text.slice(0, end).trimEnd()
+    const comma = head.endsWith('{') || head.endsWith(',') ? '' : ','
+    await writeFile(file, `${head}${comma}\n${missing.map(stub).join(',\n\n')}\n${text.slice(end)}`)
     for (const operation of missing) report.push(`handlers/${tag}.ts: wrote a stub of ${operation.id}`)
     report.push(...(await writeTests(root, tag, missing)))
   }
@@ -41,6 +58,47 @@ export async function writeStubs(root: string, operations: Operation[]): Promise
       )
   }
   return report
+}
+
+const idsOf = (resource: CrudResource): string[] => Object.values(operationIds(resource))
+
+function lacksHandlers(resource: CrudResource, present: string[]): boolean {
+  return !idsOf(resource).every((id) => present.includes(id))
+}
+
+function isSpread(text: string, { schema }: CrudResource): boolean {
+  return text.includes(`resourceHandlers('${schema}'`)
+}
+
+/** The module with the default handlers of the resource, first in its object, and with what they import. */
+function withDefaults(text: string, name: string, resource: CrudResource, all: CrudResource[]): string {
+  const { schema, table, parent } = resource
+  const tables = [table, ...all.filter((other) => other.schema === parent).map((outer) => outer.table)]
+  const wanted = "import { resourceHandlers } from '../services/resources.ts'"
+  const withSql = tables.reduce(withStatements, text)
+  const module = /import \{[^}]*\bresourceHandlers\b/.test(withSql) ? withSql : withImport(withSql, wanted)
+  const names = tables.map((each) => importedAs(module, each))
+  const { start } = handlersIn(module, name)!
+  const after = module.slice(start)
+  const spread = `\n  ...resourceHandlers('${schema}', ${names.join(', ')}),`
+  return `${module.slice(0, start)}${spread}${after.startsWith('\n') ? '' : '\n'}${after}`
+}
+
+/** The name under which the module imports the statements of a table. */
+function importedAs(module: string, table: string): string | undefined {
+  return new RegExp(`import \\* as (\\w+) from '../generated/sql/${table}\\.ts'`).exec(module)?.[1]
+}
+
+function withStatements(module: string, table: string): string {
+  if (importedAs(module, table) !== undefined) return module
+  const name = module.includes('import * as sql from') ? `${exportName(table)}Sql` : 'sql'
+  return withImport(module, `import * as ${name} from '../generated/sql/${table}.ts'`)
+}
+
+function withImport(module: string, line: string): string {
+  const last = [...module.matchAll(/^(?:import .*|\} )from '[^']*'\n/gm)].at(-1)
+  const at = last === undefined ? 0 : last.index + last[0].length
+  return `${module.slice(0, at)}${line}\n${module.slice(at)}`
 }
 
 function emptyModule(tag: string): string {

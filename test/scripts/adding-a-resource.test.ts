@@ -5,6 +5,7 @@ import { cpSync, mkdirSync, readFileSync, readdirSync, symlinkSync, writeFileSyn
 import { dirname, join, resolve } from 'node:path'
 import { promisify } from 'node:util'
 import { createTestDatabase } from '../support/database.ts'
+import { modelOf, samplesOf, specOf } from '../support/sample-resource.ts'
 
 const root = resolve(import.meta.dirname, '../..')
 const folders = ['app', 'docs', 'handlers', 'infra', 'packages', 'prisma', 'scripts', 'services', 'spec']
@@ -15,7 +16,7 @@ const page = readFileSync(join(root, 'docs/adding-a-resource.md'), 'utf8')
 const [firstHalf, secondHalf] = page.split('## More than CRUD').map(blocksOf)
 
 function blocksOf(text: string): string[] {
-  return [...text.matchAll(/^```(?:yaml|prisma|ts)\n([^]*?)^```$/gm)].map(([, block]) => block)
+  return [...text.matchAll(/^```(?:yaml|prisma|sql|ts)\n([^]*?)^```$/gm)].map(([, block]) => block)
 }
 
 /** The block that begins with the text. */
@@ -132,8 +133,10 @@ t.test('its operations work', { timeout: 1_400_000 }, async (t) => {
 
   // The second half.
   const more = (start: string): string => block(start, secondHalf)
+  write('prisma/sql/notes/filter-words.sql', more('-- Whether the title'))
   edit(
     'spec/notes.yaml',
+    [/^ {6}filters: \[pinned\]\n/m, `      filters: [pinned]\n${more('parameters:')}`],
     [/^ {8}metadata:/m, `${more('content:')}        metadata:`],
     [
       /^components:\n {2}schemas:\n/m,
@@ -169,9 +172,26 @@ t.test('its operations work', { timeout: 1_400_000 }, async (t) => {
     `${more('createNoteComment:')}  updateProfile:`,
   ])
   write('test/notes/more.test.ts', moreTest)
+  const samples = samplesOf(page)
+  write('spec/samples.yaml', specOf(samples))
+  edit('spec/openapi.yaml', [
+    /^paths:\n/m,
+    "paths:\n  /projects/{id}/samples: { $ref: 'samples.yaml#/paths/samples' }\n",
+  ])
+  edit('infra/ids.ts', [/ {2}\| 'usr'\n/, "  | 'usr'\n  | 'smp'\n"])
+  edit(
+    'prisma/schema.prisma',
+    [/^model Project \{\n/m, 'model Project {\n  samples Sample[]\n'],
+    [/^model User \{\n/m, 'model User {\n  samples Sample[]\n'],
+    [/$/, modelOf(samples)],
+  )
+  cpSync(join(root, 'test/support/sample-resource-test.ts'), join(folder, 'test/notes/samples.test.ts'))
   await node('scripts/migrate/main.ts', '--create', 'note_comments')
-  await node('scripts/generate/main.ts')
   write('handlers/notes.ts', more('// handlers/notes.ts'))
+  t.match(
+    await node('scripts/generate/main.ts', '--stubs'),
+    'handlers/notes.ts: wrote the default handlers of Sample',
+  )
   edit('tsconfig.json', [
     /"include": .*/,
     '"include": ["app", "handlers", "services", "infra", "generated", "test/events", "test/notes"],',
@@ -185,6 +205,7 @@ t.test('its operations work', { timeout: 1_400_000 }, async (t) => {
   })
   await passes('test/notes/notes.test.ts', /^1\.\.2$/m)
   await passes('test/notes/more.test.ts', /^1\.\.4$/m)
+  await passes('test/notes/samples.test.ts', /^1\.\.3$/m)
   // What the page says to run. It takes a minute.
   if (process.env.FAULTS !== 'long') return
   await node('scripts/constraints/main.ts')
@@ -223,7 +244,12 @@ t.test('a title is unique in its project', async (t) => {
   const [first, second] = await Promise.all(
     ['One', 'Two'].map((title) => editor.api.createNote({ path, body: { title } })),
   )
-  const taken = { status: 409, code: 'CONFLICT', details: { constraint: 'notes_project_id_title_key' } }
+  const taken = {
+    status: 409,
+    code: 'CONFLICT',
+    message: 'Another note has this title.',
+    details: { constraint: 'notes_project_id_title_key', field: 'title' },
+  }
   t.match(await apiErrorOf(editor.api.createNote({ path, body: { title: 'One' } })), taken)
   const of = { ...path, note_id: second.id }
   t.match(await apiErrorOf(editor.api.updateNote({ path: of, body: { title: first.title } })), taken)
@@ -366,6 +392,9 @@ t.test('the content has alternatives, a file becomes a list, and its lines are s
   t.equal(imported.status, 201)
   const { id, content: list } = (await imported.json()) as { id: string; content: object }
   t.same(list, { kind: 'list', items: ['Milk', 'Bread'] })
+  await editor.api.updateNote({ path: { ...path, note_id: id }, body: { title: 'Shopping', text: '100 % of it' } })
+  const found = async (words: string) => (await viewer.api.listNotes({ path, query: { words } })).data.length
+  t.same([await found('SHOP'), await found('100 %'), await found('100 _')], [1, 1, 0])
   const lines = await (await fetch(url + id + '/lines', { headers })).text()
   t.match(lines, /event: line[^]*Milk[^]*event: line[^]*Bread[^]*event: end/)
 })

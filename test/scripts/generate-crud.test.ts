@@ -1,8 +1,9 @@
 // Mistakes in a resource with x-crud are reported once, where they were made, and not in what is derived from
 // it. The resource is that of docs/adding-a-resource.md.
-import { cpSync, readFileSync, writeFileSync } from 'node:fs'
+import { cpSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
+import { compareWithList } from '../../scripts/constraints/main.ts'
 import { ContractError, readContract } from '../../scripts/generate/contract.ts'
 import { mismatchesOf } from '../../scripts/generate/schema-db-check.ts'
 
@@ -44,8 +45,19 @@ const complete =
   resource.replace('components:\n', `${comments}components:\n`).replace('        metadata:', `${shape}$&`) +
   more
 
-/** @returns each problem as its source line, `|` at its column, and the message. */
-async function problemsOf(t: Test, text: string): Promise<string[]> {
+interface Options {
+  /** The model of the resource. */
+  table?: string
+  /** Files of prisma/sql/notes. */
+  conditions?: string[]
+}
+
+/** A project with the resource. */
+function projectWith(
+  t: Test,
+  text: string,
+  { table = model, conditions = [] }: Options = {},
+): { folder: string; spec: string } {
   const folder = t.testdir({})
   for (const part of ['spec', 'prisma', 'infra/database'])
     cpSync(join(root, part), join(folder, part), { recursive: true })
@@ -67,7 +79,16 @@ async function problemsOf(t: Test, text: string): Promise<string[]> {
   )
   writeFileSync(join(folder, 'spec/notes.yaml'), text)
   const schema = join(folder, 'prisma/schema.prisma')
-  writeFileSync(schema, `${readFileSync(schema, 'utf8')}\n${model}`)
+  writeFileSync(schema, `${readFileSync(schema, 'utf8')}\n${table}`)
+  mkdirSync(join(folder, 'prisma/sql/notes'))
+  for (const name of conditions)
+    writeFileSync(join(folder, 'prisma/sql/notes', name), '-- A condition.\ntrue\n')
+  return { folder, spec }
+}
+
+/** @returns each problem as its source line, `|` at its column, and the message. */
+async function problemsOf(t: Test, text: string, options?: Options): Promise<string[]> {
+  const { folder, spec } = projectWith(t, text, options)
   const lines = await mistakesIn(folder, spec)
   return lines.map((line) => {
     const [, file, row, column, message] = /^(\S+?):(\d+):(\d+) (.*)$/.exec(line)!
@@ -164,4 +185,106 @@ t.test('differences from the table', async (t) => {
     '|colour: { type: boolean, default: true, description: A. }: Note.colour has no column Note.colour',
   )
   t.strictSame(others, [])
+})
+
+t.test('columns that the statements cannot read or write', async (t) => {
+  const example = "examples: ['2026-11-21']"
+  const time = "examples: ['2026-11-21T09:30:00Z']"
+  const wrong: Array<[property: string, column: string, message: RegExp]> = [
+    [
+      `type: string, format: date, ${example}`,
+      'DateTime',
+      /is a date, which x-crud stores in `DateTime @db.Date`/,
+    ],
+    [
+      `type: string, format: date-time, ${time}`,
+      'DateTime',
+      /`DateTime @db.Timestamptz\(3\)`: the column is `Da/,
+    ],
+    [
+      "type: string, format: time, examples: ['10:00:00Z']",
+      'DateTime @db.Time',
+      /is a time, .*`String`, as text/,
+    ],
+    ['type: number, examples: [1.5]', 'Decimal', /is a number, which .* `Float`: the column is `Decimal`/],
+    ['type: string, maxLength: 9, examples: [a]', 'String @db.Uuid', /the column is `String @db.Uuid`/],
+    [
+      'type: array, maxItems: 9, items: { type: integer, format: int64, description: B. }, examples: [[1]]',
+      'BigInt[]',
+      /is a list of integer, which x-crud stores in `Json`: the column is `BigInt\[\]`/,
+    ],
+    ['examples: [1]', 'Json', /has no type that x-crud stores/],
+  ]
+  const properties = wrong.map(([property], i) => `        extra${i}: { ${property}, description: A. }\n`)
+  const columns = wrong.map(([, column], i) => `  extra${i} ${column}\n`)
+  const found = await problemsOf(
+    t,
+    changed(resource, [['        metadata:', `${properties.join('')}        metadata:`]]),
+    {
+      table: changed(model, [['  metadata ', `${columns.join('')}  metadata `]]),
+    },
+  )
+  t.equal(found.length, wrong.length)
+  for (const [i, [, , message]] of wrong.entries()) {
+    t.ok(found[i]?.startsWith(`|extra${i}: {`), 'at the property')
+    t.match(found[i], message)
+  }
+})
+
+t.test('a table that the statements do not fit', async (t) => {
+  t.strictSame(await problemsOf(t, resource, { table: '' }), [
+    '|schema: Note: Note has no table: add a model Note with `@@map("notes")` to prisma/schema.prisma ' +
+      '(prisma/schema.prisma:1)',
+  ])
+  const [unnamed] = await problemsOf(t, resource, { table: changed(model, [['  @@map("notes")\n', '']]) })
+  t.match(unnamed, '|schema: Note: Note is stored in the table notes: add `@@map("notes")` to the model Note')
+  const [unknown, pinned] = await problemsOf(t, changed(resource, [['default: false, ', '']]), {
+    table: changed(model, [['pinned      Boolean', 'colour String\n  pinned      Boolean @default(false)']]),
+  })
+  t.match(unknown, '|schema: Note: Note has no property for the column Note.colour, which is NOT NULL')
+  t.match(pinned, 'Note.pinned may be left out of a creation: add it to `required`, or a `default`')
+})
+
+t.test('a parameter of the list has its condition in a file', async (t) => {
+  const parameter = `      parameters:
+        - name: longer_than
+          in: query
+          description: Returns only notes with a longer text.
+          schema: { type: integer, format: int32, minimum: 0, maximum: 5000 }
+`
+  const text = changed(resource, [['      filters: [pinned]\n', `      filters: [pinned]\n${parameter}`]])
+  t.strictSame(await problemsOf(t, text), [
+    '- |name: longer_than: the list has no condition for `longer_than`: write it to a file of its own ' +
+      '(prisma/sql/notes/filter-longer-than.sql:1)',
+  ])
+  t.strictSame(await problemsOf(t, text, { conditions: ['filter-longer-than.sql'] }), [])
+  const [path] = await problemsOf(t, changed(text, [['in: query', 'in: path']]))
+  t.match(path, '- |name: longer_than: a parameter of a list needs a `name` in snake_case, `in: query`')
+  const [wrong] = await problemsOf(t, changed(text, [['minimum: 0', 'minimum: 5001']]))
+  t.match(wrong, '|minimum: 5001')
+  t.strictSame(await problemsOf(t, changed(complete, [['filters: [pinned]', 'filters: [shape]']])), [
+    'filters: [|shape]: a list cannot be filtered by the object `shape`: write one of `parameters`',
+  ])
+})
+
+t.test('a constraint is listed at the part of the spec that it is derived from', async (t) => {
+  const { folder, spec } = projectWith(t, complete)
+  const { lines } = await compareWithList(spec, join(folder, 'none.json'))
+  const sourceOf = (constraint: string): string => {
+    const found = lines.find((line) => line.endsWith(` ${constraint} added`))
+    const [, file, row] = /^(\S+):(\d+) /.exec(found ?? '') ?? []
+    return file === undefined
+      ? ''
+      : readFileSync(join(folder, file), 'utf8').split('\n')[Number(row) - 1].trim()
+  }
+  const schemas = '/components/schemas'
+  const list = '/paths/~1projects~1{id}~1notes'
+  const item = `${list}~1{note_id}`
+  t.equal(sourceOf(`${schemas}/NoteUpdate/properties/title/minLength`), 'title:')
+  t.equal(sourceOf(`${schemas}/NoteCreate/required/title`), 'Note:')
+  t.equal(sourceOf(`${schemas}/NoteId/pattern`), 'prefix: note')
+  t.match(sourceOf(`${schemas}/CircleInput/properties/radius/type`), /^radius: /)
+  t.match(sourceOf(`${list}/get/parameters/query pinned/schema/type`), /^pinned: /)
+  t.equal(sourceOf(`${list}/get/parameters/query sort/schema/enum`), 'sort: [title]')
+  t.equal(sourceOf(`${item}/put/requestBody/required`), 'x-crud:')
 })

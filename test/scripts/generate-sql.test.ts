@@ -4,6 +4,7 @@ import { mkdir, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import pg from 'pg'
 import t, { type Test } from 'tap'
+import { readDatabase } from '../../scripts/generate/schema-db-check/database.ts'
 import { emitSql, type Described } from '../../scripts/generate/sql/emit.ts'
 import { readSources } from '../../scripts/generate/sql/source.ts'
 import { describeAll } from '../../scripts/generate/sql/sql.ts'
@@ -18,15 +19,19 @@ t.before(async () => {
   t.teardown(() => client.end())
 })
 
-/** @param files by their path below prisma/sql, without `.sql`. */
-async function describeFiles(t: Test, files: Record<string, string>): Promise<Described[]> {
+/**
+ * @param files by their path below prisma/sql, without `.sql`.
+ * @param schema the text of prisma/schema.prisma.
+ */
+async function describeFiles(t: Test, files: Record<string, string>, schema = ''): Promise<Described[]> {
   const root = t.testdir({})
   for (const [name, text] of Object.entries(files)) {
     const file = join(root, 'prisma/sql', `${name}.sql`)
     await mkdir(dirname(file), { recursive: true })
     await writeFile(file, text)
   }
-  return await describeAll(client, readSources(root))
+  const { models } = readDatabase({ schema, migrations: [], omitted: '' })
+  return await describeAll(client, readSources(root), [...models.values()])
 }
 
 /** The columns of a statement as `name: type`, or `name?: type` for a nullable one. */
@@ -362,3 +367,47 @@ for (const [name, [change, expected]] of Object.entries(changes))
       await client.query('ROLLBACK')
     }
   })
+
+t.test('a table or a column that no migration makes is reported once, at its model', async (t) => {
+  const schema = `model Task {
+  id  String @id
+  @@map("tasks")
+}
+model Project {
+  id  String @id
+  due DateTime @db.Date
+  @@map("projects")
+}
+`
+  const statement = (text: string): string => `-- A statement.\n-- @many\n${text}`
+  const files = {
+    'tasks/find': statement('SELECT t.id FROM tasks t'),
+    'tasks/list': statement('SELECT id FROM tasks'),
+    'projects/due': statement('SELECT p.due FROM projects p'),
+    'projects/other': statement('SELECT id FROM other'),
+  }
+  const error = await describeFiles(t, files, schema).then(
+    () => '',
+    ({ message }: Error) => message,
+  )
+  t.strictSame(
+    error
+      .split('\n')
+      .filter((line) => !line.startsWith(' '))
+      .sort(),
+    [
+      'prisma/schema.prisma:1:1: no migration makes the table tasks of the model Task: ' +
+        'run `npm run migrate -- --create tasks`',
+      'prisma/schema.prisma:7:1: no migration makes the column due of the model Project: ' +
+        'run `npm run migrate -- --create projects_due`',
+      'prisma/sql/projects/other.sql:3:16: relation "other" does not exist',
+    ],
+  )
+})
+
+t.test('a date is a string in rows and parameters', async (t) => {
+  t.strictSame(await columnsOf(t, 'SELECT current_date AS day, ARRAY[current_date] AS days'), [
+    'day: string',
+    'days: string[]',
+  ])
+})

@@ -2,10 +2,13 @@
 import ts from 'typescript'
 
 /**
- * The names in the module's object of handlers, and the position of its closing brace; null if there is no
- * such object.
+ * The names in the module's object of handlers, and the positions behind its opening and before its closing
+ * brace; null if there is no such object.
  */
-export function handlersIn(text: string, name: string): { present: string[]; end: number } | null {
+export function handlersIn(
+  text: string,
+  name: string,
+): { present: string[]; start: number; end: number } | null {
   const source = ts.createSourceFile('handlers.ts', text, ts.ScriptTarget.Latest, true)
   let found: ts.ObjectLiteralExpression | undefined
   source.forEachChild((node) => {
@@ -20,6 +23,7 @@ export function handlersIn(text: string, name: string): { present: string[]; end
   if (!found) return null
   return {
     present: found.properties.map((p) => p.name?.getText(source) ?? '').filter(Boolean),
+    start: found.getStart(source) + 1,
     end: found.getEnd() - 1,
   }
 }

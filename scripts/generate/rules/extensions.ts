@@ -91,10 +91,11 @@ const extensions: Record<string, Record<string, Check>> = {
       ['scopes', 'roles'].every(
         (key) => text(value[key]?.read) === null && text(value[key].write) === null,
       ) &&
-      (value.parent === undefined || text(value.parent) === null)
+      (value.parent === undefined || text(value.parent) === null) &&
+      ['sort', 'filters', 'parameters'].every((key) => value[key] === undefined || list(value[key]) === null)
         ? null
-        : 'an object with `schema`, `prefix`, `tag`, and `read` and `write` of `scopes` and of `roles`, ' +
-          'and `parent`, if it is there, the name of a schema',
+        : 'an object with `schema`, `prefix`, `tag`, and `read` and `write` of `scopes` and of `roles`; ' +
+          '`parent` is the name of a schema, and `sort`, `filters` and `parameters` are lists',
   },
   Parameter: {},
   Response: {},

@@ -30,7 +30,7 @@ export function compareColumn(schema: Json, column: Column, database: Database, 
 }
 
 /** The schema without null. */
-function unwrapped(schema: Json): { nullable: boolean; value: Json } {
+export function unwrapped(schema: Json): { nullable: boolean; value: Json } {
   const alternatives = (schema.anyOf ?? schema.oneOf ?? []).filter((each: Json) => each.type !== 'null')
   if (alternatives.length === 1 && schema.type === undefined)
     return { nullable: true, value: alternatives[0] }

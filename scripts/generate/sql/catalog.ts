@@ -41,6 +41,8 @@ const scalars: Record<string, { row: string; parameter?: string }> = {
   float4: { row: 'number' },
   float8: { row: 'number' },
   bool: { row: 'boolean' },
+  // YYYY-MM-DD.
+  date: { row: 'string' },
   // RFC 3339 in UTC.
   timestamptz: { row: 'string', parameter: 'Date | string' },
   bytea: { row: 'Buffer' },

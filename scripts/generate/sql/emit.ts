@@ -5,13 +5,18 @@ import type { SqlSource, Text } from './source.ts'
 
 export interface Described {
   source: SqlSource
-  parameters: TypedName[]
+  parameters: TypedParameter[]
   columns: Column[]
 }
 
 interface TypedName {
   name: string
   type: string
+}
+
+interface TypedParameter extends TypedName {
+  /** Whether its SQL type is json or jsonb. */
+  isJson?: true
 }
 
 export interface Column extends TypedName {
@@ -81,11 +86,21 @@ function functionOf({ source, parameters, columns }: Described): string {
     ...(returns !== 'page' && (parameters.length > 0 || source.searches)
       ? [`  ${namesOf(parameters)},`]
       : []),
-    ...(source.searches ? ['  { searches: true },'] : []),
+    ...optionsOf(source, parameters),
     ')',
     ...(returns === 'none' ? [] : [rowType(row, columns)]),
     '',
   ].join('\n')
+}
+
+/** A resource with x-crud passes values of JSON columns as they are; other callers write lists as JSON. */
+function optionsOf({ file, searches }: SqlSource, parameters: TypedParameter[]): string[] {
+  const json = file.startsWith('generated/') ? parameters.filter(({ isJson }) => isJson) : []
+  const options = [
+    ...(searches ? ['searches: true'] : []),
+    ...(json.length > 0 ? [`json: ${namesOf(json)}`] : []),
+  ]
+  return options.length === 0 ? [] : [`  { ${options.join(', ')} },`]
 }
 
 /** `domain/name`, by which errors and tests name the statement. */
@@ -151,11 +166,15 @@ export function typed(
   return {
     source,
     parameters: source.parameters.map(({ name, nullable: isNullable, nullableElements }, i) => {
-      const { parameter } = catalog.types.get(parameters[i])!
+      const { name: sqlType, parameter } = catalog.types.get(parameters[i])!
       const type = nullableElements
         ? parameter.replace(/^readonly \(?(.*?)\)?\[\]$/, 'readonly ($1 | null)[]')
         : parameter
-      return { name, type: `${type}${isNullable ? ' | null' : ''}` }
+      return {
+        name,
+        type: `${type}${isNullable ? ' | null' : ''}`,
+        ...(/^jsonb?$/.test(sqlType) && { isJson: true }),
+      }
     }),
     columns: columns.map(({ name, type }, i) => ({
       name,

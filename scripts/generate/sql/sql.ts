@@ -9,13 +9,14 @@ import { startEmbedded } from '../../../infra/postgres/embedded.ts'
 import { MigrationError } from '../../../infra/postgres/migrations.ts'
 import { prepareDatabase } from '../../../infra/prepare-database.ts'
 import { GenerateError } from '../error.ts'
-import { schemaFile } from '../schema-db-check/database.ts'
+import { readDatabase, schemaFile, type Model } from '../schema-db-check/database.ts'
 import { readCatalog, type Catalog } from './catalog.ts'
 import { databasePage, generatedPart, pageFile, writePage } from './database-page.ts'
 import { describe, type Description } from './describe.ts'
 import { emitSql, typed, type Described } from './emit.ts'
 import { requireFunctions } from './functions.ts'
 import { columnPositions, missingColumns } from './columns.ts'
+import { unmadeParts } from './unmade.ts'
 import { nullableColumns } from './nullability.ts'
 import {
   placeOf,
@@ -76,7 +77,9 @@ export async function describeProject(
   await requireFunctions(client, root)
   const page = await databasePage(client, root)
   await client.query(pgvectorStub)
-  return { files: emitSql(await describeAll(client, sources)), page }
+  const schema = readFileSync(join(root, schemaFile), 'utf8')
+  const { models } = readDatabase({ schema, migrations: [], omitted: '' })
+  return { files: emitSql(await describeAll(client, sources, [...models.values()])), page }
 }
 
 function textOf(file: string): string | null {
@@ -136,9 +139,17 @@ async function withDatabase<T>(use: (client: pg.Client) => Promise<T>): Promise<
   }
 }
 
-/** @throws GenerateError that lists the first mistake of each statement. */
-export async function describeAll(client: pg.Client, sources: SqlSource[]): Promise<Described[]> {
+/**
+ * @param models those of prisma/schema.prisma. A table that no migration makes is reported once.
+ * @throws GenerateError that lists the first mistake of each statement.
+ */
+export async function describeAll(
+  client: pg.Client,
+  sources: SqlSource[],
+  models: Model[] = [],
+): Promise<Described[]> {
   const catalog = await readCatalog(client)
+  const unmade = unmadeParts(models, catalog)
   const described: Described[] = []
   // A set: statements that include the same file have the same mistake.
   const mistakes = new Set<string>()
@@ -147,7 +158,7 @@ export async function describeAll(client: pg.Client, sources: SqlSource[]): Prom
       described.push(await describeOne(client, source, catalog))
     } catch (error) {
       if (!(error instanceof SqlMistake)) throw error
-      mistakes.add(error.message)
+      mistakes.add(unmade.find(({ complaint }) => complaint.test(error.message))?.message ?? error.message)
     }
   if (mistakes.size > 0) throw new GenerateError([...mistakes].join('\n'))
   return described

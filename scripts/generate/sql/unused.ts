@@ -3,7 +3,7 @@
 import { readFileSync, readdirSync } from 'node:fs'
 import { join, sep } from 'node:path'
 import { functionsFolder } from './functions.ts'
-import { camelCase, placed, sqlFiles } from './source.ts'
+import { camelCase, placed, resourceFiles, sqlFiles } from './source.ts'
 
 /** The folders whose modules may call a statement. */
 const callers = ['app', 'handlers', 'infra', 'scripts', 'services']
@@ -29,7 +29,9 @@ export function callingModules(folder: string): Source[] {
 /** @returns a message with its place for each unused file of the project in `folder`. */
 export function unusedFiles(folder: string, modules = callingModules(folder)): string[] {
   const files = sqlFiles(folder).filter((file) => !file.startsWith(`${functionsFolder}/`))
-  const texts = new Map(files.map((file) => [file, readFileSync(join(folder, file), 'utf8')]))
+  const texts = new Map(
+    [...files, ...resourceFiles(folder)].map((file) => [file, readFileSync(join(folder, file), 'utf8')]),
+  )
   return files
     .filter((file) => !isIncluded(file, texts) && !isCalled(file, modules))
     .map((file) => placed(folder, file, 0, 'nothing uses this file: call its function, or delete it'))
