@@ -2,7 +2,7 @@
 // and starts a new server; the previous server keeps answering until the new one is ready.
 //   --no-types   does not run the TypeScript compiler
 import { mkdirSync } from 'node:fs'
-import { join, resolve } from 'node:path'
+import { join, relative, resolve } from 'node:path'
 import { parseArgs } from 'node:util'
 import { printLine as say, runUntilStopped } from '../../app/lifecycle.ts'
 import { ConfigError, loadEnvFile, readConfig } from '../../infra/config/config.ts'
@@ -11,7 +11,7 @@ import { startGenerator } from './generator-process.ts'
 import { explainExit, typeReport } from './report.ts'
 import { createRebuilder } from './rebuild.ts'
 import { createServers, ServerError } from './zero-downtime.ts'
-import { checkTypes } from './types.ts'
+import { checkTypes, type TypeCheck } from './types.ts'
 import { watchFiles } from './watch.ts'
 import { answerHelp, messageOf } from '../../infra/command-help.ts'
 
@@ -55,7 +55,17 @@ async function start(
         say(`✗ the server exited: ${explainExit(folder, report)}; the next save restarts it`),
     })
     closers.unshift(() => servers.stop())
-    const rebuilder = createRebuilder({ folder, generator, servers, say })
+    let check: TypeCheck | undefined
+    const rebuilder = createRebuilder({
+      folder,
+      generator,
+      servers,
+      say,
+      newDatabase:
+        (config.databaseUrl === null ? '' : 'drop and create the database of DATABASE_URL, ') +
+        `delete its data (\`rm -r ${relative(folder, config.dataDir) || config.dataDir}\`)`,
+      onIdle: () => check?.report(),
+    })
     const folders = ['spec', 'handlers', 'services', 'infra', 'app', 'prisma', 'packages']
     const watcher = watchFiles({
       root: folder,
@@ -65,8 +75,19 @@ async function start(
     closers.unshift(() => watcher.close())
     await rebuilder.start()
     if (types) {
-      const check = checkTypes(folder, typeReport(folder, say))
-      closers.unshift(() => check.stop())
+      const report = typeReport(folder, say)
+      const begun = checkTypes(folder, {
+        onBegin: report.begin,
+        onChecked: (errors) => {
+          // At its end the rebuild asks for the errors that are left.
+          if (!rebuilder.isBusy()) report.end(errors)
+        },
+      })
+      check = begun
+      closers.unshift(async () => {
+        report.close()
+        await begun.stop()
+      })
     }
     return {
       stop,

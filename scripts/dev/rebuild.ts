@@ -3,7 +3,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { firstKeyLines } from '../../app/first-key.ts'
 import type { GeneratorProcess } from './generator-process.ts'
-import { explainExit, explainProblem } from './report.ts'
+import { explainExit, explainProblem, explainStartup } from './report.ts'
 import { ServerError, type Servers, type Serving } from './zero-downtime.ts'
 
 const notServing = 'No server is running until the next save.'
@@ -16,6 +16,8 @@ export interface Rebuilder {
   start(): Promise<void>
   /** @param files the saved files, relative to the project's folder. */
   save(files: string[]): void
+  /** Whether files are still being written or served. */
+  isBusy(): boolean
 }
 
 export function createRebuilder({
@@ -23,11 +25,17 @@ export function createRebuilder({
   generator,
   servers,
   say,
+  newDatabase,
+  onIdle = () => {},
 }: {
   folder: string
   generator: GeneratorProcess
   servers: Servers
   say: (line: string) => void
+  /** What gives the server a new database, in words. */
+  newDatabase: string
+  /** All saved files are served, and what follows from them is written. */
+  onIdle?: () => void
 }): Rebuilder {
   const saved = new Set<string>()
   /** True from the beginning: files saved during the first generation wait for it. */
@@ -96,7 +104,9 @@ export function createRebuilder({
       return await servers.replace()
     } catch (error) {
       if (!(error instanceof ServerError)) throw error
-      const reason = error.isStartupError ? error.message : explainExit(folder, error.message)
+      const reason = error.isStartupError
+        ? explainStartup(error.message, newDatabase)
+        : explainExit(folder, error.message)
       say(`✗ ${reason}\n  ${servers.serving() ? 'The previous server keeps running.' : notServing}`)
       return null
     }
@@ -109,6 +119,7 @@ export function createRebuilder({
       await rebuild(files)
     }
     busy = false
+    onIdle()
   }
 
   return {
@@ -121,7 +132,8 @@ export function createRebuilder({
         note(outcome.notes)
       }
       const serving = await servers.replace().catch((error: unknown) => {
-        if (!(error instanceof ServerError) || error.isStartupError) throw error
+        if (!(error instanceof ServerError)) throw error
+        if (error.isStartupError) throw new ServerError(explainStartup(error.message, newDatabase), true)
         outdated = true
         say(`✗ ${explainExit(folder, error.message)}\n  ${notServing}`)
         return null
@@ -140,6 +152,7 @@ export function createRebuilder({
       busy = true
       void rebuildSaved()
     },
+    isBusy: () => busy,
   }
 }
 

@@ -1,5 +1,6 @@
 // What `npm run dev` says of a server that has exited, of the generator's problems, and of type errors.
-import { relative } from 'node:path'
+import { existsSync, readFileSync } from 'node:fs'
+import { join, relative } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { formatDiagnostic, type Diagnostic } from '../check/compiler-errors.ts'
 
@@ -15,30 +16,74 @@ export function explainProblem(problem: string): string {
   return notMigrated.test(problem) ? `${problem}\n  ${migrationHint}` : problem
 }
 
+/**
+ * A startup error, with what to do about an edited migration in development.
+ * @param begin what gives the server a new database.
+ */
+export function explainStartup(message: string, begin: string): string {
+  const [, name] = /^The migration (\S+) was edited after it was applied/.exec(message) ?? []
+  if (name === undefined) return message
+  const restore = `git restore prisma/migrations/${name}`
+  return [
+    `The migration ${name} was edited after this database had applied it.`,
+    `  To keep the data, undo the edit (\`${restore}\`, if it was committed) and write the change as a new`,
+    '  migration: `npm run migrate -- --create NAME`.',
+    `  To begin with a new database, stop dev, ${begin}, and start dev again.`,
+  ].join('\n')
+}
+
 /** How many errors are printed. */
 const shown = 5
 
-/**
- * Prints what a check has changed: the errors that are new, how many are mended and which are left, or that
- * there are none.
- */
-export function typeReport(folder: string, say: (line: string) => void): (errors: Diagnostic[]) => void {
+export interface TypeReport {
+  /** A check has begun. It is announced if it takes long. */
+  begin(): void
+  /**
+   * Prints what the check has changed: the errors that are new, how many are mended and which are left, or that
+   * there are none. After an announcement it also says that nothing has changed.
+   */
+  end(errors: Diagnostic[]): void
+  close(): void
+}
+
+export function typeReport(folder: string, say: (line: string) => void, announceAfterMs = 2_000): TypeReport {
   let before: Map<string, Diagnostic> | null = null
-  return (errors) => {
+  let timer: NodeJS.Timeout | undefined
+  let announced = false
+
+  function begin(): void {
+    if (announced || timer !== undefined) return
+    timer = setTimeout(() => {
+      announced = true
+      say('· types: checking …')
+    }, announceAfterMs)
+  }
+
+  function close(): void {
+    clearTimeout(timer)
+    timer = undefined
+  }
+
+  function end(errors: Diagnostic[]): void {
+    close()
+    const wasAnnounced = announced
+    announced = false
     const now = new Map(errors.map((error) => [formatDiagnostic(folder, error), error]))
     const fresh = [...now.keys()].filter((line) => before?.has(line) !== true)
     const mended = [...(before?.keys() ?? [])].filter((line) => !now.has(line)).length
     const left = [...now].filter(([line]) => !fresh.includes(line)).map(([, error]) => error)
+    const places = left.slice(0, shown).map(({ file, line, column }) => `${file}:${line}:${column}`)
+    const more = left.length > shown ? ` and ${left.length - shown} more` : ''
+    const leftAt = `${left.length} left: ${places.join(', ')}${more}`
     for (const line of fresh.slice(0, shown)) say(`✗ types: ${line}`)
     if (fresh.length > shown) say(`✗ types: and ${fresh.length - shown} more`)
-    if (now.size === 0 && before?.size !== 0) say('✓ no type errors')
-    else if (mended > 0 && left.length > 0) {
-      const places = left.slice(0, shown).map(({ file, line, column }) => `${file}:${line}:${column}`)
-      const more = left.length > shown ? ` and ${left.length - shown} more` : ''
-      say(`· types: ${mended} mended, ${left.length} left: ${places.join(', ')}${more}`)
-    } else if (mended > 0) say(`· types: ${mended} mended`)
+    if (now.size === 0 && (wasAnnounced || before?.size !== 0)) say('✓ no type errors')
+    else if (mended > 0) say(`· types: ${mended} mended${left.length > 0 ? `, ${leftAt}` : ''}`)
+    else if (wasAnnounced && left.length > 0) say(`· types: ${leftAt}`)
     before = now
   }
+
+  return { begin, end, close }
 }
 
 /** The reason of a crash, from Node's error output: a place, the source line with a caret, and the error. */
@@ -48,12 +93,14 @@ export function explainExit(folder: string, output: string): string {
     lines.find((line) => /^\s*(?:\[?\w*Error\b.*|Uncaught .*)$/.test(line))?.trim() ??
     lines.find((line) => line.trim() !== '') ??
     'it exited without a message'
-  const [, tag] = /has no handler in handlers\/(\S+)\.ts/.exec(message) ?? []
-  if (tag !== undefined) return `${message.replace(/^Error: /, '')}; ${stubHint}`
-  const [, module] =
-    /Cannot find module '[^']*\/(handlers\/[^']+)' imported from [^']*generated\/routes\.ts/.exec(message) ??
-    []
-  if (module !== undefined) return `${module} does not exist, but the spec has operations for it; ${stubHint}`
+  const [, id] = /operation (\w+) has no handler in handlers\/\S+\.ts/.exec(message) ?? []
+  if (id !== undefined) return `${message.replace(/^Error: /, '')}; ${handlerHint(folder, id)}`
+  const [, module, tag] =
+    /Cannot find module '[^']*\/(handlers\/([^']+)\.ts)' imported from [^']*generated\/routes\.ts/.exec(
+      message,
+    ) ?? []
+  if (module !== undefined)
+    return `${module} does not exist, but the spec has operations for it; ${handlerHint(folder, ...idsOf(folder, tag))}`
   const [, statements] = /Cannot find module '[^']*\/(generated\/sql\/[\w-]+\.ts)'/.exec(message) ?? []
   if (statements !== undefined)
     return `${statements} does not exist, but a module imports it: its table is missing; ${migrationHint}`
@@ -61,6 +108,26 @@ export function explainExit(folder: string, output: string): string {
   const reason = missing === undefined ? message : `${missing}; ${migrationHint}`
   const at = placeIn(folder, lines)
   return at === null ? reason : formatDiagnostic(folder, { ...at, message: reason })
+}
+
+/** The operations of a tag, as generated/routes.ts lists them. */
+function idsOf(folder: string, tag: string): string[] {
+  const routes = textOf(join(folder, 'generated/routes.ts'))
+  const [, name] = new RegExp(`import \\{ (\\w+) \\} from '../handlers/${tag}\\.ts'`).exec(routes) ?? []
+  return [...routes.matchAll(new RegExp(`typeof ${name}, '(\\w+)'`, 'g'))].map(([, id]) => id)
+}
+
+/** How the missing handlers of operations are written: those of a resource with x-crud in one line. */
+function handlerHint(folder: string, ...ids: string[]): string {
+  const blocks = textOf(join(folder, 'generated/resources.ts')).match(/^ {2}\w+: \{\n[^}]*\}/gm) ?? []
+  const block = blocks.find((text) => ids.some((id) => text.includes(`: '${id}'`)))
+  const [, schema] = /^ {2}(\w+)/.exec(block ?? '') ?? []
+  if (schema === undefined) return stubHint
+  return `write \`...resourceHandlers('${schema}', sql)\` there, or \`npm run generate -- --stubs\` does`
+}
+
+function textOf(file: string): string {
+  return existsSync(file) ? readFileSync(file, 'utf8') : ''
 }
 
 function placeIn(folder: string, lines: string[]): Omit<Diagnostic, 'message'> | null {

@@ -1,6 +1,7 @@
 // What `npm run dev` says of a server that has exited, and of type errors.
 import t from 'tap'
-import { explainExit, explainProblem, typeReport } from '../../scripts/dev/report.ts'
+import { waitUntil } from '../support/wait.ts'
+import { explainExit, explainProblem, explainStartup, typeReport } from '../../scripts/dev/report.ts'
 
 const crash = (message: string, folder: string): string => `${folder}/services/tasks/tasks.ts:4
   await db.query('SELECT id FROM tasks')
@@ -66,7 +67,7 @@ t.test('each check reports the errors that are new, mended and left', async (t) 
   const report = typeReport(t.testdir({}), (line) => lines.push(line))
   const error = (file: string, line = 1) => ({ file, line, column: 2, message: 'is wrong (TS1)' })
   const says = (errors: Array<ReturnType<typeof error>>): string[] => {
-    report(errors)
+    report.end(errors)
     return lines.splice(0)
   }
   const [notes, fixtures] = ['handlers/notes.ts', 'test/support/operation-fixtures.ts']
@@ -85,4 +86,61 @@ t.test('each check reports the errors that are new, mended and left', async (t) 
   const many = [1, 2, 3, 4, 5, 6, 7].map((line) => error(notes, line))
   t.equal(says(many).at(-1), '✗ types: and 2 more')
   t.match(says(many.slice(0, 6)), [/^· types: 1 mended, 6 left: handlers.*notes\.ts:5:2 and 1 more$/])
+})
+
+t.test(
+  'a check that takes long is announced once, and its result is said even if nothing has changed',
+  async (t) => {
+    const lines: string[] = []
+    const report = typeReport(t.testdir({}), (line) => lines.push(line), 1)
+    const error = { file: 'handlers/notes.ts', line: 1, column: 2, message: 'is wrong (TS1)' }
+    for (const [errors, said] of [
+      [[error], '✗ types: handlers/notes.ts:1:2 is wrong (TS1)'],
+      [[error], '· types: 1 left: handlers/notes.ts:1:2'],
+      [[], '✓ no type errors'],
+      [[], '✓ no type errors'],
+    ] as const) {
+      report.begin()
+      report.begin()
+      await waitUntil(() => lines.length > 0, 'the announcement')
+      // The check was of files that have changed meanwhile.
+      report.begin()
+      report.end([...errors])
+      t.strictSame(lines.splice(0), ['· types: checking …', said])
+    }
+  },
+)
+
+t.test('an edited migration leads to what may be done in development', async (t) => {
+  const message = 'The migration 20261101_notes was edited after it was applied to this database: restore it.'
+  const said = explainStartup(message, 'delete its data (`rm -r .data`)')
+  t.match(said, '`git restore prisma/migrations/20261101_notes`')
+  t.match(said, '`npm run migrate -- --create NAME`')
+  t.match(said, 'stop dev, delete its data (`rm -r .data`), and start dev again')
+  t.equal(explainStartup('The port 3000 is in use.', ''), 'The port 3000 is in use.')
+})
+
+t.test('missing handlers of a resource with x-crud lead to the line that adds them', async (t) => {
+  const folder = t.testdir({
+    generated: {
+      'resources.ts': "export interface Resources {\n  Task: {\n    list: 'listTasks'\n  }\n}\n",
+      'routes.ts':
+        "import { tasks } from '../handlers/tasks.ts'\nimport { other } from '../handlers/other.ts'\n" +
+        "  Holds<Exact<typeof tasks, 'listTasks'>>,\n  Holds<Exact<typeof other, 'getOther'>>,\n",
+    },
+  })
+  const line = /write `\.\.\.resourceHandlers\('Task', sql\)` there, or `npm run generate -- --stubs` does/
+  const stub = /; `npm run generate -- --stubs` writes a stub$/
+  const missing = (id: string, tag: string): string =>
+    explainExit(folder, `Error: operation ${id} has no handler in handlers/${tag}.ts\n`)
+  t.match(missing('listTasks', 'tasks'), line)
+  t.match(missing('getOther', 'other'), stub)
+  const module = (tag: string): string =>
+    explainExit(
+      folder,
+      `Error [ERR_MODULE_NOT_FOUND]: Cannot find module '${folder}/handlers/${tag}.ts' ` +
+        `imported from ${folder}/generated/routes.ts\n`,
+    )
+  t.match(module('tasks'), line)
+  t.match(module('other'), stub)
 })

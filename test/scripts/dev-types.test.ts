@@ -31,7 +31,7 @@ t.test('a handler that forgets a property is named, and so is the property', asy
   })
   let check
   const errors = await new Promise<unknown[]>((resolve) => {
-    check = checkTypes(folder, resolve)
+    check = checkTypes(folder, { onChecked: resolve })
   }).finally(() => check!.stop())
   t.strictSame(errors, [
     {
@@ -60,7 +60,9 @@ t.test('each check has the errors of the files as they are now', async (t) => {
     node_modules: {},
   })
   const checks: string[][] = []
-  const check = checkTypes(folder, (errors) => checks.push(errors.map(({ file, line }) => `${file}:${line}`)))
+  const check = checkTypes(folder, {
+    onChecked: (errors) => checks.push(errors.map(({ file, line }) => `${file}:${line}`)),
+  })
   t.teardown(() => check.stop())
   const says = async (wanted: string[], change = (): void => {}): Promise<void> => {
     change()
@@ -85,4 +87,28 @@ t.test('each check has the errors of the files as they are now', async (t) => {
     write('test/fixtures.ts~', 'export const three = 3\n')
     renameSync(join(folder, 'test/fixtures.ts~'), join(folder, 'test/fixtures.ts'))
   })
+})
+
+t.test('the errors of a check during which a file has changed never come', async (t) => {
+  const folder = t.testdir({
+    'tsconfig.json': JSON.stringify({ compilerOptions: options, include: ['handlers'] }),
+    handlers: { 'tasks.ts': 'export const one: number = "one"\n' },
+    node_modules: {},
+  })
+  const came: string[] = []
+  const check = checkTypes(folder, {
+    // The check has not read the file yet, or has read it before this change.
+    onBegin: () => {
+      came.push('begin')
+      writeFileSync(join(folder, 'handlers/tasks.ts'), 'export const one = 1\n')
+    },
+    onChecked: (errors) => came.push(`${errors.length} errors`),
+  })
+  t.teardown(() => check.stop())
+  await waitUntil(() => came.includes('0 errors'), `no error, but it says ${came.join()}`, 180_000)
+  t.notMatch(came, ['1 errors'])
+  const before = came.length
+  check.report()
+  await waitUntil(() => came.length > before, 'the errors again', 180_000)
+  t.equal(came.at(-1), '0 errors')
 })
