@@ -3,13 +3,15 @@
 // review.
 //   --check   writes nothing and fails if the list is out of date
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
-import { join, resolve } from 'node:path'
+import { dirname, join, resolve } from 'node:path'
 import { parseArgs } from 'node:util'
 import { createLocator } from '../changes/source-locations.ts'
+import { documentOrigins } from '../generate/crud.ts'
 import { each, nameOf, type Constraint, type Constraints } from './constraints.ts'
 import { pointerOf } from './edit.ts'
 import { difference, readConstraints, readSpec, serialize } from './list.ts'
 import { GenerateError } from '../generate/error.ts'
+import { originOf } from '../generate/origins.ts'
 import { answerHelp, messageOf } from '../../infra/command-help.ts'
 
 answerHelp(import.meta)
@@ -25,13 +27,16 @@ export async function compareWithList(
 ): Promise<{ lines: string[]; now: Constraints }> {
   const { document, constraints: now } = await readSpec(spec)
   const listed = existsSync(file) ? readConstraints(readFileSync(file, 'utf8')) : new Map()
+  const folder = dirname(dirname(spec))
   const locate = createLocator((name) =>
-    existsSync(join(root, name)) ? readFileSync(join(root, name), 'utf8') : null,
+    existsSync(join(folder, name)) ? readFileSync(join(folder, name), 'utf8') : null,
   )
+  const origins = documentOrigins(document)
   const line =
     (change: string) =>
     (constraint: Constraint): string => {
-      const { file, line } = locate(pointerOf(document, constraint.place))
+      const pointer = originOf(origins, `#${pointerOf(document, constraint.place)}`).slice(1)
+      const { file, line } = locate(pointer)
       return `${file}:${line} ${nameOf(constraint)} ${change}`
     }
   const { added, removed, changed } = difference(listed, now)
