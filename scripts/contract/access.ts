@@ -147,7 +147,7 @@ function isRefusal(run: Run, operation: Operation, actual: number, expected: num
  */
 async function wellFormedParts(run: Run, operation: Operation): Promise<RequestParts> {
   if (run.options.profile !== 'platform' && maySucceed(run, operation))
-    await createDependencies(run, operation, false, 1)
+    await createDependencies(run, operation, false)
   return {
     ...sample(run, requestParts(run, operation, { minimal: true })),
     path:

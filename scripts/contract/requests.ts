@@ -196,7 +196,7 @@ export function sample<Value>(run: Run, arbitrary: fc.Arbitrary<Value>): Value {
 export async function pathParameters(
   run: Run,
   operation: Operation,
-  { fresh = false, depth = 0 }: { fresh?: boolean; depth?: number } = {},
+  { fresh = false, making = [] }: { fresh?: boolean; making?: string[] } = {},
 ): Promise<Record<string, string> | null> {
   const names = pathNames(operation.path)
   if (names.length === 0) return {}
@@ -214,8 +214,8 @@ export async function pathParameters(
   const parents = Object.values(kinds).filter((kind) => kind !== kinds[last])
   const fits = (known: KnownResource): boolean => parents.every((kind) => known.parents[kind] !== undefined)
   let found = fresh ? undefined : run.pool.list(kinds[last], !reads).find(fits)
-  if (found === undefined && !run.options.readOnly && depth < 4)
-    found = (await make(run, kinds[last], depth + 1)) ?? undefined
+  if (found === undefined && !run.options.readOnly)
+    found = (await make(run, kinds[last], making)) ?? undefined
   found = found !== undefined && fits(found) ? found : run.pool.list(kinds[last], !reads).find(fits)
   if (found === undefined)
     return run.options.profile === 'platform'
@@ -274,9 +274,24 @@ export function createOperations(run: Run, kind: string): Operation[] {
   )
 }
 
-/** Creates a resource and everything it needs. null if no attempt succeeds. */
-export async function make(run: Run, kind: string, depth = 0): Promise<KnownResource | null> {
-  const made = await createWith(run, kind, {}, depth)
+/** A resource may need another one, which needs another one, and so on, so often. */
+const maxMaking = 5
+/** A resource that could not be created so often is not tried again. */
+const maxFailures = 3
+const failures = new WeakMap<Run, Map<string, number>>()
+
+/**
+ * Creates a resource and everything it needs. null if no attempt succeeds.
+ * @param making the kinds that are being created and need it, the outermost first.
+ */
+export async function make(run: Run, kind: string, making: string[] = []): Promise<KnownResource | null> {
+  const failed = failures.get(run) ?? new Map<string, number>()
+  failures.set(run, failed)
+  const count = failed.get(kind) ?? 0
+  // A resource that needs one of its own kind would double the attempts at each level.
+  if (making.includes(kind) || making.length >= maxMaking || count >= maxFailures) return null
+  const made = await createWith(run, kind, {}, making)
+  if (made === null) failed.set(kind, count + 1)
   return made === null ? null : (run.pool.list(kind, true).find(({ id }) => id === made.id) ?? null)
 }
 
@@ -285,16 +300,20 @@ export async function createWith(
   run: Run,
   kind: string,
   given: { body?: Json; path?: Record<string, string>; part?: string; headers?: Record<string, string> },
-  depth = 0,
+  making: string[] = [],
 ): Promise<{ answer: Answer; operation: Operation; id: string } | null> {
+  const inside = [...making, kind]
   for (const operation of createOperations(run, kind)) {
     let last = 0
     for (let attempt = 0; attempt < 8; attempt++) {
       const missing = last >= 400
-      await createDependencies(run, operation, missing && attempt < 5, depth)
+      await createDependencies(run, operation, missing && attempt < 5, inside)
       const path =
         given.path ??
-        (await pathParameters(run, operation, { depth, fresh: missing && attempt > 3 && depth < 2 }))
+        (await pathParameters(run, operation, {
+          making: inside,
+          fresh: missing && attempt > 3 && making.length < 2,
+        }))
       if (path === null) break
       const parts = sample(run, requestParts(run, operation, { minimal: attempt % 2 === 1 }))
       const body =
@@ -323,15 +342,14 @@ export async function createDependencies(
   run: Run,
   operation: Operation,
   always: boolean,
-  depth: number,
+  making: string[] = [],
 ): Promise<void> {
-  if (depth > 3) return
   for (const kind of bodyKinds(run, operation))
     if (
       createOperations(run, kind).length > 0 &&
       ((always && run.pool.list(kind, true).length < maxReferenced) || run.pool.ids(kind).length === 0)
     )
-      await make(run, kind, depth + 1)
+      await make(run, kind, making)
 }
 
 /** The kinds of ids in the operation's body, including nested objects and lists. */

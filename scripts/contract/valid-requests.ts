@@ -59,7 +59,7 @@ async function sendValuesTo(run: Run, operation: Operation): Promise<void> {
     calls++
     const { answer, problems } = await run.exchange(operation, { ...parts, path: path! })
     if (first === null && (answer.status === 404 || answer.status === 409) && calls % 2 === 1)
-      await createDependencies(run, operation, true, 1)
+      await createDependencies(run, operation, true)
     const problem = problems[0] ?? unjustifiedRefusal(run, operation, parts, answer)
     // Smaller values must fail in the same way.
     if (problem === undefined || (first !== null && problem.check !== first)) return

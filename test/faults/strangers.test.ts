@@ -80,7 +80,7 @@ for (const stranger of strangers) {
     const generated = await measured(['scripts/generate/main.ts', file, '--out', folder])
     t.comment(`generate: ${generated}`)
     t.comment(`compile: ${await measured(['node_modules/typescript/bin/tsc', '-p', folder])}`)
-    await startStubs(t, folder)
+    await startStubs(t, folder, file)
     await checkMock(t, stranger)
   })
 }
@@ -126,8 +126,8 @@ async function contractOf(file: string, base: string): Promise<Outcome> {
   })
 }
 
-/** Starts the generated server and stops it. */
-async function startStubs(t: Test, folder: string): Promise<void> {
+/** Starts the generated server, calls its stubs, and stops it. */
+async function startStubs(t: Test, folder: string, file: string): Promise<void> {
   const server = spawn(process.execPath, ['main.ts'], {
     cwd: folder,
     env: { ...process.env, PORT: '0' },
@@ -144,6 +144,11 @@ async function startStubs(t: Test, folder: string): Promise<void> {
     if (base === '') throw new Error(`The server did not start: ${failures}`)
     const answer = await fetch(`${base}/openapi.json`)
     t.equal(answer.status, 200)
+    const { operations, requests, unfinished } = await contractOf(file, base)
+    t.comment(`stubs: ${requests} requests`)
+    t.same(unfinished, [])
+    // A stub succeeds never, so nothing can be created: the run must not try again and again.
+    t.ok(requests < 150 * operations.length, `${requests} requests to ${operations.length} operations`)
   } finally {
     server.kill()
     if (server.exitCode === null && server.signalCode === null) await once(server, 'exit')
