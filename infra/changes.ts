@@ -13,13 +13,18 @@ const maxPairs = 16
 
 /**
  * The fields of the update with `metadata` merged into that of the resource; null if nothing changes.
+ * @param isUnchanged whether the resource has the fields. By default, objects in them may have fewer fields.
  * @throws 400 when the merged metadata has more than 16 keys.
  */
-export function changesOf<Update extends object>(resource: object, update: Update): Changes<Update> | null {
+export function changesOf<Update extends object>(
+  resource: object,
+  update: Update,
+  isUnchanged: (resource: object, fields: object) => boolean = contains,
+): Changes<Update> | null {
   const { metadata, ...fields } = update as { metadata?: Record<string, string | null> }
   const current = (resource as { metadata?: Pairs }).metadata
   const merged = metadata === undefined ? current : mergePairs(current ?? {}, metadata)
-  if (contains(resource, fields) && isDeepStrictEqual(merged, current)) return null
+  if (isUnchanged(resource, fields) && isDeepStrictEqual(merged, current)) return null
   return { ...fields, ...(metadata !== undefined && { metadata: merged }) } as Changes<Update>
 }
 
@@ -30,6 +35,14 @@ function mergePairs(current: Pairs, update: Record<string, string | null>): Pair
   if (Object.keys(merged).length > maxPairs)
     throw invalidField('metadata', 'maxProperties', `metadata must have at most ${maxPairs} keys`)
   return merged
+}
+
+/** Whether the resource has exactly these values: for fields whose objects an update replaces. */
+export function hasFields(resource: object, fields: object): boolean {
+  const values: Record<string, unknown> = { ...resource }
+  return Object.entries(fields).every(
+    ([key, value]) => value === undefined || isDeepStrictEqual(values[key], value),
+  )
 }
 
 /** Whether the value has all fields of the part, with equal values. */

@@ -3,7 +3,7 @@
 // handlers/ replaces single ones.
 import { resources, type Resources } from '../generated/resources.ts'
 import type { components, operations } from '../generated/types.ts'
-import { changesOf } from '../infra/changes.ts'
+import { changesOf, hasFields } from '../infra/changes.ts'
 import { uniqueColumns, violatedConstraint } from '../infra/database/errors.ts'
 import type { Db } from '../infra/database/database.ts'
 import { timestampAfter } from '../infra/database/timestamps.ts'
@@ -116,7 +116,7 @@ export function resourceHandlers<R extends keyof Resources & string>(
     async [`update${resource}`](request: AnyRequest, services: HandlerServices) {
       return await services.db.transaction(async (tx) => {
         const previous = await locked(tx, request)
-        const changes = changesOf(previous, request.body)
+        const changes = changesOf(previous, request.body, hasFields)
         if (changes === null) return { status: 200, body: previous }
         const updatedAt = timestampAfter(new Date(previous.updated_at))
         const row = { ...previous, ...changes, updated_at: updatedAt }

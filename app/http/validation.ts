@@ -177,7 +177,7 @@ function checkFieldText(fields: Record<string, unknown>, problems: Problem[]): v
       })
 }
 
-/** Refuses 1e1, 0x10 and 1e400, which coercion would accept. */
+/** Refuses 1e1, 0x10, 1.50 and 1e400, which coercion would accept. */
 function checkNumbers(
   raw: Record<string, unknown>,
   coerced: Record<string, unknown>,
@@ -187,8 +187,10 @@ function checkNumbers(
   for (const field in coerced) {
     const value = coerced[field]
     if (typeof value !== 'number' || typeof raw[field] !== 'string') continue
-    if (String(value) !== raw[field] || !Number.isSafeInteger(value))
-      problems.push({ field, constraint: 'type', message: `${field} must be a plain whole number`, location })
+    const isWhole = Number.isInteger(value)
+    if (String(value) === raw[field] && (Number.isSafeInteger(value) || !isWhole)) continue
+    const message = `${field} must be a plain ${isWhole ? 'whole ' : ''}number`
+    problems.push({ field, constraint: 'type', message, location })
   }
 }
 

@@ -554,8 +554,19 @@ function statementsOf(document: Json, resource: CrudResource): Array<[string, st
   const what = words(schema)
   const column = (key: string): string => properties[key]['x-column'] ?? key
   const keys = Object.keys(properties).filter((key) => properties[key]['x-computed'] === undefined)
+  // Prisma's list columns have no NOT NULL. Every creation gives them a value.
+  const mark = (key: string): string => {
+    const schema = resolved(document, properties[key])
+    return schema.type === 'array' ? '!' : ''
+  }
   const selected = (row: string): string =>
-    keys.map((key) => (column(key) === key ? `${row}${key}` : `${row}${column(key)} AS "${key}"`)).join(', ')
+    keys
+      .map((key) =>
+        column(key) === key && mark(key) === ''
+          ? `${row}${key}`
+          : `${row}${column(key)} AS "${key}${mark(key)}"`,
+      )
+      .join(', ')
   const given = (key: string): string => `:${key}${isNullable(document, properties[key]) ? '?' : ''}`
   const typed = keys.filter((key) => {
     const { type, enum: values } = resolved(document, properties[key])

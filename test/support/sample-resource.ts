@@ -26,7 +26,7 @@ const values: Record<string, [unknown, unknown]> = {
   'type: string': ['', `a 'text' with {"signs"}`],
   'type: integer, format: int32': [0, 100],
   'type: integer, format: int64': [0, 9007199254740991],
-  'type: number': [-0.1, 1e21],
+  'type: number': [-0.1, 1.5],
   'type: boolean': [false, true],
   'type: array, items: { type: string, format: date': [[], ['2024-02-29', '0001-01-01']],
   'type: array, items: { type: string': [[], ['a,b', '{"c"}', '', 'NULL', '\\']],
@@ -89,6 +89,7 @@ ${properties.join('')}`
 export function modelOf(samples: Sample[]): string {
   const columns = samples.map(({ name, column }) => `  ${name} ${column}\n`)
   return `
+/// A field of each type.
 model Sample {
   id          String   @id
   projectId   String   @map("project_id")

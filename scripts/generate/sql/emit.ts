@@ -86,7 +86,7 @@ function functionOf({ source, parameters, columns }: Described): string {
     ...(returns !== 'page' && (parameters.length > 0 || source.searches)
       ? [`  ${namesOf(parameters)},`]
       : []),
-    ...optionsOf(source, parameters),
+    ...(returns === 'page' ? [] : optionsOf(source, parameters)),
     ')',
     ...(returns === 'none' ? [] : [rowType(row, columns)]),
     '',
