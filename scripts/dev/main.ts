@@ -78,6 +78,9 @@ async function start(
       const report = typeReport(folder, say)
       const begun = checkTypes(folder, {
         onBegin: report.begin,
+        onSaved: (errors) => {
+          if (!rebuilder.isBusy()) report.found(errors)
+        },
         onChecked: (errors) => {
           // At its end the rebuild asks for the errors that are left.
           if (!rebuilder.isBusy()) report.end(errors)

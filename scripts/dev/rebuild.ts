@@ -50,6 +50,8 @@ export function createRebuilder({
     const any = (pattern: RegExp): boolean => files.some((file) => pattern.test(file))
     const done: string[] = []
     let generated = false
+    /** Whether a message has named the migration to make. */
+    let namesMigration = false
     let restart =
       outdated || !servers.serving() || any(/^(app|handlers|services|infra)\/|^prisma\/migrations\//)
     // The generator compiles these formats into the validators.
@@ -58,6 +60,7 @@ export function createRebuilder({
       const outcome = await generator.generate('served')
       generated = 'wrote' in outcome
       if ('problem' in outcome) {
+        namesMigration = outcome.problem.includes('no migration makes')
         say(`✗ ${explainProblem(outcome.problem)}`)
         if (!restart) return
       } else {
@@ -73,7 +76,7 @@ export function createRebuilder({
       done.push(`serving after ${((performance.now() - started) / 1000).toFixed(1)} s`)
     }
     if (done.length > 0) say(`✓ ${summaryOf(files)} → ${done.join('; ')}`)
-    if (any(/^prisma\/schema\.prisma$/))
+    if (any(/^prisma\/schema\.prisma$/) && !namesMigration)
       say(
         '· prisma/schema.prisma changed: create a migration with `npm run migrate -- --create NAME`; ' +
           'the next start applies it',

@@ -38,6 +38,8 @@ const shown = 5
 export interface TypeReport {
   /** A check has begun. It is announced if it takes long. */
   begin(): void
+  /** Prints those of the errors that are new. The check goes on. */
+  found(errors: Diagnostic[]): void
   /**
    * Prints what the check has changed: the errors that are new, how many are mended and which are left, or that
    * there are none. After an announcement it also says that nothing has changed.
@@ -48,6 +50,8 @@ export interface TypeReport {
 
 export function typeReport(folder: string, say: (line: string) => void, announceAfterMs = 2_000): TypeReport {
   let before: Map<string, Diagnostic> | null = null
+  /** Errors that were printed during the check. */
+  let early = new Set<string>()
   let timer: NodeJS.Timeout | undefined
   let announced = false
 
@@ -64,26 +68,38 @@ export function typeReport(folder: string, say: (line: string) => void, announce
     timer = undefined
   }
 
+  function found(errors: Diagnostic[]): void {
+    const lines = errors.map((error) => formatDiagnostic(folder, error))
+    const fresh = lines.filter((line) => before?.has(line) !== true && !early.has(line))
+    for (const line of fresh.slice(0, shown)) {
+      early.add(line)
+      say(`✗ types: ${line}`)
+    }
+  }
+
   function end(errors: Diagnostic[]): void {
     close()
+    const printed = early
+    early = new Set()
     const wasAnnounced = announced
     announced = false
     const now = new Map(errors.map((error) => [formatDiagnostic(folder, error), error]))
     const fresh = [...now.keys()].filter((line) => before?.has(line) !== true)
+    const unprinted = fresh.filter((line) => !printed.has(line))
     const mended = [...(before?.keys() ?? [])].filter((line) => !now.has(line)).length
     const left = [...now].filter(([line]) => !fresh.includes(line)).map(([, error]) => error)
     const places = left.slice(0, shown).map(({ file, line, column }) => `${file}:${line}:${column}`)
     const more = left.length > shown ? ` and ${left.length - shown} more` : ''
     const leftAt = `${left.length} left: ${places.join(', ')}${more}`
-    for (const line of fresh.slice(0, shown)) say(`✗ types: ${line}`)
-    if (fresh.length > shown) say(`✗ types: and ${fresh.length - shown} more`)
-    if (now.size === 0 && (wasAnnounced || before?.size !== 0)) say('✓ no type errors')
+    for (const line of unprinted.slice(0, shown)) say(`✗ types: ${line}`)
+    if (unprinted.length > shown) say(`✗ types: and ${unprinted.length - shown} more`)
+    if (now.size === 0 && (wasAnnounced || printed.size > 0 || before?.size !== 0)) say('✓ no type errors')
     else if (mended > 0) say(`· types: ${mended} mended${left.length > 0 ? `, ${leftAt}` : ''}`)
     else if (wasAnnounced && left.length > 0) say(`· types: ${leftAt}`)
     before = now
   }
 
-  return { begin, end, close }
+  return { begin, found, end, close }
 }
 
 /** The reason of a crash, from Node's error output: a place, the source line with a caret, and the error. */

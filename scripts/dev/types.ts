@@ -15,17 +15,24 @@ export interface TypeCheck {
 export interface TypeCheckOptions {
   /** A check has begun. */
   onBegin?: () => void
+  /** Receives the errors of saved files while the check goes on. */
+  onSaved?: (errors: Diagnostic[]) => void
   /** Receives all current errors after each check. Those of files that have changed meanwhile never come. */
   onChecked: (errors: Diagnostic[]) => void
 }
 
-export function checkTypes(folder: string, { onBegin = () => {}, onChecked }: TypeCheckOptions): TypeCheck {
+export function checkTypes(
+  folder: string,
+  { onBegin = () => {}, onSaved = () => {}, onChecked }: TypeCheckOptions,
+): TypeCheck {
   const child = fork(join(import.meta.dirname, 'compiler.ts'), { cwd: folder })
   // Lower priority than the server, which starts at the same time.
   if (child.pid !== undefined) setPriority(child.pid, 10)
   child.on('message', (message: CompilerMessage) => {
-    if (message === 'begin') onBegin()
-    else onChecked(explained(folder, message.errors))
+    if (message === 'begin') return onBegin()
+    const { errors, of } = message
+    if (of === 'saved') onSaved(explained(folder, errors))
+    else onChecked(explained(folder, errors))
   })
   return {
     report() {

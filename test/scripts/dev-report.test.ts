@@ -111,6 +111,23 @@ t.test(
   },
 )
 
+t.test('errors that are printed during a check are not printed again at its end', async (t) => {
+  const lines: string[] = []
+  const report = typeReport(t.testdir({}), (line) => lines.push(line))
+  const error = (line: number) => ({ file: 'handlers/notes.ts', line, column: 2, message: 'is wrong (TS1)' })
+  report.end([error(1)])
+  lines.splice(0)
+  report.found([error(1), error(2)])
+  t.strictSame(lines.splice(0), ['✗ types: handlers/notes.ts:2:2 is wrong (TS1)'])
+  report.end([error(1), error(2), error(3)])
+  t.strictSame(lines.splice(0), ['✗ types: handlers/notes.ts:3:2 is wrong (TS1)'])
+  report.found([error(4)])
+  t.strictSame(lines.splice(0), ['✗ types: handlers/notes.ts:4:2 is wrong (TS1)'])
+  report.end([])
+  t.strictSame(lines, ['✓ no type errors'])
+  report.close()
+})
+
 t.test('an edited migration leads to what may be done in development', async (t) => {
   const message = 'The migration 20261101_notes was edited after it was applied to this database: restore it.'
   const said = explainStartup(message, 'delete its data (`rm -r .data`)')

@@ -60,7 +60,10 @@ t.test('each check has the errors of the files as they are now', async (t) => {
     node_modules: {},
   })
   const checks: string[][] = []
+  const early: string[] = []
   const check = checkTypes(folder, {
+    onSaved: (errors) =>
+      early.push(...errors.map(({ file, line }) => `${file}:${line} before ${checks.length}`)),
     onChecked: (errors) => checks.push(errors.map(({ file, line }) => `${file}:${line}`)),
   })
   t.teardown(() => check.stop())
@@ -79,9 +82,11 @@ t.test('each check has the errors of the files as they are now', async (t) => {
     write('services/tasks/one.ts', "export const one = 'one'\n"),
   )
   await says([], () => write('handlers/tasks.ts', importing.replace('number', 'any')))
+  const before = checks.length
   await says(['test/fixtures.ts:1'], () =>
     write('test/fixtures.ts', 'export const three: number = "three"\n'),
   )
+  t.ok(early.includes(`test/fixtures.ts:1 before ${before}`), 'the errors of a saved file come first')
   await says([], () => {
     // As editors do.
     write('test/fixtures.ts~', 'export const three = 3\n')
