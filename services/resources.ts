@@ -146,7 +146,7 @@ interface ConflictOptions {
 }
 
 /**
- * 409 for a row that a unique constraint refuses. It names the fields that another row has the same values in.
+ * 409 for a row that a unique constraint refuses, with the fields whose values another row has.
  * @param name what the message calls the resource.
  */
 export async function orConflict<T>(

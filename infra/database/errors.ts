@@ -28,7 +28,7 @@ export function violatedConstraint(error: unknown): string | null {
 }
 
 /**
- * The columns in which another row has the same values, of an error of pg; none for an index on an expression.
+ * The columns in which another row has the same values, by an error of pg; none for an index on expressions.
  */
 export function uniqueColumns(error: unknown): string[] {
   const { detail = '' } = error as { detail?: string }

@@ -1,6 +1,6 @@
-// The TypeScript compiler in watch mode, as a child process of `npm run dev`. A check begins with the files that
-// were saved, sends their errors, and at its end those of all files. A check is given up when a file changes. It
-// frees the types of a check, which are half of the heap. The files stay parsed.
+// The TypeScript compiler in watch mode, as a child process of `npm run dev`. A check sends the errors of the
+// saved files first, and at its end those of all files. It is given up when a file changes. Its types, which
+// are half of the heap, are freed; the files stay parsed.
 import { statSync } from 'node:fs'
 import { join } from 'node:path'
 import { setFlagsFromString } from 'node:v8'
@@ -14,7 +14,7 @@ export type CompilerMessage = 'begin' | { errors: CompilerError[]; of: 'saved' |
 
 type Builder = ts.EmitAndSemanticDiagnosticsBuilderProgram
 
-/** TypeScript's codes of `Starting compilation` and `File change detected. Starting incremental compilation`. */
+/** TypeScript's codes of `Starting compilation` and `File change detected. Starting …`. */
 const began = new Set([6031, 6032])
 /** TypeScript's codes of `Found N errors. Watching for file changes.` */
 const checked = new Set([6193, 6194])

@@ -41,8 +41,8 @@ export interface TypeReport {
   /** Prints those of the errors that are new. The check goes on. */
   found(errors: Diagnostic[]): void
   /**
-   * Prints what the check has changed: the errors that are new, how many are mended and which are left, or that
-   * there are none. After an announcement it also says that nothing has changed.
+   * Prints what the check has changed: the errors that are new, how many are mended and which are left, or
+   * that there are none. After an announcement it also says that nothing has changed.
    */
   end(errors: Diagnostic[]): void
   close(): void
@@ -116,7 +116,10 @@ export function explainExit(folder: string, output: string): string {
       message,
     ) ?? []
   if (module !== undefined)
-    return `${module} does not exist, but the spec has operations for it; ${handlerHint(folder, ...idsOf(folder, tag))}`
+    return (
+      `${module} does not exist, but the spec has operations for it; ` +
+      handlerHint(folder, ...idsOf(folder, tag))
+    )
   const [, statements] = /Cannot find module '[^']*\/(generated\/sql\/[\w-]+\.ts)'/.exec(message) ?? []
   if (statements !== undefined)
     return `${statements} does not exist, but a module imports it: its table is missing; ${migrationHint}`

@@ -395,7 +395,8 @@ t.test('the content has alternatives, a file becomes a list, and its lines are s
   t.equal(imported.status, 201)
   const { id, content: list } = (await imported.json()) as { id: string; content: object }
   t.same(list, { kind: 'list', items: ['Milk', 'Bread'] })
-  await editor.api.updateNote({ path: { ...path, note_id: id }, body: { title: 'Shopping', text: '100 % of it' } })
+  const shopping = { title: 'Shopping', text: '100 % of it' }
+  await editor.api.updateNote({ path: { ...path, note_id: id }, body: shopping })
   const found = async (words: string) => (await viewer.api.listNotes({ path, query: { words } })).data.length
   t.same([await found('SHOP'), await found('100 %'), await found('100 _')], [1, 1, 0])
   const lines = await (await fetch(url + id + '/lines', { headers })).text()

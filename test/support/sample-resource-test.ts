@@ -1,4 +1,5 @@
-// The test of the resource in sample-resource.ts, which adding-a-resource.test.ts adds to a copy of the project.
+// The test of the resource in sample-resource.ts, which adding-a-resource.test.ts adds to a copy of this
+// project.
 import t from 'tap'
 import { readFileSync } from 'node:fs'
 import { samplesOf } from '../support/sample-resource.ts'

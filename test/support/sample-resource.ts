@@ -1,5 +1,5 @@
-// A resource with a field for each row of the table of types in docs/adding-a-resource.md, and another for each
-// that may be null.
+// A resource with a field for each row of the table of types in docs/adding-a-resource.md, and another for
+// each that may be null.
 
 interface Sample {
   name: string
@@ -37,15 +37,22 @@ const values: Record<string, [unknown, unknown]> = {
 
 /** The rows of the table, and for each with one value another field that may be null. */
 export function samplesOf(page: string): Sample[] {
-  const rows = [...page.matchAll(/^\| `(type: [^|]*)` +\| `([^`]+)` +\|$/gm)]
-  return rows.flatMap(([, text, column], i): Sample[] => {
+  const table = [...page.matchAll(/^\| `(type: [^|]*)` +\| `([^`]+)` +\|$/gm)]
+  const rows = [
+    ...table.map(([, text, column]) => [text, column]),
+    ['type: string, enum: [low, high]', 'Level'],
+  ]
+  return rows.flatMap(([text, column], i): Sample[] => {
     const start = Object.keys(values)
       .sort((a, b) => b.length - a.length)
       .find((each) => text.startsWith(each))
     if (start === undefined) throw new Error(`there are no values for \`${text}\``)
     const declared = text.replace('…', '{ n: { type: boolean, description: A flag., examples: [true] } }')
     const isPlain = !/^type: (array|object)/.test(declared)
-    const own = { name: `field_${i}`, declared, column, values: values[start], isPlain, mayBeNull: false }
+    // The values of an enum have the order of their declaration.
+    const [first, second] = values[start]
+    const ordered: Sample['values'] = column === 'Level' ? [second, first] : [first, second]
+    const own = { name: `field_${i}`, declared, column, values: ordered, isPlain, mayBeNull: false }
     const [, type, rest] = /^type: (\w+)(.*)$/.exec(declared)!
     const orNull = rest.replace(/enum: \[(.*?)\]/, 'enum: [$1, null]')
     const nullable = {
@@ -103,6 +110,11 @@ ${columns.join('')}
   @@index([projectId, createdAt, id])
   @@index([createdById])
   @@map("samples")
+}
+
+enum Level {
+  low
+  high
 }
 `
 }

@@ -106,7 +106,9 @@ export function tableMismatches(
   if (model.table !== table)
     return [
       {
-        message: `${schema} is stored in the table ${table}: add \`@@map("${table}")\` to the model ${model.name}`,
+        message:
+          `${schema} is stored in the table ${table}: ` +
+          `add \`@@map("${table}")\` to the model ${model.name}`,
         database: model,
       },
     ]
