@@ -21975,6 +21975,8 @@ export interface ExplainRequest {
     api_key_id?: ApiKeyId;
     /** The user who would send it, signed in. */
     user_id?: UserId;
+    /** The IP address from which it would be sent. Without it addresses are not checked. */
+    ip?: string;
 }
 /** The error of a request. */
 export interface ExplainedError {
@@ -21998,11 +22000,11 @@ export interface ExplainedError {
 /** One check of a request. */
 export interface AccessCheck {
     /**
-     * What is checked: whether the key or user is active, the scope, whether it needs a session, whether the key is limited to projects, whether the resource exists, the role, the status of the project, and the rate limit.
+     * What is checked: whether the key or user is active, the address, the scope, whether it needs a session, whether the key is limited to projects, whether the resource exists, the role, the status of the project, and the rate limit.
      * @example scope
      * @enum {string}
      */
-    name: "credential" | "scope" | "session" | "project_ids" | "resource" | "role" | "status" | "rate_limit";
+    name: "credential" | "address" | "scope" | "session" | "project_ids" | "resource" | "role" | "status" | "rate_limit";
     /**
      * Whether the request passes the check.
      * @example true

@@ -30628,8 +30628,9 @@ return errors === 0;
 validate_spec_ServiceAccountUpdate.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
 
 exports.bodyExplainRequest = validate_spec_ExplainRequest;
-const schema_spec_ExplainRequest = {"type":"object","additionalProperties":false,"required":["method","path"],"properties":{"method":{"type":"string","enum":["GET","POST","PUT","PATCH","DELETE"]},"path":{"type":"string","minLength":1,"maxLength":1000,"pattern":"^/","x-pattern-says":"a path such as /v1/projects"},"api_key_id":{"$ref":"spec:ApiKeyId"},"user_id":{"$ref":"spec:UserId"}},"$id":"spec:ExplainRequest"};
+const schema_spec_ExplainRequest = {"type":"object","additionalProperties":false,"required":["method","path"],"properties":{"method":{"type":"string","enum":["GET","POST","PUT","PATCH","DELETE"]},"path":{"type":"string","minLength":1,"maxLength":1000,"pattern":"^/","x-pattern-says":"a path such as /v1/projects"},"api_key_id":{"$ref":"spec:ApiKeyId"},"user_id":{"$ref":"spec:UserId"},"ip":{"type":"string","minLength":2,"maxLength":39,"pattern":"^[0-9A-Fa-f.:]+$","x-pattern-says":"an IP address"}},"$id":"spec:ExplainRequest"};
 const pattern_f750aafe = new RegExp("^/", "u");
+const pattern_4f5a466c = new RegExp("^[0-9A-Fa-f.:]+$", "u");
 const schema_spec_ApiKeyId = {"type":"string","pattern":"^key_[0-7][0-9a-hjkmnp-tv-z]{25}$","$id":"spec:ApiKeyId"};
 const pattern_e057a277 = new RegExp("^key_[0-7][0-9a-hjkmnp-tv-z]{25}$", "u");
 
@@ -30705,7 +30706,7 @@ vErrors.push(err1);
 errors++;
 }
 for(const key0 in data){
-if(!((((key0 === "method") || (key0 === "path")) || (key0 === "api_key_id")) || (key0 === "user_id"))){
+if(!(((((key0 === "method") || (key0 === "path")) || (key0 === "api_key_id")) || (key0 === "user_id")) || (key0 === "ip"))){
 const err2 = {instancePath,schemaPath:"#/additionalProperties",keyword:"additionalProperties",params:{additionalProperty: key0},message:"must NOT have additional properties"};
 if(vErrors === null){
 vErrors = [err2];
@@ -30796,14 +30797,59 @@ vErrors = joined(vErrors, validate_spec_UserId.errors);
 errors = vErrors.length;
 }
 }
-}
-else {
-const err9 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object"};
+if(data.ip !== undefined){
+let data4 = data.ip;
+if(typeof data4 === "string"){
+if(isLonger(data4, 39)){
+const err9 = {instancePath:instancePath+"/ip",schemaPath:"#/properties/ip/maxLength",keyword:"maxLength",params:{limit: 39},message:"must NOT have more than 39 characters"};
 if(vErrors === null){
 vErrors = [err9];
 }
 else {
 vErrors.push(err9);
+}
+errors++;
+}
+if(isShorter(data4, 2)){
+const err10 = {instancePath:instancePath+"/ip",schemaPath:"#/properties/ip/minLength",keyword:"minLength",params:{limit: 2},message:"must NOT have fewer than 2 characters"};
+if(vErrors === null){
+vErrors = [err10];
+}
+else {
+vErrors.push(err10);
+}
+errors++;
+}
+if(!pattern_4f5a466c.test(data4)){
+const err11 = {instancePath:instancePath+"/ip",schemaPath:"#/properties/ip/pattern",keyword:"pattern",params:{pattern: "^[0-9A-Fa-f.:]+$", says: "an IP address"},message:"must match pattern \""+"^[0-9A-Fa-f.:]+$"+"\""};
+if(vErrors === null){
+vErrors = [err11];
+}
+else {
+vErrors.push(err11);
+}
+errors++;
+}
+}
+else {
+const err12 = {instancePath:instancePath+"/ip",schemaPath:"#/properties/ip/type",keyword:"type",params:{type: "string"},message:"must be string"};
+if(vErrors === null){
+vErrors = [err12];
+}
+else {
+vErrors.push(err12);
+}
+errors++;
+}
+}
+}
+else {
+const err13 = {instancePath,schemaPath:"#/type",keyword:"type",params:{type: "object"},message:"must be object"};
+if(vErrors === null){
+vErrors = [err13];
+}
+else {
+vErrors.push(err13);
 }
 errors++;
 }

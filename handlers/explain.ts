@@ -7,7 +7,8 @@ export const explain = {
     const info = findOperation(body)
     return await db.transaction(async (tx) => {
       const sender = await findSender(tx, { operation, principal }, body)
-      return { status: 200, body: await explainRequest(tx, rateLimits, { info, path: body.path, sender }) }
+      const { path, ip } = body
+      return { status: 200, body: await explainRequest(tx, rateLimits, { info, path, ip, sender }) }
     })
   },
 } satisfies Handlers<'explain'>

@@ -11,6 +11,7 @@ import { openServiceAccount, requireAdminOf, serviceAccountOf } from './organiza
 import { openProject } from './projects/access.ts'
 import { requireAccess } from './projects/resource-access.ts'
 import {
+  addressRefusalOf,
   isOperator,
   principalOfUser,
   readPrincipalOfKey,
@@ -75,23 +76,36 @@ function asApiError(error: unknown): ApiError {
   throw error
 }
 
+interface ExplainedRequest {
+  info: OperationInfo
+  path: string
+  ip: string | undefined
+  sender: Principal | ApiError
+}
+
 /** All checks of the request, in their order. */
 export async function explain(
   tx: Db,
   rateLimits: RateLimitReader,
-  { info, path, sender }: { info: OperationInfo; path: string; sender: Principal | ApiError },
+  { info, path, ip, sender }: ExplainedRequest,
 ): Promise<Explanation> {
   const checks: Check[] = []
   if (info.scopes !== null) {
     const failure = sender instanceof ApiError ? sender : null
     checks.push(check('credential', 'an active API key or session', failure))
     if (!(sender instanceof ApiError)) {
+      if (ip !== undefined) checks.push(ofAddress(ip, sender))
       checks.push(...ofOperation(info, sender), await ofRateLimit(rateLimits, info, sender))
       // A caller who may not call the operation must not learn whether the resource exists.
       if (checks.every(({ passed }) => passed)) checks.push(...(await ofResource(tx, info, path, sender)))
     }
   }
   return { operation_id: info.id, allowed: checks.every(({ passed }) => passed), checks }
+}
+
+function ofAddress(ip: string, sender: Principal): Check {
+  const requires = sender.networks === null ? null : 'an address of the allowed_addresses of the key'
+  return check('address', requires, addressRefusalOf(sender, ip))
 }
 
 function ofOperation(info: OperationInfo, sender: Principal): Check[] {

@@ -1,6 +1,7 @@
 // What `explainAccess` says is what the request then gets.
 import t from 'tap'
 import type { OperationId } from '../../generated/operations.ts'
+import { createClient } from '../support/client.ts'
 import { createApiKey, createProject } from '../support/db-fixtures.ts'
 import { operationInfos, requestFor, send } from '../support/operation-fixtures.ts'
 import type { ProjectRole } from '../support/operation-fixture.ts'
@@ -67,6 +68,36 @@ t.test('the scope, the session, the projects of the key, the state and the rate 
   t.match(failedOf(await explained(person, { method: 'POST', path: '/v1/user/totp' })), { name: 'session' })
   await prisma.apiKey.update({ where: { id: narrow.id }, data: { revokedAt: new Date() } })
   t.match(await failed('GET', `/v1/projects/${project}`), { name: 'credential', error: { status: 401 } })
+})
+
+t.test('the address of a key that is limited to some', async (t) => {
+  const person = await server.person()
+  const { body: key } = await person.client.post('/user/api-keys', {
+    name: 'office',
+    scopes: ['projects:read'],
+    allowed_addresses: ['203.0.113.0/24', '2001:db8::/32'],
+  })
+  const request = { method: 'GET', path: '/v1/projects', api_key_id: key.id }
+  for (const [ip, passed] of [
+    ['203.0.113.7', true],
+    ['2001:db8::1', true],
+    ['198.51.100.1', false],
+    ['127.0.0.1', false],
+    ['....', false],
+  ] as const) {
+    const { allowed, checks } = await explained(person, { ...request, ip })
+    t.match(
+      checks.find(({ name }: { name: string }) => name === 'address'),
+      { passed },
+      ip,
+    )
+    t.equal(allowed, passed, ip)
+  }
+  const { error } = failedOf(await explained(person, { ...request, ip: '127.0.0.1' })) as any
+  const reply = await createClient(server.url, key.key).get('/projects')
+  const { code, message } = reply.body.error
+  t.same(error, { status: reply.status, code, message })
+  t.equal((await explained(person, request)).allowed, true)
 })
 
 t.test('a public operation has no checks, and an unknown path is not found', async (t) => {
