@@ -1,11 +1,13 @@
 // What a server loads before it is ready: no package that only some requests or settings need.
+import { execFileSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
 import { createTestDatabase } from '../support/database.ts'
-import { bootstrapKey, spawnServer } from '../support/process.ts'
+import { bootstrapKey, inheritedEnvironment, spawnServer } from '../support/process.ts'
 
-const hook = join(import.meta.dirname, '../support/loaded-modules.ts')
+const root = join(import.meta.dirname, '../..')
+const hook = join(root, 'test/support/loaded-modules.ts')
 
 /** Loaded when a request or a setting first needs them. */
 const later = [
@@ -25,6 +27,7 @@ const later = [
   'fontkit',
   'gpt-tokenizer',
   'htmlparser2',
+  'ioredis',
   'mammoth',
   'openai',
   'pdfkit',
@@ -66,4 +69,26 @@ t.test('a server loads the packages of single features when they are used', asyn
   })
   t.equal(response.status, 201)
   t.ok(loaded().has('file-type'), 'an upload loads what finds its content type')
+})
+
+t.test('the commands of package.json start without the TypeScript compiler of Node.js', async (t) => {
+  const { scripts } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'))
+  const report =
+    "process.on('exit', () => console.log(process.moduleLoadList.some((it) => it.includes('amaro'))))"
+  for (const command of [scripts.start, scripts.worker]) {
+    const [program, ...args] = command.split(' ')
+    t.equal(program, 'node')
+    const loadsCompiler = (cache: string): string =>
+      execFileSync(process.execPath, [`--import=data:text/javascript,${report}`, ...args, '--help'], {
+        cwd: root,
+        env: { ...inheritedEnvironment(), NODE_COMPILE_CACHE: cache },
+        encoding: 'utf8',
+      })
+        .trim()
+        .split('\n')
+        .at(-1)!
+    const cache = t.testdir()
+    t.equal(loadsCompiler(cache), 'true', 'the first time')
+    t.equal(loadsCompiler(cache), 'false')
+  }
 })
