@@ -33,7 +33,6 @@ let errors: CompilerError[] = []
 let found: CompilerError[] | null = null
 /** The check that was given up. */
 let unfinished: Builder | null = null
-let beganAt = 0
 let checkedAt = Date.now()
 /** TypeScript's timers, each of which a change of a file has set. */
 const changes = new Set<unknown>()
@@ -50,14 +49,18 @@ function report(): void {
 }
 
 function check(builder: Builder): void {
-  beganAt = Date.now()
+  const beganAt = Date.now()
   const files = builder.getSourceFiles().filter(({ fileName }) => !fileName.includes('/node_modules/'))
-  sendSaved(builder, files)
+  const times = files.map(timeOf)
+  sendSaved(
+    builder,
+    files.filter((_, i) => times[i] > checkedAt),
+  )
   unfinished = builder
   let lookedAt = performance.now()
   while (builder.getSemanticDiagnosticsOfNextAffectedFile() !== undefined) {
     if (performance.now() - lookedAt < lookMs) continue
-    if (changedSince(files, beganAt).length > 0) return report()
+    if (files.some((file, i) => timeOf(file) !== times[i])) return report()
     lookedAt = performance.now()
   }
   unfinished = null
@@ -69,7 +72,7 @@ function check(builder: Builder): void {
 
 /** Files that others are generated from, and these themselves, are left to the end. */
 function sendSaved(builder: Builder, files: ts.SourceFile[]): void {
-  const saved = changedSince(files, checkedAt).filter(({ fileName }) => !fileName.includes('/generated/'))
+  const saved = files.filter(({ fileName }) => !fileName.includes('/generated/'))
   if (saved.length > maxSaved) return
   const problems = saved.flatMap((file) => [
     ...builder.getSyntacticDiagnostics(file),
@@ -79,11 +82,9 @@ function sendSaved(builder: Builder, files: ts.SourceFile[]): void {
   if (wrong.length > 0) send({ errors: wrong, of: 'saved' })
 }
 
-function changedSince(files: ts.SourceFile[], time: number): ts.SourceFile[] {
-  return files.filter(({ fileName }) => {
-    const stats = statSync(fileName, { throwIfNoEntry: false })
-    return stats === undefined || stats.mtimeMs > time
-  })
+/** When the file was last written; 0 if it does not exist any more. */
+function timeOf({ fileName }: ts.SourceFile): number {
+  return statSync(fileName, { throwIfNoEntry: false })?.mtimeMs ?? 0
 }
 
 function send(message: CompilerMessage): void {

@@ -87,7 +87,7 @@ export function typeReport(folder: string, say: (line: string) => void, announce
     const fresh = [...now.keys()].filter((line) => before?.has(line) !== true)
     const unprinted = fresh.filter((line) => !printed.has(line))
     const mended = [...(before?.keys() ?? [])].filter((line) => !now.has(line)).length
-    const left = [...now].filter(([line]) => !fresh.includes(line)).map(([, error]) => error)
+    const left = [...now].filter(([line]) => !unprinted.includes(line)).map(([, error]) => error)
     const places = left.slice(0, shown).map(({ file, line, column }) => `${file}:${line}:${column}`)
     const more = left.length > shown ? ` and ${left.length - shown} more` : ''
     const leftAt = `${left.length} left: ${places.join(', ')}${more}`
@@ -95,7 +95,7 @@ export function typeReport(folder: string, say: (line: string) => void, announce
     if (unprinted.length > shown) say(`✗ types: and ${unprinted.length - shown} more`)
     if (now.size === 0 && (wasAnnounced || printed.size > 0 || before?.size !== 0)) say('✓ no type errors')
     else if (mended > 0) say(`· types: ${mended} mended${left.length > 0 ? `, ${leftAt}` : ''}`)
-    else if (wasAnnounced && left.length > 0) say(`· types: ${leftAt}`)
+    else if ((wasAnnounced || printed.size > 0) && left.length > 0) say(`· types: ${leftAt}`)
     before = now
   }
 

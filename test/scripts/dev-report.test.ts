@@ -120,7 +120,10 @@ t.test('errors that are printed during a check are not printed again at its end'
   report.found([error(1), error(2)])
   t.strictSame(lines.splice(0), ['✗ types: handlers/notes.ts:2:2 is wrong (TS1)'])
   report.end([error(1), error(2), error(3)])
-  t.strictSame(lines.splice(0), ['✗ types: handlers/notes.ts:3:2 is wrong (TS1)'])
+  t.strictSame(lines.splice(0), [
+    '✗ types: handlers/notes.ts:3:2 is wrong (TS1)',
+    '· types: 2 left: handlers/notes.ts:1:2, handlers/notes.ts:2:2',
+  ])
   report.found([error(4)])
   t.strictSame(lines.splice(0), ['✗ types: handlers/notes.ts:4:2 is wrong (TS1)'])
   report.end([])
