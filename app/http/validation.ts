@@ -188,7 +188,8 @@ function checkNumbers(
     const value = coerced[field]
     if (typeof value !== 'number' || typeof raw[field] !== 'string') continue
     const isWhole = Number.isInteger(value)
-    if (String(value) === raw[field] && (Number.isSafeInteger(value) || !isWhole)) continue
+    const isExact = isWhole ? Number.isSafeInteger(value) : Number.isFinite(value)
+    if (isExact && String(value) === raw[field]) continue
     const message = `${field} must be a plain ${isWhole ? 'whole ' : ''}number`
     problems.push({ field, constraint: 'type', message, location })
   }
