@@ -10296,7 +10296,7 @@ return errors === 0;
 validate_queryListServiceAccounts.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
 
 exports.queryListProjects = validate_queryListProjects;
-const schema_queryListProjects = {"type":"object","additionalProperties":false,"properties":{"page":{"type":"integer","minimum":1,"maximum":1000000,"default":1},"limit":{"type":"integer","minimum":1,"maximum":100,"default":20},"order":{"type":"string","enum":["asc","desc"],"default":"desc"},"cursor":{"type":"string","minLength":1,"maxLength":4000},"sort":{"type":"string","enum":["created_at","updated_at","name"],"default":"created_at"},"status":{"type":"array","maxItems":10,"items":{"type":"string","enum":["active","archived","deleted"]}},"category":{"type":"string","minLength":1,"maxLength":64},"tag":{"type":"string","minLength":1,"maxLength":50},"q":{"type":"string","minLength":1,"maxLength":200},"created_after":{"$ref":"spec:Timestamp"},"created_before":{"$ref":"spec:Timestamp"},"updated_after":{"$ref":"spec:Timestamp"},"updated_before":{"$ref":"spec:Timestamp"},"metadata":{"type":"object","maxProperties":8,"propertyNames":{"minLength":1,"maxLength":64},"additionalProperties":{"type":"string","maxLength":512}}},"required":[],"$id":"queryListProjects"};
+const schema_queryListProjects = {"type":"object","additionalProperties":false,"properties":{"page":{"type":"integer","minimum":1,"maximum":1000000,"default":1},"limit":{"type":"integer","minimum":1,"maximum":100,"default":20},"order":{"type":"string","enum":["asc","desc"],"default":"desc"},"cursor":{"type":"string","minLength":1,"maxLength":4000},"sort":{"type":"string","enum":["created_at","updated_at","name"],"default":"created_at"},"status":{"type":"array","maxItems":10,"items":{"type":"string","enum":["active","archived","deleted"]}},"category":{"type":"string","minLength":1,"maxLength":64},"tag":{"type":"string","minLength":1,"maxLength":50},"organization_id":{"$ref":"spec:OrganizationId"},"q":{"type":"string","minLength":1,"maxLength":200},"created_after":{"$ref":"spec:Timestamp"},"created_before":{"$ref":"spec:Timestamp"},"updated_after":{"$ref":"spec:Timestamp"},"updated_before":{"$ref":"spec:Timestamp"},"metadata":{"type":"object","maxProperties":8,"propertyNames":{"minLength":1,"maxLength":64},"additionalProperties":{"type":"string","maxLength":512}}},"required":[],"$id":"queryListProjects"};
 
 function validate_queryListProjects(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
 /*# sourceURL="queryListProjects" */;
@@ -10815,23 +10815,29 @@ errors++;
 }
 }
 }
+if(data.organization_id !== undefined){
+if(!(validate_spec_OrganizationId(data.organization_id, {instancePath:instancePath+"/organization_id",parentData:data,parentDataProperty:"organization_id",rootData,dynamicAnchors}))){
+vErrors = joined(vErrors, validate_spec_OrganizationId.errors);
+errors = vErrors.length;
+}
+}
 if(data.q !== undefined){
-let data9 = data.q;
-if(typeof data9 !== "string"){
-let dataType9 = typeof data9;
+let data10 = data.q;
+if(typeof data10 !== "string"){
+let dataType9 = typeof data10;
 let coerced9 = undefined;
-if(dataType9 == 'object' && Array.isArray(data9) && data9.length == 1){
-data9 = data9[0];
-dataType9 = typeof data9;
-if(typeof data9 === "string"){
-coerced9 = data9;
+if(dataType9 == 'object' && Array.isArray(data10) && data10.length == 1){
+data10 = data10[0];
+dataType9 = typeof data10;
+if(typeof data10 === "string"){
+coerced9 = data10;
 }
 }
 if(!(coerced9 !== undefined)){
 if(dataType9 == "number" || dataType9 == "boolean"){
-coerced9 = "" + data9;
+coerced9 = "" + data10;
 }
-else if(data9 === null){
+else if(data10 === null){
 coerced9 = "";
 }
 else {
@@ -10846,14 +10852,14 @@ errors++;
 }
 }
 if(coerced9 !== undefined){
-data9 = coerced9;
+data10 = coerced9;
 if(data !== undefined){
 data["q"] = coerced9;
 }
 }
 }
-if(typeof data9 === "string"){
-if(isLonger(data9, 200)){
+if(typeof data10 === "string"){
+if(isLonger(data10, 200)){
 const err25 = {instancePath:instancePath+"/q",schemaPath:"#/properties/q/maxLength",keyword:"maxLength",params:{limit: 200},message:"must NOT have more than 200 characters"};
 if(vErrors === null){
 vErrors = [err25];
@@ -10863,7 +10869,7 @@ vErrors.push(err25);
 }
 errors++;
 }
-if(isShorter(data9, 1)){
+if(isShorter(data10, 1)){
 const err26 = {instancePath:instancePath+"/q",schemaPath:"#/properties/q/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters"};
 if(vErrors === null){
 vErrors = [err26];
@@ -10900,9 +10906,9 @@ errors = vErrors.length;
 }
 }
 if(data.metadata !== undefined){
-let data14 = data.metadata;
-if(data14 && typeof data14 == "object" && !Array.isArray(data14)){
-if(Object.keys(data14).length > 8){
+let data15 = data.metadata;
+if(data15 && typeof data15 == "object" && !Array.isArray(data15)){
+if(Object.keys(data15).length > 8){
 const err27 = {instancePath:instancePath+"/metadata",schemaPath:"#/properties/metadata/maxProperties",keyword:"maxProperties",params:{limit: 8},message:"must NOT have more than 8 properties"};
 if(vErrors === null){
 vErrors = [err27];
@@ -10912,8 +10918,8 @@ vErrors.push(err27);
 }
 errors++;
 }
-for(const key1 in data14){
-const _errs28 = errors;
+for(const key1 in data15){
+const _errs29 = errors;
 if(typeof key1 === "string"){
 if(isLonger(key1, 64)){
 const err28 = {instancePath:instancePath+"/metadata",schemaPath:"#/properties/metadata/propertyNames/maxLength",keyword:"maxLength",params:{limit: 64},message:"must NOT have more than 64 characters",propertyName:key1};
@@ -10936,7 +10942,7 @@ vErrors.push(err29);
 errors++;
 }
 }
-var valid3 = _errs28 === errors;
+var valid3 = _errs29 === errors;
 if(!valid3){
 const err30 = {instancePath:instancePath+"/metadata",schemaPath:"#/properties/metadata/propertyNames",keyword:"propertyNames",params:{propertyName: key1},message:"property name must be valid"};
 if(vErrors === null){
@@ -10948,23 +10954,23 @@ vErrors.push(err30);
 errors++;
 }
 }
-for(const key2 in data14){
-let data15 = data14[key2];
-if(typeof data15 !== "string"){
-let dataType10 = typeof data15;
+for(const key2 in data15){
+let data16 = data15[key2];
+if(typeof data16 !== "string"){
+let dataType10 = typeof data16;
 let coerced10 = undefined;
-if(dataType10 == 'object' && Array.isArray(data15) && data15.length == 1){
-data15 = data15[0];
-dataType10 = typeof data15;
-if(typeof data15 === "string"){
-coerced10 = data15;
+if(dataType10 == 'object' && Array.isArray(data16) && data16.length == 1){
+data16 = data16[0];
+dataType10 = typeof data16;
+if(typeof data16 === "string"){
+coerced10 = data16;
 }
 }
 if(!(coerced10 !== undefined)){
 if(dataType10 == "number" || dataType10 == "boolean"){
-coerced10 = "" + data15;
+coerced10 = "" + data16;
 }
-else if(data15 === null){
+else if(data16 === null){
 coerced10 = "";
 }
 else {
@@ -10979,14 +10985,14 @@ errors++;
 }
 }
 if(coerced10 !== undefined){
-data15 = coerced10;
-if(data14 !== undefined){
-data14[key2] = coerced10;
+data16 = coerced10;
+if(data15 !== undefined){
+data15[key2] = coerced10;
 }
 }
 }
-if(typeof data15 === "string"){
-if(isLonger(data15, 512)){
+if(typeof data16 === "string"){
+if(isLonger(data16, 512)){
 const err32 = {instancePath:instancePath+"/metadata/" + key2.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/properties/metadata/additionalProperties/maxLength",keyword:"maxLength",params:{limit: 512},message:"must NOT have more than 512 characters"};
 if(vErrors === null){
 vErrors = [err32];
@@ -17555,7 +17561,7 @@ return errors === 0;
 validate_queryListPrices.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
 
 exports.queryListOrders = validate_queryListOrders;
-const schema_queryListOrders = {"type":"object","additionalProperties":false,"properties":{"page":{"type":"integer","minimum":1,"maximum":1000000,"default":1},"limit":{"type":"integer","minimum":1,"maximum":100,"default":20},"order":{"type":"string","enum":["asc","desc"],"default":"desc"},"cursor":{"type":"string","minLength":1,"maxLength":4000},"sort":{"type":"string","enum":["created_at","updated_at","total_amount"],"default":"created_at"},"project_id":{"$ref":"spec:ProjectId"},"user_id":{"$ref":"spec:UserId"},"status":{"type":"array","maxItems":10,"items":{"$ref":"spec:OrderStatus"}},"subscription_id":{"$ref":"spec:SubscriptionId"},"price_id":{"$ref":"spec:PriceId"},"number":{"type":"string","minLength":1,"maxLength":64},"created_after":{"$ref":"spec:Timestamp"},"created_before":{"$ref":"spec:Timestamp"},"updated_after":{"$ref":"spec:Timestamp"},"updated_before":{"$ref":"spec:Timestamp"},"metadata":{"type":"object","maxProperties":8,"propertyNames":{"minLength":1,"maxLength":64},"additionalProperties":{"type":"string","maxLength":512}}},"required":[],"$id":"queryListOrders"};
+const schema_queryListOrders = {"type":"object","additionalProperties":false,"properties":{"page":{"type":"integer","minimum":1,"maximum":1000000,"default":1},"limit":{"type":"integer","minimum":1,"maximum":100,"default":20},"order":{"type":"string","enum":["asc","desc"],"default":"desc"},"cursor":{"type":"string","minLength":1,"maxLength":4000},"sort":{"type":"string","enum":["created_at","updated_at","total_amount"],"default":"created_at"},"project_id":{"$ref":"spec:ProjectId"},"organization_id":{"$ref":"spec:OrganizationId"},"user_id":{"$ref":"spec:UserId"},"status":{"type":"array","maxItems":10,"items":{"$ref":"spec:OrderStatus"}},"subscription_id":{"$ref":"spec:SubscriptionId"},"price_id":{"$ref":"spec:PriceId"},"number":{"type":"string","minLength":1,"maxLength":64},"created_after":{"$ref":"spec:Timestamp"},"created_before":{"$ref":"spec:Timestamp"},"updated_after":{"$ref":"spec:Timestamp"},"updated_before":{"$ref":"spec:Timestamp"},"metadata":{"type":"object","maxProperties":8,"propertyNames":{"minLength":1,"maxLength":64},"additionalProperties":{"type":"string","maxLength":512}}},"required":[],"$id":"queryListOrders"};
 const schema_spec_OrderStatus = {"type":"string","enum":["pending","paid","partially_refunded","refunded","canceled"],"$id":"spec:OrderStatus"};
 
 function validate_spec_OrderStatus(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
@@ -17926,6 +17932,12 @@ vErrors = joined(vErrors, validate_spec_ProjectId.errors);
 errors = vErrors.length;
 }
 }
+if(data.organization_id !== undefined){
+if(!(validate_spec_OrganizationId(data.organization_id, {instancePath:instancePath+"/organization_id",parentData:data,parentDataProperty:"organization_id",rootData,dynamicAnchors}))){
+vErrors = joined(vErrors, validate_spec_OrganizationId.errors);
+errors = vErrors.length;
+}
+}
 if(data.user_id !== undefined){
 if(!(validate_spec_UserId(data.user_id, {instancePath:instancePath+"/user_id",parentData:data,parentDataProperty:"user_id",rootData,dynamicAnchors}))){
 vErrors = joined(vErrors, validate_spec_UserId.errors);
@@ -17933,21 +17945,21 @@ errors = vErrors.length;
 }
 }
 if(data.status !== undefined){
-let data7 = data.status;
-if(!(Array.isArray(data7))){
-let dataType5 = typeof data7;
+let data8 = data.status;
+if(!(Array.isArray(data8))){
+let dataType5 = typeof data8;
 let coerced5 = undefined;
-if(dataType5 == 'object' && Array.isArray(data7) && data7.length == 1){
-data7 = data7[0];
-dataType5 = typeof data7;
-if(Array.isArray(data7)){
-coerced5 = data7;
+if(dataType5 == 'object' && Array.isArray(data8) && data8.length == 1){
+data8 = data8[0];
+dataType5 = typeof data8;
+if(Array.isArray(data8)){
+coerced5 = data8;
 }
 }
 if(!(coerced5 !== undefined)){
 if(dataType5 === "string" || dataType5 === "number"
-              || dataType5 === "boolean" || data7 === null){
-coerced5 = [data7];
+              || dataType5 === "boolean" || data8 === null){
+coerced5 = [data8];
 }
 else {
 const err14 = {instancePath:instancePath+"/status",schemaPath:"#/properties/status/type",keyword:"type",params:{type: "array"},message:"must be array"};
@@ -17961,14 +17973,14 @@ errors++;
 }
 }
 if(coerced5 !== undefined){
-data7 = coerced5;
+data8 = coerced5;
 if(data !== undefined){
 data["status"] = coerced5;
 }
 }
 }
-if(Array.isArray(data7)){
-if(data7.length > 10){
+if(Array.isArray(data8)){
+if(data8.length > 10){
 const err15 = {instancePath:instancePath+"/status",schemaPath:"#/properties/status/maxItems",keyword:"maxItems",params:{limit: 10},message:"must NOT have more than 10 items"};
 if(vErrors === null){
 vErrors = [err15];
@@ -17978,9 +17990,9 @@ vErrors.push(err15);
 }
 errors++;
 }
-const len0 = data7.length;
+const len0 = data8.length;
 for(let i0=0; i0<len0; i0++){
-if(!(validate_spec_OrderStatus(data7[i0], {instancePath:instancePath+"/status/" + i0,parentData:data7,parentDataProperty:i0,rootData,dynamicAnchors}))){
+if(!(validate_spec_OrderStatus(data8[i0], {instancePath:instancePath+"/status/" + i0,parentData:data8,parentDataProperty:i0,rootData,dynamicAnchors}))){
 vErrors = joined(vErrors, validate_spec_OrderStatus.errors);
 errors = vErrors.length;
 }
@@ -18000,22 +18012,22 @@ errors = vErrors.length;
 }
 }
 if(data.number !== undefined){
-let data11 = data.number;
-if(typeof data11 !== "string"){
-let dataType6 = typeof data11;
+let data12 = data.number;
+if(typeof data12 !== "string"){
+let dataType6 = typeof data12;
 let coerced6 = undefined;
-if(dataType6 == 'object' && Array.isArray(data11) && data11.length == 1){
-data11 = data11[0];
-dataType6 = typeof data11;
-if(typeof data11 === "string"){
-coerced6 = data11;
+if(dataType6 == 'object' && Array.isArray(data12) && data12.length == 1){
+data12 = data12[0];
+dataType6 = typeof data12;
+if(typeof data12 === "string"){
+coerced6 = data12;
 }
 }
 if(!(coerced6 !== undefined)){
 if(dataType6 == "number" || dataType6 == "boolean"){
-coerced6 = "" + data11;
+coerced6 = "" + data12;
 }
-else if(data11 === null){
+else if(data12 === null){
 coerced6 = "";
 }
 else {
@@ -18030,14 +18042,14 @@ errors++;
 }
 }
 if(coerced6 !== undefined){
-data11 = coerced6;
+data12 = coerced6;
 if(data !== undefined){
 data["number"] = coerced6;
 }
 }
 }
-if(typeof data11 === "string"){
-if(isLonger(data11, 64)){
+if(typeof data12 === "string"){
+if(isLonger(data12, 64)){
 const err17 = {instancePath:instancePath+"/number",schemaPath:"#/properties/number/maxLength",keyword:"maxLength",params:{limit: 64},message:"must NOT have more than 64 characters"};
 if(vErrors === null){
 vErrors = [err17];
@@ -18047,7 +18059,7 @@ vErrors.push(err17);
 }
 errors++;
 }
-if(isShorter(data11, 1)){
+if(isShorter(data12, 1)){
 const err18 = {instancePath:instancePath+"/number",schemaPath:"#/properties/number/minLength",keyword:"minLength",params:{limit: 1},message:"must NOT have fewer than 1 characters"};
 if(vErrors === null){
 vErrors = [err18];
@@ -18084,9 +18096,9 @@ errors = vErrors.length;
 }
 }
 if(data.metadata !== undefined){
-let data16 = data.metadata;
-if(data16 && typeof data16 == "object" && !Array.isArray(data16)){
-if(Object.keys(data16).length > 8){
+let data17 = data.metadata;
+if(data17 && typeof data17 == "object" && !Array.isArray(data17)){
+if(Object.keys(data17).length > 8){
 const err19 = {instancePath:instancePath+"/metadata",schemaPath:"#/properties/metadata/maxProperties",keyword:"maxProperties",params:{limit: 8},message:"must NOT have more than 8 properties"};
 if(vErrors === null){
 vErrors = [err19];
@@ -18096,8 +18108,8 @@ vErrors.push(err19);
 }
 errors++;
 }
-for(const key1 in data16){
-const _errs27 = errors;
+for(const key1 in data17){
+const _errs28 = errors;
 if(typeof key1 === "string"){
 if(isLonger(key1, 64)){
 const err20 = {instancePath:instancePath+"/metadata",schemaPath:"#/properties/metadata/propertyNames/maxLength",keyword:"maxLength",params:{limit: 64},message:"must NOT have more than 64 characters",propertyName:key1};
@@ -18120,7 +18132,7 @@ vErrors.push(err21);
 errors++;
 }
 }
-var valid3 = _errs27 === errors;
+var valid3 = _errs28 === errors;
 if(!valid3){
 const err22 = {instancePath:instancePath+"/metadata",schemaPath:"#/properties/metadata/propertyNames",keyword:"propertyNames",params:{propertyName: key1},message:"property name must be valid"};
 if(vErrors === null){
@@ -18132,23 +18144,23 @@ vErrors.push(err22);
 errors++;
 }
 }
-for(const key2 in data16){
-let data17 = data16[key2];
-if(typeof data17 !== "string"){
-let dataType7 = typeof data17;
+for(const key2 in data17){
+let data18 = data17[key2];
+if(typeof data18 !== "string"){
+let dataType7 = typeof data18;
 let coerced7 = undefined;
-if(dataType7 == 'object' && Array.isArray(data17) && data17.length == 1){
-data17 = data17[0];
-dataType7 = typeof data17;
-if(typeof data17 === "string"){
-coerced7 = data17;
+if(dataType7 == 'object' && Array.isArray(data18) && data18.length == 1){
+data18 = data18[0];
+dataType7 = typeof data18;
+if(typeof data18 === "string"){
+coerced7 = data18;
 }
 }
 if(!(coerced7 !== undefined)){
 if(dataType7 == "number" || dataType7 == "boolean"){
-coerced7 = "" + data17;
+coerced7 = "" + data18;
 }
-else if(data17 === null){
+else if(data18 === null){
 coerced7 = "";
 }
 else {
@@ -18163,14 +18175,14 @@ errors++;
 }
 }
 if(coerced7 !== undefined){
-data17 = coerced7;
-if(data16 !== undefined){
-data16[key2] = coerced7;
+data18 = coerced7;
+if(data17 !== undefined){
+data17[key2] = coerced7;
 }
 }
 }
-if(typeof data17 === "string"){
-if(isLonger(data17, 512)){
+if(typeof data18 === "string"){
+if(isLonger(data18, 512)){
 const err24 = {instancePath:instancePath+"/metadata/" + key2.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/properties/metadata/additionalProperties/maxLength",keyword:"maxLength",params:{limit: 512},message:"must NOT have more than 512 characters"};
 if(vErrors === null){
 vErrors = [err24];
@@ -18874,7 +18886,7 @@ return errors === 0;
 validate_queryListRefunds.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
 
 exports.queryListAllRefunds = validate_queryListAllRefunds;
-const schema_queryListAllRefunds = {"type":"object","additionalProperties":false,"properties":{"page":{"type":"integer","minimum":1,"maximum":1000000,"default":1},"limit":{"type":"integer","minimum":1,"maximum":100,"default":20},"order":{"type":"string","enum":["asc","desc"],"default":"desc"},"cursor":{"type":"string","minLength":1,"maxLength":4000},"sort":{"type":"string","enum":["created_at","updated_at","amount"],"default":"created_at"},"project_id":{"$ref":"spec:ProjectId"},"user_id":{"$ref":"spec:UserId"},"status":{"type":"array","maxItems":10,"items":{"$ref":"spec:RefundStatus"}},"order_id":{"$ref":"spec:OrderId"},"created_after":{"$ref":"spec:Timestamp"},"created_before":{"$ref":"spec:Timestamp"},"updated_after":{"$ref":"spec:Timestamp"},"updated_before":{"$ref":"spec:Timestamp"},"metadata":{"type":"object","maxProperties":8,"propertyNames":{"minLength":1,"maxLength":64},"additionalProperties":{"type":"string","maxLength":512}}},"required":[],"$id":"queryListAllRefunds"};
+const schema_queryListAllRefunds = {"type":"object","additionalProperties":false,"properties":{"page":{"type":"integer","minimum":1,"maximum":1000000,"default":1},"limit":{"type":"integer","minimum":1,"maximum":100,"default":20},"order":{"type":"string","enum":["asc","desc"],"default":"desc"},"cursor":{"type":"string","minLength":1,"maxLength":4000},"sort":{"type":"string","enum":["created_at","updated_at","amount"],"default":"created_at"},"project_id":{"$ref":"spec:ProjectId"},"organization_id":{"$ref":"spec:OrganizationId"},"user_id":{"$ref":"spec:UserId"},"status":{"type":"array","maxItems":10,"items":{"$ref":"spec:RefundStatus"}},"order_id":{"$ref":"spec:OrderId"},"created_after":{"$ref":"spec:Timestamp"},"created_before":{"$ref":"spec:Timestamp"},"updated_after":{"$ref":"spec:Timestamp"},"updated_before":{"$ref":"spec:Timestamp"},"metadata":{"type":"object","maxProperties":8,"propertyNames":{"minLength":1,"maxLength":64},"additionalProperties":{"type":"string","maxLength":512}}},"required":[],"$id":"queryListAllRefunds"};
 
 function validate_queryListAllRefunds(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
 /*# sourceURL="queryListAllRefunds" */;
@@ -19182,6 +19194,12 @@ vErrors = joined(vErrors, validate_spec_ProjectId.errors);
 errors = vErrors.length;
 }
 }
+if(data.organization_id !== undefined){
+if(!(validate_spec_OrganizationId(data.organization_id, {instancePath:instancePath+"/organization_id",parentData:data,parentDataProperty:"organization_id",rootData,dynamicAnchors}))){
+vErrors = joined(vErrors, validate_spec_OrganizationId.errors);
+errors = vErrors.length;
+}
+}
 if(data.user_id !== undefined){
 if(!(validate_spec_UserId(data.user_id, {instancePath:instancePath+"/user_id",parentData:data,parentDataProperty:"user_id",rootData,dynamicAnchors}))){
 vErrors = joined(vErrors, validate_spec_UserId.errors);
@@ -19189,21 +19207,21 @@ errors = vErrors.length;
 }
 }
 if(data.status !== undefined){
-let data7 = data.status;
-if(!(Array.isArray(data7))){
-let dataType5 = typeof data7;
+let data8 = data.status;
+if(!(Array.isArray(data8))){
+let dataType5 = typeof data8;
 let coerced5 = undefined;
-if(dataType5 == 'object' && Array.isArray(data7) && data7.length == 1){
-data7 = data7[0];
-dataType5 = typeof data7;
-if(Array.isArray(data7)){
-coerced5 = data7;
+if(dataType5 == 'object' && Array.isArray(data8) && data8.length == 1){
+data8 = data8[0];
+dataType5 = typeof data8;
+if(Array.isArray(data8)){
+coerced5 = data8;
 }
 }
 if(!(coerced5 !== undefined)){
 if(dataType5 === "string" || dataType5 === "number"
-              || dataType5 === "boolean" || data7 === null){
-coerced5 = [data7];
+              || dataType5 === "boolean" || data8 === null){
+coerced5 = [data8];
 }
 else {
 const err14 = {instancePath:instancePath+"/status",schemaPath:"#/properties/status/type",keyword:"type",params:{type: "array"},message:"must be array"};
@@ -19217,14 +19235,14 @@ errors++;
 }
 }
 if(coerced5 !== undefined){
-data7 = coerced5;
+data8 = coerced5;
 if(data !== undefined){
 data["status"] = coerced5;
 }
 }
 }
-if(Array.isArray(data7)){
-if(data7.length > 10){
+if(Array.isArray(data8)){
+if(data8.length > 10){
 const err15 = {instancePath:instancePath+"/status",schemaPath:"#/properties/status/maxItems",keyword:"maxItems",params:{limit: 10},message:"must NOT have more than 10 items"};
 if(vErrors === null){
 vErrors = [err15];
@@ -19234,9 +19252,9 @@ vErrors.push(err15);
 }
 errors++;
 }
-const len0 = data7.length;
+const len0 = data8.length;
 for(let i0=0; i0<len0; i0++){
-if(!(validate_spec_RefundStatus(data7[i0], {instancePath:instancePath+"/status/" + i0,parentData:data7,parentDataProperty:i0,rootData,dynamicAnchors}))){
+if(!(validate_spec_RefundStatus(data8[i0], {instancePath:instancePath+"/status/" + i0,parentData:data8,parentDataProperty:i0,rootData,dynamicAnchors}))){
 vErrors = joined(vErrors, validate_spec_RefundStatus.errors);
 errors = vErrors.length;
 }
@@ -19274,9 +19292,9 @@ errors = vErrors.length;
 }
 }
 if(data.metadata !== undefined){
-let data14 = data.metadata;
-if(data14 && typeof data14 == "object" && !Array.isArray(data14)){
-if(Object.keys(data14).length > 8){
+let data15 = data.metadata;
+if(data15 && typeof data15 == "object" && !Array.isArray(data15)){
+if(Object.keys(data15).length > 8){
 const err16 = {instancePath:instancePath+"/metadata",schemaPath:"#/properties/metadata/maxProperties",keyword:"maxProperties",params:{limit: 8},message:"must NOT have more than 8 properties"};
 if(vErrors === null){
 vErrors = [err16];
@@ -19286,8 +19304,8 @@ vErrors.push(err16);
 }
 errors++;
 }
-for(const key1 in data14){
-const _errs24 = errors;
+for(const key1 in data15){
+const _errs25 = errors;
 if(typeof key1 === "string"){
 if(isLonger(key1, 64)){
 const err17 = {instancePath:instancePath+"/metadata",schemaPath:"#/properties/metadata/propertyNames/maxLength",keyword:"maxLength",params:{limit: 64},message:"must NOT have more than 64 characters",propertyName:key1};
@@ -19310,7 +19328,7 @@ vErrors.push(err18);
 errors++;
 }
 }
-var valid3 = _errs24 === errors;
+var valid3 = _errs25 === errors;
 if(!valid3){
 const err19 = {instancePath:instancePath+"/metadata",schemaPath:"#/properties/metadata/propertyNames",keyword:"propertyNames",params:{propertyName: key1},message:"property name must be valid"};
 if(vErrors === null){
@@ -19322,23 +19340,23 @@ vErrors.push(err19);
 errors++;
 }
 }
-for(const key2 in data14){
-let data15 = data14[key2];
-if(typeof data15 !== "string"){
-let dataType6 = typeof data15;
+for(const key2 in data15){
+let data16 = data15[key2];
+if(typeof data16 !== "string"){
+let dataType6 = typeof data16;
 let coerced6 = undefined;
-if(dataType6 == 'object' && Array.isArray(data15) && data15.length == 1){
-data15 = data15[0];
-dataType6 = typeof data15;
-if(typeof data15 === "string"){
-coerced6 = data15;
+if(dataType6 == 'object' && Array.isArray(data16) && data16.length == 1){
+data16 = data16[0];
+dataType6 = typeof data16;
+if(typeof data16 === "string"){
+coerced6 = data16;
 }
 }
 if(!(coerced6 !== undefined)){
 if(dataType6 == "number" || dataType6 == "boolean"){
-coerced6 = "" + data15;
+coerced6 = "" + data16;
 }
-else if(data15 === null){
+else if(data16 === null){
 coerced6 = "";
 }
 else {
@@ -19353,14 +19371,14 @@ errors++;
 }
 }
 if(coerced6 !== undefined){
-data15 = coerced6;
-if(data14 !== undefined){
-data14[key2] = coerced6;
+data16 = coerced6;
+if(data15 !== undefined){
+data15[key2] = coerced6;
 }
 }
 }
-if(typeof data15 === "string"){
-if(isLonger(data15, 512)){
+if(typeof data16 === "string"){
+if(isLonger(data16, 512)){
 const err21 = {instancePath:instancePath+"/metadata/" + key2.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/properties/metadata/additionalProperties/maxLength",keyword:"maxLength",params:{limit: 512},message:"must NOT have more than 512 characters"};
 if(vErrors === null){
 vErrors = [err21];
@@ -19401,7 +19419,7 @@ return errors === 0;
 validate_queryListAllRefunds.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
 
 exports.queryListCheckouts = validate_queryListCheckouts;
-const schema_queryListCheckouts = {"type":"object","additionalProperties":false,"properties":{"page":{"type":"integer","minimum":1,"maximum":1000000,"default":1},"limit":{"type":"integer","minimum":1,"maximum":100,"default":20},"order":{"type":"string","enum":["asc","desc"],"default":"desc"},"cursor":{"type":"string","minLength":1,"maxLength":4000},"sort":{"type":"string","enum":["created_at","updated_at","expires_at"],"default":"created_at"},"project_id":{"$ref":"spec:ProjectId"},"user_id":{"$ref":"spec:UserId"},"status":{"type":"array","maxItems":10,"items":{"$ref":"spec:CheckoutStatus"}},"order_id":{"$ref":"spec:OrderId"},"created_after":{"$ref":"spec:Timestamp"},"created_before":{"$ref":"spec:Timestamp"},"updated_after":{"$ref":"spec:Timestamp"},"updated_before":{"$ref":"spec:Timestamp"},"metadata":{"type":"object","maxProperties":8,"propertyNames":{"minLength":1,"maxLength":64},"additionalProperties":{"type":"string","maxLength":512}}},"required":[],"$id":"queryListCheckouts"};
+const schema_queryListCheckouts = {"type":"object","additionalProperties":false,"properties":{"page":{"type":"integer","minimum":1,"maximum":1000000,"default":1},"limit":{"type":"integer","minimum":1,"maximum":100,"default":20},"order":{"type":"string","enum":["asc","desc"],"default":"desc"},"cursor":{"type":"string","minLength":1,"maxLength":4000},"sort":{"type":"string","enum":["created_at","updated_at","expires_at"],"default":"created_at"},"project_id":{"$ref":"spec:ProjectId"},"organization_id":{"$ref":"spec:OrganizationId"},"user_id":{"$ref":"spec:UserId"},"status":{"type":"array","maxItems":10,"items":{"$ref":"spec:CheckoutStatus"}},"order_id":{"$ref":"spec:OrderId"},"created_after":{"$ref":"spec:Timestamp"},"created_before":{"$ref":"spec:Timestamp"},"updated_after":{"$ref":"spec:Timestamp"},"updated_before":{"$ref":"spec:Timestamp"},"metadata":{"type":"object","maxProperties":8,"propertyNames":{"minLength":1,"maxLength":64},"additionalProperties":{"type":"string","maxLength":512}}},"required":[],"$id":"queryListCheckouts"};
 const schema_spec_CheckoutStatus = {"type":"string","enum":["open","complete","expired"],"$id":"spec:CheckoutStatus"};
 
 function validate_spec_CheckoutStatus(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
@@ -19772,6 +19790,12 @@ vErrors = joined(vErrors, validate_spec_ProjectId.errors);
 errors = vErrors.length;
 }
 }
+if(data.organization_id !== undefined){
+if(!(validate_spec_OrganizationId(data.organization_id, {instancePath:instancePath+"/organization_id",parentData:data,parentDataProperty:"organization_id",rootData,dynamicAnchors}))){
+vErrors = joined(vErrors, validate_spec_OrganizationId.errors);
+errors = vErrors.length;
+}
+}
 if(data.user_id !== undefined){
 if(!(validate_spec_UserId(data.user_id, {instancePath:instancePath+"/user_id",parentData:data,parentDataProperty:"user_id",rootData,dynamicAnchors}))){
 vErrors = joined(vErrors, validate_spec_UserId.errors);
@@ -19779,21 +19803,21 @@ errors = vErrors.length;
 }
 }
 if(data.status !== undefined){
-let data7 = data.status;
-if(!(Array.isArray(data7))){
-let dataType5 = typeof data7;
+let data8 = data.status;
+if(!(Array.isArray(data8))){
+let dataType5 = typeof data8;
 let coerced5 = undefined;
-if(dataType5 == 'object' && Array.isArray(data7) && data7.length == 1){
-data7 = data7[0];
-dataType5 = typeof data7;
-if(Array.isArray(data7)){
-coerced5 = data7;
+if(dataType5 == 'object' && Array.isArray(data8) && data8.length == 1){
+data8 = data8[0];
+dataType5 = typeof data8;
+if(Array.isArray(data8)){
+coerced5 = data8;
 }
 }
 if(!(coerced5 !== undefined)){
 if(dataType5 === "string" || dataType5 === "number"
-              || dataType5 === "boolean" || data7 === null){
-coerced5 = [data7];
+              || dataType5 === "boolean" || data8 === null){
+coerced5 = [data8];
 }
 else {
 const err14 = {instancePath:instancePath+"/status",schemaPath:"#/properties/status/type",keyword:"type",params:{type: "array"},message:"must be array"};
@@ -19807,14 +19831,14 @@ errors++;
 }
 }
 if(coerced5 !== undefined){
-data7 = coerced5;
+data8 = coerced5;
 if(data !== undefined){
 data["status"] = coerced5;
 }
 }
 }
-if(Array.isArray(data7)){
-if(data7.length > 10){
+if(Array.isArray(data8)){
+if(data8.length > 10){
 const err15 = {instancePath:instancePath+"/status",schemaPath:"#/properties/status/maxItems",keyword:"maxItems",params:{limit: 10},message:"must NOT have more than 10 items"};
 if(vErrors === null){
 vErrors = [err15];
@@ -19824,9 +19848,9 @@ vErrors.push(err15);
 }
 errors++;
 }
-const len0 = data7.length;
+const len0 = data8.length;
 for(let i0=0; i0<len0; i0++){
-if(!(validate_spec_CheckoutStatus(data7[i0], {instancePath:instancePath+"/status/" + i0,parentData:data7,parentDataProperty:i0,rootData,dynamicAnchors}))){
+if(!(validate_spec_CheckoutStatus(data8[i0], {instancePath:instancePath+"/status/" + i0,parentData:data8,parentDataProperty:i0,rootData,dynamicAnchors}))){
 vErrors = joined(vErrors, validate_spec_CheckoutStatus.errors);
 errors = vErrors.length;
 }
@@ -19864,9 +19888,9 @@ errors = vErrors.length;
 }
 }
 if(data.metadata !== undefined){
-let data14 = data.metadata;
-if(data14 && typeof data14 == "object" && !Array.isArray(data14)){
-if(Object.keys(data14).length > 8){
+let data15 = data.metadata;
+if(data15 && typeof data15 == "object" && !Array.isArray(data15)){
+if(Object.keys(data15).length > 8){
 const err16 = {instancePath:instancePath+"/metadata",schemaPath:"#/properties/metadata/maxProperties",keyword:"maxProperties",params:{limit: 8},message:"must NOT have more than 8 properties"};
 if(vErrors === null){
 vErrors = [err16];
@@ -19876,8 +19900,8 @@ vErrors.push(err16);
 }
 errors++;
 }
-for(const key1 in data14){
-const _errs24 = errors;
+for(const key1 in data15){
+const _errs25 = errors;
 if(typeof key1 === "string"){
 if(isLonger(key1, 64)){
 const err17 = {instancePath:instancePath+"/metadata",schemaPath:"#/properties/metadata/propertyNames/maxLength",keyword:"maxLength",params:{limit: 64},message:"must NOT have more than 64 characters",propertyName:key1};
@@ -19900,7 +19924,7 @@ vErrors.push(err18);
 errors++;
 }
 }
-var valid3 = _errs24 === errors;
+var valid3 = _errs25 === errors;
 if(!valid3){
 const err19 = {instancePath:instancePath+"/metadata",schemaPath:"#/properties/metadata/propertyNames",keyword:"propertyNames",params:{propertyName: key1},message:"property name must be valid"};
 if(vErrors === null){
@@ -19912,23 +19936,23 @@ vErrors.push(err19);
 errors++;
 }
 }
-for(const key2 in data14){
-let data15 = data14[key2];
-if(typeof data15 !== "string"){
-let dataType6 = typeof data15;
+for(const key2 in data15){
+let data16 = data15[key2];
+if(typeof data16 !== "string"){
+let dataType6 = typeof data16;
 let coerced6 = undefined;
-if(dataType6 == 'object' && Array.isArray(data15) && data15.length == 1){
-data15 = data15[0];
-dataType6 = typeof data15;
-if(typeof data15 === "string"){
-coerced6 = data15;
+if(dataType6 == 'object' && Array.isArray(data16) && data16.length == 1){
+data16 = data16[0];
+dataType6 = typeof data16;
+if(typeof data16 === "string"){
+coerced6 = data16;
 }
 }
 if(!(coerced6 !== undefined)){
 if(dataType6 == "number" || dataType6 == "boolean"){
-coerced6 = "" + data15;
+coerced6 = "" + data16;
 }
-else if(data15 === null){
+else if(data16 === null){
 coerced6 = "";
 }
 else {
@@ -19943,14 +19967,14 @@ errors++;
 }
 }
 if(coerced6 !== undefined){
-data15 = coerced6;
-if(data14 !== undefined){
-data14[key2] = coerced6;
+data16 = coerced6;
+if(data15 !== undefined){
+data15[key2] = coerced6;
 }
 }
 }
-if(typeof data15 === "string"){
-if(isLonger(data15, 512)){
+if(typeof data16 === "string"){
+if(isLonger(data16, 512)){
 const err21 = {instancePath:instancePath+"/metadata/" + key2.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/properties/metadata/additionalProperties/maxLength",keyword:"maxLength",params:{limit: 512},message:"must NOT have more than 512 characters"};
 if(vErrors === null){
 vErrors = [err21];
@@ -19991,7 +20015,7 @@ return errors === 0;
 validate_queryListCheckouts.evaluated = {"props":true,"dynamicProps":false,"dynamicItems":false};
 
 exports.queryListSubscriptions = validate_queryListSubscriptions;
-const schema_queryListSubscriptions = {"type":"object","additionalProperties":false,"properties":{"page":{"type":"integer","minimum":1,"maximum":1000000,"default":1},"limit":{"type":"integer","minimum":1,"maximum":100,"default":20},"order":{"type":"string","enum":["asc","desc"],"default":"desc"},"cursor":{"type":"string","minLength":1,"maxLength":4000},"sort":{"type":"string","enum":["created_at","updated_at","current_period_end"],"default":"created_at"},"project_id":{"$ref":"spec:ProjectId"},"user_id":{"$ref":"spec:UserId"},"status":{"type":"array","maxItems":10,"items":{"$ref":"spec:SubscriptionStatus"}},"created_after":{"$ref":"spec:Timestamp"},"created_before":{"$ref":"spec:Timestamp"},"updated_after":{"$ref":"spec:Timestamp"},"updated_before":{"$ref":"spec:Timestamp"},"metadata":{"type":"object","maxProperties":8,"propertyNames":{"minLength":1,"maxLength":64},"additionalProperties":{"type":"string","maxLength":512}}},"required":[],"$id":"queryListSubscriptions"};
+const schema_queryListSubscriptions = {"type":"object","additionalProperties":false,"properties":{"page":{"type":"integer","minimum":1,"maximum":1000000,"default":1},"limit":{"type":"integer","minimum":1,"maximum":100,"default":20},"order":{"type":"string","enum":["asc","desc"],"default":"desc"},"cursor":{"type":"string","minLength":1,"maxLength":4000},"sort":{"type":"string","enum":["created_at","updated_at","current_period_end"],"default":"created_at"},"project_id":{"$ref":"spec:ProjectId"},"organization_id":{"$ref":"spec:OrganizationId"},"user_id":{"$ref":"spec:UserId"},"status":{"type":"array","maxItems":10,"items":{"$ref":"spec:SubscriptionStatus"}},"created_after":{"$ref":"spec:Timestamp"},"created_before":{"$ref":"spec:Timestamp"},"updated_after":{"$ref":"spec:Timestamp"},"updated_before":{"$ref":"spec:Timestamp"},"metadata":{"type":"object","maxProperties":8,"propertyNames":{"minLength":1,"maxLength":64},"additionalProperties":{"type":"string","maxLength":512}}},"required":[],"$id":"queryListSubscriptions"};
 const schema_spec_SubscriptionStatus = {"type":"string","enum":["incomplete","active","past_due","canceled"],"$id":"spec:SubscriptionStatus"};
 
 function validate_spec_SubscriptionStatus(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){
@@ -20362,6 +20386,12 @@ vErrors = joined(vErrors, validate_spec_ProjectId.errors);
 errors = vErrors.length;
 }
 }
+if(data.organization_id !== undefined){
+if(!(validate_spec_OrganizationId(data.organization_id, {instancePath:instancePath+"/organization_id",parentData:data,parentDataProperty:"organization_id",rootData,dynamicAnchors}))){
+vErrors = joined(vErrors, validate_spec_OrganizationId.errors);
+errors = vErrors.length;
+}
+}
 if(data.user_id !== undefined){
 if(!(validate_spec_UserId(data.user_id, {instancePath:instancePath+"/user_id",parentData:data,parentDataProperty:"user_id",rootData,dynamicAnchors}))){
 vErrors = joined(vErrors, validate_spec_UserId.errors);
@@ -20369,21 +20399,21 @@ errors = vErrors.length;
 }
 }
 if(data.status !== undefined){
-let data7 = data.status;
-if(!(Array.isArray(data7))){
-let dataType5 = typeof data7;
+let data8 = data.status;
+if(!(Array.isArray(data8))){
+let dataType5 = typeof data8;
 let coerced5 = undefined;
-if(dataType5 == 'object' && Array.isArray(data7) && data7.length == 1){
-data7 = data7[0];
-dataType5 = typeof data7;
-if(Array.isArray(data7)){
-coerced5 = data7;
+if(dataType5 == 'object' && Array.isArray(data8) && data8.length == 1){
+data8 = data8[0];
+dataType5 = typeof data8;
+if(Array.isArray(data8)){
+coerced5 = data8;
 }
 }
 if(!(coerced5 !== undefined)){
 if(dataType5 === "string" || dataType5 === "number"
-              || dataType5 === "boolean" || data7 === null){
-coerced5 = [data7];
+              || dataType5 === "boolean" || data8 === null){
+coerced5 = [data8];
 }
 else {
 const err14 = {instancePath:instancePath+"/status",schemaPath:"#/properties/status/type",keyword:"type",params:{type: "array"},message:"must be array"};
@@ -20397,14 +20427,14 @@ errors++;
 }
 }
 if(coerced5 !== undefined){
-data7 = coerced5;
+data8 = coerced5;
 if(data !== undefined){
 data["status"] = coerced5;
 }
 }
 }
-if(Array.isArray(data7)){
-if(data7.length > 10){
+if(Array.isArray(data8)){
+if(data8.length > 10){
 const err15 = {instancePath:instancePath+"/status",schemaPath:"#/properties/status/maxItems",keyword:"maxItems",params:{limit: 10},message:"must NOT have more than 10 items"};
 if(vErrors === null){
 vErrors = [err15];
@@ -20414,9 +20444,9 @@ vErrors.push(err15);
 }
 errors++;
 }
-const len0 = data7.length;
+const len0 = data8.length;
 for(let i0=0; i0<len0; i0++){
-if(!(validate_spec_SubscriptionStatus(data7[i0], {instancePath:instancePath+"/status/" + i0,parentData:data7,parentDataProperty:i0,rootData,dynamicAnchors}))){
+if(!(validate_spec_SubscriptionStatus(data8[i0], {instancePath:instancePath+"/status/" + i0,parentData:data8,parentDataProperty:i0,rootData,dynamicAnchors}))){
 vErrors = joined(vErrors, validate_spec_SubscriptionStatus.errors);
 errors = vErrors.length;
 }
@@ -20448,9 +20478,9 @@ errors = vErrors.length;
 }
 }
 if(data.metadata !== undefined){
-let data13 = data.metadata;
-if(data13 && typeof data13 == "object" && !Array.isArray(data13)){
-if(Object.keys(data13).length > 8){
+let data14 = data.metadata;
+if(data14 && typeof data14 == "object" && !Array.isArray(data14)){
+if(Object.keys(data14).length > 8){
 const err16 = {instancePath:instancePath+"/metadata",schemaPath:"#/properties/metadata/maxProperties",keyword:"maxProperties",params:{limit: 8},message:"must NOT have more than 8 properties"};
 if(vErrors === null){
 vErrors = [err16];
@@ -20460,8 +20490,8 @@ vErrors.push(err16);
 }
 errors++;
 }
-for(const key1 in data13){
-const _errs23 = errors;
+for(const key1 in data14){
+const _errs24 = errors;
 if(typeof key1 === "string"){
 if(isLonger(key1, 64)){
 const err17 = {instancePath:instancePath+"/metadata",schemaPath:"#/properties/metadata/propertyNames/maxLength",keyword:"maxLength",params:{limit: 64},message:"must NOT have more than 64 characters",propertyName:key1};
@@ -20484,7 +20514,7 @@ vErrors.push(err18);
 errors++;
 }
 }
-var valid3 = _errs23 === errors;
+var valid3 = _errs24 === errors;
 if(!valid3){
 const err19 = {instancePath:instancePath+"/metadata",schemaPath:"#/properties/metadata/propertyNames",keyword:"propertyNames",params:{propertyName: key1},message:"property name must be valid"};
 if(vErrors === null){
@@ -20496,23 +20526,23 @@ vErrors.push(err19);
 errors++;
 }
 }
-for(const key2 in data13){
-let data14 = data13[key2];
-if(typeof data14 !== "string"){
-let dataType6 = typeof data14;
+for(const key2 in data14){
+let data15 = data14[key2];
+if(typeof data15 !== "string"){
+let dataType6 = typeof data15;
 let coerced6 = undefined;
-if(dataType6 == 'object' && Array.isArray(data14) && data14.length == 1){
-data14 = data14[0];
-dataType6 = typeof data14;
-if(typeof data14 === "string"){
-coerced6 = data14;
+if(dataType6 == 'object' && Array.isArray(data15) && data15.length == 1){
+data15 = data15[0];
+dataType6 = typeof data15;
+if(typeof data15 === "string"){
+coerced6 = data15;
 }
 }
 if(!(coerced6 !== undefined)){
 if(dataType6 == "number" || dataType6 == "boolean"){
-coerced6 = "" + data14;
+coerced6 = "" + data15;
 }
-else if(data14 === null){
+else if(data15 === null){
 coerced6 = "";
 }
 else {
@@ -20527,14 +20557,14 @@ errors++;
 }
 }
 if(coerced6 !== undefined){
-data14 = coerced6;
-if(data13 !== undefined){
-data13[key2] = coerced6;
+data15 = coerced6;
+if(data14 !== undefined){
+data14[key2] = coerced6;
 }
 }
 }
-if(typeof data14 === "string"){
-if(isLonger(data14, 512)){
+if(typeof data15 === "string"){
+if(isLonger(data15, 512)){
 const err21 = {instancePath:instancePath+"/metadata/" + key2.replace(/~/g, "~0").replace(/\//g, "~1"),schemaPath:"#/properties/metadata/additionalProperties/maxLength",keyword:"maxLength",params:{limit: 512},message:"must NOT have more than 512 characters"};
 if(vErrors === null){
 vErrors = [err21];

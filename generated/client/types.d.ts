@@ -10061,6 +10061,8 @@ export interface components {
         IsActive: boolean;
         /** Only resources of this project. If omitted, only your own resources outside any project; with the scope `admin`, all resources. */
         SalesOfProject: ProjectId;
+        /** Only resources of the projects of this organization. It requires the role admin there and a key that is not limited to projects, or the scope `admin`. */
+        SalesOfOrganization: OrganizationId;
         /** Only resources of this user. Other users than yourself require the scope `admin`. */
         SalesOfUser: UserId;
         /** The id of the order. */
@@ -31296,6 +31298,8 @@ export interface ListProjectsQuery {
     category?: string;
     /** Returns only projects with this tag. The match is exact. */
     tag?: string;
+    /** Returns only projects of this organization. */
+    organization_id?: OrganizationId;
     /** Search text. Returns only items whose text fields contain it, ignoring case. */
     q?: components["parameters"]["Search"];
     /** Only items that were created at or after this time. */
@@ -32142,6 +32146,8 @@ export interface ListOrdersQuery {
     sort?: "created_at" | "updated_at" | "total_amount";
     /** Only resources of this project. If omitted, only your own resources outside any project; with the scope `admin`, all resources. */
     project_id?: components["parameters"]["SalesOfProject"];
+    /** Only resources of the projects of this organization. It requires the role admin there and a key that is not limited to projects, or the scope `admin`. */
+    organization_id?: components["parameters"]["SalesOfOrganization"];
     /** Only resources of this user. Other users than yourself require the scope `admin`. */
     user_id?: components["parameters"]["SalesOfUser"];
     /** Only orders with one of these statuses. */
@@ -32260,6 +32266,8 @@ export interface ListAllRefundsQuery {
     sort?: "created_at" | "updated_at" | "amount";
     /** Only resources of this project. If omitted, only your own resources outside any project; with the scope `admin`, all resources. */
     project_id?: components["parameters"]["SalesOfProject"];
+    /** Only resources of the projects of this organization. It requires the role admin there and a key that is not limited to projects, or the scope `admin`. */
+    organization_id?: components["parameters"]["SalesOfOrganization"];
     /** Only resources of this user. Other users than yourself require the scope `admin`. */
     user_id?: components["parameters"]["SalesOfUser"];
     /** Only refunds with one of these statuses. */
@@ -32290,6 +32298,8 @@ export interface ListCheckoutsQuery {
     sort?: "created_at" | "updated_at" | "expires_at";
     /** Only resources of this project. If omitted, only your own resources outside any project; with the scope `admin`, all resources. */
     project_id?: components["parameters"]["SalesOfProject"];
+    /** Only resources of the projects of this organization. It requires the role admin there and a key that is not limited to projects, or the scope `admin`. */
+    organization_id?: components["parameters"]["SalesOfOrganization"];
     /** Only resources of this user. Other users than yourself require the scope `admin`. */
     user_id?: components["parameters"]["SalesOfUser"];
     /** Only checkout sessions with one of these statuses. */
@@ -32340,6 +32350,8 @@ export interface ListSubscriptionsQuery {
     sort?: "created_at" | "updated_at" | "current_period_end";
     /** Only resources of this project. If omitted, only your own resources outside any project; with the scope `admin`, all resources. */
     project_id?: components["parameters"]["SalesOfProject"];
+    /** Only resources of the projects of this organization. It requires the role admin there and a key that is not limited to projects, or the scope `admin`. */
+    organization_id?: components["parameters"]["SalesOfOrganization"];
     /** Only resources of this user. Other users than yourself require the scope `admin`. */
     user_id?: components["parameters"]["SalesOfUser"];
     /** Only subscriptions with one of these statuses. */

@@ -768,24 +768,25 @@ VALUES ($1, $2, $3, coalesce($2, $3), $4, $5, $6,
  * Refunds. Without a filter: all refunds, for operators.
  * @see prisma/sql/payments/list-all-refunds.sql
  */
-export const listAllRefunds = page<{}, { space_id: string; user_id: string; created_after: Date | string; created_before: Date | string; updated_after: Date | string; updated_before: Date | string; metadata: object | string; status: readonly ('pending' | 'succeeded' | 'failed')[]; order_id: string }, 'created_at' | 'amount' | 'updated_at', ListAllRefundsRow>(
+export const listAllRefunds = page<{}, { space_id: string; organization_id: string; user_id: string; created_after: Date | string; created_before: Date | string; updated_after: Date | string; updated_before: Date | string; metadata: object | string; status: readonly ('pending' | 'succeeded' | 'failed')[]; order_id: string }, 'created_at' | 'amount' | 'updated_at', ListAllRefundsRow>(
   'payments/list-all-refunds',
   {
     select: `SELECT r.id, r.order_id, r.project_id, r.owner_id AS user_id, r.amount, r.currency, r.status, r.reason, r.metadata,
 r.created_at, r.updated_at
 FROM refunds r
 WHERE true`,
-    names: ['space_id', 'user_id', 'created_after', 'created_before', 'updated_after', 'updated_before', 'metadata', 'status', 'order_id'],
+    names: ['space_id', 'organization_id', 'user_id', 'created_after', 'created_before', 'updated_after', 'updated_before', 'metadata', 'status', 'order_id'],
     filters: {
       space_id: { sql: `coalesce(r.project_id, r.owner_id) = $1` },
-      user_id: { sql: `r.owner_id = $2` },
-      created_after: { sql: `r.id >= id_at('ref', $3)`, searches: true },
-      created_before: { sql: `r.id < id_at('ref', $4)`, searches: true },
-      updated_after: { sql: `r.updated_at >= $5`, searches: true },
-      updated_before: { sql: `r.updated_at < $6`, searches: true },
-      metadata: { sql: `r.metadata <> '{}' AND r.metadata @> $7::jsonb`, searches: true },
-      status: { sql: `r.status = ANY($8)` },
-      order_id: { sql: `r.order_id = $9` },
+      organization_id: { sql: `r.project_id IN (SELECT p.id FROM projects p WHERE p.organization_id = $2)`, searches: true },
+      user_id: { sql: `r.owner_id = $3` },
+      created_after: { sql: `r.id >= id_at('ref', $4)`, searches: true },
+      created_before: { sql: `r.id < id_at('ref', $5)`, searches: true },
+      updated_after: { sql: `r.updated_at >= $6`, searches: true },
+      updated_before: { sql: `r.updated_at < $7`, searches: true },
+      metadata: { sql: `r.metadata <> '{}' AND r.metadata @> $8::jsonb`, searches: true },
+      status: { sql: `r.status = ANY($9)` },
+      order_id: { sql: `r.order_id = $10` },
     },
     sorts: {
       created_at: `r.id`,
@@ -795,7 +796,7 @@ WHERE true`,
     id: `r.id`,
     totals: {
       '': `SELECT coalesce(sum(count), 0) AS total FROM sales_counts WHERE kind = 'refunds'`,
-      'status': `SELECT coalesce(sum(count), 0) AS total FROM sales_counts WHERE kind = 'refunds' AND status = ANY($8::"RefundStatus"[]::text[])`,
+      'status': `SELECT coalesce(sum(count), 0) AS total FROM sales_counts WHERE kind = 'refunds' AND status = ANY($9::"RefundStatus"[]::text[])`,
     },
   },
 )
@@ -817,7 +818,7 @@ export interface ListAllRefundsRow {
  * Checkout sessions. Without a filter: all sessions, for operators.
  * @see prisma/sql/payments/list-checkouts.sql
  */
-export const listCheckouts = page<{}, { space_id: string; user_id: string; created_after: Date | string; created_before: Date | string; updated_after: Date | string; updated_before: Date | string; metadata: object | string; status: readonly ('open' | 'complete' | 'expired')[]; order_id: string }, 'created_at' | 'expires_at' | 'updated_at', ListCheckoutsRow>(
+export const listCheckouts = page<{}, { space_id: string; organization_id: string; user_id: string; created_after: Date | string; created_before: Date | string; updated_after: Date | string; updated_before: Date | string; metadata: object | string; status: readonly ('open' | 'complete' | 'expired')[]; order_id: string }, 'created_at' | 'expires_at' | 'updated_at', ListCheckoutsRow>(
   'payments/list-checkouts',
   {
     select: `SELECT c.id, c.owner_id AS user_id, c.url, c.mode, c.status,
@@ -826,17 +827,18 @@ c.order_id, c.subscription_id, c.total_amount, c.currency, c.success_url, c.canc
 c.metadata, c.created_at, c.updated_at, c.project_id
 FROM checkouts c
 WHERE true`,
-    names: ['space_id', 'user_id', 'created_after', 'created_before', 'updated_after', 'updated_before', 'metadata', 'status', 'order_id'],
+    names: ['space_id', 'organization_id', 'user_id', 'created_after', 'created_before', 'updated_after', 'updated_before', 'metadata', 'status', 'order_id'],
     filters: {
       space_id: { sql: `coalesce(c.project_id, c.owner_id) = $1` },
-      user_id: { sql: `c.owner_id = $2` },
-      created_after: { sql: `c.id >= id_at('chk', $3)`, searches: true },
-      created_before: { sql: `c.id < id_at('chk', $4)`, searches: true },
-      updated_after: { sql: `c.updated_at >= $5`, searches: true },
-      updated_before: { sql: `c.updated_at < $6`, searches: true },
-      metadata: { sql: `c.metadata <> '{}' AND c.metadata @> $7::jsonb`, searches: true },
-      status: { sql: `c.status = ANY($8)` },
-      order_id: { sql: `c.order_id = $9` },
+      organization_id: { sql: `c.project_id IN (SELECT p.id FROM projects p WHERE p.organization_id = $2)`, searches: true },
+      user_id: { sql: `c.owner_id = $3` },
+      created_after: { sql: `c.id >= id_at('chk', $4)`, searches: true },
+      created_before: { sql: `c.id < id_at('chk', $5)`, searches: true },
+      updated_after: { sql: `c.updated_at >= $6`, searches: true },
+      updated_before: { sql: `c.updated_at < $7`, searches: true },
+      metadata: { sql: `c.metadata <> '{}' AND c.metadata @> $8::jsonb`, searches: true },
+      status: { sql: `c.status = ANY($9)` },
+      order_id: { sql: `c.order_id = $10` },
     },
     sorts: {
       created_at: `c.id`,
@@ -846,7 +848,7 @@ WHERE true`,
     id: `c.id`,
     totals: {
       '': `SELECT coalesce(sum(count), 0) AS total FROM sales_counts WHERE kind = 'checkouts'`,
-      'status': `SELECT coalesce(sum(count), 0) AS total FROM sales_counts WHERE kind = 'checkouts' AND status = ANY($8::"CheckoutStatus"[]::text[])`,
+      'status': `SELECT coalesce(sum(count), 0) AS total FROM sales_counts WHERE kind = 'checkouts' AND status = ANY($9::"CheckoutStatus"[]::text[])`,
     },
   },
 )
@@ -874,7 +876,7 @@ export interface ListCheckoutsRow {
  * Orders. Without a filter: all orders, for operators.
  * @see prisma/sql/payments/list-orders.sql
  */
-export const listOrders = page<{}, { space_id: string; user_id: string; created_after: Date | string; created_before: Date | string; updated_after: Date | string; updated_before: Date | string; metadata: object | string; status: readonly ('pending' | 'paid' | 'partially_refunded' | 'refunded' | 'canceled')[]; subscription_id: string; number: string; price_id: string }, 'created_at' | 'total_amount' | 'updated_at', ListOrdersRow>(
+export const listOrders = page<{}, { space_id: string; organization_id: string; user_id: string; created_after: Date | string; created_before: Date | string; updated_after: Date | string; updated_before: Date | string; metadata: object | string; status: readonly ('pending' | 'paid' | 'partially_refunded' | 'refunded' | 'canceled')[]; subscription_id: string; number: string; price_id: string }, 'created_at' | 'total_amount' | 'updated_at', ListOrdersRow>(
   'payments/list-orders',
   {
     select: `SELECT o.id, o.number, o.owner_id AS user_id, o.status,
@@ -885,19 +887,20 @@ o.total_amount AS subtotal_amount, o.total_amount, o.refunded_amount, o.currency
 o.subscription_id, o.metadata, o.paid_at, o.created_at, o.updated_at, o.project_id
 FROM orders o
 WHERE true`,
-    names: ['space_id', 'user_id', 'created_after', 'created_before', 'updated_after', 'updated_before', 'metadata', 'status', 'subscription_id', 'number', 'price_id'],
+    names: ['space_id', 'organization_id', 'user_id', 'created_after', 'created_before', 'updated_after', 'updated_before', 'metadata', 'status', 'subscription_id', 'number', 'price_id'],
     filters: {
       space_id: { sql: `o.space_id = $1` },
-      user_id: { sql: `o.owner_id = $2` },
-      created_after: { sql: `o.id >= id_at('ord', $3)`, searches: true },
-      created_before: { sql: `o.id < id_at('ord', $4)`, searches: true },
-      updated_after: { sql: `o.updated_at >= $5`, searches: true },
-      updated_before: { sql: `o.updated_at < $6`, searches: true },
-      metadata: { sql: `o.metadata <> '{}' AND o.metadata @> $7::jsonb`, searches: true },
-      status: { sql: `o.status = ANY($8)` },
-      subscription_id: { sql: `o.subscription_id = $9` },
-      number: { sql: `o.number = $10` },
-      price_id: { sql: `EXISTS (SELECT FROM order_items i WHERE i.order_id = o.id AND i.price_id = $11)`, searches: true },
+      organization_id: { sql: `o.project_id IN (SELECT p.id FROM projects p WHERE p.organization_id = $2)`, searches: true },
+      user_id: { sql: `o.owner_id = $3` },
+      created_after: { sql: `o.id >= id_at('ord', $4)`, searches: true },
+      created_before: { sql: `o.id < id_at('ord', $5)`, searches: true },
+      updated_after: { sql: `o.updated_at >= $6`, searches: true },
+      updated_before: { sql: `o.updated_at < $7`, searches: true },
+      metadata: { sql: `o.metadata <> '{}' AND o.metadata @> $8::jsonb`, searches: true },
+      status: { sql: `o.status = ANY($9)` },
+      subscription_id: { sql: `o.subscription_id = $10` },
+      number: { sql: `o.number = $11` },
+      price_id: { sql: `EXISTS (SELECT FROM order_items i WHERE i.order_id = o.id AND i.price_id = $12)`, searches: true },
     },
     sorts: {
       created_at: `o.id`,
@@ -907,7 +910,7 @@ WHERE true`,
     id: `o.id`,
     totals: {
       '': `SELECT coalesce(sum(count), 0) AS total FROM sales_counts WHERE kind = 'orders'`,
-      'status': `SELECT coalesce(sum(count), 0) AS total FROM sales_counts WHERE kind = 'orders' AND status = ANY($8::"OrderStatus"[]::text[])`,
+      'status': `SELECT coalesce(sum(count), 0) AS total FROM sales_counts WHERE kind = 'orders' AND status = ANY($9::"OrderStatus"[]::text[])`,
     },
   },
 )
@@ -1077,7 +1080,7 @@ export interface ListRefundsRow {
  * Subscriptions. Without a filter: all subscriptions, for operators.
  * @see prisma/sql/payments/list-subscriptions.sql
  */
-export const listSubscriptions = page<{}, { space_id: string; user_id: string; created_after: Date | string; created_before: Date | string; updated_after: Date | string; updated_before: Date | string; metadata: object | string; status: readonly ('incomplete' | 'active' | 'past_due' | 'canceled')[] }, 'created_at' | 'current_period_end' | 'updated_at', ListSubscriptionsRow>(
+export const listSubscriptions = page<{}, { space_id: string; organization_id: string; user_id: string; created_after: Date | string; created_before: Date | string; updated_after: Date | string; updated_before: Date | string; metadata: object | string; status: readonly ('incomplete' | 'active' | 'past_due' | 'canceled')[] }, 'created_at' | 'current_period_end' | 'updated_at', ListSubscriptionsRow>(
   'payments/list-subscriptions',
   {
     select: `SELECT s.id, s.owner_id AS user_id, s.status, s.price_id, s.quantity, s.period_start AS current_period_start,
@@ -1085,16 +1088,17 @@ s.period_end AS current_period_end, s.cancel_at_period_end, s.canceled_at, s.end
 s.latest_order_id AS "latest_order_id", s.metadata, s.created_at, s.updated_at, s.project_id
 FROM subscriptions s
 WHERE true`,
-    names: ['space_id', 'user_id', 'created_after', 'created_before', 'updated_after', 'updated_before', 'metadata', 'status'],
+    names: ['space_id', 'organization_id', 'user_id', 'created_after', 'created_before', 'updated_after', 'updated_before', 'metadata', 'status'],
     filters: {
       space_id: { sql: `s.space_id = $1` },
-      user_id: { sql: `s.owner_id = $2` },
-      created_after: { sql: `s.id >= id_at('sub', $3)`, searches: true },
-      created_before: { sql: `s.id < id_at('sub', $4)`, searches: true },
-      updated_after: { sql: `s.updated_at >= $5`, searches: true },
-      updated_before: { sql: `s.updated_at < $6`, searches: true },
-      metadata: { sql: `s.metadata <> '{}' AND s.metadata @> $7::jsonb`, searches: true },
-      status: { sql: `s.status = ANY($8)` },
+      organization_id: { sql: `s.project_id IN (SELECT p.id FROM projects p WHERE p.organization_id = $2)`, searches: true },
+      user_id: { sql: `s.owner_id = $3` },
+      created_after: { sql: `s.id >= id_at('sub', $4)`, searches: true },
+      created_before: { sql: `s.id < id_at('sub', $5)`, searches: true },
+      updated_after: { sql: `s.updated_at >= $6`, searches: true },
+      updated_before: { sql: `s.updated_at < $7`, searches: true },
+      metadata: { sql: `s.metadata <> '{}' AND s.metadata @> $8::jsonb`, searches: true },
+      status: { sql: `s.status = ANY($9)` },
     },
     sorts: {
       created_at: `s.id`,
@@ -1104,7 +1108,7 @@ WHERE true`,
     id: `s.id`,
     totals: {
       '': `SELECT coalesce(sum(count), 0) AS total FROM sales_counts WHERE kind = 'subscriptions'`,
-      'status': `SELECT coalesce(sum(count), 0) AS total FROM sales_counts WHERE kind = 'subscriptions' AND status = ANY($8::"SubscriptionStatus"[]::text[])`,
+      'status': `SELECT coalesce(sum(count), 0) AS total FROM sales_counts WHERE kind = 'subscriptions' AND status = ANY($9::"SubscriptionStatus"[]::text[])`,
     },
   },
 )

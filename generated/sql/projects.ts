@@ -614,7 +614,7 @@ export interface ListMyInvitationsRow {
  * The projects that a user is a member of.
  * @see prisma/sql/projects/list-projects.sql
  */
-export const listProjects = page<{ user_id: string }, { created_after: Date | string; created_before: Date | string; updated_after: Date | string; updated_before: Date | string; metadata: object | string; status: readonly ('active' | 'archived' | 'deleted')[]; project_ids: readonly string[]; category: string; tag: string; pattern: string }, 'created_at' | 'updated_at' | 'name', ListProjectsRow>(
+export const listProjects = page<{ user_id: string }, { created_after: Date | string; created_before: Date | string; updated_after: Date | string; updated_before: Date | string; metadata: object | string; status: readonly ('active' | 'archived' | 'deleted')[]; project_ids: readonly string[]; organization_id: string; category: string; tag: string; pattern: string }, 'created_at' | 'updated_at' | 'name', ListProjectsRow>(
   'projects/list-projects',
   {
     select: `SELECT p.id, p.name, p.description, p.status, p.category, p.owner_id, p.organization_id, p.tags,
@@ -622,7 +622,7 @@ p.member_count, p.metadata, p.version,
 p.created_at, p.updated_at, p.archived_at, p.deleted_at, m.role AS your_role
 FROM members m JOIN projects p ON p.id = m.project_id
 WHERE m.user_id = $1`,
-    names: ['user_id', 'created_after', 'created_before', 'updated_after', 'updated_before', 'metadata', 'status', 'project_ids', 'category', 'tag', 'pattern'],
+    names: ['user_id', 'created_after', 'created_before', 'updated_after', 'updated_before', 'metadata', 'status', 'project_ids', 'organization_id', 'category', 'tag', 'pattern'],
     filters: {
       created_after: { sql: `m.project_id >= id_at('prj', $2)`, searches: true },
       created_before: { sql: `m.project_id < id_at('prj', $3)`, searches: true },
@@ -631,9 +631,10 @@ WHERE m.user_id = $1`,
       metadata: { sql: `p.metadata <> '{}' AND p.metadata @> $6::jsonb`, searches: true },
       status: { sql: `m.project_status = ANY($7)`, otherwise: `m.project_status <> 'deleted'` },
       project_ids: { sql: `m.project_id = ANY($8)` },
-      category: { sql: `p.category = $9`, searches: true },
-      tag: { sql: `p.tags @> ARRAY[$10::text]`, searches: true },
-      pattern: { sql: `p.name ILIKE $11 OR p.description ILIKE $11`, searches: true },
+      organization_id: { sql: `p.organization_id = $9`, searches: true },
+      category: { sql: `p.category = $10`, searches: true },
+      tag: { sql: `p.tags @> ARRAY[$11::text]`, searches: true },
+      pattern: { sql: `p.name ILIKE $12 OR p.description ILIKE $12`, searches: true },
     },
     sorts: {
       created_at: `m.project_id`,

@@ -62,6 +62,16 @@ export async function requireOrganizationRole(
   await withRole(find(tx, { id, user_id: userId }), role, id)
 }
 
+/** For an organization whose resources a list has: requires a role. @throws 404 or 403. */
+export async function requireReadRole(
+  db: Db,
+  id: string,
+  { userId }: Pick<Principal, 'userId'>,
+  role: Rank,
+): Promise<void> {
+  await withRole(sql.findOrganization(db, { id, user_id: userId }), role, id)
+}
+
 async function withRole(
   found: ReturnType<typeof sql.findOrganization>,
   role: Rank,

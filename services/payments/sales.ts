@@ -1,8 +1,10 @@
 // Whose orders, checkout sessions, subscriptions and refunds a list returns. Operators list those of all
-// users and projects; everyone else lists those of a project, or their own outside all projects.
+// users and projects; everyone else lists those of a project, those of an organization that they administer,
+// or their own outside all projects.
 import type { OperationInfo } from '../../infra/contract/operation.ts'
 import type { Db } from '../../infra/database/database.ts'
 import { forbidden } from '../../infra/errors.ts'
+import { requireReadRole } from '../organizations/access.ts'
 import { requireMembership, scopeOf } from '../projects/access.ts'
 import { requireUnrestrictedKey } from '../projects/resource-access.ts'
 import { openWorkspace } from '../projects/workspaces.ts'
@@ -11,21 +13,23 @@ import { isOperator, type Principal } from '../users/authentication.ts'
 interface SalesRequest {
   operation: OperationInfo
   principal: Principal
-  query: { project_id?: string; user_id?: string }
+  query: { project_id?: string; organization_id?: string; user_id?: string }
 }
 
-/** The filters of a list of sales. Without both, the list has the sales of all users and projects. */
+/** The filters of a list of sales. Without any, the list has the sales of all users and projects. */
 export interface SalesFilter {
   space_id: string | undefined
+  organization_id: string | undefined
   user_id: string | undefined
 }
 
 /**
  * Authorizes a list of sales.
- * @throws 404 for a project that does not exist, 403 for another user, or a project without access.
+ * @throws 404 for a project or an organization that does not exist, 403 for another user, or without access.
  */
 export async function openSales(db: Db, { operation, principal, query }: SalesRequest): Promise<SalesFilter> {
-  const { project_id: projectId, user_id: userId } = query
+  const { project_id: projectId, organization_id: organizationId, user_id: userId } = query
+  const filter = { space_id: projectId, organization_id: organizationId, user_id: userId }
   if (isOperator(principal)) {
     if (projectId === undefined) requireUnrestrictedKey(principal)
     else
@@ -34,9 +38,14 @@ export async function openSales(db: Db, { operation, principal, query }: SalesRe
         operators: true,
         scope: scopeOf(operation),
       })
-    return { space_id: projectId, user_id: userId }
+    return filter
   }
   if (userId !== undefined && userId !== principal.userId)
     throw forbidden('Only API keys with the scope admin can list the sales of other users.', 'owner', userId)
-  return { space_id: await openWorkspace(db, { operation, principal }, projectId), user_id: userId }
+  if (organizationId !== undefined) {
+    requireUnrestrictedKey(principal)
+    await requireReadRole(db, organizationId, principal, 'admin')
+    if (projectId === undefined) return filter
+  }
+  return { ...filter, space_id: await openWorkspace(db, { operation, principal }, projectId) }
 }

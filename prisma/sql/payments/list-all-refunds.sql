@@ -5,6 +5,8 @@ FROM refunds r
 WHERE true
 -- @filter space_id
 coalesce(r.project_id, r.owner_id) = :space_id
+-- @filter organization_id searches
+r.project_id IN (SELECT p.id FROM projects p WHERE p.organization_id = :organization_id)
 -- @filter user_id
 r.owner_id = :user_id
 -- @common r.id=ref r.updated_at r.metadata

@@ -5,6 +5,8 @@ FROM checkouts c
 WHERE true
 -- @filter space_id
 coalesce(c.project_id, c.owner_id) = :space_id
+-- @filter organization_id searches
+c.project_id IN (SELECT p.id FROM projects p WHERE p.organization_id = :organization_id)
 -- @filter user_id
 c.owner_id = :user_id
 -- @common c.id=chk c.updated_at c.metadata

@@ -5,6 +5,8 @@ FROM orders o
 WHERE true
 -- @filter space_id
 o.space_id = :space_id
+-- @filter organization_id searches
+o.project_id IN (SELECT p.id FROM projects p WHERE p.organization_id = :organization_id)
 -- @filter user_id
 o.owner_id = :user_id
 -- @common o.id=ord o.updated_at o.metadata

@@ -5,6 +5,8 @@ FROM subscriptions s
 WHERE true
 -- @filter space_id
 s.space_id = :space_id
+-- @filter organization_id searches
+s.project_id IN (SELECT p.id FROM projects p WHERE p.organization_id = :organization_id)
 -- @filter user_id
 s.owner_id = :user_id
 -- @common s.id=sub s.updated_at s.metadata

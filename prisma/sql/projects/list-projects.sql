@@ -10,6 +10,8 @@ m.project_status = ANY(:status)
 m.project_status <> 'deleted'
 -- @filter project_ids
 m.project_id = ANY(:project_ids)
+-- @filter organization_id searches
+p.organization_id = :organization_id
 -- @filter category searches
 p.category = :category
 -- @filter tag searches
