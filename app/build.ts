@@ -94,7 +94,7 @@ export async function buildApp({
   const turns = createRequestTurns({ perUser: config.requestsPerUser, connections: config.databasePoolSize })
   await registerRoutes(app, handlers, { services, limits, turns, publicUrl, filesUrl, streams })
   serveDocsAssets(app, limits, { publicUrl, console: config.console })
-  if (config.console) serveConsole(app, limits)
+  if (config.console) serveConsole(app, limits, config)
   return app
 }
 

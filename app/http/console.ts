@@ -4,9 +4,11 @@ import { readFile, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { hash } from 'node:crypto'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import type { Config } from '../../infra/config/config.ts'
 import { html } from '../../infra/html/html.ts'
 import { Lazy } from '../../infra/lazy.ts'
 import { networkOf } from '../../infra/network.ts'
+import { readReturnPath, returnCookie } from '../../services/auth/cookies.ts'
 import { countRequest, type RateLimits } from './rate-limit.ts'
 import { sendStatic, staticContent, type StaticContent } from './static-content.ts'
 
@@ -83,11 +85,14 @@ function pageOf(script: string, style: string): string {
     </html> `.text
 }
 
-export function serveConsole(app: FastifyInstance, limits: RateLimits): void {
+export function serveConsole(app: FastifyInstance, limits: RateLimits, config: Readonly<Config>): void {
   const contents = new Contents()
   const onRequest = async (request: FastifyRequest, reply: FastifyReply): Promise<void> =>
     await countRequest(limits, reply, 'address', networkOf(request.ip))
   const send = async (request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> => {
+    // The way back from the sign-in has ended here.
+    if (readReturnPath(config, request.headers) === '/console')
+      reply.header('set-cookie', returnCookie(config, null))
     const files = await contents.get()
     const name = (request.params as { '*'?: string })['*']?.replace(/^-\//, '') ?? ''
     return sendStatic(request, reply, files.get(name) ?? files.get(null)!)

@@ -43,9 +43,8 @@ function messageOf(status: number): { title: string; text: string } {
   return messages[status] ?? fallback
 }
 
-/** The reason of a refused sign-in is known; other errors need no words of their own. */
+/** The reason of a refused sign-in is known. Other messages may have words of whoever made the link. */
 function signInMessage({ status, message }: ApiError): { title: string; text: string } {
-  return status < 500 && status !== 429
-    ? { title: 'You are not signed in', text: message }
-    : messageOf(status)
+  if (status === 401) return { title: 'You are not signed in', text: message }
+  return messageOf(status)
 }

@@ -62,7 +62,7 @@ export function auditAtEnd(
     const status = reply.raw.headersSent ? reply.statusCode : clientLeft
     const isRefused = status === 401 || status === 403
     if (status === 429 || (isRead(request) && !isRefused && !readsOthers(info, principal))) return
-    const ids = Object.values(request.params as Record<string, string>).filter(isId)
+    const ids = idsOf(info, request)
     const { account } = request
     recorder.record({
       userId: principal?.userId ?? account?.userId ?? null,
@@ -74,15 +74,26 @@ export function auditAtEnd(
       projectId: ids.find((id) => id.startsWith('prj_')) ?? null,
       resourceId: ids.at(-1) ?? null,
       requestId: request.id,
-      eventId: deliveredEvent(request),
+      isDelivery: principal === null && account === null && isDelivery(request, status),
     })
   })
 }
 
-/** The event of a webhook that this or another installation sends here. */
-function deliveredEvent({ headers }: FastifyRequest): string | null {
-  const id = headers['webhook-id']
-  return typeof id === 'string' && isId(id) ? id : null
+/** The ids in the path; for a form of the account page, which has one path, that of the form. */
+function idsOf({ tag }: OperationInfo, { params, body }: FastifyRequest): string[] {
+  const fields = tag === 'account-pages' ? { ...(body as object | null) } : {}
+  return Object.values({ ...(params as object), ...fields }).filter(isId)
+}
+
+/** What an operation without a key answers to the body of a webhook. */
+const answersToDeliveries = [400, 413, 415]
+
+/**
+ * Whether this or another installation delivers a webhook to the URL of an operation. Nobody can hide what an
+ * operation has done, or an attempt to sign in: these have other answers.
+ */
+function isDelivery({ headers }: FastifyRequest, status: number): boolean {
+  return headers['webhook-id'] !== undefined && answersToDeliveries.includes(status)
 }
 
 function isRead({ method }: FastifyRequest): boolean {
@@ -95,8 +106,8 @@ function readsOthers({ scopes, projectAccess, tag }: OperationInfo, principal: P
   return scopes?.includes('admin') === true || projectAccess?.operators === true || tag === 'audit'
 }
 
-function isId(text: string): boolean {
-  return /^[a-z]+_[0-9a-z]{26}$/.test(text)
+function isId(text: unknown): text is string {
+  return typeof text === 'string' && /^[a-z]+_[0-9a-z]{26}$/.test(text)
 }
 
 /** The bytes of a binary answer that the client has got completely. */

@@ -32,19 +32,6 @@ export interface DeleteOldEntriesRow {
 }
 
 /**
- * Which of these ids are of events of the audit log.
- * @see prisma/sql/audit/find-events.sql
- */
-export const findEvents = many<{ ids: readonly string[] }, FindEventsRow>(
-  'audit/find-events',
-  `SELECT e.id FROM events e WHERE e.id = ANY($1::text[]) AND e.type = 'audit.recorded'`,
-  ['ids'],
-)
-export interface FindEventsRow {
-  id: string
-}
-
-/**
  * Which of these entries the audit log has.
  * @see prisma/sql/audit/find-known.sql
  */

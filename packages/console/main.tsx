@@ -7,7 +7,7 @@ import { detailAt, listAt, model } from './model.ts'
 import { ClockBar } from './pages/payments.tsx'
 import { pageAt } from './pages/pages.ts'
 import { followLinks, href, useRoute } from './router.ts'
-import { failureOf, isAllowed, signIn, signOut, storedKey, type Failure } from './session.ts'
+import { failureOf, isAllowed, isSignedOut, signIn, signOut, storedKey, type Failure } from './session.ts'
 import { Problem, Skeleton } from './ui.tsx'
 
 const themes = ['light dark', 'light', 'dark']
@@ -16,7 +16,8 @@ const themeKey = 'platform-theme'
 function App({ stored }: { stored: string | null }) {
   const [name, setName] = useState<string | null>(null)
   const [failure, setFailure] = useState<Failure | null>(null)
-  const [busy, setBusy] = useState(true)
+  const mayEnter = stored !== null || !isSignedOut()
+  const [busy, setBusy] = useState(mayEnter)
   async function enter(key: string | null): Promise<void> {
     setBusy(true)
     try {
@@ -29,7 +30,9 @@ function App({ stored }: { stored: string | null }) {
       setBusy(false)
     }
   }
-  useEffect(() => void enter(stored), [])
+  useEffect(() => {
+    if (mayEnter) void enter(stored)
+  }, [])
   if (name !== null) return <Shell name={name} />
   if (busy && failure === null) return <Skeleton />
   return <SignIn failure={failure} busy={busy} enter={enter} />
@@ -66,6 +69,7 @@ function Shell({ name }: { name: string }) {
   const { path, query } = useRoute()
   const main = useRef<HTMLElement>(null)
   const menu = useRef<HTMLDetailsElement>(null)
+  const [failure, setFailure] = useState<Failure | null>(null)
   useEffect(() => {
     menu.current!.open = false
     document.title = `${path === '/' ? 'Overview' : path.slice(1)} · ${model.title}`
@@ -80,7 +84,7 @@ function Shell({ name }: { name: string }) {
         <span class="soft">{name}</span>
         <Theme />
         <a href="/docs">Reference</a>
-        <button type="button" onClick={() => void signOut()}>
+        <button type="button" onClick={() => void signOut().catch((error) => setFailure(failureOf(error)))}>
           Sign out
         </button>
       </header>
@@ -90,6 +94,7 @@ function Shell({ name }: { name: string }) {
           <Navigation path={path} />
         </details>
         <main ref={main} tabIndex={-1}>
+          {failure !== null && <Problem failure={failure} />}
           <Trail path={path} />
           {path.startsWith('/payments/') && isAllowed('getTestClock') && <ClockBar />}
           <Page path={path} query={query} />

@@ -74,10 +74,19 @@ export async function signIn(key: string | null): Promise<string> {
   return current.name
 }
 
+/** The console then asks who signs in: the browser may have the session of another user. */
+const signedOut = '?signed-out'
+
+export const isSignedOut = (): boolean => location.search === signedOut
+
+/** @throws PlatformError if the session did not end. */
 export async function signOut(): Promise<void> {
+  if (current?.type === 'session')
+    await call('signOut').catch((error) => {
+      if (failureOf(error).code !== 'UNAUTHORIZED') throw error
+    })
   sessionStorage.removeItem(storageKey)
-  if (current?.type === 'session') await call('signOut')
-  location.assign('/console')
+  location.assign(`/console${signedOut}`)
 }
 
 /** Whether the key may call the operation. */

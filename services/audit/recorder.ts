@@ -9,8 +9,11 @@ import type { components } from '../../generated/types.ts'
 import { signatureOf, type AuditEntry } from './chain.ts'
 
 export interface AuditedRequest extends Omit<AuditEntry, 'sequence' | 'id' | 'createdAt'> {
-  /** The event that the request delivers, if it is a webhook. */
-  eventId: string | null
+  /**
+   * Whether it was the delivery of a webhook. An event of the entry would be delivered likewise, and cause
+   * the next one, without end.
+   */
+  isDelivery: boolean
 }
 
 type Pending = AuditedRequest & Pick<AuditEntry, 'id' | 'createdAt'>
@@ -25,8 +28,12 @@ export interface AuditRecorderOptions {
 
 /** Entries that wait while the database is unavailable. Further ones are logged as lost. */
 const maxPending = 50_000
-/** Entries that are added in one transaction. */
-const batch = 2_000
+/**
+ * Entries that are added in one transaction, which no other server can add to meanwhile; and those that have
+ * events, each with a delivery to every endpoint.
+ */
+const maxBatch = 2_000
+const maxWithEvents = 100
 
 export class AuditRecorder {
   readonly #db: Db
@@ -36,8 +43,10 @@ export class AuditRecorder {
   readonly #timer: NodeJS.Timeout
   #pending: Pending[] = []
   #writing: Promise<void> = Promise.resolve()
-  /** Whether the last write failed. Its transaction may have been committed. */
-  #isUncertain = false
+  /** How many entries the next write adds: fewer after a failure, which may have been a time-out. */
+  #batch = maxBatch
+  /** So many of the first entries may have been added: their write failed, perhaps in its COMMIT. */
+  #uncertain = 0
   #lost = 0
 
   constructor(
@@ -73,24 +82,28 @@ export class AuditRecorder {
   async #write(): Promise<void> {
     try {
       while (this.#pending.length > 0) {
-        const next = this.#pending.slice(0, batch)
-        await this.#append(next)
-        this.#pending.splice(0, next.length)
-        this.#isUncertain = false
+        const added = await this.#append(this.#pending.slice(0, this.#batch))
+        this.#pending.splice(0, added)
+        this.#uncertain = Math.max(0, this.#uncertain - added)
+        this.#batch = Math.min(maxBatch, this.#batch * 2)
       }
       if (this.#lost > 0) this.#onError(new Error(`${this.#lost} entries of the audit log were lost`))
       this.#lost = 0
     } catch (cause) {
-      this.#isUncertain = true
+      this.#uncertain = Math.max(this.#uncertain, Math.min(this.#batch, this.#pending.length))
+      this.#batch = Math.max(1, Math.floor(Math.min(this.#batch, this.#pending.length) / 2))
       this.#onError(new Error('the audit log could not be written', { cause }))
     }
   }
 
-  async #append(pending: Pending[]): Promise<void> {
-    await this.#db.transaction(async (tx) => {
+  /** @returns how many of the entries are in the audit log now: the first ones. */
+  async #append(pending: Pending[]): Promise<number> {
+    return await this.#db.transaction(async (tx) => {
+      const { found: hasReceivers } = await sql.hasReceivers(tx, { type: 'audit.recorded' })
+      const taken = hasReceivers ? pending.slice(0, maxWithEvents) : pending
       const chain = await sql.lockChain(tx)
-      const entries = this.#isUncertain ? await unknownOf(tx, pending) : pending
-      if (entries.length === 0) return
+      const entries = this.#uncertain > 0 ? await unknownOf(tx, taken) : taken
+      if (entries.length === 0) return taken.length
       let sequence = Number(chain.sequence)
       let { signature } = chain
       const rows = entries.map((entry) => {
@@ -114,28 +127,12 @@ export class AuditRecorder {
         times: rows.map(({ createdAt }) => createdAt),
       })
       await sql.moveChain(tx, { sequence, signature })
-      await this.#emitAll(tx, added, entries)
+      if (hasReceivers)
+        for (const [i, entry] of added.entries())
+          if (!entries[i].isDelivery) await this.#emit(tx, { ...entry, sequence: Number(entry.sequence) })
+      return taken.length
     })
   }
-
-  async #emitAll(tx: Db, added: sql.InsertEntriesRow[], pending: Pending[]): Promise<void> {
-    if (!(await sql.hasReceivers(tx, { type: 'audit.recorded' })).found) return
-    const ownDeliveries = await findOwnDeliveries(tx, pending)
-    for (const entry of added)
-      if (!ownDeliveries.has(entry.id)) await this.#emit(tx, { ...entry, sequence: Number(entry.sequence) })
-  }
-}
-
-/**
- * The entries of requests that delivered the audit log to this server itself, at an endpoint with its URL. An
- * event of such an entry would cause the next one, without end.
- */
-async function findOwnDeliveries(tx: Db, entries: Pending[]): Promise<Set<string>> {
-  const webhooks = entries.filter(({ eventId }) => eventId !== null)
-  if (webhooks.length === 0) return new Set()
-  const found = await sql.findEvents(tx, { ids: webhooks.map(({ eventId }) => eventId!) })
-  const events = new Set(found.map(({ id }) => id))
-  return new Set(webhooks.filter(({ eventId }) => events.has(eventId!)).map(({ id }) => id))
 }
 
 /** The entries that an earlier attempt has not added. */

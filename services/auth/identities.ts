@@ -162,7 +162,7 @@ export async function findOwnIdentity(db: Db, id: string, { userId }: Principal)
   return row
 }
 
-const shownIdentities = 50
+const shownIdentities = 100
 
 /** The identities of a user for a page, newest first. */
 export async function listOwnIdentities(db: Db, { userId }: Principal): Promise<Identity[]> {

@@ -187,7 +187,8 @@ export async function listSignIns(
   return await sql.listSessions(db, { user_id: userId, current: keyId, ...query })
 }
 
-const shownSessions = 50
+/** As many as a user can have. */
+const shownSessions = 100
 
 /** The sessions of a user for a page, newest first. */
 export async function listOwnSessions(db: Db, { userId, keyId }: Principal): Promise<Session[]> {

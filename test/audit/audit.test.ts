@@ -210,8 +210,9 @@ t.test('entries that were added although the connection failed are not added aga
   let fails = true
   const db = Object.assign(Object.create(database), {
     async transaction(work: never) {
-      await database.transaction(work)
+      const result = await database.transaction(work)
       if (fails) throw new Error('the connection was lost')
+      return result
     },
   })
   const recorder = new AuditRecorder(db, cipher, { interval: 2 ** 31 - 1, onError: (e) => errors.push(e) })
@@ -222,7 +223,7 @@ t.test('entries that were added although the connection failed are not added aga
     projectId: null,
     resourceId: null,
     requestId: 'req_test',
-    eventId: null,
+    isDelivery: false,
   }
   const record = () =>
     recorder.record({ ...request, operation: 'updateProject', method: 'PUT', status: 200, ip: '192.0.2.1' })

@@ -1,6 +1,7 @@
 // The audit log by webhook: who receives it, what arrives, that nothing is lost, and that deliveries cause no
 // further ones.
 import t, { type Test } from 'tap'
+import type { Db } from '../../infra/database/database.ts'
 import { AuditRecorder } from '../../services/audit/recorder.ts'
 import { createClient } from '../support/client.ts'
 import type { Person } from '../support/server.ts'
@@ -14,6 +15,18 @@ import {
 } from '../support/working-server.ts'
 
 const eventTypes = ['audit.recorded']
+
+const request = {
+  operation: 'createProject',
+  method: 'POST',
+  status: 201,
+  ip: '192.0.2.1',
+  credentialId: null,
+  projectId: null,
+  resourceId: null,
+  requestId: 'req_test',
+  isDelivery: false,
+}
 
 /** The entries that an endpoint has received, by their sequence. */
 const entriesAt = ({ receiver }: Endpoint): any[] =>
@@ -161,12 +174,54 @@ t.test('deliveries cause no further ones, not even those to this server itself',
     t.equal(await eventsOf(server), 2, 'only that of the new endpoint')
     await bringForward(server)
   }
-  const headers = { 'webhook-id': own.body.id }
-  await createClient(server.url, null).post('/auth/sessions', {}, { headers })
+  // As another installation would, whose audit log has the answer to this delivery.
+  const headers = { 'webhook-id': 'evt_01jd6y8m5qe8btc4y5w1r0n3fz' }
+  await createClient(server.url, null).post('/auth/sessions', { type: 'audit.recorded' }, { headers })
+  await untilRecorded(server, 7)
+  t.equal(await eventsOf(server), 2)
+})
+
+t.test('no header hides a request', async (t) => {
+  const server = await startWorkingServer(t, { sends: false })
+  const operator = await operatorOf(server)
+  await makeEndpoint(t, operator, { event_types: eventTypes })
+  await untilRecorded(server, 1)
+  const { id } = (await server.services.database.prisma.event.findFirst({
+    where: { type: 'audit.recorded' },
+  }))!
+  const headers = { 'webhook-id': id, 'webhook-signature': 'v1,x' }
+  const person = await server.person()
+  await operator.client.put(`/users/${person.id}`, { role: 'admin' }, { headers })
+  await operator.client.get('/users', { headers })
+  await operator.client.post('/projects', { name: '' }, { headers })
+  const signIn = { method: 'password', email: 'nobody@example.com', password: 'wrong' }
+  await createClient(server.url, null).post('/auth/sessions', signIn, { headers })
+  await untilRecorded(server, 5)
+  t.equal(await eventsOf(server), 5)
+})
+
+t.test('a backlog that is too much for one transaction is added in parts', async (t) => {
+  const server = await startWorkingServer(t, { sends: false })
+  const operator = await operatorOf(server)
+  await makeEndpoint(t, operator, { event_types: eventTypes })
+  await untilRecorded(server, 1)
+  const { database, cipher, events } = server.services
+  const emitted = new WeakMap<Db, number>()
+  const recorder = new AuditRecorder(database, cipher, {
+    interval: 2 ** 31 - 1,
+    emit: async (tx, entry) => {
+      emitted.set(tx, (emitted.get(tx) ?? 0) + 1)
+      if (emitted.get(tx)! > 30) throw new Error('canceling statement due to statement timeout')
+      await events.emit(tx, 'audit.recorded', entry)
+    },
+  })
+  for (let i = 0; i < 250; i++) recorder.record({ ...request, userId: operator.id })
   await waitUntil(async () => {
-    await server.services.auditRecorder.flush()
-    return (await eventsOf(server)) === 3
-  }, 'the event of a request with the header alone')
+    await recorder.flush()
+    return (await database.prisma.auditEntry.count()) === 251
+  }, 'all entries')
+  t.equal(await eventsOf(server), 251)
+  await recorder.close()
 })
 
 t.test('events are committed with their entries, or not at all', async (t) => {
@@ -185,22 +240,8 @@ t.test('events are committed with their entries, or not at all', async (t) => {
     },
     onError: (error) => errors.push(error),
   })
-  const request = {
-    credentialId: null,
-    projectId: null,
-    resourceId: null,
-    requestId: 'req_test',
-    eventId: null,
-  }
   for (const operation of ['createProject', 'updateProject'])
-    recorder.record({
-      ...request,
-      userId: operator.id,
-      operation,
-      method: 'PUT',
-      status: 200,
-      ip: '192.0.2.1',
-    })
+    recorder.record({ ...request, userId: operator.id, operation })
   const before = [await eventsOf(server), await database.prisma.auditEntry.count()]
   await recorder.flush()
   t.equal(errors.length, 1)

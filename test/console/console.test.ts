@@ -84,6 +84,28 @@ t.test('in a browser', { skip: skipWithoutBrowser }, async (t) => {
     t.strictSame(complaints, [])
   })
 
+  t.test('whoever signs out of a key is not signed in by a session', async (t) => {
+    const user = await server.person({ email: newEmail() })
+    await setPassword(server, user.id)
+    const { page } = await open(t, '', { key: null })
+    await page.getByRole('link', { name: 'Sign in with your account' }).click()
+    await page.getByLabel('Email address').fill(user.email)
+    await page.getByLabel('Password').fill(password)
+    await page.getByRole('button', { name: 'Sign in' }).click()
+    await page.getByRole('heading', { name: 'Overview' }).waitFor()
+    t.notOk(
+      (await page.context().cookies()).some(({ name }) => name === 'return'),
+      'the way back has ended',
+    )
+    await page.goto(`${server.url}/console/projects#key=${person.key}`)
+    await page.getByRole('heading', { name: 'Projects', level: 1 }).waitFor()
+    await page.getByRole('button', { name: 'Sign out' }).click()
+    await page.getByLabel('API key').waitFor()
+    t.equal(await page.getByRole('heading', { name: 'Overview' }).count(), 0)
+    await page.goto(`${server.url}/console`)
+    await page.getByRole('banner').first().getByText(user.email).waitFor()
+  })
+
   t.test('a project is created, found, changed, archived and deleted', async (t) => {
     const { page, complaints } = await open(t, '/projects')
     await page.getByRole('button', { name: 'Create', exact: true }).click()

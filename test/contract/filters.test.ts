@@ -1,4 +1,5 @@
 // List filters: which items each filter returns, and whether the total counts them.
+import { createClient } from '../support/client.ts'
 import {
   addMemberTo,
   createOrganization,
@@ -594,6 +595,53 @@ t.test('subscriptions are filtered by project and status', async (t) => {
   await assertFinds(t, request, { status: 'canceled' }, [canceled])
   const { data } = (await send({ ...request, query: { sort: 'current_period_end', order: 'asc' } })).body
   t.equal(data.at(-1).id, incomplete, 'a subscription without a period comes last by period end')
+})
+
+t.test('projects and sales are filtered by organization, sales for its admins', async (t) => {
+  const [caller, guest, stranger] = [await server.person(), await server.person(), await server.person()]
+  const organizationOf = async (): Promise<string> =>
+    (await caller.client.post('/organizations', { name: 'Acme' })).body.id
+  const [organization, other] = [await organizationOf(), await organizationOf()]
+  const projectOf = async (organization_id?: string): Promise<string> =>
+    (await caller.client.post('/projects', { name: 'Launch', organization_id })).body.id
+  const projects = [await projectOf(organization), await projectOf(organization)]
+  const [elsewhere, own] = [await projectOf(other), await projectOf()]
+  await addMemberTo(server, organization, { userId: guest.id })
+  const list = { server, caller }
+  await assertFinds(t, { id: 'listProjects', ...list }, { organization_id: organization }, projects)
+  await assertFinds(t, { id: 'listProjects', ...list }, { organization_id: other }, [elsewhere])
+
+  for (const projectId of [...projects, elsewhere, own, null]) {
+    await insertedCheckout(server, await insertedOrder(server, guest.id, { projectId }))
+    await insertedRefund(server, await insertedOrder(server, guest.id, { projectId, status: 'paid' }))
+    await insertedSubscription(server, guest.id, { projectId })
+  }
+  const where = { projectId: { in: projects } }
+  const expected = {
+    listOrders: await prisma.order.findMany({ where }),
+    listCheckouts: await prisma.checkout.findMany({ where }),
+    listAllRefunds: await prisma.refund.findMany({ where }),
+    listSubscriptions: await prisma.subscription.findMany({ where }),
+  }
+  const { secret } = await createApiKey(server, caller.id, { projectIds: projects })
+  const limited = { ...caller, key: secret, client: createClient(server.url, secret) }
+  const admin = await server.person({ role: 'admin' })
+  for (const [id, rows] of Object.entries(expected)) {
+    t.ok(rows.length >= 2, id)
+    const request = { id: id as OperationId, ...list }
+    const query = { organization_id: organization }
+    const ids = rows.map((row) => row.id)
+    await assertFinds(t, request, query, ids)
+    await assertFinds(t, { ...request, caller: admin }, query, ids)
+    await assertFinds(t, request, { ...query, user_id: caller.id }, [])
+    await assertFinds(t, request, { ...query, project_id: elsewhere }, [])
+    const statusFor = async (person: OperationRequest['caller'], sent: Record<string, string> = query) =>
+      (await send({ ...request, caller: person, query: sent })).status
+    t.equal(await statusFor(guest), 403, `${id} of a member who is no admin`)
+    t.equal(await statusFor(stranger), 403, `${id} of a stranger`)
+    t.equal(await statusFor(limited), 403, `${id} with a limited key`)
+    t.equal(await statusFor(caller, { organization_id: 'org_01jd6y8m5qe8btc4y5w1r0n3fz' }), 404, id)
+  }
 })
 
 t.test('checkout sessions and refunds are filtered by project, user, status and order', async (t) => {
