@@ -267,6 +267,14 @@ t.test('an unknown provider is 404', async (t) => {
     t.equal((await anyone.get(`/auth/oidc/nobody/${step}`)).status, 404)
 })
 
+t.test('a page of this server shows no words of whoever made the link to it', async (t) => {
+  for (const path of ['Call%20555-0100/authorize', 'local/authorize?Call_555-0100=1']) {
+    const shown = await fetch(`${server.url}/v1/auth/oidc/${path}`, { headers: { accept: 'text/html' } })
+    t.ok([400, 404].includes(shown.status), `${path}: ${shown.status}`)
+    t.notMatch(await shown.text(), '555')
+  }
+})
+
 t.test('a provider that cannot be reached is 503', async (t) => {
   const dead = { ...provider.setting, name: 'dead', issuer: 'http://127.0.0.1:1' }
   const other = await startServer(t, {

@@ -27,8 +27,8 @@ const mistakes: Record<string, Mistake> = {
     says: /^handlers\/invitations\.ts:\d+:3 revokeInvitation never compares If-Match/,
   },
   'a handler without its event': {
-    change: [/ +await events\.emit\(tx, 'invitation\.declined'.*\n/, ''],
-    says: /^handlers\/invitations\.ts:\d+:3 declineInvitation writes, but never emits an event/,
+    change: [/ +await events\.emit\(tx, 'invitation\.revoked'.*\n/, ''],
+    says: /^handlers\/invitations\.ts:\d+:3 revokeInvitation writes, but never emits an event/,
   },
   'an answer without its Location': {
     change: [/, headers: \{ location: `\/v1\/projects\/\$\{id\}\/members.*\} \}/, ' }'],
