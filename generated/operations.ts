@@ -756,7 +756,8 @@ export const operations: Record<OperationId, OperationInfo> = withErrorReplies<O
     paged: false,
     projectAccess: null,
     secretAnswer: false,
-    unlimitedKey: true
+    unlimitedKey: true,
+    needsSession: true
   },
   removePasskey: {
     id: "removePasskey",

@@ -328,7 +328,7 @@ export interface paths {
         get: operations["getPasskey"];
         /**
          * Rename one of your passkeys
-         * Updates only the fields that you send. Returns 403 if the passkey belongs to another user.
+         * Updates only the fields that you send. Returns 403 if the passkey belongs to another user, or if you signed in more than ten minutes ago (constraint `recent_sign_in`).
          */
         put: operations["updatePasskey"];
         post?: never;

@@ -51,6 +51,7 @@ export const passkeys = {
     return await services.db.transaction(async (tx) => {
       await lockActiveUser(tx, principal.userId)
       const previous = await findOwnPasskey(tx, id, principal)
+      await requireRecentSignIn(tx, principal)
       ifMatch(previous)
       const changes = changesOf(previous, body)
       if (changes?.name === undefined) return { status: 200, body: previous }

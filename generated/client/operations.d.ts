@@ -1761,7 +1761,7 @@ export interface Methods {
   /**
    * Rename one of your passkeys: `PUT /v1/user/passkeys/{id}`
    *
-   * Updates only the fields that you send. Returns 403 if the passkey belongs to another user.
+   * Updates only the fields that you send. Returns 403 if the passkey belongs to another user, or if you signed in more than ten minutes ago (constraint `recent_sign_in`).
    */
   updatePasskey (input: UpdatePasskeyInput): Answer<Passkey>
   /**

@@ -197,7 +197,7 @@ export interface UserPasskeysResource {
   /**
    * Rename one of your passkeys: `PUT /v1/user/passkeys/{id}`
    *
-   * Updates only the fields that you send. Returns 403 if the passkey belongs to another user.
+   * Updates only the fields that you send. Returns 403 if the passkey belongs to another user, or if you signed in more than ten minutes ago (constraint `recent_sign_in`).
    *
    * @param id The ID of the passkey.
    * @param body The fields of a passkey to change.

@@ -176,35 +176,55 @@ t.test('a passkey is renamed by its owner, and by nobody else', async (t) => {
   const person = await server.person()
   const { body: added } = await add(person, new PasskeyDevice(page))
   const path = `/user/passkeys/${added.id}`
-  const renamed = await person.client.put(path, { name: 'Laptop' })
+  const session = await sessionOf(person)
+  const renamed = await session.put(path, { name: 'Laptop' })
   t.match(renamed, { status: 200, body: { ...added, name: 'Laptop', updated_at: String } })
   t.ok(renamed.body.updated_at > added.updated_at)
   const { body: events } = await person.client.get('/events?type=passkey.updated')
   t.match(events.data, [{ data: { object: renamed.body, previous_attributes: { name: 'Phone' } } }])
   t.same(
-    (await person.client.call('PATCH', path, { body: { name: 'Laptop' } })).body,
+    (await session.call('PATCH', path, { body: { name: 'Laptop' } })).body,
     renamed.body,
     'the same name changes nothing',
   )
   t.equal((await person.client.get('/events?type=passkey.updated')).body.data.length, 1)
   const stale = { headers: { 'if-match': '"another"' } }
-  t.equal((await person.client.put(path, { name: 'Old' }, stale)).status, 412)
+  t.equal((await session.put(path, { name: 'Old' }, stale)).status, 412)
   for (const name of ['', ' ', 'x'.repeat(101), 'a\u0000b', 7, null])
-    t.equal((await person.client.put(path, { name })).status, 400, JSON.stringify(name))
-  const stranger = await server.person()
-  t.equal((await stranger.client.put(path, { name: 'Theirs' })).status, 403)
+    t.equal((await session.put(path, { name })).status, 400, JSON.stringify(name))
+  const stranger = await sessionOf(await server.person())
+  t.equal((await stranger.put(path, { name: 'Theirs' })).status, 403)
   t.equal(
-    (await stranger.client.put('/user/passkeys/pky_01jd6y8m5qe8btc4y5w1r0n3fz', { name: 'X' })).status,
+    (await stranger.put('/user/passkeys/pky_01jd6y8m5qe8btc4y5w1r0n3fz', { name: 'X' })).status,
     404,
   )
   t.equal((await person.client.get(path)).body.name, 'Laptop')
 })
 
+t.test('a passkey is renamed in a session soon after a sign-in only', async (t) => {
+  const person = await server.person()
+  const { body: added } = await add(person, new PasskeyDevice(page))
+  const path = `/user/passkeys/${added.id}`
+  t.match(await person.client.put(path, { name: 'Swapped' }), {
+    status: 403,
+    body: { error: { details: { constraint: 'session' } } },
+  })
+  const { id, access_token: token } = await createSignIn(server, person.id)
+  const createdAt = new Date(Date.now() - 11 * 60_000)
+  await services.database.prisma.signIn.update({ where: { id }, data: { createdAt } })
+  t.match(await createClient(server.url, token).put(path, { name: 'Swapped' }), {
+    status: 403,
+    body: { error: { details: { constraint: 'recent_sign_in' } } },
+  })
+  t.same((await person.client.get(path)).body, added, 'nothing changes')
+})
+
 t.test('of ten new names at once each is told once, and the last one stays', async (t) => {
   const person = await server.person()
   const { body: added } = await add(person, new PasskeyDevice(page))
+  const session = await sessionOf(person)
   const names = Array.from({ length: 10 }, (_, i) => `Phone ${i}`)
-  await Promise.all(names.map((name) => person.client.put(`/user/passkeys/${added.id}`, { name })))
+  await Promise.all(names.map((name) => session.put(`/user/passkeys/${added.id}`, { name })))
   const { body: events } = await person.client.get('/events?type=passkey.updated')
   t.equal(events.data.length, 10)
   t.equal(

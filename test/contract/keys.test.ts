@@ -171,6 +171,7 @@ t.test('an operation that needs a session refuses every API key', async (t) => {
     'signOut',
     'startPasskey',
     'addPasskey',
+    'updatePasskey',
     'removePasskey',
     'removeIdentity',
     'changePassword',

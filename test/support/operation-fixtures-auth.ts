@@ -420,7 +420,9 @@ export const authFixtures = {
     },
   },
   getPasskey: { build: onPasskey },
-  updatePasskey: { build: async (context) => ({ ...(await onPasskey(context)), body: { name: 'Laptop' } }) },
+  updatePasskey: {
+    build: async (context) => ({ ...(await signedIn(onPasskey)(context)), body: { name: 'Laptop' } }),
+  },
   removePasskey: { build: signedIn(onPasskey) },
   getCurrentSession: { build: withSession() },
   signOut: { build: withSession() },
