@@ -75,7 +75,7 @@ export async function queueMail(
 
 /**
  * Queues an alert to the address of a user. Service accounts and users who are not active get none.
- * @param options.detail what the alert is about
+ * @param options.detail what the alert is about; nothing that an attacker can choose, such as a name or a URL
  */
 export async function alertUser(
   tx: Db,

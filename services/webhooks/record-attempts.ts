@@ -172,8 +172,8 @@ export function createAttemptRecorder({
         userId: row.userId,
         previous: { ...endpoint, enabled: true, disabled_reason: null },
       })
-      // Paths of URLs may have secrets.
-      const detail = `${new URL(row.url).host} (${row.id})`
+      // Not the URL: an attacker may have chosen its host, and its path may have secrets.
+      const detail = row.id
       await alertUser(tx, mailServices, 'webhook_endpoint_disabled', row.userId, { detail })
     }
   }

@@ -113,7 +113,7 @@ t.test('more than 100 wrong codes of the second factor', async (t) => {
   t.same(await alertsTo(person, 'sign_ins_blocked'), ['sign_ins_blocked'])
 })
 
-t.test('a webhook endpoint that is disabled, with its host and without its path', async (t) => {
+t.test('a webhook endpoint that is disabled, by its id and without its URL', async (t) => {
   const person = await server.person()
   const endpoint = await makeEndpoint(t, person, { event_types: ['project.*'], answer: { status: 410 } })
   const { host } = new URL(endpoint.receiver.url)
@@ -121,8 +121,8 @@ t.test('a webhook endpoint that is disabled, with its host and without its path'
   await sendTest(person, endpoint)
   const [{ subject, text }] = await mailsTo(server, person.email, 1)
   t.equal(subject, 'A webhook endpoint was disabled')
-  t.match(text, `\n\n${host} (${endpoint.id})\n\n`)
-  t.notMatch(text, 'secret-path')
+  t.match(text, `\n\n${endpoint.id}\n\n`)
+  for (const part of [host, 'secret-path']) t.notMatch(text, part)
 })
 
 t.test('an address gets at most 20 alerts of a kind in a day', async (t) => {
