@@ -32,7 +32,7 @@ import {
   useToken,
 } from '../services/auth/sign-in.ts'
 import { confirmTotp, makeRecoveryCodes, readTotp, removeTotp, startTotp } from '../services/auth/totp.ts'
-import { queueMail, senderName } from '../services/mail/mails.ts'
+import { alertUser, senderName } from '../services/mail/mails.ts'
 import { requireRecentSignIn } from '../services/users/api-keys.ts'
 
 export const auth = {
@@ -131,9 +131,9 @@ export const auth = {
     const { userId } = principal
     const proof = await requireProof(services, principal, body.current_password, ip)
     await db.transaction(async (tx) => {
-      const { email } = await holdProof(tx, principal, proof)
+      await holdProof(tx, principal, proof)
       await replaceEmailChange(tx, { cipher, mails }, { email: body.email, userId })
-      await queueMail(tx, { cipher, mails }, { kind: 'email_changed', recipient: email!, userId })
+      await alertUser(tx, { cipher, mails }, 'email_changed', userId)
     })
     return { status: 202, body: { email: body.email } }
   },
@@ -164,12 +164,12 @@ export const auth = {
     const { db, cipher, events } = services
     const { codes, hashes } = await makeRecoveryCodes(userId, ip)
     return await db.transaction(async (tx) => {
-      const { email } = await lockActiveUser(tx, userId)
+      await lockActiveUser(tx, userId)
       const previous = await readTotp(tx, userId)
       await confirmTotp(tx, cipher, userId, { code, hashes })
       await events.emit(tx, 'totp.enabled', await readTotp(tx, userId), { previous, userId })
       await endSessions(tx, services, userId, keyId)
-      await queueMail(tx, services, { kind: 'second_factor_on', recipient: email!, userId })
+      await alertUser(tx, services, 'second_factor_on', userId)
       return { status: 200, body: { recovery_codes: codes } }
     })
   },

@@ -340,13 +340,14 @@ export interface FindAccountRow {
 }
 
 /**
- * The email address of an active person. Service accounts have none that receives e-mails.
+ * The verified email address of an active person. Another may belong to a stranger, and that of a service
+ * account receives no e-mails.
  * @see prisma/sql/auth/find-address.sql
  */
 export const findAddress = optional<{ user_id: string }, FindAddressRow>(
   'auth/find-address',
   `SELECT u.email AS "email" FROM users u
-WHERE u.id = $1 AND u.status = 'active'
+WHERE u.id = $1 AND u.status = 'active' AND u.email_verified
   AND NOT EXISTS (SELECT 1 FROM service_accounts s WHERE s.user_id = u.id)`,
   ['user_id'],
 )

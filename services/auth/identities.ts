@@ -8,7 +8,7 @@ import type { Page } from '../../infra/database/pagination.ts'
 import { newOneTimeToken, tokenDigest } from '../../infra/encryption/tokens.ts'
 import { forbidden, notFound, unauthorized } from '../../infra/errors.ts'
 import { newId, timeOf } from '../../infra/ids.ts'
-import { queueMail } from '../mail/mails.ts'
+import { alertUser } from '../mail/mails.ts'
 import { requireRecentSignIn } from '../users/api-keys.ts'
 import type { Principal } from '../users/authentication.ts'
 import type { Claims } from './oidc.ts'
@@ -106,7 +106,7 @@ export async function linkIdentityOf(
 ): Promise<void> {
   if (provider === null || subject === null) return
   if (await link(tx, services, { userId, provider, subject, email }))
-    return await queueMail(tx, services, { kind: 'identity_linked', recipient: email, userId })
+    return await alertUser(tx, services, 'identity_linked', userId)
   const known = await sql.findIdentity(tx, { provider, subject })
   if (known?.user_id !== userId)
     throw unauthorized('unknown', 'The account at the identity provider was linked to another account.')
@@ -180,22 +180,17 @@ export async function removeOwnIdentity(
   { id, principal }: { id: string; principal: Principal },
   check: (identity: Identity) => void = () => {},
 ): Promise<void> {
-  const { email } = await lockActiveUser(tx, principal.userId)
+  await lockActiveUser(tx, principal.userId)
   const identity = await findOwnIdentity(tx, id, principal)
   await requireRecentSignIn(tx, principal)
   check(identity)
-  await removeIdentity(tx, services, identity, email!)
+  await removeIdentity(tx, services, identity)
 }
 
 /** Removes an identity of a locked user, and sends an e-mail to the user. */
-async function removeIdentity(
-  tx: Db,
-  services: SignInServices,
-  identity: Identity,
-  recipient: string,
-): Promise<void> {
+async function removeIdentity(tx: Db, services: SignInServices, identity: Identity): Promise<void> {
   const { id, user_id: userId } = identity
   await sql.deleteIdentity(tx, { id })
   await services.events.emit(tx, 'identity.removed', identity, { userId })
-  await queueMail(tx, services, { kind: 'identity_removed', recipient, userId })
+  await alertUser(tx, services, 'identity_removed', userId)
 }

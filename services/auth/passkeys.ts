@@ -13,7 +13,7 @@ import { tokenDigest } from '../../infra/encryption/tokens.ts'
 import { conflict, forbidden, invalidField, notFound, unauthorized } from '../../infra/errors.ts'
 import { newId, timeOf } from '../../infra/ids.ts'
 import { Lazy } from '../../infra/lazy.ts'
-import { queueMail, senderName } from '../mail/mails.ts'
+import { alertUser, senderName } from '../mail/mails.ts'
 import { requireRecentSignIn } from '../users/api-keys.ts'
 import type { Principal } from '../users/authentication.ts'
 import type { Device } from './sessions.ts'
@@ -181,7 +181,7 @@ function invalidPasskey(): Error {
 export async function addPasskey(
   tx: Db,
   services: SignInServices,
-  { id: userId, email }: UserRow,
+  { id: userId }: UserRow,
   { name, passkey }: { name: string; passkey: VerifiedPasskey },
 ): Promise<Passkey> {
   const known = await sql.passkeyCredentials(tx, { user_id: userId })
@@ -200,7 +200,7 @@ export async function addPasskey(
   })
   if (row === undefined) throw conflict('passkey_exists', 'This passkey was added before.', 'credential')
   await services.events.emit(tx, 'passkey.added', row, { userId })
-  await queueMail(tx, services, { kind: 'passkey_added', recipient: email!, userId })
+  await alertUser(tx, services, 'passkey_added', userId)
   return row
 }
 
@@ -305,22 +305,17 @@ export async function removeOwnPasskey(
   { id, principal }: { id: string; principal: Principal },
   check: (passkey: Passkey) => void = () => {},
 ): Promise<void> {
-  const { email } = await lockActiveUser(tx, principal.userId)
+  await lockActiveUser(tx, principal.userId)
   const passkey = await findOwnPasskey(tx, id, principal)
   await requireRecentSignIn(tx, principal)
   check(passkey)
-  await removePasskey(tx, services, passkey, email!)
+  await removePasskey(tx, services, passkey)
 }
 
 /** Removes a passkey of a locked user, and sends an e-mail to the user. */
-async function removePasskey(
-  tx: Db,
-  services: SignInServices,
-  passkey: Passkey,
-  recipient: string,
-): Promise<void> {
+async function removePasskey(tx: Db, services: SignInServices, passkey: Passkey): Promise<void> {
   const { id, user_id: userId } = passkey
   await sql.deletePasskey(tx, { id })
   await services.events.emit(tx, 'passkey.removed', passkey, { userId })
-  await queueMail(tx, services, { kind: 'passkey_removed', recipient, userId })
+  await alertUser(tx, services, 'passkey_removed', userId)
 }

@@ -265,7 +265,7 @@ export async function setPassword(
   await services.events.emit(tx, 'password.changed', toProfile(row, services.filesUrl()), { userId })
   await sql.deleteTokensOfUser(tx, { user_id: userId, email: email! })
   await endSessions(tx, services, userId, except)
-  await queueMail(tx, services, { kind: 'password_changed', recipient: email!, userId })
+  await alertUser(tx, services, 'password_changed', userId)
 }
 
 /**

@@ -10,7 +10,7 @@ import { invalidField, invalidState, unauthorized } from '../../infra/errors.ts'
 import { networkOf } from '../../infra/network.ts'
 import type { User as UserRow } from '../../generated/prisma/client.ts'
 import type { Emitter } from '../events/emit.ts'
-import { queueMail, type Mails } from '../mail/mails.ts'
+import { alertUser, type Mails } from '../mail/mails.ts'
 import { hashCode } from './passwords.ts'
 import { countAttempt, maxFailures, type CountingServices } from './sign-in.ts'
 
@@ -117,7 +117,7 @@ export async function checkSecondFactor(
 export async function useSecondFactor(
   tx: Db,
   services: { cipher: Cipher; mails: Mails },
-  { id: userId, email }: Pick<UserRow, 'id' | 'email'>,
+  { id: userId }: Pick<UserRow, 'id'>,
   factor: SecondFactor | null,
   ip: string,
 ): Promise<void> {
@@ -133,20 +133,20 @@ export async function useSecondFactor(
   if (used === undefined) throw wrongCode()
   await sql.clearAttempts(tx, { account: attemptsOf(userId), network: networkOf(ip) })
   if (factor.method === 'recovery_code')
-    await queueMail(tx, services, { kind: 'recovery_code_used', recipient: email!, userId })
+    await alertUser(tx, services, 'recovery_code_used', userId)
 }
 
 /** Removes the second factor of a locked user with its recovery codes, and tells the user. */
 export async function removeTotp(
   tx: Db,
   services: { cipher: Cipher; mails: Mails; events: Emitter },
-  { id: userId, email }: Pick<UserRow, 'id' | 'email'>,
+  { id: userId }: Pick<UserRow, 'id'>,
 ): Promise<void> {
   const previous = await readTotp(tx, userId)
   await sql.deleteTotp(tx, { user_id: userId })
   if (!previous.enabled) return
   await services.events.emit(tx, 'totp.removed', await readTotp(tx, userId), { previous, userId })
-  await queueMail(tx, services, { kind: 'second_factor_off', recipient: email!, userId })
+  await alertUser(tx, services, 'second_factor_off', userId)
 }
 
 const BATCH = 500

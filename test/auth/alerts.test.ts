@@ -160,6 +160,19 @@ t.test('an alert whose change is rolled back is not sent', async (t) => {
   t.equal(await prisma.mail.count({ where: { recipient: person.email } }), 0)
 })
 
+t.test('an address that is not verified gets none', async (t) => {
+  const person = await server.person()
+  await setPassword(server, person.id)
+  await prisma.user.update({ where: { id: person.id }, data: { emailVerified: false } })
+  const { access_token: token } = await createSignIn(server, person.id)
+  const session = createClient(server.url, token)
+  const change = { current_password: password, password: 'another good password' }
+  t.equal((await session.post('/user/password', change)).status, 204)
+  const key = { name: 'key', scopes: ['projects:read'] }
+  t.equal((await session.post('/user/api-keys', key)).status, 201)
+  t.equal(await prisma.mail.count({ where: { recipient: person.email } }), 0)
+})
+
 t.test('a user who is disabled gets none', async (t) => {
   const person = await server.person()
   await prisma.user.update({ where: { id: person.id }, data: { status: 'disabled' } })
