@@ -9,7 +9,7 @@ import { tokenDigest } from '../../infra/encryption/tokens.ts'
 import { forbidden, unauthorized } from '../../infra/errors.ts'
 import { networkOf } from '../../infra/network.ts'
 import type { Emitter } from '../events/emit.ts'
-import { alertUser, queueMail, type Mails, type MailServices } from '../mail/mails.ts'
+import { alertAddress, alertUser, queueMail, type Mails, type MailServices } from '../mail/mails.ts'
 import type { Principal, Principals } from '../users/authentication.ts'
 import { insertUser, lockUser, toProfile, toUser, updateUserRow } from '../users/users.ts'
 import type { TokenPurpose } from './mailed-tokens.ts'
@@ -232,22 +232,32 @@ export async function changeAddress(
   const changed = await updateUserRow(tx, row, { email: token.email, email_verified: true })
   const [profile, previous] = [toProfile(changed, origin), toProfile(row, origin)]
   await services.events.emit(tx, 'profile.updated', profile, { previous, userId })
-  await endAddress(tx, services, userId, row.email!)
+  await endAddress(tx, services, row)
   await endSessions(tx, services, userId, sessionId)
   return profile
 }
 
-/** Ends what the former address of a user gives access with: its tokens, and identities at providers. */
+/**
+ * Ends what the former address of a user gives access with, its tokens and identities at providers, and tells
+ * the address.
+ */
 async function endAddress(
   tx: Db,
-  { events }: Pick<SignInServices, 'events'>,
-  userId: string,
-  email: string,
+  services: Omit<SignInServices, 'filesUrl'>,
+  former: FormerUser,
 ): Promise<void> {
+  const { id: userId } = former
+  const email = former.email!
+  await alertAddress(tx, services, 'former_address', former, { detail: new Date().toUTCString() })
   await sql.deleteTokensOfUser(tx, { user_id: userId, email })
-  for (const identity of await sql.deleteIdentitiesOfAddress(tx, { user_id: userId, email }))
-    await events.emit(tx, 'identity.removed', identity, { userId })
+  for (const identity of await sql.deleteIdentitiesOfAddress(tx, { user_id: userId, email })) {
+    await services.events.emit(tx, 'identity.removed', identity, { userId })
+    await alertAddress(tx, services, 'identity_removed', former)
+  }
 }
+
+/** A user before a change. */
+type FormerUser = Pick<UserRow, 'id' | 'email' | 'emailVerified'>
 
 /**
  * Sets the password of a locked user, ends the sessions and the tokens that were sent before, and tells the
@@ -276,12 +286,10 @@ export async function setPassword(
 export async function endAccess(
   tx: Db,
   services: Omit<SignInServices, 'filesUrl'>,
-  row: Pick<UserRow, 'id' | 'email'>,
+  row: FormerUser,
   { hasNewAddress }: { hasNewAddress: boolean },
 ): Promise<void> {
   await sql.deleteTokensOfUser(tx, { user_id: row.id, email: row.email! })
   await endSessions(tx, services, row.id)
-  if (hasNewAddress) await endAddress(tx, services, row.id, row.email!)
-  if (hasNewAddress)
-    await queueMail(tx, services, { kind: 'email_changed', recipient: row.email!, userId: row.id })
+  if (hasNewAddress) await endAddress(tx, services, row)
 }

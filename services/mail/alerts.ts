@@ -11,8 +11,14 @@ interface AlertText {
 const table = {
   email_changed: {
     subject: 'A new email address for your account',
-    before: 'You, or an operator, asked for another email address for your account.',
+    before: 'Somebody, probably you, asked for another email address for your account.',
     after: 'If it was not you, change your password now: that ends the other sessions and this request.',
+  },
+  // To the former address, which can reset no password any more.
+  former_address: {
+    subject: 'The email address of your account was changed',
+    before: 'Your account has another email address now, and this one no longer signs in. It was changed at:',
+    after: 'If neither you nor an operator changed it, ask the operator for help now.',
   },
   password_changed: {
     subject: 'Your password was changed',
@@ -44,7 +50,7 @@ const table = {
   identity_removed: {
     subject: 'A way to sign in to your account was removed',
     before: 'Your account at an identity provider was removed from the ways to sign in.',
-    after: 'If it was not you, reset your password now.',
+    after: 'If it was not you, reset your password now, or ask the operator for help if you cannot.',
   },
   passkey_added: {
     subject: 'A passkey was added to your account',

@@ -83,10 +83,28 @@ export async function alertUser(
   services: MailServices,
   kind: Alert,
   userId: string,
-  { detail, dedupeKey }: { detail?: string; dedupeKey?: string } = {},
+  options: AlertOptions = {},
 ): Promise<void> {
   const found = await sql.findAddress(tx, { user_id: userId })
   if (found === undefined) return
+  const user = { id: userId, email: found.email, emailVerified: true }
+  await alertAddress(tx, services, kind, user, options)
+}
+
+interface AlertOptions {
+  detail?: string
+  dedupeKey?: string
+}
+
+/** The same for the address of a user that is given, such as the former one. */
+export async function alertAddress(
+  tx: Db,
+  services: MailServices,
+  kind: Alert,
+  { id: userId, email, emailVerified }: { id: string; email: string | null; emailVerified: boolean },
+  { detail, dedupeKey }: AlertOptions = {},
+): Promise<void> {
+  if (email === null || !emailVerified) return
   const content = detail === undefined ? undefined : renderMail(kind, { detail })
-  await queueMail(tx, services, { kind, recipient: found.email, userId, content, dedupeKey })
+  await queueMail(tx, services, { kind, recipient: email, userId, content, dedupeKey })
 }

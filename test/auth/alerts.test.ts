@@ -6,6 +6,8 @@ import { alertUser } from '../../services/mail/mails.ts'
 import { createClient } from '../support/client.ts'
 import { mailsTo, sentTo } from '../support/mails.ts'
 import {
+  createIdentity,
+  createOneTimeToken,
   createSignIn,
   enableTotp,
   newEmail,
@@ -157,6 +159,36 @@ t.test('an alert whose change is rolled back is not sent', async (t) => {
     throw new Error('undone')
   })
   await t.rejects(undone, /undone/)
+  t.equal(await prisma.mail.count({ where: { recipient: person.email } }), 0)
+})
+
+t.test('a former address, and what it signed in with, when a user or an operator changes it', async (t) => {
+  const byUser = async (person: Person): Promise<void> => {
+    const { access_token: key } = await createSignIn(server, person.id)
+    const token = await createOneTimeToken(server, 'email_change', { email: newEmail(), userId: person.id })
+    const confirmed = await createClient(server.url, key).post('/user/email/confirm', { token })
+    t.equal(confirmed.status, 200, confirmed.text)
+  }
+  const byOperator = async ({ id }: Person): Promise<void> => {
+    const changed = await server.admin.client.put(`/users/${id}`, { email: newEmail() })
+    t.equal(changed.status, 200, changed.text)
+  }
+  for (const change of [byUser, byOperator]) {
+    const person = await server.person()
+    await createIdentity({ server, caller: person, role: 'owner' })
+    await change(person)
+    const kinds = (await mailsTo(server, person.email, 2)).map(({ subject }) => subject).toSorted()
+    t.same(kinds, [
+      'A way to sign in to your account was removed',
+      'The email address of your account was changed',
+    ])
+  }
+})
+
+t.test('a former address that was not verified gets none', async (t) => {
+  const person = await server.person()
+  await prisma.user.update({ where: { id: person.id }, data: { emailVerified: false } })
+  await server.admin.client.put(`/users/${person.id}`, { email: newEmail() })
   t.equal(await prisma.mail.count({ where: { recipient: person.email } }), 0)
 })
 
