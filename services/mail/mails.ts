@@ -17,7 +17,8 @@ export const mailQueue: QueueOptions = {
   name: 'mails',
   // Longer than an SMTP server may take for one e-mail.
   expireInSeconds: 180,
-  groupConcurrency: 4,
+  // The e-mails to an address one after another, so that each counts those before it.
+  groupConcurrency: 1,
 }
 
 /** The name in MAIL_FROM, by which people know the platform. */

@@ -1,7 +1,7 @@
 // What the e-mails say, as text and as HTML.
 import type { Config } from '../../infra/config/config.ts'
 import { html } from '../../infra/html/html.ts'
-import { alerts, isAlert, type Alert } from './alerts.ts'
+import { alerts, type Alert } from './alerts.ts'
 
 /** The kinds of e-mail with a one-time token. */
 export type Mailed = 'sign_up' | 'link' | 'password_reset' | 'email_change'
@@ -82,12 +82,6 @@ const templates: Record<Exclude<MailKind, Receipt>, Template> = {
     action: 'Go to the sign-in',
     after: 'If you do not know why, ignore this e-mail: nothing changes.',
   },
-}
-
-/** E-mails of a kind that an address gets in 15 minutes, and in a day. */
-export function limitsOf(kind: MailKind): { lately: number; today: number } {
-  if (kind === 'receipt' || kind === 'refund_receipt') return { lately: 50, today: 50 }
-  return { lately: 5, today: isAlert(kind) ? 20 : Infinity }
 }
 
 export interface MailContext {

@@ -8,9 +8,9 @@ import type { JobOutcome } from '../../infra/jobs/job-runs.ts'
 import { WorkerLoop, type BackgroundWorker } from '../../infra/jobs/worker-loop.ts'
 import { tokenDigest } from '../../infra/encryption/tokens.ts'
 import type { MailJob, Mails } from './mails.ts'
+import { isOverLimit, openKinds } from './limits.ts'
 import {
   lifetimes,
-  limitsOf,
   renderMail,
   type LinkTarget,
   type MailContent,
@@ -77,13 +77,13 @@ export function createMailWorker({
 
   /** What an e-mail says, and to whom. Null if it is not to be sent. */
   async function prepare(tx: Db, id: string): Promise<Prepared | null> {
-    const row = await sql.lockMail(tx, { id })
+    const row = await sql.lockMail(tx, { id, open_kinds: openKinds })
     if (row === undefined) return null
     const { recipient, attempts } = row
     const asked = row.kind as WrittenKind
     if (isLate(asked, row.created_at)) return null
-    const limits = limitsOf(asked)
-    const isTooMany = row.sent_lately >= limits.lately || row.sent_today >= limits.today
+    const { lately, last_hour: lastHour, today, open_today: openToday } = row
+    const isTooMany = isOverLimit(asked, { lately, lastHour, today, openToday })
     if (row.content !== null) {
       if (attempts === 0 && isTooMany) return null
       const content = decrypted(row.content, id)

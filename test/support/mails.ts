@@ -2,6 +2,7 @@
 import type { AddressInfo } from 'node:net'
 import { SMTPServer } from 'smtp-server'
 import type { Test } from 'tap'
+import { newId } from '../../infra/ids.ts'
 import { readOutbox, type OutboxMail } from '../../services/mail/outbox.ts'
 import type { TestServer } from './server.ts'
 import { waitUntil } from './wait.ts'
@@ -29,6 +30,27 @@ export async function sentTo(
   const find = () => database.prisma.mail.findMany({ where: { recipient, ...what }, orderBy: { id: 'asc' } })
   await waitUntil(async () => (await find()).every(({ status }) => status !== 'queued'), 'the decision')
   return (await find()).map(({ kind }) => kind)
+}
+
+/** Notes e-mails of a kind as sent to an address, one each hour, the last some minutes ago. */
+export async function noteSent(
+  { services: { database } }: TestServer,
+  {
+    recipient,
+    kind,
+    count,
+    minutesAgo,
+  }: { recipient: string; kind: string; count: number; minutesAgo: number },
+): Promise<string[]> {
+  const data = Array.from({ length: count }, (_, i) => ({
+    id: newId('mail'),
+    kind,
+    recipient,
+    status: 'sent',
+    createdAt: new Date(Date.now() - (minutesAgo + 60 * i) * 60_000),
+  }))
+  await database.prisma.mail.createMany({ data })
+  return data.map(({ id }) => id)
 }
 
 export interface Received {
