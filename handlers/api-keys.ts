@@ -43,7 +43,13 @@ export const apiKeys = {
       const key = await insertApiKey(tx, config.keyMode, fields)
       await events.emit(tx, 'api_key.created', key, { userId })
       // A key outlives the session or the key, so an attacker with a stolen one would create one.
-      await alertUser(tx, services, 'api_key_created', userId)
+      // Two kinds, so that many keys of a stolen key do not use up the alerts of keys of sessions.
+      await alertUser(
+        tx,
+        services,
+        createdByKey === null ? 'api_key_created' : 'api_key_created_by_key',
+        userId,
+      )
       return { status: 201, body: key, headers: { location: `/v1/user/api-keys/${key.id}` } }
     })
   },

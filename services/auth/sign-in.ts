@@ -9,7 +9,7 @@ import { tokenDigest } from '../../infra/encryption/tokens.ts'
 import { forbidden, unauthorized } from '../../infra/errors.ts'
 import { networkOf } from '../../infra/network.ts'
 import type { Emitter } from '../events/emit.ts'
-import { alertAddress, alertUser, queueMail, type Mails, type MailServices } from '../mail/mails.ts'
+import { alertAddress, alertUser, onceADay, queueMail, type Mails, type MailServices } from '../mail/mails.ts'
 import type { Principal, Principals } from '../users/authentication.ts'
 import { insertUser, lockUser, toProfile, toUser, updateUserRow } from '../users/users.ts'
 import type { TokenPurpose } from './mailed-tokens.ts'
@@ -71,7 +71,7 @@ export async function countAttempt(
   const counted = await sql.countAttempt(db, attempt)
   if (counted !== undefined && counted.before > maxFailures) {
     const kind = 'sign_ins_blocked'
-    const dedupeKey = `${kind} ${new Date().toISOString().slice(0, 10)} ${attempt.account}`
+    const { dedupeKey } = onceADay(kind, attempt.account)
     await db.transaction(async (tx) => {
       if ('userId' in owner) await alertUser(tx, services, kind, owner.userId, { dedupeKey })
       else await queueMail(tx, services, { kind, ...owner, userId: null, dedupeKey })

@@ -64,8 +64,13 @@ const table = {
   },
   api_key_created: {
     subject: 'A new API key for your account',
-    before: 'Somebody, probably you, created an API key of your account, in a session or with another key.',
-    after: 'If it was not you, revoke the key and the one that created it, and reset your password now.',
+    before: 'Somebody, probably you, created an API key of your account in a session.',
+    after: 'If it was not you, revoke the key, and reset your password now.',
+  },
+  api_key_created_by_key: {
+    subject: 'A new API key for your account, created with another one',
+    before: 'Somebody, probably you, created an API key of your account with another API key.',
+    after: 'If it was not you, revoke the key and the one that created it.',
   },
   refresh_token_reused: {
     subject: 'One of your sessions was ended',
@@ -89,6 +94,10 @@ const table = {
 } satisfies Record<string, AlertText>
 
 export type Alert = keyof typeof table
+
+/** In the last alert of a kind that an address gets for now. */
+export const lastAlert =
+  'Further alerts of this kind are not mailed for now: look at your account and at its events (GET /v1/events).'
 
 export const alerts: Record<Alert, AlertText> = table
 

@@ -1,5 +1,6 @@
 // How many e-mails an address gets. Strangers can request some kinds for any address, so these also count
 // together. Those with which an owner gets back into the account do not: nobody can use them up with others.
+import { isAlert } from './alerts.ts'
 import type { MailKind } from './templates.ts'
 
 /** The kinds that anybody can request for any address. */
@@ -30,7 +31,15 @@ export interface Earlier {
 /** E-mails of a kind in 15 minutes, and in a day. */
 function limitsOf(kind: MailKind): { lately: number; today: number } {
   if (kind === 'receipt' || kind === 'refund_receipt') return { lately: 50, today: 50 }
+  // Queued once a day for an endpoint.
+  if (kind === 'webhook_endpoint_disabled') return { lately: 20, today: 20 }
   return { lately: 5, today: 20 }
+}
+
+/** Whether an alert is the last of its kind that an address gets for now. */
+export function isLastAlert(kind: MailKind, earlier: Earlier): boolean {
+  const { lately, today } = limitsOf(kind)
+  return isAlert(kind) && (earlier.lately === lately - 1 || earlier.today === today - 1)
 }
 
 /** Whether an address gets no further e-mail of the kind for now. */

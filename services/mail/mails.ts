@@ -74,6 +74,11 @@ export async function queueMail(
   if (queued !== undefined) await mails.add(tx, [{ data: { id }, group: recipient }])
 }
 
+/** Queues one alert a day about a thing. */
+export function onceADay(kind: Alert, about: string): { dedupeKey: string } {
+  return { dedupeKey: `${kind} ${new Date().toISOString().slice(0, 10)} ${about}` }
+}
+
 /**
  * Queues an alert to the address of a user. Service accounts, and users who are not active or whose address is
  * not verified, get none.

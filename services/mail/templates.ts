@@ -1,7 +1,7 @@
 // What the e-mails say, as text and as HTML.
 import type { Config } from '../../infra/config/config.ts'
 import { html } from '../../infra/html/html.ts'
-import { alerts, type Alert } from './alerts.ts'
+import { alerts, lastAlert, type Alert } from './alerts.ts'
 
 /** The kinds of e-mail with a one-time token. */
 export type Mailed = 'sign_up' | 'link' | 'password_reset' | 'email_change'
@@ -111,6 +111,13 @@ export function renderMail(
     html: html`<!doctype html><meta charset="utf-8" /><title>${subject}</title>
       <p>${before}</p>${about}${button}${code}<p>${after}</p>`.text,
   }
+}
+
+/** Says that further alerts are not sent. The same for an alert that says so already. */
+export function asLastAlert(content: MailContent): MailContent {
+  if (content.text.includes(lastAlert)) return content
+  const note = html`<p>${lastAlert}</p>`.text
+  return { ...content, text: `${content.text}\n${lastAlert}\n`, html: `${content.html}${note}` }
 }
 
 /** The page that links lead to: of the application, else of this server. Null if no URL is known. */

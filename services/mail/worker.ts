@@ -8,8 +8,9 @@ import type { JobOutcome } from '../../infra/jobs/job-runs.ts'
 import { WorkerLoop, type BackgroundWorker } from '../../infra/jobs/worker-loop.ts'
 import { tokenDigest } from '../../infra/encryption/tokens.ts'
 import type { MailJob, Mails } from './mails.ts'
-import { isOverLimit, openKinds } from './limits.ts'
+import { isLastAlert, isOverLimit, openKinds } from './limits.ts'
 import {
+  asLastAlert,
   lifetimes,
   renderMail,
   type LinkTarget,
@@ -83,11 +84,16 @@ export function createMailWorker({
     const asked = row.kind as WrittenKind
     if (isLate(asked, row.created_at)) return null
     const { lately, last_hour: lastHour, today, open_today: openToday } = row
-    const isTooMany = isOverLimit(asked, { lately, lastHour, today, openToday })
+    const earlier = { lately, lastHour, today, openToday }
+    const isTooMany = isOverLimit(asked, earlier)
+    const isLast = isLastAlert(asked, earlier)
     if (row.content !== null) {
       if (attempts === 0 && isTooMany) return null
-      const content = decrypted(row.content, id)
-      return content === null ? null : { id, recipient, attempts, ...(JSON.parse(content) as MailContent) }
+      const text = decrypted(row.content, id)
+      if (text === null) return null
+      const content = JSON.parse(text) as MailContent
+      if (attempts > 0 || !isLast) return { id, recipient, attempts, ...content }
+      return { id, recipient, attempts, ...(await store(tx, id, asLastAlert(content))) }
     }
     const token = row.secret === null ? null : decrypted(row.secret, id)
     const isLost = row.secret !== null && token === null
@@ -99,12 +105,14 @@ export function createMailWorker({
       invitation: row.resource_id,
       target,
     })
-    await sql.storeContent(tx, {
-      id,
-      subject: content.subject,
-      content: cipher.encrypt(JSON.stringify(content), id),
-    })
-    return { id, recipient, attempts, ...content }
+    const stored = await store(tx, id, isLast ? asLastAlert(content) : content)
+    return { id, recipient, attempts, ...stored }
+  }
+
+  async function store(tx: Db, id: string, content: MailContent): Promise<MailContent> {
+    const { subject } = content
+    await sql.storeContent(tx, { id, subject, content: cipher.encrypt(JSON.stringify(content), id) })
+    return content
   }
 
   /** Null for what was encrypted with a key that is gone. */

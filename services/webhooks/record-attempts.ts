@@ -13,7 +13,7 @@ import * as sql from '../../generated/sql/webhooks.ts'
 import { type Database, type Db } from '../../infra/database/database.ts'
 import { ApiError } from '../../infra/errors.ts'
 import type { DeliveryJob, Emitter } from '../events/emit.ts'
-import { alertUser, type MailServices } from '../mail/mails.ts'
+import { alertUser, onceADay, type MailServices } from '../mail/mails.ts'
 import type { Job, Queue } from '../../infra/jobs/queue.ts'
 import type { Attempt, DeliveryStatus } from './deliveries.ts'
 import { toWebhookEndpoint } from './endpoints.ts'
@@ -173,8 +173,9 @@ export function createAttemptRecorder({
         previous: { ...endpoint, enabled: true, disabled_reason: null },
       })
       // Not the URL: an attacker may have chosen its host, and its path may have secrets.
-      const detail = row.id
-      await alertUser(tx, mailServices, 'webhook_endpoint_disabled', row.userId, { detail })
+      const kind = 'webhook_endpoint_disabled'
+      const options = { detail: row.id, ...onceADay(kind, row.id) }
+      await alertUser(tx, mailServices, kind, row.userId, options)
     }
   }
 }

@@ -3,8 +3,9 @@
 import t from 'tap'
 import { tokenDigest } from '../../infra/encryption/tokens.ts'
 import { alertUser } from '../../services/mail/mails.ts'
+import { readOutbox } from '../../services/mail/outbox.ts'
 import { createClient } from '../support/client.ts'
-import { mailsTo, sentTo } from '../support/mails.ts'
+import { mailsTo, noteSent, sentTo } from '../support/mails.ts'
 import {
   createIdentity,
   createOneTimeToken,
@@ -36,10 +37,53 @@ t.test('a new API key, of a session or of another key', async (t) => {
   for (const client of [createClient(server.url, token), person.client])
     t.equal((await client.post('/user/api-keys', fields)).status, 201)
   const mails = await mailsTo(server, person.email, 2)
-  for (const { subject, text } of mails) {
-    t.equal(subject, 'A new API key for your account')
-    t.notMatch(text, 'evil', 'a stolen key writes nothing into the e-mail')
+  t.same(mails.map(({ subject }) => subject).toSorted(), [
+    'A new API key for your account',
+    'A new API key for your account, created with another one',
+  ])
+  for (const { text } of mails) t.notMatch(text, 'evil', 'a stolen key writes nothing into the e-mail')
+})
+
+t.test('the last alert says so, and keys of a key do not use up the alerts of a session', async (t) => {
+  const person = await server.person()
+  const { access_token: token } = await createSignIn(server, person.id)
+  const create = (client: Person['client']) =>
+    client.post('/user/api-keys', { name: 'key', scopes: ['projects:read'] })
+  for (let i = 0; i < 8; i++) t.equal((await create(person.client)).status, 201)
+  t.equal((await create(createClient(server.url, token))).status, 201)
+  const [ofSession, last, ...others] = await mailsTo(server, person.email, 6)
+  t.equal(ofSession.subject, 'A new API key for your account')
+  t.match(last.text, /Further alerts of this kind are not mailed for now: .*GET \/v1\/events/)
+  for (const { text } of [ofSession, ...others]) t.notMatch(text, 'Further alerts')
+})
+
+t.test('seven webhook endpoints that are disabled, each once a day, and at most 20', async (t) => {
+  const person = await server.person()
+  const ids: string[] = []
+  for (let i = 0; i < 7; i++) {
+    const endpoint = await makeEndpoint(t, person, { event_types: ['project.*'], answer: { status: 410 } })
+    ids.push(endpoint.id)
+    await sendTest(person, endpoint)
   }
+  const kind = 'webhook_endpoint_disabled'
+  const find = () => prisma.mail.findMany({ where: { recipient: person.email, kind, status: 'kept' } })
+  await waitUntil(async () => (await find()).length === 7, 'seven alerts')
+  await person.client.put(`/webhooks/endpoints/${ids[0]}`, { enabled: true })
+  await sendTest(person, { id: ids[0] })
+  const isDisabled = async () =>
+    (await person.client.get(`/webhooks/endpoints/${ids[0]}`)).body.enabled === false
+  await waitUntil(isDisabled, 'the endpoint')
+  t.equal((await alertsTo(person, kind)).length, 7, 'not again on the same day')
+  await noteSent(server, { recipient: person.email, kind, count: 12, minutesAgo: 20 })
+  const about = (detail: string) =>
+    database.transaction((tx) => alertUser(tx, server.services, kind, person.id, { detail }))
+  await about('the 20th')
+  await about('the 21st')
+  t.equal((await alertsTo(person, kind)).length, 20)
+  const [{ text }] = (await readOutbox(database, server.services.cipher)).filter(
+    ({ recipient }) => recipient === person.email,
+  )
+  t.match(text, /the 20th.*Further alerts of this kind are not mailed for now/s)
 })
 
 t.test('a key of a service account, which has no address, has none', async (t) => {
