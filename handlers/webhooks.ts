@@ -2,6 +2,7 @@
 import { changesOf } from '../infra/changes.ts'
 import type { Handlers } from '../services/handler.ts'
 import { invalidState, unauthorized } from '../infra/errors.ts'
+import { alertUser } from '../services/mail/mails.ts'
 import { lockUser } from '../services/users/users.ts'
 import {
   openDelivery,
@@ -27,7 +28,8 @@ export const webhooks = {
     return { status: 200, body: await listEndpoints(db, principal, query) }
   },
 
-  async createWebhookEndpoint({ principal, body }, { db, webhookClient, cipher, events }) {
+  async createWebhookEndpoint({ principal, body }, services) {
+    const { db, webhookClient, cipher, events } = services
     const { userId } = principal
     requirePublicUrl(webhookClient, body.url)
     requireSelectableEvents(body.event_types, grantsOfKey(principal).scopes)
@@ -38,6 +40,8 @@ export const webhooks = {
       // owner does not have the secret yet to verify the signature.
       await events.emit(tx, 'webhook_endpoint.created', endpoint, { userId })
       await tx.prisma.webhookEndpoint.create({ data: row, select: { id: true } })
+      // An endpoint outlives its key, so an attacker with a stolen one would create one.
+      await alertUser(tx, services, 'webhook_endpoint_created', userId, { detail: endpoint.id })
       const location = `/v1/webhooks/endpoints/${endpoint.id}`
       return { status: 201, body: { ...endpoint, secret }, headers: { location } }
     })
@@ -50,7 +54,9 @@ export const webhooks = {
     }
   },
 
-  async updateWebhookEndpoint({ principal, params: { id }, body, ifMatch }, { db, webhookClient, events }) {
+  async updateWebhookEndpoint({ principal, params: { id }, body, ifMatch }, services) {
+    const { db, webhookClient, events } = services
+    const { userId } = principal
     const { url, description, event_types: eventTypes, enabled } = body
     if (url !== undefined) requirePublicUrl(webhookClient, url)
     return await db.transaction(async (tx) => {
@@ -69,7 +75,9 @@ export const webhooks = {
           data: { url, description, eventTypes, enabled, metadata, ...resetFailures },
         }),
       )
-      await events.emit(tx, 'webhook_endpoint.updated', endpoint, { userId: principal.userId, previous })
+      await events.emit(tx, 'webhook_endpoint.updated', endpoint, { userId, previous })
+      if (changes?.url !== undefined || changes?.event_types !== undefined)
+        await alertUser(tx, services, 'webhook_endpoint_redirected', userId, { detail: id })
       return { status: 200, body: endpoint }
     })
   },

@@ -820,8 +820,8 @@ export interface ListSessionsRow {
 }
 
 /**
- * Locks an e-mail that is to be sent. The counts are the others to the same address before it, of its kind or of
- * `open_kinds`: those that were sent, and older ones that are being sent.
+ * Locks an e-mail that is to be sent. The counts are the others to the same address before it, of its kind or
+ * of `open_kinds`: those that were sent, and older ones that are being sent.
  * @see prisma/sql/auth/lock-mail.sql
  */
 export const lockMail = optional<{ open_kinds: readonly string[]; id: string }, LockMailRow>(

@@ -86,6 +86,18 @@ const table = {
       'they stop, you can sign in where you have signed in before, and everywhere with a link by e-mail.',
     after: 'If it was not you, use a password that you use nowhere else, and a second factor or a passkey.',
   },
+  webhook_endpoint_created: {
+    subject: 'A new webhook endpoint for your account',
+    before:
+      'Somebody, probably you, created a webhook endpoint. It gets events of your account, even after the ' +
+      'API key or the session that created it has ended:',
+    after: 'If it was not you, delete the endpoint, revoke your API keys, and reset your password now.',
+  },
+  webhook_endpoint_redirected: {
+    subject: 'A webhook endpoint was changed',
+    before: 'Somebody, probably you, changed the URL or the event types of a webhook endpoint:',
+    after: 'If it was not you, delete the endpoint, revoke your API keys, and reset your password now.',
+  },
   webhook_endpoint_disabled: {
     subject: 'A webhook endpoint was disabled',
     before: 'A webhook endpoint answered 410 Gone, or failed for five days. It gets no more events:',
@@ -97,7 +109,7 @@ export type Alert = keyof typeof table
 
 /** In the last alert of a kind that an address gets for now. */
 export const lastAlert =
-  'Further alerts of this kind are not mailed for now: look at your account and at its events (GET /v1/events).'
+  'Further alerts of this kind are not mailed for now: see your account, and its events (GET /v1/events).'
 
 export const alerts: Record<Alert, AlertText> = table
 

@@ -80,8 +80,8 @@ export function onceADay(kind: Alert, about: string): { dedupeKey: string } {
 }
 
 /**
- * Queues an alert to the address of a user. Service accounts, and users who are not active or whose address is
- * not verified, get none.
+ * Queues an alert to the address of a user. Service accounts, and users who are not active or whose address
+ * is not verified, get none.
  * @param options.detail what the alert is about; nothing that an attacker can choose, such as a name or a URL
  */
 export async function alertUser(

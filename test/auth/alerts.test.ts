@@ -159,13 +159,41 @@ t.test('more than 100 wrong codes of the second factor', async (t) => {
   t.same(await alertsTo(person, 'sign_ins_blocked'), ['sign_ins_blocked'])
 })
 
+t.test('a webhook endpoint of the audit log, which outlives the key that creates it', async (t) => {
+  const admin = await server.person({ role: 'admin' })
+  const url = 'http://127.0.0.1:9/tap'
+  const body = { url, event_types: ['audit.recorded'] }
+  const { body: endpoint } = await admin.client.post('/webhooks/endpoints', body)
+  const [created] = await mailsTo(server, admin.email, 1)
+  t.equal(created.subject, 'A new webhook endpoint for your account')
+  t.match(created.text, `\n\n${endpoint.id}\n\n`)
+  t.notMatch(created.text, url)
+})
+
+t.test('a webhook endpoint whose URL or event types are changed, by a key or in a session', async (t) => {
+  const person = await server.person()
+  const { access_token: token } = await createSignIn(server, person.id)
+  const body = { url: 'http://127.0.0.1:9/mine', event_types: ['project.*'] }
+  const { body: endpoint } = await createClient(server.url, token).post('/webhooks/endpoints', body)
+  const path = `/webhooks/endpoints/${endpoint.id}`
+  for (const change of [{ description: 'mine' }, body, { enabled: false }, { enabled: true }])
+    t.equal((await person.client.put(path, change)).status, 200)
+  t.same(await sentTo(server, person.email), ['webhook_endpoint_created'], 'not for other changes')
+  for (const change of [{ url: 'http://127.0.0.1:9/theirs' }, { event_types: ['*'] }])
+    t.equal((await person.client.put(path, change)).status, 200)
+  const redirected = 'webhook_endpoint_redirected'
+  t.same(await sentTo(server, person.email), ['webhook_endpoint_created', redirected, redirected])
+  const [{ text }] = await mailsTo(server, person.email, 3)
+  t.match(text, `\n\n${endpoint.id}\n\n`)
+})
+
 t.test('a webhook endpoint that is disabled, by its id and without its URL', async (t) => {
   const person = await server.person()
   const endpoint = await makeEndpoint(t, person, { event_types: ['project.*'], answer: { status: 410 } })
   const { host } = new URL(endpoint.receiver.url)
   await person.client.put(`/webhooks/endpoints/${endpoint.id}`, { url: `http://${host}/secret-path` })
   await sendTest(person, endpoint)
-  const [{ subject, text }] = await mailsTo(server, person.email, 1)
+  const [{ subject, text }] = await mailsTo(server, person.email, 3)
   t.equal(subject, 'A webhook endpoint was disabled')
   t.match(text, `\n\n${endpoint.id}\n\n`)
   for (const part of [host, 'secret-path']) t.notMatch(text, part)

@@ -1,5 +1,5 @@
--- Locks an e-mail that is to be sent. The counts are the others to the same address before it, of its kind or of
--- `open_kinds`: those that were sent, and older ones that are being sent.
+-- Locks an e-mail that is to be sent. The counts are the others to the same address before it, of its kind or
+-- of `open_kinds`: those that were sent, and older ones that are being sent.
 -- @optional
 SELECT m.id, m.kind, m.recipient, m.secret, m.resource_id, m.content, m.attempts, m.created_at,
   earlier.lately AS "lately!", earlier.last_hour AS "last_hour!", earlier.today AS "today!",
