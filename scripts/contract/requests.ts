@@ -212,9 +212,16 @@ export async function pathParameters(
   if (last === undefined) return linkedPaths[0] ?? plainValues
   const reads = operation.method === 'GET'
   const parents = Object.values(kinds).filter((kind) => kind !== kinds[last])
-  const fits = (known: KnownResource): boolean => parents.every((kind) => known.parents[kind] !== undefined)
-  let found = fresh ? undefined : run.pool.list(kinds[last], !reads).find(fits)
-  if (found === undefined && !run.options.readOnly)
+  const { schema = {} } = operation.parameters.find((each) => each.in === 'path' && each.name === last) ?? {}
+  const isPlaced = (known: KnownResource): boolean =>
+    parents.every((kind) => known.parents[kind] !== undefined)
+  // Another operation may take fewer ids than the one that returned it.
+  const fits = (known: KnownResource): boolean =>
+    isPlaced(known) &&
+    (run.options.profile === 'platform' || run.validation.parameter(schema)(known.id).length === 0)
+  const known = run.pool.list(kinds[last], !reads)
+  let found = fresh ? undefined : known.find(fits)
+  if (found === undefined && !run.options.readOnly && (fresh || !known.some(isPlaced)))
     found = (await make(run, kinds[last], making)) ?? undefined
   found = found !== undefined && fits(found) ? found : run.pool.list(kinds[last], !reads).find(fits)
   if (found === undefined)

@@ -1,7 +1,7 @@
 // Finds circular and malformed references before the linter runs, because its resolver would crash on them.
 import type { BaseResolver, Source } from '@redocly/openapi-core'
 import { dirname, resolve } from 'node:path'
-import { escaped, keysOf, valueAt } from '@platform-api/openapi/json-pointer.ts'
+import { escaped, keysOfFragment, valueAt } from '@platform-api/openapi/json-pointer.ts'
 
 type Json = any
 
@@ -101,6 +101,6 @@ export function targetOf(file: string, ref: string): { file: string; path: strin
   const [name, pointer = ''] = ref.split('#')
   return {
     file: name === '' ? file : resolve(dirname(file), name),
-    path: keysOf(decodeURIComponent(pointer)),
+    path: keysOfFragment(pointer),
   }
 }

@@ -5,7 +5,7 @@ import { responseFor, isJson, type Media, type Operation } from '@platform-api/o
 import type { Validation } from '@platform-api/contract/validation.ts'
 import { valuesOf } from '@platform-api/contract/values.ts'
 import { resolve } from '@platform-api/openapi/resolve.ts'
-import { valueAt, keysOf } from '@platform-api/openapi/json-pointer.ts'
+import { keysOf, keysOfFragment, valueAt } from '@platform-api/openapi/json-pointer.ts'
 
 type Json = any
 
@@ -81,7 +81,7 @@ export function answerOf(source: Source, operation: Operation, { code, example }
   )
   const media = declared?.media.find(({ type }) => isJson(type)) ?? declared?.media[0]
   if (media === undefined) return { status, contentType: null, headers, body: null }
-  const node = valueAt(document, keysOf(media.pointer.replace(/\/schema$/, '')))
+  const node = valueAt(document, keysOfFragment(media.pointer.replace(/\/schema$/, '')))
   if (node?.['x-stream-events'] !== undefined)
     return { status, contentType: media.type, headers, body: streamOf(document, node['x-stream-events']) }
   const contentType = media.type.includes('*') ? 'application/octet-stream' : media.type

@@ -51,7 +51,7 @@ export function createStoredResources(source: Source, operations: Operation[]): 
     operations.filter((operation) => operation.method === 'POST').map((operation) => createdKind(operation)),
   )
   /** The bodies of single resources, by their path. */
-  const singles = new Map<string, Record<string, unknown>>()
+  const singles = new Map<string, unknown>()
   const isSingle = ({ path, method }: Operation): boolean =>
     ['GET', 'PUT', 'PATCH'].includes(method) &&
     operations.some(
@@ -231,8 +231,16 @@ export function createStoredResources(source: Source, operations: Operation[]): 
   /** What the path has if it is no resource of a collection, such as the caller's own profile. */
   function single({ operation, url, body: sent }: StoredRequest, answer: MockAnswer): MockAnswer {
     const media = jsonMedia(operation, answer.status)
+    const before = singles.get(url)
+    if (isPlain(sent) || isPlain(before)) {
+      if (isPlain(sent)) singles.set(url, sent)
+      const value = sent ?? before
+      return media !== undefined && isPlain(answer.body) && isValid(validation, media, value)
+        ? { ...answer, body: value }
+        : answer
+    }
     const changes = ['PUT', 'PATCH'].includes(operation.method) && isObject(sent)
-    const known = singles.get(url)
+    const known = isObject(before) ? before : undefined
     if (media === undefined || !isObject(answer.body)) {
       if (changes) singles.set(url, { ...known, ...sent })
       return answer
@@ -274,7 +282,7 @@ export function createStoredResources(source: Source, operations: Operation[]): 
       const changes = ['PUT', 'PATCH'].includes(operation.method) && isObject(request.body)
       if (media === undefined || own?.kind !== found.kind || !isObject(answer.body)) {
         if (known !== undefined && changes) known.body = { ...known.body, ...(request.body as object) }
-        return answer
+        return known === undefined && isSingle(operation) ? single(request, answer) : answer
       }
       const id = typeof answer.body[own.name] === 'number' ? Number(found.id) : found.id
       let body = withSent(media, answer.body, known?.body ?? { [own.name]: id }, '')
@@ -296,6 +304,10 @@ export function createStoredResources(source: Source, operations: Operation[]): 
 function isObject(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
+
+/** Whether it is a value without properties, such as a number, which is replaced as a whole. */
+const isPlain = (value: unknown): boolean =>
+  value !== undefined && value !== null && typeof value !== 'object'
 
 /** A query parameter that is named like a property selects its value. */
 function matchesQuery({ properties = {} }: Json, body: Json, query: Record<string, unknown>): boolean {

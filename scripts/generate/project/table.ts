@@ -1,5 +1,5 @@
 // Writes the table of operations and the routes of a server for any document.
-import { escaped, keysOf, valueAt } from '@platform-api/openapi/json-pointer.ts'
+import { escaped, keysOfFragment, valueAt } from '@platform-api/openapi/json-pointer.ts'
 import { pathNames, type Operation } from '@platform-api/openapi/document.ts'
 import { methods } from '@platform-api/openapi/methods.ts'
 import { resolve } from '@platform-api/openapi/resolve.ts'
@@ -72,6 +72,8 @@ export interface OperationInfo {
   url: string
   /** The names of \`p0\`, \`p1\` and so on. */
   pathNames: string[]
+  /** What the query must have: a document may have paths such as \`/items?beta=true\`. */
+  fixedQuery?: Array<[name: string, value: string]>
   parameters: ParameterInfo[]
   body: { required: boolean; media: MediaInfo[] } | null
   /** The first media type of each declared status that has a body. */
@@ -94,13 +96,14 @@ ${rows.join('\n')}
 
 function row(document: Json, operation: Operation): object {
   const { id, method, path, body, security, credentials, scopes, optionalKey, item } = operation
-  const pathPart = path.split(/[?#]/)[0]
+  const [pathPart, queryPart] = path.split('#')[0].split('?')
   const all = [...operation.responses, ...operation.otherResponses]
   return {
     id,
     method,
     url: routerUrl(pathPart),
     pathNames: pathNames(pathPart),
+    fixedQuery: queryPart === undefined ? undefined : [...new URLSearchParams(queryPart)],
     parameters: parameterRows(document, operation),
     body:
       body === null
@@ -167,7 +170,7 @@ function lastReference(document: Json, node: Json): string {
   return ref
 }
 
-const resolveOnce = (document: Json, ref: string): Json => valueAt(document, keysOf(decodeURIComponent(ref)))
+const resolveOnce = (document: Json, ref: string): Json => valueAt(document, keysOfFragment(ref))
 
 const segment = (name: string): string => encodeURIComponent(escaped(name))
 
@@ -192,7 +195,10 @@ export function emitRoutes(operations: Operation[]): string {
   const modules = modulesOf(operations)
   const paths = Map.groupBy(operations, ({ path }) => path.split(/[?#]/)[0])
   const rows = [...paths].map(([path, own]) => {
-    const entries = own.map(({ method, id }) => `${method.toLowerCase()}: route(${text(id)})`)
+    // Operations with the same method and path differ in their query: the server chooses.
+    const entries = [...Map.groupBy(own, ({ method }) => method)].map(
+      ([method, [{ id }]]) => `${method.toLowerCase()}: route(${text(id)})`,
+    )
     return `    ${text(path)}: { ${entries.join(', ')} },`
   })
   return `${modules.map(({ name, file }) => `import { ${name} } from '../handlers/${file}.ts'`).join('\n')}

@@ -18,6 +18,10 @@ interface AnyAnswer {
   body?: unknown
 }
 
+const operationsByRoute = Map.groupBy<string, OperationInfo>(
+  Object.values(operations),
+  ({ method, url }) => `${method} ${url}`,
+)
 const contract = readFileSync(new URL('openapi.json', import.meta.url))
 
 /** @returns a server that does not listen yet. */
@@ -36,16 +40,27 @@ export async function createServer(): Promise<FastifyInstance> {
   await app.register(glue, {
     specification: skeleton,
     operationResolver: (id) => {
-      const operation = operations[id as OperationId]
+      const { method, url, hasHead } = operations[id as OperationId]
+      const own = operationsByRoute.get(`${method} ${url}`)!
       return {
-        method: operation.method,
-        url: operation.url,
-        exposeHeadRoute: operation.hasHead !== true,
-        handler: (request, reply) => handle(operation, request, reply),
+        method,
+        url,
+        exposeHeadRoute: hasHead !== true,
+        handler: async (request, reply) => await handle(operationFor(own, request), request, reply),
       }
     },
   })
   return app
+}
+
+/** Of operations whose paths differ in their query only, the one that the request has the most of. */
+function operationFor(own: OperationInfo[], { query }: FastifyRequest): OperationInfo {
+  const sent = query as Record<string, unknown>
+  const [found] = own
+    .filter(({ fixedQuery = [] }) => fixedQuery.every(([name, value]) => sent[name] === value))
+    .sort((a, b) => (b.fixedQuery?.length ?? 0) - (a.fixedQuery?.length ?? 0))
+  if (found === undefined) throw new HttpError(404, 'Not found')
+  return found
 }
 
 async function handle(
