@@ -59,7 +59,10 @@ async function sendBrokenParameters(run: Run, operation: Operation, parts: Reque
       )
     }
     if (required && where !== 'path') {
-      const { [name]: _left, ...rest } = parts[group]
+      const rest = Object.fromEntries(
+        // An object is sent as `name[key]`.
+        Object.entries(parts[group]).filter(([each]) => each !== name && !each.startsWith(`${name}[`)),
+      )
       await expectRejection(run, operation, { ...parts, [group]: rest }, name, 'required', where)
     }
   }

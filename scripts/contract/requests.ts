@@ -61,13 +61,15 @@ export function requestParts(
         requiredKeys: always.filter((name) => known.has(name)),
         noNullPrototype: true,
       })
-      .map((record) =>
-        Object.fromEntries(
-          Object.entries(record)
-            .flatMap(([name, value]) => sentAs(name, value))
-            .map(([name, text]) => [name, run.options.profile === 'platform' ? text : shortened(text)]),
-        ),
-      )
+      .map((record) => {
+        const sent = Object.entries(record).map(([name, value]) => ({
+          isOptional: !always.includes(name),
+          fields: sentAs(name, value),
+        }))
+        return run.options.profile === 'platform'
+          ? Object.fromEntries(sent.flatMap(({ fields }) => fields))
+          : shortened(sent)
+      })
   }
   return fc
     .record(
@@ -83,10 +85,26 @@ function sentAs(name: string, value: Json): Array<[string, string]> {
   return Array.isArray(value) ? flattened({ [name]: value.slice(0, 1) }) : flattened({ [name]: value })
 }
 
-/** A parameter of the URL, cut to 80 characters if it is long: servers may refuse long URLs. */
-function shortened(text: string): string {
-  return encodeURIComponent(text).length <= 1000 ? text : [...text].slice(0, 80).join('')
+/** Servers may refuse long URLs: long values are cut, and optional parameters left out that do not fit. */
+function shortened(
+  parameters: Array<{ isOptional: boolean; fields: Array<[string, string]> }>,
+): Record<string, string> {
+  const sent: Record<string, string> = {}
+  let length = 0
+  for (const { isOptional, fields } of parameters) {
+    const cut = fields.map(([name, text]): [string, string] => [
+      name,
+      encodeURIComponent(text).length <= 1000 ? text : [...text].slice(0, 80).join(''),
+    ])
+    const added = encodeURIComponent(cut.flat().join('')).length
+    if (isOptional && length + added > maxParametersLength) continue
+    length += added
+    for (const [name, text] of cut) sent[name] = text
+  }
+  return sent
 }
+
+const maxParametersLength = 6000
 
 /** Free text in a header field is limited to ASCII. */
 function isFreeText({ type, pattern, enum: values, format }: Json): boolean {

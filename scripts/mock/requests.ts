@@ -61,6 +61,7 @@ export function createRequestCheck(document: Json, { formats, check: addProblems
     collectObjects(values.query, objects)
     const inPath = check(`${id} path`, 'text', () => objectOf(of('path'), true), values.path, 'query')
     const media = body?.media.find(({ type }) => type === values.type)
+    const lists = isJson(values.type) ? [] : listsIn(values.body)
     const problems = [
       ...check(`${id} query`, 'text', () => objectOf(query, false), values.query, 'query'),
       ...check(`${id} header`, 'text', () => objectOf(of('header'), true), values.header, 'header'),
@@ -84,8 +85,19 @@ export function createRequestCheck(document: Json, { formats, check: addProblems
           )
         : []),
     ]
+    // Where an alternative is no list, Ajv replaces a list of one item by the item.
+    for (const { holder, name, list } of lists) if (typeof holder[name] === 'string') holder[name] = list
     return { isPossiblePath: inPath.length === 0, problems }
   }
+}
+
+/** The lists in the value and where they are. */
+function listsIn(value: Json): Array<{ holder: Json; name: string; list: Json[] }> {
+  if (typeof value !== 'object' || value === null) return []
+  return Object.entries<Json>(value).flatMap(([name, list]) => [
+    ...(Array.isArray(list) ? [{ holder: value, name, list }] : []),
+    ...listsIn(list),
+  ])
 }
 
 /** The problems of a discriminated body are only those of the alternative that it chooses. */

@@ -76,7 +76,7 @@ export async function createMock({
   const has = real === undefined ? new Set<string>() : await operationsAt(real)
   const source: Source = { document, validation: createValidation(document, 'openapi'), seed }
   const problemsOf = createRequestCheck(document, profile)
-  const answers = new Map<Operation, MockAnswer>()
+  const answers = new Map<string, MockAnswer>()
   const operations = operationsOf(document)
   const resources = createStoredResources(source, operations)
   const routes = routesOf(operations)
@@ -164,9 +164,10 @@ export async function createMock({
   }
 
   /** The answer does not depend on the request; `apply` does not change it. */
-  function usualAnswer(operation: Operation): MockAnswer {
-    if (!answers.has(operation)) answers.set(operation, answerOf(source, operation, {}))
-    return answers.get(operation)!
+  function usualAnswer(operation: Operation, code?: number): MockAnswer {
+    const name = `${operation.method} ${operation.path} ${code}`
+    if (!answers.has(name)) answers.set(name, answerOf(source, operation, { code }))
+    return answers.get(name)!
   }
 
   function send({ status, contentType, headers, body }: MockAnswer, reply: FastifyReply): FastifyReply {
@@ -191,7 +192,7 @@ export async function createMock({
     const declared = operation === null ? undefined : responseFor(operation, status)
     const media = declared?.media.find(({ type }) => isJson(type))
     if (declared !== undefined && (media === undefined || !isValid(source.validation, media, body))) {
-      const answer = answerOf(source, operation!, { code: status })
+      const answer = usualAnswer(operation!, status)
       return send({ ...answer, headers: { ...headers, ...answer.headers } }, reply)
     }
     return send({ status, contentType: media?.type ?? 'application/json', headers, body }, reply)

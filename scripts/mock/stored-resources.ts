@@ -135,7 +135,7 @@ export function createStoredResources(source: Source, operations: Operation[]): 
     } = schemaOf(document, media.schema.properties[own.name])
     const parents = parentsOf(request, kind)
     const sentId = isObject(request.body) ? request.body[own.name] : undefined
-    const isFree = sentId !== undefined && !stored.get(kind)?.has(String(sentId))
+    const isFree = isPathSegment(sentId) && !stored.get(kind)?.has(String(sentId))
     let body = { ...answer.body, [own.name]: isFree ? sentId : freeId(kind, schema) }
     deleted.delete(`${kind} ${String(body[own.name])}`)
     // A reference to the resource that the path names.
@@ -303,6 +303,14 @@ export function createStoredResources(source: Source, operations: Operation[]): 
 
 function isObject(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
+}
+
+/** Whether a URL can have the value as a segment of its path. */
+function isPathSegment(value: unknown): boolean {
+  const text = String(value)
+  return (
+    isPlain(value) && text.isWellFormed() && !/^\.*$/.test(text) && encodeURIComponent(text).length <= 1000
+  )
 }
 
 /** Whether it is a value without properties, such as a number, which is replaced as a whole. */

@@ -8,7 +8,7 @@ export interface ContractRun {
   requests: number
   seconds: number
   unfinished: object[]
-  findings: Array<{ operation: string; check: string; actual: string }>
+  findings: Array<{ operation: string; part: string; check: string; expected: string; actual: string }>
   /** The operations that never succeeded. */
   failed: string[]
   /** The operations that declare no status below 400. */
@@ -35,7 +35,13 @@ const result: ContractRun = {
   requests,
   seconds,
   unfinished,
-  findings: findings.all.map(({ operation, check, actual }) => ({ operation, check, actual })),
+  findings: findings.all.map(({ operation, part, check, expected, actual }) => ({
+    operation,
+    part,
+    check,
+    expected,
+    actual,
+  })),
   failed: operations.filter((each) => !hasSucceeded(matrix, each)).map(({ id }) => id),
   withoutSuccess: operations
     .filter(
