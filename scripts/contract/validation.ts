@@ -3,6 +3,7 @@
 import { Ajv2020, type ErrorObject, type ValidateFunction } from 'ajv/dist/2020.js'
 import { fullFormats } from 'ajv-formats/dist/formats.js'
 import { resolve } from '@platform-api/openapi/resolve.ts'
+import { forText } from '@platform-api/openapi/text-values.ts'
 import type { Json } from '@platform-api/openapi/document.ts'
 import type { Profile } from './options.ts'
 
@@ -20,13 +21,13 @@ export function createValidation(document: Json, profile: Profile): Validation {
   const answers = withoutRequired(document, 'writeOnly')
   const closed = validatorsOf(profile === 'platform' ? withoutAdditionalProperties(answers) : answers)
   const ajv = ajvOf(true)
-  ajv.addSchema({ components: document.components }, 'contract')
+  ajv.addSchema(forText({ components: document.components }), 'contract')
   const parameters = new Map<Json, ValidateFunction>()
   return {
     asked: (pointer, value) => problemsOf(open(pointer), value),
     answered: (pointer, value) => problemsOf(closed(pointer), value),
     parameter(schema) {
-      if (!parameters.has(schema)) parameters.set(schema, ajv.compile(rebased(schema)))
+      if (!parameters.has(schema)) parameters.set(schema, ajv.compile(forText(rebased(schema))))
       return (value) => problemsOf(parameters.get(schema)!, value)
     },
   }

@@ -4,6 +4,7 @@ import { collectObjects } from '@platform-api/openapi/query-objects.ts'
 import { isJson, type Media, type Operation, type Parameter } from '@platform-api/openapi/document.ts'
 import { rebased, withoutRequired } from '@platform-api/contract/validation.ts'
 import { isDiscriminated, isMapped, withChosenAlternative } from '@platform-api/openapi/discriminators.ts'
+import { forText } from '@platform-api/openapi/text-values.ts'
 import type { Problem } from './errors.ts'
 import type { MockProfile } from './profile.ts'
 
@@ -21,10 +22,10 @@ export interface RequestValues {
 /** @returns a function that lists the problems of a request. Schemas are compiled on first use. */
 export function createRequestCheck(document: Json, { formats, check: addProblems }: MockProfile) {
   const asked = withChosenAlternatives(withoutRequired(document, 'readOnly'))
-  const ajvs = { text: createAjv('array'), json: createAjv(false) }
+  const ajvs = { text: createAjv('array', forText(asked)), json: createAjv(false, asked) }
   const compiled = new Map<string, ValidateFunction>()
 
-  function createAjv(coerceTypes: false | 'array'): InstanceType<typeof Ajv2020> {
+  function createAjv(coerceTypes: false | 'array', contract: Json): InstanceType<typeof Ajv2020> {
     const ajv = new Ajv2020({
       allErrors: true,
       strict: false,
@@ -33,7 +34,7 @@ export function createRequestCheck(document: Json, { formats, check: addProblems
       validateSchema: false,
     })
     for (const [name, format] of Object.entries(formats)) ajv.addFormat(name, format as never)
-    ajv.addSchema(asked, 'contract')
+    ajv.addSchema(contract, 'contract')
     return ajv
   }
 
@@ -120,7 +121,7 @@ function objectOf(parameters: Parameter[], open: boolean): Json {
   return {
     type: 'object',
     additionalProperties: open,
-    properties: Object.fromEntries(parameters.map((p) => [name(p), rebased(p.schema)])),
+    properties: Object.fromEntries(parameters.map((p) => [name(p), forText(rebased(p.schema))])),
     required: parameters.filter((p) => p.required).map(name),
   }
 }

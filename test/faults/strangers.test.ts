@@ -8,6 +8,7 @@ import { mkdtemp } from 'node:fs/promises'
 import { join } from 'node:path'
 import { tmpdir } from 'node:os'
 import t, { type Test } from 'tap'
+import { operationsOf } from '../../scripts/openapi/document.ts'
 import { readOpenapi } from '../../scripts/openapi/read.ts'
 import { serverPath } from '../../scripts/openapi/servers.ts'
 import type { ContractRun } from '../support/contract-run.ts'
@@ -70,6 +71,7 @@ const strangers: Stranger[] = [
 ]
 const isLong = process.env.FAULTS === 'long'
 const key = 'any:key'
+const columns = ['document', 'lint', 'generate', 'compile', 'contract on stubs', 'contract on mock', 'Prism']
 const rows: string[][] = []
 const prism = isLong && hasPrism()
 
@@ -78,34 +80,30 @@ for (const stranger of strangers) {
   const skip = !(await isHere(stranger)) && `${stranger.name} cannot be downloaded`
   t.test(stranger.name, { skip, timeout: 1_500_000 }, async (t) => {
     const { file, errors = 0, known = [] } = stranger
+    const row: string[] = []
+    const add = (cell: string): void => {
+      t.comment(`${columns[row.length]}: ${cell}`)
+      row.push(cell)
+    }
+    add(`${stranger.name}, ${operationsOf(await readOpenapi(file)).length} operations`)
     const lint = await runMeasured(['scripts/lint/main.ts', file], root, 1)
     const [, found, advice] = /(\d+) errors?, (\d+) of advice\s*$/.exec(lint.stdout)!
+    add(`${found}, ${advice}; ${shown(lint)}`)
     t.equal(Number(found), errors, `${errors} errors of lint`)
 
     const folder = await mkdtemp(join(tmpdir(), 'stranger-'))
     t.teardown(() => rmSync(folder, { recursive: true }))
     symlinkSync(join(root, 'node_modules'), join(folder, 'node_modules'))
-    const generate = await runMeasured(['scripts/generate/main.ts', file, '--out', folder], root)
-    const compile = await runMeasured(['node_modules/typescript/bin/tsc', '-p', folder], root)
-    const stubs = await checkStubs(t, folder, file)
-    const mock = await checkMock(t, file, known)
+    add(shown(await runMeasured(['scripts/generate/main.ts', file, '--out', folder], root)))
+    add(shown(await runMeasured(['node_modules/typescript/bin/tsc', '-p', folder], root)))
+    add(await checkStubs(t, folder, file))
+    add(await checkMock(t, file, known))
     await checkSeed(t, file)
-    const proxied = await checkPrism(t, stranger)
-    const row = [
-      `${stranger.name}, ${mock.operations}`,
-      `${found}, ${advice}; ${shown(lint)}`,
-      shown(generate),
-      shown(compile),
-      stubs.row,
-      mock.row,
-      proxied,
-    ]
-    for (const [i, cell] of row.entries()) t.comment(`${columns[i]}: ${cell}`)
+    add(await checkPrism(t, stranger))
     rows.push(row)
   })
 }
 
-const columns = ['document', 'lint', 'generate', 'compile', 'contract on stubs', 'contract on mock', 'Prism']
 t.teardown(() => {
   const lines = [columns, columns.map(() => '-'), ...rows].map((cells) => `| ${cells.join(' | ')} |`)
   if (isLong) t.comment(lines.join('\n'))
@@ -133,7 +131,7 @@ async function contractOf(file: string, server: StartedServer): Promise<Contract
 }
 
 /** Starts the generated server, calls its stubs, and stops it. */
-async function checkStubs(t: Test, folder: string, file: string): Promise<{ row: string }> {
+async function checkStubs(t: Test, folder: string, file: string): Promise<string> {
   const server = await startMeasured(['main.ts'], folder)
   try {
     t.equal((await fetch(`${server.base}/openapi.json`)).status, 200)
@@ -145,10 +143,9 @@ async function checkStubs(t: Test, folder: string, file: string): Promise<{ row:
       findings.filter((each) => !isOfStub(each)),
       [],
     )
-    return { row: `${cell}; server ready in ${server.seconds.toFixed(1)} s, ${await server.stop()} MB` }
-  } catch (error) {
+    return `${cell}; server ready in ${server.seconds.toFixed(1)} s, ${await server.stop()} MB`
+  } finally {
     await server.stop()
-    throw error
   }
 }
 
@@ -166,14 +163,10 @@ function isOfStub({ check, actual }: ContractRun['findings'][number]): boolean {
 const mockOf = (file: string): Promise<StartedServer> =>
   startMeasured(['scripts/mock/main.ts', file, '--port', '0', '--key', key], root)
 
-async function checkMock(
-  t: Test,
-  file: string,
-  known: string[],
-): Promise<{ operations: number; row: string }> {
+async function checkMock(t: Test, file: string, known: string[]): Promise<string> {
   const mock = await mockOf(file)
   try {
-    const { operations, findings, unfinished, failed, withoutSuccess, cell } = await contractOf(file, mock)
+    const { findings, unfinished, failed, withoutSuccess, cell } = await contractOf(file, mock)
     // The mock answers 200 where the document declares no success.
     const found = findings
       .filter(({ operation, check }) => check !== 'undeclared-status' || !withoutSuccess.includes(operation))
@@ -185,13 +178,9 @@ async function checkMock(
       'every operation succeeds',
     )
     t.same(unfinished, [])
-    return {
-      operations,
-      row: `${cell}; mock ready in ${mock.seconds.toFixed(1)} s, ${await mock.stop()} MB`,
-    }
-  } catch (error) {
+    return `${cell}; mock ready in ${mock.seconds.toFixed(1)} s, ${await mock.stop()} MB`
+  } finally {
     await mock.stop()
-    throw error
   }
 }
 

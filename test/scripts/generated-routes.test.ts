@@ -1,4 +1,4 @@
-// Paths that differ only in their query, in the server that `generate FILE --out FOLDER` writes.
+// Paths that differ only in their query, and parameters of several types, in the server that `generate FILE --out FOLDER` writes.
 import { symlinkSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import t from 'tap'
@@ -15,6 +15,17 @@ const folder = t.testdir({
       '/items': operation('listItems'),
       '/items?beta=true': operation('listBetaItems'),
       '/parts?beta=true': operation('listBetaParts'),
+      '/runs/{run}': {
+        ...operation('getRun'),
+        parameters: [
+          {
+            name: 'run',
+            in: 'path',
+            required: true,
+            schema: { oneOf: [{ type: 'integer' }, { type: 'string', maxLength: 9 }] },
+          },
+        ],
+      },
     },
   }),
 })
@@ -30,6 +41,9 @@ for (const [url, expected] of [
   ['/items?beta=true&page=2', 'The operation listBetaItems is not implemented'],
   ['/parts?beta=true', 'The operation listBetaParts is not implemented'],
   ['/parts', 'Not found'],
+  ['/runs/12', 'The operation getRun is not implemented'],
+  ['/runs/build.yml', 'The operation getRun is not implemented'],
+  ['/runs/a-longer-name', 'Not found'],
 ])
   t.test(`GET ${url}: ${expected}`, async (t) => {
     t.match((await app.inject(url)).json().title, expected)

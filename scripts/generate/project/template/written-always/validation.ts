@@ -6,8 +6,8 @@ import { HttpError, type Problem } from './handler.ts'
 import type { OperationInfo, ParameterInfo } from './operations.ts'
 
 const document = JSON.parse(readFileSync(new URL('openapi.json', import.meta.url), 'utf8'))
-const text = createAjv('array')
-const json = createAjv(false)
+const text = createAjv('array', forText(document))
+const json = createAjv(false, document)
 const compiled = new Map<string, ValidateFunction>()
 
 export interface Parts {
@@ -108,7 +108,7 @@ function check(
   }))
 }
 
-function createAjv(coerceTypes: false | 'array'): Ajv2020 {
+function createAjv(coerceTypes: false | 'array', contract: object): Ajv2020 {
   const ajv = new Ajv2020({
     strict: false,
     validateSchema: false,
@@ -118,6 +118,18 @@ function createAjv(coerceTypes: false | 'array'): Ajv2020 {
     coerceTypes,
   })
   for (const [name, format] of Object.entries(fullFormats)) ajv.addFormat(name, format)
-  ajv.addSchema(document, 'contract')
+  ajv.addSchema(contract, 'contract')
   return ajv
+}
+
+/** A copy with `anyOf` instead of `oneOf`: the text 12 is a string and also an integer. */
+function forText<Value>(node: Value): Value {
+  if (typeof node !== 'object' || node === null) return node
+  if (Array.isArray(node)) return node.map(forText) as Value
+  return Object.fromEntries(
+    Object.entries(node).map(([key, value]) => [
+      key === 'oneOf' && Array.isArray(value) && !('anyOf' in node) ? 'anyOf' : key,
+      forText(value),
+    ]),
+  ) as Value
 }
