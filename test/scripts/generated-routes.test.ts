@@ -1,4 +1,5 @@
-// Paths that differ only in their query, and parameters of several types, in the server that `generate FILE --out FOLDER` writes.
+// Paths that differ only in their query, and parameters of several types, in the server that
+// `generate FILE --out FOLDER` writes.
 import { symlinkSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import t from 'tap'

@@ -129,7 +129,7 @@ function forText<Value>(node: Value): Value {
   return Object.fromEntries(
     Object.entries(node).map(([key, value]) => [
       key === 'oneOf' && Array.isArray(value) && !('anyOf' in node) ? 'anyOf' : key,
-      forText(value),
+      typeof value === 'string' && key === '$ref' ? value.replaceAll('/oneOf/', '/anyOf/') : forText(value),
     ]),
   ) as Value
 }
