@@ -33,9 +33,10 @@ export function encodeBody(
   return { contentType: type, bytes: Buffer.from(JSON.stringify(body)) }
 }
 
-/** Whether the value has an empty list or object, which a form cannot send. */
+/** Whether the value has null, an empty list or an empty object, which a form cannot send. */
 export function hasEmpty(value: Json): boolean {
-  if (typeof value !== 'object' || value === null || isAttachment(value)) return false
+  if (value === null) return true
+  if (typeof value !== 'object' || isAttachment(value)) return false
   const items = Object.values<Json>(value)
   return items.length === 0 || items.some(hasEmpty)
 }
