@@ -132,8 +132,7 @@ export async function useSecondFactor(
       : await sql.useRecoveryCode(tx, { user_id: userId, digest: factor.hash })
   if (used === undefined) throw wrongCode()
   await sql.clearAttempts(tx, { account: attemptsOf(userId), network: networkOf(ip) })
-  if (factor.method === 'recovery_code')
-    await alertUser(tx, services, 'recovery_code_used', userId)
+  if (factor.method === 'recovery_code') await alertUser(tx, services, 'recovery_code_used', userId)
 }
 
 /** Removes the second factor of a locked user with its recovery codes, and tells the user. */

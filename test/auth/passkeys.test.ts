@@ -194,10 +194,7 @@ t.test('a passkey is renamed by its owner, and by nobody else', async (t) => {
     t.equal((await session.put(path, { name })).status, 400, JSON.stringify(name))
   const stranger = await sessionOf(await server.person())
   t.equal((await stranger.put(path, { name: 'Theirs' })).status, 403)
-  t.equal(
-    (await stranger.put('/user/passkeys/pky_01jd6y8m5qe8btc4y5w1r0n3fz', { name: 'X' })).status,
-    404,
-  )
+  t.equal((await stranger.put('/user/passkeys/pky_01jd6y8m5qe8btc4y5w1r0n3fz', { name: 'X' })).status, 404)
   t.equal((await person.client.get(path)).body.name, 'Laptop')
 })
 
