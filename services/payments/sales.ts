@@ -31,8 +31,8 @@ export async function openSales(db: Db, { operation, principal, query }: SalesRe
   const { project_id: projectId, organization_id: organizationId, user_id: userId } = query
   const filter = { space_id: projectId, organization_id: organizationId, user_id: userId }
   if (isOperator(principal)) {
-    if (projectId === undefined) requireUnrestrictedKey(principal)
-    else
+    if (projectId === undefined || organizationId !== undefined) requireUnrestrictedKey(principal)
+    if (projectId !== undefined)
       await requireMembership(db, projectId, principal, {
         deleted: true,
         operators: true,

@@ -148,6 +148,12 @@ export const exceptions: Exception[] = [
     reason: 'a filter of what the caller may read, which then matches nothing',
   },
   {
+    operations: ['listProjects'],
+    field: 'query organization_id',
+    expected: 'own',
+    reason: 'a filter of what the caller may read, which then matches nothing',
+  },
+  {
     operations: ['listOrders'],
     field: 'query subscription_id',
     expected: 'own',
