@@ -5,8 +5,8 @@ import Fastify from 'fastify'
 import pg from 'pg'
 import { newId, timeOf } from '../../../infra/ids.ts'
 
-const columns = `p.id, p.name, p.description, p.status::text, p.category, p.owner_id, p.tags,
-  p.member_count, p.metadata, p.version, p.created_at, p.updated_at, p.archived_at, p.deleted_at`
+const columns = `p.id, p.name, p.description, p.status::text, p.category, p.owner_id, p.organization_id,
+  p.tags, p.member_count, p.metadata, p.version, p.created_at, p.updated_at, p.archived_at, p.deleted_at`
 const get = `SELECT ${columns}, m.role::text AS your_role
   FROM projects p LEFT JOIN members m ON m.project_id = p.id AND m.user_id = $2 WHERE p.id = $1`
 /** Without OFFSET for the first page: with it PostgreSQL would plan the query on every execution. */

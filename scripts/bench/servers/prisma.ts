@@ -118,6 +118,7 @@ function shown(project: Project & { members: Member[] }) {
     status: project.status,
     category: project.category,
     owner_id: project.ownerId,
+    organization_id: project.organizationId,
     tags: project.tags,
     member_count: project.memberCount,
     your_role: project.members[0].role,
