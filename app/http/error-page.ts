@@ -43,7 +43,7 @@ function messageOf(status: number): { title: string; text: string } {
   return messages[status] ?? fallback
 }
 
-/** The reason of a refused sign-in is known. Other messages may have words of whoever made the link. */
+/** Only messages of 401 are shown: the others can have text of the URL, which an attacker may choose. */
 function signInMessage({ status, message }: ApiError): { title: string; text: string } {
   if (status === 401) return { title: 'You are not signed in', text: message }
   return messageOf(status)

@@ -89,8 +89,8 @@ function idsOf({ tag }: OperationInfo, { params, body }: FastifyRequest): string
 const answersToDeliveries = [400, 413, 415]
 
 /**
- * Whether this or another installation delivers a webhook to the URL of an operation. Nobody can hide what an
- * operation has done, or an attempt to sign in: these have other answers.
+ * Whether the request is a webhook that this or another installation delivers to an operation without a key.
+ * A client can send the header, too, but a successful request or a refused sign-in has another status.
  */
 function isDelivery({ headers }: FastifyRequest, status: number): boolean {
   return headers['webhook-id'] !== undefined && answersToDeliveries.includes(status)

@@ -4,7 +4,7 @@
 import type { Page } from 'playwright-core'
 import t from 'tap'
 import { readOutbox } from '../../services/mail/outbox.ts'
-import { launchBrowser, skipWithoutBrowser } from '../support/browser.ts'
+import { addAuthenticator, launchBrowser, skipWithoutBrowser } from '../support/browser.ts'
 import { assertAccessible } from '../support/console-browser.ts'
 import { startIdentityProvider } from '../support/identity-provider.ts'
 import { newEmail, password, setPassword } from '../support/operation-fixtures-auth.ts'
@@ -27,22 +27,6 @@ async function linkTo({ services }: WorkingServer, recipient: string, subject: s
 
 const press = (page: Page, name: string): Promise<void> =>
   page.getByRole('button', { name, exact: true }).click()
-
-/** A device that asks for a fingerprint, and gets the right one. */
-async function addAuthenticator(page: Page): Promise<void> {
-  const session = await page.context().newCDPSession(page)
-  await session.send('WebAuthn.enable')
-  await session.send('WebAuthn.addVirtualAuthenticator', {
-    options: {
-      protocol: 'ctap2',
-      transport: 'internal',
-      hasResidentKey: true,
-      hasUserVerification: true,
-      isUserVerified: true,
-      automaticPresenceSimulation: true,
-    },
-  })
-}
 
 /** Adds a passkey with the session of the browser, as a page of an application would. */
 async function addPasskey(name: string): Promise<void> {

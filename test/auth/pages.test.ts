@@ -4,7 +4,7 @@
 import { randomBytes } from 'node:crypto'
 import type { BrowserContext, Page } from 'playwright-core'
 import t, { type Test } from 'tap'
-import { launchBrowser, skipWithoutBrowser } from '../support/browser.ts'
+import { addAuthenticator, launchBrowser, skipWithoutBrowser } from '../support/browser.ts'
 import { createClient } from '../support/client.ts'
 import { assertAccessible } from '../support/console-browser.ts'
 import { startIdentityProvider } from '../support/identity-provider.ts'
@@ -239,22 +239,6 @@ t.test('in a browser', { skip: skipWithoutBrowser }, async (t) => {
     t.equal(session.user_id, (await createClient(server.url, token).get('/user/profile')).body.id)
   })
 })
-
-/** A device that asks for a fingerprint, and gets the right one. */
-async function addAuthenticator(page: Page): Promise<void> {
-  const session = await page.context().newCDPSession(page)
-  await session.send('WebAuthn.enable')
-  await session.send('WebAuthn.addVirtualAuthenticator', {
-    options: {
-      protocol: 'ctap2',
-      transport: 'internal',
-      hasResidentKey: true,
-      hasUserVerification: true,
-      isUserVerified: true,
-      automaticPresenceSimulation: true,
-    },
-  })
-}
 
 /** Adds a passkey and signs in with it, as a page of an application would: the code of the guide. */
 async function useDevice(token: string): Promise<{ methods: string[]; current: boolean; user_id: string }> {

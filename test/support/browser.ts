@@ -1,6 +1,6 @@
 // Chromium for the tests of pages. Its flags turn off its background requests.
 import { existsSync } from 'node:fs'
-import { chromium, type Browser } from 'playwright-core'
+import { chromium, type Browser, type Page } from 'playwright-core'
 import type { Test } from 'tap'
 
 const browserPath = [
@@ -32,4 +32,20 @@ export async function launchBrowser(t: Test): Promise<Browser> {
   })
   t.teardown(() => browser.close())
   return browser
+}
+
+/** A device that asks for a fingerprint, and gets the right one. */
+export async function addAuthenticator(page: Page): Promise<void> {
+  const session = await page.context().newCDPSession(page)
+  await session.send('WebAuthn.enable')
+  await session.send('WebAuthn.addVirtualAuthenticator', {
+    options: {
+      protocol: 'ctap2',
+      transport: 'internal',
+      hasResidentKey: true,
+      hasUserVerification: true,
+      isUserVerified: true,
+      automaticPresenceSimulation: true,
+    },
+  })
 }
