@@ -69,8 +69,8 @@ export const aiKnowledge = {
     const {
       principal,
       body: { query, limit = 10, filters },
-      signal,
     } = request
+    const signal = request.signal()
     const account = { ...principal, tokensPerDay: config.aiTokensPerDay }
     const vectors = embed === null ? [null] : await embedWithinLimit(db, embed, account, [query], signal)
     const search = { knowledgeBaseIds: [id], query, limit, filters, embedding: vectors[0] }

@@ -29,7 +29,8 @@ export const aiMessages = {
   },
 
   async regenerateMessage(request, { db, config, events, providers, generations }) {
-    const { principal, signal, body } = request
+    const { principal, body } = request
+    const signal = request.signal()
     const { message, task } = await regenerate({ db, config, events, providers }, request, body)
     if (task === null)
       return { status: 200, body: toChatResponse(message), headers: { 'idempotent-replayed': 'true' } }

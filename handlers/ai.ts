@@ -25,7 +25,8 @@ export const ai = {
   },
 
   async createChat(request, { db, config, events, providers, generations }) {
-    const { principal, signal } = request
+    const { principal } = request
+    const signal = request.signal()
     const { message, task } = await startChat({ db, config, events, providers }, request, request.body)
     if (task === null)
       return { status: 200, body: toChatResponse(message), headers: { 'idempotent-replayed': 'true' } }
@@ -34,7 +35,7 @@ export const ai = {
   },
 
   async streamChat(request, { db, config, events, providers, generations }) {
-    const { signal } = request
+    const signal = request.signal()
     const { message, task } = await startChat({ db, config, events, providers }, request, request.body)
     const follow = generations.follow(request, message, 0)
     if (task === null) return { status: 200, body: follow, headers: { 'idempotent-replayed': 'true' } }

@@ -126,7 +126,7 @@ export interface Request<Id extends OperationId> {
   /** Digests of the Idempotency-Key and of the body; null unless the operation has `handlesIdempotency`. */
   idempotency: IdempotencyFingerprint | null
   /** Aborts when the client disconnects before it has the response. */
-  signal: AbortSignal
+  signal(): AbortSignal
   /**
    * Compares If-Match with the ETag that the GET operation would return for `entity`. Call it after the row
    * is locked and before the row changes; the HTTP layer refuses to commit a transaction without this call.

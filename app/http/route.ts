@@ -326,9 +326,9 @@ class OperationCall {
           request.account = { userId, credentialId }
         },
         idempotency: this.#handlerFingerprint(),
-        get signal() {
-          return abortOnDisconnect(reply)
-        },
+        // Not a getter: V8 would keep a hidden class for each request, and by it the request, until a full
+        // garbage collection.
+        signal: () => abortOnDisconnect(reply),
         ifMatch: precondition.check,
       },
       lists === services.database ? readServices : { ...readServices, db: precondition.guard(db), lists },

@@ -40,8 +40,9 @@ export class Transactions {
     const result = await retry(
       async () => {
         transaction = undefined
-        transaction = new Transaction(await this.#options.pool.connect(), this.#options)
-        return await transaction.run(work, request, timeout)
+        const client = await this.#options.pool.connect()
+        transaction = new Transaction(client, { ...this.#options, request, timeout })
+        return await transaction.run(work)
       },
       { attempts: 5, shouldRetry: isRetryable, delayMs: (attempt) => Math.random() * 20 * 2 ** attempt },
     ).catch((error) => {
@@ -52,11 +53,20 @@ export class Transactions {
   }
 }
 
-/** One attempt to run a transaction. */
-class Transaction {
-  readonly #client: pg.PoolClient
-  readonly #options: TransactionsOptions
+interface AttemptOptions extends TransactionsOptions {
+  request: RequestOrigin | null
+  /** Milliseconds. */
+  timeout: number
+}
+
+/** One attempt to run a transaction, and the database as its work sees it. */
+class Transaction implements Db {
+  readonly request: RequestOrigin | null
+  readonly sql: Db['sql']
+  readonly later: Db['later']
   readonly effects: Effect[] = []
+  readonly #client: pg.PoolClient
+  readonly #options: AttemptOptions
   /** What is sent next. */
   #batch = new Batch()
   #begun = false
@@ -65,7 +75,11 @@ class Transaction {
   mayBeCommitted = false
   #prisma: JoinedPrisma | undefined
 
-  constructor(client: pg.PoolClient, options: TransactionsOptions) {
+  constructor(client: pg.PoolClient, options: AttemptOptions) {
+    const { request, onRows } = options
+    this.request = request
+    this.sql = sqlBy((config) => this.#query(config), onRows)
+    this.later = { sql: sqlBy(async (config) => await this.#add(config), onRows) }
     this.#client = client
     this.#options = options
   }
@@ -74,10 +88,10 @@ class Transaction {
    * Unless the server confirmed COMMIT or ROLLBACK, the connection is closed instead of reused: no other work
    * may start inside an open transaction.
    */
-  async run<T>(work: (tx: Db) => Promise<T>, request: RequestOrigin | null, timeout: number): Promise<T> {
-    const timer = setTimeout(() => this.#release(true), timeout)
+  async run<T>(work: (tx: Db) => Promise<T>): Promise<T> {
+    const timer = setTimeout(() => this.#release(true), this.#options.timeout)
     try {
-      const result = await work(this.#db(request, timeout))
+      const result = await work(this)
       await this.#prisma?.end()
       await this.#commit()
       this.#release()
@@ -92,31 +106,26 @@ class Transaction {
     }
   }
 
-  /** The database as the work sees it inside the transaction. */
-  #db(request: RequestOrigin | null, timeout: number): Db {
-    const prisma = () => (this.#prisma ??= this.#joinPrisma(timeout)).client
-    const { onRows } = this.#options
-    const db: Db = {
-      request,
-      get prisma() {
-        return prisma()
-      },
-      sql: sqlBy((config) => this.query(config), onRows),
-      later: { sql: sqlBy(async (config) => await this.#add(config), onRows) },
-      transaction: (work) => work(db),
-      afterCommit: (effect) => {
-        this.effects.push(effect)
-      },
-    }
-    return db
+  get prisma(): Db['prisma'] {
+    this.#prisma ??= this.#joinPrisma()
+    return this.#prisma.client
   }
 
-  #joinPrisma(timeout: number): JoinedPrisma {
-    return new JoinedPrisma(this.#options.prisma, (config) => this.query(config), timeout)
+  async transaction<T>(work: (tx: Db) => Promise<T>): Promise<T> {
+    return await work(this)
+  }
+
+  afterCommit(effect: Effect): void {
+    this.effects.push(effect)
+  }
+
+  #joinPrisma(): JoinedPrisma {
+    const { prisma, timeout } = this.#options
+    return new JoinedPrisma(prisma, (config) => this.#query(config), timeout)
   }
 
   /** Sends the statement, after those that wait. */
-  async query(config: Config): Promise<pg.QueryResult> {
+  async #query(config: Config): Promise<pg.QueryResult> {
     const result = this.#add(config)
     this.#send()
     return await result
@@ -144,7 +153,7 @@ class Transaction {
     if (!this.#begun) return
     this.mayBeCommitted = !this.#released
     try {
-      const { command } = await this.query({ name: 'commit', text: 'COMMIT' })
+      const { command } = await this.#query({ name: 'commit', text: 'COMMIT' })
       // PostgreSQL answers so when a statement had failed and the work went on.
       if (command === 'ROLLBACK') throw new Error('the transaction was rolled back: a statement in it failed')
     } catch (error) {
@@ -157,7 +166,7 @@ class Transaction {
     if (this.#released) return
     this.#batch = new Batch()
     try {
-      if (this.#begun) await this.query({ name: 'rollback', text: 'ROLLBACK' })
+      if (this.#begun) await this.#query({ name: 'rollback', text: 'ROLLBACK' })
       this.#release()
     } catch {
       // The connection is closed.
