@@ -1,6 +1,14 @@
 // Idempotency-Key: the response of a POST is stored in the same transaction as its effect, so that a crash
 // leaves both or neither. Only successes are stored; an error had no effect.
-import { createCipheriv, createDecipheriv, hash, hkdfSync, randomBytes } from 'node:crypto'
+import {
+  createCipheriv,
+  createDecipheriv,
+  createSecretKey,
+  hash,
+  hkdfSync,
+  randomBytes,
+  type KeyObject,
+} from 'node:crypto'
 import { Readable } from 'node:stream'
 import type { Db } from '../../infra/database/database.ts'
 import * as sql from '../../generated/sql/idempotency.ts'
@@ -198,6 +206,7 @@ function unseal(sealed: Buffer, request: IdempotentRequest): string {
   return decipher.update(sealed.subarray(28), undefined, 'utf8') + decipher.final('utf8')
 }
 
-function sealingKey({ principal, key, method, path }: IdempotentRequest): Buffer {
-  return Buffer.from(hkdfSync('sha256', key, principal.userId, `${method} ${path}`, 32))
+function sealingKey({ principal, key, method, path }: IdempotentRequest): KeyObject {
+  const bytes = hkdfSync('sha256', key, principal.userId, `${method} ${path}`, 32)
+  return createSecretKey(new Uint8Array(bytes))
 }

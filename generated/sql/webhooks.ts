@@ -427,7 +427,8 @@ export interface ReadDueDeliveriesRow {
 /**
  * Records successful attempts of deliveries, whose jobs leave the queue. A job that expired during the
  * attempt belongs to another worker, which records its own outcome. Of the attempts, the last 20 are kept.
- * The endpoints are locked in one order, so that concurrent workers wait instead of deadlocking.
+ * The endpoints are locked in one order, so that concurrent workers wait instead of deadlocking. The arrays of
+ * ids keep the plan when the statistics of a table that fills and empties are old: rows are found by index.
  * @see prisma/sql/webhooks/record-successes.sql
  */
 export const recordSuccesses = none<{ job_ids: readonly string[]; retry_counts: readonly number[]; ids: readonly string[]; endpoint_ids: readonly string[]; attempts: readonly (object | string)[]; requests: readonly (object | string)[] }>(
@@ -436,8 +437,8 @@ export const recordSuccesses = none<{ job_ids: readonly string[]; retry_counts: 
   DELETE FROM pgboss.job j USING unnest($1::uuid[], $2::int[], $3::text[],
     $4::text[], $5::jsonb[], $6::jsonb[])
     AS o (job_id, retry_count, id, endpoint_id, attempt, request)
-  WHERE j.name = 'webhook-deliveries' AND j.id = o.job_id
-    AND j.state = 'active' AND j.retry_count = o.retry_count
+  WHERE j.name = 'webhook-deliveries' AND j.id = ANY(ARRAY(SELECT unnest($1::uuid[])))
+    AND j.id = o.job_id AND j.state = 'active' AND j.retry_count = o.retry_count
   RETURNING o.id, o.endpoint_id, o.attempt, o.request
 ), recovered AS (
   SELECT w.id FROM webhook_endpoints w
@@ -453,7 +454,7 @@ UPDATE webhook_deliveries d SET
     || own.attempt,
   request = own.request,
   next_attempt_at = NULL
-FROM own WHERE d.id = own.id`,
+FROM own WHERE d.id = ANY(ARRAY(SELECT id FROM own)) AND d.id = own.id`,
   ['job_ids', 'retry_counts', 'ids', 'endpoint_ids', 'attempts', 'requests'],
 )
 

@@ -1,6 +1,5 @@
 // The loop of a background worker: it polls for due work, tracks the running jobs, and stops in the same way
 // for every worker.
-import { setTimeout as sleep } from 'node:timers/promises'
 
 /** What starts and stops the background workers of a process. */
 export interface BackgroundWorker {
@@ -32,7 +31,7 @@ export class WorkerLoop implements BackgroundWorker {
   readonly #running = new Set<Promise<void>>()
   readonly #abort = new AbortController()
   #stopping = false
-  #pause = new AbortController()
+  #wake = (): void => {}
   #finished: Promise<void> = Promise.resolve()
 
   constructor({ interval = 1_000, drainTimeoutMs = 5_000, ...options }: WorkerLoopOptions) {
@@ -64,7 +63,7 @@ export class WorkerLoop implements BackgroundWorker {
 
   // A property, so that it can be passed on as a callback.
   wake = (): void => {
-    this.#pause.abort()
+    this.#wake()
   }
 
   start(): void {
@@ -84,13 +83,16 @@ export class WorkerLoop implements BackgroundWorker {
     const { poll, onError, interval } = this.#options
     while (!this.#stopping) {
       // Before the poll: a wake during the poll must not be lost.
-      this.#pause = new AbortController()
+      const woken = Promise.withResolvers<void>()
+      this.#wake = woken.resolve
       const pollAgain = await poll(this).catch((error) => {
         onError(error)
         return false
       })
-      if (!pollAgain && !this.#stopping)
-        await sleep(interval, undefined, { signal: this.#pause.signal }).catch(() => {})
+      if (pollAgain || this.#stopping) continue
+      const timer = setTimeout(woken.resolve, interval)
+      await woken.promise
+      clearTimeout(timer)
     }
   }
 }

@@ -1,7 +1,7 @@
 // Cursors: positions in the event log, as clients see them. A cursor is the sequence number of an event,
 // encrypted with a key of this installation, so that it does not reveal how many events other users have. The
 // cursor of another installation, or of another kind, is an error and never a wrong position.
-import { createCipheriv, createDecipheriv } from 'node:crypto'
+import { createCipheriv, createDecipheriv, createSecretKey, type KeyObject } from 'node:crypto'
 import * as sql from '../../generated/sql/events.ts'
 import type { Db } from '../../infra/database/database.ts'
 import { invalidRequest, type ApiError } from '../../infra/errors.ts'
@@ -14,10 +14,10 @@ const mark = Buffer.from('eventlog')
 const algorithm = 'aes-128-ecb'
 
 export class EventCursors {
-  readonly #key: Uint8Array
+  readonly #key: KeyObject
 
   constructor(key: Uint8Array) {
-    this.#key = key
+    this.#key = createSecretKey(key)
   }
 
   encode(sequence: number): string {

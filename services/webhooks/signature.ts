@@ -1,6 +1,6 @@
 // Signs webhooks as Standard Webhooks 1.0 specifies (https://www.standardwebhooks.com), so that receivers can
 // verify them with its libraries.
-import { createHmac, randomBytes } from 'node:crypto'
+import { createHmac, createSecretKey, randomBytes } from 'node:crypto'
 
 const prefix = 'whsec_'
 
@@ -41,7 +41,6 @@ export function signedHeaders(
 
 function signature(secret: string, content: string): string {
   if (!secret.startsWith(prefix)) throw new Error(`a webhook secret begins with ${prefix}`)
-  return createHmac('sha256', Buffer.from(secret.slice(prefix.length), 'base64'))
-    .update(content)
-    .digest('base64')
+  const key = createSecretKey(secret.slice(prefix.length), 'base64')
+  return createHmac('sha256', key).update(content).digest('base64')
 }

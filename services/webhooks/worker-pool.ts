@@ -8,7 +8,6 @@
 // - One owner may have a quarter of the slow slots. While an owner has that share, `run` must not start
 //   further jobs of the owner: the webhook worker moves them to its pool for slow endpoints.
 // - While an owner has that share, `fetch` skips the owner's slow endpoints, so their jobs stay in the queue.
-import { setTimeout as sleep } from 'node:timers/promises'
 import { WorkerLoop, type BackgroundWorker } from '../../infra/jobs/worker-loop.ts'
 import type { SlowEndpoints } from './slow-endpoints.ts'
 
@@ -51,12 +50,18 @@ export interface WorkerPoolOptions<Job> {
   onError: (error: Error) => void
 }
 
+const minFetch = 10
 const maxFetch = 100
 /**
  * The part of the slow slots that one owner may use. Jobs of the owner that were already running can become
  * slow, too, but there are no more of them than slots, so one owner alone never has all slow slots.
  */
 const maxShare = 1 / 4
+
+/** Milliseconds. Short fetches take at most a fifth of the time, and no rest is much longer than the fetch. */
+function restAfter(milliseconds: number): number {
+  return Math.min(4 * milliseconds, Math.max(milliseconds, 250))
+}
 
 export class WorkerPool<Job> implements BackgroundWorker {
   readonly #options: WorkerPoolOptions<Job>
@@ -65,6 +70,11 @@ export class WorkerPool<Job> implements BackgroundWorker {
   #quickJobs = 0
   /** Running jobs that became slow. */
   #slowJobs = 0
+  /** Whether a job has ended since the last fetch. */
+  #hasEnded = false
+  #restUntil = 0
+  #nextCount = minFetch
+  #restTimer: NodeJS.Timeout | undefined
   /** The number of slow jobs by owner. */
   readonly #slowJobsOf = new Map<string, number>()
 
@@ -85,19 +95,38 @@ export class WorkerPool<Job> implements BackgroundWorker {
 
   async stop(): Promise<void> {
     await this.#loop.stop()
+    clearTimeout(this.#restTimer)
   }
 
+  /**
+   * A fetch finds the first due jobs quickly, unless groups have all the jobs that may run at once: then it
+   * reads over the waiting jobs of these groups, however many. So after a fetch that found nothing, the next
+   * one waits for the end of a job, or for four times as long as the last one took. A fetch asks for twice as
+   * many jobs as the last one found, because it locks as many before it leaves out those of full groups.
+   */
   async #poll(): Promise<boolean> {
-    const { slots, slowSlots, interval } = this.#options
+    const { slots, slowSlots } = this.#options
     const free = Math.min(maxFetch, slots - this.#quickJobs - Math.max(0, this.#slowJobs - slowSlots))
+    if (free <= 0) return false
     const startedAt = performance.now()
-    const jobs = free > 0 ? await this.#options.fetch(free, this.#skippedGroups()) : []
+    if (!this.#hasEnded && startedAt < this.#restUntil) return this.#pollAfterRest()
+    this.#hasEnded = false
+    const count = Math.min(free, this.#nextCount)
+    const jobs = await this.#options.fetch(count, this.#skippedGroups())
+    this.#nextCount = Math.max(minFetch, 2 * jobs.length)
     if (jobs.length > 0) this.#track(this.#startJobs(jobs), jobs.length)
-    // A fetch reads over the jobs that it skips. Pausing for as long as the fetch took spends at most half of
-    // the time on that.
-    if (jobs.length < free && !this.#loop.isStopping)
-      await sleep(Math.min(performance.now() - startedAt, interval))
-    return jobs.length > 0
+    if (jobs.length === count) return true
+    const now = performance.now()
+    if (jobs.length > 0) return now >= this.#restUntil || this.#pollAfterRest()
+    this.#restUntil = now + restAfter(now - startedAt)
+    return false
+  }
+
+  #pollAfterRest(): false {
+    clearTimeout(this.#restTimer)
+    // A timer may fire up to a millisecond early.
+    this.#restTimer = setTimeout(() => this.wake(), this.#restUntil - performance.now() + 1)
+    return false
   }
 
   async #startJobs(jobs: Job[]): Promise<void> {
@@ -134,6 +163,7 @@ export class WorkerPool<Job> implements BackgroundWorker {
     }, slowAfterMs)
     const finished = work.finally(() => {
       clearTimeout(timer)
+      this.#hasEnded = true
       if (isSlow) this.#slowJobs -= jobs
       else this.#quickJobs -= jobs
       if (source !== null && isSlow) this.#removeSlowJob(source)

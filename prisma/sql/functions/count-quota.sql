@@ -6,46 +6,49 @@ RETURNS trigger
 LANGUAGE plpgsql
 AS $function$
 DECLARE
-  changed record;
-  amounts text;
+  changes refcursor;
+  owner text;
+  amount bigint;
+  amounts text := format('SELECT %s AS owner, (%s)::bigint AS amount FROM %%s WHERE %s GROUP BY 1', TG_ARGV[1],
+    TG_ARGV[2], TG_ARGV[3]);
 BEGIN
   -- The most frequent forms have statements whose plans are kept.
-  IF TG_OP = 'INSERT' AND TG_ARGV[1] = 'owner_id' AND TG_ARGV[2] = 'count(*)' AND TG_ARGV[3] = 'true' THEN
-    FOR changed IN SELECT owner_id AS owner, count(*) AS amount FROM added GROUP BY 1 ORDER BY 1 LOOP
-      PERFORM change_quota(TG_ARGV[0], changed.owner, changed.amount, true);
-    END LOOP;
-    RETURN NULL;
-  END IF;
-  IF TG_OP = 'INSERT' AND TG_ARGV[0] = 'projects' THEN
-    FOR changed IN
-      SELECT coalesce(organization_id, owner_id) AS owner, count(*) AS amount FROM added GROUP BY 1 ORDER BY 1
-    LOOP
-      PERFORM change_quota(TG_ARGV[0], changed.owner, changed.amount, true);
-    END LOOP;
-    RETURN NULL;
-  END IF;
-  amounts := format('SELECT %s AS owner, %s AS amount FROM %%s WHERE %s GROUP BY 1', TG_ARGV[1], TG_ARGV[2],
-    TG_ARGV[3]);
-  IF TG_OP = 'INSERT' THEN
-    FOR changed IN EXECUTE format(amounts, 'added') || ' ORDER BY 1' LOOP
-      PERFORM change_quota(TG_ARGV[0], changed.owner, changed.amount::bigint, true);
-    END LOOP;
-  ELSIF TG_OP = 'DELETE' THEN
-    FOR changed IN EXECUTE format(amounts, 'removed') || ' ORDER BY 1' LOOP
-      PERFORM change_quota(TG_ARGV[0], changed.owner, -changed.amount::bigint, false);
-    END LOOP;
+  CASE concat_ws(' ', TG_OP, TG_ARGV[1], TG_ARGV[2], TG_ARGV[3])
+  WHEN 'INSERT owner_id count(*) true' THEN
+    OPEN changes FOR SELECT owner_id, count(*) FROM added GROUP BY 1 ORDER BY 1;
+  WHEN 'INSERT user_id count(*) true' THEN
+    OPEN changes FOR SELECT user_id, count(*) FROM added GROUP BY 1 ORDER BY 1;
+  WHEN 'INSERT coalesce(organization_id, owner_id) count(*) true' THEN
+    OPEN changes FOR SELECT coalesce(organization_id, owner_id), count(*) FROM added GROUP BY 1 ORDER BY 1;
+  WHEN 'INSERT created_by count(*) created_by IS NOT NULL' THEN
+    OPEN changes FOR
+      SELECT created_by, count(*) FROM added WHERE created_by IS NOT NULL GROUP BY 1 ORDER BY 1;
   ELSE
+    IF TG_OP = 'INSERT' THEN
+      OPEN changes FOR EXECUTE format(amounts, 'added') || ' ORDER BY 1';
+    ELSIF TG_OP = 'DELETE' THEN
+      OPEN changes FOR EXECUTE
+        format('SELECT owner, -amount FROM (%s) r ORDER BY 1', format(amounts, 'removed'));
+    ELSE
+      OPEN changes FOR EXECUTE format(
+        'SELECT owner, sum(amount)::bigint FROM (%s UNION ALL SELECT owner, -amount FROM (%s) old) moved
+        GROUP BY 1 HAVING sum(amount) <> 0 ORDER BY 1',
+        format(amounts, '(SELECT ($2).*) now'), format(amounts, '(SELECT ($1).*) before')
+      ) USING OLD, NEW;
+    END IF;
+  END CASE;
+  LOOP
+    FETCH changes INTO owner, amount;
+    EXIT WHEN NOT FOUND;
     -- A row that changes its owner, such as a project of a deleted user, is not refused. A transfer of a
     -- project is.
-    FOR changed IN EXECUTE format(
-      'SELECT owner, sum(amount) AS amount FROM (%s UNION ALL SELECT owner, -amount FROM (%s) old) moved
-      GROUP BY 1 HAVING sum(amount) <> 0 ORDER BY 1',
-      format(amounts, '(SELECT ($2).*) now'), format(amounts, '(SELECT ($1).*) before')
-    ) USING OLD, NEW LOOP
-      PERFORM change_quota(TG_ARGV[0], changed.owner, changed.amount::bigint,
-        changed.amount > 0 AND current_setting('platform.transfer', true) = 'on');
-    END LOOP;
-  END IF;
+    PERFORM change_quota(TG_ARGV[0], owner, amount, CASE TG_OP
+      WHEN 'INSERT' THEN true
+      WHEN 'DELETE' THEN false
+      ELSE amount > 0 AND current_setting('platform.transfer', true) = 'on'
+    END);
+  END LOOP;
+  CLOSE changes;
   RETURN NULL;
 END $function$;
 

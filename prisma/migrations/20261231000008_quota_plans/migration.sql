@@ -1,0 +1,51 @@
+-- The quotas of projects' members, messages and others are counted by statements whose plans are kept.
+CREATE OR REPLACE FUNCTION count_quota()
+RETURNS trigger
+LANGUAGE plpgsql
+AS $function$
+DECLARE
+  changes refcursor;
+  owner text;
+  amount bigint;
+  amounts text := format('SELECT %s AS owner, (%s)::bigint AS amount FROM %%s WHERE %s GROUP BY 1', TG_ARGV[1],
+    TG_ARGV[2], TG_ARGV[3]);
+BEGIN
+  -- The most frequent forms have statements whose plans are kept.
+  CASE concat_ws(' ', TG_OP, TG_ARGV[1], TG_ARGV[2], TG_ARGV[3])
+  WHEN 'INSERT owner_id count(*) true' THEN
+    OPEN changes FOR SELECT owner_id, count(*) FROM added GROUP BY 1 ORDER BY 1;
+  WHEN 'INSERT user_id count(*) true' THEN
+    OPEN changes FOR SELECT user_id, count(*) FROM added GROUP BY 1 ORDER BY 1;
+  WHEN 'INSERT coalesce(organization_id, owner_id) count(*) true' THEN
+    OPEN changes FOR SELECT coalesce(organization_id, owner_id), count(*) FROM added GROUP BY 1 ORDER BY 1;
+  WHEN 'INSERT created_by count(*) created_by IS NOT NULL' THEN
+    OPEN changes FOR
+      SELECT created_by, count(*) FROM added WHERE created_by IS NOT NULL GROUP BY 1 ORDER BY 1;
+  ELSE
+    IF TG_OP = 'INSERT' THEN
+      OPEN changes FOR EXECUTE format(amounts, 'added') || ' ORDER BY 1';
+    ELSIF TG_OP = 'DELETE' THEN
+      OPEN changes FOR EXECUTE
+        format('SELECT owner, -amount FROM (%s) r ORDER BY 1', format(amounts, 'removed'));
+    ELSE
+      OPEN changes FOR EXECUTE format(
+        'SELECT owner, sum(amount)::bigint FROM (%s UNION ALL SELECT owner, -amount FROM (%s) old) moved
+        GROUP BY 1 HAVING sum(amount) <> 0 ORDER BY 1',
+        format(amounts, '(SELECT ($2).*) now'), format(amounts, '(SELECT ($1).*) before')
+      ) USING OLD, NEW;
+    END IF;
+  END CASE;
+  LOOP
+    FETCH changes INTO owner, amount;
+    EXIT WHEN NOT FOUND;
+    -- A row that changes its owner, such as a project of a deleted user, is not refused. A transfer of a
+    -- project is.
+    PERFORM change_quota(TG_ARGV[0], owner, amount, CASE TG_OP
+      WHEN 'INSERT' THEN true
+      WHEN 'DELETE' THEN false
+      ELSE amount > 0 AND current_setting('platform.transfer', true) = 'on'
+    END);
+  END LOOP;
+  CLOSE changes;
+  RETURN NULL;
+END $function$;
