@@ -23,10 +23,10 @@ export function watchStalls(
   app: FastifyInstance,
   { onStall = () => {}, logIdle = true }: { onStall?: (stall: Stall) => void; logIdle?: boolean },
 ): void {
-  /** The number of running requests by operation. */
+  /** The number of running requests by operation, zeros included. */
   const running = new Map<string, number>()
   /** The operations that ran since the last turn. */
-  let seen = new Set<string>()
+  const seen = new Set<string>()
   app.addHook('onRequest', (request, _reply, done) => {
     const { operation } = request.routeOptions.config
     if (operation !== undefined && operation.replies[200]?.events === undefined) {
@@ -36,10 +36,9 @@ export function watchStalls(
     done()
   })
   app.addHook('onResponse', (request, _reply, done) => {
-    const id = request.routeOptions.config.operation?.id
-    const left = (running.get(id ?? '') ?? 0) - 1
-    if (left > 0) running.set(id!, left)
-    else running.delete(id ?? '')
+    const { operation } = request.routeOptions.config
+    const count = operation === undefined ? undefined : running.get(operation.id)
+    if (count !== undefined) running.set(operation!.id, count - 1)
     done()
   })
   let lastTurn = performance.now()
@@ -55,7 +54,9 @@ export function watchStalls(
         app.log.warn({ ms, cpu_ms: cpuMs, operations: stall.operations }, 'the main thread stalled')
       onStall(stall)
     }
-    ;[lastTurn, lastCpu, seen] = [now, cpu, new Set(running.keys())]
+    seen.clear()
+    for (const [id, count] of running) if (count > 0) seen.add(id)
+    ;[lastTurn, lastCpu] = [now, cpu]
   }, intervalMs)
   timer.unref()
   app.addHook('onClose', async () => clearInterval(timer))

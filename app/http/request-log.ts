@@ -5,6 +5,8 @@ import { clientRequestId } from './request-headers.ts'
 
 /** Ids and names of resources. API keys and the tokens of file links are longer. */
 const loggedSegment = /^(?!plat_)[\w.~-]{0,36}$/
+/** A path of such segments only. */
+const wholePath = /^(?:\/(?!plat_)[\w.~-]{0,36})+$/
 const maxPath = 300
 
 const healthChecks = new Set(['getHealth', 'getReadiness'])
@@ -35,6 +37,7 @@ export function logRequest(request: FastifyRequest, reply: FastifyReply, done: (
 /** The path without its query. Segments that may be secrets or personal data are left out. */
 export function loggedPath(url: string): string {
   const [path] = url.split(/[?#]/, 1)
+  if (path.length <= maxPath && wholePath.test(path)) return path
   const shown = path.replace(/[^/]+/g, (segment) => (loggedSegment.test(segment) ? segment : '…'))
   return shown.slice(0, maxPath)
 }

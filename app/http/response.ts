@@ -122,19 +122,20 @@ export function pageLinks(
   query: Record<string, unknown>,
   { page, total_pages: last, next_cursor: cursor }: Pagination,
 ): string {
-  const link = (rel: string, to: Record<string, unknown>): string => {
-    const { page: _page, cursor: _cursor, ...rest } = query
-    const parameters = new URLSearchParams(flattened({ ...rest, ...to }))
+  const { page: _page, cursor: _cursor, ...rest } = query
+  const kept = `${new URLSearchParams(flattened(rest))}`
+  const link = (rel: string, place = ''): string => {
+    const parameters = kept === '' || place === '' ? kept + place : `${kept}&${place}`
     return `<${base}?${parameters}>; rel="${rel}"`
   }
   const links =
     query.cursor !== undefined
-      ? [link('first', {}), ...(cursor === null ? [] : [link('next', { cursor })])]
+      ? [link('first'), ...(cursor === null ? [] : [link('next', `cursor=${encodeURIComponent(cursor)}`)])]
       : [
-          link('first', { page: 1 }),
-          ...(page > 1 ? [link('prev', { page: Math.min(page - 1, Math.max(1, last)) })] : []),
-          ...(page < last ? [link('next', { page: page + 1 })] : []),
-          link('last', { page: Math.max(1, last) }),
+          link('first', 'page=1'),
+          ...(page > 1 ? [link('prev', `page=${Math.min(page - 1, Math.max(1, last))}`)] : []),
+          ...(page < last ? [link('next', `page=${page + 1}`)] : []),
+          link('last', `page=${Math.max(1, last)}`),
         ]
   const header = links.join(', ')
   return header.length > maxLinkLength ? links[0] : header
