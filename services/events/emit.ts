@@ -103,7 +103,8 @@ export function createEmitter({ deliveries, onEmitted, strict }: EmitterOptions)
         actor: storedActor(actor),
         data,
         created_at: at,
-        unlimited_key_types: unlimitedKeyTypes,
+        // Only this type is compared with them.
+        unlimited_key_types: unlimitedKeyTypes.filter((other) => other === type),
         traceparent: currentTraceparent() ?? null,
       }
       if (endpointId !== undefined) {
