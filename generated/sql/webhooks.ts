@@ -427,8 +427,8 @@ export interface ReadDueDeliveriesRow {
 /**
  * Records successful attempts of deliveries, whose jobs leave the queue. A job that expired during the
  * attempt belongs to another worker, which records its own outcome. Of the attempts, the last 20 are kept.
- * The endpoints are locked in one order, so that concurrent workers wait instead of deadlocking. The arrays of
- * ids keep the plan when the statistics of a table that fills and empties are old: rows are found by index.
+ * The endpoints are locked in one order, so that concurrent workers wait instead of deadlocking. The arrays
+ * of ids lead to the indexes: the statistics of tables that fill and empty are old.
  * @see prisma/sql/webhooks/record-successes.sql
  */
 export const recordSuccesses = none<{ job_ids: readonly string[]; retry_counts: readonly number[]; ids: readonly string[]; endpoint_ids: readonly string[]; attempts: readonly (object | string)[]; requests: readonly (object | string)[] }>(

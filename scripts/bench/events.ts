@@ -3,6 +3,7 @@
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
 import pg from 'pg'
 import { openLoad, type Shot } from './load.ts'
 import { addPeople, addProjects, createDatabase, type Person } from './population.ts'
@@ -24,6 +25,8 @@ import { count, table } from './table.ts'
 
 const connections = 16
 const projects = 1_000
+/** Seconds of writes, and deliveries, in which a program compiles what it runs often. */
+const warmup = { seconds: 3, deliveries: 2_000 }
 let turn = 0
 const actions: Record<string, { status: number; next: (lane: Lane) => Shot }> = {
   'POST /v1/projects': {
@@ -91,9 +94,10 @@ async function costOfWrites(
     const server = await serve(stage, name, file, { DATABASE_URL: url })
     for (const action of Object.keys(actions)) lanes.push({ action, server, person, ids })
   }
-  const costs = await leastOfRounds(lanes, rounds, (lane) => {
+  const costs = await leastOfRounds(lanes, rounds, (lane, isWarmup) => {
     const { status, next } = actions[lane.action]
-    return fire(lane.server, { status, next: () => next(lane), connections, seconds, dataDir })
+    const requests = { status, next: () => next(lane), connections, dataDir }
+    return fire(lane.server, { ...requests, seconds: isWarmup ? warmup.seconds : seconds })
   })
   const spent: Spent[] = []
   const statements: Spent[] = []
@@ -112,7 +116,7 @@ async function costOfWrites(
     titles.map((_, i) => (of(loud[i]) / of(silent[i])).toFixed(2))
   const text = [
     `CPU of a write in µs, server + PostgreSQL, including the numbering of events: ` +
-      `the least of ${rounds} rounds of ${seconds} s, ${connections} connections.`,
+      `the least of ${rounds} rounds of ${seconds} s after ${warmup.seconds} s, ${connections} connections.`,
     '',
     table(
       ['', ...titles],
@@ -140,11 +144,12 @@ async function costOfDeliveries(
   stage: Stage,
   { serverUrl, dataDir, deliveries, receiver }: Surroundings & { deliveries: number; receiver: Receiver },
 ): Promise<Result> {
-  const queue = { serverUrl, deliveries, receiver }
+  const queue = { serverUrl, deliveries: warmup.deliveries + deliveries, receiver }
   const { sent, cpu, postgres, seconds } = await withQueuedDeliveries(
     stage,
     { ...queue, name: 'bench_deliveries' },
     async (worker, drain) => {
+      await receiver.receive(warmup.deliveries)
       const begun = { worker: await worker.cpu(), postgres: postgresCpu(dataDir), got: receiver.got() }
       const at = performance.now()
       await drain()
@@ -165,7 +170,8 @@ async function costOfDeliveries(
     (_worker, drain) => statementsOf({ url: serverUrl, dataDir }, drain),
   )
   const text = [
-    `Deliveries of a queue of ${count(deliveries)} to one fast endpoint, by one worker, 10 at a time:`,
+    `Deliveries of a queue of ${count(deliveries)} to one fast endpoint, by one worker, 10 at a time, after`,
+    `${count(warmup.deliveries)} others:`,
     '',
     table(
       ["per second of the worker's CPU", "per second of PostgreSQL's CPU", 'per second'],
@@ -243,7 +249,7 @@ export async function withQueuedDeliveries<T>(
           "SELECT count(*)::int AS left FROM webhook_deliveries WHERE status = 'pending'",
         )
         if (left === 0) return
-        await new Promise((resolve) => setTimeout(resolve, 100))
+        await sleep(100)
       }
     })
   } finally {
@@ -255,6 +261,8 @@ export async function withQueuedDeliveries<T>(
 export interface Receiver {
   url: string
   got(): number
+  /** Resolves when so many more have arrived. */
+  receive(deliveries: number): Promise<void>
   close(): void
 }
 
@@ -270,6 +278,9 @@ export async function openReceiver(): Promise<Receiver> {
   return {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/hook`,
     got: () => got,
+    async receive(deliveries) {
+      for (const end = got + deliveries; got < end;) await sleep(20)
+    },
     close: () => server.close(),
   }
 }

@@ -14,6 +14,8 @@ import { count, table } from './table.ts'
 
 const connections = 32
 const projects = 1_000
+/** Seconds in which each server compiles what it runs often. */
+const warmup = 3
 /** Requests of a profile. */
 const profiled = 2_000
 
@@ -49,7 +51,7 @@ export async function benchHttp(
   await verify(servers, actions, ids[0])
   const lanes = actions.flatMap((action) => servers.map((server) => ({ action, server })))
   const costs = await leastOfRounds(lanes, rounds, ({ action, server }, isWarmup) =>
-    fire(server, { ...action, connections, seconds: isWarmup ? 3 * seconds : seconds, dataDir }),
+    fire(server, { ...action, connections, seconds: isWarmup ? warmup : seconds, dataDir }),
   )
   const spent = await spentOn(servers, actions)
   const post = { ...servers[0], ...actions[2], connections, requests: profiled }
@@ -169,9 +171,9 @@ function report(
   const rows = (kind: 'server' | 'postgres'): string[][] =>
     servers.map(({ name }, i) => [name, ...actions.map((_, action) => micros(costOf(i, action)[kind]))])
   const text = [
-    `The least of ${rounds} rounds of ${seconds} s, ${connections} connections, a user with`,
-    `${count(projects)} projects, pages of 20 with the exact total. POST and PUT write their event in the`,
-    'transaction of the change, on all servers. The bare server checks no key, validates, limits and logs',
+    `The least of ${rounds} rounds of ${seconds} s after ${warmup} s, ${connections} connections, a user`,
+    `with ${count(projects)} projects, pages of 20 with the exact total. POST and PUT write their event in`,
+    'the transaction of the change, on all servers. The bare server checks no key, validates, limits and logs',
     'nothing, and asks for no receivers of the event; its responses are as long as those of this server. The',
     'other two cache keys forever and do not log. All responses were compared first.',
     '',

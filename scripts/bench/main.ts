@@ -58,7 +58,7 @@ const benchmarks: Record<string, (stage: Stage, quick: boolean) => Promise<strin
   async events(stage, quick) {
     return await benchEvents(
       stage,
-      quick ? { rounds: 2, seconds: 0.5, deliveries: 500 } : { rounds: 5, seconds: 0.4, deliveries: 2_000 },
+      quick ? { rounds: 2, seconds: 0.5, deliveries: 500 } : { rounds: 5, seconds: 0.4, deliveries: 4_000 },
     )
   },
   async storage(stage, quick) {

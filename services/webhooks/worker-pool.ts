@@ -58,7 +58,7 @@ const maxFetch = 100
  */
 const maxShare = 1 / 4
 
-/** Milliseconds. Short fetches take at most a fifth of the time, and no rest is much longer than the fetch. */
+/** Milliseconds. Short fetches take at most a fifth of the time. A long one is followed by one as long. */
 function restAfter(milliseconds: number): number {
   return Math.min(4 * milliseconds, Math.max(milliseconds, 250))
 }

@@ -7,8 +7,8 @@ DECLARE
   changes refcursor;
   owner text;
   amount bigint;
-  amounts text := format('SELECT %s AS owner, (%s)::bigint AS amount FROM %%s WHERE %s GROUP BY 1', TG_ARGV[1],
-    TG_ARGV[2], TG_ARGV[3]);
+  amounts text := format('SELECT %s AS owner, (%s)::bigint AS amount FROM %%s WHERE %s GROUP BY 1',
+    TG_ARGV[1], TG_ARGV[2], TG_ARGV[3]);
 BEGIN
   -- The most frequent forms have statements whose plans are kept.
   CASE concat_ws(' ', TG_OP, TG_ARGV[1], TG_ARGV[2], TG_ARGV[3])
