@@ -173,9 +173,9 @@ function report(
   const text = [
     `The least of ${rounds} rounds of ${seconds} s after ${warmup} s, ${connections} connections, a user`,
     `with ${count(projects)} projects, pages of 20 with the exact total. POST and PUT write their event in`,
-    'the transaction of the change, on all servers. The bare server checks no key, validates, limits and logs',
-    'nothing, and asks for no receivers of the event; its responses are as long as those of this server. The',
-    'other two cache keys forever and do not log. All responses were compared first.',
+    'the transaction of the change, on all servers. The bare server checks no key, validates, limits and',
+    'logs nothing, and asks for no receivers of the event; its responses are as long as those of this',
+    'server. The other two cache keys forever and do not log. All responses were compared first.',
     '',
     'This server as a multiple of another, by requests per second of the CPU of the server:',
     '',

@@ -8,6 +8,7 @@
 // - One owner may have a quarter of the slow slots. While an owner has that share, `run` must not start
 //   further jobs of the owner: the webhook worker moves them to its pool for slow endpoints.
 // - While an owner has that share, `fetch` skips the owner's slow endpoints, so their jobs stay in the queue.
+import { setTimeout as sleep } from 'node:timers/promises'
 import { WorkerLoop, type BackgroundWorker } from '../../infra/jobs/worker-loop.ts'
 import type { SlowEndpoints } from './slow-endpoints.ts'
 
@@ -58,7 +59,7 @@ const maxFetch = 100
  */
 const maxShare = 1 / 4
 
-/** Milliseconds. Short fetches take at most a fifth of the time. A long one is followed by one as long. */
+/** Milliseconds. Short fetches take at most a fifth of the time, and long ones half of it. */
 function restAfter(milliseconds: number): number {
   return Math.min(4 * milliseconds, Math.max(milliseconds, 250))
 }
@@ -99,13 +100,13 @@ export class WorkerPool<Job> implements BackgroundWorker {
   }
 
   /**
-   * A fetch finds the first due jobs quickly, unless groups have all the jobs that may run at once: then it
-   * reads over the waiting jobs of these groups, however many. So after a fetch that found nothing, the next
-   * one waits for the end of a job, or for four times as long as the last one took. A fetch asks for twice as
-   * many jobs as the last one found, because it locks as many before it leaves out those of full groups.
+   * A fetch reads over the waiting jobs of groups that have all the jobs which may run at once, however many
+   * wait. So a pause as long as the fetch follows, and after a fetch that found nothing, the next one waits
+   * for the end of a job, or for four times as long as that one took. A fetch asks for twice as many jobs as
+   * the last one found, because it locks as many before it leaves out those of full groups.
    */
   async #poll(): Promise<boolean> {
-    const { slots, slowSlots } = this.#options
+    const { slots, slowSlots, interval } = this.#options
     const free = Math.min(maxFetch, slots - this.#quickJobs - Math.max(0, this.#slowJobs - slowSlots))
     if (free <= 0) return false
     const startedAt = performance.now()
@@ -116,10 +117,13 @@ export class WorkerPool<Job> implements BackgroundWorker {
     this.#nextCount = Math.max(minFetch, 2 * jobs.length)
     if (jobs.length > 0) this.#track(this.#startJobs(jobs), jobs.length)
     if (jobs.length === count) return true
-    const now = performance.now()
-    if (jobs.length > 0) return now >= this.#restUntil || this.#pollAfterRest()
-    this.#restUntil = now + restAfter(now - startedAt)
-    return false
+    const took = performance.now() - startedAt
+    if (jobs.length === 0) {
+      this.#restUntil = performance.now() + restAfter(took)
+      return false
+    }
+    if (!this.#loop.isStopping) await sleep(Math.min(took, interval))
+    return performance.now() >= this.#restUntil || this.#pollAfterRest()
   }
 
   #pollAfterRest(): false {

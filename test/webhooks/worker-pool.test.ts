@@ -1,0 +1,84 @@
+// How often a pool of the webhook worker fetches from the queue.
+import { setTimeout as sleep } from 'node:timers/promises'
+import t, { type Test } from 'tap'
+import { createSlowEndpoints } from '../../services/webhooks/slow-endpoints.ts'
+import { WorkerPool, type RunningJob } from '../../services/webhooks/worker-pool.ts'
+import { waitUntil } from '../support/wait.ts'
+
+interface Fetched {
+  /** Milliseconds that each fetch takes. */
+  takes?: number
+  fetch: (count: number) => string[]
+}
+
+/** A pool whose jobs run until `end` is called. */
+function startPool(test: Test, { takes = 0, fetch }: Fetched) {
+  const ends: Array<() => void> = []
+  const counts: number[] = []
+  const pool = new WorkerPool<string>({
+    async fetch(count) {
+      counts.push(count)
+      await sleep(takes)
+      return fetch(count)
+    },
+    run: async (jobs) =>
+      jobs.map((job): RunningJob => {
+        const done = Promise.withResolvers<void>()
+        ends.push(done.resolve)
+        return { done: done.promise, source: { owner: job, group: job } }
+      }),
+    slowEndpoints: createSlowEndpoints(() => {}),
+    slots: 50,
+    slowSlots: 50,
+    slowAfterMs: 60_000,
+    interval: 60_000,
+    drainTimeoutMs: 0,
+    onError: (error) => test.fail(error.message),
+  })
+  const end = (): void => ends.splice(0).forEach((resolve) => resolve())
+  test.teardown(async () => {
+    const stopped = pool.stop()
+    end()
+    await stopped
+  })
+  pool.start()
+  return { pool, counts, end }
+}
+
+t.test('a fetch that found nothing is not repeated at once, however often the pool is woken', async (t) => {
+  const takes = 20
+  const { pool, counts } = startPool(t, { takes, fetch: () => [] })
+  const began = performance.now()
+  while (performance.now() - began < 600) {
+    pool.wake()
+    await sleep(1)
+  }
+  const passed = performance.now() - began
+  t.ok(counts.length <= 2 + passed / (5 * takes), `${counts.length} fetches in ${passed} ms`)
+  const before = counts.length
+  pool.wake()
+  await waitUntil(() => counts.length > before, 'a fetch after the rest')
+})
+
+t.test('the end of a job brings the next fetch', async (t) => {
+  const waiting = Array.from({ length: 3 }, (_, i) => `job-${i}`)
+  let isFull = false
+  const { counts, end } = startPool(t, {
+    fetch() {
+      if (isFull) return []
+      isFull = true
+      return waiting.splice(0, 1)
+    },
+  })
+  await waitUntil(() => counts.length >= 2, 'a fetch that finds a job, and one that finds none')
+  isFull = false
+  end()
+  await waitUntil(() => waiting.length === 1, 'the next job')
+})
+
+t.test('a fetch asks for few jobs first, and for more while there are more', async (t) => {
+  const { counts } = startPool(t, { fetch: (count) => Array.from({ length: count }, () => 'job') })
+  await waitUntil(() => counts.length >= 3, 'three fetches')
+  // All 50 slots are taken then.
+  t.same(counts, [10, 20, 20])
+})
