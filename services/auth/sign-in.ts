@@ -238,8 +238,7 @@ export async function changeAddress(
 }
 
 /**
- * Ends what the former address of a user gives access with, its tokens and identities at providers, and tells
- * the address.
+ * Deletes the tokens and the identities of the former address of a user, and sends an alert to that address.
  */
 async function endAddress(
   tx: Db,

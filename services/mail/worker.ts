@@ -144,7 +144,7 @@ export function createMailWorker({
     })
   }
 
-  /** Nothing stays of an e-mail that nobody gets. */
+  /** Deletes an e-mail that will not be sent. */
   async function drop(job: Job<MailJob>): Promise<void> {
     await database.transaction(async (tx) => {
       await sql.deleteMail(tx, { id: job.data.id })

@@ -1,5 +1,5 @@
--- Deletes an e-mail that nobody gets. One with a key stays without what it says and to whom, so that it is
--- not queued again.
+-- Deletes an e-mail that will not be sent. One with a key keeps its row, without address and content, so that
+-- it is not queued again.
 -- @none
 WITH deleted AS (
   DELETE FROM mails WHERE id = :id AND status = 'queued' AND dedupe_key IS NULL
