@@ -97,8 +97,8 @@ export const deleteIdentity = none<{ id: string }>(
 )
 
 /**
- * Deletes an e-mail that nobody gets. One with a key stays without what it says and to whom, so that it is
- * not queued again.
+ * Deletes an e-mail that will not be sent. One with a key keeps its row, without address and content, so that
+ * it is not queued again.
  * @see prisma/sql/auth/delete-mail.sql
  */
 export const deleteMail = none<{ id: string }>(
@@ -218,7 +218,7 @@ export const deletePasskey = none<{ id: string }>(
 )
 
 /**
- * Deletes a one-time token that nobody gets.
+ * Deletes a one-time token that will not be sent.
  * @see prisma/sql/auth/delete-token.sql
  */
 export const deleteToken = none<{ digest: string }>(

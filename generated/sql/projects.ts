@@ -611,7 +611,8 @@ export interface ListMyInvitationsRow {
 }
 
 /**
- * The projects that a user is a member of.
+ * The projects that a user is a member of. The expression `|| ''` rules out a merge join, which would first
+ * read the newer projects of all other users.
  * @see prisma/sql/projects/list-projects.sql
  */
 export const listProjects = page<{ user_id: string }, { created_after: Date | string; created_before: Date | string; updated_after: Date | string; updated_before: Date | string; metadata: object | string; status: readonly ('active' | 'archived' | 'deleted')[]; project_ids: readonly string[]; organization_id: string; category: string; tag: string; pattern: string }, 'created_at' | 'updated_at' | 'name', ListProjectsRow>(
@@ -620,7 +621,7 @@ export const listProjects = page<{ user_id: string }, { created_after: Date | st
     select: `SELECT p.id, p.name, p.description, p.status, p.category, p.owner_id, p.organization_id, p.tags,
 p.member_count, p.metadata, p.version,
 p.created_at, p.updated_at, p.archived_at, p.deleted_at, m.role AS your_role
-FROM members m JOIN projects p ON p.id = m.project_id
+FROM members m JOIN projects p ON p.id = m.project_id || ''
 WHERE m.user_id = $1`,
     names: ['user_id', 'created_after', 'created_before', 'updated_after', 'updated_before', 'metadata', 'status', 'project_ids', 'organization_id', 'category', 'tag', 'pattern'],
     filters: {

@@ -1,7 +1,8 @@
--- The projects that a user is a member of.
+-- The projects that a user is a member of. The expression `|| ''` rules out a merge join, which would first
+-- read the newer projects of all other users.
 -- @page
 SELECT {project-columns}, m.role AS your_role
-FROM members m JOIN projects p ON p.id = m.project_id
+FROM members m JOIN projects p ON p.id = m.project_id || ''
 WHERE m.user_id = :user_id
 -- @common m.project_id=prj p.updated_at p.metadata
 -- @filter status

@@ -1,0 +1,49 @@
+// What a page of a user's projects reads, however many newer projects other users have.
+import pg from 'pg'
+import t from 'tap'
+import { openDatabase } from '../../infra/database/database.ts'
+import { listProjects } from '../../services/projects/projects.ts'
+import { insertUser } from '../../services/users/users.ts'
+import { createTestDatabase } from '../support/database.ts'
+import { captured, rowsScanned } from '../support/scanned-rows.ts'
+
+const own = 1_000
+const newer = 20_000
+const limit = 20
+
+t.test('the statistics are from before the newer projects of others', async (t) => {
+  const { url } = await createTestDatabase(t)
+  const database = openDatabase({ url, poolSize: 1 })
+  t.teardown(() => database.close())
+  const [ada, bob] = await database.transaction(async (tx) => {
+    const user = { emailVerified: true, role: 'user' as const }
+    return [
+      await insertUser(tx, { ...user, email: 'ada@example.com', name: 'Ada' }),
+      await insertUser(tx, { ...user, email: 'bob@example.com', name: 'Bob' }),
+    ]
+  })
+  const client = new pg.Client({ connectionString: url })
+  await client.connect()
+  t.teardown(() => client.end())
+  const insert = (userId: string, from: number, count: number): Promise<unknown> =>
+    client.query(
+      `WITH p AS (
+        INSERT INTO projects (id, name, owner_id, updated_at)
+        SELECT 'prj_' || n, 'Project', $1, now() FROM generate_series(${from}, ${from + count - 1}) n
+        RETURNING id
+      )
+      INSERT INTO members (id, project_id, user_id, role, updated_at)
+      SELECT 'mem_' || id, id, $1, 'owner', now() FROM p`,
+      [userId],
+    )
+  await insert(ada.id, 100_000, own)
+  await client.query('ANALYZE projects, members')
+  await insert(bob.id, 200_000, newer)
+
+  const page = { page: 1, limit, sort: 'created_at', order: 'desc' } as const
+  const principal = { userId: ada.id, projectIds: null }
+  const call = await captured((db) => listProjects(db as never, principal as never, page as never))
+  t.equal((await client.query(call.statement.text, call.values)).rows.length, limit + 1)
+  const scanned = await rowsScanned(client, call, /^(projects|members)$/)
+  t.ok(scanned <= 3 * limit, `${scanned} rows`)
+})
