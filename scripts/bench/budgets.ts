@@ -217,7 +217,7 @@ function leastOf(costs: Cost[]): Cost {
   return {
     ...(Object.fromEntries([...exact, ...inBytes].map((name) => [name, least(name)])) as unknown as Cost),
     bytes_allocated: middleOf(costs.map(({ bytes_allocated }) => bytes_allocated)),
-    bytes_kept: middleOf(costs.map(({ bytes_kept }) => bytes_kept)),
+    bytes_kept: Math.min(...costs.map(({ bytes_kept }) => bytes_kept).filter((bytes) => bytes > 0)),
   }
 }
 
