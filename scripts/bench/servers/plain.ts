@@ -10,8 +10,8 @@ const columns = `p.id, p.name, p.description, p.status::text, p.category, p.owne
 const get = `SELECT ${columns}, m.role::text AS your_role
   FROM projects p LEFT JOIN members m ON m.project_id = p.id AND m.user_id = $2 WHERE p.id = $1`
 /**
- * Without OFFSET for the first page: with it PostgreSQL would plan the query on every execution. Without a merge
- * join: see prisma/sql/projects/list-projects.sql.
+ * Without OFFSET for the first page: with it PostgreSQL would plan the query on every execution. Each project
+ * is looked up by its id; a join that is planned while there are few reads all of them later.
  */
 const list = (offset: string): string => `SELECT t.total, x.* FROM (
     SELECT coalesce(sum(count), 0)::int AS total FROM project_counts
@@ -20,7 +20,8 @@ const list = (offset: string): string => `SELECT t.total, x.* FROM (
     SELECT ${columns}, m.role::text AS your_role FROM (
       SELECT project_id, role FROM members m WHERE m.user_id = $1 AND m.project_status <> 'deleted'
       ORDER BY m.project_id DESC LIMIT 20 ${offset}
-    ) m JOIN projects p ON p.id = m.project_id || '' ORDER BY m.project_id DESC
+    ) m CROSS JOIN LATERAL (SELECT * FROM projects p WHERE p.id = m.project_id OFFSET 0) p
+    ORDER BY m.project_id DESC
   ) x ON true`
 const firstPage = { name: 'first-page', text: list('') }
 const laterPage = { name: 'later-page', text: list('OFFSET $2') }
