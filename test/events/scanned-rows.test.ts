@@ -5,7 +5,7 @@ import * as sql from '../../generated/sql/events.ts'
 import { openDatabase } from '../../infra/database/database.ts'
 import { insertUser } from '../../services/users/users.ts'
 import { createTestDatabase } from '../support/database.ts'
-import { captured, rowsScanned } from '../support/scanned-rows.ts'
+import { addProjects, captured, rowsScanned } from '../support/scanned-rows.ts'
 
 const projects = 200
 const events = 20_000
@@ -21,15 +21,7 @@ t.test('a page of a user with many projects, one of which has all events', async
   const client = new pg.Client({ connectionString: url })
   await client.connect()
   t.teardown(() => client.end())
-  await client.query(
-    `WITH p AS (
-      INSERT INTO projects (id, name, owner_id, updated_at)
-      SELECT 'prj_' || n, 'Project', $1, now() FROM generate_series(1, ${projects}) n RETURNING id
-    )
-    INSERT INTO members (id, project_id, user_id, role, updated_at)
-    SELECT 'mem_' || id, id, $1, 'owner', now() FROM p`,
-    [user.id],
-  )
+  await addProjects(client, { userId: user.id, prefix: 'prj_', count: projects })
   await client.query(
     `INSERT INTO events (id, sequence, type, project_id, scope, role, data)
     SELECT 'evt_' || n, n, 'project.updated', 'prj_1', 'projects:read', 'viewer', '{}'

@@ -6,7 +6,7 @@ import { listProjects } from '../../generated/sql/projects.ts'
 import { openDatabase } from '../../infra/database/database.ts'
 import { insertUser } from '../../services/users/users.ts'
 import { createTestDatabase } from '../support/database.ts'
-import { captured, rowsScanned } from '../support/scanned-rows.ts'
+import { addProjects, captured, rowsScanned } from '../support/scanned-rows.ts'
 
 const many = 60_000
 const page = { limit: 20, page: 1, cursor: undefined, sort: 'created_at', order: 'desc' } as const
@@ -28,15 +28,7 @@ async function fill(t: Test): Promise<{ client: pg.Client; users: string[] }> {
   t.teardown(() => client.end())
   for (const [i, user] of users.entries()) {
     const count = i === 0 ? many : 3
-    await client.query(
-      `WITH p AS (
-        INSERT INTO projects (id, name, owner_id, updated_at)
-        SELECT 'prj_' || $2 || '_' || n, 'Project', $1, now() FROM generate_series(1, ${count}) n RETURNING id
-      )
-      INSERT INTO members (id, project_id, user_id, role, updated_at)
-      SELECT 'mem_' || id, id, $1, 'owner', now() FROM p`,
-      [user, i],
-    )
+    await addProjects(client, { userId: user, prefix: `prj_${i}_`, count })
     await client.query(
       `INSERT INTO files
         (id, owner_id, space_id, name, content_type, bytes, sha256, blob_key, updated_at)

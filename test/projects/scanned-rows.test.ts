@@ -5,7 +5,7 @@ import { openDatabase } from '../../infra/database/database.ts'
 import { listProjects } from '../../services/projects/projects.ts'
 import { insertUser } from '../../services/users/users.ts'
 import { createTestDatabase } from '../support/database.ts'
-import { captured, rowsScanned } from '../support/scanned-rows.ts'
+import { addProjects, captured, rowsScanned } from '../support/scanned-rows.ts'
 
 const own = 1_000
 const newer = 20_000
@@ -25,20 +25,9 @@ t.test('the statistics are from before the newer projects of others', async (t) 
   const client = new pg.Client({ connectionString: url })
   await client.connect()
   t.teardown(() => client.end())
-  const insert = (userId: string, from: number, count: number): Promise<unknown> =>
-    client.query(
-      `WITH p AS (
-        INSERT INTO projects (id, name, owner_id, updated_at)
-        SELECT 'prj_' || n, 'Project', $1, now() FROM generate_series(${from}, ${from + count - 1}) n
-        RETURNING id
-      )
-      INSERT INTO members (id, project_id, user_id, role, updated_at)
-      SELECT 'mem_' || id, id, $1, 'owner', now() FROM p`,
-      [userId],
-    )
-  await insert(ada.id, 100_000, own)
+  await addProjects(client, { userId: ada.id, prefix: 'prj_a', count: own })
   await client.query('ANALYZE projects, members')
-  await insert(bob.id, 200_000, newer)
+  await addProjects(client, { userId: bob.id, prefix: 'prj_b', count: newer })
 
   const page = { page: 1, limit, sort: 'created_at', order: 'desc' } as const
   const principal = { userId: ada.id, projectIds: null }

@@ -43,3 +43,19 @@ function literalOf(value: unknown): string {
   if (Array.isArray(value)) return `ARRAY[${value.map(literalOf).join(', ')}]::text[]`
   return typeof value === 'string' ? pg.escapeLiteral(value) : String(value)
 }
+
+/** Adds projects of a user, whose ids are the prefix and a number from 1 on. */
+export async function addProjects(
+  client: pg.Client,
+  { userId, prefix, count }: { userId: string; prefix: string; count: number },
+): Promise<void> {
+  await client.query(
+    `WITH p AS (
+      INSERT INTO projects (id, name, owner_id, updated_at)
+      SELECT $2::text || n, 'Project', $1, now() FROM generate_series(1, ${count}) n RETURNING id
+    )
+    INSERT INTO members (id, project_id, user_id, role, updated_at)
+    SELECT 'mem_' || id, id, $1, 'owner', now() FROM p`,
+    [userId, prefix],
+  )
+}
