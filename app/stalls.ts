@@ -36,9 +36,9 @@ export function watchStalls(
     done()
   })
   app.addHook('onResponse', (request, _reply, done) => {
-    const { operation } = request.routeOptions.config
-    const count = operation === undefined ? undefined : running.get(operation.id)
-    if (count !== undefined) running.set(operation!.id, count - 1)
+    const id = request.routeOptions.config.operation?.id ?? ''
+    const count = running.get(id)
+    if (count !== undefined) running.set(id, count - 1)
     done()
   })
   let lastTurn = performance.now()

@@ -9,7 +9,7 @@ import { networkOf } from '../../infra/network.ts'
 import { findBrowserSession } from '../../services/auth/browser-session.ts'
 import { readSessionCookie, requireOwnPage, sessionCookie } from '../../services/auth/cookies.ts'
 import { countRequest, requireAllowed, type RateLimits } from './rate-limit.ts'
-import { auditAtEnd, isAudited, recordAtEnd } from './recorded-request.ts'
+import { auditAtEnd, isAudited, isRead, recordAtEnd } from './recorded-request.ts'
 
 declare module 'fastify' {
   interface FastifyRequest {
@@ -34,7 +34,7 @@ export function authenticate(
       return
     }
     const principal = await principalOf(request, reply)
-    if (isByCookie(request) && isUnsafe(info)) await requirePage(request, reply)
+    if (isByCookie(request) && !isRead(request)) await requirePage(request, reply)
     request.principal = principal
     lastUsed.touch(principal.keyId, request.ip)
     recordAtEnd(requestRecorder, info, principal, request, reply)
@@ -100,9 +100,4 @@ export function authenticate(
 
 function isByCookie({ headers }: FastifyRequest): boolean {
   return headers.authorization === undefined && headers.cookie !== undefined
-}
-
-/** Whether a request may change something. */
-function isUnsafe({ method }: OperationInfo): boolean {
-  return method !== 'GET' && method !== 'OPTIONS'
 }

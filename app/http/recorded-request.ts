@@ -96,7 +96,8 @@ function isDelivery({ headers }: FastifyRequest, status: number): boolean {
   return headers['webhook-id'] !== undefined && answersToDeliveries.includes(status)
 }
 
-function isRead({ method }: FastifyRequest): boolean {
+/** Whether a request changes nothing. */
+export function isRead({ method }: FastifyRequest): boolean {
   return method === 'GET' || method === 'HEAD' || method === 'OPTIONS'
 }
 

@@ -4,9 +4,9 @@ import { traceIds } from '../logging.ts'
 import { clientRequestId } from './request-headers.ts'
 
 /** Ids and names of resources. API keys and the tokens of file links are longer. */
-const loggedSegment = /^(?!plat_)[\w.~-]{0,36}$/
-/** A path of such segments only. */
-const wholePath = /^(?:\/(?!plat_)[\w.~-]{0,36})+$/
+const logged = '(?!plat_)[\\w.~-]{0,36}'
+const loggedSegment = new RegExp(`^${logged}$`)
+const loggedWhole = new RegExp(`^(?:/${logged})+$`)
 const maxPath = 300
 
 const healthChecks = new Set(['getHealth', 'getReadiness'])
@@ -37,7 +37,7 @@ export function logRequest(request: FastifyRequest, reply: FastifyReply, done: (
 /** The path without its query. Segments that may be secrets or personal data are left out. */
 export function loggedPath(url: string): string {
   const [path] = url.split(/[?#]/, 1)
-  if (path.length <= maxPath && wholePath.test(path)) return path
+  if (path.length <= maxPath && loggedWhole.test(path)) return path
   const shown = path.replace(/[^/]+/g, (segment) => (loggedSegment.test(segment) ? segment : '…'))
   return shown.slice(0, maxPath)
 }

@@ -1,5 +1,6 @@
-// How many e-mails an address gets. Strangers can request some kinds for any address, so these also count
-// together. Those with which an owner gets back into the account do not: nobody can use them up with others.
+// How many e-mails an address gets. The kinds that strangers can request for any address also have a limit
+// together. Links to sign in and resets of the password are sent beyond it, so that a stranger cannot use it
+// up and lock the owner out.
 import { isAlert } from './alerts.ts'
 import type { MailKind } from './templates.ts'
 

@@ -59,7 +59,7 @@ const maxFetch = 100
  */
 const maxShare = 1 / 4
 
-/** Milliseconds. Short fetches take at most a fifth of the time, and long ones half of it. */
+/** The milliseconds to rest after a fetch: short ones take at most a fifth of the time, long ones half. */
 function restAfter(milliseconds: number): number {
   return Math.min(4 * milliseconds, Math.max(milliseconds, 250))
 }
@@ -73,9 +73,12 @@ export class WorkerPool<Job> implements BackgroundWorker {
   #slowJobs = 0
   /** Whether a job has ended since the last fetch. */
   #hasEnded = false
+  /** When a fetch may follow the last one that found nothing, though no job has ended. */
   #restUntil = 0
-  #nextCount = minFetch
+  /** Wakes the pool then. */
   #restTimer: NodeJS.Timeout | undefined
+  /** How many jobs the next fetch asks for. */
+  #nextCount = minFetch
   /** The number of slow jobs by owner. */
   readonly #slowJobsOf = new Map<string, number>()
 
@@ -110,7 +113,10 @@ export class WorkerPool<Job> implements BackgroundWorker {
     const free = Math.min(maxFetch, slots - this.#quickJobs - Math.max(0, this.#slowJobs - slowSlots))
     if (free <= 0) return false
     const startedAt = performance.now()
-    if (!this.#hasEnded && startedAt < this.#restUntil) return this.#pollAfterRest()
+    if (!this.#hasEnded && startedAt < this.#restUntil) {
+      this.#wakeAfterRest()
+      return false
+    }
     this.#hasEnded = false
     const count = Math.min(free, this.#nextCount)
     const jobs = await this.#options.fetch(count, this.#skippedGroups())
@@ -123,14 +129,15 @@ export class WorkerPool<Job> implements BackgroundWorker {
       return false
     }
     if (!this.#loop.isStopping) await sleep(Math.min(took, interval))
-    return performance.now() >= this.#restUntil || this.#pollAfterRest()
+    if (performance.now() >= this.#restUntil) return true
+    this.#wakeAfterRest()
+    return false
   }
 
-  #pollAfterRest(): false {
+  #wakeAfterRest(): void {
     clearTimeout(this.#restTimer)
     // A timer may fire up to a millisecond early.
     this.#restTimer = setTimeout(() => this.wake(), this.#restUntil - performance.now() + 1)
-    return false
   }
 
   async #startJobs(jobs: Job[]): Promise<void> {

@@ -9,8 +9,7 @@ DECLARE
   changes refcursor;
   owner text;
   amount bigint;
-  amounts text := format('SELECT %s AS owner, (%s)::bigint AS amount FROM %%s WHERE %s GROUP BY 1',
-    TG_ARGV[1], TG_ARGV[2], TG_ARGV[3]);
+  amounts text;
 BEGIN
   -- The most frequent forms have statements whose plans are kept.
   CASE concat_ws(' ', TG_OP, TG_ARGV[1], TG_ARGV[2], TG_ARGV[3])
@@ -24,6 +23,8 @@ BEGIN
     OPEN changes FOR
       SELECT created_by, count(*) FROM added WHERE created_by IS NOT NULL GROUP BY 1 ORDER BY 1;
   ELSE
+    amounts := format('SELECT %s AS owner, (%s)::bigint AS amount FROM %%s WHERE %s GROUP BY 1',
+      TG_ARGV[1], TG_ARGV[2], TG_ARGV[3]);
     IF TG_OP = 'INSERT' THEN
       OPEN changes FOR EXECUTE format(amounts, 'added') || ' ORDER BY 1';
     ELSIF TG_OP = 'DELETE' THEN
