@@ -244,8 +244,6 @@ export function budgetProblems(costs: Costs, budgets: Costs): string[] {
 }
 
 function lowest(name: keyof Cost, budget: number): number {
-  // What several transactions need, such as that of an e-mail, may share a timer.
-  if (name === 'timers') return budget - 1
   return isInBytes(name) ? stale[name] * budget : budget
 }
 

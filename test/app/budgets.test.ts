@@ -20,6 +20,7 @@ t.test('a budget that is exceeded, far too high, missing or unused is a problem'
   for (const name of Object.keys(getProject) as Array<keyof typeof getProject>)
     t.match(withCost({ [name]: getProject[name] + 1 }), [`getProject: ${name} is`], name)
   t.match(withCost({ statements: 0 }), [/statements is 0, the budget is 1: tighten it/])
+  t.match(withCost({ timers: getProject.timers - 1 }), [/tighten it/])
   t.match(withCost({ bytes_logged: getProject.bytes_logged / 2 }), [/tighten it/])
   t.match(budgetProblems(budgets, others), [/getProject: .* missing/])
   t.match(budgetProblems(others, budgets), [/getProject has a budget, but is not measured/])

@@ -51,6 +51,8 @@ let heap = 0
 let lines = 0
 /** Requests that are not over. */
 let open = 0
+/** Messages to PostgreSQL whose response is awaited, such as a notification that no request waits for. */
+let unanswered = 0
 
 // Of all pools: searches have one of their own.
 const { emit } = pg.Pool.prototype
@@ -95,6 +97,7 @@ async function answer(message: unknown): Promise<void> {
     process.send!({ frozen: true })
   }
   if (message === 'reset') {
+    await untilIdle()
     counts = { ...none }
     lines = 0
     process.send!({ reset: true })
@@ -103,11 +106,17 @@ async function answer(message: unknown): Promise<void> {
   if (message === 'read') {
     const bytes_allocated = process.memoryUsage().heapUsed - heap
     // The line of a request is written after its response, and the timer of the idle connection is set then.
-    while (lines === 0 || open > 0) await turn()
-    await turn()
+    while (lines === 0) await turn()
+    await untilIdle()
     const bytes_kept = heapAfterCollection() - heap
     process.send!({ counts: { ...counts, bytes_allocated, bytes_kept } })
   }
+}
+
+/** What the end of a request or of a statement causes begins in the next turn. */
+async function untilIdle(): Promise<void> {
+  do await turn()
+  while (open > 0 || unanswered > 0)
 }
 
 /** The second collection moves what has survived the first one to where only a full one looks. */
@@ -127,7 +136,10 @@ function countMessages(client: pg.PoolClient): void {
   const write = stream.write.bind(stream)
   let awaited = 0
   let begun = false
-  connection.on('readyForQuery', () => awaited--)
+  connection.on('readyForQuery', () => {
+    awaited--
+    unanswered--
+  })
   stream.write = (data, ...rest) => {
     for (let at = 0; at < data.length; at += 1 + data.readInt32BE(at + 1)) {
       const type = String.fromCharCode(data[at])
@@ -138,6 +150,7 @@ function countMessages(client: pg.PoolClient): void {
       if (type === 'E' || type === 'Q') counts.statements++
       if (type === 'S' || type === 'Q') {
         awaited++
+        unanswered++
         begun = false
       }
     }
