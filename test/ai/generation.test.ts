@@ -3,8 +3,7 @@
 import { mock } from 'node:test'
 import t from 'tap'
 import { startChat } from '../../services/ai/chat/start-answer.ts'
-import type { CompletionRequest } from '../../services/ai/providers/providers.ts'
-import type { CompletionPiece } from '../../services/ai/providers/completion.ts'
+import type { Providers } from '../../services/ai/providers/providers.ts'
 import { Generations } from '../../services/ai/chat/generation.ts'
 import { LiveAnswer } from '../../services/ai/chat/live-answer.ts'
 import type { OperationInfo } from '../../infra/contract/operation.ts'
@@ -109,28 +108,22 @@ t.test(
     t.teardown(() => mock.timers.reset())
     const answer = new LiveAnswer({} as never)
     let changes = 0
-    const settled = async (): Promise<number> => {
-      for (let i = 0; i < 10; i++) await Promise.resolve()
-      return changes
-    }
-    void (async () => {
-      for (; answer.final === null; changes++) await answer.changed
-    })()
+    answer.onChange(() => changes++)
     answer.addText('one')
-    t.equal(await settled(), 1, 'followers are notified of the first text at once')
+    t.equal(changes, 1, 'followers are notified of the first text at once')
     for (const text of [' two', ' three']) {
       answer.addText(text)
-      t.equal(await settled(), 1)
+      t.equal(changes, 1)
     }
     mock.timers.tick(1_000)
-    t.equal(await settled(), 2)
+    t.equal(changes, 2)
     mock.timers.tick(1_000)
-    t.equal(await settled(), 2, 'without more text there is no change')
+    t.equal(changes, 2, 'without more text there is no change')
     answer.addText(' four')
-    t.equal(await settled(), 3, 'followers are notified of text after a pause at once')
+    t.equal(changes, 3, 'followers are notified of text after a pause at once')
     answer.addText(' five')
     answer.finish({ message: null, error: null })
-    t.equal(await settled(), 4)
+    t.equal(changes, 4)
     t.equal(answer.content, 'one two three four five')
   },
 )
@@ -297,12 +290,12 @@ t.test('if the embedding model fails, passages are found by words', async (t) =>
 t.test('the time to generate an answer grows linearly with its length', { timeout: 120_000 }, async (t) => {
   const { config, events, providers, searches } = server.services
   const pieces = 100_000
-  async function* complete(): AsyncGenerator<CompletionPiece> {
+  const complete: Providers['complete'] = async (_request, onText) => {
     for (let i = 0; i < pieces; i++) {
       if (i % 5 === 0) await new Promise((resolve) => setImmediate(resolve))
-      yield { delta: 'abcd' }
+      onText('abcd')
     }
-    yield { end: { finishReason: 'stop', usage: null } }
+    return { finishReason: 'stop', usage: null }
   }
   const own = new Generations({
     database,
@@ -336,11 +329,11 @@ t.test('the time to generate an answer grows linearly with its length', { timeou
 
 t.test('a follower that loses its permission gets an error event', async (t) => {
   const { config, events, providers, searches } = server.services
-  async function* complete({ signal }: CompletionRequest): AsyncGenerator<CompletionPiece> {
+  const complete: Providers['complete'] = async ({ signal }, onText) => {
     for (;;) {
-      signal!.throwIfAborted()
+      signal.throwIfAborted()
       await new Promise((resolve) => setTimeout(resolve, 20))
-      yield { delta: 'more ' }
+      onText('more ')
     }
   }
   const own = new Generations({

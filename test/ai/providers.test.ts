@@ -68,13 +68,9 @@ async function read(providers: Providers, request: Partial<CompletionRequest> = 
     ...request,
   }
   try {
-    for await (const piece of providers.complete(whole)) {
-      if ('end' in piece) {
-        result.end = piece.end
-      } else {
-        result.text += piece.delta
-      }
-    }
+    result.end = await providers.complete(whole, (text) => {
+      result.text += text
+    })
   } catch (error) {
     result.error = error
   }
@@ -698,22 +694,12 @@ t.test('reasoning counts as progress', async (t) => {
   t.match(await read(providers), { text: 'yes', error: null })
 })
 
-t.test('a slow reader causes no idle time-out', async (t) => {
-  const { providers } = await open(
-    t,
-    { script: { answer: 'one two three' } },
-    { aiIdleTimeout: 0.3, aiFirstTokenTimeout: 5 },
-  )
-  let text = ''
-  for await (const piece of providers.complete({
-    model: 'small',
-    messages: [{ role: 'user', content: 'x' }],
-    signal: new AbortController().signal,
-  })) {
-    if ('delta' in piece) text += piece.delta
-    await new Promise((resolve) => setTimeout(resolve, 400))
-  }
-  t.equal(text, 'one two three')
+t.test('the idle time-out does not count between two attempts', async (t) => {
+  const { modelServer, providers } = await open(t, {}, { aiIdleTimeout: 0.9, aiRetries: 3 })
+  const broken: Script = { thoughts: ['hm'], fault: { kind: 'reset', after: 0 } }
+  modelServer.nextScripts.push(broken, broken, broken, { answer: 'yes' })
+  t.match(await read(providers), { text: 'yes', error: null })
+  t.equal(modelServer.requests.length, 4)
 })
 
 t.test('an abort closes the connection to the provider at once, and leaves no listener behind', async (t) => {
@@ -748,18 +734,17 @@ t.test('an abort closes the connection to the provider at once, and leaves no li
   }
 })
 
-t.test('leaving the loop, or aborting before or between attempts, stops the request too', async (t) => {
+t.test('an error of the caller, and an abort before or between attempts stop the request too', async (t) => {
   const { modelServer, providers } = await open(t, {
     script: { answer: 'on '.repeat(1000), piecesPerSecond: 50 },
   })
   const { signal } = new AbortController()
-  for await (const piece of providers.complete({
-    model: 'small',
-    messages: [{ role: 'user', content: 'x' }],
-    signal,
-  })) {
-    if ('delta' in piece) break
-  }
+  const failure = new Error('the caller fails')
+  const whole = { model: 'small', messages: [{ role: 'user' as const, content: 'x' }], signal }
+  const failing = providers.complete(whole, () => {
+    throw failure
+  })
+  await t.rejects(failing, failure)
   await waitUntil(() => modelServer.aborted.length === 1 && modelServer.connections === 0)
   t.equal(getEventListeners(signal, 'abort').length, 0)
 
@@ -789,9 +774,7 @@ t.test('close aborts the requests in progress, and rejects new ones', async (t) 
   await waitUntil(() => modelServer.requests[0]?.pieces > 3)
   await providers.close()
   t.match(await reading, { error: { status: 503 } })
-  t.throws(() => providers.complete({ model: 'small', messages: [], signal: new AbortController().signal }), {
-    code: 'UNAVAILABLE',
-  })
+  t.match((await read(providers)).error, { code: 'UNAVAILABLE' })
   await waitUntil(() => modelServer.connections === 0)
   t.equal(modelServer.requests.length, 1)
 })
@@ -904,8 +887,9 @@ t.test('the models are the configured ones and the built-in one', async (t) => {
   t.equal(providers.priceOf('a'), null)
   t.equal(providers.priceOf('extractive-1'), null)
   t.equal(providers.embed, null)
-  t.throws(
-    () => providers.complete({ model: 'extractive-1', messages: [], signal: new AbortController().signal }),
+  const noText = (): void => {}
+  await t.rejects(
+    providers.complete({ model: 'extractive-1', messages: [], signal: new AbortController().signal }, noText),
     { code: 'INVALID_REQUEST' },
   )
   t.equal(connect(t, {}).providers.default, 'extractive-1')

@@ -1,7 +1,6 @@
 // Generates one answer: searches the knowledge bases, builds the prompt and copies what the model streams
 // into a LiveAnswer. `extractive-1` quotes the passages without a language model.
 import type { Database } from '../../../infra/database/database.ts'
-import { unavailable } from '../../../infra/errors.ts'
 import { builtinModel } from '../../../infra/config/ai-providers.ts'
 import { citationOf, extractiveAnswer, selectQuotes } from '../extractive/answer.ts'
 import { queryTerms } from '../extractive/query-terms.ts'
@@ -109,31 +108,24 @@ async function streamFromProvider(
   answer.promptTokens = tokens
   const parseMarkers = createCitationMarkerParser()
   const cited = new Set<number>()
-  for await (const piece of providers.complete({
-    ...task.options,
-    model: task.model,
-    messages,
-    signal,
-    requestId: task.requestId ?? undefined,
-  })) {
-    if ('delta' in piece) {
-      answer.addText(piece.delta)
-      for (const number of parseMarkers(piece.delta)) {
-        const source = sources[number - 1]
-        if (source === undefined || cited.has(number)) continue
-        cited.add(number)
-        const { start_index, end_index, text: quote, score } = source
-        answer.addCitation(citationOf(source, { start_index, end_index, quote, score }))
-      }
-      continue
+  const addText = (text: string): void => {
+    answer.addText(text)
+    for (const number of parseMarkers(text)) {
+      const source = sources[number - 1]
+      if (source === undefined || cited.has(number)) continue
+      cited.add(number)
+      const { start_index, end_index, text: quote, score } = source
+      answer.addCitation(citationOf(source, { start_index, end_index, quote, score }))
     }
-    const { finishReason, usage } = piece.end
-    return outcomeOf(answer, finishReason, {
-      promptTokens: plausibleCount(usage?.promptTokens),
-      completionTokens: plausibleCount(usage?.completionTokens),
-    })
   }
-  throw unavailable('The model stopped before the end of its answer.')
+  const { finishReason, usage } = await providers.complete(
+    { ...task.options, model: task.model, messages, signal, requestId: task.requestId ?? undefined },
+    addText,
+  )
+  return outcomeOf(answer, finishReason, {
+    promptTokens: plausibleCount(usage?.promptTokens),
+    completionTokens: plausibleCount(usage?.completionTokens),
+  })
 }
 
 /** The token counts are estimated where the provider reports none. */

@@ -256,7 +256,10 @@ export class Generations {
 }
 
 async function waitForFirstPart(answer: LiveAnswer): Promise<void> {
-  while (answer.parts.length === 0 && answer.final === null) await answer.changed
+  const changed = Promise.withResolvers<void>()
+  const stopListening = answer.onChange(changed.resolve)
+  if (answer.parts.length === 0 && answer.final === null) await changed.promise
+  stopListening()
   const { error } = answer.final ?? {}
   if (error && answer.parts.length === 0) throw error
 }

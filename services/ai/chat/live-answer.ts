@@ -59,7 +59,7 @@ export class LiveAnswer implements AnswerContent {
   #followers = 0
   readonly #abort = new AbortController()
   readonly #finished = Promise.withResolvers<FinalAnswer>()
-  #changed = Promise.withResolvers<void>()
+  readonly #listeners = new Set<() => void>()
   /** Runs while a change must wait. */
   #changeTimer: NodeJS.Timeout | undefined
   #changeWaits = false
@@ -79,9 +79,10 @@ export class LiveAnswer implements AnswerContent {
     return this.#abort.signal
   }
 
-  /** Resolves at the next change: more text or citations, or the end. */
-  get changed(): Promise<void> {
-    return this.#changed.promise
+  /** Calls `listener` after each change: more text or citations, or the end. @returns a function that ends it. */
+  onChange(listener: () => void): () => void {
+    this.#listeners.add(listener)
+    return () => this.#listeners.delete(listener)
   }
 
   /** Resolves at the end. Never rejects. */
@@ -154,8 +155,6 @@ export class LiveAnswer implements AnswerContent {
   }
 
   #notifyChanged(): void {
-    const { resolve } = this.#changed
-    this.#changed = Promise.withResolvers()
-    resolve()
+    for (const listener of this.#listeners) listener()
   }
 }

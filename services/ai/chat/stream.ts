@@ -75,6 +75,7 @@ export class AnswerStreams {
     let wakeUp = Promise.withResolvers<void>()
     const wake = (): void => wakeUp.resolve()
     disconnected.addEventListener('abort', wake)
+    const stopListening = answer.onChange(wake)
     const timer = setInterval(wake, this.#options.recheck)
     timer.unref()
     try {
@@ -87,19 +88,20 @@ export class AnswerStreams {
       for (;;) {
         const refusal = await access.check()
         if (refusal !== null) return yield errorEvent(request, refusal, offset)
-        // Read both before the events, so that no change after them is missed.
-        const { changed, final } = answer
+        // Read before the events, so that they are all there is if the answer is final.
+        const { final } = answer
         for (const event of eventsAfter(answer.parts, offset)) {
           yield event
           offset = Number(event.id)
         }
         if (final !== null) return yield await this.#lastEvent(request, message.id, final, offset)
-        if (offset === endOf(answer.parts)) await Promise.race([changed, wakeUp.promise])
+        if (offset === endOf(answer.parts)) await wakeUp.promise
         if (disconnected.aborted) return
         wakeUp = Promise.withResolvers()
       }
     } finally {
       clearInterval(timer)
+      stopListening()
       disconnected.removeEventListener('abort', wake)
       removeFollower()
     }

@@ -64,7 +64,7 @@ export function createClient({ baseUrl, apiKey }: ProviderSettings, agent: Agent
         }),
       )
       if (!response.ok) return (await readErrorResponse(response)) as unknown as Response
-      // read-events.ts limits a stream.
+      // event-reader.ts limits a stream.
       return (isEventStream(response) ? response : limitSize(response)) as unknown as Response
     },
   })

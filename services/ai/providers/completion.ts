@@ -5,7 +5,7 @@ import type OpenAI from 'openai'
 import type { ChatCompletionCreateParamsStreaming } from 'openai/resources/chat/completions'
 import { invalidField } from '../../../infra/errors.ts'
 import { retryDelay } from './backoff.ts'
-import { readEvents } from './read-events.ts'
+import { EventReader } from './event-reader.ts'
 import { ReceivedAnswer } from './received-answer.ts'
 import type { FinishReason, TokenUsage } from './stream-chunks.ts'
 import { createDeadlines, type Deadlines, type Timeouts } from './deadlines.ts'
@@ -24,8 +24,11 @@ export interface ChatMessage {
   content: string
 }
 
-export type CompletionPiece =
-  { delta: string } | { end: { finishReason: FinishReason; usage: TokenUsage | null } }
+export interface CompletionEnd {
+  finishReason: FinishReason
+  /** Null if the provider does not report it. */
+  usage: TokenUsage | null
+}
 
 export interface CompletionRequest {
   model: string
@@ -52,14 +55,15 @@ export interface CompletionOptions {
 const closingTimeout = 5_000
 
 /**
- * Yields non-empty pieces of text and then the end. `usage` is null if the provider does not report it. An
- * answer that exceeds its limit is cut, with the finish reason `length`.
+ * Calls `onText` with each piece of the text, which is not empty. An answer that exceeds its limit is cut, with
+ * the finish reason `length`.
  * @throws ApiError, or the reason of `signal`.
  */
-export async function* complete(
+export async function complete(
   request: CompletionRequest,
+  onText: (text: string) => void,
   options: CompletionOptions,
-): AsyncGenerator<CompletionPiece, void, undefined> {
+): Promise<CompletionEnd> {
   const { model, quirks, timeouts, retries, report } = options
   if (
     request.maxTokens !== undefined &&
@@ -70,15 +74,15 @@ export async function* complete(
     throw invalidField('max_tokens', 'maximum', message)
   }
   const deadlines = createDeadlines(request.signal, timeouts)
+  let hasStarted = false
+  const passOn = (text: string): void => {
+    hasStarted = true
+    onText(text)
+  }
   try {
     for (let failures = 0; ;) {
-      let hasStarted = false
       try {
-        for await (const piece of streamAnswer(request, options, deadlines)) {
-          hasStarted = true
-          yield piece
-        }
-        return
+        return await streamAnswer(request, passOn, options, deadlines)
       } catch (error) {
         if (request.signal.aborted) throw request.signal.reason
         const cause = deadlines.signal.aborted ? deadlines.signal.reason : error
@@ -98,11 +102,12 @@ export async function* complete(
   }
 }
 
-async function* streamAnswer(
+async function streamAnswer(
   request: CompletionRequest,
+  onText: (text: string) => void,
   { client, model, quirks, report }: CompletionOptions,
   deadlines: Deadlines,
-): AsyncGenerator<CompletionPiece> {
+): Promise<CompletionEnd> {
   deadlines.signal.throwIfAborted()
   const { signal } = deadlines
   const response = await client.chat.completions
@@ -111,36 +116,40 @@ async function* streamAnswer(
       ...(request.requestId !== undefined && { headers: { 'x-client-request-id': request.requestId } }),
     })
     .asResponse()
-  const batches = readEvents(response)
+  const reader = new EventReader(response)
   const answer = new ReceivedAnswer(request.maxTokens ?? model.maxOutputTokens, response.headers)
   try {
     for (;;) {
-      const { done, value: events } = await deadlines.next(batches)
-      if (done) break
+      let events
+      try {
+        events = await reader.next()
+      } catch (error) {
+        // After the finish reason the answer is complete, so a failure no longer matters.
+        if (answer.finishReason === null) throw error
+        break
+      }
+      if (events === null) break
       const { delta, error } = answer.add(events)
       if (answer.hasGrown) deadlines.progress()
-      if (delta !== '') yield { delta }
+      if (delta !== '') onText(delta)
       if (error !== null) throw error
       if (answer.isCut) {
         report('its answer exceeded the length limit and was cut')
-        return yield { end: { finishReason: 'length', usage: null } }
+        return { finishReason: 'length', usage: null }
       }
       if (answer.isComplete) break
       if (answer.finishReason !== null) deadlines.startClosing(closingTimeout)
     }
-  } catch (error) {
-    // After the finish reason the answer is complete, so a failure no longer matters.
-    if (answer.finishReason === null) throw error
   } finally {
-    // Closes the connection if the answer was not read to its end.
-    void batches.return(undefined).catch(() => {})
+    reader.close()
+    deadlines.endResponse()
   }
   if (request.signal.aborted) throw request.signal.reason
   const { finishReason, usage } = answer
   if (finishReason === null) throw new InvalidAnswer('its answer has no end', true)
   const rest = answer.rest()
-  if (rest !== '') yield { delta: rest }
-  yield { end: { finishReason, usage } }
+  if (rest !== '') onText(rest)
+  return { finishReason, usage }
 }
 
 function requestBody(

@@ -3,12 +3,7 @@
 import type { Config } from '../../../infra/config/config.ts'
 import type { ModelSettings, ProviderSettings } from '../../../infra/config/ai-providers.ts'
 import { createClient, openAgent } from './client.ts'
-import {
-  complete,
-  type CompletionOptions,
-  type CompletionPiece,
-  type CompletionRequest,
-} from './completion.ts'
+import { complete, type CompletionEnd, type CompletionOptions, type CompletionRequest } from './completion.ts'
 import { createEmbed, type Embed } from './embedding.ts'
 import { ProviderError } from './errors.ts'
 import { createQuirks } from './quirks.ts'
@@ -20,7 +15,7 @@ export type ProvidersConfig = Pick<
 
 export interface Connections {
   /** The model must be one of the configured ones. */
-  complete(request: CompletionRequest): AsyncIterable<CompletionPiece>
+  complete(request: CompletionRequest, onText: (text: string) => void): Promise<CompletionEnd>
   /** null if no provider has embeddings. */
   embed: Embed | null
   /** Aborts the requests in progress. */
@@ -61,7 +56,7 @@ export function connect(config: ProvidersConfig, onError: (error: Error) => void
       })
   }
   return {
-    complete: (request) => complete(request, options.get(request.model)!),
+    complete: (request, onText) => complete(request, onText, options.get(request.model)!),
     embed,
     close: () => agent.destroy(),
   }

@@ -10,11 +10,8 @@ export interface Deadlines {
    * token.
    */
   progress(): void
-  /**
-   * Waits for the next item. The idle time-out counts only during this wait, so a slow reader causes no
-   * time-out.
-   */
-  next<T>(iterator: AsyncIterator<T>): Promise<IteratorResult<T>>
+  /** The response is over: another one has no idle time-out before its first progress. */
+  endResponse(): void
   /** The answer is complete: what follows it, such as the usage, must arrive within so many milliseconds. */
   startClosing(milliseconds: number): void
   clear(): void
@@ -37,37 +34,28 @@ export function createDeadlines(caller: AbortSignal | undefined, timeouts: Timeo
   const expire = (message: string): void => controller.abort(new ProviderTimeout(message))
   const totalTimer = setTimeout(expire, total * 1000, `its answer took more than ${total} s`)
   const firstTimer = setTimeout(expire, firstToken * 1000, `its answer did not start within ${firstToken} s`)
+  let idleTimer: NodeJS.Timeout | undefined
   let closingTimer: NodeJS.Timeout | undefined
-  let hasStarted = false
-  /** Milliseconds waited since the last progress. */
-  let waited = 0
   if (caller?.aborted) abort()
   else caller?.addEventListener('abort', abort, { once: true })
 
   return {
     signal: controller.signal,
     progress() {
-      hasStarted = true
-      waited = 0
       clearTimeout(firstTimer)
+      if (idleTimer === undefined)
+        idleTimer = setTimeout(expire, idle * 1000, `its answer paused for ${idle} s`)
+      else idleTimer.refresh()
     },
-    async next(iterator) {
-      const startedAt = performance.now()
-      const idleTimer = hasStarted
-        ? setTimeout(expire, idle * 1000 - waited, `its answer paused for ${idle} s`)
-        : undefined
-      try {
-        return await iterator.next()
-      } finally {
-        clearTimeout(idleTimer)
-        waited += performance.now() - startedAt
-      }
+    endResponse() {
+      clearTimeout(idleTimer)
+      idleTimer = undefined
     },
     startClosing(milliseconds) {
       closingTimer ??= setTimeout(expire, milliseconds, 'its answer does not end')
     },
     clear() {
-      for (const timer of [totalTimer, firstTimer, closingTimer]) clearTimeout(timer)
+      for (const timer of [totalTimer, firstTimer, idleTimer, closingTimer]) clearTimeout(timer)
       caller?.removeEventListener('abort', abort)
     },
   }

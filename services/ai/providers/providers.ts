@@ -3,13 +3,13 @@
 import type { components } from '../../../generated/types.ts'
 import { invalidField, unavailable } from '../../../infra/errors.ts'
 import { Lazy } from '../../../infra/lazy.ts'
-import type { CompletionRequest, CompletionPiece } from './completion.ts'
+import type { CompletionEnd, CompletionRequest } from './completion.ts'
 import type { Connections, ProvidersConfig } from './connections.ts'
 import type { Embed } from './embedding.ts'
 import { builtinModel, builtinProvider, type ModelSettings } from '../../../infra/config/ai-providers.ts'
 
 export type { ProvidersConfig } from './connections.ts'
-export type { ChatMessage, CompletionPiece, CompletionRequest } from './completion.ts'
+export type { ChatMessage, CompletionEnd, CompletionRequest } from './completion.ts'
 
 export type Model = components['schemas']['Model']
 
@@ -22,14 +22,14 @@ export interface Providers {
   /** Per million tokens; null for a model without a price. */
   priceOf(model: string): { input: number; output: number } | null
   /**
-   * Streams the answer of a language model: non-empty pieces of text, then the end. `usage` is null if the
-   * provider does not report it. An answer that exceeds its limit is cut, with the finish reason `length`.
-   * Leaving the iteration or aborting `signal` closes the connection, which stops the model.
+   * Streams the answer of a language model: calls `onText` with each piece of its text, which is not empty. An
+   * answer that exceeds its limit is cut, with the finish reason `length`. Aborting `signal` closes the
+   * connection, which stops the model.
    * @throws ApiError: 400 `context_window` (field `messages`), `maximum` (field `max_tokens`) or
    * `unsupported` (the rejected field); 429 if the provider is busy; 503 if it fails. Or the reason of
    * `signal`.
    */
-  complete(request: CompletionRequest): AsyncIterable<CompletionPiece>
+  complete(request: CompletionRequest, onText: (text: string) => void): Promise<CompletionEnd>
   /** One vector of the configured length for each text, in order; null if no provider has embeddings. */
   embed: Embed | null
   /** Aborts the requests in progress. */
@@ -80,11 +80,11 @@ export function createProviders(
     default: config.aiDefaultModel,
     has: (model) => models.some(({ id }) => id === model),
     priceOf: (model) => languageModels.get(model)?.price ?? null,
-    complete(request) {
+    async complete(request, onText) {
       if (!languageModels.has(request.model))
         throw invalidField('model', 'exists', `There is no language model ${request.model}.`)
-      if (closed) throw unavailable()
-      return stream(request)
+      const { complete } = await openConnections()
+      return await complete(request, onText)
     },
     embed: config.aiProviders.every(({ embeddings }) => embeddings === null)
       ? null
@@ -96,11 +96,6 @@ export function createProviders(
       closed = true
       await (await connections.peek())?.close()
     },
-  }
-
-  async function* stream(request: CompletionRequest): AsyncGenerator<CompletionPiece> {
-    const { complete } = await openConnections()
-    yield* complete(request)
   }
 
   async function openConnections(): Promise<Connections> {

@@ -15,7 +15,7 @@ export class ReceivedAnswer {
   usage: TokenUsage | null = null
   /** Whether the last events had text or reasoning. */
   hasGrown = false
-  /** Whether the provider has declared the end of the stream. */
+  /** Whether nothing else is to be read: the provider has declared the end of the stream. */
   isComplete = false
   readonly #headers: Headers
   readonly #text = createTextJoiner()
@@ -31,7 +31,7 @@ export class ReceivedAnswer {
     return this.#remaining < 0
   }
 
-  /** @returns the new text, and the error of the event behind it. */
+  /** @returns the new text, and the error of the event behind it, unless the answer had its end before. */
   add(events: EventSourceMessage[]): { delta: string; error: unknown } {
     this.hasGrown = false
     let delta = ''
@@ -42,7 +42,10 @@ export class ReceivedAnswer {
       }
       return { delta, error: null }
     } catch (error) {
-      return { delta, error }
+      if (this.finishReason === null) return { delta, error }
+      // The answer is complete, so a failure no longer matters.
+      this.isComplete = true
+      return { delta, error: null }
     }
   }
 
