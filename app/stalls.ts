@@ -1,6 +1,6 @@
 // Reports when the main thread stalls: while it computes, no request is served. The operations that ran at
 // that time are named, so that a log shows which one to mend.
-import type { FastifyInstance } from 'fastify'
+import type { FastifyInstance, FastifyRequest } from 'fastify'
 
 export interface Stall {
   /** Milliseconds without a turn of the event loop. */
@@ -23,22 +23,20 @@ export function watchStalls(
   app: FastifyInstance,
   { onStall = () => {}, logIdle = true }: { onStall?: (stall: Stall) => void; logIdle?: boolean },
 ): void {
-  /** The number of running requests by operation, zeros included. */
-  const running = new Map<string, number>()
+  /** The operations of the running requests. A request that an earlier hook refuses is none of them. */
+  const running = new Map<FastifyRequest, string>()
   /** The operations that ran since the last turn. */
   const seen = new Set<string>()
   app.addHook('onRequest', (request, _reply, done) => {
     const { operation } = request.routeOptions.config
     if (operation !== undefined && operation.replies[200]?.events === undefined) {
       seen.add(operation.id)
-      running.set(operation.id, (running.get(operation.id) ?? 0) + 1)
+      running.set(request, operation.id)
     }
     done()
   })
   app.addHook('onResponse', (request, _reply, done) => {
-    const id = request.routeOptions.config.operation?.id ?? ''
-    const count = running.get(id)
-    if (count !== undefined) running.set(id, count - 1)
+    running.delete(request)
     done()
   })
   let lastTurn = performance.now()
@@ -55,7 +53,7 @@ export function watchStalls(
       onStall(stall)
     }
     seen.clear()
-    for (const [id, count] of running) if (count > 0) seen.add(id)
+    for (const id of running.values()) seen.add(id)
     ;[lastTurn, lastCpu] = [now, cpu]
   }, intervalMs)
   timer.unref()

@@ -611,8 +611,8 @@ export interface ListMyInvitationsRow {
 }
 
 /**
- * The projects that a user is a member of. The expression `|| ''` rules out a merge join, which would first
- * read the newer projects of all other users.
+ * The projects that a user is a member of. The expression `|| ''` keeps PostgreSQL from a merge join on
+ * the indexes, which would first read the newer projects of all other users.
  * @see prisma/sql/projects/list-projects.sql
  */
 export const listProjects = page<{ user_id: string }, { created_after: Date | string; created_before: Date | string; updated_after: Date | string; updated_before: Date | string; metadata: object | string; status: readonly ('active' | 'archived' | 'deleted')[]; project_ids: readonly string[]; organization_id: string; category: string; tag: string; pattern: string }, 'created_at' | 'updated_at' | 'name', ListProjectsRow>(

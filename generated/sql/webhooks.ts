@@ -427,8 +427,9 @@ export interface ReadDueDeliveriesRow {
 /**
  * Records successful attempts of deliveries, whose jobs leave the queue. A job that expired during the
  * attempt belongs to another worker, which records its own outcome. Of the attempts, the last 20 are kept.
- * The endpoints are locked in one order, so that concurrent workers wait instead of deadlocking. The arrays
- * of ids lead to the indexes: the statistics of tables that fill and empty are old.
+ * The endpoints are locked in one order, so that concurrent workers wait instead of deadlocking.
+ * `= ANY(ARRAY(…))` makes PostgreSQL find the rows by index: its statistics of a table that fills and empties
+ * are often old, and it would read the whole table.
  * @see prisma/sql/webhooks/record-successes.sql
  */
 export const recordSuccesses = none<{ job_ids: readonly string[]; retry_counts: readonly number[]; ids: readonly string[]; endpoint_ids: readonly string[]; attempts: readonly (object | string)[]; requests: readonly (object | string)[] }>(

@@ -36,17 +36,23 @@ interface Columns {
   types: Types
   fields: pg.FieldDef[]
   parsers: Parser[]
-  toRow: (values: Values) => Row
+  /** Made with the first row that is an object. */
+  toRow?: RowReader
 }
 
 type Values = Array<string | null>
 type Row = Record<string, unknown>
 type Parser = (text: string) => unknown
+type RowReader = (values: Values) => Row
+type MakeRowReader = (parsers: Parser[]) => RowReader
 
 /** The columns of the prepared statements of each connection: PostgreSQL does not send them again. */
 const columnsByConnection = new WeakMap<Connection, Map<string, Columns>>()
 
-const noColumns: Columns = { types: pg.types, fields: [], parsers: [], toRow: () => ({}) }
+/** Makes the reader of rows from the parsers of their columns. By the names of the columns as JSON. */
+const rowReaderMakers = new Map<string, MakeRowReader>()
+
+const noColumns: Columns = { types: pg.types, fields: [], parsers: [] }
 
 const describe = serialize.describe({ type: 'P' })
 const execute = serialize.execute()
@@ -182,15 +188,17 @@ class Query implements BatchStatement {
   describe(fields: pg.FieldDef[]): void {
     const { types = pg.types } = this.config
     const parsers = fields.map(({ dataTypeID }): Parser => types.getTypeParser(dataTypeID, 'text'))
-    this.#columns = { types, fields, parsers, toRow: rowReader(fields, parsers) }
+    this.#columns = { types, fields, parsers }
   }
 
   addRow(values: Values): void {
-    const { parsers, toRow } = this.#columns
-    const isArray = this.config.rowMode === 'array'
-    this.#rows.push(
-      isArray ? values.map((value, i) => (value === null ? null : parsers[i](value))) : toRow(values),
-    )
+    const columns = this.#columns
+    if (this.config.rowMode === 'array') {
+      this.#rows.push(values.map((value, i) => (value === null ? null : columns.parsers[i](value))))
+      return
+    }
+    columns.toRow ??= rowReader(columns)
+    this.#rows.push(columns.toRow(values))
   }
 
   complete(command: string, connection: Connection): void {
@@ -211,12 +219,19 @@ class Query implements BatchStatement {
 }
 
 /**
- * Reads the values of a row into an object. A function with the names in its code makes the object five times
- * as fast as one that assigns the properties by name. Of columns with the same name, the last one counts.
+ * Reads the values of a row into an object. A function with the names in its code does so five times as fast
+ * as one that assigns the properties by name, but compiling it takes longer than reading a row, so it is done
+ * once for each list of names. Of columns with the same name, the last one counts.
  */
-function rowReader(fields: pg.FieldDef[], parsers: Parser[]): (values: Values) => Row {
-  const properties = fields.map(
-    ({ name }, i) => `${JSON.stringify(name)}: values[${i}] === null ? null : parsers[${i}](values[${i}])`,
-  )
-  return new Function('parsers', `return (values) => ({ ${properties.join(', ')} })`)(parsers)
+function rowReader({ fields, parsers }: Columns): RowReader {
+  const names = JSON.stringify(fields.map(({ name }) => name))
+  let make = rowReaderMakers.get(names)
+  if (make === undefined) {
+    const properties = fields.map(
+      ({ name }, i) => `${JSON.stringify(name)}: values[${i}] === null ? null : parsers[${i}](values[${i}])`,
+    )
+    make = new Function('parsers', `return (values) => ({ ${properties.join(', ')} })`) as MakeRowReader
+    rowReaderMakers.set(names, make)
+  }
+  return make(parsers)
 }

@@ -214,10 +214,12 @@ async function walBetween(
 
 function leastOf(costs: Cost[]): Cost {
   const least = (name: keyof Cost): number => Math.min(...costs.map((cost) => cost[name]))
+  const kept = costs.map(({ bytes_kept }) => bytes_kept).filter((bytes) => bytes > 0)
   return {
     ...(Object.fromEntries([...exact, ...inBytes].map((name) => [name, least(name)])) as unknown as Cost),
     bytes_allocated: middleOf(costs.map(({ bytes_allocated }) => bytes_allocated)),
-    bytes_kept: Math.min(...costs.map(({ bytes_kept }) => bytes_kept).filter((bytes) => bytes > 0)),
+    // What every request keeps is in each of them.
+    bytes_kept: kept.length === 0 ? 0 : Math.min(...kept),
   }
 }
 

@@ -59,7 +59,10 @@ const maxFetch = 100
  */
 const maxShare = 1 / 4
 
-/** The milliseconds to rest after a fetch: short ones take at most a fifth of the time, long ones half. */
+/**
+ * The milliseconds to rest after a fetch that took so many and found nothing: four times as long, but at most
+ * 250, or as long as the fetch if that is more.
+ */
 function restAfter(milliseconds: number): number {
   return Math.min(4 * milliseconds, Math.max(milliseconds, 250))
 }
@@ -71,7 +74,7 @@ export class WorkerPool<Job> implements BackgroundWorker {
   #quickJobs = 0
   /** Running jobs that became slow. */
   #slowJobs = 0
-  /** Whether a job has ended since the last fetch. */
+  /** Whether a job has ended since the last fetch, so that its group may have another one. */
   #hasEnded = false
   /** When a fetch may follow the last one that found nothing, though no job has ended. */
   #restUntil = 0
@@ -103,9 +106,9 @@ export class WorkerPool<Job> implements BackgroundWorker {
   }
 
   /**
-   * A fetch reads over the waiting jobs of groups that have all the jobs which may run at once, however many
-   * wait. So a pause as long as the fetch follows, and after a fetch that found nothing, the next one waits
-   * for the end of a job, or for four times as long as that one took. A fetch asks for twice as many jobs as
+   * A fetch reads over the waiting jobs of full groups, however many there are. After a fetch that found
+   * fewer jobs than it asked for, the pool pauses for as long as the fetch took. After a fetch that found
+   * none, it rests until a job ends, or for the time of `restAfter`. A fetch asks for twice as many jobs as
    * the last one found, because it locks as many before it leaves out those of full groups.
    */
   async #poll(): Promise<boolean> {
@@ -143,7 +146,11 @@ export class WorkerPool<Job> implements BackgroundWorker {
   async #startJobs(jobs: Job[]): Promise<void> {
     const hasShare = (owner: string): boolean => this.#hasShare(owner)
     for (const { done, source } of await this.#options.run(jobs, hasShare, this.#loop.signal))
-      this.#track(done, 1, source)
+      this.#track(
+        done.finally(() => (this.#hasEnded = true)),
+        1,
+        source,
+      )
   }
 
   #hasShare(owner: string): boolean {
@@ -174,7 +181,6 @@ export class WorkerPool<Job> implements BackgroundWorker {
     }, slowAfterMs)
     const finished = work.finally(() => {
       clearTimeout(timer)
-      this.#hasEnded = true
       if (isSlow) this.#slowJobs -= jobs
       else this.#quickJobs -= jobs
       if (source !== null && isSlow) this.#removeSlowJob(source)

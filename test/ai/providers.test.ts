@@ -702,6 +702,16 @@ t.test('the idle time-out does not count between two attempts', async (t) => {
   t.equal(modelServer.requests.length, 4)
 })
 
+t.test('the time-out for the first token counts again after an attempt with reasoning alone', async (t) => {
+  const { modelServer, providers, reports } = await open(t, {}, { aiFirstTokenTimeout: 2, aiRetries: 1 })
+  modelServer.nextScripts.push(
+    { thoughts: ['hm'], fault: { kind: 'reset', after: 0 } },
+    { fault: { kind: 'hang', after: 0 } },
+  )
+  isUnavailable(t, await read(providers), reports)
+  t.match(reports, [/did not start within 2 s/])
+})
+
 t.test('an abort closes the connection to the provider at once, and leaves no listener behind', async (t) => {
   const scripts: Script[] = [
     { fault: { kind: 'hang' } },

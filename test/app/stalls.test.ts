@@ -1,4 +1,7 @@
 // A stall of the main thread is logged and counted with the operation that caused it.
+import { once } from 'node:events'
+import http from 'node:http'
+import { setTimeout as sleep } from 'node:timers/promises'
 import Fastify from 'fastify'
 import t from 'tap'
 import { watchStalls, type Stall } from '../../app/stalls.ts'
@@ -47,4 +50,34 @@ t.test('a stall without an operation is counted, and logged unless that is turne
     t.same(stalls[0].operations, [])
     t.equal(lines.filter((line) => line.includes('the main thread stalled')).length > 0, logIdle)
   }
+})
+
+t.test('refused requests do not hide the operation of a stall', async (t) => {
+  let computes = false
+  const server = await startServer(t, {
+    handlers: {
+      ...handlers,
+      async getHealth() {
+        // It waits for longer than a turn before it computes.
+        if (computes) await sleep(200)
+        const until = performance.now() + (computes ? 300 : 0)
+        while (performance.now() < until);
+        return { status: 200, body: { status: 'ok' } }
+      },
+    },
+  })
+  t.equal((await fetch(`${server.url}/healthz`)).status, 200)
+  const { hostname, port } = new URL(server.url)
+  for (let i = 0; i < 3; i++) {
+    const headers = ['host', `${hostname}:${port}`, 'authorization', 'Bearer a', 'authorization', 'Bearer b']
+    const request = http.get({ hostname, port, path: '/healthz', headers, agent: false })
+    const [response] = (await once(request, 'response')) as [http.IncomingMessage]
+    t.equal(response.resume().statusCode, 400)
+  }
+  computes = true
+  t.equal((await fetch(`${server.url}/healthz`)).status, 200)
+  await waitUntil(
+    () => server.logs.some((line) => /the main thread stalled/.test(line) && /getHealth/.test(line)),
+    'the stall',
+  )
 })

@@ -5,21 +5,16 @@ import { createSlowEndpoints } from '../../services/webhooks/slow-endpoints.ts'
 import { WorkerPool, type RunningJob } from '../../services/webhooks/worker-pool.ts'
 import { waitUntil } from '../support/wait.ts'
 
-interface Fetched {
-  /** Milliseconds that each fetch takes. */
-  takes?: number
-  fetch: (count: number) => string[]
-}
+type Fetch = (count: number) => string[] | Promise<string[]>
 
 /** A pool whose jobs run until `end` is called. */
-function startPool(test: Test, { takes = 0, fetch }: Fetched) {
+function startPool(test: Test, fetch: Fetch) {
   const ends: Array<() => void> = []
   const counts: number[] = []
   const pool = new WorkerPool<string>({
     async fetch(count) {
       counts.push(count)
-      await sleep(takes)
-      return fetch(count)
+      return await fetch(count)
     },
     run: async (jobs) =>
       jobs.map((job): RunningJob => {
@@ -47,7 +42,7 @@ function startPool(test: Test, { takes = 0, fetch }: Fetched) {
 
 t.test('a fetch that found nothing is not repeated at once, however often the pool is woken', async (t) => {
   const takes = 20
-  const { pool, counts } = startPool(t, { takes, fetch: () => [] })
+  const { pool, counts } = startPool(t, () => sleep(takes, []))
   const began = performance.now()
   while (performance.now() - began < 600) {
     pool.wake()
@@ -60,24 +55,30 @@ t.test('a fetch that found nothing is not repeated at once, however often the po
   await waitUntil(() => counts.length > before, 'a fetch after the rest')
 })
 
-t.test('the end of a job brings the next fetch', async (t) => {
-  const waiting = Array.from({ length: 3 }, (_, i) => `job-${i}`)
-  let isFull = false
-  const { counts, end } = startPool(t, {
-    fetch() {
-      if (isFull) return []
-      isFull = true
-      return waiting.splice(0, 1)
-    },
+t.test('the end of a job ends the rest, and a fetch of some jobs does not', async (t) => {
+  const takes = 1_000
+  const fetches: Array<() => string[] | Promise<string[]>> = [
+    () => ['first'],
+    () => sleep(takes, []),
+    () => ['second'],
+  ]
+  const begun: number[] = []
+  let restsFrom = Infinity
+  const { counts, end } = startPool(t, async () => {
+    begun.push(performance.now())
+    const found = (await fetches.shift()?.()) ?? []
+    if (counts.length === 2) restsFrom = performance.now()
+    return found
   })
-  await waitUntil(() => counts.length >= 2, 'a fetch that finds a job, and one that finds none')
-  isFull = false
+  await waitUntil(() => restsFrom < Infinity, 'a fetch that finds a job, and one that finds none')
   end()
-  await waitUntil(() => waiting.length === 1, 'the next job')
+  await waitUntil(() => counts.length >= 4, 'two further fetches')
+  t.ok(begun[2] - restsFrom < takes, `the end brings a fetch, after ${begun[2] - restsFrom} ms`)
+  t.ok(begun[3] - restsFrom >= takes, `the next one comes after the rest, after ${begun[3] - restsFrom} ms`)
 })
 
 t.test('a fetch asks for few jobs first, and for more while there are more', async (t) => {
-  const { counts } = startPool(t, { fetch: (count) => Array.from({ length: count }, () => 'job') })
+  const { counts } = startPool(t, (count) => Array.from({ length: count }, () => 'job'))
   await waitUntil(() => counts.length >= 3, 'three fetches')
   // All 50 slots are taken then.
   t.same(counts, [10, 20, 20])

@@ -1,5 +1,5 @@
--- The projects that a user is a member of. The expression `|| ''` rules out a merge join, which would first
--- read the newer projects of all other users.
+-- The projects that a user is a member of. The expression `|| ''` keeps PostgreSQL from a merge join on
+-- the indexes, which would first read the newer projects of all other users.
 -- @page
 SELECT {project-columns}, m.role AS your_role
 FROM members m JOIN projects p ON p.id = m.project_id || ''

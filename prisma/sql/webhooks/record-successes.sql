@@ -1,7 +1,8 @@
 -- Records successful attempts of deliveries, whose jobs leave the queue. A job that expired during the
 -- attempt belongs to another worker, which records its own outcome. Of the attempts, the last 20 are kept.
--- The endpoints are locked in one order, so that concurrent workers wait instead of deadlocking. The arrays
--- of ids lead to the indexes: the statistics of tables that fill and empty are old.
+-- The endpoints are locked in one order, so that concurrent workers wait instead of deadlocking.
+-- `= ANY(ARRAY(…))` makes PostgreSQL find the rows by index: its statistics of a table that fills and empties
+-- are often old, and it would read the whole table.
 -- @none
 WITH own AS (
   DELETE FROM pgboss.job j USING unnest(:job_ids::uuid[], :retry_counts::int[], :ids::text[],

@@ -79,7 +79,10 @@ export class LiveAnswer implements AnswerContent {
     return this.#abort.signal
   }
 
-  /** Calls `listener` after each change: more text or citations, or the end. @returns a function that ends it. */
+  /**
+   * Calls `listener` after each change: more text or citations, or the end.
+   * @returns a function that removes the listener.
+   */
   onChange(listener: () => void): () => void {
     this.#listeners.add(listener)
     return () => this.#listeners.delete(listener)

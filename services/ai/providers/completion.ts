@@ -55,8 +55,8 @@ export interface CompletionOptions {
 const closingTimeout = 5_000
 
 /**
- * Calls `onText` with each piece of the text, which is not empty. An answer that exceeds its limit is cut, with
- * the finish reason `length`.
+ * Calls `onText` with each piece of the text, which is not empty. An answer that exceeds its limit is cut,
+ * with the finish reason `length`.
  * @throws ApiError, or the reason of `signal`.
  */
 export async function complete(
@@ -94,6 +94,7 @@ export async function complete(
           if (failure.report !== null) report(failure.report)
           throw failure.error
         }
+        deadlines.restart()
         await pause(delay, deadlines.signal)
       }
     }
@@ -142,7 +143,6 @@ async function streamAnswer(
     }
   } finally {
     reader.close()
-    deadlines.endResponse()
   }
   if (request.signal.aborted) throw request.signal.reason
   const { finishReason, usage } = answer

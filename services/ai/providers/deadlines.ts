@@ -10,8 +10,8 @@ export interface Deadlines {
    * token.
    */
   progress(): void
-  /** The response is over: another one has no idle time-out before its first progress. */
-  endResponse(): void
+  /** An attempt has failed: the time-out for the first token counts again. */
+  restart(): void
   /** The answer is complete: what follows it, such as the usage, must arrive within so many milliseconds. */
   startClosing(milliseconds: number): void
   clear(): void
@@ -33,8 +33,11 @@ export function createDeadlines(caller: AbortSignal | undefined, timeouts: Timeo
   const abort = (): void => controller.abort(caller!.reason)
   const expire = (message: string): void => controller.abort(new ProviderTimeout(message))
   const totalTimer = setTimeout(expire, total * 1000, `its answer took more than ${total} s`)
-  const firstTimer = setTimeout(expire, firstToken * 1000, `its answer did not start within ${firstToken} s`)
-  let idleTimer: NodeJS.Timeout | undefined
+  const untilStart = (): NodeJS.Timeout =>
+    setTimeout(expire, firstToken * 1000, `its answer did not start within ${firstToken} s`)
+  let hasStarted = false
+  /** Until the first token, then until the next progress. */
+  let waitTimer = untilStart()
   let closingTimer: NodeJS.Timeout | undefined
   if (caller?.aborted) abort()
   else caller?.addEventListener('abort', abort, { once: true })
@@ -42,20 +45,25 @@ export function createDeadlines(caller: AbortSignal | undefined, timeouts: Timeo
   return {
     signal: controller.signal,
     progress() {
-      clearTimeout(firstTimer)
-      if (idleTimer === undefined)
-        idleTimer = setTimeout(expire, idle * 1000, `its answer paused for ${idle} s`)
-      else idleTimer.refresh()
+      if (hasStarted) {
+        waitTimer.refresh()
+        return
+      }
+      hasStarted = true
+      clearTimeout(waitTimer)
+      waitTimer = setTimeout(expire, idle * 1000, `its answer paused for ${idle} s`)
     },
-    endResponse() {
-      clearTimeout(idleTimer)
-      idleTimer = undefined
+    restart() {
+      if (!hasStarted) return
+      hasStarted = false
+      clearTimeout(waitTimer)
+      waitTimer = untilStart()
     },
     startClosing(milliseconds) {
       closingTimer ??= setTimeout(expire, milliseconds, 'its answer does not end')
     },
     clear() {
-      for (const timer of [totalTimer, firstTimer, idleTimer, closingTimer]) clearTimeout(timer)
+      for (const timer of [totalTimer, waitTimer, closingTimer]) clearTimeout(timer)
       caller?.removeEventListener('abort', abort)
     },
   }

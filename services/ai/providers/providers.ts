@@ -22,8 +22,8 @@ export interface Providers {
   /** Per million tokens; null for a model without a price. */
   priceOf(model: string): { input: number; output: number } | null
   /**
-   * Streams the answer of a language model: calls `onText` with each piece of its text, which is not empty. An
-   * answer that exceeds its limit is cut, with the finish reason `length`. Aborting `signal` closes the
+   * Streams the answer of a language model: calls `onText` with each piece of its text, which is not empty.
+   * An answer that exceeds its limit is cut, with the finish reason `length`. Aborting `signal` closes the
    * connection, which stops the model.
    * @throws ApiError: 400 `context_window` (field `messages`), `maximum` (field `max_tokens`) or
    * `unsupported` (the rejected field); 429 if the provider is busy; 503 if it fails. Or the reason of

@@ -15,7 +15,10 @@ export class ReceivedAnswer {
   usage: TokenUsage | null = null
   /** Whether the last events had text or reasoning. */
   hasGrown = false
-  /** Whether nothing else is to be read: the provider has declared the end of the stream. */
+  /**
+   * Whether nothing else is to be read: the provider has declared the end of the stream, or has sent an error
+   * after the finish reason.
+   */
   isComplete = false
   readonly #headers: Headers
   readonly #text = createTextJoiner()
@@ -31,7 +34,7 @@ export class ReceivedAnswer {
     return this.#remaining < 0
   }
 
-  /** @returns the new text, and the error of the event behind it, unless the answer had its end before. */
+  /** @returns the new text, and the error of the event behind it. After the finish reason there is none. */
   add(events: EventSourceMessage[]): { delta: string; error: unknown } {
     this.hasGrown = false
     let delta = ''
@@ -43,7 +46,6 @@ export class ReceivedAnswer {
       return { delta, error: null }
     } catch (error) {
       if (this.finishReason === null) return { delta, error }
-      // The answer is complete, so a failure no longer matters.
       this.isComplete = true
       return { delta, error: null }
     }
