@@ -1,7 +1,7 @@
 // The lists of benchmark `growth`, and how their rows are made: the API creates one row, which is copied.
 import { setTimeout as sleep } from 'node:timers/promises'
 import { newId } from '../../infra/ids.ts'
-import { idOf, type Copies } from './population.ts'
+import { idOf, otherSuffix, type Copies } from './population.ts'
 
 /** Calls the API of a server, with the key of the user who owns the rows or of an admin. */
 export interface Api {
@@ -11,6 +11,7 @@ export interface Api {
   /** Pays a checkout session with a test card. */
   pay(checkoutId: string): Promise<void>
   get(path: string): Promise<any>
+  getAsAdmin(path: string): Promise<any>
   /** Adds a row of the owner that the API creates only with a browser, an identity provider or a device. */
   insert(table: string, row: Record<string, unknown>): Promise<void>
 }
@@ -28,6 +29,8 @@ export interface GrowthList {
 /** What earlier lists have made. */
 export interface Made {
   projectId: string
+  organizationId: string
+  serviceAccountId: string
   orderId: string
   sessionId: string
   endpointId: string
@@ -70,6 +73,72 @@ export const growthLists: Record<string, GrowthList> = {
       await api.post(`/projects/${projectId}/members`, { email: 'guest@example.org', role: 'viewer' })
       const { data } = await api.get(`/projects/${projectId}/invitations`)
       return { copy: [{ table: 'invitations', id: data[0].id }], id: projectId }
+    },
+  },
+  listMyInvitations: {
+    path: '/user/invitations',
+    async create(api) {
+      const project = await api.postAsAdmin('/projects', { name: 'With an invitation' })
+      const [owner] = (await api.getAsAdmin(`/projects/${project.id}/members`)).data
+      const id = newId('inv')
+      const ofAdmin = { project_id: project.id, created_by: project.owner_id }
+      await api.insert('invitations', { id, email: '', role: 'viewer', expires_at: later, ...ofAdmin })
+      const ofProject = { project_id: idOf('prj') }
+      return {
+        copy: [
+          { table: 'projects', id: project.id },
+          { table: 'members', id: owner.id, set: { id: idOf('mem', otherSuffix), ...ofProject } },
+          { table: 'invitations', id, set: { id: idOf('inv', otherSuffix), email: "''", ...ofProject } },
+        ],
+      }
+    },
+  },
+  listOrganizations: {
+    path: '/organizations',
+    async create(api) {
+      const { id } = await api.post('/organizations', { name: 'Acme' })
+      const [owner] = (await api.get(`/organizations/${id}/members`)).data
+      return {
+        copy: [
+          { table: 'organizations', id },
+          { table: 'organization_members', id: owner.id, set: { organization_id: idOf('org') } },
+        ],
+      }
+    },
+  },
+  listOrganizationMembers: {
+    path: '/organizations/{id}/members',
+    async create(api, made) {
+      made.organizationId = (await api.post('/organizations', { name: 'With members' })).id
+      const [owner] = (await api.get(`/organizations/${made.organizationId}/members`)).data
+      const set = { id: idOf('omb', otherSuffix), user_id: idOf('usr'), role: "'member'" }
+      return { copy: [{ table: 'organization_members', id: owner.id, set }], id: made.organizationId }
+    },
+  },
+  listCustomRoles: {
+    path: '/organizations/{id}/roles',
+    async create(api, { organizationId }) {
+      const permissions = { projects: 'read', storage: 'write', ai: 'none', payments: 'none' }
+      const { id } = await api.post(`/organizations/${organizationId}/roles`, { name: 'Shop', permissions })
+      return { copy: [{ table: 'custom_roles', id }], id: organizationId }
+    },
+  },
+  listServiceAccounts: {
+    path: '/service-accounts',
+    async create(api, made) {
+      const robot = { name: 'Robot', organization_id: made.organizationId, role: 'member' }
+      made.serviceAccountId = (await api.post('/service-accounts', robot)).id
+      const set = { user_id: idOf('usr') }
+      return { copy: [{ table: 'service_accounts', id: made.serviceAccountId, set }] }
+    },
+  },
+  listServiceAccountKeys: {
+    path: '/service-accounts/{id}/api-keys',
+    async create(api, { serviceAccountId }) {
+      const path = `/service-accounts/${serviceAccountId}/api-keys`
+      const { id } = await api.post(path, { name: 'Deploy', scopes: ['projects:read'] })
+      const copy = [{ table: 'api_keys', id, set: { id: idOf('key', otherSuffix) } }]
+      return { copy, id: serviceAccountId }
     },
   },
   listSignIns: {

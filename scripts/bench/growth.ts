@@ -151,6 +151,7 @@ function apiOf(size: Size, dataDir: string): Api {
   const { owner, admin, url } = size
   return {
     get: async (path) => await request(size, owner, path),
+    getAsAdmin: async (path) => await request(size, admin, path),
     post: async (path, body) => await request(size, owner, path, json(body)),
     postAsAdmin: async (path, body) => await request(size, admin, path, json(body)),
     insert: async (table, row) => await insertRow(url, dataDir, table, { user_id: owner.id, ...row }),

@@ -217,8 +217,8 @@ export async function copyRow(
       [table],
     )
     const valueOf = ({ name, type, unique }: { name: string; type: string; unique: boolean }): string => {
-      if (name === 'id') return idOf(id.split('_')[0])
       if (name in set) return set[name]
+      if (name === 'id') return idOf(id.split('_')[0])
       if (name === 'created_at' || name === 'updated_at') return 'to_timestamp(ms / 1000.0)'
       if (name === 'metadata') return `'{"team":"bench"}'`
       // Searches by a part of the name find some of the copies.
@@ -297,6 +297,8 @@ const newSuffix = (): string => newId('usr').slice('usr_'.length + 10)
 
 /** Copies of one number have the same time and suffix, so that they can refer to each other. */
 const copySuffix = newSuffix()
+/** Of further copies in the same table. */
+export const otherSuffix = newSuffix()
 
 /** SQL for a TypeID of the millisecond `ms`: ten characters of time and the suffix. */
 export function idOf(prefix: string, suffix = copySuffix): string {
