@@ -60,11 +60,11 @@ const maxFetch = 100
 const maxShare = 1 / 4
 
 /**
- * The milliseconds to rest after a fetch that took so many and found nothing: four times as long, but at most
+ * The milliseconds to rest after a fetch that took so many and found nothing: ten times as long, but at most
  * 250, or as long as the fetch if that is more.
  */
 function restAfter(milliseconds: number): number {
-  return Math.min(4 * milliseconds, Math.max(milliseconds, 250))
+  return Math.min(10 * milliseconds, Math.max(milliseconds, 250))
 }
 
 export class WorkerPool<Job> implements BackgroundWorker {
