@@ -37,14 +37,14 @@ export async function checkLimitsAndIdempotency(
   request: AnswerRequest,
 ): Promise<OwnedMessage | null> {
   const { principal, idempotency } = request
-  await sql.lockUser(tx, { user_id: principal.userId })
+  const locked = sql.lockUser(tx.later, { user_id: principal.userId })
   const readState = (): Promise<sql.ReadUserStateRow> =>
     sql.readUserState(tx, {
       user_id: principal.userId,
       key_digest: idempotency?.digest ?? null,
       heartbeat_timeout_seconds: heartbeatTimeoutSeconds,
     })
-  let state = await readState()
+  let [state] = await Promise.all([readState(), locked])
   if (state.is_stale === true) {
     await failStaleMessages(tx, finishServices, state.answer_id)
     state = await readState()

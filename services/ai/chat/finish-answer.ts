@@ -60,15 +60,17 @@ export async function finishMessage(
     keep_idempotency_key: keepIdempotencyKey && status !== 'failed',
   })
   if (row === undefined) return null
-  if (row.session_id !== null)
-    await sql.addSessionUsage(tx, {
+  const ofSession =
+    row.session_id !== null &&
+    sql.addSessionUsage(tx.later, {
       id: row.session_id,
       prompt_tokens: promptTokens,
       completion_tokens: completionTokens,
     })
-  if (principal.keyId !== null)
-    await addUsage(
-      tx,
+  const ofKey =
+    principal.keyId !== null &&
+    addUsage(
+      tx.later,
       { userId: principal.userId, keyId: principal.keyId },
       {
         promptTokens,
@@ -76,7 +78,8 @@ export async function finishMessage(
         costMicros: costOf(outcome, providers.priceOf(model)),
       },
     )
-  const message = (await messageById(tx, id, principal))!
+  const [found] = await Promise.all([messageById(tx, id, principal), ofSession, ofKey])
+  const message = found!
   const type =
     status === 'failed' ? 'chat.failed' : status === 'canceled' ? 'chat.canceled' : 'chat.completed'
   await events.emit(tx, type, message, { userId: message.owner_id })

@@ -84,7 +84,7 @@ export async function insertAnswer(
     await setTitle(tx, services, session, titleFrom(conversation.question))
   const workspaceIds = await sourceWorkspaces(tx, knowledgeBaseIds, history)
   const id = newId('msg')
-  await sql.insertMessage(tx, {
+  const inserted = sql.insertMessage(tx.later, {
     id,
     session_id: session?.id ?? null,
     user_id: principal.userId,
@@ -101,8 +101,10 @@ export async function insertAnswer(
     body_hash: idempotency?.bodyHash ?? null,
     created_at: timeOf(id),
   })
-  if (session !== null) await sql.addSessionMessages(tx, { id: session.id, added_messages: addedMessages })
-  const message = (await messageById(tx, id, principal))!
+  const counted =
+    session !== null && sql.addSessionMessages(tx.later, { id: session.id, added_messages: addedMessages })
+  const [found] = await Promise.all([messageById(tx, id, principal), inserted, counted])
+  const message = found!
   const options = { temperature, maxTokens, stop }
   return {
     message,

@@ -51,8 +51,10 @@ export async function startChat(
   return await db.transaction(async (tx) => {
     const replayed = await checkLimitsAndIdempotency(tx, services, request)
     if (replayed !== null) return { message: replayed, task: null }
-    const existing = await openChatSession(tx, request, body.session_id)
-    const settings = await readSettings(tx, principal.userId)
+    const [existing, settings] = await Promise.all([
+      openChatSession(tx, request, body.session_id),
+      readSettings(tx, principal.userId),
+    ])
     const storesHistory = body.message !== undefined && settings.ai.store_history
     const createsSession = existing === null && storesHistory
     if (existing === null && (!createsSession || body.project_id === undefined))

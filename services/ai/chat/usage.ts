@@ -1,7 +1,7 @@
 // Token usage per user, API key and day (UTC). Each answer, complete or not, is counted in the transaction
 // that finishes it. Embeddings are counted before they are computed, see embeddings.ts.
 import * as sql from '../../../generated/sql/chat.ts'
-import type { Db } from '../../../infra/database/database.ts'
+import type { Db, SqlClient } from '../../../infra/database/database.ts'
 import { ApiError } from '../../../infra/errors.ts'
 
 /** The 429 for a user who has used the tokens of today. */
@@ -33,7 +33,7 @@ export function costOf(
 }
 
 export async function addUsage(
-  tx: Db,
+  tx: SqlClient,
   { userId, keyId }: { userId: string; keyId: string },
   { promptTokens, completionTokens, costMicros }: Usage,
 ): Promise<void> {
