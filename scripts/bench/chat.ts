@@ -102,8 +102,8 @@ export async function benchChat(
         ],
       ),
       '',
-      `CPU of this server per token, with ${streams} streams of ${perSecond} tokens per second, after as many ` +
-        `others: ${count(perToken)} µs, including everything before and after the tokens.`,
+      `CPU of this server per token, with ${streams} streams of ${perSecond} tokens per second, after as ` +
+        `many others: ${count(perToken)} µs, including everything before and after the tokens.`,
     ].join('\n')
     const goal = atMost(60, {
       name: `a streamed token, CPU with ${streams} streams`,
