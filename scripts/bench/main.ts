@@ -31,10 +31,10 @@ import { createProgress } from '../command/progress.ts'
 const benchmarks: Record<string, (stage: Stage, quick: boolean) => Promise<string | Result>> = {
   async http(stage, quick) {
     installOthers()
-    return await benchHttp(stage, quick ? { rounds: 2, seconds: 0.3 } : { rounds: 4, seconds: 0.3 })
+    return await benchHttp(stage, quick ? { rounds: 2, seconds: 0.3 } : { rounds: 12, seconds: 0.3 })
   },
   async concurrency(stage, quick) {
-    return await benchConcurrency(stage, quick ? { rounds: 2, seconds: 0.2 } : { rounds: 3, seconds: 0.4 })
+    return await benchConcurrency(stage, quick ? { rounds: 2, seconds: 0.2 } : { rounds: 6, seconds: 0.4 })
   },
   async budgets(stage) {
     return await benchBudgets(stage, { update })
@@ -58,7 +58,7 @@ const benchmarks: Record<string, (stage: Stage, quick: boolean) => Promise<strin
   async events(stage, quick) {
     return await benchEvents(
       stage,
-      quick ? { rounds: 2, seconds: 0.5, deliveries: 500 } : { rounds: 5, seconds: 0.4, deliveries: 4_000 },
+      quick ? { rounds: 2, seconds: 0.5, deliveries: 500 } : { rounds: 10, seconds: 0.4, deliveries: 4_000 },
     )
   },
   async storage(stage, quick) {
