@@ -117,7 +117,9 @@ export class WorkerPool<Job> implements BackgroundWorker {
     if (free <= 0) return false
     const startedAt = performance.now()
     if (!this.#hasEnded && startedAt < this.#restUntil) {
-      this.#wakeAfterRest()
+      clearTimeout(this.#restTimer)
+      // A timer may fire up to a millisecond early.
+      this.#restTimer = setTimeout(() => this.wake(), this.#restUntil - startedAt + 1)
       return false
     }
     this.#hasEnded = false
@@ -132,15 +134,7 @@ export class WorkerPool<Job> implements BackgroundWorker {
       return false
     }
     if (!this.#loop.isStopping) await sleep(Math.min(took, interval))
-    if (performance.now() >= this.#restUntil) return true
-    this.#wakeAfterRest()
-    return false
-  }
-
-  #wakeAfterRest(): void {
-    clearTimeout(this.#restTimer)
-    // A timer may fire up to a millisecond early.
-    this.#restTimer = setTimeout(() => this.wake(), this.#restUntil - performance.now() + 1)
+    return true
   }
 
   async #startJobs(jobs: Job[]): Promise<void> {
