@@ -119,7 +119,7 @@ async function streamFromProvider(
     }
   }
   const { finishReason, usage } = await providers.complete(
-    { ...task.options, model: task.model, messages, signal, requestId: task.requestId ?? undefined },
+    { ...task.options, model: task.model, messages, signal, requestId: task.requestId },
     addText,
   )
   return outcomeOf(answer, finishReason, {
