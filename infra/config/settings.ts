@@ -660,7 +660,8 @@ const ai = {
   aiFirstTokenTimeout: seconds(
     'AI_FIRST_TOKEN_TIMEOUT',
     60,
-    'Seconds until the first token of an answer, retries included.',
+    'Seconds until the first token of an answer, retries included. They start again after an attempt that ' +
+      'sent reasoning only.',
   ),
   aiIdleTimeout: seconds('AI_IDLE_TIMEOUT', 30, 'Seconds between two chunks of an answer.'),
   aiRetries: integer('AI_RETRIES', {
