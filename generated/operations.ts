@@ -1837,7 +1837,7 @@ export const operations: Record<OperationId, OperationInfo> = withErrorReplies<O
     rateLimit: "write",
     validators: {"path":"pathGetApiKey","query":"queryNone","header":"headerIfMatch","body":"bodyApiKeyUpdate"},
     body: {"required":true,"contentTypes":["application/json"]},
-    fixedFields: ["id","start","project_ids","expires_at","last_used_at","last_used_ip","created_at","updated_at","revoked_at","replaced_by","created_by_key"],
+    fixedFields: ["id","start","project_ids","expires_at","last_used_at","last_used_ip","created_at","updated_at","revoked_at","replaced_by","created_by_key","created_by"],
     errors: [400,401,403,404,406,409,412,413,415,429,500,503],
     replies: {
       200: {"contentType":"application/json","serializer":"replyApiKey","volatile":["last_used_at","last_used_ip"]}
@@ -2557,7 +2557,7 @@ export const operations: Record<OperationId, OperationInfo> = withErrorReplies<O
     tag: "service-accounts",
     scopes: ["organizations:read"],
     rateLimit: "default",
-    validators: {"path":"pathServiceAccountId","query":"queryListApiKeys"},
+    validators: {"path":"pathServiceAccountId","query":"queryListServiceAccountKeys"},
     body: null,
     errors: [400,401,403,404,406,429,500,503],
     replies: {

@@ -6585,7 +6585,7 @@ return json + JSON_STR_END_OBJECT
   const serializer = Serializer.restoreFromState(serializerState)
 
   const Validator = require('fast-json-stringify/lib/validator')
-const validatorState = {"ajvOptions":{},"ajvSchemas":{"spec":{"$id":"spec","$defs":{"ApiKeyList":{"type":"object","required":["data","pagination"],"properties":{"data":{"type":"array","items":{"$ref":"spec#/$defs/ApiKey"}},"pagination":{"$ref":"spec#/$defs/Pagination"}},"additionalProperties":false},"ApiKey":{"type":"object","required":["id","name","start","scopes","project_ids","allowed_addresses","expires_at","last_used_at","last_used_ip","metadata","created_at","updated_at","revoked_at","replaced_by","created_by_key"],"properties":{"id":{"$ref":"spec#/$defs/ApiKeyId"},"name":{"type":["string","object"],"fjs_type":"string"},"start":{"type":["string","object"],"fjs_type":"string"},"scopes":{"type":"array","items":{"$ref":"spec#/$defs/Scope"}},"project_ids":{"type":["array","null"],"items":{"$ref":"spec#/$defs/ProjectId"}},"allowed_addresses":{"type":["array","null"],"items":{"type":["string","object"],"fjs_type":"string"}},"expires_at":{"type":["string","null","object"],"format":"date-time","fjs_type":"string"},"last_used_at":{"type":["string","null","object"],"format":"date-time","fjs_type":"string"},"last_used_ip":{"type":["string","null","object"],"fjs_type":"string"},"metadata":{"$ref":"spec#/$defs/Metadata"},"created_at":{"$ref":"spec#/$defs/Timestamp"},"updated_at":{"$ref":"spec#/$defs/Timestamp"},"revoked_at":{"type":["string","null","object"],"format":"date-time","fjs_type":"string"},"replaced_by":{"anyOf":[{"$ref":"spec#/$defs/ApiKeyId"},{"type":"null"}]},"created_by_key":{"anyOf":[{"$ref":"spec#/$defs/ApiKeyId"},{"type":"null"}]}},"additionalProperties":false},"Pagination":{"type":"object","required":["page","limit","total","total_pages","next_cursor"],"properties":{"page":{"type":"integer","minimum":1},"limit":{"type":"integer","minimum":1},"total":{"type":"integer","minimum":0},"total_pages":{"type":"integer","minimum":0},"next_cursor":{"type":["string","null","object"],"fjs_type":"string"}},"additionalProperties":false},"ApiKeyId":{"type":["string","object"],"pattern":"^key_[0-7][0-9a-hjkmnp-tv-z]{25}$","fjs_type":"string"},"Scope":{"type":["string","object"],"enum":["user:read","user:write","projects:read","projects:write","organizations:read","organizations:write","storage:read","storage:write","ai:read","ai:write","payments:read","payments:write","webhooks:read","webhooks:write","keys:write","admin"],"fjs_type":"string"},"ProjectId":{"type":["string","object"],"pattern":"^prj_[0-7][0-9a-hjkmnp-tv-z]{25}$","fjs_type":"string"},"Metadata":{"type":"object","maxProperties":16,"propertyNames":{"minLength":1,"maxLength":64},"additionalProperties":{"type":["string","object"],"maxLength":512,"fjs_type":"string"}},"Timestamp":{"type":["string","object"],"format":"date-time","fjs_type":"string"}}}}}
+const validatorState = {"ajvOptions":{},"ajvSchemas":{"spec":{"$id":"spec","$defs":{"ApiKeyList":{"type":"object","required":["data","pagination"],"properties":{"data":{"type":"array","items":{"$ref":"spec#/$defs/ApiKey"}},"pagination":{"$ref":"spec#/$defs/Pagination"}},"additionalProperties":false},"ApiKey":{"type":"object","required":["id","name","start","scopes","project_ids","allowed_addresses","expires_at","last_used_at","last_used_ip","metadata","created_at","updated_at","revoked_at","replaced_by","created_by_key","created_by"],"properties":{"id":{"$ref":"spec#/$defs/ApiKeyId"},"name":{"type":["string","object"],"fjs_type":"string"},"start":{"type":["string","object"],"fjs_type":"string"},"scopes":{"type":"array","items":{"$ref":"spec#/$defs/Scope"}},"project_ids":{"type":["array","null"],"items":{"$ref":"spec#/$defs/ProjectId"}},"allowed_addresses":{"type":["array","null"],"items":{"type":["string","object"],"fjs_type":"string"}},"expires_at":{"type":["string","null","object"],"format":"date-time","fjs_type":"string"},"last_used_at":{"type":["string","null","object"],"format":"date-time","fjs_type":"string"},"last_used_ip":{"type":["string","null","object"],"fjs_type":"string"},"metadata":{"$ref":"spec#/$defs/Metadata"},"created_at":{"$ref":"spec#/$defs/Timestamp"},"updated_at":{"$ref":"spec#/$defs/Timestamp"},"revoked_at":{"type":["string","null","object"],"format":"date-time","fjs_type":"string"},"replaced_by":{"anyOf":[{"$ref":"spec#/$defs/ApiKeyId"},{"type":"null"}]},"created_by_key":{"anyOf":[{"$ref":"spec#/$defs/ApiKeyId"},{"type":"null"}]},"created_by":{"anyOf":[{"$ref":"spec#/$defs/UserId"},{"type":"null"}]}},"additionalProperties":false},"Pagination":{"type":"object","required":["page","limit","total","total_pages","next_cursor"],"properties":{"page":{"type":"integer","minimum":1},"limit":{"type":"integer","minimum":1},"total":{"type":"integer","minimum":0},"total_pages":{"type":"integer","minimum":0},"next_cursor":{"type":["string","null","object"],"fjs_type":"string"}},"additionalProperties":false},"ApiKeyId":{"type":["string","object"],"pattern":"^key_[0-7][0-9a-hjkmnp-tv-z]{25}$","fjs_type":"string"},"Scope":{"type":["string","object"],"enum":["user:read","user:write","projects:read","projects:write","organizations:read","organizations:write","storage:read","storage:write","ai:read","ai:write","payments:read","payments:write","webhooks:read","webhooks:write","keys:write","admin"],"fjs_type":"string"},"ProjectId":{"type":["string","object"],"pattern":"^prj_[0-7][0-9a-hjkmnp-tv-z]{25}$","fjs_type":"string"},"Metadata":{"type":"object","maxProperties":16,"propertyNames":{"minLength":1,"maxLength":64},"additionalProperties":{"type":["string","object"],"maxLength":512,"fjs_type":"string"}},"Timestamp":{"type":["string","object"],"format":"date-time","fjs_type":"string"},"UserId":{"type":["string","object"],"pattern":"^usr_[0-7][0-9a-hjkmnp-tv-z]{25}$","fjs_type":"string"}}}}}
 const validator = Validator.restoreFromState(validatorState)
 
 
@@ -6621,6 +6621,8 @@ const asInteger = serializer.asInteger.bind(serializer)
     let validate_0
     let validate_1
     let validate_2
+    let validate_3
+    let validate_4
   
     
     function anonymous3 (obj) {
@@ -7171,6 +7173,38 @@ return json + JSON_STR_END_OBJECT
         throw new Error('"created_by_key" is required!')
       }
       
+      const value_created_by_19 = obj["created_by"]
+      if (value_created_by_19 !== undefined) {
+        json += ",\"created_by\":"
+        
+      if((validate_3 || (validate_3 = validator.getSchemaValidator("spec#/$defs/UserId")))(value_created_by_19)) {
+        
+        if (typeof value_created_by_19 !== 'string') {
+          if (value_created_by_19 === null) {
+            json += JSON_STR_EMPTY_STRING
+          } else if (value_created_by_19 instanceof Date) {
+            json += JSON_STR_QUOTE + value_created_by_19.toISOString() + JSON_STR_QUOTE
+          } else if (value_created_by_19 instanceof RegExp) {
+            json += asString(value_created_by_19.source)
+          } else {
+            json += asString(value_created_by_19.toString())
+          }
+        } else {
+          json += asString(value_created_by_19)
+        }
+        
+      }
+    
+      else if((validate_4 || (validate_4 = validator.getSchemaValidator("spec#/$defs/ApiKey/properties/created_by/anyOf/1")))(value_created_by_19)) {
+        json += JSON_STR_NULL
+      }
+    
+    else throw new TypeError("The value of 'spec#/$defs/ApiKey/properties/created_by' does not match schema definition.")
+  
+      } else {
+        throw new Error('"created_by" is required!')
+      }
+      
 return json + JSON_STR_END_OBJECT
 
       }
@@ -7210,70 +7244,70 @@ return json + JSON_STR_END_OBJECT
         let json = ''
 
         
-      const value_page_21 = obj["page"]
-      if (value_page_21 !== undefined) {
+      const value_page_22 = obj["page"]
+      if (value_page_22 !== undefined) {
         json += "{\"page\":"
-        json += asInteger(value_page_21)
+        json += asInteger(value_page_22)
       } else {
         throw new Error('"page" is required!')
       }
       
-      const value_limit_22 = obj["limit"]
-      if (value_limit_22 !== undefined) {
+      const value_limit_23 = obj["limit"]
+      if (value_limit_23 !== undefined) {
         json += ",\"limit\":"
-        json += asInteger(value_limit_22)
+        json += asInteger(value_limit_23)
       } else {
         throw new Error('"limit" is required!')
       }
       
-      const value_total_23 = obj["total"]
-      if (value_total_23 !== undefined) {
+      const value_total_24 = obj["total"]
+      if (value_total_24 !== undefined) {
         json += ",\"total\":"
-        json += asInteger(value_total_23)
+        json += asInteger(value_total_24)
       } else {
         throw new Error('"total" is required!')
       }
       
-      const value_total_pages_24 = obj["total_pages"]
-      if (value_total_pages_24 !== undefined) {
+      const value_total_pages_25 = obj["total_pages"]
+      if (value_total_pages_25 !== undefined) {
         json += ",\"total_pages\":"
-        json += asInteger(value_total_pages_24)
+        json += asInteger(value_total_pages_25)
       } else {
         throw new Error('"total_pages" is required!')
       }
       
-      const value_next_cursor_25 = obj["next_cursor"]
-      if (value_next_cursor_25 !== undefined) {
+      const value_next_cursor_26 = obj["next_cursor"]
+      if (value_next_cursor_26 !== undefined) {
         json += ",\"next_cursor\":"
         
-          if (value_next_cursor_25 === null) {
+          if (value_next_cursor_26 === null) {
             json += JSON_STR_NULL
           }
           
           else if(
-            typeof value_next_cursor_25 === "string" ||
-            value_next_cursor_25 === null ||
-            value_next_cursor_25 instanceof Date ||
-            value_next_cursor_25 instanceof RegExp ||
+            typeof value_next_cursor_26 === "string" ||
+            value_next_cursor_26 === null ||
+            value_next_cursor_26 instanceof Date ||
+            value_next_cursor_26 instanceof RegExp ||
             (
-              typeof value_next_cursor_25 === "object" &&
-              typeof value_next_cursor_25.toString === "function" &&
-              value_next_cursor_25.toString !== Object.prototype.toString
+              typeof value_next_cursor_26 === "object" &&
+              typeof value_next_cursor_26.toString === "function" &&
+              value_next_cursor_26.toString !== Object.prototype.toString
             )
           ) {
             
-        if (typeof value_next_cursor_25 !== 'string') {
-          if (value_next_cursor_25 === null) {
+        if (typeof value_next_cursor_26 !== 'string') {
+          if (value_next_cursor_26 === null) {
             json += JSON_STR_EMPTY_STRING
-          } else if (value_next_cursor_25 instanceof Date) {
-            json += JSON_STR_QUOTE + value_next_cursor_25.toISOString() + JSON_STR_QUOTE
-          } else if (value_next_cursor_25 instanceof RegExp) {
-            json += asString(value_next_cursor_25.source)
+          } else if (value_next_cursor_26 instanceof Date) {
+            json += JSON_STR_QUOTE + value_next_cursor_26.toISOString() + JSON_STR_QUOTE
+          } else if (value_next_cursor_26 instanceof RegExp) {
+            json += asString(value_next_cursor_26.source)
           } else {
-            json += asString(value_next_cursor_25.toString())
+            json += asString(value_next_cursor_26.toString())
           }
         } else {
-          json += asString(value_next_cursor_25)
+          json += asString(value_next_cursor_26)
         }
         
           }
@@ -7307,10 +7341,10 @@ return json + JSON_STR_END_OBJECT
         throw new Error('"data" is required!')
       }
       
-      const value_pagination_19 = obj["pagination"]
-      if (value_pagination_19 !== undefined) {
+      const value_pagination_20 = obj["pagination"]
+      if (value_pagination_20 !== undefined) {
         json += ",\"pagination\":"
-        json += anonymous7(value_pagination_19)
+        json += anonymous7(value_pagination_20)
       } else {
         throw new Error('"pagination" is required!')
       }
@@ -7331,7 +7365,7 @@ return json + JSON_STR_END_OBJECT
   const serializer = Serializer.restoreFromState(serializerState)
 
   const Validator = require('fast-json-stringify/lib/validator')
-const validatorState = {"ajvOptions":{},"ajvSchemas":{"spec":{"$id":"spec","$defs":{"ApiKeyWithSecret":{"type":"object","required":["id","name","start","scopes","project_ids","allowed_addresses","expires_at","last_used_at","last_used_ip","metadata","created_at","updated_at","revoked_at","replaced_by","created_by_key","key"],"properties":{"id":{"$ref":"spec#/$defs/ApiKeyId"},"name":{"type":["string","object"],"fjs_type":"string"},"start":{"type":["string","object"],"fjs_type":"string"},"scopes":{"type":"array","items":{"$ref":"spec#/$defs/Scope"}},"project_ids":{"type":["array","null"],"items":{"$ref":"spec#/$defs/ProjectId"}},"allowed_addresses":{"type":["array","null"],"items":{"type":["string","object"],"fjs_type":"string"}},"expires_at":{"type":["string","null","object"],"format":"date-time","fjs_type":"string"},"last_used_at":{"type":["string","null","object"],"format":"date-time","fjs_type":"string"},"last_used_ip":{"type":["string","null","object"],"fjs_type":"string"},"metadata":{"$ref":"spec#/$defs/Metadata"},"created_at":{"$ref":"spec#/$defs/Timestamp"},"updated_at":{"$ref":"spec#/$defs/Timestamp"},"revoked_at":{"type":["string","null","object"],"format":"date-time","fjs_type":"string"},"replaced_by":{"anyOf":[{"$ref":"spec#/$defs/ApiKeyId"},{"type":"null"}]},"created_by_key":{"anyOf":[{"$ref":"spec#/$defs/ApiKeyId"},{"type":"null"}]},"key":{"type":["string","object"],"pattern":"^plat_(live|test)_[0-9A-Za-z]{49}$","fjs_type":"string"}},"additionalProperties":false},"ApiKeyId":{"type":["string","object"],"pattern":"^key_[0-7][0-9a-hjkmnp-tv-z]{25}$","fjs_type":"string"},"Scope":{"type":["string","object"],"enum":["user:read","user:write","projects:read","projects:write","organizations:read","organizations:write","storage:read","storage:write","ai:read","ai:write","payments:read","payments:write","webhooks:read","webhooks:write","keys:write","admin"],"fjs_type":"string"},"ProjectId":{"type":["string","object"],"pattern":"^prj_[0-7][0-9a-hjkmnp-tv-z]{25}$","fjs_type":"string"},"Metadata":{"type":"object","maxProperties":16,"propertyNames":{"minLength":1,"maxLength":64},"additionalProperties":{"type":["string","object"],"maxLength":512,"fjs_type":"string"}},"Timestamp":{"type":["string","object"],"format":"date-time","fjs_type":"string"}}}}}
+const validatorState = {"ajvOptions":{},"ajvSchemas":{"spec":{"$id":"spec","$defs":{"ApiKeyWithSecret":{"type":"object","required":["id","name","start","scopes","project_ids","allowed_addresses","expires_at","last_used_at","last_used_ip","metadata","created_at","updated_at","revoked_at","replaced_by","created_by_key","created_by","key"],"properties":{"id":{"$ref":"spec#/$defs/ApiKeyId"},"name":{"type":["string","object"],"fjs_type":"string"},"start":{"type":["string","object"],"fjs_type":"string"},"scopes":{"type":"array","items":{"$ref":"spec#/$defs/Scope"}},"project_ids":{"type":["array","null"],"items":{"$ref":"spec#/$defs/ProjectId"}},"allowed_addresses":{"type":["array","null"],"items":{"type":["string","object"],"fjs_type":"string"}},"expires_at":{"type":["string","null","object"],"format":"date-time","fjs_type":"string"},"last_used_at":{"type":["string","null","object"],"format":"date-time","fjs_type":"string"},"last_used_ip":{"type":["string","null","object"],"fjs_type":"string"},"metadata":{"$ref":"spec#/$defs/Metadata"},"created_at":{"$ref":"spec#/$defs/Timestamp"},"updated_at":{"$ref":"spec#/$defs/Timestamp"},"revoked_at":{"type":["string","null","object"],"format":"date-time","fjs_type":"string"},"replaced_by":{"anyOf":[{"$ref":"spec#/$defs/ApiKeyId"},{"type":"null"}]},"created_by_key":{"anyOf":[{"$ref":"spec#/$defs/ApiKeyId"},{"type":"null"}]},"created_by":{"anyOf":[{"$ref":"spec#/$defs/UserId"},{"type":"null"}]},"key":{"type":["string","object"],"pattern":"^plat_(live|test)_[0-9A-Za-z]{49}$","fjs_type":"string"}},"additionalProperties":false},"ApiKeyId":{"type":["string","object"],"pattern":"^key_[0-7][0-9a-hjkmnp-tv-z]{25}$","fjs_type":"string"},"Scope":{"type":["string","object"],"enum":["user:read","user:write","projects:read","projects:write","organizations:read","organizations:write","storage:read","storage:write","ai:read","ai:write","payments:read","payments:write","webhooks:read","webhooks:write","keys:write","admin"],"fjs_type":"string"},"ProjectId":{"type":["string","object"],"pattern":"^prj_[0-7][0-9a-hjkmnp-tv-z]{25}$","fjs_type":"string"},"Metadata":{"type":"object","maxProperties":16,"propertyNames":{"minLength":1,"maxLength":64},"additionalProperties":{"type":["string","object"],"maxLength":512,"fjs_type":"string"}},"Timestamp":{"type":["string","object"],"format":"date-time","fjs_type":"string"},"UserId":{"type":["string","object"],"pattern":"^usr_[0-7][0-9a-hjkmnp-tv-z]{25}$","fjs_type":"string"}}}}}
 const validator = Validator.restoreFromState(validatorState)
 
 
@@ -7367,6 +7401,8 @@ const asInteger = serializer.asInteger.bind(serializer)
     let validate_0
     let validate_1
     let validate_2
+    let validate_3
+    let validate_4
   
     
     function anonymous1 (obj) {
@@ -7917,22 +7953,54 @@ return json + JSON_STR_END_OBJECT
         throw new Error('"created_by_key" is required!')
       }
       
-      const value_key_17 = obj["key"]
-      if (value_key_17 !== undefined) {
-        json += ",\"key\":"
+      const value_created_by_17 = obj["created_by"]
+      if (value_created_by_17 !== undefined) {
+        json += ",\"created_by\":"
         
-        if (typeof value_key_17 !== 'string') {
-          if (value_key_17 === null) {
+      if((validate_3 || (validate_3 = validator.getSchemaValidator("spec#/$defs/UserId")))(value_created_by_17)) {
+        
+        if (typeof value_created_by_17 !== 'string') {
+          if (value_created_by_17 === null) {
             json += JSON_STR_EMPTY_STRING
-          } else if (value_key_17 instanceof Date) {
-            json += JSON_STR_QUOTE + value_key_17.toISOString() + JSON_STR_QUOTE
-          } else if (value_key_17 instanceof RegExp) {
-            json += asString(value_key_17.source)
+          } else if (value_created_by_17 instanceof Date) {
+            json += JSON_STR_QUOTE + value_created_by_17.toISOString() + JSON_STR_QUOTE
+          } else if (value_created_by_17 instanceof RegExp) {
+            json += asString(value_created_by_17.source)
           } else {
-            json += asString(value_key_17.toString())
+            json += asString(value_created_by_17.toString())
           }
         } else {
-          json += asString(value_key_17)
+          json += asString(value_created_by_17)
+        }
+        
+      }
+    
+      else if((validate_4 || (validate_4 = validator.getSchemaValidator("spec#/$defs/ApiKeyWithSecret/properties/created_by/anyOf/1")))(value_created_by_17)) {
+        json += JSON_STR_NULL
+      }
+    
+    else throw new TypeError("The value of 'spec#/$defs/ApiKeyWithSecret/properties/created_by' does not match schema definition.")
+  
+      } else {
+        throw new Error('"created_by" is required!')
+      }
+      
+      const value_key_18 = obj["key"]
+      if (value_key_18 !== undefined) {
+        json += ",\"key\":"
+        
+        if (typeof value_key_18 !== 'string') {
+          if (value_key_18 === null) {
+            json += JSON_STR_EMPTY_STRING
+          } else if (value_key_18 instanceof Date) {
+            json += JSON_STR_QUOTE + value_key_18.toISOString() + JSON_STR_QUOTE
+          } else if (value_key_18 instanceof RegExp) {
+            json += asString(value_key_18.source)
+          } else {
+            json += asString(value_key_18.toString())
+          }
+        } else {
+          json += asString(value_key_18)
         }
         
       } else {
@@ -7955,7 +8023,7 @@ return json + JSON_STR_END_OBJECT
   const serializer = Serializer.restoreFromState(serializerState)
 
   const Validator = require('fast-json-stringify/lib/validator')
-const validatorState = {"ajvOptions":{},"ajvSchemas":{"spec":{"$id":"spec","$defs":{"ApiKey":{"type":"object","required":["id","name","start","scopes","project_ids","allowed_addresses","expires_at","last_used_at","last_used_ip","metadata","created_at","updated_at","revoked_at","replaced_by","created_by_key"],"properties":{"id":{"$ref":"spec#/$defs/ApiKeyId"},"name":{"type":["string","object"],"fjs_type":"string"},"start":{"type":["string","object"],"fjs_type":"string"},"scopes":{"type":"array","items":{"$ref":"spec#/$defs/Scope"}},"project_ids":{"type":["array","null"],"items":{"$ref":"spec#/$defs/ProjectId"}},"allowed_addresses":{"type":["array","null"],"items":{"type":["string","object"],"fjs_type":"string"}},"expires_at":{"type":["string","null","object"],"format":"date-time","fjs_type":"string"},"last_used_at":{"type":["string","null","object"],"format":"date-time","fjs_type":"string"},"last_used_ip":{"type":["string","null","object"],"fjs_type":"string"},"metadata":{"$ref":"spec#/$defs/Metadata"},"created_at":{"$ref":"spec#/$defs/Timestamp"},"updated_at":{"$ref":"spec#/$defs/Timestamp"},"revoked_at":{"type":["string","null","object"],"format":"date-time","fjs_type":"string"},"replaced_by":{"anyOf":[{"$ref":"spec#/$defs/ApiKeyId"},{"type":"null"}]},"created_by_key":{"anyOf":[{"$ref":"spec#/$defs/ApiKeyId"},{"type":"null"}]}},"additionalProperties":false},"ApiKeyId":{"type":["string","object"],"pattern":"^key_[0-7][0-9a-hjkmnp-tv-z]{25}$","fjs_type":"string"},"Scope":{"type":["string","object"],"enum":["user:read","user:write","projects:read","projects:write","organizations:read","organizations:write","storage:read","storage:write","ai:read","ai:write","payments:read","payments:write","webhooks:read","webhooks:write","keys:write","admin"],"fjs_type":"string"},"ProjectId":{"type":["string","object"],"pattern":"^prj_[0-7][0-9a-hjkmnp-tv-z]{25}$","fjs_type":"string"},"Metadata":{"type":"object","maxProperties":16,"propertyNames":{"minLength":1,"maxLength":64},"additionalProperties":{"type":["string","object"],"maxLength":512,"fjs_type":"string"}},"Timestamp":{"type":["string","object"],"format":"date-time","fjs_type":"string"}}}}}
+const validatorState = {"ajvOptions":{},"ajvSchemas":{"spec":{"$id":"spec","$defs":{"ApiKey":{"type":"object","required":["id","name","start","scopes","project_ids","allowed_addresses","expires_at","last_used_at","last_used_ip","metadata","created_at","updated_at","revoked_at","replaced_by","created_by_key","created_by"],"properties":{"id":{"$ref":"spec#/$defs/ApiKeyId"},"name":{"type":["string","object"],"fjs_type":"string"},"start":{"type":["string","object"],"fjs_type":"string"},"scopes":{"type":"array","items":{"$ref":"spec#/$defs/Scope"}},"project_ids":{"type":["array","null"],"items":{"$ref":"spec#/$defs/ProjectId"}},"allowed_addresses":{"type":["array","null"],"items":{"type":["string","object"],"fjs_type":"string"}},"expires_at":{"type":["string","null","object"],"format":"date-time","fjs_type":"string"},"last_used_at":{"type":["string","null","object"],"format":"date-time","fjs_type":"string"},"last_used_ip":{"type":["string","null","object"],"fjs_type":"string"},"metadata":{"$ref":"spec#/$defs/Metadata"},"created_at":{"$ref":"spec#/$defs/Timestamp"},"updated_at":{"$ref":"spec#/$defs/Timestamp"},"revoked_at":{"type":["string","null","object"],"format":"date-time","fjs_type":"string"},"replaced_by":{"anyOf":[{"$ref":"spec#/$defs/ApiKeyId"},{"type":"null"}]},"created_by_key":{"anyOf":[{"$ref":"spec#/$defs/ApiKeyId"},{"type":"null"}]},"created_by":{"anyOf":[{"$ref":"spec#/$defs/UserId"},{"type":"null"}]}},"additionalProperties":false},"ApiKeyId":{"type":["string","object"],"pattern":"^key_[0-7][0-9a-hjkmnp-tv-z]{25}$","fjs_type":"string"},"Scope":{"type":["string","object"],"enum":["user:read","user:write","projects:read","projects:write","organizations:read","organizations:write","storage:read","storage:write","ai:read","ai:write","payments:read","payments:write","webhooks:read","webhooks:write","keys:write","admin"],"fjs_type":"string"},"ProjectId":{"type":["string","object"],"pattern":"^prj_[0-7][0-9a-hjkmnp-tv-z]{25}$","fjs_type":"string"},"Metadata":{"type":"object","maxProperties":16,"propertyNames":{"minLength":1,"maxLength":64},"additionalProperties":{"type":["string","object"],"maxLength":512,"fjs_type":"string"}},"Timestamp":{"type":["string","object"],"format":"date-time","fjs_type":"string"},"UserId":{"type":["string","object"],"pattern":"^usr_[0-7][0-9a-hjkmnp-tv-z]{25}$","fjs_type":"string"}}}}}
 const validator = Validator.restoreFromState(validatorState)
 
 
@@ -7991,6 +8059,8 @@ const asInteger = serializer.asInteger.bind(serializer)
     let validate_0
     let validate_1
     let validate_2
+    let validate_3
+    let validate_4
   
     
     function anonymous1 (obj) {
@@ -8541,6 +8611,38 @@ return json + JSON_STR_END_OBJECT
         throw new Error('"created_by_key" is required!')
       }
       
+      const value_created_by_17 = obj["created_by"]
+      if (value_created_by_17 !== undefined) {
+        json += ",\"created_by\":"
+        
+      if((validate_3 || (validate_3 = validator.getSchemaValidator("spec#/$defs/UserId")))(value_created_by_17)) {
+        
+        if (typeof value_created_by_17 !== 'string') {
+          if (value_created_by_17 === null) {
+            json += JSON_STR_EMPTY_STRING
+          } else if (value_created_by_17 instanceof Date) {
+            json += JSON_STR_QUOTE + value_created_by_17.toISOString() + JSON_STR_QUOTE
+          } else if (value_created_by_17 instanceof RegExp) {
+            json += asString(value_created_by_17.source)
+          } else {
+            json += asString(value_created_by_17.toString())
+          }
+        } else {
+          json += asString(value_created_by_17)
+        }
+        
+      }
+    
+      else if((validate_4 || (validate_4 = validator.getSchemaValidator("spec#/$defs/ApiKey/properties/created_by/anyOf/1")))(value_created_by_17)) {
+        json += JSON_STR_NULL
+      }
+    
+    else throw new TypeError("The value of 'spec#/$defs/ApiKey/properties/created_by' does not match schema definition.")
+  
+      } else {
+        throw new Error('"created_by" is required!')
+      }
+      
 return json + JSON_STR_END_OBJECT
 
       }
@@ -9077,7 +9179,7 @@ return json + JSON_STR_END_OBJECT
   const serializer = Serializer.restoreFromState(serializerState)
 
   const Validator = require('fast-json-stringify/lib/validator')
-const validatorState = {"ajvOptions":{},"ajvSchemas":{"spec":{"$id":"spec","$defs":{"UserWithApiKey":{"type":"object","required":["id","email","email_verified","name","bio","locale","timezone","avatar_url","status","role","metadata","created_at","updated_at","api_key"],"properties":{"id":{"$ref":"spec#/$defs/UserId"},"email":{"$ref":"spec#/$defs/Email"},"email_verified":{"type":"boolean"},"name":{"$ref":"spec#/$defs/PersonName"},"bio":{"type":["string","null","object"],"maxLength":1000,"fjs_type":"string"},"locale":{"$ref":"spec#/$defs/Locale"},"timezone":{"$ref":"spec#/$defs/Timezone"},"avatar_url":{"type":["string","null","object"],"format":"uri","fjs_type":"string"},"status":{"type":["string","object"],"enum":["active","disabled"],"fjs_type":"string"},"role":{"type":["string","object"],"enum":["user","admin"],"fjs_type":"string"},"metadata":{"$ref":"spec#/$defs/Metadata"},"created_at":{"$ref":"spec#/$defs/Timestamp"},"updated_at":{"$ref":"spec#/$defs/Timestamp"},"api_key":{"$ref":"spec#/$defs/ApiKeyWithSecret"}},"additionalProperties":false},"UserId":{"type":["string","object"],"pattern":"^usr_[0-7][0-9a-hjkmnp-tv-z]{25}$","fjs_type":"string"},"Email":{"type":["string","object"],"format":"email","maxLength":254,"fjs_type":"string"},"PersonName":{"type":["string","object"],"minLength":1,"maxLength":120,"pattern":"\\S","fjs_type":"string"},"Locale":{"type":["string","object"],"pattern":"^[a-z]{2,3}(-[A-Z][a-z]{3})?(-([A-Z]{2}|[0-9]{3}))?$","fjs_type":"string"},"Timezone":{"type":["string","object"],"format":"timezone","maxLength":64,"fjs_type":"string"},"Metadata":{"type":"object","maxProperties":16,"propertyNames":{"minLength":1,"maxLength":64},"additionalProperties":{"type":["string","object"],"maxLength":512,"fjs_type":"string"}},"Timestamp":{"type":["string","object"],"format":"date-time","fjs_type":"string"},"ApiKeyWithSecret":{"type":"object","required":["id","name","start","scopes","project_ids","allowed_addresses","expires_at","last_used_at","last_used_ip","metadata","created_at","updated_at","revoked_at","replaced_by","created_by_key","key"],"properties":{"id":{"$ref":"spec#/$defs/ApiKeyId"},"name":{"type":["string","object"],"fjs_type":"string"},"start":{"type":["string","object"],"fjs_type":"string"},"scopes":{"type":"array","items":{"$ref":"spec#/$defs/Scope"}},"project_ids":{"type":["array","null"],"items":{"$ref":"spec#/$defs/ProjectId"}},"allowed_addresses":{"type":["array","null"],"items":{"type":["string","object"],"fjs_type":"string"}},"expires_at":{"type":["string","null","object"],"format":"date-time","fjs_type":"string"},"last_used_at":{"type":["string","null","object"],"format":"date-time","fjs_type":"string"},"last_used_ip":{"type":["string","null","object"],"fjs_type":"string"},"metadata":{"$ref":"spec#/$defs/Metadata"},"created_at":{"$ref":"spec#/$defs/Timestamp"},"updated_at":{"$ref":"spec#/$defs/Timestamp"},"revoked_at":{"type":["string","null","object"],"format":"date-time","fjs_type":"string"},"replaced_by":{"anyOf":[{"$ref":"spec#/$defs/ApiKeyId"},{"type":"null"}]},"created_by_key":{"anyOf":[{"$ref":"spec#/$defs/ApiKeyId"},{"type":"null"}]},"key":{"type":["string","object"],"pattern":"^plat_(live|test)_[0-9A-Za-z]{49}$","fjs_type":"string"}},"additionalProperties":false},"ApiKeyId":{"type":["string","object"],"pattern":"^key_[0-7][0-9a-hjkmnp-tv-z]{25}$","fjs_type":"string"},"Scope":{"type":["string","object"],"enum":["user:read","user:write","projects:read","projects:write","organizations:read","organizations:write","storage:read","storage:write","ai:read","ai:write","payments:read","payments:write","webhooks:read","webhooks:write","keys:write","admin"],"fjs_type":"string"},"ProjectId":{"type":["string","object"],"pattern":"^prj_[0-7][0-9a-hjkmnp-tv-z]{25}$","fjs_type":"string"}}}}}
+const validatorState = {"ajvOptions":{},"ajvSchemas":{"spec":{"$id":"spec","$defs":{"UserWithApiKey":{"type":"object","required":["id","email","email_verified","name","bio","locale","timezone","avatar_url","status","role","metadata","created_at","updated_at","api_key"],"properties":{"id":{"$ref":"spec#/$defs/UserId"},"email":{"$ref":"spec#/$defs/Email"},"email_verified":{"type":"boolean"},"name":{"$ref":"spec#/$defs/PersonName"},"bio":{"type":["string","null","object"],"maxLength":1000,"fjs_type":"string"},"locale":{"$ref":"spec#/$defs/Locale"},"timezone":{"$ref":"spec#/$defs/Timezone"},"avatar_url":{"type":["string","null","object"],"format":"uri","fjs_type":"string"},"status":{"type":["string","object"],"enum":["active","disabled"],"fjs_type":"string"},"role":{"type":["string","object"],"enum":["user","admin"],"fjs_type":"string"},"metadata":{"$ref":"spec#/$defs/Metadata"},"created_at":{"$ref":"spec#/$defs/Timestamp"},"updated_at":{"$ref":"spec#/$defs/Timestamp"},"api_key":{"$ref":"spec#/$defs/ApiKeyWithSecret"}},"additionalProperties":false},"UserId":{"type":["string","object"],"pattern":"^usr_[0-7][0-9a-hjkmnp-tv-z]{25}$","fjs_type":"string"},"Email":{"type":["string","object"],"format":"email","maxLength":254,"fjs_type":"string"},"PersonName":{"type":["string","object"],"minLength":1,"maxLength":120,"pattern":"\\S","fjs_type":"string"},"Locale":{"type":["string","object"],"pattern":"^[a-z]{2,3}(-[A-Z][a-z]{3})?(-([A-Z]{2}|[0-9]{3}))?$","fjs_type":"string"},"Timezone":{"type":["string","object"],"format":"timezone","maxLength":64,"fjs_type":"string"},"Metadata":{"type":"object","maxProperties":16,"propertyNames":{"minLength":1,"maxLength":64},"additionalProperties":{"type":["string","object"],"maxLength":512,"fjs_type":"string"}},"Timestamp":{"type":["string","object"],"format":"date-time","fjs_type":"string"},"ApiKeyWithSecret":{"type":"object","required":["id","name","start","scopes","project_ids","allowed_addresses","expires_at","last_used_at","last_used_ip","metadata","created_at","updated_at","revoked_at","replaced_by","created_by_key","created_by","key"],"properties":{"id":{"$ref":"spec#/$defs/ApiKeyId"},"name":{"type":["string","object"],"fjs_type":"string"},"start":{"type":["string","object"],"fjs_type":"string"},"scopes":{"type":"array","items":{"$ref":"spec#/$defs/Scope"}},"project_ids":{"type":["array","null"],"items":{"$ref":"spec#/$defs/ProjectId"}},"allowed_addresses":{"type":["array","null"],"items":{"type":["string","object"],"fjs_type":"string"}},"expires_at":{"type":["string","null","object"],"format":"date-time","fjs_type":"string"},"last_used_at":{"type":["string","null","object"],"format":"date-time","fjs_type":"string"},"last_used_ip":{"type":["string","null","object"],"fjs_type":"string"},"metadata":{"$ref":"spec#/$defs/Metadata"},"created_at":{"$ref":"spec#/$defs/Timestamp"},"updated_at":{"$ref":"spec#/$defs/Timestamp"},"revoked_at":{"type":["string","null","object"],"format":"date-time","fjs_type":"string"},"replaced_by":{"anyOf":[{"$ref":"spec#/$defs/ApiKeyId"},{"type":"null"}]},"created_by_key":{"anyOf":[{"$ref":"spec#/$defs/ApiKeyId"},{"type":"null"}]},"created_by":{"anyOf":[{"$ref":"spec#/$defs/UserId"},{"type":"null"}]},"key":{"type":["string","object"],"pattern":"^plat_(live|test)_[0-9A-Za-z]{49}$","fjs_type":"string"}},"additionalProperties":false},"ApiKeyId":{"type":["string","object"],"pattern":"^key_[0-7][0-9a-hjkmnp-tv-z]{25}$","fjs_type":"string"},"Scope":{"type":["string","object"],"enum":["user:read","user:write","projects:read","projects:write","organizations:read","organizations:write","storage:read","storage:write","ai:read","ai:write","payments:read","payments:write","webhooks:read","webhooks:write","keys:write","admin"],"fjs_type":"string"},"ProjectId":{"type":["string","object"],"pattern":"^prj_[0-7][0-9a-hjkmnp-tv-z]{25}$","fjs_type":"string"}}}}}
 const validator = Validator.restoreFromState(validatorState)
 
 
@@ -9113,6 +9215,8 @@ const asInteger = serializer.asInteger.bind(serializer)
     let validate_0
     let validate_1
     let validate_2
+    let validate_3
+    let validate_4
   
     
       // "spec#/$defs/Metadata"
@@ -9663,22 +9767,54 @@ return json + JSON_STR_END_OBJECT
         throw new Error('"created_by_key" is required!')
       }
       
-      const value_key_32 = obj["key"]
-      if (value_key_32 !== undefined) {
-        json += ",\"key\":"
+      const value_created_by_32 = obj["created_by"]
+      if (value_created_by_32 !== undefined) {
+        json += ",\"created_by\":"
         
-        if (typeof value_key_32 !== 'string') {
-          if (value_key_32 === null) {
+      if((validate_3 || (validate_3 = validator.getSchemaValidator("spec#/$defs/UserId")))(value_created_by_32)) {
+        
+        if (typeof value_created_by_32 !== 'string') {
+          if (value_created_by_32 === null) {
             json += JSON_STR_EMPTY_STRING
-          } else if (value_key_32 instanceof Date) {
-            json += JSON_STR_QUOTE + value_key_32.toISOString() + JSON_STR_QUOTE
-          } else if (value_key_32 instanceof RegExp) {
-            json += asString(value_key_32.source)
+          } else if (value_created_by_32 instanceof Date) {
+            json += JSON_STR_QUOTE + value_created_by_32.toISOString() + JSON_STR_QUOTE
+          } else if (value_created_by_32 instanceof RegExp) {
+            json += asString(value_created_by_32.source)
           } else {
-            json += asString(value_key_32.toString())
+            json += asString(value_created_by_32.toString())
           }
         } else {
-          json += asString(value_key_32)
+          json += asString(value_created_by_32)
+        }
+        
+      }
+    
+      else if((validate_4 || (validate_4 = validator.getSchemaValidator("spec#/$defs/ApiKeyWithSecret/properties/created_by/anyOf/1")))(value_created_by_32)) {
+        json += JSON_STR_NULL
+      }
+    
+    else throw new TypeError("The value of 'spec#/$defs/ApiKeyWithSecret/properties/created_by' does not match schema definition.")
+  
+      } else {
+        throw new Error('"created_by" is required!')
+      }
+      
+      const value_key_33 = obj["key"]
+      if (value_key_33 !== undefined) {
+        json += ",\"key\":"
+        
+        if (typeof value_key_33 !== 'string') {
+          if (value_key_33 === null) {
+            json += JSON_STR_EMPTY_STRING
+          } else if (value_key_33 instanceof Date) {
+            json += JSON_STR_QUOTE + value_key_33.toISOString() + JSON_STR_QUOTE
+          } else if (value_key_33 instanceof RegExp) {
+            json += asString(value_key_33.source)
+          } else {
+            json += asString(value_key_33.toString())
+          }
+        } else {
+          json += asString(value_key_33)
         }
         
       } else {

@@ -1394,7 +1394,7 @@ export interface paths {
         put?: never;
         /**
          * Create an API key for a service account
-         * Returns the secret in `key`. It is shown only once. The scopes must be a subset of those of the calling key, and cannot include `admin`; the new key must not expire later than the calling key, nor be usable from more addresses (403). Rotate the key when somebody who knows it leaves. Requires the role `admin` in the organization or the project. A session makes keys in the first ten minutes after its sign-in (constraint `recent_sign_in`).
+         * Returns the secret in `key`. It is shown only once. The scopes must be a subset of those of the calling key, and cannot include `admin`; the new key must not expire later than the calling key, nor be usable from more addresses (403). The service account must not be allowed more than you in any area of a project that the key reaches (403, constraint `role`). Rotate the key when a person who knows it leaves: `created_by` names the user who made it. Requires the role `admin` in the organization or the project. A session makes keys in the first ten minutes after its sign-in (constraint `recent_sign_in`).
          */
         post: operations["createServiceAccountKey"];
         delete?: never;
@@ -21250,6 +21250,8 @@ export interface ApiKey {
     replaced_by: ApiKeyId | null;
     /** The key that made this one. A rotation keeps it: the new key has the `created_by_key` of the old one. Null for the first key of a user, and for keys made before the server recorded it. */
     created_by_key: ApiKeyId | null;
+    /** The user who made this key, or rotated it: for a key of a service account, its admin. Null for the first key of a user, for keys of the command line, and for keys made before the server recorded it. */
+    created_by: UserId | null;
 }
 /** A page of API keys. */
 export interface ApiKeyList {
@@ -21357,6 +21359,11 @@ export interface ApiKeyWithSecret {
      * @example null
      */
     created_by_key: ApiKeyId | null;
+    /**
+     * The user who made this key, or rotated it: for a key of a service account, its admin. Null for the first key of a user, for keys of the command line, and for keys made before the server recorded it.
+     * @example null
+     */
+    created_by: UserId | null;
     /**
      * The secret to send as `Authorization: Bearer <key>`. Store it safely: it is shown only once.
      * @example plat_live_4eC39HqLyjWDarjtT1zdp7dcTYooMQauvdEDq54NiTphI7jx0
@@ -25375,6 +25382,8 @@ export interface ApiKeyBefore {
     replaced_by?: ApiKeyId | null;
     /** The key that made this one. A rotation keeps it: the new key has the `created_by_key` of the old one. Null for the first key of a user, and for keys made before the server recorded it. */
     created_by_key?: ApiKeyId | null;
+    /** The user who made this key, or rotated it: for a key of a service account, its admin. Null for the first key of a user, for keys of the command line, and for keys made before the server recorded it. */
+    created_by?: UserId | null;
 }
 /** One of your API keys was created. */
 export interface ApiKeyCreatedEvent {
@@ -31199,6 +31208,8 @@ export interface ListServiceAccountsQuery {
     organization_id?: OrganizationId;
     /** Returns only service accounts of this project; you must be an admin of it. */
     project_id?: ProjectId;
+    /** Returns only service accounts with a working API key that this user made. */
+    key_created_by?: UserId;
     /** Only items that were created at or after this time. */
     created_after?: components["parameters"]["CreatedAfter"];
     /** Only items that were created before this time. */
@@ -31251,6 +31262,8 @@ export interface ListServiceAccountKeysQuery {
     sort?: "created_at" | "updated_at" | "name";
     /** Returns only keys that work (`true`), or only expired and revoked keys (`false`). */
     active?: boolean;
+    /** Returns only keys that this user made. */
+    created_by?: UserId;
     /** Only items that were created at or after this time. */
     created_after?: components["parameters"]["CreatedAfter"];
     /** Only items that were created before this time. */

@@ -32,9 +32,8 @@ export const apiKeys = {
 
   async createApiKey({ principal, body }, services) {
     const { db, config, events } = services
-    const { type, userId, keyId } = principal
-    const createdByKey = type === 'api_key' ? keyId : null
-    const fields = { ...newKeyFields(principal, userId, body), createdByKey }
+    const { userId } = principal
+    const fields = newKeyFields(principal, userId, body)
     requireGrantable(principal, fields)
     return await db.transaction(async (tx) => {
       await lockKeys(tx, principal)
@@ -47,7 +46,7 @@ export const apiKeys = {
       await alertUser(
         tx,
         services,
-        createdByKey === null ? 'api_key_created' : 'api_key_created_by_key',
+        fields.createdByKey === null ? 'api_key_created' : 'api_key_created_by_key',
         userId,
       )
       return { status: 201, body: key, headers: { location: `/v1/user/api-keys/${key.id}` } }

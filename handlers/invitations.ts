@@ -2,8 +2,8 @@
 import type { Handlers } from '../services/handler.ts'
 import { acceptToProject, declineToProject } from '../services/invitations/answer.ts'
 import { mailInvitation } from '../services/invitations/mail.ts'
+import { requireMayGive } from '../services/organizations/hand-over.ts'
 import { findProject, openProject, requireProjectStatus } from '../services/projects/access.ts'
-import { requireOwnerForOwnerRole } from '../services/projects/members.ts'
 import {
   closeInvitation,
   findInvitation,
@@ -51,7 +51,7 @@ export const invitations = {
     return await db.transaction(async (tx) => {
       const project = await findProject(tx, request, { lock: true })
       const { invitation: previous } = await findInvitation(tx, project, request)
-      requireOwnerForOwnerRole(project.your_role, [previous.role])
+      await requireMayGive(tx, request.principal, { projectId: project.id, role: previous.role })
       requireProjectStatus(project, request)
       const invitation = await renewInvitation(tx, previous)
       await events.emit(tx, 'invitation.resent', invitation, { previous })

@@ -4,6 +4,7 @@ import { changesOf } from '../infra/changes.ts'
 import type { Handlers } from '../services/handler.ts'
 import { findProject, openProject, requireProjectStatus } from '../services/projects/access.ts'
 import { mailInvitation } from '../services/invitations/mail.ts'
+import { requireMayGive } from '../services/organizations/hand-over.ts'
 import { insertInvitation } from '../services/projects/invitations.ts'
 import {
   deleteMember,
@@ -12,7 +13,6 @@ import {
   insertMember,
   listMembers,
   requireCanRemove,
-  requireNoMoreThanOwn,
   requireNotMember,
   requireOwnMembership,
   requireOwnerForOwnerRole,
@@ -35,7 +35,7 @@ export const members = {
       const { id: projectId } = project
       const invitee = await findInvitee(tx, projectId, principal, body)
       requireOwnerForOwnerRole(project.your_role, [role])
-      await requireNoMoreThanOwn(tx, projectId, principal, { role })
+      await requireMayGive(tx, principal, { projectId, role })
       requireProjectStatus(project, request)
       requireNotMember(invitee)
       const { who, addedId } = invitee
@@ -71,9 +71,10 @@ export const members = {
       request.ifMatch(previous)
       await requireUsableRole(tx, project, request.body)
       if (role !== undefined || customRoleId !== undefined)
-        await requireNoMoreThanOwn(tx, id, request.principal, {
+        await requireMayGive(tx, request.principal, {
+          projectId: id,
           role: role ?? previous.role,
-          custom_role_id: customRoleId,
+          customRoleId,
         })
       // A role replaces a custom role, and counts beside the role of the organization.
       const wanted = role === undefined ? request.body : { ...request.body, custom_role_id: null }

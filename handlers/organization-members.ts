@@ -5,6 +5,7 @@ import { forbidden } from '../infra/errors.ts'
 import type { Handlers } from '../services/handler.ts'
 import { acceptToOrganization } from '../services/invitations/answer.ts'
 import { mailInvitation } from '../services/invitations/mail.ts'
+import { requireMayGive } from '../services/organizations/hand-over.ts'
 import { openOrganization, organizationRanks, roleOf } from '../services/organizations/access.ts'
 import { requireOwnerForOwnerRole } from '../services/projects/members.ts'
 import {
@@ -30,6 +31,7 @@ export const organizationMembers = {
     return await db.transaction(async (tx) => {
       const organization = await openOrganization(tx, request, { lock: true })
       requireOwnerForOwnerRole(roleOf(organization), [body.role])
+      await requireMayGive(tx, principal, { organizationId: organization.id, role: body.role })
       const invitee = await findOrganizationInvitee(tx, principal, body)
       const member = await addOrganizationMember(tx, organization.id, invitee, {
         role: body.role,
@@ -62,8 +64,13 @@ export const organizationMembers = {
       if (role === 'owner') requirePersonalMember(found)
       request.ifMatch(previous)
       if (changesOf(previous, body) === null) return { status: 200, body: previous }
+      await requireMayGive(tx, principal, { organizationId: organization.id, role })
       if (role !== 'owner') await requireOtherOwner(tx, previous)
-      const member = await setOrganizationRole(tx, previous, role, filesUrl())
+      const member = await setOrganizationRole(tx, previous, {
+        role,
+        authorId: principal.userId,
+        origin: filesUrl(),
+      })
       const subject = previous.status === 'active' ? 'organization_member' : 'organization_invitation'
       await events.emit(tx, `${subject}.updated`, member, { previous })
       return { status: 200, body: member }

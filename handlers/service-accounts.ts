@@ -4,6 +4,7 @@ import { forbidden, invalidField, notFound } from '../infra/errors.ts'
 import type { Db } from '../infra/database/database.ts'
 import { deleteServiceAccountUser } from '../services/delete-user.ts'
 import type { Handlers } from '../services/handler.ts'
+import { requireMayGive } from '../services/organizations/hand-over.ts'
 import { addServiceAccount } from '../services/organizations/members.ts'
 import {
   insertServiceAccount,
@@ -14,7 +15,7 @@ import {
   type ServiceAccount,
 } from '../services/organizations/service-accounts.ts'
 import { requireMembership } from '../services/projects/access.ts'
-import { insertMember, requireNoMoreThanOwn } from '../services/projects/members.ts'
+import { insertMember } from '../services/projects/members.ts'
 import {
   findApiKey,
   insertApiKey,
@@ -48,11 +49,12 @@ export const serviceAccounts = {
       await events.emit(tx, 'service_account.created', account)
       if (organizationId !== null) {
         if (body.role !== 'admin' && body.role !== 'member') throw wrongRole('admin or member')
+        await requireMayGive(tx, principal, { organizationId, role: body.role })
         const fields = { organizationId, userId, role: body.role, createdById }
         await events.emit(tx, 'organization_member.added', await addServiceAccount(tx, fields, origin))
       } else {
         if (body.role === 'member') throw wrongRole('admin, editor or viewer')
-        await requireNoMoreThanOwn(tx, projectId!, principal, { role: body.role })
+        await requireMayGive(tx, principal, { projectId: projectId!, role: body.role })
         const fields = { userId, role: body.role, createdById }
         await events.emit(tx, 'member.added', await insertMember(tx, { id: projectId! }, fields, origin))
       }
@@ -102,11 +104,11 @@ export const serviceAccounts = {
       await lockKeys(tx, principal)
       await requireRecentSignIn(tx, principal)
       const account = await openServiceAccount(tx, request, { lock: true })
-      const createdByKey = principal.type === 'api_key' ? principal.keyId : null
-      const fields = { ...newKeyFields(principal, account.user_id, body), createdByKey }
+      const fields = newKeyFields(principal, account.user_id, body)
       requireGrantable(principal, fields)
       for (const id of fields.projectIds ?? [])
         await requireMembership(tx, id, { ...principal, userId: account.user_id })
+      await requireMayGive(tx, principal, { delegateId: account.user_id, projectIds: fields.projectIds })
       const key = await insertApiKey(tx, config.keyMode, fields)
       await events.emit(tx, 'service_account.key_created', account)
       const location = `/v1/service-accounts/${account.id}/api-keys/${key.id}`

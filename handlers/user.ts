@@ -38,7 +38,7 @@ export const user = {
   },
 
   async getLimits({ principal }, { db, ...sources }) {
-    return { status: 200, body: { limits: await readLimits(db, sources, principal.accountId) } }
+    return { status: 200, body: { limits: await readLimits(db, sources, principal) } }
   },
 
   async getSettings({ principal }, { db }) {

@@ -3,7 +3,8 @@ import { changesOf } from '../infra/changes.ts'
 import type { Handlers } from '../services/handler.ts'
 import { endAccess } from '../services/auth/sign-in.ts'
 import { deleteUser } from '../services/delete-user.ts'
-import { insertApiKey } from '../services/users/api-keys.ts'
+import { insertApiKey, requireGrantable } from '../services/users/api-keys.ts'
+import type { Principal } from '../services/users/authentication.ts'
 import { defaultScopes } from '../services/users/scopes.ts'
 import {
   findUser,
@@ -20,8 +21,9 @@ export const users = {
     return { status: 200, body: await listUsers(lists, query, filesUrl()) }
   },
 
-  async createUser({ body }, { db, config, events, filesUrl }) {
+  async createUser({ principal, body }, { db, config, events, filesUrl }) {
     const { email_verified: emailVerified = true, role = 'user', ...fields } = body
+    if (role === 'admin') requireMayMakeAdmin(principal)
     return await db.transaction(async (tx) => {
       const row = await insertUser(tx, { ...fields, emailVerified, role })
       const key = await insertApiKey(tx, config.keyMode, {
@@ -30,6 +32,7 @@ export const users = {
         scopes: defaultScopes(role),
         projectIds: null,
         expiresAt: null,
+        createdById: principal.userId,
       })
       const user = toUser(row, filesUrl())
       await events.emit(tx, 'user.created', user)
@@ -41,7 +44,7 @@ export const users = {
     return { status: 200, body: toUser(await findUser(db, id), filesUrl()) }
   },
 
-  async updateUser({ params: { id }, body, ifMatch }, services) {
+  async updateUser({ params: { id }, principal, body, ifMatch }, services) {
     const { db, events, principals, filesUrl } = services
     return await db.transaction(async (tx) => {
       const row = await lockAdminsAndUser(tx, id)
@@ -49,6 +52,8 @@ export const users = {
       ifMatch(previous)
       const changes = changesOf(previous, { ...body, email: body.email?.toLowerCase() })
       if (changes === null) return { status: 200, body: previous }
+      if (changes.role === 'admin' || (row.role === 'admin' && changes.email !== undefined))
+        requireMayMakeAdmin(principal)
       if (body.status === 'disabled' || body.role === 'user') await requireNotLastAdmin(tx, id)
       const user = toUser(await updateUserRow(tx, row, changes), filesUrl())
       await events.emit(tx, 'user.updated', user, { previous })
@@ -68,3 +73,11 @@ export const users = {
     })
   },
 } satisfies Handlers<'users'>
+
+/**
+ * Throws 403 for a key that could not make a key with all that an admin may do, for ever: the new admin, or who
+ * has the new address of one, could.
+ */
+function requireMayMakeAdmin(principal: Principal): void {
+  requireGrantable(principal, { scopes: defaultScopes('admin'), projectIds: null, expiresAt: null })
+}

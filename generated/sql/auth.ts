@@ -327,9 +327,16 @@ export const findAccount = one<{ email: string }, FindAccountRow>(
   'auth/find-account',
   `SELECT (SELECT id FROM users WHERE email = $1 AND status = 'active' AND email_verified) AS "user_id",
   EXISTS (SELECT 1 FROM users WHERE email = $1) AS "is_taken",
-  EXISTS (SELECT 1 FROM invitations WHERE email = $1 AND status = 'pending'
-    AND expires_at > now())
-    OR EXISTS (SELECT 1 FROM organization_members WHERE email = $1 AND expires_at > now())
+  EXISTS (SELECT 1 FROM invitations i WHERE i.email = $1 AND CASE WHEN i.status <> 'pending' THEN i.status::text
+  WHEN NOT may_give(i.created_by, i.project_id, i.role, i.role, i.role, i.role) OR NOT EXISTS (
+    SELECT FROM members a WHERE a.project_id = i.project_id AND a.user_id = i.created_by
+      AND a.created_at <= i.created_at
+  ) THEN 'revoked'
+  WHEN i.expires_at <= now() THEN 'expired' ELSE 'pending' END = 'pending')
+    OR EXISTS (SELECT 1 FROM organization_members m
+      WHERE m.email = $1 AND CASE WHEN m.status = 'invited' AND (
+    m.expires_at <= now() OR NOT may_give_in_organization(m.created_by, m.organization_id, m.role)
+  ) THEN 'expired' ELSE m.status::text END = 'invited')
     AS "is_invited"`,
   ['email'],
 )

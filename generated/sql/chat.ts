@@ -54,10 +54,10 @@ export const chargeTokens = optional<{ user_id: string; api_key_id: string; toke
 SELECT $1, $2, (now() AT TIME ZONE 'UTC')::date, 0, $3, 0, 0
 WHERE $4::bigint = 0 OR coalesce((
   SELECT sum(prompt_tokens + completion_tokens)::bigint FROM ai_usage
-  WHERE user_id IN (SELECT users_of_account($1)) AND day = (now() AT TIME ZONE 'UTC')::date
+  WHERE user_id IN (SELECT users_sharing_limits($1)) AND day = (now() AT TIME ZONE 'UTC')::date
 ), 0) + coalesce((
   SELECT sum(reserved_tokens)::bigint FROM ai_messages
-  WHERE user_id IN (SELECT users_of_account($1)) AND status = 'in_progress'
+  WHERE user_id IN (SELECT users_sharing_limits($1)) AND status = 'in_progress'
       AND heartbeat_at > now() - make_interval(secs => $5)
 ), 0) + $3::bigint <= $4::bigint
 ON CONFLICT (api_key_id, day) DO UPDATE SET prompt_tokens = u.prompt_tokens + excluded.prompt_tokens
@@ -585,7 +585,7 @@ export interface LockUnfinishedMessageRow {
  */
 export const lockUser = one<{ user_id: string }, LockUserRow>(
   'chat/lock-user',
-  `SELECT pg_advisory_xact_lock(hashtextextended('ai ' || account_of($1), 0))`,
+  `SELECT pg_advisory_xact_lock(hashtextextended('ai ' || limits_of($1), 0))`,
   ['user_id'],
 )
 export interface LockUserRow {
@@ -884,15 +884,15 @@ export const readUserState = one<{ user_id: string; heartbeat_timeout_seconds: n
   'chat/read-user-state',
   `SELECT (
     SELECT count(*) FROM ai_messages
-    WHERE user_id IN (SELECT users_of_account($1)) AND status = 'in_progress'
+    WHERE user_id IN (SELECT users_sharing_limits($1)) AND status = 'in_progress'
       AND heartbeat_at > now() - make_interval(secs => $2)
   )::int AS open,
   coalesce((
   SELECT sum(prompt_tokens + completion_tokens)::bigint FROM ai_usage
-  WHERE user_id IN (SELECT users_of_account($1)) AND day = (now() AT TIME ZONE 'UTC')::date
+  WHERE user_id IN (SELECT users_sharing_limits($1)) AND day = (now() AT TIME ZONE 'UTC')::date
 ), 0) + coalesce((
   SELECT sum(reserved_tokens)::bigint FROM ai_messages
-  WHERE user_id IN (SELECT users_of_account($1)) AND status = 'in_progress'
+  WHERE user_id IN (SELECT users_sharing_limits($1)) AND status = 'in_progress'
       AND heartbeat_at > now() - make_interval(secs => $2)
 ), 0) AS tokens,
   ceil(extract(epoch FROM

@@ -16,7 +16,9 @@ export const acceptOrganizationInvitation = one<{ user_id: string; id: string; o
   WHERE id = $2 RETURNING *
 )
 SELECT m.id, m.organization_id, o.name AS organization_name, m.user_id, m.email, m.role,
-CASE WHEN m.status = 'invited' AND m.expires_at <= now() THEN 'expired' ELSE m.status::text END AS status, m.created_by, m.created_at, m.updated_at, m.expires_at,
+CASE WHEN m.status = 'invited' AND (
+    m.expires_at <= now() OR NOT may_give_in_organization(m.created_by, m.organization_id, m.role)
+  ) THEN 'expired' ELSE m.status::text END AS status, m.created_by, m.created_at, m.updated_at, m.expires_at,
 CASE WHEN m.status = 'active' THEN jsonb_build_object(
   'id', u.id, 'name', u.name, 'email', u.email, 'avatar_url', $3 || u.avatar_url
 ) END AS "user" FROM m JOIN organizations o ON o.id = m.organization_id
@@ -74,7 +76,9 @@ export const deleteMembershipsOfUser = many<{ user_id: string; email: string; or
   RETURNING *
 )
 SELECT m.id, m.organization_id, o.name AS organization_name, m.user_id, m.email, m.role,
-CASE WHEN m.status = 'invited' AND m.expires_at <= now() THEN 'expired' ELSE m.status::text END AS status, m.created_by, m.created_at, m.updated_at, m.expires_at,
+CASE WHEN m.status = 'invited' AND (
+    m.expires_at <= now() OR NOT may_give_in_organization(m.created_by, m.organization_id, m.role)
+  ) THEN 'expired' ELSE m.status::text END AS status, m.created_by, m.created_at, m.updated_at, m.expires_at,
 CASE WHEN m.status = 'active' THEN jsonb_build_object(
   'id', u.id, 'name', u.name, 'email', u.email, 'avatar_url', $3 || u.avatar_url
 ) END AS "user" FROM deleted m JOIN organizations o ON o.id = m.organization_id
@@ -175,7 +179,9 @@ export interface FindCustomRoleRow {
 export const findOrganizationMember = optional<{ origin: string; user_id: string; id: string; organization_id: string }, FindOrganizationMemberRow>(
   'organizations/find-organization-member',
   `SELECT m.id, m.organization_id, o.name AS organization_name, m.user_id, m.email, m.role,
-CASE WHEN m.status = 'invited' AND m.expires_at <= now() THEN 'expired' ELSE m.status::text END AS status, m.created_by, m.created_at, m.updated_at, m.expires_at,
+CASE WHEN m.status = 'invited' AND (
+    m.expires_at <= now() OR NOT may_give_in_organization(m.created_by, m.organization_id, m.role)
+  ) THEN 'expired' ELSE m.status::text END AS status, m.created_by, m.created_at, m.updated_at, m.expires_at,
 CASE WHEN m.status = 'active' THEN jsonb_build_object(
   'id', u.id, 'name', u.name, 'email', u.email, 'avatar_url', $1 || u.avatar_url
 ) END AS "user",
@@ -211,7 +217,9 @@ export interface FindOrganizationMemberRow {
 export const findOrganization = optional<{ user_id: string; id: string }, FindOrganizationRow>(
   'organizations/find-organization',
   `SELECT o.id, o.name, o.description, o.metadata, o.created_by, o.created_at, o.updated_at,
-  (SELECT jsonb_build_object('id', m.id, 'role', m.role, 'status', CASE WHEN m.status = 'invited' AND m.expires_at <= now() THEN 'expired' ELSE m.status::text END) FROM organization_members m
+  (SELECT jsonb_build_object('id', m.id, 'role', m.role, 'status', CASE WHEN m.status = 'invited' AND (
+    m.expires_at <= now() OR NOT may_give_in_organization(m.created_by, m.organization_id, m.role)
+  ) THEN 'expired' ELSE m.status::text END) FROM organization_members m
    WHERE m.organization_id = o.id AND m.user_id = $1 AND m.status = 'active') AS "your_membership"
 FROM organizations o WHERE o.id = $2`,
   ['user_id', 'id'],
@@ -233,7 +241,9 @@ export interface FindOrganizationRow {
  */
 export const findOtherMember = optional<{ organization_id: string; user_id: string | null; email: string | null }, FindOtherMemberRow>(
   'organizations/find-other-member',
-  `SELECT m.id, CASE WHEN m.status = 'invited' AND m.expires_at <= now() THEN 'expired' ELSE m.status::text END AS status
+  `SELECT m.id, CASE WHEN m.status = 'invited' AND (
+    m.expires_at <= now() OR NOT may_give_in_organization(m.created_by, m.organization_id, m.role)
+  ) THEN 'expired' ELSE m.status::text END AS status
 FROM organization_members m LEFT JOIN users u ON u.id = m.user_id
 WHERE m.organization_id = $1
   AND (m.user_id = $2 OR m.email = $3 OR (u.email = $3 AND m.status = 'active'))
@@ -325,6 +335,23 @@ export interface FindSolelyOwnedOrganizationRow {
 }
 
 /**
+ * A project in which the user :delegate_id may do more than the user :user_id may give; of all projects, or of
+ * :project_ids.
+ * @see prisma/sql/organizations/find-unheld-membership.sql
+ */
+export const findUnheldMembership = optional<{ delegate_id: string; project_ids: readonly string[] | null; user_id: string }, FindUnheldMembershipRow>(
+  'organizations/find-unheld-membership',
+  `SELECT m.project_id FROM members m
+WHERE m.user_id = $1 AND ($2::text[] IS NULL OR m.project_id = ANY($2::text[]))
+  AND NOT may_give($3, m.project_id, m.role, m.storage_role, m.ai_role, m.payments_role)
+LIMIT 1`,
+  ['delegate_id', 'project_ids', 'user_id'],
+)
+export interface FindUnheldMembershipRow {
+  project_id: string
+}
+
+/**
  * Makes an owner or admin of an organization a member of all of its projects.
  * @see prisma/sql/organizations/give-organization-role.sql
  */
@@ -378,7 +405,9 @@ export const insertOrganizationMember = one<{ id: string; organization_id: strin
   RETURNING *
 )
 SELECT m.id, m.organization_id, o.name AS organization_name, m.user_id, m.email, m.role,
-CASE WHEN m.status = 'invited' AND m.expires_at <= now() THEN 'expired' ELSE m.status::text END AS status, m.created_by, m.created_at, m.updated_at, m.expires_at,
+CASE WHEN m.status = 'invited' AND (
+    m.expires_at <= now() OR NOT may_give_in_organization(m.created_by, m.organization_id, m.role)
+  ) THEN 'expired' ELSE m.status::text END AS status, m.created_by, m.created_at, m.updated_at, m.expires_at,
 CASE WHEN m.status = 'active' THEN jsonb_build_object(
   'id', u.id, 'name', u.name, 'email', u.email, 'avatar_url', $10 || u.avatar_url
 ) END AS "user" FROM m JOIN organizations o ON o.id = m.organization_id
@@ -407,15 +436,17 @@ export interface InsertOrganizationMemberRow {
 export const insertOrganization = one<{ id: string; name: string; description: string | null; metadata: object | string; user_id: string; created_at: Date | string; member_id: string }, InsertOrganizationRow>(
   'organizations/insert-organization',
   `WITH o AS (
-  INSERT INTO organizations (id, name, description, metadata, created_by, created_at)
-  VALUES ($1, $2, $3, $4, $5, $6)
+  INSERT INTO organizations (id, name, description, metadata, created_by, limits_of, created_at)
+  VALUES ($1, $2, $3, $4, $5, $5, $6)
   RETURNING *
 ), m AS (
   INSERT INTO organization_members (id, organization_id, user_id, role, status, created_at)
   SELECT $7, o.id, $5, 'owner', 'active', $6 FROM o
   RETURNING *
 )
-SELECT o.id, o.name, o.description, o.metadata, o.created_by, o.created_at, o.updated_at, jsonb_build_object('id', m.id, 'role', m.role, 'status', CASE WHEN m.status = 'invited' AND m.expires_at <= now() THEN 'expired' ELSE m.status::text END) AS your_membership FROM o CROSS JOIN m`,
+SELECT o.id, o.name, o.description, o.metadata, o.created_by, o.created_at, o.updated_at, jsonb_build_object('id', m.id, 'role', m.role, 'status', CASE WHEN m.status = 'invited' AND (
+    m.expires_at <= now() OR NOT may_give_in_organization(m.created_by, m.organization_id, m.role)
+  ) THEN 'expired' ELSE m.status::text END) AS your_membership FROM o CROSS JOIN m`,
   ['id', 'name', 'description', 'metadata', 'user_id', 'created_at', 'member_id'],
 )
 export interface InsertOrganizationRow {
@@ -535,7 +566,9 @@ export const listOrganizationMembers = page<{ origin: string; organization_id: s
   'organizations/list-organization-members',
   {
     select: `SELECT m.id, m.organization_id, o.name AS organization_name, m.user_id, m.email, m.role,
-CASE WHEN m.status = 'invited' AND m.expires_at <= now() THEN 'expired' ELSE m.status::text END AS status, m.created_by, m.created_at, m.updated_at, m.expires_at,
+CASE WHEN m.status = 'invited' AND (
+    m.expires_at <= now() OR NOT may_give_in_organization(m.created_by, m.organization_id, m.role)
+  ) THEN 'expired' ELSE m.status::text END AS status, m.created_by, m.created_at, m.updated_at, m.expires_at,
 CASE WHEN m.status = 'active' THEN jsonb_build_object(
   'id', u.id, 'name', u.name, 'email', u.email, 'avatar_url', $1 || u.avatar_url
 ) END AS "user"
@@ -549,7 +582,9 @@ WHERE m.organization_id = $2 AND (m.status = 'active' OR $3)`,
       updated_after: { sql: `m.updated_at >= $6`, searches: true },
       updated_before: { sql: `m.updated_at < $7`, searches: true },
       role: { sql: `m.role = ANY($8)` },
-      status: { sql: `CASE WHEN m.status = 'invited' AND m.expires_at <= now() THEN 'expired' ELSE m.status::text END = ANY($9)` },
+      status: { sql: `CASE WHEN m.status = 'invited' AND (
+    m.expires_at <= now() OR NOT may_give_in_organization(m.created_by, m.organization_id, m.role)
+  ) THEN 'expired' ELSE m.status::text END = ANY($9)` },
     },
     sorts: {
       created_at: `m.created_at`,
@@ -585,7 +620,9 @@ export const listOrganizations = page<{ user_id: string }, { created_after: Date
   {
     select: `SELECT o.id, o.name, CASE WHEN m.status = 'active' THEN o.description END AS description,
   CASE WHEN m.status = 'active' THEN o.metadata ELSE '{}' END AS metadata, o.created_by, o.created_at,
-  o.updated_at, jsonb_build_object('id', m.id, 'role', m.role, 'status', CASE WHEN m.status = 'invited' AND m.expires_at <= now() THEN 'expired' ELSE m.status::text END) AS your_membership
+  o.updated_at, jsonb_build_object('id', m.id, 'role', m.role, 'status', CASE WHEN m.status = 'invited' AND (
+    m.expires_at <= now() OR NOT may_give_in_organization(m.created_by, m.organization_id, m.role)
+  ) THEN 'expired' ELSE m.status::text END) AS your_membership
 FROM users u
   JOIN organization_members m ON m.user_id = u.id OR (m.email = u.email AND u.email_verified)
   JOIN organizations o ON o.id = m.organization_id
@@ -597,7 +634,9 @@ WHERE u.id = $1`,
       updated_after: { sql: `o.updated_at >= $4`, searches: true },
       updated_before: { sql: `o.updated_at < $5`, searches: true },
       metadata: { sql: `o.metadata <> '{}' AND o.metadata @> $6::jsonb`, searches: true },
-      status: { sql: `CASE WHEN m.status = 'invited' AND m.expires_at <= now() THEN 'expired' ELSE m.status::text END = $7` },
+      status: { sql: `CASE WHEN m.status = 'invited' AND (
+    m.expires_at <= now() OR NOT may_give_in_organization(m.created_by, m.organization_id, m.role)
+  ) THEN 'expired' ELSE m.status::text END = $7` },
     },
     sorts: {
       created_at: `o.created_at`,
@@ -653,7 +692,7 @@ export interface ListServiceAccountsToDeleteRow {
  * The service accounts of the organizations and projects of which a user is an admin.
  * @see prisma/sql/organizations/list-service-accounts.sql
  */
-export const listServiceAccounts = page<{ user_id: string }, { created_after: Date | string; created_before: Date | string; updated_after: Date | string; updated_before: Date | string; metadata: object | string; organization_id: string; project_id: string }, 'created_at' | 'updated_at' | 'name', ListServiceAccountsRow>(
+export const listServiceAccounts = page<{ user_id: string }, { created_after: Date | string; created_before: Date | string; updated_after: Date | string; updated_before: Date | string; metadata: object | string; organization_id: string; key_created_by: string; project_id: string }, 'created_at' | 'updated_at' | 'name', ListServiceAccountsRow>(
   'organizations/list-service-accounts',
   {
     select: `SELECT s.id, s.user_id, u.name, s.organization_id, s.project_id, s.metadata, s.created_by, s.created_at, s.updated_at
@@ -667,7 +706,7 @@ WHERE s.deleted_at IS NULL AND s.id IN (
   WHERE m.user_id = $1 AND m.project_status <> 'deleted'
     AND (m.role = 'owner' OR (m.role = 'admin' AND p.organization_id IS NOT NULL))
 )`,
-    names: ['user_id', 'created_after', 'created_before', 'updated_after', 'updated_before', 'metadata', 'organization_id', 'project_id'],
+    names: ['user_id', 'created_after', 'created_before', 'updated_after', 'updated_before', 'metadata', 'organization_id', 'key_created_by', 'project_id'],
     filters: {
       created_after: { sql: `s.created_at >= $2`, searches: true },
       created_before: { sql: `s.created_at < $3`, searches: true },
@@ -675,7 +714,9 @@ WHERE s.deleted_at IS NULL AND s.id IN (
       updated_before: { sql: `s.updated_at < $5`, searches: true },
       metadata: { sql: `s.metadata <> '{}' AND s.metadata @> $6::jsonb`, searches: true },
       organization_id: { sql: `s.organization_id = $7` },
-      project_id: { sql: `s.project_id = $8` },
+      key_created_by: { sql: `EXISTS (SELECT FROM api_keys k WHERE k.user_id = s.user_id AND k.created_by = $8
+  AND k.revoked_at IS NULL AND coalesce(k.expires_at > now(), true))` },
+      project_id: { sql: `s.project_id = $9` },
     },
     sorts: {
       created_at: `s.created_at`,
@@ -706,7 +747,9 @@ export interface ListServiceAccountsRow {
 export const lockOrganization = optional<{ user_id: string; id: string }, LockOrganizationRow>(
   'organizations/lock-organization',
   `SELECT o.id, o.name, o.description, o.metadata, o.created_by, o.created_at, o.updated_at,
-  (SELECT jsonb_build_object('id', m.id, 'role', m.role, 'status', CASE WHEN m.status = 'invited' AND m.expires_at <= now() THEN 'expired' ELSE m.status::text END) FROM organization_members m
+  (SELECT jsonb_build_object('id', m.id, 'role', m.role, 'status', CASE WHEN m.status = 'invited' AND (
+    m.expires_at <= now() OR NOT may_give_in_organization(m.created_by, m.organization_id, m.role)
+  ) THEN 'expired' ELSE m.status::text END) FROM organization_members m
    WHERE m.organization_id = o.id AND m.user_id = $1 AND m.status = 'active') AS "your_membership"
 FROM organizations o WHERE o.id = $2
 FOR NO KEY UPDATE OF o`,
@@ -761,6 +804,38 @@ export interface LockServiceAccountRow {
 }
 
 /**
+ * Whether a user may give a role in an organization.
+ * @see prisma/sql/organizations/may-give-in-organization.sql
+ */
+export const mayGiveInOrganization = one<{ user_id: string; organization_id: string; role: 'owner' | 'admin' | 'member' }, MayGiveInOrganizationRow>(
+  'organizations/may-give-in-organization',
+  `SELECT may_give_in_organization($1, $2, $3) AS "allowed"`,
+  ['user_id', 'organization_id', 'role'],
+)
+export interface MayGiveInOrganizationRow {
+  allowed: boolean
+}
+
+/**
+ * Whether a user may give a role, or else a custom role, in a project. No row if the custom role does not exist.
+ * @see prisma/sql/organizations/may-give.sql
+ */
+export const mayGive = optional<{ user_id: string; project_id: string; role: 'owner' | 'admin' | 'editor' | 'viewer' | null; custom_role_id: string | null }, MayGiveRow>(
+  'organizations/may-give',
+  `SELECT may_give($1, $2, r.projects, r.storage, r.ai, r.payments) AS "allowed"
+FROM (
+  SELECT $3::"MemberRole" AS projects, $3::"MemberRole" AS storage, $3::"MemberRole" AS ai,
+    $3::"MemberRole" AS payments WHERE $4::text IS NULL
+  UNION ALL
+  SELECT c.projects, c.storage, c.ai, c.payments FROM custom_roles c WHERE c.id = $4
+) r`,
+  ['user_id', 'project_id', 'role', 'custom_role_id'],
+)
+export interface MayGiveRow {
+  allowed: boolean
+}
+
+/**
  * Revokes the pending invitations of a user to the projects of an organization.
  * @see prisma/sql/organizations/revoke-project-invitations.sql
  */
@@ -802,7 +877,9 @@ export interface ServiceAccountOfUserRow {
 export const shareOrganization = optional<{ user_id: string; id: string }, ShareOrganizationRow>(
   'organizations/share-organization',
   `SELECT o.id, o.name, o.description, o.metadata, o.created_by, o.created_at, o.updated_at,
-  (SELECT jsonb_build_object('id', m.id, 'role', m.role, 'status', CASE WHEN m.status = 'invited' AND m.expires_at <= now() THEN 'expired' ELSE m.status::text END) FROM organization_members m
+  (SELECT jsonb_build_object('id', m.id, 'role', m.role, 'status', CASE WHEN m.status = 'invited' AND (
+    m.expires_at <= now() OR NOT may_give_in_organization(m.created_by, m.organization_id, m.role)
+  ) THEN 'expired' ELSE m.status::text END) FROM organization_members m
    WHERE m.organization_id = o.id AND m.user_id = $1 AND m.status = 'active') AS "your_membership"
 FROM organizations o WHERE o.id = $2
 FOR SHARE OF o`,
@@ -880,19 +957,23 @@ export interface UpdateCustomRoleRow {
 }
 
 /**
- * Sets the role of a member.
+ * Sets the role of a member. An invitation is from then on that of the user who set it.
  * @see prisma/sql/organizations/update-organization-member.sql
  */
-export const updateOrganizationMember = one<{ role: 'owner' | 'admin' | 'member'; id: string; origin: string }, UpdateOrganizationMemberRow>(
+export const updateOrganizationMember = one<{ role: 'owner' | 'admin' | 'member'; author_id: string; id: string; origin: string }, UpdateOrganizationMemberRow>(
   'organizations/update-organization-member',
-  `WITH m AS (UPDATE organization_members SET role = $1 WHERE id = $2 RETURNING *)
+  `WITH m AS (UPDATE organization_members SET role = $1,
+    created_by = CASE WHEN status = 'invited' THEN $2 ELSE created_by END
+  WHERE id = $3 RETURNING *)
 SELECT m.id, m.organization_id, o.name AS organization_name, m.user_id, m.email, m.role,
-CASE WHEN m.status = 'invited' AND m.expires_at <= now() THEN 'expired' ELSE m.status::text END AS status, m.created_by, m.created_at, m.updated_at, m.expires_at,
+CASE WHEN m.status = 'invited' AND (
+    m.expires_at <= now() OR NOT may_give_in_organization(m.created_by, m.organization_id, m.role)
+  ) THEN 'expired' ELSE m.status::text END AS status, m.created_by, m.created_at, m.updated_at, m.expires_at,
 CASE WHEN m.status = 'active' THEN jsonb_build_object(
-  'id', u.id, 'name', u.name, 'email', u.email, 'avatar_url', $3 || u.avatar_url
+  'id', u.id, 'name', u.name, 'email', u.email, 'avatar_url', $4 || u.avatar_url
 ) END AS "user" FROM m JOIN organizations o ON o.id = m.organization_id
 LEFT JOIN users u ON u.id = m.user_id`,
-  ['role', 'id', 'origin'],
+  ['role', 'author_id', 'id', 'origin'],
 )
 export interface UpdateOrganizationMemberRow {
   id: string

@@ -105,9 +105,8 @@ export const findInvitation = optional<{ user_id: string; id: string; project_id
   'projects/find-invitation',
   `SELECT i.id, i.project_id, p.name AS project_name, nullif(i.email, '') AS email, i.user_id, i.role,
 CASE WHEN i.status <> 'pending' THEN i.status::text
-  WHEN NOT EXISTS (
+  WHEN NOT may_give(i.created_by, i.project_id, i.role, i.role, i.role, i.role) OR NOT EXISTS (
     SELECT FROM members a WHERE a.project_id = i.project_id AND a.user_id = i.created_by
-      AND a.role <= (CASE WHEN i.role = 'owner' THEN 'owner' ELSE 'admin' END)::"MemberRole"
       AND a.created_at <= i.created_at
   ) THEN 'revoked'
   WHEN i.expires_at <= now() THEN 'expired' ELSE 'pending' END AS status, i.created_by, inviter.name AS created_by_name,
@@ -232,9 +231,8 @@ export interface FindOtherOwnerRow {
 export const findPendingInvitation = optional<{ project_id: string; email: string; user_id: string | null }, FindPendingInvitationRow>(
   'projects/find-pending-invitation',
   `SELECT i.id, CASE WHEN i.status <> 'pending' THEN i.status::text
-  WHEN NOT EXISTS (
+  WHEN NOT may_give(i.created_by, i.project_id, i.role, i.role, i.role, i.role) OR NOT EXISTS (
     SELECT FROM members a WHERE a.project_id = i.project_id AND a.user_id = i.created_by
-      AND a.role <= (CASE WHEN i.role = 'owner' THEN 'owner' ELSE 'admin' END)::"MemberRole"
       AND a.created_at <= i.created_at
   ) THEN 'revoked'
   WHEN i.expires_at <= now() THEN 'expired' ELSE 'pending' END AS status
@@ -298,9 +296,8 @@ export const insertInvitation = one<{ id: string; project_id: string; email: str
 )
 SELECT i.id, i.project_id, p.name AS project_name, nullif(i.email, '') AS email, i.user_id, i.role,
 CASE WHEN i.status <> 'pending' THEN i.status::text
-  WHEN NOT EXISTS (
+  WHEN NOT may_give(i.created_by, i.project_id, i.role, i.role, i.role, i.role) OR NOT EXISTS (
     SELECT FROM members a WHERE a.project_id = i.project_id AND a.user_id = i.created_by
-      AND a.role <= (CASE WHEN i.role = 'owner' THEN 'owner' ELSE 'admin' END)::"MemberRole"
       AND a.created_at <= i.created_at
   ) THEN 'revoked'
   WHEN i.expires_at <= now() THEN 'expired' ELSE 'pending' END AS status, i.created_by, inviter.name AS created_by_name,
@@ -448,9 +445,8 @@ export const listInvitations = page<{ project_id: string }, { created_after: Dat
   {
     select: `SELECT i.id, i.project_id, p.name AS project_name, nullif(i.email, '') AS email, i.user_id, i.role,
 CASE WHEN i.status <> 'pending' THEN i.status::text
-  WHEN NOT EXISTS (
+  WHEN NOT may_give(i.created_by, i.project_id, i.role, i.role, i.role, i.role) OR NOT EXISTS (
     SELECT FROM members a WHERE a.project_id = i.project_id AND a.user_id = i.created_by
-      AND a.role <= (CASE WHEN i.role = 'owner' THEN 'owner' ELSE 'admin' END)::"MemberRole"
       AND a.created_at <= i.created_at
   ) THEN 'revoked'
   WHEN i.expires_at <= now() THEN 'expired' ELSE 'pending' END AS status, i.created_by, inviter.name AS created_by_name,
@@ -466,9 +462,8 @@ WHERE i.project_id = $1`,
       updated_before: { sql: `i.updated_at < $5`, searches: true },
       metadata: { sql: `i.metadata <> '{}' AND i.metadata @> $6::jsonb`, searches: true },
       status: { sql: `CASE WHEN i.status <> 'pending' THEN i.status::text
-  WHEN NOT EXISTS (
+  WHEN NOT may_give(i.created_by, i.project_id, i.role, i.role, i.role, i.role) OR NOT EXISTS (
     SELECT FROM members a WHERE a.project_id = i.project_id AND a.user_id = i.created_by
-      AND a.role <= (CASE WHEN i.role = 'owner' THEN 'owner' ELSE 'admin' END)::"MemberRole"
       AND a.created_at <= i.created_at
   ) THEN 'revoked'
   WHEN i.expires_at <= now() THEN 'expired' ELSE 'pending' END = ANY($7)` },
@@ -558,9 +553,8 @@ export const listMyInvitations = page<{ user_id: string }, { created_after: Date
   {
     select: `SELECT i.id, i.project_id, p.name AS project_name, nullif(i.email, '') AS email, i.user_id, i.role,
 CASE WHEN i.status <> 'pending' THEN i.status::text
-  WHEN NOT EXISTS (
+  WHEN NOT may_give(i.created_by, i.project_id, i.role, i.role, i.role, i.role) OR NOT EXISTS (
     SELECT FROM members a WHERE a.project_id = i.project_id AND a.user_id = i.created_by
-      AND a.role <= (CASE WHEN i.role = 'owner' THEN 'owner' ELSE 'admin' END)::"MemberRole"
       AND a.created_at <= i.created_at
   ) THEN 'revoked'
   WHEN i.expires_at <= now() THEN 'expired' ELSE 'pending' END AS status, i.created_by, inviter.name AS created_by_name,
@@ -570,9 +564,8 @@ FROM users u
   JOIN projects p ON p.id = i.project_id
 JOIN users inviter ON inviter.id = i.created_by
 WHERE u.id = $1 AND p.status <> 'deleted' AND i.status = 'pending' AND CASE WHEN i.status <> 'pending' THEN i.status::text
-  WHEN NOT EXISTS (
+  WHEN NOT may_give(i.created_by, i.project_id, i.role, i.role, i.role, i.role) OR NOT EXISTS (
     SELECT FROM members a WHERE a.project_id = i.project_id AND a.user_id = i.created_by
-      AND a.role <= (CASE WHEN i.role = 'owner' THEN 'owner' ELSE 'admin' END)::"MemberRole"
       AND a.created_at <= i.created_at
   ) THEN 'revoked'
   WHEN i.expires_at <= now() THEN 'expired' ELSE 'pending' END = 'pending'`,
@@ -728,38 +721,16 @@ WHERE project_id = $1 AND user_id = $2`,
 )
 
 /**
- * The organization of a custom role, and what it allows in each area.
+ * The organization of a custom role.
  * @see prisma/sql/projects/read-custom-role.sql
  */
 export const readCustomRole = optional<{ id: string }, ReadCustomRoleRow>(
   'projects/read-custom-role',
-  `SELECT organization_id, projects AS role, storage AS storage_role, ai AS ai_role, payments AS payments_role
-FROM custom_roles WHERE id = $1`,
+  `SELECT organization_id FROM custom_roles WHERE id = $1`,
   ['id'],
 )
 export interface ReadCustomRoleRow {
   organization_id: string
-  role: 'owner' | 'admin' | 'editor' | 'viewer'
-  storage_role: 'owner' | 'admin' | 'editor' | 'viewer' | null
-  ai_role: 'owner' | 'admin' | 'editor' | 'viewer' | null
-  payments_role: 'owner' | 'admin' | 'editor' | 'viewer' | null
-}
-
-/**
- * What a member of a project may do in each area; of a user who has a custom role there.
- * @see prisma/sql/projects/read-member-roles.sql
- */
-export const readMemberRoles = optional<{ project_id: string; user_id: string }, ReadMemberRolesRow>(
-  'projects/read-member-roles',
-  `SELECT role, storage_role, ai_role, payments_role FROM members
-WHERE project_id = $1 AND user_id = $2 AND custom_role_id IS NOT NULL`,
-  ['project_id', 'user_id'],
-)
-export interface ReadMemberRolesRow {
-  role: 'owner' | 'admin' | 'editor' | 'viewer'
-  storage_role: 'owner' | 'admin' | 'editor' | 'viewer' | null
-  ai_role: 'owner' | 'admin' | 'editor' | 'viewer' | null
-  payments_role: 'owner' | 'admin' | 'editor' | 'viewer' | null
 }
 
 /**
@@ -785,9 +756,8 @@ export const renewInvitation = one<{ expires_at: Date | string; id: string }, Re
   `WITH i AS (UPDATE invitations SET expires_at = $1 WHERE id = $2 RETURNING *)
 SELECT i.id, i.project_id, p.name AS project_name, nullif(i.email, '') AS email, i.user_id, i.role,
 CASE WHEN i.status <> 'pending' THEN i.status::text
-  WHEN NOT EXISTS (
+  WHEN NOT may_give(i.created_by, i.project_id, i.role, i.role, i.role, i.role) OR NOT EXISTS (
     SELECT FROM members a WHERE a.project_id = i.project_id AND a.user_id = i.created_by
-      AND a.role <= (CASE WHEN i.role = 'owner' THEN 'owner' ELSE 'admin' END)::"MemberRole"
       AND a.created_at <= i.created_at
   ) THEN 'revoked'
   WHEN i.expires_at <= now() THEN 'expired' ELSE 'pending' END AS status, i.created_by, inviter.name AS created_by_name,
@@ -847,9 +817,8 @@ export const updateInvitation = one<{ status: 'pending' | 'accepted' | 'revoked'
   `WITH i AS (UPDATE invitations SET status = $1 WHERE id = $2 RETURNING *)
 SELECT i.id, i.project_id, p.name AS project_name, nullif(i.email, '') AS email, i.user_id, i.role,
 CASE WHEN i.status <> 'pending' THEN i.status::text
-  WHEN NOT EXISTS (
+  WHEN NOT may_give(i.created_by, i.project_id, i.role, i.role, i.role, i.role) OR NOT EXISTS (
     SELECT FROM members a WHERE a.project_id = i.project_id AND a.user_id = i.created_by
-      AND a.role <= (CASE WHEN i.role = 'owner' THEN 'owner' ELSE 'admin' END)::"MemberRole"
       AND a.created_at <= i.created_at
   ) THEN 'revoked'
   WHEN i.expires_at <= now() THEN 'expired' ELSE 'pending' END AS status, i.created_by, inviter.name AS created_by_name,

@@ -81,9 +81,9 @@ export const findApiKeyById = optional<{ id: string }, FindApiKeyByIdRow>(
   'users/find-api-key-by-id',
   `SELECT k.id, k.name, k.user_id, k.scopes, k.project_ids, k.all_projects, k.allowed_addresses,
   k.expires_at, k.revoked_at, u.status, a.status AS "account_status", u.role,
-  s.id AS "service_account_id", s.account_id AS "account_id"
+  s.id AS "service_account_id", coalesce(o.limits_of, s.account_id) AS "limits_of"
 FROM api_keys k JOIN users u ON u.id = k.user_id LEFT JOIN service_accounts s ON s.user_id = u.id
-  LEFT JOIN users a ON a.id = s.account_id
+  LEFT JOIN users a ON a.id = s.account_id LEFT JOIN organizations o ON o.id = s.account_id
 WHERE k.id = $1`,
   ['id'],
 )
@@ -101,7 +101,7 @@ export interface FindApiKeyByIdRow {
   account_status: 'active' | 'disabled' | 'deleted' | null
   role: 'user' | 'admin'
   service_account_id: string | null
-  account_id: string | null
+  limits_of: string | null
 }
 
 /**
@@ -112,9 +112,9 @@ export const findApiKey = optional<{ digest: string }, FindApiKeyRow>(
   'users/find-api-key',
   `SELECT k.id, k.name, k.user_id, k.scopes, k.project_ids, k.all_projects, k.allowed_addresses,
   k.expires_at, k.revoked_at, u.status, a.status AS "account_status", u.role,
-  s.id AS "service_account_id", s.account_id AS "account_id"
+  s.id AS "service_account_id", coalesce(o.limits_of, s.account_id) AS "limits_of"
 FROM api_keys k JOIN users u ON u.id = k.user_id LEFT JOIN service_accounts s ON s.user_id = u.id
-  LEFT JOIN users a ON a.id = s.account_id
+  LEFT JOIN users a ON a.id = s.account_id LEFT JOIN organizations o ON o.id = s.account_id
 WHERE k.digest = decode($1, 'hex')`,
   ['digest'],
 )
@@ -132,7 +132,7 @@ export interface FindApiKeyRow {
   account_status: 'active' | 'disabled' | 'deleted' | null
   role: 'user' | 'admin'
   service_account_id: string | null
-  account_id: string | null
+  limits_of: string | null
 }
 
 /**
@@ -252,17 +252,17 @@ export interface IsServiceAccountRow {
  * The API keys of a user.
  * @see prisma/sql/users/list-api-keys.sql
  */
-export const listApiKeys = page<{ user_id: string }, { created_after: Date | string; created_before: Date | string; updated_after: Date | string; updated_before: Date | string; metadata: object | string; active: boolean; family_of: string }, 'created_at' | 'name' | 'updated_at', ListApiKeysRow>(
+export const listApiKeys = page<{ user_id: string }, { created_after: Date | string; created_before: Date | string; updated_after: Date | string; updated_before: Date | string; metadata: object | string; active: boolean; created_by: string; family_of: string }, 'created_at' | 'name' | 'updated_at', ListApiKeysRow>(
   'users/list-api-keys',
   {
     select: `SELECT k.id, k.name, k.start, k.scopes AS "scopes",
 CASE WHEN NOT k.all_projects THEN k.project_ids END AS project_ids,
 nullif(k.allowed_addresses, '{}') AS allowed_addresses, k.expires_at,
 k.last_used_at, k.last_used_ip, k.metadata, k.created_at, k.updated_at, k.revoked_at, k.replaced_by,
-k.created_by_key
+k.created_by_key, k.created_by
 FROM api_keys k
 WHERE k.user_id = $1`,
-    names: ['user_id', 'created_after', 'created_before', 'updated_after', 'updated_before', 'metadata', 'active', 'family_of'],
+    names: ['user_id', 'created_after', 'created_before', 'updated_after', 'updated_before', 'metadata', 'active', 'created_by', 'family_of'],
     filters: {
       created_after: { sql: `k.created_at >= $2`, searches: true },
       created_before: { sql: `k.created_at < $3`, searches: true },
@@ -270,8 +270,9 @@ WHERE k.user_id = $1`,
       updated_before: { sql: `k.updated_at < $5`, searches: true },
       metadata: { sql: `k.metadata <> '{}' AND k.metadata @> $6::jsonb`, searches: true },
       active: { sql: `(k.revoked_at IS NULL AND coalesce(k.expires_at > now(), true)) = $7` },
+      created_by: { sql: `k.created_by = $8` },
       family_of: { sql: `k.id IN (WITH RECURSIVE family AS (
-  SELECT id, replaced_by FROM api_keys WHERE id = $8
+  SELECT id, replaced_by FROM api_keys WHERE id = $9
   UNION
   SELECT c.id, c.replaced_by FROM family f
     JOIN api_keys c ON c.created_by_key = f.id OR c.id = f.replaced_by OR c.replaced_by = f.id
@@ -304,6 +305,7 @@ export interface ListApiKeysRow {
   revoked_at: string | null
   replaced_by: string | null
   created_by_key: string | null
+  created_by: string | null
 }
 
 /**
@@ -405,7 +407,7 @@ export const lockKeyFamily = many<{ family_of: string }, LockKeyFamilyRow>(
 CASE WHEN NOT k.all_projects THEN k.project_ids END AS project_ids,
 nullif(k.allowed_addresses, '{}') AS allowed_addresses, k.expires_at,
 k.last_used_at, k.last_used_ip, k.metadata, k.created_at, k.updated_at, k.revoked_at, k.replaced_by,
-k.created_by_key FROM api_keys k
+k.created_by_key, k.created_by FROM api_keys k
 WHERE k.id IN (WITH RECURSIVE family AS (
   SELECT id, replaced_by FROM api_keys WHERE id = $1
   UNION
@@ -432,6 +434,7 @@ export interface LockKeyFamilyRow {
   revoked_at: string | null
   replaced_by: string | null
   created_by_key: string | null
+  created_by: string | null
 }
 
 /**
@@ -548,22 +551,22 @@ export interface ReadSettingsRow {
 export const readUse = one<{ user_id: string; heartbeat_timeout_seconds: number }, ReadUseRow>(
   'users/read-use',
   `SELECT
-  (SELECT used FROM storage_use($1, NULL)) AS "storage_bytes",
+  (SELECT used FROM storage_use(account_of($1), NULL)) AS "storage_bytes",
   coalesce((
   SELECT sum(prompt_tokens + completion_tokens)::bigint FROM ai_usage
-  WHERE user_id IN (SELECT users_of_account($1)) AND day = (now() AT TIME ZONE 'UTC')::date
+  WHERE user_id IN (SELECT users_sharing_limits($1)) AND day = (now() AT TIME ZONE 'UTC')::date
 ), 0) + coalesce((
   SELECT sum(reserved_tokens)::bigint FROM ai_messages
-  WHERE user_id IN (SELECT users_of_account($1)) AND status = 'in_progress'
+  WHERE user_id IN (SELECT users_sharing_limits($1)) AND status = 'in_progress'
       AND heartbeat_at > now() - make_interval(secs => $2)
 ), 0) AS tokens,
   ((now() AT TIME ZONE 'UTC')::date + 1)::timestamp AT TIME ZONE 'UTC' AS "day_ends",
   (
     SELECT count(*) FROM ai_messages
-    WHERE user_id IN (SELECT users_of_account($1)) AND status = 'in_progress'
+    WHERE user_id IN (SELECT users_sharing_limits($1)) AND status = 'in_progress'
       AND heartbeat_at > now() - make_interval(secs => $2)
   )::int AS answers,
-  coalesce((SELECT jsonb_object_agg(quota, used) FROM quota_usage WHERE user_id = $1), '{}') AS quotas`,
+  coalesce((SELECT jsonb_object_agg(quota, used) FROM quota_usage WHERE user_id = account_of($1)), '{}') AS quotas`,
   ['user_id', 'heartbeat_timeout_seconds'],
 )
 export interface ReadUseRow {
@@ -585,7 +588,7 @@ RETURNING k.id, k.name, k.start, k.scopes AS "scopes",
 CASE WHEN NOT k.all_projects THEN k.project_ids END AS project_ids,
 nullif(k.allowed_addresses, '{}') AS allowed_addresses, k.expires_at,
 k.last_used_at, k.last_used_ip, k.metadata, k.created_at, k.updated_at, k.revoked_at, k.replaced_by,
-k.created_by_key`,
+k.created_by_key, k.created_by`,
   ['ids'],
 )
 export interface RevokeKeysRow {
@@ -604,6 +607,7 @@ export interface RevokeKeysRow {
   revoked_at: string | null
   replaced_by: string | null
   created_by_key: string | null
+  created_by: string | null
 }
 
 /**

@@ -136,14 +136,13 @@ export async function addServiceAccount(
   return await addOrganizationMember(tx, organizationId, invitee, { role, createdById, origin })
 }
 
-/** Changes the role of a member of a locked organization. */
+/** Changes the role of a member of a locked organization, or of an invitation, which is then the author's. */
 export async function setOrganizationRole(
   tx: Db,
   { id, status, role: previousRole }: OrganizationMember,
-  role: OrganizationRole,
-  origin: string,
+  { role, authorId, origin }: { role: OrganizationRole; authorId: string; origin: string },
 ): Promise<OrganizationMember> {
-  const changed = await sql.updateOrganizationMember(tx, { id, role, origin })
+  const changed = await sql.updateOrganizationMember(tx, { id, role, author_id: authorId, origin })
   if (status !== 'active') return changed
   await applyRole(tx, changed)
   if (role === 'owner') return changed

@@ -124,27 +124,6 @@ export async function requireUsableRole(
     throw invalidField('custom_role_id', 'one_of', 'Send either role or custom_role_id.')
 }
 
-/**
- * Throws 403 when the new role of a member allows more in an area than the caller may do there. Only members
- * with a custom role have different roles in the areas.
- */
-export async function requireNoMoreThanOwn(
-  tx: Db,
-  projectId: string,
-  { userId }: Principal,
-  { role, custom_role_id: customRoleId }: { role?: Role; custom_role_id?: string | null },
-): Promise<void> {
-  const own = await sql.readMemberRoles(tx, { project_id: projectId, user_id: userId })
-  if (own === undefined) return
-  const given =
-    customRoleId == null
-      ? { role, storage_role: role, ai_role: role, payments_role: role }
-      : await sql.readCustomRole(tx, { id: customRoleId })
-  for (const area of ['role', 'storage_role', 'ai_role', 'payments_role'] as const)
-    if (ranks[given?.[area] ?? 'none'] > ranks[own[area] ?? 'none'])
-      throw forbidden('Your custom role does not allow what this role allows.', 'role')
-}
-
 /** Throws 409 for a member through the organization of the project, whom only the organization removes. */
 export function requireOwnMembership({ organization_role: role }: Member): void {
   if (role !== null)

@@ -38,6 +38,7 @@ export function toApiKey(row: Omit<ApiKeyRow, 'digest'>): ApiKey {
     revoked_at: row.revokedAt?.toISOString() ?? null,
     replaced_by: row.replacedBy,
     created_by_key: row.createdByKey,
+    created_by: row.createdById,
   }
 }
 
@@ -107,6 +108,8 @@ export interface NewApiKey {
   metadata?: Record<string, string>
   /** The id of the key that makes this one; default: none. */
   createdByKey?: string | null
+  /** The id of the user who makes it; default: none. */
+  createdById?: string | null
 }
 
 /**
@@ -114,7 +117,7 @@ export interface NewApiKey {
  * @throws 400 for a time in the past or a malformed network.
  */
 export function newKeyFields(
-  { networks, expiresAt: end }: Pick<Principal, 'networks' | 'expiresAt'>,
+  { networks, expiresAt: end, type, userId: createdById, keyId }: Principal,
   userId: string,
   body: components['schemas']['ApiKeyCreate'],
 ): NewApiKey {
@@ -123,7 +126,18 @@ export function newKeyFields(
   requireNetworks(allowedAddresses ?? [])
   const asked = parseExpiresAt(body.expires_at)
   const expiresAt = asked === undefined ? end : asked
-  return { userId, name, scopes, projectIds, allowedAddresses, expiresAt, metadata }
+  const createdByKey = type === 'api_key' ? keyId : null
+  return {
+    userId,
+    name,
+    scopes,
+    projectIds,
+    allowedAddresses,
+    expiresAt,
+    metadata,
+    createdByKey,
+    createdById,
+  }
 }
 
 /**
@@ -133,22 +147,17 @@ export function newKeyFields(
 export async function insertApiKey(
   tx: Db,
   mode: KeyMode,
-  { userId, name, scopes, projectIds, allowedAddresses, expiresAt, metadata, createdByKey }: NewApiKey,
+  { projectIds, allowedAddresses, ...fields }: NewApiKey,
   secret = newSecret(mode),
 ): Promise<ApiKeyWithSecret> {
   const id = newId('key')
   const row = await tx.prisma.apiKey.create({
     data: {
+      ...fields,
       id,
-      userId,
-      name,
-      scopes,
       projectIds: projectIds ?? [],
       allProjects: projectIds === null,
       allowedAddresses: allowedAddresses ?? [],
-      expiresAt,
-      metadata,
-      createdByKey,
       start: keyPrefix(secret),
       digest: Buffer.from(digestOf(secret), 'hex'),
       createdAt: timeOf(id),
@@ -277,6 +286,7 @@ export async function replaceApiKey(
     expiresAt: expiresAt === undefined ? old.expiresAt : expiresAt,
     metadata: old.metadata as Record<string, string>,
     createdByKey: old.createdByKey,
+    createdById: principal.userId,
   }
   requireGrantable(principal, fields)
   const key = await insertApiKey(tx, mode, fields)

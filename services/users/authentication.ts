@@ -19,7 +19,7 @@ import { Networks } from './networks.ts'
 export interface Principal {
   type: 'api_key' | 'session'
   userId: string
-  /** Whose limits the requests use: the user's own, or those of what the service account belongs to. */
+  /** Whose limits the requests use: the function `limits_of` of the database. */
   accountId: string
   /** Null for a person. */
   serviceAccountId: string | null
@@ -272,7 +272,7 @@ function principalOfKey(row: sql.FindApiKeyRow): Principal {
   return {
     type: 'api_key',
     userId: row.user_id,
-    accountId: row.account_id ?? row.user_id,
+    accountId: row.limits_of ?? row.user_id,
     serviceAccountId: row.service_account_id,
     keyId: row.id,
     keyName: row.name,

@@ -6,6 +6,7 @@ import type { RateLimitReader } from '../../infra/contract/rate-limits.ts'
 import type { Db } from '../../infra/database/database.ts'
 import { heartbeatTimeoutSeconds } from '../../infra/database/heartbeats.ts'
 import type { ErrorCode } from '../../infra/errors.ts'
+import type { Principal } from './authentication.ts'
 import { quotas } from './quotas.ts'
 
 export type Limit = components['schemas']['Limit']
@@ -105,18 +106,18 @@ function quotasWithUse(config: Readonly<Config>, used: Record<string, number>): 
 export async function readLimits(
   db: Db,
   { config, rateLimits, turns, eventStreams, openUploads }: Sources,
-  userId: string,
+  { userId, accountId }: Principal,
 ): Promise<Limit[]> {
   const use = await sql.readUse(db, { user_id: userId, heartbeat_timeout_seconds: heartbeatTimeoutSeconds })
   const usedOthers: Record<OtherLimit, number> = {
     storage_bytes: use.storage_bytes,
-    open_requests: turns.countOpen(userId),
-    open_uploads: openUploads.countOpen(userId),
-    event_streams: eventStreams.countOpen(userId),
+    open_requests: turns.countOpen(accountId),
+    open_uploads: openUploads.countOpen(accountId),
+    event_streams: eventStreams.countOpen(accountId),
     open_answers: use.answers,
     tokens_per_day: use.tokens,
   }
-  const requests = (await rateLimits.read(userId)).map(({ policy, limit, used, resetAt }) => ({
+  const requests = (await rateLimits.read(accountId)).map(({ policy, limit, used, resetAt }) => ({
     name: `requests_${policy}`,
     unit: 'requests_per_minute' as const,
     limit,

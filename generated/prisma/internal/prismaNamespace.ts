@@ -5685,7 +5685,8 @@ export const ApiKeyScalarFieldEnum = {
   updatedAt: 'updatedAt',
   revokedAt: 'revokedAt',
   replacedBy: 'replacedBy',
-  createdByKey: 'createdByKey'
+  createdByKey: 'createdByKey',
+  createdById: 'createdById'
 } as const
 
 export type ApiKeyScalarFieldEnum = (typeof ApiKeyScalarFieldEnum)[keyof typeof ApiKeyScalarFieldEnum]
@@ -5757,6 +5758,7 @@ export const OrganizationScalarFieldEnum = {
   description: 'description',
   metadata: 'metadata',
   createdById: 'createdById',
+  limitsOfId: 'limitsOfId',
   createdAt: 'createdAt',
   updatedAt: 'updatedAt'
 } as const

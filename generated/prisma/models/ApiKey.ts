@@ -39,6 +39,7 @@ export type ApiKeyMinAggregateOutputType = {
   revokedAt: Date | null
   replacedBy: string | null
   createdByKey: string | null
+  createdById: string | null
 }
 
 export type ApiKeyMaxAggregateOutputType = {
@@ -56,6 +57,7 @@ export type ApiKeyMaxAggregateOutputType = {
   revokedAt: Date | null
   replacedBy: string | null
   createdByKey: string | null
+  createdById: string | null
 }
 
 export type ApiKeyCountAggregateOutputType = {
@@ -77,6 +79,7 @@ export type ApiKeyCountAggregateOutputType = {
   revokedAt: number
   replacedBy: number
   createdByKey: number
+  createdById: number
   _all: number
 }
 
@@ -96,6 +99,7 @@ export type ApiKeyMinAggregateInputType = {
   revokedAt?: true
   replacedBy?: true
   createdByKey?: true
+  createdById?: true
 }
 
 export type ApiKeyMaxAggregateInputType = {
@@ -113,6 +117,7 @@ export type ApiKeyMaxAggregateInputType = {
   revokedAt?: true
   replacedBy?: true
   createdByKey?: true
+  createdById?: true
 }
 
 export type ApiKeyCountAggregateInputType = {
@@ -134,6 +139,7 @@ export type ApiKeyCountAggregateInputType = {
   revokedAt?: true
   replacedBy?: true
   createdByKey?: true
+  createdById?: true
   _all?: true
 }
 
@@ -228,6 +234,7 @@ export type ApiKeyGroupByOutputType = {
   revokedAt: Date | null
   replacedBy: string | null
   createdByKey: string | null
+  createdById: string | null
   _count: ApiKeyCountAggregateOutputType | null
   _min: ApiKeyMinAggregateOutputType | null
   _max: ApiKeyMaxAggregateOutputType | null
@@ -270,6 +277,7 @@ export type ApiKeyWhereInput = {
   revokedAt?: Prisma.DateTimeNullableFilter<"ApiKey"> | Date | string | null
   replacedBy?: Prisma.StringNullableFilter<"ApiKey"> | string | null
   createdByKey?: Prisma.StringNullableFilter<"ApiKey"> | string | null
+  createdById?: Prisma.StringNullableFilter<"ApiKey"> | string | null
   user?: Prisma.XOR<Prisma.UserScalarRelationFilter, Prisma.UserWhereInput>
 }
 
@@ -292,6 +300,7 @@ export type ApiKeyOrderByWithRelationInput = {
   revokedAt?: Prisma.SortOrderInput | Prisma.SortOrder
   replacedBy?: Prisma.SortOrderInput | Prisma.SortOrder
   createdByKey?: Prisma.SortOrderInput | Prisma.SortOrder
+  createdById?: Prisma.SortOrderInput | Prisma.SortOrder
   user?: Prisma.UserOrderByWithRelationInput
 }
 
@@ -317,6 +326,7 @@ export type ApiKeyWhereUniqueInput = Prisma.AtLeast<{
   revokedAt?: Prisma.DateTimeNullableFilter<"ApiKey"> | Date | string | null
   replacedBy?: Prisma.StringNullableFilter<"ApiKey"> | string | null
   createdByKey?: Prisma.StringNullableFilter<"ApiKey"> | string | null
+  createdById?: Prisma.StringNullableFilter<"ApiKey"> | string | null
   user?: Prisma.XOR<Prisma.UserScalarRelationFilter, Prisma.UserWhereInput>
 }, "id" | "digest">
 
@@ -339,6 +349,7 @@ export type ApiKeyOrderByWithAggregationInput = {
   revokedAt?: Prisma.SortOrderInput | Prisma.SortOrder
   replacedBy?: Prisma.SortOrderInput | Prisma.SortOrder
   createdByKey?: Prisma.SortOrderInput | Prisma.SortOrder
+  createdById?: Prisma.SortOrderInput | Prisma.SortOrder
   _count?: Prisma.ApiKeyCountOrderByAggregateInput
   _max?: Prisma.ApiKeyMaxOrderByAggregateInput
   _min?: Prisma.ApiKeyMinOrderByAggregateInput
@@ -366,6 +377,7 @@ export type ApiKeyScalarWhereWithAggregatesInput = {
   revokedAt?: Prisma.DateTimeNullableWithAggregatesFilter<"ApiKey"> | Date | string | null
   replacedBy?: Prisma.StringNullableWithAggregatesFilter<"ApiKey"> | string | null
   createdByKey?: Prisma.StringNullableWithAggregatesFilter<"ApiKey"> | string | null
+  createdById?: Prisma.StringNullableWithAggregatesFilter<"ApiKey"> | string | null
 }
 
 export type ApiKeyCreateInput = {
@@ -386,6 +398,7 @@ export type ApiKeyCreateInput = {
   revokedAt?: Date | string | null
   replacedBy?: string | null
   createdByKey?: string | null
+  createdById?: string | null
   user: Prisma.UserCreateNestedOneWithoutApiKeysInput
 }
 
@@ -408,6 +421,7 @@ export type ApiKeyUncheckedCreateInput = {
   revokedAt?: Date | string | null
   replacedBy?: string | null
   createdByKey?: string | null
+  createdById?: string | null
 }
 
 export type ApiKeyUpdateInput = {
@@ -428,6 +442,7 @@ export type ApiKeyUpdateInput = {
   revokedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   replacedBy?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   createdByKey?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  createdById?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   user?: Prisma.UserUpdateOneRequiredWithoutApiKeysNestedInput
 }
 
@@ -450,6 +465,7 @@ export type ApiKeyUncheckedUpdateInput = {
   revokedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   replacedBy?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   createdByKey?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  createdById?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
 }
 
 export type ApiKeyCreateManyInput = {
@@ -471,6 +487,7 @@ export type ApiKeyCreateManyInput = {
   revokedAt?: Date | string | null
   replacedBy?: string | null
   createdByKey?: string | null
+  createdById?: string | null
 }
 
 export type ApiKeyUpdateManyMutationInput = {
@@ -491,6 +508,7 @@ export type ApiKeyUpdateManyMutationInput = {
   revokedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   replacedBy?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   createdByKey?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  createdById?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
 }
 
 export type ApiKeyUncheckedUpdateManyInput = {
@@ -512,6 +530,7 @@ export type ApiKeyUncheckedUpdateManyInput = {
   revokedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   replacedBy?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   createdByKey?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  createdById?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
 }
 
 export type ApiKeyListRelationFilter = {
@@ -543,6 +562,7 @@ export type ApiKeyCountOrderByAggregateInput = {
   revokedAt?: Prisma.SortOrder
   replacedBy?: Prisma.SortOrder
   createdByKey?: Prisma.SortOrder
+  createdById?: Prisma.SortOrder
 }
 
 export type ApiKeyMaxOrderByAggregateInput = {
@@ -560,6 +580,7 @@ export type ApiKeyMaxOrderByAggregateInput = {
   revokedAt?: Prisma.SortOrder
   replacedBy?: Prisma.SortOrder
   createdByKey?: Prisma.SortOrder
+  createdById?: Prisma.SortOrder
 }
 
 export type ApiKeyMinOrderByAggregateInput = {
@@ -577,6 +598,7 @@ export type ApiKeyMinOrderByAggregateInput = {
   revokedAt?: Prisma.SortOrder
   replacedBy?: Prisma.SortOrder
   createdByKey?: Prisma.SortOrder
+  createdById?: Prisma.SortOrder
 }
 
 export type ApiKeyCreateNestedManyWithoutUserInput = {
@@ -666,6 +688,7 @@ export type ApiKeyCreateWithoutUserInput = {
   revokedAt?: Date | string | null
   replacedBy?: string | null
   createdByKey?: string | null
+  createdById?: string | null
 }
 
 export type ApiKeyUncheckedCreateWithoutUserInput = {
@@ -686,6 +709,7 @@ export type ApiKeyUncheckedCreateWithoutUserInput = {
   revokedAt?: Date | string | null
   replacedBy?: string | null
   createdByKey?: string | null
+  createdById?: string | null
 }
 
 export type ApiKeyCreateOrConnectWithoutUserInput = {
@@ -736,6 +760,7 @@ export type ApiKeyScalarWhereInput = {
   revokedAt?: Prisma.DateTimeNullableFilter<"ApiKey"> | Date | string | null
   replacedBy?: Prisma.StringNullableFilter<"ApiKey"> | string | null
   createdByKey?: Prisma.StringNullableFilter<"ApiKey"> | string | null
+  createdById?: Prisma.StringNullableFilter<"ApiKey"> | string | null
 }
 
 export type ApiKeyCreateManyUserInput = {
@@ -756,6 +781,7 @@ export type ApiKeyCreateManyUserInput = {
   revokedAt?: Date | string | null
   replacedBy?: string | null
   createdByKey?: string | null
+  createdById?: string | null
 }
 
 export type ApiKeyUpdateWithoutUserInput = {
@@ -776,6 +802,7 @@ export type ApiKeyUpdateWithoutUserInput = {
   revokedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   replacedBy?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   createdByKey?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  createdById?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
 }
 
 export type ApiKeyUncheckedUpdateWithoutUserInput = {
@@ -796,6 +823,7 @@ export type ApiKeyUncheckedUpdateWithoutUserInput = {
   revokedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   replacedBy?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   createdByKey?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  createdById?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
 }
 
 export type ApiKeyUncheckedUpdateManyWithoutUserInput = {
@@ -816,6 +844,7 @@ export type ApiKeyUncheckedUpdateManyWithoutUserInput = {
   revokedAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
   replacedBy?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   createdByKey?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
+  createdById?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
 }
 
 
@@ -839,6 +868,7 @@ export type ApiKeySelect<ExtArgs extends runtime.Types.Extensions.InternalArgs =
   revokedAt?: boolean
   replacedBy?: boolean
   createdByKey?: boolean
+  createdById?: boolean
   user?: boolean | Prisma.UserDefaultArgs<ExtArgs>
 }, ExtArgs["result"]["apiKey"]>
 
@@ -861,6 +891,7 @@ export type ApiKeySelectCreateManyAndReturn<ExtArgs extends runtime.Types.Extens
   revokedAt?: boolean
   replacedBy?: boolean
   createdByKey?: boolean
+  createdById?: boolean
   user?: boolean | Prisma.UserDefaultArgs<ExtArgs>
 }, ExtArgs["result"]["apiKey"]>
 
@@ -883,6 +914,7 @@ export type ApiKeySelectUpdateManyAndReturn<ExtArgs extends runtime.Types.Extens
   revokedAt?: boolean
   replacedBy?: boolean
   createdByKey?: boolean
+  createdById?: boolean
   user?: boolean | Prisma.UserDefaultArgs<ExtArgs>
 }, ExtArgs["result"]["apiKey"]>
 
@@ -905,9 +937,10 @@ export type ApiKeySelectScalar = {
   revokedAt?: boolean
   replacedBy?: boolean
   createdByKey?: boolean
+  createdById?: boolean
 }
 
-export type ApiKeyOmit<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = runtime.Types.Extensions.GetOmit<"id" | "userId" | "name" | "start" | "digest" | "scopes" | "projectIds" | "allProjects" | "expiresAt" | "allowedAddresses" | "lastUsedAt" | "lastUsedIp" | "metadata" | "createdAt" | "updatedAt" | "revokedAt" | "replacedBy" | "createdByKey", ExtArgs["result"]["apiKey"]>
+export type ApiKeyOmit<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = runtime.Types.Extensions.GetOmit<"id" | "userId" | "name" | "start" | "digest" | "scopes" | "projectIds" | "allProjects" | "expiresAt" | "allowedAddresses" | "lastUsedAt" | "lastUsedIp" | "metadata" | "createdAt" | "updatedAt" | "revokedAt" | "replacedBy" | "createdByKey" | "createdById", ExtArgs["result"]["apiKey"]>
 export type ApiKeyInclude<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = {
   user?: boolean | Prisma.UserDefaultArgs<ExtArgs>
 }
@@ -969,6 +1002,11 @@ export type $ApiKeyPayload<ExtArgs extends runtime.Types.Extensions.InternalArgs
      * The id of the key that made this key. A rotation keeps it.
      */
     createdByKey: string | null
+    /**
+     * The id of the user who made this key: for a key of a service account, its admin. Null for the first key of a
+     * user, and for keys of the command line.
+     */
+    createdById: string | null
   }, ExtArgs["result"]["apiKey"]>
   composites: {}
 }
@@ -1411,6 +1449,7 @@ export interface ApiKeyFieldRefs {
   readonly revokedAt: Prisma.FieldRef<"ApiKey", 'DateTime'>
   readonly replacedBy: Prisma.FieldRef<"ApiKey", 'String'>
   readonly createdByKey: Prisma.FieldRef<"ApiKey", 'String'>
+  readonly createdById: Prisma.FieldRef<"ApiKey", 'String'>
 }
     
 

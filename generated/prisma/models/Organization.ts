@@ -29,6 +29,7 @@ export type OrganizationMinAggregateOutputType = {
   name: string | null
   description: string | null
   createdById: string | null
+  limitsOfId: string | null
   createdAt: Date | null
   updatedAt: Date | null
 }
@@ -38,6 +39,7 @@ export type OrganizationMaxAggregateOutputType = {
   name: string | null
   description: string | null
   createdById: string | null
+  limitsOfId: string | null
   createdAt: Date | null
   updatedAt: Date | null
 }
@@ -48,6 +50,7 @@ export type OrganizationCountAggregateOutputType = {
   description: number
   metadata: number
   createdById: number
+  limitsOfId: number
   createdAt: number
   updatedAt: number
   _all: number
@@ -59,6 +62,7 @@ export type OrganizationMinAggregateInputType = {
   name?: true
   description?: true
   createdById?: true
+  limitsOfId?: true
   createdAt?: true
   updatedAt?: true
 }
@@ -68,6 +72,7 @@ export type OrganizationMaxAggregateInputType = {
   name?: true
   description?: true
   createdById?: true
+  limitsOfId?: true
   createdAt?: true
   updatedAt?: true
 }
@@ -78,6 +83,7 @@ export type OrganizationCountAggregateInputType = {
   description?: true
   metadata?: true
   createdById?: true
+  limitsOfId?: true
   createdAt?: true
   updatedAt?: true
   _all?: true
@@ -161,6 +167,7 @@ export type OrganizationGroupByOutputType = {
   description: string | null
   metadata: runtime.JsonValue
   createdById: string
+  limitsOfId: string | null
   createdAt: Date
   updatedAt: Date
   _count: OrganizationCountAggregateOutputType | null
@@ -192,6 +199,7 @@ export type OrganizationWhereInput = {
   description?: Prisma.StringNullableFilter<"Organization"> | string | null
   metadata?: Prisma.JsonFilter<"Organization">
   createdById?: Prisma.StringFilter<"Organization"> | string
+  limitsOfId?: Prisma.StringNullableFilter<"Organization"> | string | null
   createdAt?: Prisma.DateTimeFilter<"Organization"> | Date | string
   updatedAt?: Prisma.DateTimeFilter<"Organization"> | Date | string
   createdBy?: Prisma.XOR<Prisma.UserScalarRelationFilter, Prisma.UserWhereInput>
@@ -207,6 +215,7 @@ export type OrganizationOrderByWithRelationInput = {
   description?: Prisma.SortOrderInput | Prisma.SortOrder
   metadata?: Prisma.SortOrder
   createdById?: Prisma.SortOrder
+  limitsOfId?: Prisma.SortOrderInput | Prisma.SortOrder
   createdAt?: Prisma.SortOrder
   updatedAt?: Prisma.SortOrder
   createdBy?: Prisma.UserOrderByWithRelationInput
@@ -225,6 +234,7 @@ export type OrganizationWhereUniqueInput = Prisma.AtLeast<{
   description?: Prisma.StringNullableFilter<"Organization"> | string | null
   metadata?: Prisma.JsonFilter<"Organization">
   createdById?: Prisma.StringFilter<"Organization"> | string
+  limitsOfId?: Prisma.StringNullableFilter<"Organization"> | string | null
   createdAt?: Prisma.DateTimeFilter<"Organization"> | Date | string
   updatedAt?: Prisma.DateTimeFilter<"Organization"> | Date | string
   createdBy?: Prisma.XOR<Prisma.UserScalarRelationFilter, Prisma.UserWhereInput>
@@ -240,6 +250,7 @@ export type OrganizationOrderByWithAggregationInput = {
   description?: Prisma.SortOrderInput | Prisma.SortOrder
   metadata?: Prisma.SortOrder
   createdById?: Prisma.SortOrder
+  limitsOfId?: Prisma.SortOrderInput | Prisma.SortOrder
   createdAt?: Prisma.SortOrder
   updatedAt?: Prisma.SortOrder
   _count?: Prisma.OrganizationCountOrderByAggregateInput
@@ -256,6 +267,7 @@ export type OrganizationScalarWhereWithAggregatesInput = {
   description?: Prisma.StringNullableWithAggregatesFilter<"Organization"> | string | null
   metadata?: Prisma.JsonWithAggregatesFilter<"Organization">
   createdById?: Prisma.StringWithAggregatesFilter<"Organization"> | string
+  limitsOfId?: Prisma.StringNullableWithAggregatesFilter<"Organization"> | string | null
   createdAt?: Prisma.DateTimeWithAggregatesFilter<"Organization"> | Date | string
   updatedAt?: Prisma.DateTimeWithAggregatesFilter<"Organization"> | Date | string
 }
@@ -265,6 +277,7 @@ export type OrganizationCreateInput = {
   name: string
   description?: string | null
   metadata?: Prisma.JsonNullValueInput | runtime.InputJsonValue
+  limitsOfId?: string | null
   createdAt: Date | string
   updatedAt?: Date | string
   createdBy: Prisma.UserCreateNestedOneWithoutOrganizationsInput
@@ -280,6 +293,7 @@ export type OrganizationUncheckedCreateInput = {
   description?: string | null
   metadata?: Prisma.JsonNullValueInput | runtime.InputJsonValue
   createdById: string
+  limitsOfId?: string | null
   createdAt: Date | string
   updatedAt?: Date | string
   members?: Prisma.OrganizationMemberUncheckedCreateNestedManyWithoutOrganizationInput
@@ -293,6 +307,7 @@ export type OrganizationUpdateInput = {
   name?: Prisma.StringFieldUpdateOperationsInput | string
   description?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   metadata?: Prisma.JsonNullValueInput | runtime.InputJsonValue
+  limitsOfId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   updatedAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   createdBy?: Prisma.UserUpdateOneRequiredWithoutOrganizationsNestedInput
@@ -308,6 +323,7 @@ export type OrganizationUncheckedUpdateInput = {
   description?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   metadata?: Prisma.JsonNullValueInput | runtime.InputJsonValue
   createdById?: Prisma.StringFieldUpdateOperationsInput | string
+  limitsOfId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   updatedAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   members?: Prisma.OrganizationMemberUncheckedUpdateManyWithoutOrganizationNestedInput
@@ -322,6 +338,7 @@ export type OrganizationCreateManyInput = {
   description?: string | null
   metadata?: Prisma.JsonNullValueInput | runtime.InputJsonValue
   createdById: string
+  limitsOfId?: string | null
   createdAt: Date | string
   updatedAt?: Date | string
 }
@@ -331,6 +348,7 @@ export type OrganizationUpdateManyMutationInput = {
   name?: Prisma.StringFieldUpdateOperationsInput | string
   description?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   metadata?: Prisma.JsonNullValueInput | runtime.InputJsonValue
+  limitsOfId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   updatedAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
 }
@@ -341,6 +359,7 @@ export type OrganizationUncheckedUpdateManyInput = {
   description?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   metadata?: Prisma.JsonNullValueInput | runtime.InputJsonValue
   createdById?: Prisma.StringFieldUpdateOperationsInput | string
+  limitsOfId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   updatedAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
 }
@@ -361,6 +380,7 @@ export type OrganizationCountOrderByAggregateInput = {
   description?: Prisma.SortOrder
   metadata?: Prisma.SortOrder
   createdById?: Prisma.SortOrder
+  limitsOfId?: Prisma.SortOrder
   createdAt?: Prisma.SortOrder
   updatedAt?: Prisma.SortOrder
 }
@@ -370,6 +390,7 @@ export type OrganizationMaxOrderByAggregateInput = {
   name?: Prisma.SortOrder
   description?: Prisma.SortOrder
   createdById?: Prisma.SortOrder
+  limitsOfId?: Prisma.SortOrder
   createdAt?: Prisma.SortOrder
   updatedAt?: Prisma.SortOrder
 }
@@ -379,6 +400,7 @@ export type OrganizationMinOrderByAggregateInput = {
   name?: Prisma.SortOrder
   description?: Prisma.SortOrder
   createdById?: Prisma.SortOrder
+  limitsOfId?: Prisma.SortOrder
   createdAt?: Prisma.SortOrder
   updatedAt?: Prisma.SortOrder
 }
@@ -500,6 +522,7 @@ export type OrganizationCreateWithoutCreatedByInput = {
   name: string
   description?: string | null
   metadata?: Prisma.JsonNullValueInput | runtime.InputJsonValue
+  limitsOfId?: string | null
   createdAt: Date | string
   updatedAt?: Date | string
   members?: Prisma.OrganizationMemberCreateNestedManyWithoutOrganizationInput
@@ -513,6 +536,7 @@ export type OrganizationUncheckedCreateWithoutCreatedByInput = {
   name: string
   description?: string | null
   metadata?: Prisma.JsonNullValueInput | runtime.InputJsonValue
+  limitsOfId?: string | null
   createdAt: Date | string
   updatedAt?: Date | string
   members?: Prisma.OrganizationMemberUncheckedCreateNestedManyWithoutOrganizationInput
@@ -556,6 +580,7 @@ export type OrganizationScalarWhereInput = {
   description?: Prisma.StringNullableFilter<"Organization"> | string | null
   metadata?: Prisma.JsonFilter<"Organization">
   createdById?: Prisma.StringFilter<"Organization"> | string
+  limitsOfId?: Prisma.StringNullableFilter<"Organization"> | string | null
   createdAt?: Prisma.DateTimeFilter<"Organization"> | Date | string
   updatedAt?: Prisma.DateTimeFilter<"Organization"> | Date | string
 }
@@ -565,6 +590,7 @@ export type OrganizationCreateWithoutMembersInput = {
   name: string
   description?: string | null
   metadata?: Prisma.JsonNullValueInput | runtime.InputJsonValue
+  limitsOfId?: string | null
   createdAt: Date | string
   updatedAt?: Date | string
   createdBy: Prisma.UserCreateNestedOneWithoutOrganizationsInput
@@ -579,6 +605,7 @@ export type OrganizationUncheckedCreateWithoutMembersInput = {
   description?: string | null
   metadata?: Prisma.JsonNullValueInput | runtime.InputJsonValue
   createdById: string
+  limitsOfId?: string | null
   createdAt: Date | string
   updatedAt?: Date | string
   roles?: Prisma.CustomRoleUncheckedCreateNestedManyWithoutOrganizationInput
@@ -607,6 +634,7 @@ export type OrganizationUpdateWithoutMembersInput = {
   name?: Prisma.StringFieldUpdateOperationsInput | string
   description?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   metadata?: Prisma.JsonNullValueInput | runtime.InputJsonValue
+  limitsOfId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   updatedAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   createdBy?: Prisma.UserUpdateOneRequiredWithoutOrganizationsNestedInput
@@ -621,6 +649,7 @@ export type OrganizationUncheckedUpdateWithoutMembersInput = {
   description?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   metadata?: Prisma.JsonNullValueInput | runtime.InputJsonValue
   createdById?: Prisma.StringFieldUpdateOperationsInput | string
+  limitsOfId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   updatedAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   roles?: Prisma.CustomRoleUncheckedUpdateManyWithoutOrganizationNestedInput
@@ -633,6 +662,7 @@ export type OrganizationCreateWithoutRolesInput = {
   name: string
   description?: string | null
   metadata?: Prisma.JsonNullValueInput | runtime.InputJsonValue
+  limitsOfId?: string | null
   createdAt: Date | string
   updatedAt?: Date | string
   createdBy: Prisma.UserCreateNestedOneWithoutOrganizationsInput
@@ -647,6 +677,7 @@ export type OrganizationUncheckedCreateWithoutRolesInput = {
   description?: string | null
   metadata?: Prisma.JsonNullValueInput | runtime.InputJsonValue
   createdById: string
+  limitsOfId?: string | null
   createdAt: Date | string
   updatedAt?: Date | string
   members?: Prisma.OrganizationMemberUncheckedCreateNestedManyWithoutOrganizationInput
@@ -675,6 +706,7 @@ export type OrganizationUpdateWithoutRolesInput = {
   name?: Prisma.StringFieldUpdateOperationsInput | string
   description?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   metadata?: Prisma.JsonNullValueInput | runtime.InputJsonValue
+  limitsOfId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   updatedAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   createdBy?: Prisma.UserUpdateOneRequiredWithoutOrganizationsNestedInput
@@ -689,6 +721,7 @@ export type OrganizationUncheckedUpdateWithoutRolesInput = {
   description?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   metadata?: Prisma.JsonNullValueInput | runtime.InputJsonValue
   createdById?: Prisma.StringFieldUpdateOperationsInput | string
+  limitsOfId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   updatedAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   members?: Prisma.OrganizationMemberUncheckedUpdateManyWithoutOrganizationNestedInput
@@ -701,6 +734,7 @@ export type OrganizationCreateWithoutAccountsInput = {
   name: string
   description?: string | null
   metadata?: Prisma.JsonNullValueInput | runtime.InputJsonValue
+  limitsOfId?: string | null
   createdAt: Date | string
   updatedAt?: Date | string
   createdBy: Prisma.UserCreateNestedOneWithoutOrganizationsInput
@@ -715,6 +749,7 @@ export type OrganizationUncheckedCreateWithoutAccountsInput = {
   description?: string | null
   metadata?: Prisma.JsonNullValueInput | runtime.InputJsonValue
   createdById: string
+  limitsOfId?: string | null
   createdAt: Date | string
   updatedAt?: Date | string
   members?: Prisma.OrganizationMemberUncheckedCreateNestedManyWithoutOrganizationInput
@@ -743,6 +778,7 @@ export type OrganizationUpdateWithoutAccountsInput = {
   name?: Prisma.StringFieldUpdateOperationsInput | string
   description?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   metadata?: Prisma.JsonNullValueInput | runtime.InputJsonValue
+  limitsOfId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   updatedAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   createdBy?: Prisma.UserUpdateOneRequiredWithoutOrganizationsNestedInput
@@ -757,6 +793,7 @@ export type OrganizationUncheckedUpdateWithoutAccountsInput = {
   description?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   metadata?: Prisma.JsonNullValueInput | runtime.InputJsonValue
   createdById?: Prisma.StringFieldUpdateOperationsInput | string
+  limitsOfId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   updatedAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   members?: Prisma.OrganizationMemberUncheckedUpdateManyWithoutOrganizationNestedInput
@@ -769,6 +806,7 @@ export type OrganizationCreateWithoutProjectsInput = {
   name: string
   description?: string | null
   metadata?: Prisma.JsonNullValueInput | runtime.InputJsonValue
+  limitsOfId?: string | null
   createdAt: Date | string
   updatedAt?: Date | string
   createdBy: Prisma.UserCreateNestedOneWithoutOrganizationsInput
@@ -783,6 +821,7 @@ export type OrganizationUncheckedCreateWithoutProjectsInput = {
   description?: string | null
   metadata?: Prisma.JsonNullValueInput | runtime.InputJsonValue
   createdById: string
+  limitsOfId?: string | null
   createdAt: Date | string
   updatedAt?: Date | string
   members?: Prisma.OrganizationMemberUncheckedCreateNestedManyWithoutOrganizationInput
@@ -811,6 +850,7 @@ export type OrganizationUpdateWithoutProjectsInput = {
   name?: Prisma.StringFieldUpdateOperationsInput | string
   description?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   metadata?: Prisma.JsonNullValueInput | runtime.InputJsonValue
+  limitsOfId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   updatedAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   createdBy?: Prisma.UserUpdateOneRequiredWithoutOrganizationsNestedInput
@@ -825,6 +865,7 @@ export type OrganizationUncheckedUpdateWithoutProjectsInput = {
   description?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   metadata?: Prisma.JsonNullValueInput | runtime.InputJsonValue
   createdById?: Prisma.StringFieldUpdateOperationsInput | string
+  limitsOfId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   updatedAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   members?: Prisma.OrganizationMemberUncheckedUpdateManyWithoutOrganizationNestedInput
@@ -837,6 +878,7 @@ export type OrganizationCreateManyCreatedByInput = {
   name: string
   description?: string | null
   metadata?: Prisma.JsonNullValueInput | runtime.InputJsonValue
+  limitsOfId?: string | null
   createdAt: Date | string
   updatedAt?: Date | string
 }
@@ -846,6 +888,7 @@ export type OrganizationUpdateWithoutCreatedByInput = {
   name?: Prisma.StringFieldUpdateOperationsInput | string
   description?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   metadata?: Prisma.JsonNullValueInput | runtime.InputJsonValue
+  limitsOfId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   updatedAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   members?: Prisma.OrganizationMemberUpdateManyWithoutOrganizationNestedInput
@@ -859,6 +902,7 @@ export type OrganizationUncheckedUpdateWithoutCreatedByInput = {
   name?: Prisma.StringFieldUpdateOperationsInput | string
   description?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   metadata?: Prisma.JsonNullValueInput | runtime.InputJsonValue
+  limitsOfId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   updatedAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   members?: Prisma.OrganizationMemberUncheckedUpdateManyWithoutOrganizationNestedInput
@@ -872,6 +916,7 @@ export type OrganizationUncheckedUpdateManyWithoutCreatedByInput = {
   name?: Prisma.StringFieldUpdateOperationsInput | string
   description?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   metadata?: Prisma.JsonNullValueInput | runtime.InputJsonValue
+  limitsOfId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   updatedAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
 }
@@ -940,6 +985,7 @@ export type OrganizationSelect<ExtArgs extends runtime.Types.Extensions.Internal
   description?: boolean
   metadata?: boolean
   createdById?: boolean
+  limitsOfId?: boolean
   createdAt?: boolean
   updatedAt?: boolean
   createdBy?: boolean | Prisma.UserDefaultArgs<ExtArgs>
@@ -956,6 +1002,7 @@ export type OrganizationSelectCreateManyAndReturn<ExtArgs extends runtime.Types.
   description?: boolean
   metadata?: boolean
   createdById?: boolean
+  limitsOfId?: boolean
   createdAt?: boolean
   updatedAt?: boolean
   createdBy?: boolean | Prisma.UserDefaultArgs<ExtArgs>
@@ -967,6 +1014,7 @@ export type OrganizationSelectUpdateManyAndReturn<ExtArgs extends runtime.Types.
   description?: boolean
   metadata?: boolean
   createdById?: boolean
+  limitsOfId?: boolean
   createdAt?: boolean
   updatedAt?: boolean
   createdBy?: boolean | Prisma.UserDefaultArgs<ExtArgs>
@@ -978,11 +1026,12 @@ export type OrganizationSelectScalar = {
   description?: boolean
   metadata?: boolean
   createdById?: boolean
+  limitsOfId?: boolean
   createdAt?: boolean
   updatedAt?: boolean
 }
 
-export type OrganizationOmit<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = runtime.Types.Extensions.GetOmit<"id" | "name" | "description" | "metadata" | "createdById" | "createdAt" | "updatedAt", ExtArgs["result"]["organization"]>
+export type OrganizationOmit<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = runtime.Types.Extensions.GetOmit<"id" | "name" | "description" | "metadata" | "createdById" | "limitsOfId" | "createdAt" | "updatedAt", ExtArgs["result"]["organization"]>
 export type OrganizationInclude<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = {
   createdBy?: boolean | Prisma.UserDefaultArgs<ExtArgs>
   members?: boolean | Prisma.Organization$membersArgs<ExtArgs>
@@ -1013,6 +1062,11 @@ export type $OrganizationPayload<ExtArgs extends runtime.Types.Extensions.Intern
     description: string | null
     metadata: runtime.JsonValue
     createdById: string
+    /**
+     * The id of the owner whose limits of use (requests, tokens) its service accounts share. Null for an organization
+     * with limits of its own. The trigger `organization_members_move_limits` maintains it.
+     */
+    limitsOfId: string | null
     createdAt: Date
     updatedAt: Date
   }, ExtArgs["result"]["organization"]>
@@ -1448,6 +1502,7 @@ export interface OrganizationFieldRefs {
   readonly description: Prisma.FieldRef<"Organization", 'String'>
   readonly metadata: Prisma.FieldRef<"Organization", 'Json'>
   readonly createdById: Prisma.FieldRef<"Organization", 'String'>
+  readonly limitsOfId: Prisma.FieldRef<"Organization", 'String'>
   readonly createdAt: Prisma.FieldRef<"Organization", 'DateTime'>
   readonly updatedAt: Prisma.FieldRef<"Organization", 'DateTime'>
 }

@@ -3,7 +3,7 @@
 -- @one
 SELECT (SELECT id FROM users WHERE email = :email AND status = 'active' AND email_verified) AS "user_id?",
   EXISTS (SELECT 1 FROM users WHERE email = :email) AS "is_taken!",
-  EXISTS (SELECT 1 FROM invitations WHERE email = :email AND status = 'pending'
-    AND expires_at > now())
-    OR EXISTS (SELECT 1 FROM organization_members WHERE email = :email AND expires_at > now())
+  EXISTS (SELECT 1 FROM invitations i WHERE i.email = :email AND {projects/invitation-status} = 'pending')
+    OR EXISTS (SELECT 1 FROM organization_members m
+      WHERE m.email = :email AND {organizations/member-status} = 'invited')
     AS "is_invited!"

@@ -5,7 +5,7 @@
 -- @one
 SELECT (
     SELECT count(*) FROM ai_messages
-    WHERE user_id IN (SELECT users_of_account(:user_id)) AND status = 'in_progress'
+    WHERE user_id IN (SELECT users_sharing_limits(:user_id)) AND status = 'in_progress'
       AND {is-alive column=heartbeat_at}
   )::int AS open,
   {tokens-used} AS tokens,

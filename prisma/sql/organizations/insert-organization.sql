@@ -2,8 +2,8 @@
 -- @one
 -- @type your_membership Schemas['Organization']['your_membership']
 WITH o AS (
-  INSERT INTO organizations (id, name, description, metadata, created_by, created_at)
-  VALUES (:id, :name, :description?, :metadata, :user_id, :created_at)
+  INSERT INTO organizations (id, name, description, metadata, created_by, limits_of, created_at)
+  VALUES (:id, :name, :description?, :metadata, :user_id, :user_id, :created_at)
   RETURNING *
 ), m AS (
   INSERT INTO organization_members (id, organization_id, user_id, role, status, created_at)

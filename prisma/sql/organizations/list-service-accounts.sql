@@ -14,6 +14,9 @@ WHERE s.deleted_at IS NULL AND s.id IN (
 -- @common s.created_at s.updated_at s.metadata
 -- @filter organization_id
 s.organization_id = :organization_id
+-- @filter key_created_by
+EXISTS (SELECT FROM api_keys k WHERE k.user_id = s.user_id AND k.created_by = :key_created_by
+  AND k.revoked_at IS NULL AND coalesce(k.expires_at > now(), true))
 -- @filter project_id
 s.project_id = :project_id
 -- @sort created_at

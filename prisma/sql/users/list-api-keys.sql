@@ -6,6 +6,8 @@ WHERE k.user_id = :user_id
 -- @common k.created_at k.updated_at k.metadata
 -- @filter active
 (k.revoked_at IS NULL AND coalesce(k.expires_at > now(), true)) = :active
+-- @filter created_by
+k.created_by = :created_by
 -- @filter family_of
 k.id IN ({key-family})
 -- @sort created_at

@@ -1,0 +1,28 @@
+-- When the owner whose limits of use an organization shares is no owner any more, it shares those of its
+-- longest-standing owner, and all servers are notified. At commit, because another owner may be made later in the
+-- transaction.
+CREATE OR REPLACE FUNCTION move_organization_limits()
+RETURNS trigger
+LANGUAGE plpgsql
+AS $function$
+BEGIN
+  UPDATE organizations o SET limits_of = (
+    SELECT m.user_id FROM organization_members m
+    WHERE m.organization_id = o.id AND m.role = 'owner' AND m.status = 'active'
+    ORDER BY m.created_at, m.id LIMIT 1
+  )
+  WHERE o.id = OLD.organization_id AND o.limits_of = OLD.user_id AND NOT EXISTS (
+    SELECT FROM organization_members m
+    WHERE m.organization_id = o.id AND m.user_id = o.limits_of AND m.role = 'owner' AND m.status = 'active'
+  );
+  IF FOUND THEN
+    PERFORM pg_notify('key_change', s.user_id) FROM service_accounts s
+    WHERE s.account_id = OLD.organization_id AND s.deleted_at IS NULL;
+  END IF;
+  RETURN NULL;
+END $function$;
+
+CREATE CONSTRAINT TRIGGER organization_members_move_limits
+  AFTER DELETE OR UPDATE OF role ON organization_members
+  DEFERRABLE INITIALLY DEFERRED
+  FOR EACH ROW WHEN ((old.role = 'owner'::"OrganizationRole")) EXECUTE FUNCTION move_organization_limits();
