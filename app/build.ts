@@ -79,6 +79,7 @@ export async function buildApp({
   app.decorateRequest('principal', null)
   app.decorateRequest('answeredError', null)
   app.decorateRequest('account', null)
+  app.decorateRequest('createdId', null)
   traceRequests(app)
   app.setErrorHandler(answerError)
   addRequestHooks(app, { timeouts, always, limits })

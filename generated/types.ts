@@ -20551,7 +20551,7 @@ export interface AuditEntry {
     method: string;
     /**
      * Format: int32
-     * The HTTP status.
+     * The HTTP status. For a page that shows an error, the status of that error.
      * @example 204
      */
     status: number;
@@ -20568,7 +20568,7 @@ export interface AuditEntry {
      */
     project_id: string | null;
     /**
-     * The last ID in the path. `null` without one.
+     * What the request created, else the last ID in the path. `null` without one.
      * @example prj_01jd6y8m5qe8btc4y5w1r0n3fz
      */
     resource_id: string | null;
@@ -25791,7 +25791,7 @@ export interface AuditEntryBefore {
     method?: string;
     /**
      * Format: int32
-     * The HTTP status.
+     * The HTTP status. For a page that shows an error, the status of that error.
      * @example 204
      */
     status?: number;
@@ -25808,7 +25808,7 @@ export interface AuditEntryBefore {
      */
     project_id?: string | null;
     /**
-     * The last ID in the path. `null` without one.
+     * What the request created, else the last ID in the path. `null` without one.
      * @example prj_01jd6y8m5qe8btc4y5w1r0n3fz
      */
     resource_id?: string | null;

@@ -1,20 +1,20 @@
 // The pages of the account and of invitations: plain HTML that works without scripts. Each form redirects
 // after POST, as those of the sign-in pages do.
 import type { Db } from '../infra/database/database.ts'
-import { ApiError } from '../infra/errors.ts'
 import { readReturnPath, returnCookie, sessionCookie } from '../services/auth/cookies.ts'
 import { listOwnIdentities, removeOwnIdentity } from '../services/auth/identities.ts'
 import { renderAccount } from '../services/auth/pages/account.ts'
 import {
   databaseFor,
   findSession,
-  ignoreRefusal,
   isOwnPage,
   missing,
+  noteRefusal,
   otherSite,
   redirectTo,
   refused,
   shown,
+  signInFirst,
   type PageRequest,
 } from '../services/auth/pages/browser.ts'
 import { listOwnPasskeys, removeOwnPasskey } from '../services/auth/passkeys.ts'
@@ -36,7 +36,7 @@ export const accountPages = {
   async submitSignOut({ body, ...request }, services) {
     if (!isOwnPage(request, services)) return otherSite()
     const principal = await findSession(request, services)
-    if (principal === null) return redirectTo('/sign-in')
+    if (principal === null) return signInFirst(request)
     const { config } = services
     const { session: id = principal.keyId } = body
     await databaseFor(request, services, principal)
@@ -44,7 +44,7 @@ export const accountPages = {
         await lockOwnSession(tx, id, principal)
         await endSession(tx, services, id)
       })
-      .catch(ignoreRefusal)
+      .catch((error) => noteRefusal(request, error))
     return id === principal.keyId
       ? redirectTo('/sign-in', sessionCookie(config, null))
       : redirectTo('/account')
@@ -80,7 +80,7 @@ export const accountPages = {
     if (!isOwnPage(request, services)) return otherSite()
     const { db, config, filesUrl } = services
     const principal = await findSession(request, services)
-    if (principal === null) return redirectTo('/sign-in', returnCookie(config, id))
+    if (principal === null) return signInFirst(request, returnCookie(config, id))
     const page = `/invitations/${id}`
     if (answer === undefined) return redirectTo(page)
     try {
@@ -89,13 +89,13 @@ export const accountPages = {
       )
       return redirectTo(answer === 'accept' ? page : '/account')
     } catch (error) {
-      ignoreRefusal(error)
+      const { message } = noteRefusal(request, error)
       const { email } = await profileOf(db, principal)
       const invitation = await findInvitationOf(db, { id, principal }, filesUrl())
       if (invitation === null) return missing(renderNoInvitation(email))
       // Of two forms that were sent at once, the second finds the answer of the first.
       if (invitation.status !== 'pending') return redirectTo(page)
-      return refused(renderInvitation(invitation, email, (error as Error).message))
+      return refused(renderInvitation(invitation, email, message))
     }
   },
 } satisfies Handlers<'account-pages'>
@@ -134,13 +134,13 @@ async function removeOrShow(
 ) {
   if (!isOwnPage(request, services)) return otherSite()
   const principal = await findSession(request, services)
-  if (principal === null) return redirectTo('/sign-in')
+  if (principal === null) return signInFirst(request)
   try {
     await databaseFor(request, services, principal).transaction((tx) => remove(tx, principal))
   } catch (error) {
-    ignoreRefusal(error)
-    if (error instanceof ApiError && error.details.constraint === 'recent_sign_in')
-      return refused(await accountPage(services, principal, error.message))
+    const { details, message } = noteRefusal(request, error)
+    if (details.constraint === 'recent_sign_in')
+      return refused(await accountPage(services, principal, message))
   }
   return redirectTo('/account')
 }

@@ -1,6 +1,6 @@
 // Sign-in with identity providers, and the identities of a user.
 import type { Config } from '../infra/config/config.ts'
-import { ApiError, invalidField, notFound } from '../infra/errors.ts'
+import { ApiError, forbidden, invalidField, notFound } from '../infra/errors.ts'
 import { flowCookie, readFlowCookie } from '../services/auth/cookies.ts'
 import { findOwnIdentity, listIdentities, removeOwnIdentity, tokenFor } from '../services/auth/identities.ts'
 import {
@@ -21,7 +21,7 @@ export const identities = {
     return redirect(url, flowCookie(config, encryptFlow(cipher, flow)))
   },
 
-  async finishOidcSignIn({ params, query, headers }, services) {
+  async finishOidcSignIn({ params, query, headers, identify, noteCreated, noteError }, services) {
     const { db, cipher, config, oidcProviders, publicUrl } = services
     const provider = findProvider(oidcProviders, params.provider)
     const flow = decryptFlow(cipher, readFlowCookie(config, headers), provider.name)
@@ -33,6 +33,7 @@ export const identities = {
       .catch((error) => {
         // The page shows what happened; an application gets the error.
         if (!isOwnPage || !(error instanceof ApiError)) throw error
+        noteError(error)
         return error.status === 401 ? 'not_valid' : 'unavailable'
       })
     if (claims === null) return back({ error: 'denied' })
@@ -46,7 +47,15 @@ export const identities = {
       if (error.status !== 409) throw error
       return findAccount()
     })
-    return 'refusal' in result ? back({ error: result.refusal }) : back({ kind: 'oidc', token: result.token })
+    if ('refusal' in result) {
+      noteError(forbidden(`The sign-in was refused: ${result.refusal}.`, result.refusal))
+      return back({ error: result.refusal })
+    }
+    if (result.createdId !== null) {
+      identify(result.createdId)
+      noteCreated(result.createdId)
+    }
+    return back({ kind: 'oidc', token: result.token })
   },
 
   async listIdentities({ principal, query }, { db }) {

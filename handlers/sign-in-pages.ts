@@ -1,7 +1,7 @@
 // The sign-in pages: plain HTML that works without scripts. Each form redirects after POST, so that reloading
 // or going back submits nothing twice.
-import { ApiError } from '../infra/errors.ts'
 import { newCookieToken, tokenDigest } from '../infra/encryption/tokens.ts'
+import { unauthorized } from '../infra/errors.ts'
 import { isEmail } from '../infra/validation/formats.ts'
 import { findBrowserSession } from '../services/auth/browser-session.ts'
 import { readFlowCookie, readReturnPath, returnCookie, sessionCookie } from '../services/auth/cookies.ts'
@@ -17,8 +17,8 @@ import {
 import {
   databaseFor,
   findSession,
-  ignoreRefusal,
   isOwnPage,
+  noteRefusal,
   otherSite,
   redirectTo,
   refused,
@@ -74,7 +74,7 @@ export const signInPages = {
     try {
       requireSignUp(config.signUp, email)
     } catch (error) {
-      return again({ failure: (error as Error).message })
+      return again({ failure: noteRefusal(request, error).message })
     }
     await db.transaction((tx) => mailToken(tx, { cipher, mails }, { kind: 'sign_up', email, name }))
     return redirectTo('/sign-in/token')
@@ -174,7 +174,7 @@ function providerTokenDigest(request: PageRequest, services: HandlerServices, to
   try {
     return oidcTokenDigest(token, challengeOf(verifierOf(request, services)))
   } catch (error) {
-    ignoreRefusal(error)
+    noteRefusal(request, error)
     return null
   }
 }
@@ -204,12 +204,13 @@ async function signInOrShow<Page>(
     const next = readReturnPath(config, request.headers) ?? '/account'
     return redirectTo(next, sessionCookie(config, newCookieToken(cipher, id)))
   } catch (error) {
-    if (!(error instanceof ApiError) || error.status >= 500 || error.status === 429) throw error
-    const { reason, errors } = error.details
+    const { status, message, details } = noteRefusal(request, error)
+    if (status === 429) throw error
+    const { reason, errors } = details
     const problem = errors?.[0]
     if (problem?.field === 'password')
       return again({ problems: { password: 'This password is too common.' } })
-    return again({ failure: error.message, needsCode: reason === 'second_factor' })
+    return again({ failure: message, needsCode: reason === 'second_factor' })
   }
 }
 
@@ -220,14 +221,16 @@ async function confirmAddress<Page>(
   again: (state: FormState) => Page,
 ) {
   const principal = await findSession(request, services)
-  if (principal === null) return again({ failure: 'Sign in first, and open the link again.' })
+  if (principal === null) {
+    request.noteError(unauthorized('missing'))
+    return again({ failure: 'Sign in first, and open the link again.' })
+  }
   try {
     await databaseFor(request, services, principal).transaction(async (tx) =>
       changeAddress(tx, services, principal, await useToken(tx, token, 'email_change')),
     )
     return redirectTo('/account')
   } catch (error) {
-    if (!(error instanceof ApiError) || error.status >= 500) throw error
-    return again({ failure: error.message })
+    return again({ failure: noteRefusal(request, error).message })
   }
 }

@@ -15,6 +15,7 @@ import type {
   Tag,
 } from '../generated/operations.ts'
 import type { Db, SqlClient } from '../infra/database/database.ts'
+import type { ApiError } from '../infra/errors.ts'
 import type {
   Bytes,
   FilePart,
@@ -123,6 +124,10 @@ export interface Request<Id extends OperationId> {
    * The answer must not depend on it.
    */
   identify(userId: string, credentialId?: string): void
+  /** Names what the request created, for the audit log, where no Location of the answer does. */
+  noteCreated(id: string): void
+  /** Records the error that a page shows, or leaves out, in place of answering with it: for logs and the audit log. */
+  noteError(error: ApiError): void
   /** Digests of the Idempotency-Key and of the body; null unless the operation has `handlesIdempotency`. */
   idempotency: IdempotencyFingerprint | null
   /** Aborts when the client disconnects before it has the response. */

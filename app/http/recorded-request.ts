@@ -10,6 +10,8 @@ declare module 'fastify' {
   interface FastifyRequest {
     /** The account that a request without a key is about, and its session; null if it is not known. */
     account: { userId: string; credentialId: string | null } | null
+    /** What a request created, where no Location names it; null for all others. */
+    createdId: string | null
   }
 }
 
@@ -40,15 +42,15 @@ export function recordAtEnd(
   })
 }
 
-const signInTags = ['auth', 'sign-in-pages', 'account-pages']
+const signInTags = ['auth', 'identities', 'sign-in-pages', 'account-pages']
 
-/** What everybody may do without a key, besides signing in, is not in the audit log. */
-export function isAudited({ scopes, tag, method }: OperationInfo): boolean {
-  return scopes !== null || (signInTags.includes(tag) && method === 'POST')
+/** What needs no key, besides signing in, is not in the audit log. */
+export function isAudited({ scopes, tag }: OperationInfo): boolean {
+  return scopes !== null || signInTags.includes(tag)
 }
 
 /**
- * Records who did what: changes, refusals, and what operators read of others. Requests beyond a limit are not
+ * Records who did what: what had an effect, refusals, and what operators read of others. Requests beyond a limit are not
  * recorded: an attacker could fill the log with them.
  */
 export function auditAtEnd(
@@ -59,11 +61,14 @@ export function auditAtEnd(
   reply: FastifyReply,
 ): void {
   reply.raw.once('close', () => {
-    const status = reply.raw.headersSent ? reply.statusCode : clientLeft
+    const { account, createdId, answeredError } = request
+    const answered = reply.raw.headersSent ? reply.statusCode : clientLeft
+    // A page shows an error with another status, or leaves it out.
+    const status = answered < 500 ? (answeredError?.status ?? answered) : answered
     const isRefused = status === 401 || status === 403
-    if (status === 429 || (isRead(request) && !isRefused && !readsOthers(info, principal))) return
+    const hasEffect = !isRead(request) || createdId !== null
+    if (status === 429 || (!hasEffect && !isRefused && !readsOthers(info, principal))) return
     const ids = idsOf(info, request)
-    const { account } = request
     recorder.record({
       userId: principal?.userId ?? account?.userId ?? null,
       credentialId: principal?.keyId ?? account?.credentialId ?? null,
@@ -72,7 +77,7 @@ export function auditAtEnd(
       status,
       ip: request.ip,
       projectId: ids.find((id) => id.startsWith('prj_')) ?? null,
-      resourceId: ids.at(-1) ?? null,
+      resourceId: createdId ?? idInLocation(reply) ?? ids.at(-1) ?? null,
       requestId: request.id,
       isDelivery: principal === null && account === null && isDelivery(request, status),
     })
@@ -83,6 +88,14 @@ export function auditAtEnd(
 function idsOf({ tag }: OperationInfo, { params, body }: FastifyRequest): string[] {
   const fields = tag === 'account-pages' ? { ...(body as object | null) } : {}
   return Object.values({ ...(params as object), ...fields }).filter(isId)
+}
+
+/** The last id in the Location of an answer that created something; undefined for every other. */
+function idInLocation(reply: FastifyReply): string | undefined {
+  if (reply.statusCode !== 201 && reply.statusCode !== 202) return undefined
+  return String(reply.getHeader('location') ?? '')
+    .split('/')
+    .findLast(isId)
 }
 
 /** What an operation without a key answers to the body of a webhook. */

@@ -4,7 +4,7 @@ import { Readable } from 'node:stream'
 import type { FastifyReply, FastifyRequest, RouteOptions } from 'fastify'
 import type { Bytes, OperationInfo } from '../../infra/contract/operation.ts'
 import type { Db, SqlClient } from '../../infra/database/database.ts'
-import { notAcceptable, requestTimeout } from '../../infra/errors.ts'
+import { notAcceptable, requestTimeout, type ApiError } from '../../infra/errors.ts'
 import type { FairSemaphore } from '../../infra/fair-semaphore.ts'
 import type { HandlerServices } from '../../services/handler.ts'
 import type { Services } from '../../services/services.ts'
@@ -324,6 +324,12 @@ class OperationCall {
         ip: request.ip,
         identify: (userId: string, credentialId: string | null = null) => {
           request.account = { userId, credentialId }
+        },
+        noteCreated: (id: string) => {
+          request.createdId = id
+        },
+        noteError: (error: ApiError) => {
+          request.answeredError = error
         },
         idempotency: this.#handlerFingerprint(),
         // Not a getter: V8 would keep a hidden class for each request, and by it the request, until a full

@@ -41,12 +41,13 @@ type IdentityServices = SignInServices & { config: Readonly<Pick<Config, 'signUp
  * linked to the user with its email address only if both sides have verified it: otherwise somebody could
  * prepare an account here with the address of another, or take one over with an address that is not theirs.
  * It is linked to a user who exists when the token is used: the person has agreed by then.
+ * `createdId`: the user whom this created.
  */
 export async function tokenFor(
   tx: Db,
   services: IdentityServices,
   { provider, claims, challenge }: SignedInAtProvider,
-): Promise<{ token: string } | { refusal: Refusal }> {
+): Promise<{ token: string; createdId: string | null } | { refusal: Refusal }> {
   const { subject, email } = claims
   const known = await sql.findIdentity(tx, { provider, subject })
   const found =
@@ -69,7 +70,7 @@ export async function tokenFor(
     subject: links ? subject : null,
     seconds: tokenSeconds,
   })
-  return { token }
+  return { token, createdId: found.isNew ? user.id : null }
 }
 
 /** The user with the verified address, or a new one. */

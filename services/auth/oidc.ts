@@ -133,6 +133,10 @@ function createProvider(settings: OidcProvider, onError: (error: Error) => void)
     },
     async finish(callback, flow) {
       const { openId, configuration } = await open()
+      const refused = (cause: unknown): Error => {
+        onError(new Error(`an answer of the identity provider ${name} was refused`, { cause }))
+        return unauthorized('unknown', 'The answer of the identity provider is not valid: start again.')
+      }
       let tokens: Tokens
       try {
         tokens = await openId.authorizationCodeGrant(configuration, callback, {
@@ -144,10 +148,11 @@ function createProvider(settings: OidcProvider, onError: (error: Error) => void)
       } catch (error) {
         if (error instanceof openId.AuthorizationResponseError) return null
         if (isUnreachable(openId, error)) throw failed(error)
-        onError(new Error(`an answer of the identity provider ${name} was refused`, { cause: error }))
-        throw unauthorized('unknown', 'The answer of the identity provider is not valid: start again.')
+        throw refused(error)
       }
       const claims = tokens.claims()!
+      const problem = problemOf(claims)
+      if (problem !== null) throw refused(new Error(problem))
       const known = claims.email === undefined ? await userInfo(openId, configuration, tokens) : claims
       return claimsOf({ ...claims, ...known }, verifiedEmails)
     },
@@ -169,6 +174,19 @@ function createProvider(settings: OidcProvider, onError: (error: Error) => void)
 }
 
 type Tokens = Awaited<ReturnType<typeof OpenId.authorizationCodeGrant>>
+
+/** How far ahead of this server's the clock of a provider may be. */
+const clockToleranceSeconds = 60
+
+/**
+ * What the library lets pass (OpenID Connect Core 1.0, section 2): a subject is 1 to 255 characters long, since people
+ * with an empty one would be one person; and a token is not issued in the future. Null for valid claims.
+ */
+function problemOf({ sub, iat }: { sub: string; iat: number }): string | null {
+  if (sub === '' || sub.length > 255) return `the subject has ${sub.length} characters`
+  if (iat > Date.now() / 1000 + clockToleranceSeconds) return 'the ID token was issued in the future'
+  return null
+}
 
 /** Whether the provider did not answer, or with an error of its own. */
 function isUnreachable(openId: typeof OpenId, error: unknown): boolean {

@@ -14,13 +14,20 @@ import {
   password,
   setPassword,
 } from '../support/operation-fixtures-auth.ts'
-import { visitorWith } from '../support/page-visitor.ts'
+import { visitorOf, visitorWith } from '../support/page-visitor.ts'
 import { startServer, type TestServer } from '../support/server.ts'
 import { waitUntil } from '../support/wait.ts'
 
 const server = await startServer(t)
 const { services } = server
 const { prisma } = services.database
+
+/** The number of refused entries of an operation. */
+async function refusals(operation: string): Promise<number> {
+  await services.auditRecorder.flush()
+  const { body } = await server.admin.client.get(`/audit-log?operation=${operation}&outcome=refused&limit=1`)
+  return body.pagination.total
+}
 
 /** The entries of a user, newest first, once there are so many. */
 async function entriesOf(userId: string, count: number, on: TestServer = server): Promise<any[]> {
@@ -129,7 +136,46 @@ t.test('a sign-in on the pages names the user, too', async (t) => {
   t.match(await entriesOf(person.id, 3), [
     { operation: 'submitSignOut', status: 303, credential_id: session },
     { operation: 'submitSignIn', status: 303, credential_id: session },
-    { operation: 'submitSignIn', status: 422, credential_id: null },
+    { operation: 'submitSignIn', status: 401, outcome: 'refused', credential_id: null },
+  ])
+})
+
+t.test('what a page refuses is refused in the log, though the page has another status', async (t) => {
+  const [person, other] = [await server.person({ email: newEmail() }), await server.person()]
+  const { id: foreign } = await createSignIn(server, other.id)
+  const browser = await visitorOf(server, person.id)
+  t.match(await browser.submit('/account', { session: foreign }), { status: 303, location: '/account' })
+  const unknown = 'psk_01jd6y8m5qe8btc4y5w1r0n3fz'
+  t.match(await browser.submit('/account/passkeys', { passkey: unknown }), { status: 303 })
+  t.match(await browser.submit('/sign-up', { email: 'nobody', name: '' }), { status: 422 })
+  t.match(await entriesOf(person.id, 2), [
+    { operation: 'submitPasskeyRemoval', status: 404, outcome: 'failed', resource_id: unknown },
+    { operation: 'submitSignOut', status: 403, outcome: 'refused', resource_id: foreign },
+  ])
+  t.equal(await prisma.signIn.count({ where: { id: foreign } }), 1, 'the session goes on')
+})
+
+t.test('a form without a session is refused in the log', async (t) => {
+  const { submit } = visitorWith(server, '')
+  const before = await refusals('submitSignOut')
+  t.match(await submit('/account', {}), { status: 303, location: '/sign-in' })
+  t.equal(await refusals('submitSignOut'), before + 1)
+})
+
+t.test('the entry of a creation names the new thing', async (t) => {
+  const person = await server.person()
+  const { body: project } = await person.client.post('/projects', { name: 'Ours' })
+  const path = `/projects/${project.id}`
+  const { status, body: invitation } = await person.client.post(`${path}/members`, {
+    email: newEmail(),
+    role: 'viewer',
+  })
+  t.equal(status, 202)
+  const { body: key } = await person.client.post('/user/api-keys', { name: 'k', scopes: ['user:read'] })
+  t.match(await entriesOf(person.id, 3), [
+    { operation: 'createApiKey', resource_id: key.id },
+    { operation: 'addMember', project_id: project.id, resource_id: invitation.id },
+    { operation: 'createProject', resource_id: project.id },
   ])
 })
 

@@ -45,6 +45,13 @@ t.test('a new person gets an account, and the same one at the next sign-in', asy
   const person = someone()
   const first = await exchange(await signInAs(person))
   t.match(first, { status: 201, body: { methods: ['oidc'] } })
+  const userId = first.body.user_id
+  await services.auditRecorder.flush()
+  const { body: audited } = await server.admin.client.get(`/audit-log?user_id=${userId}`)
+  t.match(audited.data, [
+    { operation: 'signIn', outcome: 'done' },
+    { operation: 'finishOidcSignIn', outcome: 'done', resource_id: userId },
+  ])
   const client = createClient(server.url, first.body.access_token)
   t.match((await client.get('/user/profile')).body, {
     email: person.email,

@@ -2,7 +2,7 @@
 // of the browser, and the answers.
 import type { Config } from '../../../infra/config/config.ts'
 import type { Database, Db } from '../../../infra/database/database.ts'
-import { ApiError } from '../../../infra/errors.ts'
+import { ApiError, unauthorized } from '../../../infra/errors.ts'
 import { html } from '../../../infra/html/html.ts'
 import { page, pageHeaders } from '../../../infra/html/layout.ts'
 import { actorOf, type Principal, type Principals } from '../../users/authentication.ts'
@@ -15,6 +15,7 @@ export interface PageRequest {
   headers: object
   ip: string
   identify(userId: string, credentialId?: string): void
+  noteError(error: ApiError): void
 }
 
 interface PageServices {
@@ -51,9 +52,20 @@ export function databaseFor(
   return database.forRequest({ id, clientRequestId, actor: actorOf(principal) })
 }
 
-/** For a request that the state of the page already shows as done or impossible. */
-export function ignoreRefusal(error: unknown): void {
+/**
+ * For an error that the page shows, or that the state of the page already shows as done or impossible: the audit log
+ * has it. Throws every other, and what the server is to blame for.
+ */
+export function noteRefusal({ noteError }: Pick<PageRequest, 'noteError'>, error: unknown): ApiError {
   if (!(error instanceof ApiError) || error.status >= 500) throw error
+  noteError(error)
+  return error
+}
+
+/** The answer to a form that was sent without a session. */
+export function signInFirst({ noteError }: PageRequest, cookie?: string) {
+  noteError(unauthorized('missing', 'The browser has no session: sign in.'))
+  return redirectTo('/sign-in', cookie)
 }
 
 /** With `no-referrer`, browsers would send forms without their origin, which `requireOwnPage` needs. */
