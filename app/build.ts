@@ -17,7 +17,7 @@ import { allowOrigins } from './http/cors.ts'
 import { serveConsole } from './http/console.ts'
 import { serveDocsAssets } from './http/docs-assets.ts'
 import { answerClientError, bodyLimit, createErrorHandler, type ErrorHandler } from './http/errors.ts'
-import { keepToFiles } from './http/files-origin.ts'
+import { checkHosts } from './http/hosts.ts'
 import { addJsonParser } from './http/json-body.ts'
 import { methodsOf, operationsAt, similarPath } from '../infra/contract/operations-by-path.ts'
 import { countRequest, type RateLimits } from './http/rate-limit.ts'
@@ -89,7 +89,7 @@ export async function buildApp({
   const metrics = addMetrics(app, services, telemetry)
   watchStalls(app, { onStall: metrics?.countStall, logIdle: logIdleStalls })
   await allowOrigins(app, config.corsOrigins)
-  keepToFiles(app, config.filesUrl)
+  checkHosts(app, config)
   const publicUrl = () => config.publicUrl ?? addressOf(app)
   const filesUrl = () => config.filesUrl ?? publicUrl()
   const turns = createRequestTurns({ perUser: config.requestsPerUser, connections: config.databasePoolSize })

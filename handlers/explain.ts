@@ -6,7 +6,7 @@ export const explain = {
   async explainAccess({ operation, principal, body }, { db, rateLimits }) {
     const info = findOperation(body)
     return await db.transaction(async (tx) => {
-      const sender = await findSender(tx, { operation, principal }, body)
+      const sender = await findSender(tx, { operation, principal, info }, body)
       const { path, ip } = body
       return { status: 200, body: await explainRequest(tx, rateLimits, { info, path, ip, sender }) }
     })

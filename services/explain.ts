@@ -26,6 +26,8 @@ type ExplainRequest = components['schemas']['ExplainRequest']
 interface Caller {
   operation: OperationInfo
   principal: Principal
+  /** The operation that is explained. */
+  info: OperationInfo
 }
 
 /** The operation of a method and a path. Throws 404 if there is none. */
@@ -40,17 +42,22 @@ export function findOperation({ method, path }: Pick<ExplainRequest, 'method' | 
 /**
  * Who would send the request: the caller, or the key or user that the request names.
  * @returns the error of its authentication for a key or user that cannot make requests.
- * @throws 404, and 403 for a key or user that the caller may not ask about.
+ * @throws 404; 403 for a key or user that the caller may not ask about, or if the calling key lacks the scopes of the
+ * operation: it must not learn through another what exists.
  */
 export async function findSender(
   tx: Db,
-  { operation, principal }: Caller,
+  caller: Caller,
   { api_key_id: keyId, user_id: userId }: ExplainRequest,
 ): Promise<Principal | ApiError> {
+  const { principal, info } = caller
   if (keyId !== undefined && userId !== undefined)
     throw invalidField('user_id', 'one_of', 'Send either api_key_id or user_id.')
-  if (keyId !== undefined) return await findSenderByKey(tx, { operation, principal }, keyId)
-  if (userId === undefined) return principal
+  const asked = keyId ?? userId
+  if (asked === undefined || asked === principal.keyId) return principal
+  const missing = isOperator(principal) ? null : refusals.scope(principal, info)
+  if (missing !== null) throw missing
+  if (userId === undefined) return await findSenderByKey(tx, caller, asked)
   if (userId !== principal.userId && !isOperator(principal))
     throw forbidden('Only operators can explain what another user may do.', 'owner', userId)
   const user = await tx.prisma.user.findUnique({ where: { id: userId } })

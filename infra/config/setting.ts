@@ -165,6 +165,16 @@ export function origins(variable: string, options: Options<string>): Setting<str
   })
 }
 
+/** Host names or IP addresses, each with its port unless that is 80. */
+export function hosts(variable: string, options: Options<string>): Setting<string[]> {
+  return list(variable, options, (item) => {
+    const { host, href } = URL.parse(`http://${item}`) ?? {}
+    if (host === undefined || href !== `http://${host}/`)
+      throw new ConfigError(`${variable} takes hosts such as platform.internal:3000, not \`${item}\`.`)
+    return host
+  })
+}
+
 /** URLs of web pages. */
 export function urls(variable: string, options: Options<string>): Setting<string[]> {
   return list(variable, options, (item) => {

@@ -5,6 +5,7 @@ import { builtinModel, readProviders } from './ai-providers.ts'
 import { readOidcProviders } from './oidc-providers.ts'
 import {
   boolean,
+  hosts,
   integer,
   networks,
   oneOf,
@@ -47,6 +48,12 @@ const server = {
         nothing else, so that a file of a user can never act as a page of PUBLIC_URL.`,
     }),
   ),
+  allowedHosts: hosts('ALLOWED_HOSTS', {
+    example: 'platform.internal:3000',
+    description: `
+      Further hosts at which the server answers, with their ports, separated by commas. With PUBLIC_URL, requests at
+      other hosts than those of PUBLIC_URL and FILES_URL get 400; health checks, IP addresses and localhost do not.`,
+  }),
   requestTimeout: integer('REQUEST_TIMEOUT', {
     min: 1,
     max: 3600,

@@ -7,6 +7,7 @@ import type { Db } from '../../infra/database/database.ts'
 import type { Cipher } from '../../infra/encryption/cipher.ts'
 import { tokenDigest } from '../../infra/encryption/tokens.ts'
 import { forbidden, unauthorized } from '../../infra/errors.ts'
+import { FairSemaphore } from '../../infra/fair-semaphore.ts'
 import { networkOf } from '../../infra/network.ts'
 import type { Emitter } from '../events/emit.ts'
 import { alertAddress, alertUser, onceADay, queueMail, type Mails, type MailServices } from '../mail/mails.ts'
@@ -29,6 +30,18 @@ export type CountingServices = MailServices & { db: Db }
 /** Wrong passwords or codes in a day from which on only networks are served where the user has a session. */
 export const maxFailures = 100
 
+/**
+ * The attempts at one account from one network run one after another, because an attempt counts as wrong until its
+ * password is checked: several right ones at once would be refused.
+ */
+const attempts = new FairSemaphore({
+  name: 'sign-ins',
+  total: Infinity,
+  perUser: 1,
+  maxWaiting: 1_000,
+  maxWaitMs: 60_000,
+})
+
 export interface CheckedPassword {
   userId: string
   hash: string
@@ -43,10 +56,19 @@ export async function checkPassword(
   { email, password }: { email: string; password: string },
   { ip, identify }: Pick<Device, 'ip' | 'identify'>,
 ): Promise<CheckedPassword> {
-  const { db } = services
   const recipient = email.toLowerCase()
-  const account = tokenDigest(recipient)
-  const network = networkOf(ip)
+  const attempt = { account: tokenDigest(recipient), network: networkOf(ip), recipient, password }
+  return await attempts.run(`${attempt.account} ${attempt.network}`, () =>
+    tryPassword(services, attempt, identify),
+  )
+}
+
+async function tryPassword(
+  services: CountingServices,
+  { account, network, recipient, password }: Record<'account' | 'network' | 'recipient' | 'password', string>,
+  identify: Device['identify'],
+): Promise<CheckedPassword> {
+  const { db } = services
   // Counted before the password is checked, so that a thousand attempts at once are a thousand attempts.
   const isCounted = await countAttempt(services, { account, network }, { recipient })
   const user = await sql.findPassword(db, { account, email: recipient, network })

@@ -36,6 +36,39 @@ t.test('after five wrong passwords a network must wait, whether or not there is 
   t.equal((await signIn(person.email, password, '198.51.100.1')).status, 201, 'another network does not wait')
 })
 
+t.test('right passwords beside each other and beside one wrong are all right', async (t) => {
+  const person = await personWithPassword()
+  const guesses = [...Array(10).fill(password), 'wrong', ...Array(10).fill(password)]
+  const replies = await Promise.all(guesses.map((guess) => signIn(person.email, guess, '192.0.2.3')))
+  t.same(
+    replies.map(({ status }) => status),
+    guesses.map((guess) => (guess === password ? 201 : 401)),
+  )
+  const session = createClient(server.url, replies[0].body.access_token)
+  const change = { current_password: password, email: newEmail() }
+  const [changed, ...signIns] = await Promise.all([
+    session.post('/user/email', change, from('192.0.2.3')),
+    ...Array.from({ length: 6 }, () => signIn(person.email, password, '192.0.2.3')),
+  ])
+  t.equal(changed.status, 202, 'the password of a change, too')
+  t.same(new Set(signIns.map(({ status }) => status)), new Set([201]))
+})
+
+t.test('behind one address, others delay sign-ins with the password, and no other way to sign in', async (t) => {
+  const person = await personWithPassword()
+  const shared = '192.0.2.4'
+  const { body: known } = await signIn(person.email, password, shared)
+  const session = createClient(server.url, known.access_token)
+  for (let i = 0; i < 8; i++) await signIn(person.email, 'wrong', shared)
+  t.equal((await signIn(person.email, password, shared)).status, 401, 'the password waits, as long as it is guessed')
+  t.equal((await session.get('/user/profile', from(shared))).status, 200, 'sessions go on')
+  const refresh = { refresh_token: known.refresh_token }
+  t.equal((await anyone.post('/auth/sessions/refresh', refresh, from(shared))).status, 200)
+  const token = await createOneTimeToken(server, 'link', { email: person.email })
+  t.equal((await anyone.post('/auth/sessions', { method: 'link', token }, from(shared))).status, 201, 'a link works')
+  t.equal((await signIn(person.email, password, '198.51.100.9')).status, 201, 'so does another address')
+})
+
 t.test('of a thousand guesses at once a few are tried', async (t) => {
   const person = await personWithPassword()
   const guesses = Array.from({ length: 200 }, (_, i) => (i === 150 ? password : `guess ${i}`))

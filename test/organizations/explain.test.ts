@@ -100,6 +100,20 @@ t.test('the address of a key that is limited to some', async (t) => {
   t.equal((await explained(person, request)).allowed, true)
 })
 
+t.test('a key that may not call an operation does not learn through another what exists', async (t) => {
+  const person = await server.person()
+  const project = await createProject({ server, caller: person, role: 'owner' })
+  const { secret } = await createApiKey(server, person.id, { scopes: ['user:read'] })
+  const narrow = createClient(server.url, secret)
+  const { body: keys } = await person.client.get('/user/api-keys?limit=1&order=asc')
+  for (const other of [{ user_id: person.id }, { api_key_id: keys.data[0].id }])
+    for (const path of [`/v1/projects/${project}`, '/v1/projects/prj_01jd6y8m5qe8btc4y5w1r0n3fz'])
+      t.match(await narrow.post('/explain', { method: 'GET', path, ...other }), {
+        status: 403,
+        body: { error: { details: { constraint: 'scope' } } },
+      })
+})
+
 t.test('a public operation has no checks, and an unknown path is not found', async (t) => {
   const person = await server.person()
   t.same(await explained(person, { method: 'GET', path: '/healthz' }), {

@@ -73,6 +73,34 @@ t.test('the host for files serves nothing else', async (t) => {
   t.match(await get('api.example', '/v1/user/profile', { authorization }), { status: 200 })
 })
 
+t.test('with PUBLIC_URL, only the hosts of the server are served', async (t) => {
+  const refused = { status: 400, text: /"field":"Host","constraint":"host"/ }
+  for (const host of ['evil.test', 'api.example.', 'xapi.example', 'api.example:8080', 'a b', '127.0.0.1.nip.io'])
+    t.match(await get(host, '/openapi.json'), refused, host)
+  for (const host of ['files.example.', 'FILES.example', 'files.example:80'])
+    t.match(await get(host, '/openapi.json'), { status: 404 }, `${host} serves files only`)
+  for (const host of ['api.example', 'API.example', 'api.example:443', 'localhost:3000', '10.0.0.7:3000', '[::1]:80'])
+    t.match(await get(host, '/openapi.json'), { status: 200 }, host)
+  t.match(await get('10.1.2.3.probe', '/healthz'), { status: 200 }, 'health checks come by any name')
+  const env = { PUBLIC_URL: 'https://api.example', ALLOWED_HOSTS: 'platform.internal:3000,other.internal' }
+  const { url } = await startServer(t, { env })
+  for (const [host, status] of [
+    ['platform.internal:3000', 200],
+    ['other.internal', 200],
+    ['platform.internal', 400],
+  ] as const)
+    t.equal((await request(`${url}/openapi.json`, { headers: { host } })).statusCode, status, host)
+})
+
+t.test('the host for files needs its port, if it has one', async (t) => {
+  const env = { PUBLIC_URL: 'https://api.example', FILES_URL: 'http://files.example:8443' }
+  const { url } = await startServer(t, { env })
+  for (const host of ['files.example', 'files.example.', 'files.example:8443'])
+    t.equal((await request(`${url}/openapi.json`, { headers: { host } })).statusCode, 404, host)
+  const host = 'files.example:1'
+  t.equal((await request(`${url}/openapi.json`, { headers: { host } })).statusCode, 400, host)
+})
+
 t.test('every response has Strict-Transport-Security if PUBLIC_URL is https', async (t) => {
   const expected = { 'strict-transport-security': 'max-age=31536000', 'x-content-type-options': 'nosniff' }
   for (const path of ['/healthz', '/docs', '/v1/user/profile', '/nothing', '/v1/projects/%E0%A4%A'])
