@@ -871,6 +871,26 @@ export interface ServiceAccountOfUserRow {
 }
 
 /**
+ * Gives an organization limits of its own, or lets it share those of its longest-standing owner. No row for an
+ * unknown organization.
+ * @see prisma/sql/organizations/set-limits.sql
+ */
+export const setLimits = optional<{ own: boolean; id: string }, SetLimitsRow>(
+  'organizations/set-limits',
+  `UPDATE organizations o SET limits_of = CASE WHEN NOT $1::boolean THEN coalesce(o.limits_of, (
+  SELECT m.user_id FROM organization_members m
+  WHERE m.organization_id = o.id AND m.role = 'owner' AND m.status = 'active'
+  ORDER BY m.created_at, m.id LIMIT 1
+)) END
+WHERE o.id = $2
+RETURNING o.limits_of AS "limits_of"`,
+  ['own', 'id'],
+)
+export interface SetLimitsRow {
+  limits_of: string | null
+}
+
+/**
  * `find-organization`, whose members cannot change before the transaction ends.
  * @see prisma/sql/organizations/share-organization.sql
  */

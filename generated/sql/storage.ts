@@ -114,8 +114,9 @@ export const countLinkDownload = optional<{ id: string }, CountLinkDownloadRow>(
   `UPDATE file_links l SET download_count = download_count + 1
 WHERE l.id = $1 AND CASE WHEN l.revoked_at IS NOT NULL OR NOT EXISTS (
     SELECT FROM files g LEFT JOIN members c ON c.project_id = g.project_id AND c.user_id = l.created_by
-    WHERE g.id = l.file_id
-      AND (g.project_id IS NULL OR (c.storage_role <= 'editor' AND c.created_at <= l.created_at))
+      LEFT JOIN users creator ON creator.id = c.user_id
+    WHERE g.id = l.file_id AND (g.project_id IS NULL
+      OR (c.storage_role <= 'editor' AND c.created_at <= l.created_at AND creator.status = 'active'))
   ) THEN 'revoked'
   WHEN l.download_count >= l.max_downloads THEN 'used_up'
   WHEN l.expires_at <= now() THEN 'expired' ELSE 'active' END = 'active'
@@ -302,8 +303,9 @@ export const findLink = optional<{ file_id: string; id: string }, FindLinkRow>(
   'storage/find-link',
   `SELECT l.id, l.file_id, f.project_id, CASE WHEN l.revoked_at IS NOT NULL OR NOT EXISTS (
     SELECT FROM files g LEFT JOIN members c ON c.project_id = g.project_id AND c.user_id = l.created_by
-    WHERE g.id = l.file_id
-      AND (g.project_id IS NULL OR (c.storage_role <= 'editor' AND c.created_at <= l.created_at))
+      LEFT JOIN users creator ON creator.id = c.user_id
+    WHERE g.id = l.file_id AND (g.project_id IS NULL
+      OR (c.storage_role <= 'editor' AND c.created_at <= l.created_at AND creator.status = 'active'))
   ) THEN 'revoked'
   WHEN l.download_count >= l.max_downloads THEN 'used_up'
   WHEN l.expires_at <= now() THEN 'expired' ELSE 'active' END AS status, l.max_downloads, l.download_count, l.created_by,
@@ -334,8 +336,9 @@ export const findLinkedFile = optional<{ digest: Buffer }, FindLinkedFileRow>(
   'storage/find-linked-file',
   `SELECT l.id AS link_id, CASE WHEN l.revoked_at IS NOT NULL OR NOT EXISTS (
     SELECT FROM files g LEFT JOIN members c ON c.project_id = g.project_id AND c.user_id = l.created_by
-    WHERE g.id = l.file_id
-      AND (g.project_id IS NULL OR (c.storage_role <= 'editor' AND c.created_at <= l.created_at))
+      LEFT JOIN users creator ON creator.id = c.user_id
+    WHERE g.id = l.file_id AND (g.project_id IS NULL
+      OR (c.storage_role <= 'editor' AND c.created_at <= l.created_at AND creator.status = 'active'))
   ) THEN 'revoked'
   WHEN l.download_count >= l.max_downloads THEN 'used_up'
   WHEN l.expires_at <= now() THEN 'expired' ELSE 'active' END AS link_status, f.id, f.name, f.path, f.content_type, f.declared_content_type, f.bytes, f.sha256,
@@ -502,8 +505,9 @@ export const insertLink = one<{ id: string; file_id: string; digest: Buffer; max
 )
 SELECT l.id, l.file_id, f.project_id, CASE WHEN l.revoked_at IS NOT NULL OR NOT EXISTS (
     SELECT FROM files g LEFT JOIN members c ON c.project_id = g.project_id AND c.user_id = l.created_by
-    WHERE g.id = l.file_id
-      AND (g.project_id IS NULL OR (c.storage_role <= 'editor' AND c.created_at <= l.created_at))
+      LEFT JOIN users creator ON creator.id = c.user_id
+    WHERE g.id = l.file_id AND (g.project_id IS NULL
+      OR (c.storage_role <= 'editor' AND c.created_at <= l.created_at AND creator.status = 'active'))
   ) THEN 'revoked'
   WHEN l.download_count >= l.max_downloads THEN 'used_up'
   WHEN l.expires_at <= now() THEN 'expired' ELSE 'active' END AS status, l.max_downloads, l.download_count, l.created_by,
@@ -688,8 +692,9 @@ export const listLinks = page<{ file_id: string }, { created_after: Date | strin
   {
     select: `SELECT l.id, l.file_id, f.project_id, CASE WHEN l.revoked_at IS NOT NULL OR NOT EXISTS (
     SELECT FROM files g LEFT JOIN members c ON c.project_id = g.project_id AND c.user_id = l.created_by
-    WHERE g.id = l.file_id
-      AND (g.project_id IS NULL OR (c.storage_role <= 'editor' AND c.created_at <= l.created_at))
+      LEFT JOIN users creator ON creator.id = c.user_id
+    WHERE g.id = l.file_id AND (g.project_id IS NULL
+      OR (c.storage_role <= 'editor' AND c.created_at <= l.created_at AND creator.status = 'active'))
   ) THEN 'revoked'
   WHEN l.download_count >= l.max_downloads THEN 'used_up'
   WHEN l.expires_at <= now() THEN 'expired' ELSE 'active' END AS status, l.max_downloads, l.download_count, l.created_by,
@@ -705,8 +710,9 @@ WHERE l.file_id = $1`,
       metadata: { sql: `l.metadata <> '{}' AND l.metadata @> $6::jsonb`, searches: true },
       status: { sql: `CASE WHEN l.revoked_at IS NOT NULL OR NOT EXISTS (
     SELECT FROM files g LEFT JOIN members c ON c.project_id = g.project_id AND c.user_id = l.created_by
-    WHERE g.id = l.file_id
-      AND (g.project_id IS NULL OR (c.storage_role <= 'editor' AND c.created_at <= l.created_at))
+      LEFT JOIN users creator ON creator.id = c.user_id
+    WHERE g.id = l.file_id AND (g.project_id IS NULL
+      OR (c.storage_role <= 'editor' AND c.created_at <= l.created_at AND creator.status = 'active'))
   ) THEN 'revoked'
   WHEN l.download_count >= l.max_downloads THEN 'used_up'
   WHEN l.expires_at <= now() THEN 'expired' ELSE 'active' END = ANY($7)` },
@@ -1083,8 +1089,9 @@ export const readLinkStatus = optional<{ id: string }, ReadLinkStatusRow>(
   'storage/read-link-status',
   `SELECT CASE WHEN l.revoked_at IS NOT NULL OR NOT EXISTS (
     SELECT FROM files g LEFT JOIN members c ON c.project_id = g.project_id AND c.user_id = l.created_by
-    WHERE g.id = l.file_id
-      AND (g.project_id IS NULL OR (c.storage_role <= 'editor' AND c.created_at <= l.created_at))
+      LEFT JOIN users creator ON creator.id = c.user_id
+    WHERE g.id = l.file_id AND (g.project_id IS NULL
+      OR (c.storage_role <= 'editor' AND c.created_at <= l.created_at AND creator.status = 'active'))
   ) THEN 'revoked'
   WHEN l.download_count >= l.max_downloads THEN 'used_up'
   WHEN l.expires_at <= now() THEN 'expired' ELSE 'active' END AS status FROM file_links l WHERE l.id = $1`,

@@ -17,6 +17,7 @@ import { removeTotp } from '../../services/auth/totp.ts'
 import { mailQueue, type MailJob } from '../../services/mail/mails.ts'
 import { readOutbox } from '../../services/mail/outbox.ts'
 import { confirmCopy } from '../../services/backup/restored-copy.ts'
+import { setLimits } from '../../services/organizations/organizations.ts'
 import { insertUser, toUser } from '../../services/users/users.ts'
 import { insertApiKey, toApiKey } from '../../services/users/api-keys.ts'
 import { allScopes, defaultScopes, type Scope } from '../../services/users/scopes.ts'
@@ -35,6 +36,8 @@ npm run admin -- create-user --email E --name N [--role user|admin]
 npm run admin -- create-key --user ID|EMAIL --name N [--scopes a,b] [--days N]
                                                         creates an API key and prints it
 npm run admin -- revoke-key --id KEY_ID                 revokes an API key at once
+npm run admin -- organization-limits --id ORGANIZATION_ID own|shared
+                                                        gives an organization limits of its own, or those of an owner
 npm run admin -- outbox                                 shows the e-mails that were not sent
 npm run admin -- remove-second-factor --user ID|EMAIL   lets a user who has lost the app sign in without it
 npm run admin -- verify-audit                           finds entries of the audit log that were changed
@@ -56,6 +59,7 @@ const names = [
   'create-user',
   'create-key',
   'revoke-key',
+  'organization-limits',
   'outbox',
   'remove-second-factor',
   'verify-audit',
@@ -118,6 +122,13 @@ const commands: Record<string, (db: Database, events: Emitter) => Promise<void>>
         `${createdAt}  ${status}${error === null ? '' : ` (${error})`}\nTo: ${recipient}\n` +
           `Subject: ${subject ?? ''}\n\n${text ?? ''}`,
       )
+  },
+
+  async 'organization-limits'(db) {
+    const [, limits] = positionals
+    if (limits !== 'own' && limits !== 'shared') throw new AdminError('Say `own` or `shared`.')
+    const owner = await setLimits(db, required('id'), limits)
+    console.log(`Its service accounts use ${owner === null ? 'limits of their own' : `the limits of ${owner}`} now.`)
   },
 
   async 'remove-second-factor'(db, events) {

@@ -5,7 +5,7 @@ import { leaveOrganization } from '../projects/projects.ts'
 import type { ListQuery } from '../../infra/contract/query.ts'
 import type { Db } from '../../infra/database/database.ts'
 import type { Page } from '../../infra/database/pagination.ts'
-import { conflict } from '../../infra/errors.ts'
+import { conflict, notFound } from '../../infra/errors.ts'
 import { newId, timeOf } from '../../infra/ids.ts'
 import type { Principal } from '../users/authentication.ts'
 import type { Organization } from './access.ts'
@@ -51,6 +51,17 @@ export async function requireNoProjects(tx: Db, organizationId: string): Promise
   const found = await sql.findProjectOfOrganization(tx, { organization_id: organizationId })
   if (found !== undefined)
     throw conflict('has_projects', 'Projects belong to the organization. Transfer or delete them first.')
+}
+
+/**
+ * Gives an organization limits of use (requests, tokens) of its own, or lets it share those of an owner, which is the
+ * default: otherwise a user could multiply them by making organizations.
+ * @returns the id of the owner; null for limits of its own. @throws 404.
+ */
+export async function setLimits(db: Db, id: string, limits: 'own' | 'shared'): Promise<string | null> {
+  const row = await sql.setLimits(db, { id, own: limits === 'own' })
+  if (row === undefined) throw notFound('organization', id)
+  return row.limits_of
 }
 
 /** The owners of an organization. */

@@ -32,7 +32,8 @@ t.test('an unknown command is a usage error and creates nothing', async (t) => {
     t.ok(
       err.startsWith(
         `Unknown command \`${args[0]}\`. ` +
-          'The commands are users, doctor, keys, create-user, create-key, revoke-key, outbox, ' +
+          'The commands are users, doctor, keys, create-user, create-key, revoke-key, ' +
+            'organization-limits, outbox, ' +
           'remove-second-factor, verify-audit, export-audit, new-key, store, confirm-restore, ' +
           'replace-lost-secrets.\n',
       ),

@@ -79,7 +79,7 @@ AS $function$
 $function$;
 
 -- When the owner whose limits of use an organization shares is no owner any more, it shares those of its
--- longest-standing owner, and all servers are notified. At commit, because another owner may be made later in the
+-- longest-standing owner. At commit, because another owner may be made later in the
 -- transaction.
 CREATE OR REPLACE FUNCTION move_organization_limits()
 RETURNS trigger
@@ -95,10 +95,6 @@ BEGIN
     SELECT FROM organization_members m
     WHERE m.organization_id = o.id AND m.user_id = o.limits_of AND m.role = 'owner' AND m.status = 'active'
   );
-  IF FOUND THEN
-    PERFORM pg_notify('key_change', s.user_id) FROM service_accounts s
-    WHERE s.account_id = OLD.organization_id AND s.deleted_at IS NULL;
-  END IF;
   RETURN NULL;
 END $function$;
 
@@ -106,3 +102,17 @@ CREATE CONSTRAINT TRIGGER organization_members_move_limits
   AFTER DELETE OR UPDATE OF role ON organization_members
   DEFERRABLE INITIALLY DEFERRED
   FOR EACH ROW WHEN ((old.role = 'owner'::"OrganizationRole")) EXECUTE FUNCTION move_organization_limits();
+
+-- Notifies all servers that the service accounts of an organization use other limits (`NOTIFY key_change`).
+CREATE OR REPLACE FUNCTION notify_limits_change()
+RETURNS trigger
+LANGUAGE plpgsql
+AS $function$
+BEGIN
+  PERFORM pg_notify('key_change', s.user_id) FROM service_accounts s
+  WHERE s.account_id = NEW.id AND s.deleted_at IS NULL;
+  RETURN NULL;
+END $function$;
+
+CREATE OR REPLACE TRIGGER organizations_notify_limits AFTER UPDATE OF limits_of ON organizations
+  FOR EACH ROW WHEN ((old.limits_of IS DISTINCT FROM new.limits_of)) EXECUTE FUNCTION notify_limits_change();

@@ -1,5 +1,5 @@
 -- When the owner whose limits of use an organization shares is no owner any more, it shares those of its
--- longest-standing owner, and all servers are notified. At commit, because another owner may be made later in the
+-- longest-standing owner. At commit, because another owner may be made later in the
 -- transaction.
 CREATE OR REPLACE FUNCTION move_organization_limits()
 RETURNS trigger
@@ -15,10 +15,6 @@ BEGIN
     SELECT FROM organization_members m
     WHERE m.organization_id = o.id AND m.user_id = o.limits_of AND m.role = 'owner' AND m.status = 'active'
   );
-  IF FOUND THEN
-    PERFORM pg_notify('key_change', s.user_id) FROM service_accounts s
-    WHERE s.account_id = OLD.organization_id AND s.deleted_at IS NULL;
-  END IF;
   RETURN NULL;
 END $function$;
 

@@ -1,0 +1,175 @@
+// A right that is taken away is gone, with the next request and on every server, from everything that was handed out
+// by it; the keys of service accounts stay, and are listed by the user who made them.
+import t from 'tap'
+import { createClient, type Client } from '../support/client.ts'
+import { acquaint } from '../support/db-fixtures.ts'
+import { createSignIn, newEmail } from '../support/operation-fixtures-auth.ts'
+import { startServer, type Person } from '../support/server.ts'
+import { upload } from '../support/storage.ts'
+import { insertApiKey } from '../../services/users/api-keys.ts'
+
+const server = await startServer(t)
+const second = await startServer(t, { databaseUrl: server.databaseUrl })
+const refusal = (constraint: string) => ({ status: 403, body: { error: { details: { constraint } } } })
+const elsewhere = ({ key }: { key: string }): Client => createClient(second.url, key)
+
+/** An organization with a project and a file in it, in which Bob is an admin of the project. */
+async function team() {
+  const [owner, bob] = [await server.person(), await server.person()]
+  const { body: organization } = await owner.client.post('/organizations', { name: 'Acme' })
+  const { body: project } = await owner.client.post('/projects', {
+    name: 'P',
+    organization_id: organization.id,
+  })
+  await acquaint(server, owner, bob)
+  const path = `/projects/${project.id}`
+  const { body: member } = await owner.client.post(`${path}/members`, { user_id: bob.id, role: 'admin' })
+  const { body: file } = await upload(owner.client, {
+    bytes: 'TOPSECRET',
+    fields: { project_id: project.id },
+  })
+  const { body: limited } = await owner.client.post(`/organizations/${organization.id}/roles`, {
+    name: 'Projects only',
+    permissions: { projects: 'admin', storage: 'none', ai: 'none', payments: 'none' },
+  })
+  const limit = () => owner.client.put(`${path}/members/${member.id}`, { custom_role_id: limited.id })
+  return { owner, bob, organization, project, path, member, file, limit }
+}
+
+t.test('a custom role takes effect for keys of service accounts and for invitations (F1, F2)', async (t) => {
+  const { owner, bob, project, path, file, limit } = await team()
+  const fields = { name: 'CI', project_id: project.id, role: 'admin' }
+  const { body: account } = await owner.client.post('/service-accounts', fields)
+  const accomplice = await server.person()
+  const invited = await bob.client.post(`${path}/members`, { user_id: accomplice.id, role: 'admin' })
+  t.equal(invited.status, 202)
+  t.equal((await limit()).status, 200)
+  t.match(await elsewhere(bob).get(`/storage/files/${file.id}/download`), refusal('role'))
+  const scopes = ['storage:read', 'storage:write', 'ai:read', 'payments:read']
+  const asked = bob.client.post(`/service-accounts/${account.id}/api-keys`, { name: 'k', scopes })
+  t.match(await asked, refusal('role'), 'no key for what Bob may not do')
+  const invitation = `${path}/invitations/${invited.body.id}`
+  t.match(await accomplice.client.post(`${invitation}/accept`), {
+    status: 409,
+    body: { error: { details: { constraint: 'revoked' } } },
+  })
+  t.match((await accomplice.client.get('/user/invitations')).body.data, [])
+  t.match(await bob.client.post(`${invitation}/resend`), refusal('role'), 'Bob may not renew it')
+  t.equal((await owner.client.post(`${invitation}/resend`)).status, 409, 'and nobody else renews his')
+})
+
+t.test('what an admin handed out ends with the admin: links, invitations, keys, sessions', async (t) => {
+  const losses: Record<string, (made: Awaited<ReturnType<typeof team>>) => Promise<unknown>> = {
+    'the custom role': ({ limit }) => limit(),
+    'the role': ({ owner, path, member }) =>
+      owner.client.put(`${path}/members/${member.id}`, { role: 'viewer' }),
+    'the membership': ({ owner, path, member }) => owner.client.delete(`${path}/members/${member.id}`),
+    'the account': ({ bob }) => server.admin.client.put(`/users/${bob.id}`, { status: 'disabled' }),
+  }
+  for (const [lost, lose] of Object.entries(losses)) {
+    const made = await team()
+    const { bob, path, file } = made
+    const { body: link } = await bob.client.post(`/storage/files/${file.id}/links`, {})
+    const invitee = await server.person()
+    const { body: invitation } = await bob.client.post(`${path}/members`, {
+      user_id: invitee.id,
+      role: 'editor',
+    })
+    const { body: key } = await bob.client.post('/user/api-keys', { name: 'k', scopes: ['storage:write'] })
+    const { access_token: token } = await createSignIn(server, bob.id)
+    t.equal((await fetch(link.url)).status, 200)
+    await lose(made)
+    t.equal((await fetch(link.url)).status, 410, `the link, without ${lost}`)
+    const accept = elsewhere(invitee).post(`${path}/invitations/${invitation.id}/accept`)
+    t.equal((await accept).status, 409, `the invitation, without ${lost}`)
+    for (const secret of [key.key, token]) {
+      const { status } = await createClient(second.url, secret).post(`/storage/files/${file.id}/links`, {})
+      t.ok(status === 403 || status === 401, `${status} for a key and a session, without ${lost}`)
+    }
+  }
+})
+
+t.test(
+  'an invitation of a disabled admin of an organization has ended, and lets nobody sign up',
+  async (t) => {
+    const [owner, admin, invitee] = [await server.person(), await server.person(), await server.person()]
+    const { body: organization } = await owner.client.post('/organizations', { name: 'Acme' })
+    const path = `/organizations/${organization.id}/members`
+    await acquaint(server, owner, admin)
+    await owner.client.post(path, { user_id: admin.id, role: 'admin' })
+    const { body: invitation } = await admin.client.post(path, { user_id: invitee.id, role: 'member' })
+    await server.admin.client.put(`/users/${admin.id}`, { status: 'disabled' })
+    t.match((await owner.client.get(`${path}/${invitation.id}`)).body, { status: 'expired' })
+    t.match(await invitee.client.post(`${path}/${invitation.id}/accept`), { status: 409 })
+    const changed = await owner.client.put(`${path}/${invitation.id}`, { role: 'admin' })
+    t.match(changed.body, { status: 'invited', created_by: owner.id }, 'an owner can make it theirs')
+    t.match(await invitee.client.post(`${path}/${invitation.id}/accept`), {
+      status: 200,
+      body: { role: 'admin' },
+    })
+  },
+)
+
+t.test('the keys that a removed admin made for service accounts are found by their maker', async (t) => {
+  const [owner, admin] = [await server.person(), await server.person()]
+  const { body: organization } = await owner.client.post('/organizations', { name: 'Acme' })
+  const path = `/organizations/${organization.id}/members`
+  await acquaint(server, owner, admin)
+  const { body: member } = await owner.client.post(path, { user_id: admin.id, role: 'admin' })
+  const accounts: string[] = []
+  for (const name of ['one', 'two']) {
+    const fields = { name, organization_id: organization.id, role: 'member' }
+    accounts.push((await owner.client.post('/service-accounts', fields)).body.id)
+  }
+  const keysOf = (id: string) => `/service-accounts/${id}/api-keys`
+  const key = { name: 'k', scopes: ['projects:read', 'keys:write'] }
+  await owner.client.post(keysOf(accounts[0]), key)
+  const { body: made } = await admin.client.post(keysOf(accounts[1]), key)
+  t.equal(made.created_by, admin.id)
+  const { body: child } = await createClient(server.url, made.key).post('/user/api-keys', key)
+  t.not(child.created_by, admin.id, 'what the key makes is of the service account')
+  await owner.client.delete(`${path}/${member.id}`)
+  t.equal((await createClient(second.url, made.key).get('/key')).status, 200, 'the key goes on')
+  const query = `organization_id=${organization.id}&key_created_by=${admin.id}`
+  const found = await owner.client.get(`/service-accounts?${query}`)
+  t.match(found.body, { data: [{ id: accounts[1] }], pagination: { total: 1 } })
+  const keys = await owner.client.get(`${keysOf(accounts[1])}?created_by=${admin.id}`)
+  t.match(keys.body, { data: [{ id: made.id, created_by: admin.id }], pagination: { total: 1 } })
+  t.equal((await owner.client.delete(`${keysOf(accounts[1])}/${made.id}`)).status, 204)
+  for (const secret of [made.key, child.key])
+    t.equal((await createClient(second.url, secret).get('/key')).status, 401, 'and ends with what it made')
+  t.equal((await owner.client.get(`/service-accounts?${query}`)).body.pagination.total, 0)
+})
+
+t.test('a key that is limited makes no admin, and takes over none', async (t) => {
+  const limited = async (fields: object): Promise<Client> => {
+    const operator = await server.person({ role: 'admin' })
+    const { key } = await insertApiKey(server.services.database, 'test', {
+      userId: operator.id,
+      name: 'limited',
+      scopes: ['admin', 'user:read'],
+      projectIds: null,
+      expiresAt: null,
+      ...fields,
+    })
+    return createClient(server.url, key)
+  }
+  const all = (await server.admin.client.get('/key')).body.scopes
+  const soon = new Date(Date.now() + 3_600_000)
+  const victim: Person = await server.person({ role: 'admin' })
+  const user: Person = await server.person()
+  for (const [fields, constraint] of [
+    [{}, 'scope'],
+    [{ scopes: all, expiresAt: soon }, 'expires_at'],
+    [{ scopes: all, allowedAddresses: ['127.0.0.0/8'] }, 'allowed_addresses'],
+  ] as const) {
+    const client = await limited(fields)
+    const admin = { email: newEmail(), name: 'New', role: 'admin' }
+    t.match(await client.post('/users', admin), refusal(constraint))
+    t.match(await client.put(`/users/${user.id}`, { role: 'admin' }), refusal(constraint))
+    t.match(await client.put(`/users/${victim.id}`, { email: newEmail() }), refusal(constraint))
+    t.equal((await client.post('/users', { email: newEmail(), name: 'New' })).status, 201, 'it makes users')
+    t.equal((await client.put(`/users/${user.id}`, { email: newEmail() })).status, 200)
+  }
+  t.equal((await server.admin.client.put(`/users/${user.id}`, { role: 'admin' })).status, 200)
+})
