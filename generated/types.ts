@@ -808,7 +808,7 @@ export interface paths {
         };
         /**
          * Get your limits
-         * Returns what you may have and use, and how much of it you have used. All your API keys count together. A request beyond a limit returns 403, or 429 if the limit resets; `details.constraint` is the name of the limit.
+         * Returns what you may have and use, and how much of it you have used. All your API keys count together. The service accounts of the projects and organizations of which you are the main owner share your limits of requests, tokens, uploads and streams, unless an operator gave an organization limits of its own. A request beyond a limit returns 403, or 429 if the limit resets; `details.constraint` is the name of the limit.
          */
         get: operations["getLimits"];
         put?: never;
@@ -1165,7 +1165,7 @@ export interface paths {
         };
         /**
          * Get the limits of an organization
-         * Returns what the projects and the service accounts of the organization use together, and what they may use. Requires the role `member`.
+         * Returns what the organization has, with its projects and service accounts, and what it may have. Its requests and tokens count for its longest-standing owner: `getLimits` shows them. Requires the role `member`.
          */
         get: operations["getOrganizationLimits"];
         put?: never;
@@ -1336,7 +1336,7 @@ export interface paths {
         put?: never;
         /**
          * Create a service account
-         * Creates a user that is a program, and a member of the organization or the project with `role`. It has no password and never signs in; `createServiceAccountKey` makes its API keys. It outlives the user who made it. What it creates and its requests count against the limits of the organization, or of the main owner of the project. It works in projects only, and cannot own one. Requires the role `admin` in the organization, or in a project of an organization. In a project of a person only owners manage service accounts.
+         * Creates a user that is a program, and a member of the organization or the project with `role`. It has no password and never signs in; `createServiceAccountKey` makes its API keys. It outlives the user who made it. What it creates counts against the limits of the organization, or of the main owner of the project. Its requests and tokens count against those of that owner, or of the longest-standing owner of the organization, unless an operator gave it limits of its own. It works in projects only, and cannot own one. Requires the role `admin` in the organization, or in a project of an organization. In a project of a person only owners manage service accounts.
          */
         post: operations["createServiceAccount"];
         delete?: never;

@@ -75,8 +75,8 @@ export const users = {
 } satisfies Handlers<'users'>
 
 /**
- * Throws 403 for a key that could not make a key with all that an admin may do, for ever: the new admin, or who
- * has the new address of one, could.
+ * Throws 403 for a key that could not make a key with all that an admin may do, for ever: the new admin, or
+ * who has the new address of one, could.
  */
 function requireMayMakeAdmin(principal: Principal): void {
   requireGrantable(principal, { scopes: defaultScopes('admin'), projectIds: null, expiresAt: null })

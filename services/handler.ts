@@ -126,7 +126,10 @@ export interface Request<Id extends OperationId> {
   identify(userId: string, credentialId?: string): void
   /** Names what the request created, for the audit log, where no Location of the answer does. */
   noteCreated(id: string): void
-  /** Records the error that a page shows, or leaves out, in place of answering with it: for logs and the audit log. */
+  /**
+   * Records the error that a page shows, or leaves out, in place of answering with it: for logs and the audit
+   * log.
+   */
   noteError(error: ApiError): void
   /** Digests of the Idempotency-Key and of the body; null unless the operation has `handlesIdempotency`. */
   idempotency: IdempotencyFingerprint | null

@@ -1,6 +1,6 @@
-// The hosts that the server answers at. With PUBLIC_URL, a request must name its host, one of ALLOWED_HOSTS, or an IP
-// address or `localhost`, which no page of another site can make a browser send (DNS rebinding). The host of FILES_URL
-// serves only the operations with `x-files-origin`.
+// The hosts that the server answers at. With PUBLIC_URL, a request must name its host, one of ALLOWED_HOSTS,
+// or an IP address or `localhost`, which no page of another site can make a browser send (DNS rebinding). The
+// host of FILES_URL serves only the operations with `x-files-origin`.
 import { isIP } from 'node:net'
 import type { FastifyInstance } from 'fastify'
 import type { Config } from '../../infra/config/config.ts'

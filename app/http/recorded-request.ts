@@ -50,8 +50,8 @@ export function isAudited({ scopes, tag }: OperationInfo): boolean {
 }
 
 /**
- * Records who did what: what had an effect, refusals, and what operators read of others. Requests beyond a limit are not
- * recorded: an attacker could fill the log with them.
+ * Records who did what: what had an effect, refusals, and what operators read of others. Requests beyond a
+ * limit are not recorded: an attacker could fill the log with them.
  */
 export function auditAtEnd(
   recorder: AuditRecorder,

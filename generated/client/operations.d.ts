@@ -1965,7 +1965,7 @@ export interface Methods {
   /**
    * Get your limits: `GET /v1/user/limits`
    *
-   * Returns what you may have and use, and how much of it you have used. All your API keys count together. A request beyond a limit returns 403, or 429 if the limit resets; `details.constraint` is the name of the limit.
+   * Returns what you may have and use, and how much of it you have used. All your API keys count together. The service accounts of the projects and organizations of which you are the main owner share your limits of requests, tokens, uploads and streams, unless an operator gave an organization limits of its own. A request beyond a limit returns 403, or 429 if the limit resets; `details.constraint` is the name of the limit.
    */
   getLimits (input?: GetLimitsInput): Answer<Limits>
   /**
@@ -2128,7 +2128,7 @@ export interface Methods {
   /**
    * Get the limits of an organization: `GET /v1/organizations/{id}/limits`
    *
-   * Returns what the projects and the service accounts of the organization use together, and what they may use. Requires the role `member`.
+   * Returns what the organization has, with its projects and service accounts, and what it may have. Its requests and tokens count for its longest-standing owner: `getLimits` shows them. Requires the role `member`.
    */
   getOrganizationLimits (input: GetOrganizationLimitsInput): Answer<Limits>
   /**
@@ -2206,7 +2206,7 @@ export interface Methods {
   /**
    * Create a service account: `POST /v1/service-accounts`
    *
-   * Creates a user that is a program, and a member of the organization or the project with `role`. It has no password and never signs in; `createServiceAccountKey` makes its API keys. It outlives the user who made it. What it creates and its requests count against the limits of the organization, or of the main owner of the project. It works in projects only, and cannot own one. Requires the role `admin` in the organization, or in a project of an organization. In a project of a person only owners manage service accounts.
+   * Creates a user that is a program, and a member of the organization or the project with `role`. It has no password and never signs in; `createServiceAccountKey` makes its API keys. It outlives the user who made it. What it creates counts against the limits of the organization, or of the main owner of the project. Its requests and tokens count against those of that owner, or of the longest-standing owner of the organization, unless an operator gave it limits of its own. It works in projects only, and cannot own one. Requires the role `admin` in the organization, or in a project of an organization. In a project of a person only owners manage service accounts.
    */
   createServiceAccount (input: CreateServiceAccountInput): Answer<ServiceAccount>
   /**

@@ -335,14 +335,15 @@ export interface FindSolelyOwnedOrganizationRow {
 }
 
 /**
- * A project in which the user :delegate_id may do more than the user :user_id may give; of all projects, or of
- * :project_ids.
+ * A project in which the user :delegate_id may do more than the user :user_id may give; of all projects, or
+ * of :project_ids.
  * @see prisma/sql/organizations/find-unheld-membership.sql
  */
 export const findUnheldMembership = optional<{ delegate_id: string; project_ids: readonly string[] | null; user_id: string }, FindUnheldMembershipRow>(
   'organizations/find-unheld-membership',
   `SELECT m.project_id FROM members m
-WHERE m.user_id = $1 AND ($2::text[] IS NULL OR m.project_id = ANY($2::text[]))
+WHERE m.user_id = $1
+  AND ($2::text[] IS NULL OR m.project_id = ANY($2::text[]))
   AND NOT may_give($3, m.project_id, m.role, m.storage_role, m.ai_role, m.payments_role)
 LIMIT 1`,
   ['delegate_id', 'project_ids', 'user_id'],
@@ -817,7 +818,8 @@ export interface MayGiveInOrganizationRow {
 }
 
 /**
- * Whether a user may give a role, or else a custom role, in a project. No row if the custom role does not exist.
+ * Whether a user may give a role, or else a custom role, in a project. No row if the custom role does not
+ * exist.
  * @see prisma/sql/organizations/may-give.sql
  */
 export const mayGive = optional<{ user_id: string; project_id: string; role: 'owner' | 'admin' | 'editor' | 'viewer' | null; custom_role_id: string | null }, MayGiveRow>(
@@ -871,8 +873,8 @@ export interface ServiceAccountOfUserRow {
 }
 
 /**
- * Gives an organization limits of its own, or lets it share those of its longest-standing owner. No row for an
- * unknown organization.
+ * Gives an organization limits of its own, or lets it share those of its longest-standing owner. No row for
+ * an unknown organization.
  * @see prisma/sql/organizations/set-limits.sql
  */
 export const setLimits = optional<{ own: boolean; id: string }, SetLimitsRow>(

@@ -566,7 +566,9 @@ export const readUse = one<{ user_id: string; heartbeat_timeout_seconds: number 
     WHERE user_id IN (SELECT users_sharing_limits($1)) AND status = 'in_progress'
       AND heartbeat_at > now() - make_interval(secs => $2)
   )::int AS answers,
-  coalesce((SELECT jsonb_object_agg(quota, used) FROM quota_usage WHERE user_id = account_of($1)), '{}') AS quotas`,
+  coalesce((
+    SELECT jsonb_object_agg(quota, used) FROM quota_usage WHERE user_id = account_of($1)
+  ), '{}') AS quotas`,
   ['user_id', 'heartbeat_timeout_seconds'],
 )
 export interface ReadUseRow {

@@ -51,8 +51,9 @@ const server = {
   allowedHosts: hosts('ALLOWED_HOSTS', {
     example: 'platform.internal:3000',
     description: `
-      Further hosts at which the server answers, with their ports, separated by commas. With PUBLIC_URL, requests at
-      other hosts than those of PUBLIC_URL and FILES_URL get 400; health checks, IP addresses and localhost do not.`,
+      Further hosts at which the server answers, with their ports, separated by commas. With PUBLIC_URL,
+      requests at other hosts than those of PUBLIC_URL and FILES_URL get 400; health checks, IP addresses and
+      localhost do not.`,
   }),
   requestTimeout: integer('REQUEST_TIMEOUT', {
     min: 1,
@@ -688,8 +689,9 @@ const ai = {
     max: 2 ** 53 - 1,
     default: 0,
     description: `
-      Maximum number of tokens that a user may use per UTC day, for answers and embeddings. 0 means no
-      limit.`,
+      Maximum number of tokens that a user may use per UTC day, for answers and embeddings, together with the
+      service accounts that share the user's limits. An answer that begins below the limit is completed. 0
+      means no limit.`,
   }),
   documentMaxBytes: integer('DOCUMENT_MAX_BYTES', {
     min: 1,

@@ -37,7 +37,7 @@ npm run admin -- create-key --user ID|EMAIL --name N [--scopes a,b] [--days N]
                                                         creates an API key and prints it
 npm run admin -- revoke-key --id KEY_ID                 revokes an API key at once
 npm run admin -- organization-limits --id ORGANIZATION_ID own|shared
-                                                        gives an organization limits of its own, or those of an owner
+                                                        gives an organization its own limits, or an owner's
 npm run admin -- outbox                                 shows the e-mails that were not sent
 npm run admin -- remove-second-factor --user ID|EMAIL   lets a user who has lost the app sign in without it
 npm run admin -- verify-audit                           finds entries of the audit log that were changed
@@ -128,7 +128,9 @@ const commands: Record<string, (db: Database, events: Emitter) => Promise<void>>
     const [, limits] = positionals
     if (limits !== 'own' && limits !== 'shared') throw new AdminError('Say `own` or `shared`.')
     const owner = await setLimits(db, required('id'), limits)
-    console.log(`Its service accounts use ${owner === null ? 'limits of their own' : `the limits of ${owner}`} now.`)
+    console.log(
+      `Its service accounts use ${owner === null ? 'limits of their own' : `the limits of ${owner}`} now.`,
+    )
   },
 
   async 'remove-second-factor'(db, events) {

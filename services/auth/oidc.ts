@@ -179,8 +179,9 @@ type Tokens = Awaited<ReturnType<typeof OpenId.authorizationCodeGrant>>
 const clockToleranceSeconds = 60
 
 /**
- * What the library lets pass (OpenID Connect Core 1.0, section 2): a subject is 1 to 255 characters long, since people
- * with an empty one would be one person; and a token is not issued in the future. Null for valid claims.
+ * What the library lets pass (OpenID Connect Core 1.0, section 2): a subject is 1 to 255 characters long,
+ * since people with an empty one would be one person; and a token is not issued in the future. Null for valid
+ * claims.
  */
 function problemOf({ sub, iat }: { sub: string; iat: number }): string | null {
   if (sub === '' || sub.length > 255) return `the subject has ${sub.length} characters`

@@ -31,8 +31,8 @@ export type CountingServices = MailServices & { db: Db }
 export const maxFailures = 100
 
 /**
- * The attempts at one account from one network run one after another, because an attempt counts as wrong until its
- * password is checked: several right ones at once would be refused.
+ * The attempts at one account from one network run one after another, because an attempt counts as wrong
+ * until its password is checked: several right ones at once would be refused.
  */
 const attempts = new FairSemaphore({
   name: 'sign-ins',

@@ -19,8 +19,8 @@ export type Gift =
   | { delegateId: string; projectIds: string[] | null }
 
 /**
- * Throws 403 unless the caller may do all that is handed out. Call it in the transaction of the hand-over, with
- * the project or the organization locked.
+ * Throws 403 unless the caller may do all that is handed out. Call it in the transaction of the hand-over,
+ * with the project or the organization locked.
  */
 export async function requireMayGive(tx: Db, giver: Giver, gift: Gift): Promise<void> {
   if (await mayGive(tx, giver, gift)) return

@@ -54,8 +54,8 @@ export async function requireNoProjects(tx: Db, organizationId: string): Promise
 }
 
 /**
- * Gives an organization limits of use (requests, tokens) of its own, or lets it share those of an owner, which is the
- * default: otherwise a user could multiply them by making organizations.
+ * Gives an organization limits of use (requests, tokens) of its own, or lets it share those of an owner,
+ * which is the default: otherwise a user could multiply them by making organizations.
  * @returns the id of the owner; null for limits of its own. @throws 404.
  */
 export async function setLimits(db: Db, id: string, limits: 'own' | 'shared'): Promise<string | null> {

@@ -37,19 +37,22 @@ t.test('with 50 racers', async (t) => {
   const server = await startServer(t)
   const { prisma } = server.services.database
 
-  t.test('when a user changes one project 60 times at once, all succeed and another user does not wait', async (t) => {
-    const { id, owners } = await projectWithOwners(server, 1)
-    const other = await server.person()
-    let left = 60
-    const replies = Array.from({ length: left }, async (_, i) => {
-      const reply = await owners[0].client.put(`/projects/${id}`, { description: `Number ${i}` })
-      left--
-      return reply
-    })
-    t.equal((await other.client.post('/projects', { name: 'Of another' })).status, 201)
-    t.ok(left > 0, `the other user was answered while ${left} waited`)
-    t.same(tally(await Promise.all(replies)), { 200: 60 })
-  })
+  t.test(
+    'when a user changes one project 60 times at once, all succeed and another user does not wait',
+    async (t) => {
+      const { id, owners } = await projectWithOwners(server, 1)
+      const other = await server.person()
+      let left = 60
+      const replies = Array.from({ length: left }, async (_, i) => {
+        const reply = await owners[0].client.put(`/projects/${id}`, { description: `Number ${i}` })
+        left--
+        return reply
+      })
+      t.equal((await other.client.post('/projects', { name: 'Of another' })).status, 201)
+      t.ok(left > 0, `the other user was answered while ${left} waited`)
+      t.same(tally(await Promise.all(replies)), { 200: 60 })
+    },
+  )
 
   t.test('when 50 owners leave a project at once, one stays', async (t) => {
     const { id, owners, memberIds } = await projectWithOwners(server, concurrency)

@@ -54,20 +54,31 @@ t.test('right passwords beside each other and beside one wrong are all right', a
   t.same(new Set(signIns.map(({ status }) => status)), new Set([201]))
 })
 
-t.test('behind one address, others delay sign-ins with the password, and no other way to sign in', async (t) => {
-  const person = await personWithPassword()
-  const shared = '192.0.2.4'
-  const { body: known } = await signIn(person.email, password, shared)
-  const session = createClient(server.url, known.access_token)
-  for (let i = 0; i < 8; i++) await signIn(person.email, 'wrong', shared)
-  t.equal((await signIn(person.email, password, shared)).status, 401, 'the password waits, as long as it is guessed')
-  t.equal((await session.get('/user/profile', from(shared))).status, 200, 'sessions go on')
-  const refresh = { refresh_token: known.refresh_token }
-  t.equal((await anyone.post('/auth/sessions/refresh', refresh, from(shared))).status, 200)
-  const token = await createOneTimeToken(server, 'link', { email: person.email })
-  t.equal((await anyone.post('/auth/sessions', { method: 'link', token }, from(shared))).status, 201, 'a link works')
-  t.equal((await signIn(person.email, password, '198.51.100.9')).status, 201, 'so does another address')
-})
+t.test(
+  'behind one address, others delay sign-ins with the password, and no other way to sign in',
+  async (t) => {
+    const person = await personWithPassword()
+    const shared = '192.0.2.4'
+    const { body: known } = await signIn(person.email, password, shared)
+    const session = createClient(server.url, known.access_token)
+    for (let i = 0; i < 8; i++) await signIn(person.email, 'wrong', shared)
+    t.equal(
+      (await signIn(person.email, password, shared)).status,
+      401,
+      'the password waits, as long as it is guessed',
+    )
+    t.equal((await session.get('/user/profile', from(shared))).status, 200, 'sessions go on')
+    const refresh = { refresh_token: known.refresh_token }
+    t.equal((await anyone.post('/auth/sessions/refresh', refresh, from(shared))).status, 200)
+    const token = await createOneTimeToken(server, 'link', { email: person.email })
+    t.equal(
+      (await anyone.post('/auth/sessions', { method: 'link', token }, from(shared))).status,
+      201,
+      'a link works',
+    )
+    t.equal((await signIn(person.email, password, '198.51.100.9')).status, 201, 'so does another address')
+  },
+)
 
 t.test('of a thousand guesses at once a few are tried', async (t) => {
   const person = await personWithPassword()

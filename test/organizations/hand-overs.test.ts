@@ -1,6 +1,6 @@
 // Who hands out a right has it himself, in every area: one table of all callers (role × custom role) and all
-// hand-overs (delegate × role). What each cell must answer follows from what the caller may do, by a model that is
-// written here again, and what a delegate got is compared with it in the database.
+// hand-overs (delegate × role). What each cell must answer follows from what the caller may do, by a model
+// that is written here again, and what a delegate got is compared with it in the database.
 import t from 'tap'
 import type { Role } from '../../services/projects/projects.ts'
 import { insertCustomRole } from '../../services/organizations/custom-roles.ts'

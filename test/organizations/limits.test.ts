@@ -1,5 +1,5 @@
-// Limits of a person are a person's: organizations share the limits of use of an owner until an operator gives one
-// limits of its own.
+// Limits of a person are a person's: organizations share the limits of use of an owner until an operator
+// gives one limits of its own.
 import t from 'tap'
 import { setLimits } from '../../services/organizations/organizations.ts'
 import { createClient, type Client } from '../support/client.ts'

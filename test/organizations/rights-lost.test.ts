@@ -1,5 +1,5 @@
-// A right that is taken away is gone, with the next request and on every server, from everything that was handed out
-// by it; the keys of service accounts stay, and are listed by the user who made them.
+// A right that is taken away is gone, with the next request and on every server, from everything that was
+// handed out by it; the keys of service accounts stay, and are listed by the user who made them.
 import t from 'tap'
 import { createClient, type Client } from '../support/client.ts'
 import { acquaint } from '../support/db-fixtures.ts'

@@ -33,7 +33,7 @@ t.test('an unknown command is a usage error and creates nothing', async (t) => {
       err.startsWith(
         `Unknown command \`${args[0]}\`. ` +
           'The commands are users, doctor, keys, create-user, create-key, revoke-key, ' +
-            'organization-limits, outbox, ' +
+          'organization-limits, outbox, ' +
           'remove-second-factor, verify-audit, export-audit, new-key, store, confirm-restore, ' +
           'replace-lost-secrets.\n',
       ),

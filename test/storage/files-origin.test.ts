@@ -75,11 +75,25 @@ t.test('the host for files serves nothing else', async (t) => {
 
 t.test('with PUBLIC_URL, only the hosts of the server are served', async (t) => {
   const refused = { status: 400, text: /"field":"Host","constraint":"host"/ }
-  for (const host of ['evil.test', 'api.example.', 'xapi.example', 'api.example:8080', 'a b', '127.0.0.1.nip.io'])
+  for (const host of [
+    'evil.test',
+    'api.example.',
+    'xapi.example',
+    'api.example:8080',
+    'a b',
+    '127.0.0.1.nip.io',
+  ])
     t.match(await get(host, '/openapi.json'), refused, host)
   for (const host of ['files.example.', 'FILES.example', 'files.example:80'])
     t.match(await get(host, '/openapi.json'), { status: 404 }, `${host} serves files only`)
-  for (const host of ['api.example', 'API.example', 'api.example:443', 'localhost:3000', '10.0.0.7:3000', '[::1]:80'])
+  for (const host of [
+    'api.example',
+    'API.example',
+    'api.example:443',
+    'localhost:3000',
+    '10.0.0.7:3000',
+    '[::1]:80',
+  ])
     t.match(await get(host, '/openapi.json'), { status: 200 }, host)
   t.match(await get('10.1.2.3.probe', '/healthz'), { status: 200 }, 'health checks come by any name')
   const env = { PUBLIC_URL: 'https://api.example', ALLOWED_HOSTS: 'platform.internal:3000,other.internal' }

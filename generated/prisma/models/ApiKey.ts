@@ -1003,8 +1003,8 @@ export type $ApiKeyPayload<ExtArgs extends runtime.Types.Extensions.InternalArgs
      */
     createdByKey: string | null
     /**
-     * The id of the user who made this key: for a key of a service account, its admin. Null for the first key of a
-     * user, and for keys of the command line.
+     * The id of the user who made this key: for a key of a service account, its admin. Null for the first key
+     * of a user, and for keys of the command line.
      */
     createdById: string | null
   }, ExtArgs["result"]["apiKey"]>

@@ -1063,8 +1063,8 @@ export type $OrganizationPayload<ExtArgs extends runtime.Types.Extensions.Intern
     metadata: runtime.JsonValue
     createdById: string
     /**
-     * The id of the owner whose limits of use (requests, tokens) its service accounts share. Null for an organization
-     * with limits of its own. The trigger `organization_members_move_limits` maintains it.
+     * The id of the owner whose limits of use (requests, tokens) its service accounts share. Null for an
+     * organization with limits of its own. The trigger `organization_members_move_limits` maintains it.
      */
     limitsOfId: string | null
     createdAt: Date

@@ -13,11 +13,12 @@ UPDATE "organizations" o SET "limits_of" = (
 
 DROP FUNCTION users_of_account(text);
 
--- Whether a user may give another these roles in the areas of a project, now: the user must be active, an admin
--- of the project, and may do at least as much in each area. The most powerful role is the first of the type;
--- null allows nothing.
+-- Whether a user may give another these roles in the areas of a project, now: the user must be active, an
+-- admin of the project, and may do at least as much in each area. The most powerful role is the first of the
+-- type; null allows nothing.
 CREATE OR REPLACE FUNCTION may_give(
-  giver text, project text, projects "MemberRole", storage "MemberRole", ai "MemberRole", payments "MemberRole"
+  giver text, project text,
+  projects "MemberRole", storage "MemberRole", ai "MemberRole", payments "MemberRole"
 )
 RETURNS boolean
 LANGUAGE sql
@@ -48,9 +49,9 @@ AS $function$
   )
 $function$;
 
--- Whose limits of use (requests, tokens, turns) a user has: the user's own; those of the main owner of the project
--- of a service account; or those of its organization, which shares the limits of an owner unless an operator gave
--- it limits of its own. What a user has (quotas) counts for `account_of`.
+-- Whose limits of use (requests, tokens, turns) a user has: the user's own; those of the main owner of the
+-- project of a service account; or those of its organization, which shares the limits of an owner unless an
+-- operator gave it limits of its own. What a user has (quotas) counts for `account_of`.
 CREATE OR REPLACE FUNCTION limits_of(user_id text)
 RETURNS text
 LANGUAGE sql

@@ -1,8 +1,9 @@
--- Whether a user may give another these roles in the areas of a project, now: the user must be active, an admin
--- of the project, and may do at least as much in each area. The most powerful role is the first of the type;
--- null allows nothing.
+-- Whether a user may give another these roles in the areas of a project, now: the user must be active, an
+-- admin of the project, and may do at least as much in each area. The most powerful role is the first of the
+-- type; null allows nothing.
 CREATE OR REPLACE FUNCTION may_give(
-  giver text, project text, projects "MemberRole", storage "MemberRole", ai "MemberRole", payments "MemberRole"
+  giver text, project text,
+  projects "MemberRole", storage "MemberRole", ai "MemberRole", payments "MemberRole"
 )
 RETURNS boolean
 LANGUAGE sql

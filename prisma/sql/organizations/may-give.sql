@@ -1,4 +1,5 @@
--- Whether a user may give a role, or else a custom role, in a project. No row if the custom role does not exist.
+-- Whether a user may give a role, or else a custom role, in a project. No row if the custom role does not
+-- exist.
 -- @optional
 SELECT may_give(:user_id, :project_id, r.projects, r.storage, r.ai, r.payments) AS "allowed!"
 FROM (

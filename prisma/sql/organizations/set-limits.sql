@@ -1,5 +1,5 @@
--- Gives an organization limits of its own, or lets it share those of its longest-standing owner. No row for an
--- unknown organization.
+-- Gives an organization limits of its own, or lets it share those of its longest-standing owner. No row for
+-- an unknown organization.
 -- @optional
 UPDATE organizations o SET limits_of = CASE WHEN NOT :own::boolean THEN coalesce(o.limits_of, (
   SELECT m.user_id FROM organization_members m

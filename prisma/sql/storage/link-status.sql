@@ -1,5 +1,5 @@
--- The status of the link `l`. In a project, a link ends when the user who created it leaves the project, may no longer
--- create links, or is disabled.
+-- The status of the link `l`. In a project, a link ends when the user who created it leaves the project, may
+-- no longer create links, or is disabled.
 CASE WHEN l.revoked_at IS NOT NULL OR NOT EXISTS (
     SELECT FROM files g LEFT JOIN members c ON c.project_id = g.project_id AND c.user_id = l.created_by
       LEFT JOIN users creator ON creator.id = c.user_id

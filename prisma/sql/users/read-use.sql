@@ -10,4 +10,6 @@ SELECT
     WHERE user_id IN (SELECT users_sharing_limits(:user_id)) AND status = 'in_progress'
       AND {chat/is-alive column=heartbeat_at}
   )::int AS answers,
-  coalesce((SELECT jsonb_object_agg(quota, used) FROM quota_usage WHERE user_id = account_of(:user_id)), '{}') AS quotas
+  coalesce((
+    SELECT jsonb_object_agg(quota, used) FROM quota_usage WHERE user_id = account_of(:user_id)
+  ), '{}') AS quotas

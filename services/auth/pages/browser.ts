@@ -53,8 +53,8 @@ export function databaseFor(
 }
 
 /**
- * For an error that the page shows, or that the state of the page already shows as done or impossible: the audit log
- * has it. Throws every other, and what the server is to blame for.
+ * For an error that the page shows, or that the state of the page already shows as done or impossible: the
+ * audit log has it. Throws every other, and what the server is to blame for.
  */
 export function noteRefusal({ noteError }: Pick<PageRequest, 'noteError'>, error: unknown): ApiError {
   if (!(error instanceof ApiError) || error.status >= 500) throw error
