@@ -7,9 +7,11 @@ import { requireMigrations } from '../infra/postgres/migrations.ts'
 import { prepareDatabase } from '../infra/prepare-database.ts'
 import { connectionsOf, jobQueues, type Services } from '../services/services.ts'
 
+const withoutBus = 'Until then each process listens at PostgreSQL.'
+
 /**
  * Checks the connections to a database of the operator and to the bus, and applies the missing migrations
- * unless `MIGRATE` is off.
+ * unless `MIGRATE` is off. A bus that is away stops no start.
  */
 export async function checkAndPrepare(
   config: Readonly<Config>,
@@ -26,7 +28,8 @@ export async function checkAndPrepare(
       onProgress,
       onWarning: onProgress,
     })
-  if (config.busUrl !== null) await checkBus(config.busUrl)
+  if (config.busUrl !== null)
+    await checkBus(config.busUrl).catch((error: Error) => onProgress(`${error.message} ${withoutBus}`))
   if (config.migrate) await prepareDatabase(directUrl, { queues: jobQueues, onProgress })
   else await requireMigrations(directUrl)
 }

@@ -77,6 +77,8 @@ export async function startServer(
     // After all checks: a server that refuses changes nothing.
     await claimSecretKey(services.database, services.cipher)
     await storeLimits(services.database, config)
+    // The first probe then gets the results of checks, not a guess.
+    await services.readiness.report()
     await listen(app, config)
     let work: BackgroundWorkers | undefined
     closers.unshift(async () => {

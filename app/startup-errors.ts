@@ -1,7 +1,6 @@
 // Explains start errors that the operator can fix, in one sentence each.
 import { ConfigError } from '../infra/config/config.ts'
 import { connectionProblem } from '../infra/database/connection-problem.ts'
-import { BusCheckError } from '../infra/bus/nats-connection.ts'
 import { DatabaseCheckError } from '../infra/database/check.ts'
 import { WrongReplicaError } from '../infra/database/read-replica.ts'
 import { isUnavailable } from '../infra/database/errors.ts'
@@ -19,7 +18,6 @@ export function explainStartupError(error: unknown): string | null {
     error instanceof StartError ||
     error instanceof FirstKeyError ||
     error instanceof SecretKeyError ||
-    error instanceof BusCheckError ||
     error instanceof DatabaseCheckError ||
     error instanceof WrongReplicaError ||
     error instanceof StoreOwnershipError ||

@@ -1,6 +1,6 @@
-// Readiness: whether this server can answer requests, and which services that it uses are away.
+// Readiness: whether this server can answer requests, and which services that it uses are away. The checks run
+// in the background while somebody asks, so an answer never waits for a dependency that hangs.
 import { setTimeout as sleep } from 'node:timers/promises'
-import { sharedFor } from '../infra/share.ts'
 
 export interface Check {
   /** Throws when the dependency is not available. */
@@ -14,16 +14,30 @@ export interface ReadinessReport {
   checks: Record<string, 'ok' | 'unavailable'>
 }
 
-/** Milliseconds for which requests share the result of a check. */
+interface RunningCheck extends Check {
+  /** The last result; null before the first. */
+  ok: boolean | null
+  /** The present run; null between two. */
+  running: Promise<void> | null
+}
+
+/** Milliseconds between two runs of a check. */
 const interval = 1_000
 
 /** Milliseconds that a check may take. */
 const timeout = 2_500
 
+/** Milliseconds that an answer waits for checks that run. Then their last results count. */
+const patience = 30
+
+/** Milliseconds after the last question for which the checks go on. Probes ask every 30 seconds or more often. */
+const attention = 60_000
+
 export class Readiness {
-  readonly #checks = new Map<string, Check>()
-  readonly #failing = new Set<string>()
+  readonly #checks = new Map<string, RunningCheck>()
   readonly #onError: (error: Error) => void
+  #askedAt = -Infinity
+  #timer: NodeJS.Timeout | undefined
   #stopping = false
 
   constructor(checks: Record<string, Check>, onError: (error: Error) => void) {
@@ -32,7 +46,7 @@ export class Readiness {
   }
 
   add(name: string, { run, required }: Check): void {
-    this.#checks.set(name, { run: sharedFor(interval, () => inTime(run())), required })
+    this.#checks.set(name, { run, required, ok: null, running: null })
   }
 
   get stopping(): boolean {
@@ -44,16 +58,24 @@ export class Readiness {
     this.#stopping = true
   }
 
+  /** Ends the checks in the background. */
+  close(): void {
+    clearInterval(this.#timer)
+    this.#timer = undefined
+  }
+
+  /**
+   * Answers within 50 ms: from the last results, where a check takes longer. Only the first report waits for a
+   * result of every check.
+   */
   async report(): Promise<ReadinessReport> {
-    const results = await Promise.all(
-      [...this.#checks].map(async ([name, { run, required }]) => {
-        const ok = await run().then(
-          () => this.#failing.delete(name) || true,
-          (error: Error) => this.#reportOnce(name, error),
-        )
-        return { name, ok, required }
-      }),
-    )
+    this.#askedAt = performance.now()
+    if (this.#timer === undefined) {
+      this.#runAll()
+      this.#timer = setInterval(() => this.#runAll(), interval).unref()
+    }
+    await this.#waitBriefly()
+    const results = [...this.#checks].map(([name, { ok, required }]) => ({ name, ok: ok === true, required }))
     const failed = results.filter(({ ok }) => !ok)
     const unavailable = this.#stopping || failed.some(({ required }) => required)
     const checks = results.map(({ name, ok }) => [name, ok ? 'ok' : 'unavailable'])
@@ -64,11 +86,33 @@ export class Readiness {
     }
   }
 
-  /** Reports the cause when a check begins to fail, not for every request. */
-  #reportOnce(name: string, cause: Error): false {
-    if (!this.#failing.has(name)) this.#onError(new Error(`the readiness check ${name} failed`, { cause }))
-    this.#failing.add(name)
-    return false
+  #runAll(): void {
+    if (performance.now() - this.#askedAt > attention) return this.close()
+    for (const [name, check] of this.#checks) check.running ??= this.#run(name, check)
+  }
+
+  async #run(name: string, check: RunningCheck): Promise<void> {
+    try {
+      await inTime(check.run())
+      check.ok = true
+    } catch (cause) {
+      // Reported when the check begins to fail, not each time.
+      if (check.ok !== false) this.#onError(new Error(`the readiness check ${name} failed`, { cause }))
+      check.ok = false
+    } finally {
+      check.running = null
+    }
+  }
+
+  async #waitBriefly(): Promise<void> {
+    const checks = [...this.#checks.values()]
+    const running = checks.flatMap((check) => check.running ?? [])
+    if (running.length === 0) return
+    const timer = new AbortController()
+    const isFirst = checks.some(({ ok }) => ok === null)
+    const late = sleep(isFirst ? timeout : patience, undefined, { signal: timer.signal }).catch(() => {})
+    await Promise.race([Promise.all(running), late])
+    timer.abort()
   }
 }
 

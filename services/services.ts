@@ -139,10 +139,11 @@ export function createServices({
   const openListener = (beforeAnswer?: (token: string) => Promise<void>): Listener =>
     new Listener({ db: database, url: directUrl, onError, beforeAnswer })
   const channels = [writesChannel]
-  const listener: Bus =
+  const natsBus =
     config.busUrl === null
-      ? openListener()
+      ? null
       : new NatsBus({ database, url: config.busUrl, leadership, openListener, channels, onError })
+  const listener: Bus = natsBus ?? openListener()
   const readReplica = openReadReplica(config, { database, listener, onError })
   const principals = createPrincipals(database, listener, cipher)
   const lastUsed = createLastUsed(database, config, { onError })
@@ -200,6 +201,17 @@ export function createServices({
     allowed: config.webhookAllowedNetworks,
     ports: config.webhookAllowedPorts,
   })
+  const readiness = new Readiness(
+    {
+      database: { run: () => database.ping(), required: true },
+      notifications: { run: () => listener.requireListening(), required: false },
+      ...(natsBus !== null && { bus: { run: () => natsBus.requireRelay(), required: false } }),
+      queue: { run: () => jobs.ping(), required: true },
+      storage: { run: () => storage.ping(), required: false },
+      partitions: { run: () => requireMonths(database.reserve), required: false },
+    },
+    onError,
+  )
   // After every service above has subscribed to its channels.
   listener.start()
   leadership.start()
@@ -233,18 +245,10 @@ export function createServices({
     gatewayJobs,
     searches,
     generations,
-    readiness: new Readiness(
-      {
-        database: { run: () => database.ping(), required: true },
-        notifications: { run: () => listener.requireListening(), required: true },
-        queue: { run: () => jobs.ping(), required: true },
-        storage: { run: () => storage.ping(), required: false },
-        partitions: { run: () => requireMonths(database.reserve), required: false },
-      },
-      onError,
-    ),
+    readiness,
     async close() {
       // A service closes before the services that it uses; the database closes last.
+      readiness.close()
       await auditRecorder.flush()
       await eventStreams.close()
       await leadership.close()

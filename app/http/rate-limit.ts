@@ -115,7 +115,9 @@ export async function createRateLimits({
 /** Loads the client of Redis, which most servers do without. */
 async function connect(url: string, onError: (error: Error) => void): Promise<RedisConnection> {
   const { RedisConnection } = await import('./redis.ts')
-  return new RedisConnection(url, onError)
+  const connection = new RedisConnection(url, onError)
+  await connection.connected()
+  return connection
 }
 
 /** The library throws a refusal as a RateLimiterRes, and an error of its store as an Error. */

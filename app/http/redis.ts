@@ -1,70 +1,98 @@
 // The connection to Redis, and what a server does while Redis does not answer.
+import { setTimeout as sleep } from 'node:timers/promises'
 import { Redis } from 'ioredis'
 
-/** Milliseconds after which one request asks Redis again. The others do not wait for it. */
-const retryMs = 2_000
+/** Milliseconds in which Redis must answer a request. Each server counts by itself from then on. */
+const patience = 50
+
+/** Milliseconds between two attempts to reach Redis again. Requests do not wait for them. */
+const retryMs = 500
+
+/** Milliseconds that the start waits for the first connection. */
+const connectMs = 2_000
 
 export class RedisConnection {
   readonly client: Redis
   readonly #onError: (error: Error) => void
-  /**
-   * The first requests wait until the first connection succeeds or fails; otherwise a server that has just
-   * started would not ask Redis.
-   */
-  readonly firstConnection: Promise<void>
+  readonly #stop = new AbortController()
   #answers = true
-  #askAgainAt = 0
 
   constructor(url: string, onError: (error: Error) => void) {
     this.#onError = onError
-    const client = new Redis(url, {
+    this.client = new Redis(url, {
       enableOfflineQueue: false,
       maxRetriesPerRequest: 1,
-      connectTimeout: 2_000,
+      connectTimeout: connectMs,
       commandTimeout: 1_000,
     })
-    this.client = client
-    this.firstConnection = new Promise((resolve) => {
-      client.once('ready', resolve).once('close', resolve)
-    })
-    client.on('ready', () => {
+    this.client.on('ready', () => {
       this.#answers = true
-      this.#askAgainAt = 0
     })
-    client.on('error', (error) => this.#setAway(error))
+    this.client.on('error', (error) => this.#setAway(error))
   }
 
-  /** Runs `ask`, or `otherwise` if Redis does not answer. */
+  /** Waits until the first connection succeeds or fails, for two seconds at most. */
+  async connected(): Promise<void> {
+    if (this.client.status === 'ready') return
+    const settled = new Promise<void>((resolve) => {
+      this.client.once('ready', resolve).once('close', resolve)
+    })
+    const answers = await Promise.race([settled.then(() => true), this.#pause(connectMs).then(() => false)])
+    if (!answers) this.#setAway(new Error(`no answer within ${connectMs} ms`))
+  }
+
+  /** Runs `ask`, or `otherwise` if Redis does not answer in time. */
   async ask<T>(ask: () => Promise<T>, otherwise: () => Promise<T>): Promise<T> {
-    await this.firstConnection
-    if (!this.#answers) {
-      if (performance.now() < this.#askAgainAt) return await otherwise()
-      this.#askAgainAt = performance.now() + retryMs
-    }
+    if (!this.#answers) return await otherwise()
     try {
-      const result = await ask()
-      this.#answers = true
-      return result
+      return await inTime(ask())
     } catch (error) {
       this.#setAway(error as Error)
       return await otherwise()
     }
   }
 
+  /** Throws while Redis does not answer in time. */
   async ping(): Promise<void> {
-    await this.client.ping()
+    await inTime(this.client.ping())
   }
 
   close(): void {
+    this.#stop.abort()
     this.client.disconnect()
   }
 
   /** Reported once per outage. */
   #setAway(cause: Error): void {
-    this.#askAgainAt = performance.now() + retryMs
-    if (!this.#answers) return
+    if (!this.#answers || this.#stop.signal.aborted) return
     this.#answers = false
     const message = 'Redis does not answer; each server counts rate limits by itself until it is back'
     this.#onError(new Error(message, { cause }))
+    void this.#waitForAnswer()
   }
+
+  async #waitForAnswer(): Promise<void> {
+    while (!this.#answers && !this.#stop.signal.aborted) {
+      await this.#pause(retryMs)
+      this.#answers = await this.ping().then(
+        () => true,
+        () => this.#answers,
+      )
+    }
+  }
+
+  async #pause(milliseconds: number): Promise<void> {
+    await sleep(milliseconds, undefined, { signal: this.#stop.signal, ref: false }).catch(() => {})
+  }
+}
+
+/** @throws unless the answer arrives in time. An answer that a busy main thread has not read yet is in time. */
+async function inTime<T>(answer: Promise<T>): Promise<T> {
+  return await new Promise((resolve, reject) => {
+    const timer = setTimeout(() => {
+      // What has arrived is read before.
+      setImmediate(() => reject(new Error(`no answer within ${patience} ms`)))
+    }, patience)
+    answer.then(resolve, reject).finally(() => clearTimeout(timer))
+  })
 }

@@ -1,22 +1,22 @@
 // The bus over NATS. The leader relays the notifications of PostgreSQL (relay.ts); this is what every process
 // does: it receives them, answers barriers, and learns from the heartbeats of the relay whether it hears
-// everything. Without a heartbeat that names it, it hears nothing.
+// everything. While no heartbeat names it, it listens at PostgreSQL itself.
 import type { NatsConnection } from '@nats-io/transport-node'
 import { randomUUID } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Database } from '../database/database.ts'
 import type { Leadership } from '../database/leadership.ts'
-import { otherListeners, raiseBarrier, readOrigin } from '../database/notifications.ts'
+import { notify, otherListeners, raiseBarrier, readOrigin, type Listener } from '../database/notifications.ts'
 import type { Bus } from './bus.ts'
 import { connectNats } from './nats-connection.ts'
-import { Relay, subjects, type Relayed, type RelayOptions } from './relay.ts'
+import { Relay, subjects, type Relayed } from './relay.ts'
 
 export interface NatsBusOptions {
   database: Database
   url: string
   /** The leader runs the relay. */
   leadership: Pick<Leadership, 'leading' | 'onChange'>
-  openListener: RelayOptions['openListener']
+  openListener(beforeAnswer?: (token: string) => Promise<void>): Listener
   /** Channels that other processes may listen to, besides those of this one. */
   channels?: string[]
   onError?: (error: Error) => void
@@ -30,7 +30,7 @@ export class NatsBus implements Bus {
   readonly #channels = new Map<string, Array<(payload: string) => void>>()
   readonly #stateCallbacks: Array<(listening: boolean) => void> = []
   /** The barriers of this process that wait for answers, by token. */
-  readonly #barriers = new Map<string, (backend: string) => void>()
+  readonly #barriers = new Map<string, Barrier>()
   readonly #stop = new AbortController()
   #nats: NatsConnection | null = null
   #prefix = ''
@@ -38,7 +38,14 @@ export class NatsBus implements Bus {
   /** The relay starts and stops in turn. */
   #relaying: Promise<void> = Promise.resolve()
   #running: Promise<void> | undefined
+  /** Whether all messages of the relay arrive. */
+  #hears = false
+  /** When the relay ceased to be heard. */
+  #lostAt = -Infinity
+  /** Listens at PostgreSQL while the relay is not heard. */
+  #fallback: Listener | null = null
   #listening = false
+  #timer: NodeJS.Timeout | undefined
   #epoch = 0
   #number = 0
   #heardAt = -Infinity
@@ -47,7 +54,7 @@ export class NatsBus implements Bus {
     this.#options = { channels: [], onError: () => {}, heartbeat: 1_000, ...options }
     this.on('barrier_heard', (payload) => {
       const [token, backend] = payload.split(' ')
-      this.#barriers.get(token)?.(backend)
+      this.#barriers.get(token)?.heardBy(backend)
     })
     options.leadership.onChange(() => this.#startOrStopRelay())
   }
@@ -65,65 +72,112 @@ export class NatsBus implements Bus {
     this.#stateCallbacks.push(callback)
   }
 
+  /** While the relay is not heard, PostgreSQL carries the notification: other processes may hear the relay. */
   async publish(channel: string, payload = ''): Promise<void> {
-    this.#publish(subjects(this.#prefix).direct, JSON.stringify({ channel, payload }))
+    if (this.#hears) this.#publish(subjects(this.#prefix).direct, JSON.stringify({ channel, payload }))
+    else await this.#options.database.sql(notify, [channel, payload])
   }
 
   async requireListening(milliseconds = 2_000): Promise<void> {
     const deadline = Date.now() + milliseconds
     while (!this.#listening) {
-      if (Date.now() > deadline) throw new Error('The server receives no notifications over NATS.')
+      if (Date.now() > deadline) throw new Error('The server receives no notifications.')
       await sleep(50)
     }
   }
 
+  /** For the readiness: throws while this process does not hear the relay over NATS. */
+  async requireRelay(): Promise<void> {
+    if (!this.#hears)
+      throw new Error('No notifications arrive over NATS; this process listens at PostgreSQL.')
+  }
+
   /**
-   * The relay answers a barrier when all processes have received it. Without an answer this waits for three
-   * heartbeats: by then every process that hears no relay knows it.
+   * The relay answers a barrier when all processes that hear it have received the barrier; the processes that
+   * listen at PostgreSQL answer themselves. Other processes do not know yet that they hear nothing, but will
+   * within three heartbeats: this waits so long unless the barrier came over NATS, or NATS has been away for
+   * that time.
    */
   async waitForListeners(): Promise<void> {
     const { database, heartbeat } = this.#options
-    const timeout = sleep(3 * heartbeat, undefined, { signal: this.#stop.signal }).catch(() => {})
+    const deadline = performance.now() + 3 * heartbeat
     const others = new Set((await database.sql(otherListeners, [0])).map(({ pid }) => String(pid)))
-    if (others.size === 0) return await timeout
     const token = randomUUID()
-    const answered = new Promise<void>((resolve) => {
-      this.#barriers.set(token, (backend) => {
-        if (others.delete(backend) && others.size === 0) resolve()
-      })
-    })
+    const barrier = new Barrier(others)
+    this.#barriers.set(token, barrier)
+    const until = (time: number): Promise<void> => this.#pause(Math.max(0, time - performance.now()))
     try {
       await database.sql(raiseBarrier, [token])
-      await Promise.race([answered, timeout])
+      const known = this.#hears ? barrier.relayed : until(Math.min(deadline, this.#lostAt + 3 * heartbeat))
+      await Promise.race([Promise.all([barrier.heard, known]), until(deadline)])
     } finally {
       this.#barriers.delete(token)
     }
   }
 
   start(): void {
-    this.#running ??= this.#run()
+    if (this.#running !== undefined) return
+    this.#lostAt = performance.now()
+    this.#running = this.#run()
+    this.#timer = setInterval(() => this.#beat(), this.#options.heartbeat / 2)
   }
 
   async close(): Promise<void> {
     this.#stop.abort()
+    clearInterval(this.#timer)
     this.#publish(subjects(this.#prefix).members, `-${this.#id}`)
     await this.#running
     this.#startOrStopRelay()
     await this.#relaying
+    await this.#endFallback()
     await this.#nats?.close().catch(() => {})
   }
 
   async #run(): Promise<void> {
-    const { heartbeat } = this.#options
     while (this.#nats === null && !this.#stop.signal.aborted) {
       await this.#connect().catch((error: Error) => this.#report(error))
-      if (this.#nats === null) await this.#pause(heartbeat)
+      if (this.#nats === null) await this.#pause(this.#options.heartbeat)
     }
-    while (!this.#stop.signal.aborted) {
-      this.#publish(subjects(this.#prefix).members, this.#id)
-      await this.#pause(heartbeat / 2)
-      if (performance.now() - this.#heardAt > 2 * heartbeat) this.#setListening(false)
+  }
+
+  #beat(): void {
+    const { heartbeat } = this.#options
+    this.#publish(subjects(this.#prefix).members, this.#id)
+    const now = performance.now()
+    if (now - this.#heardAt > 2 * heartbeat) this.#setHears(false)
+    // A process that has just started hears its first heartbeat soon.
+    if (!this.#hears && now - this.#lostAt > 2 * heartbeat) this.#startFallback()
+  }
+
+  #setHears(hears: boolean): void {
+    if (this.#hears === hears) return
+    this.#hears = hears
+    if (hears) {
+      this.#updateListening()
+      return void this.#endFallback()
     }
+    this.#lostAt = performance.now()
+    this.#updateListening()
+    this.#startFallback()
+  }
+
+  #startFallback(): void {
+    if (this.#fallback !== null || this.#stop.signal.aborted) return
+    const listener = this.#options.openListener()
+    this.#fallback = listener
+    // While both are heard, notifications arrive twice, which has no effect.
+    for (const channel of this.#channels.keys())
+      listener.on(channel, (payload) => this.#call(channel, payload))
+    listener.onState(() => {
+      if (this.#fallback === listener) this.#updateListening()
+    })
+    listener.start()
+  }
+
+  async #endFallback(): Promise<void> {
+    const listener = this.#fallback
+    this.#fallback = null
+    await listener?.close()
   }
 
   async #connect(): Promise<void> {
@@ -151,19 +205,21 @@ export class NatsBus implements Bus {
 
   /** Messages are lost while the connection is. */
   async #watch(nats: NatsConnection): Promise<void> {
-    for await (const { type } of nats.status()) if (type === 'disconnect') this.#setListening(false)
+    for await (const { type } of nats.status()) if (type === 'disconnect') this.#setHears(false)
   }
 
   #receive({ epoch, number, channel, payload = '', members }: Relayed): void {
     // A relay that another has replaced.
     if (epoch < this.#epoch) return
-    if (epoch !== this.#epoch || number !== this.#number + 1) this.#setListening(false)
+    if (epoch !== this.#epoch || number !== this.#number + 1) this.#setHears(false)
     this.#epoch = epoch
     this.#number = number
     this.#heardAt = performance.now()
-    if (members !== undefined) this.#setListening(members.includes(this.#id))
-    else if (channel === 'barrier') this.#publish(subjects(this.#prefix).answers, `${payload} ${this.#id}`)
-    else this.#call(channel!, payload)
+    if (members !== undefined) this.#setHears(members.includes(this.#id))
+    else if (channel === 'barrier') {
+      this.#publish(subjects(this.#prefix).answers, `${payload} ${this.#id}`)
+      this.#barriers.get(payload)?.setRelayed()
+    } else this.#call(channel!, payload)
   }
 
   #startOrStopRelay(): void {
@@ -190,7 +246,8 @@ export class NatsBus implements Bus {
       .catch((error: Error) => this.#report(error))
   }
 
-  #setListening(listening: boolean): void {
+  #updateListening(): void {
+    const listening = this.#hears || this.#fallback?.listening === true
     if (this.#listening === listening) return
     this.#listening = listening
     for (const callback of this.#stateCallbacks) this.#guard(() => callback(listening))
@@ -219,5 +276,33 @@ export class NatsBus implements Bus {
   /** Errors after `close` are expected and not reported. */
   #report(error: Error): void {
     if (!this.#stop.signal.aborted) this.#options.onError(error)
+  }
+}
+
+/** A barrier that waits for answers. */
+class Barrier {
+  /** Resolves when all listeners at PostgreSQL have answered. */
+  readonly heard: Promise<void>
+  /** Resolves when the relay has sent the barrier to all that hear it. */
+  readonly relayed: Promise<void>
+  readonly #others: Set<string>
+  #setHeard = (): void => {}
+  setRelayed = (): void => {}
+
+  /** @param others the backends of the listeners at PostgreSQL */
+  constructor(others: Set<string>) {
+    this.#others = others
+    this.heard = new Promise((resolve) => {
+      this.#setHeard = resolve
+    })
+    this.relayed = new Promise((resolve) => {
+      this.setRelayed = resolve
+    })
+    if (others.size === 0) this.#setHeard()
+  }
+
+  heardBy(backend: string): void {
+    this.#others.delete(backend)
+    if (this.#others.size === 0) this.#setHeard()
   }
 }

@@ -27,7 +27,7 @@ export const otherListeners = statement<{ pid: number }>(`
   SELECT pid FROM pg_stat_activity
   WHERE datname = current_database() AND application_name = 'platform listener' AND pid <> $1`)
 export const raiseBarrier = statement("SELECT pg_notify('barrier', $1)")
-const notify = statement('SELECT pg_notify($1, $2)')
+export const notify = statement('SELECT pg_notify($1, $2)')
 const heartbeat = `
   SELECT pg_notify('barrier_heard', token || ' ' || pg_backend_pid()) FROM unnest($1::text[]) AS token
   UNION ALL SELECT pg_notify($2, '')`

@@ -59,7 +59,7 @@ export async function checkRedis({ redisUrl }: Settings, report: Report): Promis
   if (redisUrl === null) return
   const redis = new RedisConnection(redisUrl, () => {})
   try {
-    await redis.firstConnection
+    await redis.connected()
     await redis.ping()
     report('ok', 'redis', 'Redis answers.')
   } catch (error) {

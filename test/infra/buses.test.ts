@@ -3,7 +3,7 @@
 import t, { type Test } from 'tap'
 import { NatsBus } from '../../infra/bus/nats-bus.ts'
 import { checkBus, connectNats } from '../../infra/bus/nats-connection.ts'
-import { readOrigin } from '../../infra/database/notifications.ts'
+import { Listener, readOrigin } from '../../infra/database/notifications.ts'
 import { createApiKey } from '../support/db-fixtures.ts'
 import { freePort } from '../../scripts/test/free-port.ts'
 import { skipWithoutNats, startNats } from '../support/nats.ts'
@@ -109,9 +109,7 @@ t.test('messages that are not JSON', { skip: skipWithoutNats }, async (t) => {
     database,
     url,
     leadership: { leading: false, onChange: () => {} },
-    openListener: () => {
-      throw new Error('This process is not the leader.')
-    },
+    openListener: () => new Listener({ db: database, url: server.databaseUrl }),
     onError: ({ message }) => errors.push(message),
   })
   const heard: string[] = []
@@ -136,26 +134,46 @@ t.test('NATS that is away', { skip: skipWithoutNats }, async (t) => {
   const nats = await startNats(t)
   const { first, second } = await startTwo(t, { BUS_URL: nats.url })
 
-  t.test('a server that hears nothing caches no key, and streams go on', async (t) => {
-    const person = await first.person()
-    const reader = await openReader(t, second, person.key)
-    await nats.stop()
-    await waitUntil(() => !listening(first) && !listening(second), 'the outage to be noticed')
-    await t.rejects(first.services.listener.requireListening(100), /no notifications over NATS/)
-    const { id, secret } = await createApiKey(first, person.id, { scopes: ['user:read'] })
-    t.equal(await statusOf(second, secret), 200)
-    await person.client.delete(`/user/api-keys/${id}`)
-    t.equal(await statusOf(second, secret), 401)
-    await createProject(first, person.key, 'without NATS')
-    await waitUntil(() => named(reader.events).includes('without NATS'), 'the event')
+  const busOf = async ({ url }: TestServer): Promise<{ status: number; body: any }> => {
+    const response = await fetch(`${url}/readyz`)
+    return { status: response.status, body: await response.json() }
+  }
+  const isAway = async (server: TestServer): Promise<boolean> =>
+    (await busOf(server)).body.checks.bus === 'unavailable'
 
-    await nats.start()
-    await waitUntil(() => listening(first) && listening(second), 'notifications again')
-    await createProject(first, person.key, 'with NATS')
-    await waitUntil(() => named(reader.events).includes('with NATS'), 'the event')
-    const names = named(reader.events).filter((name) => name.endsWith(' NATS'))
-    t.same(names, ['without NATS', 'with NATS'])
-  })
+  for (const [fault, begin, end] of [
+    ['killed', nats.stop, nats.start],
+    ['hung', nats.pause, nats.resume],
+  ] as const)
+    t.test(`${fault}: processes listen at PostgreSQL, revocation and streams go on`, async (t) => {
+      const person = await first.person()
+      const reader = await openReader(t, second, person.key)
+      const revoke = async (): Promise<void> => {
+        const { id, secret } = await createApiKey(first, person.id, { scopes: ['user:read'] })
+        t.equal(await statusOf(second, secret), 200)
+        t.equal((await person.client.delete(`/user/api-keys/${id}`)).status, 204)
+        t.equal(await statusOf(second, secret), 401)
+      }
+      t.match(await busOf(first), { status: 200, body: { status: 'ok', checks: { bus: 'ok' } } })
+      await begin()
+      // While no process knows, a revocation waits until all do.
+      await revoke()
+      await waitUntil(async () => (await isAway(first)) && (await isAway(second)), 'the outage to be noticed')
+      await waitUntil(() => listening(first) && listening(second), 'notifications of PostgreSQL')
+      const checks = { bus: 'unavailable', notifications: 'ok', database: 'ok' }
+      t.match(await busOf(first), { status: 200, body: { status: 'degraded', checks } })
+      for (let i = 0; i < 5; i++) await revoke()
+      await createProject(first, person.key, 'without NATS')
+      await waitUntil(() => named(reader.events).includes('without NATS'), 'the event')
+
+      await end()
+      await waitUntil(async () => !(await isAway(first)) && !(await isAway(second)), 'NATS again')
+      for (let i = 0; i < 5; i++) await revoke()
+      await createProject(first, person.key, 'with NATS')
+      await waitUntil(() => named(reader.events).includes('with NATS'), 'the event')
+      const names = named(reader.events).filter((name) => name.endsWith(' NATS'))
+      t.same(names, ['without NATS', 'with NATS'])
+    })
 
   t.test('another server relays when the leader has left', async (t) => {
     const leader = first.services.leadership.leading ? first : second
@@ -169,6 +187,15 @@ t.test('NATS that is away', { skip: skipWithoutNats }, async (t) => {
     await person.client.delete(`/user/api-keys/${id}`)
     t.equal(await statusOf(leader, secret), 401)
   })
+})
+
+t.test('a process that starts while NATS is away listens at PostgreSQL', async (t) => {
+  const env = { BUS_URL: `nats://127.0.0.1:${await freePort()}` }
+  const server = await startServer(t, { env })
+  await waitUntil(() => listening(server), 'notifications')
+  const response = await fetch(`${server.url}/readyz`)
+  t.equal(response.status, 200)
+  t.match(await response.json(), { status: 'degraded', checks: { bus: 'unavailable', notifications: 'ok' } })
 })
 
 t.test('the start says that no NATS server answers', async (t) => {

@@ -16,6 +16,9 @@ export interface NatsServer {
   url: string
   stop(): Promise<void>
   start(): Promise<void>
+  /** Stops the process (SIGSTOP): connections stay, and nothing is answered. */
+  pause(): Promise<void>
+  resume(): Promise<void>
 }
 
 /** Starts a server with a password. The end of the test stops it. */
@@ -31,11 +34,19 @@ export async function startNats(t: Pick<Test, 'teardown'>): Promise<NatsServer> 
   const stop = async (): Promise<void> => {
     const process = running
     running = null
+    process?.kill('SIGCONT')
     if (process === null || process.exitCode !== null) return
     process.kill('SIGKILL')
     await once(process, 'exit')
   }
   await start()
   t.teardown(stop)
-  return { url: `nats://us%20er:p%40ss@127.0.0.1:${port}`, start, stop }
+  const signal = (name: NodeJS.Signals) => async (): Promise<void> => void running?.kill(name)
+  return {
+    url: `nats://us%20er:p%40ss@127.0.0.1:${port}`,
+    start,
+    stop,
+    pause: signal('SIGSTOP'),
+    resume: signal('SIGCONT'),
+  }
 }
