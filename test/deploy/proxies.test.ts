@@ -28,7 +28,7 @@ async function restartBehind(t: Test, name: ProxyName): Promise<void> {
   let worker = await spawnWorker(t, env)
   const url = await startProxy(t, name, ports)
   await waitUntil(async () => (await fetch(`${url}/readyz`)).ok, 'the proxy')
-  await underLoad(t, url, async () => {
+  const { connections } = await underLoad(t, url, async () => {
     for (let i = 0; i < restarts; i++) {
       const exit = await servers[i % 2].end('SIGTERM')
       t.strictSame(exit, { code: 0, signal: null }, `restart ${i + 1}`)
@@ -41,4 +41,5 @@ async function restartBehind(t: Test, name: ProxyName): Promise<void> {
       await sleep(3_000)
     }
   })
+  t.ok(connections > 1, `${connections} connections for the event stream`)
 }

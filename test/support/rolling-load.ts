@@ -29,8 +29,15 @@ export async function rolloutSettings(t: Test, databaseUrl: string): Promise<Rec
   }
 }
 
-/** Runs `restart` under load. No request may fail, and each event must be streamed and sent exactly once. */
-export async function underLoad(t: Test, url: string, restart: () => Promise<void>): Promise<void> {
+/**
+ * Runs `restart` under load. No request may fail, and each event must be streamed and sent exactly once.
+ * @returns the connections that the event stream needed
+ */
+export async function underLoad(
+  t: Test,
+  url: string,
+  restart: () => Promise<void>,
+): Promise<{ connections: number }> {
   const receiver = await openReceiver(t)
   await created(url, '/webhooks/endpoints', { url: receiver.url, event_types: ['project.created'] })
   const load = await startLoad(url)
@@ -41,7 +48,6 @@ export async function underLoad(t: Test, url: string, restart: () => Promise<voi
 
   t.strictSame(load.failed, [], 'no request failed')
   t.ok(load.uploads > 0, `${load.names.size} writes, ${load.reads} reads, ${load.uploads} uploads`)
-  t.ok(load.connections > 1, `${load.connections} connections for the event stream`)
   const names = [...load.names].sort()
   await waitUntil(() => load.streamed.length >= names.length, 'the events').catch(() => {})
   t.strictSame(load.streamed.toSorted(), names, 'the stream has each event once')
@@ -49,6 +55,7 @@ export async function underLoad(t: Test, url: string, restart: () => Promise<voi
   await sleep(500)
   const sent = receiver.received.map(({ event }) => event.data.object.name)
   t.strictSame(sent.toSorted(), names, 'each webhook arrived once')
+  return load
 }
 
 async function created(url: string, path: string, body: object): Promise<any> {

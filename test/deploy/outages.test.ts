@@ -1,0 +1,53 @@
+// Two servers behind the proxies of deploy/ lose an optional service under load: NATS or Redis is killed, or stops
+// answering (SIGSTOP). No request fails, no event is missing, and each webhook arrives once.
+import { setTimeout as sleep } from 'node:timers/promises'
+import t, { type Test } from 'tap'
+import { freePort } from '../../scripts/test/free-port.ts'
+import { createTestDatabase } from '../support/database.ts'
+import { skipWithoutNats, startNats } from '../support/nats.ts'
+import { spawnServer, spawnWorker } from '../support/process.ts'
+import { skipWithout, startProxy, type ProxyName } from '../support/proxies.ts'
+import { skipWithoutRedis, startRedis } from '../support/redis.ts'
+import { rolloutSettings, underLoad } from '../support/rolling-load.ts'
+import { waitUntil } from '../support/wait.ts'
+
+const isLong = process.env.FAULTS === 'long'
+
+/** Longer than HAProxy needs to take a server out. nginx does not ask for the readiness. */
+const outageMs = isLong ? 60_000 : 3_000
+
+for (const name of isLong ? (['haproxy', 'nginx'] as const) : (['haproxy'] as const))
+  t.test(
+    `outages of NATS and Redis behind ${name}`,
+    { skip: skipWithout(name) || skipWithoutNats || skipWithoutRedis, timeout: 300_000 + 8 * outageMs },
+    (t) => outagesBehind(t, name),
+  )
+
+async function outagesBehind(t: Test, name: ProxyName): Promise<void> {
+  const [nats, redis] = [await startNats(t), await startRedis(t)]
+  const ports: [number, number] = [await freePort(), await freePort()]
+  const settings = await rolloutSettings(t, (await createTestDatabase(t)).url)
+  const env = { ...settings, BUS_URL: nats.url, REDIS_URL: redis.url }
+  await spawnServer(t, { ...env, PORT: String(ports[0]) })
+  await spawnServer(t, { ...env, PORT: String(ports[1]) })
+  await spawnWorker(t, env)
+  const url = await startProxy(t, name, ports)
+  const readiness = async (): Promise<any> => await (await fetch(`${url}/readyz`)).json()
+  const isOk = async (): Promise<boolean> => (await readiness()).status === 'ok'
+  await waitUntil(isOk, 'the proxy')
+  await underLoad(t, url, async () => {
+    for (const [check, begin, end] of [
+      ['bus', nats.pause, nats.resume],
+      ['bus', nats.stop, nats.start],
+      ['rate_limits', redis.pause, redis.resume],
+      ['rate_limits', redis.stop, redis.start],
+    ] as const) {
+      await begin()
+      await waitUntil(async () => (await readiness()).checks[check] === 'unavailable', check)
+      await sleep(outageMs)
+      t.match(await readiness(), { status: 'degraded', checks: { database: 'ok', notifications: 'ok' } })
+      await end()
+      await waitUntil(isOk, 'its return')
+    }
+  })
+}
