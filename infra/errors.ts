@@ -143,6 +143,15 @@ export function conflict(constraint: string, message: string, field?: string): A
   return new ApiError(409, 'CONFLICT', message, { ...(field !== undefined && { field }), constraint })
 }
 
+/** Seconds after which work that another request has begun may be done, or the lease of a dead server ends. */
+const inProgressSeconds = 2
+
+/** A 409 for a request that can succeed when another one is done. */
+export function inProgress(message: string, field?: string): ApiError {
+  const details = { ...(field !== undefined && { field }), constraint: 'in_progress' }
+  return new ApiError(409, 'CONFLICT', message, details, { 'retry-after': String(inProgressSeconds) })
+}
+
 /**
  * A 409 for a resource whose state does not allow the request. `field` is the field of the resource that has
  * the state; `state` becomes the constraint.

@@ -21,6 +21,7 @@ import { type Queue, createJobQueues, type JobQueues, type QueueOptions } from '
 import { createLastUsed, type LastUsed } from './users/key-last-used.ts'
 import { RequestRecorder } from './usage/recorder.ts'
 import { OpenCounts } from '../infra/open-counts.ts'
+import { requireClock } from '../infra/database/clock.ts'
 import { Leadership } from '../infra/database/leadership.ts'
 import type { Bus } from '../infra/bus/bus.ts'
 import { NatsBus } from '../infra/bus/nats-bus.ts'
@@ -206,6 +207,7 @@ export function createServices({
       database: { run: () => database.ping(), required: true },
       notifications: { run: () => listener.requireListening(), required: false },
       ...(natsBus !== null && { bus: { run: () => natsBus.requireRelay(), required: false } }),
+      clock: { run: () => requireClock(database.reserve), required: false },
       queue: { run: () => jobs.ping(), required: true },
       storage: { run: () => storage.ping(), required: false },
       partitions: { run: () => requireMonths(database.reserve), required: false },

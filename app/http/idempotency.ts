@@ -12,7 +12,7 @@ import {
 import { Readable } from 'node:stream'
 import type { Db } from '../../infra/database/database.ts'
 import * as sql from '../../generated/sql/idempotency.ts'
-import { conflict, forbidden, idempotencyMismatch, RolledBack } from '../../infra/errors.ts'
+import { forbidden, idempotencyMismatch, inProgress, RolledBack } from '../../infra/errors.ts'
 import type { FilePart, IdempotencyFingerprint, OperationInfo } from '../../infra/contract/operation.ts'
 import { requiredRole, requireOrganizationRole } from '../../services/organizations/access.ts'
 import { openServiceAccount } from '../../services/organizations/service-accounts.ts'
@@ -70,11 +70,7 @@ export async function withIdempotency(
   return await db.transaction(async (tx) => {
     const { taken } = await sql.tryLock(tx, { key: `idempotency ${ownerId} ${nameOf(request)}` })
     if (!taken)
-      throw conflict(
-        'in_progress',
-        'A request with this Idempotency-Key is still in progress.',
-        'Idempotency-Key',
-      )
+      throw inProgress('A request with this Idempotency-Key is still in progress.', 'Idempotency-Key')
     const record = await sql.findRecord(tx, { owner_id: ownerId, key_digest: digest })
     if (record !== undefined) {
       if (!record.body_hash.equals(bodyHash)) throw idempotencyMismatch()

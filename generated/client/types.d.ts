@@ -9285,6 +9285,8 @@ export interface components {
                 "X-Request-ID": components["headers"]["RequestID"];
                 RateLimit: components["headers"]["RateLimit"];
                 "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                /** With the constraint `in_progress`, the number of seconds after which to send the request again. Absent otherwise. */
+                "Retry-After"?: number;
                 [name: string]: unknown;
             };
             content: {

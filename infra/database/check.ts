@@ -4,6 +4,7 @@ import { randomUUID } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type pg from 'pg'
 import { openConnection } from './client.ts'
+import { clockProblem } from './clock.ts'
 import { connectionProblem, type AddressSetting } from './connection-problem.ts'
 import { configureSession, timeoutsOf } from './session.ts'
 
@@ -27,9 +28,6 @@ const statementTimeout = 10_000
 
 /** Milliseconds that a notification may take. */
 const notificationTimeout = 3_000
-
-/** Milliseconds between the clocks of this machine and the database. Ids and expiry use both. */
-const maxClockDifference = 60_000
 
 /** @throws DatabaseCheckError. */
 export async function checkDatabase(options: CheckOptions): Promise<void> {
@@ -96,13 +94,8 @@ async function requireClock(client: pg.Client): Promise<void> {
   const { rows } = await client.query<{ now: string }>(
     'SELECT (extract(epoch FROM clock_timestamp()) * 1000)::text AS now',
   )
-  const difference = (sent + Date.now()) / 2 - Number(rows[0].now)
-  if (Math.abs(difference) <= maxClockDifference) return
-  const seconds = Math.round(Math.abs(difference) / 1000)
-  throw new DatabaseCheckError(
-    `The clock of this machine is ${seconds} seconds ${difference > 0 ? 'ahead of' : 'behind'} that of the ` +
-      'database: correct the wrong one, for example with NTP.',
-  )
+  const problem = clockProblem((sent + Date.now()) / 2 - Number(rows[0].now))
+  if (problem !== null) throw new DatabaseCheckError(problem)
 }
 
 /** Whether two idle clients use the same session of PostgreSQL: a pooler in transaction mode. */

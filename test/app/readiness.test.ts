@@ -3,6 +3,7 @@ import { mkdtempSync, renameSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import t from 'tap'
+import { newId } from '../../infra/ids.ts'
 import { Readiness } from '../../services/readiness.ts'
 import { createTestDatabase } from '../support/database.ts'
 import { createDatabaseProxy } from '../support/database-proxy.ts'
@@ -40,6 +41,54 @@ t.test('without its database a server is unavailable, and ready again afterwards
   t.match(await readinessOf(server.url), { body: { status: 'unavailable', checks: { storage: 'ok' } } })
   await proxy.restore()
   await waitUntil(async () => (await readinessOf(server.url)).status === 200)
+})
+
+t.test('a clock that jumps degrades a server, is logged once, and ids never go back', async (t) => {
+  const server = await startServer(t)
+  const present = Date.now
+  t.teardown(() => {
+    Date.now = present
+  })
+  const before = newId('prj')
+  t.match(await readinessOf(server.url), { body: { status: 'ok' } })
+  for (const [hours, words] of [
+    [-1, 'behind'],
+    [1, 'ahead of'],
+  ] as const) {
+    Date.now = () => present() + hours * 3_600_000
+    await waitUntil(async () => (await readinessOf(server.url)).body.status === 'degraded')
+    t.match(await readinessOf(server.url), {
+      status: 200,
+      body: { checks: { clock: 'unavailable', database: 'ok' } },
+    })
+    const ids = [before, newId('prj'), newId('prj'), newId('prj')]
+    t.same(ids.toSorted(), ids, `ids of a clock that is ${words} the database`)
+    Date.now = present
+    await waitUntil(async () => (await readinessOf(server.url)).body.status === 'ok')
+  }
+  const ids = [before, newId('prj')]
+  t.same(ids.toSorted(), ids)
+})
+
+t.test('an answer does not wait for a dependency that hangs', async (t) => {
+  let runs = 0
+  let hangs = false
+  const dependency = {
+    run: async () => {
+      runs++
+      if (hangs) await new Promise(() => {})
+    },
+    required: true,
+  }
+  const readiness = new Readiness({ dependency }, () => {})
+  t.teardown(() => readiness.close())
+  t.equal((await readiness.report()).status, 'ok')
+  hangs = true
+  await waitUntil(() => runs > 1, 'the check in the background')
+  const late = () => new Promise((resolve) => setTimeout(resolve, 500, 'late'))
+  t.match(await Promise.race([readiness.report(), late()]), { status: 'ok' }, 'the last result')
+  await waitUntil(async () => (await readiness.report()).status === 'unavailable', 'the check to fail')
+  t.match(await Promise.race([readiness.report(), late()]), { status: 'unavailable' })
 })
 
 t.test('a check', async (t) => {

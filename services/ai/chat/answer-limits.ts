@@ -5,7 +5,7 @@ import * as sql from '../../../generated/sql/chat.ts'
 import type { Config } from '../../../infra/config/config.ts'
 import type { Db } from '../../../infra/database/database.ts'
 import { heartbeatTimeoutSeconds } from '../../../infra/database/heartbeats.ts'
-import { conflict, idempotencyMismatch, tooManyOpen } from '../../../infra/errors.ts'
+import { conflict, idempotencyMismatch, inProgress, tooManyOpen } from '../../../infra/errors.ts'
 import type { IdempotencyFingerprint, OperationInfo } from '../../../infra/contract/operation.ts'
 import type { Principal } from '../../users/authentication.ts'
 import { failStaleMessages, type FinishServices } from './finish-answer.ts'
@@ -71,7 +71,7 @@ async function replayedAnswer(
   const message = await openMessage(tx, { ...request, params: { id } })
   // A repeated streaming request follows the answer in progress instead.
   if (status === 'in_progress' && request.operation.id !== 'streamChat')
-    throw conflict('in_progress', 'A request with this Idempotency-Key is still running.', 'Idempotency-Key')
+    throw inProgress('A request with this Idempotency-Key is still running.', 'Idempotency-Key')
   return message
 }
 

@@ -2,7 +2,7 @@
 import type { components } from '../../../generated/types.ts'
 import * as sql from '../../../generated/sql/chat.ts'
 import type { Db } from '../../../infra/database/database.ts'
-import { conflict } from '../../../infra/errors.ts'
+import { conflict, inProgress } from '../../../infra/errors.ts'
 import type { OperationInfo } from '../../../infra/contract/operation.ts'
 import { changesOf } from '../../../infra/changes.ts'
 import type { Emitter } from '../../events/emit.ts'
@@ -43,7 +43,7 @@ async function deleteAnswersTo(tx: Db, { id, role, session_id: sessionId }: Owne
   if (role !== 'user' || sessionId === null)
     throw conflict('role', 'Only messages with the role `user` can be edited.', 'content')
   if ((await tx.prisma.message.count({ where: { sessionId, status: 'in_progress' } })) > 0)
-    throw conflict('in_progress', 'An answer of this session is in progress: wait for it, or cancel it.')
+    throw inProgress('An answer of this session is in progress: wait for it, or cancel it.')
   await deleteMessagesAfter(tx, sessionId, id)
 }
 

@@ -4,7 +4,7 @@ import * as sql from '../../../generated/sql/chat.ts'
 import type { components } from '../../../generated/types.ts'
 import type { Db } from '../../../infra/database/database.ts'
 import { heartbeatTimeoutSeconds } from '../../../infra/database/heartbeats.ts'
-import { conflict, invalidField, invalidState } from '../../../infra/errors.ts'
+import { conflict, inProgress, invalidField, invalidState } from '../../../infra/errors.ts'
 import type { Principal } from '../../users/authentication.ts'
 import { readSettings } from '../../users/settings.ts'
 import { requireUnrestrictedKey } from '../../projects/resource-access.ts'
@@ -194,11 +194,7 @@ async function requireIdle(tx: Db, services: FinishServices, session: OwnedSessi
   })
   for (const { id, is_stale: isStale } of answers) {
     if (!isStale)
-      throw conflict(
-        'in_progress',
-        'An answer of this session is in progress: wait for it, or cancel it.',
-        'session_id',
-      )
+      throw inProgress('An answer of this session is in progress: wait for it, or cancel it.', 'session_id')
     await failStaleMessages(tx, services, id)
   }
 }

@@ -5,7 +5,7 @@ import * as sql from '../../../generated/sql/knowledge.ts'
 import type { ListQuery } from '../../../infra/contract/query.ts'
 import type { Db, SqlClient } from '../../../infra/database/database.ts'
 import { violatedConstraint } from '../../../infra/database/errors.ts'
-import { conflict, invalidState, notFound } from '../../../infra/errors.ts'
+import { conflict, inProgress, invalidState, notFound } from '../../../infra/errors.ts'
 import type { Emitter } from '../../events/emit.ts'
 import { newId, timeOf } from '../../../infra/ids.ts'
 import type { Queue } from '../../../infra/jobs/queue.ts'
@@ -144,10 +144,7 @@ export async function addDocument(
     const existing = await sql.findDocumentByContent(tx, { knowledge_base_id: knowledgeBaseId, sha256 })
     if (existing !== undefined) return { document: existing, created: false }
   }
-  throw conflict(
-    'in_progress',
-    'A document with the same content is being added and deleted at the same time. Try again.',
-  )
+  throw inProgress('A document with the same content is being added and deleted at the same time. Try again.')
 }
 
 async function enqueueParsing(

@@ -1,7 +1,7 @@
 // Writes the bytes of one request of an upload to disk or S3. Bytes are durable before the upload's offset
 // includes them.
 import type { Readable } from 'node:stream'
-import { conflict, payloadTooLarge } from '../../../infra/errors.ts'
+import { inProgress, payloadTooLarge } from '../../../infra/errors.ts'
 import type { Checksum } from './checksum.ts'
 import type { Lease } from './lease.ts'
 import type { Multipart } from '../blobs/blob-store.ts'
@@ -52,7 +52,7 @@ export async function append(
     // A stalled request yields to the one that waits. Destroying the stream would close the connection before
     // the response.
     if (isRequested && end === endAtHeartbeat && !isWriting && content.listenerCount('error') > 0)
-      content.emit('error', conflict('in_progress', 'Another request took over this upload.'))
+      content.emit('error', inProgress('Another request took over this upload.'))
     endAtHeartbeat = end
     // A failed save is retried at the end of the request.
     if (checksum === null && ++heartbeats % heartbeatsPerSave === 0)

@@ -6,7 +6,7 @@ import { randomUUID } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Db } from '../../../infra/database/database.ts'
 import * as sql from '../../../generated/sql/storage.ts'
-import { conflict, notFound } from '../../../infra/errors.ts'
+import { inProgress, notFound } from '../../../infra/errors.ts'
 import type { Multipart } from '../blobs/blob-store.ts'
 import { addHolder, hasWaiters, joinWaiters } from './lease-waiters.ts'
 
@@ -54,7 +54,7 @@ export async function acquireUploadLease(db: Db, id: string): Promise<Lease> {
   const lease = await tryAcquire(db, id, holder)
   if (lease !== null) return lease
   const waiter = joinWaiters(id)
-  if (waiter === null) throw inProgress()
+  if (waiter === null) throw writing()
   try {
     for (const deadline = performance.now() + acquireTimeoutMs; performance.now() < deadline;) {
       const row = await sql.requestLease(db, { id })
@@ -63,7 +63,7 @@ export async function acquireUploadLease(db: Db, id: string): Promise<Lease> {
       const lease = await tryAcquire(db, id, holder)
       if (lease !== null) return lease
     }
-    throw inProgress()
+    throw writing()
   } finally {
     waiter.leave()
   }
@@ -95,8 +95,8 @@ export async function requestUploadLease(db: Db, id: string, timeoutMs = 2_500):
   }
 }
 
-function inProgress(): Error {
-  return conflict('in_progress', 'Another request is writing to this upload.')
+function writing(): Error {
+  return inProgress('Another request is writing to this upload.')
 }
 
 function createLease(
@@ -173,5 +173,5 @@ function createLease(
 
 /** The 409 for a request whose lease another request has acquired. */
 export function leaseLost(): Error {
-  return conflict('in_progress', 'Another request took over this upload.')
+  return inProgress('Another request took over this upload.')
 }
