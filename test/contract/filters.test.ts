@@ -739,6 +739,15 @@ t.test('service accounts are filtered by their place, and their keys by whether 
   await assertFinds(t, keys, {}, [works.id, revoked.id])
   await assertFinds(t, keys, { active: 'true' }, [works.id])
   await assertFinds(t, keys, { active: 'false' }, [revoked.id])
+  const created_by = caller.id
+  for (const { id } of [works, revoked])
+    await prisma.apiKey.update({ where: { id }, data: { createdById: created_by } })
+  await assertFinds(t, keys, { created_by }, [works.id, revoked.id])
+  await assertFinds(t, keys, { created_by, active: 'true' }, [works.id])
+  await assertFinds(t, keys, { created_by: server.admin.id }, [])
+  await assertFinds(t, { ...request, query: {} }, { key_created_by: created_by }, [inProject.id])
+  await prisma.apiKey.update({ where: { id: works.id }, data: { revokedAt: new Date() } })
+  await assertFinds(t, { ...request, query: {} }, { key_created_by: created_by }, [])
 })
 
 t.test('every declared filter is tested here', async (t) => {

@@ -90,7 +90,7 @@ const projectOperations = operationInfos.filter(
 )
 
 /** They give a role in all areas, and nobody gives more than the own role. */
-const givesRoles = ['addMember', 'updateMember']
+const givesRoles = ['addMember', 'updateMember', 'resendInvitation']
 
 for (const { id, projectAccess, scopes } of projectOperations) {
   const needed = projectAccess!.role as ProjectRole

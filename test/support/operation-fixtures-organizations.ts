@@ -33,10 +33,11 @@ export async function addMemberTo(
   organizationId: string,
   { userId = null, email = null, isAdded = userId !== null }: Partial<Invited>,
   role: 'owner' | 'admin' | 'member' = 'member',
+  createdById = server.admin.id,
 ): Promise<string> {
   const { database } = server.services
   const who = { userId, email, isAdded }
-  const fields = { role, createdById: server.admin.id, origin: server.url }
+  const fields = { role, createdById, origin: server.url }
   return (await database.transaction((tx) => addOrganizationMember(tx, organizationId, who, fields))).id
 }
 
@@ -109,8 +110,9 @@ const onInvitation =
   async (context) => {
     const { server, caller } = context
     const { database } = server.services
-    const { id } = await insertOrganization(database, await createUser(server), { name: 'Theirs' })
-    const member = await addMemberTo(server, id, { userId: caller.id, isAdded: false })
+    const inviter = await createUser(server)
+    const { id } = await insertOrganization(database, inviter, { name: 'Theirs' })
+    const member = await addMemberTo(server, id, { userId: caller.id, isAdded: false }, 'member', inviter)
     if (expired)
       await server.services.database.prisma.organizationMember.update({
         where: { id: member },
