@@ -246,6 +246,8 @@ export class Listener implements Bus {
       connectionTimeoutMillis: 5_000,
       query_timeout: 2 * this.#heartbeat,
       keepAlive: true,
+      // A standby takes no LISTEN.
+      target: 'read-write',
     })
     client.on('error', (error) => {
       this.#report(error)
