@@ -1,11 +1,11 @@
 // Fail-over of PostgreSQL: after a standby was promoted, writes come back, nothing acknowledged is lost, no
 // request is answered 500, and one process leads. `npm run faults -- failover` runs many rounds.
 import t from 'tap'
-import { ConfigError, readConfig } from '../../infra/config/config.ts'
+import { readConfig } from '../../infra/config/config.ts'
 import { checkDatabase } from '../../infra/database/check.ts'
 import { openConnection } from '../../infra/database/client.ts'
 import { openDatabase } from '../../infra/database/database.ts'
-import { hostsOf, HostsError } from '../../infra/database/hosts.ts'
+import { hostsOf } from '../../infra/database/hosts.ts'
 import { prepareDatabase } from '../../infra/prepare-database.ts'
 import { freePort } from '../../scripts/test/free-port.ts'
 import { jobQueues } from '../../services/services.ts'
@@ -33,7 +33,7 @@ t.test('the hosts of a URL are read as by libpq', async (t) => {
   refused('postgres://a:1,b:x/db', /has a host that is none/)
   refused('postgres://a:0,b/db', /has a port that is no number/)
   refused('postgres:///db?host=a,b&port=1,2,3', /has 2 hosts and 3 ports/)
-  t.throws(() => hostsOf('postgres://a,b/db?target_session_attrs=best'), HostsError)
+  refused('postgres://a,b/db?target_session_attrs=best', /has an unknown target_session_attrs/)
 })
 
 t.test('the settings take several hosts, and repeat no password', async (t) => {
@@ -42,20 +42,16 @@ t.test('the settings take several hosts, and repeat no password', async (t) => {
     new URL(url!).searchParams.get('target_session_attrs')
   t.equal(attributeOf(read({}).databaseUrl), 'read-write')
   t.equal(attributeOf(read({ DATABASE_READ_URL: 'postgres://a,b/db' }).databaseReadUrl), 'standby')
-  for (const url of ['postgres://u:secret@a,b:x/db', 'postgres://u:secret@a,b/db?target_session_attrs=standby'])
-    t.throws(
-      () => read({ DATABASE_URL: url }),
-      (error: Error) => error instanceof ConfigError && /^DATABASE_URL [^:]*/.test(error.message),
-    )
-  try {
-    read({ DATABASE_URL: 'postgres://u:secret@a,b/db?target_session_attrs=standby' })
-    t.fail('a standby is refused')
-  } catch (error) {
-    t.equal(
-      (error as Error).message,
-      'DATABASE_URL takes target_session_attrs=read-write, primary, any, not standby.',
-    )
-  }
+  const refused = (DATABASE_URL: string, message: string): unknown =>
+    t.throws(() => read({ DATABASE_URL }), { message })
+  refused(
+    'postgres://u:secret@a,b/db?target_session_attrs=standby',
+    'DATABASE_URL takes target_session_attrs=read-write, primary, any, not standby.',
+  )
+  refused(
+    'postgres://u:secret@a,b:x/db',
+    'DATABASE_URL has a host that is none: write host:port or [IPv6]:port.',
+  )
 })
 
 const pair = await ReplicatedPostgres.start(t)

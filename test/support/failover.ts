@@ -218,7 +218,8 @@ export async function countRound(
   servers: TestServer[],
   { change, after = async () => {} }: { change(): Promise<void>; after?(): Promise<void> },
 ): Promise<Round> {
-  const load = writeTo(servers)
+  const { key } = await servers[0].person()
+  const load = writeTo(servers.map(({ url }) => ({ url, key })))
   const leaders = (): number => servers.filter(({ services }) => services.leadership.leading).length
   let twoSince: number | null = null
   let twoLeaders = 0
