@@ -43,6 +43,9 @@ const REQUIRED = 'scram-sha-256'
 /** Milliseconds in which a host answers a search. */
 const probeTimeout = 3_000
 
+/** Milliseconds that the statements on a connection have to end when another host is the right one. */
+const moveTimeout = 1_000
+
 export class Client extends pg.Client {
   readonly #requiresScram: boolean
   readonly #config: ClientConfig
@@ -72,8 +75,9 @@ export class Client extends pg.Client {
       if (parameterName === 'in_hot_standby') this.#saidStandby = parameterValue === 'on'
     })
     connection.on('errorMessage', ({ code }) => {
-      if (code === readOnlyState) this.refusedWrite = true
-      if (code === readOnlyState) this.#doubtHost()
+      if (code !== readOnlyState) return
+      this.refusedWrite = true
+      this.doubtHost()
     })
   }
 
@@ -90,7 +94,7 @@ export class Client extends pg.Client {
 
   async #connect(): Promise<this> {
     // Without a listener, a connection that breaks while its role is asked for would crash the process.
-    this.on('error', () => this.#doubtHost())
+    this.on('error', () => this.doubtHost())
     try {
       if (this.#hosts !== null) {
         this.#host = await this.#hosts.find((host, signal) => this.#probe(host, signal))
@@ -98,9 +102,10 @@ export class Client extends pg.Client {
       }
       await super.connect()
       await this.#requireRole()
+      this.#endWhenMoved()
       return this
     } catch (error) {
-      this.#doubtHost()
+      this.doubtHost()
       throw error
     }
   }
@@ -111,9 +116,21 @@ export class Client extends pg.Client {
     Object.assign(protocol.connectionParameters, { host, port })
   }
 
-  /** The next connection searches for a host. */
-  #doubtHost(): void {
+  /** The server does not answer, or has another role: the next connection searches for a host. */
+  doubtHost(): void {
     if (this.#host !== null) this.#hosts?.doubt(this.#host)
+  }
+
+  /** A host that hangs, or a pooler in front of a standby, does not end the connection itself. */
+  #endWhenMoved(): void {
+    const stop = this.#hosts?.onMove((host) => {
+      if (host === this.#host) return
+      stop?.()
+      const { connection } = this as unknown as Protocol
+      const end = (): void => connection.stream.destroy(new Error('Connection terminated: another host leads'))
+      setTimeout(end, moveTimeout).unref()
+    })
+    if (stop !== undefined) this.once('end', stop)
   }
 
   /** Asks only where the URL says so, or where the server has introduced itself as a standby. */
@@ -208,7 +225,7 @@ export async function openConnection({
   connectTimeout = 10_000,
   queryTimeout,
   target,
-}: ConnectionOptions): Promise<pg.Client> {
+}: ConnectionOptions): Promise<Client> {
   const client = new Client({
     connectionString: withApplicationName(url, name),
     connectionTimeoutMillis: connectTimeout,

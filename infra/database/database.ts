@@ -2,7 +2,7 @@
 // statements), and transactions in which both use the same connection.
 import type pg from 'pg'
 import type { FairSemaphore } from '../fair-semaphore.ts'
-import { openConnection } from './client.ts'
+import { openConnection, type Client } from './client.ts'
 import { translateError, type ConstraintError } from './errors.ts'
 import type { Db, RequestOrigin } from './db.ts'
 import { createPool, queryOn, type Pool } from './pool.ts'
@@ -33,7 +33,7 @@ export interface Database extends Db {
    * Opens a connection to PostgreSQL itself, past any pooler, for locks of a session; never to a standby. The
    * caller ends it.
    */
-  openSession(): Promise<pg.Client>
+  openSession(): Promise<Client>
   /**
    * Throws when there is no answer within `milliseconds`, by default 2,000, or when a standby answers. Then
    * all connections are replaced.

@@ -180,6 +180,8 @@ const pause = 100
 export class Hosts {
   readonly #hosts: Host[]
   readonly #target: Target
+  /** Called with the host that is the right one from now on. */
+  readonly #moves = new Set<(host: Host) => void>()
   #current: Host | null = null
   #search: Promise<Host> | null = null
 
@@ -196,6 +198,14 @@ export class Hosts {
     return await this.#search
   }
 
+  /** Calls `callback` when only another host is the right one. @returns a function that ends this. */
+  onMove(callback: (host: Host) => void): () => void {
+    // Where several hosts may be right, the connections to each of them are.
+    if (!['read-write', 'primary'].includes(this.#target)) return () => {}
+    this.#moves.add(callback)
+    return () => this.#moves.delete(callback)
+  }
+
   /** The host failed or has another role: the next connection searches. */
   doubt(host: Host): void {
     if (this.#current === host) this.#current = null
@@ -207,6 +217,7 @@ export class Hosts {
       (host) => {
         this.#current = host
         this.#search = null
+        for (const callback of this.#moves) callback(host)
       },
       async () => {
         await sleep(pause, undefined, { ref: false })
@@ -226,33 +237,46 @@ export class Hosts {
 
 /**
  * Tries the hosts in order. One that does not answer soon does not stop the next, so a host without power
- * costs a fraction of a second. The first host with the right role wins.
+ * costs a fraction of a second. The first host with the right role wins. While one host is silent, the others
+ * are asked again: a standby may be promoted meanwhile.
  */
 async function firstSuitable(hosts: Host[], target: Target, probe: Probe): Promise<Host> {
   const end = new AbortController()
-  const failures: Array<{ host: Host; error: Error }> = []
+  const failures = new Map<Host, Error>()
+  let silent = hosts.length
   let previous: Promise<unknown> = Promise.resolve()
-  const attempts = hosts.map(async (host) => {
-    const before = previous
-    const answered = Promise.withResolvers<void>()
-    previous = before.then(() => Promise.race([answered.promise, sleep(stagger, undefined, { ref: false })]))
-    await before
-    if (end.signal.aborted) throw new Error('another host was found')
+
+  const ask = async (host: Host): Promise<Error | null> => {
     try {
       const role = await probe(host, end.signal)
-      if (!isSuitable(role, target)) throw new WrongRoleError(target, role)
-      return host
+      return isSuitable(role, target) ? null : new WrongRoleError(target, role)
     } catch (error) {
-      failures.push({ host, error: error as Error })
-      throw error
-    } finally {
-      answered.resolve()
+      return error as Error
     }
+  }
+  const askUntilAllAnswered = async (host: Host, onAnswer: () => void): Promise<Host> => {
+    for (let isFirst = true; !end.signal.aborted; isFirst = false) {
+      const failure = await ask(host)
+      if (failure === null) return host
+      failures.set(host, failure)
+      if (isFirst) silent--
+      onAnswer()
+      if (silent === 0) throw failure
+      await sleep(stagger, undefined, { ref: false })
+    }
+    throw new Error('another host was found')
+  }
+  const attempts = hosts.map(async (host) => {
+    const before = previous
+    const { promise: answered, resolve: onAnswer } = Promise.withResolvers<void>()
+    previous = before.then(() => Promise.race([answered, sleep(stagger, undefined, { ref: false })]))
+    await before
+    return await askUntilAllAnswered(host, onAnswer)
   })
   try {
     return await Promise.any(attempts)
   } catch {
-    throw new NoHostError(hosts.flatMap((host) => failures.find((failure) => failure.host === host) ?? []))
+    throw new NoHostError(hosts.map((host) => ({ host, error: failures.get(host)! })))
   } finally {
     end.abort()
   }

@@ -6,8 +6,8 @@
 // fail-over, another process may take the lock on the new primary while the old one still runs or hangs. So a
 // leader asks twice in each heartbeat, and pauses until it has an answer: two processes lead for at most one
 // heartbeat. What the leader does must bear that.
-import type pg from 'pg'
 import { setImmediate, setTimeout as sleep } from 'node:timers/promises'
+import type { Client } from './client.ts'
 import type { Database } from './database.ts'
 import { WrongRoleError } from './hosts.ts'
 import { statement } from './statements.ts'
@@ -43,7 +43,7 @@ export class Leadership {
   readonly #options: Required<LeadershipOptions>
   readonly #callbacks: Array<(leading: boolean) => void> = []
   readonly #stop = new AbortController()
-  #connection: pg.Client | null = null
+  #connection: Client | null = null
   #leading = false
   /** Whether the last round failed: an outage is reported once. */
   #failing = false
@@ -122,13 +122,15 @@ export class Leadership {
   }
 
   /** Pauses the leadership while the answer is late. @throws when there is none, or that of a standby. */
-  async #beat(connection: pg.Client): Promise<void> {
+  async #beat(connection: Client): Promise<void> {
     const { heartbeat, database } = this.#options
     const answer = connection.query<{ standby: boolean }>(heartbeatQuery)
     if (await isLate(answer, heartbeat / 2)) {
       this.#setLeading(false)
-      if (await isLate(answer, 2.5 * heartbeat))
+      if (await isLate(answer, 2.5 * heartbeat)) {
+        connection.doubtHost()
         throw new Error('the connection of the leader does not answer')
+      }
     }
     const [{ standby }] = (await answer).rows
     if (standby) {

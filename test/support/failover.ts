@@ -46,20 +46,23 @@ export class ReplicatedPostgres {
     return `postgres://${username}:${password}@${hosts.join(',')}${pathname}?target_session_attrs=read-write`
   }
 
-  /** As by a power cut. */
-  async killPrimary(): Promise<void> {
+  /** The primary hangs: it accepts connections and answers nothing. */
+  freezePrimary(): void {
     const { pid } = this.primary
-    for (const each of [pid, ...childrenOf(pid)]) {
-      try {
-        process.kill(each, 'SIGKILL')
-      } catch {
-        // It has ended since.
-      }
-    }
-    await this.primary.stop()
+    for (const each of [pid, ...childrenOf(pid)]) process.kill(each, 'SIGSTOP')
   }
 
-  /** The standby becomes the primary and waits for no standby. The old primary is down. */
+  /** As by a power cut. */
+  async killPrimary(): Promise<void> {
+    await kill(this.primary)
+  }
+
+  /** Ends the primary that hung, which is the standby by now. */
+  async killStandby(): Promise<void> {
+    await kill(this.standby)
+  }
+
+  /** The standby becomes the primary and waits for no standby. The old primary is down or hangs. */
   async promote(): Promise<void> {
     const { superuserUrl } = this.standby
     await execute(superuserUrl, setSynchronous(''))
@@ -137,6 +140,17 @@ function follow(dataDir: string, primary: OwnPostgres): void {
   writeFileSync(settings, [...kept.filter(Boolean), ...added].join('\n'))
   writeFileSync(signal, '')
   for (const file of [signal, settings]) ownFile(dataDir, file)
+}
+
+async function kill({ pid, stop }: OwnPostgres): Promise<void> {
+  for (const each of [pid, ...childrenOf(pid)]) {
+    try {
+      process.kill(each, 'SIGKILL')
+    } catch {
+      // It has ended since.
+    }
+  }
+  await stop()
 }
 
 function childrenOf(pid: number): number[] {
