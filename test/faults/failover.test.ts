@@ -1,6 +1,6 @@
 // Many rounds of what test/infra/failover.test.ts does once: fail-over with a synchronous standby, switch-over
 // with an address that is stale, and both through PgBouncer.
-import t from 'tap'
+import t, { type Test } from 'tap'
 import { cuttingProxy } from '../support/cutting-proxy.ts'
 import { urlOnPort } from '../support/database-proxy.ts'
 import { connectionsTo, countRound, lockHolders, ReplicatedPostgres, type Round } from '../support/failover.ts'
@@ -12,12 +12,12 @@ const long = process.env.FAULTS === 'long'
 /** The short form is test/infra/failover.test.ts. */
 const skip = !long && 'the long form: npm run faults -- failover'
 
-type Tap = Parameters<NonNullable<Parameters<typeof t.test>[2]>>[0]
+
 
 const answersReady = async ({ url }: TestServer, status: number): Promise<boolean> =>
   (await fetch(`${url}/readyz`)).status === status
 
-function report(t: Tap, name: string, rounds: Round[], limit = 3_000): void {
+function report(t: Test, name: string, rounds: Round[], limit = 3_000): void {
   const sum = (count: (round: Round) => number): number => rounds.reduce((all, round) => all + count(round), 0)
   const times = rounds.map(({ firstWrite }) => Math.round(firstWrite)).sort((a, b) => a - b)
   const table = {
@@ -40,7 +40,7 @@ function report(t: Tap, name: string, rounds: Round[], limit = 3_000): void {
   t.ok(table['two leaders, ms'] <= 1_000, 'two leaders for at most a heartbeat')
 }
 
-async function startTwo(t: Tap, databaseUrl: string, env: Record<string, string> = {}): Promise<TestServer[]> {
+async function startTwo(t: Test, databaseUrl: string, env: Record<string, string> = {}): Promise<TestServer[]> {
   return [await startServer(t, { databaseUrl, env }), await startServer(t, { databaseUrl, env })]
 }
 

@@ -1,6 +1,6 @@
 // Fail-over of PostgreSQL: after a standby was promoted, writes come back, nothing acknowledged is lost, no
 // request is answered 500, and one process leads. `npm run faults -- failover` runs many rounds.
-import t from 'tap'
+import t, { type Test } from 'tap'
 import { readConfig } from '../../infra/config/config.ts'
 import { checkDatabase } from '../../infra/database/check.ts'
 import { openConnection } from '../../infra/database/client.ts'
@@ -102,14 +102,37 @@ t.test('a pool and a session never stay on a standby', async (t) => {
   t.same(await connectionsTo(pair.standby), [])
 })
 
-function requireClean(t: Tap, round: Round): void {
+t.test('a write that is refused replaces all connections of the pool', async (t) => {
+  const { services, person, url } = await startServer(t, { databaseUrl: pair.primary.url })
+  const { key } = await person()
+  const { pool } = services.database
+  const post = (): Promise<Response> =>
+    fetch(`${url}/v1/projects`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
+      body: JSON.stringify({ name: 'x' }),
+    })
+  t.equal((await post()).status, 201)
+  // What PgBouncer does when its PostgreSQL becomes a standby: the connection stays, and refuses writes.
+  const clients = await Promise.all(Array.from({ length: pool.options.max }, () => pool.connect()))
+  for (const client of clients) await client.query('SET default_transaction_read_only = on')
+  for (const client of clients) client.release()
+  const refused = await post()
+  t.same([refused.status, refused.headers.get('retry-after')], [503, '2'])
+  t.match(await refused.json(), { error: { code: 'UNAVAILABLE' } })
+  await waitUntil(() => pool.idleCount === 0 || pool.totalCount < clients.length, 'the end of the others')
+  await waitUntil(async () => (await post()).status === 201, 'a write')
+  for (let i = 0; i < clients.length; i++) t.equal((await post()).status, 201)
+})
+
+function requireClean(t: Test, round: Round): void {
   const { firstWrite, statuses, twoLeaders } = round
   t.comment(`first write after ${Math.round(firstWrite)} ms; ${JSON.stringify(statuses)}; two leaders for ` +
     `${Math.round(twoLeaders)} ms`)
   t.match(round, { lost: 0, errors500: 0, withoutRetryAfter: 0, leaders: 1, left: 0 })
 }
 
-type Tap = Parameters<NonNullable<Parameters<typeof t.test>[1]>>[0]
+
 
 t.test('fail-over: the primary is killed, and the standby is promoted', async (t) => {
   const servers = [
