@@ -1,10 +1,24 @@
 // Many rounds of what test/infra/failover.test.ts does once: fail-over with a synchronous standby, switch-over
 // with an address that is stale, and both through PgBouncer.
+import { mkdtempSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import { cuttingProxy } from '../support/cutting-proxy.ts'
 import { urlOnPort } from '../support/database-proxy.ts'
-import { connectionsTo, countRound, lockHolders, ReplicatedPostgres, type Round } from '../support/failover.ts'
+import {
+  connectionsTo,
+  countLost,
+  countRound,
+  lockHolders,
+  ReplicatedPostgres,
+  writeTo,
+  type Round,
+} from '../support/failover.ts'
+import { execute } from '../support/own-postgres.ts'
+import { PatroniCluster, skipWithoutPatroni, type Machine } from '../support/patroni.ts'
 import { skipWithoutPgBouncer, startPgBouncer } from '../support/pgbouncer.ts'
+import { bootstrapKey, spawnServer } from '../support/process.ts'
 import { startServer, type TestServer } from '../support/server.ts'
 import { waitUntil } from '../support/wait.ts'
 
@@ -121,4 +135,95 @@ t.test('both, with a PgBouncer in front of each PostgreSQL', { skip: skip || ski
     if (isKilled) await pair.rejoin()
   }
   report(t, 'with PgBouncer', rounds)
+})
+
+t.test('Patroni, as docs/high-availability.md says', { skip: skip || skipWithoutPatroni }, async (t) => {
+  const cluster = new PatroniCluster(t)
+  const [one, two] = cluster.machines
+  const list = 'patronictl -c /etc/patroni/config.yml list'
+  const whenListed = async (row: RegExp): Promise<void> =>
+    await waitUntil(async () => row.test(await cluster.run(list).catch(() => '')), String(row), 120_000)
+  const health =
+    'etcdctl --endpoints=http://10.0.0.11:2379,http://10.0.0.12:2379,http://10.0.0.13:2379 endpoint health'
+  for (const machine of cluster.machines) cluster.startEtcd(machine)
+  await waitUntil(
+    async () => (await cluster.run(health).catch(() => '')).split('is healthy').length === 4,
+    'etcd',
+  )
+  cluster.startPatroni(one)
+  await whenListed(/one .*Leader .*running/)
+  cluster.startPatroni(two)
+  await whenListed(/two .*Sync Standby/)
+  await cluster.run(
+    'psql --set=owner_password=... --set=server_password=... --file=deploy/postgresql/roles.sql ' +
+      '"host=10.0.0.11,10.0.0.12 user=postgres dbname=postgres target_session_attrs=read-write"',
+    { env: { PGPASSWORD: 'SUPERUSER_PASSWORD' } },
+  )
+  await cluster.run('DATABASE_URL=postgres://platform_owner:...@10.0.0.11,10.0.0.12/platform npm run migrate')
+  cluster.startHaproxy()
+  const urlAt = (hosts: string): string =>
+    cluster.on(one, `postgres://platform_server:secret@${hosts}/platform`)
+  const STORAGE_DIR = mkdtempSync(join(tmpdir(), 'storage-'))
+  const servers = [
+    await spawnServer(t, { DATABASE_URL: urlAt('10.0.0.11,10.0.0.12'), MIGRATE: 'false', STORAGE_DIR }),
+    await spawnServer(t, { DATABASE_URL: urlAt('10.0.0.20'), MIGRATE: 'false', STORAGE_DIR }),
+  ]
+  const isPrimary = async (machine: Machine): Promise<boolean> =>
+    await execute(cluster.superuserUrl(machine), 'SELECT WHERE NOT pg_is_in_recovery()').then(
+      (rows) => rows.length === 1,
+      () => false,
+    )
+  const change = async (from: Machine, to: Machine, how: 'switch-over' | 'fail-over'): Promise<object> => {
+    const load = writeTo(servers.map(({ url }) => ({ url, key: bootstrapKey })))
+    try {
+      await waitUntil(() => load.acknowledged.length > 20, 'writes')
+      const began = performance.now()
+      let promoted = 0
+      const watching = waitUntil(() => isPrimary(to), 'the promotion', 120_000).then(() => {
+        promoted = performance.now()
+      })
+      if (how === 'fail-over') await cluster.kill(from)
+      else
+        await cluster.run(
+          `patronictl -c /etc/patroni/config.yml switchover --leader ${from.name} --candidate ${to.name} ` +
+            '--force platform',
+          // The page has it in one direction.
+          { isWritten: from === one },
+        )
+      await watching
+      await waitUntil(() => load.lastWrite > promoted, 'a write')
+      const firstWrite = load.lastWrite - promoted
+      const before = load.acknowledged.length
+      await waitUntil(() => load.acknowledged.length > before + 20, 'writes to go on')
+      for (const { url } of servers)
+        await waitUntil(async () => (await fetch(`${url}/readyz`)).status === 200, 'readiness')
+      await load.stop()
+      if (how === 'fail-over') cluster.startPatroni(from)
+      await whenListed(new RegExp(`${from.name} .*Sync Standby`))
+      const primary = { superuserUrl: cluster.superuserUrl(to) }
+      const standby = { superuserUrl: cluster.superuserUrl(from) }
+      const result = {
+        lost: await countLost(primary, load.acknowledged),
+        errors500: load.statuses[500] ?? 0,
+        withoutRetryAfter: load.withoutRetryAfter,
+        leaders: (await lockHolders(primary)) + (await lockHolders(standby)),
+        left: (await connectionsTo(standby, 'platform_server')).length,
+      }
+      const times = {
+        'promotion after ms': Math.round(promoted - began),
+        'first write after the promotion, ms': Math.round(firstWrite),
+        acknowledged: load.acknowledged.length,
+        statuses: load.statuses,
+      }
+      console.log(`Patroni, ${how}: ${JSON.stringify({ ...times, ...result })}`)
+      return result
+    } finally {
+      await load.stop()
+    }
+  }
+  const clean = { lost: 0, errors500: 0, withoutRetryAfter: 0, leaders: 1, left: 0 }
+  t.same(await change(one, two, 'switch-over'), clean)
+  t.same(await change(two, one, 'switch-over'), clean)
+  t.same(await change(one, two, 'fail-over'), clean)
+  t.same(await change(two, one, 'fail-over'), clean)
 })

@@ -271,14 +271,14 @@ export async function countRound(
   }
 }
 
-async function countLost({ superuserUrl }: OwnPostgres, ids: string[]): Promise<number> {
+export async function countLost({ superuserUrl }: Pick<OwnPostgres, 'superuserUrl'>, ids: string[]): Promise<number> {
   const list = ids.map((id) => `'${id}'`).join(',')
   const found = await execute(superuserUrl, `SELECT id FROM projects WHERE id IN (${list})`)
   return ids.length - found.length
 }
 
 /** The processes that hold the lock of the leader there. */
-export async function lockHolders({ superuserUrl }: OwnPostgres): Promise<number> {
+export async function lockHolders({ superuserUrl }: Pick<OwnPostgres, 'superuserUrl'>): Promise<number> {
   const rows = await execute(
     superuserUrl,
     `SELECT FROM pg_locks WHERE locktype = 'advisory' AND granted AND objsubid = 1
@@ -289,9 +289,12 @@ export async function lockHolders({ superuserUrl }: OwnPostgres): Promise<number
 }
 
 /** The connections of servers, not of this test. */
-export async function connectionsTo({ superuserUrl }: OwnPostgres): Promise<unknown[]> {
+export async function connectionsTo(
+  { superuserUrl }: Pick<OwnPostgres, 'superuserUrl'>,
+  role = 'platform',
+): Promise<unknown[]> {
   return await execute(
     superuserUrl,
-    "SELECT application_name, query FROM pg_stat_activity WHERE usename = 'platform'",
+    `SELECT application_name, query FROM pg_stat_activity WHERE usename = '${role}'`,
   )
 }

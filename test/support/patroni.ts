@@ -65,7 +65,6 @@ export class PatroniCluster {
       .replaceAll('10.0.0.0/24', '127.0.0.0/8')
       .replaceAll('10.0.0.', `${this.#network}.`)
       .replaceAll(/\/(var|etc)\//g, `${machine.folder}/$1/`)
-      .replaceAll('_PASSWORD\n', '-password\n')
   }
 
   /** Writes a file of the page to a machine. @returns its path. */
@@ -122,13 +121,24 @@ export class PatroniCluster {
     }
   }
 
+  /** The address of PostgreSQL's superuser there. */
+  superuserUrl({ address }: Machine): string {
+    return `postgres://postgres:SUPERUSER_PASSWORD@${address}:5432/platform`
+  }
+
   /** Runs a command of the page on a machine. */
   async run(
     command: string,
-    { on = this.machines[0], env = {} }: { on?: Machine; env?: Record<string, string> } = {},
+    {
+      on = this.machines[0],
+      env = {},
+      isWritten = true,
+    }: { on?: Machine; env?: Record<string, string>; isWritten?: boolean } = {},
   ): Promise<string> {
-    if (!page.includes(command)) throw new Error(`the page has no ${command}`)
-    const here = this.on(on, command).replaceAll(/_password=\.\.\./g, '_password=secret').replaceAll(':...@', ':secret@')
+    if (isWritten && !page.includes(command)) throw new Error(`the page has no ${command}`)
+    const here = this.on(on, command)
+      .replaceAll('_password=...', '_password=secret')
+      .replaceAll(':...@', ':secret@')
     const child = spawn('sh', ['-c', here], {
       cwd: root,
       env: { ...inheritedEnvironment(), ETCDCTL_API: '3', ...env },
