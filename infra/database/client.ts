@@ -127,7 +127,8 @@ export class Client extends pg.Client {
       if (host === this.#host) return
       stop?.()
       const { connection } = this as unknown as Protocol
-      const end = (): void => connection.stream.destroy(new Error('Connection terminated: another host leads'))
+      const end = (): void =>
+        connection.stream.destroy(new Error('Connection terminated: another host leads'))
       setTimeout(end, moveTimeout).unref()
     })
     if (stop !== undefined) this.once('end', stop)

@@ -90,7 +90,9 @@ function hostsInParameters(parameters: URLSearchParams): Host[] {
 /** As in libpq: one port for all hosts, or one for each; an empty one is 5432. */
 function paired(names: string[], ports: string[]): Host[] {
   if (ports.length !== 1 && ports.length !== names.length)
-    throw new HostsError(`has ${names.length} hosts and ${ports.length} ports: give one port for all, or for each.`)
+    throw new HostsError(
+      `has ${names.length} hosts and ${ports.length} ports: give one port for all, or for each.`,
+    )
   return names.map((host, i) => {
     const text = (ports.length === 1 ? ports[0] : ports[i]).trim()
     const port = text === '' ? defaultPort : Number(text)
@@ -155,7 +157,8 @@ export class NoHostError extends Error {
     super(failures.map(({ host, error }) => `${textOf(host)}: ${error.message || codeOf(error)}`).join('; '))
     const codes = failures.map(({ error }) => codeOf(error))
     // A wrong password is no matter of the role, and more telling than a server that is away.
-    this.code = codes.find((code) => /^28/.test(code)) ?? codes.find((code) => code === readOnlyState) ?? codes[0]
+    this.code =
+      codes.find((code) => /^28/.test(code)) ?? codes.find((code) => code === readOnlyState) ?? codes[0]
   }
 }
 

@@ -91,7 +91,10 @@ export class Leadership {
   /** Whether another process leads. Ends the connection of one that hangs. */
   async #isLed(): Promise<boolean> {
     const { database, name, heartbeat } = this.#options
-    const [{ standby, pid, silent }] = await database.sql(findLeader, [name, (maxSilence * heartbeat) / 1_000])
+    const [{ standby, pid, silent }] = await database.sql(findLeader, [
+      name,
+      (maxSilence * heartbeat) / 1_000,
+    ])
     if (standby) {
       database.reconnect()
       throw new WrongRoleError('primary', { standby, readOnly: true })

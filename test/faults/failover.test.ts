@@ -26,13 +26,12 @@ const long = process.env.FAULTS === 'long'
 /** The short form is test/infra/failover.test.ts. */
 const skip = !long && 'the long form: npm run faults -- failover'
 
-
-
 const answersReady = async ({ url }: TestServer, status: number): Promise<boolean> =>
   (await fetch(`${url}/readyz`)).status === status
 
 function report(t: Test, name: string, rounds: Round[], limit = 3_000): void {
-  const sum = (count: (round: Round) => number): number => rounds.reduce((all, round) => all + count(round), 0)
+  const sum = (count: (round: Round) => number): number =>
+    rounds.reduce((all, round) => all + count(round), 0)
   const times = rounds.map(({ firstWrite }) => Math.round(firstWrite)).sort((a, b) => a - b)
   const table = {
     rounds: rounds.length,
@@ -54,7 +53,11 @@ function report(t: Test, name: string, rounds: Round[], limit = 3_000): void {
   t.ok(table['two leaders, ms'] <= 1_000, 'two leaders for at most a heartbeat')
 }
 
-async function startTwo(t: Test, databaseUrl: string, env: Record<string, string> = {}): Promise<TestServer[]> {
+async function startTwo(
+  t: Test,
+  databaseUrl: string,
+  env: Record<string, string> = {},
+): Promise<TestServer[]> {
   return [await startServer(t, { databaseUrl, env }), await startServer(t, { databaseUrl, env })]
 }
 
@@ -112,30 +115,34 @@ t.test('switch-over with a stale address', { skip }, async (t) => {
   report(t, 'switch-over, stale address', rounds)
 })
 
-t.test('both, with a PgBouncer in front of each PostgreSQL', { skip: skip || skipWithoutPgBouncer }, async (t) => {
-  const pair = await ReplicatedPostgres.start(t)
-  // As docs/high-availability.md says.
-  const settings = { query_wait_timeout: 2, server_login_retry: 1 }
-  const poolers = await Promise.all(
-    [pair.primary, pair.standby].map(({ url }) => startPgBouncer(t, url, 'transaction', settings)),
-  )
-  const hosts = poolers.map((url) => new URL(url).host).join(',')
-  const servers = await startTwo(t, `postgres://app@${hosts}/app?target_session_attrs=read-write`, {
-    DATABASE_DIRECT_URL: pair.url,
-    DATABASE_PREPARED_STATEMENTS: 'false',
-  })
-  const rounds: Round[] = []
-  for (let i = 0; i < 6; i++) {
-    const isKilled = i % 2 === 0
-    const change = async (): Promise<void> => {
-      if (isKilled) await pair.killPrimary()
-      await (isKilled ? pair.promote() : pair.switchOver())
+t.test(
+  'both, with a PgBouncer in front of each PostgreSQL',
+  { skip: skip || skipWithoutPgBouncer },
+  async (t) => {
+    const pair = await ReplicatedPostgres.start(t)
+    // As docs/high-availability.md says.
+    const settings = { query_wait_timeout: 2, server_login_retry: 1 }
+    const poolers = await Promise.all(
+      [pair.primary, pair.standby].map(({ url }) => startPgBouncer(t, url, 'transaction', settings)),
+    )
+    const hosts = poolers.map((url) => new URL(url).host).join(',')
+    const servers = await startTwo(t, `postgres://app@${hosts}/app?target_session_attrs=read-write`, {
+      DATABASE_DIRECT_URL: pair.url,
+      DATABASE_PREPARED_STATEMENTS: 'false',
+    })
+    const rounds: Round[] = []
+    for (let i = 0; i < 6; i++) {
+      const isKilled = i % 2 === 0
+      const change = async (): Promise<void> => {
+        if (isKilled) await pair.killPrimary()
+        await (isKilled ? pair.promote() : pair.switchOver())
+      }
+      rounds.push(await countRound(pair, servers, { change }))
+      if (isKilled) await pair.rejoin()
     }
-    rounds.push(await countRound(pair, servers, { change }))
-    if (isKilled) await pair.rejoin()
-  }
-  report(t, 'with PgBouncer', rounds)
-})
+    report(t, 'with PgBouncer', rounds)
+  },
+)
 
 t.test('Patroni, as docs/high-availability.md says', { skip: skip || skipWithoutPatroni }, async (t) => {
   const cluster = new PatroniCluster(t)

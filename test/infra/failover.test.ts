@@ -11,7 +11,14 @@ import { freePort } from '../../scripts/test/free-port.ts'
 import { jobQueues } from '../../services/services.ts'
 import { cuttingProxy } from '../support/cutting-proxy.ts'
 import { urlOnPort } from '../support/database-proxy.ts'
-import { connectionsTo, countRound, lockHolders, ReplicatedPostgres, type Round } from '../support/failover.ts'
+import {
+  connectionsTo,
+  countRound,
+  lockHolders,
+  ReplicatedPostgres,
+  type Round,
+} from '../support/failover.ts'
+import { spawnServer } from '../support/process.ts'
 import { startServer } from '../support/server.ts'
 import { waitUntil } from '../support/wait.ts'
 
@@ -37,9 +44,9 @@ t.test('the hosts of a URL are read as by libpq', async (t) => {
 })
 
 t.test('the settings take several hosts, and repeat no password', async (t) => {
-  const read = (env: Record<string, string>) => readConfig({ DATABASE_URL: 'postgres://u:secret@a,b/db', ...env })
-  const attributeOf = (url: string | null): unknown =>
-    new URL(url!).searchParams.get('target_session_attrs')
+  const read = (env: Record<string, string>) =>
+    readConfig({ DATABASE_URL: 'postgres://u:secret@a,b/db', ...env })
+  const attributeOf = (url: string | null): unknown => new URL(url!).searchParams.get('target_session_attrs')
   t.equal(attributeOf(read({}).databaseUrl), 'read-write')
   t.equal(attributeOf(read({ DATABASE_READ_URL: 'postgres://a,b/db' }).databaseReadUrl), 'standby')
   const refused = (DATABASE_URL: string, message: string): unknown =>
@@ -67,7 +74,8 @@ t.test('a connection goes to the host with the right role', async (t) => {
   }
   const [primary, standby] = [pair.primary, pair.standby].map(({ url }) => Number(new URL(url).port))
   for (const target of ['read-write', 'primary']) t.equal(await portOf(target), primary, target)
-  for (const target of ['read-only', 'standby', 'prefer-standby']) t.equal(await portOf(target), standby, target)
+  for (const target of ['read-only', 'standby', 'prefer-standby'])
+    t.equal(await portOf(target), standby, target)
   await portOf('any')
   // A host that is away costs no more than a fraction of a second.
   const away = hosts.replace('@', `@127.0.0.1:${await freePort()},`)
@@ -90,6 +98,8 @@ t.test('starting against a standby is one sentence', async (t) => {
   await t.rejects(prepareDatabase(url, { queues: jobQueues }), { message: sentence })
   const several = pair.url.replace('target_session_attrs=read-write', 'target_session_attrs=primary')
   await checkDatabase({ ...options, url: several, directUrl: several })
+  // And nothing after it: no stack.
+  await t.rejects(spawnServer(t, { DATABASE_URL: url }), { message: /: set it to the primary, .*\.md\.\n$/ })
 })
 
 t.test('a pool and a session never stay on a standby', async (t) => {
@@ -127,24 +137,30 @@ t.test('a write that is refused replaces all connections of the pool', async (t)
 
 function requireClean(t: Test, round: Round): void {
   const { firstWrite, statuses, twoLeaders } = round
-  t.comment(`first write after ${Math.round(firstWrite)} ms; ${JSON.stringify(statuses)}; two leaders for ` +
-    `${Math.round(twoLeaders)} ms`)
+  t.comment(
+    `first write after ${Math.round(firstWrite)} ms; ${JSON.stringify(statuses)}; two leaders for ` +
+      `${Math.round(twoLeaders)} ms`,
+  )
   t.match(round, { lost: 0, errors500: 0, withoutRetryAfter: 0, leaders: 1, left: 0 })
 }
 
-
-
 t.test('fail-over: the primary is killed, and the standby is promoted', async (t) => {
+  const env = { DATABASE_READ_URL: hosts.replace('=read-write', '=standby') }
   const servers = [
     await startServer(t, { databaseUrl: hosts }),
-    await startServer(t, { databaseUrl: hosts }),
+    await startServer(t, { databaseUrl: hosts, env }),
   ]
+  const { id } = await servers[1].person()
+  const replicaServes = (): boolean => servers[1].services.readReplica!.serves(id)
+  await waitUntil(replicaServes, 'the replica')
   const change = async (): Promise<void> => {
     await pair.killPrimary()
     await pair.promote()
   }
   requireClean(t, await countRound(pair, servers, { change }))
+  t.notOk(replicaServes(), 'the replica is the primary now')
   await pair.rejoin()
+  await waitUntil(replicaServes, 'the other replica')
 })
 
 t.test('switch-over: the address still leads to the old primary, which is a standby', async (t) => {

@@ -94,7 +94,9 @@ export class ReplicatedPostgres {
       await client.query("SELECT pg_backup_start('rejoin', true)")
       // Files may vanish while they are copied.
       execFileSync('sh', ['-c', `cp -a '${from}' '${to}' 2>/dev/null || true`])
-      const { rows } = await client.query<{ labelfile: string }>('SELECT labelfile FROM pg_backup_stop(false)')
+      const { rows } = await client.query<{ labelfile: string }>(
+        'SELECT labelfile FROM pg_backup_stop(false)',
+      )
       for (const name of ['postmaster.pid', 'postmaster.opts']) rmSync(join(to, name), { force: true })
       // The standby streams the log from the primary.
       for (const name of readdirSync(join(to, 'pg_wal')))
@@ -121,7 +123,8 @@ export class ReplicatedPostgres {
     await execute(superuserUrl, reload)
     await waitUntil(
       async () =>
-        (await execute(superuserUrl, "SELECT FROM pg_stat_replication WHERE sync_state = 'sync'")).length === 1,
+        (await execute(superuserUrl, "SELECT FROM pg_stat_replication WHERE sync_state = 'sync'")).length ===
+        1,
       'the synchronous standby',
     )
   }
@@ -271,7 +274,10 @@ export async function countRound(
   }
 }
 
-export async function countLost({ superuserUrl }: Pick<OwnPostgres, 'superuserUrl'>, ids: string[]): Promise<number> {
+export async function countLost(
+  { superuserUrl }: Pick<OwnPostgres, 'superuserUrl'>,
+  ids: string[],
+): Promise<number> {
   const list = ids.map((id) => `'${id}'`).join(',')
   const found = await execute(superuserUrl, `SELECT id FROM projects WHERE id IN (${list})`)
   return ids.length - found.length

@@ -12,8 +12,13 @@ const root = join(import.meta.dirname, '../..')
 const page = readFileSync(join(root, 'docs/high-availability.md'), 'utf8')
 const binaries = '/usr/lib/postgresql/15/bin'
 
-const missing = ['/usr/bin/patroni', '/usr/bin/etcd', '/usr/bin/etcdctl', '/usr/sbin/haproxy', `${binaries}/postgres`]
-  .filter((path) => !existsSync(path))
+const missing = [
+  '/usr/bin/patroni',
+  '/usr/bin/etcd',
+  '/usr/bin/etcdctl',
+  '/usr/sbin/haproxy',
+  `${binaries}/postgres`,
+].filter((path) => !existsSync(path))
 
 /** The `skip` option of a test that needs Patroni. */
 export const skipWithoutPatroni =
@@ -88,7 +93,8 @@ export class PatroniCluster {
 
   startPatroni(machine: Machine): void {
     const file = this.write(machine, '/etc/patroni/config.yml')
-    for (const folder of ['var/lib/postgresql/15', 'var/run/postgresql']) this.#own(join(machine.folder, folder))
+    for (const folder of ['var/lib/postgresql/15', 'var/run/postgresql'])
+      this.#own(join(machine.folder, folder))
     this.#start(`patroni ${machine.name}`, '/usr/bin/patroni', [file])
   }
 
@@ -110,7 +116,11 @@ export class PatroniCluster {
     if (!existsSync(file)) return
     const pid = Number(readFileSync(file, 'utf8').split('\n')[0])
     const children = existsSync(`/proc/${pid}`)
-      ? readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').trim().split(' ').filter(Boolean).map(Number)
+      ? readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8')
+          .trim()
+          .split(' ')
+          .filter(Boolean)
+          .map(Number)
       : []
     for (const each of [pid, ...children]) {
       try {
