@@ -70,7 +70,7 @@ function hostsInAuthority(authority: string, parameters: URLSearchParams): Host[
     // An IPv6 address is in brackets.
     const [, bracketed, plain, port = ''] = /^(?:\[([^\]]+)\]|([^:[\]]*))(?::(\d*))?$/.exec(item) ?? []
     const host = bracketed ?? plain
-    if (host === undefined) throw new HostsError('has a host that is none: write host:port or [IPv6]:port.')
+    if (host === undefined) throw new HostsError('has an invalid host: write host:port or [IPv6]:port.')
     return { host: decode(host), port }
   })
   const names = items.map(({ host }) => host)
@@ -98,7 +98,7 @@ function paired(names: string[], ports: string[]): Host[] {
     const port = text === '' ? defaultPort : Number(text)
     if (host === '') throw new HostsError('has an empty host in its list of hosts.')
     if (!Number.isInteger(port) || port < 1 || port > 65_535)
-      throw new HostsError('has a port that is no number from 1 to 65535.')
+      throw new HostsError('has an invalid port: a port is a number from 1 to 65535.')
     return { host, port }
   })
 }
@@ -111,7 +111,7 @@ function decode(text: string): string {
   }
 }
 
-/** The URL with other default for `target_session_attrs`, if it has several hosts; other URLs as they are. */
+/** The URL with a default for `target_session_attrs`, if it has several hosts. Returns other URLs as they are. */
 export function withTarget(text: string, target: Target): string {
   const hosted = hostsOf(text)
   if (hosted === null) return text

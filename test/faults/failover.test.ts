@@ -43,6 +43,7 @@ function report(t: Test, name: string, rounds: Round[], limit = 3_000): void {
     500: sum(({ errors500 }) => errors500),
     statuses: [...new Set(rounds.flatMap(({ statuses }) => Object.keys(statuses)))],
     leaders: [...new Set(rounds.map(({ leaders }) => leaders))],
+    'one leader, ms after: most': Math.round(Math.max(...rounds.map(({ leaderAfter }) => leaderAfter))),
     'two leaders, ms': Math.round(Math.max(...rounds.map(({ twoLeaders }) => twoLeaders))),
     'connections left on the standby': sum(({ left }) => left),
   }
@@ -50,6 +51,7 @@ function report(t: Test, name: string, rounds: Round[], limit = 3_000): void {
   t.ok(times.at(-1)! <= limit, `the first write is in time: ${times.at(-1)} ms after the promotion`)
   for (const round of rounds)
     t.match(round, { lost: 0, errors500: 0, withoutRetryAfter: 0, leaders: 1, left: 0 })
+  t.ok(table['one leader, ms after: most'] <= 10_000, 'one leader within 10 s')
   t.ok(table['two leaders, ms'] <= 1_000, 'two leaders for at most a heartbeat')
 }
 

@@ -37,8 +37,8 @@ t.test('the hosts of a URL are read as by libpq', async (t) => {
   t.same([username, password, pathname, target], ['u', 'p%40%2C', '/d%20b', 'read-write'])
   const refused = (url: string, message: RegExp): unknown => t.throws(() => hostsOf(url), message)
   refused('postgres://a,,b/db', /has an empty host/)
-  refused('postgres://a:1,b:x/db', /has a host that is none/)
-  refused('postgres://a:0,b/db', /has a port that is no number/)
+  refused('postgres://a:1,b:x/db', /has an invalid host/)
+  refused('postgres://a:0,b/db', /has an invalid port/)
   refused('postgres:///db?host=a,b&port=1,2,3', /has 2 hosts and 3 ports/)
   refused('postgres://a,b/db?target_session_attrs=best', /has an unknown target_session_attrs/)
 })
@@ -57,7 +57,7 @@ t.test('the settings take several hosts, and repeat no password', async (t) => {
   )
   refused(
     'postgres://u:secret@a,b:x/db',
-    'DATABASE_URL has a host that is none: write host:port or [IPv6]:port.',
+    'DATABASE_URL has an invalid host: write host:port or [IPv6]:port.',
   )
 })
 

@@ -217,6 +217,8 @@ export function writeTo(servers: Array<{ url: string; key: string }>): Load {
 export interface Round {
   /** Milliseconds from the promotion to the first write that was acknowledged. */
   firstWrite: number
+  /** Milliseconds from the promotion until exactly one process led, at most; writes are waited for first. */
+  leaderAfter: number
   acknowledged: number
   lost: number
   statuses: Record<number, number>
@@ -254,11 +256,13 @@ export async function countRound(
     const firstWrite = load.lastWrite - promoted
     await waitUntil(() => load.acknowledged.length > before + 10, 'writes to go on')
     await waitUntil(() => leaders() === 1, 'one leader')
+    const leaderAfter = performance.now() - promoted
     await after()
     await load.stop()
     await waitUntil(async () => (await lockHolders(pair.primary)) === 1, 'the lock of the leader')
     return {
       firstWrite,
+      leaderAfter,
       acknowledged: load.acknowledged.length,
       lost: await countLost(pair.primary, load.acknowledged),
       statuses: load.statuses,
