@@ -84,12 +84,12 @@ export class Client extends pg.Client {
   /** @throws NoHostError or WrongRoleError */
   override connect(): Promise<this>
   override connect(callback: (error: Error | null) => void): void
-  override connect(callback?: (error: Error | null) => void): any {
+  override connect(report?: (error: Error | null) => void): any {
     if (this.#hosts === null && this.#target === 'any')
-      return callback === undefined ? super.connect() : super.connect(callback)
+      return report === undefined ? super.connect() : super.connect(report)
     const connected = this.#connect()
-    if (callback === undefined) return connected
-    connected.then(() => callback(null), callback)
+    if (report === undefined) return connected
+    connected.then(() => report(null), report)
   }
 
   async #connect(): Promise<this> {

@@ -1,6 +1,6 @@
-// The hosts of a database. PostgreSQL's own client library (libpq) takes several in one URL and connects to the
-// first that has the right role; node-postgres takes one. So the URL is read here, and each connection asks
-// here for its host.
+// The hosts of a database. PostgreSQL's own client library (libpq) takes several in one URL and connects to
+// the first that has the right role; node-postgres takes one. So the URL is read here, and each connection
+// asks here for its host.
 //
 // Both forms of libpq are read: `postgres://user@a:5432,b:5433/db?target_session_attrs=read-write`, and
 // `postgres://user@/db?host=a,b&port=5432,5433`. See the PostgreSQL documentation, 34.1.1 and 34.1.2.
@@ -111,7 +111,7 @@ function decode(text: string): string {
   }
 }
 
-/** The URL with a default for `target_session_attrs`, if it has several hosts. Returns other URLs as they are. */
+/** Adds a default for `target_session_attrs` to a URL with several hosts. Returns other URLs as they are. */
 export function withTarget(text: string, target: Target): string {
   const hosted = hostsOf(text)
   if (hosted === null) return text
@@ -158,7 +158,7 @@ export class NoHostError extends Error {
     const codes = failures.map(({ error }) => codeOf(error))
     // A wrong password is no matter of the role, and more telling than a server that is away.
     this.code =
-      codes.find((code) => /^28/.test(code)) ?? codes.find((code) => code === readOnlyState) ?? codes[0]
+      codes.find((code) => code.startsWith('28')) ?? codes.find((code) => code === readOnlyState) ?? codes[0]
   }
 }
 
@@ -220,7 +220,7 @@ export class Hosts {
       (host) => {
         this.#current = host
         this.#search = null
-        for (const callback of this.#moves) callback(host)
+        for (const move of this.#moves) move(host)
       },
       async () => {
         await sleep(pause, undefined, { ref: false })

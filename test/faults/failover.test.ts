@@ -1,5 +1,5 @@
-// Many rounds of what test/infra/failover.test.ts does once: fail-over with a synchronous standby, switch-over
-// with an address that is stale, and both through PgBouncer.
+// Many rounds of what test/infra/failover.test.ts does once: fail-over with a synchronous standby, and
+// switch-over with an address that is stale. Then a primary that hangs, PgBouncer, and Patroni.
 import { mkdtempSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -164,8 +164,8 @@ t.test('Patroni, as docs/high-availability.md says', { skip: skip || skipWithout
   cluster.startPatroni(two)
   await whenListed(/two .*Sync Standby/)
   await cluster.run(
-    'psql --set=owner_password=... --set=server_password=... --file=deploy/postgresql/roles.sql ' +
-      '"host=10.0.0.11,10.0.0.12 user=postgres dbname=postgres target_session_attrs=read-write"',
+    'psql --set=owner_password=... --set=server_password=... --file=deploy/postgresql/roles.sql \\\n' +
+      '  "host=10.0.0.11,10.0.0.12 user=postgres dbname=postgres target_session_attrs=read-write"',
     { env: { PGPASSWORD: 'SUPERUSER_PASSWORD' } },
   )
   await cluster.run('DATABASE_URL=postgres://platform_owner:...@10.0.0.11,10.0.0.12/platform npm run migrate')

@@ -55,10 +55,7 @@ t.test('the settings take several hosts, and repeat no password', async (t) => {
     'postgres://u:secret@a,b/db?target_session_attrs=standby',
     'DATABASE_URL takes target_session_attrs=read-write, primary, any, not standby.',
   )
-  refused(
-    'postgres://u:secret@a,b:x/db',
-    'DATABASE_URL has an invalid host: write host:port or [IPv6]:port.',
-  )
+  refused('postgres://u:secret@a,b:x/db', 'DATABASE_URL has an invalid host: write host:port or [IPv6]:port.')
 })
 
 const pair = await ReplicatedPostgres.start(t)
@@ -92,8 +89,8 @@ t.test('starting against a standby is one sentence', async (t) => {
   const { url } = pair.standby
   const options = { url, directUrl: url, preparedStatements: true, connections: 10 }
   const sentence =
-    'DATABASE_URL leads to no PostgreSQL that accepts writes (it is a standby, which is read-only): set it to ' +
-    'the primary, or to all hosts; see docs/high-availability.md.'
+    'DATABASE_URL leads to no PostgreSQL that accepts writes (it is a standby, which is read-only): set it ' +
+    'to the primary, or to all hosts; see docs/high-availability.md.'
   await t.rejects(checkDatabase(options), { message: sentence })
   await t.rejects(prepareDatabase(url, { queues: jobQueues }), { message: sentence })
   const several = pair.url.replace('target_session_attrs=read-write', 'target_session_attrs=primary')

@@ -1,5 +1,5 @@
-// The files and commands of docs/high-availability.md on addresses of loopback: 10.0.0.11 of the page is one of
-// them, with the same port.
+// The files and commands of docs/high-availability.md on addresses of loopback: 10.0.0.11 of the page becomes
+// one of them, with the same port.
 import { spawn, spawnSync, type ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
 import { chownSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
