@@ -3,6 +3,7 @@
 import { readFileSync } from 'node:fs'
 import { isIP } from 'node:net'
 import { resolve } from 'node:path'
+import { hostsOf, HostsError, withTarget, type Target } from '../database/hosts.ts'
 
 /** A setting that cannot be used. The message names the variable and the values that it takes. */
 export class ConfigError extends Error {}
@@ -109,6 +110,30 @@ export function url(
     }
     return value
   })
+}
+
+/**
+ * A URL of PostgreSQL. With several hosts it is returned in the form that `new URL` can parse, and with the
+ * default of `target_session_attrs`.
+ */
+export function databaseUrl(
+  variable: string,
+  { targets, ...options }: Options<string> & { targets: readonly [Target, ...Target[]] },
+): Setting<string> {
+  const { parse, ...rest } = url(variable, { ...options, schemes: ['postgres', 'postgresql'] })
+  return {
+    ...rest,
+    parse(value) {
+      try {
+        const target = hostsOf(value)?.target ?? targets[0]
+        if (!targets.includes(target))
+          throw new HostsError(`takes target_session_attrs=${targets.join(', ')}, not ${target}.`)
+        return parse(withTarget(value, targets[0]))
+      } catch (error) {
+        throw error instanceof HostsError ? new ConfigError(`${variable} ${error.message}`) : error
+      }
+    },
+  }
 }
 
 /** The address of a server: an HTTP URL without query and fragment, returned without a slash at the end. */

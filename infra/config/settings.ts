@@ -5,6 +5,7 @@ import { builtinModel, readProviders } from './ai-providers.ts'
 import { readOidcProviders } from './oidc-providers.ts'
 import {
   boolean,
+  databaseUrl,
   hosts,
   integer,
   networks,
@@ -95,24 +96,28 @@ const server = {
 
 const database = {
   databaseUrl: optional(
-    url('DATABASE_URL', {
-      schemes: ['postgres', 'postgresql'],
+    databaseUrl('DATABASE_URL', {
+      targets: ['read-write', 'primary', 'any'],
       defaultText: 'embedded PostgreSQL',
       example: 'postgres://user:password@localhost:5432/platform',
       secret: true,
       description: `
-        PostgreSQL database, version 15 or later. Without it the server runs an embedded PostgreSQL.`,
+        PostgreSQL database, version 15 or later. Without it the server runs an embedded PostgreSQL. With
+        several hosts (\`postgres://user:password@one:5432,two:5432/platform\`, or \`?host=one,two\`) each
+        connection goes to the one that accepts writes; \`target_session_attrs\` may be \`read-write\`,
+        \`primary\` or \`any\`. See docs/high-availability.md.`,
     }),
   ),
   databaseDirectUrl: optional(
-    url('DATABASE_DIRECT_URL', {
-      schemes: ['postgres', 'postgresql'],
+    databaseUrl('DATABASE_DIRECT_URL', {
+      targets: ['read-write', 'primary', 'any'],
       defaultText: 'DATABASE_URL',
       example: 'postgres://user:password@localhost:5432/platform',
       secret: true,
       description: `
         The same database without a pooler in between. Required when DATABASE_URL leads to a pooler in
-        transaction mode. Used for notifications, locks, migrations and searches.`,
+        transaction mode. Used for notifications, locks, migrations and searches. It may have several hosts,
+        as DATABASE_URL.`,
     }),
   ),
   busUrl: optional(
@@ -127,14 +132,15 @@ const database = {
     }),
   ),
   databaseReadUrl: optional(
-    url('DATABASE_READ_URL', {
-      schemes: ['postgres', 'postgresql'],
+    databaseUrl('DATABASE_READ_URL', {
+      targets: ['standby', 'read-only', 'prefer-standby', 'any'],
       defaultText: 'DATABASE_URL',
       example: 'postgres://user:password@replica:5432/platform',
       secret: true,
       description: `
         A streaming replica of the database, for lists and logs. Users who have just written read from the
-        database itself, and everybody does while the replica is away or late.`,
+        database itself, and everybody does while the replica is away or late. With several hosts,
+        connections go to one that is a standby.`,
     }),
   ),
   databaseReadMaxLag: integer('DATABASE_READ_MAX_LAG', {

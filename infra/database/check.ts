@@ -25,6 +25,7 @@ export interface CheckOptions {
 }
 
 const statementTimeout = 10_000
+const target = 'read-write'
 
 /** Milliseconds that a notification may take. */
 const notificationTimeout = 3_000
@@ -33,7 +34,7 @@ const notificationTimeout = 3_000
 export async function checkDatabase(options: CheckOptions): Promise<void> {
   const clients: pg.Client[] = []
   const connect = async (setting: AddressSetting, url: string): Promise<pg.Client> => {
-    const options = { url, name: 'platform check', queryTimeout: statementTimeout }
+    const options = { url, name: 'platform check', queryTimeout: statementTimeout, target } as const
     const client = await openConnection(options).catch((error: unknown) => {
       const problem = connectionProblem(error, setting)
       throw problem === null ? error : new DatabaseCheckError(problem)

@@ -28,6 +28,9 @@ const explanations: Record<string, Explain> = {
   '53300': (_setting, message) =>
     `PostgreSQL has no free connection (${message}): lower DATABASE_POOL_SIZE, raise max_connections, or ` +
     'use a pooler.',
+  '25006': (setting, message) =>
+    `${setting} leads to no PostgreSQL that accepts writes (${message}): set it to the primary, or to all ` +
+    'hosts; see docs/high-availability.md.',
   '42501': (setting, message) =>
     `The role of ${setting} lacks a right (${message}): see "Two roles" in docs/deployment.md.`,
 }

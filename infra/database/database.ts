@@ -2,10 +2,11 @@
 // statements), and transactions in which both use the same connection.
 import type pg from 'pg'
 import type { FairSemaphore } from '../fair-semaphore.ts'
-import { openConnection } from './client.ts'
+import { openConnection, type Client } from './client.ts'
 import { translateError, type ConstraintError } from './errors.ts'
 import type { Db, RequestOrigin } from './db.ts'
-import { createPool, queryOn } from './pool.ts'
+import { createPool, queryOn, type Pool } from './pool.ts'
+import { WrongRoleError } from './hosts.ts'
 import { LazyPrisma } from './prisma.ts'
 import { sqlBy, type OnRows, type SqlClient } from './statements.ts'
 import { Transactions, type TransactionOptions } from './transaction.ts'
@@ -28,10 +29,18 @@ export interface Database extends Db {
    * other requests.
    */
   openSqlPool(options: SqlPoolOptions): SqlPool
-  /** Opens a connection to PostgreSQL itself, past any pooler, for locks of a session. The caller ends it. */
-  openSession(): Promise<pg.Client>
-  /** Runs a trivial query. Throws when there is no answer within `milliseconds`, by default 2,000. */
+  /**
+   * Opens a connection to PostgreSQL itself, past any pooler, for locks of a session; never to a standby. The
+   * caller ends it.
+   */
+  openSession(): Promise<Client>
+  /**
+   * Throws when there is no answer within `milliseconds`, by default 2,000, or when a standby answers. Then
+   * all connections are replaced.
+   */
   ping(milliseconds?: number): Promise<void>
+  /** Ends all connections: idle ones at once, the others when they are released. New ones are opened. */
+  reconnect(): void
   /** The API error for a database error; other errors as they are. */
   translateError(error: unknown): unknown
   close(): Promise<void>
@@ -46,6 +55,8 @@ export interface SqlPoolOptions {
 }
 
 export interface SqlPool extends SqlClient {
+  /** Ends all connections: idle ones at once, the others when they are released. New ones are opened. */
+  reconnect(): void
   close(): Promise<void>
 }
 
@@ -89,9 +100,12 @@ export function openDatabase({
 }: DatabaseOptions): Database {
   const shared = { connectTimeout, onError, onStatement }
   const pooled = directUrl !== url
-  const options = { ...shared, url, pooled, preparedStatements, statementTimeout }
+  const target = 'read-write' as const
+  const options = { ...shared, url, pooled, preparedStatements, statementTimeout, target }
   const pool = createPool({ ...options, name, poolSize })
   const reserve = createPool({ ...options, name: `${name} reserve`, poolSize: reservedConnections })
+  /** All pools of the database, not of a replica. */
+  const pools = new Set<Pool>([pool, reserve])
   const prisma = new LazyPrisma(pool, onError)
   const toApiError = (error: unknown): unknown => translateError(error, constraintErrors)
   const transactions = new Transactions({ pool, prisma, toApiError, onRows })
@@ -108,15 +122,25 @@ export function openDatabase({
     sql: sqlOn(pool),
     later: { sql: sqlOn(pool) },
     openSqlPool(options) {
-      const direct =
-        options.url === undefined
-          ? { url: directUrl, pooled: false, preparedStatements: true }
-          : { url, pooled, preparedStatements }
+      const isReplica = options.url !== undefined
+      const direct = isReplica
+        ? { url, pooled, preparedStatements, target: 'any' as const }
+        : { url: directUrl, pooled: false, preparedStatements: true, target }
       const other = createPool({ ...shared, ...direct, ...options })
-      return { sql: sqlOn(other), close: () => other.end() }
+      if (!isReplica) pools.add(other)
+      return {
+        sql: sqlOn(other),
+        reconnect: () => other.drop(),
+        async close() {
+          pools.delete(other)
+          await other.end()
+        },
+      }
     },
-    openSession: () =>
-      openConnection({ url: directUrl, name, connectTimeout, queryTimeout: statementTimeout + 1_000 }),
+    async openSession() {
+      const queryTimeout = statementTimeout + 1_000
+      return await openConnection({ url: directUrl, name, connectTimeout, queryTimeout, target })
+    },
     transaction: (work, options) => transactions.run(work, null, options),
     afterCommit: (effect) => {
       void (async () => await effect())().catch(onError)
@@ -134,10 +158,18 @@ export function openDatabase({
     translateError: toApiError,
     async ping(milliseconds = 2_000) {
       const signal = AbortSignal.timeout(milliseconds)
-      await Promise.race([
-        reserve.query('SELECT 1'),
-        new Promise((_resolve, reject) => signal.addEventListener('abort', () => reject(signal.reason))),
+      const { rows } = await Promise.race([
+        reserve.query<{ standby: boolean }>('SELECT pg_is_in_recovery() AS standby'),
+        new Promise<never>((_resolve, reject) =>
+          signal.addEventListener('abort', () => reject(signal.reason)),
+        ),
       ])
+      if (!rows[0].standby) return
+      database.reconnect()
+      throw new WrongRoleError(target, { standby: true, readOnly: true })
+    },
+    reconnect() {
+      for (const each of pools) each.drop()
     },
     async close() {
       await prisma.close()

@@ -104,8 +104,9 @@ const connectionMessages = new RegExp(
 export function isUnavailable(error: unknown): boolean {
   const state = sqlState(error)
   // 08 connection, 28 refused credentials, 53 out of resources, 57014 statement timeout, 57P0x shutdown,
-  // 55P03 lock timeout, 25P03 and 25P04 transaction timeouts, 40 deadlock or serialization failure
-  if (state !== null) return /^(08|28|53|57P0|57014|55P03|25P0[34]|40)/.test(state)
+  // 55P03 lock timeout, 25006 a standby, 25P03 and 25P04 transaction timeouts, 40 deadlock or serialization
+  // failure
+  if (state !== null) return /^(08|28|53|57P0|57014|55P03|25006|25P0[34]|40)/.test(state)
   const { code, message } = (error ?? {}) as { code?: string; message?: string }
   return connectionCodes.has(code ?? '') || connectionMessages.test(message ?? '')
 }

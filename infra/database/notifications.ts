@@ -53,7 +53,7 @@ export class Listener implements Bus {
   readonly #ownChannel = `heartbeat_${randomUUID()}`
   #onHeartbeat = (): void => {}
   readonly #stop = new AbortController()
-  #client: pg.Client | null = null
+  #client: Client | null = null
   /** The process id of the connection's backend. */
   #pid = 0
   /** The barriers that were received and not yet answered. */
@@ -166,6 +166,7 @@ export class Listener implements Bus {
         delay = 50
         await this.#answerBarriersUntil(ended)
       } catch (error) {
+        this.#client?.doubtHost()
         this.#report(error as Error)
       }
       // Late notifications of the abandoned connection would be out of order.
@@ -240,12 +241,14 @@ export class Listener implements Bus {
     await client.query([setName, ...listens].join('; '))
   }
 
-  #createClient(ended: AbortSignal, onLost: () => void): pg.Client {
+  #createClient(ended: AbortSignal, onLost: () => void): Client {
     const client = new Client({
       connectionString: this.#url,
       connectionTimeoutMillis: 5_000,
       query_timeout: 2 * this.#heartbeat,
       keepAlive: true,
+      // A standby takes no LISTEN.
+      target: 'read-write',
     })
     client.on('error', (error) => {
       this.#report(error)

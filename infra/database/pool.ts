@@ -4,6 +4,7 @@ import type { Socket } from 'node:net'
 import pg from 'pg'
 import { Batch, type Config } from './batch.ts'
 import { Client, UnpreparedClient, withApplicationName } from './client.ts'
+import type { Target } from './hosts.ts'
 import { isTracing } from '../telemetry/spans.ts'
 import { configureSession, type SessionOptions } from './session.ts'
 import { traceStatements } from './traced-client.ts'
@@ -17,6 +18,8 @@ export interface PoolOptions extends SessionOptions {
   preparedStatements: boolean
   /** Milliseconds to wait for a free connection. */
   connectTimeout: number
+  /** The server that the connections need, unless the URL says it. Default `any`. */
+  target?: Target
   onError: (error: Error) => void
   /** Called with every statement that is sent, for tests that count them. */
   onStatement?: (text: string) => void
@@ -52,7 +55,42 @@ function parseTextArray(text: string): Array<string | null> {
 /** The connection that Prisma takes instead of one of the pool; see joined-prisma.ts. */
 export const joining = new AsyncLocalStorage<pg.PoolClient>()
 
-class Pool extends pg.Pool {
+/**
+ * Seconds after which a connection is replaced, so that none stays for good on a server that the address no
+ * longer leads to.
+ */
+const maxAge = 900
+
+/** Milliseconds between two times that refused writes end all connections. */
+const dropPause = 1_000
+
+export class Pool extends pg.Pool {
+  readonly #openedAt = new WeakMap<pg.ClientBase, number>()
+  /** Connections that were opened before this time end when they are released. */
+  #droppedAt = -Infinity
+
+  constructor(config: pg.PoolConfig) {
+    super(config)
+    this.on('connect', (client) => this.#openedAt.set(client, performance.now()))
+    this.on('release', (_error, client) => {
+      const isRefused = client instanceof Client && client.refusedWrite
+      // The pool removes a connection that is ending.
+      if (isRefused || this.#openedAt.get(client)! < this.#droppedAt) void client.end().catch(() => {})
+      if (isRefused && performance.now() - this.#droppedAt > dropPause) this.drop()
+    })
+  }
+
+  /** Ends all connections: idle ones at once, the others when they are released. */
+  drop(): void {
+    this.#droppedAt = performance.now()
+    for (let idle = this.idleCount; idle > 0; idle--)
+      super.connect().then(
+        (client) => client.release(),
+        // Another request took the last idle connection, and no new one could be opened.
+        () => {},
+      )
+  }
+
   override connect(): Promise<pg.PoolClient>
   override connect(
     callback: (
@@ -77,21 +115,25 @@ export function createPool({
   statementTimeout,
   pooled,
   connectTimeout,
+  target,
   onError,
   onStatement,
-}: PoolOptions): pg.Pool {
-  const pool = new Pool({
+}: PoolOptions): Pool {
+  const config: pg.PoolConfig & { target: Target | undefined } = {
     Client: preparedStatements ? Client : UnpreparedClient,
+    target,
     connectionString: withApplicationName(url, name),
     max: poolSize,
     connectionTimeoutMillis: connectTimeout,
     idleTimeoutMillis: 60_000,
+    maxLifetimeSeconds: maxAge,
     keepAlive: true,
     onConnect: async (client) => {
       endUnanswered(client, statementTimeout + 1_000)
       await configureSession(client, { statementTimeout, pooled })
     },
-  })
+  }
+  const pool = new Pool(config)
   // Without a listener, an idle connection that the server closes would crash the process.
   pool.on('error', onError)
   pool.on('connect', (client) => {

@@ -96,10 +96,13 @@ export class ReadReplica {
       throw new WrongReplicaError(
         'DATABASE_READ_URL leads to another database than DATABASE_URL: it must lead to a replica of it.',
       )
-    if (!replayed.replica)
-      throw new WrongReplicaError(
+    if (!replayed.replica) {
+      // After a fail-over this is the primary. The next connection may find another host.
+      this.#pool.reconnect()
+      throw new Error(
         'DATABASE_READ_URL leads to a database that accepts writes: it must lead to a streaming replica.',
       )
+    }
     this.#marks.push({ time, position: written.position })
     this.#advance(replayed.position)
   }

@@ -148,7 +148,7 @@ export function readMigrations(folder = DEFAULT_FOLDER): Migration[] {
 
 async function connect(url: string): Promise<pg.Client> {
   try {
-    const client = await openConnection({ url, name: 'migrations' })
+    const client = await openConnection({ url, name: 'migrations', target: 'read-write' })
     await client.query(
       'SET statement_timeout = 0; SET idle_in_transaction_session_timeout = 0; SET lock_timeout = ' +
         `'${LOCK_TIMEOUT}'`,

@@ -315,7 +315,7 @@ async function main(): Promise<void> {
 function describeUrl(url: string): string {
   if (!URL.canParse(url)) return 'DATABASE_URL'
   const { host, pathname, searchParams } = new URL(url)
-  return `${host || searchParams.get('host') || 'localhost'}${pathname}`
+  return `${searchParams.get('host') || host || 'localhost'}${pathname}`
 }
 
 async function findUser(db: Database, idOrEmail: string) {

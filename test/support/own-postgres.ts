@@ -44,12 +44,12 @@ export async function createCluster({ parent = tmpdir(), migrated = true } = {})
 export async function runCluster(
   t: Pick<Test, 'teardown'>,
   dataDir: string,
-  { settings = '' } = {},
+  { settings = '', port }: { settings?: string; port?: number } = {},
 ): Promise<OwnPostgres> {
   const binaries = findBinaries()
   const folder = clusterFolder(dataDir)
   const password = readFileSync(passwordFile(dataDir), 'utf8').trim()
-  const address = { host: '127.0.0.1', port: await freePort() }
+  const address = { host: '127.0.0.1', port: port ?? (await freePort()) }
   appendFileSync(join(folder, 'postgresql.auto.conf'), settings)
   const postmaster = await startPostmaster({
     binaries,

@@ -22,6 +22,7 @@ export async function startPgBouncer(
   t: Pick<Test, 'teardown'>,
   databaseUrl: string,
   mode: 'session' | 'transaction',
+  further: Record<string, string | number> = {},
 ): Promise<string> {
   // PgBouncer refuses to run as root. Its account may open neither the private socket of the database nor the
   // temporary folder of the run.
@@ -44,6 +45,7 @@ export async function startPgBouncer(
     auth_type: 'any',
     pool_mode: mode,
     default_pool_size: 20,
+    ...further,
   }
   const lines = Object.entries(settings).map(([name, value]) => `${name} = ${value}`)
   const file = join(folder, 'pgbouncer.ini')
