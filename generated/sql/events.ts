@@ -431,94 +431,164 @@ export interface ReadCursorKeyRow {
  * events there is one row.
  * @see prisma/sql/events/read-events-backward.sql
  */
-export const readEventsBackward = many<{ before: number; max_scan: number; types: readonly string[] | null; user_id: string; scopes: readonly string[]; all_projects: boolean; project_ids: readonly string[] | null; unlimited_key_types: readonly string[]; limit: number; in_project: boolean; operator: boolean }, ReadEventsBackwardRow>(
+export const readEventsBackward = many<{ before: number; max_scan: number; first_block: number; all_projects: boolean; limit: number; user_id: string; types: readonly string[] | null; scopes: readonly string[]; project_ids: readonly string[] | null; unlimited_key_types: readonly string[]; in_project: boolean; operator: boolean }, ReadEventsBackwardRow>(
   'events/read-events-backward',
   `SELECT l.last_sequence AS last, l.removed_through AS removed,
   EXISTS (SELECT 1 FROM events WHERE sequence IS NULL) AS unnumbered, x.*
 FROM (
-  SELECT last_sequence, removed_through,
-    greatest(removed_through, least($1::bigint - 1, last_sequence) - $2) AS low,
-    least($1 - 1, last_sequence) AS high
-  FROM event_log
+  SELECT *, -1 AS step, high AS start, high AS base, low AS stop
+  FROM (
+    SELECT last_sequence, removed_through,
+      greatest(removed_through, least($1::bigint - 1, last_sequence) - $2) AS low,
+      least($1 - 1, last_sequence) AS high
+    FROM event_log
+  ) l
 ) l LEFT JOIN LATERAL (
-  SELECT DISTINCT ON (e.sequence) e.sequence, e.id, e.type, e.created_at, 'v1' AS api_version, CASE WHEN e.project_id LIKE 'prj%' THEN e.project_id END AS project_id,
+  SELECT k.sequence, e.id, e.type, e.created_at, 'v1' AS api_version, CASE WHEN e.project_id LIKE 'prj%' THEN e.project_id END AS project_id,
 CASE WHEN e.project_id LIKE 'org%' THEN e.project_id END AS organization_id, e.request_id, e.client_request_id, '{"service_account_id": null}' || e.actor AS actor, e.data FROM (
-  SELECT p.* FROM event_readers m CROSS JOIN LATERAL (
-    SELECT e.* FROM events e
-    WHERE (e.project_id, e.sequence) > (m.project_id, l.low)
-      AND (e.project_id, e.sequence) <= (m.project_id, l.high)
-      AND e.project_id IS NOT NULL AND e.sequence IS NOT NULL
-      AND ($3::text[] IS NULL OR e.type = ANY($3)) AND e.scope = ANY($5) AND (true OR e.scope <> 'admin')
-AND ($6 OR CASE WHEN e.project_id IS NULL THEN NOT e.type = ANY($8::text[])
-  ELSE e.project_id = ANY($7) END)
+  WITH RECURSIVE log AS (
+    SELECT l.start AS at, $3::bigint AS size, '{}'::text[] AS ids, '{}'::bigint[] AS sequences
+    WHERE $4
+    UNION ALL
+    SELECT b.next, b.size * 2, b.ids || k.ids, b.sequences || k.sequences
+    FROM (
+      SELECT g.*, l.step * least(l.step * l.stop,
+        l.step * CASE WHEN g.at = l.start THEN l.base ELSE g.at END + g.size) AS next
+      FROM log g
+      WHERE l.step * g.at < l.step * l.stop AND cardinality(g.ids) < $5 AND (
+        EXISTS (
+          SELECT FROM members m WHERE m.user_id = $6 AND m.project_status <> 'deleted'
+          ORDER BY m.project_id OFFSET least(2 * g.size - $3, l.step * (l.stop - g.at)) LIMIT 1
+        ) OR EXISTS (
+          SELECT FROM organization_members m WHERE m.user_id = $6 AND m.status = 'active'
+          ORDER BY m.organization_id OFFSET least(2 * g.size - $3, l.step * (l.stop - g.at)) LIMIT 1
+        ))
+    ) b CROSS JOIN LATERAL (
+      SELECT coalesce(array_agg(p.id), '{}') AS ids, coalesce(array_agg(p.sequence), '{}') AS sequences
+      FROM (
+        SELECT e.id, e.sequence
+        FROM events e CROSS JOIN LATERAL (
+          SELECT m.* FROM event_readers m WHERE m.project_id = e.project_id AND m.user_id = $6 LIMIT 1
+        ) m
+        WHERE e.sequence > least(b.at, b.next) AND e.sequence <= greatest(b.at, b.next)
+          AND ($7::text[] IS NULL OR e.type = ANY($7)) AND e.scope = ANY($8) AND (true OR e.scope <> 'admin')
+AND ($4 OR CASE WHEN e.project_id IS NULL THEN NOT e.type = ANY($10::text[])
+  ELSE e.project_id = ANY($9) END)
 AND (
   CASE WHEN e.project_id IS NOT NULL THEN coalesce(role_by_scope(e.scope,m.role,m.storage_role,m.ai_role,m.payments_role) <= e.role, false)
-    WHEN e.user_id IS NOT NULL THEN e.user_id = $4
+    WHEN e.user_id IS NOT NULL THEN e.user_id = $6
     ELSE true END
-  OR (e.scope = 'payments:read' AND true AND 'admin' = ANY($5))
+  OR (e.scope = 'payments:read' AND true AND 'admin' = ANY($8))
 )
-    ORDER BY e.project_id DESC, e.sequence DESC LIMIT $9
-  ) p WHERE m.user_id = $4 AND ($6 OR m.project_id = ANY($7::text[]))
-  UNION ALL (
-    SELECT e.* FROM events e
-    WHERE e.project_id IS NULL AND NOT $10
-      AND (e.user_id, e.sequence) > ($4, l.low) AND (e.user_id, e.sequence) <= ($4, l.high)
-      AND e.sequence IS NOT NULL AND ($3::text[] IS NULL OR e.type = ANY($3)) AND e.scope = ANY($5) AND (true OR e.scope <> 'admin')
-AND ($6 OR CASE WHEN e.project_id IS NULL THEN NOT e.type = ANY($8::text[])
-  ELSE e.project_id = ANY($7) END)
+        ORDER BY e.sequence DESC LIMIT $5
+      ) p
+    ) k
+  ), scanned AS MATERIALIZED (SELECT * FROM log ORDER BY size DESC LIMIT 1)
+  SELECT DISTINCT ON (u.sequence) u.id, u.sequence FROM (
+    SELECT k.id, k.sequence FROM scanned s CROSS JOIN LATERAL unnest(s.ids, s.sequences) k (id, sequence)
+    UNION ALL (
+      SELECT p.id, p.sequence FROM scanned s CROSS JOIN LATERAL (
+        SELECT p.id, p.sequence
+        FROM event_readers m CROSS JOIN LATERAL (
+          SELECT e.id, e.sequence FROM events e
+WHERE (e.project_id, e.sequence) > (m.project_id, least(s.at,l.stop))
+  AND (e.project_id, e.sequence) <= (m.project_id, greatest(s.at,l.stop))
+  AND e.project_id IS NOT NULL AND e.sequence IS NOT NULL
+  AND ($7::text[] IS NULL OR e.type = ANY($7)) AND e.scope = ANY($8) AND (true OR e.scope <> 'admin')
+AND ($4 OR CASE WHEN e.project_id IS NULL THEN NOT e.type = ANY($10::text[])
+  ELSE e.project_id = ANY($9) END)
+AND (
+  CASE WHEN e.project_id IS NOT NULL THEN coalesce(role_by_scope(e.scope,m.role,m.storage_role,m.ai_role,m.payments_role) <= e.role, false)
+    WHEN e.user_id IS NOT NULL THEN e.user_id = $6
+    ELSE true END
+  OR (e.scope = 'payments:read' AND true AND 'admin' = ANY($8))
+)
+ORDER BY e.project_id DESC, e.sequence DESC LIMIT $5
+        ) p
+        WHERE m.user_id = $6 AND s.at <> l.stop AND cardinality(s.ids) < $5
+        ORDER BY p.sequence DESC LIMIT $5
+      ) p
+    ) UNION ALL (
+      SELECT p.id, p.sequence FROM unnest($9::text[]) project (id) CROSS JOIN LATERAL (
+        SELECT m.* FROM event_readers m WHERE m.project_id = project.id AND m.user_id = $6 LIMIT 1
+      ) m CROSS JOIN LATERAL (
+        SELECT e.id, e.sequence FROM events e
+WHERE (e.project_id, e.sequence) > (m.project_id, l.low)
+  AND (e.project_id, e.sequence) <= (m.project_id, l.high)
+  AND e.project_id IS NOT NULL AND e.sequence IS NOT NULL
+  AND ($7::text[] IS NULL OR e.type = ANY($7)) AND e.scope = ANY($8) AND (true OR e.scope <> 'admin')
+AND ($4 OR CASE WHEN e.project_id IS NULL THEN NOT e.type = ANY($10::text[])
+  ELSE e.project_id = ANY($9) END)
+AND (
+  CASE WHEN e.project_id IS NOT NULL THEN coalesce(role_by_scope(e.scope,m.role,m.storage_role,m.ai_role,m.payments_role) <= e.role, false)
+    WHEN e.user_id IS NOT NULL THEN e.user_id = $6
+    ELSE true END
+  OR (e.scope = 'payments:read' AND true AND 'admin' = ANY($8))
+)
+ORDER BY e.project_id DESC, e.sequence DESC LIMIT $5
+      ) p
+      ORDER BY p.sequence DESC LIMIT $5
+    ) UNION ALL (
+      SELECT e.id, e.sequence FROM events e
+      WHERE e.project_id IS NULL AND NOT $11
+        AND (e.user_id, e.sequence) > ($6, l.low) AND (e.user_id, e.sequence) <= ($6, l.high)
+        AND e.sequence IS NOT NULL AND ($7::text[] IS NULL OR e.type = ANY($7)) AND e.scope = ANY($8) AND (true OR e.scope <> 'admin')
+AND ($4 OR CASE WHEN e.project_id IS NULL THEN NOT e.type = ANY($10::text[])
+  ELSE e.project_id = ANY($9) END)
 AND (
   CASE WHEN e.project_id IS NOT NULL THEN coalesce(NULL <= e.role, false)
-    WHEN e.user_id IS NOT NULL THEN e.user_id = $4
+    WHEN e.user_id IS NOT NULL THEN e.user_id = $6
     ELSE true END
-  OR (e.scope = 'payments:read' AND true AND 'admin' = ANY($5))
+  OR (e.scope = 'payments:read' AND true AND 'admin' = ANY($8))
 )
-    ORDER BY e.user_id DESC, e.sequence DESC LIMIT $9
-  ) UNION ALL (
-    SELECT e.* FROM events e
-    WHERE e.project_id IS NULL AND e.user_id IS NULL AND NOT $10
-      AND e.sequence > l.low AND e.sequence <= l.high AND ($3::text[] IS NULL OR e.type = ANY($3)) AND e.scope = ANY($5) AND (true OR e.scope <> 'admin')
-AND ($6 OR CASE WHEN e.project_id IS NULL THEN NOT e.type = ANY($8::text[])
-  ELSE e.project_id = ANY($7) END)
+      ORDER BY e.user_id DESC, e.sequence DESC LIMIT $5
+    ) UNION ALL (
+      SELECT e.id, e.sequence FROM events e
+      WHERE e.project_id IS NULL AND e.user_id IS NULL AND NOT $11
+        AND e.sequence > l.low AND e.sequence <= l.high AND ($7::text[] IS NULL OR e.type = ANY($7)) AND e.scope = ANY($8) AND (true OR e.scope <> 'admin')
+AND ($4 OR CASE WHEN e.project_id IS NULL THEN NOT e.type = ANY($10::text[])
+  ELSE e.project_id = ANY($9) END)
 AND (
   CASE WHEN e.project_id IS NOT NULL THEN coalesce(NULL <= e.role, false)
-    WHEN e.user_id IS NOT NULL THEN e.user_id = $4
+    WHEN e.user_id IS NOT NULL THEN e.user_id = $6
     ELSE true END
-  OR (e.scope = 'payments:read' AND true AND 'admin' = ANY($5))
+  OR (e.scope = 'payments:read' AND true AND 'admin' = ANY($8))
 )
-    ORDER BY e.user_id DESC, e.sequence DESC LIMIT $9
-  ) UNION ALL (
-    SELECT e.* FROM events e
-    WHERE e.scope = 'payments:read' AND $11 AND $6
-      AND e.sequence > l.low AND e.sequence <= l.high AND ($3::text[] IS NULL OR e.type = ANY($3)) AND e.scope = ANY($5) AND (true OR e.scope <> 'admin')
-AND ($6 OR CASE WHEN e.project_id IS NULL THEN NOT e.type = ANY($8::text[])
-  ELSE e.project_id = ANY($7) END)
+      ORDER BY e.user_id DESC, e.sequence DESC LIMIT $5
+    ) UNION ALL (
+      SELECT e.id, e.sequence FROM events e
+      WHERE e.scope = 'payments:read' AND $12 AND $4
+        AND e.sequence > l.low AND e.sequence <= l.high AND ($7::text[] IS NULL OR e.type = ANY($7)) AND e.scope = ANY($8) AND (true OR e.scope <> 'admin')
+AND ($4 OR CASE WHEN e.project_id IS NULL THEN NOT e.type = ANY($10::text[])
+  ELSE e.project_id = ANY($9) END)
 AND (
   CASE WHEN e.project_id IS NOT NULL THEN coalesce(NULL <= e.role, false)
-    WHEN e.user_id IS NOT NULL THEN e.user_id = $4
+    WHEN e.user_id IS NOT NULL THEN e.user_id = $6
     ELSE true END
-  OR (e.scope = 'payments:read' AND true AND 'admin' = ANY($5))
+  OR (e.scope = 'payments:read' AND true AND 'admin' = ANY($8))
 )
-    ORDER BY e.sequence DESC LIMIT $9
-  ) UNION ALL (
-    SELECT p.* FROM unnest($7) project (id) CROSS JOIN LATERAL (
-      SELECT e.* FROM events e
-      WHERE e.project_id = project.id AND e.scope = 'payments:read' AND $11
-        AND e.sequence > l.low AND e.sequence <= l.high AND ($3::text[] IS NULL OR e.type = ANY($3)) AND e.scope = ANY($5) AND (true OR e.scope <> 'admin')
-AND ($6 OR CASE WHEN e.project_id IS NULL THEN NOT e.type = ANY($8::text[])
-  ELSE e.project_id = ANY($7) END)
+      ORDER BY e.sequence DESC LIMIT $5
+    ) UNION ALL (
+      SELECT p.* FROM unnest($9) project (id) CROSS JOIN LATERAL (
+        SELECT e.id, e.sequence FROM events e
+        WHERE e.project_id = project.id AND e.scope = 'payments:read' AND $12
+          AND e.sequence > l.low AND e.sequence <= l.high AND ($7::text[] IS NULL OR e.type = ANY($7)) AND e.scope = ANY($8) AND (true OR e.scope <> 'admin')
+AND ($4 OR CASE WHEN e.project_id IS NULL THEN NOT e.type = ANY($10::text[])
+  ELSE e.project_id = ANY($9) END)
 AND (
   CASE WHEN e.project_id IS NOT NULL THEN coalesce(NULL <= e.role, false)
-    WHEN e.user_id IS NOT NULL THEN e.user_id = $4
+    WHEN e.user_id IS NOT NULL THEN e.user_id = $6
     ELSE true END
-  OR (e.scope = 'payments:read' AND true AND 'admin' = ANY($5))
+  OR (e.scope = 'payments:read' AND true AND 'admin' = ANY($8))
 )
-      ORDER BY e.sequence DESC LIMIT $9
-    ) p
-  )
-) e ORDER BY e.sequence DESC LIMIT $9
+        ORDER BY e.sequence DESC LIMIT $5
+      ) p
+    )
+  ) u ORDER BY u.sequence DESC LIMIT $5
+) k CROSS JOIN LATERAL (SELECT e.* FROM events e WHERE e.id = k.id LIMIT 1) e
 ) x ON true
 ORDER BY x.sequence DESC`,
-  ['before', 'max_scan', 'types', 'user_id', 'scopes', 'all_projects', 'project_ids', 'unlimited_key_types', 'limit', 'in_project', 'operator'],
+  ['before', 'max_scan', 'first_block', 'all_projects', 'limit', 'user_id', 'types', 'scopes', 'project_ids', 'unlimited_key_types', 'in_project', 'operator'],
 )
 export interface ReadEventsBackwardRow {
   last: number
@@ -542,93 +612,163 @@ export interface ReadEventsBackwardRow {
  * events there is one row.
  * @see prisma/sql/events/read-events.sql
  */
-export const readEvents = many<{ after: number; max_scan: number; types: readonly string[] | null; user_id: string; scopes: readonly string[]; all_projects: boolean; project_ids: readonly string[] | null; unlimited_key_types: readonly string[]; limit: number; in_project: boolean; operator: boolean }, ReadEventsRow>(
+export const readEvents = many<{ after: number; max_scan: number; first_block: number; all_projects: boolean; limit: number; user_id: string; types: readonly string[] | null; scopes: readonly string[]; project_ids: readonly string[] | null; unlimited_key_types: readonly string[]; in_project: boolean; operator: boolean }, ReadEventsRow>(
   'events/read-events',
   `SELECT l.last_sequence AS last, l.removed_through AS removed,
   EXISTS (SELECT 1 FROM events WHERE sequence IS NULL) AS unnumbered, x.*
 FROM (
-  SELECT last_sequence, removed_through, $1::bigint AS low,
-    greatest($1, removed_through) + $2 AS high
-  FROM event_log
+  SELECT *, 1 AS step, low AS start, high AS stop
+  FROM (
+    SELECT last_sequence, removed_through, $1::bigint AS low,
+      greatest($1, removed_through) AS base, greatest($1, removed_through) + $2 AS high
+    FROM event_log
+  ) l
 ) l LEFT JOIN LATERAL (
-  SELECT DISTINCT ON (e.sequence) e.sequence, e.id, e.type, e.created_at, 'v1' AS api_version, CASE WHEN e.project_id LIKE 'prj%' THEN e.project_id END AS project_id,
+  SELECT k.sequence, e.id, e.type, e.created_at, 'v1' AS api_version, CASE WHEN e.project_id LIKE 'prj%' THEN e.project_id END AS project_id,
 CASE WHEN e.project_id LIKE 'org%' THEN e.project_id END AS organization_id, e.request_id, e.client_request_id, '{"service_account_id": null}' || e.actor AS actor, e.data FROM (
-  SELECT p.* FROM event_readers m CROSS JOIN LATERAL (
-    SELECT e.* FROM events e
-    WHERE (e.project_id, e.sequence) > (m.project_id, l.low)
-      AND (e.project_id, e.sequence) <= (m.project_id, l.high)
-      AND e.project_id IS NOT NULL AND e.sequence IS NOT NULL
-      AND ($3::text[] IS NULL OR e.type = ANY($3)) AND e.scope = ANY($5) AND (true OR e.scope <> 'admin')
-AND ($6 OR CASE WHEN e.project_id IS NULL THEN NOT e.type = ANY($8::text[])
-  ELSE e.project_id = ANY($7) END)
+  WITH RECURSIVE log AS (
+    SELECT l.start AS at, $3::bigint AS size, '{}'::text[] AS ids, '{}'::bigint[] AS sequences
+    WHERE $4
+    UNION ALL
+    SELECT b.next, b.size * 2, b.ids || k.ids, b.sequences || k.sequences
+    FROM (
+      SELECT g.*, l.step * least(l.step * l.stop,
+        l.step * CASE WHEN g.at = l.start THEN l.base ELSE g.at END + g.size) AS next
+      FROM log g
+      WHERE l.step * g.at < l.step * l.stop AND cardinality(g.ids) < $5 AND (
+        EXISTS (
+          SELECT FROM members m WHERE m.user_id = $6 AND m.project_status <> 'deleted'
+          ORDER BY m.project_id OFFSET least(2 * g.size - $3, l.step * (l.stop - g.at)) LIMIT 1
+        ) OR EXISTS (
+          SELECT FROM organization_members m WHERE m.user_id = $6 AND m.status = 'active'
+          ORDER BY m.organization_id OFFSET least(2 * g.size - $3, l.step * (l.stop - g.at)) LIMIT 1
+        ))
+    ) b CROSS JOIN LATERAL (
+      SELECT coalesce(array_agg(p.id), '{}') AS ids, coalesce(array_agg(p.sequence), '{}') AS sequences
+      FROM (
+        SELECT e.id, e.sequence
+        FROM events e CROSS JOIN LATERAL (
+          SELECT m.* FROM event_readers m WHERE m.project_id = e.project_id AND m.user_id = $6 LIMIT 1
+        ) m
+        WHERE e.sequence > least(b.at, b.next) AND e.sequence <= greatest(b.at, b.next)
+          AND ($7::text[] IS NULL OR e.type = ANY($7)) AND e.scope = ANY($8) AND (true OR e.scope <> 'admin')
+AND ($4 OR CASE WHEN e.project_id IS NULL THEN NOT e.type = ANY($10::text[])
+  ELSE e.project_id = ANY($9) END)
 AND (
   CASE WHEN e.project_id IS NOT NULL THEN coalesce(role_by_scope(e.scope,m.role,m.storage_role,m.ai_role,m.payments_role) <= e.role, false)
-    WHEN e.user_id IS NOT NULL THEN e.user_id = $4
+    WHEN e.user_id IS NOT NULL THEN e.user_id = $6
     ELSE true END
-  OR (e.scope = 'payments:read' AND true AND 'admin' = ANY($5))
+  OR (e.scope = 'payments:read' AND true AND 'admin' = ANY($8))
 )
-    ORDER BY e.project_id ASC, e.sequence ASC LIMIT $9
-  ) p WHERE m.user_id = $4 AND ($6 OR m.project_id = ANY($7::text[]))
-  UNION ALL (
-    SELECT e.* FROM events e
-    WHERE e.project_id IS NULL AND NOT $10
-      AND (e.user_id, e.sequence) > ($4, l.low) AND (e.user_id, e.sequence) <= ($4, l.high)
-      AND e.sequence IS NOT NULL AND ($3::text[] IS NULL OR e.type = ANY($3)) AND e.scope = ANY($5) AND (true OR e.scope <> 'admin')
-AND ($6 OR CASE WHEN e.project_id IS NULL THEN NOT e.type = ANY($8::text[])
-  ELSE e.project_id = ANY($7) END)
+        ORDER BY e.sequence ASC LIMIT $5
+      ) p
+    ) k
+  ), scanned AS MATERIALIZED (SELECT * FROM log ORDER BY size DESC LIMIT 1)
+  SELECT DISTINCT ON (u.sequence) u.id, u.sequence FROM (
+    SELECT k.id, k.sequence FROM scanned s CROSS JOIN LATERAL unnest(s.ids, s.sequences) k (id, sequence)
+    UNION ALL (
+      SELECT p.id, p.sequence FROM scanned s CROSS JOIN LATERAL (
+        SELECT p.id, p.sequence
+        FROM event_readers m CROSS JOIN LATERAL (
+          SELECT e.id, e.sequence FROM events e
+WHERE (e.project_id, e.sequence) > (m.project_id, least(s.at,l.stop))
+  AND (e.project_id, e.sequence) <= (m.project_id, greatest(s.at,l.stop))
+  AND e.project_id IS NOT NULL AND e.sequence IS NOT NULL
+  AND ($7::text[] IS NULL OR e.type = ANY($7)) AND e.scope = ANY($8) AND (true OR e.scope <> 'admin')
+AND ($4 OR CASE WHEN e.project_id IS NULL THEN NOT e.type = ANY($10::text[])
+  ELSE e.project_id = ANY($9) END)
+AND (
+  CASE WHEN e.project_id IS NOT NULL THEN coalesce(role_by_scope(e.scope,m.role,m.storage_role,m.ai_role,m.payments_role) <= e.role, false)
+    WHEN e.user_id IS NOT NULL THEN e.user_id = $6
+    ELSE true END
+  OR (e.scope = 'payments:read' AND true AND 'admin' = ANY($8))
+)
+ORDER BY e.project_id ASC, e.sequence ASC LIMIT $5
+        ) p
+        WHERE m.user_id = $6 AND s.at <> l.stop AND cardinality(s.ids) < $5
+        ORDER BY p.sequence ASC LIMIT $5
+      ) p
+    ) UNION ALL (
+      SELECT p.id, p.sequence FROM unnest($9::text[]) project (id) CROSS JOIN LATERAL (
+        SELECT m.* FROM event_readers m WHERE m.project_id = project.id AND m.user_id = $6 LIMIT 1
+      ) m CROSS JOIN LATERAL (
+        SELECT e.id, e.sequence FROM events e
+WHERE (e.project_id, e.sequence) > (m.project_id, l.low)
+  AND (e.project_id, e.sequence) <= (m.project_id, l.high)
+  AND e.project_id IS NOT NULL AND e.sequence IS NOT NULL
+  AND ($7::text[] IS NULL OR e.type = ANY($7)) AND e.scope = ANY($8) AND (true OR e.scope <> 'admin')
+AND ($4 OR CASE WHEN e.project_id IS NULL THEN NOT e.type = ANY($10::text[])
+  ELSE e.project_id = ANY($9) END)
+AND (
+  CASE WHEN e.project_id IS NOT NULL THEN coalesce(role_by_scope(e.scope,m.role,m.storage_role,m.ai_role,m.payments_role) <= e.role, false)
+    WHEN e.user_id IS NOT NULL THEN e.user_id = $6
+    ELSE true END
+  OR (e.scope = 'payments:read' AND true AND 'admin' = ANY($8))
+)
+ORDER BY e.project_id ASC, e.sequence ASC LIMIT $5
+      ) p
+      ORDER BY p.sequence ASC LIMIT $5
+    ) UNION ALL (
+      SELECT e.id, e.sequence FROM events e
+      WHERE e.project_id IS NULL AND NOT $11
+        AND (e.user_id, e.sequence) > ($6, l.low) AND (e.user_id, e.sequence) <= ($6, l.high)
+        AND e.sequence IS NOT NULL AND ($7::text[] IS NULL OR e.type = ANY($7)) AND e.scope = ANY($8) AND (true OR e.scope <> 'admin')
+AND ($4 OR CASE WHEN e.project_id IS NULL THEN NOT e.type = ANY($10::text[])
+  ELSE e.project_id = ANY($9) END)
 AND (
   CASE WHEN e.project_id IS NOT NULL THEN coalesce(NULL <= e.role, false)
-    WHEN e.user_id IS NOT NULL THEN e.user_id = $4
+    WHEN e.user_id IS NOT NULL THEN e.user_id = $6
     ELSE true END
-  OR (e.scope = 'payments:read' AND true AND 'admin' = ANY($5))
+  OR (e.scope = 'payments:read' AND true AND 'admin' = ANY($8))
 )
-    ORDER BY e.user_id ASC, e.sequence ASC LIMIT $9
-  ) UNION ALL (
-    SELECT e.* FROM events e
-    WHERE e.project_id IS NULL AND e.user_id IS NULL AND NOT $10
-      AND e.sequence > l.low AND e.sequence <= l.high AND ($3::text[] IS NULL OR e.type = ANY($3)) AND e.scope = ANY($5) AND (true OR e.scope <> 'admin')
-AND ($6 OR CASE WHEN e.project_id IS NULL THEN NOT e.type = ANY($8::text[])
-  ELSE e.project_id = ANY($7) END)
+      ORDER BY e.user_id ASC, e.sequence ASC LIMIT $5
+    ) UNION ALL (
+      SELECT e.id, e.sequence FROM events e
+      WHERE e.project_id IS NULL AND e.user_id IS NULL AND NOT $11
+        AND e.sequence > l.low AND e.sequence <= l.high AND ($7::text[] IS NULL OR e.type = ANY($7)) AND e.scope = ANY($8) AND (true OR e.scope <> 'admin')
+AND ($4 OR CASE WHEN e.project_id IS NULL THEN NOT e.type = ANY($10::text[])
+  ELSE e.project_id = ANY($9) END)
 AND (
   CASE WHEN e.project_id IS NOT NULL THEN coalesce(NULL <= e.role, false)
-    WHEN e.user_id IS NOT NULL THEN e.user_id = $4
+    WHEN e.user_id IS NOT NULL THEN e.user_id = $6
     ELSE true END
-  OR (e.scope = 'payments:read' AND true AND 'admin' = ANY($5))
+  OR (e.scope = 'payments:read' AND true AND 'admin' = ANY($8))
 )
-    ORDER BY e.user_id ASC, e.sequence ASC LIMIT $9
-  ) UNION ALL (
-    SELECT e.* FROM events e
-    WHERE e.scope = 'payments:read' AND $11 AND $6
-      AND e.sequence > l.low AND e.sequence <= l.high AND ($3::text[] IS NULL OR e.type = ANY($3)) AND e.scope = ANY($5) AND (true OR e.scope <> 'admin')
-AND ($6 OR CASE WHEN e.project_id IS NULL THEN NOT e.type = ANY($8::text[])
-  ELSE e.project_id = ANY($7) END)
+      ORDER BY e.user_id ASC, e.sequence ASC LIMIT $5
+    ) UNION ALL (
+      SELECT e.id, e.sequence FROM events e
+      WHERE e.scope = 'payments:read' AND $12 AND $4
+        AND e.sequence > l.low AND e.sequence <= l.high AND ($7::text[] IS NULL OR e.type = ANY($7)) AND e.scope = ANY($8) AND (true OR e.scope <> 'admin')
+AND ($4 OR CASE WHEN e.project_id IS NULL THEN NOT e.type = ANY($10::text[])
+  ELSE e.project_id = ANY($9) END)
 AND (
   CASE WHEN e.project_id IS NOT NULL THEN coalesce(NULL <= e.role, false)
-    WHEN e.user_id IS NOT NULL THEN e.user_id = $4
+    WHEN e.user_id IS NOT NULL THEN e.user_id = $6
     ELSE true END
-  OR (e.scope = 'payments:read' AND true AND 'admin' = ANY($5))
+  OR (e.scope = 'payments:read' AND true AND 'admin' = ANY($8))
 )
-    ORDER BY e.sequence ASC LIMIT $9
-  ) UNION ALL (
-    SELECT p.* FROM unnest($7) project (id) CROSS JOIN LATERAL (
-      SELECT e.* FROM events e
-      WHERE e.project_id = project.id AND e.scope = 'payments:read' AND $11
-        AND e.sequence > l.low AND e.sequence <= l.high AND ($3::text[] IS NULL OR e.type = ANY($3)) AND e.scope = ANY($5) AND (true OR e.scope <> 'admin')
-AND ($6 OR CASE WHEN e.project_id IS NULL THEN NOT e.type = ANY($8::text[])
-  ELSE e.project_id = ANY($7) END)
+      ORDER BY e.sequence ASC LIMIT $5
+    ) UNION ALL (
+      SELECT p.* FROM unnest($9) project (id) CROSS JOIN LATERAL (
+        SELECT e.id, e.sequence FROM events e
+        WHERE e.project_id = project.id AND e.scope = 'payments:read' AND $12
+          AND e.sequence > l.low AND e.sequence <= l.high AND ($7::text[] IS NULL OR e.type = ANY($7)) AND e.scope = ANY($8) AND (true OR e.scope <> 'admin')
+AND ($4 OR CASE WHEN e.project_id IS NULL THEN NOT e.type = ANY($10::text[])
+  ELSE e.project_id = ANY($9) END)
 AND (
   CASE WHEN e.project_id IS NOT NULL THEN coalesce(NULL <= e.role, false)
-    WHEN e.user_id IS NOT NULL THEN e.user_id = $4
+    WHEN e.user_id IS NOT NULL THEN e.user_id = $6
     ELSE true END
-  OR (e.scope = 'payments:read' AND true AND 'admin' = ANY($5))
+  OR (e.scope = 'payments:read' AND true AND 'admin' = ANY($8))
 )
-      ORDER BY e.sequence ASC LIMIT $9
-    ) p
-  )
-) e ORDER BY e.sequence ASC LIMIT $9
+        ORDER BY e.sequence ASC LIMIT $5
+      ) p
+    )
+  ) u ORDER BY u.sequence ASC LIMIT $5
+) k CROSS JOIN LATERAL (SELECT e.* FROM events e WHERE e.id = k.id LIMIT 1) e
 ) x ON true
 ORDER BY x.sequence`,
-  ['after', 'max_scan', 'types', 'user_id', 'scopes', 'all_projects', 'project_ids', 'unlimited_key_types', 'limit', 'in_project', 'operator'],
+  ['after', 'max_scan', 'first_block', 'all_projects', 'limit', 'user_id', 'types', 'scopes', 'project_ids', 'unlimited_key_types', 'in_project', 'operator'],
 )
 export interface ReadEventsRow {
   last: number
