@@ -12,20 +12,20 @@
 -- is missing there on purpose: the index by project would match.
 SELECT k.sequence, {event-columns} FROM (
   WITH RECURSIVE log AS (
-    SELECT l.start AS at, :first_block::bigint AS size, '{}'::text[] AS ids, '{}'::bigint[] AS sequences
-    WHERE :all_projects
+    SELECT l.start AS at, l.first_block AS size, '{}'::text[] AS ids, '{}'::bigint[] AS sequences
+    WHERE l.all_projects
     UNION ALL
     SELECT b.next, b.size * 2, b.ids || k.ids, b.sequences || k.sequences
     FROM (
       SELECT g.*, l.step * least(l.step * l.stop,
         l.step * CASE WHEN g.at = l.start THEN l.base ELSE g.at END + g.size) AS next
       FROM log g
-      WHERE l.step * g.at < l.step * l.stop AND cardinality(g.ids) < :limit AND (
+      WHERE l.step * g.at < l.step * l.stop AND cardinality(g.ids) < l.page AND (
         EXISTS (
-          SELECT FROM members m WHERE m.user_id = :user_id AND m.project_status <> 'deleted'
+          SELECT FROM members m WHERE m.user_id = l.user_id AND m.project_status <> 'deleted'
           ORDER BY m.project_id OFFSET {next-block} LIMIT 1
         ) OR EXISTS (
-          SELECT FROM organization_members m WHERE m.user_id = :user_id AND m.status = 'active'
+          SELECT FROM organization_members m WHERE m.user_id = l.user_id AND m.status = 'active'
           ORDER BY m.organization_id OFFSET {next-block} LIMIT 1
         ))
     ) b CROSS JOIN LATERAL (
@@ -33,12 +33,12 @@ SELECT k.sequence, {event-columns} FROM (
       FROM (
         SELECT e.id, e.sequence
         FROM events e CROSS JOIN LATERAL (
-          SELECT m.* FROM event_readers m WHERE m.project_id = e.project_id AND m.user_id = :user_id LIMIT 1
+          SELECT m.* FROM event_readers m WHERE m.project_id = e.project_id AND m.user_id = l.user_id LIMIT 1
         ) m
         WHERE e.sequence > least(b.at, b.next) AND e.sequence <= greatest(b.at, b.next)
           AND {is-selected} AND {caller-may-read
             role=role_by_scope(e.scope,m.role,m.storage_role,m.ai_role,m.payments_role)}
-        ORDER BY e.sequence {order} LIMIT :limit
+        ORDER BY e.sequence {order} LIMIT l.page
       ) p
     ) k
   ), scanned AS MATERIALIZED (SELECT * FROM log ORDER BY size DESC LIMIT 1)
@@ -50,39 +50,39 @@ SELECT k.sequence, {event-columns} FROM (
         FROM event_readers m CROSS JOIN LATERAL (
           {events-of-project low=least(s.at,l.stop) high=greatest(s.at,l.stop)}
         ) p
-        WHERE m.user_id = :user_id AND s.at <> l.stop AND cardinality(s.ids) < :limit
-        ORDER BY p.sequence {order} LIMIT :limit
+        WHERE m.user_id = l.user_id AND s.at <> l.stop AND cardinality(s.ids) < l.page
+        ORDER BY p.sequence {order} LIMIT l.page
       ) p
     ) UNION ALL (
-      SELECT p.id, p.sequence FROM unnest(:project_ids::text[]) project (id) CROSS JOIN LATERAL (
-        SELECT m.* FROM event_readers m WHERE m.project_id = project.id AND m.user_id = :user_id LIMIT 1
+      SELECT p.id, p.sequence FROM unnest(l.project_ids) project (id) CROSS JOIN LATERAL (
+        SELECT m.* FROM event_readers m WHERE m.project_id = project.id AND m.user_id = l.user_id LIMIT 1
       ) m CROSS JOIN LATERAL (
         {events-of-project low=l.low high=l.high}
       ) p
-      ORDER BY p.sequence {order} LIMIT :limit
+      ORDER BY p.sequence {order} LIMIT l.page
     ) UNION ALL (
       SELECT e.id, e.sequence FROM events e
-      WHERE e.project_id IS NULL AND NOT :in_project
-        AND (e.user_id, e.sequence) > (:user_id, l.low) AND (e.user_id, e.sequence) <= (:user_id, l.high)
+      WHERE e.project_id IS NULL AND NOT l.in_project
+        AND (e.user_id, e.sequence) > (l.user_id, l.low) AND (e.user_id, e.sequence) <= (l.user_id, l.high)
         AND e.sequence IS NOT NULL AND {is-selected} AND {caller-may-read role=NULL}
-      ORDER BY e.user_id {order}, e.sequence {order} LIMIT :limit
+      ORDER BY e.user_id {order}, e.sequence {order} LIMIT l.page
     ) UNION ALL (
       SELECT e.id, e.sequence FROM events e
-      WHERE e.project_id IS NULL AND e.user_id IS NULL AND NOT :in_project
+      WHERE e.project_id IS NULL AND e.user_id IS NULL AND NOT l.in_project
         AND {is-scanned} AND {is-selected} AND {caller-may-read role=NULL}
-      ORDER BY e.user_id {order}, e.sequence {order} LIMIT :limit
+      ORDER BY e.user_id {order}, e.sequence {order} LIMIT l.page
     ) UNION ALL (
       SELECT e.id, e.sequence FROM events e
-      WHERE {is-sale} AND :operator AND :all_projects
+      WHERE {is-sale} AND l.operator AND l.all_projects
         AND {is-scanned} AND {is-selected} AND {caller-may-read role=NULL}
-      ORDER BY e.sequence {order} LIMIT :limit
+      ORDER BY e.sequence {order} LIMIT l.page
     ) UNION ALL (
-      SELECT p.* FROM unnest(:project_ids) project (id) CROSS JOIN LATERAL (
+      SELECT p.* FROM unnest(l.project_ids) project (id) CROSS JOIN LATERAL (
         SELECT e.id, e.sequence FROM events e
-        WHERE e.project_id = project.id AND {is-sale} AND :operator
+        WHERE e.project_id = project.id AND {is-sale} AND l.operator
           AND {is-scanned} AND {is-selected} AND {caller-may-read role=NULL}
-        ORDER BY e.sequence {order} LIMIT :limit
+        ORDER BY e.sequence {order} LIMIT l.page
       ) p
     )
-  ) u ORDER BY u.sequence {order} LIMIT :limit
+  ) u ORDER BY u.sequence {order} LIMIT l.page
 ) k CROSS JOIN LATERAL (SELECT e.* FROM events e WHERE e.id = k.id LIMIT 1) e
