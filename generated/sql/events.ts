@@ -439,7 +439,8 @@ FROM (
   SELECT *, -1 AS step, high AS start, high AS base, low AS stop, $1::text AS user_id, $2::text[] AS scopes, $3::text[] AS types,
 $4::boolean AS all_projects, $5::text[] AS project_ids,
 $6::boolean AS in_project, $7::boolean AS operator, $8::bigint AS page,
-$9::bigint AS first_block, $10::text[] AS unlimited_key_types
+$9::bigint AS first_block, $10::text[] AS unlimited_key_types,
+NULL::bigint AS no_limit
   FROM (
     SELECT last_sequence, removed_through,
       greatest(removed_through, least($11::bigint - 1, last_sequence) - $12) AS low,
@@ -492,7 +493,15 @@ AND (
     UNION ALL (
       SELECT p.id, p.sequence FROM scanned s CROSS JOIN LATERAL (
         SELECT p.id, p.sequence
-        FROM event_readers m CROSS JOIN LATERAL (
+        FROM (
+          (SELECT m.project_id AS id FROM members m WHERE m.user_id = l.user_id
+           ORDER BY m.project_status, m.project_id LIMIT l.no_limit)
+          UNION ALL
+          (SELECT m.organization_id FROM organization_members m
+           WHERE m.user_id = l.user_id AND m.status = 'active' ORDER BY m.organization_id LIMIT l.no_limit)
+        ) place CROSS JOIN LATERAL (
+          SELECT m.* FROM event_readers m WHERE m.project_id = place.id AND m.user_id = l.user_id LIMIT 1
+        ) m CROSS JOIN LATERAL (
           SELECT e.id, e.sequence FROM events e
 WHERE (e.project_id, e.sequence) > (m.project_id, least(s.at,l.stop))
   AND (e.project_id, e.sequence) <= (m.project_id, greatest(s.at,l.stop))
@@ -508,7 +517,7 @@ AND (
 )
 ORDER BY e.project_id DESC, e.sequence DESC LIMIT l.page
         ) p
-        WHERE m.user_id = l.user_id AND s.at <> l.stop AND cardinality(s.ids) < l.page
+        WHERE s.at <> l.stop AND cardinality(s.ids) < l.page
         ORDER BY p.sequence DESC LIMIT l.page
       ) p
     ) UNION ALL (
@@ -623,7 +632,8 @@ FROM (
   SELECT *, 1 AS step, low AS start, high AS stop, $1::text AS user_id, $2::text[] AS scopes, $3::text[] AS types,
 $4::boolean AS all_projects, $5::text[] AS project_ids,
 $6::boolean AS in_project, $7::boolean AS operator, $8::bigint AS page,
-$9::bigint AS first_block, $10::text[] AS unlimited_key_types
+$9::bigint AS first_block, $10::text[] AS unlimited_key_types,
+NULL::bigint AS no_limit
   FROM (
     SELECT last_sequence, removed_through, $11::bigint AS low,
       greatest($11, removed_through) AS base, greatest($11, removed_through) + $12 AS high
@@ -675,7 +685,15 @@ AND (
     UNION ALL (
       SELECT p.id, p.sequence FROM scanned s CROSS JOIN LATERAL (
         SELECT p.id, p.sequence
-        FROM event_readers m CROSS JOIN LATERAL (
+        FROM (
+          (SELECT m.project_id AS id FROM members m WHERE m.user_id = l.user_id
+           ORDER BY m.project_status, m.project_id LIMIT l.no_limit)
+          UNION ALL
+          (SELECT m.organization_id FROM organization_members m
+           WHERE m.user_id = l.user_id AND m.status = 'active' ORDER BY m.organization_id LIMIT l.no_limit)
+        ) place CROSS JOIN LATERAL (
+          SELECT m.* FROM event_readers m WHERE m.project_id = place.id AND m.user_id = l.user_id LIMIT 1
+        ) m CROSS JOIN LATERAL (
           SELECT e.id, e.sequence FROM events e
 WHERE (e.project_id, e.sequence) > (m.project_id, least(s.at,l.stop))
   AND (e.project_id, e.sequence) <= (m.project_id, greatest(s.at,l.stop))
@@ -691,7 +709,7 @@ AND (
 )
 ORDER BY e.project_id ASC, e.sequence ASC LIMIT l.page
         ) p
-        WHERE m.user_id = l.user_id AND s.at <> l.stop AND cardinality(s.ids) < l.page
+        WHERE s.at <> l.stop AND cardinality(s.ids) < l.page
         ORDER BY p.sequence ASC LIMIT l.page
       ) p
     ) UNION ALL (

@@ -4,4 +4,5 @@
 :user_id::text AS user_id, :scopes::text[] AS scopes, :types?::text[] AS types,
 :all_projects::boolean AS all_projects, :project_ids::text[] AS project_ids,
 :in_project::boolean AS in_project, :operator::boolean AS operator, :limit::bigint AS page,
-:first_block::bigint AS first_block, :unlimited_key_types::text[] AS unlimited_key_types
+:first_block::bigint AS first_block, :unlimited_key_types::text[] AS unlimited_key_types,
+NULL::bigint AS no_limit

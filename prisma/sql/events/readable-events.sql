@@ -9,7 +9,8 @@
 -- double, and looks up the membership of each event, until the page is full. An event of the log costs as much
 -- as the look into the index for one membership. So `log` stops when it has read as many events as the caller
 -- has memberships, unless fewer are left, and the looks find the rest. The condition `project_id IS NOT NULL`
--- is missing there on purpose: the index by project would match.
+-- is missing there on purpose: the index by project would match. `no_limit` is null: a LIMIT makes PostgreSQL
+-- read the memberships of the caller from their index, also where they are many of all memberships.
 SELECT k.sequence, {event-columns} FROM (
   WITH RECURSIVE log AS (
     SELECT l.start AS at, l.first_block AS size, '{}'::text[] AS ids, '{}'::bigint[] AS sequences
@@ -47,10 +48,18 @@ SELECT k.sequence, {event-columns} FROM (
     UNION ALL (
       SELECT p.id, p.sequence FROM scanned s CROSS JOIN LATERAL (
         SELECT p.id, p.sequence
-        FROM event_readers m CROSS JOIN LATERAL (
+        FROM (
+          (SELECT m.project_id AS id FROM members m WHERE m.user_id = l.user_id
+           ORDER BY m.project_status, m.project_id LIMIT l.no_limit)
+          UNION ALL
+          (SELECT m.organization_id FROM organization_members m
+           WHERE m.user_id = l.user_id AND m.status = 'active' ORDER BY m.organization_id LIMIT l.no_limit)
+        ) place CROSS JOIN LATERAL (
+          SELECT m.* FROM event_readers m WHERE m.project_id = place.id AND m.user_id = l.user_id LIMIT 1
+        ) m CROSS JOIN LATERAL (
           {events-of-project low=least(s.at,l.stop) high=greatest(s.at,l.stop)}
         ) p
-        WHERE m.user_id = l.user_id AND s.at <> l.stop AND cardinality(s.ids) < l.page
+        WHERE s.at <> l.stop AND cardinality(s.ids) < l.page
         ORDER BY p.sequence {order} LIMIT l.page
       ) p
     ) UNION ALL (
