@@ -167,7 +167,7 @@ export async function addEvents(url: string, dataDir: string, count: number): Pr
   }
 }
 
-/** Adds the user to so many of the first `among` projects, evenly, of which every second one is taken. */
+/** Adds the user to so many of the first `among` projects, evenly spread over the even or the odd ones. */
 export async function addMemberships(
   url: string,
   dataDir: string,
@@ -203,7 +203,8 @@ export async function spreadEvents(
   try {
     await client.query(
       `CREATE TEMPORARY TABLE places AS SELECT n / 2 - 1 AS n, id
-      FROM (SELECT id, row_number() OVER (ORDER BY id) AS n FROM projects) p WHERE n <= ${among} AND n % 2 = 0`,
+      FROM (SELECT id, row_number() OVER (ORDER BY id) AS n FROM projects) p
+      WHERE n <= ${among} AND n % 2 = 0`,
     )
     const month = 30 * 86_400_000
     await client.query(

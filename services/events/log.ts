@@ -61,8 +61,8 @@ export interface EventFilter {
  */
 const maxScanRows = 100_000
 /**
- * Events of the first block that a page of a caller with more memberships reads in the order of the log. Fewer
- * memberships cost less than the block.
+ * Events of the first block that a page reads in the order of the log. With fewer memberships it reads the
+ * events of each project instead.
  */
 const firstBlock = 100
 /** Events that one call of number_events() numbers. */
