@@ -108,7 +108,7 @@ VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10,
   WHERE u.role = 'admin' AND w.enabled AND w.deleted_at IS NULL AND w.event_types && ARRAY[$2, split_part($2, '.', 1) || '.*',
   CASE WHEN $2 <> 'audit.recorded' THEN '*' END] AND u.status = 'active' AND (e.type = 'webhook_endpoint.tested' OR (
   e.scope = ANY(w.scopes) AND ((u.role='admin') OR e.scope <> 'admin')
-AND (w.all_projects OR CASE WHEN e.project_id IS NULL THEN NOT e.type = ANY($12::text[])
+AND (w.all_projects OR CASE WHEN e.project_id IS NULL THEN NOT e.type = ANY($12)
   ELSE e.project_id = ANY(w.project_ids) END)
 AND (
   CASE WHEN e.project_id IS NOT NULL THEN coalesce(role_by_scope(e.scope,m.role,m.storage_role,m.ai_role,m.payments_role) <= e.role, false)
@@ -193,7 +193,7 @@ VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10,
   WHERE m.project_id = $3 AND w.enabled AND w.deleted_at IS NULL AND w.event_types && ARRAY[$2, split_part($2, '.', 1) || '.*',
   CASE WHEN $2 <> 'audit.recorded' THEN '*' END] AND u.status = 'active' AND (e.type = 'webhook_endpoint.tested' OR (
   e.scope = ANY(w.scopes) AND ((u.role='admin') OR e.scope <> 'admin')
-AND (w.all_projects OR CASE WHEN e.project_id IS NULL THEN NOT e.type = ANY($12::text[])
+AND (w.all_projects OR CASE WHEN e.project_id IS NULL THEN NOT e.type = ANY($12)
   ELSE e.project_id = ANY(w.project_ids) END)
 AND (
   CASE WHEN e.project_id IS NOT NULL THEN coalesce(role_by_scope(e.scope,m.role,m.storage_role,m.ai_role,m.payments_role) <= e.role, false)
@@ -209,7 +209,7 @@ FROM users u JOIN webhook_endpoints w ON w.user_id = u.id CROSS JOIN e CROSS JOI
 WHERE u.role = 'admin' AND $5 = 'payments:read' AND w.enabled AND w.deleted_at IS NULL AND w.event_types && ARRAY[$2, split_part($2, '.', 1) || '.*',
   CASE WHEN $2 <> 'audit.recorded' THEN '*' END] AND u.status = 'active' AND (e.type = 'webhook_endpoint.tested' OR (
   e.scope = ANY(w.scopes) AND ((u.role='admin') OR e.scope <> 'admin')
-AND (w.all_projects OR CASE WHEN e.project_id IS NULL THEN NOT e.type = ANY($12::text[])
+AND (w.all_projects OR CASE WHEN e.project_id IS NULL THEN NOT e.type = ANY($12)
   ELSE e.project_id = ANY(w.project_ids) END)
 AND (
   CASE WHEN e.project_id IS NOT NULL THEN coalesce(role_by_scope(e.scope,m.role,m.storage_role,m.ai_role,m.payments_role) <= e.role, false)
@@ -257,7 +257,7 @@ VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10,
   WHERE w.enabled AND w.deleted_at IS NULL AND w.event_types && ARRAY[$2, split_part($2, '.', 1) || '.*',
   CASE WHEN $2 <> 'audit.recorded' THEN '*' END] AND u.status = 'active' AND (e.type = 'webhook_endpoint.tested' OR (
   e.scope = ANY(w.scopes) AND ((u.role='admin') OR e.scope <> 'admin')
-AND (w.all_projects OR CASE WHEN e.project_id IS NULL THEN NOT e.type = ANY($12::text[])
+AND (w.all_projects OR CASE WHEN e.project_id IS NULL THEN NOT e.type = ANY($12)
   ELSE e.project_id = ANY(w.project_ids) END)
 AND (
   CASE WHEN e.project_id IS NOT NULL THEN coalesce(role_by_scope(e.scope,m.role,m.storage_role,m.ai_role,m.payments_role) <= e.role, false)
@@ -306,7 +306,7 @@ VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10,
   WHERE w.user_id = $4 AND w.enabled AND w.deleted_at IS NULL AND w.event_types && ARRAY[$2, split_part($2, '.', 1) || '.*',
   CASE WHEN $2 <> 'audit.recorded' THEN '*' END] AND u.status = 'active' AND (e.type = 'webhook_endpoint.tested' OR (
   e.scope = ANY(w.scopes) AND ((u.role='admin') OR e.scope <> 'admin')
-AND (w.all_projects OR CASE WHEN e.project_id IS NULL THEN NOT e.type = ANY($12::text[])
+AND (w.all_projects OR CASE WHEN e.project_id IS NULL THEN NOT e.type = ANY($12)
   ELSE e.project_id = ANY(w.project_ids) END)
 AND (
   CASE WHEN e.project_id IS NOT NULL THEN coalesce(role_by_scope(e.scope,m.role,m.storage_role,m.ai_role,m.payments_role) <= e.role, false)
@@ -322,7 +322,7 @@ FROM users u JOIN webhook_endpoints w ON w.user_id = u.id CROSS JOIN e CROSS JOI
 WHERE u.role = 'admin' AND $5 = 'payments:read' AND w.enabled AND w.deleted_at IS NULL AND w.event_types && ARRAY[$2, split_part($2, '.', 1) || '.*',
   CASE WHEN $2 <> 'audit.recorded' THEN '*' END] AND u.status = 'active' AND (e.type = 'webhook_endpoint.tested' OR (
   e.scope = ANY(w.scopes) AND ((u.role='admin') OR e.scope <> 'admin')
-AND (w.all_projects OR CASE WHEN e.project_id IS NULL THEN NOT e.type = ANY($12::text[])
+AND (w.all_projects OR CASE WHEN e.project_id IS NULL THEN NOT e.type = ANY($12)
   ELSE e.project_id = ANY(w.project_ids) END)
 AND (
   CASE WHEN e.project_id IS NOT NULL THEN coalesce(role_by_scope(e.scope,m.role,m.storage_role,m.ai_role,m.payments_role) <= e.role, false)
@@ -431,94 +431,176 @@ export interface ReadCursorKeyRow {
  * events there is one row.
  * @see prisma/sql/events/read-events-backward.sql
  */
-export const readEventsBackward = many<{ before: number; max_scan: number; types: readonly string[] | null; user_id: string; scopes: readonly string[]; all_projects: boolean; project_ids: readonly string[] | null; unlimited_key_types: readonly string[]; limit: number; in_project: boolean; operator: boolean }, ReadEventsBackwardRow>(
+export const readEventsBackward = many<{ user_id: string; scopes: readonly string[]; types: readonly string[] | null; all_projects: boolean; project_ids: readonly string[] | null; in_project: boolean; operator: boolean; limit: number; first_block: number; unlimited_key_types: readonly string[]; before: number; max_scan: number }, ReadEventsBackwardRow>(
   'events/read-events-backward',
   `SELECT l.last_sequence AS last, l.removed_through AS removed,
   EXISTS (SELECT 1 FROM events WHERE sequence IS NULL) AS unnumbered, x.*
 FROM (
-  SELECT last_sequence, removed_through,
-    greatest(removed_through, least($1::bigint - 1, last_sequence) - $2) AS low,
-    least($1 - 1, last_sequence) AS high
-  FROM event_log
+  SELECT *, -1 AS step, high AS start, high AS base, low AS stop, $1::text AS user_id, $2::text[] AS scopes, $3::text[] AS types,
+$4::boolean AS all_projects, $5::text[] AS project_ids,
+$6::boolean AS in_project, $7::boolean AS operator, $8::bigint AS page,
+$9::bigint AS first_block, $10::text[] AS unlimited_key_types,
+NULL::bigint AS no_limit
+  FROM (
+    SELECT last_sequence, removed_through,
+      greatest(removed_through, least($11::bigint - 1, last_sequence) - $12) AS low,
+      least($11 - 1, last_sequence) AS high
+    FROM event_log
+  ) l OFFSET 0
 ) l LEFT JOIN LATERAL (
-  SELECT DISTINCT ON (e.sequence) e.sequence, e.id, e.type, e.created_at, 'v1' AS api_version, CASE WHEN e.project_id LIKE 'prj%' THEN e.project_id END AS project_id,
+  SELECT k.sequence, e.id, e.type, e.created_at, 'v1' AS api_version, CASE WHEN e.project_id LIKE 'prj%' THEN e.project_id END AS project_id,
 CASE WHEN e.project_id LIKE 'org%' THEN e.project_id END AS organization_id, e.request_id, e.client_request_id, '{"service_account_id": null}' || e.actor AS actor, e.data FROM (
-  SELECT p.* FROM event_readers m CROSS JOIN LATERAL (
-    SELECT e.* FROM events e
-    WHERE (e.project_id, e.sequence) > (m.project_id, l.low)
-      AND (e.project_id, e.sequence) <= (m.project_id, l.high)
-      AND e.project_id IS NOT NULL AND e.sequence IS NOT NULL
-      AND ($3::text[] IS NULL OR e.type = ANY($3)) AND e.scope = ANY($5) AND (true OR e.scope <> 'admin')
-AND ($6 OR CASE WHEN e.project_id IS NULL THEN NOT e.type = ANY($8::text[])
-  ELSE e.project_id = ANY($7) END)
+  WITH RECURSIVE log AS (
+    SELECT l.start AS at, l.first_block AS size, '{}'::text[] AS ids, '{}'::bigint[] AS sequences
+    WHERE l.all_projects
+    UNION ALL
+    SELECT b.next, b.size * 2, b.ids || k.ids, b.sequences || k.sequences
+    FROM (
+      SELECT g.*, l.step * least(l.step * l.stop,
+        l.step * CASE WHEN g.at = l.start THEN l.base ELSE g.at END + g.size) AS next
+      FROM log g
+      WHERE l.step * g.at < l.step * l.stop AND cardinality(g.ids) < l.page AND (
+        EXISTS (
+          SELECT FROM members m WHERE m.user_id = l.user_id AND m.project_status <> 'deleted'
+          ORDER BY m.project_id OFFSET least(2 * g.size - l.first_block, l.step * (l.stop - g.at)) LIMIT 1
+        ) OR EXISTS (
+          SELECT FROM organization_members m WHERE m.user_id = l.user_id AND m.status = 'active'
+          ORDER BY m.organization_id OFFSET least(2 * g.size - l.first_block, l.step * (l.stop - g.at)) LIMIT 1
+        ))
+    ) b CROSS JOIN LATERAL (
+      SELECT coalesce(array_agg(p.id), '{}') AS ids, coalesce(array_agg(p.sequence), '{}') AS sequences
+      FROM (
+        SELECT e.id, e.sequence
+        FROM events e CROSS JOIN LATERAL (
+          SELECT m.* FROM event_readers m WHERE m.project_id = e.project_id AND m.user_id = l.user_id LIMIT 1
+        ) m
+        WHERE e.sequence > least(b.at, b.next) AND e.sequence <= greatest(b.at, b.next)
+          AND (l.types IS NULL OR e.type = ANY(l.types)) AND e.scope = ANY(l.scopes) AND (true OR e.scope <> 'admin')
+AND (l.all_projects OR CASE WHEN e.project_id IS NULL THEN NOT e.type = ANY(l.unlimited_key_types)
+  ELSE e.project_id = ANY(l.project_ids) END)
 AND (
   CASE WHEN e.project_id IS NOT NULL THEN coalesce(role_by_scope(e.scope,m.role,m.storage_role,m.ai_role,m.payments_role) <= e.role, false)
-    WHEN e.user_id IS NOT NULL THEN e.user_id = $4
+    WHEN e.user_id IS NOT NULL THEN e.user_id = l.user_id
     ELSE true END
-  OR (e.scope = 'payments:read' AND true AND 'admin' = ANY($5))
+  OR (e.scope = 'payments:read' AND true AND 'admin' = ANY(l.scopes))
 )
-    ORDER BY e.project_id DESC, e.sequence DESC LIMIT $9
-  ) p WHERE m.user_id = $4 AND ($6 OR m.project_id = ANY($7::text[]))
-  UNION ALL (
-    SELECT e.* FROM events e
-    WHERE e.project_id IS NULL AND NOT $10
-      AND (e.user_id, e.sequence) > ($4, l.low) AND (e.user_id, e.sequence) <= ($4, l.high)
-      AND e.sequence IS NOT NULL AND ($3::text[] IS NULL OR e.type = ANY($3)) AND e.scope = ANY($5) AND (true OR e.scope <> 'admin')
-AND ($6 OR CASE WHEN e.project_id IS NULL THEN NOT e.type = ANY($8::text[])
-  ELSE e.project_id = ANY($7) END)
+        ORDER BY e.sequence DESC LIMIT l.page
+      ) p
+    ) k
+  ), scanned AS MATERIALIZED (SELECT * FROM log ORDER BY size DESC LIMIT 1)
+  SELECT DISTINCT ON (u.sequence) u.id, u.sequence FROM (
+    SELECT k.id, k.sequence FROM scanned s CROSS JOIN LATERAL unnest(s.ids, s.sequences) k (id, sequence)
+    UNION ALL (
+      SELECT p.id, p.sequence FROM scanned s CROSS JOIN LATERAL (
+        SELECT p.id, p.sequence
+        FROM (
+          (SELECT m.project_id AS id FROM members m WHERE m.user_id = l.user_id
+           ORDER BY m.project_status, m.project_id LIMIT l.no_limit)
+          UNION ALL
+          (SELECT m.organization_id FROM organization_members m
+           WHERE m.user_id = l.user_id AND m.status = 'active' ORDER BY m.organization_id LIMIT l.no_limit)
+        ) place CROSS JOIN LATERAL (
+          SELECT m.* FROM event_readers m WHERE m.project_id = place.id AND m.user_id = l.user_id LIMIT 1
+        ) m CROSS JOIN LATERAL (
+          SELECT e.id, e.sequence FROM events e
+WHERE (e.project_id, e.sequence) > (m.project_id, least(s.at,l.stop))
+  AND (e.project_id, e.sequence) <= (m.project_id, greatest(s.at,l.stop))
+  AND e.project_id IS NOT NULL AND e.sequence IS NOT NULL
+  AND (l.types IS NULL OR e.type = ANY(l.types)) AND e.scope = ANY(l.scopes) AND (true OR e.scope <> 'admin')
+AND (l.all_projects OR CASE WHEN e.project_id IS NULL THEN NOT e.type = ANY(l.unlimited_key_types)
+  ELSE e.project_id = ANY(l.project_ids) END)
+AND (
+  CASE WHEN e.project_id IS NOT NULL THEN coalesce(role_by_scope(e.scope,m.role,m.storage_role,m.ai_role,m.payments_role) <= e.role, false)
+    WHEN e.user_id IS NOT NULL THEN e.user_id = l.user_id
+    ELSE true END
+  OR (e.scope = 'payments:read' AND true AND 'admin' = ANY(l.scopes))
+)
+ORDER BY e.project_id DESC, e.sequence DESC LIMIT l.page
+        ) p
+        WHERE s.at <> l.stop AND cardinality(s.ids) < l.page
+        ORDER BY p.sequence DESC LIMIT l.page
+      ) p
+    ) UNION ALL (
+      SELECT p.id, p.sequence FROM unnest(l.project_ids) project (id) CROSS JOIN LATERAL (
+        SELECT m.* FROM event_readers m WHERE m.project_id = project.id AND m.user_id = l.user_id LIMIT 1
+      ) m CROSS JOIN LATERAL (
+        SELECT e.id, e.sequence FROM events e
+WHERE (e.project_id, e.sequence) > (m.project_id, l.low)
+  AND (e.project_id, e.sequence) <= (m.project_id, l.high)
+  AND e.project_id IS NOT NULL AND e.sequence IS NOT NULL
+  AND (l.types IS NULL OR e.type = ANY(l.types)) AND e.scope = ANY(l.scopes) AND (true OR e.scope <> 'admin')
+AND (l.all_projects OR CASE WHEN e.project_id IS NULL THEN NOT e.type = ANY(l.unlimited_key_types)
+  ELSE e.project_id = ANY(l.project_ids) END)
+AND (
+  CASE WHEN e.project_id IS NOT NULL THEN coalesce(role_by_scope(e.scope,m.role,m.storage_role,m.ai_role,m.payments_role) <= e.role, false)
+    WHEN e.user_id IS NOT NULL THEN e.user_id = l.user_id
+    ELSE true END
+  OR (e.scope = 'payments:read' AND true AND 'admin' = ANY(l.scopes))
+)
+ORDER BY e.project_id DESC, e.sequence DESC LIMIT l.page
+      ) p
+      ORDER BY p.sequence DESC LIMIT l.page
+    ) UNION ALL (
+      SELECT e.id, e.sequence FROM events e
+      WHERE e.project_id IS NULL AND NOT l.in_project
+        AND (e.user_id, e.sequence) > (l.user_id, l.low) AND (e.user_id, e.sequence) <= (l.user_id, l.high)
+        AND e.sequence IS NOT NULL AND (l.types IS NULL OR e.type = ANY(l.types)) AND e.scope = ANY(l.scopes) AND (true OR e.scope <> 'admin')
+AND (l.all_projects OR CASE WHEN e.project_id IS NULL THEN NOT e.type = ANY(l.unlimited_key_types)
+  ELSE e.project_id = ANY(l.project_ids) END)
 AND (
   CASE WHEN e.project_id IS NOT NULL THEN coalesce(NULL <= e.role, false)
-    WHEN e.user_id IS NOT NULL THEN e.user_id = $4
+    WHEN e.user_id IS NOT NULL THEN e.user_id = l.user_id
     ELSE true END
-  OR (e.scope = 'payments:read' AND true AND 'admin' = ANY($5))
+  OR (e.scope = 'payments:read' AND true AND 'admin' = ANY(l.scopes))
 )
-    ORDER BY e.user_id DESC, e.sequence DESC LIMIT $9
-  ) UNION ALL (
-    SELECT e.* FROM events e
-    WHERE e.project_id IS NULL AND e.user_id IS NULL AND NOT $10
-      AND e.sequence > l.low AND e.sequence <= l.high AND ($3::text[] IS NULL OR e.type = ANY($3)) AND e.scope = ANY($5) AND (true OR e.scope <> 'admin')
-AND ($6 OR CASE WHEN e.project_id IS NULL THEN NOT e.type = ANY($8::text[])
-  ELSE e.project_id = ANY($7) END)
+      ORDER BY e.user_id DESC, e.sequence DESC LIMIT l.page
+    ) UNION ALL (
+      SELECT e.id, e.sequence FROM events e
+      WHERE e.project_id IS NULL AND e.user_id IS NULL AND NOT l.in_project
+        AND e.sequence > l.low AND e.sequence <= l.high AND (l.types IS NULL OR e.type = ANY(l.types)) AND e.scope = ANY(l.scopes) AND (true OR e.scope <> 'admin')
+AND (l.all_projects OR CASE WHEN e.project_id IS NULL THEN NOT e.type = ANY(l.unlimited_key_types)
+  ELSE e.project_id = ANY(l.project_ids) END)
 AND (
   CASE WHEN e.project_id IS NOT NULL THEN coalesce(NULL <= e.role, false)
-    WHEN e.user_id IS NOT NULL THEN e.user_id = $4
+    WHEN e.user_id IS NOT NULL THEN e.user_id = l.user_id
     ELSE true END
-  OR (e.scope = 'payments:read' AND true AND 'admin' = ANY($5))
+  OR (e.scope = 'payments:read' AND true AND 'admin' = ANY(l.scopes))
 )
-    ORDER BY e.user_id DESC, e.sequence DESC LIMIT $9
-  ) UNION ALL (
-    SELECT e.* FROM events e
-    WHERE e.scope = 'payments:read' AND $11 AND $6
-      AND e.sequence > l.low AND e.sequence <= l.high AND ($3::text[] IS NULL OR e.type = ANY($3)) AND e.scope = ANY($5) AND (true OR e.scope <> 'admin')
-AND ($6 OR CASE WHEN e.project_id IS NULL THEN NOT e.type = ANY($8::text[])
-  ELSE e.project_id = ANY($7) END)
+      ORDER BY e.user_id DESC, e.sequence DESC LIMIT l.page
+    ) UNION ALL (
+      SELECT e.id, e.sequence FROM events e
+      WHERE e.scope = 'payments:read' AND l.operator AND l.all_projects
+        AND e.sequence > l.low AND e.sequence <= l.high AND (l.types IS NULL OR e.type = ANY(l.types)) AND e.scope = ANY(l.scopes) AND (true OR e.scope <> 'admin')
+AND (l.all_projects OR CASE WHEN e.project_id IS NULL THEN NOT e.type = ANY(l.unlimited_key_types)
+  ELSE e.project_id = ANY(l.project_ids) END)
 AND (
   CASE WHEN e.project_id IS NOT NULL THEN coalesce(NULL <= e.role, false)
-    WHEN e.user_id IS NOT NULL THEN e.user_id = $4
+    WHEN e.user_id IS NOT NULL THEN e.user_id = l.user_id
     ELSE true END
-  OR (e.scope = 'payments:read' AND true AND 'admin' = ANY($5))
+  OR (e.scope = 'payments:read' AND true AND 'admin' = ANY(l.scopes))
 )
-    ORDER BY e.sequence DESC LIMIT $9
-  ) UNION ALL (
-    SELECT p.* FROM unnest($7) project (id) CROSS JOIN LATERAL (
-      SELECT e.* FROM events e
-      WHERE e.project_id = project.id AND e.scope = 'payments:read' AND $11
-        AND e.sequence > l.low AND e.sequence <= l.high AND ($3::text[] IS NULL OR e.type = ANY($3)) AND e.scope = ANY($5) AND (true OR e.scope <> 'admin')
-AND ($6 OR CASE WHEN e.project_id IS NULL THEN NOT e.type = ANY($8::text[])
-  ELSE e.project_id = ANY($7) END)
+      ORDER BY e.sequence DESC LIMIT l.page
+    ) UNION ALL (
+      SELECT p.* FROM unnest(l.project_ids) project (id) CROSS JOIN LATERAL (
+        SELECT e.id, e.sequence FROM events e
+        WHERE e.project_id = project.id AND e.scope = 'payments:read' AND l.operator
+          AND e.sequence > l.low AND e.sequence <= l.high AND (l.types IS NULL OR e.type = ANY(l.types)) AND e.scope = ANY(l.scopes) AND (true OR e.scope <> 'admin')
+AND (l.all_projects OR CASE WHEN e.project_id IS NULL THEN NOT e.type = ANY(l.unlimited_key_types)
+  ELSE e.project_id = ANY(l.project_ids) END)
 AND (
   CASE WHEN e.project_id IS NOT NULL THEN coalesce(NULL <= e.role, false)
-    WHEN e.user_id IS NOT NULL THEN e.user_id = $4
+    WHEN e.user_id IS NOT NULL THEN e.user_id = l.user_id
     ELSE true END
-  OR (e.scope = 'payments:read' AND true AND 'admin' = ANY($5))
+  OR (e.scope = 'payments:read' AND true AND 'admin' = ANY(l.scopes))
 )
-      ORDER BY e.sequence DESC LIMIT $9
-    ) p
-  )
-) e ORDER BY e.sequence DESC LIMIT $9
+        ORDER BY e.sequence DESC LIMIT l.page
+      ) p
+    )
+  ) u ORDER BY u.sequence DESC LIMIT l.page
+) k CROSS JOIN LATERAL (SELECT e.* FROM events e WHERE e.id = k.id LIMIT 1) e
 ) x ON true
 ORDER BY x.sequence DESC`,
-  ['before', 'max_scan', 'types', 'user_id', 'scopes', 'all_projects', 'project_ids', 'unlimited_key_types', 'limit', 'in_project', 'operator'],
+  ['user_id', 'scopes', 'types', 'all_projects', 'project_ids', 'in_project', 'operator', 'limit', 'first_block', 'unlimited_key_types', 'before', 'max_scan'],
 )
 export interface ReadEventsBackwardRow {
   last: number
@@ -542,93 +624,175 @@ export interface ReadEventsBackwardRow {
  * events there is one row.
  * @see prisma/sql/events/read-events.sql
  */
-export const readEvents = many<{ after: number; max_scan: number; types: readonly string[] | null; user_id: string; scopes: readonly string[]; all_projects: boolean; project_ids: readonly string[] | null; unlimited_key_types: readonly string[]; limit: number; in_project: boolean; operator: boolean }, ReadEventsRow>(
+export const readEvents = many<{ user_id: string; scopes: readonly string[]; types: readonly string[] | null; all_projects: boolean; project_ids: readonly string[] | null; in_project: boolean; operator: boolean; limit: number; first_block: number; unlimited_key_types: readonly string[]; after: number; max_scan: number }, ReadEventsRow>(
   'events/read-events',
   `SELECT l.last_sequence AS last, l.removed_through AS removed,
   EXISTS (SELECT 1 FROM events WHERE sequence IS NULL) AS unnumbered, x.*
 FROM (
-  SELECT last_sequence, removed_through, $1::bigint AS low,
-    greatest($1, removed_through) + $2 AS high
-  FROM event_log
+  SELECT *, 1 AS step, low AS start, high AS stop, $1::text AS user_id, $2::text[] AS scopes, $3::text[] AS types,
+$4::boolean AS all_projects, $5::text[] AS project_ids,
+$6::boolean AS in_project, $7::boolean AS operator, $8::bigint AS page,
+$9::bigint AS first_block, $10::text[] AS unlimited_key_types,
+NULL::bigint AS no_limit
+  FROM (
+    SELECT last_sequence, removed_through, $11::bigint AS low,
+      greatest($11, removed_through) AS base, greatest($11, removed_through) + $12 AS high
+    FROM event_log
+  ) l OFFSET 0
 ) l LEFT JOIN LATERAL (
-  SELECT DISTINCT ON (e.sequence) e.sequence, e.id, e.type, e.created_at, 'v1' AS api_version, CASE WHEN e.project_id LIKE 'prj%' THEN e.project_id END AS project_id,
+  SELECT k.sequence, e.id, e.type, e.created_at, 'v1' AS api_version, CASE WHEN e.project_id LIKE 'prj%' THEN e.project_id END AS project_id,
 CASE WHEN e.project_id LIKE 'org%' THEN e.project_id END AS organization_id, e.request_id, e.client_request_id, '{"service_account_id": null}' || e.actor AS actor, e.data FROM (
-  SELECT p.* FROM event_readers m CROSS JOIN LATERAL (
-    SELECT e.* FROM events e
-    WHERE (e.project_id, e.sequence) > (m.project_id, l.low)
-      AND (e.project_id, e.sequence) <= (m.project_id, l.high)
-      AND e.project_id IS NOT NULL AND e.sequence IS NOT NULL
-      AND ($3::text[] IS NULL OR e.type = ANY($3)) AND e.scope = ANY($5) AND (true OR e.scope <> 'admin')
-AND ($6 OR CASE WHEN e.project_id IS NULL THEN NOT e.type = ANY($8::text[])
-  ELSE e.project_id = ANY($7) END)
+  WITH RECURSIVE log AS (
+    SELECT l.start AS at, l.first_block AS size, '{}'::text[] AS ids, '{}'::bigint[] AS sequences
+    WHERE l.all_projects
+    UNION ALL
+    SELECT b.next, b.size * 2, b.ids || k.ids, b.sequences || k.sequences
+    FROM (
+      SELECT g.*, l.step * least(l.step * l.stop,
+        l.step * CASE WHEN g.at = l.start THEN l.base ELSE g.at END + g.size) AS next
+      FROM log g
+      WHERE l.step * g.at < l.step * l.stop AND cardinality(g.ids) < l.page AND (
+        EXISTS (
+          SELECT FROM members m WHERE m.user_id = l.user_id AND m.project_status <> 'deleted'
+          ORDER BY m.project_id OFFSET least(2 * g.size - l.first_block, l.step * (l.stop - g.at)) LIMIT 1
+        ) OR EXISTS (
+          SELECT FROM organization_members m WHERE m.user_id = l.user_id AND m.status = 'active'
+          ORDER BY m.organization_id OFFSET least(2 * g.size - l.first_block, l.step * (l.stop - g.at)) LIMIT 1
+        ))
+    ) b CROSS JOIN LATERAL (
+      SELECT coalesce(array_agg(p.id), '{}') AS ids, coalesce(array_agg(p.sequence), '{}') AS sequences
+      FROM (
+        SELECT e.id, e.sequence
+        FROM events e CROSS JOIN LATERAL (
+          SELECT m.* FROM event_readers m WHERE m.project_id = e.project_id AND m.user_id = l.user_id LIMIT 1
+        ) m
+        WHERE e.sequence > least(b.at, b.next) AND e.sequence <= greatest(b.at, b.next)
+          AND (l.types IS NULL OR e.type = ANY(l.types)) AND e.scope = ANY(l.scopes) AND (true OR e.scope <> 'admin')
+AND (l.all_projects OR CASE WHEN e.project_id IS NULL THEN NOT e.type = ANY(l.unlimited_key_types)
+  ELSE e.project_id = ANY(l.project_ids) END)
 AND (
   CASE WHEN e.project_id IS NOT NULL THEN coalesce(role_by_scope(e.scope,m.role,m.storage_role,m.ai_role,m.payments_role) <= e.role, false)
-    WHEN e.user_id IS NOT NULL THEN e.user_id = $4
+    WHEN e.user_id IS NOT NULL THEN e.user_id = l.user_id
     ELSE true END
-  OR (e.scope = 'payments:read' AND true AND 'admin' = ANY($5))
+  OR (e.scope = 'payments:read' AND true AND 'admin' = ANY(l.scopes))
 )
-    ORDER BY e.project_id ASC, e.sequence ASC LIMIT $9
-  ) p WHERE m.user_id = $4 AND ($6 OR m.project_id = ANY($7::text[]))
-  UNION ALL (
-    SELECT e.* FROM events e
-    WHERE e.project_id IS NULL AND NOT $10
-      AND (e.user_id, e.sequence) > ($4, l.low) AND (e.user_id, e.sequence) <= ($4, l.high)
-      AND e.sequence IS NOT NULL AND ($3::text[] IS NULL OR e.type = ANY($3)) AND e.scope = ANY($5) AND (true OR e.scope <> 'admin')
-AND ($6 OR CASE WHEN e.project_id IS NULL THEN NOT e.type = ANY($8::text[])
-  ELSE e.project_id = ANY($7) END)
+        ORDER BY e.sequence ASC LIMIT l.page
+      ) p
+    ) k
+  ), scanned AS MATERIALIZED (SELECT * FROM log ORDER BY size DESC LIMIT 1)
+  SELECT DISTINCT ON (u.sequence) u.id, u.sequence FROM (
+    SELECT k.id, k.sequence FROM scanned s CROSS JOIN LATERAL unnest(s.ids, s.sequences) k (id, sequence)
+    UNION ALL (
+      SELECT p.id, p.sequence FROM scanned s CROSS JOIN LATERAL (
+        SELECT p.id, p.sequence
+        FROM (
+          (SELECT m.project_id AS id FROM members m WHERE m.user_id = l.user_id
+           ORDER BY m.project_status, m.project_id LIMIT l.no_limit)
+          UNION ALL
+          (SELECT m.organization_id FROM organization_members m
+           WHERE m.user_id = l.user_id AND m.status = 'active' ORDER BY m.organization_id LIMIT l.no_limit)
+        ) place CROSS JOIN LATERAL (
+          SELECT m.* FROM event_readers m WHERE m.project_id = place.id AND m.user_id = l.user_id LIMIT 1
+        ) m CROSS JOIN LATERAL (
+          SELECT e.id, e.sequence FROM events e
+WHERE (e.project_id, e.sequence) > (m.project_id, least(s.at,l.stop))
+  AND (e.project_id, e.sequence) <= (m.project_id, greatest(s.at,l.stop))
+  AND e.project_id IS NOT NULL AND e.sequence IS NOT NULL
+  AND (l.types IS NULL OR e.type = ANY(l.types)) AND e.scope = ANY(l.scopes) AND (true OR e.scope <> 'admin')
+AND (l.all_projects OR CASE WHEN e.project_id IS NULL THEN NOT e.type = ANY(l.unlimited_key_types)
+  ELSE e.project_id = ANY(l.project_ids) END)
+AND (
+  CASE WHEN e.project_id IS NOT NULL THEN coalesce(role_by_scope(e.scope,m.role,m.storage_role,m.ai_role,m.payments_role) <= e.role, false)
+    WHEN e.user_id IS NOT NULL THEN e.user_id = l.user_id
+    ELSE true END
+  OR (e.scope = 'payments:read' AND true AND 'admin' = ANY(l.scopes))
+)
+ORDER BY e.project_id ASC, e.sequence ASC LIMIT l.page
+        ) p
+        WHERE s.at <> l.stop AND cardinality(s.ids) < l.page
+        ORDER BY p.sequence ASC LIMIT l.page
+      ) p
+    ) UNION ALL (
+      SELECT p.id, p.sequence FROM unnest(l.project_ids) project (id) CROSS JOIN LATERAL (
+        SELECT m.* FROM event_readers m WHERE m.project_id = project.id AND m.user_id = l.user_id LIMIT 1
+      ) m CROSS JOIN LATERAL (
+        SELECT e.id, e.sequence FROM events e
+WHERE (e.project_id, e.sequence) > (m.project_id, l.low)
+  AND (e.project_id, e.sequence) <= (m.project_id, l.high)
+  AND e.project_id IS NOT NULL AND e.sequence IS NOT NULL
+  AND (l.types IS NULL OR e.type = ANY(l.types)) AND e.scope = ANY(l.scopes) AND (true OR e.scope <> 'admin')
+AND (l.all_projects OR CASE WHEN e.project_id IS NULL THEN NOT e.type = ANY(l.unlimited_key_types)
+  ELSE e.project_id = ANY(l.project_ids) END)
+AND (
+  CASE WHEN e.project_id IS NOT NULL THEN coalesce(role_by_scope(e.scope,m.role,m.storage_role,m.ai_role,m.payments_role) <= e.role, false)
+    WHEN e.user_id IS NOT NULL THEN e.user_id = l.user_id
+    ELSE true END
+  OR (e.scope = 'payments:read' AND true AND 'admin' = ANY(l.scopes))
+)
+ORDER BY e.project_id ASC, e.sequence ASC LIMIT l.page
+      ) p
+      ORDER BY p.sequence ASC LIMIT l.page
+    ) UNION ALL (
+      SELECT e.id, e.sequence FROM events e
+      WHERE e.project_id IS NULL AND NOT l.in_project
+        AND (e.user_id, e.sequence) > (l.user_id, l.low) AND (e.user_id, e.sequence) <= (l.user_id, l.high)
+        AND e.sequence IS NOT NULL AND (l.types IS NULL OR e.type = ANY(l.types)) AND e.scope = ANY(l.scopes) AND (true OR e.scope <> 'admin')
+AND (l.all_projects OR CASE WHEN e.project_id IS NULL THEN NOT e.type = ANY(l.unlimited_key_types)
+  ELSE e.project_id = ANY(l.project_ids) END)
 AND (
   CASE WHEN e.project_id IS NOT NULL THEN coalesce(NULL <= e.role, false)
-    WHEN e.user_id IS NOT NULL THEN e.user_id = $4
+    WHEN e.user_id IS NOT NULL THEN e.user_id = l.user_id
     ELSE true END
-  OR (e.scope = 'payments:read' AND true AND 'admin' = ANY($5))
+  OR (e.scope = 'payments:read' AND true AND 'admin' = ANY(l.scopes))
 )
-    ORDER BY e.user_id ASC, e.sequence ASC LIMIT $9
-  ) UNION ALL (
-    SELECT e.* FROM events e
-    WHERE e.project_id IS NULL AND e.user_id IS NULL AND NOT $10
-      AND e.sequence > l.low AND e.sequence <= l.high AND ($3::text[] IS NULL OR e.type = ANY($3)) AND e.scope = ANY($5) AND (true OR e.scope <> 'admin')
-AND ($6 OR CASE WHEN e.project_id IS NULL THEN NOT e.type = ANY($8::text[])
-  ELSE e.project_id = ANY($7) END)
+      ORDER BY e.user_id ASC, e.sequence ASC LIMIT l.page
+    ) UNION ALL (
+      SELECT e.id, e.sequence FROM events e
+      WHERE e.project_id IS NULL AND e.user_id IS NULL AND NOT l.in_project
+        AND e.sequence > l.low AND e.sequence <= l.high AND (l.types IS NULL OR e.type = ANY(l.types)) AND e.scope = ANY(l.scopes) AND (true OR e.scope <> 'admin')
+AND (l.all_projects OR CASE WHEN e.project_id IS NULL THEN NOT e.type = ANY(l.unlimited_key_types)
+  ELSE e.project_id = ANY(l.project_ids) END)
 AND (
   CASE WHEN e.project_id IS NOT NULL THEN coalesce(NULL <= e.role, false)
-    WHEN e.user_id IS NOT NULL THEN e.user_id = $4
+    WHEN e.user_id IS NOT NULL THEN e.user_id = l.user_id
     ELSE true END
-  OR (e.scope = 'payments:read' AND true AND 'admin' = ANY($5))
+  OR (e.scope = 'payments:read' AND true AND 'admin' = ANY(l.scopes))
 )
-    ORDER BY e.user_id ASC, e.sequence ASC LIMIT $9
-  ) UNION ALL (
-    SELECT e.* FROM events e
-    WHERE e.scope = 'payments:read' AND $11 AND $6
-      AND e.sequence > l.low AND e.sequence <= l.high AND ($3::text[] IS NULL OR e.type = ANY($3)) AND e.scope = ANY($5) AND (true OR e.scope <> 'admin')
-AND ($6 OR CASE WHEN e.project_id IS NULL THEN NOT e.type = ANY($8::text[])
-  ELSE e.project_id = ANY($7) END)
+      ORDER BY e.user_id ASC, e.sequence ASC LIMIT l.page
+    ) UNION ALL (
+      SELECT e.id, e.sequence FROM events e
+      WHERE e.scope = 'payments:read' AND l.operator AND l.all_projects
+        AND e.sequence > l.low AND e.sequence <= l.high AND (l.types IS NULL OR e.type = ANY(l.types)) AND e.scope = ANY(l.scopes) AND (true OR e.scope <> 'admin')
+AND (l.all_projects OR CASE WHEN e.project_id IS NULL THEN NOT e.type = ANY(l.unlimited_key_types)
+  ELSE e.project_id = ANY(l.project_ids) END)
 AND (
   CASE WHEN e.project_id IS NOT NULL THEN coalesce(NULL <= e.role, false)
-    WHEN e.user_id IS NOT NULL THEN e.user_id = $4
+    WHEN e.user_id IS NOT NULL THEN e.user_id = l.user_id
     ELSE true END
-  OR (e.scope = 'payments:read' AND true AND 'admin' = ANY($5))
+  OR (e.scope = 'payments:read' AND true AND 'admin' = ANY(l.scopes))
 )
-    ORDER BY e.sequence ASC LIMIT $9
-  ) UNION ALL (
-    SELECT p.* FROM unnest($7) project (id) CROSS JOIN LATERAL (
-      SELECT e.* FROM events e
-      WHERE e.project_id = project.id AND e.scope = 'payments:read' AND $11
-        AND e.sequence > l.low AND e.sequence <= l.high AND ($3::text[] IS NULL OR e.type = ANY($3)) AND e.scope = ANY($5) AND (true OR e.scope <> 'admin')
-AND ($6 OR CASE WHEN e.project_id IS NULL THEN NOT e.type = ANY($8::text[])
-  ELSE e.project_id = ANY($7) END)
+      ORDER BY e.sequence ASC LIMIT l.page
+    ) UNION ALL (
+      SELECT p.* FROM unnest(l.project_ids) project (id) CROSS JOIN LATERAL (
+        SELECT e.id, e.sequence FROM events e
+        WHERE e.project_id = project.id AND e.scope = 'payments:read' AND l.operator
+          AND e.sequence > l.low AND e.sequence <= l.high AND (l.types IS NULL OR e.type = ANY(l.types)) AND e.scope = ANY(l.scopes) AND (true OR e.scope <> 'admin')
+AND (l.all_projects OR CASE WHEN e.project_id IS NULL THEN NOT e.type = ANY(l.unlimited_key_types)
+  ELSE e.project_id = ANY(l.project_ids) END)
 AND (
   CASE WHEN e.project_id IS NOT NULL THEN coalesce(NULL <= e.role, false)
-    WHEN e.user_id IS NOT NULL THEN e.user_id = $4
+    WHEN e.user_id IS NOT NULL THEN e.user_id = l.user_id
     ELSE true END
-  OR (e.scope = 'payments:read' AND true AND 'admin' = ANY($5))
+  OR (e.scope = 'payments:read' AND true AND 'admin' = ANY(l.scopes))
 )
-      ORDER BY e.sequence ASC LIMIT $9
-    ) p
-  )
-) e ORDER BY e.sequence ASC LIMIT $9
+        ORDER BY e.sequence ASC LIMIT l.page
+      ) p
+    )
+  ) u ORDER BY u.sequence ASC LIMIT l.page
+) k CROSS JOIN LATERAL (SELECT e.* FROM events e WHERE e.id = k.id LIMIT 1) e
 ) x ON true
 ORDER BY x.sequence`,
-  ['after', 'max_scan', 'types', 'user_id', 'scopes', 'all_projects', 'project_ids', 'unlimited_key_types', 'limit', 'in_project', 'operator'],
+  ['user_id', 'scopes', 'types', 'all_projects', 'project_ids', 'in_project', 'operator', 'limit', 'first_block', 'unlimited_key_types', 'after', 'max_scan'],
 )
 export interface ReadEventsRow {
   last: number

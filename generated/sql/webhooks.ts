@@ -81,7 +81,7 @@ export const findDelivery = optional<{ unlimited_key_types: readonly string[]; i
 d.next_attempt_at, d.request, d.created_at, d.updated_at,
 u.status = 'active' AND (e.type = 'webhook_endpoint.tested' OR (
   e.scope = ANY(w.scopes) AND ((u.role='admin') OR e.scope <> 'admin')
-AND (w.all_projects OR CASE WHEN e.project_id IS NULL THEN NOT e.type = ANY($1::text[])
+AND (w.all_projects OR CASE WHEN e.project_id IS NULL THEN NOT e.type = ANY($1)
   ELSE e.project_id = ANY(w.project_ids) END)
 AND (
   CASE WHEN e.project_id IS NOT NULL THEN coalesce(role_by_scope(e.scope,m.role,m.storage_role,m.ai_role,m.payments_role) <= e.role, false)
@@ -151,7 +151,7 @@ export const listDeliveries = page<{ unlimited_key_types: readonly string[]; end
 d.next_attempt_at, d.request, d.created_at, d.updated_at,
 u.status = 'active' AND (e.type = 'webhook_endpoint.tested' OR (
   e.scope = ANY(w.scopes) AND ((u.role='admin') OR e.scope <> 'admin')
-AND (w.all_projects OR CASE WHEN e.project_id IS NULL THEN NOT e.type = ANY($1::text[])
+AND (w.all_projects OR CASE WHEN e.project_id IS NULL THEN NOT e.type = ANY($1)
   ELSE e.project_id = ANY(w.project_ids) END)
 AND (
   CASE WHEN e.project_id IS NOT NULL THEN coalesce(role_by_scope(e.scope,m.role,m.storage_role,m.ai_role,m.payments_role) <= e.role, false)
@@ -256,7 +256,7 @@ export const lockDelivery = optional<{ unlimited_key_types: readonly string[]; i
 d.next_attempt_at, d.request, d.created_at, d.updated_at,
 u.status = 'active' AND (e.type = 'webhook_endpoint.tested' OR (
   e.scope = ANY(w.scopes) AND ((u.role='admin') OR e.scope <> 'admin')
-AND (w.all_projects OR CASE WHEN e.project_id IS NULL THEN NOT e.type = ANY($1::text[])
+AND (w.all_projects OR CASE WHEN e.project_id IS NULL THEN NOT e.type = ANY($1)
   ELSE e.project_id = ANY(w.project_ids) END)
 AND (
   CASE WHEN e.project_id IS NOT NULL THEN coalesce(role_by_scope(e.scope,m.role,m.storage_role,m.ai_role,m.payments_role) <= e.role, false)
@@ -385,7 +385,7 @@ export const readDueDeliveries = many<{ unlimited_key_types: readonly string[]; 
     AS secrets,
   u.status = 'active' AND (e.type = 'webhook_endpoint.tested' OR (
   e.scope = ANY(w.scopes) AND ((u.role='admin') OR e.scope <> 'admin')
-AND (w.all_projects OR CASE WHEN e.project_id IS NULL THEN NOT e.type = ANY($1::text[])
+AND (w.all_projects OR CASE WHEN e.project_id IS NULL THEN NOT e.type = ANY($1)
   ELSE e.project_id = ANY(w.project_ids) END)
 AND (
   CASE WHEN e.project_id IS NOT NULL THEN coalesce(role_by_scope(e.scope,m.role,m.storage_role,m.ai_role,m.payments_role) <= e.role, false)

@@ -18,6 +18,7 @@ import {
   insertRow,
   type Person,
 } from './population.ts'
+import { benchMemberships } from './growth-memberships.ts'
 import { openPlans, preparePlans, type Plans } from './growth-plans.ts'
 import { leastOfRounds } from './rounds.ts'
 import { serve, type Server } from './serve.ts'
@@ -37,8 +38,6 @@ const lists: Record<string, Pick<GrowthList, 'path' | 'values' | 'byAdmin'>> = {
 
 /** Largest growth that is no growth. */
 const allowed = 1.5
-
-const ofEvents = 'one look into an index for each project of the caller: docs/scaling.md'
 
 /** So many values of an enum are measured. */
 const maxValues = 8
@@ -100,7 +99,9 @@ export async function benchGrowth(
   for (const each of found) if (growthOf(each) > allowed) each.reason = await reasonOf(each, plans)
   await plans.close()
   for (const { program } of all) await program.stop()
-  return { text: report(all, found, { rounds, seconds }), goals: [] }
+  const texts = [report(all, found, { rounds, seconds })]
+  if (only.length === 0) texts.push(await benchMemberships(stage, { most: sizes[sizes.length - 1], rounds }))
+  return { text: texts.join('\n\n'), goals: [] }
 }
 
 /** Of a request whose statement PostgreSQL cancels. */
@@ -114,7 +115,7 @@ function unlessCancelled(error: Error): null {
 
 async function reasonOf({ query, times, again }: Found, plans: Plans): Promise<string> {
   if (times.includes(Infinity)) return cancelled
-  if (query.startsWith('/events')) return ofEvents
+  if (query.startsWith('/events')) return 'docs/scaling.md'
   return (await plans.reasonOf(again).catch(unlessCancelled)) ?? `${cancelled}, while it is analyzed`
 }
 

@@ -167,6 +167,73 @@ export async function addEvents(url: string, dataDir: string, count: number): Pr
   }
 }
 
+/** Adds the user to so many of the first `among` projects, evenly spread over the even or the odd ones. */
+export async function addMemberships(
+  url: string,
+  dataDir: string,
+  { id }: Person,
+  { count, among, odd = false }: { count: number; among: number; odd?: boolean },
+): Promise<void> {
+  const client = await openAsAdministrator(url, dataDir)
+  try {
+    await client.query(
+      `INSERT INTO members (id, project_id, user_id, role, storage_role, ai_role, payments_role, updated_at)
+      SELECT ${idOf('mem', newSuffix())}, id, $1, 'viewer', 'viewer', 'viewer', 'viewer', now()
+      FROM (SELECT id, row_number() OVER (ORDER BY id) AS ms FROM projects) p
+      WHERE ms <= ${among} AND ms % 2 = ${odd ? 1 : 0} AND ms % ${Math.floor(among / count)} < 2`,
+      [id],
+    )
+    await client.query(
+      `INSERT INTO project_count_totals (user_id, status, count)
+      SELECT user_id, 'active', count(*) FROM members WHERE user_id = $1 GROUP BY 1`,
+      [id],
+    )
+  } finally {
+    await client.end()
+  }
+}
+
+/** Copies the only event of a database so often into every second of the first `among` projects, in turns. */
+export async function spreadEvents(
+  url: string,
+  dataDir: string,
+  { count, among }: { count: number; among: number },
+): Promise<void> {
+  const client = await openAsAdministrator(url, dataDir)
+  try {
+    await client.query(
+      `CREATE TEMPORARY TABLE places AS SELECT n / 2 - 1 AS n, id
+      FROM (SELECT id, row_number() OVER (ORDER BY id) AS n FROM projects) p
+      WHERE n <= ${among} AND n % 2 = 0`,
+    )
+    const month = 30 * 86_400_000
+    await client.query(
+      `INSERT INTO events (id, sequence, type, project_id, user_id, scope, role, actor, data, created_at)
+      SELECT ${idOf('evt', newSuffix())}, r.n, e.type, p.id, e.user_id, e.scope, e.role, e.actor, e.data,
+        to_timestamp(ms / 1000.0)
+      FROM (SELECT * FROM events LIMIT 1) e CROSS JOIN (
+        SELECT n, (${Date.now() - month} + n * ${month}::numeric / ${count})::bigint AS ms
+        FROM generate_series(2::bigint, ${count}) n
+      ) r JOIN places p ON p.n = (r.n * 7919) % ${among / 2}`,
+    )
+    await client.query('UPDATE event_log SET last_sequence = $1', [count])
+  } finally {
+    await client.end()
+  }
+}
+
+/** Removes the statistics of tables, as in a database that was never analyzed. */
+export async function clearStatistics(url: string, dataDir: string, tables: string): Promise<void> {
+  const client = await openAsAdministrator(url, dataDir)
+  const names = `(SELECT oid FROM pg_class WHERE relname ~ '^(${tables})')`
+  await client.query(`DELETE FROM pg_statistic WHERE starelid IN ${names}`)
+  await client.query(
+    `SELECT pg_clear_relation_stats('public', relname::text) FROM pg_class
+    WHERE oid IN ${names} AND relkind IN ('r', 'p')`,
+  )
+  await client.end()
+}
+
 /** Adds a row that was created now. */
 export async function insertRow(
   url: string,

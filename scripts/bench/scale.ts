@@ -197,8 +197,7 @@ function report(
     'CPU of the server and PostgreSQL in milliseconds a request, one at a time: the least of',
     `${rounds} rounds of ${seconds} s. One user owns all rows: deliveries, files and projects are a tenth as`,
     `many as events, projects at most ${count(maxProjects)}. The stream is opened for each measurement. What`,
-    'grows: searches and deliveries count their exact total, and the events of a caller cost one look into',
-    'an index for each project of the caller; QUOTA_PROJECTS bounds these.',
+    'grows: searches and deliveries count their exact total.',
     '',
     table(
       ['events', ...opened.map((size) => count(size.rows)), 'growth'],

@@ -60,6 +60,11 @@ export interface EventFilter {
  * more.
  */
 const maxScanRows = 100_000
+/**
+ * Events of the first block that a page reads in the order of the log. With fewer memberships it reads the
+ * events of each project instead.
+ */
+const firstBlock = 100
 /** Events that one call of number_events() numbers. */
 const numberingBatchSize = 1000
 
@@ -160,6 +165,7 @@ function readParameters(principal: Principal, limit: number, { types, projectId 
     in_project: projectId !== undefined,
     operator: isOperator(principal),
     max_scan: maxScanRows,
+    first_block: firstBlock,
     unlimited_key_types: unlimitedKeyTypes,
   }
 }

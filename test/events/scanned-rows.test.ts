@@ -40,6 +40,7 @@ t.test('a page of a user with many projects, one of which has all events', async
     in_project: false,
     operator: false,
     max_scan: 100_000,
+    first_block: 100,
     unlimited_key_types: [],
   }
   for (const [name, read] of Object.entries({

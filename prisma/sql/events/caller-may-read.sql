@@ -1,2 +1,3 @@
--- Whether the caller may read the event `e`. {role}: the caller's role in its project.
-{may-read user=:user_id scopes=:scopes admin=true all=:all_projects projects=:project_ids}
+-- Whether the caller `l` may read the event `e`. {role}: the caller's role in its project.
+{may-read user=l.user_id scopes=l.scopes admin=true all=l.all_projects projects=l.project_ids
+  types=l.unlimited_key_types}

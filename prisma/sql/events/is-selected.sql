@@ -1,2 +1,2 @@
 -- Whether the filter by types selects the event `e`.
-(:types?::text[] IS NULL OR e.type = ANY(:types))
+(l.types IS NULL OR e.type = ANY(l.types))
