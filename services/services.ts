@@ -207,6 +207,7 @@ export function createServices({
       database: { run: () => database.ping(), required: true },
       notifications: { run: () => listener.requireListening(), required: false },
       ...(natsBus !== null && { bus: { run: () => natsBus.requireRelay(), required: false } }),
+      writes: { run: () => database.requireWrites(), required: false },
       clock: { run: () => requireClock(database.reserve), required: false },
       queue: { run: () => jobs.ping(), required: true },
       storage: { run: () => storage.ping(), required: false },

@@ -3,7 +3,7 @@
 import type pg from 'pg'
 import type { FairSemaphore } from '../fair-semaphore.ts'
 import { openConnection, type Client } from './client.ts'
-import { translateError, type ConstraintError } from './errors.ts'
+import { isWriteRefused, translateError, type ConstraintError } from './errors.ts'
 import type { Db, RequestOrigin } from './db.ts'
 import { createPool, queryOn, type Pool } from './pool.ts'
 import { WrongRoleError } from './hosts.ts'
@@ -39,6 +39,8 @@ export interface Database extends Db {
    * all connections are replaced.
    */
   ping(milliseconds?: number): Promise<void>
+  /** Throws when the database has refused a write in the last seconds. Runs no statement. */
+  requireWrites(): Promise<void>
   /** Ends all connections: idle ones at once, the others when they are released. New ones are opened. */
   reconnect(): void
   /** The API error for a database error; other errors as they are. */
@@ -82,6 +84,9 @@ export interface DatabaseOptions {
   onRows?: OnRows
 }
 
+/** Milliseconds for which the last refused write counts. */
+const refusalMemory = 10_000
+
 /** Connections of a process besides its pool. */
 export const reservedConnections = 2
 
@@ -107,7 +112,11 @@ export function openDatabase({
   /** All pools of the database, not of a replica. */
   const pools = new Set<Pool>([pool, reserve])
   const prisma = new LazyPrisma(pool, onError)
-  const toApiError = (error: unknown): unknown => translateError(error, constraintErrors)
+  let writesRefusedAt = -Infinity
+  const toApiError = (error: unknown): unknown => {
+    if (isWriteRefused(error)) writesRefusedAt = performance.now()
+    return translateError(error, constraintErrors)
+  }
   const transactions = new Transactions({ pool, prisma, toApiError, onRows })
   const turns = createUserTurns(poolSize)
 
@@ -167,6 +176,10 @@ export function openDatabase({
       if (!rows[0].standby) return
       database.reconnect()
       throw new WrongRoleError(target, { standby: true, readOnly: true })
+    },
+    async requireWrites() {
+      if (performance.now() - writesRefusedAt < refusalMemory)
+        throw new Error('The database refuses writes: its disk is full, or it is read-only.')
     },
     reconnect() {
       for (const each of pools) each.drop()

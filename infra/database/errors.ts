@@ -1,5 +1,6 @@
 // Reads the errors of pg and Prisma: SQLSTATE, violated constraint, and whether another attempt may succeed.
 import { ApiError, unavailable } from '../errors.ts'
+import { readOnlyState } from './hosts.ts'
 
 /** The API error for a constraint that a trigger of the database enforces. A domain declares its own. */
 export interface ConstraintError {
@@ -109,6 +110,12 @@ export function isUnavailable(error: unknown): boolean {
   if (state !== null) return /^(08|28|53|57P0|57014|55P03|25006|25P0[34]|40)/.test(state)
   const { code, message } = (error ?? {}) as { code?: string; message?: string }
   return connectionCodes.has(code ?? '') || connectionMessages.test(message ?? '')
+}
+
+/** Whether the database refuses writes: its disk is full (53100), or it is read-only (25006). */
+export function isWriteRefused(error: unknown): boolean {
+  const state = sqlState(error)
+  return state === '53100' || state === readOnlyState
 }
 
 /** The five-character SQLSTATE of an error of pg or Prisma, or null. */

@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import t from 'tap'
 import { startServer } from '../support/server.ts'
+import { waitUntil } from '../support/wait.ts'
 import { fetchFile, sendFile } from '../support/transfer.ts'
 
 /** Mounts a file system of 16 MiB. @returns null when this user may not mount. */
@@ -45,6 +46,9 @@ t.test('a full disk', { skip: disk === null && 'this user may not mount a file s
     /* The disk is completely full. */
   }
   t.equal((await sendFile(target, 200_000)).status, 503)
+  const readiness = async () => (await server.admin.client.get('/readyz')).body
+  await waitUntil(async () => (await readiness()).status === 'degraded', 'the readiness to know it')
+  t.match(await readiness(), { checks: { storage: 'unavailable', database: 'ok' } })
   for (const { status, body, sha256 } of [first, ...tries]) {
     if (status === 201)
       t.same(await fetchFile(target, body.id), { status: 200, sha256 }, 'existing files can be downloaded')

@@ -1,7 +1,7 @@
 // The blob store on local disk: one file per blob, in subdirectories named by the end of the key. A file is
 // moved into place after its bytes are on disk, and its directory is synced before `put` resolves.
 import { createReadStream } from 'node:fs'
-import { link, open, opendir, rename, stat, unlink, utimes } from 'node:fs/promises'
+import { link, open, opendir, rename, stat, statfs, unlink, utimes } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { BlobNotFound, type BlobStore, type ListedBlob } from './blob-store.ts'
 import { createDiskDocuments } from './disk-documents.ts'
@@ -9,6 +9,9 @@ import { asUnavailable, cannotHardLink, isMissing } from './disk-errors.ts'
 import { createDirectory, syncDirectory } from './fsync.ts'
 
 const pageSize = 1000
+
+/** A disk with less free space is full for the readiness. */
+const minFreeBytes = 1 << 20
 
 export function createDiskBlobStore(directory: string): BlobStore {
   const root = join(directory, 'blobs')
@@ -90,6 +93,8 @@ export function createDiskBlobStore(directory: string): BlobStore {
     async ping() {
       await createDirectory(root)
       await stat(root)
+      const { bavail, bsize } = await statfs(root)
+      if (bavail * bsize < minFreeBytes) throw new Error('the disk of the files is full')
     },
     async close() {},
   }
