@@ -143,7 +143,9 @@ export function conflict(constraint: string, message: string, field?: string): A
   return new ApiError(409, 'CONFLICT', message, { ...(field !== undefined && { field }), constraint })
 }
 
-/** Seconds after which work that another request has begun may be done, or the lease of a dead server ends. */
+/**
+ * Seconds after which work that another request has begun may be done, or the lease of a dead server ends.
+ */
 const inProgressSeconds = 2
 
 /** A 409 for a request that can succeed when another one is done. */

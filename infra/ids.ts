@@ -51,8 +51,8 @@ const lastBytes = Buffer.alloc(16)
 const counterSize = 2 ** 30
 
 /**
- * A new id, which sorts after every earlier one of this process: a UUIDv7 whose random bits begin with a counter (RFC
- * 9562, section 6.2, method 1). While the clock is behind the last id, the counter goes on.
+ * A new id, which sorts after every earlier one of this process: a UUIDv7 whose random bits begin with a
+ * counter (RFC 9562, section 6.2, method 1). While the clock is behind the last id, the counter goes on.
  */
 export function newId(prefix: IdPrefix): string {
   const now = Date.now()

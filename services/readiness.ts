@@ -1,5 +1,5 @@
-// Readiness: whether this server can answer requests, and which services that it uses are away. The checks run
-// in the background while somebody asks, so an answer never waits for a dependency that hangs.
+// Readiness: whether this server can answer requests, and which services that it uses are away. The checks
+// run in the background while somebody asks, so an answer never waits for a dependency that hangs.
 import { setTimeout as sleep } from 'node:timers/promises'
 
 export interface Check {
@@ -30,7 +30,9 @@ const timeout = 2_500
 /** Milliseconds that an answer waits for checks that run. Then their last results count. */
 const patience = 30
 
-/** Milliseconds after the last question for which the checks go on. Probes ask every 30 seconds or more often. */
+/**
+ * Milliseconds after the last question for which the checks go on. Probes ask every 30 seconds or more often.
+ */
 const attention = 60_000
 
 export class Readiness {
@@ -65,8 +67,8 @@ export class Readiness {
   }
 
   /**
-   * Answers within 50 ms: from the last results, where a check takes longer. Only the first report waits for a
-   * result of every check.
+   * Answers within 50 ms: from the last results, where a check takes longer. Only the first report waits for
+   * a result of every check.
    */
   async report(): Promise<ReadinessReport> {
     this.#askedAt = performance.now()

@@ -86,7 +86,9 @@ export class RedisConnection {
   }
 }
 
-/** @throws unless the answer arrives in time. An answer that a busy main thread has not read yet is in time. */
+/**
+ * @throws unless the answer arrives in time. An answer that a busy main thread has not read yet is in time.
+ */
 async function inTime<T>(answer: Promise<T>): Promise<T> {
   return await new Promise((resolve, reject) => {
     const timer = setTimeout(() => {

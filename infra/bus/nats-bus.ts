@@ -72,7 +72,9 @@ export class NatsBus implements Bus {
     this.#stateCallbacks.push(callback)
   }
 
-  /** While the relay is not heard, PostgreSQL carries the notification: other processes may hear the relay. */
+  /**
+   * While the relay is not heard, PostgreSQL carries the notification: other processes may hear the relay.
+   */
   async publish(channel: string, payload = ''): Promise<void> {
     if (this.#hears) this.#publish(subjects(this.#prefix).direct, JSON.stringify({ channel, payload }))
     else await this.#options.database.sql(notify, [channel, payload])

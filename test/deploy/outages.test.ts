@@ -1,5 +1,5 @@
-// Two servers behind the proxies of deploy/ lose an optional service under load: NATS or Redis is killed, or stops
-// answering (SIGSTOP). No request fails, no event is missing, and each webhook arrives once.
+// Two servers behind the proxies of deploy/ lose an optional service under load: NATS or Redis is killed, or
+// stops answering (SIGSTOP). No request fails, no event is missing, and each webhook arrives once.
 import { setTimeout as sleep } from 'node:timers/promises'
 import t, { type Test } from 'tap'
 import { freePort } from '../../scripts/test/free-port.ts'

@@ -1,5 +1,5 @@
-// Every dependency × every fault: what the readiness says, what requests get, and that none waits for a dependency that
-// it does not need. The table in docs/monitoring.md says the same.
+// Every dependency × every fault: what the readiness says, what requests get, and that none waits for a
+// dependency that it does not need. The table in docs/monitoring.md says the same.
 import { connect } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { createServer } from 'node:http'
@@ -25,9 +25,7 @@ import { waitUntil } from '../support/wait.ts'
 type Fault = Exclude<NetworkFault, 'none'> | 'full'
 const isLong = process.env.FAULTS === 'long'
 /** The short form leaves out what is like another fault for most dependencies. */
-const faults: Fault[] = isLong
-  ? ['away', 'refusing', 'hung', 'slow', 'full']
-  : ['refusing', 'hung', 'full']
+const faults: Fault[] = isLong ? ['away', 'refusing', 'hung', 'slow', 'full'] : ['refusing', 'hung', 'full']
 
 t.test('dependencies', { skip: skipWithoutNats || skipWithoutRedis, timeout: 300_000 }, async (t) => {
   const { url: databaseUrl } = await createTestDatabase(t)

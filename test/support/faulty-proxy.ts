@@ -1,12 +1,12 @@
 // A TCP proxy in front of a dependency, which fails in the ways that networks and servers fail.
-import { connect, createServer, type AddressInfo, type Socket } from 'node:net'
+import { createServer, type AddressInfo, type Socket } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Test } from 'tap'
 
 /**
- * `refusing`: connections end, and new ones are refused. `away`: connections are silent, and new ones are refused, as
- * by the router of a host that is gone. `hung`: connections are accepted, and nothing is answered. `slow`: every
- * answer comes late.
+ * `refusing`: connections end, and new ones are refused. `away`: connections are silent, and new ones are
+ * refused, as by the router of a host that is gone. `hung`: connections are accepted, and nothing is
+ * answered. `slow`: every answer comes late.
  */
 export type NetworkFault = 'none' | 'refusing' | 'away' | 'hung' | 'slow'
 
