@@ -9,8 +9,8 @@ import { invalidHeader, notFound, type ApiError } from '../../infra/errors.ts'
 
 type Settings = Pick<Config, 'publicUrl' | 'filesUrl' | 'allowedHosts'>
 
-/** Health checks come from balancers and orchestrators, by any name. */
-const healthChecks = new Set(['getHealth', 'getReadiness'])
+/** Balancers, orchestrators and Prometheus ask by any name. */
+const probed = new Set(['/healthz', '/readyz', '/metrics'])
 
 /** 404 for everything but files at the host of FILES_URL, and 400 at a host that is not the server's. */
 export function checkHosts(app: FastifyInstance, { publicUrl, filesUrl, allowedHosts }: Settings): void {
@@ -18,14 +18,18 @@ export function checkHosts(app: FastifyInstance, { publicUrl, filesUrl, allowedH
   const isPublic = publicUrl === null ? () => false : hostOf(publicUrl)
   const isFiles = filesUrl === null ? () => false : likeHostOf(filesUrl)
   const allowed = allowedHosts.map((host) => hostOf(`http://${host}`))
-  app.addHook('onRequest', ({ host, routeOptions: { config } }, _reply, done) => {
-    done((refusalOf(host, config.operation) ?? undefined) as never)
+  app.addHook('onRequest', ({ host, routeOptions: { config, url } }, _reply, done) => {
+    done((refusalOf(host, url, config.operation) ?? undefined) as never)
   })
 
-  function refusalOf(host: string, operation: OperationInfo | undefined): ApiError | null {
+  function refusalOf(
+    host: string,
+    url: string | undefined,
+    operation: OperationInfo | undefined,
+  ): ApiError | null {
     if (isPublic(host)) return null
     if (isFiles(host)) return operation?.filesOrigin === true ? null : notFound('path')
-    if (publicUrl === null || (operation !== undefined && healthChecks.has(operation.id))) return null
+    if (publicUrl === null || (url !== undefined && probed.has(url))) return null
     if (isAddress(host) || allowed.some((isAllowed) => isAllowed(host))) return null
     return invalidHeader('Host', 'host', `The server does not answer at this host. Its URL is ${publicUrl}.`)
   }
