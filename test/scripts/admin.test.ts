@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import t from 'tap'
 import { createTestDatabase } from '../support/database.ts'
+import { startServer } from '../support/server.ts'
 
 const script = fileURLToPath(new URL('../../scripts/admin/main.ts', import.meta.url))
 
@@ -48,19 +49,32 @@ t.test('an unknown command is a usage error and creates nothing', async (t) => {
 
 t.test('an external database is printed without credentials', async (t) => {
   const { url } = await createTestDatabase(t)
-  const { host, pathname } = new URL(url)
+  const { host, pathname, searchParams } = new URL(url)
   const made = await admin(['create-user', '--email', 'ada@example.com', '--name', 'Ada'], {
     DATABASE_URL: url,
   })
   t.equal(made.code, 0, made.err)
   const listed = await admin(['users'], { DATABASE_URL: url })
-  t.equal(listed.err, `Database: ${host}${pathname}\n`)
+  t.equal(listed.err, `Database: ${searchParams.get('host') ?? host}${pathname}\n`)
   t.match(listed.out, /ada@example\.com/)
   const unreachable = await admin(['users'], {
     DATABASE_URL: 'postgres://ada:s3cret@127.0.0.1:1/none?application_name=s3cret',
   })
   t.match(unreachable, { code: 1, out: '', err: /^Database: 127\.0\.0\.1:1\/none\n/ })
   t.notMatch(unreachable.err, /s3cret|ada/)
+})
+
+t.test('an organization gets limits of its own, and shares those of an owner again', async (t) => {
+  const server = await startServer(t)
+  const owner = await server.person()
+  const { body } = await owner.client.post('/organizations', { name: 'Acme' })
+  const run = (...args: string[]) =>
+    admin(['organization-limits', ...args], { DATABASE_URL: server.databaseUrl })
+  t.match(await run('--id', body.id, 'own'), { code: 0, out: /limits of their own now/ })
+  t.match(await run('--id', body.id, 'shared'), { code: 0, out: new RegExp(`limits of ${owner.id} now`) })
+  t.match(await run('--id', body.id), { code: 1, err: /Say `own` or `shared`\.$/m })
+  t.match(await run('own'), { code: 1, err: /--id is required/ })
+  t.match(await run('--id', 'org_x', 'own'), { code: 1, err: /organization/ })
 })
 
 t.test('an embedded database is printed by its folder, with a note if it is new', async (t) => {
