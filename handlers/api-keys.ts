@@ -7,6 +7,7 @@ import { requireNetworks } from '../services/users/networks.ts'
 import {
   changesOfApiKey,
   currentApiKey,
+  findApiKey,
   findOwnApiKey,
   insertApiKey,
   listApiKeys,
@@ -39,6 +40,9 @@ export const apiKeys = {
       await lockKeys(tx, principal)
       await requireRecentSignIn(tx, principal)
       for (const id of fields.projectIds ?? []) await requireMembership(tx, id, principal)
+      // A program cannot hide who made its key.
+      if (principal.serviceAccountId !== null)
+        fields.createdById = (await findApiKey(tx, principal.keyId))?.createdById
       const key = await insertApiKey(tx, config.keyMode, fields)
       await events.emit(tx, 'api_key.created', key, { userId })
       // A key outlives the session or the key, so an attacker with a stolen one would create one.

@@ -1,7 +1,7 @@
 // The sign-in pages: plain HTML that works without scripts. Each form redirects after POST, so that reloading
 // or going back submits nothing twice.
 import { newCookieToken, tokenDigest } from '../infra/encryption/tokens.ts'
-import { unauthorized } from '../infra/errors.ts'
+import { ApiError, unauthorized } from '../infra/errors.ts'
 import { isEmail } from '../infra/validation/formats.ts'
 import { findBrowserSession } from '../services/auth/browser-session.ts'
 import { readFlowCookie, readReturnPath, returnCookie, sessionCookie } from '../services/auth/cookies.ts'
@@ -174,7 +174,8 @@ function providerTokenDigest(request: PageRequest, services: HandlerServices, to
   try {
     return oidcTokenDigest(token, challengeOf(verifierOf(request, services)))
   } catch (error) {
-    noteRefusal(request, error)
+    // The page is only shown: its form refuses the token.
+    if (!(error instanceof ApiError) || error.status >= 500) throw error
     return null
   }
 }

@@ -1,4 +1,5 @@
 // Users, as an admin manages them.
+import type { components } from '../generated/types.ts'
 import { changesOf } from '../infra/changes.ts'
 import type { Handlers } from '../services/handler.ts'
 import { endAccess } from '../services/auth/sign-in.ts'
@@ -32,7 +33,6 @@ export const users = {
         scopes: defaultScopes(role),
         projectIds: null,
         expiresAt: null,
-        createdById: principal.userId,
       })
       const user = toUser(row, filesUrl())
       await events.emit(tx, 'user.created', user)
@@ -52,7 +52,7 @@ export const users = {
       ifMatch(previous)
       const changes = changesOf(previous, { ...body, email: body.email?.toLowerCase() })
       if (changes === null) return { status: 200, body: previous }
-      if (changes.role === 'admin' || (row.role === 'admin' && changes.email !== undefined))
+      if (changes.role === 'admin' || (row.role === 'admin' && opensAccount(changes)))
         requireMayMakeAdmin(principal)
       if (body.status === 'disabled' || body.role === 'user') await requireNotLastAdmin(tx, id)
       const user = toUser(await updateUserRow(tx, row, changes), filesUrl())
@@ -73,6 +73,13 @@ export const users = {
     })
   },
 } satisfies Handlers<'users'>
+
+/** Whether a change lets another person into an account, or lets its own keys work again. */
+function opensAccount({ email, email_verified: verified, status }: Changes): boolean {
+  return email !== undefined || verified === true || status === 'active'
+}
+
+type Changes = Partial<components['schemas']['UserUpdate']>
 
 /**
  * Throws 403 for a key that could not make a key with all that an admin may do, for ever: the new admin, or

@@ -41,6 +41,7 @@ export class Readiness {
   #askedAt = -Infinity
   #timer: NodeJS.Timeout | undefined
   #stopping = false
+  #closed = false
 
   constructor(checks: Record<string, Check>, onError: (error: Error) => void) {
     this.#onError = onError
@@ -62,17 +63,24 @@ export class Readiness {
 
   /** Ends the checks in the background. */
   close(): void {
+    this.#closed = true
+    this.#pause()
+  }
+
+  /** Old results say nothing: the next report waits for new ones. */
+  #pause(): void {
     clearInterval(this.#timer)
     this.#timer = undefined
+    for (const check of this.#checks.values()) check.ok = null
   }
 
   /**
-   * Answers within 50 ms: from the last results, where a check takes longer. Only the first report waits for
-   * a result of every check.
+   * Answers within 50 ms: from the last results, where a check takes longer. The first report, also after a
+   * minute without one, waits for a result of every check.
    */
   async report(): Promise<ReadinessReport> {
     this.#askedAt = performance.now()
-    if (this.#timer === undefined) {
+    if (this.#timer === undefined && !this.#closed) {
       this.#runAll()
       this.#timer = setInterval(() => this.#runAll(), interval).unref()
     }
@@ -89,7 +97,7 @@ export class Readiness {
   }
 
   #runAll(): void {
-    if (performance.now() - this.#askedAt > attention) return this.close()
+    if (performance.now() - this.#askedAt > attention) return this.#pause()
     for (const [name, check] of this.#checks) check.running ??= this.#run(name, check)
   }
 

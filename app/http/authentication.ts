@@ -98,6 +98,25 @@ export function authenticate(
   }
 }
 
+/**
+ * Checks the credential again when the body has arrived, which a client can hold back for long. Runs no statement
+ * while the credential is cached.
+ * @throws 401 or 403 if it lost meanwhile what the operation needs.
+ */
+export async function refreshPrincipal(
+  info: OperationInfo,
+  { principals }: Pick<Services, 'principals'>,
+  request: FastifyRequest,
+): Promise<void> {
+  const { principal } = request
+  if (principal === null) return
+  const current = await principals.refresh(principal)
+  if (current === principal) return
+  const refusal = addressRefusalOf(current, request.ip) ?? refusalOf(current, info)
+  if (refusal !== null) throw refusal
+  request.principal = current
+}
+
 function isByCookie({ headers }: FastifyRequest): boolean {
   return headers.authorization === undefined && headers.cookie !== undefined
 }

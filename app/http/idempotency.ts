@@ -18,6 +18,7 @@ import { requiredRole, requireOrganizationRole } from '../../services/organizati
 import { openServiceAccount } from '../../services/organizations/service-accounts.ts'
 import { requiredAccess, requireMembership, scopeOf } from '../../services/projects/access.ts'
 import { requireKeyAccess } from '../../services/projects/resource-access.ts'
+import { requireRecentSignIn } from '../../services/users/api-keys.ts'
 import type { Principal } from '../../services/users/authentication.ts'
 import type { RenderedResponse } from './response.ts'
 
@@ -144,9 +145,20 @@ async function requireReplay(
   await requireOrganizationReplay(tx, { principal, path, operation }, stored)
   if (stored.keyId === principal.keyId) return
   const { secretAnswer } = operation
+  if (secretAnswer) await requireUnlimited(tx, principal)
   const lacksScopes = secretAnswer && !stored.scopes.every((scope) => principal.scopes.has(scope))
   if (lacksScopes || ((projectId === null || secretAnswer) && !hasProjects(principal, stored)))
     throw forbidden('This Idempotency-Key was used by an API key with more permissions.', 'scope')
+}
+
+/**
+ * A secret may be that of a key without an end, for all addresses. Throws 403 for another credential that could
+ * not make such a key now.
+ */
+async function requireUnlimited(tx: Db, principal: Principal): Promise<void> {
+  await requireRecentSignIn(tx, principal)
+  if (principal.expiresAt !== null || principal.networks !== null)
+    throw forbidden('This Idempotency-Key was used by another API key, and this one is limited.', 'scope')
 }
 
 /** The same for a response about an organization, or about something that belongs to one. */

@@ -85,10 +85,14 @@ export function auditAtEnd(
 }
 
 /** The ids in the path; for a form of the account page, which has one path, that of the form. */
-function idsOf({ tag }: OperationInfo, { params, body }: FastifyRequest): string[] {
-  const fields = tag === 'account-pages' ? { ...(body as object | null) } : {}
-  return Object.values({ ...(params as object), ...fields }).filter(isId)
+function idsOf({ tag }: OperationInfo, { params, body, account }: FastifyRequest): string[] {
+  // A stranger must not name ids of others.
+  const form: AccountForm = tag === 'account-pages' && account !== null ? { ...(body as object | null) } : {}
+  const { session, passkey, identity } = form
+  return [...Object.values(params as object), session, passkey, identity].filter(isId)
 }
+
+type AccountForm = { session?: unknown; passkey?: unknown; identity?: unknown }
 
 /** The last id in the Location of an answer that created something; undefined for every other. */
 function idInLocation(reply: FastifyReply): string | undefined {

@@ -9,7 +9,7 @@ import type { FairSemaphore } from '../../infra/fair-semaphore.ts'
 import type { HandlerServices } from '../../services/handler.ts'
 import type { Services } from '../../services/services.ts'
 import { actorOf } from '../../services/users/authentication.ts'
-import { authenticate } from './authentication.ts'
+import { authenticate, refreshPrincipal } from './authentication.ts'
 import { sendBytes } from './byte-ranges.ts'
 import { accepts, preferredType, varyBy } from './content-negotiation.ts'
 import { appendLink, deprecationHooks } from './deprecation.ts'
@@ -110,10 +110,11 @@ export class OperationRoute {
     if (streamed) countUpload(this.context.services.openUploads, request, reply)
     const input = streamed ? await readStreamedInput(info, request) : validate(info, request)
     const { userId: user, accountId } = request.principal ?? {}
-    const answer = (): Promise<Send> => {
+    const answer = async (): Promise<Send> => {
       // The client has gone while the request waited.
       if (reply.raw.closed) throw requestTimeout()
-      return this.#answer(request, reply, input)
+      if (this.#writes) await refreshPrincipal(info, this.context.services, request)
+      return await this.#answer(request, reply, input)
     }
     const send =
       accountId === undefined || streamed || !takesTurns(info)

@@ -1025,7 +1025,8 @@ export const readSignIn = optional<{ session_id: string; user_id: string }, Read
   'auth/read-sign-in',
   `SELECT u.email AS "email", EXISTS (SELECT 1 FROM user_passwords p WHERE p.user_id = u.id) AS "has_password",
   (s.methods && ARRAY['link', 'oidc', 'passkey']
-    AND s.created_at > now() - interval '10 minutes') AS "is_recent"
+    AND s.created_at > now() - interval '10 minutes'
+    AND s.created_at < now() + interval '1 minute') AS "is_recent"
 FROM sign_ins s JOIN users u ON u.id = s.user_id
 WHERE s.id = $1 AND s.user_id = $2 AND s.expires_at > now()`,
   ['session_id', 'user_id'],

@@ -35,9 +35,10 @@ WHERE id = $3`,
  */
 export const addUsage = none<{ user_id: string; api_key_id: string; prompt_tokens: number; completion_tokens: number; cost_micros: number }>(
   'chat/add-usage',
-  `INSERT INTO ai_usage AS u (user_id, api_key_id, day, requests, prompt_tokens, completion_tokens, cost_micros)
-VALUES ($1, $2, (now() AT TIME ZONE 'UTC')::date, 1, $3, $4, $5)
-ON CONFLICT (api_key_id, day) DO UPDATE SET requests = u.requests + 1,
+  `INSERT INTO ai_usage AS u
+  (user_id, api_key_id, day, limits_of, requests, prompt_tokens, completion_tokens, cost_micros)
+VALUES ($1, $2, (now() AT TIME ZONE 'UTC')::date, limits_of($1), 1, $3, $4, $5)
+ON CONFLICT (api_key_id, day, limits_of) DO UPDATE SET requests = u.requests + 1,
   prompt_tokens = u.prompt_tokens + $3,
   completion_tokens = u.completion_tokens + $4, cost_micros = u.cost_micros + $5`,
   ['user_id', 'api_key_id', 'prompt_tokens', 'completion_tokens', 'cost_micros'],
@@ -50,33 +51,35 @@ ON CONFLICT (api_key_id, day) DO UPDATE SET requests = u.requests + 1,
  */
 export const chargeTokens = optional<{ user_id: string; api_key_id: string; tokens: number; tokens_per_day: number; heartbeat_timeout_seconds: number }, ChargeTokensRow>(
   'chat/charge-tokens',
-  `INSERT INTO ai_usage AS u (user_id, api_key_id, day, requests, prompt_tokens, completion_tokens, cost_micros)
-SELECT $1, $2, (now() AT TIME ZONE 'UTC')::date, 0, $3, 0, 0
+  `INSERT INTO ai_usage AS u
+  (user_id, api_key_id, day, limits_of, requests, prompt_tokens, completion_tokens, cost_micros)
+SELECT $1, $2, (now() AT TIME ZONE 'UTC')::date, limits_of($1), 0, $3, 0, 0
 WHERE $4::bigint = 0 OR coalesce((
   SELECT sum(prompt_tokens + completion_tokens)::bigint FROM ai_usage
-  WHERE user_id IN (SELECT users_sharing_limits($1)) AND day = (now() AT TIME ZONE 'UTC')::date
+  WHERE limits_of = limits_of($1) AND day = (now() AT TIME ZONE 'UTC')::date
 ), 0) + coalesce((
   SELECT sum(reserved_tokens)::bigint FROM ai_messages
   WHERE user_id IN (SELECT users_sharing_limits($1)) AND status = 'in_progress'
       AND heartbeat_at > now() - make_interval(secs => $5)
 ), 0) + $3::bigint <= $4::bigint
-ON CONFLICT (api_key_id, day) DO UPDATE SET prompt_tokens = u.prompt_tokens + excluded.prompt_tokens
-RETURNING day::text`,
+ON CONFLICT (api_key_id, day, limits_of) DO UPDATE SET prompt_tokens = u.prompt_tokens + excluded.prompt_tokens
+RETURNING day::text, limits_of`,
   ['user_id', 'api_key_id', 'tokens', 'tokens_per_day', 'heartbeat_timeout_seconds'],
 )
 export interface ChargeTokensRow {
   day: string
+  limits_of: string
 }
 
 /**
  * Corrects the tokens that were counted to the usage of a day.
  * @see prisma/sql/chat/correct-tokens.sql
  */
-export const correctTokens = none<{ tokens: number; api_key_id: string; day: string }>(
+export const correctTokens = none<{ tokens: number; api_key_id: string; day: string; limits_of: string }>(
   'chat/correct-tokens',
   `UPDATE ai_usage SET prompt_tokens = prompt_tokens + $1::bigint
-WHERE api_key_id = $2 AND day = $3::text::date`,
-  ['tokens', 'api_key_id', 'day'],
+WHERE api_key_id = $2 AND day = $3::text::date AND limits_of = $4`,
+  ['tokens', 'api_key_id', 'day', 'limits_of'],
 )
 
 /**
@@ -889,7 +892,7 @@ export const readUserState = one<{ user_id: string; heartbeat_timeout_seconds: n
   )::int AS open,
   coalesce((
   SELECT sum(prompt_tokens + completion_tokens)::bigint FROM ai_usage
-  WHERE user_id IN (SELECT users_sharing_limits($1)) AND day = (now() AT TIME ZONE 'UTC')::date
+  WHERE limits_of = limits_of($1) AND day = (now() AT TIME ZONE 'UTC')::date
 ), 0) + coalesce((
   SELECT sum(reserved_tokens)::bigint FROM ai_messages
   WHERE user_id IN (SELECT users_sharing_limits($1)) AND status = 'in_progress'

@@ -12,7 +12,8 @@ type Schemas = components['schemas']
 export const acceptOrganizationInvitation = one<{ user_id: string; id: string; origin: string }, AcceptOrganizationInvitationRow>(
   'organizations/accept-organization-invitation',
   `WITH m AS (
-  UPDATE organization_members SET user_id = $1, email = NULL, status = 'active', expires_at = NULL
+  UPDATE organization_members SET user_id = $1, email = NULL, status = 'active', expires_at = NULL,
+    accepts_limits = (role = 'owner')
   WHERE id = $2 RETURNING *
 )
 SELECT m.id, m.organization_id, o.name AS organization_name, m.user_id, m.email, m.role,
@@ -441,8 +442,8 @@ export const insertOrganization = one<{ id: string; name: string; description: s
   VALUES ($1, $2, $3, $4, $5, $5, $6)
   RETURNING *
 ), m AS (
-  INSERT INTO organization_members (id, organization_id, user_id, role, status, created_at)
-  SELECT $7, o.id, $5, 'owner', 'active', $6 FROM o
+  INSERT INTO organization_members (id, organization_id, user_id, role, status, accepts_limits, created_at)
+  SELECT $7, o.id, $5, 'owner', 'active', true, $6 FROM o
   RETURNING *
 )
 SELECT o.id, o.name, o.description, o.metadata, o.created_by, o.created_at, o.updated_at, jsonb_build_object('id', m.id, 'role', m.role, 'status', CASE WHEN m.status = 'invited' AND (
@@ -873,8 +874,8 @@ export interface ServiceAccountOfUserRow {
 }
 
 /**
- * Gives an organization limits of its own, or lets it share those of its longest-standing owner. No row for
- * an unknown organization.
+ * Gives a locked organization limits of its own, or lets it share those of its longest-standing owner who
+ * agreed to be one. No row for an unknown organization.
  * @see prisma/sql/organizations/set-limits.sql
  */
 export const setLimits = optional<{ own: boolean; id: string }, SetLimitsRow>(
@@ -882,7 +883,7 @@ export const setLimits = optional<{ own: boolean; id: string }, SetLimitsRow>(
   `UPDATE organizations o SET limits_of = CASE WHEN NOT $1::boolean THEN coalesce(o.limits_of, (
   SELECT m.user_id FROM organization_members m
   WHERE m.organization_id = o.id AND m.role = 'owner' AND m.status = 'active'
-  ORDER BY m.created_at, m.id LIMIT 1
+  ORDER BY NOT m.accepts_limits, m.created_at, m.id LIMIT 1
 )) END
 WHERE o.id = $2
 RETURNING o.limits_of AS "limits_of"`,

@@ -223,12 +223,14 @@ export interface IsInKeyFamilyRow {
 }
 
 /**
- * A session whose user signed in during the last ten minutes.
+ * A session whose user signed in during the last ten minutes. One from the future, by a clock that jumped, is not
+ * recent.
  * @see prisma/sql/users/is-recent-sign-in.sql
  */
 export const isRecentSignIn = optional<{ id: string }, IsRecentSignInRow>(
   'users/is-recent-sign-in',
-  `SELECT id FROM sign_ins WHERE id = $1 AND created_at > now() - interval '10 minutes' AND expires_at > now()`,
+  `SELECT id FROM sign_ins WHERE id = $1 AND created_at > now() - interval '10 minutes'
+  AND created_at < now() + interval '1 minute' AND expires_at > now()`,
   ['id'],
 )
 export interface IsRecentSignInRow {
@@ -554,7 +556,7 @@ export const readUse = one<{ user_id: string; heartbeat_timeout_seconds: number 
   (SELECT used FROM storage_use(account_of($1), NULL)) AS "storage_bytes",
   coalesce((
   SELECT sum(prompt_tokens + completion_tokens)::bigint FROM ai_usage
-  WHERE user_id IN (SELECT users_sharing_limits($1)) AND day = (now() AT TIME ZONE 'UTC')::date
+  WHERE limits_of = limits_of($1) AND day = (now() AT TIME ZONE 'UTC')::date
 ), 0) + coalesce((
   SELECT sum(reserved_tokens)::bigint FROM ai_messages
   WHERE user_id IN (SELECT users_sharing_limits($1)) AND status = 'in_progress'

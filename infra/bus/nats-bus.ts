@@ -155,7 +155,9 @@ export class NatsBus implements Bus {
     if (this.#hears === hears) return
     this.#hears = hears
     if (hears) {
-      this.#updateListening()
+      // What the fallback has not delivered yet is lost, so subscribers begin again.
+      if (this.#fallback !== null) this.#setListening(false)
+      this.#setListening(true)
       return void this.#endFallback()
     }
     this.#lostAt = performance.now()
@@ -200,7 +202,10 @@ export class NatsBus implements Bus {
         }),
     })
     void this.#watch(nats)
-    await nats.flush()
+    await nats.flush().catch(async (error: Error) => {
+      await nats.close()
+      throw error
+    })
     this.#nats = nats
     this.#startOrStopRelay()
   }
@@ -249,7 +254,10 @@ export class NatsBus implements Bus {
   }
 
   #updateListening(): void {
-    const listening = this.#hears || this.#fallback?.listening === true
+    this.#setListening(this.#hears || this.#fallback?.listening === true)
+  }
+
+  #setListening(listening: boolean): void {
     if (this.#listening === listening) return
     this.#listening = listening
     for (const callback of this.#stateCallbacks) this.#guard(() => callback(listening))

@@ -99,6 +99,8 @@ export class Client extends pg.Client {
       if (this.#hosts !== null) {
         this.#host = await this.#hosts.find((host, signal) => this.#probe(host, signal))
         this.#setHost(this.#host)
+        // `end` was called during the search.
+        if ((this as unknown as { _ending: boolean })._ending) throw new Error('Connection terminated')
       }
       await super.connect()
       await this.#requireRole()

@@ -59,9 +59,12 @@ export async function requireNoProjects(tx: Db, organizationId: string): Promise
  * @returns the id of the owner; null for limits of its own. @throws 404.
  */
 export async function setLimits(db: Db, id: string, limits: 'own' | 'shared'): Promise<string | null> {
-  const row = await sql.setLimits(db, { id, own: limits === 'own' })
-  if (row === undefined) throw notFound('organization', id)
-  return row.limits_of
+  return await db.transaction(async (tx) => {
+    await sql.lockOrganization(tx, { id, user_id: '' })
+    const row = await sql.setLimits(tx, { id, own: limits === 'own' })
+    if (row === undefined) throw notFound('organization', id)
+    return row.limits_of
+  })
 }
 
 /** The owners of an organization. */

@@ -286,7 +286,8 @@ export async function replaceApiKey(
     expiresAt: expiresAt === undefined ? old.expiresAt : expiresAt,
     metadata: old.metadata as Record<string, string>,
     createdByKey: old.createdByKey,
-    createdById: principal.userId,
+    // A program cannot hide who made its key.
+    createdById: principal.serviceAccountId === null ? principal.userId : old.createdById,
   }
   requireGrantable(principal, fields)
   const key = await insertApiKey(tx, mode, fields)

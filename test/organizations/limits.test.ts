@@ -3,6 +3,7 @@
 import t from 'tap'
 import { setLimits } from '../../services/organizations/organizations.ts'
 import { createClient, type Client } from '../support/client.ts'
+import { acquaint } from '../support/db-fixtures.ts'
 import { startServer, type Person, type TestServer } from '../support/server.ts'
 
 const server = await startServer(t, {
@@ -86,7 +87,7 @@ t.test('an operator gives an organization limits of its own, and takes them back
   t.equal((await limitOf(owner.client, 'tokens_per_day')).used, spent)
   t.equal((await limitOf(first.robot, 'tokens_per_day')).used, own)
   t.equal(await setLimits(database, first.id, 'shared'), owner.id)
-  t.equal((await limitOf(owner.client, 'tokens_per_day')).used, spent + own)
+  t.equal((await limitOf(owner.client, 'tokens_per_day')).used, spent, 'what was used stays where it counted')
   await t.rejects(setLimits(database, 'org_01jd6y8m5qe8btc4y5w1r0n3fz', 'own'), /organization/)
 })
 
@@ -128,4 +129,41 @@ t.test('when the owner leaves, the organization shares the limits of the next on
   t.equal(await sharesWith(), last.id, 'and after a deleted user, too')
   t.equal((await last.client.delete(`/organizations/${id}/members/${await idOf(owner)}`)).status, 204)
   t.equal(await sharesWith(), last.id)
+})
+
+t.test('nobody pays for an organization without having agreed to be its owner', async (t) => {
+  const [attacker, victim] = [await server.person(), await server.person()]
+  await acquaint(server, attacker, victim)
+  const { id, project, robot } = await organizationOf(attacker)
+  const path = `/organizations/${id}/members`
+  const { body: added } = await attacker.client.post(path, { user_id: victim.id, role: 'owner' })
+  t.equal(added.status, 'active')
+  const { body: members } = await attacker.client.get(`${path}?role=owner`)
+  const own = members.data.find(({ user }: { user: { id: string } }) => user.id === attacker.id)
+  t.equal((await attacker.client.put(`${path}/${own.id}`, { role: 'admin' })).status, 200)
+  await spend(robot, { project_id: project })
+  t.equal((await limitOf(victim.client, 'tokens_per_day')).used, 0)
+  t.ok((await limitOf(attacker.client, 'tokens_per_day')).used >= 400)
+})
+
+t.test('tokens stay counted when the organization is deleted or gets another owner', async (t) => {
+  const [owner, friend] = [await server.person(), await server.person()]
+  const { id, project, robot } = await organizationOf(owner)
+  const spent = sum(await spend(robot, { project_id: project }))
+  await owner.client.post(`/projects/${project}/transfer`, { user_id: owner.id })
+  t.equal((await owner.client.delete(`/organizations/${id}`)).status, 204)
+  t.equal((await limitOf(owner.client, 'tokens_per_day')).used, spent, 'after the deletion')
+
+  const other = await server.person()
+  const moved = await organizationOf(other)
+  const used = sum(await spend(moved.robot, { project_id: moved.project }))
+  const path = `/organizations/${moved.id}/members`
+  const { body: invited } = await other.client.post(path, { user_id: friend.id, role: 'owner' })
+  await friend.client.post(`${path}/${invited.id}/accept`)
+  const { data } = (await friend.client.get(`${path}?role=owner`)).body
+  const own = data.find(({ user }: { user: { id: string } }) => user.id === other.id)
+  t.equal((await friend.client.put(`${path}/${own.id}`, { role: 'member' })).status, 200)
+  t.equal((await limitOf(other.client, 'tokens_per_day')).used, used, 'of the former owner')
+  t.equal((await limitOf(friend.client, 'tokens_per_day')).used, 0, 'and not of the new one')
+  t.ok(sum(await spend(moved.robot, { project_id: moved.project })) >= 400, 'who pays from then on')
 })

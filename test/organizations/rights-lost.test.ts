@@ -1,5 +1,7 @@
 // A right that is taken away is gone, with the next request and on every server, from everything that was
 // handed out by it; the keys of service accounts stay, and are listed by the user who made them.
+import { once } from 'node:events'
+import { request as httpRequest, type IncomingMessage } from 'node:http'
 import t from 'tap'
 import { createClient, type Client } from '../support/client.ts'
 import { acquaint } from '../support/db-fixtures.ts'
@@ -127,16 +129,22 @@ t.test('the keys that a removed admin made for service accounts are found by the
   const { body: made } = await admin.client.post(keysOf(accounts[1]), key)
   t.equal(made.created_by, admin.id)
   const { body: child } = await createClient(server.url, made.key).post('/user/api-keys', key)
-  t.not(child.created_by, admin.id, 'what the key makes is of the service account')
+  t.equal(child.created_by, admin.id, 'what the key makes has the same maker')
+  const program = createClient(server.url, made.key)
+  const { body: rotated } = await program.post(`/user/api-keys/${child.id}/rotate`)
+  t.equal(rotated.created_by, admin.id, 'and so has a rotated key')
   await owner.client.delete(`${path}/${member.id}`)
   t.equal((await createClient(second.url, made.key).get('/key')).status, 200, 'the key goes on')
   const query = `organization_id=${organization.id}&key_created_by=${admin.id}`
   const found = await owner.client.get(`/service-accounts?${query}`)
   t.match(found.body, { data: [{ id: accounts[1] }], pagination: { total: 1 } })
   const keys = await owner.client.get(`${keysOf(accounts[1])}?created_by=${admin.id}`)
-  t.match(keys.body, { data: [{ id: made.id, created_by: admin.id }], pagination: { total: 1 } })
+  t.same(
+    keys.body.data.map(({ id }: { id: string }) => id),
+    [rotated.id, child.id, made.id],
+  )
   t.equal((await owner.client.delete(`${keysOf(accounts[1])}/${made.id}`)).status, 204)
-  for (const secret of [made.key, child.key])
+  for (const secret of [made.key, child.key, rotated.key])
     t.equal((await createClient(second.url, secret).get('/key')).status, 401, 'and ends with what it made')
   t.equal((await owner.client.get(`/service-accounts?${query}`)).body.pagination.total, 0)
 })
@@ -158,6 +166,8 @@ t.test('a key that is limited makes no admin, and takes over none', async (t) =>
   const soon = new Date(Date.now() + 3_600_000)
   const victim: Person = await server.person({ role: 'admin' })
   const user: Person = await server.person()
+  const disabled: Person = await server.person({ role: 'admin' })
+  await server.admin.client.put(`/users/${disabled.id}`, { status: 'disabled' })
   for (const [fields, constraint] of [
     [{}, 'scope'],
     [{ scopes: all, expiresAt: soon }, 'expires_at'],
@@ -170,6 +180,67 @@ t.test('a key that is limited makes no admin, and takes over none', async (t) =>
     t.match(await client.put(`/users/${victim.id}`, { email: newEmail() }), refusal(constraint))
     t.equal((await client.post('/users', { email: newEmail(), name: 'New' })).status, 201, 'it makes users')
     t.equal((await client.put(`/users/${user.id}`, { email: newEmail() })).status, 200)
+    t.match(await client.put(`/users/${disabled.id}`, { status: 'active' }), refusal(constraint))
   }
   t.equal((await server.admin.client.put(`/users/${user.id}`, { role: 'admin' })).status, 200)
+})
+
+/** Sends a POST whose body arrives when `meanwhile` is done. */
+async function heldBack(key: string, path: string, body: object, meanwhile: () => Promise<unknown>) {
+  const text = JSON.stringify(body)
+  const headers = {
+    authorization: `Bearer ${key}`,
+    'content-type': 'application/json',
+    'content-length': String(text.length),
+  }
+  const request = httpRequest(`${server.url}/v1${path}`, { method: 'POST', headers })
+  const answered = once(request, 'response')
+  request.write(text.slice(0, 3))
+  const before = await server.admin.client.get('/key')
+  t.equal(before.status, 200)
+  await meanwhile()
+  request.end(text.slice(3))
+  const [response] = (await answered) as [IncomingMessage]
+  response.resume()
+  return response.statusCode
+}
+
+t.test('a right that is taken away while the body is held back is not handed out', async (t) => {
+  const operatorOf = async () => await server.person({ role: 'admin' })
+  const { client: admin } = server.admin
+  const newAdmin = () => ({ email: newEmail(), name: 'New', role: 'admin' })
+  const keyOf = async ({ client }: Person): Promise<string> => (await client.get('/key')).body.id
+
+  const first = await operatorOf()
+  const revoke = async () => await first.client.delete(`/user/api-keys/${await keyOf(first)}`)
+  t.equal(await heldBack(first.key, '/users', newAdmin(), revoke), 401, 'the key was revoked')
+
+  const next = await operatorOf()
+  const disable = () => admin.put(`/users/${next.id}`, { status: 'disabled' })
+  t.equal(await heldBack(next.key, '/users', newAdmin(), disable), 401, 'the operator was disabled')
+
+  const last = await operatorOf()
+  const demote = () => admin.put(`/users/${last.id}`, { role: 'user' })
+  t.equal(await heldBack(last.key, '/users', newAdmin(), demote), 403, 'the operator was demoted')
+
+  const person = await server.person()
+  const id = await keyOf(person)
+  const narrow = () => person.client.put(`/user/api-keys/${id}`, { scopes: ['keys:write', 'user:read'] })
+  const wide = { name: 'k', scopes: ['projects:write'] }
+  t.equal(await heldBack(person.key, '/user/api-keys', wide, narrow), 403, 'the key lost scopes')
+})
+
+t.test('a limited key does not get the secret of another by its Idempotency-Key', async (t) => {
+  const person = await server.person()
+  const body = { name: 'k', scopes: ['projects:read'] }
+  const headers = { 'idempotency-key': 'the-same' }
+  const { status } = await person.client.call('POST', '/user/api-keys', { body, headers })
+  t.equal(status, 201)
+  const soon = new Date(Date.now() + 3_600_000)
+  const { scopes } = (await person.client.get('/key')).body
+  for (const limits of [{ expires_at: soon.toISOString() }, { allowed_addresses: ['127.0.0.0/8'] }]) {
+    const { body: limited } = await person.client.post('/user/api-keys', { name: 'l', scopes, ...limits })
+    const client = createClient(server.url, limited.key)
+    t.match(await client.call('POST', '/user/api-keys', { body, headers }), refusal('scope'))
+  }
 })

@@ -5776,7 +5776,8 @@ export const OrganizationMemberScalarFieldEnum = {
   createdById: 'createdById',
   createdAt: 'createdAt',
   updatedAt: 'updatedAt',
-  expiresAt: 'expiresAt'
+  expiresAt: 'expiresAt',
+  acceptsLimits: 'acceptsLimits'
 } as const
 
 export type OrganizationMemberScalarFieldEnum = (typeof OrganizationMemberScalarFieldEnum)[keyof typeof OrganizationMemberScalarFieldEnum]
@@ -6290,6 +6291,7 @@ export const AiUsageScalarFieldEnum = {
   userId: 'userId',
   apiKeyId: 'apiKeyId',
   day: 'day',
+  limitsOf: 'limitsOf',
   requests: 'requests',
   promptTokens: 'promptTokens',
   completionTokens: 'completionTokens',

@@ -432,7 +432,8 @@ export const OrganizationMemberScalarFieldEnum = {
   createdById: 'createdById',
   createdAt: 'createdAt',
   updatedAt: 'updatedAt',
-  expiresAt: 'expiresAt'
+  expiresAt: 'expiresAt',
+  acceptsLimits: 'acceptsLimits'
 } as const
 
 export type OrganizationMemberScalarFieldEnum = (typeof OrganizationMemberScalarFieldEnum)[keyof typeof OrganizationMemberScalarFieldEnum]
@@ -946,6 +947,7 @@ export const AiUsageScalarFieldEnum = {
   userId: 'userId',
   apiKeyId: 'apiKeyId',
   day: 'day',
+  limitsOf: 'limitsOf',
   requests: 'requests',
   promptTokens: 'promptTokens',
   completionTokens: 'completionTokens',

@@ -44,6 +44,7 @@ export type AiUsageMinAggregateOutputType = {
   userId: string | null
   apiKeyId: string | null
   day: Date | null
+  limitsOf: string | null
   requests: number | null
   promptTokens: bigint | null
   completionTokens: bigint | null
@@ -54,6 +55,7 @@ export type AiUsageMaxAggregateOutputType = {
   userId: string | null
   apiKeyId: string | null
   day: Date | null
+  limitsOf: string | null
   requests: number | null
   promptTokens: bigint | null
   completionTokens: bigint | null
@@ -64,6 +66,7 @@ export type AiUsageCountAggregateOutputType = {
   userId: number
   apiKeyId: number
   day: number
+  limitsOf: number
   requests: number
   promptTokens: number
   completionTokens: number
@@ -90,6 +93,7 @@ export type AiUsageMinAggregateInputType = {
   userId?: true
   apiKeyId?: true
   day?: true
+  limitsOf?: true
   requests?: true
   promptTokens?: true
   completionTokens?: true
@@ -100,6 +104,7 @@ export type AiUsageMaxAggregateInputType = {
   userId?: true
   apiKeyId?: true
   day?: true
+  limitsOf?: true
   requests?: true
   promptTokens?: true
   completionTokens?: true
@@ -110,6 +115,7 @@ export type AiUsageCountAggregateInputType = {
   userId?: true
   apiKeyId?: true
   day?: true
+  limitsOf?: true
   requests?: true
   promptTokens?: true
   completionTokens?: true
@@ -207,6 +213,7 @@ export type AiUsageGroupByOutputType = {
   userId: string | null
   apiKeyId: string
   day: Date
+  limitsOf: string
   requests: number
   promptTokens: bigint
   completionTokens: bigint
@@ -240,6 +247,7 @@ export type AiUsageWhereInput = {
   userId?: Prisma.StringNullableFilter<"AiUsage"> | string | null
   apiKeyId?: Prisma.StringFilter<"AiUsage"> | string
   day?: Prisma.DateTimeFilter<"AiUsage"> | Date | string
+  limitsOf?: Prisma.StringFilter<"AiUsage"> | string
   requests?: Prisma.IntFilter<"AiUsage"> | number
   promptTokens?: Prisma.BigIntFilter<"AiUsage"> | bigint | number
   completionTokens?: Prisma.BigIntFilter<"AiUsage"> | bigint | number
@@ -250,6 +258,7 @@ export type AiUsageOrderByWithRelationInput = {
   userId?: Prisma.SortOrderInput | Prisma.SortOrder
   apiKeyId?: Prisma.SortOrder
   day?: Prisma.SortOrder
+  limitsOf?: Prisma.SortOrder
   requests?: Prisma.SortOrder
   promptTokens?: Prisma.SortOrder
   completionTokens?: Prisma.SortOrder
@@ -257,23 +266,25 @@ export type AiUsageOrderByWithRelationInput = {
 }
 
 export type AiUsageWhereUniqueInput = Prisma.AtLeast<{
-  apiKeyId_day?: Prisma.AiUsageApiKeyIdDayCompoundUniqueInput
+  apiKeyId_day_limitsOf?: Prisma.AiUsageApiKeyIdDayLimitsOfCompoundUniqueInput
   AND?: Prisma.AiUsageWhereInput | Prisma.AiUsageWhereInput[]
   OR?: Prisma.AiUsageWhereInput[]
   NOT?: Prisma.AiUsageWhereInput | Prisma.AiUsageWhereInput[]
   userId?: Prisma.StringNullableFilter<"AiUsage"> | string | null
   apiKeyId?: Prisma.StringFilter<"AiUsage"> | string
   day?: Prisma.DateTimeFilter<"AiUsage"> | Date | string
+  limitsOf?: Prisma.StringFilter<"AiUsage"> | string
   requests?: Prisma.IntFilter<"AiUsage"> | number
   promptTokens?: Prisma.BigIntFilter<"AiUsage"> | bigint | number
   completionTokens?: Prisma.BigIntFilter<"AiUsage"> | bigint | number
   costMicros?: Prisma.BigIntFilter<"AiUsage"> | bigint | number
-}, "apiKeyId_day">
+}, "apiKeyId_day_limitsOf">
 
 export type AiUsageOrderByWithAggregationInput = {
   userId?: Prisma.SortOrderInput | Prisma.SortOrder
   apiKeyId?: Prisma.SortOrder
   day?: Prisma.SortOrder
+  limitsOf?: Prisma.SortOrder
   requests?: Prisma.SortOrder
   promptTokens?: Prisma.SortOrder
   completionTokens?: Prisma.SortOrder
@@ -292,6 +303,7 @@ export type AiUsageScalarWhereWithAggregatesInput = {
   userId?: Prisma.StringNullableWithAggregatesFilter<"AiUsage"> | string | null
   apiKeyId?: Prisma.StringWithAggregatesFilter<"AiUsage"> | string
   day?: Prisma.DateTimeWithAggregatesFilter<"AiUsage"> | Date | string
+  limitsOf?: Prisma.StringWithAggregatesFilter<"AiUsage"> | string
   requests?: Prisma.IntWithAggregatesFilter<"AiUsage"> | number
   promptTokens?: Prisma.BigIntWithAggregatesFilter<"AiUsage"> | bigint | number
   completionTokens?: Prisma.BigIntWithAggregatesFilter<"AiUsage"> | bigint | number
@@ -302,6 +314,7 @@ export type AiUsageCreateInput = {
   userId?: string | null
   apiKeyId: string
   day: Date | string
+  limitsOf?: string
   requests?: number
   promptTokens?: bigint | number
   completionTokens?: bigint | number
@@ -312,6 +325,7 @@ export type AiUsageUncheckedCreateInput = {
   userId?: string | null
   apiKeyId: string
   day: Date | string
+  limitsOf?: string
   requests?: number
   promptTokens?: bigint | number
   completionTokens?: bigint | number
@@ -322,6 +336,7 @@ export type AiUsageUpdateInput = {
   userId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   apiKeyId?: Prisma.StringFieldUpdateOperationsInput | string
   day?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
+  limitsOf?: Prisma.StringFieldUpdateOperationsInput | string
   requests?: Prisma.IntFieldUpdateOperationsInput | number
   promptTokens?: Prisma.BigIntFieldUpdateOperationsInput | bigint | number
   completionTokens?: Prisma.BigIntFieldUpdateOperationsInput | bigint | number
@@ -332,6 +347,7 @@ export type AiUsageUncheckedUpdateInput = {
   userId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   apiKeyId?: Prisma.StringFieldUpdateOperationsInput | string
   day?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
+  limitsOf?: Prisma.StringFieldUpdateOperationsInput | string
   requests?: Prisma.IntFieldUpdateOperationsInput | number
   promptTokens?: Prisma.BigIntFieldUpdateOperationsInput | bigint | number
   completionTokens?: Prisma.BigIntFieldUpdateOperationsInput | bigint | number
@@ -342,6 +358,7 @@ export type AiUsageCreateManyInput = {
   userId?: string | null
   apiKeyId: string
   day: Date | string
+  limitsOf?: string
   requests?: number
   promptTokens?: bigint | number
   completionTokens?: bigint | number
@@ -352,6 +369,7 @@ export type AiUsageUpdateManyMutationInput = {
   userId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   apiKeyId?: Prisma.StringFieldUpdateOperationsInput | string
   day?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
+  limitsOf?: Prisma.StringFieldUpdateOperationsInput | string
   requests?: Prisma.IntFieldUpdateOperationsInput | number
   promptTokens?: Prisma.BigIntFieldUpdateOperationsInput | bigint | number
   completionTokens?: Prisma.BigIntFieldUpdateOperationsInput | bigint | number
@@ -362,21 +380,24 @@ export type AiUsageUncheckedUpdateManyInput = {
   userId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   apiKeyId?: Prisma.StringFieldUpdateOperationsInput | string
   day?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
+  limitsOf?: Prisma.StringFieldUpdateOperationsInput | string
   requests?: Prisma.IntFieldUpdateOperationsInput | number
   promptTokens?: Prisma.BigIntFieldUpdateOperationsInput | bigint | number
   completionTokens?: Prisma.BigIntFieldUpdateOperationsInput | bigint | number
   costMicros?: Prisma.BigIntFieldUpdateOperationsInput | bigint | number
 }
 
-export type AiUsageApiKeyIdDayCompoundUniqueInput = {
+export type AiUsageApiKeyIdDayLimitsOfCompoundUniqueInput = {
   apiKeyId: string
   day: Date | string
+  limitsOf: string
 }
 
 export type AiUsageCountOrderByAggregateInput = {
   userId?: Prisma.SortOrder
   apiKeyId?: Prisma.SortOrder
   day?: Prisma.SortOrder
+  limitsOf?: Prisma.SortOrder
   requests?: Prisma.SortOrder
   promptTokens?: Prisma.SortOrder
   completionTokens?: Prisma.SortOrder
@@ -394,6 +415,7 @@ export type AiUsageMaxOrderByAggregateInput = {
   userId?: Prisma.SortOrder
   apiKeyId?: Prisma.SortOrder
   day?: Prisma.SortOrder
+  limitsOf?: Prisma.SortOrder
   requests?: Prisma.SortOrder
   promptTokens?: Prisma.SortOrder
   completionTokens?: Prisma.SortOrder
@@ -404,6 +426,7 @@ export type AiUsageMinOrderByAggregateInput = {
   userId?: Prisma.SortOrder
   apiKeyId?: Prisma.SortOrder
   day?: Prisma.SortOrder
+  limitsOf?: Prisma.SortOrder
   requests?: Prisma.SortOrder
   promptTokens?: Prisma.SortOrder
   completionTokens?: Prisma.SortOrder
@@ -423,6 +446,7 @@ export type AiUsageSelect<ExtArgs extends runtime.Types.Extensions.InternalArgs 
   userId?: boolean
   apiKeyId?: boolean
   day?: boolean
+  limitsOf?: boolean
   requests?: boolean
   promptTokens?: boolean
   completionTokens?: boolean
@@ -433,6 +457,7 @@ export type AiUsageSelectCreateManyAndReturn<ExtArgs extends runtime.Types.Exten
   userId?: boolean
   apiKeyId?: boolean
   day?: boolean
+  limitsOf?: boolean
   requests?: boolean
   promptTokens?: boolean
   completionTokens?: boolean
@@ -443,6 +468,7 @@ export type AiUsageSelectUpdateManyAndReturn<ExtArgs extends runtime.Types.Exten
   userId?: boolean
   apiKeyId?: boolean
   day?: boolean
+  limitsOf?: boolean
   requests?: boolean
   promptTokens?: boolean
   completionTokens?: boolean
@@ -453,13 +479,14 @@ export type AiUsageSelectScalar = {
   userId?: boolean
   apiKeyId?: boolean
   day?: boolean
+  limitsOf?: boolean
   requests?: boolean
   promptTokens?: boolean
   completionTokens?: boolean
   costMicros?: boolean
 }
 
-export type AiUsageOmit<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = runtime.Types.Extensions.GetOmit<"userId" | "apiKeyId" | "day" | "requests" | "promptTokens" | "completionTokens" | "costMicros", ExtArgs["result"]["aiUsage"]>
+export type AiUsageOmit<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = runtime.Types.Extensions.GetOmit<"userId" | "apiKeyId" | "day" | "limitsOf" | "requests" | "promptTokens" | "completionTokens" | "costMicros", ExtArgs["result"]["aiUsage"]>
 
 export type $AiUsagePayload<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = {
   name: "AiUsage"
@@ -474,6 +501,10 @@ export type $AiUsagePayload<ExtArgs extends runtime.Types.Extensions.InternalArg
      */
     apiKeyId: string
     day: Date
+    /**
+     * Whose limits the use counted for: the function `limits_of` at that time.
+     */
+    limitsOf: string
     /**
      * The number of finished answers.
      */
@@ -910,6 +941,7 @@ export interface AiUsageFieldRefs {
   readonly userId: Prisma.FieldRef<"AiUsage", 'String'>
   readonly apiKeyId: Prisma.FieldRef<"AiUsage", 'String'>
   readonly day: Prisma.FieldRef<"AiUsage", 'DateTime'>
+  readonly limitsOf: Prisma.FieldRef<"AiUsage", 'String'>
   readonly requests: Prisma.FieldRef<"AiUsage", 'Int'>
   readonly promptTokens: Prisma.FieldRef<"AiUsage", 'BigInt'>
   readonly completionTokens: Prisma.FieldRef<"AiUsage", 'BigInt'>

@@ -35,6 +35,7 @@ export type OrganizationMemberMinAggregateOutputType = {
   createdAt: Date | null
   updatedAt: Date | null
   expiresAt: Date | null
+  acceptsLimits: boolean | null
 }
 
 export type OrganizationMemberMaxAggregateOutputType = {
@@ -48,6 +49,7 @@ export type OrganizationMemberMaxAggregateOutputType = {
   createdAt: Date | null
   updatedAt: Date | null
   expiresAt: Date | null
+  acceptsLimits: boolean | null
 }
 
 export type OrganizationMemberCountAggregateOutputType = {
@@ -61,6 +63,7 @@ export type OrganizationMemberCountAggregateOutputType = {
   createdAt: number
   updatedAt: number
   expiresAt: number
+  acceptsLimits: number
   _all: number
 }
 
@@ -76,6 +79,7 @@ export type OrganizationMemberMinAggregateInputType = {
   createdAt?: true
   updatedAt?: true
   expiresAt?: true
+  acceptsLimits?: true
 }
 
 export type OrganizationMemberMaxAggregateInputType = {
@@ -89,6 +93,7 @@ export type OrganizationMemberMaxAggregateInputType = {
   createdAt?: true
   updatedAt?: true
   expiresAt?: true
+  acceptsLimits?: true
 }
 
 export type OrganizationMemberCountAggregateInputType = {
@@ -102,6 +107,7 @@ export type OrganizationMemberCountAggregateInputType = {
   createdAt?: true
   updatedAt?: true
   expiresAt?: true
+  acceptsLimits?: true
   _all?: true
 }
 
@@ -188,6 +194,7 @@ export type OrganizationMemberGroupByOutputType = {
   createdAt: Date
   updatedAt: Date
   expiresAt: Date | null
+  acceptsLimits: boolean
   _count: OrganizationMemberCountAggregateOutputType | null
   _min: OrganizationMemberMinAggregateOutputType | null
   _max: OrganizationMemberMaxAggregateOutputType | null
@@ -222,6 +229,7 @@ export type OrganizationMemberWhereInput = {
   createdAt?: Prisma.DateTimeFilter<"OrganizationMember"> | Date | string
   updatedAt?: Prisma.DateTimeFilter<"OrganizationMember"> | Date | string
   expiresAt?: Prisma.DateTimeNullableFilter<"OrganizationMember"> | Date | string | null
+  acceptsLimits?: Prisma.BoolFilter<"OrganizationMember"> | boolean
   organization?: Prisma.XOR<Prisma.OrganizationScalarRelationFilter, Prisma.OrganizationWhereInput>
   user?: Prisma.XOR<Prisma.UserNullableScalarRelationFilter, Prisma.UserWhereInput> | null
   createdBy?: Prisma.XOR<Prisma.UserNullableScalarRelationFilter, Prisma.UserWhereInput> | null
@@ -238,6 +246,7 @@ export type OrganizationMemberOrderByWithRelationInput = {
   createdAt?: Prisma.SortOrder
   updatedAt?: Prisma.SortOrder
   expiresAt?: Prisma.SortOrderInput | Prisma.SortOrder
+  acceptsLimits?: Prisma.SortOrder
   organization?: Prisma.OrganizationOrderByWithRelationInput
   user?: Prisma.UserOrderByWithRelationInput
   createdBy?: Prisma.UserOrderByWithRelationInput
@@ -259,6 +268,7 @@ export type OrganizationMemberWhereUniqueInput = Prisma.AtLeast<{
   createdAt?: Prisma.DateTimeFilter<"OrganizationMember"> | Date | string
   updatedAt?: Prisma.DateTimeFilter<"OrganizationMember"> | Date | string
   expiresAt?: Prisma.DateTimeNullableFilter<"OrganizationMember"> | Date | string | null
+  acceptsLimits?: Prisma.BoolFilter<"OrganizationMember"> | boolean
   organization?: Prisma.XOR<Prisma.OrganizationScalarRelationFilter, Prisma.OrganizationWhereInput>
   user?: Prisma.XOR<Prisma.UserNullableScalarRelationFilter, Prisma.UserWhereInput> | null
   createdBy?: Prisma.XOR<Prisma.UserNullableScalarRelationFilter, Prisma.UserWhereInput> | null
@@ -275,6 +285,7 @@ export type OrganizationMemberOrderByWithAggregationInput = {
   createdAt?: Prisma.SortOrder
   updatedAt?: Prisma.SortOrder
   expiresAt?: Prisma.SortOrderInput | Prisma.SortOrder
+  acceptsLimits?: Prisma.SortOrder
   _count?: Prisma.OrganizationMemberCountOrderByAggregateInput
   _max?: Prisma.OrganizationMemberMaxOrderByAggregateInput
   _min?: Prisma.OrganizationMemberMinOrderByAggregateInput
@@ -294,6 +305,7 @@ export type OrganizationMemberScalarWhereWithAggregatesInput = {
   createdAt?: Prisma.DateTimeWithAggregatesFilter<"OrganizationMember"> | Date | string
   updatedAt?: Prisma.DateTimeWithAggregatesFilter<"OrganizationMember"> | Date | string
   expiresAt?: Prisma.DateTimeNullableWithAggregatesFilter<"OrganizationMember"> | Date | string | null
+  acceptsLimits?: Prisma.BoolWithAggregatesFilter<"OrganizationMember"> | boolean
 }
 
 export type OrganizationMemberCreateInput = {
@@ -304,6 +316,7 @@ export type OrganizationMemberCreateInput = {
   createdAt: Date | string
   updatedAt?: Date | string
   expiresAt?: Date | string | null
+  acceptsLimits?: boolean
   organization: Prisma.OrganizationCreateNestedOneWithoutMembersInput
   user?: Prisma.UserCreateNestedOneWithoutOrganizationMembershipsInput
   createdBy?: Prisma.UserCreateNestedOneWithoutOrganizationInvitationsInput
@@ -320,6 +333,7 @@ export type OrganizationMemberUncheckedCreateInput = {
   createdAt: Date | string
   updatedAt?: Date | string
   expiresAt?: Date | string | null
+  acceptsLimits?: boolean
 }
 
 export type OrganizationMemberUpdateInput = {
@@ -330,6 +344,7 @@ export type OrganizationMemberUpdateInput = {
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   updatedAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   expiresAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  acceptsLimits?: Prisma.BoolFieldUpdateOperationsInput | boolean
   organization?: Prisma.OrganizationUpdateOneRequiredWithoutMembersNestedInput
   user?: Prisma.UserUpdateOneWithoutOrganizationMembershipsNestedInput
   createdBy?: Prisma.UserUpdateOneWithoutOrganizationInvitationsNestedInput
@@ -346,6 +361,7 @@ export type OrganizationMemberUncheckedUpdateInput = {
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   updatedAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   expiresAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  acceptsLimits?: Prisma.BoolFieldUpdateOperationsInput | boolean
 }
 
 export type OrganizationMemberCreateManyInput = {
@@ -359,6 +375,7 @@ export type OrganizationMemberCreateManyInput = {
   createdAt: Date | string
   updatedAt?: Date | string
   expiresAt?: Date | string | null
+  acceptsLimits?: boolean
 }
 
 export type OrganizationMemberUpdateManyMutationInput = {
@@ -369,6 +386,7 @@ export type OrganizationMemberUpdateManyMutationInput = {
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   updatedAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   expiresAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  acceptsLimits?: Prisma.BoolFieldUpdateOperationsInput | boolean
 }
 
 export type OrganizationMemberUncheckedUpdateManyInput = {
@@ -382,6 +400,7 @@ export type OrganizationMemberUncheckedUpdateManyInput = {
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   updatedAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   expiresAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  acceptsLimits?: Prisma.BoolFieldUpdateOperationsInput | boolean
 }
 
 export type OrganizationMemberListRelationFilter = {
@@ -415,6 +434,7 @@ export type OrganizationMemberCountOrderByAggregateInput = {
   createdAt?: Prisma.SortOrder
   updatedAt?: Prisma.SortOrder
   expiresAt?: Prisma.SortOrder
+  acceptsLimits?: Prisma.SortOrder
 }
 
 export type OrganizationMemberMaxOrderByAggregateInput = {
@@ -428,6 +448,7 @@ export type OrganizationMemberMaxOrderByAggregateInput = {
   createdAt?: Prisma.SortOrder
   updatedAt?: Prisma.SortOrder
   expiresAt?: Prisma.SortOrder
+  acceptsLimits?: Prisma.SortOrder
 }
 
 export type OrganizationMemberMinOrderByAggregateInput = {
@@ -441,6 +462,7 @@ export type OrganizationMemberMinOrderByAggregateInput = {
   createdAt?: Prisma.SortOrder
   updatedAt?: Prisma.SortOrder
   expiresAt?: Prisma.SortOrder
+  acceptsLimits?: Prisma.SortOrder
 }
 
 export type OrganizationMemberCreateNestedManyWithoutUserInput = {
@@ -585,6 +607,7 @@ export type OrganizationMemberCreateWithoutUserInput = {
   createdAt: Date | string
   updatedAt?: Date | string
   expiresAt?: Date | string | null
+  acceptsLimits?: boolean
   organization: Prisma.OrganizationCreateNestedOneWithoutMembersInput
   createdBy?: Prisma.UserCreateNestedOneWithoutOrganizationInvitationsInput
 }
@@ -599,6 +622,7 @@ export type OrganizationMemberUncheckedCreateWithoutUserInput = {
   createdAt: Date | string
   updatedAt?: Date | string
   expiresAt?: Date | string | null
+  acceptsLimits?: boolean
 }
 
 export type OrganizationMemberCreateOrConnectWithoutUserInput = {
@@ -619,6 +643,7 @@ export type OrganizationMemberCreateWithoutCreatedByInput = {
   createdAt: Date | string
   updatedAt?: Date | string
   expiresAt?: Date | string | null
+  acceptsLimits?: boolean
   organization: Prisma.OrganizationCreateNestedOneWithoutMembersInput
   user?: Prisma.UserCreateNestedOneWithoutOrganizationMembershipsInput
 }
@@ -633,6 +658,7 @@ export type OrganizationMemberUncheckedCreateWithoutCreatedByInput = {
   createdAt: Date | string
   updatedAt?: Date | string
   expiresAt?: Date | string | null
+  acceptsLimits?: boolean
 }
 
 export type OrganizationMemberCreateOrConnectWithoutCreatedByInput = {
@@ -675,6 +701,7 @@ export type OrganizationMemberScalarWhereInput = {
   createdAt?: Prisma.DateTimeFilter<"OrganizationMember"> | Date | string
   updatedAt?: Prisma.DateTimeFilter<"OrganizationMember"> | Date | string
   expiresAt?: Prisma.DateTimeNullableFilter<"OrganizationMember"> | Date | string | null
+  acceptsLimits?: Prisma.BoolFilter<"OrganizationMember"> | boolean
 }
 
 export type OrganizationMemberUpsertWithWhereUniqueWithoutCreatedByInput = {
@@ -701,6 +728,7 @@ export type OrganizationMemberCreateWithoutOrganizationInput = {
   createdAt: Date | string
   updatedAt?: Date | string
   expiresAt?: Date | string | null
+  acceptsLimits?: boolean
   user?: Prisma.UserCreateNestedOneWithoutOrganizationMembershipsInput
   createdBy?: Prisma.UserCreateNestedOneWithoutOrganizationInvitationsInput
 }
@@ -715,6 +743,7 @@ export type OrganizationMemberUncheckedCreateWithoutOrganizationInput = {
   createdAt: Date | string
   updatedAt?: Date | string
   expiresAt?: Date | string | null
+  acceptsLimits?: boolean
 }
 
 export type OrganizationMemberCreateOrConnectWithoutOrganizationInput = {
@@ -753,6 +782,7 @@ export type OrganizationMemberCreateManyUserInput = {
   createdAt: Date | string
   updatedAt?: Date | string
   expiresAt?: Date | string | null
+  acceptsLimits?: boolean
 }
 
 export type OrganizationMemberCreateManyCreatedByInput = {
@@ -765,6 +795,7 @@ export type OrganizationMemberCreateManyCreatedByInput = {
   createdAt: Date | string
   updatedAt?: Date | string
   expiresAt?: Date | string | null
+  acceptsLimits?: boolean
 }
 
 export type OrganizationMemberUpdateWithoutUserInput = {
@@ -775,6 +806,7 @@ export type OrganizationMemberUpdateWithoutUserInput = {
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   updatedAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   expiresAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  acceptsLimits?: Prisma.BoolFieldUpdateOperationsInput | boolean
   organization?: Prisma.OrganizationUpdateOneRequiredWithoutMembersNestedInput
   createdBy?: Prisma.UserUpdateOneWithoutOrganizationInvitationsNestedInput
 }
@@ -789,6 +821,7 @@ export type OrganizationMemberUncheckedUpdateWithoutUserInput = {
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   updatedAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   expiresAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  acceptsLimits?: Prisma.BoolFieldUpdateOperationsInput | boolean
 }
 
 export type OrganizationMemberUncheckedUpdateManyWithoutUserInput = {
@@ -801,6 +834,7 @@ export type OrganizationMemberUncheckedUpdateManyWithoutUserInput = {
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   updatedAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   expiresAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  acceptsLimits?: Prisma.BoolFieldUpdateOperationsInput | boolean
 }
 
 export type OrganizationMemberUpdateWithoutCreatedByInput = {
@@ -811,6 +845,7 @@ export type OrganizationMemberUpdateWithoutCreatedByInput = {
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   updatedAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   expiresAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  acceptsLimits?: Prisma.BoolFieldUpdateOperationsInput | boolean
   organization?: Prisma.OrganizationUpdateOneRequiredWithoutMembersNestedInput
   user?: Prisma.UserUpdateOneWithoutOrganizationMembershipsNestedInput
 }
@@ -825,6 +860,7 @@ export type OrganizationMemberUncheckedUpdateWithoutCreatedByInput = {
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   updatedAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   expiresAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  acceptsLimits?: Prisma.BoolFieldUpdateOperationsInput | boolean
 }
 
 export type OrganizationMemberUncheckedUpdateManyWithoutCreatedByInput = {
@@ -837,6 +873,7 @@ export type OrganizationMemberUncheckedUpdateManyWithoutCreatedByInput = {
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   updatedAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   expiresAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  acceptsLimits?: Prisma.BoolFieldUpdateOperationsInput | boolean
 }
 
 export type OrganizationMemberCreateManyOrganizationInput = {
@@ -849,6 +886,7 @@ export type OrganizationMemberCreateManyOrganizationInput = {
   createdAt: Date | string
   updatedAt?: Date | string
   expiresAt?: Date | string | null
+  acceptsLimits?: boolean
 }
 
 export type OrganizationMemberUpdateWithoutOrganizationInput = {
@@ -859,6 +897,7 @@ export type OrganizationMemberUpdateWithoutOrganizationInput = {
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   updatedAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   expiresAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  acceptsLimits?: Prisma.BoolFieldUpdateOperationsInput | boolean
   user?: Prisma.UserUpdateOneWithoutOrganizationMembershipsNestedInput
   createdBy?: Prisma.UserUpdateOneWithoutOrganizationInvitationsNestedInput
 }
@@ -873,6 +912,7 @@ export type OrganizationMemberUncheckedUpdateWithoutOrganizationInput = {
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   updatedAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   expiresAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  acceptsLimits?: Prisma.BoolFieldUpdateOperationsInput | boolean
 }
 
 export type OrganizationMemberUncheckedUpdateManyWithoutOrganizationInput = {
@@ -885,6 +925,7 @@ export type OrganizationMemberUncheckedUpdateManyWithoutOrganizationInput = {
   createdAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   updatedAt?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
   expiresAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
+  acceptsLimits?: Prisma.BoolFieldUpdateOperationsInput | boolean
 }
 
 
@@ -900,6 +941,7 @@ export type OrganizationMemberSelect<ExtArgs extends runtime.Types.Extensions.In
   createdAt?: boolean
   updatedAt?: boolean
   expiresAt?: boolean
+  acceptsLimits?: boolean
   organization?: boolean | Prisma.OrganizationDefaultArgs<ExtArgs>
   user?: boolean | Prisma.OrganizationMember$userArgs<ExtArgs>
   createdBy?: boolean | Prisma.OrganizationMember$createdByArgs<ExtArgs>
@@ -916,6 +958,7 @@ export type OrganizationMemberSelectCreateManyAndReturn<ExtArgs extends runtime.
   createdAt?: boolean
   updatedAt?: boolean
   expiresAt?: boolean
+  acceptsLimits?: boolean
   organization?: boolean | Prisma.OrganizationDefaultArgs<ExtArgs>
   user?: boolean | Prisma.OrganizationMember$userArgs<ExtArgs>
   createdBy?: boolean | Prisma.OrganizationMember$createdByArgs<ExtArgs>
@@ -932,6 +975,7 @@ export type OrganizationMemberSelectUpdateManyAndReturn<ExtArgs extends runtime.
   createdAt?: boolean
   updatedAt?: boolean
   expiresAt?: boolean
+  acceptsLimits?: boolean
   organization?: boolean | Prisma.OrganizationDefaultArgs<ExtArgs>
   user?: boolean | Prisma.OrganizationMember$userArgs<ExtArgs>
   createdBy?: boolean | Prisma.OrganizationMember$createdByArgs<ExtArgs>
@@ -948,9 +992,10 @@ export type OrganizationMemberSelectScalar = {
   createdAt?: boolean
   updatedAt?: boolean
   expiresAt?: boolean
+  acceptsLimits?: boolean
 }
 
-export type OrganizationMemberOmit<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = runtime.Types.Extensions.GetOmit<"id" | "organizationId" | "userId" | "email" | "role" | "status" | "createdById" | "createdAt" | "updatedAt" | "expiresAt", ExtArgs["result"]["organizationMember"]>
+export type OrganizationMemberOmit<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = runtime.Types.Extensions.GetOmit<"id" | "organizationId" | "userId" | "email" | "role" | "status" | "createdById" | "createdAt" | "updatedAt" | "expiresAt" | "acceptsLimits", ExtArgs["result"]["organizationMember"]>
 export type OrganizationMemberInclude<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = {
   organization?: boolean | Prisma.OrganizationDefaultArgs<ExtArgs>
   user?: boolean | Prisma.OrganizationMember$userArgs<ExtArgs>
@@ -997,6 +1042,10 @@ export type $OrganizationMemberPayload<ExtArgs extends runtime.Types.Extensions.
      * When the invitation expires. Null for a member.
      */
     expiresAt: Date | null
+    /**
+     * Whether the user agreed to be an owner, whose limits of use the organization may share.
+     */
+    acceptsLimits: boolean
   }, ExtArgs["result"]["organizationMember"]>
   composites: {}
 }
@@ -1433,6 +1482,7 @@ export interface OrganizationMemberFieldRefs {
   readonly createdAt: Prisma.FieldRef<"OrganizationMember", 'DateTime'>
   readonly updatedAt: Prisma.FieldRef<"OrganizationMember", 'DateTime'>
   readonly expiresAt: Prisma.FieldRef<"OrganizationMember", 'DateTime'>
+  readonly acceptsLimits: Prisma.FieldRef<"OrganizationMember", 'Boolean'>
 }
     
 

@@ -13,6 +13,20 @@ UPDATE "organizations" o SET "limits_of" = (
 
 DROP FUNCTION users_of_account(text);
 
+-- Existing owners agreed: what they have counted for their organization.
+ALTER TABLE "organization_members" ADD COLUMN "accepts_limits" BOOLEAN NOT NULL DEFAULT false;
+UPDATE "organization_members" SET "accepts_limits" = true WHERE "role" = 'owner' AND "status" = 'active';
+
+-- Whose limits the tokens of a day counted for.
+ALTER TABLE "ai_usage" ADD COLUMN "limits_of" TEXT NOT NULL DEFAULT '';
+UPDATE "ai_usage" u SET "limits_of" = coalesce(
+  (SELECT coalesce(o."limits_of", s."account_id") FROM "service_accounts" s
+     LEFT JOIN "organizations" o ON o."id" = s."account_id" WHERE s."user_id" = u."user_id"),
+  u."user_id", '');
+ALTER TABLE "ai_usage" DROP CONSTRAINT "ai_usage_pkey",
+  ADD CONSTRAINT "ai_usage_pkey" PRIMARY KEY ("api_key_id", "day", "limits_of");
+CREATE INDEX "ai_usage_limits_of_day_idx" ON "ai_usage"("limits_of", "day");
+
 -- Whether a user may give another these roles in the areas of a project, now: the user must be active, an
 -- admin of the project, and may do at least as much in each area. The most powerful role is the first of the
 -- type; null allows nothing.
@@ -80,18 +94,20 @@ AS $function$
 $function$;
 
 -- When the owner whose limits of use an organization shares is no owner any more, it shares those of its
--- longest-standing owner. At commit, because another owner may be made later in the
--- transaction.
+-- longest-standing owner who agreed to be one: it takes no limits without consent. Without such an owner the former
+-- one goes on to share them. At commit, because another owner may be made later in the transaction.
 CREATE OR REPLACE FUNCTION move_organization_limits()
 RETURNS trigger
 LANGUAGE plpgsql
 AS $function$
 BEGIN
-  UPDATE organizations o SET limits_of = (
+  UPDATE organizations o SET limits_of = next.user_id
+  FROM (
     SELECT m.user_id FROM organization_members m
-    WHERE m.organization_id = o.id AND m.role = 'owner' AND m.status = 'active'
+    WHERE m.organization_id = OLD.organization_id AND m.role = 'owner' AND m.status = 'active'
+      AND m.accepts_limits
     ORDER BY m.created_at, m.id LIMIT 1
-  )
+  ) next
   WHERE o.id = OLD.organization_id AND o.limits_of = OLD.user_id AND NOT EXISTS (
     SELECT FROM organization_members m
     WHERE m.organization_id = o.id AND m.user_id = o.limits_of AND m.role = 'owner' AND m.status = 'active'

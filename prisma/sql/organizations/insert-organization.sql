@@ -6,8 +6,8 @@ WITH o AS (
   VALUES (:id, :name, :description?, :metadata, :user_id, :user_id, :created_at)
   RETURNING *
 ), m AS (
-  INSERT INTO organization_members (id, organization_id, user_id, role, status, created_at)
-  SELECT :member_id, o.id, :user_id, 'owner', 'active', :created_at FROM o
+  INSERT INTO organization_members (id, organization_id, user_id, role, status, accepts_limits, created_at)
+  SELECT :member_id, o.id, :user_id, 'owner', 'active', true, :created_at FROM o
   RETURNING *
 )
 SELECT {organization-columns}, {membership} AS your_membership FROM o CROSS JOIN m

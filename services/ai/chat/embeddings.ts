@@ -38,12 +38,17 @@ export async function embedWithinLimit(
 ): Promise<number[][]> {
   if (texts.length === 0) return []
   const charge = { userId, keyId: keyId ?? userId, tokens: estimateTokens(texts), tokensPerDay }
-  const day = await chargeTokens(db, charge)
-  if (day === null) throw new TokensUsedUp(tokensPerDay, Math.ceil((startOfNextDay() - Date.now()) / 1000))
+  const charged = await chargeTokens(db, charge)
+  if (charged === null)
+    throw new TokensUsedUp(tokensPerDay, Math.ceil((startOfNextDay() - Date.now()) / 1000))
   let reported: number | null = null
   const settle = async (tokens: number): Promise<void> => {
     if (tokens === charge.tokens) return
-    await sql.correctTokens(db, { api_key_id: charge.keyId, day, tokens: tokens - charge.tokens })
+    await sql.correctTokens(db, {
+      api_key_id: charge.keyId,
+      ...charged,
+      tokens: tokens - charge.tokens,
+    })
   }
   try {
     const vectors = await embed(texts, signal, (tokens) => {
@@ -67,8 +72,11 @@ export function startOfNextDay(): number {
   return (Math.floor(Date.now() / millisecondsPerDay) + 1) * millisecondsPerDay
 }
 
-/** @returns the day to which the tokens were counted; null if they exceed the limit. */
-async function chargeTokens(db: Db, { userId, keyId, tokens, tokensPerDay }: Charge): Promise<string | null> {
+/** @returns where the tokens were counted; null if they exceed the limit. */
+async function chargeTokens(
+  db: Db,
+  { userId, keyId, tokens, tokensPerDay }: Charge,
+): Promise<sql.ChargeTokensRow | null> {
   const row = {
     user_id: userId,
     api_key_id: keyId,
@@ -76,9 +84,9 @@ async function chargeTokens(db: Db, { userId, keyId, tokens, tokensPerDay }: Cha
     tokens_per_day: tokensPerDay,
     heartbeat_timeout_seconds: heartbeatTimeoutSeconds,
   }
-  if (tokensPerDay === 0) return (await sql.chargeTokens(db, row))!.day
+  if (tokensPerDay === 0) return (await sql.chargeTokens(db, row))!
   return await db.transaction(async (tx) => {
     await sql.lockUser(tx, { user_id: userId })
-    return (await sql.chargeTokens(tx, row))?.day ?? null
+    return (await sql.chargeTokens(tx, row)) ?? null
   })
 }
