@@ -99,8 +99,8 @@ export function authenticate(
 }
 
 /**
- * Checks the credential again when the body has arrived, which a client can hold back for long. Runs no statement
- * while the credential is cached.
+ * Checks the credential again when the body has arrived, which a client can hold back for long. Runs no
+ * statement while the credential is cached.
  * @throws 401 or 403 if it lost meanwhile what the operation needs.
  */
 export async function refreshPrincipal(

@@ -152,8 +152,8 @@ async function requireReplay(
 }
 
 /**
- * A secret may be that of a key without an end, for all addresses. Throws 403 for another credential that could
- * not make such a key now.
+ * A secret may be that of a key without an end, for all addresses. Throws 403 for another credential that
+ * could not make such a key now.
  */
 async function requireUnlimited(tx: Db, principal: Principal): Promise<void> {
   await requireRecentSignIn(tx, principal)

@@ -223,8 +223,8 @@ export interface IsInKeyFamilyRow {
 }
 
 /**
- * A session whose user signed in during the last ten minutes. One from the future, by a clock that jumped, is not
- * recent.
+ * A session whose user signed in during the last ten minutes. One from the future, by a clock that jumped, is
+ * not recent.
  * @see prisma/sql/users/is-recent-sign-in.sql
  */
 export const isRecentSignIn = optional<{ id: string }, IsRecentSignInRow>(

@@ -53,8 +53,8 @@ const server = {
     example: 'platform.internal:3000',
     description: `
       Further hosts at which the server answers, with their ports, separated by commas. With PUBLIC_URL,
-      requests at other hosts than those of PUBLIC_URL and FILES_URL get 400; health checks, /metrics, IP addresses and
-      localhost do not.`,
+      requests at other hosts than those of PUBLIC_URL and FILES_URL get 400; health checks, /metrics, IP
+      addresses and localhost do not.`,
   }),
   requestTimeout: integer('REQUEST_TIMEOUT', {
     min: 1,

@@ -57,7 +57,7 @@ function thrownConstraints(): Map<string, Set<string>> {
   const found = (pattern: RegExp): Set<string> =>
     new Set([...text.matchAll(pattern)].map(([, constraint]) => constraint))
   return new Map([
-    ['CONFLICT', found(/\bconflict\(\s*'(\w+)'/g)],
+    ['CONFLICT', new Set([...found(/\bconflict\(\s*'(\w+)'/g), 'in_progress'])],
     // Each quota is a constraint, too.
     [
       'FORBIDDEN',

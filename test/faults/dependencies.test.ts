@@ -201,6 +201,8 @@ t.test('dependencies', { skip: skipWithoutNats || skipWithoutRedis, timeout: 300
           await use().catch(() => {})
           await waitUntil(async () => (await readiness()).body.status !== 'ok', `${check} to be noticed`)
         }
+        // What the fault before it left behind.
+        else await waitUntil(async () => (await readiness()).body.status === 'ok', 'the readiness')
         const asked = [await readiness(), await readiness(), await readiness()]
         const { status, body } = asked[0]
         const isUnready = required === true && isDown && fault !== 'full'
