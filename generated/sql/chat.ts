@@ -37,7 +37,8 @@ export const addUsage = none<{ user_id: string; api_key_id: string; prompt_token
   'chat/add-usage',
   `INSERT INTO ai_usage AS u
   (user_id, api_key_id, day, limits_of, requests, prompt_tokens, completion_tokens, cost_micros)
-VALUES ($1, $2, (now() AT TIME ZONE 'UTC')::date, limits_of($1), 1, $3, $4, $5)
+VALUES ($1, $2, (now() AT TIME ZONE 'UTC')::date, limits_of($1), 1, $3, $4,
+  $5)
 ON CONFLICT (api_key_id, day, limits_of) DO UPDATE SET requests = u.requests + 1,
   prompt_tokens = u.prompt_tokens + $3,
   completion_tokens = u.completion_tokens + $4, cost_micros = u.cost_micros + $5`,
@@ -62,7 +63,8 @@ WHERE $4::bigint = 0 OR coalesce((
   WHERE user_id IN (SELECT users_sharing_limits($1)) AND status = 'in_progress'
       AND heartbeat_at > now() - make_interval(secs => $5)
 ), 0) + $3::bigint <= $4::bigint
-ON CONFLICT (api_key_id, day, limits_of) DO UPDATE SET prompt_tokens = u.prompt_tokens + excluded.prompt_tokens
+ON CONFLICT (api_key_id, day, limits_of) DO UPDATE
+  SET prompt_tokens = u.prompt_tokens + excluded.prompt_tokens
 RETURNING day::text, limits_of`,
   ['user_id', 'api_key_id', 'tokens', 'tokens_per_day', 'heartbeat_timeout_seconds'],
 )

@@ -2,7 +2,8 @@
 -- @none
 INSERT INTO ai_usage AS u
   (user_id, api_key_id, day, limits_of, requests, prompt_tokens, completion_tokens, cost_micros)
-VALUES (:user_id, :api_key_id, {today}, limits_of(:user_id), 1, :prompt_tokens, :completion_tokens, :cost_micros)
+VALUES (:user_id, :api_key_id, {today}, limits_of(:user_id), 1, :prompt_tokens, :completion_tokens,
+  :cost_micros)
 ON CONFLICT (api_key_id, day, limits_of) DO UPDATE SET requests = u.requests + 1,
   prompt_tokens = u.prompt_tokens + :prompt_tokens,
   completion_tokens = u.completion_tokens + :completion_tokens, cost_micros = u.cost_micros + :cost_micros
