@@ -21612,7 +21612,7 @@ export interface ApiKey {
     replaced_by: ApiKeyId | null;
     /** The key that made this one. A rotation keeps it: the new key has the `created_by_key` of the old one. Null for the first key of a user, and for keys made before the server recorded it. */
     created_by_key: ApiKeyId | null;
-    /** The user who made this key, or rotated it: for a key of a service account, its admin. Null for the first key of a user, for keys of the command line, and for keys made before the server recorded it. */
+    /** The user who made this key, or rotated it. For a key of a service account its admin, also when the service account rotated it or made it with another key. Null for the first key of a user, for keys of the command line, and for keys made before the server recorded it. */
     created_by: UserId | null;
 }
 /** A page of API keys. */
@@ -21722,7 +21722,7 @@ export interface ApiKeyWithSecret {
      */
     created_by_key: ApiKeyId | null;
     /**
-     * The user who made this key, or rotated it: for a key of a service account, its admin. Null for the first key of a user, for keys of the command line, and for keys made before the server recorded it.
+     * The user who made this key, or rotated it. For a key of a service account its admin, also when the service account rotated it or made it with another key. Null for the first key of a user, for keys of the command line, and for keys made before the server recorded it.
      * @example null
      */
     created_by: UserId | null;
@@ -25654,7 +25654,7 @@ export interface ApiKeyBefore {
     replaced_by?: ApiKeyId | null;
     /** The key that made this one. A rotation keeps it: the new key has the `created_by_key` of the old one. Null for the first key of a user, and for keys made before the server recorded it. */
     created_by_key?: ApiKeyId | null;
-    /** The user who made this key, or rotated it: for a key of a service account, its admin. Null for the first key of a user, for keys of the command line, and for keys made before the server recorded it. */
+    /** The user who made this key, or rotated it. For a key of a service account its admin, also when the service account rotated it or made it with another key. Null for the first key of a user, for keys of the command line, and for keys made before the server recorded it. */
     created_by?: UserId | null;
 }
 /** One of your API keys was created. */

@@ -131,7 +131,7 @@ t.test('when the owner leaves, the organization shares the limits of the next on
   t.equal(await sharesWith(), last.id)
 })
 
-t.test('nobody pays for an organization without having agreed to be its owner', async (t) => {
+t.test('a user pays for an organization only after agreeing to be its owner', async (t) => {
   const [attacker, victim] = [await server.person(), await server.person()]
   await acquaint(server, attacker, victim)
   const { id, project, robot } = await organizationOf(attacker)
