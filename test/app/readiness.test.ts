@@ -1,4 +1,5 @@
 // Readiness: what makes a server unready, and what only degrades it.
+// own process: a test moves the clock, and ids never go back.
 import { mkdtempSync, renameSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
