@@ -41,8 +41,7 @@ export function authenticate(
     auditAtEnd(auditRecorder, info, principal, request, reply)
     // All keys of a user count together.
     await countRequest(limits, reply, info.rateLimit!, principal.accountId)
-    const refusal = addressRefusalOf(principal, request.ip) ?? refusalOf(principal, info)
-    if (refusal !== null) throw refusal
+    requirePermitted(info, principal, request)
   }
 
   /** A refused request of another site counts for its network, not for the user. */
@@ -112,9 +111,14 @@ export async function refreshPrincipal(
   if (principal === null) return
   const current = await principals.refresh(principal)
   if (current === principal) return
-  const refusal = addressRefusalOf(current, request.ip) ?? refusalOf(current, info)
-  if (refusal !== null) throw refusal
+  requirePermitted(info, current, request)
   request.principal = current
+}
+
+/** Throws 403 unless the credential may be used from the address, and for the operation. */
+function requirePermitted(info: OperationInfo, principal: Principal, { ip }: FastifyRequest): void {
+  const refusal = addressRefusalOf(principal, ip) ?? refusalOf(principal, info)
+  if (refusal !== null) throw refusal
 }
 
 function isByCookie({ headers }: FastifyRequest): boolean {
