@@ -1,5 +1,5 @@
-// Handing out rights: a role, a custom role, an invitation, the key of a service account. Whoever hands out a
-// right has it himself at that moment, in every area of every project. The functions `may_give` and
+// Handing out rights: a role, a custom role, an invitation, the key of a service account. The caller must
+// have the right at that moment, in every area of every project. The functions `may_give` and
 // `may_give_in_organization` of the database decide, here and again when an invitation is used.
 import * as sql from '../../generated/sql/organizations.ts'
 import type { Db } from '../../infra/database/database.ts'
