@@ -10,7 +10,7 @@ import {
   startSignIn,
   verifyRegistration,
 } from '../services/auth/passkeys.ts'
-import { lockActiveUser } from '../services/auth/sign-in.ts'
+import { lockActiveUser } from '../services/users/users.ts'
 import type { Handlers } from '../services/handler.ts'
 import { requireRecentSignIn } from '../services/users/api-keys.ts'
 

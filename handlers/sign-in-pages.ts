@@ -29,7 +29,9 @@ import type { FormState } from '../services/auth/pages/form.ts'
 import { renderHelp, renderSignIn, renderSignUp, renderSignUpClosed } from '../services/auth/pages/sign-in.ts'
 import { renderMailSent, renderRefusal, renderToken, type TokenKind } from '../services/auth/pages/token.ts'
 import { deviceOf, endSession } from '../services/auth/sessions.ts'
-import { changeAddress, findTokenGoal, requireSignUp, useToken } from '../services/auth/sign-in.ts'
+import { changeAddress } from '../services/auth/account-changes.ts'
+import { findTokenGoal, useToken } from '../services/auth/one-time-tokens.ts'
+import { requireSignUp } from '../services/auth/sign-up.ts'
 import type { Handlers, HandlerServices } from '../services/handler.ts'
 
 export const signInPages = {
@@ -228,7 +230,7 @@ async function confirmAddress<Page>(
   }
   try {
     await databaseFor(request, services, principal).transaction(async (tx) =>
-      changeAddress(tx, services, principal, await useToken(tx, token, 'email_change')),
+      changeAddress(tx, services, principal, await useToken(tx, 'email_change', tokenDigest(token))),
     )
     return redirectTo('/account')
   } catch (error) {

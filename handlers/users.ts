@@ -2,7 +2,7 @@
 import type { components } from '../generated/types.ts'
 import { changesOf } from '../infra/changes.ts'
 import type { Handlers } from '../services/handler.ts'
-import { endAccess } from '../services/auth/sign-in.ts'
+import { endAccess } from '../services/auth/account-changes.ts'
 import { deleteUser } from '../services/delete-user.ts'
 import { insertApiKey, requireGrantable } from '../services/users/api-keys.ts'
 import type { Principal } from '../services/users/authentication.ts'

@@ -12,7 +12,7 @@ import type { User as UserRow } from '../../generated/prisma/client.ts'
 import type { Emitter } from '../events/emit.ts'
 import { alertUser, type Mails } from '../mail/mails.ts'
 import { hashCode } from './passwords.ts'
-import { countAttempt, maxFailures, type CountingServices } from './sign-in.ts'
+import { countAttempt, maxFailures, type CountingServices } from './attempts.ts'
 
 export type Totp = components['schemas']['Totp']
 export type TotpSecret = components['schemas']['TotpSecret']
