@@ -2,16 +2,16 @@
 import { tokenDigest } from '../infra/encryption/tokens.ts'
 import { networkOf } from '../infra/network.ts'
 import type { Handlers } from '../services/handler.ts'
-import { mailToken, replaceEmailChange } from '../services/auth/mailed-tokens.ts'
-import { requireOwnPage, sessionCookie } from '../services/auth/cookies.ts'
-import { hashPassword, requireUncommon } from '../services/auth/passwords.ts'
+import { mailToken, replaceEmailChange } from '../services/auth/tokens/mailed-tokens.ts'
+import { requireOwnPage, sessionCookie } from '../services/auth/sessions/cookies.ts'
+import { hashPassword, requireUncommon } from '../services/auth/passwords/hash.ts'
 import {
   confirmSignUp,
   resetPassword,
   signInWithPasskey,
   signInWithPassword,
   signInWithToken,
-} from '../services/auth/new-sessions.ts'
+} from '../services/auth/sessions/new-sessions.ts'
 import {
   deviceOf,
   endSession,
@@ -22,12 +22,12 @@ import {
   moveToCookie,
   refreshSession,
   type SessionTokens,
-} from '../services/auth/sessions.ts'
+} from '../services/auth/sessions/sessions.ts'
 import { changeAddress, setPassword } from '../services/auth/account-changes.ts'
-import { holdProof, requireProof } from '../services/auth/proof.ts'
+import { holdProof, requireProof } from '../services/auth/passwords/proof.ts'
 import { lockActiveUser } from '../services/users/users.ts'
 import { requireSignUp } from '../services/auth/sign-up.ts'
-import { useToken } from '../services/auth/one-time-tokens.ts'
+import { useToken } from '../services/auth/tokens/one-time-tokens.ts'
 import { confirmTotp, makeRecoveryCodes, readTotp, removeTotp, startTotp } from '../services/auth/totp.ts'
 import { alertUser, senderName } from '../services/mail/mails.ts'
 import { requireRecentSignIn } from '../services/users/api-keys.ts'

@@ -8,7 +8,7 @@ import type { Config } from '../../infra/config/config.ts'
 import { html } from '../../infra/html/html.ts'
 import { Lazy } from '../../infra/lazy.ts'
 import { networkOf } from '../../infra/network.ts'
-import { readReturnPath, returnCookie } from '../../services/auth/cookies.ts'
+import { readReturnPath, returnCookie } from '../../services/auth/sessions/cookies.ts'
 import { countRequest, type RateLimits } from './rate-limit.ts'
 import { sendStatic, staticContent, type StaticContent } from './static-content.ts'
 

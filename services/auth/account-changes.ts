@@ -9,7 +9,7 @@ import type { Emitter } from '../events/emit.ts'
 import { alertAddress, alertUser, type Mails } from '../mail/mails.ts'
 import type { Principal, Principals } from '../users/authentication.ts'
 import { lockActiveUser, toProfile, updateUserRow } from '../users/users.ts'
-import { endSessions } from './sessions.ts'
+import { endSessions } from './sessions/sessions.ts'
 
 export interface AccountServices {
   cipher: Cipher

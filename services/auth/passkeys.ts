@@ -17,7 +17,7 @@ import { alertUser, senderName } from '../mail/mails.ts'
 import { requireRecentSignIn } from '../users/api-keys.ts'
 import type { Principal } from '../users/authentication.ts'
 import { lockActiveUser } from '../users/users.ts'
-import type { Device } from './sessions.ts'
+import type { Device } from './sessions/sessions.ts'
 import type { AccountServices } from './account-changes.ts'
 
 type Schemas = components['schemas']

@@ -11,8 +11,8 @@ import { networkOf } from '../../infra/network.ts'
 import type { User as UserRow } from '../../generated/prisma/client.ts'
 import type { Emitter } from '../events/emit.ts'
 import { alertUser, type Mails } from '../mail/mails.ts'
-import { hashCode } from './passwords.ts'
-import { countAttempt, maxFailures, type CountingServices } from './attempts.ts'
+import { hashCode } from './passwords/hash.ts'
+import { countAttempt, maxFailures, type CountingServices } from './passwords/attempts.ts'
 
 export type Totp = components['schemas']['Totp']
 export type TotpSecret = components['schemas']['TotpSecret']

@@ -1,13 +1,13 @@
 // Checks a password. Neither the answer nor its time shows whether an address has an account.
-import * as sql from '../../generated/sql/auth.ts'
-import type { Db } from '../../infra/database/database.ts'
-import { tokenDigest } from '../../infra/encryption/tokens.ts'
-import { unauthorized } from '../../infra/errors.ts'
-import { FairSemaphore } from '../../infra/fair-semaphore.ts'
-import { networkOf } from '../../infra/network.ts'
+import * as sql from '../../../generated/sql/auth.ts'
+import type { Db } from '../../../infra/database/database.ts'
+import { tokenDigest } from '../../../infra/encryption/tokens.ts'
+import { unauthorized } from '../../../infra/errors.ts'
+import { FairSemaphore } from '../../../infra/fair-semaphore.ts'
+import { networkOf } from '../../../infra/network.ts'
 import { countAttempt, maxFailures, type CountingServices } from './attempts.ts'
-import { verifyPassword } from './passwords.ts'
-import type { Device } from './sessions.ts'
+import { verifyPassword } from './hash.ts'
+import type { Device } from '../sessions/sessions.ts'
 
 /**
  * The attempts at one account from one network run one after another, because an attempt counts as wrong

@@ -1,7 +1,7 @@
 // Counts the attempts at a password or a second factor, by account and network.
-import * as sql from '../../generated/sql/auth.ts'
-import type { Db } from '../../infra/database/database.ts'
-import { alertUser, onceADay, queueMail, type MailServices } from '../mail/mails.ts'
+import * as sql from '../../../generated/sql/auth.ts'
+import type { Db } from '../../../infra/database/database.ts'
+import { alertUser, onceADay, queueMail, type MailServices } from '../../mail/mails.ts'
 
 export type CountingServices = MailServices & { db: Db }
 

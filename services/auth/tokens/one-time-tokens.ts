@@ -1,8 +1,8 @@
 // The use of one-time tokens, which an e-mail or an identity provider has led to.
-import * as sql from '../../generated/sql/auth.ts'
-import type { Db } from '../../infra/database/database.ts'
-import { unauthorized } from '../../infra/errors.ts'
-import { lockActiveUser } from '../users/users.ts'
+import * as sql from '../../../generated/sql/auth.ts'
+import type { Db } from '../../../infra/database/database.ts'
+import { unauthorized } from '../../../infra/errors.ts'
+import { lockActiveUser } from '../../users/users.ts'
 import type { TokenPurpose } from './mailed-tokens.ts'
 
 /**

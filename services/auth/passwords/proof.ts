@@ -1,13 +1,13 @@
 // The proof that the owner of an account asks for a change of its password or address.
-import * as sql from '../../generated/sql/auth.ts'
-import type { User as UserRow } from '../../generated/prisma/client.ts'
-import type { Db } from '../../infra/database/database.ts'
-import { forbidden, unauthorized } from '../../infra/errors.ts'
-import type { Principal } from '../users/authentication.ts'
-import { lockActiveUser } from '../users/users.ts'
+import * as sql from '../../../generated/sql/auth.ts'
+import type { User as UserRow } from '../../../generated/prisma/client.ts'
+import type { Db } from '../../../infra/database/database.ts'
+import { forbidden, unauthorized } from '../../../infra/errors.ts'
+import type { Principal } from '../../users/authentication.ts'
+import { lockActiveUser } from '../../users/users.ts'
 import type { CountingServices } from './attempts.ts'
-import { checkPassword, holdPassword, type CheckedPassword } from './password-check.ts'
-import { lockOwnSession } from './sessions.ts'
+import { checkPassword, holdPassword, type CheckedPassword } from './check.ts'
+import { lockOwnSession } from '../sessions/sessions.ts'
 
 /** The password, or null for a sign-in without it a short time ago. */
 export type Proof = CheckedPassword | null

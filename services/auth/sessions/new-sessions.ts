@@ -1,21 +1,21 @@
 // The ways to a new session: a password, a one-time token, a passkey, a confirmed sign-up, a new password.
 // What takes long, such as hashing, is done before the transaction, which then checks again what may have
 // changed.
-import type { Config } from '../../infra/config/config.ts'
-import type { Db } from '../../infra/database/database.ts'
-import { tokenDigest } from '../../infra/encryption/tokens.ts'
-import { networkOf } from '../../infra/network.ts'
-import { lockActiveUser } from '../users/users.ts'
-import { linkIdentityOf, oidcTokenDigest } from './identities.ts'
-import { challengeOf } from './oidc.ts'
-import { hashPassword, requireUncommon } from './passwords.ts'
-import { checkPasskey, usePasskey, type PasskeyAssertion } from './passkeys.ts'
+import type { Config } from '../../../infra/config/config.ts'
+import type { Db } from '../../../infra/database/database.ts'
+import { tokenDigest } from '../../../infra/encryption/tokens.ts'
+import { networkOf } from '../../../infra/network.ts'
+import { lockActiveUser } from '../../users/users.ts'
+import { linkIdentityOf, oidcTokenDigest } from '../oidc/identities.ts'
+import { challengeOf } from '../oidc/oidc.ts'
+import { hashPassword, requireUncommon } from '../passwords/hash.ts'
+import { checkPasskey, usePasskey, type PasskeyAssertion } from '../passkeys.ts'
 import { createSession, type Device, type Method, type SessionTokens } from './sessions.ts'
-import { checkPassword, holdPassword } from './password-check.ts'
-import { createConfirmedUser } from './sign-up.ts'
-import { lockUserOfToken, userBeforeUse, useToken } from './one-time-tokens.ts'
-import { setPassword, type AccountServices } from './account-changes.ts'
-import { checkSecondFactor, useSecondFactor, type SecondFactor } from './totp.ts'
+import { checkPassword, holdPassword } from '../passwords/check.ts'
+import { createConfirmedUser } from '../sign-up.ts'
+import { lockUserOfToken, userBeforeUse, useToken } from '../tokens/one-time-tokens.ts'
+import { setPassword, type AccountServices } from '../account-changes.ts'
+import { checkSecondFactor, useSecondFactor, type SecondFactor } from '../totp.ts'
 
 export type NewSessionServices = AccountServices & {
   db: Db
