@@ -1,5 +1,5 @@
 // Chat sessions: conversations that are stored.
-import { changesOf } from '../infra/changes.ts'
+import { changesOf } from '../infra/contract/changes.ts'
 import type { Handlers } from '../services/handler.ts'
 import { requireKnowledgeBases } from '../services/ai/knowledge/access.ts'
 import { listMessages } from '../services/ai/chat/messages.ts'

@@ -1,6 +1,6 @@
 // Sign-up, sign-in, the second factor, and the sessions of a user.
 import { tokenDigest } from '../infra/encryption/tokens.ts'
-import { networkOf } from '../infra/network.ts'
+import { networkOf } from '../services/users/client-network.ts'
 import type { Handlers } from '../services/handler.ts'
 import { mailToken, replaceEmailChange } from '../services/auth/tokens/mailed-tokens.ts'
 import { requireOwnPage, sessionCookie } from '../services/auth/sessions/cookies.ts'

@@ -1,5 +1,5 @@
 // The passkeys of a user. Signing in with one is in auth.ts.
-import { changesOf } from '../infra/changes.ts'
+import { changesOf } from '../infra/contract/changes.ts'
 import {
   addPasskey,
   findOwnPasskey,

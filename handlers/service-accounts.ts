@@ -1,5 +1,5 @@
 // Service accounts of organizations and projects, and their API keys.
-import { changesOf } from '../infra/changes.ts'
+import { changesOf } from '../infra/contract/changes.ts'
 import { forbidden, invalidField, notFound } from '../infra/errors.ts'
 import type { Db } from '../infra/database/database.ts'
 import { deleteServiceAccountUser } from '../services/delete-user.ts'

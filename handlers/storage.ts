@@ -1,5 +1,5 @@
 // Handlers of files.
-import { changesOf } from '../infra/changes.ts'
+import { changesOf } from '../infra/contract/changes.ts'
 import type { Handlers } from '../services/handler.ts'
 import { deleteDocumentsOfFiles } from '../services/ai/knowledge/documents.ts'
 import { timestampAfter } from '../infra/database/timestamps.ts'

@@ -1,6 +1,6 @@
 // Users, as an admin manages them.
 import type { components } from '../generated/types.ts'
-import { changesOf } from '../infra/changes.ts'
+import { changesOf } from '../infra/contract/changes.ts'
 import type { Handlers } from '../services/handler.ts'
 import { endAccess } from '../services/auth/account-changes.ts'
 import { deleteUser } from '../services/delete-user.ts'

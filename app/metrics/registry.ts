@@ -1,6 +1,6 @@
 // The metrics of a server or worker in the Prometheus format.
 import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom-client'
-import { sharedFor } from '../../infra/share.ts'
+import { sharedFor } from '../../infra/concurrency/share.ts'
 import { readNumberingDelay } from '../../services/events/log.ts'
 import type { Services } from '../../services/services.ts'
 import { version } from '../../infra/version.ts'

@@ -1,7 +1,7 @@
 // Access to PostgreSQL: one connection pool for Prisma (ordinary queries) and for prepared SQL (hot
 // statements), and transactions in which both use the same connection.
 import type pg from 'pg'
-import type { FairSemaphore } from '../fair-semaphore.ts'
+import type { FairSemaphore } from '../concurrency/fair-semaphore.ts'
 import { openConnection, type Client } from './client.ts'
 import { isWriteRefused, translateError, type ConstraintError } from './errors.ts'
 import type { Db, RequestOrigin } from './db.ts'

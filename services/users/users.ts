@@ -10,7 +10,7 @@ import { conflict, notFound, unauthorized } from '../../infra/errors.ts'
 import { timestampAfter } from '../../infra/database/timestamps.ts'
 import { containsPattern, type Page } from '../../infra/database/pagination.ts'
 import { newId, timeOf } from '../../infra/ids.ts'
-import type { Changes } from '../../infra/changes.ts'
+import type { Changes } from '../../infra/contract/changes.ts'
 
 export type User = components['schemas']['User']
 

@@ -13,7 +13,7 @@ import { addPasskey, startRegistration, verifyRegistration } from '../../service
 import { createOidcProviders, encryptFlow } from '../../services/auth/oidc/oidc.ts'
 import type { TokenPurpose } from '../../services/auth/tokens/mailed-tokens.ts'
 import { newId } from '../../infra/ids.ts'
-import { Lazy } from '../../infra/lazy.ts'
+import { Lazy } from '../../infra/concurrency/lazy.ts'
 import { createInvitation, createProject, createUser } from './db-fixtures.ts'
 import { PasskeyDevice } from './passkey-device.ts'
 import type { Fixture, FixtureContext, RequestBuilder } from './operation-fixture.ts'

@@ -15,7 +15,7 @@
 // - Crash: a message whose heartbeat is older than 30 seconds is finished as `failed` by the next request
 //   that needs it, or by the retention task within a minute (retention.ts).
 import * as sql from '../../../generated/sql/chat.ts'
-import { retry } from '../../../infra/retry.ts'
+import { retry } from '../../../infra/concurrency/retry.ts'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Database, Db } from '../../../infra/database/database.ts'
 import { heartbeatTimeoutSeconds } from '../../../infra/database/heartbeats.ts'

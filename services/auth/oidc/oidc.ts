@@ -5,7 +5,7 @@ import type * as OpenId from 'openid-client'
 import type { OidcProvider } from '../../../infra/config/oidc-providers.ts'
 import type { Cipher } from '../../../infra/encryption/cipher.ts'
 import { unauthorized, unavailable } from '../../../infra/errors.ts'
-import { Lazy } from '../../../infra/lazy.ts'
+import { Lazy } from '../../../infra/concurrency/lazy.ts'
 import { isEmail } from '../../../infra/validation/formats.ts'
 
 /** What a browser keeps between the two requests of a sign-in. */

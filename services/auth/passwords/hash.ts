@@ -3,8 +3,8 @@ import { argon2, createHash, randomBytes, timingSafeEqual, type Argon2Parameters
 import { availableParallelism } from 'node:os'
 import { promisify } from 'node:util'
 import { invalidField } from '../../../infra/errors.ts'
-import { FairSemaphore } from '../../../infra/fair-semaphore.ts'
-import { Lazy } from '../../../infra/lazy.ts'
+import { FairSemaphore } from '../../../infra/concurrency/fair-semaphore.ts'
+import { Lazy } from '../../../infra/concurrency/lazy.ts'
 
 const derive = promisify(argon2)
 

@@ -4,7 +4,7 @@
 import type { Config } from '../../../infra/config/config.ts'
 import type { Db } from '../../../infra/database/database.ts'
 import { tokenDigest } from '../../../infra/encryption/tokens.ts'
-import { networkOf } from '../../../infra/network.ts'
+import { networkOf } from '../../users/client-network.ts'
 import { lockActiveUser } from '../../users/users.ts'
 import { linkIdentityOf, oidcTokenDigest } from '../oidc/identities.ts'
 import { challengeOf } from '../oidc/oidc.ts'

@@ -10,7 +10,7 @@ import { newId, timeOf } from '../../../infra/ids.ts'
 import type { Emitter } from '../../events/emit.ts'
 import { alertUser, type MailServices } from '../../mail/mails.ts'
 import type { Principal, Principals } from '../../users/authentication.ts'
-import { networkOf } from '../../../infra/network.ts'
+import { networkOf } from '../../users/client-network.ts'
 import {
   newAccessToken,
   newCookieToken,
