@@ -2,7 +2,7 @@
 // merged key by key, and an update that changes nothing writes nothing.
 import { isDeepStrictEqual } from 'node:util'
 import { invalidField } from '../errors.ts'
-import { isObject } from '../objects.ts'
+import { isObject } from '../validation/strict-json.ts'
 
 type Pairs = Record<string, string>
 
