@@ -1,7 +1,7 @@
 // Event streams: sends new events to the subscribers of this process. It reads each new batch once for all
-// subscribers, and sends to each subscriber the events that its API key can read at
-// that moment. A slow subscriber never causes buffering: a subscriber that is not waiting when a batch
-// arrives reads its own pages from the database when it is ready again.
+// subscribers, and sends to each subscriber the events that its API key can read at that moment. A slow
+// subscriber never causes buffering: a subscriber that is not waiting when a batch arrives reads its own
+// pages from the database when it is ready again.
 //
 // One process numbers the committed events: the leader. The others ask it after a commit, and learn from its
 // notification how far the log reaches. A process numbers events itself while it receives no notifications,
