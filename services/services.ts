@@ -36,7 +36,7 @@ import { createStripeGateway } from './payments/stripe/gateway.ts'
 import { projectConstraintErrors } from './projects/constraint-errors.ts'
 import { quotaErrors } from './users/quotas.ts'
 import { createPrincipals, type Principals } from './users/authentication.ts'
-import { Readiness } from './readiness.ts'
+import { Readiness } from '../infra/readiness.ts'
 import { createStorage, type Storage } from './storage/storage.ts'
 import { createWebhookClient, type WebhookClient } from './webhooks/http-client.ts'
 
