@@ -7,7 +7,7 @@ import {
   insertSession,
   listSessions,
   openSession,
-  sessionById,
+  findSession,
   toSession,
 } from '../services/ai/chat/sessions.ts'
 import { timestampAfter } from '../infra/database/timestamps.ts'
@@ -73,7 +73,7 @@ export const aiSessions = {
         },
         select: { id: true },
       })
-      const session = await sessionById(tx, previous.id)
+      const session = await findSession(tx, previous.id)
       await events.emit(tx, 'session.updated', session, { previous, userId })
       return { status: 200, body: session }
     })
