@@ -14,7 +14,7 @@ const FIRST = '20261203000000_file_tags'
 
 const ROWS = `
   INSERT INTO users (id, name, email) VALUES ('usr_a', 'Ada', 'ada@example.com');
-  INSERT INTO files (id, blob_key, owner_id, space_id, name, content_type, bytes, sha256, tags) VALUES
+  INSERT INTO files (id, blob_key, owner_id, workspace_id, name, content_type, bytes, sha256, tags) VALUES
     ('file_a', 'file_a', 'usr_a', 'usr_a', 'a', 'text/plain', 0, repeat('0', 64),
      ARRAY['a,b', 'b', ' c ', '["d","e"]', ',']),
     ('file_b', 'file_b', 'usr_a', 'usr_a', 'b', 'text/plain', 0, repeat('0', 64), ARRAY['a b', 'c]']);
