@@ -66,7 +66,7 @@ export interface ChangeOrganizationRow {
 export const deleteFiles = one<{ project_id: string; limit: number }, DeleteFilesRow>(
   'projects/delete-files',
   `WITH deleted AS (
-  DELETE FROM files WHERE id = ANY(ARRAY(SELECT id FROM files WHERE space_id = $1 LIMIT $2))
+  DELETE FROM files WHERE id = ANY(ARRAY(SELECT id FROM files WHERE workspace_id = $1 LIMIT $2))
   RETURNING 1
 )
 SELECT count(*)::int AS n FROM deleted`,
@@ -92,7 +92,7 @@ export const deleteProject = none<{ id: string }>(
  */
 export const deleteStorageUsage = none<{ project_id: string }>(
   'projects/delete-storage-usage',
-  `DELETE FROM storage_usage WHERE space_id = $1`,
+  `DELETE FROM storage_usage WHERE workspace_id = $1`,
   ['project_id'],
 )
 

@@ -118,7 +118,7 @@ export async function addFiles(url: string, dataDir: string, owner: Person, coun
     await client.query(
       `
       INSERT INTO files
-        (id, owner_id, space_id, name, path, content_type, bytes, sha256, metadata, tags, blob_key,
+        (id, owner_id, workspace_id, name, path, content_type, bytes, sha256, metadata, tags, blob_key,
         created_at, updated_at)
       SELECT id, $1, $1, 'name-' || n || '.png', 'folder/' || n % 100,
         CASE WHEN n % 100 = 0 THEN 'image/png' ELSE 'application/pdf' END, n,
@@ -130,9 +130,9 @@ export async function addFiles(url: string, dataDir: string, owner: Person, coun
     )
     await restore()
     await client.query(
-      `INSERT INTO storage_usage (space_id, files, bytes)
-        SELECT space_id, count(*), sum(bytes) FROM files GROUP BY space_id
-        ON CONFLICT (space_id) DO UPDATE SET files = excluded.files, bytes = excluded.bytes`,
+      `INSERT INTO storage_usage (workspace_id, files, bytes)
+        SELECT workspace_id, count(*), sum(bytes) FROM files GROUP BY workspace_id
+        ON CONFLICT (workspace_id) DO UPDATE SET files = excluded.files, bytes = excluded.bytes`,
     )
     await client.query('VACUUM ANALYZE files, storage_usage')
   } finally {

@@ -15,7 +15,6 @@ import { inTransaction, withConnection } from './connection.ts'
 import {
   blobsFile,
   excludedTables,
-  firstMigration,
   jobsFile,
   referencedBlobs,
   tableFile,
@@ -136,11 +135,9 @@ async function readIdentity(
   client: pg.Client,
 ): Promise<Pick<Manifest, 'id' | 'database_id' | 'created_at' | 'postgres' | 'migrations'>> {
   const migrations = await readMigrationNames(client)
-  if (!migrations.includes(firstMigration))
+  if (migrations.length === 0)
     throw new BackupError(
-      migrations.length === 0
-        ? 'The database is empty: set DATABASE_URL or DATA_DIR to the value of the server.'
-        : `The database lacks the migration ${firstMigration}: run \`npm run migrate\` before the backup.`,
+      'The database is empty: set DATABASE_URL or DATA_DIR to the value of the server.',
     )
   const { rows } = await client.query<{ database_id: string; now: Date; version: string; id: string }>(
     `SELECT database_id, now(), current_setting('server_version') AS version,

@@ -5995,7 +5995,7 @@ export const FileScalarFieldEnum = {
   id: 'id',
   projectId: 'projectId',
   ownerId: 'ownerId',
-  spaceId: 'spaceId',
+  workspaceId: 'workspaceId',
   name: 'name',
   path: 'path',
   contentType: 'contentType',
@@ -6016,7 +6016,7 @@ export type FileScalarFieldEnum = (typeof FileScalarFieldEnum)[keyof typeof File
 
 
 export const StorageUsageScalarFieldEnum = {
-  spaceId: 'spaceId',
+  workspaceId: 'workspaceId',
   files: 'files',
   bytes: 'bytes'
 } as const
@@ -6026,7 +6026,7 @@ export type StorageUsageScalarFieldEnum = (typeof StorageUsageScalarFieldEnum)[k
 
 export const StorageReservationScalarFieldEnum = {
   id: 'id',
-  spaceId: 'spaceId',
+  workspaceId: 'workspaceId',
   bytes: 'bytes',
   heldUntil: 'heldUntil'
 } as const
@@ -6089,7 +6089,7 @@ export const UploadScalarFieldEnum = {
   id: 'id',
   projectId: 'projectId',
   userId: 'userId',
-  spaceId: 'spaceId',
+  workspaceId: 'workspaceId',
   name: 'name',
   path: 'path',
   declaredContentType: 'declaredContentType',
@@ -6129,7 +6129,7 @@ export const KnowledgeBaseScalarFieldEnum = {
   id: 'id',
   projectId: 'projectId',
   ownerId: 'ownerId',
-  spaceId: 'spaceId',
+  workspaceId: 'workspaceId',
   name: 'name',
   description: 'description',
   maxTokens: 'maxTokens',
@@ -6240,7 +6240,7 @@ export const SessionScalarFieldEnum = {
   id: 'id',
   projectId: 'projectId',
   ownerId: 'ownerId',
-  spaceId: 'spaceId',
+  workspaceId: 'workspaceId',
   title: 'title',
   model: 'model',
   systemPrompt: 'systemPrompt',
@@ -6275,7 +6275,7 @@ export const MessageScalarFieldEnum = {
   searched: 'searched',
   error: 'error',
   metadata: 'metadata',
-  spaceIds: 'spaceIds',
+  workspaceIds: 'workspaceIds',
   position: 'position',
   keyDigest: 'keyDigest',
   bodyHash: 'bodyHash',
@@ -6335,7 +6335,7 @@ export const OrderScalarFieldEnum = {
   number: 'number',
   projectId: 'projectId',
   ownerId: 'ownerId',
-  spaceId: 'spaceId',
+  workspaceId: 'workspaceId',
   status: 'status',
   currency: 'currency',
   totalAmount: 'totalAmount',
@@ -6434,7 +6434,7 @@ export const SubscriptionScalarFieldEnum = {
   id: 'id',
   projectId: 'projectId',
   ownerId: 'ownerId',
-  spaceId: 'spaceId',
+  workspaceId: 'workspaceId',
   status: 'status',
   priceId: 'priceId',
   quantity: 'quantity',

@@ -1,7 +1,7 @@
 -- Locks documents that have waited for ten minutes and have no parsing job. Reads the queue's table, which
 -- belongs to pg-boss, but never writes to it.
 -- @many
-SELECT d.id AS document_id, d.wanted, k.space_id, 0 AS tries
+SELECT d.id AS document_id, d.wanted, k.workspace_id, 0 AS tries
 FROM documents d JOIN knowledge_bases k ON k.id = d.knowledge_base_id
 WHERE d.status IN ('queued', 'processing') AND d.updated_at < now() - interval '10 minutes' AND NOT EXISTS (
   SELECT FROM pgboss.job j

@@ -206,7 +206,7 @@ class IndexingRun {
     const { data } = this.#job
     return async (tx) => {
       await sql.returnDocumentToQueue(tx, { id: data.document_id, wanted: data.wanted })
-      const job = { data: { ...data, tries }, group: data.space_id, startAfter }
+      const job = { data: { ...data, tries }, group: data.workspace_id, startAfter }
       await this.#options.documents.add(tx, [job])
     }
   }
