@@ -12,13 +12,7 @@ import type { BlobStore } from '../storage/blobs/blob-store.ts'
 import { requireOwnStore } from '../storage/ownership.ts'
 import { readBlobList } from './blob-list.ts'
 import { inTransaction, withConnection } from './connection.ts'
-import {
-  blobsFile,
-  excludedTables,
-  jobsFile,
-  referencedBlobs,
-  tableFile,
-} from './contents.ts'
+import { blobsFile, excludedTables, jobsFile, referencedBlobs, tableFile } from './contents.ts'
 import { removeOldBackups, type RemovedBackups } from './old-backups.ts'
 import { copyBlobs, type CopyResult } from './copy-blobs.ts'
 import { locationOf, type Backup, type BackupTarget } from './target.ts'
@@ -136,9 +130,7 @@ async function readIdentity(
 ): Promise<Pick<Manifest, 'id' | 'database_id' | 'created_at' | 'postgres' | 'migrations'>> {
   const migrations = await readMigrationNames(client)
   if (migrations.length === 0)
-    throw new BackupError(
-      'The database is empty: set DATABASE_URL or DATA_DIR to the value of the server.',
-    )
+    throw new BackupError('The database is empty: set DATABASE_URL or DATA_DIR to the value of the server.')
   const { rows } = await client.query<{ database_id: string; now: Date; version: string; id: string }>(
     `SELECT database_id, now(), current_setting('server_version') AS version,
        'bak_' || replace(gen_random_uuid()::text, '-', '') AS id
