@@ -6,7 +6,6 @@ import { copyToFile } from '../../infra/backup/copy.ts'
 import { BackupError } from '../../infra/backup/errors.ts'
 import type { Manifest, TableFile } from '../../infra/backup/manifest.ts'
 import type { Database } from '../../infra/database/database.ts'
-import { copyJobsToFile } from '../../infra/jobs/job-copies.ts'
 import { version } from '../../infra/version.ts'
 import type { BlobStore } from '../storage/blobs/blob-store.ts'
 import { requireOwnStore } from '../storage/ownership.ts'
@@ -16,7 +15,6 @@ import {
   blobsFile,
   excludedTables,
   firstMigration,
-  jobsFile,
   referencedBlobs,
   tableFile,
 } from './contents.ts'
@@ -108,10 +106,6 @@ async function copySnapshot(
     version,
     sequences: await readSequences(client),
     tables: files,
-    jobs: {
-      file: jobsFile,
-      ...(await target.addFile(name, jobsFile, (path) => copyJobsToFile(client, path))),
-    },
     blobs: {
       file: blobsFile,
       total_bytes: await countBlobBytes(client),

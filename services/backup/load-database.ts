@@ -14,7 +14,6 @@ import { copyFromFile, countRows } from '../../infra/backup/copy.ts'
 import { BackupError } from '../../infra/backup/errors.ts'
 import type { Manifest, TableFile } from '../../infra/backup/manifest.ts'
 import { addCounts } from '../../infra/backup/row-digest.ts'
-import { copyJobsFromFile } from '../../infra/jobs/job-copies.ts'
 import { inTransaction } from './connection.ts'
 import { readMigrationNames } from './backup.ts'
 import { excludedTables } from './contents.ts'
@@ -67,7 +66,6 @@ export async function loadDatabase(
       for (const table of tables) await loadTable(client, backup, table, files.get(table)!, onProgress)
     })
     await setSequences(client, manifest.sequences)
-    await copyJobsFromFile(client, await readFileOf(backup, manifest.jobs.file))
     await discardUnfinishedUploads(client)
     await client.query('INSERT INTO restored_copy (backup_id, backup_created_at) VALUES ($1, $2)', [
       manifest.id,

@@ -4,7 +4,6 @@ import { join } from 'node:path'
 import { BackupError } from '../../infra/backup/errors.ts'
 import type { Manifest } from '../../infra/backup/manifest.ts'
 import { openDatabase } from '../../infra/database/database.ts'
-import { prepareJobQueues, type QueueOptions } from '../../infra/jobs/queue.ts'
 import { applyMigrations } from '../../infra/postgres/migrations.ts'
 import { isBlobKey, type BlobStore } from '../storage/blobs/blob-store.ts'
 import { markRestoring, readMarker } from '../storage/ownership.ts'
@@ -23,7 +22,6 @@ export interface RestoreOptions {
   store: BlobStore
   /** The folder for blobs on their way. */
   tempFolder: string
-  queues: QueueOptions[]
   /** Whether the store may have blobs already, because it has survived the database. */
   keepFiles?: boolean
   onProgress?: (message: string) => void
@@ -48,7 +46,6 @@ export async function restoreBackup(options: RestoreOptions): Promise<RestoreRes
   await restoreBlobs(options, manifest)
   if (state === 'empty') await restoreRows(options, manifest)
   await applyMigrations(url, onProgress)
-  await prepareJobQueues(url, options.queues)
   const database = openDatabase({ url, name: 'platform restore', poolSize: 2, statementTimeout: 600_000 })
   try {
     onProgress('comparing the database with the file store')
@@ -115,11 +112,10 @@ async function restoreBlobs(
 }
 
 async function restoreRows(
-  { backup, url, queues, onProgress = () => {} }: RestoreOptions,
+  { backup, url, onProgress = () => {} }: RestoreOptions,
   manifest: Manifest,
 ): Promise<void> {
   await applyMigrations(url, () => {}, { only: manifest.migrations })
-  await prepareJobQueues(url, queues)
   await withConnection(url, 'platform restore', async (client) => {
     await requireNoServers(client)
     await loadDatabase(client, backup, manifest, onProgress)
