@@ -178,7 +178,7 @@ async function stopAll(workers: BackgroundWorkers[]): Promise<void> {
   await Promise.all(workers.map((worker) => worker.stop()))
 }
 
-/** Encrypts the secrets that an earlier version or a previous key has left. */
+/** Encrypts the secrets that a previous key has encrypted. */
 function startEncryption(
   { database, cipher }: Services,
   onError: BackgroundWorkersOptions['onError'],

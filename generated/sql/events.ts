@@ -69,7 +69,7 @@ export interface DropOldPartitionRow {
 export const findEvent = optional<{ user_id: string; id: string }, FindEventRow>(
   'events/find-event',
   `SELECT e.id, e.type, e.created_at, 'v1' AS api_version, CASE WHEN e.project_id LIKE 'prj%' THEN e.project_id END AS project_id,
-CASE WHEN e.project_id LIKE 'org%' THEN e.project_id END AS organization_id, e.request_id, e.client_request_id, '{"service_account_id": null}' || e.actor AS actor, e.data, e.user_id, e.scope, e.role AS min_role,
+CASE WHEN e.project_id LIKE 'org%' THEN e.project_id END AS organization_id, e.request_id, e.client_request_id, e.actor, e.data, e.user_id, e.scope, e.role AS min_role,
   role_by_scope(e.scope, m.role, m.storage_role, m.ai_role, m.payments_role) AS role
 FROM events e LEFT JOIN event_readers m ON m.project_id = e.project_id AND m.user_id = $1
 WHERE e.id = $2`,
@@ -424,7 +424,7 @@ NULL::bigint AS no_limit
   ) l OFFSET 0
 ) l LEFT JOIN LATERAL (
   SELECT k.sequence, e.id, e.type, e.created_at, 'v1' AS api_version, CASE WHEN e.project_id LIKE 'prj%' THEN e.project_id END AS project_id,
-CASE WHEN e.project_id LIKE 'org%' THEN e.project_id END AS organization_id, e.request_id, e.client_request_id, '{"service_account_id": null}' || e.actor AS actor, e.data FROM (
+CASE WHEN e.project_id LIKE 'org%' THEN e.project_id END AS organization_id, e.request_id, e.client_request_id, e.actor, e.data FROM (
   WITH RECURSIVE log AS (
     SELECT l.start AS at, l.first_block AS size, '{}'::text[] AS ids, '{}'::bigint[] AS sequences
     WHERE l.all_projects
@@ -616,7 +616,7 @@ NULL::bigint AS no_limit
   ) l OFFSET 0
 ) l LEFT JOIN LATERAL (
   SELECT k.sequence, e.id, e.type, e.created_at, 'v1' AS api_version, CASE WHEN e.project_id LIKE 'prj%' THEN e.project_id END AS project_id,
-CASE WHEN e.project_id LIKE 'org%' THEN e.project_id END AS organization_id, e.request_id, e.client_request_id, '{"service_account_id": null}' || e.actor AS actor, e.data FROM (
+CASE WHEN e.project_id LIKE 'org%' THEN e.project_id END AS organization_id, e.request_id, e.client_request_id, e.actor, e.data FROM (
   WITH RECURSIVE log AS (
     SELECT l.start AS at, l.first_block AS size, '{}'::text[] AS ids, '{}'::bigint[] AS sequences
     WHERE l.all_projects
@@ -793,7 +793,7 @@ export interface ReadEventsRow {
 export const readNewEvents = many<{ after: number; limit: number }, ReadNewEventsRow>(
   'events/read-new-events',
   `SELECT e.sequence AS "sequence", e.id, e.type, e.created_at, 'v1' AS api_version, CASE WHEN e.project_id LIKE 'prj%' THEN e.project_id END AS project_id,
-CASE WHEN e.project_id LIKE 'org%' THEN e.project_id END AS organization_id, e.request_id, e.client_request_id, '{"service_account_id": null}' || e.actor AS actor, e.data, e.user_id, e.scope, e.role AS min_role
+CASE WHEN e.project_id LIKE 'org%' THEN e.project_id END AS organization_id, e.request_id, e.client_request_id, e.actor, e.data, e.user_id, e.scope, e.role AS min_role
 FROM events e WHERE e.sequence > $1 ORDER BY e.sequence LIMIT $2`,
   ['after', 'limit'],
 )

@@ -94,7 +94,7 @@ json_build_object('id', e.id, 'type', e.type,
   'created_at', to_char(e.created_at, 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'), 'api_version', 'v1',
   'project_id', CASE WHEN e.project_id LIKE 'prj%' THEN e.project_id END, 'organization_id', CASE WHEN e.project_id LIKE 'org%' THEN e.project_id END,
   'request_id', e.request_id, 'client_request_id', e.client_request_id,
-  'actor', '{"service_account_id": null}' || e.actor, 'data', e.data) AS event, w.user_id, w.deleted_at, w.scopes AS "scopes", w.project_ids,
+  'actor', e.actor, 'data', e.data) AS event, w.user_id, w.deleted_at, w.scopes AS "scopes", w.project_ids,
   w.all_projects
 FROM webhook_deliveries d JOIN events e ON e.id = d.event_id JOIN webhook_endpoints w ON w.id = d.endpoint_id
 JOIN users u ON u.id = w.user_id
@@ -164,7 +164,7 @@ json_build_object('id', e.id, 'type', e.type,
   'created_at', to_char(e.created_at, 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'), 'api_version', 'v1',
   'project_id', CASE WHEN e.project_id LIKE 'prj%' THEN e.project_id END, 'organization_id', CASE WHEN e.project_id LIKE 'org%' THEN e.project_id END,
   'request_id', e.request_id, 'client_request_id', e.client_request_id,
-  'actor', '{"service_account_id": null}' || e.actor, 'data', e.data) AS event
+  'actor', e.actor, 'data', e.data) AS event
 FROM webhook_deliveries d JOIN events e ON e.id = d.event_id JOIN webhook_endpoints w ON w.id = d.endpoint_id
 JOIN users u ON u.id = w.user_id
 LEFT JOIN event_readers m ON m.project_id = e.project_id AND m.user_id = w.user_id
@@ -269,7 +269,7 @@ json_build_object('id', e.id, 'type', e.type,
   'created_at', to_char(e.created_at, 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'), 'api_version', 'v1',
   'project_id', CASE WHEN e.project_id LIKE 'prj%' THEN e.project_id END, 'organization_id', CASE WHEN e.project_id LIKE 'org%' THEN e.project_id END,
   'request_id', e.request_id, 'client_request_id', e.client_request_id,
-  'actor', '{"service_account_id": null}' || e.actor, 'data', e.data) AS event, w.user_id, w.deleted_at, w.scopes AS "scopes", w.project_ids,
+  'actor', e.actor, 'data', e.data) AS event, w.user_id, w.deleted_at, w.scopes AS "scopes", w.project_ids,
   w.all_projects
 FROM webhook_deliveries d JOIN events e ON e.id = d.event_id JOIN webhook_endpoints w ON w.id = d.endpoint_id
 JOIN users u ON u.id = w.user_id
@@ -394,7 +394,7 @@ AND (
 )
 )) AS "allowed",
   e.id, e.type, e.created_at, 'v1' AS api_version, CASE WHEN e.project_id LIKE 'prj%' THEN e.project_id END AS project_id,
-CASE WHEN e.project_id LIKE 'org%' THEN e.project_id END AS organization_id, e.request_id, e.client_request_id, '{"service_account_id": null}' || e.actor AS actor, e.data
+CASE WHEN e.project_id LIKE 'org%' THEN e.project_id END AS organization_id, e.request_id, e.client_request_id, e.actor, e.data
 FROM webhook_deliveries d JOIN events e ON e.id = d.event_id JOIN webhook_endpoints w ON w.id = d.endpoint_id
 JOIN users u ON u.id = w.user_id
 LEFT JOIN event_readers m ON m.project_id = e.project_id AND m.user_id = w.user_id

@@ -15,6 +15,3 @@ export const blobsFile = 'blobs.gz'
 export function tableFile(table: string): string {
   return `table-${table}.gz`
 }
-
-/** The migration since which a restored copy knows that it is one. */
-export const firstMigration = '20261220000000_restored_copy'

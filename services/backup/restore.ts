@@ -8,11 +8,18 @@ import { applyMigrations } from '../../infra/postgres/migrations.ts'
 import { isBlobKey, type BlobStore } from '../storage/blobs/blob-store.ts'
 import { markRestoring, readMarker } from '../storage/ownership.ts'
 import { verifyStore, type Difference, type Verification } from '../storage/verify.ts'
+import { conversionOf, isBeforeBaseline, withBaseline } from './before-baseline.ts'
 import { readBlobList } from './blob-list.ts'
 import { checkBackup, requireBlobs } from './check-backup.ts'
 import { withConnection } from './connection.ts'
 import { copyBlobs } from './copy-blobs.ts'
-import { loadDatabase, readDatabaseState, requireNoServers, type DatabaseState } from './load-database.ts'
+import {
+  loadDatabase,
+  readDatabaseState,
+  requireNoServers,
+  type DatabaseState,
+  type LoadOptions,
+} from './load-database.ts'
 import { locationOf, type Backup } from './target.ts'
 
 export interface RestoreOptions {
@@ -39,12 +46,14 @@ export async function restoreBackup(options: RestoreOptions): Promise<RestoreRes
   const { backup, url, store, onProgress = () => {}, onDifference } = options
   const folder = locationOf(backup)
   onProgress(`checking ${folder}`)
-  const manifest = await checkBackup(backup)
+  const checked = await checkBackup(backup)
+  const isOld = isBeforeBaseline(checked)
+  const manifest = isOld ? withBaseline(checked) : checked
   const state = await requireTarget(options, manifest)
   if (options.keepFiles !== true) await requireBlobs(backup, manifest)
   await markRestoring(store, manifest.database_id, manifest.id)
   await restoreBlobs(options, manifest)
-  if (state === 'empty') await restoreRows(options, manifest)
+  if (state === 'empty') await restoreRows(options, manifest, isOld ? conversionOf(backup, manifest) : {})
   await applyMigrations(url, onProgress)
   const database = openDatabase({ url, name: 'platform restore', poolSize: 2, statementTimeout: 600_000 })
   try {
@@ -114,10 +123,11 @@ async function restoreBlobs(
 async function restoreRows(
   { backup, url, onProgress = () => {} }: RestoreOptions,
   manifest: Manifest,
+  conversion: Omit<LoadOptions, 'onProgress'>,
 ): Promise<void> {
   await applyMigrations(url, () => {}, { only: manifest.migrations })
   await withConnection(url, 'platform restore', async (client) => {
     await requireNoServers(client)
-    await loadDatabase(client, backup, manifest, onProgress)
+    await loadDatabase(client, backup, manifest, { onProgress, ...conversion })
   })
 }
