@@ -40,8 +40,8 @@ export interface BuildOptions {
   handlers?: Operations
   logTo?: DestinationStream
   telemetry?: Telemetry | null
-  /** Default true. */
-  logIdleStalls?: boolean
+  /** Whether a stall of the main thread without an operation is logged now; default yes. */
+  logsIdleStalls?: () => boolean
 }
 
 declare module 'fastify' {
@@ -56,7 +56,7 @@ export async function buildApp({
   handlers = allHandlers,
   logTo,
   telemetry = null,
-  logIdleStalls,
+  logsIdleStalls,
 }: BuildOptions): Promise<FastifyInstance> {
   const { config } = services
   const timeouts: BodyTimeouts = {
@@ -87,7 +87,7 @@ export async function buildApp({
   if (limits.ping !== null) services.readiness.add('rate_limits', { run: limits.ping, required: false })
   useReadReplica(services)
   const metrics = addMetrics(app, services, telemetry)
-  watchStalls(app, { onStall: metrics?.countStall, logIdle: logIdleStalls })
+  watchStalls(app, { onStall: metrics?.countStall, logsIdle: logsIdleStalls })
   await allowOrigins(app, config.corsOrigins)
   checkHosts(app, config)
   const publicUrl = () => config.publicUrl ?? addressOf(app)

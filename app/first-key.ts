@@ -25,6 +25,10 @@ export function writeFirstKey(dataDir: string, secret: string): FirstKey {
 /** The message is one sentence for the operator. */
 export class FirstKeyError extends Error {}
 
+export function firstKeyMessage(file: string): string {
+  return `Your API key is in the file ${file}. Delete the file when you have the key.`
+}
+
 /** What the operator reads about the first key and a first request. */
 export function firstKeyLines(
   firstKey: FirstKey,
@@ -35,7 +39,7 @@ export function firstKeyLines(
   const key = isFile ? `$(cat ${quoted(firstKey.file)})` : firstKey.secret
   return [
     isFile
-      ? `  Your API key is in the file ${firstKey.file}. Delete the file when you have the key.`
+      ? `  ${firstKeyMessage(firstKey.file)}`
       : `  Your API key (shown only once):  ${bold(firstKey.secret)}`,
     '',
     '  Try it:',

@@ -17,8 +17,8 @@ import { openWorkspace } from '../services/projects/workspaces.ts'
 
 export const aiKnowledge = {
   async listKnowledgeBases({ operation, principal, query }, { db }) {
-    const spaceId = await openWorkspace(db, { operation, principal }, query.project_id)
-    return { status: 200, body: await listKnowledgeBases(db, spaceId, query) }
+    const workspaceId = await openWorkspace(db, { operation, principal }, query.project_id)
+    return { status: 200, body: await listKnowledgeBases(db, workspaceId, query) }
   },
 
   async createKnowledgeBase({ operation, principal, body }, { db, events }) {

@@ -130,7 +130,6 @@ export async function startBackgroundWorkers(
   jobs.onAdded(documentQueue.name, documentWorker.wake)
   jobs.onAdded(mailQueue.name, mailWorker.wake)
   if (stripeWorker !== null) jobs.onAdded(gatewayQueue.name, stripeWorker.wake)
-  await jobs.supervise()
   const outward = await startWhenConfirmed(database, outwardWorkers, { onError, log })
   return {
     stop: () => stopAll([retention, encryption, outward]),
@@ -179,7 +178,7 @@ async function stopAll(workers: BackgroundWorkers[]): Promise<void> {
   await Promise.all(workers.map((worker) => worker.stop()))
 }
 
-/** Encrypts the secrets that an earlier version or a previous key has left. */
+/** Encrypts the secrets that a previous key has encrypted. */
 function startEncryption(
   { database, cipher }: Services,
   onError: BackgroundWorkersOptions['onError'],

@@ -627,7 +627,7 @@ export interface InsertGatewayEventRow {
 export const insertOrder = one<{ id: string; number: string; project_id: string | null; owner_id: string; currency: string; total: number; subscription_id: string | null; period: number | null; metadata: object | string; created_at: Date | string; price_ids: readonly string[]; descriptions: readonly string[]; quantities: readonly number[]; unit_amounts: readonly number[] }, InsertOrderRow>(
   'payments/insert-order',
   `WITH o AS (
-  INSERT INTO orders (id, number, project_id, owner_id, space_id, currency, total_amount, subscription_id,
+  INSERT INTO orders (id, number, project_id, owner_id, workspace_id, currency, total_amount, subscription_id,
     period, metadata, created_at, updated_at)
   VALUES ($1, $2, $3, $4, coalesce($3, $4), $5, $6,
     $7, $8, $9, $10, $10)
@@ -757,7 +757,7 @@ FROM orders o WHERE o.id = $8`,
  */
 export const insertSubscription = none<{ id: string; project_id: string | null; owner_id: string; price_id: string; quantity: number; gateway: string; metadata: object | string; created_at: Date | string }>(
   'payments/insert-subscription',
-  `INSERT INTO subscriptions (id, project_id, owner_id, space_id, price_id, quantity, gateway, metadata,
+  `INSERT INTO subscriptions (id, project_id, owner_id, workspace_id, price_id, quantity, gateway, metadata,
   created_at)
 VALUES ($1, $2, $3, coalesce($2, $3), $4, $5, $6,
   $7, $8)`,
@@ -768,16 +768,16 @@ VALUES ($1, $2, $3, coalesce($2, $3), $4, $5, $6,
  * Refunds. Without a filter: all refunds, for operators.
  * @see prisma/sql/payments/list-all-refunds.sql
  */
-export const listAllRefunds = page<{}, { space_id: string; organization_id: string; user_id: string; created_after: Date | string; created_before: Date | string; updated_after: Date | string; updated_before: Date | string; metadata: object | string; status: readonly ('pending' | 'succeeded' | 'failed')[]; order_id: string }, 'created_at' | 'amount' | 'updated_at', ListAllRefundsRow>(
+export const listAllRefunds = page<{}, { workspace_id: string; organization_id: string; user_id: string; created_after: Date | string; created_before: Date | string; updated_after: Date | string; updated_before: Date | string; metadata: object | string; status: readonly ('pending' | 'succeeded' | 'failed')[]; order_id: string }, 'created_at' | 'amount' | 'updated_at', ListAllRefundsRow>(
   'payments/list-all-refunds',
   {
     select: `SELECT r.id, r.order_id, r.project_id, r.owner_id AS user_id, r.amount, r.currency, r.status, r.reason, r.metadata,
 r.created_at, r.updated_at
 FROM refunds r
 WHERE true`,
-    names: ['space_id', 'organization_id', 'user_id', 'created_after', 'created_before', 'updated_after', 'updated_before', 'metadata', 'status', 'order_id'],
+    names: ['workspace_id', 'organization_id', 'user_id', 'created_after', 'created_before', 'updated_after', 'updated_before', 'metadata', 'status', 'order_id'],
     filters: {
-      space_id: { sql: `coalesce(r.project_id, r.owner_id) = $1` },
+      workspace_id: { sql: `coalesce(r.project_id, r.owner_id) = $1` },
       organization_id: { sql: `r.project_id IN (SELECT p.id FROM projects p WHERE p.organization_id = $2)`, searches: true },
       user_id: { sql: `r.owner_id = $3` },
       created_after: { sql: `r.id >= id_at('ref', $4)`, searches: true },
@@ -818,7 +818,7 @@ export interface ListAllRefundsRow {
  * Checkout sessions. Without a filter: all sessions, for operators.
  * @see prisma/sql/payments/list-checkouts.sql
  */
-export const listCheckouts = page<{}, { space_id: string; organization_id: string; user_id: string; created_after: Date | string; created_before: Date | string; updated_after: Date | string; updated_before: Date | string; metadata: object | string; status: readonly ('open' | 'complete' | 'expired')[]; order_id: string }, 'created_at' | 'expires_at' | 'updated_at', ListCheckoutsRow>(
+export const listCheckouts = page<{}, { workspace_id: string; organization_id: string; user_id: string; created_after: Date | string; created_before: Date | string; updated_after: Date | string; updated_before: Date | string; metadata: object | string; status: readonly ('open' | 'complete' | 'expired')[]; order_id: string }, 'created_at' | 'expires_at' | 'updated_at', ListCheckoutsRow>(
   'payments/list-checkouts',
   {
     select: `SELECT c.id, c.owner_id AS user_id, c.url, c.mode, c.status,
@@ -827,9 +827,9 @@ c.order_id, c.subscription_id, c.total_amount, c.currency, c.success_url, c.canc
 c.metadata, c.created_at, c.updated_at, c.project_id
 FROM checkouts c
 WHERE true`,
-    names: ['space_id', 'organization_id', 'user_id', 'created_after', 'created_before', 'updated_after', 'updated_before', 'metadata', 'status', 'order_id'],
+    names: ['workspace_id', 'organization_id', 'user_id', 'created_after', 'created_before', 'updated_after', 'updated_before', 'metadata', 'status', 'order_id'],
     filters: {
-      space_id: { sql: `coalesce(c.project_id, c.owner_id) = $1` },
+      workspace_id: { sql: `coalesce(c.project_id, c.owner_id) = $1` },
       organization_id: { sql: `c.project_id IN (SELECT p.id FROM projects p WHERE p.organization_id = $2)`, searches: true },
       user_id: { sql: `c.owner_id = $3` },
       created_after: { sql: `c.id >= id_at('chk', $4)`, searches: true },
@@ -876,7 +876,7 @@ export interface ListCheckoutsRow {
  * Orders. Without a filter: all orders, for operators.
  * @see prisma/sql/payments/list-orders.sql
  */
-export const listOrders = page<{}, { space_id: string; organization_id: string; user_id: string; created_after: Date | string; created_before: Date | string; updated_after: Date | string; updated_before: Date | string; metadata: object | string; status: readonly ('pending' | 'paid' | 'partially_refunded' | 'refunded' | 'canceled')[]; subscription_id: string; number: string; price_id: string }, 'created_at' | 'total_amount' | 'updated_at', ListOrdersRow>(
+export const listOrders = page<{}, { workspace_id: string; organization_id: string; user_id: string; created_after: Date | string; created_before: Date | string; updated_after: Date | string; updated_before: Date | string; metadata: object | string; status: readonly ('pending' | 'paid' | 'partially_refunded' | 'refunded' | 'canceled')[]; subscription_id: string; number: string; price_id: string }, 'created_at' | 'total_amount' | 'updated_at', ListOrdersRow>(
   'payments/list-orders',
   {
     select: `SELECT o.id, o.number, o.owner_id AS user_id, o.status,
@@ -887,9 +887,9 @@ o.total_amount AS subtotal_amount, o.total_amount, o.refunded_amount, o.currency
 o.subscription_id, o.metadata, o.paid_at, o.created_at, o.updated_at, o.project_id
 FROM orders o
 WHERE true`,
-    names: ['space_id', 'organization_id', 'user_id', 'created_after', 'created_before', 'updated_after', 'updated_before', 'metadata', 'status', 'subscription_id', 'number', 'price_id'],
+    names: ['workspace_id', 'organization_id', 'user_id', 'created_after', 'created_before', 'updated_after', 'updated_before', 'metadata', 'status', 'subscription_id', 'number', 'price_id'],
     filters: {
-      space_id: { sql: `o.space_id = $1` },
+      workspace_id: { sql: `o.workspace_id = $1` },
       organization_id: { sql: `o.project_id IN (SELECT p.id FROM projects p WHERE p.organization_id = $2)`, searches: true },
       user_id: { sql: `o.owner_id = $3` },
       created_after: { sql: `o.id >= id_at('ord', $4)`, searches: true },
@@ -1080,7 +1080,7 @@ export interface ListRefundsRow {
  * Subscriptions. Without a filter: all subscriptions, for operators.
  * @see prisma/sql/payments/list-subscriptions.sql
  */
-export const listSubscriptions = page<{}, { space_id: string; organization_id: string; user_id: string; created_after: Date | string; created_before: Date | string; updated_after: Date | string; updated_before: Date | string; metadata: object | string; status: readonly ('incomplete' | 'active' | 'past_due' | 'canceled')[] }, 'created_at' | 'current_period_end' | 'updated_at', ListSubscriptionsRow>(
+export const listSubscriptions = page<{}, { workspace_id: string; organization_id: string; user_id: string; created_after: Date | string; created_before: Date | string; updated_after: Date | string; updated_before: Date | string; metadata: object | string; status: readonly ('incomplete' | 'active' | 'past_due' | 'canceled')[] }, 'created_at' | 'current_period_end' | 'updated_at', ListSubscriptionsRow>(
   'payments/list-subscriptions',
   {
     select: `SELECT s.id, s.owner_id AS user_id, s.status, s.price_id, s.quantity, s.period_start AS current_period_start,
@@ -1088,9 +1088,9 @@ s.period_end AS current_period_end, s.cancel_at_period_end, s.canceled_at, s.end
 s.latest_order_id AS "latest_order_id", s.metadata, s.created_at, s.updated_at, s.project_id
 FROM subscriptions s
 WHERE true`,
-    names: ['space_id', 'organization_id', 'user_id', 'created_after', 'created_before', 'updated_after', 'updated_before', 'metadata', 'status'],
+    names: ['workspace_id', 'organization_id', 'user_id', 'created_after', 'created_before', 'updated_after', 'updated_before', 'metadata', 'status'],
     filters: {
-      space_id: { sql: `s.space_id = $1` },
+      workspace_id: { sql: `s.workspace_id = $1` },
       organization_id: { sql: `s.project_id IN (SELECT p.id FROM projects p WHERE p.organization_id = $2)`, searches: true },
       user_id: { sql: `s.owner_id = $3` },
       created_after: { sql: `s.id >= id_at('sub', $4)`, searches: true },

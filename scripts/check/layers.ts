@@ -22,6 +22,7 @@ const layers: Layer[][] = [
   [{ files: 'generated/' }],
   [{ files: 'infra/' }],
   [{ files: 'generated/sql/' }],
+  [{ files: 'infra/jobs/' }],
   [{ files: 'services/users/' }],
   [
     { files: 'services/projects/' },
@@ -53,22 +54,22 @@ const layers: Layer[][] = [
     { files: 'generated/console/', imports: [] },
   ],
   [
-    { files: 'packages/', imports: ['generated/client/'] },
+    { files: 'packages/client/', imports: ['generated/client/'] },
     { files: 'packages/console/', imports: ['generated/client/', 'generated/console/'] },
   ],
   // The packages of the toolkit. They import each other by name.
   [
-    { files: 'scripts/openapi/', imports: [] },
-    { files: 'scripts/lint/lint.ts', imports: [] },
-    { files: 'scripts/generate/project/', imports: [], fastify: true },
-    { files: 'scripts/mock/', imports: [], fastify: true },
-    { files: 'scripts/changes/', imports: [] },
-    { files: 'scripts/contract/', imports: [] },
-    { files: 'scripts/toolkit/', imports: [] },
+    { files: 'packages/openapi/', imports: [] },
+    { files: 'packages/lint/lint.ts', imports: [] },
+    { files: 'packages/generate/', imports: [], fastify: true },
+    { files: 'packages/mock/', imports: [], fastify: true },
+    { files: 'packages/changes/', imports: [] },
+    { files: 'packages/contract/', imports: [] },
+    { files: 'packages/toolkit/', imports: [] },
   ],
   [{ files: 'scripts/', except: ['handlers/'], fastify: true }],
-  // Serves this project's own contract too.
-  [{ files: 'scripts/mock/main.ts' }],
+  // These know the profile of this project, too.
+  [{ files: 'packages/lint/main.ts' }, { files: 'packages/mock/main.ts' }],
   [{ files: 'test/', fastify: true }],
 ]
 
@@ -156,8 +157,9 @@ function covers(files: string, file: string): boolean {
 function sources(folder: string, name: string): string[] {
   return readdirSync(join(folder, name), { recursive: true, encoding: 'utf8' })
     .filter((path) => path.endsWith('.ts') && !path.includes('node_modules'))
-    .sort()
     .map((path) => projectPath(folder, join(folder, name, path)))
+    .filter((path) => !/^packages\/\w+\/test\//.test(path))
+    .sort()
 }
 
 function projectPath(folder: string, file: string): string {

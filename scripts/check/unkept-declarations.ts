@@ -4,7 +4,7 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { join, relative } from 'node:path'
 import ts from 'typescript'
-import { createLocator } from '../changes/source-locations.ts'
+import { createLocator } from '@platform-api/changes/source-locations.ts'
 import { escaped } from '@platform-api/openapi/json-pointer.ts'
 import { methods } from '@platform-api/openapi/methods.ts'
 import { resolve } from '@platform-api/openapi/resolve.ts'

@@ -4,7 +4,7 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { join, relative } from 'node:path'
 import ts from 'typescript'
-import { createLocator } from '../changes/source-locations.ts'
+import { createLocator } from '@platform-api/changes/source-locations.ts'
 
 /** The folders with the code of the server. */
 const folders = ['handlers', 'services', 'app', 'infra']

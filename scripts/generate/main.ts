@@ -3,8 +3,6 @@
 //   --check   writes nothing and fails if a file is out of date
 //   --stubs   also writes a stub for each operation without a handler
 //   --spec F  another root document; --out D another folder (for benchmarks and tests)
-// `npm run generate -- FILE --out FOLDER`: writes a server for any OpenAPI document, with a stub for each
-// operation.
 import { parseArgs } from 'node:util'
 import { dirname, join, relative, resolve } from 'node:path'
 import { existsSync, readFileSync } from 'node:fs'
@@ -32,7 +30,7 @@ import { generatePrisma, stalePrisma } from './prisma.ts'
 import { generateSql, staleSql } from './sql/sql.ts'
 import { unusedFiles } from './sql/unused.ts'
 import { writeStubs } from './stubs.ts'
-import { answerHelp, messageOf } from '@platform-api/openapi/command-help.ts'
+import { answerHelp, messageOf } from '../../infra/command-help.ts'
 
 answerHelp(import.meta)
 
@@ -286,7 +284,7 @@ function textOf(out: string, name: string): string | null {
   return existsSync(file) ? readFileSync(file, 'utf8') : null
 }
 
-function readArguments(): { values: Options; positionals: string[] } {
+function readArguments(): Options {
   try {
     return parseArgs({
       options: {
@@ -295,8 +293,7 @@ function readArguments(): { values: Options; positionals: string[] } {
         spec: { type: 'string' },
         out: { type: 'string' },
       },
-      allowPositionals: true,
-    })
+    }).values
   } catch (error) {
     throw new GenerateError(
       `${messageOf(error)} ` + 'The options are --check, --stubs, --spec FILE and --out FOLDER.',
@@ -305,21 +302,9 @@ function readArguments(): { values: Options; positionals: string[] } {
   }
 }
 
-/** A server for a document that does not keep the rules of this project. @returns the lines to print. */
-async function generateForeign([file, ...others]: string[], { out }: Options): Promise<string[]> {
-  if (out === undefined || others.length > 0)
-    throw new GenerateError('Pass one OpenAPI document and its folder: FILE --out FOLDER.')
-  const { generateProject } = await import('./project/project.ts')
-  const { operations, wrote, notes } = await generateProject(file, resolve(out))
-  const result = wrote.length === 0 ? 'nothing changed' : `wrote ${wrote.join(', ')}`
-  return [...notes, `${operations} operations in ${file}: ${result}`]
-}
-
 if (import.meta.main) {
   try {
-    const { values, positionals } = readArguments()
-    const lines = positionals.length > 0 ? await generateForeign(positionals, values) : await generate(values)
-    for (const line of lines) console.log(line)
+    for (const line of await generate(readArguments())) console.log(line)
   } catch (error) {
     if (!(error instanceof GenerateError)) throw error
     console.error(error.message)

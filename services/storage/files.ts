@@ -142,7 +142,7 @@ export async function listFiles(
   const folder = folderOf(path ?? '') || undefined
   return await sql.listFiles(db, {
     ...query,
-    space_id: workspaceId,
+    workspace_id: workspaceId,
     content_type_pattern: contentType === undefined ? undefined : `${escapeLike(contentType)}%`,
     path: folder,
     subfolder_pattern: folder === undefined ? undefined : `${escapeLike(folder)}/%`,

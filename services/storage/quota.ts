@@ -12,7 +12,7 @@ export interface Usage {
 }
 
 export async function usageOf(db: Db, workspaceId: string): Promise<Usage> {
-  return await sql.readUsage(db, { space_id: workspaceId })
+  return await sql.readUsage(db, { workspace_id: workspaceId })
 }
 
 /** The quota in bytes of a project, or of a user when `projectId` is null. */
@@ -37,7 +37,7 @@ export async function takeStorage(
   workspaceId: string,
   { id, bytes, quota }: { id: string | null; bytes: number; quota: number },
 ): Promise<void> {
-  const { taken, used } = await sql.endReservationAndLockStorage(tx, { space_id: workspaceId, id })
+  const { taken, used } = await sql.endReservationAndLockStorage(tx, { workspace_id: workspaceId, id })
   if (taken + bytes > quota || used + bytes > quota + toleratedBytes) throw quotaExceeded(quota)
 }
 

@@ -104,7 +104,7 @@ export class Reservation {
     const id = this.#id ?? randomUUID()
     const { bytes } = await sql.reserveStorage(this.#db, {
       id,
-      space_id: workspaceId,
+      workspace_id: workspaceId,
       least_bytes: leastBytes,
       most_bytes: mostBytes,
       quota,

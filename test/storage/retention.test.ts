@@ -133,7 +133,7 @@ t.test('the files of a purged project are deleted', async (t) => {
   await ageQuarantine(services, config.storageQuarantineDays)
   await sweepStore(services)
   for (const id of files) t.notOk((await storedKeys(services)).includes(id))
-  t.equal(await prisma.storageUsage.findUnique({ where: { spaceId: project } }), null)
+  t.equal(await prisma.storageUsage.findUnique({ where: { workspaceId: project } }), null)
 })
 
 t.test('the files of a deleted user outside of projects are deleted', async (t) => {

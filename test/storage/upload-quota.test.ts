@@ -196,7 +196,7 @@ t.test('the reservation of a crashed server ends by itself', async (t) => {
   const { storageReservation } = services.database.prisma
   const reserve = async (id: string, seconds: number): Promise<unknown> =>
     await storageReservation.create({
-      data: { id, spaceId: person.id, bytes: quota, heldUntil: new Date(Date.now() + seconds * 1000) },
+      data: { id, workspaceId: person.id, bytes: quota, heldUntil: new Date(Date.now() + seconds * 1000) },
     })
   await reserve('held', 30)
   t.equal((await tusClient(server.url, person.key).create(1)).status, 413)
@@ -214,7 +214,7 @@ t.test('a long upload keeps its reservation', async (t) => {
   await waitUntil(async () => (await usage(person)).reserved_bytes > 0, 'the reservation')
   const { reserved_bytes: reserved } = await usage(person)
   await server.services.database.prisma.storageReservation.updateMany({
-    where: { spaceId: person.id },
+    where: { workspaceId: person.id },
     data: { heldUntil: new Date(0) },
   })
   await waitUntil(async () => (await usage(person)).reserved_bytes === reserved, 'the next heartbeat')

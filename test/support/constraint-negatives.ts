@@ -3,7 +3,7 @@
 import type { ErrorObject, ValidateFunction } from 'ajv'
 import { Ajv2020 } from 'ajv/dist/2020.js'
 import { flattened } from '../../scripts/constraints/constraints.ts'
-import { listedValues } from '../../scripts/openapi/discriminators.ts'
+import { listedValues } from '../../packages/openapi/discriminators.ts'
 import { plain } from '../../scripts/generate/schemas.ts'
 import { formats } from '../../infra/validation/formats.ts'
 import { keysOf } from '../../infra/validation/json-pointer.ts'

@@ -386,7 +386,7 @@ export async function createUpload(
       id,
       projectId,
       userId,
-      spaceId: projectId ?? userId,
+      workspaceId: projectId ?? userId,
       name: 'Theirs.txt',
       rawMetadata,
       length,

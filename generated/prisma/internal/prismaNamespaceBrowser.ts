@@ -81,6 +81,7 @@ export const ModelName = {
   ProjectCountTotal: 'ProjectCountTotal',
   ProjectCountChange: 'ProjectCountChange',
   IdempotencyRecord: 'IdempotencyRecord',
+  Job: 'Job',
   Event: 'Event',
   EventLog: 'EventLog',
   WebhookEndpoint: 'WebhookEndpoint',
@@ -562,6 +563,20 @@ export const IdempotencyRecordScalarFieldEnum = {
 export type IdempotencyRecordScalarFieldEnum = (typeof IdempotencyRecordScalarFieldEnum)[keyof typeof IdempotencyRecordScalarFieldEnum]
 
 
+export const JobScalarFieldEnum = {
+  id: 'id',
+  queue: 'queue',
+  lane: 'lane',
+  groupId: 'groupId',
+  data: 'data',
+  dueAt: 'dueAt',
+  fetches: 'fetches',
+  fetchedAt: 'fetchedAt'
+} as const
+
+export type JobScalarFieldEnum = (typeof JobScalarFieldEnum)[keyof typeof JobScalarFieldEnum]
+
+
 export const EventScalarFieldEnum = {
   id: 'id',
   position: 'position',
@@ -651,7 +666,7 @@ export const FileScalarFieldEnum = {
   id: 'id',
   projectId: 'projectId',
   ownerId: 'ownerId',
-  spaceId: 'spaceId',
+  workspaceId: 'workspaceId',
   name: 'name',
   path: 'path',
   contentType: 'contentType',
@@ -672,7 +687,7 @@ export type FileScalarFieldEnum = (typeof FileScalarFieldEnum)[keyof typeof File
 
 
 export const StorageUsageScalarFieldEnum = {
-  spaceId: 'spaceId',
+  workspaceId: 'workspaceId',
   files: 'files',
   bytes: 'bytes'
 } as const
@@ -682,7 +697,7 @@ export type StorageUsageScalarFieldEnum = (typeof StorageUsageScalarFieldEnum)[k
 
 export const StorageReservationScalarFieldEnum = {
   id: 'id',
-  spaceId: 'spaceId',
+  workspaceId: 'workspaceId',
   bytes: 'bytes',
   heldUntil: 'heldUntil'
 } as const
@@ -745,7 +760,7 @@ export const UploadScalarFieldEnum = {
   id: 'id',
   projectId: 'projectId',
   userId: 'userId',
-  spaceId: 'spaceId',
+  workspaceId: 'workspaceId',
   name: 'name',
   path: 'path',
   declaredContentType: 'declaredContentType',
@@ -785,7 +800,7 @@ export const KnowledgeBaseScalarFieldEnum = {
   id: 'id',
   projectId: 'projectId',
   ownerId: 'ownerId',
-  spaceId: 'spaceId',
+  workspaceId: 'workspaceId',
   name: 'name',
   description: 'description',
   maxTokens: 'maxTokens',
@@ -896,7 +911,7 @@ export const SessionScalarFieldEnum = {
   id: 'id',
   projectId: 'projectId',
   ownerId: 'ownerId',
-  spaceId: 'spaceId',
+  workspaceId: 'workspaceId',
   title: 'title',
   model: 'model',
   systemPrompt: 'systemPrompt',
@@ -931,7 +946,7 @@ export const MessageScalarFieldEnum = {
   searched: 'searched',
   error: 'error',
   metadata: 'metadata',
-  spaceIds: 'spaceIds',
+  workspaceIds: 'workspaceIds',
   position: 'position',
   keyDigest: 'keyDigest',
   bodyHash: 'bodyHash',
@@ -991,7 +1006,7 @@ export const OrderScalarFieldEnum = {
   number: 'number',
   projectId: 'projectId',
   ownerId: 'ownerId',
-  spaceId: 'spaceId',
+  workspaceId: 'workspaceId',
   status: 'status',
   currency: 'currency',
   totalAmount: 'totalAmount',
@@ -1090,7 +1105,7 @@ export const SubscriptionScalarFieldEnum = {
   id: 'id',
   projectId: 'projectId',
   ownerId: 'ownerId',
-  spaceId: 'spaceId',
+  workspaceId: 'workspaceId',
   status: 'status',
   priceId: 'priceId',
   quantity: 'quantity',

@@ -41,7 +41,7 @@ export type FileMinAggregateOutputType = {
   id: string | null
   projectId: string | null
   ownerId: string | null
-  spaceId: string | null
+  workspaceId: string | null
   name: string | null
   path: string | null
   contentType: string | null
@@ -60,7 +60,7 @@ export type FileMaxAggregateOutputType = {
   id: string | null
   projectId: string | null
   ownerId: string | null
-  spaceId: string | null
+  workspaceId: string | null
   name: string | null
   path: string | null
   contentType: string | null
@@ -79,7 +79,7 @@ export type FileCountAggregateOutputType = {
   id: number
   projectId: number
   ownerId: number
-  spaceId: number
+  workspaceId: number
   name: number
   path: number
   contentType: number
@@ -112,7 +112,7 @@ export type FileMinAggregateInputType = {
   id?: true
   projectId?: true
   ownerId?: true
-  spaceId?: true
+  workspaceId?: true
   name?: true
   path?: true
   contentType?: true
@@ -131,7 +131,7 @@ export type FileMaxAggregateInputType = {
   id?: true
   projectId?: true
   ownerId?: true
-  spaceId?: true
+  workspaceId?: true
   name?: true
   path?: true
   contentType?: true
@@ -150,7 +150,7 @@ export type FileCountAggregateInputType = {
   id?: true
   projectId?: true
   ownerId?: true
-  spaceId?: true
+  workspaceId?: true
   name?: true
   path?: true
   contentType?: true
@@ -258,7 +258,7 @@ export type FileGroupByOutputType = {
   id: string
   projectId: string | null
   ownerId: string
-  spaceId: string
+  workspaceId: string
   name: string
   path: string
   contentType: string
@@ -302,7 +302,7 @@ export type FileWhereInput = {
   id?: Prisma.StringFilter<"File"> | string
   projectId?: Prisma.StringNullableFilter<"File"> | string | null
   ownerId?: Prisma.StringFilter<"File"> | string
-  spaceId?: Prisma.StringFilter<"File"> | string
+  workspaceId?: Prisma.StringFilter<"File"> | string
   name?: Prisma.StringFilter<"File"> | string
   path?: Prisma.StringFilter<"File"> | string
   contentType?: Prisma.StringFilter<"File"> | string
@@ -327,7 +327,7 @@ export type FileOrderByWithRelationInput = {
   id?: Prisma.SortOrder
   projectId?: Prisma.SortOrderInput | Prisma.SortOrder
   ownerId?: Prisma.SortOrder
-  spaceId?: Prisma.SortOrder
+  workspaceId?: Prisma.SortOrder
   name?: Prisma.SortOrder
   path?: Prisma.SortOrder
   contentType?: Prisma.SortOrder
@@ -356,7 +356,7 @@ export type FileWhereUniqueInput = Prisma.AtLeast<{
   NOT?: Prisma.FileWhereInput | Prisma.FileWhereInput[]
   projectId?: Prisma.StringNullableFilter<"File"> | string | null
   ownerId?: Prisma.StringFilter<"File"> | string
-  spaceId?: Prisma.StringFilter<"File"> | string
+  workspaceId?: Prisma.StringFilter<"File"> | string
   name?: Prisma.StringFilter<"File"> | string
   path?: Prisma.StringFilter<"File"> | string
   contentType?: Prisma.StringFilter<"File"> | string
@@ -380,7 +380,7 @@ export type FileOrderByWithAggregationInput = {
   id?: Prisma.SortOrder
   projectId?: Prisma.SortOrderInput | Prisma.SortOrder
   ownerId?: Prisma.SortOrder
-  spaceId?: Prisma.SortOrder
+  workspaceId?: Prisma.SortOrder
   name?: Prisma.SortOrder
   path?: Prisma.SortOrder
   contentType?: Prisma.SortOrder
@@ -409,7 +409,7 @@ export type FileScalarWhereWithAggregatesInput = {
   id?: Prisma.StringWithAggregatesFilter<"File"> | string
   projectId?: Prisma.StringNullableWithAggregatesFilter<"File"> | string | null
   ownerId?: Prisma.StringWithAggregatesFilter<"File"> | string
-  spaceId?: Prisma.StringWithAggregatesFilter<"File"> | string
+  workspaceId?: Prisma.StringWithAggregatesFilter<"File"> | string
   name?: Prisma.StringWithAggregatesFilter<"File"> | string
   path?: Prisma.StringWithAggregatesFilter<"File"> | string
   contentType?: Prisma.StringWithAggregatesFilter<"File"> | string
@@ -428,7 +428,7 @@ export type FileScalarWhereWithAggregatesInput = {
 
 export type FileCreateInput = {
   id: string
-  spaceId: string
+  workspaceId: string
   name: string
   path?: string
   contentType: string
@@ -453,7 +453,7 @@ export type FileUncheckedCreateInput = {
   id: string
   projectId?: string | null
   ownerId: string
-  spaceId: string
+  workspaceId: string
   name: string
   path?: string
   contentType: string
@@ -474,7 +474,7 @@ export type FileUncheckedCreateInput = {
 
 export type FileUpdateInput = {
   id?: Prisma.StringFieldUpdateOperationsInput | string
-  spaceId?: Prisma.StringFieldUpdateOperationsInput | string
+  workspaceId?: Prisma.StringFieldUpdateOperationsInput | string
   name?: Prisma.StringFieldUpdateOperationsInput | string
   path?: Prisma.StringFieldUpdateOperationsInput | string
   contentType?: Prisma.StringFieldUpdateOperationsInput | string
@@ -499,7 +499,7 @@ export type FileUncheckedUpdateInput = {
   id?: Prisma.StringFieldUpdateOperationsInput | string
   projectId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   ownerId?: Prisma.StringFieldUpdateOperationsInput | string
-  spaceId?: Prisma.StringFieldUpdateOperationsInput | string
+  workspaceId?: Prisma.StringFieldUpdateOperationsInput | string
   name?: Prisma.StringFieldUpdateOperationsInput | string
   path?: Prisma.StringFieldUpdateOperationsInput | string
   contentType?: Prisma.StringFieldUpdateOperationsInput | string
@@ -522,7 +522,7 @@ export type FileCreateManyInput = {
   id: string
   projectId?: string | null
   ownerId: string
-  spaceId: string
+  workspaceId: string
   name: string
   path?: string
   contentType: string
@@ -541,7 +541,7 @@ export type FileCreateManyInput = {
 
 export type FileUpdateManyMutationInput = {
   id?: Prisma.StringFieldUpdateOperationsInput | string
-  spaceId?: Prisma.StringFieldUpdateOperationsInput | string
+  workspaceId?: Prisma.StringFieldUpdateOperationsInput | string
   name?: Prisma.StringFieldUpdateOperationsInput | string
   path?: Prisma.StringFieldUpdateOperationsInput | string
   contentType?: Prisma.StringFieldUpdateOperationsInput | string
@@ -562,7 +562,7 @@ export type FileUncheckedUpdateManyInput = {
   id?: Prisma.StringFieldUpdateOperationsInput | string
   projectId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   ownerId?: Prisma.StringFieldUpdateOperationsInput | string
-  spaceId?: Prisma.StringFieldUpdateOperationsInput | string
+  workspaceId?: Prisma.StringFieldUpdateOperationsInput | string
   name?: Prisma.StringFieldUpdateOperationsInput | string
   path?: Prisma.StringFieldUpdateOperationsInput | string
   contentType?: Prisma.StringFieldUpdateOperationsInput | string
@@ -593,7 +593,7 @@ export type FileCountOrderByAggregateInput = {
   id?: Prisma.SortOrder
   projectId?: Prisma.SortOrder
   ownerId?: Prisma.SortOrder
-  spaceId?: Prisma.SortOrder
+  workspaceId?: Prisma.SortOrder
   name?: Prisma.SortOrder
   path?: Prisma.SortOrder
   contentType?: Prisma.SortOrder
@@ -619,7 +619,7 @@ export type FileMaxOrderByAggregateInput = {
   id?: Prisma.SortOrder
   projectId?: Prisma.SortOrder
   ownerId?: Prisma.SortOrder
-  spaceId?: Prisma.SortOrder
+  workspaceId?: Prisma.SortOrder
   name?: Prisma.SortOrder
   path?: Prisma.SortOrder
   contentType?: Prisma.SortOrder
@@ -638,7 +638,7 @@ export type FileMinOrderByAggregateInput = {
   id?: Prisma.SortOrder
   projectId?: Prisma.SortOrder
   ownerId?: Prisma.SortOrder
-  spaceId?: Prisma.SortOrder
+  workspaceId?: Prisma.SortOrder
   name?: Prisma.SortOrder
   path?: Prisma.SortOrder
   contentType?: Prisma.SortOrder
@@ -797,7 +797,7 @@ export type FileUpdateOneWithoutDocumentsNestedInput = {
 
 export type FileCreateWithoutOwnerInput = {
   id: string
-  spaceId: string
+  workspaceId: string
   name: string
   path?: string
   contentType: string
@@ -820,7 +820,7 @@ export type FileCreateWithoutOwnerInput = {
 export type FileUncheckedCreateWithoutOwnerInput = {
   id: string
   projectId?: string | null
-  spaceId: string
+  workspaceId: string
   name: string
   path?: string
   contentType: string
@@ -872,7 +872,7 @@ export type FileScalarWhereInput = {
   id?: Prisma.StringFilter<"File"> | string
   projectId?: Prisma.StringNullableFilter<"File"> | string | null
   ownerId?: Prisma.StringFilter<"File"> | string
-  spaceId?: Prisma.StringFilter<"File"> | string
+  workspaceId?: Prisma.StringFilter<"File"> | string
   name?: Prisma.StringFilter<"File"> | string
   path?: Prisma.StringFilter<"File"> | string
   contentType?: Prisma.StringFilter<"File"> | string
@@ -891,7 +891,7 @@ export type FileScalarWhereInput = {
 
 export type FileCreateWithoutProjectInput = {
   id: string
-  spaceId: string
+  workspaceId: string
   name: string
   path?: string
   contentType: string
@@ -914,7 +914,7 @@ export type FileCreateWithoutProjectInput = {
 export type FileUncheckedCreateWithoutProjectInput = {
   id: string
   ownerId: string
-  spaceId: string
+  workspaceId: string
   name: string
   path?: string
   contentType: string
@@ -961,7 +961,7 @@ export type FileUpdateManyWithWhereWithoutProjectInput = {
 
 export type FileCreateWithoutLinksInput = {
   id: string
-  spaceId: string
+  workspaceId: string
   name: string
   path?: string
   contentType: string
@@ -985,7 +985,7 @@ export type FileUncheckedCreateWithoutLinksInput = {
   id: string
   projectId?: string | null
   ownerId: string
-  spaceId: string
+  workspaceId: string
   name: string
   path?: string
   contentType: string
@@ -1021,7 +1021,7 @@ export type FileUpdateToOneWithWhereWithoutLinksInput = {
 
 export type FileUpdateWithoutLinksInput = {
   id?: Prisma.StringFieldUpdateOperationsInput | string
-  spaceId?: Prisma.StringFieldUpdateOperationsInput | string
+  workspaceId?: Prisma.StringFieldUpdateOperationsInput | string
   name?: Prisma.StringFieldUpdateOperationsInput | string
   path?: Prisma.StringFieldUpdateOperationsInput | string
   contentType?: Prisma.StringFieldUpdateOperationsInput | string
@@ -1045,7 +1045,7 @@ export type FileUncheckedUpdateWithoutLinksInput = {
   id?: Prisma.StringFieldUpdateOperationsInput | string
   projectId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   ownerId?: Prisma.StringFieldUpdateOperationsInput | string
-  spaceId?: Prisma.StringFieldUpdateOperationsInput | string
+  workspaceId?: Prisma.StringFieldUpdateOperationsInput | string
   name?: Prisma.StringFieldUpdateOperationsInput | string
   path?: Prisma.StringFieldUpdateOperationsInput | string
   contentType?: Prisma.StringFieldUpdateOperationsInput | string
@@ -1065,7 +1065,7 @@ export type FileUncheckedUpdateWithoutLinksInput = {
 
 export type FileCreateWithoutDocumentsInput = {
   id: string
-  spaceId: string
+  workspaceId: string
   name: string
   path?: string
   contentType: string
@@ -1089,7 +1089,7 @@ export type FileUncheckedCreateWithoutDocumentsInput = {
   id: string
   projectId?: string | null
   ownerId: string
-  spaceId: string
+  workspaceId: string
   name: string
   path?: string
   contentType: string
@@ -1125,7 +1125,7 @@ export type FileUpdateToOneWithWhereWithoutDocumentsInput = {
 
 export type FileUpdateWithoutDocumentsInput = {
   id?: Prisma.StringFieldUpdateOperationsInput | string
-  spaceId?: Prisma.StringFieldUpdateOperationsInput | string
+  workspaceId?: Prisma.StringFieldUpdateOperationsInput | string
   name?: Prisma.StringFieldUpdateOperationsInput | string
   path?: Prisma.StringFieldUpdateOperationsInput | string
   contentType?: Prisma.StringFieldUpdateOperationsInput | string
@@ -1149,7 +1149,7 @@ export type FileUncheckedUpdateWithoutDocumentsInput = {
   id?: Prisma.StringFieldUpdateOperationsInput | string
   projectId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   ownerId?: Prisma.StringFieldUpdateOperationsInput | string
-  spaceId?: Prisma.StringFieldUpdateOperationsInput | string
+  workspaceId?: Prisma.StringFieldUpdateOperationsInput | string
   name?: Prisma.StringFieldUpdateOperationsInput | string
   path?: Prisma.StringFieldUpdateOperationsInput | string
   contentType?: Prisma.StringFieldUpdateOperationsInput | string
@@ -1170,7 +1170,7 @@ export type FileUncheckedUpdateWithoutDocumentsInput = {
 export type FileCreateManyOwnerInput = {
   id: string
   projectId?: string | null
-  spaceId: string
+  workspaceId: string
   name: string
   path?: string
   contentType: string
@@ -1189,7 +1189,7 @@ export type FileCreateManyOwnerInput = {
 
 export type FileUpdateWithoutOwnerInput = {
   id?: Prisma.StringFieldUpdateOperationsInput | string
-  spaceId?: Prisma.StringFieldUpdateOperationsInput | string
+  workspaceId?: Prisma.StringFieldUpdateOperationsInput | string
   name?: Prisma.StringFieldUpdateOperationsInput | string
   path?: Prisma.StringFieldUpdateOperationsInput | string
   contentType?: Prisma.StringFieldUpdateOperationsInput | string
@@ -1212,7 +1212,7 @@ export type FileUpdateWithoutOwnerInput = {
 export type FileUncheckedUpdateWithoutOwnerInput = {
   id?: Prisma.StringFieldUpdateOperationsInput | string
   projectId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
-  spaceId?: Prisma.StringFieldUpdateOperationsInput | string
+  workspaceId?: Prisma.StringFieldUpdateOperationsInput | string
   name?: Prisma.StringFieldUpdateOperationsInput | string
   path?: Prisma.StringFieldUpdateOperationsInput | string
   contentType?: Prisma.StringFieldUpdateOperationsInput | string
@@ -1234,7 +1234,7 @@ export type FileUncheckedUpdateWithoutOwnerInput = {
 export type FileUncheckedUpdateManyWithoutOwnerInput = {
   id?: Prisma.StringFieldUpdateOperationsInput | string
   projectId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
-  spaceId?: Prisma.StringFieldUpdateOperationsInput | string
+  workspaceId?: Prisma.StringFieldUpdateOperationsInput | string
   name?: Prisma.StringFieldUpdateOperationsInput | string
   path?: Prisma.StringFieldUpdateOperationsInput | string
   contentType?: Prisma.StringFieldUpdateOperationsInput | string
@@ -1254,7 +1254,7 @@ export type FileUncheckedUpdateManyWithoutOwnerInput = {
 export type FileCreateManyProjectInput = {
   id: string
   ownerId: string
-  spaceId: string
+  workspaceId: string
   name: string
   path?: string
   contentType: string
@@ -1273,7 +1273,7 @@ export type FileCreateManyProjectInput = {
 
 export type FileUpdateWithoutProjectInput = {
   id?: Prisma.StringFieldUpdateOperationsInput | string
-  spaceId?: Prisma.StringFieldUpdateOperationsInput | string
+  workspaceId?: Prisma.StringFieldUpdateOperationsInput | string
   name?: Prisma.StringFieldUpdateOperationsInput | string
   path?: Prisma.StringFieldUpdateOperationsInput | string
   contentType?: Prisma.StringFieldUpdateOperationsInput | string
@@ -1296,7 +1296,7 @@ export type FileUpdateWithoutProjectInput = {
 export type FileUncheckedUpdateWithoutProjectInput = {
   id?: Prisma.StringFieldUpdateOperationsInput | string
   ownerId?: Prisma.StringFieldUpdateOperationsInput | string
-  spaceId?: Prisma.StringFieldUpdateOperationsInput | string
+  workspaceId?: Prisma.StringFieldUpdateOperationsInput | string
   name?: Prisma.StringFieldUpdateOperationsInput | string
   path?: Prisma.StringFieldUpdateOperationsInput | string
   contentType?: Prisma.StringFieldUpdateOperationsInput | string
@@ -1318,7 +1318,7 @@ export type FileUncheckedUpdateWithoutProjectInput = {
 export type FileUncheckedUpdateManyWithoutProjectInput = {
   id?: Prisma.StringFieldUpdateOperationsInput | string
   ownerId?: Prisma.StringFieldUpdateOperationsInput | string
-  spaceId?: Prisma.StringFieldUpdateOperationsInput | string
+  workspaceId?: Prisma.StringFieldUpdateOperationsInput | string
   name?: Prisma.StringFieldUpdateOperationsInput | string
   path?: Prisma.StringFieldUpdateOperationsInput | string
   contentType?: Prisma.StringFieldUpdateOperationsInput | string
@@ -1379,7 +1379,7 @@ export type FileSelect<ExtArgs extends runtime.Types.Extensions.InternalArgs = r
   id?: boolean
   projectId?: boolean
   ownerId?: boolean
-  spaceId?: boolean
+  workspaceId?: boolean
   name?: boolean
   path?: boolean
   contentType?: boolean
@@ -1405,7 +1405,7 @@ export type FileSelectCreateManyAndReturn<ExtArgs extends runtime.Types.Extensio
   id?: boolean
   projectId?: boolean
   ownerId?: boolean
-  spaceId?: boolean
+  workspaceId?: boolean
   name?: boolean
   path?: boolean
   contentType?: boolean
@@ -1428,7 +1428,7 @@ export type FileSelectUpdateManyAndReturn<ExtArgs extends runtime.Types.Extensio
   id?: boolean
   projectId?: boolean
   ownerId?: boolean
-  spaceId?: boolean
+  workspaceId?: boolean
   name?: boolean
   path?: boolean
   contentType?: boolean
@@ -1451,7 +1451,7 @@ export type FileSelectScalar = {
   id?: boolean
   projectId?: boolean
   ownerId?: boolean
-  spaceId?: boolean
+  workspaceId?: boolean
   name?: boolean
   path?: boolean
   contentType?: boolean
@@ -1468,7 +1468,7 @@ export type FileSelectScalar = {
   updatedAt?: boolean
 }
 
-export type FileOmit<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = runtime.Types.Extensions.GetOmit<"id" | "projectId" | "ownerId" | "spaceId" | "name" | "path" | "contentType" | "declaredContentType" | "bytes" | "sha256" | "visibility" | "metadata" | "tags" | "downloadCount" | "blobKey" | "expiresAt" | "createdAt" | "updatedAt", ExtArgs["result"]["file"]>
+export type FileOmit<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = runtime.Types.Extensions.GetOmit<"id" | "projectId" | "ownerId" | "workspaceId" | "name" | "path" | "contentType" | "declaredContentType" | "bytes" | "sha256" | "visibility" | "metadata" | "tags" | "downloadCount" | "blobKey" | "expiresAt" | "createdAt" | "updatedAt", ExtArgs["result"]["file"]>
 export type FileInclude<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = {
   project?: boolean | Prisma.File$projectArgs<ExtArgs>
   owner?: boolean | Prisma.UserDefaultArgs<ExtArgs>
@@ -1503,7 +1503,7 @@ export type $FilePayload<ExtArgs extends runtime.Types.Extensions.InternalArgs =
     /**
      * The workspace: the project id, or the owner id outside of projects. Lists and quotas are per workspace.
      */
-    spaceId: string
+    workspaceId: string
     name: string
     path: string
     /**
@@ -1966,7 +1966,7 @@ export interface FileFieldRefs {
   readonly id: Prisma.FieldRef<"File", 'String'>
   readonly projectId: Prisma.FieldRef<"File", 'String'>
   readonly ownerId: Prisma.FieldRef<"File", 'String'>
-  readonly spaceId: Prisma.FieldRef<"File", 'String'>
+  readonly workspaceId: Prisma.FieldRef<"File", 'String'>
   readonly name: Prisma.FieldRef<"File", 'String'>
   readonly path: Prisma.FieldRef<"File", 'String'>
   readonly contentType: Prisma.FieldRef<"File", 'String'>

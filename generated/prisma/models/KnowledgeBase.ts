@@ -40,7 +40,7 @@ export type KnowledgeBaseMinAggregateOutputType = {
   id: string | null
   projectId: string | null
   ownerId: string | null
-  spaceId: string | null
+  workspaceId: string | null
   name: string | null
   description: string | null
   maxTokens: number | null
@@ -53,7 +53,7 @@ export type KnowledgeBaseMaxAggregateOutputType = {
   id: string | null
   projectId: string | null
   ownerId: string | null
-  spaceId: string | null
+  workspaceId: string | null
   name: string | null
   description: string | null
   maxTokens: number | null
@@ -66,7 +66,7 @@ export type KnowledgeBaseCountAggregateOutputType = {
   id: number
   projectId: number
   ownerId: number
-  spaceId: number
+  workspaceId: number
   name: number
   description: number
   maxTokens: number
@@ -92,7 +92,7 @@ export type KnowledgeBaseMinAggregateInputType = {
   id?: true
   projectId?: true
   ownerId?: true
-  spaceId?: true
+  workspaceId?: true
   name?: true
   description?: true
   maxTokens?: true
@@ -105,7 +105,7 @@ export type KnowledgeBaseMaxAggregateInputType = {
   id?: true
   projectId?: true
   ownerId?: true
-  spaceId?: true
+  workspaceId?: true
   name?: true
   description?: true
   maxTokens?: true
@@ -118,7 +118,7 @@ export type KnowledgeBaseCountAggregateInputType = {
   id?: true
   projectId?: true
   ownerId?: true
-  spaceId?: true
+  workspaceId?: true
   name?: true
   description?: true
   maxTokens?: true
@@ -219,7 +219,7 @@ export type KnowledgeBaseGroupByOutputType = {
   id: string
   projectId: string | null
   ownerId: string
-  spaceId: string
+  workspaceId: string
   name: string
   description: string | null
   maxTokens: number
@@ -256,7 +256,7 @@ export type KnowledgeBaseWhereInput = {
   id?: Prisma.StringFilter<"KnowledgeBase"> | string
   projectId?: Prisma.StringNullableFilter<"KnowledgeBase"> | string | null
   ownerId?: Prisma.StringFilter<"KnowledgeBase"> | string
-  spaceId?: Prisma.StringFilter<"KnowledgeBase"> | string
+  workspaceId?: Prisma.StringFilter<"KnowledgeBase"> | string
   name?: Prisma.StringFilter<"KnowledgeBase"> | string
   description?: Prisma.StringNullableFilter<"KnowledgeBase"> | string | null
   maxTokens?: Prisma.IntFilter<"KnowledgeBase"> | number
@@ -275,7 +275,7 @@ export type KnowledgeBaseOrderByWithRelationInput = {
   id?: Prisma.SortOrder
   projectId?: Prisma.SortOrderInput | Prisma.SortOrder
   ownerId?: Prisma.SortOrder
-  spaceId?: Prisma.SortOrder
+  workspaceId?: Prisma.SortOrder
   name?: Prisma.SortOrder
   description?: Prisma.SortOrderInput | Prisma.SortOrder
   maxTokens?: Prisma.SortOrder
@@ -297,7 +297,7 @@ export type KnowledgeBaseWhereUniqueInput = Prisma.AtLeast<{
   NOT?: Prisma.KnowledgeBaseWhereInput | Prisma.KnowledgeBaseWhereInput[]
   projectId?: Prisma.StringNullableFilter<"KnowledgeBase"> | string | null
   ownerId?: Prisma.StringFilter<"KnowledgeBase"> | string
-  spaceId?: Prisma.StringFilter<"KnowledgeBase"> | string
+  workspaceId?: Prisma.StringFilter<"KnowledgeBase"> | string
   name?: Prisma.StringFilter<"KnowledgeBase"> | string
   description?: Prisma.StringNullableFilter<"KnowledgeBase"> | string | null
   maxTokens?: Prisma.IntFilter<"KnowledgeBase"> | number
@@ -316,7 +316,7 @@ export type KnowledgeBaseOrderByWithAggregationInput = {
   id?: Prisma.SortOrder
   projectId?: Prisma.SortOrderInput | Prisma.SortOrder
   ownerId?: Prisma.SortOrder
-  spaceId?: Prisma.SortOrder
+  workspaceId?: Prisma.SortOrder
   name?: Prisma.SortOrder
   description?: Prisma.SortOrderInput | Prisma.SortOrder
   maxTokens?: Prisma.SortOrder
@@ -338,7 +338,7 @@ export type KnowledgeBaseScalarWhereWithAggregatesInput = {
   id?: Prisma.StringWithAggregatesFilter<"KnowledgeBase"> | string
   projectId?: Prisma.StringNullableWithAggregatesFilter<"KnowledgeBase"> | string | null
   ownerId?: Prisma.StringWithAggregatesFilter<"KnowledgeBase"> | string
-  spaceId?: Prisma.StringWithAggregatesFilter<"KnowledgeBase"> | string
+  workspaceId?: Prisma.StringWithAggregatesFilter<"KnowledgeBase"> | string
   name?: Prisma.StringWithAggregatesFilter<"KnowledgeBase"> | string
   description?: Prisma.StringNullableWithAggregatesFilter<"KnowledgeBase"> | string | null
   maxTokens?: Prisma.IntWithAggregatesFilter<"KnowledgeBase"> | number
@@ -350,7 +350,7 @@ export type KnowledgeBaseScalarWhereWithAggregatesInput = {
 
 export type KnowledgeBaseCreateInput = {
   id: string
-  spaceId: string
+  workspaceId: string
   name: string
   description?: string | null
   maxTokens: number
@@ -369,7 +369,7 @@ export type KnowledgeBaseUncheckedCreateInput = {
   id: string
   projectId?: string | null
   ownerId: string
-  spaceId: string
+  workspaceId: string
   name: string
   description?: string | null
   maxTokens: number
@@ -384,7 +384,7 @@ export type KnowledgeBaseUncheckedCreateInput = {
 
 export type KnowledgeBaseUpdateInput = {
   id?: Prisma.StringFieldUpdateOperationsInput | string
-  spaceId?: Prisma.StringFieldUpdateOperationsInput | string
+  workspaceId?: Prisma.StringFieldUpdateOperationsInput | string
   name?: Prisma.StringFieldUpdateOperationsInput | string
   description?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   maxTokens?: Prisma.IntFieldUpdateOperationsInput | number
@@ -403,7 +403,7 @@ export type KnowledgeBaseUncheckedUpdateInput = {
   id?: Prisma.StringFieldUpdateOperationsInput | string
   projectId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   ownerId?: Prisma.StringFieldUpdateOperationsInput | string
-  spaceId?: Prisma.StringFieldUpdateOperationsInput | string
+  workspaceId?: Prisma.StringFieldUpdateOperationsInput | string
   name?: Prisma.StringFieldUpdateOperationsInput | string
   description?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   maxTokens?: Prisma.IntFieldUpdateOperationsInput | number
@@ -420,7 +420,7 @@ export type KnowledgeBaseCreateManyInput = {
   id: string
   projectId?: string | null
   ownerId: string
-  spaceId: string
+  workspaceId: string
   name: string
   description?: string | null
   maxTokens: number
@@ -432,7 +432,7 @@ export type KnowledgeBaseCreateManyInput = {
 
 export type KnowledgeBaseUpdateManyMutationInput = {
   id?: Prisma.StringFieldUpdateOperationsInput | string
-  spaceId?: Prisma.StringFieldUpdateOperationsInput | string
+  workspaceId?: Prisma.StringFieldUpdateOperationsInput | string
   name?: Prisma.StringFieldUpdateOperationsInput | string
   description?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   maxTokens?: Prisma.IntFieldUpdateOperationsInput | number
@@ -446,7 +446,7 @@ export type KnowledgeBaseUncheckedUpdateManyInput = {
   id?: Prisma.StringFieldUpdateOperationsInput | string
   projectId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   ownerId?: Prisma.StringFieldUpdateOperationsInput | string
-  spaceId?: Prisma.StringFieldUpdateOperationsInput | string
+  workspaceId?: Prisma.StringFieldUpdateOperationsInput | string
   name?: Prisma.StringFieldUpdateOperationsInput | string
   description?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   maxTokens?: Prisma.IntFieldUpdateOperationsInput | number
@@ -470,7 +470,7 @@ export type KnowledgeBaseCountOrderByAggregateInput = {
   id?: Prisma.SortOrder
   projectId?: Prisma.SortOrder
   ownerId?: Prisma.SortOrder
-  spaceId?: Prisma.SortOrder
+  workspaceId?: Prisma.SortOrder
   name?: Prisma.SortOrder
   description?: Prisma.SortOrder
   maxTokens?: Prisma.SortOrder
@@ -489,7 +489,7 @@ export type KnowledgeBaseMaxOrderByAggregateInput = {
   id?: Prisma.SortOrder
   projectId?: Prisma.SortOrder
   ownerId?: Prisma.SortOrder
-  spaceId?: Prisma.SortOrder
+  workspaceId?: Prisma.SortOrder
   name?: Prisma.SortOrder
   description?: Prisma.SortOrder
   maxTokens?: Prisma.SortOrder
@@ -502,7 +502,7 @@ export type KnowledgeBaseMinOrderByAggregateInput = {
   id?: Prisma.SortOrder
   projectId?: Prisma.SortOrder
   ownerId?: Prisma.SortOrder
-  spaceId?: Prisma.SortOrder
+  workspaceId?: Prisma.SortOrder
   name?: Prisma.SortOrder
   description?: Prisma.SortOrder
   maxTokens?: Prisma.SortOrder
@@ -649,7 +649,7 @@ export type KnowledgeBaseUpdateOneRequiredWithoutLanguagesNestedInput = {
 
 export type KnowledgeBaseCreateWithoutOwnerInput = {
   id: string
-  spaceId: string
+  workspaceId: string
   name: string
   description?: string | null
   maxTokens: number
@@ -666,7 +666,7 @@ export type KnowledgeBaseCreateWithoutOwnerInput = {
 export type KnowledgeBaseUncheckedCreateWithoutOwnerInput = {
   id: string
   projectId?: string | null
-  spaceId: string
+  workspaceId: string
   name: string
   description?: string | null
   maxTokens: number
@@ -712,7 +712,7 @@ export type KnowledgeBaseScalarWhereInput = {
   id?: Prisma.StringFilter<"KnowledgeBase"> | string
   projectId?: Prisma.StringNullableFilter<"KnowledgeBase"> | string | null
   ownerId?: Prisma.StringFilter<"KnowledgeBase"> | string
-  spaceId?: Prisma.StringFilter<"KnowledgeBase"> | string
+  workspaceId?: Prisma.StringFilter<"KnowledgeBase"> | string
   name?: Prisma.StringFilter<"KnowledgeBase"> | string
   description?: Prisma.StringNullableFilter<"KnowledgeBase"> | string | null
   maxTokens?: Prisma.IntFilter<"KnowledgeBase"> | number
@@ -724,7 +724,7 @@ export type KnowledgeBaseScalarWhereInput = {
 
 export type KnowledgeBaseCreateWithoutProjectInput = {
   id: string
-  spaceId: string
+  workspaceId: string
   name: string
   description?: string | null
   maxTokens: number
@@ -741,7 +741,7 @@ export type KnowledgeBaseCreateWithoutProjectInput = {
 export type KnowledgeBaseUncheckedCreateWithoutProjectInput = {
   id: string
   ownerId: string
-  spaceId: string
+  workspaceId: string
   name: string
   description?: string | null
   maxTokens: number
@@ -782,7 +782,7 @@ export type KnowledgeBaseUpdateManyWithWhereWithoutProjectInput = {
 
 export type KnowledgeBaseCreateWithoutDocumentsInput = {
   id: string
-  spaceId: string
+  workspaceId: string
   name: string
   description?: string | null
   maxTokens: number
@@ -800,7 +800,7 @@ export type KnowledgeBaseUncheckedCreateWithoutDocumentsInput = {
   id: string
   projectId?: string | null
   ownerId: string
-  spaceId: string
+  workspaceId: string
   name: string
   description?: string | null
   maxTokens: number
@@ -830,7 +830,7 @@ export type KnowledgeBaseUpdateToOneWithWhereWithoutDocumentsInput = {
 
 export type KnowledgeBaseUpdateWithoutDocumentsInput = {
   id?: Prisma.StringFieldUpdateOperationsInput | string
-  spaceId?: Prisma.StringFieldUpdateOperationsInput | string
+  workspaceId?: Prisma.StringFieldUpdateOperationsInput | string
   name?: Prisma.StringFieldUpdateOperationsInput | string
   description?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   maxTokens?: Prisma.IntFieldUpdateOperationsInput | number
@@ -848,7 +848,7 @@ export type KnowledgeBaseUncheckedUpdateWithoutDocumentsInput = {
   id?: Prisma.StringFieldUpdateOperationsInput | string
   projectId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   ownerId?: Prisma.StringFieldUpdateOperationsInput | string
-  spaceId?: Prisma.StringFieldUpdateOperationsInput | string
+  workspaceId?: Prisma.StringFieldUpdateOperationsInput | string
   name?: Prisma.StringFieldUpdateOperationsInput | string
   description?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   maxTokens?: Prisma.IntFieldUpdateOperationsInput | number
@@ -862,7 +862,7 @@ export type KnowledgeBaseUncheckedUpdateWithoutDocumentsInput = {
 
 export type KnowledgeBaseCreateWithoutCountsInput = {
   id: string
-  spaceId: string
+  workspaceId: string
   name: string
   description?: string | null
   maxTokens: number
@@ -880,7 +880,7 @@ export type KnowledgeBaseUncheckedCreateWithoutCountsInput = {
   id: string
   projectId?: string | null
   ownerId: string
-  spaceId: string
+  workspaceId: string
   name: string
   description?: string | null
   maxTokens: number
@@ -910,7 +910,7 @@ export type KnowledgeBaseUpdateToOneWithWhereWithoutCountsInput = {
 
 export type KnowledgeBaseUpdateWithoutCountsInput = {
   id?: Prisma.StringFieldUpdateOperationsInput | string
-  spaceId?: Prisma.StringFieldUpdateOperationsInput | string
+  workspaceId?: Prisma.StringFieldUpdateOperationsInput | string
   name?: Prisma.StringFieldUpdateOperationsInput | string
   description?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   maxTokens?: Prisma.IntFieldUpdateOperationsInput | number
@@ -928,7 +928,7 @@ export type KnowledgeBaseUncheckedUpdateWithoutCountsInput = {
   id?: Prisma.StringFieldUpdateOperationsInput | string
   projectId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   ownerId?: Prisma.StringFieldUpdateOperationsInput | string
-  spaceId?: Prisma.StringFieldUpdateOperationsInput | string
+  workspaceId?: Prisma.StringFieldUpdateOperationsInput | string
   name?: Prisma.StringFieldUpdateOperationsInput | string
   description?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   maxTokens?: Prisma.IntFieldUpdateOperationsInput | number
@@ -942,7 +942,7 @@ export type KnowledgeBaseUncheckedUpdateWithoutCountsInput = {
 
 export type KnowledgeBaseCreateWithoutLanguagesInput = {
   id: string
-  spaceId: string
+  workspaceId: string
   name: string
   description?: string | null
   maxTokens: number
@@ -960,7 +960,7 @@ export type KnowledgeBaseUncheckedCreateWithoutLanguagesInput = {
   id: string
   projectId?: string | null
   ownerId: string
-  spaceId: string
+  workspaceId: string
   name: string
   description?: string | null
   maxTokens: number
@@ -990,7 +990,7 @@ export type KnowledgeBaseUpdateToOneWithWhereWithoutLanguagesInput = {
 
 export type KnowledgeBaseUpdateWithoutLanguagesInput = {
   id?: Prisma.StringFieldUpdateOperationsInput | string
-  spaceId?: Prisma.StringFieldUpdateOperationsInput | string
+  workspaceId?: Prisma.StringFieldUpdateOperationsInput | string
   name?: Prisma.StringFieldUpdateOperationsInput | string
   description?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   maxTokens?: Prisma.IntFieldUpdateOperationsInput | number
@@ -1008,7 +1008,7 @@ export type KnowledgeBaseUncheckedUpdateWithoutLanguagesInput = {
   id?: Prisma.StringFieldUpdateOperationsInput | string
   projectId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   ownerId?: Prisma.StringFieldUpdateOperationsInput | string
-  spaceId?: Prisma.StringFieldUpdateOperationsInput | string
+  workspaceId?: Prisma.StringFieldUpdateOperationsInput | string
   name?: Prisma.StringFieldUpdateOperationsInput | string
   description?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   maxTokens?: Prisma.IntFieldUpdateOperationsInput | number
@@ -1023,7 +1023,7 @@ export type KnowledgeBaseUncheckedUpdateWithoutLanguagesInput = {
 export type KnowledgeBaseCreateManyOwnerInput = {
   id: string
   projectId?: string | null
-  spaceId: string
+  workspaceId: string
   name: string
   description?: string | null
   maxTokens: number
@@ -1035,7 +1035,7 @@ export type KnowledgeBaseCreateManyOwnerInput = {
 
 export type KnowledgeBaseUpdateWithoutOwnerInput = {
   id?: Prisma.StringFieldUpdateOperationsInput | string
-  spaceId?: Prisma.StringFieldUpdateOperationsInput | string
+  workspaceId?: Prisma.StringFieldUpdateOperationsInput | string
   name?: Prisma.StringFieldUpdateOperationsInput | string
   description?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   maxTokens?: Prisma.IntFieldUpdateOperationsInput | number
@@ -1052,7 +1052,7 @@ export type KnowledgeBaseUpdateWithoutOwnerInput = {
 export type KnowledgeBaseUncheckedUpdateWithoutOwnerInput = {
   id?: Prisma.StringFieldUpdateOperationsInput | string
   projectId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
-  spaceId?: Prisma.StringFieldUpdateOperationsInput | string
+  workspaceId?: Prisma.StringFieldUpdateOperationsInput | string
   name?: Prisma.StringFieldUpdateOperationsInput | string
   description?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   maxTokens?: Prisma.IntFieldUpdateOperationsInput | number
@@ -1068,7 +1068,7 @@ export type KnowledgeBaseUncheckedUpdateWithoutOwnerInput = {
 export type KnowledgeBaseUncheckedUpdateManyWithoutOwnerInput = {
   id?: Prisma.StringFieldUpdateOperationsInput | string
   projectId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
-  spaceId?: Prisma.StringFieldUpdateOperationsInput | string
+  workspaceId?: Prisma.StringFieldUpdateOperationsInput | string
   name?: Prisma.StringFieldUpdateOperationsInput | string
   description?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   maxTokens?: Prisma.IntFieldUpdateOperationsInput | number
@@ -1081,7 +1081,7 @@ export type KnowledgeBaseUncheckedUpdateManyWithoutOwnerInput = {
 export type KnowledgeBaseCreateManyProjectInput = {
   id: string
   ownerId: string
-  spaceId: string
+  workspaceId: string
   name: string
   description?: string | null
   maxTokens: number
@@ -1093,7 +1093,7 @@ export type KnowledgeBaseCreateManyProjectInput = {
 
 export type KnowledgeBaseUpdateWithoutProjectInput = {
   id?: Prisma.StringFieldUpdateOperationsInput | string
-  spaceId?: Prisma.StringFieldUpdateOperationsInput | string
+  workspaceId?: Prisma.StringFieldUpdateOperationsInput | string
   name?: Prisma.StringFieldUpdateOperationsInput | string
   description?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   maxTokens?: Prisma.IntFieldUpdateOperationsInput | number
@@ -1110,7 +1110,7 @@ export type KnowledgeBaseUpdateWithoutProjectInput = {
 export type KnowledgeBaseUncheckedUpdateWithoutProjectInput = {
   id?: Prisma.StringFieldUpdateOperationsInput | string
   ownerId?: Prisma.StringFieldUpdateOperationsInput | string
-  spaceId?: Prisma.StringFieldUpdateOperationsInput | string
+  workspaceId?: Prisma.StringFieldUpdateOperationsInput | string
   name?: Prisma.StringFieldUpdateOperationsInput | string
   description?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   maxTokens?: Prisma.IntFieldUpdateOperationsInput | number
@@ -1126,7 +1126,7 @@ export type KnowledgeBaseUncheckedUpdateWithoutProjectInput = {
 export type KnowledgeBaseUncheckedUpdateManyWithoutProjectInput = {
   id?: Prisma.StringFieldUpdateOperationsInput | string
   ownerId?: Prisma.StringFieldUpdateOperationsInput | string
-  spaceId?: Prisma.StringFieldUpdateOperationsInput | string
+  workspaceId?: Prisma.StringFieldUpdateOperationsInput | string
   name?: Prisma.StringFieldUpdateOperationsInput | string
   description?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   maxTokens?: Prisma.IntFieldUpdateOperationsInput | number
@@ -1189,7 +1189,7 @@ export type KnowledgeBaseSelect<ExtArgs extends runtime.Types.Extensions.Interna
   id?: boolean
   projectId?: boolean
   ownerId?: boolean
-  spaceId?: boolean
+  workspaceId?: boolean
   name?: boolean
   description?: boolean
   maxTokens?: boolean
@@ -1209,7 +1209,7 @@ export type KnowledgeBaseSelectCreateManyAndReturn<ExtArgs extends runtime.Types
   id?: boolean
   projectId?: boolean
   ownerId?: boolean
-  spaceId?: boolean
+  workspaceId?: boolean
   name?: boolean
   description?: boolean
   maxTokens?: boolean
@@ -1225,7 +1225,7 @@ export type KnowledgeBaseSelectUpdateManyAndReturn<ExtArgs extends runtime.Types
   id?: boolean
   projectId?: boolean
   ownerId?: boolean
-  spaceId?: boolean
+  workspaceId?: boolean
   name?: boolean
   description?: boolean
   maxTokens?: boolean
@@ -1241,7 +1241,7 @@ export type KnowledgeBaseSelectScalar = {
   id?: boolean
   projectId?: boolean
   ownerId?: boolean
-  spaceId?: boolean
+  workspaceId?: boolean
   name?: boolean
   description?: boolean
   maxTokens?: boolean
@@ -1251,7 +1251,7 @@ export type KnowledgeBaseSelectScalar = {
   updatedAt?: boolean
 }
 
-export type KnowledgeBaseOmit<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = runtime.Types.Extensions.GetOmit<"id" | "projectId" | "ownerId" | "spaceId" | "name" | "description" | "maxTokens" | "overlapTokens" | "metadata" | "createdAt" | "updatedAt", ExtArgs["result"]["knowledgeBase"]>
+export type KnowledgeBaseOmit<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = runtime.Types.Extensions.GetOmit<"id" | "projectId" | "ownerId" | "workspaceId" | "name" | "description" | "maxTokens" | "overlapTokens" | "metadata" | "createdAt" | "updatedAt", ExtArgs["result"]["knowledgeBase"]>
 export type KnowledgeBaseInclude<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = {
   project?: boolean | Prisma.KnowledgeBase$projectArgs<ExtArgs>
   owner?: boolean | Prisma.UserDefaultArgs<ExtArgs>
@@ -1288,7 +1288,7 @@ export type $KnowledgeBasePayload<ExtArgs extends runtime.Types.Extensions.Inter
     /**
      * The workspace: the project id, or the owner id outside of projects.
      */
-    spaceId: string
+    workspaceId: string
     name: string
     description: string | null
     /**
@@ -1730,7 +1730,7 @@ export interface KnowledgeBaseFieldRefs {
   readonly id: Prisma.FieldRef<"KnowledgeBase", 'String'>
   readonly projectId: Prisma.FieldRef<"KnowledgeBase", 'String'>
   readonly ownerId: Prisma.FieldRef<"KnowledgeBase", 'String'>
-  readonly spaceId: Prisma.FieldRef<"KnowledgeBase", 'String'>
+  readonly workspaceId: Prisma.FieldRef<"KnowledgeBase", 'String'>
   readonly name: Prisma.FieldRef<"KnowledgeBase", 'String'>
   readonly description: Prisma.FieldRef<"KnowledgeBase", 'String'>
   readonly maxTokens: Prisma.FieldRef<"KnowledgeBase", 'Int'>

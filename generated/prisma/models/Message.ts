@@ -99,7 +99,7 @@ export type MessageCountAggregateOutputType = {
   searched: number
   error: number
   metadata: number
-  spaceIds: number
+  workspaceIds: number
   position: number
   keyDigest: number
   bodyHash: number
@@ -183,7 +183,7 @@ export type MessageCountAggregateInputType = {
   searched?: true
   error?: true
   metadata?: true
-  spaceIds?: true
+  workspaceIds?: true
   position?: true
   keyDigest?: true
   bodyHash?: true
@@ -296,7 +296,7 @@ export type MessageGroupByOutputType = {
   searched: runtime.JsonValue | null
   error: runtime.JsonValue | null
   metadata: runtime.JsonValue
-  spaceIds: string[]
+  workspaceIds: string[]
   position: number
   keyDigest: runtime.Bytes | null
   bodyHash: runtime.Bytes | null
@@ -345,7 +345,7 @@ export type MessageWhereInput = {
   searched?: Prisma.JsonNullableFilter<"Message">
   error?: Prisma.JsonNullableFilter<"Message">
   metadata?: Prisma.JsonFilter<"Message">
-  spaceIds?: Prisma.StringNullableListFilter<"Message">
+  workspaceIds?: Prisma.StringNullableListFilter<"Message">
   position?: Prisma.IntFilter<"Message"> | number
   keyDigest?: Prisma.BytesNullableFilter<"Message"> | runtime.Bytes | null
   bodyHash?: Prisma.BytesNullableFilter<"Message"> | runtime.Bytes | null
@@ -373,7 +373,7 @@ export type MessageOrderByWithRelationInput = {
   searched?: Prisma.SortOrderInput | Prisma.SortOrder
   error?: Prisma.SortOrderInput | Prisma.SortOrder
   metadata?: Prisma.SortOrder
-  spaceIds?: Prisma.SortOrder
+  workspaceIds?: Prisma.SortOrder
   position?: Prisma.SortOrder
   keyDigest?: Prisma.SortOrderInput | Prisma.SortOrder
   bodyHash?: Prisma.SortOrderInput | Prisma.SortOrder
@@ -404,7 +404,7 @@ export type MessageWhereUniqueInput = Prisma.AtLeast<{
   searched?: Prisma.JsonNullableFilter<"Message">
   error?: Prisma.JsonNullableFilter<"Message">
   metadata?: Prisma.JsonFilter<"Message">
-  spaceIds?: Prisma.StringNullableListFilter<"Message">
+  workspaceIds?: Prisma.StringNullableListFilter<"Message">
   position?: Prisma.IntFilter<"Message"> | number
   keyDigest?: Prisma.BytesNullableFilter<"Message"> | runtime.Bytes | null
   bodyHash?: Prisma.BytesNullableFilter<"Message"> | runtime.Bytes | null
@@ -432,7 +432,7 @@ export type MessageOrderByWithAggregationInput = {
   searched?: Prisma.SortOrderInput | Prisma.SortOrder
   error?: Prisma.SortOrderInput | Prisma.SortOrder
   metadata?: Prisma.SortOrder
-  spaceIds?: Prisma.SortOrder
+  workspaceIds?: Prisma.SortOrder
   position?: Prisma.SortOrder
   keyDigest?: Prisma.SortOrderInput | Prisma.SortOrder
   bodyHash?: Prisma.SortOrderInput | Prisma.SortOrder
@@ -466,7 +466,7 @@ export type MessageScalarWhereWithAggregatesInput = {
   searched?: Prisma.JsonNullableWithAggregatesFilter<"Message">
   error?: Prisma.JsonNullableWithAggregatesFilter<"Message">
   metadata?: Prisma.JsonWithAggregatesFilter<"Message">
-  spaceIds?: Prisma.StringNullableListFilter<"Message">
+  workspaceIds?: Prisma.StringNullableListFilter<"Message">
   position?: Prisma.IntWithAggregatesFilter<"Message"> | number
   keyDigest?: Prisma.BytesNullableWithAggregatesFilter<"Message"> | runtime.Bytes | null
   bodyHash?: Prisma.BytesNullableWithAggregatesFilter<"Message"> | runtime.Bytes | null
@@ -490,7 +490,7 @@ export type MessageCreateInput = {
   searched?: Prisma.NullableJsonNullValueInput | runtime.InputJsonValue
   error?: Prisma.NullableJsonNullValueInput | runtime.InputJsonValue
   metadata?: Prisma.JsonNullValueInput | runtime.InputJsonValue
-  spaceIds?: Prisma.MessageCreatespaceIdsInput | string[]
+  workspaceIds?: Prisma.MessageCreateworkspaceIdsInput | string[]
   position?: number
   keyDigest?: runtime.Bytes | null
   bodyHash?: runtime.Bytes | null
@@ -518,7 +518,7 @@ export type MessageUncheckedCreateInput = {
   searched?: Prisma.NullableJsonNullValueInput | runtime.InputJsonValue
   error?: Prisma.NullableJsonNullValueInput | runtime.InputJsonValue
   metadata?: Prisma.JsonNullValueInput | runtime.InputJsonValue
-  spaceIds?: Prisma.MessageCreatespaceIdsInput | string[]
+  workspaceIds?: Prisma.MessageCreateworkspaceIdsInput | string[]
   position?: number
   keyDigest?: runtime.Bytes | null
   bodyHash?: runtime.Bytes | null
@@ -542,7 +542,7 @@ export type MessageUpdateInput = {
   searched?: Prisma.NullableJsonNullValueInput | runtime.InputJsonValue
   error?: Prisma.NullableJsonNullValueInput | runtime.InputJsonValue
   metadata?: Prisma.JsonNullValueInput | runtime.InputJsonValue
-  spaceIds?: Prisma.MessageUpdatespaceIdsInput | string[]
+  workspaceIds?: Prisma.MessageUpdateworkspaceIdsInput | string[]
   position?: Prisma.IntFieldUpdateOperationsInput | number
   keyDigest?: Prisma.NullableBytesFieldUpdateOperationsInput | runtime.Bytes | null
   bodyHash?: Prisma.NullableBytesFieldUpdateOperationsInput | runtime.Bytes | null
@@ -570,7 +570,7 @@ export type MessageUncheckedUpdateInput = {
   searched?: Prisma.NullableJsonNullValueInput | runtime.InputJsonValue
   error?: Prisma.NullableJsonNullValueInput | runtime.InputJsonValue
   metadata?: Prisma.JsonNullValueInput | runtime.InputJsonValue
-  spaceIds?: Prisma.MessageUpdatespaceIdsInput | string[]
+  workspaceIds?: Prisma.MessageUpdateworkspaceIdsInput | string[]
   position?: Prisma.IntFieldUpdateOperationsInput | number
   keyDigest?: Prisma.NullableBytesFieldUpdateOperationsInput | runtime.Bytes | null
   bodyHash?: Prisma.NullableBytesFieldUpdateOperationsInput | runtime.Bytes | null
@@ -596,7 +596,7 @@ export type MessageCreateManyInput = {
   searched?: Prisma.NullableJsonNullValueInput | runtime.InputJsonValue
   error?: Prisma.NullableJsonNullValueInput | runtime.InputJsonValue
   metadata?: Prisma.JsonNullValueInput | runtime.InputJsonValue
-  spaceIds?: Prisma.MessageCreatespaceIdsInput | string[]
+  workspaceIds?: Prisma.MessageCreateworkspaceIdsInput | string[]
   position?: number
   keyDigest?: runtime.Bytes | null
   bodyHash?: runtime.Bytes | null
@@ -620,7 +620,7 @@ export type MessageUpdateManyMutationInput = {
   searched?: Prisma.NullableJsonNullValueInput | runtime.InputJsonValue
   error?: Prisma.NullableJsonNullValueInput | runtime.InputJsonValue
   metadata?: Prisma.JsonNullValueInput | runtime.InputJsonValue
-  spaceIds?: Prisma.MessageUpdatespaceIdsInput | string[]
+  workspaceIds?: Prisma.MessageUpdateworkspaceIdsInput | string[]
   position?: Prisma.IntFieldUpdateOperationsInput | number
   keyDigest?: Prisma.NullableBytesFieldUpdateOperationsInput | runtime.Bytes | null
   bodyHash?: Prisma.NullableBytesFieldUpdateOperationsInput | runtime.Bytes | null
@@ -646,7 +646,7 @@ export type MessageUncheckedUpdateManyInput = {
   searched?: Prisma.NullableJsonNullValueInput | runtime.InputJsonValue
   error?: Prisma.NullableJsonNullValueInput | runtime.InputJsonValue
   metadata?: Prisma.JsonNullValueInput | runtime.InputJsonValue
-  spaceIds?: Prisma.MessageUpdatespaceIdsInput | string[]
+  workspaceIds?: Prisma.MessageUpdateworkspaceIdsInput | string[]
   position?: Prisma.IntFieldUpdateOperationsInput | number
   keyDigest?: Prisma.NullableBytesFieldUpdateOperationsInput | runtime.Bytes | null
   bodyHash?: Prisma.NullableBytesFieldUpdateOperationsInput | runtime.Bytes | null
@@ -682,7 +682,7 @@ export type MessageCountOrderByAggregateInput = {
   searched?: Prisma.SortOrder
   error?: Prisma.SortOrder
   metadata?: Prisma.SortOrder
-  spaceIds?: Prisma.SortOrder
+  workspaceIds?: Prisma.SortOrder
   position?: Prisma.SortOrder
   keyDigest?: Prisma.SortOrder
   bodyHash?: Prisma.SortOrder
@@ -831,7 +831,7 @@ export type MessageUncheckedUpdateManyWithoutSessionNestedInput = {
   deleteMany?: Prisma.MessageScalarWhereInput | Prisma.MessageScalarWhereInput[]
 }
 
-export type MessageCreatespaceIdsInput = {
+export type MessageCreateworkspaceIdsInput = {
   set: string[]
 }
 
@@ -843,7 +843,7 @@ export type EnumMessageStatusFieldUpdateOperationsInput = {
   set?: $Enums.MessageStatus
 }
 
-export type MessageUpdatespaceIdsInput = {
+export type MessageUpdateworkspaceIdsInput = {
   set?: string[]
   push?: string | string[]
 }
@@ -867,7 +867,7 @@ export type MessageCreateWithoutUserInput = {
   searched?: Prisma.NullableJsonNullValueInput | runtime.InputJsonValue
   error?: Prisma.NullableJsonNullValueInput | runtime.InputJsonValue
   metadata?: Prisma.JsonNullValueInput | runtime.InputJsonValue
-  spaceIds?: Prisma.MessageCreatespaceIdsInput | string[]
+  workspaceIds?: Prisma.MessageCreateworkspaceIdsInput | string[]
   position?: number
   keyDigest?: runtime.Bytes | null
   bodyHash?: runtime.Bytes | null
@@ -893,7 +893,7 @@ export type MessageUncheckedCreateWithoutUserInput = {
   searched?: Prisma.NullableJsonNullValueInput | runtime.InputJsonValue
   error?: Prisma.NullableJsonNullValueInput | runtime.InputJsonValue
   metadata?: Prisma.JsonNullValueInput | runtime.InputJsonValue
-  spaceIds?: Prisma.MessageCreatespaceIdsInput | string[]
+  workspaceIds?: Prisma.MessageCreateworkspaceIdsInput | string[]
   position?: number
   keyDigest?: runtime.Bytes | null
   bodyHash?: runtime.Bytes | null
@@ -948,7 +948,7 @@ export type MessageScalarWhereInput = {
   searched?: Prisma.JsonNullableFilter<"Message">
   error?: Prisma.JsonNullableFilter<"Message">
   metadata?: Prisma.JsonFilter<"Message">
-  spaceIds?: Prisma.StringNullableListFilter<"Message">
+  workspaceIds?: Prisma.StringNullableListFilter<"Message">
   position?: Prisma.IntFilter<"Message"> | number
   keyDigest?: Prisma.BytesNullableFilter<"Message"> | runtime.Bytes | null
   bodyHash?: Prisma.BytesNullableFilter<"Message"> | runtime.Bytes | null
@@ -972,7 +972,7 @@ export type MessageCreateWithoutSessionInput = {
   searched?: Prisma.NullableJsonNullValueInput | runtime.InputJsonValue
   error?: Prisma.NullableJsonNullValueInput | runtime.InputJsonValue
   metadata?: Prisma.JsonNullValueInput | runtime.InputJsonValue
-  spaceIds?: Prisma.MessageCreatespaceIdsInput | string[]
+  workspaceIds?: Prisma.MessageCreateworkspaceIdsInput | string[]
   position?: number
   keyDigest?: runtime.Bytes | null
   bodyHash?: runtime.Bytes | null
@@ -998,7 +998,7 @@ export type MessageUncheckedCreateWithoutSessionInput = {
   searched?: Prisma.NullableJsonNullValueInput | runtime.InputJsonValue
   error?: Prisma.NullableJsonNullValueInput | runtime.InputJsonValue
   metadata?: Prisma.JsonNullValueInput | runtime.InputJsonValue
-  spaceIds?: Prisma.MessageCreatespaceIdsInput | string[]
+  workspaceIds?: Prisma.MessageCreateworkspaceIdsInput | string[]
   position?: number
   keyDigest?: runtime.Bytes | null
   bodyHash?: runtime.Bytes | null
@@ -1049,7 +1049,7 @@ export type MessageCreateManyUserInput = {
   searched?: Prisma.NullableJsonNullValueInput | runtime.InputJsonValue
   error?: Prisma.NullableJsonNullValueInput | runtime.InputJsonValue
   metadata?: Prisma.JsonNullValueInput | runtime.InputJsonValue
-  spaceIds?: Prisma.MessageCreatespaceIdsInput | string[]
+  workspaceIds?: Prisma.MessageCreateworkspaceIdsInput | string[]
   position?: number
   keyDigest?: runtime.Bytes | null
   bodyHash?: runtime.Bytes | null
@@ -1073,7 +1073,7 @@ export type MessageUpdateWithoutUserInput = {
   searched?: Prisma.NullableJsonNullValueInput | runtime.InputJsonValue
   error?: Prisma.NullableJsonNullValueInput | runtime.InputJsonValue
   metadata?: Prisma.JsonNullValueInput | runtime.InputJsonValue
-  spaceIds?: Prisma.MessageUpdatespaceIdsInput | string[]
+  workspaceIds?: Prisma.MessageUpdateworkspaceIdsInput | string[]
   position?: Prisma.IntFieldUpdateOperationsInput | number
   keyDigest?: Prisma.NullableBytesFieldUpdateOperationsInput | runtime.Bytes | null
   bodyHash?: Prisma.NullableBytesFieldUpdateOperationsInput | runtime.Bytes | null
@@ -1099,7 +1099,7 @@ export type MessageUncheckedUpdateWithoutUserInput = {
   searched?: Prisma.NullableJsonNullValueInput | runtime.InputJsonValue
   error?: Prisma.NullableJsonNullValueInput | runtime.InputJsonValue
   metadata?: Prisma.JsonNullValueInput | runtime.InputJsonValue
-  spaceIds?: Prisma.MessageUpdatespaceIdsInput | string[]
+  workspaceIds?: Prisma.MessageUpdateworkspaceIdsInput | string[]
   position?: Prisma.IntFieldUpdateOperationsInput | number
   keyDigest?: Prisma.NullableBytesFieldUpdateOperationsInput | runtime.Bytes | null
   bodyHash?: Prisma.NullableBytesFieldUpdateOperationsInput | runtime.Bytes | null
@@ -1124,7 +1124,7 @@ export type MessageUncheckedUpdateManyWithoutUserInput = {
   searched?: Prisma.NullableJsonNullValueInput | runtime.InputJsonValue
   error?: Prisma.NullableJsonNullValueInput | runtime.InputJsonValue
   metadata?: Prisma.JsonNullValueInput | runtime.InputJsonValue
-  spaceIds?: Prisma.MessageUpdatespaceIdsInput | string[]
+  workspaceIds?: Prisma.MessageUpdateworkspaceIdsInput | string[]
   position?: Prisma.IntFieldUpdateOperationsInput | number
   keyDigest?: Prisma.NullableBytesFieldUpdateOperationsInput | runtime.Bytes | null
   bodyHash?: Prisma.NullableBytesFieldUpdateOperationsInput | runtime.Bytes | null
@@ -1149,7 +1149,7 @@ export type MessageCreateManySessionInput = {
   searched?: Prisma.NullableJsonNullValueInput | runtime.InputJsonValue
   error?: Prisma.NullableJsonNullValueInput | runtime.InputJsonValue
   metadata?: Prisma.JsonNullValueInput | runtime.InputJsonValue
-  spaceIds?: Prisma.MessageCreatespaceIdsInput | string[]
+  workspaceIds?: Prisma.MessageCreateworkspaceIdsInput | string[]
   position?: number
   keyDigest?: runtime.Bytes | null
   bodyHash?: runtime.Bytes | null
@@ -1173,7 +1173,7 @@ export type MessageUpdateWithoutSessionInput = {
   searched?: Prisma.NullableJsonNullValueInput | runtime.InputJsonValue
   error?: Prisma.NullableJsonNullValueInput | runtime.InputJsonValue
   metadata?: Prisma.JsonNullValueInput | runtime.InputJsonValue
-  spaceIds?: Prisma.MessageUpdatespaceIdsInput | string[]
+  workspaceIds?: Prisma.MessageUpdateworkspaceIdsInput | string[]
   position?: Prisma.IntFieldUpdateOperationsInput | number
   keyDigest?: Prisma.NullableBytesFieldUpdateOperationsInput | runtime.Bytes | null
   bodyHash?: Prisma.NullableBytesFieldUpdateOperationsInput | runtime.Bytes | null
@@ -1199,7 +1199,7 @@ export type MessageUncheckedUpdateWithoutSessionInput = {
   searched?: Prisma.NullableJsonNullValueInput | runtime.InputJsonValue
   error?: Prisma.NullableJsonNullValueInput | runtime.InputJsonValue
   metadata?: Prisma.JsonNullValueInput | runtime.InputJsonValue
-  spaceIds?: Prisma.MessageUpdatespaceIdsInput | string[]
+  workspaceIds?: Prisma.MessageUpdateworkspaceIdsInput | string[]
   position?: Prisma.IntFieldUpdateOperationsInput | number
   keyDigest?: Prisma.NullableBytesFieldUpdateOperationsInput | runtime.Bytes | null
   bodyHash?: Prisma.NullableBytesFieldUpdateOperationsInput | runtime.Bytes | null
@@ -1224,7 +1224,7 @@ export type MessageUncheckedUpdateManyWithoutSessionInput = {
   searched?: Prisma.NullableJsonNullValueInput | runtime.InputJsonValue
   error?: Prisma.NullableJsonNullValueInput | runtime.InputJsonValue
   metadata?: Prisma.JsonNullValueInput | runtime.InputJsonValue
-  spaceIds?: Prisma.MessageUpdatespaceIdsInput | string[]
+  workspaceIds?: Prisma.MessageUpdateworkspaceIdsInput | string[]
   position?: Prisma.IntFieldUpdateOperationsInput | number
   keyDigest?: Prisma.NullableBytesFieldUpdateOperationsInput | runtime.Bytes | null
   bodyHash?: Prisma.NullableBytesFieldUpdateOperationsInput | runtime.Bytes | null
@@ -1252,7 +1252,7 @@ export type MessageSelect<ExtArgs extends runtime.Types.Extensions.InternalArgs 
   searched?: boolean
   error?: boolean
   metadata?: boolean
-  spaceIds?: boolean
+  workspaceIds?: boolean
   position?: boolean
   keyDigest?: boolean
   bodyHash?: boolean
@@ -1280,7 +1280,7 @@ export type MessageSelectCreateManyAndReturn<ExtArgs extends runtime.Types.Exten
   searched?: boolean
   error?: boolean
   metadata?: boolean
-  spaceIds?: boolean
+  workspaceIds?: boolean
   position?: boolean
   keyDigest?: boolean
   bodyHash?: boolean
@@ -1308,7 +1308,7 @@ export type MessageSelectUpdateManyAndReturn<ExtArgs extends runtime.Types.Exten
   searched?: boolean
   error?: boolean
   metadata?: boolean
-  spaceIds?: boolean
+  workspaceIds?: boolean
   position?: boolean
   keyDigest?: boolean
   bodyHash?: boolean
@@ -1336,7 +1336,7 @@ export type MessageSelectScalar = {
   searched?: boolean
   error?: boolean
   metadata?: boolean
-  spaceIds?: boolean
+  workspaceIds?: boolean
   position?: boolean
   keyDigest?: boolean
   bodyHash?: boolean
@@ -1345,7 +1345,7 @@ export type MessageSelectScalar = {
   updatedAt?: boolean
 }
 
-export type MessageOmit<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = runtime.Types.Extensions.GetOmit<"id" | "sessionId" | "userId" | "apiKeyId" | "role" | "content" | "status" | "model" | "finishReason" | "promptTokens" | "completionTokens" | "reservedTokens" | "citations" | "searched" | "error" | "metadata" | "spaceIds" | "position" | "keyDigest" | "bodyHash" | "heartbeatAt" | "createdAt" | "updatedAt", ExtArgs["result"]["message"]>
+export type MessageOmit<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = runtime.Types.Extensions.GetOmit<"id" | "sessionId" | "userId" | "apiKeyId" | "role" | "content" | "status" | "model" | "finishReason" | "promptTokens" | "completionTokens" | "reservedTokens" | "citations" | "searched" | "error" | "metadata" | "workspaceIds" | "position" | "keyDigest" | "bodyHash" | "heartbeatAt" | "createdAt" | "updatedAt", ExtArgs["result"]["message"]>
 export type MessageInclude<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = {
   session?: boolean | Prisma.Message$sessionArgs<ExtArgs>
   user?: boolean | Prisma.UserDefaultArgs<ExtArgs>
@@ -1403,7 +1403,7 @@ export type $MessagePayload<ExtArgs extends runtime.Types.Extensions.InternalArg
      * The workspaces of the knowledge bases that this answer used, directly or through earlier messages. A
      * message is part of the history of a later answer only if the user can read all of these workspaces.
      */
-    spaceIds: string[]
+    workspaceIds: string[]
     /**
      * The order of the messages of a session.
      */
@@ -1860,7 +1860,7 @@ export interface MessageFieldRefs {
   readonly searched: Prisma.FieldRef<"Message", 'Json'>
   readonly error: Prisma.FieldRef<"Message", 'Json'>
   readonly metadata: Prisma.FieldRef<"Message", 'Json'>
-  readonly spaceIds: Prisma.FieldRef<"Message", 'String[]'>
+  readonly workspaceIds: Prisma.FieldRef<"Message", 'String[]'>
   readonly position: Prisma.FieldRef<"Message", 'Int'>
   readonly keyDigest: Prisma.FieldRef<"Message", 'Bytes'>
   readonly bodyHash: Prisma.FieldRef<"Message", 'Bytes'>

@@ -46,7 +46,7 @@ export type OrderMinAggregateOutputType = {
   number: string | null
   projectId: string | null
   ownerId: string | null
-  spaceId: string | null
+  workspaceId: string | null
   status: $Enums.OrderStatus | null
   currency: string | null
   totalAmount: bigint | null
@@ -65,7 +65,7 @@ export type OrderMaxAggregateOutputType = {
   number: string | null
   projectId: string | null
   ownerId: string | null
-  spaceId: string | null
+  workspaceId: string | null
   status: $Enums.OrderStatus | null
   currency: string | null
   totalAmount: bigint | null
@@ -84,7 +84,7 @@ export type OrderCountAggregateOutputType = {
   number: number
   projectId: number
   ownerId: number
-  spaceId: number
+  workspaceId: number
   status: number
   currency: number
   totalAmount: number
@@ -120,7 +120,7 @@ export type OrderMinAggregateInputType = {
   number?: true
   projectId?: true
   ownerId?: true
-  spaceId?: true
+  workspaceId?: true
   status?: true
   currency?: true
   totalAmount?: true
@@ -139,7 +139,7 @@ export type OrderMaxAggregateInputType = {
   number?: true
   projectId?: true
   ownerId?: true
-  spaceId?: true
+  workspaceId?: true
   status?: true
   currency?: true
   totalAmount?: true
@@ -158,7 +158,7 @@ export type OrderCountAggregateInputType = {
   number?: true
   projectId?: true
   ownerId?: true
-  spaceId?: true
+  workspaceId?: true
   status?: true
   currency?: true
   totalAmount?: true
@@ -265,7 +265,7 @@ export type OrderGroupByOutputType = {
   number: string
   projectId: string | null
   ownerId: string
-  spaceId: string
+  workspaceId: string
   status: $Enums.OrderStatus
   currency: string
   totalAmount: bigint
@@ -308,7 +308,7 @@ export type OrderWhereInput = {
   number?: Prisma.StringFilter<"Order"> | string
   projectId?: Prisma.StringNullableFilter<"Order"> | string | null
   ownerId?: Prisma.StringFilter<"Order"> | string
-  spaceId?: Prisma.StringFilter<"Order"> | string
+  workspaceId?: Prisma.StringFilter<"Order"> | string
   status?: Prisma.EnumOrderStatusFilter<"Order"> | $Enums.OrderStatus
   currency?: Prisma.StringFilter<"Order"> | string
   totalAmount?: Prisma.BigIntFilter<"Order"> | bigint | number
@@ -335,7 +335,7 @@ export type OrderOrderByWithRelationInput = {
   number?: Prisma.SortOrder
   projectId?: Prisma.SortOrderInput | Prisma.SortOrder
   ownerId?: Prisma.SortOrder
-  spaceId?: Prisma.SortOrder
+  workspaceId?: Prisma.SortOrder
   status?: Prisma.SortOrder
   currency?: Prisma.SortOrder
   totalAmount?: Prisma.SortOrder
@@ -366,7 +366,7 @@ export type OrderWhereUniqueInput = Prisma.AtLeast<{
   NOT?: Prisma.OrderWhereInput | Prisma.OrderWhereInput[]
   projectId?: Prisma.StringNullableFilter<"Order"> | string | null
   ownerId?: Prisma.StringFilter<"Order"> | string
-  spaceId?: Prisma.StringFilter<"Order"> | string
+  workspaceId?: Prisma.StringFilter<"Order"> | string
   status?: Prisma.EnumOrderStatusFilter<"Order"> | $Enums.OrderStatus
   currency?: Prisma.StringFilter<"Order"> | string
   totalAmount?: Prisma.BigIntFilter<"Order"> | bigint | number
@@ -393,7 +393,7 @@ export type OrderOrderByWithAggregationInput = {
   number?: Prisma.SortOrder
   projectId?: Prisma.SortOrderInput | Prisma.SortOrder
   ownerId?: Prisma.SortOrder
-  spaceId?: Prisma.SortOrder
+  workspaceId?: Prisma.SortOrder
   status?: Prisma.SortOrder
   currency?: Prisma.SortOrder
   totalAmount?: Prisma.SortOrder
@@ -421,7 +421,7 @@ export type OrderScalarWhereWithAggregatesInput = {
   number?: Prisma.StringWithAggregatesFilter<"Order"> | string
   projectId?: Prisma.StringNullableWithAggregatesFilter<"Order"> | string | null
   ownerId?: Prisma.StringWithAggregatesFilter<"Order"> | string
-  spaceId?: Prisma.StringWithAggregatesFilter<"Order"> | string
+  workspaceId?: Prisma.StringWithAggregatesFilter<"Order"> | string
   status?: Prisma.EnumOrderStatusWithAggregatesFilter<"Order"> | $Enums.OrderStatus
   currency?: Prisma.StringWithAggregatesFilter<"Order"> | string
   totalAmount?: Prisma.BigIntWithAggregatesFilter<"Order"> | bigint | number
@@ -439,7 +439,7 @@ export type OrderScalarWhereWithAggregatesInput = {
 export type OrderCreateInput = {
   id: string
   number: string
-  spaceId: string
+  workspaceId: string
   status?: $Enums.OrderStatus
   currency: string
   totalAmount: bigint | number
@@ -465,7 +465,7 @@ export type OrderUncheckedCreateInput = {
   number: string
   projectId?: string | null
   ownerId: string
-  spaceId: string
+  workspaceId: string
   status?: $Enums.OrderStatus
   currency: string
   totalAmount: bigint | number
@@ -487,7 +487,7 @@ export type OrderUncheckedCreateInput = {
 export type OrderUpdateInput = {
   id?: Prisma.StringFieldUpdateOperationsInput | string
   number?: Prisma.StringFieldUpdateOperationsInput | string
-  spaceId?: Prisma.StringFieldUpdateOperationsInput | string
+  workspaceId?: Prisma.StringFieldUpdateOperationsInput | string
   status?: Prisma.EnumOrderStatusFieldUpdateOperationsInput | $Enums.OrderStatus
   currency?: Prisma.StringFieldUpdateOperationsInput | string
   totalAmount?: Prisma.BigIntFieldUpdateOperationsInput | bigint | number
@@ -513,7 +513,7 @@ export type OrderUncheckedUpdateInput = {
   number?: Prisma.StringFieldUpdateOperationsInput | string
   projectId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   ownerId?: Prisma.StringFieldUpdateOperationsInput | string
-  spaceId?: Prisma.StringFieldUpdateOperationsInput | string
+  workspaceId?: Prisma.StringFieldUpdateOperationsInput | string
   status?: Prisma.EnumOrderStatusFieldUpdateOperationsInput | $Enums.OrderStatus
   currency?: Prisma.StringFieldUpdateOperationsInput | string
   totalAmount?: Prisma.BigIntFieldUpdateOperationsInput | bigint | number
@@ -537,7 +537,7 @@ export type OrderCreateManyInput = {
   number: string
   projectId?: string | null
   ownerId: string
-  spaceId: string
+  workspaceId: string
   status?: $Enums.OrderStatus
   currency: string
   totalAmount: bigint | number
@@ -555,7 +555,7 @@ export type OrderCreateManyInput = {
 export type OrderUpdateManyMutationInput = {
   id?: Prisma.StringFieldUpdateOperationsInput | string
   number?: Prisma.StringFieldUpdateOperationsInput | string
-  spaceId?: Prisma.StringFieldUpdateOperationsInput | string
+  workspaceId?: Prisma.StringFieldUpdateOperationsInput | string
   status?: Prisma.EnumOrderStatusFieldUpdateOperationsInput | $Enums.OrderStatus
   currency?: Prisma.StringFieldUpdateOperationsInput | string
   totalAmount?: Prisma.BigIntFieldUpdateOperationsInput | bigint | number
@@ -574,7 +574,7 @@ export type OrderUncheckedUpdateManyInput = {
   number?: Prisma.StringFieldUpdateOperationsInput | string
   projectId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   ownerId?: Prisma.StringFieldUpdateOperationsInput | string
-  spaceId?: Prisma.StringFieldUpdateOperationsInput | string
+  workspaceId?: Prisma.StringFieldUpdateOperationsInput | string
   status?: Prisma.EnumOrderStatusFieldUpdateOperationsInput | $Enums.OrderStatus
   currency?: Prisma.StringFieldUpdateOperationsInput | string
   totalAmount?: Prisma.BigIntFieldUpdateOperationsInput | bigint | number
@@ -609,7 +609,7 @@ export type OrderCountOrderByAggregateInput = {
   number?: Prisma.SortOrder
   projectId?: Prisma.SortOrder
   ownerId?: Prisma.SortOrder
-  spaceId?: Prisma.SortOrder
+  workspaceId?: Prisma.SortOrder
   status?: Prisma.SortOrder
   currency?: Prisma.SortOrder
   totalAmount?: Prisma.SortOrder
@@ -636,7 +636,7 @@ export type OrderMaxOrderByAggregateInput = {
   number?: Prisma.SortOrder
   projectId?: Prisma.SortOrder
   ownerId?: Prisma.SortOrder
-  spaceId?: Prisma.SortOrder
+  workspaceId?: Prisma.SortOrder
   status?: Prisma.SortOrder
   currency?: Prisma.SortOrder
   totalAmount?: Prisma.SortOrder
@@ -655,7 +655,7 @@ export type OrderMinOrderByAggregateInput = {
   number?: Prisma.SortOrder
   projectId?: Prisma.SortOrder
   ownerId?: Prisma.SortOrder
-  spaceId?: Prisma.SortOrder
+  workspaceId?: Prisma.SortOrder
   status?: Prisma.SortOrder
   currency?: Prisma.SortOrder
   totalAmount?: Prisma.SortOrder
@@ -870,7 +870,7 @@ export type OrderUncheckedUpdateManyWithoutSubscriptionNestedInput = {
 export type OrderCreateWithoutOwnerInput = {
   id: string
   number: string
-  spaceId: string
+  workspaceId: string
   status?: $Enums.OrderStatus
   currency: string
   totalAmount: bigint | number
@@ -894,7 +894,7 @@ export type OrderUncheckedCreateWithoutOwnerInput = {
   id: string
   number: string
   projectId?: string | null
-  spaceId: string
+  workspaceId: string
   status?: $Enums.OrderStatus
   currency: string
   totalAmount: bigint | number
@@ -947,7 +947,7 @@ export type OrderScalarWhereInput = {
   number?: Prisma.StringFilter<"Order"> | string
   projectId?: Prisma.StringNullableFilter<"Order"> | string | null
   ownerId?: Prisma.StringFilter<"Order"> | string
-  spaceId?: Prisma.StringFilter<"Order"> | string
+  workspaceId?: Prisma.StringFilter<"Order"> | string
   status?: Prisma.EnumOrderStatusFilter<"Order"> | $Enums.OrderStatus
   currency?: Prisma.StringFilter<"Order"> | string
   totalAmount?: Prisma.BigIntFilter<"Order"> | bigint | number
@@ -965,7 +965,7 @@ export type OrderScalarWhereInput = {
 export type OrderCreateWithoutProjectInput = {
   id: string
   number: string
-  spaceId: string
+  workspaceId: string
   status?: $Enums.OrderStatus
   currency: string
   totalAmount: bigint | number
@@ -989,7 +989,7 @@ export type OrderUncheckedCreateWithoutProjectInput = {
   id: string
   number: string
   ownerId: string
-  spaceId: string
+  workspaceId: string
   status?: $Enums.OrderStatus
   currency: string
   totalAmount: bigint | number
@@ -1037,7 +1037,7 @@ export type OrderUpdateManyWithWhereWithoutProjectInput = {
 export type OrderCreateWithoutItemsInput = {
   id: string
   number: string
-  spaceId: string
+  workspaceId: string
   status?: $Enums.OrderStatus
   currency: string
   totalAmount: bigint | number
@@ -1062,7 +1062,7 @@ export type OrderUncheckedCreateWithoutItemsInput = {
   number: string
   projectId?: string | null
   ownerId: string
-  spaceId: string
+  workspaceId: string
   status?: $Enums.OrderStatus
   currency: string
   totalAmount: bigint | number
@@ -1099,7 +1099,7 @@ export type OrderUpdateToOneWithWhereWithoutItemsInput = {
 export type OrderUpdateWithoutItemsInput = {
   id?: Prisma.StringFieldUpdateOperationsInput | string
   number?: Prisma.StringFieldUpdateOperationsInput | string
-  spaceId?: Prisma.StringFieldUpdateOperationsInput | string
+  workspaceId?: Prisma.StringFieldUpdateOperationsInput | string
   status?: Prisma.EnumOrderStatusFieldUpdateOperationsInput | $Enums.OrderStatus
   currency?: Prisma.StringFieldUpdateOperationsInput | string
   totalAmount?: Prisma.BigIntFieldUpdateOperationsInput | bigint | number
@@ -1124,7 +1124,7 @@ export type OrderUncheckedUpdateWithoutItemsInput = {
   number?: Prisma.StringFieldUpdateOperationsInput | string
   projectId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   ownerId?: Prisma.StringFieldUpdateOperationsInput | string
-  spaceId?: Prisma.StringFieldUpdateOperationsInput | string
+  workspaceId?: Prisma.StringFieldUpdateOperationsInput | string
   status?: Prisma.EnumOrderStatusFieldUpdateOperationsInput | $Enums.OrderStatus
   currency?: Prisma.StringFieldUpdateOperationsInput | string
   totalAmount?: Prisma.BigIntFieldUpdateOperationsInput | bigint | number
@@ -1145,7 +1145,7 @@ export type OrderUncheckedUpdateWithoutItemsInput = {
 export type OrderCreateWithoutCheckoutsInput = {
   id: string
   number: string
-  spaceId: string
+  workspaceId: string
   status?: $Enums.OrderStatus
   currency: string
   totalAmount: bigint | number
@@ -1170,7 +1170,7 @@ export type OrderUncheckedCreateWithoutCheckoutsInput = {
   number: string
   projectId?: string | null
   ownerId: string
-  spaceId: string
+  workspaceId: string
   status?: $Enums.OrderStatus
   currency: string
   totalAmount: bigint | number
@@ -1207,7 +1207,7 @@ export type OrderUpdateToOneWithWhereWithoutCheckoutsInput = {
 export type OrderUpdateWithoutCheckoutsInput = {
   id?: Prisma.StringFieldUpdateOperationsInput | string
   number?: Prisma.StringFieldUpdateOperationsInput | string
-  spaceId?: Prisma.StringFieldUpdateOperationsInput | string
+  workspaceId?: Prisma.StringFieldUpdateOperationsInput | string
   status?: Prisma.EnumOrderStatusFieldUpdateOperationsInput | $Enums.OrderStatus
   currency?: Prisma.StringFieldUpdateOperationsInput | string
   totalAmount?: Prisma.BigIntFieldUpdateOperationsInput | bigint | number
@@ -1232,7 +1232,7 @@ export type OrderUncheckedUpdateWithoutCheckoutsInput = {
   number?: Prisma.StringFieldUpdateOperationsInput | string
   projectId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   ownerId?: Prisma.StringFieldUpdateOperationsInput | string
-  spaceId?: Prisma.StringFieldUpdateOperationsInput | string
+  workspaceId?: Prisma.StringFieldUpdateOperationsInput | string
   status?: Prisma.EnumOrderStatusFieldUpdateOperationsInput | $Enums.OrderStatus
   currency?: Prisma.StringFieldUpdateOperationsInput | string
   totalAmount?: Prisma.BigIntFieldUpdateOperationsInput | bigint | number
@@ -1253,7 +1253,7 @@ export type OrderUncheckedUpdateWithoutCheckoutsInput = {
 export type OrderCreateWithoutPaymentsInput = {
   id: string
   number: string
-  spaceId: string
+  workspaceId: string
   status?: $Enums.OrderStatus
   currency: string
   totalAmount: bigint | number
@@ -1278,7 +1278,7 @@ export type OrderUncheckedCreateWithoutPaymentsInput = {
   number: string
   projectId?: string | null
   ownerId: string
-  spaceId: string
+  workspaceId: string
   status?: $Enums.OrderStatus
   currency: string
   totalAmount: bigint | number
@@ -1315,7 +1315,7 @@ export type OrderUpdateToOneWithWhereWithoutPaymentsInput = {
 export type OrderUpdateWithoutPaymentsInput = {
   id?: Prisma.StringFieldUpdateOperationsInput | string
   number?: Prisma.StringFieldUpdateOperationsInput | string
-  spaceId?: Prisma.StringFieldUpdateOperationsInput | string
+  workspaceId?: Prisma.StringFieldUpdateOperationsInput | string
   status?: Prisma.EnumOrderStatusFieldUpdateOperationsInput | $Enums.OrderStatus
   currency?: Prisma.StringFieldUpdateOperationsInput | string
   totalAmount?: Prisma.BigIntFieldUpdateOperationsInput | bigint | number
@@ -1340,7 +1340,7 @@ export type OrderUncheckedUpdateWithoutPaymentsInput = {
   number?: Prisma.StringFieldUpdateOperationsInput | string
   projectId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   ownerId?: Prisma.StringFieldUpdateOperationsInput | string
-  spaceId?: Prisma.StringFieldUpdateOperationsInput | string
+  workspaceId?: Prisma.StringFieldUpdateOperationsInput | string
   status?: Prisma.EnumOrderStatusFieldUpdateOperationsInput | $Enums.OrderStatus
   currency?: Prisma.StringFieldUpdateOperationsInput | string
   totalAmount?: Prisma.BigIntFieldUpdateOperationsInput | bigint | number
@@ -1361,7 +1361,7 @@ export type OrderUncheckedUpdateWithoutPaymentsInput = {
 export type OrderCreateWithoutRefundsInput = {
   id: string
   number: string
-  spaceId: string
+  workspaceId: string
   status?: $Enums.OrderStatus
   currency: string
   totalAmount: bigint | number
@@ -1386,7 +1386,7 @@ export type OrderUncheckedCreateWithoutRefundsInput = {
   number: string
   projectId?: string | null
   ownerId: string
-  spaceId: string
+  workspaceId: string
   status?: $Enums.OrderStatus
   currency: string
   totalAmount: bigint | number
@@ -1423,7 +1423,7 @@ export type OrderUpdateToOneWithWhereWithoutRefundsInput = {
 export type OrderUpdateWithoutRefundsInput = {
   id?: Prisma.StringFieldUpdateOperationsInput | string
   number?: Prisma.StringFieldUpdateOperationsInput | string
-  spaceId?: Prisma.StringFieldUpdateOperationsInput | string
+  workspaceId?: Prisma.StringFieldUpdateOperationsInput | string
   status?: Prisma.EnumOrderStatusFieldUpdateOperationsInput | $Enums.OrderStatus
   currency?: Prisma.StringFieldUpdateOperationsInput | string
   totalAmount?: Prisma.BigIntFieldUpdateOperationsInput | bigint | number
@@ -1448,7 +1448,7 @@ export type OrderUncheckedUpdateWithoutRefundsInput = {
   number?: Prisma.StringFieldUpdateOperationsInput | string
   projectId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   ownerId?: Prisma.StringFieldUpdateOperationsInput | string
-  spaceId?: Prisma.StringFieldUpdateOperationsInput | string
+  workspaceId?: Prisma.StringFieldUpdateOperationsInput | string
   status?: Prisma.EnumOrderStatusFieldUpdateOperationsInput | $Enums.OrderStatus
   currency?: Prisma.StringFieldUpdateOperationsInput | string
   totalAmount?: Prisma.BigIntFieldUpdateOperationsInput | bigint | number
@@ -1469,7 +1469,7 @@ export type OrderUncheckedUpdateWithoutRefundsInput = {
 export type OrderCreateWithoutSubscriptionInput = {
   id: string
   number: string
-  spaceId: string
+  workspaceId: string
   status?: $Enums.OrderStatus
   currency: string
   totalAmount: bigint | number
@@ -1494,7 +1494,7 @@ export type OrderUncheckedCreateWithoutSubscriptionInput = {
   number: string
   projectId?: string | null
   ownerId: string
-  spaceId: string
+  workspaceId: string
   status?: $Enums.OrderStatus
   currency: string
   totalAmount: bigint | number
@@ -1542,7 +1542,7 @@ export type OrderCreateManyOwnerInput = {
   id: string
   number: string
   projectId?: string | null
-  spaceId: string
+  workspaceId: string
   status?: $Enums.OrderStatus
   currency: string
   totalAmount: bigint | number
@@ -1560,7 +1560,7 @@ export type OrderCreateManyOwnerInput = {
 export type OrderUpdateWithoutOwnerInput = {
   id?: Prisma.StringFieldUpdateOperationsInput | string
   number?: Prisma.StringFieldUpdateOperationsInput | string
-  spaceId?: Prisma.StringFieldUpdateOperationsInput | string
+  workspaceId?: Prisma.StringFieldUpdateOperationsInput | string
   status?: Prisma.EnumOrderStatusFieldUpdateOperationsInput | $Enums.OrderStatus
   currency?: Prisma.StringFieldUpdateOperationsInput | string
   totalAmount?: Prisma.BigIntFieldUpdateOperationsInput | bigint | number
@@ -1584,7 +1584,7 @@ export type OrderUncheckedUpdateWithoutOwnerInput = {
   id?: Prisma.StringFieldUpdateOperationsInput | string
   number?: Prisma.StringFieldUpdateOperationsInput | string
   projectId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
-  spaceId?: Prisma.StringFieldUpdateOperationsInput | string
+  workspaceId?: Prisma.StringFieldUpdateOperationsInput | string
   status?: Prisma.EnumOrderStatusFieldUpdateOperationsInput | $Enums.OrderStatus
   currency?: Prisma.StringFieldUpdateOperationsInput | string
   totalAmount?: Prisma.BigIntFieldUpdateOperationsInput | bigint | number
@@ -1607,7 +1607,7 @@ export type OrderUncheckedUpdateManyWithoutOwnerInput = {
   id?: Prisma.StringFieldUpdateOperationsInput | string
   number?: Prisma.StringFieldUpdateOperationsInput | string
   projectId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
-  spaceId?: Prisma.StringFieldUpdateOperationsInput | string
+  workspaceId?: Prisma.StringFieldUpdateOperationsInput | string
   status?: Prisma.EnumOrderStatusFieldUpdateOperationsInput | $Enums.OrderStatus
   currency?: Prisma.StringFieldUpdateOperationsInput | string
   totalAmount?: Prisma.BigIntFieldUpdateOperationsInput | bigint | number
@@ -1626,7 +1626,7 @@ export type OrderCreateManyProjectInput = {
   id: string
   number: string
   ownerId: string
-  spaceId: string
+  workspaceId: string
   status?: $Enums.OrderStatus
   currency: string
   totalAmount: bigint | number
@@ -1644,7 +1644,7 @@ export type OrderCreateManyProjectInput = {
 export type OrderUpdateWithoutProjectInput = {
   id?: Prisma.StringFieldUpdateOperationsInput | string
   number?: Prisma.StringFieldUpdateOperationsInput | string
-  spaceId?: Prisma.StringFieldUpdateOperationsInput | string
+  workspaceId?: Prisma.StringFieldUpdateOperationsInput | string
   status?: Prisma.EnumOrderStatusFieldUpdateOperationsInput | $Enums.OrderStatus
   currency?: Prisma.StringFieldUpdateOperationsInput | string
   totalAmount?: Prisma.BigIntFieldUpdateOperationsInput | bigint | number
@@ -1668,7 +1668,7 @@ export type OrderUncheckedUpdateWithoutProjectInput = {
   id?: Prisma.StringFieldUpdateOperationsInput | string
   number?: Prisma.StringFieldUpdateOperationsInput | string
   ownerId?: Prisma.StringFieldUpdateOperationsInput | string
-  spaceId?: Prisma.StringFieldUpdateOperationsInput | string
+  workspaceId?: Prisma.StringFieldUpdateOperationsInput | string
   status?: Prisma.EnumOrderStatusFieldUpdateOperationsInput | $Enums.OrderStatus
   currency?: Prisma.StringFieldUpdateOperationsInput | string
   totalAmount?: Prisma.BigIntFieldUpdateOperationsInput | bigint | number
@@ -1691,7 +1691,7 @@ export type OrderUncheckedUpdateManyWithoutProjectInput = {
   id?: Prisma.StringFieldUpdateOperationsInput | string
   number?: Prisma.StringFieldUpdateOperationsInput | string
   ownerId?: Prisma.StringFieldUpdateOperationsInput | string
-  spaceId?: Prisma.StringFieldUpdateOperationsInput | string
+  workspaceId?: Prisma.StringFieldUpdateOperationsInput | string
   status?: Prisma.EnumOrderStatusFieldUpdateOperationsInput | $Enums.OrderStatus
   currency?: Prisma.StringFieldUpdateOperationsInput | string
   totalAmount?: Prisma.BigIntFieldUpdateOperationsInput | bigint | number
@@ -1711,7 +1711,7 @@ export type OrderCreateManySubscriptionInput = {
   number: string
   projectId?: string | null
   ownerId: string
-  spaceId: string
+  workspaceId: string
   status?: $Enums.OrderStatus
   currency: string
   totalAmount: bigint | number
@@ -1728,7 +1728,7 @@ export type OrderCreateManySubscriptionInput = {
 export type OrderUpdateWithoutSubscriptionInput = {
   id?: Prisma.StringFieldUpdateOperationsInput | string
   number?: Prisma.StringFieldUpdateOperationsInput | string
-  spaceId?: Prisma.StringFieldUpdateOperationsInput | string
+  workspaceId?: Prisma.StringFieldUpdateOperationsInput | string
   status?: Prisma.EnumOrderStatusFieldUpdateOperationsInput | $Enums.OrderStatus
   currency?: Prisma.StringFieldUpdateOperationsInput | string
   totalAmount?: Prisma.BigIntFieldUpdateOperationsInput | bigint | number
@@ -1753,7 +1753,7 @@ export type OrderUncheckedUpdateWithoutSubscriptionInput = {
   number?: Prisma.StringFieldUpdateOperationsInput | string
   projectId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   ownerId?: Prisma.StringFieldUpdateOperationsInput | string
-  spaceId?: Prisma.StringFieldUpdateOperationsInput | string
+  workspaceId?: Prisma.StringFieldUpdateOperationsInput | string
   status?: Prisma.EnumOrderStatusFieldUpdateOperationsInput | $Enums.OrderStatus
   currency?: Prisma.StringFieldUpdateOperationsInput | string
   totalAmount?: Prisma.BigIntFieldUpdateOperationsInput | bigint | number
@@ -1776,7 +1776,7 @@ export type OrderUncheckedUpdateManyWithoutSubscriptionInput = {
   number?: Prisma.StringFieldUpdateOperationsInput | string
   projectId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   ownerId?: Prisma.StringFieldUpdateOperationsInput | string
-  spaceId?: Prisma.StringFieldUpdateOperationsInput | string
+  workspaceId?: Prisma.StringFieldUpdateOperationsInput | string
   status?: Prisma.EnumOrderStatusFieldUpdateOperationsInput | $Enums.OrderStatus
   currency?: Prisma.StringFieldUpdateOperationsInput | string
   totalAmount?: Prisma.BigIntFieldUpdateOperationsInput | bigint | number
@@ -1853,7 +1853,7 @@ export type OrderSelect<ExtArgs extends runtime.Types.Extensions.InternalArgs = 
   number?: boolean
   projectId?: boolean
   ownerId?: boolean
-  spaceId?: boolean
+  workspaceId?: boolean
   status?: boolean
   currency?: boolean
   totalAmount?: boolean
@@ -1881,7 +1881,7 @@ export type OrderSelectCreateManyAndReturn<ExtArgs extends runtime.Types.Extensi
   number?: boolean
   projectId?: boolean
   ownerId?: boolean
-  spaceId?: boolean
+  workspaceId?: boolean
   status?: boolean
   currency?: boolean
   totalAmount?: boolean
@@ -1904,7 +1904,7 @@ export type OrderSelectUpdateManyAndReturn<ExtArgs extends runtime.Types.Extensi
   number?: boolean
   projectId?: boolean
   ownerId?: boolean
-  spaceId?: boolean
+  workspaceId?: boolean
   status?: boolean
   currency?: boolean
   totalAmount?: boolean
@@ -1927,7 +1927,7 @@ export type OrderSelectScalar = {
   number?: boolean
   projectId?: boolean
   ownerId?: boolean
-  spaceId?: boolean
+  workspaceId?: boolean
   status?: boolean
   currency?: boolean
   totalAmount?: boolean
@@ -1942,7 +1942,7 @@ export type OrderSelectScalar = {
   updatedAt?: boolean
 }
 
-export type OrderOmit<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = runtime.Types.Extensions.GetOmit<"id" | "number" | "projectId" | "ownerId" | "spaceId" | "status" | "currency" | "totalAmount" | "refundedAmount" | "refundingAmount" | "checkoutId" | "subscriptionId" | "period" | "metadata" | "paidAt" | "createdAt" | "updatedAt", ExtArgs["result"]["order"]>
+export type OrderOmit<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = runtime.Types.Extensions.GetOmit<"id" | "number" | "projectId" | "ownerId" | "workspaceId" | "status" | "currency" | "totalAmount" | "refundedAmount" | "refundingAmount" | "checkoutId" | "subscriptionId" | "period" | "metadata" | "paidAt" | "createdAt" | "updatedAt", ExtArgs["result"]["order"]>
 export type OrderInclude<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = {
   project?: boolean | Prisma.Order$projectArgs<ExtArgs>
   owner?: boolean | Prisma.UserDefaultArgs<ExtArgs>
@@ -1983,7 +1983,7 @@ export type $OrderPayload<ExtArgs extends runtime.Types.Extensions.InternalArgs 
     /**
      * The workspace: the project id, or the owner id outside of projects.
      */
-    spaceId: string
+    workspaceId: string
     status: $Enums.OrderStatus
     currency: string
     totalAmount: bigint
@@ -2442,7 +2442,7 @@ export interface OrderFieldRefs {
   readonly number: Prisma.FieldRef<"Order", 'String'>
   readonly projectId: Prisma.FieldRef<"Order", 'String'>
   readonly ownerId: Prisma.FieldRef<"Order", 'String'>
-  readonly spaceId: Prisma.FieldRef<"Order", 'String'>
+  readonly workspaceId: Prisma.FieldRef<"Order", 'String'>
   readonly status: Prisma.FieldRef<"Order", 'OrderStatus'>
   readonly currency: Prisma.FieldRef<"Order", 'String'>
   readonly totalAmount: Prisma.FieldRef<"Order", 'BigInt'>

@@ -42,7 +42,7 @@ export type SessionMinAggregateOutputType = {
   id: string | null
   projectId: string | null
   ownerId: string | null
-  spaceId: string | null
+  workspaceId: string | null
   title: string | null
   model: string | null
   systemPrompt: string | null
@@ -59,7 +59,7 @@ export type SessionMaxAggregateOutputType = {
   id: string | null
   projectId: string | null
   ownerId: string | null
-  spaceId: string | null
+  workspaceId: string | null
   title: string | null
   model: string | null
   systemPrompt: string | null
@@ -76,7 +76,7 @@ export type SessionCountAggregateOutputType = {
   id: number
   projectId: number
   ownerId: number
-  spaceId: number
+  workspaceId: number
   title: number
   model: number
   systemPrompt: number
@@ -109,7 +109,7 @@ export type SessionMinAggregateInputType = {
   id?: true
   projectId?: true
   ownerId?: true
-  spaceId?: true
+  workspaceId?: true
   title?: true
   model?: true
   systemPrompt?: true
@@ -126,7 +126,7 @@ export type SessionMaxAggregateInputType = {
   id?: true
   projectId?: true
   ownerId?: true
-  spaceId?: true
+  workspaceId?: true
   title?: true
   model?: true
   systemPrompt?: true
@@ -143,7 +143,7 @@ export type SessionCountAggregateInputType = {
   id?: true
   projectId?: true
   ownerId?: true
-  spaceId?: true
+  workspaceId?: true
   title?: true
   model?: true
   systemPrompt?: true
@@ -249,7 +249,7 @@ export type SessionGroupByOutputType = {
   id: string
   projectId: string | null
   ownerId: string
-  spaceId: string
+  workspaceId: string
   title: string | null
   model: string | null
   systemPrompt: string | null
@@ -291,7 +291,7 @@ export type SessionWhereInput = {
   id?: Prisma.StringFilter<"Session"> | string
   projectId?: Prisma.StringNullableFilter<"Session"> | string | null
   ownerId?: Prisma.StringFilter<"Session"> | string
-  spaceId?: Prisma.StringFilter<"Session"> | string
+  workspaceId?: Prisma.StringFilter<"Session"> | string
   title?: Prisma.StringNullableFilter<"Session"> | string | null
   model?: Prisma.StringNullableFilter<"Session"> | string | null
   systemPrompt?: Prisma.StringNullableFilter<"Session"> | string | null
@@ -313,7 +313,7 @@ export type SessionOrderByWithRelationInput = {
   id?: Prisma.SortOrder
   projectId?: Prisma.SortOrderInput | Prisma.SortOrder
   ownerId?: Prisma.SortOrder
-  spaceId?: Prisma.SortOrder
+  workspaceId?: Prisma.SortOrder
   title?: Prisma.SortOrderInput | Prisma.SortOrder
   model?: Prisma.SortOrderInput | Prisma.SortOrder
   systemPrompt?: Prisma.SortOrderInput | Prisma.SortOrder
@@ -338,7 +338,7 @@ export type SessionWhereUniqueInput = Prisma.AtLeast<{
   NOT?: Prisma.SessionWhereInput | Prisma.SessionWhereInput[]
   projectId?: Prisma.StringNullableFilter<"Session"> | string | null
   ownerId?: Prisma.StringFilter<"Session"> | string
-  spaceId?: Prisma.StringFilter<"Session"> | string
+  workspaceId?: Prisma.StringFilter<"Session"> | string
   title?: Prisma.StringNullableFilter<"Session"> | string | null
   model?: Prisma.StringNullableFilter<"Session"> | string | null
   systemPrompt?: Prisma.StringNullableFilter<"Session"> | string | null
@@ -360,7 +360,7 @@ export type SessionOrderByWithAggregationInput = {
   id?: Prisma.SortOrder
   projectId?: Prisma.SortOrderInput | Prisma.SortOrder
   ownerId?: Prisma.SortOrder
-  spaceId?: Prisma.SortOrder
+  workspaceId?: Prisma.SortOrder
   title?: Prisma.SortOrderInput | Prisma.SortOrder
   model?: Prisma.SortOrderInput | Prisma.SortOrder
   systemPrompt?: Prisma.SortOrderInput | Prisma.SortOrder
@@ -387,7 +387,7 @@ export type SessionScalarWhereWithAggregatesInput = {
   id?: Prisma.StringWithAggregatesFilter<"Session"> | string
   projectId?: Prisma.StringNullableWithAggregatesFilter<"Session"> | string | null
   ownerId?: Prisma.StringWithAggregatesFilter<"Session"> | string
-  spaceId?: Prisma.StringWithAggregatesFilter<"Session"> | string
+  workspaceId?: Prisma.StringWithAggregatesFilter<"Session"> | string
   title?: Prisma.StringNullableWithAggregatesFilter<"Session"> | string | null
   model?: Prisma.StringNullableWithAggregatesFilter<"Session"> | string | null
   systemPrompt?: Prisma.StringNullableWithAggregatesFilter<"Session"> | string | null
@@ -404,7 +404,7 @@ export type SessionScalarWhereWithAggregatesInput = {
 
 export type SessionCreateInput = {
   id: string
-  spaceId: string
+  workspaceId: string
   title?: string | null
   model?: string | null
   systemPrompt?: string | null
@@ -426,7 +426,7 @@ export type SessionUncheckedCreateInput = {
   id: string
   projectId?: string | null
   ownerId: string
-  spaceId: string
+  workspaceId: string
   title?: string | null
   model?: string | null
   systemPrompt?: string | null
@@ -444,7 +444,7 @@ export type SessionUncheckedCreateInput = {
 
 export type SessionUpdateInput = {
   id?: Prisma.StringFieldUpdateOperationsInput | string
-  spaceId?: Prisma.StringFieldUpdateOperationsInput | string
+  workspaceId?: Prisma.StringFieldUpdateOperationsInput | string
   title?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   model?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   systemPrompt?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
@@ -466,7 +466,7 @@ export type SessionUncheckedUpdateInput = {
   id?: Prisma.StringFieldUpdateOperationsInput | string
   projectId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   ownerId?: Prisma.StringFieldUpdateOperationsInput | string
-  spaceId?: Prisma.StringFieldUpdateOperationsInput | string
+  workspaceId?: Prisma.StringFieldUpdateOperationsInput | string
   title?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   model?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   systemPrompt?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
@@ -486,7 +486,7 @@ export type SessionCreateManyInput = {
   id: string
   projectId?: string | null
   ownerId: string
-  spaceId: string
+  workspaceId: string
   title?: string | null
   model?: string | null
   systemPrompt?: string | null
@@ -503,7 +503,7 @@ export type SessionCreateManyInput = {
 
 export type SessionUpdateManyMutationInput = {
   id?: Prisma.StringFieldUpdateOperationsInput | string
-  spaceId?: Prisma.StringFieldUpdateOperationsInput | string
+  workspaceId?: Prisma.StringFieldUpdateOperationsInput | string
   title?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   model?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   systemPrompt?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
@@ -522,7 +522,7 @@ export type SessionUncheckedUpdateManyInput = {
   id?: Prisma.StringFieldUpdateOperationsInput | string
   projectId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   ownerId?: Prisma.StringFieldUpdateOperationsInput | string
-  spaceId?: Prisma.StringFieldUpdateOperationsInput | string
+  workspaceId?: Prisma.StringFieldUpdateOperationsInput | string
   title?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   model?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   systemPrompt?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
@@ -551,7 +551,7 @@ export type SessionCountOrderByAggregateInput = {
   id?: Prisma.SortOrder
   projectId?: Prisma.SortOrder
   ownerId?: Prisma.SortOrder
-  spaceId?: Prisma.SortOrder
+  workspaceId?: Prisma.SortOrder
   title?: Prisma.SortOrder
   model?: Prisma.SortOrder
   systemPrompt?: Prisma.SortOrder
@@ -576,7 +576,7 @@ export type SessionMaxOrderByAggregateInput = {
   id?: Prisma.SortOrder
   projectId?: Prisma.SortOrder
   ownerId?: Prisma.SortOrder
-  spaceId?: Prisma.SortOrder
+  workspaceId?: Prisma.SortOrder
   title?: Prisma.SortOrder
   model?: Prisma.SortOrder
   systemPrompt?: Prisma.SortOrder
@@ -593,7 +593,7 @@ export type SessionMinOrderByAggregateInput = {
   id?: Prisma.SortOrder
   projectId?: Prisma.SortOrder
   ownerId?: Prisma.SortOrder
-  spaceId?: Prisma.SortOrder
+  workspaceId?: Prisma.SortOrder
   title?: Prisma.SortOrder
   model?: Prisma.SortOrder
   systemPrompt?: Prisma.SortOrder
@@ -732,7 +732,7 @@ export type SessionUpdateOneWithoutMessagesNestedInput = {
 
 export type SessionCreateWithoutOwnerInput = {
   id: string
-  spaceId: string
+  workspaceId: string
   title?: string | null
   model?: string | null
   systemPrompt?: string | null
@@ -752,7 +752,7 @@ export type SessionCreateWithoutOwnerInput = {
 export type SessionUncheckedCreateWithoutOwnerInput = {
   id: string
   projectId?: string | null
-  spaceId: string
+  workspaceId: string
   title?: string | null
   model?: string | null
   systemPrompt?: string | null
@@ -801,7 +801,7 @@ export type SessionScalarWhereInput = {
   id?: Prisma.StringFilter<"Session"> | string
   projectId?: Prisma.StringNullableFilter<"Session"> | string | null
   ownerId?: Prisma.StringFilter<"Session"> | string
-  spaceId?: Prisma.StringFilter<"Session"> | string
+  workspaceId?: Prisma.StringFilter<"Session"> | string
   title?: Prisma.StringNullableFilter<"Session"> | string | null
   model?: Prisma.StringNullableFilter<"Session"> | string | null
   systemPrompt?: Prisma.StringNullableFilter<"Session"> | string | null
@@ -818,7 +818,7 @@ export type SessionScalarWhereInput = {
 
 export type SessionCreateWithoutProjectInput = {
   id: string
-  spaceId: string
+  workspaceId: string
   title?: string | null
   model?: string | null
   systemPrompt?: string | null
@@ -838,7 +838,7 @@ export type SessionCreateWithoutProjectInput = {
 export type SessionUncheckedCreateWithoutProjectInput = {
   id: string
   ownerId: string
-  spaceId: string
+  workspaceId: string
   title?: string | null
   model?: string | null
   systemPrompt?: string | null
@@ -882,7 +882,7 @@ export type SessionUpdateManyWithWhereWithoutProjectInput = {
 
 export type SessionCreateWithoutMessagesInput = {
   id: string
-  spaceId: string
+  workspaceId: string
   title?: string | null
   model?: string | null
   systemPrompt?: string | null
@@ -903,7 +903,7 @@ export type SessionUncheckedCreateWithoutMessagesInput = {
   id: string
   projectId?: string | null
   ownerId: string
-  spaceId: string
+  workspaceId: string
   title?: string | null
   model?: string | null
   systemPrompt?: string | null
@@ -936,7 +936,7 @@ export type SessionUpdateToOneWithWhereWithoutMessagesInput = {
 
 export type SessionUpdateWithoutMessagesInput = {
   id?: Prisma.StringFieldUpdateOperationsInput | string
-  spaceId?: Prisma.StringFieldUpdateOperationsInput | string
+  workspaceId?: Prisma.StringFieldUpdateOperationsInput | string
   title?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   model?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   systemPrompt?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
@@ -957,7 +957,7 @@ export type SessionUncheckedUpdateWithoutMessagesInput = {
   id?: Prisma.StringFieldUpdateOperationsInput | string
   projectId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   ownerId?: Prisma.StringFieldUpdateOperationsInput | string
-  spaceId?: Prisma.StringFieldUpdateOperationsInput | string
+  workspaceId?: Prisma.StringFieldUpdateOperationsInput | string
   title?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   model?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   systemPrompt?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
@@ -975,7 +975,7 @@ export type SessionUncheckedUpdateWithoutMessagesInput = {
 export type SessionCreateManyOwnerInput = {
   id: string
   projectId?: string | null
-  spaceId: string
+  workspaceId: string
   title?: string | null
   model?: string | null
   systemPrompt?: string | null
@@ -992,7 +992,7 @@ export type SessionCreateManyOwnerInput = {
 
 export type SessionUpdateWithoutOwnerInput = {
   id?: Prisma.StringFieldUpdateOperationsInput | string
-  spaceId?: Prisma.StringFieldUpdateOperationsInput | string
+  workspaceId?: Prisma.StringFieldUpdateOperationsInput | string
   title?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   model?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   systemPrompt?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
@@ -1012,7 +1012,7 @@ export type SessionUpdateWithoutOwnerInput = {
 export type SessionUncheckedUpdateWithoutOwnerInput = {
   id?: Prisma.StringFieldUpdateOperationsInput | string
   projectId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
-  spaceId?: Prisma.StringFieldUpdateOperationsInput | string
+  workspaceId?: Prisma.StringFieldUpdateOperationsInput | string
   title?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   model?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   systemPrompt?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
@@ -1031,7 +1031,7 @@ export type SessionUncheckedUpdateWithoutOwnerInput = {
 export type SessionUncheckedUpdateManyWithoutOwnerInput = {
   id?: Prisma.StringFieldUpdateOperationsInput | string
   projectId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
-  spaceId?: Prisma.StringFieldUpdateOperationsInput | string
+  workspaceId?: Prisma.StringFieldUpdateOperationsInput | string
   title?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   model?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   systemPrompt?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
@@ -1049,7 +1049,7 @@ export type SessionUncheckedUpdateManyWithoutOwnerInput = {
 export type SessionCreateManyProjectInput = {
   id: string
   ownerId: string
-  spaceId: string
+  workspaceId: string
   title?: string | null
   model?: string | null
   systemPrompt?: string | null
@@ -1066,7 +1066,7 @@ export type SessionCreateManyProjectInput = {
 
 export type SessionUpdateWithoutProjectInput = {
   id?: Prisma.StringFieldUpdateOperationsInput | string
-  spaceId?: Prisma.StringFieldUpdateOperationsInput | string
+  workspaceId?: Prisma.StringFieldUpdateOperationsInput | string
   title?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   model?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   systemPrompt?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
@@ -1086,7 +1086,7 @@ export type SessionUpdateWithoutProjectInput = {
 export type SessionUncheckedUpdateWithoutProjectInput = {
   id?: Prisma.StringFieldUpdateOperationsInput | string
   ownerId?: Prisma.StringFieldUpdateOperationsInput | string
-  spaceId?: Prisma.StringFieldUpdateOperationsInput | string
+  workspaceId?: Prisma.StringFieldUpdateOperationsInput | string
   title?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   model?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   systemPrompt?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
@@ -1105,7 +1105,7 @@ export type SessionUncheckedUpdateWithoutProjectInput = {
 export type SessionUncheckedUpdateManyWithoutProjectInput = {
   id?: Prisma.StringFieldUpdateOperationsInput | string
   ownerId?: Prisma.StringFieldUpdateOperationsInput | string
-  spaceId?: Prisma.StringFieldUpdateOperationsInput | string
+  workspaceId?: Prisma.StringFieldUpdateOperationsInput | string
   title?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   model?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   systemPrompt?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
@@ -1155,7 +1155,7 @@ export type SessionSelect<ExtArgs extends runtime.Types.Extensions.InternalArgs 
   id?: boolean
   projectId?: boolean
   ownerId?: boolean
-  spaceId?: boolean
+  workspaceId?: boolean
   title?: boolean
   model?: boolean
   systemPrompt?: boolean
@@ -1178,7 +1178,7 @@ export type SessionSelectCreateManyAndReturn<ExtArgs extends runtime.Types.Exten
   id?: boolean
   projectId?: boolean
   ownerId?: boolean
-  spaceId?: boolean
+  workspaceId?: boolean
   title?: boolean
   model?: boolean
   systemPrompt?: boolean
@@ -1199,7 +1199,7 @@ export type SessionSelectUpdateManyAndReturn<ExtArgs extends runtime.Types.Exten
   id?: boolean
   projectId?: boolean
   ownerId?: boolean
-  spaceId?: boolean
+  workspaceId?: boolean
   title?: boolean
   model?: boolean
   systemPrompt?: boolean
@@ -1220,7 +1220,7 @@ export type SessionSelectScalar = {
   id?: boolean
   projectId?: boolean
   ownerId?: boolean
-  spaceId?: boolean
+  workspaceId?: boolean
   title?: boolean
   model?: boolean
   systemPrompt?: boolean
@@ -1235,7 +1235,7 @@ export type SessionSelectScalar = {
   updatedAt?: boolean
 }
 
-export type SessionOmit<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = runtime.Types.Extensions.GetOmit<"id" | "projectId" | "ownerId" | "spaceId" | "title" | "model" | "systemPrompt" | "knowledgeBaseIds" | "status" | "messageCount" | "lastMessageAt" | "promptTokens" | "completionTokens" | "metadata" | "createdAt" | "updatedAt", ExtArgs["result"]["session"]>
+export type SessionOmit<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = runtime.Types.Extensions.GetOmit<"id" | "projectId" | "ownerId" | "workspaceId" | "title" | "model" | "systemPrompt" | "knowledgeBaseIds" | "status" | "messageCount" | "lastMessageAt" | "promptTokens" | "completionTokens" | "metadata" | "createdAt" | "updatedAt", ExtArgs["result"]["session"]>
 export type SessionInclude<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = {
   project?: boolean | Prisma.Session$projectArgs<ExtArgs>
   owner?: boolean | Prisma.UserDefaultArgs<ExtArgs>
@@ -1265,7 +1265,7 @@ export type $SessionPayload<ExtArgs extends runtime.Types.Extensions.InternalArg
     /**
      * The workspace: the project id, or the owner id outside of projects.
      */
-    spaceId: string
+    workspaceId: string
     title: string | null
     /**
      * The model of answers whose request names none. Null: the default of the user.
@@ -1716,7 +1716,7 @@ export interface SessionFieldRefs {
   readonly id: Prisma.FieldRef<"Session", 'String'>
   readonly projectId: Prisma.FieldRef<"Session", 'String'>
   readonly ownerId: Prisma.FieldRef<"Session", 'String'>
-  readonly spaceId: Prisma.FieldRef<"Session", 'String'>
+  readonly workspaceId: Prisma.FieldRef<"Session", 'String'>
   readonly title: Prisma.FieldRef<"Session", 'String'>
   readonly model: Prisma.FieldRef<"Session", 'String'>
   readonly systemPrompt: Prisma.FieldRef<"Session", 'String'>

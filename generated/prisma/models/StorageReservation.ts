@@ -37,21 +37,21 @@ export type StorageReservationSumAggregateOutputType = {
 
 export type StorageReservationMinAggregateOutputType = {
   id: string | null
-  spaceId: string | null
+  workspaceId: string | null
   bytes: bigint | null
   heldUntil: Date | null
 }
 
 export type StorageReservationMaxAggregateOutputType = {
   id: string | null
-  spaceId: string | null
+  workspaceId: string | null
   bytes: bigint | null
   heldUntil: Date | null
 }
 
 export type StorageReservationCountAggregateOutputType = {
   id: number
-  spaceId: number
+  workspaceId: number
   bytes: number
   heldUntil: number
   _all: number
@@ -68,21 +68,21 @@ export type StorageReservationSumAggregateInputType = {
 
 export type StorageReservationMinAggregateInputType = {
   id?: true
-  spaceId?: true
+  workspaceId?: true
   bytes?: true
   heldUntil?: true
 }
 
 export type StorageReservationMaxAggregateInputType = {
   id?: true
-  spaceId?: true
+  workspaceId?: true
   bytes?: true
   heldUntil?: true
 }
 
 export type StorageReservationCountAggregateInputType = {
   id?: true
-  spaceId?: true
+  workspaceId?: true
   bytes?: true
   heldUntil?: true
   _all?: true
@@ -176,7 +176,7 @@ export type StorageReservationGroupByArgs<ExtArgs extends runtime.Types.Extensio
 
 export type StorageReservationGroupByOutputType = {
   id: string
-  spaceId: string
+  workspaceId: string
   bytes: bigint
   heldUntil: Date
   _count: StorageReservationCountAggregateOutputType | null
@@ -206,14 +206,14 @@ export type StorageReservationWhereInput = {
   OR?: Prisma.StorageReservationWhereInput[]
   NOT?: Prisma.StorageReservationWhereInput | Prisma.StorageReservationWhereInput[]
   id?: Prisma.StringFilter<"StorageReservation"> | string
-  spaceId?: Prisma.StringFilter<"StorageReservation"> | string
+  workspaceId?: Prisma.StringFilter<"StorageReservation"> | string
   bytes?: Prisma.BigIntFilter<"StorageReservation"> | bigint | number
   heldUntil?: Prisma.DateTimeFilter<"StorageReservation"> | Date | string
 }
 
 export type StorageReservationOrderByWithRelationInput = {
   id?: Prisma.SortOrder
-  spaceId?: Prisma.SortOrder
+  workspaceId?: Prisma.SortOrder
   bytes?: Prisma.SortOrder
   heldUntil?: Prisma.SortOrder
 }
@@ -223,14 +223,14 @@ export type StorageReservationWhereUniqueInput = Prisma.AtLeast<{
   AND?: Prisma.StorageReservationWhereInput | Prisma.StorageReservationWhereInput[]
   OR?: Prisma.StorageReservationWhereInput[]
   NOT?: Prisma.StorageReservationWhereInput | Prisma.StorageReservationWhereInput[]
-  spaceId?: Prisma.StringFilter<"StorageReservation"> | string
+  workspaceId?: Prisma.StringFilter<"StorageReservation"> | string
   bytes?: Prisma.BigIntFilter<"StorageReservation"> | bigint | number
   heldUntil?: Prisma.DateTimeFilter<"StorageReservation"> | Date | string
 }, "id">
 
 export type StorageReservationOrderByWithAggregationInput = {
   id?: Prisma.SortOrder
-  spaceId?: Prisma.SortOrder
+  workspaceId?: Prisma.SortOrder
   bytes?: Prisma.SortOrder
   heldUntil?: Prisma.SortOrder
   _count?: Prisma.StorageReservationCountOrderByAggregateInput
@@ -245,63 +245,63 @@ export type StorageReservationScalarWhereWithAggregatesInput = {
   OR?: Prisma.StorageReservationScalarWhereWithAggregatesInput[]
   NOT?: Prisma.StorageReservationScalarWhereWithAggregatesInput | Prisma.StorageReservationScalarWhereWithAggregatesInput[]
   id?: Prisma.StringWithAggregatesFilter<"StorageReservation"> | string
-  spaceId?: Prisma.StringWithAggregatesFilter<"StorageReservation"> | string
+  workspaceId?: Prisma.StringWithAggregatesFilter<"StorageReservation"> | string
   bytes?: Prisma.BigIntWithAggregatesFilter<"StorageReservation"> | bigint | number
   heldUntil?: Prisma.DateTimeWithAggregatesFilter<"StorageReservation"> | Date | string
 }
 
 export type StorageReservationCreateInput = {
   id: string
-  spaceId: string
+  workspaceId: string
   bytes: bigint | number
   heldUntil: Date | string
 }
 
 export type StorageReservationUncheckedCreateInput = {
   id: string
-  spaceId: string
+  workspaceId: string
   bytes: bigint | number
   heldUntil: Date | string
 }
 
 export type StorageReservationUpdateInput = {
   id?: Prisma.StringFieldUpdateOperationsInput | string
-  spaceId?: Prisma.StringFieldUpdateOperationsInput | string
+  workspaceId?: Prisma.StringFieldUpdateOperationsInput | string
   bytes?: Prisma.BigIntFieldUpdateOperationsInput | bigint | number
   heldUntil?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
 }
 
 export type StorageReservationUncheckedUpdateInput = {
   id?: Prisma.StringFieldUpdateOperationsInput | string
-  spaceId?: Prisma.StringFieldUpdateOperationsInput | string
+  workspaceId?: Prisma.StringFieldUpdateOperationsInput | string
   bytes?: Prisma.BigIntFieldUpdateOperationsInput | bigint | number
   heldUntil?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
 }
 
 export type StorageReservationCreateManyInput = {
   id: string
-  spaceId: string
+  workspaceId: string
   bytes: bigint | number
   heldUntil: Date | string
 }
 
 export type StorageReservationUpdateManyMutationInput = {
   id?: Prisma.StringFieldUpdateOperationsInput | string
-  spaceId?: Prisma.StringFieldUpdateOperationsInput | string
+  workspaceId?: Prisma.StringFieldUpdateOperationsInput | string
   bytes?: Prisma.BigIntFieldUpdateOperationsInput | bigint | number
   heldUntil?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
 }
 
 export type StorageReservationUncheckedUpdateManyInput = {
   id?: Prisma.StringFieldUpdateOperationsInput | string
-  spaceId?: Prisma.StringFieldUpdateOperationsInput | string
+  workspaceId?: Prisma.StringFieldUpdateOperationsInput | string
   bytes?: Prisma.BigIntFieldUpdateOperationsInput | bigint | number
   heldUntil?: Prisma.DateTimeFieldUpdateOperationsInput | Date | string
 }
 
 export type StorageReservationCountOrderByAggregateInput = {
   id?: Prisma.SortOrder
-  spaceId?: Prisma.SortOrder
+  workspaceId?: Prisma.SortOrder
   bytes?: Prisma.SortOrder
   heldUntil?: Prisma.SortOrder
 }
@@ -312,14 +312,14 @@ export type StorageReservationAvgOrderByAggregateInput = {
 
 export type StorageReservationMaxOrderByAggregateInput = {
   id?: Prisma.SortOrder
-  spaceId?: Prisma.SortOrder
+  workspaceId?: Prisma.SortOrder
   bytes?: Prisma.SortOrder
   heldUntil?: Prisma.SortOrder
 }
 
 export type StorageReservationMinOrderByAggregateInput = {
   id?: Prisma.SortOrder
-  spaceId?: Prisma.SortOrder
+  workspaceId?: Prisma.SortOrder
   bytes?: Prisma.SortOrder
   heldUntil?: Prisma.SortOrder
 }
@@ -332,33 +332,33 @@ export type StorageReservationSumOrderByAggregateInput = {
 
 export type StorageReservationSelect<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = runtime.Types.Extensions.GetSelect<{
   id?: boolean
-  spaceId?: boolean
+  workspaceId?: boolean
   bytes?: boolean
   heldUntil?: boolean
 }, ExtArgs["result"]["storageReservation"]>
 
 export type StorageReservationSelectCreateManyAndReturn<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = runtime.Types.Extensions.GetSelect<{
   id?: boolean
-  spaceId?: boolean
+  workspaceId?: boolean
   bytes?: boolean
   heldUntil?: boolean
 }, ExtArgs["result"]["storageReservation"]>
 
 export type StorageReservationSelectUpdateManyAndReturn<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = runtime.Types.Extensions.GetSelect<{
   id?: boolean
-  spaceId?: boolean
+  workspaceId?: boolean
   bytes?: boolean
   heldUntil?: boolean
 }, ExtArgs["result"]["storageReservation"]>
 
 export type StorageReservationSelectScalar = {
   id?: boolean
-  spaceId?: boolean
+  workspaceId?: boolean
   bytes?: boolean
   heldUntil?: boolean
 }
 
-export type StorageReservationOmit<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = runtime.Types.Extensions.GetOmit<"id" | "spaceId" | "bytes" | "heldUntil", ExtArgs["result"]["storageReservation"]>
+export type StorageReservationOmit<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = runtime.Types.Extensions.GetOmit<"id" | "workspaceId" | "bytes" | "heldUntil", ExtArgs["result"]["storageReservation"]>
 
 export type $StorageReservationPayload<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = {
   name: "StorageReservation"
@@ -369,7 +369,7 @@ export type $StorageReservationPayload<ExtArgs extends runtime.Types.Extensions.
      * The workspace: a project, or a user. What counts apart has the user's id with a suffix: `:avatar`, and
      * `:undecided` for an upload that may name a project after its file.
      */
-    spaceId: string
+    workspaceId: string
     bytes: bigint
     heldUntil: Date
   }, ExtArgs["result"]["storageReservation"]>
@@ -796,7 +796,7 @@ export interface Prisma__StorageReservationClient<T, Null = never, ExtArgs exten
  */
 export interface StorageReservationFieldRefs {
   readonly id: Prisma.FieldRef<"StorageReservation", 'String'>
-  readonly spaceId: Prisma.FieldRef<"StorageReservation", 'String'>
+  readonly workspaceId: Prisma.FieldRef<"StorageReservation", 'String'>
   readonly bytes: Prisma.FieldRef<"StorageReservation", 'BigInt'>
   readonly heldUntil: Prisma.FieldRef<"StorageReservation", 'DateTime'>
 }

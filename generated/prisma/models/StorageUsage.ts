@@ -38,19 +38,19 @@ export type StorageUsageSumAggregateOutputType = {
 }
 
 export type StorageUsageMinAggregateOutputType = {
-  spaceId: string | null
+  workspaceId: string | null
   files: bigint | null
   bytes: bigint | null
 }
 
 export type StorageUsageMaxAggregateOutputType = {
-  spaceId: string | null
+  workspaceId: string | null
   files: bigint | null
   bytes: bigint | null
 }
 
 export type StorageUsageCountAggregateOutputType = {
-  spaceId: number
+  workspaceId: number
   files: number
   bytes: number
   _all: number
@@ -68,19 +68,19 @@ export type StorageUsageSumAggregateInputType = {
 }
 
 export type StorageUsageMinAggregateInputType = {
-  spaceId?: true
+  workspaceId?: true
   files?: true
   bytes?: true
 }
 
 export type StorageUsageMaxAggregateInputType = {
-  spaceId?: true
+  workspaceId?: true
   files?: true
   bytes?: true
 }
 
 export type StorageUsageCountAggregateInputType = {
-  spaceId?: true
+  workspaceId?: true
   files?: true
   bytes?: true
   _all?: true
@@ -173,7 +173,7 @@ export type StorageUsageGroupByArgs<ExtArgs extends runtime.Types.Extensions.Int
 }
 
 export type StorageUsageGroupByOutputType = {
-  spaceId: string
+  workspaceId: string
   files: bigint
   bytes: bigint
   _count: StorageUsageCountAggregateOutputType | null
@@ -202,28 +202,28 @@ export type StorageUsageWhereInput = {
   AND?: Prisma.StorageUsageWhereInput | Prisma.StorageUsageWhereInput[]
   OR?: Prisma.StorageUsageWhereInput[]
   NOT?: Prisma.StorageUsageWhereInput | Prisma.StorageUsageWhereInput[]
-  spaceId?: Prisma.StringFilter<"StorageUsage"> | string
+  workspaceId?: Prisma.StringFilter<"StorageUsage"> | string
   files?: Prisma.BigIntFilter<"StorageUsage"> | bigint | number
   bytes?: Prisma.BigIntFilter<"StorageUsage"> | bigint | number
 }
 
 export type StorageUsageOrderByWithRelationInput = {
-  spaceId?: Prisma.SortOrder
+  workspaceId?: Prisma.SortOrder
   files?: Prisma.SortOrder
   bytes?: Prisma.SortOrder
 }
 
 export type StorageUsageWhereUniqueInput = Prisma.AtLeast<{
-  spaceId?: string
+  workspaceId?: string
   AND?: Prisma.StorageUsageWhereInput | Prisma.StorageUsageWhereInput[]
   OR?: Prisma.StorageUsageWhereInput[]
   NOT?: Prisma.StorageUsageWhereInput | Prisma.StorageUsageWhereInput[]
   files?: Prisma.BigIntFilter<"StorageUsage"> | bigint | number
   bytes?: Prisma.BigIntFilter<"StorageUsage"> | bigint | number
-}, "spaceId">
+}, "workspaceId">
 
 export type StorageUsageOrderByWithAggregationInput = {
-  spaceId?: Prisma.SortOrder
+  workspaceId?: Prisma.SortOrder
   files?: Prisma.SortOrder
   bytes?: Prisma.SortOrder
   _count?: Prisma.StorageUsageCountOrderByAggregateInput
@@ -237,55 +237,55 @@ export type StorageUsageScalarWhereWithAggregatesInput = {
   AND?: Prisma.StorageUsageScalarWhereWithAggregatesInput | Prisma.StorageUsageScalarWhereWithAggregatesInput[]
   OR?: Prisma.StorageUsageScalarWhereWithAggregatesInput[]
   NOT?: Prisma.StorageUsageScalarWhereWithAggregatesInput | Prisma.StorageUsageScalarWhereWithAggregatesInput[]
-  spaceId?: Prisma.StringWithAggregatesFilter<"StorageUsage"> | string
+  workspaceId?: Prisma.StringWithAggregatesFilter<"StorageUsage"> | string
   files?: Prisma.BigIntWithAggregatesFilter<"StorageUsage"> | bigint | number
   bytes?: Prisma.BigIntWithAggregatesFilter<"StorageUsage"> | bigint | number
 }
 
 export type StorageUsageCreateInput = {
-  spaceId: string
+  workspaceId: string
   files?: bigint | number
   bytes?: bigint | number
 }
 
 export type StorageUsageUncheckedCreateInput = {
-  spaceId: string
+  workspaceId: string
   files?: bigint | number
   bytes?: bigint | number
 }
 
 export type StorageUsageUpdateInput = {
-  spaceId?: Prisma.StringFieldUpdateOperationsInput | string
+  workspaceId?: Prisma.StringFieldUpdateOperationsInput | string
   files?: Prisma.BigIntFieldUpdateOperationsInput | bigint | number
   bytes?: Prisma.BigIntFieldUpdateOperationsInput | bigint | number
 }
 
 export type StorageUsageUncheckedUpdateInput = {
-  spaceId?: Prisma.StringFieldUpdateOperationsInput | string
+  workspaceId?: Prisma.StringFieldUpdateOperationsInput | string
   files?: Prisma.BigIntFieldUpdateOperationsInput | bigint | number
   bytes?: Prisma.BigIntFieldUpdateOperationsInput | bigint | number
 }
 
 export type StorageUsageCreateManyInput = {
-  spaceId: string
+  workspaceId: string
   files?: bigint | number
   bytes?: bigint | number
 }
 
 export type StorageUsageUpdateManyMutationInput = {
-  spaceId?: Prisma.StringFieldUpdateOperationsInput | string
+  workspaceId?: Prisma.StringFieldUpdateOperationsInput | string
   files?: Prisma.BigIntFieldUpdateOperationsInput | bigint | number
   bytes?: Prisma.BigIntFieldUpdateOperationsInput | bigint | number
 }
 
 export type StorageUsageUncheckedUpdateManyInput = {
-  spaceId?: Prisma.StringFieldUpdateOperationsInput | string
+  workspaceId?: Prisma.StringFieldUpdateOperationsInput | string
   files?: Prisma.BigIntFieldUpdateOperationsInput | bigint | number
   bytes?: Prisma.BigIntFieldUpdateOperationsInput | bigint | number
 }
 
 export type StorageUsageCountOrderByAggregateInput = {
-  spaceId?: Prisma.SortOrder
+  workspaceId?: Prisma.SortOrder
   files?: Prisma.SortOrder
   bytes?: Prisma.SortOrder
 }
@@ -296,13 +296,13 @@ export type StorageUsageAvgOrderByAggregateInput = {
 }
 
 export type StorageUsageMaxOrderByAggregateInput = {
-  spaceId?: Prisma.SortOrder
+  workspaceId?: Prisma.SortOrder
   files?: Prisma.SortOrder
   bytes?: Prisma.SortOrder
 }
 
 export type StorageUsageMinOrderByAggregateInput = {
-  spaceId?: Prisma.SortOrder
+  workspaceId?: Prisma.SortOrder
   files?: Prisma.SortOrder
   bytes?: Prisma.SortOrder
 }
@@ -315,30 +315,30 @@ export type StorageUsageSumOrderByAggregateInput = {
 
 
 export type StorageUsageSelect<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = runtime.Types.Extensions.GetSelect<{
-  spaceId?: boolean
+  workspaceId?: boolean
   files?: boolean
   bytes?: boolean
 }, ExtArgs["result"]["storageUsage"]>
 
 export type StorageUsageSelectCreateManyAndReturn<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = runtime.Types.Extensions.GetSelect<{
-  spaceId?: boolean
+  workspaceId?: boolean
   files?: boolean
   bytes?: boolean
 }, ExtArgs["result"]["storageUsage"]>
 
 export type StorageUsageSelectUpdateManyAndReturn<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = runtime.Types.Extensions.GetSelect<{
-  spaceId?: boolean
+  workspaceId?: boolean
   files?: boolean
   bytes?: boolean
 }, ExtArgs["result"]["storageUsage"]>
 
 export type StorageUsageSelectScalar = {
-  spaceId?: boolean
+  workspaceId?: boolean
   files?: boolean
   bytes?: boolean
 }
 
-export type StorageUsageOmit<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = runtime.Types.Extensions.GetOmit<"spaceId" | "files" | "bytes", ExtArgs["result"]["storageUsage"]>
+export type StorageUsageOmit<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = runtime.Types.Extensions.GetOmit<"workspaceId" | "files" | "bytes", ExtArgs["result"]["storageUsage"]>
 
 export type $StorageUsagePayload<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = {
   name: "StorageUsage"
@@ -347,7 +347,7 @@ export type $StorageUsagePayload<ExtArgs extends runtime.Types.Extensions.Intern
     /**
      * The workspace: the project id, or the owner id outside of projects.
      */
-    spaceId: string
+    workspaceId: string
     files: bigint
     bytes: bigint
   }, ExtArgs["result"]["storageUsage"]>
@@ -433,8 +433,8 @@ export interface StorageUsageDelegate<ExtArgs extends runtime.Types.Extensions.I
    * // Get first 10 StorageUsages
    * const storageUsages = await prisma.storageUsage.findMany({ take: 10 })
    * 
-   * // Only select the `spaceId`
-   * const storageUsageWithSpaceIdOnly = await prisma.storageUsage.findMany({ select: { spaceId: true } })
+   * // Only select the `workspaceId`
+   * const storageUsageWithWorkspaceIdOnly = await prisma.storageUsage.findMany({ select: { workspaceId: true } })
    * 
    */
   findMany<T extends StorageUsageFindManyArgs>(args?: Prisma.SelectSubset<T, StorageUsageFindManyArgs<ExtArgs>>): Prisma.PrismaPromise<runtime.Types.Result.GetResult<Prisma.$StorageUsagePayload<ExtArgs>, T, "findMany", GlobalOmitOptions>>
@@ -478,9 +478,9 @@ export interface StorageUsageDelegate<ExtArgs extends runtime.Types.Extensions.I
    *   ]
    * })
    * 
-   * // Create many StorageUsages and only return the `spaceId`
-   * const storageUsageWithSpaceIdOnly = await prisma.storageUsage.createManyAndReturn({
-   *   select: { spaceId: true },
+   * // Create many StorageUsages and only return the `workspaceId`
+   * const storageUsageWithWorkspaceIdOnly = await prisma.storageUsage.createManyAndReturn({
+   *   select: { workspaceId: true },
    *   data: [
    *     // ... provide data here
    *   ]
@@ -569,9 +569,9 @@ export interface StorageUsageDelegate<ExtArgs extends runtime.Types.Extensions.I
    *   ]
    * })
    * 
-   * // Update zero or more StorageUsages and only return the `spaceId`
-   * const storageUsageWithSpaceIdOnly = await prisma.storageUsage.updateManyAndReturn({
-   *   select: { spaceId: true },
+   * // Update zero or more StorageUsages and only return the `workspaceId`
+   * const storageUsageWithWorkspaceIdOnly = await prisma.storageUsage.updateManyAndReturn({
+   *   select: { workspaceId: true },
    *   where: {
    *     // ... provide filter here
    *   },
@@ -773,7 +773,7 @@ export interface Prisma__StorageUsageClient<T, Null = never, ExtArgs extends run
  * Fields of the StorageUsage model
  */
 export interface StorageUsageFieldRefs {
-  readonly spaceId: Prisma.FieldRef<"StorageUsage", 'String'>
+  readonly workspaceId: Prisma.FieldRef<"StorageUsage", 'String'>
   readonly files: Prisma.FieldRef<"StorageUsage", 'BigInt'>
   readonly bytes: Prisma.FieldRef<"StorageUsage", 'BigInt'>
 }

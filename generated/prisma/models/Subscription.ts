@@ -42,7 +42,7 @@ export type SubscriptionMinAggregateOutputType = {
   id: string | null
   projectId: string | null
   ownerId: string | null
-  spaceId: string | null
+  workspaceId: string | null
   status: $Enums.SubscriptionStatus | null
   priceId: string | null
   quantity: number | null
@@ -69,7 +69,7 @@ export type SubscriptionMaxAggregateOutputType = {
   id: string | null
   projectId: string | null
   ownerId: string | null
-  spaceId: string | null
+  workspaceId: string | null
   status: $Enums.SubscriptionStatus | null
   priceId: string | null
   quantity: number | null
@@ -96,7 +96,7 @@ export type SubscriptionCountAggregateOutputType = {
   id: number
   projectId: number
   ownerId: number
-  spaceId: number
+  workspaceId: number
   status: number
   priceId: number
   quantity: number
@@ -139,7 +139,7 @@ export type SubscriptionMinAggregateInputType = {
   id?: true
   projectId?: true
   ownerId?: true
-  spaceId?: true
+  workspaceId?: true
   status?: true
   priceId?: true
   quantity?: true
@@ -166,7 +166,7 @@ export type SubscriptionMaxAggregateInputType = {
   id?: true
   projectId?: true
   ownerId?: true
-  spaceId?: true
+  workspaceId?: true
   status?: true
   priceId?: true
   quantity?: true
@@ -193,7 +193,7 @@ export type SubscriptionCountAggregateInputType = {
   id?: true
   projectId?: true
   ownerId?: true
-  spaceId?: true
+  workspaceId?: true
   status?: true
   priceId?: true
   quantity?: true
@@ -309,7 +309,7 @@ export type SubscriptionGroupByOutputType = {
   id: string
   projectId: string | null
   ownerId: string
-  spaceId: string
+  workspaceId: string
   status: $Enums.SubscriptionStatus
   priceId: string
   quantity: number
@@ -361,7 +361,7 @@ export type SubscriptionWhereInput = {
   id?: Prisma.StringFilter<"Subscription"> | string
   projectId?: Prisma.StringNullableFilter<"Subscription"> | string | null
   ownerId?: Prisma.StringFilter<"Subscription"> | string
-  spaceId?: Prisma.StringFilter<"Subscription"> | string
+  workspaceId?: Prisma.StringFilter<"Subscription"> | string
   status?: Prisma.EnumSubscriptionStatusFilter<"Subscription"> | $Enums.SubscriptionStatus
   priceId?: Prisma.StringFilter<"Subscription"> | string
   quantity?: Prisma.IntFilter<"Subscription"> | number
@@ -395,7 +395,7 @@ export type SubscriptionOrderByWithRelationInput = {
   id?: Prisma.SortOrder
   projectId?: Prisma.SortOrderInput | Prisma.SortOrder
   ownerId?: Prisma.SortOrder
-  spaceId?: Prisma.SortOrder
+  workspaceId?: Prisma.SortOrder
   status?: Prisma.SortOrder
   priceId?: Prisma.SortOrder
   quantity?: Prisma.SortOrder
@@ -433,7 +433,7 @@ export type SubscriptionWhereUniqueInput = Prisma.AtLeast<{
   NOT?: Prisma.SubscriptionWhereInput | Prisma.SubscriptionWhereInput[]
   projectId?: Prisma.StringNullableFilter<"Subscription"> | string | null
   ownerId?: Prisma.StringFilter<"Subscription"> | string
-  spaceId?: Prisma.StringFilter<"Subscription"> | string
+  workspaceId?: Prisma.StringFilter<"Subscription"> | string
   status?: Prisma.EnumSubscriptionStatusFilter<"Subscription"> | $Enums.SubscriptionStatus
   priceId?: Prisma.StringFilter<"Subscription"> | string
   quantity?: Prisma.IntFilter<"Subscription"> | number
@@ -466,7 +466,7 @@ export type SubscriptionOrderByWithAggregationInput = {
   id?: Prisma.SortOrder
   projectId?: Prisma.SortOrderInput | Prisma.SortOrder
   ownerId?: Prisma.SortOrder
-  spaceId?: Prisma.SortOrder
+  workspaceId?: Prisma.SortOrder
   status?: Prisma.SortOrder
   priceId?: Prisma.SortOrder
   quantity?: Prisma.SortOrder
@@ -503,7 +503,7 @@ export type SubscriptionScalarWhereWithAggregatesInput = {
   id?: Prisma.StringWithAggregatesFilter<"Subscription"> | string
   projectId?: Prisma.StringNullableWithAggregatesFilter<"Subscription"> | string | null
   ownerId?: Prisma.StringWithAggregatesFilter<"Subscription"> | string
-  spaceId?: Prisma.StringWithAggregatesFilter<"Subscription"> | string
+  workspaceId?: Prisma.StringWithAggregatesFilter<"Subscription"> | string
   status?: Prisma.EnumSubscriptionStatusWithAggregatesFilter<"Subscription"> | $Enums.SubscriptionStatus
   priceId?: Prisma.StringWithAggregatesFilter<"Subscription"> | string
   quantity?: Prisma.IntWithAggregatesFilter<"Subscription"> | number
@@ -530,7 +530,7 @@ export type SubscriptionScalarWhereWithAggregatesInput = {
 
 export type SubscriptionCreateInput = {
   id: string
-  spaceId: string
+  workspaceId: string
   status?: $Enums.SubscriptionStatus
   quantity: number
   anchorAt?: Date | string | null
@@ -563,7 +563,7 @@ export type SubscriptionUncheckedCreateInput = {
   id: string
   projectId?: string | null
   ownerId: string
-  spaceId: string
+  workspaceId: string
   status?: $Enums.SubscriptionStatus
   priceId: string
   quantity: number
@@ -592,7 +592,7 @@ export type SubscriptionUncheckedCreateInput = {
 
 export type SubscriptionUpdateInput = {
   id?: Prisma.StringFieldUpdateOperationsInput | string
-  spaceId?: Prisma.StringFieldUpdateOperationsInput | string
+  workspaceId?: Prisma.StringFieldUpdateOperationsInput | string
   status?: Prisma.EnumSubscriptionStatusFieldUpdateOperationsInput | $Enums.SubscriptionStatus
   quantity?: Prisma.IntFieldUpdateOperationsInput | number
   anchorAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
@@ -625,7 +625,7 @@ export type SubscriptionUncheckedUpdateInput = {
   id?: Prisma.StringFieldUpdateOperationsInput | string
   projectId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   ownerId?: Prisma.StringFieldUpdateOperationsInput | string
-  spaceId?: Prisma.StringFieldUpdateOperationsInput | string
+  workspaceId?: Prisma.StringFieldUpdateOperationsInput | string
   status?: Prisma.EnumSubscriptionStatusFieldUpdateOperationsInput | $Enums.SubscriptionStatus
   priceId?: Prisma.StringFieldUpdateOperationsInput | string
   quantity?: Prisma.IntFieldUpdateOperationsInput | number
@@ -656,7 +656,7 @@ export type SubscriptionCreateManyInput = {
   id: string
   projectId?: string | null
   ownerId: string
-  spaceId: string
+  workspaceId: string
   status?: $Enums.SubscriptionStatus
   priceId: string
   quantity: number
@@ -683,7 +683,7 @@ export type SubscriptionCreateManyInput = {
 
 export type SubscriptionUpdateManyMutationInput = {
   id?: Prisma.StringFieldUpdateOperationsInput | string
-  spaceId?: Prisma.StringFieldUpdateOperationsInput | string
+  workspaceId?: Prisma.StringFieldUpdateOperationsInput | string
   status?: Prisma.EnumSubscriptionStatusFieldUpdateOperationsInput | $Enums.SubscriptionStatus
   quantity?: Prisma.IntFieldUpdateOperationsInput | number
   anchorAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
@@ -711,7 +711,7 @@ export type SubscriptionUncheckedUpdateManyInput = {
   id?: Prisma.StringFieldUpdateOperationsInput | string
   projectId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   ownerId?: Prisma.StringFieldUpdateOperationsInput | string
-  spaceId?: Prisma.StringFieldUpdateOperationsInput | string
+  workspaceId?: Prisma.StringFieldUpdateOperationsInput | string
   status?: Prisma.EnumSubscriptionStatusFieldUpdateOperationsInput | $Enums.SubscriptionStatus
   priceId?: Prisma.StringFieldUpdateOperationsInput | string
   quantity?: Prisma.IntFieldUpdateOperationsInput | number
@@ -755,7 +755,7 @@ export type SubscriptionCountOrderByAggregateInput = {
   id?: Prisma.SortOrder
   projectId?: Prisma.SortOrder
   ownerId?: Prisma.SortOrder
-  spaceId?: Prisma.SortOrder
+  workspaceId?: Prisma.SortOrder
   status?: Prisma.SortOrder
   priceId?: Prisma.SortOrder
   quantity?: Prisma.SortOrder
@@ -790,7 +790,7 @@ export type SubscriptionMaxOrderByAggregateInput = {
   id?: Prisma.SortOrder
   projectId?: Prisma.SortOrder
   ownerId?: Prisma.SortOrder
-  spaceId?: Prisma.SortOrder
+  workspaceId?: Prisma.SortOrder
   status?: Prisma.SortOrder
   priceId?: Prisma.SortOrder
   quantity?: Prisma.SortOrder
@@ -817,7 +817,7 @@ export type SubscriptionMinOrderByAggregateInput = {
   id?: Prisma.SortOrder
   projectId?: Prisma.SortOrder
   ownerId?: Prisma.SortOrder
-  spaceId?: Prisma.SortOrder
+  workspaceId?: Prisma.SortOrder
   status?: Prisma.SortOrder
   priceId?: Prisma.SortOrder
   quantity?: Prisma.SortOrder
@@ -1010,7 +1010,7 @@ export type EnumSubscriptionStatusFieldUpdateOperationsInput = {
 
 export type SubscriptionCreateWithoutOwnerInput = {
   id: string
-  spaceId: string
+  workspaceId: string
   status?: $Enums.SubscriptionStatus
   quantity: number
   anchorAt?: Date | string | null
@@ -1041,7 +1041,7 @@ export type SubscriptionCreateWithoutOwnerInput = {
 export type SubscriptionUncheckedCreateWithoutOwnerInput = {
   id: string
   projectId?: string | null
-  spaceId: string
+  workspaceId: string
   status?: $Enums.SubscriptionStatus
   priceId: string
   quantity: number
@@ -1101,7 +1101,7 @@ export type SubscriptionScalarWhereInput = {
   id?: Prisma.StringFilter<"Subscription"> | string
   projectId?: Prisma.StringNullableFilter<"Subscription"> | string | null
   ownerId?: Prisma.StringFilter<"Subscription"> | string
-  spaceId?: Prisma.StringFilter<"Subscription"> | string
+  workspaceId?: Prisma.StringFilter<"Subscription"> | string
   status?: Prisma.EnumSubscriptionStatusFilter<"Subscription"> | $Enums.SubscriptionStatus
   priceId?: Prisma.StringFilter<"Subscription"> | string
   quantity?: Prisma.IntFilter<"Subscription"> | number
@@ -1128,7 +1128,7 @@ export type SubscriptionScalarWhereInput = {
 
 export type SubscriptionCreateWithoutProjectInput = {
   id: string
-  spaceId: string
+  workspaceId: string
   status?: $Enums.SubscriptionStatus
   quantity: number
   anchorAt?: Date | string | null
@@ -1159,7 +1159,7 @@ export type SubscriptionCreateWithoutProjectInput = {
 export type SubscriptionUncheckedCreateWithoutProjectInput = {
   id: string
   ownerId: string
-  spaceId: string
+  workspaceId: string
   status?: $Enums.SubscriptionStatus
   priceId: string
   quantity: number
@@ -1214,7 +1214,7 @@ export type SubscriptionUpdateManyWithWhereWithoutProjectInput = {
 
 export type SubscriptionCreateWithoutPriceInput = {
   id: string
-  spaceId: string
+  workspaceId: string
   status?: $Enums.SubscriptionStatus
   quantity: number
   anchorAt?: Date | string | null
@@ -1246,7 +1246,7 @@ export type SubscriptionUncheckedCreateWithoutPriceInput = {
   id: string
   projectId?: string | null
   ownerId: string
-  spaceId: string
+  workspaceId: string
   status?: $Enums.SubscriptionStatus
   quantity: number
   anchorAt?: Date | string | null
@@ -1300,7 +1300,7 @@ export type SubscriptionUpdateManyWithWhereWithoutPriceInput = {
 
 export type SubscriptionCreateWithoutOrdersInput = {
   id: string
-  spaceId: string
+  workspaceId: string
   status?: $Enums.SubscriptionStatus
   quantity: number
   anchorAt?: Date | string | null
@@ -1332,7 +1332,7 @@ export type SubscriptionUncheckedCreateWithoutOrdersInput = {
   id: string
   projectId?: string | null
   ownerId: string
-  spaceId: string
+  workspaceId: string
   status?: $Enums.SubscriptionStatus
   priceId: string
   quantity: number
@@ -1376,7 +1376,7 @@ export type SubscriptionUpdateToOneWithWhereWithoutOrdersInput = {
 
 export type SubscriptionUpdateWithoutOrdersInput = {
   id?: Prisma.StringFieldUpdateOperationsInput | string
-  spaceId?: Prisma.StringFieldUpdateOperationsInput | string
+  workspaceId?: Prisma.StringFieldUpdateOperationsInput | string
   status?: Prisma.EnumSubscriptionStatusFieldUpdateOperationsInput | $Enums.SubscriptionStatus
   quantity?: Prisma.IntFieldUpdateOperationsInput | number
   anchorAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
@@ -1408,7 +1408,7 @@ export type SubscriptionUncheckedUpdateWithoutOrdersInput = {
   id?: Prisma.StringFieldUpdateOperationsInput | string
   projectId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   ownerId?: Prisma.StringFieldUpdateOperationsInput | string
-  spaceId?: Prisma.StringFieldUpdateOperationsInput | string
+  workspaceId?: Prisma.StringFieldUpdateOperationsInput | string
   status?: Prisma.EnumSubscriptionStatusFieldUpdateOperationsInput | $Enums.SubscriptionStatus
   priceId?: Prisma.StringFieldUpdateOperationsInput | string
   quantity?: Prisma.IntFieldUpdateOperationsInput | number
@@ -1436,7 +1436,7 @@ export type SubscriptionUncheckedUpdateWithoutOrdersInput = {
 
 export type SubscriptionCreateWithoutCheckoutsInput = {
   id: string
-  spaceId: string
+  workspaceId: string
   status?: $Enums.SubscriptionStatus
   quantity: number
   anchorAt?: Date | string | null
@@ -1468,7 +1468,7 @@ export type SubscriptionUncheckedCreateWithoutCheckoutsInput = {
   id: string
   projectId?: string | null
   ownerId: string
-  spaceId: string
+  workspaceId: string
   status?: $Enums.SubscriptionStatus
   priceId: string
   quantity: number
@@ -1512,7 +1512,7 @@ export type SubscriptionUpdateToOneWithWhereWithoutCheckoutsInput = {
 
 export type SubscriptionUpdateWithoutCheckoutsInput = {
   id?: Prisma.StringFieldUpdateOperationsInput | string
-  spaceId?: Prisma.StringFieldUpdateOperationsInput | string
+  workspaceId?: Prisma.StringFieldUpdateOperationsInput | string
   status?: Prisma.EnumSubscriptionStatusFieldUpdateOperationsInput | $Enums.SubscriptionStatus
   quantity?: Prisma.IntFieldUpdateOperationsInput | number
   anchorAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
@@ -1544,7 +1544,7 @@ export type SubscriptionUncheckedUpdateWithoutCheckoutsInput = {
   id?: Prisma.StringFieldUpdateOperationsInput | string
   projectId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   ownerId?: Prisma.StringFieldUpdateOperationsInput | string
-  spaceId?: Prisma.StringFieldUpdateOperationsInput | string
+  workspaceId?: Prisma.StringFieldUpdateOperationsInput | string
   status?: Prisma.EnumSubscriptionStatusFieldUpdateOperationsInput | $Enums.SubscriptionStatus
   priceId?: Prisma.StringFieldUpdateOperationsInput | string
   quantity?: Prisma.IntFieldUpdateOperationsInput | number
@@ -1573,7 +1573,7 @@ export type SubscriptionUncheckedUpdateWithoutCheckoutsInput = {
 export type SubscriptionCreateManyOwnerInput = {
   id: string
   projectId?: string | null
-  spaceId: string
+  workspaceId: string
   status?: $Enums.SubscriptionStatus
   priceId: string
   quantity: number
@@ -1600,7 +1600,7 @@ export type SubscriptionCreateManyOwnerInput = {
 
 export type SubscriptionUpdateWithoutOwnerInput = {
   id?: Prisma.StringFieldUpdateOperationsInput | string
-  spaceId?: Prisma.StringFieldUpdateOperationsInput | string
+  workspaceId?: Prisma.StringFieldUpdateOperationsInput | string
   status?: Prisma.EnumSubscriptionStatusFieldUpdateOperationsInput | $Enums.SubscriptionStatus
   quantity?: Prisma.IntFieldUpdateOperationsInput | number
   anchorAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
@@ -1631,7 +1631,7 @@ export type SubscriptionUpdateWithoutOwnerInput = {
 export type SubscriptionUncheckedUpdateWithoutOwnerInput = {
   id?: Prisma.StringFieldUpdateOperationsInput | string
   projectId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
-  spaceId?: Prisma.StringFieldUpdateOperationsInput | string
+  workspaceId?: Prisma.StringFieldUpdateOperationsInput | string
   status?: Prisma.EnumSubscriptionStatusFieldUpdateOperationsInput | $Enums.SubscriptionStatus
   priceId?: Prisma.StringFieldUpdateOperationsInput | string
   quantity?: Prisma.IntFieldUpdateOperationsInput | number
@@ -1661,7 +1661,7 @@ export type SubscriptionUncheckedUpdateWithoutOwnerInput = {
 export type SubscriptionUncheckedUpdateManyWithoutOwnerInput = {
   id?: Prisma.StringFieldUpdateOperationsInput | string
   projectId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
-  spaceId?: Prisma.StringFieldUpdateOperationsInput | string
+  workspaceId?: Prisma.StringFieldUpdateOperationsInput | string
   status?: Prisma.EnumSubscriptionStatusFieldUpdateOperationsInput | $Enums.SubscriptionStatus
   priceId?: Prisma.StringFieldUpdateOperationsInput | string
   quantity?: Prisma.IntFieldUpdateOperationsInput | number
@@ -1689,7 +1689,7 @@ export type SubscriptionUncheckedUpdateManyWithoutOwnerInput = {
 export type SubscriptionCreateManyProjectInput = {
   id: string
   ownerId: string
-  spaceId: string
+  workspaceId: string
   status?: $Enums.SubscriptionStatus
   priceId: string
   quantity: number
@@ -1716,7 +1716,7 @@ export type SubscriptionCreateManyProjectInput = {
 
 export type SubscriptionUpdateWithoutProjectInput = {
   id?: Prisma.StringFieldUpdateOperationsInput | string
-  spaceId?: Prisma.StringFieldUpdateOperationsInput | string
+  workspaceId?: Prisma.StringFieldUpdateOperationsInput | string
   status?: Prisma.EnumSubscriptionStatusFieldUpdateOperationsInput | $Enums.SubscriptionStatus
   quantity?: Prisma.IntFieldUpdateOperationsInput | number
   anchorAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
@@ -1747,7 +1747,7 @@ export type SubscriptionUpdateWithoutProjectInput = {
 export type SubscriptionUncheckedUpdateWithoutProjectInput = {
   id?: Prisma.StringFieldUpdateOperationsInput | string
   ownerId?: Prisma.StringFieldUpdateOperationsInput | string
-  spaceId?: Prisma.StringFieldUpdateOperationsInput | string
+  workspaceId?: Prisma.StringFieldUpdateOperationsInput | string
   status?: Prisma.EnumSubscriptionStatusFieldUpdateOperationsInput | $Enums.SubscriptionStatus
   priceId?: Prisma.StringFieldUpdateOperationsInput | string
   quantity?: Prisma.IntFieldUpdateOperationsInput | number
@@ -1777,7 +1777,7 @@ export type SubscriptionUncheckedUpdateWithoutProjectInput = {
 export type SubscriptionUncheckedUpdateManyWithoutProjectInput = {
   id?: Prisma.StringFieldUpdateOperationsInput | string
   ownerId?: Prisma.StringFieldUpdateOperationsInput | string
-  spaceId?: Prisma.StringFieldUpdateOperationsInput | string
+  workspaceId?: Prisma.StringFieldUpdateOperationsInput | string
   status?: Prisma.EnumSubscriptionStatusFieldUpdateOperationsInput | $Enums.SubscriptionStatus
   priceId?: Prisma.StringFieldUpdateOperationsInput | string
   quantity?: Prisma.IntFieldUpdateOperationsInput | number
@@ -1806,7 +1806,7 @@ export type SubscriptionCreateManyPriceInput = {
   id: string
   projectId?: string | null
   ownerId: string
-  spaceId: string
+  workspaceId: string
   status?: $Enums.SubscriptionStatus
   quantity: number
   anchorAt?: Date | string | null
@@ -1832,7 +1832,7 @@ export type SubscriptionCreateManyPriceInput = {
 
 export type SubscriptionUpdateWithoutPriceInput = {
   id?: Prisma.StringFieldUpdateOperationsInput | string
-  spaceId?: Prisma.StringFieldUpdateOperationsInput | string
+  workspaceId?: Prisma.StringFieldUpdateOperationsInput | string
   status?: Prisma.EnumSubscriptionStatusFieldUpdateOperationsInput | $Enums.SubscriptionStatus
   quantity?: Prisma.IntFieldUpdateOperationsInput | number
   anchorAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
@@ -1864,7 +1864,7 @@ export type SubscriptionUncheckedUpdateWithoutPriceInput = {
   id?: Prisma.StringFieldUpdateOperationsInput | string
   projectId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   ownerId?: Prisma.StringFieldUpdateOperationsInput | string
-  spaceId?: Prisma.StringFieldUpdateOperationsInput | string
+  workspaceId?: Prisma.StringFieldUpdateOperationsInput | string
   status?: Prisma.EnumSubscriptionStatusFieldUpdateOperationsInput | $Enums.SubscriptionStatus
   quantity?: Prisma.IntFieldUpdateOperationsInput | number
   anchorAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
@@ -1894,7 +1894,7 @@ export type SubscriptionUncheckedUpdateManyWithoutPriceInput = {
   id?: Prisma.StringFieldUpdateOperationsInput | string
   projectId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   ownerId?: Prisma.StringFieldUpdateOperationsInput | string
-  spaceId?: Prisma.StringFieldUpdateOperationsInput | string
+  workspaceId?: Prisma.StringFieldUpdateOperationsInput | string
   status?: Prisma.EnumSubscriptionStatusFieldUpdateOperationsInput | $Enums.SubscriptionStatus
   quantity?: Prisma.IntFieldUpdateOperationsInput | number
   anchorAt?: Prisma.NullableDateTimeFieldUpdateOperationsInput | Date | string | null
@@ -1962,7 +1962,7 @@ export type SubscriptionSelect<ExtArgs extends runtime.Types.Extensions.Internal
   id?: boolean
   projectId?: boolean
   ownerId?: boolean
-  spaceId?: boolean
+  workspaceId?: boolean
   status?: boolean
   priceId?: boolean
   quantity?: boolean
@@ -1997,7 +1997,7 @@ export type SubscriptionSelectCreateManyAndReturn<ExtArgs extends runtime.Types.
   id?: boolean
   projectId?: boolean
   ownerId?: boolean
-  spaceId?: boolean
+  workspaceId?: boolean
   status?: boolean
   priceId?: boolean
   quantity?: boolean
@@ -2029,7 +2029,7 @@ export type SubscriptionSelectUpdateManyAndReturn<ExtArgs extends runtime.Types.
   id?: boolean
   projectId?: boolean
   ownerId?: boolean
-  spaceId?: boolean
+  workspaceId?: boolean
   status?: boolean
   priceId?: boolean
   quantity?: boolean
@@ -2061,7 +2061,7 @@ export type SubscriptionSelectScalar = {
   id?: boolean
   projectId?: boolean
   ownerId?: boolean
-  spaceId?: boolean
+  workspaceId?: boolean
   status?: boolean
   priceId?: boolean
   quantity?: boolean
@@ -2086,7 +2086,7 @@ export type SubscriptionSelectScalar = {
   updatedAt?: boolean
 }
 
-export type SubscriptionOmit<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = runtime.Types.Extensions.GetOmit<"id" | "projectId" | "ownerId" | "spaceId" | "status" | "priceId" | "quantity" | "anchorAt" | "period" | "periodStart" | "periodEnd" | "cancelAtPeriodEnd" | "canceledAt" | "endedAt" | "latestOrderId" | "gateway" | "gatewayReference" | "syncedAt" | "syncPending" | "card" | "tries" | "dueAt" | "abandoned" | "metadata" | "createdAt" | "updatedAt", ExtArgs["result"]["subscription"]>
+export type SubscriptionOmit<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = runtime.Types.Extensions.GetOmit<"id" | "projectId" | "ownerId" | "workspaceId" | "status" | "priceId" | "quantity" | "anchorAt" | "period" | "periodStart" | "periodEnd" | "cancelAtPeriodEnd" | "canceledAt" | "endedAt" | "latestOrderId" | "gateway" | "gatewayReference" | "syncedAt" | "syncPending" | "card" | "tries" | "dueAt" | "abandoned" | "metadata" | "createdAt" | "updatedAt", ExtArgs["result"]["subscription"]>
 export type SubscriptionInclude<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = {
   project?: boolean | Prisma.Subscription$projectArgs<ExtArgs>
   owner?: boolean | Prisma.UserDefaultArgs<ExtArgs>
@@ -2122,7 +2122,7 @@ export type $SubscriptionPayload<ExtArgs extends runtime.Types.Extensions.Intern
     /**
      * The workspace: the project id, or the owner id outside of projects.
      */
-    spaceId: string
+    workspaceId: string
     status: $Enums.SubscriptionStatus
     priceId: string
     quantity: number
@@ -2608,7 +2608,7 @@ export interface SubscriptionFieldRefs {
   readonly id: Prisma.FieldRef<"Subscription", 'String'>
   readonly projectId: Prisma.FieldRef<"Subscription", 'String'>
   readonly ownerId: Prisma.FieldRef<"Subscription", 'String'>
-  readonly spaceId: Prisma.FieldRef<"Subscription", 'String'>
+  readonly workspaceId: Prisma.FieldRef<"Subscription", 'String'>
   readonly status: Prisma.FieldRef<"Subscription", 'SubscriptionStatus'>
   readonly priceId: Prisma.FieldRef<"Subscription", 'String'>
   readonly quantity: Prisma.FieldRef<"Subscription", 'Int'>

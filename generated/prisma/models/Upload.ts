@@ -40,7 +40,7 @@ export type UploadMinAggregateOutputType = {
   id: string | null
   projectId: string | null
   userId: string | null
-  spaceId: string | null
+  workspaceId: string | null
   name: string | null
   path: string | null
   declaredContentType: string | null
@@ -64,7 +64,7 @@ export type UploadMaxAggregateOutputType = {
   id: string | null
   projectId: string | null
   userId: string | null
-  spaceId: string | null
+  workspaceId: string | null
   name: string | null
   path: string | null
   declaredContentType: string | null
@@ -88,7 +88,7 @@ export type UploadCountAggregateOutputType = {
   id: number
   projectId: number
   userId: number
-  spaceId: number
+  workspaceId: number
   name: number
   path: number
   declaredContentType: number
@@ -127,7 +127,7 @@ export type UploadMinAggregateInputType = {
   id?: true
   projectId?: true
   userId?: true
-  spaceId?: true
+  workspaceId?: true
   name?: true
   path?: true
   declaredContentType?: true
@@ -151,7 +151,7 @@ export type UploadMaxAggregateInputType = {
   id?: true
   projectId?: true
   userId?: true
-  spaceId?: true
+  workspaceId?: true
   name?: true
   path?: true
   declaredContentType?: true
@@ -175,7 +175,7 @@ export type UploadCountAggregateInputType = {
   id?: true
   projectId?: true
   userId?: true
-  spaceId?: true
+  workspaceId?: true
   name?: true
   path?: true
   declaredContentType?: true
@@ -289,7 +289,7 @@ export type UploadGroupByOutputType = {
   id: string
   projectId: string | null
   userId: string
-  spaceId: string
+  workspaceId: string
   name: string
   path: string
   declaredContentType: string | null
@@ -339,7 +339,7 @@ export type UploadWhereInput = {
   id?: Prisma.StringFilter<"Upload"> | string
   projectId?: Prisma.StringNullableFilter<"Upload"> | string | null
   userId?: Prisma.StringFilter<"Upload"> | string
-  spaceId?: Prisma.StringFilter<"Upload"> | string
+  workspaceId?: Prisma.StringFilter<"Upload"> | string
   name?: Prisma.StringFilter<"Upload"> | string
   path?: Prisma.StringFilter<"Upload"> | string
   declaredContentType?: Prisma.StringNullableFilter<"Upload"> | string | null
@@ -368,7 +368,7 @@ export type UploadOrderByWithRelationInput = {
   id?: Prisma.SortOrder
   projectId?: Prisma.SortOrderInput | Prisma.SortOrder
   userId?: Prisma.SortOrder
-  spaceId?: Prisma.SortOrder
+  workspaceId?: Prisma.SortOrder
   name?: Prisma.SortOrder
   path?: Prisma.SortOrder
   declaredContentType?: Prisma.SortOrderInput | Prisma.SortOrder
@@ -401,7 +401,7 @@ export type UploadWhereUniqueInput = Prisma.AtLeast<{
   NOT?: Prisma.UploadWhereInput | Prisma.UploadWhereInput[]
   projectId?: Prisma.StringNullableFilter<"Upload"> | string | null
   userId?: Prisma.StringFilter<"Upload"> | string
-  spaceId?: Prisma.StringFilter<"Upload"> | string
+  workspaceId?: Prisma.StringFilter<"Upload"> | string
   name?: Prisma.StringFilter<"Upload"> | string
   path?: Prisma.StringFilter<"Upload"> | string
   declaredContentType?: Prisma.StringNullableFilter<"Upload"> | string | null
@@ -429,7 +429,7 @@ export type UploadOrderByWithAggregationInput = {
   id?: Prisma.SortOrder
   projectId?: Prisma.SortOrderInput | Prisma.SortOrder
   userId?: Prisma.SortOrder
-  spaceId?: Prisma.SortOrder
+  workspaceId?: Prisma.SortOrder
   name?: Prisma.SortOrder
   path?: Prisma.SortOrder
   declaredContentType?: Prisma.SortOrderInput | Prisma.SortOrder
@@ -464,7 +464,7 @@ export type UploadScalarWhereWithAggregatesInput = {
   id?: Prisma.StringWithAggregatesFilter<"Upload"> | string
   projectId?: Prisma.StringNullableWithAggregatesFilter<"Upload"> | string | null
   userId?: Prisma.StringWithAggregatesFilter<"Upload"> | string
-  spaceId?: Prisma.StringWithAggregatesFilter<"Upload"> | string
+  workspaceId?: Prisma.StringWithAggregatesFilter<"Upload"> | string
   name?: Prisma.StringWithAggregatesFilter<"Upload"> | string
   path?: Prisma.StringWithAggregatesFilter<"Upload"> | string
   declaredContentType?: Prisma.StringNullableWithAggregatesFilter<"Upload"> | string | null
@@ -489,7 +489,7 @@ export type UploadScalarWhereWithAggregatesInput = {
 
 export type UploadCreateInput = {
   id: string
-  spaceId: string
+  workspaceId: string
   name: string
   path?: string
   declaredContentType?: string | null
@@ -518,7 +518,7 @@ export type UploadUncheckedCreateInput = {
   id: string
   projectId?: string | null
   userId: string
-  spaceId: string
+  workspaceId: string
   name: string
   path?: string
   declaredContentType?: string | null
@@ -543,7 +543,7 @@ export type UploadUncheckedCreateInput = {
 
 export type UploadUpdateInput = {
   id?: Prisma.StringFieldUpdateOperationsInput | string
-  spaceId?: Prisma.StringFieldUpdateOperationsInput | string
+  workspaceId?: Prisma.StringFieldUpdateOperationsInput | string
   name?: Prisma.StringFieldUpdateOperationsInput | string
   path?: Prisma.StringFieldUpdateOperationsInput | string
   declaredContentType?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
@@ -572,7 +572,7 @@ export type UploadUncheckedUpdateInput = {
   id?: Prisma.StringFieldUpdateOperationsInput | string
   projectId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   userId?: Prisma.StringFieldUpdateOperationsInput | string
-  spaceId?: Prisma.StringFieldUpdateOperationsInput | string
+  workspaceId?: Prisma.StringFieldUpdateOperationsInput | string
   name?: Prisma.StringFieldUpdateOperationsInput | string
   path?: Prisma.StringFieldUpdateOperationsInput | string
   declaredContentType?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
@@ -599,7 +599,7 @@ export type UploadCreateManyInput = {
   id: string
   projectId?: string | null
   userId: string
-  spaceId: string
+  workspaceId: string
   name: string
   path?: string
   declaredContentType?: string | null
@@ -624,7 +624,7 @@ export type UploadCreateManyInput = {
 
 export type UploadUpdateManyMutationInput = {
   id?: Prisma.StringFieldUpdateOperationsInput | string
-  spaceId?: Prisma.StringFieldUpdateOperationsInput | string
+  workspaceId?: Prisma.StringFieldUpdateOperationsInput | string
   name?: Prisma.StringFieldUpdateOperationsInput | string
   path?: Prisma.StringFieldUpdateOperationsInput | string
   declaredContentType?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
@@ -651,7 +651,7 @@ export type UploadUncheckedUpdateManyInput = {
   id?: Prisma.StringFieldUpdateOperationsInput | string
   projectId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
   userId?: Prisma.StringFieldUpdateOperationsInput | string
-  spaceId?: Prisma.StringFieldUpdateOperationsInput | string
+  workspaceId?: Prisma.StringFieldUpdateOperationsInput | string
   name?: Prisma.StringFieldUpdateOperationsInput | string
   path?: Prisma.StringFieldUpdateOperationsInput | string
   declaredContentType?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
@@ -688,7 +688,7 @@ export type UploadCountOrderByAggregateInput = {
   id?: Prisma.SortOrder
   projectId?: Prisma.SortOrder
   userId?: Prisma.SortOrder
-  spaceId?: Prisma.SortOrder
+  workspaceId?: Prisma.SortOrder
   name?: Prisma.SortOrder
   path?: Prisma.SortOrder
   declaredContentType?: Prisma.SortOrder
@@ -720,7 +720,7 @@ export type UploadMaxOrderByAggregateInput = {
   id?: Prisma.SortOrder
   projectId?: Prisma.SortOrder
   userId?: Prisma.SortOrder
-  spaceId?: Prisma.SortOrder
+  workspaceId?: Prisma.SortOrder
   name?: Prisma.SortOrder
   path?: Prisma.SortOrder
   declaredContentType?: Prisma.SortOrder
@@ -744,7 +744,7 @@ export type UploadMinOrderByAggregateInput = {
   id?: Prisma.SortOrder
   projectId?: Prisma.SortOrder
   userId?: Prisma.SortOrder
-  spaceId?: Prisma.SortOrder
+  workspaceId?: Prisma.SortOrder
   name?: Prisma.SortOrder
   path?: Prisma.SortOrder
   declaredContentType?: Prisma.SortOrder
@@ -864,7 +864,7 @@ export type UploadUpdatetagsInput = {
 
 export type UploadCreateWithoutUserInput = {
   id: string
-  spaceId: string
+  workspaceId: string
   name: string
   path?: string
   declaredContentType?: string | null
@@ -891,7 +891,7 @@ export type UploadCreateWithoutUserInput = {
 export type UploadUncheckedCreateWithoutUserInput = {
   id: string
   projectId?: string | null
-  spaceId: string
+  workspaceId: string
   name: string
   path?: string
   declaredContentType?: string | null
@@ -947,7 +947,7 @@ export type UploadScalarWhereInput = {
   id?: Prisma.StringFilter<"Upload"> | string
   projectId?: Prisma.StringNullableFilter<"Upload"> | string | null
   userId?: Prisma.StringFilter<"Upload"> | string
-  spaceId?: Prisma.StringFilter<"Upload"> | string
+  workspaceId?: Prisma.StringFilter<"Upload"> | string
   name?: Prisma.StringFilter<"Upload"> | string
   path?: Prisma.StringFilter<"Upload"> | string
   declaredContentType?: Prisma.StringNullableFilter<"Upload"> | string | null
@@ -972,7 +972,7 @@ export type UploadScalarWhereInput = {
 
 export type UploadCreateWithoutProjectInput = {
   id: string
-  spaceId: string
+  workspaceId: string
   name: string
   path?: string
   declaredContentType?: string | null
@@ -999,7 +999,7 @@ export type UploadCreateWithoutProjectInput = {
 export type UploadUncheckedCreateWithoutProjectInput = {
   id: string
   userId: string
-  spaceId: string
+  workspaceId: string
   name: string
   path?: string
   declaredContentType?: string | null
@@ -1051,7 +1051,7 @@ export type UploadUpdateManyWithWhereWithoutProjectInput = {
 export type UploadCreateManyUserInput = {
   id: string
   projectId?: string | null
-  spaceId: string
+  workspaceId: string
   name: string
   path?: string
   declaredContentType?: string | null
@@ -1076,7 +1076,7 @@ export type UploadCreateManyUserInput = {
 
 export type UploadUpdateWithoutUserInput = {
   id?: Prisma.StringFieldUpdateOperationsInput | string
-  spaceId?: Prisma.StringFieldUpdateOperationsInput | string
+  workspaceId?: Prisma.StringFieldUpdateOperationsInput | string
   name?: Prisma.StringFieldUpdateOperationsInput | string
   path?: Prisma.StringFieldUpdateOperationsInput | string
   declaredContentType?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
@@ -1103,7 +1103,7 @@ export type UploadUpdateWithoutUserInput = {
 export type UploadUncheckedUpdateWithoutUserInput = {
   id?: Prisma.StringFieldUpdateOperationsInput | string
   projectId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
-  spaceId?: Prisma.StringFieldUpdateOperationsInput | string
+  workspaceId?: Prisma.StringFieldUpdateOperationsInput | string
   name?: Prisma.StringFieldUpdateOperationsInput | string
   path?: Prisma.StringFieldUpdateOperationsInput | string
   declaredContentType?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
@@ -1129,7 +1129,7 @@ export type UploadUncheckedUpdateWithoutUserInput = {
 export type UploadUncheckedUpdateManyWithoutUserInput = {
   id?: Prisma.StringFieldUpdateOperationsInput | string
   projectId?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
-  spaceId?: Prisma.StringFieldUpdateOperationsInput | string
+  workspaceId?: Prisma.StringFieldUpdateOperationsInput | string
   name?: Prisma.StringFieldUpdateOperationsInput | string
   path?: Prisma.StringFieldUpdateOperationsInput | string
   declaredContentType?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
@@ -1155,7 +1155,7 @@ export type UploadUncheckedUpdateManyWithoutUserInput = {
 export type UploadCreateManyProjectInput = {
   id: string
   userId: string
-  spaceId: string
+  workspaceId: string
   name: string
   path?: string
   declaredContentType?: string | null
@@ -1180,7 +1180,7 @@ export type UploadCreateManyProjectInput = {
 
 export type UploadUpdateWithoutProjectInput = {
   id?: Prisma.StringFieldUpdateOperationsInput | string
-  spaceId?: Prisma.StringFieldUpdateOperationsInput | string
+  workspaceId?: Prisma.StringFieldUpdateOperationsInput | string
   name?: Prisma.StringFieldUpdateOperationsInput | string
   path?: Prisma.StringFieldUpdateOperationsInput | string
   declaredContentType?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
@@ -1207,7 +1207,7 @@ export type UploadUpdateWithoutProjectInput = {
 export type UploadUncheckedUpdateWithoutProjectInput = {
   id?: Prisma.StringFieldUpdateOperationsInput | string
   userId?: Prisma.StringFieldUpdateOperationsInput | string
-  spaceId?: Prisma.StringFieldUpdateOperationsInput | string
+  workspaceId?: Prisma.StringFieldUpdateOperationsInput | string
   name?: Prisma.StringFieldUpdateOperationsInput | string
   path?: Prisma.StringFieldUpdateOperationsInput | string
   declaredContentType?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
@@ -1233,7 +1233,7 @@ export type UploadUncheckedUpdateWithoutProjectInput = {
 export type UploadUncheckedUpdateManyWithoutProjectInput = {
   id?: Prisma.StringFieldUpdateOperationsInput | string
   userId?: Prisma.StringFieldUpdateOperationsInput | string
-  spaceId?: Prisma.StringFieldUpdateOperationsInput | string
+  workspaceId?: Prisma.StringFieldUpdateOperationsInput | string
   name?: Prisma.StringFieldUpdateOperationsInput | string
   path?: Prisma.StringFieldUpdateOperationsInput | string
   declaredContentType?: Prisma.NullableStringFieldUpdateOperationsInput | string | null
@@ -1262,7 +1262,7 @@ export type UploadSelect<ExtArgs extends runtime.Types.Extensions.InternalArgs =
   id?: boolean
   projectId?: boolean
   userId?: boolean
-  spaceId?: boolean
+  workspaceId?: boolean
   name?: boolean
   path?: boolean
   declaredContentType?: boolean
@@ -1291,7 +1291,7 @@ export type UploadSelectCreateManyAndReturn<ExtArgs extends runtime.Types.Extens
   id?: boolean
   projectId?: boolean
   userId?: boolean
-  spaceId?: boolean
+  workspaceId?: boolean
   name?: boolean
   path?: boolean
   declaredContentType?: boolean
@@ -1320,7 +1320,7 @@ export type UploadSelectUpdateManyAndReturn<ExtArgs extends runtime.Types.Extens
   id?: boolean
   projectId?: boolean
   userId?: boolean
-  spaceId?: boolean
+  workspaceId?: boolean
   name?: boolean
   path?: boolean
   declaredContentType?: boolean
@@ -1349,7 +1349,7 @@ export type UploadSelectScalar = {
   id?: boolean
   projectId?: boolean
   userId?: boolean
-  spaceId?: boolean
+  workspaceId?: boolean
   name?: boolean
   path?: boolean
   declaredContentType?: boolean
@@ -1372,7 +1372,7 @@ export type UploadSelectScalar = {
   leaseRequestedAt?: boolean
 }
 
-export type UploadOmit<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = runtime.Types.Extensions.GetOmit<"id" | "projectId" | "userId" | "spaceId" | "name" | "path" | "declaredContentType" | "visibility" | "metadata" | "tags" | "fileExpiresAt" | "sha256" | "rawMetadata" | "length" | "received" | "fileId" | "expiresAt" | "createdAt" | "updatedAt" | "tempName" | "multipart" | "holder" | "heldUntil" | "leaseRequestedAt", ExtArgs["result"]["upload"]>
+export type UploadOmit<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = runtime.Types.Extensions.GetOmit<"id" | "projectId" | "userId" | "workspaceId" | "name" | "path" | "declaredContentType" | "visibility" | "metadata" | "tags" | "fileExpiresAt" | "sha256" | "rawMetadata" | "length" | "received" | "fileId" | "expiresAt" | "createdAt" | "updatedAt" | "tempName" | "multipart" | "holder" | "heldUntil" | "leaseRequestedAt", ExtArgs["result"]["upload"]>
 export type UploadInclude<ExtArgs extends runtime.Types.Extensions.InternalArgs = runtime.Types.Extensions.DefaultArgs> = {
   project?: boolean | Prisma.Upload$projectArgs<ExtArgs>
   user?: boolean | Prisma.UserDefaultArgs<ExtArgs>
@@ -1402,7 +1402,7 @@ export type $UploadPayload<ExtArgs extends runtime.Types.Extensions.InternalArgs
     /**
      * The workspace: the project id, or the user id outside of projects.
      */
-    spaceId: string
+    workspaceId: string
     name: string
     path: string
     declaredContentType: string | null
@@ -1883,7 +1883,7 @@ export interface UploadFieldRefs {
   readonly id: Prisma.FieldRef<"Upload", 'String'>
   readonly projectId: Prisma.FieldRef<"Upload", 'String'>
   readonly userId: Prisma.FieldRef<"Upload", 'String'>
-  readonly spaceId: Prisma.FieldRef<"Upload", 'String'>
+  readonly workspaceId: Prisma.FieldRef<"Upload", 'String'>
   readonly name: Prisma.FieldRef<"Upload", 'String'>
   readonly path: Prisma.FieldRef<"Upload", 'String'>
   readonly declaredContentType: Prisma.FieldRef<"Upload", 'String'>

@@ -98,7 +98,7 @@ export interface HistoryMessage {
   id: string
   role: Message['role']
   content: string
-  space_ids: string[]
+  workspace_ids: string[]
 }
 
 /**

@@ -89,7 +89,7 @@ export async function listSessions(
 ): Promise<Page<Session>> {
   const { q, ...rest } = query
   const title = q === undefined ? undefined : containsPattern(q)
-  return await sql.listSessions(db, { space_id: workspaceId, title, ...rest })
+  return await sql.listSessions(db, { workspace_id: workspaceId, title, ...rest })
 }
 
 const maxTitleLength = 80

@@ -13,7 +13,7 @@ import { namesIn, quotableRange, sentencesOf, wordsIn, type Relevance, type Sent
  * now.
  */
 export type NewCitation = Omit<components['schemas']['Citation'], 'stale'> &
-  Pick<RetrievedPassage, 'space_id' | 'revision'>
+  Pick<RetrievedPassage, 'workspace_id' | 'revision'>
 
 export type Quote = Sentence & { score: number }
 
@@ -92,10 +92,10 @@ function unreadHint(unread: number): string {
 
 /** A citation of a passage or of a part of it. */
 export function citationOf(
-  { document_id, file_id, chunk_id, name, page, space_id, revision }: RetrievedPassage,
+  { document_id, file_id, chunk_id, name, page, workspace_id, revision }: RetrievedPassage,
   quoted: Pick<NewCitation, 'start_index' | 'end_index' | 'quote' | 'score'>,
 ): NewCitation {
-  return { document_id, file_id, chunk_id, name, page, ...quoted, space_id, revision }
+  return { document_id, file_id, chunk_id, name, page, ...quoted, workspace_id, revision }
 }
 
 interface Candidate extends Quote {

@@ -116,11 +116,11 @@ export async function updateKnowledgeBase(
 /** A page of the knowledge bases of a project or user. One statement, including the total. */
 export async function listKnowledgeBases(
   db: Db,
-  spaceId: string,
+  workspaceId: string,
   query: ListQuery<'listKnowledgeBases'>,
 ): Promise<Page<KnowledgeBase>> {
   return await sql.listKnowledgeBases(db, {
-    space_id: spaceId,
+    workspace_id: workspaceId,
     ...query,
     q: query.q === undefined ? undefined : containsPattern(query.q),
   })

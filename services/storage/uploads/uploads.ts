@@ -61,7 +61,7 @@ export async function insertUpload(
   const { userId } = request.principal
   const workspaceId = await openWorkspace(tx, request, projectId, { lock: true })
   const quota = quotaFor(config, projectId)
-  const { used } = await sql.lockStorage(tx, { space_id: workspaceId, besides: null })
+  const { used } = await sql.lockStorage(tx, { workspace_id: workspaceId, besides: null })
   if (used + length > quota) throw quotaExceeded(quota)
   const id = newId('upl')
   const createdAt = timeOf(id)
