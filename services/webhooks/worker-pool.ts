@@ -60,8 +60,8 @@ const maxFetch = 100
 const maxShare = 1 / 4
 
 /**
- * The milliseconds to rest after a fetch that took so many and found nothing: ten times as long, but at most
- * 250, or as long as the fetch if that is more.
+ * How long to pause after an empty fetch: ten times its duration, at most 250 ms or its duration, whichever
+ * is longer.
  */
 function restAfter(milliseconds: number): number {
   return Math.min(10 * milliseconds, Math.max(milliseconds, 250))
