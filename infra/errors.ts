@@ -1,5 +1,5 @@
-// Every API error, by name. Only this module maps errors to statuses and codes. The edge turns any other
-// error into a SERVER_ERROR without details.
+// Every API error, by name. Only this module maps errors to statuses and codes. app/http/errors.ts answers
+// any other error with SERVER_ERROR, without details.
 import type { components } from '../generated/types.ts'
 
 /** The codes in `x-error-codes` of the spec. */

@@ -22,8 +22,8 @@ export interface Cost extends ServerCounts {
 export type Costs = Record<string, Cost>
 
 /**
- * A budget of bytes is so many times what was measured: a longer id is no failure, and memory depends on the
- * version of Node.js.
+ * A budget in bytes is the measured cost times this factor: a longer id is no failure, and memory depends on
+ * the version of Node.js.
  */
 const slack = { wal_bytes: 1.05, bytes_logged: 1.05, bytes_allocated: 1.3, bytes_kept: 1.7 }
 /** Below this part of its budget, a cost in bytes must be written down again. */
@@ -35,8 +35,8 @@ export const budgetFile = join(import.meta.dirname, '../../test/budgets.json')
 const here = import.meta.dirname
 
 /**
- * Each operation is measured so often, and the minimum counts: a split page or a renewed key is not every
- * request's.
+ * How often each operation is measured. The minimum counts, because not every request splits a page or renews
+ * a key.
  */
 const repeats = 9
 const warmups = 5

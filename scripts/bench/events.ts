@@ -261,7 +261,7 @@ export async function withQueuedDeliveries<T>(
 export interface Receiver {
   url: string
   got(): number
-  /** Resolves when so many more have arrived. */
+  /** Resolves when this number of further deliveries has arrived. */
   receive(deliveries: number): Promise<void>
   close(): void
 }

@@ -29,7 +29,7 @@ async function refusals(operation: string): Promise<number> {
   return body.pagination.total
 }
 
-/** The entries of a user, newest first, once there are so many. */
+/** Waits until a user has `count` entries. @returns them, newest first. */
 async function entriesOf(userId: string, count: number, on: TestServer = server): Promise<any[]> {
   let entries: any[] = []
   await waitUntil(async () => {
@@ -284,7 +284,7 @@ t.test('entries that were added although the connection failed are not added aga
   t.match(await verify(), { broken: null })
 })
 
-t.test('old entries are deleted from the beginning, and the rest stays a chain', async (t) => {
+t.test('old entries are deleted from the beginning, and the remaining ones stay a chain', async (t) => {
   const person = await server.person()
   for (let i = 0; i < 3; i++) await person.client.post('/projects', { name: `Project ${i}` })
   await entriesOf(person.id, 3)

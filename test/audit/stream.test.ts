@@ -34,7 +34,7 @@ const entriesAt = ({ receiver }: Endpoint): any[] =>
     .map(({ event }) => event.data.object)
     .toSorted((a: { sequence: number }, b: { sequence: number }) => a.sequence - b.sequence)
 
-/** Waits until the audit log has so many entries: the recorder gets one after the answer. */
+/** Waits until the audit log has this number of entries: the recorder gets one after the answer. */
 async function untilRecorded(server: WorkingServer, entries: number): Promise<void> {
   const { auditRecorder, database } = server.services
   await waitUntil(async () => {

@@ -114,7 +114,7 @@ t.test('a refresh token that is used again, once for a session', async (t) => {
   t.match(text, /A refresh token of a session was used twice.*change your password now\.\n/s)
 })
 
-/** As if so many wrong passwords or codes had come from one network. */
+/** Stores failed attempts, as if wrong passwords or codes had come from one network. */
 async function fail(attemptsOf: string, failures: number): Promise<void> {
   const account = Buffer.from(tokenDigest(attemptsOf), 'hex')
   await prisma.signInFailure.create({
