@@ -297,7 +297,7 @@ const signIn = {
     default: 'off',
     example: 'example.com,example.org',
     description: `
-      Who can sign up: nobody (off), everybody (open), whoever has an invitation to a project (invited), or
+      Who can sign up: no one (off), everyone (open), people with an invitation to a project (invited), or
       people with an address of these domains.`,
   }),
   signInUrl: optional(

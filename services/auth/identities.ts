@@ -38,8 +38,8 @@ type IdentityServices = SignInServices & { config: Readonly<Pick<Config, 'signUp
 
 /**
  * The one-time token of a person who has signed in at a provider, or why there is none. A new identity is
- * linked to the user with its email address only if both sides have verified it: otherwise somebody could
- * prepare an account here with the address of another, or take one over with an address that is not theirs.
+ * linked to the user with its email address only if both sides have verified it: otherwise an attacker could
+ * prepare an account here with the address of a victim, or take over the account of that address.
  * It is linked to a user who exists when the token is used: the person has agreed by then.
  * `createdId`: the user whom this created.
  */

@@ -49,7 +49,7 @@ export interface CheckedPassword {
 
 /**
  * The user with this address and password.
- * @throws 401, with the same answer whatever is wrong.
+ * @throws 401, with the same answer for an unknown address and a wrong password.
  */
 export async function checkPassword(
   services: CountingServices,
@@ -211,7 +211,7 @@ function unknownToken(): Error {
   return unauthorized('unknown', 'The link is unknown, expired or was used before: ask for a new one.')
 }
 
-/** Throws 403 for an address that nobody may sign up with. An invitation is looked up later. */
+/** Throws 403 for an address that may not sign up. An invitation is looked up later. */
 export function requireSignUp(policy: string, email: string): void {
   if (policy === 'off') throw forbidden('The platform does not let people sign up.', 'sign_up')
   if (policy === 'open' || policy === 'invited') return
@@ -281,7 +281,7 @@ async function endAddress(
 type FormerUser = Pick<UserRow, 'id' | 'email' | 'emailVerified'>
 
 /**
- * Sets the password of a locked user, ends the sessions and the tokens that were sent before, and tells the
+ * Sets the password of a locked user, ends the sessions and the tokens that were sent before, and alerts the
  * user.
  * @param except a session that goes on
  */
@@ -301,7 +301,7 @@ export async function setPassword(
 
 /**
  * After an admin has disabled a user or changed the address: ends the sessions and the tokens that were sent
- * before, and tells the former address.
+ * before, and sends an alert to a former address.
  * @param row the user before
  */
 export async function endAccess(

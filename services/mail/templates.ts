@@ -49,7 +49,7 @@ const templates: Record<Exclude<MailKind, Receipt>, Template> = {
   },
   account_exists: {
     subject: 'You have an account already',
-    before: 'Somebody, probably you, signed up with this address. It has an account already.',
+    before: 'This address was used to sign up. It has an account already.',
     after: 'Sign in, or reset your password if you forgot it. If it was not you, nothing changes.',
   },
   link: {

@@ -119,7 +119,7 @@ export interface RequiredAccess {
   role: Rank
   /** The statuses that the project may have. */
   states: string[]
-  /** Whether operators need no role, whatever the status of the project. */
+  /** Whether operators need no role, and the status of the project does not matter to them. */
   operators: boolean
 }
 

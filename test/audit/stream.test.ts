@@ -194,7 +194,7 @@ t.test('no header hides a request', async (t) => {
   await operator.client.put(`/users/${person.id}`, { role: 'admin' }, { headers })
   await operator.client.get('/users', { headers })
   await operator.client.post('/projects', { name: '' }, { headers })
-  const signIn = { method: 'password', email: 'nobody@example.com', password: 'wrong' }
+  const signIn = { method: 'password', email: 'unknown@example.com', password: 'wrong' }
   await createClient(server.url, null).post('/auth/sessions', signIn, { headers })
   await untilRecorded(server, 5)
   t.equal(await eventsOf(server), 5)

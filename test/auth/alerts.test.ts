@@ -139,10 +139,10 @@ t.test('more than 100 wrong passwords in a day, once a day', async (t) => {
 })
 
 t.test('an address without an account costs the same work, and gets nothing', async (t) => {
-  const nobody = newEmail()
-  await fail(nobody, 101)
-  for (let i = 0; i < 3; i++) t.equal((await guess(nobody, `198.51.102.${i}`)).status, 401)
-  const dedupeKey = { endsWith: tokenDigest(nobody) }
+  const unknown = newEmail()
+  await fail(unknown, 101)
+  for (let i = 0; i < 3; i++) t.equal((await guess(unknown, `198.51.102.${i}`)).status, 401)
+  const dedupeKey = { endsWith: tokenDigest(unknown) }
   const find = () => prisma.mail.findMany({ where: { dedupeKey } })
   await waitUntil(async () => (await find()).every(({ status }) => status === 'dropped'), 'the decision')
   t.match(await find(), [{ recipient: '', content: null, subject: null }], 'one, without the address')

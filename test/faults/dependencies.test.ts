@@ -155,7 +155,7 @@ t.test('dependencies', { skip: skipWithoutNats || skipWithoutRedis, timeout: 300
     },
     mail: {
       check: null,
-      use: () => anyone.post('/auth/magic-links', { email: 'somebody@example.com' }),
+      use: () => anyone.post('/auth/magic-links', { email: 'ada@example.com' }),
       // E-mails are sent by workers.
       refused: [202],
       full: () => {},

@@ -174,7 +174,7 @@ async function assertHarmless(
 /** The cookies that sign-ins set. */
 const ownCookie = /^(session|oidc)=[\w.-]*; Max-Age=\d+; Path=\/; HttpOnly; SameSite=Lax$/
 
-/** What is wrong with an answer, whatever its status. */
+/** The problems of an answer of any status. */
 function problemsOf({ status, headers, text }: Reply): string[] {
   const found: string[] = []
   if (status >= 500) found.push('a server error')

@@ -177,7 +177,7 @@ function reportsConstraint(
 ): boolean {
   const { keyword } = site.constraint
   if (!errors.some((error) => error.keyword === keyword)) return false
-  // An empty item is missing, whatever its pattern.
+  // An empty item counts as missing, before its pattern is checked.
   const reported = isItemPattern(site, part) ? ['pattern'] : [keyword, 'required']
   return (
     reported.some((said) => expected.includes(`${target} ${said}`)) ||
