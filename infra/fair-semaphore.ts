@@ -10,7 +10,7 @@ export interface FairSemaphoreOptions {
   maxWaiting: number
   /** Milliseconds that a task waits at most. */
   maxWaitMs: number
-  /** What the tasks are, for error messages. */
+  /** The name of the tasks in error messages. */
   name: string
   /**
    * Pause before the user's next waiting task, given how long the last one took. In milliseconds; default 0.

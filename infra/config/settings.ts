@@ -742,8 +742,8 @@ const quotas = {
 }
 
 /**
- * What a user may have, by setting. `quota` is the name in the triggers of the function `count_quota`, in
- * errors and in GET /user/limits; `what` is for people.
+ * The quotas of a user, by setting. `quota` is the name in the triggers of the function `count_quota`, in
+ * errors and in GET /user/limits; `what` is the text in messages.
  */
 export const quotaSettings = {
   ...quotas,

@@ -67,7 +67,7 @@ function hasSchemes(was: Json, is: Json, former: object, other: object): boolean
   )
 }
 
-/** What a client must know of the scheme. */
+/** The parts of a scheme that matter to clients. */
 function schemeOf(document: Json, name: string): Json {
   const { description, bearerFormat, ...scheme } = document.components?.securitySchemes?.[name] ?? {}
   if (scheme.type === 'http') scheme.scheme = String(scheme.scheme).toLowerCase()

@@ -67,7 +67,7 @@ export async function benchChat(
 
     modelServer.script = { pieces, piecesPerSecond: perSecond }
     const stream = () => Promise.all(Array.from({ length: streams }, ours))
-    // What runs often is compiled first.
+    // The first stream warms up the code.
     await stream()
     const before = await program.cpu()
     await stream()

@@ -90,7 +90,7 @@ export async function benchConcurrency(
         ['at 70 % of the capacity, 32 connections', below.p50.toFixed(1), below.p99.toFixed(1)],
         ['one calm user alone', quiet.p50.toFixed(1), quiet.p99.toFixed(1)],
         [
-          `the same, beside ${hotConnections} hot connections of another`,
+          `one calm user beside ${hotConnections} hot connections of another`,
           disturbed.p50.toFixed(1),
           disturbed.p99.toFixed(1),
         ],

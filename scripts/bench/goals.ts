@@ -1,4 +1,4 @@
-// What the project wants to be true of its speed, and whether it is.
+// The performance goals of the project, and which of them are met.
 import { table } from './table.ts'
 
 export interface Goal {

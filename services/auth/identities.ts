@@ -25,7 +25,7 @@ const tokenSeconds = 300
 export interface SignedInAtProvider {
   provider: string
   claims: Claims
-  /** What the one who uses the token must be able to answer; null for nothing. */
+  /** SHA-256 of the verifier that the use of the token requires; null if it requires none. */
   challenge: string | null
 }
 

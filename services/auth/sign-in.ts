@@ -110,7 +110,7 @@ export async function holdPassword(tx: Db, { userId, hash }: CheckedPassword): P
   if ((await sql.holdPassword(tx, { user_id: userId, hash })) === undefined) throw unauthorized('credentials')
 }
 
-/** What shows that the owner is there: the password, or (null) a sign-in without it a short time ago. */
+/** Proof that the owner is present: the password, or (null) a recent sign-in without it. */
 export type Proof = CheckedPassword | null
 
 /** Throws 403 for a wrong password, or without it unless the user signed in without it lately. */
@@ -130,7 +130,7 @@ export async function requireProof(
   })
 }
 
-/** The same in the transaction of the change, with the user and the session locked. @returns the user. */
+/** Repeats the check of the proof in the transaction of the change, and locks the user and the session. */
 export async function holdProof(tx: Db, principal: Principal, proof: Proof): Promise<UserRow> {
   const { userId, keyId: sessionId } = principal
   const user = await lockActiveUser(tx, userId)
@@ -194,7 +194,7 @@ export async function findTokenGoal(
   return row === undefined ? null : { account: row.email, linksProvider: row.provider }
 }
 
-/** The same when it is used, and the user locked. */
+/** Locks the user whose address a used token was sent to. Throws 401 if the user now has another address. */
 export async function lockUserOfToken(tx: Db, { email }: Pick<sql.UseTokenRow, 'email'>): Promise<string> {
   const id = await userWith(tx, email)
   if ((await lockActiveUser(tx, id)).email !== email) throw unknownToken()

@@ -2,9 +2,9 @@
 
 interface AlertText {
   subject: string
-  /** What has happened. An attacker must not choose a part of it, such as the name of a key. */
+  /** The event. An attacker must not choose a part of the text, such as the name of a key. */
   before: string
-  /** What to do if it was not the user. */
+  /** Advice for a user who did not cause the event. */
   after: string
 }
 

@@ -99,7 +99,7 @@ export function scopeOf({ id, scopes }: Pick<OperationInfo, 'id' | 'scopes'>): s
   return scopes[0]
 }
 
-/** What a member may do in the project itself, and in each area. */
+/** The roles of a member in the project itself, and in each area. */
 export interface MemberRoles {
   role: Role
   storage_role: Role | null
@@ -114,7 +114,7 @@ export function roleByScope(member: MemberRoles, scope: string): Role | null {
   return member.role
 }
 
-/** What `x-project-access` of an operation requires. */
+/** The requirements of `x-project-access` of an operation. */
 export interface RequiredAccess {
   role: Rank
   /** The statuses that the project may have. */

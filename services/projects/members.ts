@@ -59,7 +59,7 @@ export function requireCanRemove(project: Project, principal: Principal, member:
   requireOwnerToChangeOwner(project.your_role, [member.role])
 }
 
-/** Whom a request adds to a project. */
+/** The user or address that a request adds to a project. */
 interface Invitee {
   who: { email: string } | { userId: string }
   isMember: boolean

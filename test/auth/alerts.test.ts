@@ -25,7 +25,7 @@ const { prisma } = database
 const anyone = createClient(server.url, null)
 const from = (address: string) => ({ headers: { 'x-forwarded-for': address } })
 
-/** What the e-mails of a kind say, once the worker has decided on all of them. */
+/** Waits until the worker has decided on all e-mails to the user. @returns those of a kind that it sent. */
 async function alertsTo({ email }: Pick<Person, 'email'>, kind: string): Promise<string[]> {
   return await sentTo(server, email, { kind })
 }

@@ -1,5 +1,5 @@
-// What is done by e-mail: sign-up, links to sign in, resets, a new address. The server has no SMTP server, so
-// the e-mails stay in the outbox, unless a test starts one.
+// Flows with e-mails: sign-up, links to sign in, resets, a new address. The server has no SMTP server, so the
+// e-mails stay in the outbox, unless a test starts one.
 import t from 'tap'
 import { queueMail } from '../../services/mail/mails.ts'
 import type { OutboxMail } from '../../services/mail/outbox.ts'

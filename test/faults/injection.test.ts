@@ -85,7 +85,7 @@ for (const { id } of served) {
       const form = target.name.startsWith('form ')
       if ((request.form === true) !== form) request = await requestFor(server, id, { form })
       const reply = await assertHarmless(t, request, target, payload)
-      // What changed something may not be possible again.
+      // A request that changed something may not be possible again.
       if (reply !== undefined && reply.status < 400 && operations[id].method !== 'GET')
         request = await requestFor(server, id, { form })
     }

@@ -408,8 +408,8 @@ function fieldOf(path: string[]): string {
 }
 
 /**
- * What the API says of these errors: once for each field and constraint; of a blank text that it is required;
- * and of a choice between fields that one of them is missing, or that there are two.
+ * The problems that the API reports for these errors: one for each field and constraint; a blank text is
+ * `required`; and in a choice between fields, one is missing, or there are two.
  */
 export function problemsOf(errors: ErrorObject[], root: Json, part: Part): ProblemList {
   const chosen = new Set(

@@ -11,7 +11,7 @@ export interface Lies {
   signature?: 'other key' | 'none'
   /** Leaves the ID token out. */
   noToken?: boolean
-  /** What the discovery document says about the issuer. */
+  /** The issuer in the discovery document. */
   issuer?: string
   /** Answers the request for tokens with this status. */
   status?: number

@@ -1,4 +1,4 @@
-// What a test sees of e-mails: the outbox of a server, and an SMTP server.
+// E-mails in tests: the outbox of a server, and an SMTP server.
 import type { AddressInfo } from 'node:net'
 import { SMTPServer } from 'smtp-server'
 import type { Test } from 'tap'

@@ -1,4 +1,4 @@
-// What each operation of payments needs to be asked. The gateway is the sandbox.
+// Request fixtures of the operations of payments. The gateway is the sandbox.
 import { createHmac, randomBytes, randomInt } from 'node:crypto'
 import type { OperationId } from '../../generated/operations.ts'
 import type { Fixture, RequestBuilder, FixtureContext } from './operation-fixture.ts'

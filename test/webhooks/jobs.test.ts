@@ -4,7 +4,7 @@ import { statement } from '../../infra/database/statements.ts'
 import { createWebhookEndpoint } from '../support/db-fixtures.ts'
 import { startServer } from '../support/server.ts'
 
-// What differs between two jobs by themselves: ids and times, but not the time between two of them.
+// Leaves out the ids and times, which differ between any two jobs, but not the time between two of them.
 const jobs = statement<{ job: Record<string, unknown> }>(`
   SELECT to_jsonb(j) - ARRAY['id', 'start_after', 'created_on', 'keep_until']
     || jsonb_build_object('data', j.data - 'delivery_id', 'kept', j.keep_until - j.start_after,

@@ -49,7 +49,7 @@ const tokenPages: Record<TokenKind, TokenPage> = {
   },
 }
 
-/** What a person agrees to whose identity is linked to an account. */
+/** The page on which a person consents to link an identity to an account. */
 function consentTo(provider: string): TokenPage {
   return {
     title: `Link your account of ${provider}?`,
