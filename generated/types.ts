@@ -72,7 +72,7 @@ export interface paths {
         put?: never;
         /**
          * Refresh a session
-         * Returns a new access token and a new refresh token. The old refresh token works once: if it is sent again, somebody else may have it, and the session ends (401 with the reason `reused`). Access tokens that were returned before stay valid until they expire.
+         * Returns a new access token and a new refresh token. The old refresh token works once: if it is sent again, it may have been stolen, and the session ends (401 with the reason `reused`). Access tokens that were returned before stay valid until they expire.
          */
         post: operations["refreshSession"];
         delete?: never;
@@ -190,7 +190,7 @@ export interface paths {
             query?: {
                 /** The page of your application that the browser returns to: `SIGN_IN_URL`, one of `SIGN_IN_REDIRECTS`, or the page `/sign-in/token` of this server (400 otherwise). Default: `SIGN_IN_URL`, else that page. */
                 redirect_to?: string;
-                /** SHA-256, in base64url, of a random `verifier` that only the page of your application has. Then the token works with the `verifier` only, so that nobody signs your user in to another account. */
+                /** SHA-256, in base64url, of a random `verifier` that only the page of your application has. Then the token works with the `verifier` only, so that an attacker cannot sign your user in to another account. */
                 challenge?: string;
             };
             header?: never;
@@ -224,7 +224,7 @@ export interface paths {
                 iss?: string;
                 /** Why the provider refuses. */
                 error?: string;
-                /** The same in words. */
+                /** The provider's text for `error`. */
                 error_description?: string;
             };
             header?: never;
@@ -561,7 +561,7 @@ export interface paths {
         };
         /**
          * Show the page of an invitation
-         * HTML page that the e-mail of an invitation leads to: who invites the user of the browser's session, to what, with which role, and what its members will see. Without a session it redirects to `/sign-in`, and the browser returns to it after the sign-in. Returns 404 for an invitation of somebody else. No API key required.
+         * HTML page that the e-mail of an invitation leads to: who invites the user of the browser's session, to what, with which role, and what its members will see. Without a session it redirects to `/sign-in`, and the browser returns to it after the sign-in. Returns 404 for an invitation of another user. No API key required.
          */
         get: operations["showInvitationPage"];
         put?: never;
@@ -901,7 +901,7 @@ export interface paths {
         };
         /**
          * Get the API key of this request
-         * Returns which key or session this is and what it may call. Every key may call this operation, whatever its scopes and projects are, from its allowed addresses.
+         * Returns which key or session this is and what it may call. Every key may call this operation, with any scopes and projects, from its allowed addresses.
          */
         get: operations["getCurrentApiKey"];
         put?: never;
@@ -1521,7 +1521,7 @@ export interface paths {
         put?: never;
         /**
          * Transfer a project
-         * Gives a project to an organization, in which you have the role `owner` or `admin`, or makes you, with your own `user_id`, its main owner. The owners and admins of an organization become members of its projects, and lose this membership when the project leaves; its service accounts leave, too. Other members stay. Requires the role `owner`. The project counts against the limit of whoever gets it (403, constraint `projects`). A member with a custom role keeps the least of what it allows in all areas.
+         * Gives a project to an organization, in which you have the role `owner` or `admin`, or makes you, with your own `user_id`, its main owner. The owners and admins of an organization become members of its projects, and lose this membership when the project leaves; its service accounts leave, too. Other members stay. Requires the role `owner`. The project counts against the limit of the new owner (403, constraint `projects`). A member with a custom role keeps the least of what it allows in all areas.
          */
         post: operations["transferProject"];
         delete?: never;
@@ -1837,8 +1837,8 @@ export interface paths {
         put?: never;
         /**
          * Create a resumable upload
-         * Creates a tus 1.0.0 upload. The request body may contain the first bytes; send the rest to the URL in
-         *     `Location`. An upload of length 0 creates the file immediately.
+         * Creates a tus 1.0.0 upload. The request body may contain the first bytes; send the other bytes to the
+         *     URL in `Location`. An upload of length 0 creates the file immediately.
          *
          *     `Upload-Metadata` accepts the fields of `uploadFile`: `filename` (or `name`), `filetype` (or `type`),
          *     `project_id`, `path`, `visibility`, `metadata` (a JSON object), `tags` (a JSON array or a
@@ -1846,8 +1846,8 @@ export interface paths {
          *     effect.
          *
          *     The upload reserves its length in the storage quota until it is finished, deleted or expired; 413 with
-         *     the constraint `quota` means that there is not enough space. A user can have only so many unfinished
-         *     uploads; after that, the request returns 403 with the constraint `uploads`.
+         *     the constraint `quota` means that there is not enough space. A limit applies to the unfinished uploads
+         *     of a user; above it, the request returns 403 with the constraint `uploads`.
          *
          *     If the first bytes are rejected or interrupted, no upload is created, unless the request has an
          *     `Idempotency-Key` to retry with. If they do not match `Upload-Checksum`, the upload is created without
@@ -2119,7 +2119,7 @@ export interface paths {
          *     `project_id`, or from the knowledge bases of the session, as far as you can read them. If none is
          *     named, `extractive-1` searches the 100 newest knowledge bases of the session's project, or your own
          *     outside any project; other models search none. `filters` restricts the search to some documents.
-         *     `searched` in the answer tells what was searched.
+         *     `searched` in the answer names what was searched.
          *
          *     Generation stops when the client disconnects; the partial answer is stored with the status
          *     `canceled`. Returns 409 while the session is generating another answer, 429 if the provider is busy
@@ -9584,7 +9584,7 @@ export interface components {
             };
             content?: never;
         };
-        /** HTML page: the invitation does not exist, or is for somebody else. */
+        /** HTML page: the invitation does not exist, or is for another user. */
         NoInvitation: {
             headers: {
                 "X-Request-ID": components["headers"]["RequestID"];
@@ -20008,12 +20008,12 @@ export interface PasskeyAssertion {
     /** What the device signed. */
     response: {
         /**
-         * What the browser tells, as JSON.
+         * The client data of the browser, as JSON.
          * @example eyJ0eXBlIjoid2ViYXV0aG4ifQ
          */
         clientDataJSON: DeviceBytes;
         /**
-         * What the device tells.
+         * The authenticator data of the device.
          * @example SZYN5YgOjGh0NBcPZHZg
          */
         authenticatorData: DeviceBytes;
@@ -20320,7 +20320,7 @@ export interface PasskeyRegistration {
     /** What the device made. */
     response: {
         /**
-         * What the browser tells, as JSON.
+         * The client data of the browser, as JSON.
          * @example eyJ0eXBlIjoid2ViYXV0aG4ifQ
          */
         clientDataJSON: DeviceBytes;
@@ -20330,7 +20330,7 @@ export interface PasskeyRegistration {
          */
         attestationObject: DeviceBytes;
         /**
-         * What the device tells.
+         * The authenticator data of the device.
          * @example SZYN5YgOjGh0NBcPZHZg
          */
         authenticatorData?: DeviceBytes;
@@ -20705,7 +20705,7 @@ export interface TotpSecret {
      */
     secret: string;
     /**
-     * The same as a URI, to be shown as a QR code.
+     * The secret as a URI, to be shown as a QR code.
      * @example otpauth://totp/Platform:ada%40example.com?issuer=Platform&secret=JBSWY3DPEHPK3PXP
      */
     uri: string;
@@ -30564,7 +30564,7 @@ export interface SignOutHeaders {
 export interface StartOidcSignInQuery {
     /** The page of your application that the browser returns to: `SIGN_IN_URL`, one of `SIGN_IN_REDIRECTS`, or the page `/sign-in/token` of this server (400 otherwise). Default: `SIGN_IN_URL`, else that page. */
     redirect_to?: string;
-    /** SHA-256, in base64url, of a random `verifier` that only the page of your application has. Then the token works with the `verifier` only, so that nobody signs your user in to another account. */
+    /** SHA-256, in base64url, of a random `verifier` that only the page of your application has. Then the token works with the `verifier` only, so that an attacker cannot sign your user in to another account. */
     challenge?: string;
 }
 export interface StartOidcSignInPath {
@@ -30580,7 +30580,7 @@ export interface FinishOidcSignInQuery {
     iss?: string;
     /** Why the provider refuses. */
     error?: string;
-    /** The same in words. */
+    /** The provider's text for `error`. */
     error_description?: string;
 }
 export interface FinishOidcSignInPath {
