@@ -110,7 +110,7 @@ export async function benchChat(
       value: perToken,
       unit: ' µs',
       digits: 0,
-      rest: largest(scaled(spent, perToken / 1e6)),
+      timeSpent: largest(scaled(spent, perToken / 1e6)),
     })
     return { text, goals: [goal] }
   } finally {

@@ -171,7 +171,7 @@ t.test('a disabled or deleted user receives nothing more', async (t) => {
     await waitUntil(
       async () =>
         (await bringForward(server)) + (await database.sql(pending, [disabled.endpoint.id])).length === 0,
-      'the rest',
+      'the deliveries of the disabled endpoint',
     )
   })
   t.same(disabled.endpoint.receiver.received, [])
@@ -362,7 +362,7 @@ t.test('an endpoint created by a key limited to projects receives no events outs
       { status: 'failed', error: forbiddenNow, tries: 1 },
       'an existing delivery is not sent',
     )
-    await waitUntil(async () => (await database.sql(pending, [ofProject.id])).length === 0, 'the rest')
+    await waitUntil(async () => (await database.sql(pending, [ofProject.id])).length === 0, 'the deliveries')
   })
   t.ok(ofProject.receiver.received.some(({ body }) => body.includes('shared')))
   t.notOk(ofProject.receiver.received.some(({ body }) => body.includes('private')))
