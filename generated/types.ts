@@ -1336,7 +1336,7 @@ export interface paths {
         put?: never;
         /**
          * Create a service account
-         * Creates a user that is a program, and a member of the organization or the project with `role`. It has no password and never signs in; `createServiceAccountKey` makes its API keys. It outlives the user who made it. What it creates counts against the limits of the organization, or of the main owner of the project. Its requests and tokens count against those of that owner, or of the longest-standing owner of the organization, unless an operator gave it limits of its own. It works in projects only, and cannot own one. Requires the role `admin` in the organization, or in a project of an organization. In a project of a person only owners manage service accounts.
+         * Creates a user that is a program, and a member of the organization or the project with `role`. It has no password and never signs in; `createServiceAccountKey` makes its API keys. It outlives the user who made it. Its resources count against the limits of the organization, or of the main owner of the project. Its requests and tokens count against those of that owner, or of the longest-standing owner of the organization, unless an operator gave it limits of its own. It works in projects only, and cannot own one. Requires the role `admin` in the organization, or in a project of an organization. In a project of a person only owners manage service accounts.
          */
         post: operations["createServiceAccount"];
         delete?: never;
@@ -7764,7 +7764,7 @@ export interface components {
         /** The form for a forgotten password. */
         HelpForm: HelpForm;
         /**
-         * What a one-time token is for.
+         * The purpose of a one-time token.
          * @example link
          * @enum {string}
          */
@@ -7834,7 +7834,7 @@ export interface components {
         Profile: Profile;
         /** The second factor of a user. */
         Totp: Totp;
-        /** What an authenticator app needs. */
+        /** The secret for an authenticator app. */
         TotpSecret: TotpSecret;
         /** The first code of an authenticator app. */
         TotpConfirmation: TotpConfirmation;
@@ -7937,9 +7937,9 @@ export interface components {
         ApiRequest: ApiRequest;
         /** A page of API requests. */
         ApiRequestList: ApiRequestList;
-        /** What a user used on a day. */
+        /** The usage of a user on a day. */
         UsageDay: UsageDay;
-        /** What a user used on the last days. */
+        /** The usage of a user on the last days. */
         UsageReport: UsageReport;
         /**
          * The ID of an API key. It starts with `key_`.
@@ -8079,12 +8079,12 @@ export interface components {
          */
         CustomRoleName: CustomRoleName;
         /**
-         * What a custom role allows in an area: `read` what the role `viewer` allows, `write` what `editor` allows, and `admin` what `admin` allows.
+         * The access that a custom role gives in an area: `read` is that of the role `viewer`, `write` that of `editor`, and `admin` that of `admin`.
          * @enum {string}
          */
         AreaAccess: AreaAccess;
         /**
-         * What a custom role allows in each area of a project.
+         * The access that a custom role gives in each area of a project.
          * @example {
          *       "projects": "read",
          *       "storage": "write",
@@ -8098,7 +8098,7 @@ export interface components {
         /** A page of custom roles. */
         CustomRoleList: CustomRoleList;
         /**
-         * What a custom role is to allow in each area of a project.
+         * The access that a custom role is to give in each area of a project.
          * @example {
          *       "projects": "read",
          *       "storage": "write",
@@ -8414,7 +8414,7 @@ export interface components {
         /** Number of tokens used. */
         Usage: Usage;
         /**
-         * What was searched for the answer. `null` if nothing was searched.
+         * The scope of the search for the answer. `null` if nothing was searched.
          * @example {
          *       "knowledge_base_ids": [
          *         "kb_01jd6y8m5qe8btc4y5w1r0n3fz"
@@ -13033,7 +13033,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    /** What an authenticator app needs. */
+                    /** The secret for an authenticator app. */
                     "application/json": TotpSecret;
                 };
             };
@@ -13571,7 +13571,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    /** What a user used on the last days. */
+                    /** The usage of a user on the last days. */
                     "application/json": UsageReport;
                 };
             };
@@ -20005,7 +20005,7 @@ export interface PasskeyAssertion {
     clientExtensionResults?: {
         [key: string]: Record<string, never> | boolean;
     };
-    /** What the device signed. */
+    /** The signed answer of the device. */
     response: {
         /**
          * The client data of the browser, as JSON.
@@ -20204,7 +20204,7 @@ export interface PasskeyCreationOptions {
         /** The id that the device gave the passkey, in base64url. */
         id: CredentialKey;
     }[];
-    /** What the device must be able to do. */
+    /** The requirements for the device. */
     authenticatorSelection: {
         /**
          * It stores the passkey.
@@ -20230,7 +20230,7 @@ export interface Passkey {
     /** The ID of a user. It starts with `usr_`. */
     user_id: UserId;
     /**
-     * What you call it.
+     * The name of the passkey.
      * @example Ada's phone
      */
     name: string;
@@ -20317,7 +20317,7 @@ export interface PasskeyRegistration {
     clientExtensionResults?: {
         [key: string]: Record<string, never> | boolean;
     };
-    /** What the device made. */
+    /** The answer of the device. */
     response: {
         /**
          * The client data of the browser, as JSON.
@@ -20440,21 +20440,21 @@ export interface HelpForm {
      */
     email?: string;
     /**
-     * What is sent. Default `link`.
+     * The kind of e-mail. Default `link`.
      * @example link
      * @enum {string}
      */
     send?: "link" | "password_reset";
 }
 /**
- * What a one-time token is for.
+ * The purpose of a one-time token.
  * @example link
  * @enum {string}
  */
 export type TokenKind = "sign_up" | "link" | "password_reset" | "email_change" | "oidc";
 /** The form of a token. */
 export interface TokenForm {
-    /** What a one-time token is for. */
+    /** The purpose of a one-time token. */
     kind?: TokenKind;
     /**
      * The token.
@@ -20697,7 +20697,7 @@ export interface Totp {
      */
     recovery_codes_left: number;
 }
-/** What an authenticator app needs. */
+/** The secret for an authenticator app. */
 export interface TotpSecret {
     /**
      * The secret in base32: 160 bits, SHA-1, six digits, 30 seconds (RFC 6238).
@@ -20815,7 +20815,7 @@ export interface Limit {
      */
     name: string;
     /**
-     * What is counted.
+     * The unit of the limit.
      * @enum {string}
      */
     unit: "items" | "bytes" | "tokens" | "requests_per_minute";
@@ -21127,7 +21127,7 @@ export interface ApiRequestList {
     /** The position of a page in the whole list. */
     pagination: Pagination;
 }
-/** What a user used on a day. */
+/** The usage of a user on a day. */
 export interface UsageDay {
     /**
      * Format: date
@@ -21155,7 +21155,7 @@ export interface UsageDay {
     storage_bytes: number;
     /**
      * Format: int64
-     * Bytes of files and other binary content that the server sent you completely. What a store sends you after a redirect, and downloads by links, do not count.
+     * Bytes of files and other binary content that the server sent you completely. Downloads from a store after a redirect, and downloads by links, do not count.
      * @example 524288
      */
     downloaded_bytes: number;
@@ -21172,7 +21172,7 @@ export interface UsageDay {
      */
     completion_tokens: number;
 }
-/** What a user used on the last days. */
+/** The usage of a user on the last days. */
 export interface UsageReport {
     /** The days, oldest first. The last one is today. */
     days: UsageDay[];
@@ -21763,12 +21763,12 @@ export type CustomRoleId = string;
  */
 export type CustomRoleName = string;
 /**
- * What a custom role allows in an area: `read` what the role `viewer` allows, `write` what `editor` allows, and `admin` what `admin` allows.
+ * The access that a custom role gives in an area: `read` is that of the role `viewer`, `write` that of `editor`, and `admin` that of `admin`.
  * @enum {string}
  */
 export type AreaAccess = "none" | "read" | "write" | "admin";
 /**
- * What a custom role allows in each area of a project.
+ * The access that a custom role gives in each area of a project.
  * @example {
  *       "projects": "read",
  *       "storage": "write",
@@ -21802,7 +21802,7 @@ export interface CustomRole {
      * @example null
      */
     description: string | null;
-    /** What a custom role allows in each area of a project. */
+    /** The access that a custom role gives in each area of a project. */
     permissions: CustomRolePermissions;
     /** The user who created the role. */
     created_by: UserId;
@@ -21819,7 +21819,7 @@ export interface CustomRoleList {
     pagination: Pagination;
 }
 /**
- * What a custom role is to allow in each area of a project.
+ * The access that a custom role is to give in each area of a project.
  * @example {
  *       "projects": "read",
  *       "storage": "write",
@@ -21857,7 +21857,7 @@ export interface CustomRoleCreate {
     name: CustomRoleName;
     /** A description of the role. */
     description?: string | null;
-    /** What a custom role is to allow in each area of a project. */
+    /** The access that a custom role is to give in each area of a project. */
     permissions: CustomRolePermissionsInput;
 }
 /**
@@ -21876,7 +21876,7 @@ export interface CustomRoleUpdate {
     name?: CustomRoleName;
     /** A description of the role. Null removes it. */
     description?: string | null;
-    /** What a custom role is to allow in each area of a project. */
+    /** The access that a custom role is to give in each area of a project. */
     permissions?: CustomRolePermissionsInput;
 }
 /**
@@ -22022,7 +22022,7 @@ export interface AccessCheck {
      */
     passed: boolean;
     /**
-     * What the check needs. Null if the operation needs nothing here.
+     * The requirement of the check. Null if the operation requires nothing here.
      * @example the scope projects:read
      */
     requires: string | null;
@@ -22397,7 +22397,7 @@ export interface FileUpload {
     project_id?: ProjectId;
     /** Virtual folder of the file, for example `reports/2026`. Empty for no folder. One slash at each end is ignored. */
     path?: FilePathInput;
-    /** Who can download the file. Defaults to `private`. */
+    /** Determines who can download the file. Defaults to `private`. */
     visibility?: Visibility;
     /** Key-value pairs for your own use, as a JSON object, for example `{"ticket":"OPS-12"}`. Up to 16 keys of up to 64 characters, with text values of up to 512 characters. */
     metadata?: Metadata;
@@ -22924,7 +22924,7 @@ export interface Usage {
     total_tokens: number;
 }
 /**
- * What was searched for the answer. `null` if nothing was searched.
+ * The scope of the search for the answer. `null` if nothing was searched.
  * @example {
  *       "knowledge_base_ids": [
  *         "kb_01jd6y8m5qe8btc4y5w1r0n3fz"
@@ -22972,7 +22972,7 @@ export interface ChatResponse {
     finish_reason: FinishReason;
     /** Number of tokens used. */
     usage: Usage;
-    /** What was searched for the answer. `null` if nothing was searched. */
+    /** The scope of the search for the answer. `null` if nothing was searched. */
     searched: Searched;
     /** When generation started. */
     created_at: Timestamp;
@@ -23011,7 +23011,7 @@ export interface Message {
     usage: Usage;
     /** The quotes from documents that the answer is based on. Only those that you can read. */
     citations: Citation[];
-    /** What was searched for the answer. `null` if nothing was searched. */
+    /** The scope of the search for the answer. `null` if nothing was searched. */
     searched: Searched;
     /**
      * Why generation failed. `null` unless the status is `failed`.
@@ -23226,7 +23226,7 @@ export interface KnowledgeBase {
      */
     name: string;
     /**
-     * What the knowledge base is about. For people; it does not affect answers.
+     * The subject of the knowledge base. For people; it does not affect answers.
      * @example How we work
      */
     description: string | null;
@@ -23305,7 +23305,7 @@ export interface KnowledgeBaseCreate {
     project_id?: ProjectId;
     /** The name of the knowledge base. */
     name: string;
-    /** What the knowledge base is about. For people; it does not affect answers. */
+    /** The subject of the knowledge base. For people; it does not affect answers. */
     description?: string | null;
     /** How documents are split into passages. Defaults to 400 tokens with an overlap of 60. */
     chunking?: ChunkingOptions;
@@ -23322,7 +23322,7 @@ export interface KnowledgeBaseCreate {
 export interface KnowledgeBaseUpdate {
     /** The name of the knowledge base. */
     name?: string;
-    /** What the knowledge base is about. `null` to remove it. */
+    /** The subject of the knowledge base. `null` to remove it. */
     description?: string | null;
     /** How documents are split into passages. Applies to documents that are indexed afterward. */
     chunking?: ChunkingOptions;
@@ -23429,7 +23429,7 @@ export interface KnowledgeDocument {
     project_id: string | null;
     /** The name of the document. */
     name: DocumentName;
-    /** What the document was created from. */
+    /** The source of the document. */
     source: {
         /**
          * `text` for text sent with the request, `file` for a file in storage.
@@ -24666,7 +24666,7 @@ export interface SignInCreatedEvent {
      * @example null
      */
     client_request_id: string | null;
-    /** Who caused the event. `null` for events that are older than this field. */
+    /** The actor that caused the event. `null` for events that are older than this field. */
     actor: Actor | null;
     /** The resource that the event is about. */
     data: {
@@ -24712,7 +24712,7 @@ export interface SignInEndedEvent {
      * @example null
      */
     client_request_id: string | null;
-    /** Who caused the event. `null` for events that are older than this field. */
+    /** The actor that caused the event. `null` for events that are older than this field. */
     actor: Actor | null;
     /** The resource that the event is about. */
     data: {
@@ -24795,7 +24795,7 @@ export interface PasswordChangedEvent {
      * @example null
      */
     client_request_id: string | null;
-    /** Who caused the event. `null` for events that are older than this field. */
+    /** The actor that caused the event. `null` for events that are older than this field. */
     actor: Actor | null;
     /** The resource that the event is about. */
     data: {
@@ -24861,7 +24861,7 @@ export interface TotpEnabledEvent {
      * @example null
      */
     client_request_id: string | null;
-    /** Who caused the event. `null` for events that are older than this field. */
+    /** The actor that caused the event. `null` for events that are older than this field. */
     actor: Actor | null;
     /** The resource that the event is about. */
     data: {
@@ -24907,7 +24907,7 @@ export interface TotpRemovedEvent {
      * @example null
      */
     client_request_id: string | null;
-    /** Who caused the event. `null` for events that are older than this field. */
+    /** The actor that caused the event. `null` for events that are older than this field. */
     actor: Actor | null;
     /** The resource that the event is about. */
     data: {
@@ -24976,7 +24976,7 @@ export interface IdentityLinkedEvent {
      * @example null
      */
     client_request_id: string | null;
-    /** Who caused the event. `null` for events that are older than this field. */
+    /** The actor that caused the event. `null` for events that are older than this field. */
     actor: Actor | null;
     /** The resource that the event is about. */
     data: {
@@ -25022,7 +25022,7 @@ export interface IdentityRemovedEvent {
      * @example null
      */
     client_request_id: string | null;
-    /** Who caused the event. `null` for events that are older than this field. */
+    /** The actor that caused the event. `null` for events that are older than this field. */
     actor: Actor | null;
     /** The resource that the event is about. */
     data: {
@@ -25039,7 +25039,7 @@ export interface PasskeyBefore {
     /** The ID of a user. It starts with `usr_`. */
     user_id?: UserId;
     /**
-     * What you call it.
+     * The name of the passkey.
      * @example Ada's phone
      */
     name?: string;
@@ -25095,7 +25095,7 @@ export interface PasskeyAddedEvent {
      * @example null
      */
     client_request_id: string | null;
-    /** Who caused the event. `null` for events that are older than this field. */
+    /** The actor that caused the event. `null` for events that are older than this field. */
     actor: Actor | null;
     /** The resource that the event is about. */
     data: {
@@ -25141,7 +25141,7 @@ export interface PasskeyUpdatedEvent {
      * @example null
      */
     client_request_id: string | null;
-    /** Who caused the event. `null` for events that are older than this field. */
+    /** The actor that caused the event. `null` for events that are older than this field. */
     actor: Actor | null;
     /** The resource that the event is about. */
     data: {
@@ -25187,7 +25187,7 @@ export interface PasskeyRemovedEvent {
      * @example null
      */
     client_request_id: string | null;
-    /** Who caused the event. `null` for events that are older than this field. */
+    /** The actor that caused the event. `null` for events that are older than this field. */
     actor: Actor | null;
     /** The resource that the event is about. */
     data: {
@@ -25233,7 +25233,7 @@ export interface ProfileUpdatedEvent {
      * @example null
      */
     client_request_id: string | null;
-    /** Who caused the event. `null` for events that are older than this field. */
+    /** The actor that caused the event. `null` for events that are older than this field. */
     actor: Actor | null;
     /** The resource that the event is about. */
     data: {
@@ -25304,7 +25304,7 @@ export interface SettingsUpdatedEvent {
      * @example null
      */
     client_request_id: string | null;
-    /** Who caused the event. `null` for events that are older than this field. */
+    /** The actor that caused the event. `null` for events that are older than this field. */
     actor: Actor | null;
     /** The resource that the event is about. */
     data: {
@@ -25423,7 +25423,7 @@ export interface ApiKeyCreatedEvent {
      * @example null
      */
     client_request_id: string | null;
-    /** Who caused the event. `null` for events that are older than this field. */
+    /** The actor that caused the event. `null` for events that are older than this field. */
     actor: Actor | null;
     /** The resource that the event is about. */
     data: {
@@ -25469,7 +25469,7 @@ export interface ApiKeyUpdatedEvent {
      * @example null
      */
     client_request_id: string | null;
-    /** Who caused the event. `null` for events that are older than this field. */
+    /** The actor that caused the event. `null` for events that are older than this field. */
     actor: Actor | null;
     /** The resource that the event is about. */
     data: {
@@ -25515,7 +25515,7 @@ export interface ApiKeyRotatedEvent {
      * @example null
      */
     client_request_id: string | null;
-    /** Who caused the event. `null` for events that are older than this field. */
+    /** The actor that caused the event. `null` for events that are older than this field. */
     actor: Actor | null;
     /** The resource that the event is about. */
     data: {
@@ -25561,7 +25561,7 @@ export interface ApiKeyRevokedEvent {
      * @example null
      */
     client_request_id: string | null;
-    /** Who caused the event. `null` for events that are older than this field. */
+    /** The actor that caused the event. `null` for events that are older than this field. */
     actor: Actor | null;
     /** The resource that the event is about. */
     data: {
@@ -25649,7 +25649,7 @@ export interface UserCreatedEvent {
      * @example null
      */
     client_request_id: string | null;
-    /** Who caused the event. `null` for events that are older than this field. */
+    /** The actor that caused the event. `null` for events that are older than this field. */
     actor: Actor | null;
     /** The resource that the event is about. */
     data: {
@@ -25695,7 +25695,7 @@ export interface UserUpdatedEvent {
      * @example null
      */
     client_request_id: string | null;
-    /** Who caused the event. `null` for events that are older than this field. */
+    /** The actor that caused the event. `null` for events that are older than this field. */
     actor: Actor | null;
     /** The resource that the event is about. */
     data: {
@@ -25751,7 +25751,7 @@ export interface UserDeletedEvent {
      * @example null
      */
     client_request_id: string | null;
-    /** Who caused the event. `null` for events that are older than this field. */
+    /** The actor that caused the event. `null` for events that are older than this field. */
     actor: Actor | null;
     /** The resource that the event is about. */
     data: {
@@ -25858,7 +25858,7 @@ export interface AuditRecordedEvent {
      * @example null
      */
     client_request_id: string | null;
-    /** Who caused the event. `null` for events that are older than this field. */
+    /** The actor that caused the event. `null` for events that are older than this field. */
     actor: Actor | null;
     /** The resource that the event is about. */
     data: {
@@ -25944,7 +25944,7 @@ export interface OrganizationCreatedEvent {
      * @example null
      */
     client_request_id: string | null;
-    /** Who caused the event. `null` for events that are older than this field. */
+    /** The actor that caused the event. `null` for events that are older than this field. */
     actor: Actor | null;
     /** The resource that the event is about. */
     data: {
@@ -25990,7 +25990,7 @@ export interface OrganizationUpdatedEvent {
      * @example null
      */
     client_request_id: string | null;
-    /** Who caused the event. `null` for events that are older than this field. */
+    /** The actor that caused the event. `null` for events that are older than this field. */
     actor: Actor | null;
     /** The resource that the event is about. */
     data: {
@@ -26036,7 +26036,7 @@ export interface OrganizationDeletedEvent {
      * @example null
      */
     client_request_id: string | null;
-    /** Who caused the event. `null` for events that are older than this field. */
+    /** The actor that caused the event. `null` for events that are older than this field. */
     actor: Actor | null;
     /** The resource that the event is about. */
     data: {
@@ -26119,7 +26119,7 @@ export interface OrganizationMemberAddedEvent {
      * @example null
      */
     client_request_id: string | null;
-    /** Who caused the event. `null` for events that are older than this field. */
+    /** The actor that caused the event. `null` for events that are older than this field. */
     actor: Actor | null;
     /** The resource that the event is about. */
     data: {
@@ -26165,7 +26165,7 @@ export interface OrganizationInvitationCreatedEvent {
      * @example null
      */
     client_request_id: string | null;
-    /** Who caused the event. `null` for events that are older than this field. */
+    /** The actor that caused the event. `null` for events that are older than this field. */
     actor: Actor | null;
     /** The resource that the event is about. */
     data: {
@@ -26211,7 +26211,7 @@ export interface OrganizationInvitationUpdatedEvent {
      * @example null
      */
     client_request_id: string | null;
-    /** Who caused the event. `null` for events that are older than this field. */
+    /** The actor that caused the event. `null` for events that are older than this field. */
     actor: Actor | null;
     /** The resource that the event is about. */
     data: {
@@ -26257,7 +26257,7 @@ export interface OrganizationInvitationRemovedEvent {
      * @example null
      */
     client_request_id: string | null;
-    /** Who caused the event. `null` for events that are older than this field. */
+    /** The actor that caused the event. `null` for events that are older than this field. */
     actor: Actor | null;
     /** The resource that the event is about. */
     data: {
@@ -26303,7 +26303,7 @@ export interface OrganizationMemberUpdatedEvent {
      * @example null
      */
     client_request_id: string | null;
-    /** Who caused the event. `null` for events that are older than this field. */
+    /** The actor that caused the event. `null` for events that are older than this field. */
     actor: Actor | null;
     /** The resource that the event is about. */
     data: {
@@ -26349,7 +26349,7 @@ export interface OrganizationMemberRemovedEvent {
      * @example null
      */
     client_request_id: string | null;
-    /** Who caused the event. `null` for events that are older than this field. */
+    /** The actor that caused the event. `null` for events that are older than this field. */
     actor: Actor | null;
     /** The resource that the event is about. */
     data: {
@@ -26372,7 +26372,7 @@ export interface CustomRoleBefore {
      * @example null
      */
     description?: string | null;
-    /** What a custom role allows in each area of a project. */
+    /** The access that a custom role gives in each area of a project. */
     permissions?: CustomRolePermissions;
     /** The user who created the role. */
     created_by?: UserId;
@@ -26417,7 +26417,7 @@ export interface CustomRoleCreatedEvent {
      * @example null
      */
     client_request_id: string | null;
-    /** Who caused the event. `null` for events that are older than this field. */
+    /** The actor that caused the event. `null` for events that are older than this field. */
     actor: Actor | null;
     /** The resource that the event is about. */
     data: {
@@ -26463,7 +26463,7 @@ export interface CustomRoleUpdatedEvent {
      * @example null
      */
     client_request_id: string | null;
-    /** Who caused the event. `null` for events that are older than this field. */
+    /** The actor that caused the event. `null` for events that are older than this field. */
     actor: Actor | null;
     /** The resource that the event is about. */
     data: {
@@ -26509,7 +26509,7 @@ export interface CustomRoleDeletedEvent {
      * @example null
      */
     client_request_id: string | null;
-    /** Who caused the event. `null` for events that are older than this field. */
+    /** The actor that caused the event. `null` for events that are older than this field. */
     actor: Actor | null;
     /** The resource that the event is about. */
     data: {
@@ -26579,7 +26579,7 @@ export interface ServiceAccountCreatedEvent {
      * @example null
      */
     client_request_id: string | null;
-    /** Who caused the event. `null` for events that are older than this field. */
+    /** The actor that caused the event. `null` for events that are older than this field. */
     actor: Actor | null;
     /** The resource that the event is about. */
     data: {
@@ -26625,7 +26625,7 @@ export interface ServiceAccountUpdatedEvent {
      * @example null
      */
     client_request_id: string | null;
-    /** Who caused the event. `null` for events that are older than this field. */
+    /** The actor that caused the event. `null` for events that are older than this field. */
     actor: Actor | null;
     /** The resource that the event is about. */
     data: {
@@ -26671,7 +26671,7 @@ export interface ServiceAccountDeletedEvent {
      * @example null
      */
     client_request_id: string | null;
-    /** Who caused the event. `null` for events that are older than this field. */
+    /** The actor that caused the event. `null` for events that are older than this field. */
     actor: Actor | null;
     /** The resource that the event is about. */
     data: {
@@ -26717,7 +26717,7 @@ export interface ServiceAccountKeyCreatedEvent {
      * @example null
      */
     client_request_id: string | null;
-    /** Who caused the event. `null` for events that are older than this field. */
+    /** The actor that caused the event. `null` for events that are older than this field. */
     actor: Actor | null;
     /** The resource that the event is about. */
     data: {
@@ -26763,7 +26763,7 @@ export interface ServiceAccountKeyRevokedEvent {
      * @example null
      */
     client_request_id: string | null;
-    /** Who caused the event. `null` for events that are older than this field. */
+    /** The actor that caused the event. `null` for events that are older than this field. */
     actor: Actor | null;
     /** The resource that the event is about. */
     data: {
@@ -26931,7 +26931,7 @@ export interface ProjectCreatedEvent {
      * @example null
      */
     client_request_id: string | null;
-    /** Who caused the event. `null` for events that are older than this field. */
+    /** The actor that caused the event. `null` for events that are older than this field. */
     actor: Actor | null;
     /** The resource that the event is about. */
     data: {
@@ -26977,7 +26977,7 @@ export interface ProjectUpdatedEvent {
      * @example null
      */
     client_request_id: string | null;
-    /** Who caused the event. `null` for events that are older than this field. */
+    /** The actor that caused the event. `null` for events that are older than this field. */
     actor: Actor | null;
     /** The resource that the event is about. */
     data: {
@@ -27023,7 +27023,7 @@ export interface ProjectTransferredEvent {
      * @example null
      */
     client_request_id: string | null;
-    /** Who caused the event. `null` for events that are older than this field. */
+    /** The actor that caused the event. `null` for events that are older than this field. */
     actor: Actor | null;
     /** The resource that the event is about. */
     data: {
@@ -27069,7 +27069,7 @@ export interface ProjectArchivedEvent {
      * @example null
      */
     client_request_id: string | null;
-    /** Who caused the event. `null` for events that are older than this field. */
+    /** The actor that caused the event. `null` for events that are older than this field. */
     actor: Actor | null;
     /** The resource that the event is about. */
     data: {
@@ -27115,7 +27115,7 @@ export interface ProjectUnarchivedEvent {
      * @example null
      */
     client_request_id: string | null;
-    /** Who caused the event. `null` for events that are older than this field. */
+    /** The actor that caused the event. `null` for events that are older than this field. */
     actor: Actor | null;
     /** The resource that the event is about. */
     data: {
@@ -27161,7 +27161,7 @@ export interface ProjectDeletedEvent {
      * @example null
      */
     client_request_id: string | null;
-    /** Who caused the event. `null` for events that are older than this field. */
+    /** The actor that caused the event. `null` for events that are older than this field. */
     actor: Actor | null;
     /** The resource that the event is about. */
     data: {
@@ -27207,7 +27207,7 @@ export interface ProjectRestoredEvent {
      * @example null
      */
     client_request_id: string | null;
-    /** Who caused the event. `null` for events that are older than this field. */
+    /** The actor that caused the event. `null` for events that are older than this field. */
     actor: Actor | null;
     /** The resource that the event is about. */
     data: {
@@ -27286,7 +27286,7 @@ export interface MemberAddedEvent {
      * @example null
      */
     client_request_id: string | null;
-    /** Who caused the event. `null` for events that are older than this field. */
+    /** The actor that caused the event. `null` for events that are older than this field. */
     actor: Actor | null;
     /** The resource that the event is about. */
     data: {
@@ -27332,7 +27332,7 @@ export interface MemberUpdatedEvent {
      * @example null
      */
     client_request_id: string | null;
-    /** Who caused the event. `null` for events that are older than this field. */
+    /** The actor that caused the event. `null` for events that are older than this field. */
     actor: Actor | null;
     /** The resource that the event is about. */
     data: {
@@ -27378,7 +27378,7 @@ export interface MemberRemovedEvent {
      * @example null
      */
     client_request_id: string | null;
-    /** Who caused the event. `null` for events that are older than this field. */
+    /** The actor that caused the event. `null` for events that are older than this field. */
     actor: Actor | null;
     /** The resource that the event is about. */
     data: {
@@ -27468,7 +27468,7 @@ export interface InvitationCreatedEvent {
      * @example null
      */
     client_request_id: string | null;
-    /** Who caused the event. `null` for events that are older than this field. */
+    /** The actor that caused the event. `null` for events that are older than this field. */
     actor: Actor | null;
     /** The resource that the event is about. */
     data: {
@@ -27514,7 +27514,7 @@ export interface InvitationResentEvent {
      * @example null
      */
     client_request_id: string | null;
-    /** Who caused the event. `null` for events that are older than this field. */
+    /** The actor that caused the event. `null` for events that are older than this field. */
     actor: Actor | null;
     /** The resource that the event is about. */
     data: {
@@ -27560,7 +27560,7 @@ export interface InvitationRevokedEvent {
      * @example null
      */
     client_request_id: string | null;
-    /** Who caused the event. `null` for events that are older than this field. */
+    /** The actor that caused the event. `null` for events that are older than this field. */
     actor: Actor | null;
     /** The resource that the event is about. */
     data: {
@@ -27606,7 +27606,7 @@ export interface InvitationDeclinedEvent {
      * @example null
      */
     client_request_id: string | null;
-    /** Who caused the event. `null` for events that are older than this field. */
+    /** The actor that caused the event. `null` for events that are older than this field. */
     actor: Actor | null;
     /** The resource that the event is about. */
     data: {
@@ -27692,7 +27692,7 @@ export interface AvatarUpdatedEvent {
      * @example null
      */
     client_request_id: string | null;
-    /** Who caused the event. `null` for events that are older than this field. */
+    /** The actor that caused the event. `null` for events that are older than this field. */
     actor: Actor | null;
     /** The resource that the event is about. */
     data: {
@@ -27738,7 +27738,7 @@ export interface AvatarDeletedEvent {
      * @example null
      */
     client_request_id: string | null;
-    /** Who caused the event. `null` for events that are older than this field. */
+    /** The actor that caused the event. `null` for events that are older than this field. */
     actor: Actor | null;
     /** The resource that the event is about. */
     data: {
@@ -27845,7 +27845,7 @@ export interface FileCreatedEvent {
      * @example null
      */
     client_request_id: string | null;
-    /** Who caused the event. `null` for events that are older than this field. */
+    /** The actor that caused the event. `null` for events that are older than this field. */
     actor: Actor | null;
     /** The resource that the event is about. */
     data: {
@@ -27891,7 +27891,7 @@ export interface FileUpdatedEvent {
      * @example null
      */
     client_request_id: string | null;
-    /** Who caused the event. `null` for events that are older than this field. */
+    /** The actor that caused the event. `null` for events that are older than this field. */
     actor: Actor | null;
     /** The resource that the event is about. */
     data: {
@@ -27937,7 +27937,7 @@ export interface FileDeletedEvent {
      * @example null
      */
     client_request_id: string | null;
-    /** Who caused the event. `null` for events that are older than this field. */
+    /** The actor that caused the event. `null` for events that are older than this field. */
     actor: Actor | null;
     /** The resource that the event is about. */
     data: {
@@ -28024,7 +28024,7 @@ export interface UploadCreatedEvent {
      * @example null
      */
     client_request_id: string | null;
-    /** Who caused the event. `null` for events that are older than this field. */
+    /** The actor that caused the event. `null` for events that are older than this field. */
     actor: Actor | null;
     /** The resource that the event is about. */
     data: {
@@ -28070,7 +28070,7 @@ export interface UploadDeletedEvent {
      * @example null
      */
     client_request_id: string | null;
-    /** Who caused the event. `null` for events that are older than this field. */
+    /** The actor that caused the event. `null` for events that are older than this field. */
     actor: Actor | null;
     /** The resource that the event is about. */
     data: {
@@ -28155,7 +28155,7 @@ export interface FileLinkCreatedEvent {
      * @example null
      */
     client_request_id: string | null;
-    /** Who caused the event. `null` for events that are older than this field. */
+    /** The actor that caused the event. `null` for events that are older than this field. */
     actor: Actor | null;
     /** The resource that the event is about. */
     data: {
@@ -28201,7 +28201,7 @@ export interface FileLinkRevokedEvent {
      * @example null
      */
     client_request_id: string | null;
-    /** Who caused the event. `null` for events that are older than this field. */
+    /** The actor that caused the event. `null` for events that are older than this field. */
     actor: Actor | null;
     /** The resource that the event is about. */
     data: {
@@ -28295,7 +28295,7 @@ export interface SessionCreatedEvent {
      * @example null
      */
     client_request_id: string | null;
-    /** Who caused the event. `null` for events that are older than this field. */
+    /** The actor that caused the event. `null` for events that are older than this field. */
     actor: Actor | null;
     /** The resource that the event is about. */
     data: {
@@ -28341,7 +28341,7 @@ export interface SessionUpdatedEvent {
      * @example null
      */
     client_request_id: string | null;
-    /** Who caused the event. `null` for events that are older than this field. */
+    /** The actor that caused the event. `null` for events that are older than this field. */
     actor: Actor | null;
     /** The resource that the event is about. */
     data: {
@@ -28387,7 +28387,7 @@ export interface SessionDeletedEvent {
      * @example null
      */
     client_request_id: string | null;
-    /** Who caused the event. `null` for events that are older than this field. */
+    /** The actor that caused the event. `null` for events that are older than this field. */
     actor: Actor | null;
     /** The resource that the event is about. */
     data: {
@@ -28431,7 +28431,7 @@ export interface MessageBefore {
     usage?: Usage;
     /** The quotes from documents that the answer is based on. Only those that you can read. */
     citations?: Citation[];
-    /** What was searched for the answer. `null` if nothing was searched. */
+    /** The scope of the search for the answer. `null` if nothing was searched. */
     searched?: Searched;
     /**
      * Why generation failed. `null` unless the status is `failed`.
@@ -28488,7 +28488,7 @@ export interface MessageUpdatedEvent {
      * @example null
      */
     client_request_id: string | null;
-    /** Who caused the event. `null` for events that are older than this field. */
+    /** The actor that caused the event. `null` for events that are older than this field. */
     actor: Actor | null;
     /** The resource that the event is about. */
     data: {
@@ -28534,7 +28534,7 @@ export interface ChatCompletedEvent {
      * @example null
      */
     client_request_id: string | null;
-    /** Who caused the event. `null` for events that are older than this field. */
+    /** The actor that caused the event. `null` for events that are older than this field. */
     actor: Actor | null;
     /** The resource that the event is about. */
     data: {
@@ -28580,7 +28580,7 @@ export interface ChatFailedEvent {
      * @example null
      */
     client_request_id: string | null;
-    /** Who caused the event. `null` for events that are older than this field. */
+    /** The actor that caused the event. `null` for events that are older than this field. */
     actor: Actor | null;
     /** The resource that the event is about. */
     data: {
@@ -28626,7 +28626,7 @@ export interface ChatCanceledEvent {
      * @example null
      */
     client_request_id: string | null;
-    /** Who caused the event. `null` for events that are older than this field. */
+    /** The actor that caused the event. `null` for events that are older than this field. */
     actor: Actor | null;
     /** The resource that the event is about. */
     data: {
@@ -28651,7 +28651,7 @@ export interface KnowledgeBaseBefore {
      */
     name?: string;
     /**
-     * What the knowledge base is about. For people; it does not affect answers.
+     * The subject of the knowledge base. For people; it does not affect answers.
      * @example How we work
      */
     description?: string | null;
@@ -28729,7 +28729,7 @@ export interface KnowledgeBaseCreatedEvent {
      * @example null
      */
     client_request_id: string | null;
-    /** Who caused the event. `null` for events that are older than this field. */
+    /** The actor that caused the event. `null` for events that are older than this field. */
     actor: Actor | null;
     /** The resource that the event is about. */
     data: {
@@ -28775,7 +28775,7 @@ export interface KnowledgeBaseUpdatedEvent {
      * @example null
      */
     client_request_id: string | null;
-    /** Who caused the event. `null` for events that are older than this field. */
+    /** The actor that caused the event. `null` for events that are older than this field. */
     actor: Actor | null;
     /** The resource that the event is about. */
     data: {
@@ -28821,7 +28821,7 @@ export interface KnowledgeBaseDeletedEvent {
      * @example null
      */
     client_request_id: string | null;
-    /** Who caused the event. `null` for events that are older than this field. */
+    /** The actor that caused the event. `null` for events that are older than this field. */
     actor: Actor | null;
     /** The resource that the event is about. */
     data: {
@@ -28844,7 +28844,7 @@ export interface KnowledgeDocumentBefore {
     project_id?: string | null;
     /** The name of the document. */
     name?: DocumentName;
-    /** What the document was created from. */
+    /** The source of the document. */
     source?: {
         /**
          * `text` for text sent with the request, `file` for a file in storage.
@@ -28943,7 +28943,7 @@ export interface DocumentCreatedEvent {
      * @example null
      */
     client_request_id: string | null;
-    /** Who caused the event. `null` for events that are older than this field. */
+    /** The actor that caused the event. `null` for events that are older than this field. */
     actor: Actor | null;
     /** The resource that the event is about. */
     data: {
@@ -28989,7 +28989,7 @@ export interface DocumentUpdatedEvent {
      * @example null
      */
     client_request_id: string | null;
-    /** Who caused the event. `null` for events that are older than this field. */
+    /** The actor that caused the event. `null` for events that are older than this field. */
     actor: Actor | null;
     /** The resource that the event is about. */
     data: {
@@ -29035,7 +29035,7 @@ export interface DocumentReadyEvent {
      * @example null
      */
     client_request_id: string | null;
-    /** Who caused the event. `null` for events that are older than this field. */
+    /** The actor that caused the event. `null` for events that are older than this field. */
     actor: Actor | null;
     /** The resource that the event is about. */
     data: {
@@ -29081,7 +29081,7 @@ export interface DocumentFailedEvent {
      * @example null
      */
     client_request_id: string | null;
-    /** Who caused the event. `null` for events that are older than this field. */
+    /** The actor that caused the event. `null` for events that are older than this field. */
     actor: Actor | null;
     /** The resource that the event is about. */
     data: {
@@ -29127,7 +29127,7 @@ export interface DocumentDeletedEvent {
      * @example null
      */
     client_request_id: string | null;
-    /** Who caused the event. `null` for events that are older than this field. */
+    /** The actor that caused the event. `null` for events that are older than this field. */
     actor: Actor | null;
     /** The resource that the event is about. */
     data: {
@@ -29196,7 +29196,7 @@ export interface ProductCreatedEvent {
      * @example null
      */
     client_request_id: string | null;
-    /** Who caused the event. `null` for events that are older than this field. */
+    /** The actor that caused the event. `null` for events that are older than this field. */
     actor: Actor | null;
     /** The resource that the event is about. */
     data: {
@@ -29242,7 +29242,7 @@ export interface ProductUpdatedEvent {
      * @example null
      */
     client_request_id: string | null;
-    /** Who caused the event. `null` for events that are older than this field. */
+    /** The actor that caused the event. `null` for events that are older than this field. */
     actor: Actor | null;
     /** The resource that the event is about. */
     data: {
@@ -29309,7 +29309,7 @@ export interface PriceCreatedEvent {
      * @example null
      */
     client_request_id: string | null;
-    /** Who caused the event. `null` for events that are older than this field. */
+    /** The actor that caused the event. `null` for events that are older than this field. */
     actor: Actor | null;
     /** The resource that the event is about. */
     data: {
@@ -29355,7 +29355,7 @@ export interface PriceUpdatedEvent {
      * @example null
      */
     client_request_id: string | null;
-    /** Who caused the event. `null` for events that are older than this field. */
+    /** The actor that caused the event. `null` for events that are older than this field. */
     actor: Actor | null;
     /** The resource that the event is about. */
     data: {
@@ -29445,7 +29445,7 @@ export interface OrderCreatedEvent {
      * @example null
      */
     client_request_id: string | null;
-    /** Who caused the event. `null` for events that are older than this field. */
+    /** The actor that caused the event. `null` for events that are older than this field. */
     actor: Actor | null;
     /** The resource that the event is about. */
     data: {
@@ -29491,7 +29491,7 @@ export interface OrderPaidEvent {
      * @example null
      */
     client_request_id: string | null;
-    /** Who caused the event. `null` for events that are older than this field. */
+    /** The actor that caused the event. `null` for events that are older than this field. */
     actor: Actor | null;
     /** The resource that the event is about. */
     data: {
@@ -29537,7 +29537,7 @@ export interface OrderCanceledEvent {
      * @example null
      */
     client_request_id: string | null;
-    /** Who caused the event. `null` for events that are older than this field. */
+    /** The actor that caused the event. `null` for events that are older than this field. */
     actor: Actor | null;
     /** The resource that the event is about. */
     data: {
@@ -29583,7 +29583,7 @@ export interface OrderRefundedEvent {
      * @example null
      */
     client_request_id: string | null;
-    /** Who caused the event. `null` for events that are older than this field. */
+    /** The actor that caused the event. `null` for events that are older than this field. */
     actor: Actor | null;
     /** The resource that the event is about. */
     data: {
@@ -29660,7 +29660,7 @@ export interface RefundCreatedEvent {
      * @example null
      */
     client_request_id: string | null;
-    /** Who caused the event. `null` for events that are older than this field. */
+    /** The actor that caused the event. `null` for events that are older than this field. */
     actor: Actor | null;
     /** The resource that the event is about. */
     data: {
@@ -29706,7 +29706,7 @@ export interface RefundUpdatedEvent {
      * @example null
      */
     client_request_id: string | null;
-    /** Who caused the event. `null` for events that are older than this field. */
+    /** The actor that caused the event. `null` for events that are older than this field. */
     actor: Actor | null;
     /** The resource that the event is about. */
     data: {
@@ -29799,7 +29799,7 @@ export interface CheckoutCreatedEvent {
      * @example null
      */
     client_request_id: string | null;
-    /** Who caused the event. `null` for events that are older than this field. */
+    /** The actor that caused the event. `null` for events that are older than this field. */
     actor: Actor | null;
     /** The resource that the event is about. */
     data: {
@@ -29845,7 +29845,7 @@ export interface CheckoutCompletedEvent {
      * @example null
      */
     client_request_id: string | null;
-    /** Who caused the event. `null` for events that are older than this field. */
+    /** The actor that caused the event. `null` for events that are older than this field. */
     actor: Actor | null;
     /** The resource that the event is about. */
     data: {
@@ -29891,7 +29891,7 @@ export interface CheckoutExpiredEvent {
      * @example null
      */
     client_request_id: string | null;
-    /** Who caused the event. `null` for events that are older than this field. */
+    /** The actor that caused the event. `null` for events that are older than this field. */
     actor: Actor | null;
     /** The resource that the event is about. */
     data: {
@@ -29983,7 +29983,7 @@ export interface SubscriptionCreatedEvent {
      * @example null
      */
     client_request_id: string | null;
-    /** Who caused the event. `null` for events that are older than this field. */
+    /** The actor that caused the event. `null` for events that are older than this field. */
     actor: Actor | null;
     /** The resource that the event is about. */
     data: {
@@ -30029,7 +30029,7 @@ export interface SubscriptionUpdatedEvent {
      * @example null
      */
     client_request_id: string | null;
-    /** Who caused the event. `null` for events that are older than this field. */
+    /** The actor that caused the event. `null` for events that are older than this field. */
     actor: Actor | null;
     /** The resource that the event is about. */
     data: {
@@ -30075,7 +30075,7 @@ export interface SubscriptionCanceledEvent {
      * @example null
      */
     client_request_id: string | null;
-    /** Who caused the event. `null` for events that are older than this field. */
+    /** The actor that caused the event. `null` for events that are older than this field. */
     actor: Actor | null;
     /** The resource that the event is about. */
     data: {
@@ -30157,7 +30157,7 @@ export interface WebhookEndpointCreatedEvent {
      * @example null
      */
     client_request_id: string | null;
-    /** Who caused the event. `null` for events that are older than this field. */
+    /** The actor that caused the event. `null` for events that are older than this field. */
     actor: Actor | null;
     /** The resource that the event is about. */
     data: {
@@ -30203,7 +30203,7 @@ export interface WebhookEndpointUpdatedEvent {
      * @example null
      */
     client_request_id: string | null;
-    /** Who caused the event. `null` for events that are older than this field. */
+    /** The actor that caused the event. `null` for events that are older than this field. */
     actor: Actor | null;
     /** The resource that the event is about. */
     data: {
@@ -30249,7 +30249,7 @@ export interface WebhookEndpointDeletedEvent {
      * @example null
      */
     client_request_id: string | null;
-    /** Who caused the event. `null` for events that are older than this field. */
+    /** The actor that caused the event. `null` for events that are older than this field. */
     actor: Actor | null;
     /** The resource that the event is about. */
     data: {
@@ -30295,7 +30295,7 @@ export interface WebhookEndpointSecretRotatedEvent {
      * @example null
      */
     client_request_id: string | null;
-    /** Who caused the event. `null` for events that are older than this field. */
+    /** The actor that caused the event. `null` for events that are older than this field. */
     actor: Actor | null;
     /** The resource that the event is about. */
     data: {
@@ -30341,7 +30341,7 @@ export interface WebhookEndpointTestedEvent {
      * @example null
      */
     client_request_id: string | null;
-    /** Who caused the event. `null` for events that are older than this field. */
+    /** The actor that caused the event. `null` for events that are older than this field. */
     actor: Actor | null;
     /** The resource that the event is about. */
     data: {
@@ -30405,7 +30405,7 @@ export interface WebhookEndpointRecoveredEvent {
      * @example null
      */
     client_request_id: string | null;
-    /** Who caused the event. `null` for events that are older than this field. */
+    /** The actor that caused the event. `null` for events that are older than this field. */
     actor: Actor | null;
     /** The resource that the event is about. */
     data: {
@@ -30451,7 +30451,7 @@ export interface WebhookEndpointDisabledEvent {
      * @example null
      */
     client_request_id: string | null;
-    /** Who caused the event. `null` for events that are older than this field. */
+    /** The actor that caused the event. `null` for events that are older than this field. */
     actor: Actor | null;
     /** The resource that the event is about. */
     data: {
@@ -30543,7 +30543,7 @@ export interface WebhookDeliveryRedeliveredEvent {
      * @example null
      */
     client_request_id: string | null;
-    /** Who caused the event. `null` for events that are older than this field. */
+    /** The actor that caused the event. `null` for events that are older than this field. */
     actor: Actor | null;
     /** The resource that the event is about. */
     data: {
@@ -30680,7 +30680,7 @@ export interface ShowSignInPageQuery {
     to?: "console";
 }
 export interface ShowTokenPageQuery {
-    /** What the token is for. Without it the page asks for the code of an e-mail. */
+    /** The purpose of the token. Without it the page asks for the code of an e-mail. */
     kind?: TokenKind;
     /** The token. */
     token?: string;
