@@ -98,7 +98,7 @@ function isRead({ complete, destroyed }: IncomingMessage): boolean {
 function drain(request: IncomingMessage, response: ServerResponse): void {
   if (isRead(request)) return
   const { socket } = request
-  // The body has no reader any more, so its errors are ignored.
+  // The body no longer has a reader, so its errors are ignored.
   request.on('error', () => {})
   request.unpipe()
   request.resume()

@@ -139,7 +139,7 @@ const database = {
       secret: true,
       description: `
         A streaming replica of the database, for lists and logs. Users who have just written read from the
-        database itself, and everybody does while the replica is away or late. With several hosts,
+        database itself, and all users do while the replica is away or late. With several hosts,
         connections go to one that is a standby.`,
     }),
   ),

@@ -22,7 +22,7 @@ export function compareSecurity(
   if (open(from) && !open(to))
     return report('breaking', 'key-required', 'an API key is now required', place, before.pointer)
   if (!open(from) && open(to))
-    return report('safe', 'key-not-required', 'no API key is required any more', place)
+    return report('safe', 'key-not-required', 'an API key is no longer required', place)
   if (open(from)) return
 
   for (const former of from) {

@@ -14,7 +14,7 @@ const table = {
     before: 'A change of the email address of your account was requested.',
     after: 'If it was not you, change your password now: that ends the other sessions and this request.',
   },
-  // To the former address, which can reset no password any more.
+  // To the former address, which can no longer reset the password.
   former_address: {
     subject: 'The email address of your account was changed',
     before: 'Your account has another email address now, and this one no longer signs in. It was changed at:',
@@ -34,7 +34,7 @@ const table = {
   },
   second_factor_off: {
     subject: 'Your second factor was removed',
-    before: 'Sign-ins need no code of an authenticator app any more.',
+    before: 'Sign-ins no longer need a code of an authenticator app.',
     after: 'If it was not you, reset your password now, and turn the second factor on again.',
   },
   recovery_code_used: {

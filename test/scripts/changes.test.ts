@@ -45,7 +45,7 @@ t.test('a breaking change is accepted with a reason until its date', async (t) =
   t.match(on('2026-06-01', [{ ...accepted, rule: 'body-removed' }]), {
     reasons: [null, null],
     errors: [],
-    notes: [/is no change any more: delete the entry/],
+    notes: [/is no longer a change: delete the entry/],
   })
 })
 

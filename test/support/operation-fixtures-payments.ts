@@ -84,7 +84,7 @@ const onSubscription =
     }
   }
 
-/** The page of a session, which anybody may see. */
+/** The public page of a session. */
 const onPage =
   (status: 'open' | 'complete' | 'expired' = 'open', body?: Body): RequestBuilder =>
   async ({ server, caller }) => {

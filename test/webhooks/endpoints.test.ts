@@ -347,7 +347,7 @@ t.test('webhooks reach the ports 80, 443 and 8000 to 9999, or those of WEBHOOK_A
   t.same(await accepted({ WEBHOOK_ALLOWED_PORTS: '22, 9999-10000' }), [22, 9999, 10000])
 })
 
-t.test('an endpoint from before whose port is not allowed any more gets no request', async (t) => {
+t.test('an existing endpoint whose port is no longer allowed gets no request', async (t) => {
   const person = await server.person()
   const endpoint = await makeEndpoint(t, person, quiet)
   const strict = await startWorkingServer(t, {

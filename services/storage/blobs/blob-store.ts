@@ -25,7 +25,7 @@ export interface PresignOptions {
 }
 
 export interface DeleteResult {
-  /** The keys that do not exist any more. */
+  /** The keys that no longer exist. */
   deleted: string[]
   /** The first error, or null when every key was deleted. */
   error: unknown
