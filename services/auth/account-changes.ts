@@ -62,7 +62,7 @@ async function endAddress(
 type FormerUser = Pick<UserRow, 'id' | 'email' | 'emailVerified'>
 
 /**
- * Sets the password of a locked user, ends the sessions and the tokens that were sent before, and tells the
+ * Sets the password of a locked user, ends the sessions and the tokens that were sent before, and alerts the
  * user.
  * @param except a session that goes on
  */

@@ -135,7 +135,7 @@ export async function useSecondFactor(
   if (factor.method === 'recovery_code') await alertUser(tx, services, 'recovery_code_used', userId)
 }
 
-/** Removes the second factor of a locked user with its recovery codes, and tells the user. */
+/** Removes the second factor of a locked user with its recovery codes, and alerts the user. */
 export async function removeTotp(
   tx: Db,
   services: { cipher: Cipher; mails: Mails; events: Emitter },
