@@ -58,7 +58,7 @@ function generated(files: Map<string, string>): Plugin {
   return {
     name: 'generated',
     setup(build) {
-      build.onResolve({ filter: /generated\// }, ({ path }) => ({
+      build.onResolve({ filter: /^[./]+\/generated\// }, ({ path }) => ({
         path: path.slice(path.indexOf('generated/') + 'generated/'.length),
         namespace: 'generated',
       }))

@@ -9,7 +9,7 @@ import { parseArgs } from 'node:util'
 import { dirname, join, relative, resolve } from 'node:path'
 import { existsSync, readFileSync } from 'node:fs'
 import { mkdir, readdir, rm, writeFile } from 'node:fs/promises'
-import { stringify } from 'yaml'
+import { clientTypes } from '../../services/docs/client-types.ts'
 import { emitDocsData } from './docs-data.ts'
 import { emitClient } from './client.ts'
 import { emitConsole } from './console.ts'
@@ -24,7 +24,7 @@ import { operationsOf, type Operation } from './model.ts'
 import { withPatchOperations } from './patch-operations.ts'
 import { withWholeAlternatives } from '@platform-api/openapi/alternatives.ts'
 import { exactDocument, publishedDocument } from './publish.ts'
-import { banner, emitOperations, emitRoutes, emitTypes, markedOtherValues } from './types.ts'
+import { banner, emitOperations, emitRoutes, emitTypes } from './types.ts'
 import { Pool, schemasOf } from './schemas.ts'
 import { compileRequests, createCompilers, emitReplySchemas, type Compilers } from './validators.ts'
 import { compileSerializers } from './serializers.ts'
@@ -89,7 +89,6 @@ export async function emit(spec: string, compilers = createCompilers()): Promise
     ...statements,
     ['resources.ts', emitResources(resources)],
     ['openapi.json', `${JSON.stringify(published, null, 2)}\n`],
-    ['openapi.yaml', stringify(published, { aliasDuplicateObjects: false, lineWidth: 120 })],
     ['docs.json', emitDocsData(document, { operations, codes, events, client: `@${project.name}/client` })],
     ['operations.ts', emitOperations(operations, names, document['x-rate-limits'] ?? {})],
     ['events.ts', eventTable],
@@ -118,10 +117,7 @@ export async function emit(spec: string, compilers = createCompilers()): Promise
         ),
       ],
       ...emitClient(document, operations, {
-        types: await emitTypes(
-          withWholeAlternatives(publishedDocument(open, markedOtherValues), 'never'),
-          eventUnions(events),
-        ),
+        types: clientTypes(published),
         project,
         existing: (name) => textOf(join(root, 'generated/client'), name),
       }),
