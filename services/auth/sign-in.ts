@@ -2,7 +2,7 @@
 // time show whether an address has an account.
 import * as sql from '../../generated/sql/auth.ts'
 import type { components } from '../../generated/types.ts'
-import type { User as UserRow } from '../../generated/prisma/client.ts'
+import type { User as UserRow } from '../../generated/prisma/client.js'
 import type { Db } from '../../infra/database/database.ts'
 import type { Cipher } from '../../infra/encryption/cipher.ts'
 import { tokenDigest } from '../../infra/encryption/tokens.ts'
