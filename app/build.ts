@@ -172,7 +172,7 @@ async function acceptWaitingConnections(server: FastifyInstance['server']): Prom
 }
 
 /**
- * When the server does not listen any more, each response closes its connection: the next request goes to
+ * When the server no longer listens, each response closes its connection: the next request goes to
  * another server. Not before, because a proxy without health checks would then open a connection for each
  * request, and some would wait in the queue of the listening socket at its end.
  */

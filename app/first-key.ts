@@ -29,7 +29,7 @@ export function firstKeyMessage(file: string): string {
   return `Your API key is in the file ${file}. Delete the file when you have the key.`
 }
 
-/** What the operator reads about the first key and a first request. */
+/** The lines for the operator about the first key and a first request. */
 export function firstKeyLines(
   firstKey: FirstKey,
   url: string,

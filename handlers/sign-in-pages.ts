@@ -165,7 +165,7 @@ function verifierOf({ headers: sent }: PageRequest, { config, cipher }: HandlerS
   return decryptFlow(cipher, readFlowCookie(config, sent)).verifier
 }
 
-/** What the page of a token says about it: the account, because a link may come from an attacker. */
+/** The account of a token. The page shows it, because a link may come from an attacker. */
 async function goalOf(
   request: PageRequest,
   services: HandlerServices,

@@ -238,7 +238,7 @@ function startRetentionRounds(
   const counting = startRetention(database, {
     tasks: countTasks(),
     leads: () => leadership.leading,
-    // Who counts reads all changes since the last round.
+    // A round reads all changes since the last one.
     interval: 1_000,
     delay: 1_000,
     onError,

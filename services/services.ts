@@ -58,7 +58,7 @@ export interface Services {
   database: Database
   /** The notifications of other processes. */
   listener: Bus
-  /** Which process numbers the events. */
+  /** Determines the process that numbers the events. */
   leadership: Leadership
   /** Null without DATABASE_READ_URL. The process that serves requests starts it. */
   readReplica: ReadReplica | null

@@ -42,7 +42,7 @@ export interface EdgeContext {
   /** How many requests of a user run at once. */
   turns: FairSemaphore
   publicUrl: () => string
-  /** The URL at which clients reach the files of users: FILES_URL, or the same. */
+  /** The URL at which clients reach the files of users: FILES_URL, or `publicUrl`. */
   filesUrl: () => string
   /** The open event streams. */
   streams: Set<SseStream>
@@ -200,8 +200,8 @@ class OperationCall {
   }
 
   /**
-   * The same with lists of the read replica. After any error the database answers: the replica may have gone,
-   * or lack what the request names.
+   * Responds with lists of the read replica. After any error the database answers: the replica may be away,
+   * or lack the rows that the request names.
    */
   async respondFromReplica(db: Db, replica: SqlClient): Promise<RenderedResponse> {
     try {
@@ -217,15 +217,16 @@ class OperationCall {
     return await staticContent(text!, { 'cache-control': 'no-cache', ...headers })
   }
 
-  /** The same, once per Idempotency-Key. */
+  /** Responds once per Idempotency-Key. */
   async respondOnce(db: Db): Promise<RenderedResponse> {
     const { response } = await withIdempotency(db, this.#idempotentRequest(), (tx) => this.respond(tx))
     return response
   }
 
   /**
-   * The same for a body that is still arriving: no transaction waits for it. The handler reads the body
-   * first, and the key is looked up in the one transaction in which the handler then makes its changes.
+   * Responds once per Idempotency-Key to a body that is still arriving: no transaction waits for it. The
+   * handler reads the body first, and the key is looked up in the one transaction in which the handler then
+   * makes its changes.
    */
   async respondOnceStreamed(db: Db): Promise<RenderedResponse> {
     const request = this.#idempotentRequest()

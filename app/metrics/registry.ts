@@ -149,7 +149,7 @@ function addRecorder(registry: Registry, { requestRecorder }: Services): void {
   })
 }
 
-/** What only a server counts. */
+/** The metrics of a server that a worker does not have. */
 export function addHttp(registry: Registry) {
   const seconds = new Histogram({
     name: 'http_request_duration_seconds',

@@ -1,5 +1,4 @@
-// What an operator wants to know of a database: its version, its clock, and the rights of the role. It
-// changes nothing.
+// Reads the version and the clock of a database and the rights of the role, for the operator. Read-only.
 import type pg from 'pg'
 import { openConnection } from './client.ts'
 
@@ -9,7 +8,7 @@ export interface DatabaseFacts {
   role: string
   /** Milliseconds by which this machine's clock is ahead of the database's. */
   clockDifference: number
-  /** What the role may not do, such as `UPDATE on users`; empty for a database without tables. */
+  /** Rights that the role lacks, such as `UPDATE on users`; empty for a database without tables. */
   missingRights: string[]
   /** Whether the role may create tables, which migrations need. */
   mayCreate: boolean

@@ -67,7 +67,7 @@ class Transaction implements Db {
   readonly effects: Effect[] = []
   readonly #client: pg.PoolClient
   readonly #options: AttemptOptions
-  /** What is sent next. */
+  /** The statements that are sent next. */
   #batch = new Batch()
   #begun = false
   #released = false

@@ -166,7 +166,7 @@ export async function addEvents(url: string, dataDir: string, count: number): Pr
   }
 }
 
-/** Adds the user to so many of the first `among` projects, evenly spread over the even or the odd ones. */
+/** Adds the user to `count` of the first `among` projects, evenly spread over the even or the odd ones. */
 export async function addMemberships(
   url: string,
   dataDir: string,

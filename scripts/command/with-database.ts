@@ -8,7 +8,7 @@ import { prepareDatabase } from '../../infra/prepare-database.ts'
 import { CommandError } from './run-command.ts'
 
 export interface WithPostgresOptions {
-  /** What to do while a server runs the embedded database. Default: use it. */
+  /** Attaches to an embedded database that a server runs, or refuses it. Default: attach. */
   whenRunning?: 'attach' | 'refuse'
   /** Whether an embedded database that does not exist yet is an error. */
   mustExist?: boolean

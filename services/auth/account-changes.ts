@@ -1,7 +1,7 @@
 // Changes of the address or the password of an account, and the end of its sessions and tokens.
 import * as sql from '../../generated/sql/auth.ts'
 import type { components } from '../../generated/types.ts'
-import type { User as UserRow } from '../../generated/prisma/client.ts'
+import type { User as UserRow } from '../../generated/prisma/client.js'
 import type { Db } from '../../infra/database/database.ts'
 import type { Cipher } from '../../infra/encryption/cipher.ts'
 import { forbidden } from '../../infra/errors.ts'
@@ -62,7 +62,7 @@ async function endAddress(
 type FormerUser = Pick<UserRow, 'id' | 'email' | 'emailVerified'>
 
 /**
- * Sets the password of a locked user, ends the sessions and the tokens that were sent before, and tells the
+ * Sets the password of a locked user, ends the sessions and the tokens that were sent before, and alerts the
  * user.
  * @param except a session that goes on
  */

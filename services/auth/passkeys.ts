@@ -4,7 +4,7 @@ import { randomBytes } from 'node:crypto'
 import type * as WebAuthn from '@simplewebauthn/server'
 import * as sql from '../../generated/sql/auth.ts'
 import type { components } from '../../generated/types.ts'
-import type { User as UserRow } from '../../generated/prisma/client.ts'
+import type { User as UserRow } from '../../generated/prisma/client.js'
 import type { Config } from '../../infra/config/config.ts'
 import type { ListQuery } from '../../infra/contract/query.ts'
 import type { Db } from '../../infra/database/database.ts'
@@ -61,7 +61,7 @@ export async function startSignIn(db: Db, settings: Settings): Promise<Schemas['
   return { challenge, rpId: domain, timeout: timeoutMs, userVerification: 'required' }
 }
 
-/** What a device needs to make a passkey for a user. */
+/** The options with which a device creates a passkey for a user. */
 export async function startRegistration(
   db: Db,
   settings: Settings,
@@ -89,7 +89,7 @@ async function newChallenge(db: Db, userId: string | null): Promise<string> {
   return challenge
 }
 
-/** What an answer is to, if its challenge is one of the user, or of a sign-in, and was not used. */
+/** The client data of an answer whose challenge is an unused one of the user or of a sign-in; else null. */
 async function findChallenge(
   db: Db,
   { clientDataJSON: text }: { clientDataJSON: string },
@@ -106,7 +106,7 @@ async function useChallenge(tx: Db, challenge: string): Promise<boolean> {
   return (await sql.useChallenge(tx, { digest: tokenDigest(challenge) })) !== undefined
 }
 
-/** What the browser says about a request to a device. */
+/** The client data, in which the browser describes a request to a device. */
 interface ClientData {
   challenge: string
   origin: string

@@ -5,7 +5,7 @@ import { forbidden } from '../../infra/errors.ts'
 import { insertUser, toUser } from '../users/users.ts'
 import type { AccountServices } from './account-changes.ts'
 
-/** Throws 403 for an address that nobody may sign up with. An invitation is looked up later. */
+/** Throws 403 for an address that may not sign up. An invitation is looked up later. */
 export function requireSignUp(policy: string, email: string): void {
   if (policy === 'off') throw forbidden('The platform does not let people sign up.', 'sign_up')
   if (policy === 'open' || policy === 'invited') return

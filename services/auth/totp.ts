@@ -8,7 +8,7 @@ import type { Cipher } from '../../infra/encryption/cipher.ts'
 import { tokenDigest } from '../../infra/encryption/tokens.ts'
 import { invalidField, invalidState, unauthorized } from '../../infra/errors.ts'
 import { networkOf } from '../users/client-network.ts'
-import type { User as UserRow } from '../../generated/prisma/client.ts'
+import type { User as UserRow } from '../../generated/prisma/client.js'
 import type { Emitter } from '../events/emit.ts'
 import { alertUser, type Mails } from '../mail/mails.ts'
 import { hashCode } from './passwords/hash.ts'
@@ -135,7 +135,7 @@ export async function useSecondFactor(
   if (factor.method === 'recovery_code') await alertUser(tx, services, 'recovery_code_used', userId)
 }
 
-/** Removes the second factor of a locked user with its recovery codes, and tells the user. */
+/** Removes the second factor of a locked user with its recovery codes, and alerts the user. */
 export async function removeTotp(
   tx: Db,
   services: { cipher: Cipher; mails: Mails; events: Emitter },

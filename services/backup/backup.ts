@@ -43,7 +43,7 @@ export async function writeBackup(options: BackupOptions): Promise<BackupResult>
   const release = await target.lock()
   if (release === null) throw new BackupError(`Another backup is being written to ${target.location}.`)
   try {
-    // What killed backups have left.
+    // Unfinished files of backups that were killed.
     for (const name of (await target.list()).unfinished) await target.remove(name)
     const backup = { target, name: new Date().toISOString().replaceAll(/[:.]/g, '-') }
     const written = await writeTo(backup, options)

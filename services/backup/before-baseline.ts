@@ -65,5 +65,7 @@ async function loadJobs(client: pg.Client, backup: Backup, { jobs }: Manifest): 
   await copyFromFile(client, columns, await readFileOf(backup, jobs!.file))
   await client.query(`
     UPDATE jobs SET group_id = split_part(group_id, '/', 1),
-      lane = coalesce((ARRAY['failing', 'recovered', 'slow'])[-lane::int], 'main')`)
+      lane = coalesce((ARRAY['failing', 'recovered', 'slow'])[-lane::int], 'main'),
+      data = CASE WHEN data ? 'space_id'
+        THEN data - 'space_id' || jsonb_build_object('workspace_id', data->'space_id') ELSE data END`)
 }

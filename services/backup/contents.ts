@@ -1,4 +1,4 @@
-// What a backup has besides the rows of tables, and which tables it leaves out.
+// The contents of a backup besides the rows of tables, and the tables that it leaves out.
 
 /** Tables whose rows belong to one copy of the database only. */
 export const excludedTables = ['_prisma_migrations', 'restored_copy']

@@ -18,7 +18,7 @@ import { readMigrationNames } from './backup.ts'
 import { excludedTables } from './contents.ts'
 import { readFileOf, type Backup } from './target.ts'
 
-/** What a database has that a backup may go to. */
+/** The state of a database that a backup is restored to. */
 export type DatabaseState = 'empty' | 'restored' | 'filled'
 
 /** Restored: from this backup, by a restore that may not have ended. */

@@ -39,7 +39,7 @@ export interface EventStreamsOptions {
   principals: Principals
   cursors: () => Promise<EventCursors>
   listener: Bus
-  /** Which process numbers the events. Default: this one. */
+  /** Determines the process that numbers the events. Default: this one. */
   leadership?: Pick<Leadership, 'leading' | 'onChange'>
   /** Streams that one user may have open in this process. */
   streamsPerUser: number

@@ -4,7 +4,7 @@
 import { operations } from '../../generated/operations.ts'
 import type { components } from '../../generated/types.ts'
 import * as sql from '../../generated/sql/users.ts'
-import type { ApiKey as ApiKeyRow } from '../../generated/prisma/client.ts'
+import type { ApiKey as ApiKeyRow } from '../../generated/prisma/client.js'
 import { digestOf, newSecret, keyPrefix, type KeyMode } from '../../infra/encryption/api-key-format.ts'
 import type { ListQuery } from '../../infra/contract/query.ts'
 import type { Db } from '../../infra/database/database.ts'

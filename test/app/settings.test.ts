@@ -101,7 +101,7 @@ t.test('an invalid setting is reported by name, without its value if that is sec
     [{ REDIS_URL: 'hunter2' }, /^REDIS_URL/],
     [{ PUBLIC_URL: 'ftp://x' }, /^PUBLIC_URL/],
     [{ BOOTSTRAP_API_KEY: 'plat_live_hunter2' }, /^BOOTSTRAP_API_KEY/],
-    [{ BOOTSTRAP_EMAIL: 'nobody' }, /^BOOTSTRAP_EMAIL/],
+    [{ BOOTSTRAP_EMAIL: 'ada' }, /^BOOTSTRAP_EMAIL/],
     [{ TRUST_PROXY: '1' }, /^TRUST_PROXY/],
     [{ CORS_ORIGINS: '*' }, /^CORS_ORIGINS/],
     [{ METRICS: 'yes' }, /^METRICS must be one of true, false/],

@@ -34,7 +34,7 @@ const entriesAt = ({ receiver }: Endpoint): any[] =>
     .map(({ event }) => event.data.object)
     .toSorted((a: { sequence: number }, b: { sequence: number }) => a.sequence - b.sequence)
 
-/** Waits until the audit log has so many entries: the recorder gets one after the answer. */
+/** Waits until the audit log has this number of entries: the recorder gets one after the answer. */
 async function untilRecorded(server: WorkingServer, entries: number): Promise<void> {
   const { auditRecorder, database } = server.services
   await waitUntil(async () => {
@@ -194,7 +194,7 @@ t.test('no header hides a request', async (t) => {
   await operator.client.put(`/users/${person.id}`, { role: 'admin' }, { headers })
   await operator.client.get('/users', { headers })
   await operator.client.post('/projects', { name: '' }, { headers })
-  const signIn = { method: 'password', email: 'nobody@example.com', password: 'wrong' }
+  const signIn = { method: 'password', email: 'unknown@example.com', password: 'wrong' }
   await createClient(server.url, null).post('/auth/sessions', signIn, { headers })
   await untilRecorded(server, 5)
   t.equal(await eventsOf(server), 5)

@@ -124,7 +124,7 @@ t.test('a browser gets an error of the callback as a page, and every other clien
       t.match(await reply.json(), { error: { code: String, details: { request_id: /^req_/ } } }, query)
     }
   }
-  const unknown = `${server.url}/v1/auth/oidc/nobody/callback?state=x`
+  const unknown = `${server.url}/v1/auth/oidc/unknown/callback?state=x`
   const shown = await fetch(unknown, { headers: { accept: browserAccept } })
   t.equal(shown.status, 404)
   t.match(await shown.text(), 'Back to the sign-in')

@@ -1,4 +1,4 @@
-// What a backup and a restore refuse, and what an interrupted one leaves: each with one sentence.
+// Refusals of backup and restore, and the state after an interrupted one: each has an error in one sentence.
 import { cpSync, mkdirSync, readFileSync, readdirSync, rmSync, truncateSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'

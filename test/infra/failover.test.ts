@@ -119,7 +119,7 @@ t.test('a write that is refused replaces all connections of the pool', async (t)
       body: JSON.stringify({ name: 'x' }),
     })
   t.equal((await post()).status, 201)
-  // What PgBouncer does when its PostgreSQL becomes a standby: the connection stays, and refuses writes.
+  // As PgBouncer does when its PostgreSQL becomes a standby: the connection stays, and refuses writes.
   const clients = await Promise.all(Array.from({ length: pool.options.max }, () => pool.connect()))
   for (const client of clients) await client.query('SET default_transaction_read_only = on')
   for (const client of clients) client.release()

@@ -1,4 +1,4 @@
-// What `npm run check` finds in small projects that are made for it.
+// The findings of `npm run check` in small projects that are written for it.
 import { mkdir, readFile, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import t, { type Test } from 'tap'

@@ -1,5 +1,4 @@
-// What the generator makes of the files of prisma/sql: the types of parameters and columns, and the place of
-// each mistake.
+// Generation from prisma/sql: the types of parameters and columns, and the place of each mistake.
 import { mkdir, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import pg from 'pg'

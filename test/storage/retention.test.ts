@@ -76,7 +76,7 @@ t.test(
 )
 
 t.test(
-  'a server sweeps once a day, whatever the number of servers, and never with STORAGE_SWEEP=false',
+  'any number of servers sweep once a day together, and never with STORAGE_SWEEP=false',
   async (t) => {
     const lines: object[] = []
     const log: SweepLog = { ...silentLog, info: (details) => lines.push(details) }

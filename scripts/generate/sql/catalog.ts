@@ -1,4 +1,4 @@
-// What the generator reads from the catalogue of the migrated database.
+// Reads the catalogue of the migrated database for the generator.
 import type pg from 'pg'
 
 export interface Catalog {

@@ -424,7 +424,7 @@ interface Piece {
   file: string
   content: string
   offset: number
-  /** What `{name}` stands for in an included file. */
+  /** The values of `{name}` in an included file. */
   args?: Map<string, string>
   depth?: number
 }

@@ -108,7 +108,7 @@ function stampOf(root: string, page: string): string {
   return `${hash.digest('hex')}\n`
 }
 
-/** What statements use of pgvector, which the embedded PostgreSQL lacks. */
+/** The part of pgvector that statements use, because the embedded PostgreSQL lacks it. */
 const pgvectorStub = `
   CREATE DOMAIN vector AS real[];
   CREATE FUNCTION cosine_distance(real[], real[]) RETURNS float8 LANGUAGE sql RETURN 0;

@@ -106,7 +106,7 @@ export class Generations {
     return message ?? (await this.#readFinished(id, principal))
   }
 
-  /** Waits for the first text, at most so many milliseconds. Throws if the answer fails before. */
+  /** Waits for the first text, at most `milliseconds`. Throws if the answer fails before. */
   async firstToken(id: string, milliseconds: number): Promise<void> {
     const answer = this.#answers.get(id)
     if (answer === undefined) return
@@ -166,7 +166,7 @@ export class Generations {
     })
   }
 
-  /** Starts no more answers, and stops those in progress after so many milliseconds. */
+  /** Starts no more answers, and stops those in progress after `milliseconds`. */
   async close(milliseconds = 0): Promise<void> {
     this.#closing.abort()
     const stopAll = (): void => {

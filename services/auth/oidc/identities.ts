@@ -27,7 +27,7 @@ const tokenSeconds = 300
 export interface SignedInAtProvider {
   provider: string
   claims: Claims
-  /** What the one who uses the token must be able to answer; null for nothing. */
+  /** SHA-256 of the verifier that the use of the token requires; null if it requires none. */
   challenge: string | null
 }
 
@@ -40,8 +40,8 @@ type IdentityServices = AccountServices & { config: Readonly<Pick<Config, 'signU
 
 /**
  * The one-time token of a person who has signed in at a provider, or why there is none. A new identity is
- * linked to the user with its email address only if both sides have verified it: otherwise somebody could
- * prepare an account here with the address of another, or take one over with an address that is not theirs.
+ * linked to the user with its email address only if both sides have verified it: otherwise an attacker could
+ * prepare an account here with the address of a victim, or take over the account of that address.
  * It is linked to a user who exists when the token is used: the person has agreed by then.
  * `createdId`: the user whom this created.
  */

@@ -96,7 +96,7 @@ interface Item {
   title: string
   details: string
   button: string
-  /** What the button does, for screen readers. */
+  /** The label of the button for screen readers. */
   label: string
 }
 

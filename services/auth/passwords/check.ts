@@ -28,7 +28,7 @@ export interface CheckedPassword {
 
 /**
  * The user with this address and password.
- * @throws 401, with the same answer whatever is wrong.
+ * @throws 401, with the same answer for an unknown address and a wrong password.
  */
 export async function checkPassword(
   services: CountingServices,

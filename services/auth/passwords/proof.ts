@@ -1,6 +1,6 @@
 // The proof that the owner of an account asks for a change of its password or address.
 import * as sql from '../../../generated/sql/auth.ts'
-import type { User as UserRow } from '../../../generated/prisma/client.ts'
+import type { User as UserRow } from '../../../generated/prisma/client.js'
 import type { Db } from '../../../infra/database/database.ts'
 import { forbidden, unauthorized } from '../../../infra/errors.ts'
 import type { Principal } from '../../users/authentication.ts'

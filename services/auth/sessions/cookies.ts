@@ -10,7 +10,7 @@ type Settings = Readonly<Pick<Config, 'publicUrl' | 'corsOrigins' | 'sessionMaxD
 type PublicUrl = Pick<Settings, 'publicUrl'>
 
 const session = 'session'
-/** What a sign-in at an identity provider needs between its two requests. */
+/** The state of a sign-in at an identity provider, between its two requests. */
 const flow = 'oidc'
 const flowSeconds = 600
 /** The page that the browser returns to after a sign-in: `console`, or the id of an invitation. */

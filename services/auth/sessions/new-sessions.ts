@@ -1,6 +1,6 @@
 // The ways to a new session: a password, a one-time token, a passkey, a confirmed sign-up, a new password.
-// What takes long, such as hashing, is done before the transaction, which then checks again what may have
-// changed.
+// Slow work, such as hashing, is done before the transaction, which then repeats the checks whose result may
+// have changed.
 import type { Config } from '../../../infra/config/config.ts'
 import type { Db } from '../../../infra/database/database.ts'
 import { tokenDigest } from '../../../infra/encryption/tokens.ts'

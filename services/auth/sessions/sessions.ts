@@ -22,7 +22,7 @@ export type Session = components['schemas']['SignInSession']
 export type SessionTokens = components['schemas']['SessionTokens']
 export type Method = Session['methods'][number]
 
-/** What a session needs of the request that signs in. */
+/** The data of the request that signs in, for its session. */
 export interface Device {
   ip: string
   userAgent: string | null
@@ -200,7 +200,7 @@ export async function findOwnSession(db: Db, id: string, principal: Principal): 
   return requireOwn(await sql.readSession(db, { id }), id, principal)
 }
 
-/** The same, locked until the transaction ends. Throws 401 if the session of the request has ended. */
+/** Finds and locks a session of the caller. Throws 401 if the session of the request has ended. */
 export async function lockOwnSession(tx: Db, id: string, principal: Principal): Promise<Session> {
   const row = await sql.lockSession(tx, { id })
   if (row === undefined && id === principal.keyId) throw unauthorized('revoked')

@@ -7,7 +7,7 @@ import { queueMail, type Mails } from '../../mail/mails.ts'
 import { lifetimes, type Mailed } from '../../mail/templates.ts'
 import { newOneTimeToken, tokenDigest } from '../../../infra/encryption/tokens.ts'
 
-/** What a one-time token is for. Those of `oidc` are not sent by e-mail: the browser brings them back. */
+/** The purpose of a one-time token. `oidc` tokens are not sent by e-mail: the browser brings them back. */
 export type TokenPurpose = Mailed | 'oidc'
 
 export interface MailedToken {
@@ -37,7 +37,7 @@ export async function mailToken(
   await queueMail(tx, services, { kind, recipient, userId, secret: token })
 }
 
-/** The same for a change of a locked user's address. Tokens of earlier changes no longer work. */
+/** Mails a token for a change of a locked user's address. Tokens of earlier changes no longer work. */
 export async function replaceEmailChange(
   tx: Db,
   services: { cipher: Cipher; mails: Mails },

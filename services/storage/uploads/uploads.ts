@@ -129,7 +129,7 @@ export async function deleteUpload(
 ): Promise<void> {
   await deleteUploadRows(tx, [upload.id])
   await events.emit(tx, 'upload.deleted', upload, { userId: upload.user_id })
-  // What remains when this fails is removed by the retention task or by the sweep of the store.
+  // If this fails, the retention task or the sweep of the store removes the bytes.
   tx.afterCommit(async () => await deleteBytes(storage, upload).catch(() => {}))
 }
 
