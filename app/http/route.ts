@@ -36,7 +36,7 @@ import { isStreamed, takesFields, validate, type Input } from './validation.ts'
 type AnyHandler = (request: any, services: HandlerServices) => Promise<HandlerAnswer>
 
 /** What the routes of all operations share. */
-export interface EdgeContext {
+export interface RouteContext {
   services: Services
   limits: RateLimits
   /** How many requests of a user run at once. */
@@ -54,7 +54,7 @@ export interface EdgeContext {
 export class OperationRoute {
   readonly info: OperationInfo
   readonly handler: AnyHandler
-  readonly context: EdgeContext
+  readonly context: RouteContext
   /** The services of a handler that only reads: `db` is the database, outside of a transaction. */
   readonly readServices: HandlerServices
   readonly #writes: boolean
@@ -63,7 +63,7 @@ export class OperationRoute {
   /** The response of an operation with `x-static`. */
   #content: Lazy<StaticContent> | undefined
 
-  constructor(info: OperationInfo, handler: AnyHandler, context: EdgeContext) {
+  constructor(info: OperationInfo, handler: AnyHandler, context: RouteContext) {
     const { services, limits: rateLimits, turns, publicUrl, filesUrl } = context
     this.info = info
     this.handler = handler
