@@ -55,7 +55,7 @@ export async function findSender(
   if (keyId !== undefined && userId !== undefined)
     throw invalidField('user_id', 'one_of', 'Send either api_key_id or user_id.')
   const asked = keyId ?? userId
-  if (asked === undefined || asked === principal.keyId) return principal
+  if (asked === undefined || asked === principal.credentialId) return principal
   const missing = isOperator(principal) ? null : refusals.scope(principal, info)
   if (missing !== null) throw missing
   if (userId === undefined) return await findSenderByKey(tx, caller, asked)

@@ -50,7 +50,7 @@ interface IdempotentResponse {
 /** The stored record: the response, and the API key that received it with its permissions. */
 interface StoredResponse {
   rendered: RenderedResponse
-  keyId: string
+  credentialId: string
   scopes: string[]
   projectIds: string[] | null
 }
@@ -86,7 +86,7 @@ export async function withIdempotency(
     const rendered = await work(tx)
     const stored: StoredResponse = {
       rendered,
-      keyId: principal.keyId,
+      credentialId: principal.credentialId,
       scopes: [...principal.scopes],
       projectIds: principal.projectIds && [...principal.projectIds],
     }
@@ -143,7 +143,7 @@ async function requireReplay(
     if (role !== 'none') await requireMembership(tx, projectId, principal, options)
   }
   await requireOrganizationReplay(tx, { principal, path, operation }, stored)
-  if (stored.keyId === principal.keyId) return
+  if (stored.credentialId === principal.credentialId) return
   const { secretAnswer } = operation
   if (secretAnswer) await requireUnlimited(tx, principal)
   const lacksScopes = secretAnswer && !stored.scopes.every((scope) => principal.scopes.has(scope))

@@ -116,7 +116,7 @@ export type Proof = CheckedPassword | null
 /** Throws 403 for a wrong password, or without it unless the user signed in without it lately. */
 export async function requireProof(
   services: CountingServices,
-  { userId, keyId: sessionId }: Principal,
+  { userId, credentialId: sessionId }: Principal,
   password: string | undefined,
   ip: string,
 ): Promise<Proof> {
@@ -132,7 +132,7 @@ export async function requireProof(
 
 /** The same in the transaction of the change, with the user and the session locked. @returns the user. */
 export async function holdProof(tx: Db, principal: Principal, proof: Proof): Promise<UserRow> {
-  const { userId, keyId: sessionId } = principal
+  const { userId, credentialId: sessionId } = principal
   const user = await lockActiveUser(tx, userId)
   await lockOwnSession(tx, sessionId, principal)
   if (proof !== null) await holdPassword(tx, proof)
@@ -245,7 +245,7 @@ export async function createConfirmedUser(
 export async function changeAddress(
   tx: Db,
   services: SignInServices,
-  { userId, keyId: sessionId }: Principal,
+  { userId, credentialId: sessionId }: Principal,
   token: sql.UseTokenRow,
 ): Promise<components['schemas']['Profile']> {
   const origin = services.filesUrl()
