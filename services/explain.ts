@@ -1,4 +1,5 @@
 // Why a request would be refused: runs the checks that the request itself would meet, and nothing else.
+import { operations } from '../generated/operations.ts'
 import type { components } from '../generated/types.ts'
 import * as sql from '../generated/sql/explain.ts'
 import { operationsAt } from '../infra/contract/operations-by-path.ts'
@@ -7,7 +8,7 @@ import type { RateLimitReader } from '../infra/contract/rate-limits.ts'
 import type { Db } from '../infra/database/database.ts'
 import { ApiError, forbidden, invalidField, notFound, rateLimited } from '../infra/errors.ts'
 import { openOrganization } from './organizations/access.ts'
-import { openServiceAccount, requireAdminOf, serviceAccountOf } from './organizations/service-accounts.ts'
+import { openServiceAccount, serviceAccountOf } from './organizations/service-accounts.ts'
 import { openProject } from './projects/access.ts'
 import { requireAccess } from './projects/resource-access.ts'
 import {
@@ -24,7 +25,6 @@ type Check = components['schemas']['AccessCheck']
 type ExplainRequest = components['schemas']['ExplainRequest']
 
 interface Caller {
-  operation: OperationInfo
   principal: Principal
   /** The operation that is explained. */
   info: OperationInfo
@@ -72,7 +72,9 @@ async function findSenderByKey(tx: Db, caller: Caller, keyId: string): Promise<P
   if (row.userId !== caller.principal.userId && !isOperator(caller.principal)) {
     const account = await serviceAccountOf(tx, row.userId)
     if (account === null) throw forbidden('This API key belongs to another user.', 'owner', keyId)
-    await requireAdminOf(tx, { ...caller, operation: { ...caller.operation, method: 'GET' } }, account)
+    // A caller who may read the key may ask about it.
+    const { getServiceAccountKey: operation } = operations
+    await openServiceAccount(tx, { operation, principal: caller.principal, params: { id: account.id } })
   }
   const sender = await readPrincipalOfKey(tx, keyId).catch(asApiError)
   return sender!
@@ -143,10 +145,7 @@ async function ofRateLimit(
 
 /** The checks of what the path names: that it exists, the role, and the status of the project. */
 async function ofResource(tx: Db, info: OperationInfo, path: string, sender: Principal): Promise<Check[]> {
-  const access =
-    info.projectAccess ??
-    info.organizationAccess ??
-    (info.tag === 'service-accounts' ? { role: 'admin' } : null)
+  const access = info.projectAccess ?? info.organizationAccess ?? null
   const id = path.split('/').find((part) => /^[a-z]+_[0-9a-z]{26}$/.test(part))
   if (access === null || id === undefined) return []
   const error = await open(tx, info, id, sender).then(() => null, asApiError)

@@ -169,7 +169,7 @@ async function requireOrganizationReplay(
 ): Promise<void> {
   const [, , resource, id] = path.split('/')
   if (operation.organizationAccess !== undefined)
-    await requireOrganizationRole(tx, id, principal, requiredRole(operation))
+    await requireOrganizationRole(tx, id, principal, requiredRole({ operation, principal }))
   if (resource === 'service-accounts') {
     const accountId = id ?? (JSON.parse(rendered.text!) as { id: string }).id
     await openServiceAccount(tx, { operation, principal, params: { id: accountId } })
