@@ -1,7 +1,7 @@
 // Why a request would be refused: runs the checks that the request itself would meet, and nothing else.
 import { operations } from '../generated/operations.ts'
 import type { components } from '../generated/types.ts'
-import * as sql from '../generated/sql/explain.ts'
+import * as sql from '../generated/sql/access.ts'
 import { operationsAt } from '../infra/contract/operations-by-path.ts'
 import type { OperationInfo } from '../infra/contract/operation.ts'
 import type { RateLimitReader } from '../infra/contract/rate-limits.ts'
