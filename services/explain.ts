@@ -1,16 +1,13 @@
 // Why a request would be refused: runs the checks that the request itself would meet, and nothing else.
 import { operations } from '../generated/operations.ts'
 import type { components } from '../generated/types.ts'
-import * as sql from '../generated/sql/access.ts'
 import { operationsAt } from '../infra/contract/operations-by-path.ts'
 import type { OperationInfo } from '../infra/contract/operation.ts'
 import type { RateLimitReader } from '../infra/contract/rate-limits.ts'
 import type { Db } from '../infra/database/database.ts'
 import { ApiError, forbidden, invalidField, notFound, rateLimited } from '../infra/errors.ts'
-import { openOrganization } from './organizations/access.ts'
-import { openServiceAccount, serviceAccountOf } from './organizations/service-accounts.ts'
-import { openProject } from './projects/access.ts'
-import { requireAccess } from './projects/resource-access.ts'
+import { open } from './access.ts'
+import { serviceAccountOf } from './organizations/service-accounts.ts'
 import {
   addressRefusalOf,
   isOperator,
@@ -42,9 +39,8 @@ export function findOperation({ method, path }: Pick<ExplainRequest, 'method' | 
 /**
  * Who would send the request: the caller, or the key or user that the request names.
  * @returns the error of its authentication for a key or user that cannot make requests.
- * @throws 404; 403 for a key or user that the caller may not ask about, or if the calling key lacks the
- scopes of the
- * operation: it must not learn through another what exists.
+ * @throws 404; 403 for a key or user that the caller may not ask about, or if the calling key lacks the scopes
+ * of the operation: it must not learn through another what exists.
  */
 export async function findSender(
   tx: Db,
@@ -74,7 +70,7 @@ async function findSenderByKey(tx: Db, caller: Caller, keyId: string): Promise<P
     if (account === null) throw forbidden('This API key belongs to another user.', 'owner', keyId)
     // A caller who may read the key may ask about it.
     const { getServiceAccountKey: operation } = operations
-    await openServiceAccount(tx, { operation, principal: caller.principal, params: { id: account.id } })
+    await open(tx, { operation, principal: caller.principal, params: { id: account.id } })
   }
   const sender = await readPrincipalOfKey(tx, keyId).catch(asApiError)
   return sender!
@@ -148,7 +144,8 @@ async function ofResource(tx: Db, info: OperationInfo, path: string, sender: Pri
   const access = info.projectAccess ?? info.organizationAccess ?? null
   const id = path.split('/').find((part) => /^[a-z]+_[0-9a-z]{26}$/.test(part))
   if (access === null || id === undefined) return []
-  const error = await open(tx, info, id, sender).then(() => null, asApiError)
+  const request = { operation: info, principal: sender, params: { id } }
+  const error = await open(tx, request).then(() => null, asApiError)
   const states = info.projectAccess?.states
   const requirements = {
     resource: 'that it exists',
@@ -160,20 +157,6 @@ async function ofResource(tx: Db, info: OperationInfo, path: string, sender: Pri
   const names = ['resource', 'role', 'status'] as const
   const known = failed == null ? names : names.slice(0, names.indexOf(failed as 'role') + 1)
   return known.map((name) => check(name, requirements[name], name === failed ? error : null))
-}
-
-async function open(tx: Db, operation: OperationInfo, id: string, principal: Principal): Promise<void> {
-  const request = { operation, principal, params: { id } }
-  if (operation.organizationAccess !== undefined) await openOrganization(tx, request)
-  else if (id.startsWith('svc_')) await openServiceAccount(tx, request)
-  else if (id.startsWith('prj_')) await openProject(tx, request)
-  else {
-    const found = await sql.findResource(tx, { id, user_id: principal.userId })
-    // An upload is in a workspace: its project decides.
-    if (found?.name === 'upload' && found.project_id !== null)
-      await openProject(tx, { ...request, params: { id: found.project_id } })
-    else requireAccess(found, request, { name: found?.name ?? 'resource', id })
-  }
 }
 
 function check(name: Check['name'], requires: string | null, error: ApiError | null): Check {
