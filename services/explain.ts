@@ -39,8 +39,8 @@ export function findOperation({ method, path }: Pick<ExplainRequest, 'method' | 
 /**
  * Who would send the request: the caller, or the key or user that the request names.
  * @returns the error of its authentication for a key or user that cannot make requests.
- * @throws 404; 403 for a key or user that the caller may not ask about, or if the calling key lacks the scopes
- * of the operation: it must not learn through another what exists.
+ * @throws 404; 403 for a key or user that the caller may not ask about, or if the calling key lacks the
+ * scopes of the operation: it must not learn through another what exists.
  */
 export async function findSender(
   tx: Db,

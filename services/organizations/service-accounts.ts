@@ -33,8 +33,8 @@ interface AccountRequest {
 /**
  * Throws 404 or 403 unless the caller has the role that `x-organization-access` of the operation declares, in
  * the organization, or in the project if it belongs to one. In a project of a person only its owners manage
- * service accounts, which use the limits of its main owner. Throws 409 for writes in a project that is archived,
- * except DELETE.
+ * service accounts, which use the limits of its main owner. Throws 409 for writes in a project that is
+ * archived, except DELETE.
  * @param options.lock whether to lock the organization or the project until the transaction ends.
  * @returns whose limits its service accounts use.
  */
