@@ -1302,7 +1302,7 @@ export interface paths {
         };
         /**
          * Get a custom role
-         * Returns a custom role. Requires the role `member`.
+         * Returns a custom role of an organization. Requires the role `member`.
          */
         get: operations["getCustomRole"];
         /**
@@ -2543,7 +2543,7 @@ export interface paths {
             query?: never;
             header?: never;
             path: {
-                /** The id of the product. */
+                /** The ID of the product. */
                 id: ProductId;
             };
             cookie?: never;
@@ -2594,7 +2594,7 @@ export interface paths {
             query?: never;
             header?: never;
             path: {
-                /** The id of the price. */
+                /** The ID of the price. */
                 id: PriceId;
             };
             cookie?: never;
@@ -8098,7 +8098,7 @@ export interface components {
         /** A page of custom roles. */
         CustomRoleList: CustomRoleList;
         /**
-         * What a custom role is to allow in each area of a project.
+         * What a custom role allows in each area of a project.
          * @example {
          *       "projects": "read",
          *       "storage": "write",
@@ -8588,7 +8588,7 @@ export interface components {
          */
         ProductCreate: ProductCreate;
         /**
-         * The fields to change. Omitted fields stay as they are.
+         * The fields of the product to change.
          * @example {
          *       "active": false
          *     }
@@ -8641,7 +8641,7 @@ export interface components {
          */
         PriceCreate: PriceCreate;
         /**
-         * The field to change.
+         * The fields of the price to change.
          * @example {
          *       "active": false
          *     }
@@ -10059,8 +10059,6 @@ export interface components {
         KnowledgeBaseId: KnowledgeBaseId;
         /** The id of the document. */
         DocumentId: DocumentId;
-        /** Only active (`true`) or only inactive (`false`) items. */
-        IsActive: boolean;
         /** Only resources of this project. If omitted, only your own resources outside any project; with the scope `admin`, all resources. */
         SalesOfProject: ProjectId;
         /** Only resources of the projects of this organization. It requires the role admin there and a key that is not limited to projects, or the scope `admin`. */
@@ -17775,7 +17773,7 @@ export interface operations {
             };
         };
         responses: {
-            /** The product. */
+            /** The new product. */
             201: {
                 headers: {
                     "X-Request-ID": components["headers"]["RequestID"];
@@ -17847,7 +17845,7 @@ export interface operations {
         };
         requestBody: {
             content: {
-                /** The fields to change. Omitted fields stay as they are. */
+                /** The fields of the product to change. */
                 "application/json": ProductUpdate;
             };
         };
@@ -17926,7 +17924,7 @@ export interface operations {
             };
         };
         responses: {
-            /** The price. */
+            /** The new price. */
             201: {
                 headers: {
                     "X-Request-ID": components["headers"]["RequestID"];
@@ -17999,7 +17997,7 @@ export interface operations {
         };
         requestBody: {
             content: {
-                /** The field to change. */
+                /** The fields of the price to change. */
                 "application/json": PriceUpdate;
             };
         };
@@ -22149,11 +22147,11 @@ export interface CustomRole {
     description: string | null;
     /** What a custom role allows in each area of a project. */
     permissions: CustomRolePermissions;
-    /** The user who created the role. */
+    /** The user who created the custom role. */
     created_by: UserId;
-    /** When the role was created. */
+    /** When the custom role was created. */
     created_at: Timestamp;
-    /** When the role was last updated. */
+    /** When the custom role was last updated. */
     updated_at: Timestamp;
 }
 /** A page of custom roles. */
@@ -22164,7 +22162,7 @@ export interface CustomRoleList {
     pagination: Pagination;
 }
 /**
- * What a custom role is to allow in each area of a project.
+ * What a custom role allows in each area of a project.
  * @example {
  *       "projects": "read",
  *       "storage": "write",
@@ -22200,9 +22198,12 @@ export interface CustomRolePermissionsInput {
 export interface CustomRoleCreate {
     /** The name of the custom role. It must contain a visible character. */
     name: CustomRoleName;
-    /** A description of the role. */
+    /**
+     * A description of the role, or null.
+     * @example null
+     */
     description?: string | null;
-    /** What a custom role is to allow in each area of a project. */
+    /** What a custom role allows in each area of a project. */
     permissions: CustomRolePermissionsInput;
 }
 /**
@@ -22219,9 +22220,12 @@ export interface CustomRoleCreate {
 export interface CustomRoleUpdate {
     /** The name of the custom role. It must contain a visible character. */
     name?: CustomRoleName;
-    /** A description of the role. Null removes it. */
+    /**
+     * A description of the role, or null.
+     * @example null
+     */
     description?: string | null;
-    /** What a custom role is to allow in each area of a project. */
+    /** What a custom role allows in each area of a project. */
     permissions?: CustomRolePermissionsInput;
 }
 /**
@@ -23917,7 +23921,7 @@ export interface DocumentText {
 export type ProductId = string;
 /** Something that is sold, at one or more prices. */
 export interface Product {
-    /** The id of the product. */
+    /** The ID of a product. It starts with `prod_`. */
     id: ProductId;
     /**
      * The name of the product, as shown on orders and receipts.
@@ -23929,13 +23933,16 @@ export interface Product {
      * @example Ten seats and their support.
      */
     description: string | null;
-    /** Whether the product can be ordered. */
+    /**
+     * Whether the product can be ordered.
+     * @example true
+     */
     active: boolean;
     /** Key-value pairs for your own use: up to 16 keys of up to 64 characters, with text values of up to 512 characters. */
     metadata: Metadata;
     /** When the product was created. */
     created_at: Timestamp;
-    /** When the product last changed. */
+    /** When the product was last updated. */
     updated_at: Timestamp;
 }
 /** A page of products. */
@@ -23953,25 +23960,40 @@ export interface ProductList {
  *     }
  */
 export interface ProductCreate {
-    /** The name of the product, as shown on orders and receipts. */
+    /**
+     * The name of the product, as shown on orders and receipts.
+     * @example Team plan
+     */
     name: string;
-    /** Description of the product, for people. */
+    /**
+     * Description of the product, for people.
+     * @example Ten seats and their support.
+     */
     description?: string;
     /** Key-value pairs for your own use: up to 16 keys of up to 64 characters, with text values of up to 512 characters. */
     metadata?: Metadata;
 }
 /**
- * The fields to change. Omitted fields stay as they are.
+ * The fields of the product to change.
  * @example {
  *       "active": false
  *     }
  */
 export interface ProductUpdate {
-    /** The name of the product, for new orders. Existing orders keep the old name. */
+    /**
+     * The name of the product, for new orders. Existing orders keep the old name.
+     * @example Team plan
+     */
     name?: string;
-    /** Description of the product, for people. `null` to remove it. */
+    /**
+     * Description of the product, for people. `null` for none.
+     * @example Ten seats and their support.
+     */
     description?: string | null;
-    /** Whether the product can be ordered. */
+    /**
+     * Whether the product can be ordered.
+     * @example true
+     */
     active?: boolean;
     /** Changes of the key-value pairs. Omitted keys keep their value, and `null` removes a key. A resource has at most 16 keys. */
     metadata?: MetadataUpdate;
@@ -24011,17 +24033,20 @@ export interface Recurring {
 }
 /** An amount for which a product is sold, once or per billing period. */
 export interface Price {
-    /** The id of the price. */
+    /** The ID of a price. It starts with `prc_`. */
     id: PriceId;
     /** The product that is sold. */
     product_id: ProductId;
     /** Amount per unit, in the minor unit of the currency. */
     unit_amount: Amount;
-    /** ISO 4217 currency code in lowercase. */
+    /** ISO 4217 currency code. It is stored in lowercase. */
     currency: Currency | (string & {});
     /** The billing period. `null` for a one-time price. */
     recurring: Recurring | null;
-    /** Whether the price can be ordered. */
+    /**
+     * Whether the price can be ordered. `false` archives the price.
+     * @example true
+     */
     active: boolean;
     /** Key-value pairs for your own use: up to 16 keys of up to 64 characters, with text values of up to 512 characters. */
     metadata: Metadata;
@@ -24065,7 +24090,7 @@ export interface RecurringCreate {
  *     }
  */
 export interface PriceCreate {
-    /** The product to sell. */
+    /** The product that is sold. */
     product_id: ProductId;
     /**
      * Format: int64
@@ -24080,13 +24105,16 @@ export interface PriceCreate {
     metadata?: Metadata;
 }
 /**
- * The field to change.
+ * The fields of the price to change.
  * @example {
  *       "active": false
  *     }
  */
 export interface PriceUpdate {
-    /** Whether the price can be ordered. `false` archives the price. */
+    /**
+     * Whether the price can be ordered. `false` archives the price.
+     * @example true
+     */
     active?: boolean;
     /** Changes of the key-value pairs. Omitted keys keep their value, and `null` removes a key. A resource has at most 16 keys. */
     metadata?: MetadataUpdate;
@@ -26587,11 +26615,11 @@ export interface CustomRoleBefore {
     description?: string | null;
     /** What a custom role allows in each area of a project. */
     permissions?: CustomRolePermissions;
-    /** The user who created the role. */
+    /** The user who created the custom role. */
     created_by?: UserId;
-    /** When the role was created. */
+    /** When the custom role was created. */
     created_at?: Timestamp;
-    /** When the role was last updated. */
+    /** When the custom role was last updated. */
     updated_at?: Timestamp;
 }
 /** A custom role was created. */
@@ -29198,7 +29226,7 @@ export interface DocumentDeletedEvent {
 }
 /** The previous values of the changed fields. Empty unless the event reports an update. */
 export interface ProductBefore {
-    /** The id of the product. */
+    /** The ID of a product. It starts with `prod_`. */
     id?: ProductId;
     /**
      * The name of the product, as shown on orders and receipts.
@@ -29210,13 +29238,16 @@ export interface ProductBefore {
      * @example Ten seats and their support.
      */
     description?: string | null;
-    /** Whether the product can be ordered. */
+    /**
+     * Whether the product can be ordered.
+     * @example true
+     */
     active?: boolean;
     /** Key-value pairs for your own use: up to 16 keys of up to 64 characters, with text values of up to 512 characters. */
     metadata?: Metadata;
     /** When the product was created. */
     created_at?: Timestamp;
-    /** When the product last changed. */
+    /** When the product was last updated. */
     updated_at?: Timestamp;
 }
 /** A product was created. */
@@ -29307,17 +29338,20 @@ export interface ProductUpdatedEvent {
 }
 /** The previous values of the changed fields. Empty unless the event reports an update. */
 export interface PriceBefore {
-    /** The id of the price. */
+    /** The ID of a price. It starts with `prc_`. */
     id?: PriceId;
     /** The product that is sold. */
     product_id?: ProductId;
     /** Amount per unit, in the minor unit of the currency. */
     unit_amount?: Amount;
-    /** ISO 4217 currency code in lowercase. */
+    /** ISO 4217 currency code. It is stored in lowercase. */
     currency?: Currency | (string & {});
     /** The billing period. `null` for a one-time price. */
     recurring?: Recurring | null;
-    /** Whether the price can be ordered. */
+    /**
+     * Whether the price can be ordered. `false` archives the price.
+     * @example true
+     */
     active?: boolean;
     /** Key-value pairs for your own use: up to 16 keys of up to 64 characters, with text values of up to 512 characters. */
     metadata?: Metadata;
@@ -32063,12 +32097,12 @@ export interface ListProductsQuery {
     order?: components["parameters"]["Order"];
     /** Continues the list after a page: the `next_cursor` of that page. Send the same filters, `sort` and `order`, and no `page`. No item is repeated or skipped when others create or delete items meanwhile. */
     cursor?: components["parameters"]["Cursor"];
-    /** Field to sort by. */
+    /** The field to sort by. */
     sort?: "created_at" | "updated_at" | "name";
-    /** Only active (`true`) or only inactive (`false`) items. */
-    active?: components["parameters"]["IsActive"];
-    /** Search text. Returns only items whose text fields contain it, ignoring case. */
-    q?: components["parameters"]["Search"];
+    /** Returns only products with this `active`. */
+    active?: boolean;
+    /** Search text. Returns only products whose name contains it, ignoring case. */
+    q?: string;
     /** Only items that were created at or after this time. */
     created_after?: components["parameters"]["CreatedAfter"];
     /** Only items that were created before this time. */
@@ -32089,7 +32123,7 @@ export interface GetProductHeaders {
     "If-None-Match"?: components["parameters"]["IfNoneMatch"];
 }
 export interface GetProductPath {
-    /** The id of the product. */
+    /** The ID of the product. */
     id: ProductId;
 }
 export interface UpdateProductHeaders {
@@ -32097,7 +32131,7 @@ export interface UpdateProductHeaders {
     "If-Match"?: components["parameters"]["IfMatch"];
 }
 export interface UpdateProductPath {
-    /** The id of the product. */
+    /** The ID of the product. */
     id: ProductId;
 }
 export interface ListPricesQuery {
@@ -32109,14 +32143,14 @@ export interface ListPricesQuery {
     order?: components["parameters"]["Order"];
     /** Continues the list after a page: the `next_cursor` of that page. Send the same filters, `sort` and `order`, and no `page`. No item is repeated or skipped when others create or delete items meanwhile. */
     cursor?: components["parameters"]["Cursor"];
-    /** Field to sort by. */
+    /** The field to sort by. */
     sort?: "created_at" | "updated_at" | "unit_amount";
-    /** Only prices of this product. */
+    /** Returns only prices with this `product_id`. */
     product_id?: ProductId;
-    /** Only prices in this currency. */
+    /** Returns only prices with this `currency`. */
     currency?: Currency;
-    /** Only active (`true`) or only inactive (`false`) items. */
-    active?: components["parameters"]["IsActive"];
+    /** Returns only prices with this `active`. */
+    active?: boolean;
     /** Only items that were created at or after this time. */
     created_after?: components["parameters"]["CreatedAfter"];
     /** Only items that were created before this time. */
@@ -32137,7 +32171,7 @@ export interface GetPriceHeaders {
     "If-None-Match"?: components["parameters"]["IfNoneMatch"];
 }
 export interface GetPricePath {
-    /** The id of the price. */
+    /** The ID of the price. */
     id: PriceId;
 }
 export interface UpdatePriceHeaders {
@@ -32145,7 +32179,7 @@ export interface UpdatePriceHeaders {
     "If-Match"?: components["parameters"]["IfMatch"];
 }
 export interface UpdatePricePath {
-    /** The id of the price. */
+    /** The ID of the price. */
     id: PriceId;
 }
 export interface ListOrdersQuery {
