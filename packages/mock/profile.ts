@@ -16,7 +16,7 @@ export interface MockProfile {
 }
 
 /** What OpenAPI says, for any document. */
-export const openapiProfile: MockProfile = {
+export const openapi: MockProfile = {
   formats: fullFormats,
   parseJson(body) {
     try {
